@@ -218,10 +218,15 @@ static void compare(const subject *s) {
 
 static void release_layers(const subject *s) {
     for (size_t i = 0; i < s->n; i++) {
+        const layer *l = &s->layers[i];
+        for (unsigned k = 0; k < l->about->n_streams; k++) free((void *)(uintptr_t)l->segments[k]);
+        tare_coded_free(l->coded);
         tare_cuda_release(s->cuda, (void *)(uintptr_t)s->buffers[i].stored);
         for (unsigned r = 0; r < TARE_CODED_MAX_REGIONS; r++)
             tare_cuda_release(s->cuda, s->buffers[i].regions[r]);
     }
+    free(s->layers);
+    free(s->buffers);
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */

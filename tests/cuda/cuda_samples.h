@@ -10,7 +10,7 @@
 enum { MAX_FIELDS = 3, UNITS = 1 << 15 };
 
 /* TOPS + k: k low bits without any order. */
-typedef enum fill { NORMAL, LOUD, EDGES, FLOATS, ANY, SMALL, SPARSE, TOPS } fill;
+typedef enum fill { NORMAL, LOUD, EDGES, FLOATS, ANY, SMALL, SPARSE, ALIKE, TOPS } fill;
 
 typedef struct sample {
     const char *name;
@@ -88,6 +88,9 @@ static const sample samples[] = {
      true,
      1,
      {{.value_bits = 16, .is_big_endian = true}}},
+    {"16 bits, all alike", ALIKE, 2, 40000, false, false, 1, {{.value_bits = 16}}},
+    {"nibbles, all alike", ALIKE, 1, 40000, false, false, 1, {{.value_bits = 4}}},
+    {"sixes, all alike", ALIKE, 3, 30000, false, false, 1, {{.value_bits = 6}}},
     {"tops of F32",
      FLOATS,
      4,

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "cuda/wg_image.h"
+#include "cuda_coverage.h"
 #include "cuda_runner.h"
 #include "cuda_samples.h"
 #include "unit/coded_reader.h"
@@ -48,6 +49,7 @@ static void fill_bytes(uint8_t *bytes, size_t n, unsigned how) {
         int loud = how == LOUD ? (int)(1 + i / 600 % 7) : 2, v = normal() * loud / 16;
         if (how == EDGES) v = draw() % 24 == 0 ? (draw() % 2 ? 127 : -127) : v / 2;
         if (how == SMALL) v = (normal() / 60 & 15) | (normal() / 60 & 15) << 4;
+        if (how == ALIKE) v = -1;
         if (how == ANY) v = (int)draw();
         if (how == SPARSE)
             v = (draw() % 16 ? 0 : (int)(draw() % 16)) |
@@ -119,6 +121,7 @@ static void what_is_encoded_comes_back(void **state) {
     (void)state;
     static const uint8_t modes[] = {TARE_CODED_SMALLEST, TARE_CODED_RAW, TARE_CODED_DIRECT};
     unsigned n_predictors[3] = {0}, n_classes = 0, n_patches = 0;
+    cuda_coverage coverage = {{0}};
     uint32_t kernels = 0;
     for (unsigned i = 0; i < 3 * N_SAMPLES; i++) {
         const sample *s = &samples[i / 3];
@@ -126,6 +129,7 @@ static void what_is_encoded_comes_back(void **state) {
         const tare_coded_layer *d = tare_coded_describe(l.coded);
         kernels |= check_whole(&l, s->name, false);
         check_whole(&l, s->name, true);
+        cuda_cover(&coverage, l.coded);
         for (unsigned j = 0; j < d->n_streams; j++)
             for (uint64_t n = 0; n < d->streams[j].n_segments; n++) {
                 tare_coded_segment of = TARE_CODED_SEGMENT_INIT;
@@ -140,6 +144,7 @@ static void what_is_encoded_comes_back(void **state) {
            n_predictors[0], n_predictors[1], n_predictors[2], n_classes, n_patches, kernels);
     assert_true(n_predictors[1] && n_predictors[2] && n_classes && n_patches);
     assert_int_equal(kernels, (1u << WG_KERNELS) - 1);
+    assert_int_equal(cuda_uncovered(&coverage, IN_SAMPLES), 0);
 }
 
 /* ---- damaged --------------------------------------------------------------------------------- */
@@ -166,6 +171,14 @@ static void check_verdict(const sample *s, const layer *l, const tare_coded *cod
     if (meant == TARE_OK) assert_memory_equal(theirs, ours, l->size);
     if (meant == TARE_ERR_CHECKSUM && counts.n_host == 0)
         assert_int_equal(cpu->offset, fault.position);
+    if (fault.n_faults) {
+        tare_coded_segment of = TARE_CODED_SEGMENT_INIT;
+        assert_int_equal(fault.layer, 0);
+        assert_int_equal(tare_coded_parse_segment(&of, coded, fault.stream, fault.segment, NULL),
+                         TARE_OK);
+        assert_int_equal(of.position, fault.position);
+        assert_int_equal(gpu.offset, fault.position);
+    }
     free(ours);
 }
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "cuda_coverage.h"
 #include "cuda_runner.h"
 #include "format/wcodec/wcodec_index.h"
 #include "wcodec/layer/coded.h"
@@ -80,6 +81,7 @@ static void set_bases(const void *bases[TARE_CODED_MAX_REGIONS], const regions *
 
 typedef struct totals {
     uint64_t n_layers, n_segments, n_host;
+    cuda_coverage coverage;
 } totals;
 
 /* As the library decodes it, with the same groups of bypass bits; 6: with all, by the general
@@ -167,6 +169,7 @@ static void check_layer(opened *o, opened *base, uint32_t i, totals *sum) {
             check_alone(coded, l->base ? bases : NULL, s);
     }
     sum->n_layers++;
+    cuda_cover(&sum->coverage, coded);
     tare_coded_free(coded);
     tare_coded_free(of_base);
     free_regions(&base_regions);
@@ -178,7 +181,7 @@ static void vectors_decode_as_on_the_cpu(void **state) {
                                         "tiles.wcodec",  "edges.wcodec", "trellis.wcodec",
                                         "joined.wcodec", "base.wcodec",  "scales.wcodec",
                                         "files.wcodec",  "later.wcodec", "tuned.wcodec"};
-    totals sum = {0};
+    totals sum = {.n_layers = 0};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         opened o, base;
         open_vector(&o, names[n]);
@@ -191,6 +194,7 @@ static void vectors_decode_as_on_the_cpu(void **state) {
            (unsigned long long)sum.n_layers, (unsigned long long)sum.n_segments,
            (unsigned long long)sum.n_host);
     assert_true(sum.n_segments > 3 * sum.n_host);
+    assert_int_equal(cuda_uncovered(&sum.coverage, IN_VECTORS), 0);
 }
 
 int main(void) {
