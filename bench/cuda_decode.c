@@ -2,7 +2,7 @@
  *
  * Questions: how fast does libtare_cuda decode tensors of a .wcodec whose stored bytes are in device
  * memory: the largest one, the 8 and 64 largest, all? How fast are all loaded from the file, beside
- * those of a file that is not packed? Every byte that is decoded is compared with the library's.
+ * those of a file that is not packed? Every byte is compared with the library's.
  *
  *   bench_cuda [-d DEVICE] [-n RUNS] [-p PLAIN] FILE.wcodec
  *
@@ -261,6 +261,24 @@ static tare_device_job *make_jobs(size_t *n, tare_device *device, const tare_mod
     return jobs;
 }
 
+/* What was loaded is what the CPU reads. */
+static void compare_loaded(tare_device *device, const tare_model *model,
+                           const tare_device_job *jobs, size_t n) {
+    tare_error err;
+    for (size_t i = 0; i < n; i++) {
+        const tare_tensor *t = tare_model_tensor(model, i);
+        for (unsigned p = 0; p < n_planes(t); p++) {
+            size_t size = (size_t)t->planes[p].size;
+            uint8_t *made = room(size), *meant = room(size);
+            must(tare_device_download(made, device, jobs[i].planes[p], size, &err), &err);
+            must(tare_tensor_read(model, i, p, 0, meant, size, &err), &err);
+            if (memcmp(made, meant, size) != 0) die("the device has loaded other bytes");
+            free(made);
+            free(meant);
+        }
+    }
+}
+
 /* The next reads come from the disk, if the file system has one. */
 static void drop_pages(const char *path) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -286,6 +304,7 @@ static void measure_load(tare_device *device, const char *path, const char *name
                  bytes = (double)tare_model_summarize(model)->tensor_bytes;
     printf("load, %s, from the %s: %.3f ms, %.2f GB/s of tensors\n", name,
            is_cold ? "disk" : "page cache", time * 1e3, bytes / time / 1e9);
+    compare_loaded(device, model, jobs, n);
     for (size_t i = 0; i < n; i++)
         for (unsigned p = 0; p < TARE_MAX_PLANES; p++)
             tare_device_release(device, jobs[i].planes[p]);
