@@ -4,6 +4,7 @@ stand-ins with the calls and signatures of their releases."""
 import gc
 import importlib
 import inspect
+import subprocess
 import sys
 import types
 import weakref
@@ -73,6 +74,39 @@ def test_part(state):
     wide = torch.zeros(2, dtype=torch.float64)
     TareReader(folder)._tensors()["b"].read_into((slice(1, 3),), wide)
     assert torch.equal(wide, expected["b"][1:3].double())
+
+
+RANK = """
+import sys
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from tare.integrations.dcp import TareReader
+path, meeting, rank = sys.argv[1], sys.argv[2], int(sys.argv[3])
+dist.init_process_group("gloo", init_method="file://" + meeting, rank=rank, world_size=2)
+mesh = init_device_mesh("cpu", (2,))
+expected = torch.arange(7 * 10.0).reshape(7, 10)
+state = {name: distribute_tensor(torch.zeros(7, 10), mesh, [place])
+         for name, place in (("rows", Shard(0)), ("columns", Shard(1)), ("whole", Replicate()))}
+dcp.load(state, storage_reader=TareReader(path))
+for name, tensor in state.items():
+    assert torch.equal(tensor.full_tensor(), expected), name
+assert state["rows"].to_local().shape == ((4, 10), (3, 10))[rank]
+dist.destroy_process_group()
+"""
+
+
+def test_ranks(tmp_path):
+    """Two processes, each of which reads what its shards need."""
+    w = torch.arange(7 * 10.0).reshape(7, 10)
+    tare.save({name: w for name in ("rows", "columns", "whole")}, tmp_path / "m.wcodec")
+    ranks = [subprocess.Popen([sys.executable, "-c", RANK, str(tmp_path / "m.wcodec"), str(tmp_path / "meeting"), str(i)],
+                              stderr=subprocess.PIPE, text=True) for i in range(2)]
+    for rank in ranks:
+        errors = rank.communicate(timeout=200)[1]
+        assert rank.returncode == 0, errors
 
 
 def test_vllm(state, monkeypatch):
