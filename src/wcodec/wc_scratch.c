@@ -3,6 +3,7 @@
  * Memory of one thread of the codec. */
 #include <zstd.h>
 
+#include "base/pages.h"
 #include "wcodec/wc_segment.h"
 
 void tare_wc_scratch_init(tare_wc_scratch *s, const tare_allocator *allocator) {
@@ -20,5 +21,7 @@ void *tare_wc_scratch_take(tare_wc_scratch *s, tare_wc_block i, size_t size) {
     if (s->blocks[i] && s->sizes[i] >= size) return s->blocks[i];
     tare_free(s->allocator, s->blocks[i], s->sizes[i]);
     s->sizes[i] = size;
-    return s->blocks[i] = tare_alloc(s->allocator, size);
+    s->blocks[i] = tare_alloc(s->allocator, size);
+    if (s->blocks[i]) tare_pages_to_fill(s->blocks[i], size);
+    return s->blocks[i];
 }

@@ -437,12 +437,17 @@ tare_status tare_wcodec_store_coded(tare_coded **out, const tare_packed *s, uint
 enum {
     SEGMENTS = 4,         /* of a piece: so many are decoded side by side */
     PIECE_MOST = 8 << 20, /* in any case, unless one segment's units are more */
+    WHOLE_MOST = 7 << 19, /* a region up to this is one piece: none of its segments is shared */
 };
+
+static uint64_t region_bytes(const tare_wc_layer *l, unsigned region) {
+    return region < l->n_regions ? l->region_bytes[region] : 0;
+}
 
 /* Of the plane with the fewest units; units may be so large that they are cut themselves. */
 uint64_t tare_packed_step(const tare_packed *store, uint32_t layer, unsigned region) {
     const tare_wcodec_layer *l = &store->index.layers[layer];
-    uint64_t step = 0, least = 0;
+    uint64_t step = 0, least = 0, whole = region_bytes(&l->coded, region);
     for (unsigned i = 0; i < l->coded.n_streams; i++) {
         const tare_wc_stream *p = &l->coded.streams[i];
         if (p->region != region) continue;
@@ -455,6 +460,7 @@ uint64_t tare_packed_step(const tare_packed *store, uint32_t layer, unsigned reg
     }
     if (!step) return 1;
     step *= tare_max_u64(tare_min_u64(SEGMENTS, PIECE_MOST / step), 1);
+    if (whole <= WHOLE_MOST) step = tare_ceil_div_u64(whole, step) * step;
     return tare_min_u64(step, TARE_WC_MAX_BYTES);
 }
 
