@@ -507,6 +507,7 @@ static int name_mix(tare_mix_options *mix, tare_convert_options *options,
     options->mix = mix;
     if (tare_mix_of_rules(&mix->mix, in, options->rules, options->n_rules, &err) != TARE_OK)
         return cli_fail(&err, NULL);
+    options->weighs_output = true; /* as a choice for a size is encoded, whose recipe this may be */
     if (mix->mix) return 0;
     char *safe = cli_escape_path(write->type_file);
     cli_usage(command, "%s: no rule matches a tensor of the model; give a TYPE", safe);

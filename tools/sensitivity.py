@@ -19,8 +19,8 @@ llama.cpp do, and G the gradient over a sequence, the divergence is about
 and VALUE is that over the relative error sum c e^2 / sum c w^2, where c is the mean square of what a
 column is multiplied by, as tare weighs errors with an importance matrix (src/ops/fit/fit_constants.c):
 held to 100 medians, to 10 in the last matrix of attention and of a feed-forward part; for queries,
-keys and values to 200, and to the power of 1.5; 1 for embeddings and the output matrix, of which such a
-matrix has no entry.
+keys and values to 200, and to the power of 1.5; for the output matrix as it is, where tare can tell it from
+an importance matrix (norms without offsets); 1 for embeddings that are no output matrix.
 
 One sequence of 512 tokens is enough: the values are then within about 20 percent of those of eight. A
 text like what the model will be used for is best; without --text the model writes one itself. Memory:
@@ -171,13 +171,16 @@ def rounding_errors(w, importance):
 
 
 class Inputs:
-    """The mean square of each column of what Linear modules are applied to, but for the output matrix."""
+    """The mean square of each column of what Linear modules are applied to; of the output matrix only
+    where norms have no offsets, as tare has no importance of it elsewhere."""
 
     def __init__(self, model):
         self.sums, self.counts = {}, {}
         output = model.get_output_embeddings()
+        self.output = getattr(output, "weight", None)
+        has_offsets = any(re.search(r"(?i)(norm|ln_)[^.]*\.bias$", name) for name, _ in model.named_parameters())
         self.hooks = [module.register_forward_pre_hook(self.note) for module in model.modules()
-                      if isinstance(module, torch.nn.Linear) and module is not output]
+                      if isinstance(module, torch.nn.Linear) and not (module is output and has_offsets)]
 
     def note(self, module, inputs):
         x = inputs[0].detach().reshape(-1, inputs[0].shape[-1]).float()
@@ -202,6 +205,8 @@ class Inputs:
         mean = self.importance(parameter)
         if not torch.is_tensor(mean) or not mean.median() > 0:
             return 1.0
+        if parameter is self.output:
+            return mean
         is_steep = READS_FOR_ATTENTION.search(name)
         most = 200 if is_steep else 10 if ENDS_A_PART.search(name) else 100
         mean = (mean / mean.median()).clamp_max(most)
@@ -211,7 +216,7 @@ class Inputs:
         """0 for the few huge columns of the last matrix of a part, 1 for others: encoders hold them nearly
         exactly, better than this rounding, and would seem to need far more bits than they do."""
         mean = self.importance(parameter)
-        if not torch.is_tensor(mean) or not ENDS_A_PART.search(name):
+        if not torch.is_tensor(mean) or parameter is self.output or not ENDS_A_PART.search(name):
             return 1.0
         return (mean <= 10 * mean.median()).float()
 

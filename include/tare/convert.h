@@ -192,13 +192,16 @@ typedef struct tare_convert_options {
     const tare_convert_mcf_options *mcf;
     const tare_convert_infq_options *infq;
     const tare_convert_wcodec_options *wcodec;
+    bool weighs_output; /* an output matrix without an entry in `importance` is weighed by what the
+                           last layer reads (docs/behaviour.md, "Importance matrices"), as with
+                           TARE_QUALITY_BEST. llama.cpp does not, so its bytes are others */
 } tare_convert_options;
 
 #define TARE_CONVERT_OPTIONS_INIT                                                                  \
     {                                                                                              \
         sizeof(tare_convert_options), NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL, 0,           \
             TARE_ORDER_KEEP, TARE_QUALITY_DEFAULT, 0, 0, false, false, false, false, false, false, \
-            NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL        \
+            NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false \
     }
 TARE_API void tare_convert_options_init(tare_convert_options *options, size_t size);
 

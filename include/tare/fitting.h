@@ -90,13 +90,14 @@ TARE_API void tare_fit_target_init(tare_fit_target *target, size_t size);
 TARE_API tare_status tare_fit_choose(tare_fit *fit, const tare_fit_target *target, tare_error *err);
 
 /* Enters a choice into the options of a conversion: rules for all tensors, after the caller's own,
- * and the mix that most of the weights are closest to, for general.file_type. `mix` is what
+ * weighs_output, which the errors were measured with, and the mix that most of the weights are
+ * closest to, for general.file_type. `mix` is what
  * options->mix will point to; both hold pointers into the fit. ERR_ARG: nothing was chosen. */
 TARE_API tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *options,
                                     tare_mix_options *mix, tare_error *err);
 
 /* Rule i of a choice: those of the caller, then one for each type and kind of tensor, such that the
- * same model converted with these rules and tare_fit_mix has the same bytes. NULL beyond the end. */
+ * same model converted with these rules, weighs_output and tare_fit_mix has the same bytes. NULL beyond the end. */
 TARE_API const tare_type_rule *tare_fit_rule(const tare_fit *fit, size_t i);
 /* The mix that goes with them: that of the rules (tare_mix_of_rules). NULL before a choice. */
 TARE_API const tare_mix *tare_fit_mix(const tare_fit *fit);

@@ -14,6 +14,29 @@ bool tare_plan_is_weighted(const tare_encoding *to, tare_quality quality) {
     return quality == TARE_QUALITY_BEST || tare_kernels_get()->encode_weighted[to->id];
 }
 
+static void report_estimate(const tare_plan *p, size_t tensor) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.importance-estimated");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)tensor;
+    f.item_name = p->in->catalog.tensors[tensor].name;
+    tare_report_addf(p->options.report, &f,
+                     "the matrix has no entry for it: weighed by what the last layer reads");
+}
+
+/* Of the output matrix, where that is asked for. */
+static tare_status estimate(tare_plan *p, tare_planned *planned, tare_error *err) {
+    const tare_role role = tare_role_of_name(planned->becomes->name).role;
+    tare_mix_model model;
+    if (!p->options.weighs_output && p->options.quality != TARE_QUALITY_BEST) return TARE_OK;
+    if (role != TARE_ROLE_OUTPUT && role != TARE_ROLE_TOKEN_EMBEDDING) return TARE_OK;
+    if (planned->from != p->in) return TARE_OK;
+    TARE_TRY(tare_mix_look(&model, p->in, false, &p->arena, err));
+    TARE_TRY(tare_importance_of_output(&planned->importance, p->options.importance, &model, p->in,
+                                       planned->source, &p->arena, err));
+    if (planned->importance) report_estimate(p, planned->source);
+    return TARE_OK;
+}
+
 /* The importance of a tensor to be encoded. llama-imatrix does not measure the token embedding,
  * which is looked up and not multiplied, and measures the output matrix only on request: a matrix
  * without them is complete. As in llama-quantize, the entry of an embedding may have a different
@@ -31,6 +54,8 @@ static tare_status weigh(tare_plan *p, tare_planned *planned, tare_error *err) {
     if (fit == TARE_IMPORTANCE_WRONG && !is_embedding)
         return tare_fail_tensor(err, TARE_ERR_ARG, t, i,
                                 "its importance matrix has another size: is it of this model?");
+    TARE_TRY(estimate(p, planned, err));
+    if (planned->importance) return TARE_OK;
     bool is_left_out = fit == TARE_IMPORTANCE_LEFT_OUT;
     if (tare_encoding_needs_importance(t->encoding)) {
         tare_fail_tensor(err, TARE_ERR_ARG, t, i,

@@ -15,7 +15,6 @@
  * columns of what the last matrix of a feed-forward part reads are huge in a single token, which
  * nothing else depends on: no column counts for more than ten medians there. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -70,8 +69,12 @@ double tare_fit_usual_error(double bits) {
 #define UP        2.3
 #define DOWN      2.4
 #define OUTPUT    7.0
-#define EMBED     0.5
-#define OTHER     1.0
+/* Of the output matrix nothing stands between an error and the predictions, so that its damage
+ * follows from the mean square error of the scores: half of that, less what is common to all scores
+ * and what is wrong where nothing else is probable. */
+#define OUTPUT_BY_ENERGY 0.37
+#define EMBED            0.5
+#define OTHER            1.0
 
 /* What all tensors of a layer have together, and the output matrix: the whole of a model whose names
  * say nothing, shared out by the number of weights. */
@@ -80,7 +83,8 @@ double tare_fit_usual_error(double bits) {
 /* In place of a part: matrices of experts, whatever they are called. */
 static const char experts[] = "";
 
-static const tare_fit_weighing plain = {100, false}, attention = {200, true}, held = {10, false};
+static const tare_fit_weighing plain = {100, false}, attention = {200, true}, held = {10, false},
+                               whole = {0, false};
 
 typedef struct row {
     const char *part; /* the name has this part; NULL: any */
@@ -169,7 +173,8 @@ static double factor_of_layer(int32_t layer, uint64_t n_layers) {
 
 tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
                                        const tare_role_info *role, bool is_tied, double share) {
-    if (!model->has_roles) return (tare_fit_constant){"other", WHOLE * share, WHOLE * share, plain};
+    if (!model->has_roles)
+        return (tare_fit_constant){"other", WHOLE * share, WHOLE * share, plain, 0};
     const row *r = find_row(name, role);
     double scale = 1, tied = 0;
     if (role->role == TARE_ROLE_OUTPUT || role->role == TARE_ROLE_TOKEN_EMBEDDING)
@@ -177,21 +182,7 @@ tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str nam
     else
         scale = (r->is_ffn ? factor_of_layer(role->layer, model->n_layers) : 1) /
                 (model->n_layers ? (double)model->n_layers : 1);
+    const bool is_output = is_tied || role->role == TARE_ROLE_OUTPUT;
     return (tare_fit_constant){r->kind, r->kappa * scale + tied, r->weighed * scale + tied,
-                               *r->weighing};
-}
-
-bool tare_fit_is_tied(const tare_mix_model *model, const tare_model *in, size_t tensor) {
-    const tare_catalog *c = &in->catalog;
-    const tare_str arch = tare_model_architecture(in);
-    char key[192];
-    if (model->has_output || model->tensors[tensor].part != TARE_PART_EMBEDDING ||
-        tare_str_starts(c->tensors[tensor].name, TARE_STR("per_layer")))
-        return false;
-    for (size_t k = 0; k < c->n_tensors; k++)
-        if (tare_role_of_name(c->tensors[k].name).role == TARE_ROLE_TYPE_EMBEDDING) return false;
-    if (arch.len > 128) return true;
-    const int n = snprintf(key, sizeof key, "%.*s.attention.causal", (int)arch.len, arch.ptr);
-    const int64_t at = tare_model_find_key(in, (tare_str){key, (size_t)n});
-    return at < 0 || c->metadata[at].value.as.u != 0;
+                               is_output ? whole : *r->weighing, is_output ? OUTPUT_BY_ENERGY : 0};
 }

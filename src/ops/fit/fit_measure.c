@@ -126,12 +126,14 @@ static tare_status weigh(sampled_row *row, const tare_fit_weighing *how, tare_sc
     row->weights = (double *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_OUTLIERS,
                                                       row->cols * sizeof *row->weights);
     if (!copy || !row->weights) return tare_fail(err, TARE_ERR_NOMEM, "weights of columns");
-    const double median = median_of(row->importance, n, copy);
-    for (size_t i = 0; i < n && median > 0; i++) {
-        const double x = fmax(0, fmin((double)row->importance[i] / median, how->most_medians));
+    const bool is_held = how->most_medians > 0;
+    const double unit = is_held ? median_of(row->importance, n, copy) : 1;
+    const double most = is_held ? how->most_medians : INFINITY;
+    for (size_t i = 0; i < n && unit > 0; i++) {
+        const double x = fmax(0, fmin((double)row->importance[i] / unit, most));
         row->weights[i] = how->is_steep ? x * sqrt(x) : x;
     }
-    if (!(median > 0)) row->weights = NULL;
+    if (!(unit > 0)) row->weights = NULL;
     return TARE_OK;
 }
 
@@ -165,7 +167,7 @@ static tare_status read_row(sampled_row *row, const measure *m, const tare_fit_u
     const float *values = NULL;
     if (all && tare_importance_of_tensor(&values, all, t) != TARE_IMPORTANCE_FITS) values = NULL;
     const uint64_t slice = at / (t->n_rows / tare_importance_slices(t));
-    row->importance = values ? values + slice * u->cols : NULL;
+    row->importance = values ? values + slice * u->cols : u->estimate;
     TARE_TRY(weigh(row, &u->weighing, scratch, err));
     row->reference = sum_squares(row, NULL);
     return TARE_OK;
@@ -270,6 +272,8 @@ static tare_status run(measure *m, tare_fit *f, const tare_plan *plan, tare_erro
         for (size_t k = 0; k < f->n_types; k++)
             if (wanted(m, u) >> k & 1)
                 u->error[k] = all.reference > 0 ? all.error[k] / all.reference : all.error[k] > 0;
+        const double n_rows = (double)count_rows(m, u);
+        if (u->by_energy > 0 && !u->is_measured) u->alpha = u->by_energy * all.reference / n_rows;
     }
     if (m->scratch) tare_scratch_delete(m->scratch, threads, o->allocator);
     tare_arena_free(&arena);

@@ -13,8 +13,8 @@
 
 #define TARE_FIT_TYPES_MAX 64 /* bits of a set; the caller names at most half as many */
 
-/* How much an error in a column counts: its importance, held to so many medians, and to the power of
- * 1.5 if it is steep. */
+/* How much an error in a column counts: its importance, held to so many medians (0: as it is), and to
+ * the power of 1.5 if it is steep. */
 typedef struct tare_fit_weighing {
     double most_medians;
     bool is_steep;
@@ -27,11 +27,13 @@ typedef struct tare_fit_unit {
     tare_role_info role; /* of the first */
     const char *kind;    /* what reports call it */
     uint64_t n_weights, n_rows, cols;
-    uint64_t usable; /* set of candidates that it can have */
-    uint64_t grids;  /* of them, those that count only if the weights lie on their grid */
-    uint64_t known;  /* set of candidates whose error is known */
-    double alpha;    /* damage for a relative error of 1 */
+    uint64_t usable;  /* set of candidates that it can have */
+    uint64_t grids;   /* of them, those that count only if the weights lie on their grid */
+    uint64_t known;   /* set of candidates whose error is known */
+    double alpha;     /* damage for a relative error of 1 */
+    double by_energy; /* alpha is this times the mean of sum c w^2 over rows; 0: it is known */
     tare_fit_weighing weighing;
+    const float *estimate; /* importance of an output matrix that has no entry; NULL: none */
     bool is_measured;
     double error[TARE_FIT_TYPES_MAX]; /* of each candidate */
 } tare_fit_unit;
@@ -106,15 +108,13 @@ typedef struct tare_fit_constant {
     double alpha;         /* of errors that are not weighed by column */
     double weighed_alpha; /* of those weighed as this says */
     tare_fit_weighing weighing;
+    double by_energy; /* in place of weighed_alpha: as in a unit */
 } tare_fit_constant;
 
 /* The constant of a tensor. `is_tied`: it is also the output matrix; `share`: of all weights that
  * types are chosen for, which counts where the roles of tensors do not follow from their names. */
 tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
                                        const tare_role_info *role, bool is_tied, double share);
-/* Whether a tensor of token embeddings is the output matrix, too: in models without one, unless they
- * only encode. */
-bool tare_fit_is_tied(const tare_mix_model *model, const tare_model *in, size_t tensor);
 
 /* ---- fit_units.c ----------------------------------------------------------------------------- */
 

@@ -186,23 +186,47 @@ uint64_t tare_fit_bytes(const tare_fit *f, const tare_fit_unit *u, size_t type, 
     return sum;
 }
 
-static void weigh(tare_fit *f) {
+/* Some models multiply their scores by a number below 1, or divide them by one above. */
+static double scale_of_scores(const tare_fit *f) {
+    char key[192];
+    double scale;
+    const tare_str arch = tare_model_architecture(f->in);
+    if (arch.len > 128) return 1;
+    const int n = snprintf(key, sizeof key, "%.*s.logit_scale", (int)arch.len, arch.ptr);
+    const int64_t at = tare_model_find_key(f->in, (tare_str){key, (size_t)n});
+    if (at < 0 || !tare_value_f64(&f->in->catalog.metadata[at].value, &scale) || !(scale > 0))
+        return 1;
+    return scale > 1 ? 1 / scale : scale;
+}
+
+/* How errors of a unit count, and what they do. */
+static tare_status weigh_unit(tare_fit *f, tare_fit_unit *u, double share, tare_error *err) {
+    const size_t first = u->tensors[0];
+    const bool is_tied = tare_mix_is_tied(&f->model, f->in, first);
+    const tare_fit_constant c =
+        tare_fit_constant_of(&f->model, tensor(f, first)->name, &u->role, is_tied, share);
+    const double scale = scale_of_scores(f);
+    TARE_TRY(tare_importance_of_output(&u->estimate, f->convert.importance, &f->model, f->in, first,
+                                       &f->arena, err));
+    const bool is_weighed =
+        u->estimate || tare_importance_has(f->convert.importance, tensor(f, first));
+    f->summary.predicts_tokens |= is_tied;
+    u->kind = c.kind;
+    u->alpha = is_weighed ? c.weighed_alpha : c.alpha;
+    u->by_energy = is_weighed ? c.by_energy * scale * scale : 0;
+    u->weighing = c.weighing;
+    return TARE_OK;
+}
+
+static tare_status weigh(tare_fit *f, tare_error *err) {
     uint64_t all = 0;
     for (size_t u = 0; u < f->n_units; u++) all += f->units[u].n_weights;
     f->summary.predicts_tokens = f->model.has_output;
     for (size_t u = 0; u < f->n_units; u++) {
-        tare_fit_unit *unit = &f->units[u];
-        const size_t first = unit->tensors[0];
-        const double share = all ? (double)unit->n_weights / (double)all : 0;
-        const bool is_tied = tare_fit_is_tied(&f->model, f->in, first);
-        const tare_fit_constant c =
-            tare_fit_constant_of(&f->model, tensor(f, first)->name, &unit->role, is_tied, share);
-        f->summary.predicts_tokens |= is_tied;
-        unit->kind = c.kind;
-        unit->alpha = tare_importance_has(f->convert.importance, tensor(f, first)) ? c.weighed_alpha
-                                                                                   : c.alpha;
-        unit->weighing = c.weighing;
+        const double share = all ? (double)f->units[u].n_weights / (double)all : 0;
+        TARE_TRY(weigh_unit(f, &f->units[u], share, err));
     }
+    return TARE_OK;
 }
 
 tare_status tare_fit_find_units(tare_fit *f, const tare_fit_options *options, tare_error *err) {
@@ -212,6 +236,5 @@ tare_status tare_fit_find_units(tare_fit *f, const tare_fit_options *options, ta
     TARE_TRY(group(f, err));
     TARE_TRY(find_types(f, options, err));
     for (size_t u = 0; u < f->n_units; u++) TARE_TRY(find_usable(f, &f->units[u], err));
-    weigh(f);
-    return TARE_OK;
+    return weigh(f, err);
 }

@@ -28,6 +28,7 @@ tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *options,
     options->mix = mix;
     options->rules = fit->rules.rules;
     options->n_rules = fit->rules.n;
+    options->weighs_output = true;
     return TARE_OK;
 }
 

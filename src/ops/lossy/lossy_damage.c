@@ -34,7 +34,7 @@ static void weigh_all(tare_lossy_run *r, const tare_mix_model *model, double *of
         const bool is_one = role.expert >= 0 && model->has_roles; /* of several */
         t->share = is_one ? (double)t->n / of_experts[place_of(&role)] : 1;
         t->alpha = t->share * tare_fit_constant_of(model, name_of(r, t), &role,
-                                                   tare_fit_is_tied(model, r->in, t->tensor),
+                                                   tare_mix_is_tied(model, r->in, t->tensor),
                                                    (double)t->n / all)
                                   .alpha;
     }

@@ -8,6 +8,7 @@
 #include <tare/importance.h>
 
 #include "model/catalog.h"
+#include "ops/mix/mix.h"
 
 struct tare_importance {
     const tare_allocator *allocator;
@@ -51,6 +52,12 @@ uint64_t tare_importance_slices(const tare_tensor *tensor);
  * GGUF has for its role; a matrix of one expert takes its slice of the entry for all of them. */
 tare_importance_fit tare_importance_of_tensor(const float **values, const tare_importance *m,
                                               const tare_tensor *tensor);
+/* An estimate for the output matrix, or the token embeddings that are one too, where the matrix has
+ * no entry for it: *values of tensor->cols numbers, allocated in the arena; NULL: nothing to tell it
+ * from. For other tensors NULL. */
+tare_status tare_importance_of_output(const float **values, const tare_importance *m,
+                                      const tare_mix_model *model, const tare_model *in,
+                                      size_t tensor, tare_arena *arena, tare_error *err);
 /* Whether a tensor has an entry that counts, of whatever size; `m` may be NULL. */
 bool tare_importance_has(const tare_importance *m, const tare_tensor *tensor);
 

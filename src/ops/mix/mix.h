@@ -103,6 +103,10 @@ typedef struct tare_mix_model {
 tare_status tare_mix_look(tare_mix_model *out, const tare_model *in, bool by_file,
                           tare_arena *arena, tare_error *err);
 
+/* Whether a tensor of token embeddings is the output matrix, too: in models without one, unless they
+ * only encode. */
+bool tare_mix_is_tied(const tare_mix_model *model, const tare_model *in, size_t tensor);
+
 /* ---- the rules ------------------------------------------------------------------------------- */
 
 /* Facts about a tensor and its model, as bits: a rule holds where all of its bits do. */

@@ -234,3 +234,18 @@ tare_status tare_mix_look(tare_mix_model *out, const tare_model *in, bool by_fil
     classify(&l);
     return sort(&l, by_file, err);
 }
+
+bool tare_mix_is_tied(const tare_mix_model *model, const tare_model *in, size_t tensor) {
+    const tare_catalog *c = &in->catalog;
+    const tare_str arch = tare_model_architecture(in);
+    char key[192];
+    if (model->has_output || model->tensors[tensor].part != TARE_PART_EMBEDDING ||
+        tare_str_starts(c->tensors[tensor].name, TARE_STR("per_layer")))
+        return false;
+    for (size_t k = 0; k < c->n_tensors; k++)
+        if (tare_role_of_name(c->tensors[k].name).role == TARE_ROLE_TYPE_EMBEDDING) return false;
+    if (arch.len > 128) return true;
+    const int n = snprintf(key, sizeof key, "%.*s.attention.causal", (int)arch.len, arch.ptr);
+    const int64_t at = tare_model_find_key(in, (tare_str){key, (size_t)n});
+    return at < 0 || c->metadata[at].value.as.u != 0;
+}

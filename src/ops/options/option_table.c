@@ -84,6 +84,8 @@ static const tare_option_row rows[] = {
         "files of at most this size, with an index; 0: one file"),
     ROW(CONVERT, "alignment", NUMBER, convert.alignment, "0",
         "alignment of tensor data; 0: the input's, or the format's"),
+    FLAG(CONVERT, "weighs_output", convert.weighs_output,
+         "weigh an output matrix that the importance matrix lacks by what the last layer reads"),
     FLAG(CONVERT, "keep_split", convert.keep_split, "as many files as the input has"),
     FLAG(CONVERT, "opaque", convert.opaque, "carry types that the target lacks as stored bytes"),
     FLAG(CONVERT, "verify", convert.verify, "read the result back and compare"),
