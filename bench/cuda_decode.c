@@ -22,7 +22,7 @@
 #include <tare/tare.h>
 #include <tare/unpack.h>
 
-enum { MOST_RUNS = 101, NAME = 32 };
+enum { MOST_RUNS = 101, COLD_RUNS = 3, NAME = 32 };
 
 typedef struct layer {
     tare_coded *coded;
@@ -319,8 +319,9 @@ static void measure_loads(int number, const char *packed, const char *plain, uns
     snprintf(name, sizeof name, "cuda:%d", number);
     must(tare_device_open(&device, name, &err), &err);
     for (int is_cold = 0; is_cold < 2; is_cold++) {
-        measure_load(device, packed, "packed", is_cold, n_runs);
-        if (plain) measure_load(device, plain, "not packed", is_cold, n_runs);
+        unsigned n = is_cold && n_runs > COLD_RUNS ? COLD_RUNS : n_runs;
+        measure_load(device, packed, "packed", is_cold, n);
+        if (plain) measure_load(device, plain, "not packed", is_cold, n);
     }
     tare_device_free(device);
 }
