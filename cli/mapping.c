@@ -26,11 +26,14 @@ static int fail_mapping(const tare_error *err, const char *in_path, const tare_r
     return cli_fail(err, in_path);
 }
 
-static int check_usage(const cli_command *command, const cli_write *w, bool is_mapped) {
+static int check_usage(const cli_command *command, const cli_write *w, tare_llama_naming naming) {
+    if (w->with_mmproj && naming != TARE_LLAMA_NAMES_HUGGING_FACE)
+        return cli_usage(command,
+                         "--with-mmproj is for a GGUF file that becomes a Hugging Face directory");
     if (w->mmproj && (w->vocab_only || w->pre))
         return cli_usage(command, "--mmproj writes an encoder, which has no tokenizer: neither "
                                   "--vocab-only nor --pre goes with it");
-    if (is_mapped) return CLI_YES;
+    if (naming == TARE_LLAMA_NAMES_LLAMA_CPP) return CLI_YES;
     if (w->lora)
         return cli_usage(command, "--lora is for a Hugging Face model, and an output that is GGUF");
     if (w->model_name || w->metadata || w->pre || w->vocab_only || w->no_tokenizer ||
@@ -86,14 +89,14 @@ static int translate(tare_model **out, const tare_model *in, const char *in_path
                : fail_mapping(&err, in_path, options->report);
 }
 
-int cli_map(tare_model **out, tare_model **factors, const cli_command *command,
-            const tare_model *in, const char *in_path, const char *out_path, const cli_write *write,
+int cli_map(tare_model **out, tare_model **beside, const cli_command *command, const tare_model *in,
+            const char *in_path, const char *out_path, const cli_write *write,
             tare_report *report) {
     tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
     tare_llama_translate_options options = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
     const char *to = write->to ? write->to : tare_format_of_path(out_path);
     char *metadata, *directory = cli_directory_name(in_path);
-    *out = *factors = NULL;
+    *out = *beside = NULL;
     int code = fill_options(&llama, &metadata, write);
     llama.directory = directory;
     options.llama = &llama;
@@ -101,12 +104,13 @@ int cli_map(tare_model **out, tare_model **factors, const cli_command *command,
     options.keep_names = write->keep_names;
     options.opaque = write->opaque;
     options.type = write->type;
-    const bool is_mapped = tare_llama_naming_of(in, to, &options) == TARE_LLAMA_NAMES_LLAMA_CPP;
-    if (code == CLI_YES) code = check_usage(command, write, is_mapped);
+    if (code == CLI_YES) code = check_usage(command, write, tare_llama_naming_of(in, to, &options));
     if (code == CLI_YES && write->lora)
-        code = map_adapter(out, factors, in, write, report);
-    else if (code == CLI_YES)
-        code = translate(out, in, in_path, to, &options);
+        code = map_adapter(out, beside, in, write, report);
+    else if (code == CLI_YES && write->with_mmproj)
+        code = cli_open(beside, write->with_mmproj, report);
+    options.tower = *beside;
+    if (code == CLI_YES && !write->lora) code = translate(out, in, in_path, to, &options);
     free(directory);
     free(metadata);
     return code;

@@ -69,22 +69,25 @@ typedef struct tare_llama_restore_options {
     tare_report *report;             /* what cannot be restored; may be NULL */
     const tare_encoding *type; /* of matrices: F32, F16 or BF16; NULL: the one that most of them
                                   have, F16 where they are quantized */
+    const tare_model *tower;   /* the file that llama.cpp reads beside the text model (mmproj), for
+                                  a Hugging Face model of both; NULL: `in` alone */
 } tare_llama_restore_options;
 
 #define TARE_LLAMA_RESTORE_OPTIONS_INIT                                                            \
-    { sizeof(tare_llama_restore_options), NULL, NULL, NULL, NULL }
+    { sizeof(tare_llama_restore_options), NULL, NULL, NULL, NULL, NULL }
 TARE_API void tare_llama_restore_options_init(tare_llama_restore_options *options, size_t size);
 
-/* Whether tare_llama_restore can handle the model: it knows the general.architecture, tensors have
- * llama.cpp's names, and there is no config.json. *architecture: the value of that key, borrowed.
- */
+/* Whether tare_llama_restore can handle the model: it knows the general.architecture, of a vision or
+ * audio encoder also the clip.projector_type, tensors have llama.cpp's names, and there is no
+ * config.json. *architecture: the value of the first key, borrowed. */
 TARE_API bool tare_llama_can_restore(const tare_model *model, tare_str *architecture);
 
 /* The Hugging Face model that a GGUF file could have been converted from: names, shapes and order
  * of rows, config.json, the tokenizer's files. Quantized tensors are decoded when they are read.
- * What cannot be derived from the file is reported as "llama.not-restored". `in` must outlive *out.
- * Errors: UNSUPPORTED: the architecture cannot be restored, or a tensor does not belong to it;
- * CORRUPT: the shape of a tensor contradicts the keys. */
+ * What cannot be derived from the file is reported as "llama.not-restored". `in` and options->tower
+ * must outlive *out. Errors: UNSUPPORTED: the architecture cannot be restored, a tensor does not
+ * belong to it, or the two are no text model and its encoder; CORRUPT: the shape of a tensor
+ * contradicts the keys, or the encoder is of a text model of another width. */
 TARE_API tare_status tare_llama_restore(tare_model **out, const tare_model *in,
                                         const tare_llama_restore_options *options, tare_error *err);
 
@@ -109,10 +112,11 @@ typedef struct tare_llama_translate_options {
                                   BF16 */
     const tare_llama_options *llama; /* of a model that becomes GGUF; allocator, limits and report
                                         are not read from it; NULL: the defaults */
+    const tare_model *tower;         /* as for tare_llama_restore, which it requires; NULL: none */
 } tare_llama_translate_options;
 
 #define TARE_LLAMA_TRANSLATE_OPTIONS_INIT                                                          \
-    { sizeof(tare_llama_translate_options), NULL, NULL, NULL, false, false, NULL, NULL }
+    { sizeof(tare_llama_translate_options), NULL, NULL, NULL, false, false, NULL, NULL, NULL }
 TARE_API void tare_llama_translate_options_init(tare_llama_translate_options *options, size_t size);
 
 /* Whose names a conversion into the format `to` (of tare_format_at; NULL: unknown) is to give. A
@@ -125,7 +129,8 @@ TARE_API tare_llama_naming tare_llama_naming_of(const tare_model *in, const char
 /* The model that tare_plan_new is to be given so that the output has these names. *out NULL with
  * status OK: `in` itself, because names are kept or the architecture is unknown, which is reported
  * as "llama.unknown-architecture". `in` must outlive *out. Errors: those of tare_llama_map and
- * tare_llama_restore; ERR_ARG: `llama` asks for what only a mapping does, and there is none;
+ * tare_llama_restore; ERR_ARG: `llama` asks for what only a mapping does, and there is none, or
+ * `tower` is set and nothing is restored;
  * UNSUPPORTED: a GGUF file that is a vocabulary alone cannot become a directory. */
 TARE_API tare_status tare_llama_translate(tare_model **out, const tare_model *in, const char *to,
                                           const tare_llama_translate_options *options,

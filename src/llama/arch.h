@@ -46,7 +46,8 @@ typedef struct tare_llama_shape_row {
 /* What only the way back needs (docs/llama.md, "The way back"). */
 typedef struct tare_llama_back {
     const char *names; /* which of the names that a tensor or member of config.json may have it is
-                          given, prefixes of blocks too, one blank between them */
+                          given, prefixes of blocks too, one blank between them; of a tower: what
+                          patterns of its rules have in them, of which the first one counts */
     const char *const *config; /* "member = formula", over the file's keys: what its rows of keys do
                                   not tell; "member[] = formula": of each layer, "member{} = ..":
                                   these as a text with commas. NULL ends */
@@ -54,10 +55,15 @@ typedef struct tare_llama_back {
     const char
         *when; /* a formula over the keys that must hold instead of `requires`; NULL: that one.
                          The first row counts */
-    const char *lead; /* put before names, but lm_head's; NULL: nothing */
+    const char *lead;   /* put before names, but lm_head's; NULL: nothing */
+    const char *text;   /* of a tower: what names of its text model begin with in the model of both:
+                         "from=to", one blank between them; NULL: they stay */
+    const char *tokens; /* of a tower: members of that model's config.json that are ids of tokens:
+                           "member=token"; NULL: none */
 } tare_llama_back;
-/* Rows of `config` that all have after their own. */
+/* Rows of `config` that all have after their own, and that towers have instead. */
 extern const char *const tare_llama_back_common[];
+extern const char *const tare_llama_back_towers[];
 
 typedef struct tare_llama_arch {
     const char *name;     /* general.architecture */

@@ -114,10 +114,11 @@ static tare_status restore(tare_model **out, const tare_model *in,
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "it has keys but no tensors, so it cannot become a Hugging Face model; "
                          "--keep-names stores the keys");
-    if (!tare_llama_can_restore(in, NULL)) return TARE_OK;
+    if (!tare_llama_can_restore(in, NULL) && !o->tower) return TARE_OK;
     options.allocator = o->allocator;
     options.limits = o->limits;
     options.report = o->report;
+    options.tower = o->tower;
     if (o->type && (o->type->id == TARE_ENCODING_F32 || o->type->id == TARE_ENCODING_F16 ||
                     o->type->id == TARE_ENCODING_BF16))
         options.type = o->type;
@@ -135,6 +136,10 @@ tare_status tare_llama_translate(tare_model **out, const tare_model *in, const c
     if (naming != TARE_LLAMA_NAMES_LLAMA_CPP && asks_for_mapping(o.llama))
         return tare_fail(err, TARE_ERR_ARG,
                          "options of a Hugging Face model that becomes GGUF, which it does not");
+    if (naming != TARE_LLAMA_NAMES_HUGGING_FACE && o.tower)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "an encoder beside a GGUF file that becomes a Hugging Face directory, "
+                         "which it does not");
     if (naming == TARE_LLAMA_NAMES_LLAMA_CPP) return map(out, in, &o, err);
     return naming == TARE_LLAMA_NAMES_HUGGING_FACE ? restore(out, in, &o, err) : TARE_OK;
 }

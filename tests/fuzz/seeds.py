@@ -304,8 +304,40 @@ def restorable(kind, experts=0, quantized=F32, more=()):
     return g.file()
 
 
+def restorable_tower(projector, tensors, **more):
+    """An encoder of one block and what leads from it to a text model, as llama.cpp names them."""
+    g = Gguf()
+    g.kv("general.architecture", STRING, "clip").kv("clip.projector_type", STRING, projector)
+    g.kv("general.type", STRING, "mmproj").kv("clip.has_vision_encoder", BOOL, 1).kv("clip.use_gelu", BOOL, 1)
+    for name, value in {"projection_dim": 8, "image_size": 4, "patch_size": 2, "embedding_length": 8, "block_count": 1,
+                        "feed_forward_length": 16, "attention.head_count": 2, **more}.items():
+        g.kv("clip.vision." + name, U32, value)
+    g.kv("clip.vision.attention.layer_norm_epsilon", F32V, 1e-6)
+    for name in ("image_mean", "image_std"):
+        g.array("clip.vision." + name, F32V, [0.5, 0.5, 0.5])
+    shapes = {"v.patch_embd.weight": [2, 2, 3, 8], "v.blk.0.attn_out.weight": [8, 8], "v.blk.0.ffn_up.weight": [8, 16],
+              "v.blk.0.ffn_down.weight": [16, 8], "v.blk.0.ln1.weight": [8], "v.blk.0.ln2.weight": [8], **tensors}
+    for part in "qkv":
+        shapes[f"v.blk.0.attn_{part}.weight"], shapes[f"v.blk.0.attn_{part}.bias"] = [8, 8], [8]
+    for name, dims in shapes.items():
+        g.tensor(name, dims, F32)
+    return g.file()
+
+
 def write_restored(folder):
-    """Models that are taken back to Hugging Face: each kind of tokenizer, experts, factors of positions."""
+    """Models that are taken back to Hugging Face: each kind of tokenizer, experts, factors of positions, encoders."""
+    towers = (("gemma3", {"v.position_embd.weight": [8, 4], "mm.input_projection.weight": [8, 8],
+                          "mm.soft_emb_norm.weight": [8]}, {}),
+              ("qwen2vl_merger", {"v.patch_embd.weight.1": [2, 2, 3, 8], "mm.0.weight": [32, 32], "mm.2.weight": [32, 8],
+                                  "v.post_ln.weight": [8]}, {"feed_forward_length": 8}),
+              ("qwen2.5vl_merger", {"mm.0.weight": [32, 32]}, {"n_wa_pattern": 1}),
+              ("qwen3vl_merger", {"v.deepstack.0.norm.weight": [8]}, {"spatial_merge_size": 2}),
+              ("mlp", {"v.class_embd": [8], "v.position_embd.weight": [8, 5], "mm.0.weight": [8, 8]}, {}),
+              ("pixtral", {"mm.1.weight": [8, 8], "v.token_embd.img_break": [8]}, {}),
+              ("internvl", {"v.class_embd": [8], "v.position_embd.weight": [8, 5], "mm.model.mlp.1.weight": [32, 8]},
+               {"projector.scale_factor": 2}))
+    for projector, tensors, more in towers:
+        write(folder, "restore", "tower-" + projector, restorable_tower(projector, tensors, **more))
     factors = {"rope_freqs": [8]}, {"rope_factors_long": [8], "rope_factors_short": [8]}
     for i, (kind, experts, quantized, more) in enumerate((
             ("gpt2", 0, Q8_0, ()), ("llama", 0, Q8_0, ()), ("bert", 0, Q8_0, ()), ("t5", 0, Q8_0, ()),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What config.json says of all models: the end of each architecture's list for the way back. */
+ * What config.json says of all models, and of all towers: the end of each list for the way back. */
 #include "llama/arch/rows.h"
 
 const char *const tare_llama_back_common[] = {
@@ -19,5 +19,13 @@ const char *const tare_llama_back_common[] = {
     "rope_scaling.attention_factor = rope.scaling.yarn_attn_factor",
     "rope_scaling.beta_fast = rope.scaling.yarn_beta_fast",
     "rope_scaling.beta_slow = rope.scaling.yarn_beta_slow",
+    NULL,
+};
+
+/* A key of the text model's is that of the part of config.json that is laid over the whole. */
+const char *const tare_llama_back_towers[] = {
+    "text_config.hidden_size = vision.projection_dim | audio.projection_dim",
+    "hidden_size = nothing",
+    "vision_config.hidden_act = if(use_silu, 'silu', if(use_gelu, 'gelu'))",
     NULL,
 };

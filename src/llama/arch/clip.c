@@ -58,6 +58,27 @@ static const tare_llama_must llava_musts[] = {
     {"if(llava.layers > 1, vision_config.num_hidden_layers + 1 > llava.layers)",
      "vision_feature_layer is not that of a block before the last, which llama.cpp takes"},
     {NULL, NULL}};
+/* The blocks behind the one whose output is taken are not in the file. */
+static const char *const llava_back_config[] = {
+    "model_type = 'llava'",
+    "vision_feature_layer = -2",
+    "vision_feature_select_strategy = 'default'",
+    "projector_hidden_act = 'gelu'",
+    "multimodal_projector_bias = has(tensors.mm.0.bias)",
+    "vision_config.model_type = 'clip_vision_model'",
+    "vision_config.num_hidden_layers = vision.block_count",
+    "vision_config.hidden_act = if(use_gelu, 'gelu', 'quick_gelu')",
+    "processor.image_processor_type = 'CLIPImageProcessor'",
+    "processor.processor_class = 'LlavaProcessor'",
+    "processor.size.shortest_edge = vision.image_size",
+    "processor.crop_size.height = vision.image_size",
+    "processor.crop_size.width = vision.image_size",
+    NULL};
+static const tare_llama_back llava_back = {
+    .names = LLAVA " multi_modal_projector.",
+    .config = llava_back_config,
+    .text = "model.=language_model.model. lm_head=language_model.lm_head",
+    .tokens = "image_token_index=<image>"};
 static const tare_llama_tower llava_tower = {.projector = "mlp",
                                              .takes = "vision_tower. multi_modal_projector.",
                                              .layers = "llava.layers",
@@ -103,6 +124,7 @@ const tare_llama_arch tare_llama_towers_clip[] = {
      .defaults = llava_defaults,
      .own = llava_keys,
      .rules = llava_rules,
+     .back = &llava_back,
      .tower = &llava_tower},
     {.name = CLIP,
      .classes = "CogVLMForCausalLM",

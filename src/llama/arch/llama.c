@@ -54,7 +54,7 @@ static const tare_llama_back mixtral_back = {
     "block_sparse_moe.experts.w3 num_local_experts",
     .config = mixtral_back_config};
 static const char *const ministral3_back_config[] = {
-    "model_type = 'ministral3'",
+    "model_type = if(has(attention.temperature_scale), 'ministral3', 'mistral')",
     "rope_parameters.llama_4_scaling_beta = attention.temperature_scale",
     "rope_parameters.mscale_all_dim = rope.scaling.yarn_log_multiplier", NULL};
 static const tare_llama_back ministral3_back = {.names = HF_DENSE,

@@ -26,6 +26,27 @@ static const tare_llama_rule gemma3_rules[] = {
     {"multi_modal_projector.mm_input_projection.weight", "=mm.input_projection.weight", NULL},
     {"multi_modal_projector.mm_soft_emb_norm.weight", "=mm.soft_emb_norm.weight", "add(1)"},
     END_OF_RULES};
+#define GEMMA3_SIDE                                                                                \
+    "floor(floor(vision.image_size / vision.patch_size) / (vision.projector.scale_factor | 4))"
+static const char *const gemma3_back_config[] = {
+    "model_type = 'gemma3'",
+    "mm_tokens_per_image = " GEMMA3_SIDE " * " GEMMA3_SIDE,
+    "vision_config.model_type = 'siglip_vision_model'",
+    "vision_config.num_hidden_layers = vision.block_count",
+    "vision_config.vision_use_head = false",
+    "vision_config.hidden_act = 'gelu_pytorch_tanh'",
+    "processor.image_processor_type = 'Gemma3ImageProcessor'",
+    "processor.processor_class = 'Gemma3Processor'",
+    "processor.image_seq_length = " GEMMA3_SIDE " * " GEMMA3_SIDE,
+    "processor.size.height = vision.image_size",
+    "processor.size.width = vision.image_size",
+    NULL};
+static const tare_llama_back gemma3_back = {
+    .names = "vision_tower. multi_modal_projector.",
+    .config = gemma3_back_config,
+    .text = "model.=language_model.model. lm_head=language_model.lm_head",
+    .tokens = "image_token_index=<image_soft_token> boi_token_index=<start_of_image> "
+              "eoi_token_index=<end_of_image>"};
 static const tare_llama_tower gemma3_tower = {.projector = "gemma3",
                                               .takes = "vision_tower. multi_modal_projector.",
                                               .layers = VISION_LAYERS,
@@ -53,6 +74,20 @@ static const tare_llama_rule idefics3_rules[] = {
     SIGLIP("vision_model."),
     {"connector.modality_projection.proj@", "=mm.model.fc", NULL},
     END_OF_RULES};
+static const char *const idefics3_back_config[] = {
+    "model_type = 'idefics3'",
+    "vision_config.model_type = 'idefics3_vision'",
+    "vision_config.num_hidden_layers = vision.block_count",
+    "vision_config.hidden_act = 'gelu_pytorch_tanh'",
+    "processor.image_processor_type = 'Idefics3ImageProcessor'",
+    "processor.processor_class = 'Idefics3Processor'",
+    "processor.max_image_size.longest_edge = vision.image_size",
+    NULL};
+static const tare_llama_back idefics3_back = {.names = "vision_model. connector.",
+                                              .config = idefics3_back_config,
+                                              .lead = "model.",
+                                              .text = "model.=model.text_model.",
+                                              .tokens = "image_token_id=<image>"};
 static const tare_llama_tower idefics3_tower = {.projector = "idefics3",
                                                 .takes = "vision_model. connector.",
                                                 .layers = VISION_LAYERS,
@@ -66,6 +101,7 @@ const tare_llama_arch tare_llama_towers_siglip[] = {
      .defaults = gemma3_defaults,
      .own = gemma3_keys,
      .rules = gemma3_rules,
+     .back = &gemma3_back,
      .tower = &gemma3_tower},
     {.name = CLIP,
      .classes = "Idefics3ForConditionalGeneration SmolVLMForConditionalGeneration",
@@ -73,6 +109,7 @@ const tare_llama_arch tare_llama_towers_siglip[] = {
      .defaults = idefics3_defaults,
      .own = idefics3_keys,
      .rules = idefics3_rules,
+     .back = &idefics3_back,
      .tower = &idefics3_tower},
     {.name = NULL},
 };

@@ -94,4 +94,10 @@
         match, "=v.patch_embd.weight.1", PATCH_PAIR "rows(2, 1, 1) " PATCH_SQUARE                  \
     }
 
+/* The shapes that the two had, on the way back. */
+#define SHAPE_QKV(match)                                                                           \
+    { match, "3 * d0, cols" }
+#define SHAPE_FRAMES(match)                                                                        \
+    { match, "d0, d1, 2, d2, d3" }
+
 #endif

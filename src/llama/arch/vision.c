@@ -51,6 +51,28 @@ static const tare_llama_rule pixtral_rules[] = {
 static const tare_llama_rule lighton_rules[] = {
     PIXTRAL_RULES("vision_encoder.", "vision_projection."), END_OF_RULES};
 static const tare_llama_must pixtral_musts[] = {MUST_ACTIVATE, {NULL, NULL}};
+#define BACK_PIXTRAL(type)                                                                         \
+    "model_type = '" type "'", "vision_feature_layer = -1",                                        \
+        "multimodal_projector_bias = has(tensors.mm.1.bias)", "projector_hidden_act = 'gelu'",     \
+        "vision_config.model_type = 'pixtral'",                                                    \
+        "vision_config.num_hidden_layers = vision.block_count",                                    \
+        "vision_config.head_dim = vision.embedding_length / vision.attention.head_count",          \
+        "processor.image_processor_type = 'PixtralImageProcessor'",                                \
+        "processor.processor_class = 'PixtralProcessor'",                                          \
+        "processor.patch_size = vision.patch_size",                                                \
+        "processor.size.longest_edge = vision.image_size"
+static const char *const pixtral_back_config[] = {BACK_PIXTRAL("llava"),
+                                                  "vision_feature_select_strategy = 'full'", NULL};
+static const char *const mistral3_back_config[] = {BACK_PIXTRAL("mistral3"), NULL};
+#define PIXTRAL_BACK(rows, condition)                                                              \
+    {                                                                                              \
+        .names = "vision_tower. multi_modal_projector.", .config = rows, .when = condition,        \
+        .text = "model.=language_model.model. lm_head=language_model.lm_head",                     \
+        .tokens = "image_token_index=[IMG]"                                                        \
+    }
+static const tare_llama_back pixtral_back = PIXTRAL_BACK(pixtral_back_config, NULL);
+static const tare_llama_back mistral3_back =
+    PIXTRAL_BACK(mistral3_back_config, "has(tensors.mm.patch_merger.weight)");
 static const tare_llama_tower pixtral_tower = {.projector = "pixtral",
                                                .takes = "vision_tower. multi_modal_projector.",
                                                .layers = VISION_LAYERS,
@@ -127,6 +149,37 @@ static const tare_llama_rule intern_rules[] = {
     END_OF_RULES};
 static const tare_llama_must intern_musts[] = {
     MUST_ACTIVATE, {"downsample_ratio > 0", "it does not say downsample_ratio"}, {NULL, NULL}};
+/* As transformers stores it. */
+static const char *const intern_back_config[] = {
+    "model_type = 'internvl'",
+    "downsample_ratio = 1 / vision.projector.scale_factor",
+    "min_dynamic_patch = vision.preproc_min_tiles",
+    "max_dynamic_patch = vision.preproc_max_tiles",
+    "projector_hidden_act = 'gelu'",
+    "vision_feature_layer = -1",
+    "vision_feature_select_strategy = 'default'",
+    "vision_config.model_type = 'internvl_vision'",
+    "vision_config.num_hidden_layers = vision.block_count",
+    "vision_config.attention_bias = has(tensors.v.attn_q.bias)",
+    "vision_config.use_qk_norm = has(tensors.v.attn_q_norm.weight)",
+    "vision_config.norm_type = if(has(tensors.v.ln1.bias), 'layer_norm', 'rms_norm')",
+    "processor.image_processor_type = 'GotOcr2ImageProcessor'",
+    "processor.processor_class = 'InternVLProcessor'",
+    "processor.size.height = vision.image_size",
+    "processor.size.width = vision.image_size",
+    "processor.min_patches = vision.preproc_min_tiles",
+    "processor.max_patches = vision.preproc_max_tiles",
+    NULL};
+static const tare_llama_shape_row intern_back_shapes[] = {
+    {"vision_tower.embeddings.cls_token", "1, 1, cols"},
+    {"vision_tower.embeddings.position_embeddings", "1, rows, cols"},
+    {NULL, NULL}};
+static const tare_llama_back intern_back = {
+    .names = "vision_tower. multi_modal_projector.",
+    .config = intern_back_config,
+    .shapes = intern_back_shapes,
+    .text = "model.=language_model.model. lm_head=language_model.lm_head",
+    .tokens = "image_token_id=<IMG_CONTEXT>"};
 static const tare_llama_tower intern_tower = {
     .projector = "internvl",
     .takes = "vision_model. mlp1. vision_tower. multi_modal_projector.",
@@ -332,12 +385,22 @@ static const tare_llama_tower lfm2_tower = {
 
 const tare_llama_arch tare_llama_towers_vision[] = {
     {.name = CLIP,
-     .classes = "LlavaForConditionalGeneration Mistral3ForConditionalGeneration",
+     .classes = "Mistral3ForConditionalGeneration",
      .requires = "vision_config.model_type == 'pixtral'",
      .tensors = "",
      .defaults = pixtral_defaults,
      .own = pixtral_keys,
      .rules = pixtral_rules,
+     .back = &mistral3_back,
+     .tower = &pixtral_tower},
+    {.name = CLIP,
+     .classes = "LlavaForConditionalGeneration",
+     .requires = "vision_config.model_type == 'pixtral'",
+     .tensors = "",
+     .defaults = pixtral_defaults,
+     .own = pixtral_keys,
+     .rules = pixtral_rules,
+     .back = &pixtral_back,
      .tower = &pixtral_tower},
     {.name = CLIP,
      .classes = "LightOnOCRForConditionalGeneration",
@@ -347,12 +410,13 @@ const tare_llama_arch tare_llama_towers_vision[] = {
      .rules = lighton_rules,
      .tower = &lighton_tower},
     {.name = CLIP,
-     .classes = "InternVisionModel InternVLVisionModel InternVLForConditionalGeneration "
+     .classes = "InternVLForConditionalGeneration InternVisionModel InternVLVisionModel "
                 "InternS1ForConditionalGeneration InternVLChatModel",
      .tensors = "",
      .defaults = intern_defaults,
      .own = intern_keys,
      .rules = intern_rules,
+     .back = &intern_back,
      .tower = &intern_tower},
     {.name = CLIP,
      .classes = "Llama4ForConditionalGeneration",

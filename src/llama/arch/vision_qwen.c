@@ -58,6 +58,50 @@ static const tare_llama_rule qwen2_rules[] = {QWEN_BLOCKS,
                                               QWEN_GATED,
                                               QWEN_MERGER,
                                               END_OF_RULES};
+#define BACK_QWEN(type, processor)                                                                 \
+    "model_type = '" type "'", "text_config.model_type = '" type "_text'",                         \
+        "vision_config.model_type = '" type "'", "vision_config.depth = vision.block_count",       \
+        "vision_config.temporal_patch_size = 2", "vision_config.image_size = nothing",             \
+        "processor.image_processor_type = 'Qwen2VLImageProcessor" processor "'",                   \
+        "processor.patch_size = vision.patch_size", "processor.temporal_patch_size = 2"
+/* Four patches become one where they are a square of two. */
+#define BACK_MERGED(member)                                                                        \
+    member " = round(sqrt(tensors.mm.0.weight.cols / vision.embedding_length))"
+#define QWEN_TOKENS                                                                                \
+    "image_token_id=<|image_pad|> video_token_id=<|video_pad|> "                                   \
+    "vision_start_token_id=<|vision_start|> vision_end_token_id=<|vision_end|>"
+#define QWEN_NAMES                                                                                 \
+    "visual.patch_embed. .attn.qkv .attn.proj .norm1 .norm2 visual.merger. "                       \
+    "vision_config.num_heads "
+static const tare_llama_shape_row qwen2_back_shapes[] = {
+    SHAPE_FRAMES("visual.patch_embed.proj.weight"),
+    SHAPE_QKV("visual.blocks.#.attn.qkv@"),
+    {NULL, NULL}};
+static const char *const qwen2_back_config[] = {
+    BACK_QWEN("qwen2_vl", ""),
+    BACK_MERGED("vision_config.spatial_merge_size"),
+    BACK_MERGED("processor.merge_size"),
+    "processor.processor_class = 'Qwen2VLProcessor'",
+    "vision_config.mlp_ratio = round(tensors.v.ffn_up.weight.rows / vision.embedding_length)",
+    "vision_config.hidden_size = vision.projection_dim",
+    NULL};
+static const tare_llama_back qwen2_back = {.names = QWEN_NAMES ".mlp.fc",
+                                           .config = qwen2_back_config,
+                                           .shapes = qwen2_back_shapes,
+                                           .tokens = QWEN_TOKENS};
+static const char *const qwen25_back_config[] = {
+    BACK_QWEN("qwen2_5_vl", ""),
+    BACK_MERGED("vision_config.spatial_merge_size"),
+    BACK_MERGED("processor.merge_size"),
+    "processor.processor_class = 'Qwen2_5_VLProcessor'",
+    "vision_config.out_hidden_size = vision.projection_dim",
+    "vision_config.fullatt_block_indexes[] = if((layer + 1) % vision.n_wa_pattern == 0, layer)",
+    NULL};
+static const tare_llama_back qwen25_back = {.names = QWEN_NAMES
+                                            ".mlp.gate_proj .mlp.up_proj .mlp.down_proj",
+                                            .config = qwen25_back_config,
+                                            .shapes = qwen2_back_shapes,
+                                            .tokens = QWEN_TOKENS};
 static const tare_llama_tower qwen2_tower = {
     .projector = "qwen2vl_merger", .takes = "visual.", .layers = "vision_config.depth"};
 static const tare_llama_tower qwen25_tower = {.projector = "qwen2.5vl_merger",
@@ -104,6 +148,34 @@ static const tare_llama_rule qwen3_rules[] = {QWEN3_BLOCKS,
                                               DEEPSTACK("linear_fc1", "fc1"),
                                               DEEPSTACK("linear_fc2", "fc2"),
                                               END_OF_RULES};
+#define BACK_QWEN3(type)                                                                           \
+    BACK_QWEN(type, "Fast"), "processor.processor_class = 'Qwen3VLProcessor'",                     \
+        "processor.merge_size = vision.spatial_merge_size",                                        \
+        "vision_config.hidden_act = 'gelu_pytorch_tanh'",                                          \
+        "vision_config.num_position_embeddings = tensors.v.position_embd.weight.rows",             \
+        "vision_config.out_hidden_size = vision.projection_dim",                                   \
+        "vision_config.deepstack_visual_indexes[] = "                                              \
+        "if(at(vision.is_deepstack_layers, layer), layer)",                                        \
+        "text_config.rms_norm_eps = vision.attention.layer_norm_epsilon", "rms_norm_eps = nothing"
+static const char *const qwen3_back_config[] = {BACK_QWEN3("qwen3_vl"), NULL};
+static const char *const qwen3moe_back_config[] = {BACK_QWEN3("qwen3_vl_moe"), NULL};
+static const char *const qwen35_back_config[] = {BACK_QWEN3("qwen3_5"), NULL};
+static const char *const qwen35moe_back_config[] = {BACK_QWEN3("qwen3_5_moe"), NULL};
+static const tare_llama_shape_row qwen3_back_shapes[] = {
+    SHAPE_FRAMES("visual.patch_embed.proj.weight"), {NULL, NULL}};
+#define QWEN3_BACK(rows, condition)                                                                \
+    {                                                                                              \
+        .names = QWEN_NAMES ".mlp.linear_fc visual.pos_embed visual.deepstack_merger_list.",       \
+        .config = rows, .shapes = qwen3_back_shapes, .when = condition, .lead = "model.",          \
+        .text = "model.=model.language_model.", .tokens = QWEN_TOKENS                              \
+    }
+static const tare_llama_back qwen3_back = QWEN3_BACK(qwen3_back_config, NULL);
+static const tare_llama_back qwen3moe_back =
+    QWEN3_BACK(qwen3moe_back_config, "text_architecture == 'qwen3vlmoe'");
+static const tare_llama_back qwen35_back =
+    QWEN3_BACK(qwen35_back_config, "text_architecture == 'qwen35'");
+static const tare_llama_back qwen35moe_back =
+    QWEN3_BACK(qwen35moe_back_config, "text_architecture == 'qwen35moe'");
 static const tare_llama_tower qwen3_tower = {.projector = "qwen3vl_merger",
                                              .takes = "visual.",
                                              .layers = "vision_config.depth",
@@ -159,6 +231,11 @@ static const tare_llama_tower exaone_tower = {.projector = "exaone4_5",
                                               .layers = "vision_config.depth",
                                               .musts = exaone_musts};
 
+#define QWEN3_ROW(class, way_back)                                                                 \
+    {                                                                                              \
+        .name = CLIP, .classes = class, .tensors = "", .defaults = qwen3_defaults,                 \
+        .own = qwen3_keys, .rules = qwen3_rules, .back = &way_back, .tower = &qwen3_tower          \
+    }
 const tare_llama_arch tare_llama_towers_qwen[] = {
     {.name = CLIP,
      .classes = "Qwen2VLForConditionalGeneration Qwen2VLModel Sarashina2VisionForCausalLM",
@@ -166,6 +243,7 @@ const tare_llama_arch tare_llama_towers_qwen[] = {
      .defaults = qwen2_defaults,
      .own = qwen2_keys,
      .rules = qwen2_rules,
+     .back = &qwen2_back,
      .tower = &qwen2_tower},
     {.name = CLIP,
      .classes = "Qwen2_5_VLForConditionalGeneration",
@@ -173,15 +251,12 @@ const tare_llama_arch tare_llama_towers_qwen[] = {
      .defaults = qwen25_defaults,
      .own = qwen25_keys,
      .rules = qwen2_rules,
+     .back = &qwen25_back,
      .tower = &qwen25_tower},
-    {.name = CLIP,
-     .classes = "Qwen3VLForConditionalGeneration Qwen3VLMoeForConditionalGeneration "
-                "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration",
-     .tensors = "",
-     .defaults = qwen3_defaults,
-     .own = qwen3_keys,
-     .rules = qwen3_rules,
-     .tower = &qwen3_tower},
+    QWEN3_ROW("Qwen3VLMoeForConditionalGeneration", qwen3moe_back),
+    QWEN3_ROW("Qwen3_5ForConditionalGeneration", qwen35_back),
+    QWEN3_ROW("Qwen3_5MoeForConditionalGeneration", qwen35moe_back),
+    QWEN3_ROW("Qwen3VLForConditionalGeneration", qwen3_back),
     {.name = CLIP,
      .classes = "Glm4vForConditionalGeneration Glm4vMoeForConditionalGeneration "
                 "GlmOcrForConditionalGeneration",

@@ -8,6 +8,7 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "llama/tower.h"
 
 enum { STEP = 4096 }; /* elements that are looked at at once */
 
@@ -15,20 +16,42 @@ static const char format_name[] = "restored";
 
 /* ---- what it is ------------------------------------------------------------------------------ */
 
+static bool is_tower(tare_str architecture) {
+    return tare_str_is(architecture, tare_llama_tower_at(0)->name);
+}
+
+/* The kind of a tower's projector; empty: it says none. */
+static tare_str projector_of(const tare_model *gguf) {
+    static const char *const keys[] = {"clip.projector_type", "clip.vision.projector_type",
+                                       "clip.audio.projector_type"};
+    tare_str type = TARE_STR("");
+    for (size_t i = 0; i < 3 && type.len == 0; i++)
+        type = tare_catalog_get_str(&gguf->catalog, keys[i]);
+    return type;
+}
+
+/* Whether tare knows the way back for models of this row. */
+static bool is_row_of(const tare_llama_arch *a, const tare_model *gguf, tare_str architecture) {
+    return a->back && tare_str_is(architecture, a->name) &&
+           (!a->tower || tare_str_is(projector_of(gguf), a->tower->projector));
+}
+
 /* The first row of an architecture whose conditions the keys fulfil. */
-static tare_status find_row(const tare_llama_arch **out, const tare_llama_config *by_keys,
-                            tare_str architecture, tare_error *err) {
-    *out = NULL;
+static tare_status find_row(tare_llama_restoring *r, tare_str architecture, tare_error *err) {
+    const tare_llama_arch *(*const at)(size_t i) =
+        is_tower(architecture) ? tare_llama_tower_at : tare_llama_arch_at;
     const tare_llama_arch *a;
-    for (size_t i = 0; (a = tare_llama_arch_at(i)) && !*out; i++) {
-        bool holds = a->back && tare_str_is(architecture, a->name);
-        const char *condition = holds && a->back->when ? a->back->when : a->requires;
+    for (size_t i = 0; (a = at(i)) && !r->arch; i++) {
+        bool holds = is_row_of(a, r->gguf, architecture);
+        const char *otherwise =
+            a->tower ? NULL : a->requires; /* that of a tower is of config.json */
+        const char *condition = holds && a->back->when ? a->back->when : otherwise;
         if (holds && condition) {
             tare_llama_value v;
-            TARE_TRY(tare_llama_formula(&v, tare_str_of(condition), by_keys, NULL, err));
+            TARE_TRY(tare_llama_formula(&v, tare_str_of(condition), &r->by_keys, NULL, err));
             holds = v.kind != TARE_LLAMA_ABSENT && v.number != 0;
         }
-        if (holds) *out = a;
+        if (holds) r->arch = a;
     }
     return TARE_OK;
 }
@@ -38,11 +61,31 @@ bool tare_llama_can_restore(const tare_model *model, tare_str *architecture) {
     if (!model || tare_model_find_resource(model, TARE_STR("config.json")) >= 0) return false;
     tare_str name = tare_catalog_get_str(&model->catalog, "general.architecture");
     if (architecture) *architecture = name;
-    if (tare_model_find_tensor(model, TARE_STR("token_embd.weight")) < 0) return false;
     const tare_llama_arch *a;
+    if (is_tower(name)) {
+        for (size_t i = 0; (a = tare_llama_tower_at(i)); i++)
+            if (is_row_of(a, model, name)) return true;
+        return false;
+    }
+    if (tare_model_find_tensor(model, TARE_STR("token_embd.weight")) < 0) return false;
     for (size_t i = 0; (a = tare_llama_arch_at(i)); i++)
-        if (a->back && tare_str_is(name, a->name)) return true;
+        if (is_row_of(a, model, name)) return true;
     return false;
+}
+
+/* What formulas over a tower's keys call text_architecture. */
+static tare_status add_text_architecture(tare_llama_restoring *r, tare_error *err) {
+    tare_llama_node *root = TARE_NEW(&r->out->arena, tare_llama_node);
+    tare_llama_node *node = TARE_NEW(&r->out->arena, tare_llama_node);
+    if (!root || !node) return tare_fail(err, TARE_ERR_NOMEM, "keys");
+    *root = *r->keys;
+    *node = (tare_llama_node){.type = TARE_JSON_STRING,
+                              .key = TARE_STR("text_architecture"),
+                              .text = r->text_architecture,
+                              .next = root->child};
+    root->child = node;
+    r->keys = root;
+    return TARE_OK;
 }
 
 static tare_status find_arch(tare_llama_restoring *r, tare_error *err) {
@@ -51,12 +94,16 @@ static tare_status find_arch(tare_llama_restoring *r, tare_error *err) {
     if (tare_model_is_big_endian(r->gguf))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "big-endian models cannot be restored");
     TARE_TRY(tare_llama_keys_tree(&r->keys, r->gguf, architecture, arena, err));
+    if (is_tower(architecture)) TARE_TRY(add_text_architecture(r, err));
     r->by_keys = (tare_llama_config){.root = r->keys, .arena = arena, .facts = r->facts};
-    TARE_TRY(find_row(&r->arch, &r->by_keys, architecture, err));
+    TARE_TRY(find_row(r, architecture, err));
     if (r->arch) return tare_llama_names_init(&r->names, r->arch->tensors, arena, err);
     tare_fail(err, TARE_ERR_UNSUPPORTED,
-              "tare cannot map this general.architecture back to Hugging Face");
-    tare_error_item(err, TARE_ITEM_KEY, -1, architecture);
+              is_tower(architecture)
+                  ? "tare cannot map encoders of this clip.projector_type back to Hugging Face"
+                  : "tare cannot map this general.architecture back to Hugging Face");
+    tare_error_item(err, TARE_ITEM_KEY, -1,
+                    is_tower(architecture) ? projector_of(r->gguf) : architecture);
     return TARE_ERR_UNSUPPORTED;
 }
 
@@ -192,6 +239,7 @@ static tare_status rehearse(tare_llama_restoring *r, tare_error *err) {
                          tare_model_find_resource(r->out, TARE_STR("tokenizer.model")) >= 0;
     const tare_value *pre = tare_llama_key_of(r->gguf, "tokenizer.ggml.pre");
     options.no_tokenizer = !has_tokenizer;
+    options.tower = r->arch->tower != NULL;
     if (pre && pre->type == TARE_VALUE_STRING && !tare_llama_has_splitting(pre->as.s))
         options.pre = tare_arena_str(&r->out->arena, pre->as.s).ptr;
     open.allocator = r->out->allocator;
@@ -210,11 +258,15 @@ static tare_status restore(tare_llama_restoring *r, tare_error *err) {
     TARE_TRY(find_arch(r, err));
     find_usual_type(r);
     TARE_TRY(tare_llama_restore_config(r, err));
-    TARE_TRY(tare_llama_restore_tokenizer(r, err));
-    TARE_TRY(tare_llama_restore_pooling(r, err));
+    if (r->arch->tower) {
+        TARE_TRY(tare_llama_list_tower(r, err));
+    } else {
+        TARE_TRY(tare_llama_restore_tokenizer(r, err));
+        TARE_TRY(tare_llama_restore_pooling(r, err));
+        TARE_TRY(tare_llama_list_wanted(r, err));
+        TARE_TRY(tare_llama_want_numbers(r, err));
+    }
     TARE_TRY(tare_llama_restore_card(r, err));
-    TARE_TRY(tare_llama_list_wanted(r, err));
-    TARE_TRY(tare_llama_want_numbers(r, err));
     TARE_TRY(fill_catalog(r, err));
     TARE_TRY(rehearse(r, err));
     TARE_TRY(choose_types(r, err));
@@ -232,15 +284,25 @@ tare_status tare_llama_restore(tare_model **out, const tare_model *in,
     tare_llama_restore_options o = TARE_LLAMA_RESTORE_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_REQUIRE(!o.type || is_usual(o.type), err);
+    if (o.tower) return tare_llama_restore_whole(out, in, &o, err);
+    return tare_llama_restore_one(out, in, &o, TARE_STR(""), NULL, err);
+}
+
+tare_status tare_llama_restore_one(tare_model **out, const tare_model *in,
+                                   const tare_llama_restore_options *options,
+                                   tare_str text_architecture, const tare_llama_arch **arch,
+                                   tare_error *err) {
     tare_open_options open = TARE_OPEN_OPTIONS_INIT;
-    open.allocator = o.allocator;
-    open.limits = o.limits ? o.limits : &in->limits;
-    tare_llama_restoring r = {.gguf = in, .options = &o};
+    open.allocator = options->allocator;
+    open.limits = options->limits ? options->limits : &in->limits;
+    tare_llama_restoring r = {
+        .gguf = in, .options = options, .text_architecture = text_architecture};
     TARE_TRY(tare_model_new(&r.out, &open, err));
     r.out->format = format_name;
     tare_status status = restore(&r, err);
     tare_free(r.out->allocator, r.wanted, r.wanted_capacity * sizeof *r.wanted);
     tare_free(r.out->allocator, r.files, r.files_capacity * sizeof *r.files);
+    if (arch) *arch = r.arch;
     if (status == TARE_OK)
         *out = r.out;
     else

@@ -21,6 +21,7 @@ typedef struct tare_llama_restoring {
     tare_model *out; /* memory is its arena */
     const tare_llama_restore_options *options;
     const tare_llama_arch *arch;
+    tare_str text_architecture; /* of the text model beside a tower; empty: there is none */
     const tare_encoding *usual; /* of matrices */
     const tare_llama_node *keys;
     tare_llama_config by_keys; /* formulas over the keys */
@@ -55,8 +56,19 @@ tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err);
 /* Settings of rotary positions that are tensors in the file: a JSON text for rope_scaling; ptr NULL:
  * there are none, or none of a known kind (restore_rope.c). */
 tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare_error *err);
-/* The list of tensors (wanted.c). */
+/* The list of tensors (wanted.c), and that of a tower (wanted_tower.c). */
 tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err);
+tare_status tare_llama_list_tower(tare_llama_restoring *r, tare_error *err);
+/* Whether a tensor of a tower's file is one of the text model, which has it itself. */
+bool tare_llama_is_of_text(const tare_llama_restoring *r, tare_str name);
+/* What the architecture says of the shape that a rule's tensor had; NULL: nothing. */
+const char *tare_llama_shape_row_of(const tare_llama_restoring *r, const tare_llama_rule *rule);
+/* That shape: "d0, 1, d1", formulas of the file's dimensions (`rows`, `cols`, too) and of
+ * config.json; or the file's own dimensions from `first` on. CORRUPT: there is none such. */
+tare_status tare_llama_shape_was(tare_llama_wanted *w, const tare_llama_restoring *r, size_t tensor,
+                                 const char *was, tare_error *err);
+tare_status tare_llama_shape_kept(tare_llama_wanted *w, const tare_llama_restoring *r,
+                                  size_t tensor, uint32_t first, tare_error *err);
 /* Adds one to the list. */
 tare_status tare_llama_want(tare_llama_restoring *r, const tare_llama_wanted *w, tare_error *err);
 /* Tensors of a single number that the converter made keys (wanted_numbers.c). */
@@ -76,9 +88,23 @@ tare_status tare_llama_restore_card(tare_llama_restoring *r, tare_error *err);
 tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapping *m,
                                   tare_error *err);
 
+/* ---- models ---------------------------------------------------------------------------------- */
+
+/* One file alone (restore.c). `text_architecture`: of the text model beside a tower, or empty. *arch:
+ * its row; may be NULL. */
+tare_status tare_llama_restore_one(tare_model **out, const tare_model *in,
+                                   const tare_llama_restore_options *options,
+                                   tare_str text_architecture, const tare_llama_arch **arch,
+                                   tare_error *err);
+/* A text model and options->tower (restore_whole.c). */
+tare_status tare_llama_restore_whole(tare_model **out, const tare_model *in,
+                                     const tare_llama_restore_options *options, tare_error *err);
+
 /* A warning about something that could not be restored, and a loss under `strict`. `why` is static. */
 void tare_llama_not_restored(const tare_llama_restoring *r, tare_item_kind kind, tare_str name,
                              const char *why);
+void tare_llama_not_restored_in(tare_model *out, tare_report *report, tare_item_kind kind,
+                                tare_str name, const char *why);
 
 /* The shortest decimal that is this f32 again, with a point or an exponent. */
 size_t tare_llama_f32_text(char *buf, size_t size, double x);

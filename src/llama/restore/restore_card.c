@@ -54,6 +54,8 @@ tare_status tare_llama_restore_card(tare_llama_restoring *r, tare_error *err) {
         const tare_value *v = tare_llama_key_of(r->gguf, k->key);
         int n = (int)strcspn(k->card, " ");
         if (!v || v->type != TARE_VALUE_STRING || n == 0) continue;
+        /* of a text model and its tower: each has as many weights as its tensors have */
+        if (r->options->tower && strcmp(k->key, "general.size_label") == 0) continue;
         tare_buffer_printf(&b, "%.*s: ", n, k->card);
         tare_buffer_put_json(&b, v->as.s);
         tare_buffer_put_u8(&b, '\n');

@@ -135,6 +135,14 @@ static tare_status set_stated(writer *w, const char *const *rows, tare_error *er
 
 /* ---- rows of keys, backwards ----------------------------------------------------------------- */
 
+/* Whether a default is that of a name which rows gave to a formula: "tower.scale", but not
+ * "vision_config.depth", a member. */
+static bool is_short(tare_str name) {
+    const char *dot = memchr(name.ptr, '.', name.len);
+    return dot &&
+           !tare_str_ends((tare_str){name.ptr, (size_t)(dot - name.ptr)}, TARE_STR("_config"));
+}
+
 /* The formula of a name that is no member but stands for others: "rope.theta". ptr NULL: it is a
  * member. */
 static tare_str stands_for(const tare_llama_restoring *r, tare_str name) {
@@ -143,8 +151,7 @@ static tare_str stands_for(const tare_llama_restoring *r, tare_str name) {
         for (const char *const *d = lists[i]; d && *d; d++) {
             const char *equals = strstr(*d, " = ");
             bool is_it = tare_str_equal(name, (tare_str){*d, (size_t)(equals - *d)});
-            if (is_it && (i == 0 || memchr(name.ptr, '.', name.len)))
-                return tare_str_of(equals + 3);
+            if (is_it && (i == 0 || is_short(name))) return tare_str_of(equals + 3);
         }
     return (tare_str){NULL, 0};
 }
@@ -184,7 +191,7 @@ static void find_member(tare_str *spelled, tare_str *first, const tare_llama_res
             find_member(spelled, first, r, inner, depth - 1);
         else if (tare_llama_is_one_of(one, r->arch->back->names))
             *spelled = one;
-        else if (!first->len && !memchr(one.ptr, '.', one.len))
+        else if (!first->len && (r->arch->tower || !memchr(one.ptr, '.', one.len)))
             *first = one;
     }
 }
@@ -248,8 +255,11 @@ static tare_status each_row(writer *w,
 
 /* Lists of layers are as long as it says: no layer is believed that no tensor could be of. */
 static tare_status read_layers(tare_llama_restoring *r, tare_error *err) {
-    static const char name[] = "block_count";
+    const char *name = "block_count";
     tare_llama_value v;
+    if (r->arch->tower)
+        name = tare_llama_path(r->keys, TARE_STR("audio")) ? "audio.block_count"
+                                                           : "vision.block_count";
     TARE_TRY(tare_llama_formula(&v, tare_str_of(name), &r->by_keys, NULL, err));
     if (v.kind == TARE_LLAMA_ABSENT) return fail_key(r, name, "the key is missing", err);
     if (v.kind != TARE_LLAMA_NUMBER || !v.is_whole || v.number < 0)
@@ -274,6 +284,9 @@ static tare_status check_heads(const tare_llama_restoring *r, tare_error *err) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+/* What formulas call the members of a file of its own, preprocessor_config.json. */
+static const tare_str of_processor = {"processor.", 10};
+
 /* Members of the object that `depth` bytes of their paths name, each name once. */
 static void put_object(tare_buffer *b, const writer *w, size_t from, size_t depth,
                        unsigned indent) {
@@ -283,6 +296,7 @@ static void put_object(tare_buffer *b, const writer *w, size_t from, size_t dept
     for (size_t i = from; i < w->n; i++) {
         tare_str path = w->members[i].path;
         if (!tare_str_starts(path, inside) || !w->members[i].text.ptr) continue;
+        if (depth == 0 && tare_str_starts(path, of_processor)) continue;
         const char *dot = memchr(path.ptr + depth, '.', path.len - depth);
         size_t end = dot ? (size_t)(dot - path.ptr) : path.len;
         bool is_seen = false;
@@ -308,20 +322,25 @@ static const char *type_text(const tare_encoding *e) {
                                          : "\"float16\"";
 }
 
+/* What a text model has beside what its architecture states. */
+static tare_status set_common(writer *w, tare_error *err) {
+    tare_str rope;
+    TARE_TRY(tare_llama_restore_rope(&rope, w->r, err));
+    if (rope.ptr) TARE_TRY(set(w, TARE_STR("rope_scaling"), rope, err));
+    return set_stated(w, tare_llama_back_common, err);
+}
+
 static tare_status set_all(writer *w, tare_error *err) {
     const tare_llama_arch *a = w->r->arch;
     tare_llama_restoring *r = w->r;
     tare_buffer b;
-    tare_str rope;
     const char *classes = a->classes;
     size_t n = strcspn(classes, " ");
     tare_buffer_init(&b, r->out->allocator);
     tare_buffer_printf(&b, "[\"%.*s\"]", (int)n, classes);
     TARE_TRY(set_text(w, TARE_STR("architectures"), &b, err));
     TARE_TRY(set_stated(w, a->back->config, err));
-    TARE_TRY(tare_llama_restore_rope(&rope, r, err));
-    if (rope.ptr) TARE_TRY(set(w, TARE_STR("rope_scaling"), rope, err));
-    TARE_TRY(set_stated(w, tare_llama_back_common, err));
+    TARE_TRY(a->tower ? set_stated(w, tare_llama_back_towers, err) : set_common(w, err));
     TARE_TRY(each_row(w, set_rows, err));
     return set(w, TARE_STR("torch_dtype"), tare_str_of(type_text(r->usual)), err);
 }
@@ -382,9 +401,35 @@ static tare_status restore_generation(tare_llama_restoring *r, tare_error *err) 
     return tare_llama_add_file(r, "generation_config.json", &b, err);
 }
 
+/* A file of the members from `from` on that `depth` bytes of its path name, and the same as a tree. */
+static tare_status add_object(const tare_llama_node **out, writer *w, const char *name, size_t from,
+                              size_t depth, tare_error *err) {
+    tare_llama_restoring *r = w->r;
+    tare_buffer b;
+    tare_buffer_init(&b, r->out->allocator);
+    put_object(&b, w, from, depth, 2);
+    tare_buffer_put_u8(&b, '\n');
+    TARE_TRY(tare_llama_add_file(r, name, &b, err));
+    const tare_resource_entry *file = &r->files[r->n_files - 1];
+    return tare_llama_json_read(out, (tare_str){(const char *)file->bytes, (size_t)file->info.size},
+                                &r->out->arena, err);
+}
+
+/* What a tower's config.json says of the text model, and the file of the processor. */
+static tare_status add_processor(writer *w, tare_error *err) {
+    tare_llama_config *config = &w->r->config;
+    size_t i = 0;
+    config->text = tare_llama_member(config->root, TARE_STR("text_config"));
+    while (i < w->n &&
+           (!w->members[i].text.ptr || !tare_str_starts(w->members[i].path, of_processor)))
+        i++;
+    if (i == w->n) return TARE_OK;
+    return add_object(&config->processor[1], w, "preprocessor_config.json", i, of_processor.len,
+                      err);
+}
+
 tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err) {
     writer w = {.r = r};
-    tare_buffer b;
     r->facts[0] = (tare_llama_binding){"layers", 0};
     r->facts[1] = (tare_llama_binding){"tokens", 0};
     r->facts[2] = (tare_llama_binding){"file_type", 0};
@@ -392,17 +437,10 @@ tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err) 
     TARE_TRY(check_heads(r, err));
     TARE_TRY(each_row(&w, check_rows, err));
     TARE_TRY(set_all(&w, err));
-    tare_buffer_init(&b, r->out->allocator);
-    put_object(&b, &w, 0, 0, 2);
-    tare_buffer_put_u8(&b, '\n');
-    TARE_TRY(tare_llama_add_file(r, "config.json", &b, err));
-    const tare_resource_entry *file = &r->files[r->n_files - 1];
-    r->config = (tare_llama_config){.defaults = r->arch->defaults,
-                                    .common = tare_llama_common_defaults,
-                                    .facts = r->facts,
-                                    .arena = &r->out->arena};
-    TARE_TRY(tare_llama_json_read(&r->config.root,
-                                  (tare_str){(const char *)file->bytes, (size_t)file->info.size},
-                                  &r->out->arena, err));
-    return r->arch->tensors ? restore_generation(r, err) : TARE_OK;
+    r->config = (tare_llama_config){
+        .defaults = r->arch->defaults, .facts = r->facts, .arena = &r->out->arena};
+    TARE_TRY(add_object(&r->config.root, &w, "config.json", 0, 0, err));
+    if (r->arch->tower) return add_processor(&w, err);
+    r->config.common = tare_llama_common_defaults;
+    return restore_generation(r, err);
 }

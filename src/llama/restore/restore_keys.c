@@ -134,10 +134,10 @@ static void add_count(builder *b, tare_llama_node *parent, const char *name, uin
     if (node) set_scalar(b, node, &v);
 }
 
-/* "enc.blk.3.attn_q.weight" -> "enc.attn_q.weight". */
+/* "enc.blk.3.attn_q.weight" -> "enc.attn_q.weight", "v.blk.3.ln1.weight" -> "v.ln1.weight". */
 static tare_str without_block(tare_str name, tare_arena *arena) {
     char buf[160];
-    for (size_t at = 0; at <= 4 && name.len > at && name.len < sizeof buf; at += 4) {
+    for (size_t at = 0; at <= 4 && name.len > at && name.len < sizeof buf; at += 2) {
         tare_str rest = tare_str_cut(name, at);
         if (!tare_str_starts(rest, TARE_STR("blk."))) continue;
         const char *dot = memchr(rest.ptr + 4, '.', rest.len - 4);

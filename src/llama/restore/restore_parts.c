@@ -9,14 +9,19 @@
 #include "base/str.h"
 #include "llama/restore/restore.h"
 
-void tare_llama_not_restored(const tare_llama_restoring *r, tare_item_kind kind, tare_str name,
-                             const char *why) {
+void tare_llama_not_restored_in(tare_model *out, tare_report *report, tare_item_kind kind,
+                                tare_str name, const char *why) {
     tare_finding f = TARE_FINDING(WARNING, TARE_OK, "llama.not-restored");
     f.item_kind = kind;
     f.item_name = name;
     f.text = tare_str_of(why);
-    tare_report_add(r->options->report, &f);
-    if (!r->out->loss.code) r->out->loss = f;
+    tare_report_add(report, &f);
+    if (!out->loss.code) out->loss = f;
+}
+
+void tare_llama_not_restored(const tare_llama_restoring *r, tare_item_kind kind, tare_str name,
+                             const char *why) {
+    tare_llama_not_restored_in(r->out, r->options->report, kind, name, why);
 }
 
 tare_status tare_llama_add_file(tare_llama_restoring *r, const char *name, tare_buffer *text,

@@ -178,45 +178,14 @@ static tare_str original_name(const list *l, tare_str name) {
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* "d0, 1, d1": formulas of the file's dimensions and of config.json. */
 static tare_status read_shape(tare_llama_wanted *w, const list *l, const parted *p, const char *was,
                               tare_error *err) {
-    const tare_tensor *t = p->tensor;
-    const tare_llama_binding bindings[] = {{"d0", t->n_dims > 0 ? (double)t->dims[0] : 0},
-                                           {"d1", t->n_dims > 1 ? (double)t->dims[1] : 0},
-                                           {"d2", t->n_dims > 2 ? (double)t->dims[2] : 0},
-                                           {NULL, 0}};
-    tare_str rest = tare_str_of(was);
-    w->n_dims = 0;
-    while (rest.len) {
-        size_t end = 0, depth = 0;
-        for (; end < rest.len && (depth || rest.ptr[end] != ','); end++) {
-            depth += rest.ptr[end] == '(';
-            depth -= rest.ptr[end] == ')';
-        }
-        uint64_t n;
-        bool is_there;
-        TARE_TRY(tare_llama_formula_u64(&n, &is_there, (tare_str){rest.ptr, end}, &l->r->config,
-                                        bindings, err));
-        if (!is_there || n == 0 || w->n_dims == TARE_LLAMA_DIMS)
-            return fail_tensor(p, TARE_ERR_CORRUPT,
-                               "its shape in a Hugging Face model does not follow from the keys",
-                               err);
-        w->dims[w->n_dims++] = n;
-        rest = tare_str_cut(rest, end < rest.len ? end + 1 : end);
-    }
-    return TARE_OK;
+    return tare_llama_shape_was(w, l->r, p->index, was, err);
 }
 
-/* The dimensions from `first` on. */
-static tare_status keep_shape(tare_llama_wanted *w, const parted *p, uint32_t first,
+static tare_status keep_shape(tare_llama_wanted *w, const list *l, const parted *p, uint32_t first,
                               tare_error *err) {
-    const tare_tensor *t = p->tensor;
-    if (t->n_dims <= first || t->n_dims - first > TARE_LLAMA_DIMS)
-        return fail_tensor(p, TARE_ERR_CORRUPT, "it has an unexpected number of dimensions", err);
-    w->n_dims = t->n_dims - first;
-    for (uint32_t d = first; d < t->n_dims; d++) w->dims[d - first] = t->dims[d];
-    return TARE_OK;
+    return tare_llama_shape_kept(w, l->r, p->index, first, err);
 }
 
 tare_status tare_llama_want(tare_llama_restoring *r, const tare_llama_wanted *w, tare_error *err) {
@@ -279,12 +248,8 @@ static tare_status rule_target(tare_str *out, const list *l, const parted *p,
     return tare_llama_names_find(out, &l->r->names, (tare_str){buf, n}, &l->r->out->arena, err);
 }
 
-/* What a rule says of shapes; NULL: nothing. */
 static const char *shape_of(const list *l, const tare_llama_rule *rule) {
-    const tare_llama_shape_row *s = l->r->arch->back->shapes;
-    for (; s && s->match; s++)
-        if (strcmp(s->match, rule->match) == 0) return s->was;
-    return NULL;
+    return tare_llama_shape_row_of(l->r, rule);
 }
 
 /* Whether a rule above makes another tensor of the file of the same one. */
@@ -362,7 +327,7 @@ static tare_status add_by_name(list *l, const parted *p, tare_str name, tare_err
         bool is_expert = memcmp(name.ptr + i, word.ptr, word.len) == 0 && name.ptr[i - 1] == '.';
         if (!is_expert) continue;
         char buf[192];
-        TARE_TRY(keep_shape(&w, p, 1, err));
+        TARE_TRY(keep_shape(&w, l, p, 1, err));
         size_t at = i + word.len;
         int n = snprintf(buf, sizeof buf, "%.*s#.%.*s", (int)at, name.ptr, (int)(name.len - at),
                          name.ptr + at);
@@ -371,7 +336,7 @@ static tare_status add_by_name(list *l, const parted *p, tare_str name, tare_err
     if (was)
         TARE_TRY(read_shape(&w, l, p, was, err));
     else
-        TARE_TRY(keep_shape(&w, p, 0, err));
+        TARE_TRY(keep_shape(&w, l, p, 0, err));
     return add(l, &w, err);
 }
 
