@@ -94,6 +94,18 @@ static void several_tokens_end_a_text(void **state) {
     assert_number(&r, "tokenizer.ggml.eos_token_id", 4);
     assert_null(key_of(&r, "tokenizer.ggml.eot_token_id"));
     run_end(&r);
+    /* a single one that is not the tokenizer's */
+    const side_file named = SIDE_TEXT(
+        "tokenizer_config.json", "{\"tokenizer_class\":\"GPT2Tokenizer\",\"eos_token\":\"<e>\"}");
+    RUN(&r, NULL, vocab, merges, named,
+        SIDE_TEXT("generation_config.json", "{\"eos_token_id\":4}"));
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 1);
+    assert_number(&r, "tokenizer.ggml.eot_token_id", 4);
+    run_end(&r);
+    RUN(&r, NULL, vocab, merges, named,
+        SIDE_TEXT("generation_config.json", "{\"eos_token_id\":1}"));
+    assert_null(key_of(&r, "tokenizer.ggml.eot_token_id"));
+    run_end(&r);
 }
 
 static void unigram_pieces_keep_scores(void **state) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokens that end a text besides EOS. generation_config.json may list several; llama.cpp finds the
- * usual ones by their text, and has keys for two more. */
+ * Tokens that end a text besides EOS. generation_config.json may list several, or name one other than
+ * the tokenizer's; llama.cpp finds the usual ones by their text, and has keys for two more. */
 #include "base/str.h"
 #include "llama/tensor_names.h"
 #include "llama/tokenizer/specials.h"
@@ -12,6 +12,7 @@ static const char found_by_text[] =
     "<|endoftext|> <|eom_id|> <EOT> _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <eos>";
 
 static bool is_end(const tare_llama_tokenizer *t, uint64_t id) {
+    if (!tare_llama_has_id(t, TARE_LLAMA_EOS)) return false;
     for (size_t i = 0; i < t->n_ids; i++)
         if (t->ids[i].id == id &&
             (t->ids[i].special == TARE_LLAMA_EOS || t->ids[i].special == TARE_LLAMA_EOT ||
@@ -20,10 +21,14 @@ static bool is_end(const tare_llama_tokenizer *t, uint64_t id) {
     return tare_llama_is_one_of(t->vocab.tokens[id].text, found_by_text);
 }
 
-/* `id` is that of a token. */
-static void offer_end(tare_llama_tokenizer *t, const tare_llama_file *file, uint64_t id) {
-    if (is_end(t, id)) return;
-    if (!tare_llama_has_id(t, TARE_LLAMA_EOT))
+/* The first end is EOS. */
+static void offer_end(tare_llama_tokenizer *t, const tare_llama_file *file,
+                      const tare_json_value *v) {
+    uint64_t id;
+    if (!tare_json_u64(v, &id) || id >= t->vocab.n_tokens || is_end(t, id)) return;
+    if (!tare_llama_has_id(t, TARE_LLAMA_EOS))
+        tare_llama_set_id(t, TARE_LLAMA_EOS, (uint32_t)id, false);
+    else if (!tare_llama_has_id(t, TARE_LLAMA_EOT))
         tare_llama_set_id(t, TARE_LLAMA_EOT, (uint32_t)id, false);
     else if (!tare_llama_has_id(t, TARE_LLAMA_EOM))
         tare_llama_set_id(t, TARE_LLAMA_EOM, (uint32_t)id, false);
@@ -36,19 +41,13 @@ static void offer_end(tare_llama_tokenizer *t, const tare_llama_file *file, uint
 tare_status tare_llama_find_ends(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_file file;
     tare_json j;
-    uint64_t id;
     TARE_TRY(tare_llama_file_read_json(&file, t, "generation_config.json", err));
     tare_json_value v = tare_json_span_member(&file.root, "eos_token_id"), item;
-    if (!tare_llama_has_id(t, TARE_LLAMA_EOS) && tare_json_u64(&v, &id) && id < t->vocab.n_tokens)
-        tare_llama_set_id(t, TARE_LLAMA_EOS, (uint32_t)id, false);
-    if (v.type != TARE_JSON_ARRAY) return TARE_OK;
-    tare_json_span_array(&j, &v);
-    while (tare_json_span_next(&j, &item) != TARE_JSON_END) {
-        if (!tare_json_u64(&item, &id) || id >= t->vocab.n_tokens) continue;
-        if (tare_llama_has_id(t, TARE_LLAMA_EOS))
-            offer_end(t, &file, id);
-        else
-            tare_llama_set_id(t, TARE_LLAMA_EOS, (uint32_t)id, false);
+    if (v.type != TARE_JSON_ARRAY) {
+        offer_end(t, &file, &v);
+        return TARE_OK;
     }
+    tare_json_span_array(&j, &v);
+    while (tare_json_span_next(&j, &item) != TARE_JSON_END) offer_end(t, &file, &item);
     return TARE_OK;
 }
