@@ -107,11 +107,6 @@ static tare_status find_arch(tare_llama_restoring *r, tare_error *err) {
     return TARE_ERR_UNSUPPORTED;
 }
 
-/* What matrices of Hugging Face models are of. */
-static bool is_usual(const tare_encoding *e) {
-    return e->id == TARE_ENCODING_F32 || e->id == TARE_ENCODING_BF16 || e->id == TARE_ENCODING_F16;
-}
-
 /* The type that most elements of matrices have, F16 for those that are quantized. */
 static void find_usual_type(tare_llama_restoring *r) {
     static const tare_encoding_id floats[] = {TARE_ENCODING_F32, TARE_ENCODING_BF16,
@@ -272,20 +267,6 @@ static tare_status restore(tare_llama_restoring *r, tare_error *err) {
     TARE_TRY(choose_types(r, err));
     tare_model_note_summary(r->out);
     return TARE_OK;
-}
-
-TARE_DEFINE_INIT(tare_llama_restore_options, TARE_LLAMA_RESTORE_OPTIONS_INIT)
-
-tare_status tare_llama_restore(tare_model **out, const tare_model *in,
-                               const tare_llama_restore_options *options, tare_error *err) {
-    TARE_REQUIRE(out, err);
-    *out = NULL;
-    TARE_REQUIRE(in, err);
-    tare_llama_restore_options o = TARE_LLAMA_RESTORE_OPTIONS_INIT;
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    TARE_REQUIRE(!o.type || is_usual(o.type), err);
-    if (o.tower) return tare_llama_restore_whole(out, in, &o, err);
-    return tare_llama_restore_one(out, in, &o, TARE_STR(""), NULL, err);
 }
 
 tare_status tare_llama_restore_one(tare_model **out, const tare_model *in,

@@ -96,10 +96,6 @@ tare_status tare_llama_restore_one(tare_model **out, const tare_model *in,
                                    const tare_llama_restore_options *options,
                                    tare_str text_architecture, const tare_llama_arch **arch,
                                    tare_error *err);
-/* A text model and options->tower (restore_whole.c). */
-tare_status tare_llama_restore_whole(tare_model **out, const tare_model *in,
-                                     const tare_llama_restore_options *options, tare_error *err);
-
 /* A warning about something that could not be restored, and a loss under `strict`. `why` is static. */
 void tare_llama_not_restored(const tare_llama_restoring *r, tare_item_kind kind, tare_str name,
                              const char *why);

@@ -2,7 +2,7 @@
  *
  * A text model and its tower, two files of llama.cpp, as the one Hugging Face model that both were
  * made of: each is restored alone, then their tensors get the names and their config.json the places
- * that they have in the whole. */
+ * that they have in the whole. A file by itself is restored as it is. */
 #include <stdio.h>
 
 #include "base/report.h"
@@ -285,8 +285,8 @@ static tare_status restore_both(whole *w, const tare_model *in,
     return status;
 }
 
-tare_status tare_llama_restore_whole(tare_model **out, const tare_model *in,
-                                     const tare_llama_restore_options *options, tare_error *err) {
+static tare_status restore_whole(tare_model **out, const tare_model *in,
+                                 const tare_llama_restore_options *options, tare_error *err) {
     tare_open_options open = TARE_OPEN_OPTIONS_INIT;
     whole w = {.text_gguf = in, .report = options->report};
     open.allocator = options->allocator;
@@ -310,4 +310,23 @@ tare_status tare_llama_restore_whole(tare_model **out, const tare_model *in,
     else
         tare_model_free(w.out);
     return status;
+}
+
+/* What matrices of Hugging Face models are of. */
+static bool is_usual(const tare_encoding *e) {
+    return e->id == TARE_ENCODING_F32 || e->id == TARE_ENCODING_BF16 || e->id == TARE_ENCODING_F16;
+}
+
+TARE_DEFINE_INIT(tare_llama_restore_options, TARE_LLAMA_RESTORE_OPTIONS_INIT)
+
+tare_status tare_llama_restore(tare_model **out, const tare_model *in,
+                               const tare_llama_restore_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(in, err);
+    tare_llama_restore_options o = TARE_LLAMA_RESTORE_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_REQUIRE(!o.type || is_usual(o.type), err);
+    if (o.tower) return restore_whole(out, in, &o, err);
+    return tare_llama_restore_one(out, in, &o, TARE_STR(""), NULL, err);
 }
