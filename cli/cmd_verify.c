@@ -39,6 +39,8 @@ static const cli_option options[] = {
     {0},
 };
 
+enum { LOSSES_MAX = 16 }; /* told of each kind, as all tensors may have lost something */
+
 /* ---- against its source ---------------------------------------------------------------------- */
 
 /* Models under the names that both have: one of Hugging Face that is compared with a GGUF file of
@@ -213,7 +215,7 @@ static int verify_one(struct json_t **document, const char *path) {
         cli.json = false; /* a failure is in the document already */
     } else {
         tare_level least = cli.quiet ? fatal : TARE_LEVEL_INFO;
-        cli_print_findings(stdout, report, path, least, SIZE_MAX);
+        cli_print_findings(stdout, report, path, least, args.against ? LOSSES_MAX : SIZE_MAX);
         if (status == TARE_OK && !unchecked && !cli.quiet)
             print_verdict(model, path, report, is_good);
         if (status == TARE_OK && !cli.quiet && is_damaged(model, report))

@@ -21,6 +21,11 @@ static void print_loss(const tare_model *model) {
     tare_lossy_info l = TARE_LOSSY_INFO_INIT;
     char digest[65];
     if (!tare_model_lossy(model, &l)) return;
+    if (l.n_tensors == 0) {
+        info_label("");
+        printf("nothing lost: %.4f bits a weight\n", l.bits_per_weight);
+        return;
+    }
     char *method = cli_escape(l.method, false, 80), *format = cli_escape(l.container, false, 20);
     put_digest(digest, l.source);
     info_label("LOSSY");

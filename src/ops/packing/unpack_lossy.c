@@ -29,10 +29,12 @@ static tare_status write_model(tare_unpack_result *result, const char *out_path,
     c.to = format->name;
     c.progress = o->progress;
     c.progress_ctx = o->progress_ctx;
-    tare_report_addf(o->report, &TARE_FINDING(WARNING, TARE_OK, "unpack.lossy"),
-                     "packed with loss: what is written is %s with the tensors in their types, but "
-                     "not the original",
-                     format->name);
+    if (m->lossy->n_tensors)
+        tare_report_addf(
+            o->report, &TARE_FINDING(WARNING, TARE_OK, "unpack.lossy"),
+            "packed with loss: what is written is %s with the tensors in their types, but "
+            "not the original",
+            format->name);
     TARE_TRY(tare_convert(out_path, m, &c, err));
     result->is_directory = format->is_directory;
     result->n_files = format->is_directory ? 1 + m->catalog.n_resources : 1;
