@@ -39,11 +39,14 @@ static void note(keys *k, const char *path, tare_str key) {
 void cli_note_new_keys(const tare_edit *edit, const char *path) {
     static keys k;
     const tare_edit_change *c;
-    tare_model *model;
-    if (cli.quiet || tare_open_path(&model, path, NULL, NULL) != TARE_OK) return;
-    k = (keys){.model = model};
-    for (size_t i = 0; (c = tare_edit_change_at(edit, i)); i++)
-        if (c->kind == TARE_ITEM_KEY && c->new_key && !c->old_key) note(&k, path, c->new_key->key);
+    tare_model *model = NULL; /* opened for the first new key: most edits have none */
+    k = (keys){.model = NULL};
+    for (size_t i = 0; !cli.quiet && (c = tare_edit_change_at(edit, i)); i++) {
+        if (c->kind != TARE_ITEM_KEY || !c->new_key || c->old_key) continue;
+        if (!model && tare_open_path(&model, path, NULL, NULL) != TARE_OK) return;
+        k.model = model;
+        note(&k, path, c->new_key->key);
+    }
     for (size_t i = 0; i < KEYS_SEARCHED; i++) free(k.names[i]);
     tare_model_free(model);
 }

@@ -73,6 +73,9 @@ tare_status tare_sensitivities_read(tare_sensitivities *l, tare_str text, tare_a
         TARE_TRY(read_line(l, (tare_str){text.ptr + from, to - from}, number, err));
         from = to + 1;
     }
+    if (l->n == 0)
+        return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_BAD_SENSITIVITIES,
+                              "no line has a sensitivity");
     static const char twice[] = "a tensor has two lines";
     tare_status status =
         tare_name_index_build(&l->index, arena, l->lines, l->n, sizeof *l->lines, twice, err);
