@@ -11,12 +11,12 @@
 #define PI           3.14159265358979323846
 
 /* The factor of one frequency: 1 where waves are short, `factor` where they are longer than the
- * context that was trained with, between the two a blend. */
-static double factor_of(double frequency, double factor, double low, double high, double context) {
-    double wave = 2 * PI / frequency;
+ * context that was trained with, between the two a blend; in floats, as the reference has it. */
+static float factor_of(float frequency, float factor, float low, float high, float context) {
+    float wave = (float)(2 * PI) / frequency;
     if (wave < context / high) return 1;
     if (wave > context / low) return factor;
-    double blend = (context / wave - low) / (high - low);
+    float blend = (context / wave - low) / (high - low);
     return 1 / ((1 - blend) / factor + blend);
 }
 
@@ -28,7 +28,8 @@ static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_number(&factor, m, "rope.factor | rope.default_factor", 8, err));
     TARE_TRY(tare_llama_number(&low, m, "rope.low_freq_factor", 1, err));
     TARE_TRY(tare_llama_number(&high, m, "rope.high_freq_factor", 4, err));
-    TARE_TRY(tare_llama_number(&context, m, "rope.original_context", 8192, err));
+    TARE_TRY(tare_llama_number(&context, m, "rope.original_context | max_position_embeddings", 8192,
+                               err));
     if (!(dim >= 2 && dim <= 2 * MOST_FACTORS && theta > 0 && low > 0 && high > low)) {
         tare_fail(err, TARE_ERR_CORRUPT, "settings of rotary positions are out of range");
         tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
@@ -38,7 +39,7 @@ static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
     for (double i = 0; i < dim; i += 2) {
         /* frequencies as f32, which is how the reference has them */
         float frequency = 1.0f / powf((float)theta, (float)i / (float)dim);
-        factors[n++] = (float)factor_of((double)frequency, factor, low, high, context);
+        factors[n++] = factor_of(frequency, (float)factor, (float)low, (float)high, (float)context);
     }
     return tare_llama_generate(m, "rope_freqs.weight", factors, n, err);
 }

@@ -37,6 +37,22 @@ def _():
     return c, dense(c)
 
 
+@model("llama-factors", dtype="F32")
+def _():
+    """Rotary factors whose last bit tells in which precision they were computed."""
+    c = base("LlamaForCausalLM", "llama", torch_dtype="float32", rope_theta=500000.0,
+             rope_scaling=dict(rope_type="llama3", factor=32.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                               original_max_position_embeddings=8192))
+    return c, dense(c)
+
+
+@model("llama-yarn-short")
+def _():
+    """The context that was trained with is not told."""
+    c = base("LlamaForCausalLM", "llama", rope_scaling=dict(rope_type="yarn", factor=4.0))
+    return c, dense(c)
+
+
 @model("mistral")
 def _():
     c = base("MistralForCausalLM", "mistral", sliding_window=None)
