@@ -16,14 +16,14 @@
 
 enum { MANY = 12000 };
 
-typedef enum kind { TOKENS, EMPTY, NULS, DECOYS, SOME_LONG, LONG_AT_LAST, N_KINDS } kind;
+typedef enum text_kind { TOKENS, EMPTY, NULS, DECOYS, SOME_LONG, LONG_AT_LAST, N_KINDS } text_kind;
 
 static uint32_t next(uint32_t *seed) {
     *seed = *seed * 1664525 + 1013904223;
     return *seed >> 16;
 }
 
-static size_t length_of(kind kind, size_t i, uint32_t *seed) {
+static size_t length_of(text_kind kind, size_t i, uint32_t *seed) {
     if (kind == EMPTY) return 0;
     if (kind == SOME_LONG && i % 997 == 996) return 5000 + next(seed) % 3000;
     if (kind == LONG_AT_LAST && i == MANY - 10) return 200;
@@ -31,12 +31,12 @@ static size_t length_of(kind kind, size_t i, uint32_t *seed) {
 }
 
 /* Decoys are whole strings in the text of others, of a length that leads elsewhere. */
-static uint8_t byte_of(kind kind, size_t i, uint32_t *seed) {
+static uint8_t byte_of(text_kind kind, size_t i, uint32_t *seed) {
     if (kind == DECOYS) return i % 8 == 1 ? 5 : 0;
     return kind == NULS ? (uint8_t)(next(seed) % 2) : (uint8_t)('a' + next(seed) % 26);
 }
 
-static void write_strings(tare_buffer *b, kind kind, bool is_big_endian) {
+static void write_strings(tare_buffer *b, text_kind kind, bool is_big_endian) {
     uint32_t seed = 1;
     tare_buffer_init(b, NULL);
     for (size_t i = 0; i < MANY; i++) {
@@ -76,7 +76,7 @@ static void many_walks_do_what_one_does(void **state) {
     for (int of = 0; of < N_KINDS * 2; of++) {
         tare_buffer b;
         const bool is_big_endian = of % 2;
-        write_strings(&b, (kind)(of / 2), is_big_endian);
+        write_strings(&b, (text_kind)(of / 2), is_big_endian);
         for (size_t k = 0; k < sizeof longest / sizeof *longest; k++) {
             compare(b.data, b.size, is_big_endian, longest[k], MANY);
             compare(b.data, b.size, is_big_endian, longest[k], UINT64_MAX);

@@ -46,7 +46,7 @@ static lookup tables(void) {
 }
 
 static inline __m256i load(const uint8_t *p) {
-    return _mm256_loadu_si256((const __m256i *)p);
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }
 
 static inline __m256i high_bits(__m256i bytes) {
@@ -73,5 +73,6 @@ uint8_t tare_utf8_faults_avx2(const uint8_t *p, size_t n) {
     __m256i wrong = _mm256_setzero_si256();
     size_t i = 0;
     for (; n - i >= 32; i += 32) wrong = _mm256_or_si256(wrong, faults_of_32(&t, p + i));
-    return (uint8_t)(!_mm256_testz_si256(wrong, wrong) | tare_utf8_faults(p + i, n - i));
+    const int is_wrong = !_mm256_testz_si256(wrong, wrong);
+    return (uint8_t)(is_wrong | tare_utf8_faults(p + i, n - i));
 }
