@@ -175,7 +175,7 @@ static const char *entry_fault(const restore *r, const entry *e) {
     if (!may_stand_for(stored->encoding, encoding))
         return "the stored type cannot stand for its type";
     for (uint32_t p = 0; encoding == stored->encoding && p < encoding->n_planes; p++)
-        if (!is_unknown && planes[p] != stored->planes[p].size)
+        if (!is_unknown && !is_empty && planes[p] != stored->planes[p].size)
             return "its size is not that of the stored tensor";
     return NULL;
 }
@@ -234,7 +234,8 @@ static tare_status apply(restore *r, const entry *e, tare_stand_in *stand_in, ta
     if (list < encoding->n_planes && sizes[list])
         TARE_TRY(tare_tensor_set_list(t, sizes[list], &m->arena, err));
     /* If only name or shape was replaced, the planes may still be apart, as they were. */
-    if (encoding == stand_in->stored.encoding) t->planes = at;
+    if (encoding == stand_in->stored.encoding && size == stand_in->stored.size_bytes)
+        t->planes = at;
     if (encoding->kind == TARE_KIND_UNKNOWN) {
         tare_plane *plane = TARE_NEW(&m->arena, tare_plane);
         if (!plane) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
