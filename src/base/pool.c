@@ -12,7 +12,7 @@
 
 #include "base/pool.h"
 
-#define MOST_THREADS 256
+#define MOST_THREADS 256 /* more exceed the bandwidth of any memory bus */
 
 typedef struct crew {
     const tare_run *run;
@@ -176,10 +176,14 @@ static bool make_locks(crew *c) {
     return false;
 }
 
-tare_status tare_run_parallel(const tare_run *run, tare_error *err) {
+unsigned tare_run_threads(const tare_run *run) {
     unsigned threads = run->threads ? run->threads : tare_default_threads();
     if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if (threads > run->n_tasks) threads = (unsigned)run->n_tasks;
+    return threads > run->n_tasks ? (unsigned)run->n_tasks : threads;
+}
+
+tare_status tare_run_parallel(const tare_run *run, tare_error *err) {
+    const unsigned threads = tare_run_threads(run);
     crew c = {.run = run, .failed_task = UINT64_MAX, .err = TARE_ERROR_NONE};
     if (!make_locks(&c)) return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
     clock_gettime(CLOCK_MONOTONIC, &c.told);

@@ -36,6 +36,8 @@ typedef struct tare_run {
  * reported), or progress or `cancel` asked to stop (CANCELLED). With one thread everything runs in
  * the caller. */
 tare_status tare_run_parallel(const tare_run *run, tare_error *err);
+/* How many threads it will have at most: workers are below that. */
+unsigned tare_run_threads(const tare_run *run);
 /* To be called now and then by work that may take more than a few milliseconds: CANCELLED if the
  * run whose task the calling thread is running is to stop; OK outside of any run. May report
  * progress: must not be called with a lock held. */

@@ -9,9 +9,6 @@
 #include "base/pool.h"
 #include "ops/item_walk.h"
 
-/* More threads than this exceed the bandwidth of any memory bus. */
-#define MOST_THREADS 256
-
 typedef struct sized_item {
     uint64_t size;
     size_t item;
@@ -47,9 +44,17 @@ tare_status tare_walk_tick(const tare_walk_job *job, uint64_t n, tare_error *err
 tare_status tare_walk_run(const tare_walk *walk, tare_error *err) {
     tare_status s = TARE_OK;
     tare_walk_state state = {.walk = walk};
-    size_t threads = walk->threads ? walk->threads : tare_default_threads();
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if (threads > walk->n_items) threads = walk->n_items;
+    tare_run run = {.threads = walk->threads,
+                    .parallel = walk->parallel,
+                    .parallel_ctx = walk->parallel_ctx,
+                    .cancel = walk->cancel,
+                    .n_tasks = walk->n_items,
+                    .task = visit_one,
+                    .ctx = &state,
+                    .progress = walk->progress,
+                    .progress_ctx = walk->progress_ctx,
+                    .done = &state.done};
+    const size_t threads = tare_run_threads(&run);
     if (threads == 0) return TARE_OK;
 
     const size_t order_size = walk->n_items * sizeof(sized_item);
@@ -66,18 +71,8 @@ tare_status tare_walk_run(const tare_walk *walk, tare_error *err) {
     }
     qsort(order, walk->n_items, sizeof *order, largest_first);
     state.order = order;
-    s = tare_run_parallel(&(tare_run){.threads = (unsigned)threads,
-                                      .parallel = walk->parallel,
-                                      .parallel_ctx = walk->parallel_ctx,
-                                      .cancel = walk->cancel,
-                                      .n_tasks = walk->n_items,
-                                      .task = visit_one,
-                                      .ctx = &state,
-                                      .progress = walk->progress,
-                                      .progress_ctx = walk->progress_ctx,
-                                      .total = state.total,
-                                      .done = &state.done},
-                          err);
+    run.total = state.total;
+    s = tare_run_parallel(&run, err);
 out:
     if (state.scratch) tare_free(walk->allocator, state.scratch, scratch_size);
     if (order) tare_free(walk->allocator, order, order_size);
