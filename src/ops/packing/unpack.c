@@ -2,12 +2,11 @@
  *
  * Unpacking: the ranges of each file record are decoded and written where they belong. A range is
  * cut where segments of its region end, so that they are decoded once and straight into the
- * buffer that is written. */
+ * buffer that is written; while one thread writes, others decode. */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/pages.h"
 #include "base/pool.h"
 #include "base/report.h"
 #include "format/format.h"
@@ -17,6 +16,7 @@
 #include "ops/packing/unpack_losses.h"
 #include "ops/packing/unpack_lossy.h"
 #include "ops/packing/unpack_salvage.h"
+#include "ops/packing/write_turns.h"
 #include "ops/replaced.h"
 #include "ops/steps.h"
 
@@ -37,9 +37,8 @@ typedef struct unpacking {
     job *jobs;
     size_t n_jobs;
     uint64_t n_tasks, total;
-    size_t buffer_size; /* of a thread */
-    uint8_t *buffers;   /* of all threads, one after the other */
-    size_t buffers_size;
+    size_t buffer_size;
+    tare_write_turns *turns;
     _Atomic uint64_t *left; /* tasks, of each file */
     _Atomic uint64_t *hinted;
     _Atomic uint64_t done;
@@ -95,30 +94,28 @@ static const job *job_of(const unpacking *u, uint64_t task) {
     return &u->jobs[tare_part_of(&u->jobs->first_task, u->n_jobs, sizeof *u->jobs, task)];
 }
 
+static tare_status write_piece(void *ctx, const tare_write_piece *p, tare_error *err) {
+    unpacking *u = ctx;
+    TARE_TRY(u->sink.put(u->sink.ctx, p->file, p->offset, p->bytes, p->n, NULL, err));
+    atomic_fetch_add_explicit(&u->done, p->n, memory_order_relaxed);
+    if (atomic_fetch_sub(&u->left[p->file], 1) == 1 && u->sink.file_done)
+        return u->sink.file_done(u->sink.ctx, p->file, err);
+    return TARE_OK;
+}
+
 static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     unpacking *u = ctx;
     const job *j = job_of(u, task);
     const tare_packed_range *r = j->range;
-    const uint64_t block = r->offset / j->step + (task - j->first_task);
-    const uint64_t from = tare_max_u64(block * j->step, r->offset);
-    const uint64_t to = tare_min_u64((block + 1) * j->step, r->offset + r->length);
-    const uint64_t offset = j->offset + (from - r->offset);
-    const size_t n = (size_t)(to - from);
-    uint8_t *buffer = u->buffers + worker * u->buffer_size;
-    TARE_TRY(tare_packed_read(u->store, r->layer, r->region, from, buffer, n, err));
-    TARE_TRY(u->sink.put(u->sink.ctx, j->file, offset, buffer, n, NULL, err));
-    atomic_fetch_add_explicit(&u->done, n, memory_order_relaxed);
-    if (atomic_fetch_sub(&u->left[j->file], 1) == 1 && u->sink.file_done)
-        return u->sink.file_done(u->sink.ctx, j->file, err);
-    return TARE_OK;
-}
-
-static tare_status take_buffers(unpacking *u, unsigned threads, tare_error *err) {
-    u->buffers_size = (size_t)threads * u->buffer_size;
-    u->buffers = tare_alloc(u->options.allocator, u->buffers_size);
-    if (!u->buffers) return tare_fail(err, TARE_ERR_NOMEM, "buffers");
-    tare_pages_to_fill(u->buffers, u->buffers_size);
-    return TARE_OK;
+    uint64_t block = r->offset / j->step + (task - j->first_task);
+    uint64_t from = tare_max_u64(block * j->step, r->offset);
+    uint64_t to = tare_min_u64((block + 1) * j->step, r->offset + r->length);
+    const tare_write_piece piece = {.bytes = tare_write_turns_buffer(u->turns, worker),
+                                    .n = (size_t)(to - from),
+                                    .file = j->file,
+                                    .offset = j->offset + (from - r->offset)};
+    TARE_TRY(tare_packed_read(u->store, r->layer, r->region, from, piece.bytes, piece.n, err));
+    return tare_write_turns_put(u->turns, worker, &piece, err);
 }
 
 static tare_status run_tasks(unpacking *u, tare_error *err) {
@@ -126,8 +123,10 @@ static tare_status run_tasks(unpacking *u, tare_error *err) {
     tare_run run = {TARE_RUN_FROM(o), .n_tasks = u->n_tasks, .task = run_task,
                     .ctx = u,         .total = u->total,     .done = &u->done};
     if (u->sink.is_sequential) run.threads = 1;
-    TARE_TRY(take_buffers(u, tare_run_threads(&run), err));
+    TARE_TRY(tare_write_turns_new(&u->turns, tare_run_threads(&run), u->buffer_size, write_piece, u,
+                                  o->allocator, err));
     TARE_TRY(tare_run_parallel(&run, err));
+    TARE_TRY(tare_write_turns_finish(u->turns, err));
     TARE_TRY(tare_unpack_losses_report(&u->losses, u->store, o, &u->result, err));
     return tare_unpack_salvage_end(&u->result, &u->losses.segments, u->store, o, err);
 }
@@ -188,7 +187,7 @@ static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_
 static void end(unpacking *u) {
     const tare_allocator *a = u->options.allocator;
     tare_outset_free(u->set);
-    tare_free(a, u->buffers, u->buffers_size);
+    tare_write_turns_free(u->turns);
     if (u->store) {
         tare_free(a, u->jobs, u->n_jobs * sizeof *u->jobs);
         tare_free(a, u->left, u->contents.n_files * sizeof *u->left);
