@@ -126,13 +126,9 @@ static tare_status weigh(sampled_row *row, const tare_fit_weighing *how, tare_sc
     row->weights = (double *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_OUTLIERS,
                                                       row->cols * sizeof *row->weights);
     if (!copy || !row->weights) return tare_fail(err, TARE_ERR_NOMEM, "weights of columns");
-    const bool is_held = how->most_medians > 0;
-    const double unit = is_held ? median_of(row->importance, n, copy) : 1;
-    const double most = is_held ? how->most_medians : INFINITY;
-    for (size_t i = 0; i < n && unit > 0; i++) {
-        const double x = fmax(0, fmin((double)row->importance[i] / unit, most));
-        row->weights[i] = how->is_steep ? x * sqrt(x) : x;
-    }
+    const double unit = how->most_medians > 0 ? median_of(row->importance, n, copy) : 1;
+    for (size_t i = 0; i < n && unit > 0; i++)
+        row->weights[i] = tare_fit_weight(how, fmax(0, (double)row->importance[i] / unit));
     if (!(unit > 0)) row->weights = NULL;
     return TARE_OK;
 }

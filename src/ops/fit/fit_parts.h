@@ -5,6 +5,7 @@
 #ifndef TARE_OPS_FIT_FIT_PARTS_H
 #define TARE_OPS_FIT_FIT_PARTS_H
 
+#include <math.h>
 #include <tare/fitting.h>
 
 #include "ops/convert/plan.h"
@@ -19,6 +20,12 @@ typedef struct tare_fit_weighing {
     double most_medians;
     bool is_steep;
 } tare_fit_weighing;
+
+static inline double tare_fit_weight(const tare_fit_weighing *how, double medians) {
+    const bool is_beyond = how->most_medians > 0 && medians > how->most_medians;
+    const double x = is_beyond ? how->most_medians : medians;
+    return how->is_steep ? x * sqrt(x) : x;
+}
 
 /* Tensors that get the same type: one, or all experts of a layer that are tensors of their own. */
 typedef struct tare_fit_unit {
@@ -122,6 +129,8 @@ tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str nam
 tare_status tare_fit_find_units(tare_fit *f, const tare_fit_options *options, tare_error *err);
 /* Bytes of a unit's tensors as candidate `type`, each padded as the output has it (`is_padded`). */
 uint64_t tare_fit_bytes(const tare_fit *f, const tare_fit_unit *u, size_t type, bool is_padded);
+/* What a model multiplies the scores of its predictions by, at most 1. */
+double tare_fit_scale_of_scores(const tare_model *in);
 /* The number of an encoding among the candidates; SIZE_MAX: it is none. */
 size_t tare_fit_type_index(const tare_fit *f, const tare_encoding *type);
 

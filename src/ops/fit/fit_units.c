@@ -187,14 +187,14 @@ uint64_t tare_fit_bytes(const tare_fit *f, const tare_fit_unit *u, size_t type, 
 }
 
 /* Some models multiply their scores by a number below 1, or divide them by one above. */
-static double scale_of_scores(const tare_fit *f) {
+double tare_fit_scale_of_scores(const tare_model *in) {
     char key[192];
     double scale;
-    const tare_str arch = tare_model_architecture(f->in);
+    const tare_str arch = tare_model_architecture(in);
     if (arch.len > 128) return 1;
     const int n = snprintf(key, sizeof key, "%.*s.logit_scale", (int)arch.len, arch.ptr);
-    const int64_t at = tare_model_find_key(f->in, (tare_str){key, (size_t)n});
-    if (at < 0 || !tare_value_f64(&f->in->catalog.metadata[at].value, &scale) || !(scale > 0))
+    const int64_t at = tare_model_find_key(in, (tare_str){key, (size_t)n});
+    if (at < 0 || !tare_value_f64(&in->catalog.metadata[at].value, &scale) || !(scale > 0))
         return 1;
     return scale > 1 ? 1 / scale : scale;
 }
@@ -205,7 +205,7 @@ static tare_status weigh_unit(tare_fit *f, tare_fit_unit *u, double share, tare_
     const bool is_tied = tare_mix_is_tied(&f->model, f->in, first);
     const tare_fit_constant c =
         tare_fit_constant_of(&f->model, tensor(f, first)->name, &u->role, is_tied, share);
-    const double scale = scale_of_scores(f);
+    const double scale = tare_fit_scale_of_scores(f->in);
     TARE_TRY(tare_importance_of_output(&u->estimate, f->convert.importance, &f->model, f->in, first,
                                        &f->arena, err));
     const bool is_weighed =

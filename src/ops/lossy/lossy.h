@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "format/packed.h"
 #include "model/catalog.h"
+#include "ops/fit/fit_parts.h"
 #include "ops/steps.h"
 #include "wcodec/wc_format.h"
 #include "wcodec/wc_search.h"
@@ -65,14 +66,16 @@ typedef struct tare_lossy_target {
     int8_t *columns;
     float *inverse, *unit;
     const float *importance; /* of all columns of each slice (an expert) */
-    float *medians;          /* of the slices; 0: the slice was never used */
-    uint64_t slice;          /* elements of one */
-    double energy;     /* weighted squares of all numbers, relative to the mean weight above */
-    double share;      /* of the experts of its role and layer; else 1 */
-    double alpha;      /* damage for a relative error of 1 */
-    double base;       /* distance of values where the common factor is 1 */
-    float most;        /* the largest magnitude, with or without the factors */
-    double kept_bytes; /* what it takes without loss, about */
+    tare_fit_weighing weighing;
+    float *medians;     /* of the slices; 0: the slice was never used */
+    uint64_t slice;     /* elements of one */
+    double mean_weight; /* what the weights of errors are divided by, beside medians */
+    double energy;      /* weighted squares of all numbers, so divided */
+    double share;       /* of the experts of its role and layer; else 1 */
+    double alpha;       /* damage for a relative error of 1 */
+    double base;        /* distance of values where the common factor is 1 */
+    float most;         /* the largest magnitude, with or without the factors */
+    double kept_bytes;  /* what it takes without loss, about */
     /* What was chosen for a common factor; and at the ends of the interval of factors that is left. */
     tare_lossy_choice choice, fitting, heavy;
     tare_lossy_bound bound;
@@ -105,6 +108,7 @@ typedef struct tare_lossy_run {
     const tare_pack_options *options;
     const tare_lossy_options *wish;
     tare_arena arena;
+    tare_mix_model model;
     tare_lossy_target *targets;
     size_t n_targets;
     uint64_t n_weights;          /* of all tensors */

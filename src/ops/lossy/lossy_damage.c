@@ -21,7 +21,21 @@ static tare_str name_of(const tare_lossy_run *r, const tare_lossy_target *t) {
     return r->in->catalog.tensors[t->tensor].name;
 }
 
-static void weigh_all(tare_lossy_run *r, const tare_mix_model *model, double *of_experts) {
+/* With an importance matrix the constant is that of errors weighed by it, or follows from the
+ * squares of the numbers so weighed. */
+static double alpha_of(const tare_lossy_run *r, const tare_lossy_target *t,
+                       const tare_role_info *role, double all) {
+    const tare_fit_constant c =
+        tare_fit_constant_of(&r->model, name_of(r, t), role,
+                             tare_mix_is_tied(&r->model, r->in, t->tensor), (double)t->n / all);
+    const double scale = tare_fit_scale_of_scores(r->in);
+    if (!t->columns) return c.alpha;
+    if (!(c.by_energy > 0) || t->slice != t->n) return c.weighed_alpha;
+    return c.by_energy * scale * scale * t->energy * t->mean_weight * (double)t->medians[0] /
+           (double)t->rows;
+}
+
+static void weigh_all(tare_lossy_run *r, double *of_experts) {
     double all = 0;
     for (size_t i = 0; i < r->n_targets; i++) {
         const tare_role_info role = tare_role_of_name(name_of(r, &r->targets[i]));
@@ -31,12 +45,9 @@ static void weigh_all(tare_lossy_run *r, const tare_mix_model *model, double *of
     for (size_t i = 0; i < r->n_targets; i++) {
         tare_lossy_target *t = &r->targets[i];
         const tare_role_info role = tare_role_of_name(name_of(r, t));
-        const bool is_one = role.expert >= 0 && model->has_roles; /* of several */
+        const bool is_one = role.expert >= 0 && r->model.has_roles; /* of several */
         t->share = is_one ? (double)t->n / of_experts[place_of(&role)] : 1;
-        t->alpha = t->share * tare_fit_constant_of(model, name_of(r, t), &role,
-                                                   tare_mix_is_tied(model, r->in, t->tensor),
-                                                   (double)t->n / all)
-                                  .alpha;
+        t->alpha = t->share * alpha_of(r, t, &role, all);
     }
 }
 
@@ -58,13 +69,11 @@ static tare_status measure_all(tare_lossy_run *r, tare_error *err) {
 }
 
 tare_status tare_lossy_weigh(tare_lossy_run *r, tare_error *err) {
-    tare_mix_model model;
     const size_t size = (size_t)MOST_LAYERS * N_ROLES * sizeof(double);
-    TARE_TRY(tare_mix_look(&model, r->in, false, &r->arena, err));
     double *of_experts = tare_alloc(r->options->allocator, size);
     if (!of_experts) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < size / sizeof *of_experts; i++) of_experts[i] = 0;
-    weigh_all(r, &model, of_experts);
+    weigh_all(r, of_experts);
     tare_free(r->options->allocator, of_experts, size);
     return r->wish->sensitivities.len ? measure_all(r, err) : TARE_OK;
 }

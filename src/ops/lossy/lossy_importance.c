@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the columns of a tensor matter, by an importance matrix. It is clipped: a few columns of
- * thousandfold importance say little about what error in them does. The factor of a column is one
- * for the whole tensor, as a file stores it; errors are weighed by the matrix of each slice, an
- * expert, which is why a tensor of experts keeps no weights of its own. */
+ * What the columns of a tensor matter, by an importance matrix: held or steeper by the role of the
+ * tensor, as when types are chosen for a size (ops/fit). The factor of a column is one for the whole
+ * tensor, as a file stores it; errors are weighed by the matrix of each slice, an expert, which is
+ * why a tensor of experts keeps no weights of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,6 @@
 #include "ops/mix/importance_matrix.h"
 #include "ops/mix/roles.h"
 
-#define CLIPPED_AT    10.0f /* medians */
 #define LEAST_COUNTED 1e-3f
 
 static int by_size(const void *a, const void *b) {
@@ -29,11 +28,10 @@ static float median_of(float *scratch, const float *values, uint64_t n) {
 }
 
 /* In medians; of a slice that was never used 1. */
-static float clip(float value, float median) {
+static float weight_of(const tare_lossy_target *t, float value, float median) {
     if (!(median > 0)) return 1;
-    const float x = value / median;
-    if (x > CLIPPED_AT) return CLIPPED_AT;
-    return x < LEAST_COUNTED ? LEAST_COUNTED : x;
+    const double x = tare_fit_weight(&t->weighing, (double)(value / median));
+    return x < LEAST_COUNTED ? LEAST_COUNTED : (float)x;
 }
 
 /* The mean over the slices that were used; false: there is none. */
@@ -45,7 +43,7 @@ static bool average_slices(float *mean, const tare_lossy_target *t, float *scrat
         t->medians[s] = median_of(scratch, values, t->cols);
         if (!(t->medians[s] > 0)) continue;
         n_used++;
-        for (uint64_t c = 0; c < t->cols; c++) mean[c] += clip(values[c], t->medians[s]);
+        for (uint64_t c = 0; c < t->cols; c++) mean[c] += weight_of(t, values[c], t->medians[s]);
     }
     for (uint64_t c = 0; c < t->cols && n_used; c++) mean[c] /= (float)n_used;
     return n_used > 0;
@@ -74,10 +72,12 @@ static bool set_columns(tare_lossy_target *t, const float *importance, tare_aren
     }
     const float mean = (float)(total / (double)t->cols);
     for (uint64_t c = 0; c < t->cols; c++) t->unit[c] /= mean;
+    t->mean_weight = (double)mean;
     return true;
 }
 
-tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, tare_error *err) {
+/* The values of the target's entry, or an estimate of them; NULL: there is neither. */
+static tare_status find_values(tare_lossy_run *r, tare_lossy_target *t, tare_error *err) {
     const tare_tensor *tensor = &r->in->catalog.tensors[t->tensor];
     const tare_importance *m = r->wish->importance;
     const tare_importance_fit fit =
@@ -86,9 +86,21 @@ tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, ta
         tare_role_of_name(tensor->name).role != TARE_ROLE_TOKEN_EMBEDDING)
         return tare_fail_tensor(err, TARE_ERR_ARG, tensor, t->tensor,
                                 "its importance matrix has another size: is it of this model?");
-    if (fit != TARE_IMPORTANCE_FITS) return TARE_OK;
+    if (fit == TARE_IMPORTANCE_FITS) return TARE_OK;
+    return tare_importance_of_output(&t->importance, m, &r->model, r->in, t->tensor, &r->arena,
+                                     err);
+}
+
+tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, tare_error *err) {
+    const tare_tensor *tensor = &r->in->catalog.tensors[t->tensor];
+    TARE_TRY(find_values(r, t, err));
+    if (!t->importance) return TARE_OK;
+    const tare_role_info role = tare_role_of_name(tensor->name);
     const uint64_t n_slices = tare_importance_slices(tensor);
     const size_t size = (size_t)t->cols * sizeof(float);
+    t->weighing = tare_fit_constant_of(&r->model, tensor->name, &role,
+                                       tare_mix_is_tied(&r->model, r->in, t->tensor), 0)
+                      .weighing;
     t->slice = t->n / n_slices;
     t->medians = TARE_NEW_ARRAY(&r->arena, float, n_slices);
     float *mean = tare_alloc(r->options->allocator, 2 * size);
@@ -124,7 +136,7 @@ void tare_lossy_scale(float *numbers, float *weights, const tare_lossy_target *t
         run = tare_min_u64(n - i, t->cols - col);
         for (uint64_t k = 0; k < run; k++) {
             numbers[i + k] *= inverse[k];
-            weights[i + k] = clip(importance[k], median) * unit[k];
+            weights[i + k] = weight_of(t, importance[k], median) * unit[k];
         }
     }
 }

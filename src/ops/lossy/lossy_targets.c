@@ -132,6 +132,7 @@ tare_status tare_lossy_find_targets(tare_lossy_run *r, tare_error *err) {
     r->targets = TARE_NEW_ARRAY(&r->arena, tare_lossy_target, c->n_tensors);
     if (!r->targets) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_lossy_check_importance(r, err));
+    TARE_TRY(tare_mix_look(&r->model, r->in, false, &r->arena, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_tensor *t = &c->tensors[i];
         r->n_weights += t->n_elements;
