@@ -230,6 +230,20 @@ class Nginx:
                 time.sleep(0.05)
         raise RuntimeError("nginx does not start")
 
+    def wait_for_reader(self, path):
+        """Until it has begun to send the file."""
+        folder = f"/proc/{self.process.pid}/fd"
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            for fd in os.listdir(folder):
+                try:
+                    if os.path.samefile(os.path.join(folder, fd), path):
+                        return
+                except OSError:  # closed by now
+                    pass
+            time.sleep(0.002)
+        raise RuntimeError("nobody reads the file")
+
     def log(self):
         """Lines "STATUS URI RANGE" so far."""
         with open(os.path.join(self.folder, "access.log")) as f:

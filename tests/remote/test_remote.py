@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,16 @@ class RemoteTest(unittest.TestCase):
         done = self.run_tare(*words)
         self.assertEqual(done.returncode, code, done.stderr.decode() or done.stdout[:500])
         return done.stdout.decode("utf-8", "replace")
+
+    def begin_tare(self, *words):
+        """The command while it works. A parent may have SIGINT ignored, as a shell for what it puts
+        into the background."""
+        process = subprocess.Popen([COMMAND, *words], cwd=self.folder, env=self.env,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
 
     def fault(self, *words, code=4):
         """The line it says on standard error."""
@@ -244,10 +255,10 @@ class Faults(RemoteTest):
         self.assertIn("the server sends nothing, or less than 1 KB/s", line)
 
     def test_nobody_listens(self):
-        server = self.served({})
-        server.stop()
-        self.assertIn("bytes 0-1048575: no connection to the server",
-                      self.fault("info", server.url + "/m.gguf", "--retries", "1"))
+        with socket.socket() as s:  # which keeps the port from others
+            s.bind(("127.0.0.1", 0))
+            line = self.fault("info", f"http://127.0.0.1:{s.getsockname()[1]}/m.gguf", "--retries", "1")
+        self.assertIn("bytes 0-1048575: no connection to the server", line)
 
     def test_a_stop_ends_what_waits_and_leaves_nothing(self):
         asked, over = threading.Event(), threading.Event()
@@ -260,8 +271,7 @@ class Faults(RemoteTest):
                 over.wait(100)
         _, url = self.one(route)
         self.addCleanup(over.set)
-        process = subprocess.Popen([COMMAND, "convert", url, "out.safetensors"], cwd=self.folder,
-                                   env=self.env, stderr=subprocess.PIPE)
+        process = self.begin_tare("convert", url, "out.safetensors")
         self.assertTrue(asked.wait(100))  # then it waits for the answer, however slow the machine
         process.send_signal(signal.SIGINT)
         self.assertIn(b"cancelled", process.communicate(timeout=100)[1])
@@ -454,10 +464,8 @@ class NginxTest(RemoteTest):
         self.same_as_tiny(self.nginx.url + "/slow/tiny.gguf")
 
     def test_a_file_that_is_replaced_is_an_error(self):
-        url = self.nginx.url + "/slow/tiny.gguf"
-        process = subprocess.Popen([COMMAND, "verify", "--deep", url], cwd=self.folder,
-                                   env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        time.sleep(0.4)
+        process = self.begin_tare("verify", "--deep", self.nginx.url + "/slow/tiny.gguf")
+        self.nginx.wait_for_reader(self.path("files/tiny.gguf"))
         changed = bytearray(self.tiny)
         changed[-1] ^= 1
         with open(self.path("files/new"), "wb") as f:
