@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Progress of long work: one line on stderr where that is a terminal, with rate and time left, and
- * the signals that ask to stop. A second signal ends the process at once. */
+ * the signals that ask to stop. Between two pieces of work there is nothing to clean up: a signal then
+ * ends the process, as a second one always does. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #define FIRST_SHOW 0.5 /* seconds: shorter work shows nothing */
 #define SHOW_EVERY 0.1
 
-static volatile sig_atomic_t is_stopped;
+static volatile sig_atomic_t is_at_work, is_stopped;
 static tare_cancel *cancel; /* made before a handler is set; lives as long as the process */
 
 static struct {
@@ -23,13 +24,20 @@ static struct {
     size_t columns; /* 0: nothing is shown */
     bool is_shown;
     _Atomic bool is_fetch; /* what is shown comes from cli_progress_elsewhere */
-    struct sigaction old_actions[3];
 } state;
 
-static const int stop_signals[3] = {SIGINT, SIGTERM, SIGHUP};
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static _Noreturn void end_at_once(void) {
+    static const char line[] = "tare: cancelled\n";
+    const ssize_t n = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)n;
+    _exit(CLI_CANCELLED);
+}
 
 static void on_signal(int number) {
     (void)number;
+    if (!is_at_work) end_at_once();
     is_stopped = 1;
     tare_cancel_request(cancel);
 }
@@ -46,16 +54,20 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* A caller that ignores a signal (nohup) goes on ignoring it. */
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, old;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++) {
+        sigaction(stop_signals[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN) sigaction(stop_signals[i], &action, NULL);
+    }
+}
+
 void cli_progress_start(const char *verb) {
     cli_cancel();
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < 3; i++) {
-        sigaction(stop_signals[i], NULL, &state.old_actions[i]);
-        /* A caller that ignores a signal (nohup) goes on ignoring it. */
-        if (state.old_actions[i].sa_handler == SIG_IGN) continue;
-        sigaction(stop_signals[i], &action, NULL);
-    }
+    is_at_work = 1;
+    if (!is_stopped) catch_signals();
     state.verb = verb;
     state.start = now();
     state.last_show = state.start + FIRST_SHOW - SHOW_EVERY;
@@ -88,8 +100,10 @@ static void show(uint64_t done, uint64_t total, double elapsed) {
         snprintf(line, sizeof line, "%s  %3.0f %%  %s of %s  %s/s  %s left", state.verb,
                  (double)done / (double)total * 100, done_text.text, cli_size_text(total).text,
                  rate_text.text, left);
-    } else {
+    } else if (done > 0) {
         snprintf(line, sizeof line, "%s  %s  %s/s", state.verb, done_text.text, rate_text.text);
+    } else {
+        snprintf(line, sizeof line, "%s ...", state.verb);
     }
     cli_cut(line, state.columns - 1);
     fprintf(stderr, "\r%s\033[K", line);
@@ -120,5 +134,5 @@ void cli_progress_end(void) {
     state.is_fetch = false;
     if (state.is_shown) fputs("\r\033[K", stderr);
     state.is_shown = false;
-    for (size_t i = 0; i < 3; i++) sigaction(stop_signals[i], &state.old_actions[i], NULL);
+    is_at_work = 0;
 }

@@ -541,7 +541,9 @@ static int write_model(const cli_command *command, const tare_model *in, const c
         options.measured = note_loss;
         options.measured_ctx = &o.losses;
     }
+    cli_progress_start("planning");
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
+    cli_progress_end();
     if (status == TARE_OK) status = run_plan(&o.result, plan, out_path, &err);
     /* A failure is one line; if something that the target does not support is the reason, it is
      * named. */

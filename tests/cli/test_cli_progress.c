@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,24 +104,59 @@ static void quiet_is_quiet(void **state) {
     close(master);
 }
 
+/* What a child says on stderr that gets the signal while it does not work; its status. */
+static int stopped_between(char *text, size_t size, bool is_ignored) {
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        signal(SIGTERM, is_ignored ? SIG_IGN : SIG_DFL);
+        cli_progress_start("planning");
+        cli_progress_end();
+        raise(SIGTERM);
+        _exit(CLI_YES);
+    }
+    close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    read_all(ends[0], text, size);
+    close(ends[0]);
+    return status;
+}
+
+static void a_signal_between_two_pieces_of_work_ends_it(void **state) {
+    (void)state;
+    char text[100];
+    int status = stopped_between(text, sizeof text, false);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), CLI_CANCELLED);
+    assert_string_equal(text, "tare: cancelled\n");
+    status = stopped_between(text, sizeof text, true);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), CLI_YES);
+    assert_string_equal(text, "");
+}
+
 /* Runs last: the stop stays asked for. */
 static void a_signal_asks_to_stop(void **state) {
     (void)state;
     struct sigaction action;
+    signal(SIGHUP, SIG_IGN);
     cli_progress_start("writing");
+    assert_false(cli_progress(NULL, 0, 1));
+    raise(SIGHUP);
     assert_false(cli_progress(NULL, 0, 1));
     raise(SIGINT);
     assert_true(cli_progress(NULL, 0, 1));
     sigaction(SIGINT, NULL, &action);
     assert_true(action.sa_handler == SIG_DFL); /* a second one ends the process */
     cli_progress_end();
-    signal(SIGHUP, SIG_IGN);
     cli_progress_start("writing");
-    sigaction(SIGHUP, NULL, &action);
-    assert_true(action.sa_handler == SIG_IGN);
-    cli_progress_end();
-    sigaction(SIGTERM, NULL, &action);
+    assert_true(cli_progress(NULL, 0, 1));
+    sigaction(SIGINT, NULL, &action);
     assert_true(action.sa_handler == SIG_DFL);
+    cli_progress_end();
 }
 
 int main(void) {
@@ -129,6 +165,7 @@ int main(void) {
         cmocka_unit_test(a_narrow_terminal_is_not_overrun),
         cmocka_unit_test(a_pipe_sees_nothing),
         cmocka_unit_test(quiet_is_quiet),
+        cmocka_unit_test(a_signal_between_two_pieces_of_work_ends_it),
         cmocka_unit_test(a_signal_asks_to_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
