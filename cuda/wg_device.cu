@@ -11,11 +11,11 @@
 #include "wg_segment.h"
 
 /* Warps of a block of kernels in which a warp has a segment, and blocks of an SM that has 64 registers
- * for each thread. */
+ * for each thread. Threads are (lane, warp): so neither number takes a register. */
 enum { WARPS = 8, BLOCKS = 4 };
 
 __device__ static uint32_t warp_of_block() {
-    return wg_uniform(threadIdx.x / WG_LANES);
+    return wg_uniform(threadIdx.y);
 }
 
 __global__ void __launch_bounds__(WG_LANES *WARPS, BLOCKS) wg_decode_pages(wg_call call) {
@@ -40,7 +40,8 @@ template <class F>
 __global__ void __launch_bounds__(WG_LANES *WG_WARPS, 2) wg_decode_block(wg_call call) {
     __shared__ wg_fast_table<F> table;
     const wg_block &block = wg_block_of(call, blockIdx.x);
-    wg_begin_block<F>(table, call, block, threadIdx.x, WG_LANES * WG_WARPS);
+    wg_begin_block<F>(table, call, block, threadIdx.y * WG_LANES + threadIdx.x,
+                      WG_LANES * WG_WARPS);
     __syncthreads();
     if (warp_of_block() >= block.n) return;
     auto number = [&] { return wg_block_of(call, wg_again(blockIdx.x)).first + warp_of_block(); };
@@ -185,22 +186,23 @@ tare_status wg_device_reset(wg_faults *faults, int device, void *stream, tare_er
 
 tare_status wg_device_launch(const wg_call *call, int device, void *stream, tare_error *err) {
     on_device here(device);
+    const dim3 one_each(WG_LANES, WARPS), shared(WG_LANES, WG_WARPS);
     uint32_t n_blocks = (call->n_jobs + WARPS - 1) / WARPS; /* of a warp a job */
     cudaStream_t on = (cudaStream_t)stream;
     switch (call->kernel) {
 #define RUN(name, ...)                                                                             \
     case name:                                                                                     \
-        wg_decode_block<__VA_ARGS__><<<call->n_blocks, WG_LANES * WG_WARPS, 0, on>>>(*call);       \
+        wg_decode_block<__VA_ARGS__><<<call->n_blocks, shared, 0, on>>>(*call);                    \
         break;
         WG_FAST_LIST(RUN)
     case WG_CHECK:
-        wg_check_all<<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
+        wg_check_all<<<n_blocks, one_each, 0, on>>>(*call);
         break;
     case WG_PREDICT:
-        wg_predict_all<<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
+        wg_predict_all<<<n_blocks, one_each, 0, on>>>(*call);
         break;
     default:
-        wg_decode_pages<<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
+        wg_decode_pages<<<n_blocks, one_each, 0, on>>>(*call);
         break;
     }
     return tell(cudaGetLastError(), err, "the kernel cannot be launched");

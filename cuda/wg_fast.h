@@ -166,8 +166,8 @@ WG_FN void wg_fast_begin(wg_fast &w, const wg_fast_table<F> &t, const uint8_t *s
     WG_UNROLL
     for (uint32_t i = 0; i < 2; i++) {
         w.x[i] = states.x[i];
-        w.next[i] = states.next[i];
-        w.end[i] = (uint32_t)(uintptr_t)(states.next[i] + states.left[i]);
+        w.next[i] = states.words + states.next[i];
+        w.end[i] = (uint32_t)(uintptr_t)(w.next[i] + states.left[i]);
     }
     w.base = wg_address(&t);
     w.half = (wg_lane() & (WG_COPIES - 1)) * 8u + (w.base - w.base * (8 * WG_COPIES));

@@ -73,7 +73,7 @@ typedef struct wg_stream {
 typedef struct wg_job {
     uint64_t at;      /* in the layer's stored bytes; WG_HOST: in the host area */
     uint64_t first;   /* byte of the stream that it begins with */
-    uint64_t scratch; /* where the ranks of its classes go */
+    uint64_t scratch; /* where the classes of its runs go */
     uint64_t number;  /* in the order of layers, streams, segments */
     uint32_t stored_bytes, n_bytes, n_positions;
     uint32_t n_words[2]; /* after the states */

@@ -27,7 +27,7 @@ typedef uint32_t u32v;
 typedef bool boolv;
 
 WG_FN u32v wg_lane() {
-    return threadIdx.x & 31;
+    return threadIdx.x;
 }
 WG_FN u32v wg_below() { /* a bit for each lane below this one */
     uint32_t m;
@@ -141,7 +141,7 @@ WG_FN void wg_meet() {
 }
 
 template <class F> WG_FN void wg_each(F f) {
-    f(threadIdx.x & 31);
+    f(threadIdx.x);
 }
 WG_FN u32v &wg_of(u32v &v, uint32_t) {
     return v;
@@ -166,7 +166,7 @@ WG_FN void wg_renew(wg_memory &m) {
 
 /* One lane tells what went wrong. */
 WG_FN void wg_report(uint64_t *first, uint64_t *n, uint64_t fault) {
-    if ((threadIdx.x & 31) != 0) return;
+    if (threadIdx.x != 0) return;
     atomicMin((unsigned long long *)first, (unsigned long long)fault);
     atomicAdd((unsigned long long *)n, 1ull);
 }

@@ -118,11 +118,11 @@ WG_FN void wg_sum_words(wg_memory &page, const wg_predicted &g, uint32_t n) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* The n bytes from `at` of the segment on. */
 WG_FN void wg_predict_page(u32v &remainder, wg_predicted &g, wg_memory &bytes, wg_memory &values,
-                           uint32_t at, uint32_t n, const wg_row_factors &factors) {
+                           uint32_t page, const wg_row_factors &factors) {
     const wg_stream &s = *g.stream;
-    const uint64_t first = g.job->first + at;
+    const uint32_t n = wg_page_bytes(s, *g.job, page);
+    const uint64_t first = g.job->first + wg_page_at(s, page);
     g.piece = wg_find_piece(s, first);
     if (g.scales) {
         g.scale = wg_find_piece(*g.scales, first / s.values_per_scale * 2);
@@ -164,11 +164,9 @@ WG_FN void wg_predict_segment(const wg_call &call, uint32_t i, wg_memory &bytes,
         g.own_scales = (const uint8_t *)buffers.regions[g.scales->region];
     }
     u32v remainder = 0;
-    const uint32_t n = g.job->n_bytes, a_page = s.value_bits == 6 ? WG_SIXES_PAGE : WG_PAGE;
     WG_ROLL
-    for (uint32_t at = 0; at < n; at += a_page)
-        wg_predict_page(remainder, g, bytes, values, at, n - at < a_page ? n - at : a_page,
-                        parts->words);
+    for (uint32_t page = 0; wg_page_at(s, page) < g.job->n_bytes; page++)
+        wg_predict_page(remainder, g, bytes, values, page, parts->words);
     if (call.with_crc && wg_join_lanes(remainder, parts->words) != g.job->remainder)
         wg_report(&call.faults->first, &call.faults->n, g.job->number << 8 | WG_BAD_CRC);
 }

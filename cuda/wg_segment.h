@@ -10,10 +10,10 @@
 #include "wg_places.h"
 #include "wg_values.h"
 
-/* Memory of a warp: a page as the stream's bytes, of items of 6 bits as values, too; ranks of
- * classes. */
+/* Memory of a warp: a page as the stream's bytes, of items of 6 bits as values, too; the classes of
+ * all runs. */
 struct wg_pages {
-    wg_memory bytes, values, ranks;
+    wg_memory bytes, values, classes;
 };
 
 struct wg_segment {
@@ -52,8 +52,8 @@ WG_FN bool wg_is_checked(const wg_segment &g) {
     return g.call->with_crc && g.job->has_crc && !g.job->predictor;
 }
 
-/* The n bytes from `at` of the segment on; of joined streams the values. */
-WG_FN void wg_fill_page(wg_segment &g, uint32_t at, uint32_t n) {
+/* The n bytes of a page; of joined streams the values. */
+WG_FN void wg_fill_page(wg_segment &g, uint32_t page, uint32_t n) {
     const wg_job &job = *g.job;
     const wg_stream &s = *g.stream;
     if (job.mode == TARE_CODED_DIRECT) {
@@ -61,12 +61,12 @@ WG_FN void wg_fill_page(wg_segment &g, uint32_t at, uint32_t n) {
                           : s.value_bits == 16 ? WG_PAGE / 2
                                                : +WG_PAGE;
         bool is_six = s.value_bits == 6;
-        uint32_t first = at / (is_six ? WG_SIXES_PAGE : WG_PAGE) * a_page, end = first + a_page;
+        uint32_t first = page * a_page, end = first + a_page;
         end = end < job.n_positions ? end : job.n_positions;
         if (!is_six)
-            wg_fill_direct(g.pages->bytes, g.direct, g.pages->ranks, s, job, first, end);
+            wg_fill_direct(g.pages->bytes, g.direct, g.pages->classes, s, job, first, end);
         else
-            wg_fill_direct(g.pages->values, g.direct, g.pages->ranks, s, job, first, end);
+            wg_fill_direct(g.pages->values, g.direct, g.pages->classes, s, job, first, end);
         if (is_six && (!s.high_bits || wg_is_checked(g)))
             wg_pack_sixes(g.pages->bytes, g.pages->values, s, n);
         return;
@@ -74,19 +74,21 @@ WG_FN void wg_fill_page(wg_segment &g, uint32_t at, uint32_t n) {
     if (job.mode == TARE_CODED_CONSTANT)
         wg_fill_constant(g.pages->bytes, g, n);
     else
-        wg_fill_raw(g.pages->bytes, g.stored + at + (job.mode == WG_HOST ? 0u : +WG_HEADER), n);
+        wg_fill_raw(g.pages->bytes,
+                    g.stored + wg_page_at(s, page) + (job.mode == WG_HOST ? 0u : +WG_HEADER), n);
     if (s.high_bits) wg_unpack_sixes(g.pages->values, g.pages->bytes, s, n);
 }
 
 /* ---- what follows ---------------------------------------------------------------------------- */
 
-/* The n bytes from `at` of the segment on: made, checked and stored. */
-WG_FN void wg_page(wg_segment &g, uint32_t at, uint32_t n) {
+/* A page: made, checked and stored. */
+WG_FN void wg_do_page(wg_segment &g, uint32_t page) {
     const wg_stream &s = *g.stream;
-    uint64_t first = g.job->first + at;
+    const uint32_t n = wg_page_bytes(s, *g.job, page);
+    const uint64_t first = g.job->first + wg_page_at(s, page);
     wg_renew(g.pages->bytes);
     wg_renew(g.pages->values);
-    wg_fill_page(g, at, n);
+    wg_fill_page(g, page, n);
     wg_sync(g.pages->bytes);
     if (wg_is_checked(g)) wg_add_page(g.remainder, g.pages->bytes, n, g.parts->words);
     uint8_t *region = (uint8_t *)g.call->buffers[s.layer].regions[s.region];
@@ -108,6 +110,16 @@ WG_FN bool wg_padding_is_zero(const wg_segment &g) {
     return wg_is_zero(g.stored, end, (end + 63) / 64 * 64);
 }
 
+/* What is wrong with a segment whose pages are made. */
+WG_FN uint32_t wg_faults_of(const wg_segment &g) {
+    uint32_t bad = g.direct.states.bad;
+    if (g.job->mode == TARE_CODED_DIRECT) bad |= wg_end_direct(g.direct, *g.stream, *g.job);
+    if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;
+    if (wg_is_checked(g) && wg_join_lanes(g.remainder, g.parts->words) != g.job->remainder)
+        bad |= WG_BAD_CRC;
+    return bad;
+}
+
 /* Decodes job number i. */
 WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
     wg_segment g;
@@ -120,16 +132,13 @@ WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
     g.stored += g.job->at;
     g.pages = &pages;
     g.remainder = 0;
-    uint32_t bad = 0, a_page = g.stream->value_bits == 6 ? WG_SIXES_PAGE : WG_PAGE;
+    g.direct.states.bad = 0; /* of other modes, too */
     if (g.job->mode == TARE_CODED_DIRECT)
-        wg_begin_direct(g.direct, call.image, g.stored, pages.ranks, *g.stream, *g.job);
+        wg_begin_direct(g.direct, call.image, g.stored, pages.classes, *g.stream, *g.job);
     WG_ROLL
-    for (uint32_t at = 0; at < g.job->n_bytes; at += a_page)
-        wg_page(g, at, g.job->n_bytes - at < a_page ? g.job->n_bytes - at : a_page);
-    if (g.job->mode == TARE_CODED_DIRECT) bad |= wg_end_direct(g.direct, *g.stream, *g.job);
-    if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;
-    if (wg_is_checked(g) && wg_join_lanes(g.remainder, g.parts->words) != g.job->remainder)
-        bad |= WG_BAD_CRC;
+    for (uint32_t page = 0; wg_page_at(*g.stream, page) < g.job->n_bytes; page++)
+        wg_do_page(g, page);
+    const uint32_t bad = wg_faults_of(g);
     if (bad) wg_report(&call.faults->first, &call.faults->n, g.job->number << 8 | bad);
 }
 

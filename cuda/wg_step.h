@@ -11,16 +11,17 @@
 
 struct wg_states {
     u32v x[2], below;
-    const uint16_t *next[2];
-    uint32_t left[2];
-    uint32_t bad; /* what is wrong with the segment */
+    const uint16_t *words;     /* of both streams */
+    uint32_t next[2], left[2]; /* of each: number of its next word, how many there are */
+    uint32_t bad;              /* what is wrong with the segment */
 };
 
 WG_FN void wg_begin(wg_states &s, const uint8_t *stored, const wg_job &job) {
     const uint32_t *states = (const uint32_t *)(const void *)(stored + WG_HEADER);
     s.below = wg_below();
-    s.next[0] = (const uint16_t *)(const void *)(stored + WG_HEADER + WG_STATES);
-    s.next[1] = s.next[0] + job.n_words[0];
+    s.words = (const uint16_t *)(const void *)(stored + WG_HEADER + WG_STATES);
+    s.next[0] = 0;
+    s.next[1] = job.n_words[0];
     s.bad = 0;
     WG_UNROLL
     for (uint32_t i = 0; i < 2; i++) {
@@ -50,7 +51,7 @@ WG_FN void wg_refill(wg_states &s, uint32_t i) {
     boolv is_short = s.x[i] < 0x10000u;
     uint32_t all = wg_ballot(is_short), n = wg_popc(all);
     u32v place = wg_popc(s.below & all);
-    u32v word = wg_load_if(place < s.left[i], s.next[i], place);
+    u32v word = wg_load_if(place < s.left[i], s.words, s.next[i] + place);
     if (n > s.left[i]) s.bad |= WG_BAD_STATES;
     n = n < s.left[i] ? n : s.left[i];
     s.next[i] += n;

@@ -14,18 +14,24 @@ struct wg_direct {
     const uint8_t *stored;
     const wg_rule *rule;
     const wg_table *table; /* of the class in force */
-    uint32_t log2;         /* of its symbols */
-    uint32_t chosen;       /* the class */
+    uint32_t chosen;       /* that class */
     wg_states states;
     wg_patches patches;
-    u32v trellis;   /* states of both positions, a byte each */
-    uint64_t order; /* classes, the last one used first, four bits each */
+    u32v trellis; /* states of both positions, a byte each */
 };
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-/* The ranks of all runs, in the list that begins as 0, 1, 2, ... */
-WG_FN void wg_read_ranks(wg_direct &d, wg_memory &to, const wg_table *t, const wg_job &job) {
+/* The class of a rank in the list of all of them, four bits each, where it moves to the front. */
+WG_FN uint32_t wg_to_front(uint64_t &order, uint32_t rank) {
+    uint32_t shift = 4 * rank, chosen = order >> shift & 15;
+    uint64_t front = ((uint64_t)1 << shift) - 1;
+    order = (order & ~(front << 4 | 15)) | (order & front) << 4 | chosen;
+    return chosen;
+}
+
+/* The classes of all runs: their ranks are in the stream, in the list that begins as 0, 1, 2, ... */
+WG_FN void wg_read_classes(wg_direct &d, wg_memory &to, const wg_table *t, const wg_job &job) {
     uint32_t n = (job.n_positions + WG_CLASS_RUN - 1) / WG_CLASS_RUN;
     WG_ROLL
     for (uint32_t first = 0; first < n; first += 64) {
@@ -38,20 +44,24 @@ WG_FN void wg_read_ranks(wg_direct &d, wg_memory &to, const wg_table *t, const w
         });
     }
     wg_sync(to);
-    d.order = 0xfedcba9876543210u;
+    wg_each([&](uint32_t lane) {
+        uint64_t order = 0xfedcba9876543210u;
+        WG_ROLL
+        for (uint32_t run = 0; lane == 0 && run < n; run++)
+            wg_put(to, lane, run, wg_to_front(order, wg_get(to, lane, run)));
+    });
+    wg_sync(to);
 }
 
-/* The table of the run that begins; its class moves to the front. */
-WG_FN void wg_choose_class(wg_direct &d, wg_memory &ranks, uint32_t run, const wg_job &job) {
-    uint32_t rank = wg_get(ranks, 0, run), shift = 4 * (rank & 15);
-    uint64_t chosen = d.order >> shift & 15, front = ((uint64_t)1 << shift) - 1;
-    d.order = (d.order & ~(front << 4 | 15)) | (d.order & front) << 4 | chosen;
-    if (rank >= job.n_classes) {
+/* The table of the run that begins. */
+WG_FN void wg_choose_class(wg_direct &d, wg_memory &classes, uint32_t run, const wg_job &job) {
+    uint32_t chosen = wg_get(classes, 0, run);
+    if (chosen >= job.n_classes) {
         d.states.bad |= WG_BAD_CLASS;
         chosen = 0;
     }
     d.table = d.table - d.chosen + chosen;
-    d.chosen = (uint32_t)chosen;
+    d.chosen = chosen;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -98,8 +108,8 @@ WG_FN void wg_put_value(wg_memory &page, uint32_t lane, const wg_stream &s, uint
 }
 
 /* Tops of the symbols of 64 positions; of a trellis the values. */
-WG_FN void wg_tops(u32v tops[2], wg_direct &d) {
-    wg_take(tops, d.states, d.table, d.log2);
+WG_FN void wg_tops(u32v tops[2], wg_direct &d, const wg_stream &s) {
+    wg_take(tops, d.states, d.table, s.value_bits == 4 ? 4 : 6);
     WG_UNROLL
     for (uint32_t i = 0; i < 2; i++)
         if (d.rule->trellis)
@@ -112,16 +122,16 @@ WG_FN void wg_tops(u32v tops[2], wg_direct &d) {
             tops[i] = wg_load(d.rule->map, tops[i]);
 }
 
-/* The positions first .. end - 1, which a page begins with; `ranks`: of the classes of all runs. */
-WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, wg_memory &ranks, const wg_stream &s,
+/* The positions first .. end - 1, which a page begins with; `classes` are those of all runs. */
+WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, wg_memory &classes, const wg_stream &s,
                           const wg_job &job, uint32_t first, uint32_t end) {
     const wg_string string = {d.stored, job, s.value_bits, d.rule->k};
     WG_ROLL
     for (uint32_t p = first; p < end; p += 64) {
         u32v tops[2];
         if (job.n_classes && p % WG_CLASS_RUN == 0)
-            wg_choose_class(d, ranks, p / WG_CLASS_RUN, job);
-        wg_tops(tops, d);
+            wg_choose_class(d, classes, p / WG_CLASS_RUN, job);
+        wg_tops(tops, d, s);
         wg_patch(tops, d.patches, string, p, [](uint32_t top) { return top; });
         wg_each([&](uint32_t lane) {
             WG_UNROLL
@@ -137,22 +147,21 @@ WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, wg_memory &ranks, const
 /* ---- begin, end ------------------------------------------------------------------------------ */
 
 WG_FN void wg_begin_direct(wg_direct &d, const uint8_t *image, const uint8_t *stored,
-                           wg_memory &ranks, const wg_stream &s, const wg_job &job) {
+                           wg_memory &classes, const wg_stream &s, const wg_job &job) {
     const wg_image *parts = wg_part<wg_image>(image, 0);
     const wg_table *tables = wg_part<wg_table>(image, parts->tables);
     d.stored = stored;
     d.rule = wg_part<wg_rule>(image, parts->rules) + s.rules + job.rule;
     d.chosen = 0;
     d.table = tables + (s.value_bits == 4 ? s.tables16 : s.tables64) + job.first_table;
-    d.log2 = s.value_bits == 4 ? 4 : 6;
     d.trellis = 0;
     wg_begin(d.states, stored, job);
     wg_begin_patches(d.patches, {stored, job, s.value_bits, d.rule->k});
-    if (job.n_classes) wg_read_ranks(d, ranks, tables + s.tables16 + job.class_table, job);
+    if (job.n_classes) wg_read_classes(d, classes, tables + s.tables16 + job.class_table, job);
 }
 
 WG_FN uint32_t wg_end_direct(const wg_direct &d, const wg_stream &s, const wg_job &job) {
-    uint32_t bad = d.states.bad;
+    uint32_t bad = 0;
     if (!wg_has_ended(d.states)) bad |= WG_BAD_STATES;
     if (!wg_patches_end(d.patches, {d.stored, job, s.value_bits, d.rule->k})) bad |= WG_BAD_PATCHES;
     return bad;

@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MUTANTS = (
     # Entropy decoder.
     ("wg_step.h", "if (wg_ballot(s.x[i] < 0x10000u)) s.bad = WG_BAD_STATES;", ""),
-    ("wg_step.h", "place < s.left[i], s.next[i], place", "place < s.left[i] + 1, s.next[i], place"),
+    ("wg_step.h", "place < s.left[i], s.words", "place < s.left[i] + 1, s.words"),
     ("wg_step.h", "if (n > s.left[i]) s.bad |= WG_BAD_STATES;", ""),
     ("wg_step.h", "n = n < s.left[i] ? n : s.left[i];", ""),
     ("wg_step.h", "differs | s.left[0] | s.left[1]", "differs | s.left[0]"),
@@ -49,7 +49,8 @@ MUTANTS = (
     ("wg_patches.h", "(p.at + 8 > end && !wg_peek(p, s))", "p.at + 8 > end"),
     ("wg_patches.h", "(p.at + 8 > end && !wg_peek(p, s))", "!wg_peek(p, s)"),
     # Values.
-    ("wg_values.h", "if (rank >= job.n_classes) {", "if (false) {"),
+    ("wg_values.h", "if (chosen >= job.n_classes) {", "if (false) {"),
+    ("wg_values.h", "order = (order & ~(front << 4 | 15)) | (order & front) << 4 | chosen;", ""),
     ("wg_values.h", "is_odd = t & 1;", "is_odd = t >> 1 & 1;"),
     ("wg_values.h", "    wg_sync(to);\n", ""),
     ("wg_values.h", "t << 8 * i;", "t << 8 * (1 - i);"),
