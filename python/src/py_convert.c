@@ -134,8 +134,8 @@ static bool set_options(py_plan *p, PyObject *given) {
            set_adapters(p, py_options_get(given, "merges"), &o->merges, &o->n_merges) &&
            set_adapters(p, py_options_get(given, "adapters"), &infq->adapters, &infq->n_adapters) &&
            set_importance(p, o, py_options_get(given, "importance")) &&
-           (!bases ||
-            py_scratch_models(&p->scratch, p->state, bases, &wcodec->bases, &wcodec->n_bases));
+           (!bases || py_scratch_bases(&p->scratch, p->state, bases, &wcodec->bases,
+                                       &wcodec->base_hints, &wcodec->n_bases));
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -256,6 +256,9 @@ bool py_scratch_directory(py_scratch *scratch, const py_handle *handle, const ch
 /* A sequence of models as an array of the library's; *n is their number. */
 bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
                        const tare_model *const **out, size_t *n);
+/* The same of models that an output is stored as differences from, with what messages call them. */
+bool py_scratch_bases(py_scratch *scratch, py_state *state, PyObject *models,
+                      const tare_model *const **out, const char *const **hints, size_t *n);
 
 /* ---- tables of the module -------------------------------------------------------------------- */
 

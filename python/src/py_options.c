@@ -203,3 +203,18 @@ bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
     *out = array, *n = (size_t)count;
     return true;
 }
+
+bool py_scratch_bases(py_scratch *scratch, py_state *state, PyObject *models,
+                      const tare_model *const **out, const char *const **hints, size_t *n) {
+    if (!py_scratch_models(scratch, state, models, out, n)) return false;
+    const char **names = py_scratch_array(scratch, *n, sizeof *names);
+    bool ok = names != NULL;
+    for (size_t i = 0; ok && i < *n; i++) {
+        PyObject *model = PySequence_GetItem(models, (Py_ssize_t)i);
+        py_handle *handle = model ? py_handle_of(state, model) : NULL;
+        ok = handle && py_scratch_directory(scratch, handle, &names[i]);
+        Py_XDECREF(model);
+    }
+    *hints = names;
+    return ok;
+}

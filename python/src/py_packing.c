@@ -67,8 +67,8 @@ static bool run_pack(packing *c, py_handle *handle, const char *path, PyObject *
     if (!set_importance(c, o, importance)) return false;
     c->rows = PyList_New(0);
     if (!c->rows) return false;
-    if (bases != Py_None &&
-        !py_scratch_models(&c->scratch, handle->state, bases, &o->bases, &o->n_bases))
+    if (bases != Py_None && !py_scratch_bases(&c->scratch, handle->state, bases, &o->bases,
+                                              &o->base_hints, &o->n_bases))
         return false;
     o->packed = on_packed, o->packed_ctx = c;
     o->progress = py_run_progress, o->progress_ctx = &c->run;

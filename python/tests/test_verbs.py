@@ -244,10 +244,14 @@ def test_bases(tmp_path, gguf_path):
         tare.open(tmp_path / "delta.wcodec", strict=True)
     assert e.value.code == "wcodec.base"
     alone = tare.open(tmp_path / "delta.wcodec")
-    assert any(f.code == "wcodec.base" for f in alone.findings)
+    assert any(f.code == "wcodec.base" and "base.safetensors" in f.text for f in alone.findings)
     model = tare.open(tmp_path / "delta.wcodec", bases=[tmp_path / "base.safetensors"])
     assert model["w"].numpy().tobytes() == tuned["w"].tobytes()
     assert model.info.container.bases[0].n_tensors == 1
+    assert model.info.container.bases[0].name == "base.safetensors"
+    with tare.open(tmp_path / "base.safetensors") as opened:
+        tare.convert(tmp_path / "tuned.safetensors", tmp_path / "converted.wcodec", bases=[opened])
+    assert tare.open(tmp_path / "converted.wcodec").info.container.bases[0].name == "base.safetensors"
 
 
 def test_save(tmp_path, plain_arrays, bf16_path, gguf_path):
