@@ -273,6 +273,8 @@ const char *cli_input_name(const char *path);
 /* "tensor", ... */
 const char *cli_item_kind(tare_item_kind kind);
 void cli_flush(void); /* stdout */
+/* Bytes for stdout; a failure is seen when the command ends. */
+void cli_put(const char *bytes, size_t n);
 /* Standard error, after flushing what was printed before: both may go to the same place. */
 FILE *cli_error_stream(void);
 /* Flushes stdout; the exit code, changed to 4 where writing failed. */

@@ -57,7 +57,7 @@ static int write_page(const report_input *in, struct json_t *document) {
     run_options.force = cli.force;
     run_options.no_sync = cli.no_sync;
     if (strcmp(args.output, "-") == 0) {
-        fwrite(page, 1, n, stdout); /* a failure is seen when the command ends */
+        cli_put(page, n);
     } else if (tare_file_write(args.output, page, n, in->model, &run_options, &err) != TARE_OK) {
         code = cli_fail(&err, args.output);
     } else if (!cli.quiet && !cli.json) {

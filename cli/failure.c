@@ -40,6 +40,10 @@ void cli_flush(void) {
     if (fflush(stdout) != 0 && output_errno == 0) output_errno = errno;
 }
 
+void cli_put(const char *bytes, size_t n) {
+    if (fwrite(bytes, 1, n, stdout) < n && output_errno == 0) output_errno = errno;
+}
+
 FILE *cli_error_stream(void) {
     cli_flush();
     return stderr;

@@ -12,7 +12,7 @@
 /* A string from the model is written byte for byte; any other value gets a line. */
 static void print_value(const tare_value *value) {
     if (value->type == TARE_VALUE_STRING) {
-        fwrite(value->as.s.ptr, 1, value->as.s.len, stdout);
+        cli_put(value->as.s.ptr, value->as.s.len);
         return;
     }
     char *text = cli_value_text(value, 0);
@@ -38,7 +38,7 @@ static int print_resource(const tare_model *model, const char *path, size_t i) {
     for (uint64_t at = 0; at < size && status == TARE_OK; at += PIECE) {
         const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
         status = tare_resource_read(model, i, at, bytes, n, &err);
-        if (status == TARE_OK) fwrite(bytes, 1, n, stdout);
+        if (status == TARE_OK) cli_put(bytes, n);
     }
     free(bytes);
     return status == TARE_OK ? CLI_YES : cli_fail(&err, path);

@@ -3,11 +3,10 @@
  * The ends of a conversion: docs/behaviour.md, "Writing". */
 #include "ops/convert/sinks.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arith.h"
+#include "base/descriptor.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -65,36 +64,20 @@ tare_sink tare_sink_of_files(tare_file_sink *s) {
 
 /* ---- a stream -------------------------------------------------------------------------------- */
 
-static tare_status cannot_write(tare_status status, tare_error *err) {
-    tare_error_code(err, TARE_CODE_OUTPUT_WRITE);
-    return status;
-}
-
 static tare_status put_in_output(void *ctx, uint32_t file, uint64_t offset, const void *bytes,
                                  size_t n, tare_scratch *scratch, tare_error *err) {
     const tare_output *output = ctx;
     (void)file, (void)scratch;
     const tare_status s = output->write(output->ctx, offset, bytes, n);
-    return s == TARE_OK ? s : cannot_write(tare_fail(err, s, "the output cannot be written"), err);
-}
-
-static tare_status write_all(int fd, const uint8_t *at, size_t n, tare_error *err) {
-    while (n > 0) {
-        ssize_t done = write(fd, at, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0)
-            return cannot_write(tare_fail_errno(err, errno, "the output cannot be written"), err);
-        at += done;
-        n -= (size_t)done;
-    }
-    return TARE_OK;
+    if (s == TARE_OK) return s;
+    return tare_fail_code(err, s, TARE_CODE_OUTPUT_WRITE, "the output cannot be written");
 }
 
 static tare_status stream_all(tare_stream_sink *s, const void *bytes, size_t n, tare_error *err) {
     void *output = (void *)(uintptr_t)s->output;
     if (n == 0) return TARE_OK;
     TARE_TRY(output ? put_in_output(output, 0, s->position, bytes, n, NULL, err)
-                    : write_all(s->fd, bytes, n, err));
+                    : tare_descriptor_write(s->fd, bytes, n, err));
     s->position += n;
     return TARE_OK;
 }

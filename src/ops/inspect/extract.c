@@ -2,15 +2,14 @@
  *
  * tare_extract: one tensor, or some of its rows, as a NumPy file (format version 1.0 of
  * numpy.lib.format) or as its stored planes. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <tare/ops.h>
 
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "base/descriptor.h"
 #include "base/outfile.h"
 #include "base/pool.h"
 #include "base/str.h"
@@ -34,22 +33,11 @@ typedef struct extraction {
     size_t scratch_size;
 } extraction;
 
-static tare_status write_fd(int fd, const uint8_t *bytes, size_t n, tare_error *err) {
-    while (n > 0) {
-        ssize_t put = write(fd, bytes, n);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return tare_fail_errno(err, errno, "writing");
-        bytes += put;
-        n -= (size_t)put;
-    }
-    return TARE_OK;
-}
-
 static tare_status put(extraction *x, const void *bytes, size_t n, tare_error *err) {
     if (x->set)
         TARE_TRY(tare_outset_write(x->set, x->index, x->done, bytes, n, err));
     else
-        TARE_TRY(write_fd(x->fd, bytes, n, err));
+        TARE_TRY(tare_descriptor_write(x->fd, bytes, n, err));
     x->done += n;
     const tare_extract_options *o = x->options;
     TARE_TRY(tare_cancel_check(o->cancel, err));
