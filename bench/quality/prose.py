@@ -8,6 +8,7 @@ other two train; a paragraph that a book repeats is dropped. calib.json and test
 passages of 3000 characters in a fixed random order, the books in turn, so that the first N are a fair
 sample; calib.txt and test.txt are the same as plain text, and train.txt is running text.
 """
+import argparse
 import glob
 import gzip
 import html.parser
@@ -17,7 +18,6 @@ import os
 import random
 import re
 import subprocess
-import sys
 
 # Name and version; what each holds, below its folder of /usr/share/doc.
 BOOKS = {"anarchism=15.3-3": "anarchism/html/*.html",
@@ -117,4 +117,6 @@ def main(work):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work")
+    main(parser.parse_args().work)

@@ -7,6 +7,7 @@ test_cuda_load, which loads them as a library, or the compiler refuse. With WORD
 
 A row names a file, what stands there, and what takes its place.
 """
+import argparse
 import concurrent.futures
 import os
 import queue
@@ -178,13 +179,17 @@ class Copy:
 
 
 def main():
-    word = sys.argv[3] if len(sys.argv) > 3 else ""
-    rows = [row for row in MUTANTS if word in row[0]]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("build")
+    parser.add_argument("word", nargs="?", default="")
+    asked = parser.parse_args()
+    rows = [row for row in MUTANTS if asked.word in row[0]]
     n_workers = min(len(os.sched_getaffinity(0)), max(len(rows), 1))
     copies = queue.SimpleQueue()
 
     def prepare(i):
-        copy = Copy(os.path.join(os.path.abspath(sys.argv[1]), str(i)), sys.argv[2])
+        copy = Copy(os.path.join(os.path.abspath(asked.folder), str(i)), asked.build)
         if copy.verdict(None):
             sys.exit("the tests fail before anything is changed")
         copies.put(copy)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the seeds of the fuzz targets: seeds.py FOLDER. They are the cases of the malformed
 corpus (tests/golden), each below 64 KiB, in the form each target takes, and a few texts."""
+import argparse
 import json
 import os
 import struct
@@ -358,7 +359,9 @@ def write_sensitivities(folder):
 
 
 def main():
-    folder = sys.argv[1]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    folder = parser.parse_args().folder
     write_restored(folder)
     write_tokenizers(folder)
     write_peft(folder)

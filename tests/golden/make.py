@@ -5,6 +5,7 @@
 Each case is a file (or a folder of files) and NAME.expect, whose form stands in casebook.py;
 FOLDER/cases.txt lists the names. Nothing is drawn by chance: the same bytes every time.
 """
+import argparse
 import os
 import sys
 
@@ -21,7 +22,9 @@ import wcodec_cases
 
 
 def main():
-    folder = sys.argv[1]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    folder = parser.parse_args().folder
     os.makedirs(folder, exist_ok=True)
     names = [case.name for case in casebook.CASES]
     twice = sorted(name for name in set(names) if names.count(name) > 1)

@@ -8,6 +8,7 @@ A row names a source file, how the condition of the check begins (the text after
 stand there once), and cases of which at least one must fail without it; unit.NAME is a program of
 tests/unit. The condition is made false; it is still compiled. What is checked twice has a row for both, joined by " & ".
 """
+import argparse
 import os
 import resource
 import shutil
@@ -320,12 +321,16 @@ class Copy:
 
 
 def main():
-    begins_with = tuple(sys.argv[2:]) or ("",)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("files", nargs="*", default=[""])
+    asked = parser.parse_args()
+    begins_with = tuple(asked.files)
     checks = [check for check in CHECKS if check[0].startswith(begins_with)]
     if not checks:
         sys.exit("no check of such a source")
     every = sorted({case for _, _, cases in checks for case in cases.split()})
-    copy = Copy(sys.argv[1], every)
+    copy = Copy(asked.folder, every)
     copy.make()
     if copy.fails(every):
         sys.exit("the cases fail before a check is taken out")
