@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Guards against several walks through a vocabulary skipping what one walk would not, or stopping
- * elsewhere: strings with NULs, strings that look like lengths, long ones, none, cut anywhere. */
+ * elsewhere: strings with NULs, strings that look like lengths, long ones, none, cut anywhere, in the
+ * other byte order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,6 +79,7 @@ static void many_walks_do_what_one_does(void **state) {
         const bool is_big_endian = of % 2;
         write_strings(&b, (text_kind)(of / 2), is_big_endian);
         for (size_t k = 0; k < sizeof longest / sizeof *longest; k++) {
+            compare(b.data, b.size, !is_big_endian, longest[k], MANY);
             compare(b.data, b.size, is_big_endian, longest[k], MANY);
             compare(b.data, b.size, is_big_endian, longest[k], UINT64_MAX);
             compare(b.data, b.size, is_big_endian, longest[k], MANY / 2 + k);
