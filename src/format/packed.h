@@ -84,10 +84,20 @@ typedef struct tare_pack_codes {
     bool is_wide;    /* the tensor is I16: numbers of 16 bits, not of two bytes */
 } tare_pack_codes;
 
+/* Makes the digest of the model as the container will be opened. */
+typedef struct tare_pack_digest {
+    /* Called with each tensor but duplicates of others, from any thread of the run, at about the time
+     * when it is packed; NULL: need not be. */
+    tare_status (*visit)(void *ctx, size_t tensor, tare_error *err);
+    /* Called after all of these. */
+    tare_status (*finish)(void *ctx, uint8_t digest[32], tare_error *err);
+    void *ctx;
+} tare_pack_digest;
+
 /* What is packed, and how. Lists have an item for each tensor of the model. */
 typedef struct tare_pack_job {
     const tare_model *model;
-    const uint8_t *digest;    /* 32 bytes: of the model as the container will be opened */
+    tare_pack_digest digest;
     const size_t *duplicates; /* the first tensor of the same bytes, type and shape, or itself */
     const tare_pack_reference *references;
     const tare_pack_codes *codes; /* NULL: nothing is lost */

@@ -37,7 +37,7 @@ static tare_status visit_one(void *ctx, uint64_t task, unsigned worker, tare_err
 }
 
 tare_status tare_walk_tick(const tare_walk_job *job, uint64_t n, tare_error *err) {
-    atomic_fetch_add(&job->state->done, n);
+    if (job->state) atomic_fetch_add(&job->state->done, n);
     return tare_run_check(err);
 }
 

@@ -145,18 +145,18 @@ static bool may_hold(const uint64_t *tops, uint32_t n, uint64_t total) {
     return n <= 64 || most >= (total - total / 256) / 64;
 }
 
-/* Raises *k, the fewest bypass bits of a form, to the fewest (at most `last`) with which 64 tops
- * may hold the values. From the last on: the tables grow with every bit less. */
-static bool raise_k(uint8_t *k, uint8_t last, uint8_t form, uint8_t value_bits,
-                    const tare_wc_counts *values, uint64_t total, tare_arena *arena) {
-    const uint8_t first = *k;
-    for (*k = last; *k > first; --*k) {
-        const tare_wc_rule rule = {.form = form, .k = (uint8_t)(*k - 1)};
-        uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, (size_t)1 << (value_bits - rule.k));
-        if (!tops) return false;
-        if (!may_hold(tops, count_tops(tops, &rule, value_bits, values), total)) break;
+/* The fewest bypass bits of a form, first..last, with which 64 tops may hold the values; the last
+ * suffice. More bits join tops, so that what holds with some holds with more. */
+static uint8_t find_first_k(uint8_t first, uint8_t last, uint8_t form, uint8_t value_bits,
+                            const tare_wc_counts *values, uint64_t total, uint64_t *tops) {
+    while (first < last) {
+        const tare_wc_rule rule = {.form = form, .k = (uint8_t)((first + last) / 2)};
+        if (may_hold(tops, count_tops(tops, &rule, value_bits, values), total))
+            last = rule.k;
+        else
+            first = (uint8_t)(rule.k + 1);
     }
-    return true;
+    return last;
 }
 
 /* Fills in what a form and a number of bypass bits come to, from the counts of its tops. */
@@ -196,19 +196,18 @@ typedef struct forms {
     uint8_t n, first_k[3], last_k[3];
 } forms;
 
-static bool list_forms(forms *f, uint8_t value_bits, const tare_wc_counts *values, uint64_t total,
-                       tare_arena *arena) {
+static forms list_forms(uint8_t value_bits, const tare_wc_counts *values, uint64_t total,
+                        uint64_t *tops) {
     /* With value_bits - k <= 6 there are no patches, so some rule is always possible. */
     const uint8_t last = value_bits < 8 ? 0 : value_bits == 8 ? 3 : 11;
-    *f = (forms){.n = value_bits < 8    ? 1
-                      : value_bits == 8 ? 3
-                                        : 2,
-                 .first_k = {0, 1, TARE_WC_EDGE_K},
-                 .last_k = {last, last, TARE_WC_EDGE_K}};
-    for (uint8_t i = 0; i < f->n; i++)
-        if (!raise_k(&f->first_k[i], f->last_k[i], i, value_bits, values, total, arena))
-            return false;
-    return true;
+    forms f = {.n = value_bits < 8    ? 1
+                    : value_bits == 8 ? 3
+                                      : 2,
+               .first_k = {0, 1, TARE_WC_EDGE_K},
+               .last_k = {last, last, TARE_WC_EDGE_K}};
+    for (uint8_t i = 0; i < f.n; i++)
+        f.first_k[i] = find_first_k(f.first_k[i], f.last_k[i], i, value_bits, values, total, tops);
+    return f;
 }
 
 static uint8_t least_k(const forms *f) {
@@ -217,18 +216,17 @@ static uint8_t least_k(const forms *f) {
     return least;
 }
 
-bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t value_bits, const tare_wc_counts *values,
-                         tare_arena *arena) {
+/* `tops` has room for those of any rule. */
+static bool choose(tare_wc_coder *out, uint8_t value_bits, const tare_wc_counts *values,
+                   uint64_t *tops, tare_arena *arena) {
     uint64_t total = 0;
-    forms f;
     for (uint32_t i = 0; i < values->n; i++) total += values->counts[i];
-    if (!list_forms(&f, value_bits, values, total, arena)) return false;
+    const forms f = list_forms(value_bits, values, total, tops);
     size_t n = ((size_t)1 << (value_bits - least_k(&f))) + TARE_WC_MAP_PAD;
-    uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, n);
     uint8_t *trial = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->symbol_of = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->cost = UINT64_MAX;
-    if (!tops || !trial || !out->symbol_of) return false;
+    if (!trial || !out->symbol_of) return false;
     for (uint8_t form = TARE_WC_PLAIN; form < f.n; form++) {
         uint32_t n_tops = 0;
         for (uint8_t k = f.first_k[form]; k <= f.last_k[form]; k++) {
@@ -247,6 +245,16 @@ bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t value_bits, const tare_wc_c
         }
     }
     return true;
+}
+
+/* Of the largest table, which rules without bypass bits have, mostly a small part is used. */
+bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t value_bits, const tare_wc_counts *values,
+                         tare_arena *arena) {
+    const size_t size = sizeof(uint64_t) << value_bits;
+    uint64_t *tops = tare_alloc(arena->allocator, size);
+    const bool is_made = tops && choose(out, value_bits, values, tops, arena);
+    tare_free(arena->allocator, tops, size);
+    return is_made;
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

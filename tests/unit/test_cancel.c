@@ -305,7 +305,7 @@ static void every_verb_takes_the_callers_threads(void **state) {
     calls = 0;
     TAKE_POOL(pack_options);
     assert_int_equal(tare_pack(NULL, help_path("p.wcodec"), opened, &pack_options, NULL), TARE_OK);
-    assert_true(calls >= 2); /* digests, layers */
+    assert_true(calls >= 1); /* layers, and digests of what may be duplicates */
     calls = 0;
     TAKE_POOL(unpack_options);
     assert_int_equal(tare_unpack(NULL, help_path("u.gguf"), &packed, &unpack_options, NULL),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fault guarded against: bytes of layers that depend on the number of threads or on who was first;
- * a failed read that hangs the others, or is told as something else; places that do not fit. */
+ * a failed read that hangs the others, or is told as something else; places that do not fit; a
+ * layer that its visitor never sees. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,6 +158,42 @@ static void a_failed_read_is_told(void **state) {
     unmake(&m);
 }
 
+typedef struct visits {
+    _Atomic unsigned n[LAYERS];
+    size_t failing;
+} visits;
+
+static tare_status visit(void *ctx, size_t number, tare_error *err) {
+    visits *v = ctx;
+    assert_in_range(number, 100, 100 + LAYERS - 1);
+    v->n[number - 100]++;
+    return number == v->failing ? tare_fail(err, TARE_ERR_UNSUPPORTED, "visited") : TARE_OK;
+}
+
+/* Small layers and large ones, and a failure at any of them. */
+static void each_layer_is_visited_once(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    tare_wc_target target = {write_made, &m};
+    for (size_t i = 0; i < LAYERS; i++) m.jobs[i].number = 100 + i;
+    for (unsigned threads = 1; threads <= 4; threads += 3) {
+        for (size_t failing = 100; failing <= 100 + LAYERS; failing++) {
+            visits v = {.failing = failing};
+            tare_wc_run run = {.jobs = m.jobs,
+                               .n_jobs = LAYERS,
+                               .offset = 128,
+                               .how = {.threads = threads},
+                               .visitor = {visit, &v}};
+            const bool fails = failing < 100 + LAYERS;
+            assert_int_equal(tare_wc_run_jobs(&run, &target, &m.arena, NULL),
+                             fails ? TARE_ERR_UNSUPPORTED : TARE_OK);
+            for (size_t i = 0; i < LAYERS; i++) assert_in_range(v.n[i], fails ? 0 : 1, 1);
+        }
+    }
+    unmake(&m);
+}
+
 static bool stop(void *ctx, uint64_t done, uint64_t total) {
     (void)ctx;
     assert_true(done <= total);
@@ -176,9 +213,8 @@ static void stopping_stops(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(layers_fill_the_file),
-        cmocka_unit_test(a_failed_read_is_told),
+        cmocka_unit_test(threads_change_nothing), cmocka_unit_test(layers_fill_the_file),
+        cmocka_unit_test(a_failed_read_is_told),  cmocka_unit_test(each_layer_is_visited_once),
         cmocka_unit_test(stopping_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

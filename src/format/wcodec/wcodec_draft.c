@@ -299,6 +299,7 @@ static tare_wc_layer_job *order_jobs(tare_wcodec_draft *d) {
             if (d->duplicates[i] != i) continue;
             if ((l->kind == TARE_WCODEC_TENSOR) == of_tensors) {
                 ordered[n] = *job;
+                ordered[n].number = i;
                 ordered[n++].layer = &l->coded;
             }
             job++;
@@ -339,27 +340,33 @@ static void finish_duplicates(tare_wcodec_draft *d) {
     }
 }
 
-tare_status tare_wcodec_draft_write(tare_wcodec_draft *d, const tare_wc_target *target,
-                                    const tare_run *how, uint64_t *size, tare_error *err) {
-    const tare_allocator *a = d->arena.allocator;
-    uint8_t header[TARE_WCODEC_HEADER];
-    tare_buffer index;
+tare_status tare_wcodec_draft_write_layers(tare_wcodec_draft *d, const tare_wc_target *target,
+                                           const tare_run *how, const tare_wc_visitor *visitor,
+                                           uint64_t *end, tare_error *err) {
     tare_wc_layer_job *jobs = order_jobs(d);
     if (!jobs) return no_memory(err);
     tare_wc_run run = {.jobs = jobs,
                        .n_jobs = d->n_jobs,
                        .offset = TARE_WCODEC_HEADER,
                        .how = *how,
-                       .allocator = a};
+                       .visitor = *visitor,
+                       .allocator = d->arena.allocator};
     TARE_TRY(tare_wc_run_jobs(&run, target, &d->arena, err));
+    *end = run.offset;
     TARE_TRY(number_bases(d, err));
     finish_duplicates(d);
-    tare_buffer_init(&index, a);
-    tare_wcodec_index_write(&index, header, &d->index, run.offset);
+    return TARE_OK;
+}
+
+tare_status tare_wcodec_draft_write_index(tare_wcodec_draft *d, const tare_wc_target *target,
+                                          uint64_t end, uint64_t *size, tare_error *err) {
+    uint8_t header[TARE_WCODEC_HEADER];
+    tare_buffer index;
+    tare_buffer_init(&index, d->arena.allocator);
+    tare_wcodec_index_write(&index, header, &d->index, end);
     tare_status status = tare_buffer_status(&index, err);
-    *size = run.offset + index.size;
-    if (status == TARE_OK)
-        status = target->write(target->ctx, run.offset, index.data, index.size, err);
+    *size = end + index.size;
+    if (status == TARE_OK) status = target->write(target->ctx, end, index.data, index.size, err);
     tare_buffer_free(&index);
     if (status == TARE_OK) status = target->write(target->ctx, 0, header, sizeof header, err);
     return status;

@@ -62,8 +62,13 @@ tare_status tare_wcodec_draft_files(tare_wcodec_draft *draft, const tare_packed_
 /* What the header says of the tensors: 1 8-bit integers, 2 4-bit integers, 0 other or mixed. */
 uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n);
 
-/* Writes it all, with the threads and progress of `how`. *size: of the file. */
-tare_status tare_wcodec_draft_write(tare_wcodec_draft *draft, const tare_wc_target *target,
-                                    const tare_run *how, uint64_t *size, tare_error *err);
+/* Writes the data of layers, with the threads and progress of `how`; their numbers are visited, but
+ * for those that have a duplicate before them. *end: of what is written. */
+tare_status tare_wcodec_draft_write_layers(tare_wcodec_draft *draft, const tare_wc_target *target,
+                                           const tare_run *how, const tare_wc_visitor *visitor,
+                                           uint64_t *end, tare_error *err);
+/* Then everything else, after draft->index.digest is known. *size: of the file. */
+tare_status tare_wcodec_draft_write_index(tare_wcodec_draft *draft, const tare_wc_target *target,
+                                          uint64_t end, uint64_t *size, tare_error *err);
 
 #endif

@@ -145,14 +145,29 @@ static void tell_bases(tare_pack_outcome *out, const packing *p) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* The first layers are the tensors. */
+static tare_status visit(void *ctx, size_t layer, tare_error *err) {
+    const tare_pack_job *job = ((const packing *)ctx)->job;
+    if (layer >= job->model->catalog.n_tensors) return TARE_OK;
+    return job->digest.visit(job->digest.ctx, layer, err);
+}
+
+static tare_status write_all(packing *p, uint64_t *size, tare_error *err) {
+    const tare_pack_job *job = p->job;
+    const tare_wc_target target = {job->write, job->write_ctx};
+    const tare_wc_visitor visitor = {job->digest.visit ? visit : NULL, p};
+    uint64_t end;
+    TARE_TRY(tare_wcodec_draft_write_layers(&p->draft, &target, &job->how, &visitor, &end, err));
+    TARE_TRY(job->digest.finish(job->digest.ctx, p->draft.index.digest, err));
+    return tare_wcodec_draft_write_index(&p->draft, &target, end, size, err);
+}
+
 static tare_status pack(tare_pack_outcome *out, packing *p, tare_error *err) {
-    const tare_wc_target target = {p->job->write, p->job->write_ctx};
-    memcpy(p->draft.index.digest, p->job->digest, sizeof p->draft.index.digest);
     p->draft.bases = p->job->bases;
     p->draft.n_bases = p->job->n_bases;
     TARE_TRY(add_tensors(p, err));
     TARE_TRY(add_others(p, err));
-    TARE_TRY(tare_wcodec_draft_write(&p->draft, &target, &p->job->how, &out->size, err));
+    TARE_TRY(write_all(p, &out->size, err));
     tell_bases(out, p);
     return tell_layers(out, p, err);
 }

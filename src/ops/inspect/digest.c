@@ -42,6 +42,17 @@ static tare_status hash_planes(tare_sha256 *h, const tare_model *model, size_t t
     return TARE_OK;
 }
 
+tare_status tare_digest_visit(tare_digest *out, const tare_model *model, size_t tensor,
+                              const tare_walk_job *job, tare_error *err) {
+    tare_sha256 h;
+    tare_sha256_init(&h);
+    hash_head(&h, &model->catalog.tensors[tensor]);
+    tare_status s = hash_planes(&h, model, tensor, job, err);
+    if (s != TARE_OK) return tare_walk_blame(s, model, tensor, err);
+    tare_sha256_final(&h, out->bytes);
+    return TARE_OK;
+}
+
 typedef struct digest_walk {
     const tare_model *model;
     size_t first; /* item 0 is this tensor */
@@ -55,14 +66,7 @@ static uint64_t tensor_size(const void *ctx, size_t item) {
 
 static tare_status digest_one(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
     digest_walk *w = ctx;
-    const size_t tensor = w->first + item;
-    tare_sha256 h;
-    tare_sha256_init(&h);
-    hash_head(&h, &w->model->catalog.tensors[tensor]);
-    tare_status s = hash_planes(&h, w->model, tensor, job, err);
-    if (s != TARE_OK) return tare_walk_blame(s, w->model, tensor, err);
-    tare_sha256_final(&h, w->digests[item].bytes);
-    return TARE_OK;
+    return tare_digest_visit(&w->digests[item], w->model, w->first + item, job, err);
 }
 
 static tare_status digest_tensors(tare_digest *digests, const tare_model *model, size_t first,
@@ -131,9 +135,9 @@ static void hash_line(void *ctx, const tare_buffer *line) {
     tare_sha256_update(ctx, line->data, line->size);
 }
 
-static tare_status hash_manifest(tare_digest *out, const tare_model *model,
-                                 const tare_digest *digests, const tare_allocator *allocator,
-                                 tare_error *err) {
+tare_status tare_digest_of_digests(tare_digest *out, const tare_model *model,
+                                   const tare_digest *digests, const tare_allocator *allocator,
+                                   tare_error *err) {
     tare_sha256 h;
     tare_sha256_init(&h);
     tare_status s = tare_manifest_lines(model, digests, allocator, hash_line, &h, err);
@@ -153,7 +157,7 @@ tare_status tare_model_digest(tare_digest *digests, tare_digest *whole, const ta
         if (!own) return tare_fail(err, TARE_ERR_NOMEM, "digests");
     }
     tare_status s = digest_tensors(digests, model, 0, n, &o, err);
-    if (s == TARE_OK && whole) s = hash_manifest(whole, model, digests, o.allocator, err);
+    if (s == TARE_OK && whole) s = tare_digest_of_digests(whole, model, digests, o.allocator, err);
     if (own) tare_free(o.allocator, own, size);
     return s;
 }

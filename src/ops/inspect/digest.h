@@ -7,6 +7,7 @@
 #include <tare/ops.h>
 
 #include "base/buffer.h"
+#include "ops/item_walk.h"
 
 #define TARE_WRONG_DIGEST "sha256 of the tensor is not the one that is stated"
 
@@ -15,5 +16,13 @@ typedef void (*tare_line_fn)(void *ctx, const tare_buffer *line);
 tare_status tare_manifest_lines(const tare_model *model, const tare_digest *digests,
                                 const tare_allocator *allocator, tare_line_fn take, void *ctx,
                                 tare_error *err);
+
+/* The digest of a tensor in a visit of it; scratch has TARE_PIECE bytes, or those of the tensor. */
+tare_status tare_digest_visit(tare_digest *out, const tare_model *model, size_t tensor,
+                              const tare_walk_job *job, tare_error *err);
+/* That of a model whose tensors have these. */
+tare_status tare_digest_of_digests(tare_digest *out, const tare_model *model,
+                                   const tare_digest *digests, const tare_allocator *allocator,
+                                   tare_error *err);
 
 #endif

@@ -4,7 +4,6 @@
  * everything else in the files is packed too, so that they can be restored byte for byte. */
 #include "ops/packing/pack_run.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -13,9 +12,8 @@
 #include "format/format.h"
 #include "format/packed.h"
 #include "ops/convert/sinks.h"
-#include "ops/inspect/digest.h"
-#include "ops/item_walk.h"
 #include "ops/packing/bases.h"
+#include "ops/packing/pack_digests.h"
 #include "ops/packing/pack_files.h"
 #include "ops/replaced.h"
 
@@ -26,10 +24,9 @@ typedef struct packing {
     tare_pack_options options;
     tare_pack_files files;
     tare_arena arena; /* of what is known of tensors and bases */
-    tare_digest *digests, digest;
+    tare_pack_digests digests;
     tare_packed_base *bases;
     tare_pack_reference *references;
-    size_t *duplicates;
     tare_pack_outcome outcome;
     tare_outset *set;
     tare_steps *steps, own_steps;
@@ -38,77 +35,23 @@ typedef struct packing {
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-/* Tensors are read for their digests, and then with all else. */
 uint64_t tare_pack_work(const tare_catalog *c) {
-    return tare_catalog_tensor_bytes(c) + tare_catalog_bytes(c);
+    return tare_catalog_bytes(c);
 }
 
+/* Bases are read for their digests; those of tensors are made where these are packed. */
 static void begin_steps(packing *p, uint64_t file_bytes) {
     const tare_catalog *c = &p->in->catalog;
     p->write_bytes = p->source->has_files ? file_bytes : tare_catalog_bytes(c);
     p->own_steps = (tare_steps){.progress = p->options.progress,
                                 .ctx = p->options.progress_ctx,
-                                .total = tare_catalog_tensor_bytes(c) +
-                                         tare_bases_bytes(p->options.bases, p->options.n_bases) +
+                                .total = tare_bases_bytes(p->options.bases, p->options.n_bases) +
                                          p->write_bytes,
                                 .shown = p->write_bytes};
     p->steps = p->source->steps ? p->source->steps : &p->own_steps;
 }
 
-/* The digest of a model, a step. */
-static tare_status digest_model(packing *p, tare_digest *tensors, tare_digest *whole,
-                                const tare_model *m, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
-    TARE_COPY_RUN_OPTIONS(&o, &p->options);
-    TARE_COPY_RUN_OPTIONS_STEPS(&o, p->steps);
-    TARE_TRY(tare_model_digest(tensors, whole, m, &o, err));
-    tare_steps_end(p->steps, tare_catalog_tensor_bytes(&m->catalog));
-    return TARE_OK;
-}
-
 /* ---- tensors --------------------------------------------------------------------------------- */
-
-static tare_status digest_tensors(packing *p, tare_error *err) {
-    size_t n = p->in->catalog.n_tensors;
-    tare_digest whole;
-    p->digests = TARE_NEW_ARRAY(&p->arena, tare_digest, n);
-    if (!p->digests) return tare_fail(err, TARE_ERR_NOMEM, "digests");
-    for (size_t i = 0; i < n; i++) TARE_TRY(tare_tensor_check_data(p->in, i, err));
-    TARE_TRY(digest_model(p, p->digests, &whole, p->in, err));
-    if (p->source->opened) TARE_TRY(digest_model(p, NULL, &whole, p->source->opened, err));
-    p->digest = whole;
-    return TARE_OK;
-}
-
-typedef struct known {
-    const tare_digest *digest;
-    size_t tensor;
-} known;
-
-static int by_digest(const void *a, const void *b) {
-    const known *x = a, *y = b;
-    int order = memcmp(x->digest->bytes, y->digest->bytes, sizeof x->digest->bytes);
-    return order ? order : (x->tensor > y->tensor) - (x->tensor < y->tensor);
-}
-
-/* For each tensor the first one with the same bytes, type and shape; itself if there is none. */
-static tare_status find_duplicates(packing *p, tare_error *err) {
-    size_t n = p->in->catalog.n_tensors;
-    size_t *duplicates = TARE_NEW_ARRAY(&p->arena, size_t, n);
-    if (!duplicates) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    p->duplicates = duplicates;
-    known *all = tare_alloc(p->options.allocator, n * sizeof *all);
-    if (n && !all) return tare_fail(err, TARE_ERR_NOMEM, "digests");
-    for (size_t i = 0; i < n; i++) all[i] = (known){&p->digests[i], i};
-    if (n) qsort(all, n, sizeof *all, by_digest);
-    for (size_t i = 0; i < n; i++) {
-        bool is_duplicate =
-            i && memcmp(all[i].digest, all[i - 1].digest, sizeof *all[i].digest) == 0;
-        duplicates[all[i].tensor] = is_duplicate ? duplicates[all[i - 1].tensor] : all[i].tensor;
-    }
-    tare_free(p->options.allocator, all, n * sizeof *all);
-    return TARE_OK;
-}
 
 static tare_status find_references(packing *p, tare_error *err) {
     const tare_catalog *c = &p->in->catalog;
@@ -137,7 +80,7 @@ static tare_status describe_bases(packing *p, tare_error *err) {
         const char *hint = o->base_hints ? o->base_hints[i] : NULL;
         tare_digest digest;
         TARE_REQUIRE(!hint || strlen(hint) <= UINT16_MAX, err);
-        tare_status status = digest_model(p, NULL, &digest, o->bases[i], err);
+        tare_status status = tare_pack_digest_model(&digest, &p->digests, o->bases[i], err);
         if (status != TARE_OK && hint) tare_error_file(err, hint);
         TARE_TRY(status);
         memcpy(p->bases[i].digest, digest.bytes, sizeof digest.bytes);
@@ -161,8 +104,8 @@ static tare_status write_file(packing *p, tare_error *err) {
         p->source->output ? tare_sink_of_output(p->source->output) : tare_sink_of_files(&files);
     const tare_pack_options *o = &p->options;
     const tare_pack_job job = {.model = p->in,
-                               .digest = p->digest.bytes,
-                               .duplicates = p->duplicates,
+                               .digest = tare_pack_digests_hooks(&p->digests),
+                               .duplicates = p->digests.duplicates,
                                .references = p->references,
                                .codes = p->source->codes,
                                .bases = p->bases,
@@ -249,8 +192,9 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
         if (p->files.files[i].reader) sum->from_bytes += p->files.files[i].reader->size;
     begin_steps(p, sum->from_bytes);
     TARE_TRY(begin_output(p, path, err));
-    TARE_TRY(digest_tensors(p, err));
-    TARE_TRY(find_duplicates(p, err));
+    p->digests = (tare_pack_digests){
+        .model = p->in, .opened = p->source->opened, .options = &p->options, .steps = p->steps};
+    TARE_TRY(tare_pack_digests_begin(&p->digests, &p->arena, err));
     TARE_TRY(describe_bases(p, err));
     TARE_TRY(find_references(p, err));
     TARE_TRY(write_file(p, err));

@@ -342,8 +342,10 @@ static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_w
                           const tare_coded_options *o, tare_error *err) {
     gathering g = {.out = &c->owned};
     const tare_wc_target target = {put, &g};
-    const tare_wc_layer_job job = {&c->layer, how, *own, c->layer.has_base ? &c->base : NULL,
-                                   false};
+    const tare_wc_layer_job job = {.layer = &c->layer,
+                                   .options = how,
+                                   .own = *own,
+                                   .base = c->layer.has_base ? &c->base : NULL};
     tare_wc_run run = {.jobs = &job,
                        .n_jobs = 1,
                        .how = tare_coded_run(o, 0, NULL, NULL, 0, NULL),

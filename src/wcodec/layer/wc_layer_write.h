@@ -17,6 +17,7 @@ typedef struct tare_wc_layer_job {
     tare_wc_source own;
     const tare_wc_source *base; /* the same layer of the base model; NULL: none */
     bool may_be_whole; /* streams that make a small layer larger give way to one for each region */
+    size_t number;     /* that the visitor of the run gets */
 } tare_wc_layer_job;
 
 /* Memory of one thread that writes layers. */
@@ -58,12 +59,20 @@ typedef struct tare_wc_target {
     void *ctx;
 } tare_wc_target;
 
+/* What else is done with each layer, by one thread of the run while others encode: its bytes, which
+ * are large, are read anyway. */
+typedef struct tare_wc_visitor {
+    tare_status (*visit)(void *ctx, size_t number, tare_error *err); /* NULL: nothing */
+    void *ctx;
+} tare_wc_visitor;
+
 typedef struct tare_wc_run {
     const tare_wc_layer_job *jobs;
     size_t n_jobs;
     uint64_t
         offset;   /* of the first layer, a multiple of 128; when done, of what follows the last */
     tare_run how; /* threads, progress and cancelling; the rest is not looked at */
+    tare_wc_visitor visitor;
     const tare_allocator *allocator;
 } tare_wc_run;
 

@@ -3,8 +3,8 @@
  * Writing many layers with a few threads. There is one list of tasks for all layers, so that
  * threads are started only once. A stream has tasks that count its segments and, further down the
  * list, tasks that encode them; those of the next stream are counted in between, so that a thread
- * seldom waits for the last count. Before all these a task may read the small streams of the layer
- * into memory. Small layers are one task, several of them. Encoded data goes through a ring in which
+ * seldom waits for the last count. Before all these come a task that visits the layer, if the run has
+ * a visitor, and one that reads its small streams into memory. Small layers are one task, several of them. Encoded data goes through a ring in which
  * the tasks take turns: where bytes are placed depends on those before them.
  *
  * No task waits for ever: tasks are taken in order, and a task waits only for earlier ones. */
@@ -26,9 +26,10 @@ enum {
     MOST_WORKERS = 256,
 };
 
-typedef enum step_kind { HOLD, COUNT, ENCODE, WHOLE } step_kind;
+typedef enum step_kind { VISIT, HOLD, COUNT, ENCODE, WHOLE } step_kind;
 
-/* A run of tasks: the segments of a stream; one task: some small layers, streams to be held. */
+/* A run of tasks: the segments of a stream; one task: some small layers, streams to be held, a layer
+ * to be visited. */
 typedef struct step {
     step_kind kind;
     unsigned stream;
@@ -139,6 +140,8 @@ static bool add_layer(crew *c, size_t job, step *waiting) {
     const uint32_t held = tare_wc_streams_to_hold(&c->run->jobs[job]);
     const step hold = {
         .kind = HOLD, .job = job, .held = held, .n_tasks = 1, .state = &c->states[c->n_states]};
+    const step visit = {.kind = VISIT, .job = job, .n_tasks = 1};
+    if (c->run->visitor.visit && !add_step(c, visit)) return false;
     if (held && !add_step(c, hold)) return false;
     bool is_first = true;
     for (unsigned i = 0; i < l->n_streams; i++) {
@@ -206,6 +209,13 @@ static const tare_wc_scheme *wait_for_scheme(crew *c, uint64_t task, const strea
     const tare_wc_scheme *scheme = state->scheme;
     pthread_mutex_unlock(&c->mutex);
     return scheme;
+}
+
+/* ---- visiting -------------------------------------------------------------------------------- */
+
+static tare_status visit(const crew *c, size_t job, tare_error *err) {
+    const tare_wc_visitor *v = &c->run->visitor;
+    return v->visit ? v->visit(v->ctx, c->run->jobs[job].number, err) : TARE_OK;
 }
 
 /* ---- holding --------------------------------------------------------------------------------- */
@@ -336,6 +346,7 @@ static tare_status encode_layers(crew *c, const step *s, tare_buffer *out, unsig
         TARE_TRY(tare_wc_put_layer(out, &c->run->jobs[i], &c->workers[worker], err));
         tare_buffer_put_zeros(out, (size_t)(0 - l->size) % TARE_WC_LAYER_ALIGN);
         l->size = out->size - l->offset;
+        TARE_TRY(visit(c, i, err));
     }
     return tare_buffer_status(out, err);
 }
@@ -422,7 +433,7 @@ static tare_status encode(crew *c, const step *s, uint64_t index, uint64_t task,
 /* The number of bytes a task handles, for progress. */
 static uint64_t task_bytes(const crew *c, const step *s, uint64_t index) {
     uint64_t n = 0;
-    if (s->kind == HOLD || s->kind == COUNT) return 0;
+    if (s->kind == VISIT || s->kind == HOLD || s->kind == COUNT) return 0;
     if (s->kind == ENCODE)
         return tare_wc_segment_bytes(&c->run->jobs[s->job].layer->streams[s->stream], index);
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) n += layer_bytes(c->run->jobs[i].layer);
@@ -433,7 +444,8 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
     crew *c = ctx;
     const step *s = find_step(c, task);
     uint64_t index = task - s->first_task;
-    tare_status status = s->kind == HOLD    ? hold(c, s, err)
+    tare_status status = s->kind == VISIT   ? visit(c, s->job, err)
+                         : s->kind == HOLD  ? hold(c, s, err)
                          : s->kind == COUNT ? count(c, s, index, task, worker, err)
                                             : encode(c, s, index, task, worker, err);
     if (status != TARE_OK)
