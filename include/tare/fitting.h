@@ -156,7 +156,8 @@ typedef struct tare_fit_point {
     double bits_per_weight, damage;
 } tare_fit_point;
 /* Named mix i, smallest first, of those whose types are all among the candidates. Of several that
- * give all tensors the same types it is the first. */
+ * give all tensors the same types it is the first. The damage is that of a file of the mix, whose
+ * output matrix is not weighed as that of a choice is (weighs_output). */
 TARE_API bool tare_fit_mix_at(const tare_fit *fit, size_t i, tare_fit_point *out);
 /* Point i of the curve of the best choices, smallest first, about a quarter of a bit apart. */
 TARE_API bool tare_fit_curve_at(const tare_fit *fit, size_t i, tare_fit_point *out);

@@ -3,7 +3,7 @@
  * Guards against: an output matrix, which usual importance matrices leave out, that is not weighed by
  * what the last layer reads where that is asked for, or weighed so where llama.cpp's bytes are
  * promised; an estimate from what it cannot be made from; damages of it that depend on how the
- * matrix counts. */
+ * matrix counts; named mixes that are predicted as if they were encoded by the estimate. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -223,12 +223,60 @@ static void damage_follows_from_scores(void **state) {
     assert_true(fabs(of_many / damage - 1) < 1e-4);
 }
 
+/* The damage that a mix of Q6_K is predicted, and by its definition. */
+static double damage_of_mix(tare_quality quality, bool by_estimate, double *expected) {
+    static uint8_t bytes[ROWS * 210];
+    static float decoded[ROWS * COLS];
+    const tare_encoding *q6_k = tare_encoding_get(TARE_ENCODING_Q6_K);
+    const tare_type_rule rule = {"ffn_gate", tare_encoding_get(TARE_ENCODING_Q8_0)};
+    const tare_rows_mut to = {.planes = {bytes}, .n_rows = ROWS, .cols = COLS};
+    const tare_rows from = {.planes = {bytes}, .n_rows = ROWS, .cols = COLS};
+    tare_encode_params params = TARE_ENCODE_PARAMS_INIT;
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    tare_fit_point mix;
+    tare_fit *fit;
+    fixture f;
+    set_up(&f, &usual);
+    o.importance = f.importance;
+    params.quality = o.quality = quality;
+    o.rules = &rule;
+    o.n_rules = 1;
+    options.types = &q6_k;
+    options.n_types = 1;
+    assert_int_equal(tare_fit_new(&fit, "out.gguf", f.made.model, &o, &options, NULL), TARE_OK);
+    assert_true(tare_fit_mix_at(fit, 0, &mix) && mix.mix);
+    params.importance = by_estimate ? f.estimate : NULL;
+    assert_int_equal(tare_encode_rows(&to, q6_k, f.values, &params, NULL), TARE_OK);
+    assert_int_equal(tare_decode_rows(decoded, q6_k, &from, NULL), TARE_OK);
+    *expected = 0;
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+        const double d = (double)decoded[i] - (double)f.values[i];
+        *expected += 0.37 * (double)f.estimate[i % COLS] * d * d / ROWS;
+    }
+    tare_fit_free(fit);
+    tear_down(&f);
+    return mix.damage;
+}
+
+static void mixes_are_predicted_as_they_are_encoded(void **state) {
+    (void)state;
+    double plain, weighed, best;
+    const double got = damage_of_mix(TARE_QUALITY_DEFAULT, false, &plain);
+    damage_of_mix(TARE_QUALITY_DEFAULT, true, &weighed);
+    assert_true(weighed < 0.9 * plain); /* the one is not the other */
+    assert_true(fabs(got / plain - 1) < 0.02);
+    const double got_best = damage_of_mix(TARE_QUALITY_BEST, true, &best);
+    assert_true(fabs(got_best / best - 1) < 0.02);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_is_weighed_where_asked_for, help_set_up, help_tear_down),
         cmocka_unit_test_setup_teardown(what_it_cannot_be_told_from_is_left, help_set_up,
                                         help_tear_down),
         cmocka_unit_test(damage_follows_from_scores),
+        cmocka_unit_test(mixes_are_predicted_as_they_are_encoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ typedef struct piece {
 typedef struct sums {
     double reference;
     double error[TARE_FIT_TYPES_MAX];
+    double mix_error[TARE_FIT_TYPES_MAX]; /* 0 where it is the same */
 } sums;
 
 typedef struct measure {
@@ -169,9 +170,10 @@ static tare_status read_row(sampled_row *row, const measure *m, const tare_fit_u
     return TARE_OK;
 }
 
-/* Encodes a row and decodes it again: *error is the sum of the differences. */
+/* Encodes a row, by an importance, and decodes it again: *error is the sum of the differences. */
 static tare_status try_type(double *error, const measure *m, const sampled_row *row,
-                            const tare_encoding *type, tare_scratch *scratch, tare_error *err) {
+                            const tare_encoding *type, const float *importance,
+                            tare_scratch *scratch, tare_error *err) {
     const tare_slab at = {.n_rows = 1, .n_cols = row->cols, .row_length = row->cols};
     tare_encode_params params = TARE_ENCODE_PARAMS_INIT;
     uint8_t *bytes = tare_scratch_get(scratch, TARE_SCRATCH_ENCODED, tare_slab_bytes(&at, type));
@@ -187,7 +189,7 @@ static tare_status try_type(double *error, const measure *m, const sampled_row *
         bytes += size;
     }
     params.quality = m->f->convert.quality;
-    if (tare_plan_is_weighted(type, params.quality)) params.importance = row->importance;
+    if (tare_plan_is_weighted(type, params.quality)) params.importance = importance;
     TARE_TRY(tare_encode_rows(&encoded, type, row->values, &params, err));
     TARE_TRY(tare_decode_rows(after, type, &rows, err));
     *error = sum_squares(row, after);
@@ -201,25 +203,40 @@ static uint64_t wanted(const measure *m, const tare_fit_unit *u) {
     return m->is_probe ? u->grids & ~u->known : u->usable & ~u->known;
 }
 
+/* Named mixes encode by an estimate of importance only with the better encoders: else theirs are the
+ * bytes of llama.cpp, which knows none. */
+static bool differs_in_mixes(const measure *m, const tare_fit_unit *u) {
+    return u->estimate && !m->is_probe && m->f->convert.quality != TARE_QUALITY_BEST;
+}
+
+static tare_status measure_row(sums *s, const measure *m, const tare_fit_unit *u,
+                               const sampled_row *row, tare_scratch *scratch, tare_error *err) {
+    const uint64_t types = wanted(m, u);
+    s->reference += row->reference;
+    for (size_t k = 0; k < m->f->n_types; k++) {
+        double error = 0;
+        if (!(types >> k & 1)) continue;
+        TARE_TRY(try_type(&error, m, row, m->f->types[k], row->importance, scratch, err));
+        s->error[k] += error;
+        if (!differs_in_mixes(m, u)) continue;
+        TARE_TRY(try_type(&error, m, row, m->f->types[k], NULL, scratch, err));
+        s->mix_error[k] += error;
+    }
+    return TARE_OK;
+}
+
 static tare_status measure_piece(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     const measure *m = ctx;
     const piece *p = &m->pieces[task];
     const tare_fit_unit *u = &m->f->units[p->unit];
     tare_scratch *scratch = &m->scratch[worker];
-    const uint64_t types = wanted(m, u);
     sums *s = &m->sums[task];
     *s = (sums){0};
     for (uint64_t i = p->first; i < p->first + p->n; i++) {
         sampled_row row = {0};
         TARE_TRY(read_row(&row, m, u, row_at(u->n_rows, p->n_sampled, i), scratch, err));
         if (!isfinite(row.reference)) continue; /* reported by the conversion */
-        s->reference += row.reference;
-        for (size_t k = 0; k < m->f->n_types; k++) {
-            double error = 0;
-            if (!(types >> k & 1)) continue;
-            TARE_TRY(try_type(&error, m, &row, m->f->types[k], scratch, err));
-            s->error[k] += error;
-        }
+        TARE_TRY(measure_row(s, m, u, &row, scratch, err));
     }
     return TARE_OK;
 }
@@ -240,6 +257,19 @@ static tare_status cut(measure *m, tare_arena *arena, tare_error *err) {
                 (piece){u, i, tare_min_u64(ROWS_OF_PIECE, n_rows - i), n_rows};
     }
     return TARE_OK;
+}
+
+/* The relative errors of a unit, from the sums of its rows. */
+static void conclude(tare_fit_unit *u, const measure *m, const sums *all) {
+    for (size_t k = 0; k < m->f->n_types; k++) {
+        if (!(wanted(m, u) >> k & 1)) continue;
+        u->error[k] = all->reference > 0 ? all->error[k] / all->reference : all->error[k] > 0;
+        u->mix_error[k] = differs_in_mixes(m, u) && all->reference > 0
+                              ? all->mix_error[k] / all->reference
+                              : u->error[k];
+    }
+    if (u->by_energy > 0 && !u->is_measured)
+        u->alpha = u->by_energy * all->reference / (double)count_rows(m, u);
 }
 
 /* Runs all pieces; their sums are joined in the arrays of the units. */
@@ -263,13 +293,12 @@ static tare_status run(measure *m, tare_fit *f, const tare_plan *plan, tare_erro
         sums all = {0};
         for (next = i; next < m->n_pieces && m->pieces[next].unit == m->pieces[i].unit; next++) {
             all.reference += m->sums[next].reference;
-            for (size_t k = 0; k < f->n_types; k++) all.error[k] += m->sums[next].error[k];
+            for (size_t k = 0; k < f->n_types; k++) {
+                all.error[k] += m->sums[next].error[k];
+                all.mix_error[k] += m->sums[next].mix_error[k];
+            }
         }
-        for (size_t k = 0; k < f->n_types; k++)
-            if (wanted(m, u) >> k & 1)
-                u->error[k] = all.reference > 0 ? all.error[k] / all.reference : all.error[k] > 0;
-        const double n_rows = (double)count_rows(m, u);
-        if (u->by_energy > 0 && !u->is_measured) u->alpha = u->by_energy * all.reference / n_rows;
+        conclude(u, m, &all);
     }
     if (m->scratch) tare_scratch_delete(m->scratch, threads, o->allocator);
     tare_arena_free(&arena);

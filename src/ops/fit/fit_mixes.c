@@ -69,6 +69,17 @@ static tare_status choose_by_mix(bool *is_known, size_t *choice, tare_fit *f, co
     return TARE_OK;
 }
 
+/* Of a file of the mix, in which no tensor is encoded by an estimate of importance. */
+static tare_fit_point point_of_mix(const tare_fit *f, const size_t *choice) {
+    tare_fit_point point = tare_fit_point_of(f, choice);
+    for (size_t u = 0; u < f->n_units; u++) {
+        const tare_fit_unit *unit = &f->units[u];
+        const size_t k = f->candidates[u][choice[u]];
+        point.damage += unit->alpha * (unit->mix_error[k] - unit->error[k]);
+    }
+    return point;
+}
+
 static int by_size(const void *a, const void *b) {
     const tare_fit_point *x = &((const tare_fit_named *)a)->point;
     const tare_fit_point *y = &((const tare_fit_named *)b)->point;
@@ -97,7 +108,7 @@ tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err) {
         if (!choice) status = tare_fail(err, TARE_ERR_NOMEM, "mixes");
         if (status == TARE_OK) status = choose_by_mix(&is_known, choice, f, mix, &arena, err);
         if (status != TARE_OK || !is_known || is_known_choice(f, choice)) continue;
-        f->mixes[f->n_mixes] = (tare_fit_named){tare_fit_point_of(f, choice), choice};
+        f->mixes[f->n_mixes] = (tare_fit_named){point_of_mix(f, choice), choice};
         f->mixes[f->n_mixes++].point.mix = mix->name;
     }
     if (status == TARE_OK) qsort(f->mixes, f->n_mixes, sizeof *f->mixes, by_size);

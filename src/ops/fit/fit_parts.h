@@ -43,6 +43,8 @@ typedef struct tare_fit_unit {
     const float *estimate; /* importance of an output matrix that has no entry; NULL: none */
     bool is_measured;
     double error[TARE_FIT_TYPES_MAX]; /* of each candidate */
+    double
+        mix_error[TARE_FIT_TYPES_MAX]; /* the same as a named mix encodes it: not by an estimate */
 } tare_fit_unit;
 
 typedef struct tare_fit_rules {
