@@ -12,25 +12,11 @@ static tare_status read_tensor(void *ctx, uint32_t plane, uint64_t offset, void 
     return tare_tensor_read(t->handle->model, t->index, plane, offset, buf, n, NULL);
 }
 
-/* Keeps a buffer for as long as the list lives, and says where its bytes are. */
-static bool keep_buffer(PyObject *keep, PyObject *object, const void **at, Py_ssize_t *n) {
-    Py_buffer view;
-    PyObject *memory = PyMemoryView_FromObject(object);
-    if (!memory || PyObject_GetBuffer(memory, &view, PyBUF_SIMPLE) != 0) {
-        Py_XDECREF(memory);
-        return false;
-    }
-    *at = view.buf, *n = view.len;
-    PyBuffer_Release(&view); /* `memory` still has it */
-    bool ok = PyList_Append(keep, memory) == 0;
-    Py_DECREF(memory);
-    return ok;
-}
-
 static bool fill_planes(tare_build_tensor *t, PyObject *keep, PyObject *planes) {
     uint64_t sizes[TARE_MAX_PLANES];
     tare_error err;
-    Py_ssize_t n = PyTuple_Size(planes), size;
+    Py_ssize_t n = PyTuple_Size(planes);
+    size_t size;
     if (n != t->encoding->n_planes) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_ValueError, "another number of planes is needed");
@@ -41,11 +27,12 @@ static bool fill_planes(tare_build_tensor *t, PyObject *keep, PyObject *planes) 
         return false;
     }
     for (Py_ssize_t p = 0; p < n; p++) {
-        if (!keep_buffer(keep, PyTuple_GetItem(planes, p), &t->planes[p], &size)) return false;
+        t->planes[p] = py_hold(keep, PyTuple_GetItem(planes, p), &size);
+        if (!t->planes[p]) return false;
         if (t->encoding->planes[p].scope == TARE_PLANE_LIST) {
-            t->list_bytes = (uint64_t)size;
-        } else if ((uint64_t)size != sizes[p]) {
-            PyErr_Format(PyExc_ValueError, "a plane of %zd bytes, not %llu", size,
+            t->list_bytes = size;
+        } else if (size != sizes[p]) {
+            PyErr_Format(PyExc_ValueError, "a plane of %zu bytes, not %llu", size,
                          (unsigned long long)sizes[p]);
             return false;
         }

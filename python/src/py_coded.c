@@ -107,8 +107,7 @@ static PyObject *container_layers(PyObject *module, PyObject *model) {
             Py_BuildValue("iNiNKK", (int)l.kind, py_text(l.name),
                           l.encoding ? (int)l.encoding->id : -1, py_dims(l.dims, l.n_dims),
                           (unsigned long long)l.from_bytes, (unsigned long long)l.to_bytes);
-        if (!row || PyList_Append(out, row) != 0) Py_CLEAR(out);
-        Py_XDECREF(row);
+        if (!py_append(out, row)) Py_CLEAR(out);
     }
     return out;
 }

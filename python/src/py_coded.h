@@ -14,10 +14,8 @@ typedef struct py_coded {
 
 py_coded *py_coded_new(py_state *state);
 
-/* Adds a memoryview of an object's bytes to the list, which holds them for as long as it lives, and
- * returns their address; NULL with an exception. */
-const void *py_coded_hold(PyObject *list, PyObject *object, size_t *size);
-/* The same for the base of a region of so many bytes, which it must have. */
+/* The bytes of an object, held by the list (py_hold), as the base of a region of so many bytes,
+ * which it must have. */
 const void *py_coded_base(PyObject *list, PyObject *object, Py_ssize_t region, uint64_t bytes);
 /* Fields from a list of dicts, in memory of the scratch. */
 tare_coded_field *py_coded_fields(py_scratch *scratch, PyObject *from, size_t *n);

@@ -107,29 +107,12 @@ PyObject *py_coded_streams(const tare_coded_layer *layer) {
     PyObject *out = PyList_New(0);
     for (unsigned i = 0; out && i < layer->n_streams; i++) {
         PyObject *row = stream_row(&layer->streams[i]);
-        if (!row || PyList_Append(out, row) != 0) Py_CLEAR(out);
-        Py_XDECREF(row);
+        if (!py_append(out, row)) Py_CLEAR(out);
     }
     return out;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
-
-const void *py_coded_hold(PyObject *list, PyObject *object, size_t *size) {
-    static const char nothing;
-    Py_buffer view;
-    PyObject *memory = PyMemoryView_FromObject(object);
-    if (!memory || PyList_Append(list, memory) != 0 ||
-        PyObject_GetBuffer(memory, &view, PyBUF_SIMPLE) != 0) {
-        Py_XDECREF(memory);
-        return NULL;
-    }
-    const void *at = view.buf ? view.buf : &nothing;
-    *size = (size_t)view.len;
-    PyBuffer_Release(&view);
-    Py_DECREF(memory);
-    return at;
-}
 
 /* Stored bytes of segments, in units. */
 static bool parse_sizes(py_scratch *scratch, tare_coded_stream *stream, PyObject *from) {
@@ -171,7 +154,7 @@ static bool parse_streams(py_scratch *scratch, tare_coded_layer *layer, PyObject
 
 const void *py_coded_base(PyObject *list, PyObject *object, Py_ssize_t region, uint64_t bytes) {
     size_t size;
-    const void *base = py_coded_hold(list, object, &size);
+    const void *base = py_hold(list, object, &size);
     if (!base || size == bytes) return base;
     return PyErr_Format(PyExc_ValueError, "the base of region %zd has %zu bytes, not %llu", region,
                         size, (unsigned long long)bytes);
@@ -216,7 +199,7 @@ PyObject *py_coded_open(PyObject *module, PyObject *args) {
         return NULL;
     py_coded *self = py_coded_new(py_state_of(module));
     bool ok = self && (self->keep = PyList_New(0)) &&
-              (layer.data = py_coded_hold(self->keep, data, &size)) &&
+              (layer.data = py_hold(self->keep, data, &size)) &&
               parse_regions(&layer, regions, bases_from) &&
               parse_bases(bases, &layer, bases_from, self->keep) &&
               parse_streams(&scratch, &layer, streams);

@@ -337,8 +337,7 @@ static PyObject *plan_get_tensors(PyObject *self, void *unused) {
             Py_BuildValue("NiiiiKKIN", py_text(t->name), (int)t->from->id, (int)t->becomes->id,
                           (int)t->to->id, (int)t->action, (unsigned long long)t->from_bytes,
                           (unsigned long long)t->to_bytes, (unsigned)t->file, error);
-        if (!row || PyList_Append(out, row) != 0) Py_CLEAR(out);
-        Py_XDECREF(row);
+        if (!py_append(out, row)) Py_CLEAR(out);
     }
     return out;
 }
@@ -350,8 +349,7 @@ static PyObject *plan_get_files(PyObject *self, void *unused) {
     for (size_t i = 0; out && (f = tare_plan_file_at(((py_plan *)self)->plan, i)) != NULL; i++) {
         PyObject *row =
             Py_BuildValue("NK", PyUnicode_DecodeFSDefault(f->name), (unsigned long long)f->size);
-        if (!row || PyList_Append(out, row) != 0) Py_CLEAR(out);
-        Py_XDECREF(row);
+        if (!py_append(out, row)) Py_CLEAR(out);
     }
     return out;
 }

@@ -172,6 +172,12 @@ typedef struct py_dlpack_tensor {
 
 PyObject *py_dlpack_capsule(const py_dlpack_tensor *tensor);
 
+/* Appends what `item` holds, and gives that reference away; NULL: an exception is set already. */
+bool py_append(PyObject *list, PyObject *item);
+/* Adds a memoryview of an object's bytes to the list, which holds them for as long as it lives, and
+ * returns their address. */
+const void *py_hold(PyObject *list, PyObject *object, size_t *size);
+
 PyObject *py_text(tare_str text);
 bool py_parse_text(PyObject *object, tare_str *out, PyObject **keep);
 PyObject *py_dims(const uint64_t *dims, uint32_t n);

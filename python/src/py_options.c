@@ -169,9 +169,9 @@ void *py_scratch_array(py_scratch *scratch, size_t n, size_t item) {
 
 bool py_scratch_keep(py_scratch *scratch, PyObject *object) {
     if (object && !scratch->objects) scratch->objects = PyList_New(0);
-    bool ok = object && scratch->objects && PyList_Append(scratch->objects, object) == 0;
+    if (scratch->objects) return py_append(scratch->objects, object);
     Py_XDECREF(object);
-    return ok;
+    return false;
 }
 
 bool py_scratch_text(py_scratch *scratch, PyObject *object, tare_str *out) {

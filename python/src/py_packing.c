@@ -42,8 +42,7 @@ static void on_packed(void *ctx, const tare_packed_layer *layer) {
         Py_BuildValue("NiKKN", py_text(layer->name), layer->encoding ? (int)layer->encoding->id : 0,
                       (unsigned long long)layer->from_bytes, (unsigned long long)layer->to_bytes,
                       PyBool_FromLong(layer->is_shared));
-    if (!row || PyList_Append(c->rows, row) != 0) PyErr_Clear();
-    Py_XDECREF(row);
+    if (!py_append(c->rows, row)) PyErr_Clear();
     c->run.thread = PyEval_SaveThread();
 }
 

@@ -9,13 +9,6 @@ static PyObject *text_or_none(const char *text) {
     return PyUnicode_FromString(text);
 }
 
-/* Appends what `item` holds, and gives that reference away. */
-static bool append(PyObject *list, PyObject *item) {
-    bool ok = item && PyList_Append(list, item) == 0;
-    Py_XDECREF(item);
-    return ok;
-}
-
 /* ---- of a model ------------------------------------------------------------------------------ */
 
 /* metadata(model): (key, space, type, value) for each key, in the file's order. */
@@ -24,8 +17,8 @@ static PyObject *model_metadata(PyObject *module, PyObject *model) {
     PyObject *out = handle ? PyList_New(0) : NULL;
     const tare_metadata *m;
     for (size_t i = 0; out && (m = tare_model_metadata(handle->model, i)) != NULL; i++)
-        if (!append(out, Py_BuildValue("NiiN", py_text(m->key), (int)m->space, (int)m->value.type,
-                                       py_value(handle, &m->value))))
+        if (!py_append(out, Py_BuildValue("NiiN", py_text(m->key), (int)m->space,
+                                          (int)m->value.type, py_value(handle, &m->value))))
             Py_CLEAR(out);
     return out;
 }
@@ -35,7 +28,7 @@ static PyObject *model_resources(PyObject *module, PyObject *model) {
     PyObject *out = handle ? PyList_New(0) : NULL;
     const tare_resource *r;
     for (size_t i = 0; out && (r = tare_model_resource(handle->model, i)) != NULL; i++)
-        if (!append(out, Py_BuildValue("NK", py_text(r->name), (unsigned long long)r->size)))
+        if (!py_append(out, Py_BuildValue("NK", py_text(r->name), (unsigned long long)r->size)))
             Py_CLEAR(out);
     return out;
 }
@@ -85,7 +78,7 @@ static PyObject *model_files(PyObject *module, PyObject *model) {
     const tare_file_info *f;
     for (size_t i = 0; out && (f = tare_model_file(handle->model, i)) != NULL; i++) {
         PyObject *name = f->name ? PyUnicode_DecodeFSDefault(f->name) : Py_NewRef(Py_None);
-        if (!append(out, Py_BuildValue("NK", name, (unsigned long long)f->size))) Py_CLEAR(out);
+        if (!py_append(out, Py_BuildValue("NK", name, (unsigned long long)f->size))) Py_CLEAR(out);
     }
     return out;
 }
@@ -121,7 +114,7 @@ static PyObject *model_adapters(PyObject *module, PyObject *model) {
     PyObject *out = handle ? PyList_New(0) : NULL;
     const tare_adapter_set *set = handle ? tare_model_adapters(handle->model) : NULL;
     for (size_t i = 0; out && i < tare_adapters_count(set); i++)
-        if (!append(out, adapter_row(handle, set, i))) Py_CLEAR(out);
+        if (!py_append(out, adapter_row(handle, set, i))) Py_CLEAR(out);
     return out;
 }
 
@@ -132,7 +125,7 @@ static PyObject *model_parameters(PyObject *module, PyObject *model) {
     for (int p = 0; out && p < TARE_PARAM_COUNT; p++) {
         uint64_t n;
         bool is_known = tare_model_param(handle->model, (tare_param)p, &n);
-        if (!append(out, is_known ? PyLong_FromUnsignedLongLong(n) : Py_NewRef(Py_None)))
+        if (!py_append(out, is_known ? PyLong_FromUnsignedLongLong(n) : Py_NewRef(Py_None)))
             Py_CLEAR(out);
     }
     return out;
@@ -147,9 +140,9 @@ static PyObject *model_container(PyObject *module, PyObject *model) {
     PyObject *bases = PyList_New(0);
     tare_container_base base = TARE_CONTAINER_BASE_INIT;
     for (size_t i = 0; bases && tare_model_container_base(handle->model, i, &base); i++)
-        if (!append(bases,
-                    Py_BuildValue("Ny#n", py_text(base.name), (const char *)base.digest,
-                                  (Py_ssize_t)sizeof base.digest, (Py_ssize_t)base.n_tensors)))
+        if (!py_append(bases,
+                       Py_BuildValue("Ny#n", py_text(base.name), (const char *)base.digest,
+                                     (Py_ssize_t)sizeof base.digest, (Py_ssize_t)base.n_tensors)))
             Py_CLEAR(bases);
     if (!bases) return NULL;
     return Py_BuildValue("IINIKKNnNN", (unsigned)info.major_version, (unsigned)info.minor_version,
@@ -171,10 +164,10 @@ static PyObject *encoding_info(PyObject *module, PyObject *number) {
     PyObject *planes = PyList_New(0);
     for (uint32_t p = 0; planes && p < e->n_planes; p++) {
         tare_number n = tare_plane_number(e, p);
-        if (!append(planes,
-                    Py_BuildValue("siIIiiN", e->planes[p].name, (int)e->planes[p].scope,
-                                  (unsigned)e->planes[p].unit, (unsigned)e->planes[p].unit_bytes,
-                                  (int)n.kind, (int)n.bits, PyBool_FromLong(n.is_signed))))
+        if (!py_append(planes,
+                       Py_BuildValue("siIIiiN", e->planes[p].name, (int)e->planes[p].scope,
+                                     (unsigned)e->planes[p].unit, (unsigned)e->planes[p].unit_bytes,
+                                     (int)n.kind, (int)n.bits, PyBool_FromLong(n.is_signed))))
             Py_CLEAR(planes);
     }
     if (!planes) return NULL;
@@ -200,9 +193,9 @@ static PyObject *formats(PyObject *module, PyObject *unused) {
     tare_format_info f = TARE_FORMAT_INFO_INIT;
     PyObject *out = PyList_New(0);
     for (size_t i = 0; out && tare_format_at(i, &f); i++)
-        if (!append(out,
-                    Py_BuildValue("sssNN", f.name, f.description, f.suffix,
-                                  PyBool_FromLong(f.can_write), PyBool_FromLong(f.is_directory))))
+        if (!py_append(out, Py_BuildValue("sssNN", f.name, f.description, f.suffix,
+                                          PyBool_FromLong(f.can_write),
+                                          PyBool_FromLong(f.is_directory))))
             Py_CLEAR(out);
     return out;
 }
@@ -212,9 +205,9 @@ static PyObject *mixes(PyObject *module, PyObject *unused) {
     const tare_mix *m;
     PyObject *out = PyList_New(0);
     for (size_t i = 0; out && (m = tare_mix_at(i)) != NULL; i++)
-        if (!append(out, Py_BuildValue("siNNs", m->name, (int)m->file_type,
-                                       text_or_none(m->type ? m->type->name : NULL),
-                                       PyBool_FromLong(m->needs_importance), m->description)))
+        if (!py_append(out, Py_BuildValue("siNNs", m->name, (int)m->file_type,
+                                          text_or_none(m->type ? m->type->name : NULL),
+                                          PyBool_FromLong(m->needs_importance), m->description)))
             Py_CLEAR(out);
     return out;
 }

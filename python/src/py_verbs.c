@@ -47,31 +47,30 @@ static PyObject *digest_bytes(const tare_digest *digest) {
 
 /* ---- digests --------------------------------------------------------------------------------- */
 
-/* tensor_digest(tensor, options, progress) */
-static PyObject *tensor_digest(PyObject *module, PyObject *args) {
+/* Begins a verb on a tensor, of the arguments (tensor, options, progress). */
+static bool tensor_begin(verb *v, size_t *index, PyObject *module, PyObject *args) {
     PyObject *tensor, *given, *progress;
-    tare_digest digest;
-    verb v;
     py_state *state = py_state_of(module);
     if (!PyArg_ParseTuple(args, "O!O!O", state->tensor_type, &tensor, &PyDict_Type, &given,
-                          &progress) ||
-        !verb_begin(&v, state, tensor, given, progress))
-        return NULL;
-    size_t index = ((py_tensor *)tensor)->index;
+                          &progress))
+        return false;
+    *index = ((py_tensor *)tensor)->index;
+    return verb_begin(v, state, tensor, given, progress);
+}
+
+static PyObject *tensor_digest(PyObject *module, PyObject *args) {
+    tare_digest digest;
+    size_t index;
+    verb v;
+    if (!tensor_begin(&v, &index, module, args)) return NULL;
     tare_status status = tare_tensor_digest(&digest, v.handle->model, index, &v.options, &v.err);
     return verb_end(&v, status) ? digest_bytes(&digest) : NULL;
 }
 
-/* tensor_check(tensor, options, progress) */
 static PyObject *tensor_check(PyObject *module, PyObject *args) {
-    PyObject *tensor, *given, *progress;
+    size_t index;
     verb v;
-    py_state *state = py_state_of(module);
-    if (!PyArg_ParseTuple(args, "O!O!O", state->tensor_type, &tensor, &PyDict_Type, &given,
-                          &progress) ||
-        !verb_begin(&v, state, tensor, given, progress))
-        return NULL;
-    size_t index = ((py_tensor *)tensor)->index;
+    if (!tensor_begin(&v, &index, module, args)) return NULL;
     if (!verb_end(&v, tare_tensor_check(v.handle->model, index, &v.options, &v.err))) return NULL;
     Py_RETURN_NONE;
 }
@@ -203,8 +202,7 @@ static PyObject *diff_items(const tare_diff *diff) {
                                       (long long)d->b, PyBool_FromLong(d->is_decoded),
                                       PyBool_FromLong(d->is_tolerated), d->relative_rmse,
                                       d->max_abs, (unsigned long long)d->n_different, d->norm_a);
-        if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
-        Py_XDECREF(row);
+        if (!py_append(list, row)) Py_CLEAR(list);
     }
     return list ? Py_BuildValue("NN", PyBool_FromLong(tare_diff_is_same(diff)), list) : NULL;
 }
