@@ -266,7 +266,7 @@ def test_hosts_by_way_of_numpy(tmp_path, monkeypatch, host, stand_in, maker):
     for back in (those.load_file(path), those.load(path.read_bytes())):
         assert isinstance(back["a"], Array) and (back["a"] == tensors["a"]).all()
     if host != "paddle":
-        with pytest.raises(tare.TareError, match="Device cuda is not supported for framework " + host):
+        with pytest.raises(tare.TareError, match="Device cuda:0 is not supported for framework " + host):
             ours.safe_open(path, host, "cuda")
 
 
@@ -324,8 +324,12 @@ def test_types_of_mlx(tmp_path, monkeypatch):
 
 
 def test_devices_that_there_are_not(safetensors_path):
-    for device in ("cuda", "cuda:1", "wrong", 0):
-        with pytest.raises(tare.TareError, match="supported"):
+    known = {"cuda": "cuda:0", "cuda:01": "cuda:1", "musa": "musa:0", "mps:0": "mps", 0: "0", True: "1"}
+    for device, name in known.items():
+        with pytest.raises(tare.TareError, match=f"^Device {name} is not supported for framework numpy$"):
+            ours.safe_open(safetensors_path, "np", device)
+    for device in ("wrong", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1:2", "cpu:0", "mps:1", "", -1, 1.5):
+        with pytest.raises(tare.TareError, match=f"^device {device} is invalid$"):
             ours.safe_open(safetensors_path, "np", device)
     for device in ("cpu", None):
         assert ours.safe_open(safetensors_path, "np", device).get_tensor("cube").shape == (3, 4, 5)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FRAMEWORKS = {"pt": "torch", "torch": "torch", "pytorch": "torch", "np": "numpy", "numpy": "numpy",
               "tf": "tensorflow", "tensorflow": "tensorflow", "jax": "flax", "flax": "flax",
               "mlx": "mlx", "paddle": "paddle"}
+_NUMBERED = {"cuda", "hpu", "mlu", "musa", "npu", "xla", "xpu"}  # devices that safetensors knows, beside mps
 _F4 = _core.find_encoding("f4")
 _STORED = {*PLAIN, *BITS}  # types that safetensors has: they come as they are stored
 
@@ -60,12 +61,27 @@ def _from_numpy(array: Any, framework: str, device: Any) -> Any:
     return host.from_numpy(array, device) if framework == "paddle" else host.from_numpy(array)
 
 
+def _known_device(device: Any) -> str | None:
+    """What safetensors calls a device; None: it has none of this name."""
+    if isinstance(device, int):
+        return str(int(device)) if device >= 0 else None
+    kind, _, number = str(device).partition(":")
+    if kind == "mps" and number in ("", "0"):
+        return kind
+    if kind not in _NUMBERED or str(device).endswith(":") or not (number or "0").isdecimal():
+        return None
+    return f"{kind}:{int(number or 0)}"
+
+
 def _device_of(device: Any, framework: str) -> Any:
     """Where tensors go; only torch and Paddle have more than one place for them."""
     if device is None or device == "cpu":
         return "cpu"
     if framework not in ("torch", "paddle"):
-        raise TareError(f"Device {device} is not supported for framework {framework}")
+        known = _known_device(device)
+        if known is None:
+            raise TareError(f"device {device} is invalid")
+        raise TareError(f"Device {known} is not supported for framework {framework}")
     if framework == "torch":
         import torch
         try:
