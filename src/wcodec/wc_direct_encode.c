@@ -166,6 +166,10 @@ static bool put_values(encoder *e, tare_wc_put_job *put) {
         n_misfits += count_bits(e->misfits + split.first / 64, e->misfits + split.end / 64);
         if (n_misfits > e->max_patches) return false;
         put->n_positions = split.end - split.first;
+        if (split.first) { /* the chunk before, which is a whole one */
+            put->ahead = e->values + tare_wc_bytes_of(e->value_bits, split.first - CHUNK);
+            put->ahead_step = (uint32_t)tare_wc_bytes_of(e->value_bits, TARE_WC_LANES);
+        }
         put->classes = split.classes ? split.classes + split.first / TARE_WC_CLASS_RUN : NULL;
         tare_wc_kernels_get()->encode(put, 1);
     }

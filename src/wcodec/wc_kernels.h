@@ -74,6 +74,8 @@ typedef struct tare_wc_put_job {
     const tare_wc_inverse *inverses; /* of class 0, 1, ... */
     const uint8_t *classes;
     uint32_t n_positions;
+    const uint8_t *ahead; /* values that are read next; as many bytes for each 64 positions are */
+    uint32_t ahead_step;  /* prefetched; 0: none */
 } tare_wc_put_job;
 
 typedef struct tare_wc_kernels {

@@ -9,13 +9,21 @@
 #include "wcodec/x86/wc_lookup_avx2.h"
 #include "wcodec/x86/wc_x86.h"
 
+/* Bypass bits of one width. */
+typedef struct group {
+    uint8_t *bytes;
+    unsigned width;
+    __m128i down; /* shift to the last bits of a value */
+    __m256i mask; /* of these, in every value */
+} group;
+
 /* The parameters common to all steps of a job. */
 typedef struct splitter {
     const tare_wc_split_job *job;
     const tare_wc_table *table;
     row has;      /* of *table: 0 where a symbol has no frequency */
     bool has_all; /* none is 0 */
-    uint8_t widths[TARE_WC_BYPASS_GROUPS];
+    group groups[TARE_WC_BYPASS_GROUPS];
     unsigned n_groups;
     __m128i to_top, to_sign; /* shifts: of the top; of the sign to the first bypass bit */
     uint16_t top, keep, sign;
@@ -25,11 +33,27 @@ typedef struct splitter {
     uint16_t window_first, window_size; /* of these */
 } splitter;
 
+static void begin_groups(splitter *s, const tare_wc_split_job *job) {
+    uint8_t widths[TARE_WC_BYPASS_GROUPS], *bytes = job->groups;
+    unsigned place = job->rule->k;
+    s->n_groups = tare_wc_group_widths(widths, place);
+    for (unsigned g = 0; g < s->n_groups; g++) {
+        const int mask = (1 << widths[g]) - 1;
+        place -= widths[g];
+        s->groups[g] = (group){.bytes = bytes,
+                               .width = widths[g],
+                               .down = _mm_cvtsi32_si128((int)place),
+                               .mask = job->value_bits == 16 ? _mm256_set1_epi16((short)mask)
+                                                             : _mm256_set1_epi8((char)mask)};
+        bytes += tare_wc_group_bytes(widths[g], job->n_positions);
+    }
+}
+
 static void begin(splitter *s, const tare_wc_split_job *job) {
     const tare_wc_rule *rule = job->rule;
     unsigned k = rule->k, is_sign = rule->form == TARE_WC_SIGN;
     *s = (splitter){.job = job, .is_window = true, .window_size = 64};
-    s->n_groups = tare_wc_group_widths(s->widths, k);
+    begin_groups(s, job);
     s->to_top = _mm_cvtsi32_si128((int)(k - is_sign));
     s->to_sign = _mm_cvtsi32_si128((int)(job->value_bits - k));
     s->top = (uint16_t)((1u << (job->value_bits - k)) - 1);
@@ -74,18 +98,22 @@ static inline void put_misfits(const tare_wc_split_job *job, uint32_t p, uint32_
 }
 
 /* Half a step's bits of a group, in bytes whose other bits are 0. */
-static ALWAYS_INLINE void put_bits(uint8_t *group, uint32_t p, unsigned width, __m256i bits) {
+static ALWAYS_INLINE void put_bits(const group *g, uint32_t p, __m256i bits) {
     unsigned shift;
     uint32_t in_step = p % TARE_WC_LANES;
-    uint8_t *at = group + tare_wc_group_at(width, p - in_step, &shift) + in_step;
+    uint8_t *at = g->bytes + tare_wc_group_at(g->width, p - in_step, &shift) + in_step;
     bits = _mm256_sll_epi16(bits, _mm_cvtsi32_si128((int)shift));
     store_256(at, shift ? _mm256_or_si256(bits, load_256(at)) : bits);
+}
+
+static ALWAYS_INLINE __m256i low_bits(const group *g, __m256i low) {
+    return _mm256_and_si256(_mm256_srl_epi16(low, g->down), g->mask);
 }
 
 /* ---- a step of each width --------------------------------------------------------------------- */
 
 /* Two steps: the low nibbles of 64 bytes, then the high ones. */
-static void split_nibbles(splitter *s, uint32_t p) {
+static ALWAYS_INLINE void split_nibbles(splitter *s, uint32_t p) {
     const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
     const uint8_t *values = s->job->values + p / 2;
     for (int high = 0; high < 2; high++) {
@@ -100,7 +128,7 @@ static void split_nibbles(splitter *s, uint32_t p) {
 }
 
 /* Three bytes to four: each value takes its bits. */
-static void split_sixes(splitter *s, uint32_t p) {
+static ALWAYS_INLINE void split_sixes(splitter *s, uint32_t p) {
     const __m256i apart = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, //
                                            0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
     uint32_t misfits[2];
@@ -133,13 +161,11 @@ static ALWAYS_INLINE __m256i map_bytes(const splitter *s, __m256i top) {
     return symbols;
 }
 
-static void split_bytes(splitter *s, uint32_t p) {
+static ALWAYS_INLINE void split_bytes(splitter *s, uint32_t p) {
     const __m256i top_bits = _mm256_set1_epi8((char)s->top);
     const __m256i keep = _mm256_set1_epi8((char)s->keep), sign = _mm256_set1_epi8((char)s->sign);
     uint32_t misfits[2];
     for (unsigned h = 0; h < 2; h++) {
-        uint8_t *group = s->job->groups;
-        unsigned place = s->job->rule->k;
         __m256i v = load_256(s->job->values + p + 32 * h);
         if (s->job->rule->form == TARE_WC_EDGE) v = edge_slots(v);
         __m256i top = _mm256_and_si256(_mm256_srl_epi16(v, s->to_top), top_bits);
@@ -151,14 +177,8 @@ static void split_bytes(splitter *s, uint32_t p) {
             none = _mm256_cmpgt_epi8(none, top); /* TARE_WC_NO_SYMBOL */
         }
         misfits[h] = put_symbols(s, p + 32 * h, top, none);
-        for (unsigned g = 0; g < s->n_groups; g++) {
-            unsigned width = s->widths[g];
-            place -= width;
-            __m256i bits = _mm256_srl_epi16(low, _mm_cvtsi32_si128((int)place));
-            bits = _mm256_and_si256(bits, _mm256_set1_epi8((char)((1 << width) - 1)));
-            put_bits(group, p + 32 * h, width, bits);
-            group += tare_wc_group_bytes(width, s->job->n_positions);
-        }
+        for (const group *g = s->groups; g < s->groups + s->n_groups; g++)
+            put_bits(g, p + 32 * h, low_bits(g, low));
     }
     put_misfits(s->job, p, misfits[0], misfits[1]);
 }
@@ -189,14 +209,12 @@ static ALWAYS_INLINE __m256i map_words(const splitter *s, __m256i top, __m256i *
     return top;
 }
 
-static void split_words(splitter *s, uint32_t p) {
+static ALWAYS_INLINE void split_words(splitter *s, uint32_t p) {
     const __m256i top_bits = _mm256_set1_epi16((short)s->top);
     const __m256i keep = _mm256_set1_epi16((short)s->keep),
                   sign = _mm256_set1_epi16((short)s->sign);
     uint32_t misfits[2];
     for (unsigned h = 0; h < 2; h++) {
-        uint8_t *group = s->job->groups;
-        unsigned place = s->job->rule->k;
         __m256i symbols[2], fits[2], low[2];
         for (unsigned i = 0; i < 2; i++) {
             __m256i v = load_256(s->job->values + 2 * (size_t)p + 64 * h + 32 * i);
@@ -208,41 +226,38 @@ static void split_words(splitter *s, uint32_t p) {
         __m256i none = _mm256_packs_epi16(fits[0], fits[1]);
         none = _mm256_xor_si256(_mm256_permute4x64_epi64(none, 0xd8), _mm256_set1_epi8(-1));
         misfits[h] = put_symbols(s, p + 32 * h, narrow(symbols[0], symbols[1]), none);
-        for (unsigned g = 0; g < s->n_groups; g++) {
-            unsigned width = s->widths[g];
-            const __m256i mask = _mm256_set1_epi16((short)((1 << width) - 1));
-            place -= width;
-            const __m128i down = _mm_cvtsi32_si128((int)place);
-            put_bits(group, p + 32 * h, width,
-                     narrow(_mm256_and_si256(_mm256_srl_epi16(low[0], down), mask),
-                            _mm256_and_si256(_mm256_srl_epi16(low[1], down), mask)));
-            group += tare_wc_group_bytes(width, s->job->n_positions);
-        }
+        for (const group *g = s->groups; g < s->groups + s->n_groups; g++)
+            put_bits(g, p + 32 * h, narrow(low_bits(g, low[0]), low_bits(g, low[1])));
     }
     put_misfits(s->job, p, misfits[0], misfits[1]);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+/* The first position after `from` that a step, which has so many and reads so many bytes, cannot
+ * begin at. */
+static uint32_t end_of_steps(const tare_wc_split_job *job, uint32_t positions, uint32_t bytes) {
+    if (job->n_bytes < bytes) return job->first;
+    const uint64_t last = tare_wc_values_of(job->value_bits, job->n_bytes - bytes);
+    const uint32_t end = (uint32_t)(last / positions + 1) * positions;
+    return end < job->first ? job->first : end > job->end ? job->end : end;
+}
+
+#define SPLIT(step, positions, bytes)                                                              \
+    for (uint32_t end = end_of_steps(job, positions, bytes); p < end; p += (positions)) step(&s, p)
+
 static void split(const tare_wc_split_job *job) {
-    static const struct {
-        uint8_t value_bits, positions, bytes; /* of a call; what it reads */
-        void (*split)(splitter *s, uint32_t p);
-    } steps[] = {
-        {4, 2 * TARE_WC_LANES, 64, split_nibbles},
-        {6, TARE_WC_LANES, 52, split_sixes},
-        {8, TARE_WC_LANES, 64, split_bytes},
-        {16, TARE_WC_LANES, 128, split_words},
-    };
-    unsigned i = job->value_bits == 16 ? 3 : (job->value_bits - 4u) / 2;
     splitter s;
     uint32_t p = job->first;
     begin(&s, job);
-    for (; p < job->end; p += steps[i].positions) {
-        uint64_t at = tare_wc_bytes_of(job->value_bits, p);
-        if (at + steps[i].bytes > job->n_bytes) break;
-        steps[i].split(&s, p);
-    }
+    if (job->value_bits == 4)
+        SPLIT(split_nibbles, 2 * TARE_WC_LANES, 64);
+    else if (job->value_bits == 6)
+        SPLIT(split_sixes, TARE_WC_LANES, 52);
+    else if (job->value_bits == 8)
+        SPLIT(split_bytes, TARE_WC_LANES, 64);
+    else
+        SPLIT(split_words, TARE_WC_LANES, 128);
     for (; p < job->end; p += TARE_WC_LANES) tare_wc_split_step_c(job, p);
 }
 
