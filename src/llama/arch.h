@@ -13,7 +13,7 @@
 /* A key of the output. Names get "ARCH." before them, but those of other spaces ("general.") and
  * those after '=' stay. Numbers of a TREE become an array of the type that its elements ask for. A
  * name that ends in "[]" is an array with a number for each `layer`, in "[list]" with one for each
- * element of that list, in "[1]" with one. A formula without a value makes no key; no formula takes
+ * element of that list, in "[3]" with three. A formula without a value makes no key; no formula takes
  * a key away that an earlier row set. */
 typedef struct tare_llama_key {
     const char *name; /* NULL ends a list */

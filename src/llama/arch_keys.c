@@ -182,8 +182,8 @@ static tare_status set_row(tare_llama_mapping *m, const tare_llama_key *row, tar
     }
 }
 
-/* "NAME[]": a number or bool for each layer, "NAME[list]" for each element of a list, "NAME[1]" a
- * list of one; no key where the first has none. */
+/* "NAME[]": a number or bool for each layer, "NAME[list]" for each element of a list, "NAME[3]" a
+ * list of three; no key where the first has none. */
 static tare_status set_layers(tare_llama_mapping *m, const tare_llama_key *row, tare_error *err) {
     char name[96];
     size_t length = strcspn(row->name, "[");
@@ -193,7 +193,7 @@ static tare_status set_layers(tare_llama_mapping *m, const tare_llama_key *row, 
     if (list.len) {
         tare_llama_value v;
         TARE_TRY(tare_llama_formula(&v, list, &m->config, NULL, err));
-        n = tare_str_is(list, "1") ? 1 : v.kind == TARE_LLAMA_TREE ? v.tree->n : 0;
+        n = v.kind == TARE_LLAMA_TREE ? v.tree->n : (uint64_t)v.number;
     }
     double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, n);
     if (!numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");

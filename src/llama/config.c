@@ -169,6 +169,10 @@ const tare_llama_node *tare_llama_config_find(const tare_llama_config *config, t
             found = tare_llama_path(config->processor[i], tare_str_cut(path, processor.len));
         return found;
     }
-    const tare_llama_node *node = config->text ? tare_llama_path(config->text, path) : NULL;
-    return node ? node : tare_llama_path(config->root, path);
+    const tare_llama_node *const places[] = {
+        config->text, config->root, tare_llama_member(config->root, TARE_STR("thinker_config"))};
+    const tare_llama_node *found = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
+        found = tare_llama_path(places[i], path);
+    return found;
 }

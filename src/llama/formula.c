@@ -126,8 +126,10 @@ static tare_str take_name(reader *r) {
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* An element of a list, or a member of that element; a character of a text. */
+/* An element of a list, or a member of that element; a member of an object; a character of a text. */
 static value element(const value *list, const value *index, const value *member) {
+    if (list->kind == TARE_LLAMA_TREE && index->kind == TARE_LLAMA_TEXT)
+        return tare_llama_value_of(tare_llama_path(list->tree, index->text));
     if (!is_number(index) || !(index->number >= 0)) return absent();
     double left = index->number;
     if (list->kind == TARE_LLAMA_TEXT && left < (double)list->text.len)

@@ -11,6 +11,7 @@
  *   leading(list, x) how many elements at the beginning equal x
  *   largest(list)    the largest number; number(text): what it begins with
  *   at(list, i) at(list, i, 'member') at(text, i) in(x, list)
+ *   at(object, 'a-b.c')               a member whose name has other characters
  *   name, name.part  of config.json, text_config first, then the defaults of the architecture
  *   'text' 1.5 true false
  */

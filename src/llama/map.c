@@ -248,6 +248,7 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "big-endian models cannot be mapped");
     if (m->options->tower) {
         TARE_TRY(tare_llama_tower_begin(m, err));
+        if (m->arch->tower->generate) TARE_TRY(m->arch->tower->generate(m, err));
     } else {
         TARE_TRY(find_arch(m, err));
         TARE_TRY(read_tokenizer(m, err));

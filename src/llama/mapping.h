@@ -120,9 +120,11 @@ tare_str tare_llama_config_name(const tare_llama_mapping *m, const char *members
 /* CORRUPT where a size in config.json is not that of the tensors: llama.cpp would refuse the file
  * (config_check.c). After keys and tensors. */
 tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err);
-/* A tensor of F32 that is computed here, before all others. */
+/* A tensor of F32 that is computed here, before all others: a vector, or a matrix of so many rows. */
 tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
                                 size_t n, tare_error *err);
+tare_status tare_llama_generate_matrix(tare_llama_mapping *m, const char *name, const float *values,
+                                       size_t rows, size_t cols, tare_error *err);
 /* Vision and audio encoders, projectors, and buffers that are no weights. */
 bool tare_llama_is_left_out(tare_str name);
 /* These buffers alone. */

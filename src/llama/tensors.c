@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
+#include "base/bytes.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
@@ -62,19 +63,35 @@ static tare_llama_target *new_target(tare_llama_mapping *m, tare_str name, size_
     return t->pieces ? t : NULL;
 }
 
-tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
-                                size_t n, tare_error *err) {
+static tare_llama_target *generated(tare_llama_mapping *m, const char *name, const float *values,
+                                    size_t n) {
     tare_llama_target *t = new_target(m, tare_str_of(name), 0);
     uint8_t *bytes = tare_arena_array(&m->out->arena, n, sizeof(float));
-    if (!t || !bytes) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
-    tare_rows_mut rows = {.planes = {bytes}, .n_rows = 1, .cols = n};
+    if (!t || !bytes) return NULL;
+    for (size_t i = 0; i < n; i++) tare_store_le32(bytes + 4 * i, tare_f32_bits(values[i]));
     t->encoding = tare_encoding_get(TARE_ENCODING_F32);
-    TARE_TRY(tare_encode_rows(&rows, t->encoding, values, NULL, err));
-    t->n_dims = 1;
-    t->dims[0] = n;
     t->bytes = bytes;
     t->size = n * sizeof(float);
     t->operation = "generated";
+    return t;
+}
+
+tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
+                                size_t n, tare_error *err) {
+    tare_llama_target *t = generated(m, name, values, n);
+    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
+    t->n_dims = 1;
+    t->dims[0] = n;
+    return add_target(m, t, err);
+}
+
+tare_status tare_llama_generate_matrix(tare_llama_mapping *m, const char *name, const float *values,
+                                       size_t rows, size_t cols, tare_error *err) {
+    tare_llama_target *t = generated(m, name, values, rows * cols);
+    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
+    t->n_dims = 2;
+    t->dims[0] = rows;
+    t->dims[1] = cols;
     return add_target(m, t, err);
 }
 

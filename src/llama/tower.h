@@ -21,10 +21,11 @@ typedef struct tare_llama_tower {
     const char *layers;    /* formula: the number of its blocks */
     const char *positions; /* formula: rows of v.position_embd; NULL: any number */
     const char *f32, *f16; /* tensors of llama.cpp that have this type, whatever type is asked for,
-                              one blank between them; NULL: none */
+                              without "blk.N.", one blank between them; NULL: none */
     const char *f16_or_f32; /* those that are F16 if that is asked for, else F32; NULL: none */
     const char *token;      /* a special token, whose id formulas call `token`; NULL: none */
     const tare_llama_must *musts; /* NULL: none */
+    tare_llama_hook generate;     /* tensors that are computed, before all others; NULL: none */
 } tare_llama_tower;
 
 struct tare_llama_mapping;

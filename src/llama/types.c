@@ -16,21 +16,27 @@ static const char always[] =
 /* Those whose type follows the one that is asked for only if it is F16. */
 static const char convolutions[] = "v.patch_embd mm.patch_merger";
 
-/* "blk.3.attn_q.weight" -> "attn_q", "posnet.3.norm1.weight" -> "posnet.norm1". */
+/* The name without what counts blocks: "blk.3.attn_q.weight" -> "attn_q", "posnet.3.norm1.weight" ->
+ * "posnet.norm1", "v.sam.blk.3.attn.out.weight" -> "v.sam.attn.out". */
 static tare_str stem_of(tare_str name, char *buf, size_t size) {
     const tare_str weight = TARE_STR(".weight"), block = TARE_STR("blk."),
                    posnet = TARE_STR("posnet.");
+    size_t begin = 0;
     if (tare_str_ends(name, weight)) name.len -= weight.len;
-    bool is_posnet = tare_str_starts(name, posnet);
-    if (!is_posnet && !tare_str_starts(name, block)) return name;
-    tare_str rest = tare_str_cut(name, is_posnet ? posnet.len : block.len);
-    const char *dot = memchr(rest.ptr, '.', rest.len);
+    const bool is_posnet = tare_str_starts(name, posnet);
+    while (!is_posnet && begin < name.len && !tare_str_starts(tare_str_cut(name, begin), block))
+        begin++;
+    if (begin == name.len) return name;
+    const tare_str number = tare_str_cut(name, begin + (is_posnet ? posnet.len : block.len));
+    const char *dot = memchr(number.ptr, '.', number.len);
     if (!dot) return name;
-    rest = tare_str_cut(rest, (size_t)(dot - rest.ptr) + 1);
-    if (!is_posnet || rest.len + posnet.len > size) return rest;
-    memcpy(buf, posnet.ptr, posnet.len);
-    memcpy(buf + posnet.len, rest.ptr, rest.len);
-    return (tare_str){buf, posnet.len + rest.len};
+    const tare_str head = {name.ptr, is_posnet ? posnet.len : begin},
+                   rest = tare_str_cut(number, (size_t)(dot - number.ptr) + 1);
+    if (head.len == 0) return rest;
+    if (head.len + rest.len > size) return name;
+    memcpy(buf, head.ptr, head.len);
+    memcpy(buf + head.len, rest.ptr, rest.len);
+    return (tare_str){buf, head.len + rest.len};
 }
 
 tare_fixed_type tare_llama_fixed_type(tare_str name, uint32_t n_dims, const tare_llama_arch *arch) {

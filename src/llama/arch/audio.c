@@ -4,21 +4,8 @@
  * MERaLiON 2. */
 #include "llama/arch/tower_rows.h"
 
-/* `c`: the member of config.json that tells of the encoder. */
-#define AUDIO_LAYERS(c) c ".num_hidden_layers | " c ".encoder_layers"
-#define AUDIO_KEYS(c)                                                                              \
-    KEY_FILE_TYPE, {"has_audio_encoder", BOOL, "true"},                                            \
-        {"audio.projection_dim", U32, "hidden_size | n_embd"},                                     \
-        {"audio.embedding_length", U32, c ".hidden_size | " c ".d_model"},                         \
-        {"audio.feed_forward_length", U32, c ".intermediate_size | " c ".encoder_ffn_dim"},        \
-        {"audio.block_count", U32, "layers"}, {                                                    \
-        "audio.attention.head_count", U32,                                                         \
-            c ".num_attention_heads | " c ".encoder_attention_heads"                               \
-    }
 #define WHISPER_KEYS_OF(c, projector)                                                              \
-    AUDIO_KEYS(c), KEY_PROJECTOR(projector), {"audio.num_mel_bins", U32, c ".num_mel_bins"}, {     \
-        "audio.attention.layer_norm_epsilon", F32, c ".layer_norm_eps | 0.00001"                   \
-    }
+    KEY_FILE_TYPE, AUDIO_KEYS(c), KEY_PROJECTOR(projector), KEYS_WHISPER(c)
 #define WHISPER_KEYS(projector) WHISPER_KEYS_OF("audio_config", projector)
 #define KEY_STACK(formula)                                                                         \
     { "audio.projector.stack_factor", U32, formula }
@@ -41,23 +28,9 @@ static const char *const whisper_defaults[] = {"hidden_size = 4096",
                                                "stack_factor = 8",
                                                NULL};
 
-/* `p`: what stands before names. A bias of a convolution is a column, which is added to all steps
- * in time. */
-#define WHISPER_BLOCK(p, name, to)                                                                 \
-    { p "layers.#." name "@", "=a.blk.#." to, NULL }
 #define WHISPER_RULES(p)                                                                           \
-    {p "embed_positions.weight", "=a.position_embd.weight", NULL},                                 \
-        {p "conv1.weight", "=a.conv1d.1.weight", NULL},                                            \
-        {p "conv2.weight", "=a.conv1d.2.weight", NULL},                                            \
-        {p "conv1.bias", "=a.conv1d.1.bias", "view(d0, 1)"},                                       \
-        {p "conv2.bias", "=a.conv1d.2.bias", "view(d0, 1)"},                                       \
-        WHISPER_BLOCK(p, "self_attn.q_proj", "attn_q"),                                            \
-        WHISPER_BLOCK(p, "self_attn.k_proj", "attn_k"),                                            \
-        WHISPER_BLOCK(p, "self_attn.v_proj", "attn_v"),                                            \
-        WHISPER_BLOCK(p, "self_attn.out_proj", "attn_out"),                                        \
-        WHISPER_BLOCK(p, "self_attn_layer_norm", "ln1"),                                           \
-        WHISPER_BLOCK(p, "final_layer_norm", "ln2"), WHISPER_BLOCK(p, "fc1", "ffn_up"),            \
-        WHISPER_BLOCK(p, "fc2", "ffn_down"), {                                                     \
+    {p "embed_positions.weight", "=a.position_embd.weight", NULL}, WHISPER_CONVOLVE(p),            \
+        WHISPER_BLOCKS(p), {                                                                       \
         p "layer_norm@", "=a.post_ln", NULL                                                        \
     }
 static const tare_llama_rule whisper_rules[] = {
@@ -87,7 +60,6 @@ static const tare_llama_rule meralion_rules[] = {
     {"speech_audio_adapter.out_proj@", "=mm.a.mlp.3", NULL},
     END_OF_RULES};
 
-#define WHISPER_CONVOLUTIONS "a.conv1d.1 a.conv1d.2"
 #define WHISPER_TOWER(type)                                                                        \
     {                                                                                              \
         .projector = type, .takes = "audio_tower. multi_modal_projector.",                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Vision encoders like SigLIP: Gemma 3, Idefics 3 and SmolVLM. */
+ * Vision encoders like SigLIP: Gemma 3, Idefics 3 and SmolVLM, Phi-4. */
 #include "llama/arch/tower_rows.h"
 
 /* Defaults of SigLIP's configuration. */
@@ -94,6 +94,46 @@ static const tare_llama_tower idefics3_tower = {.projector = "idefics3",
                                                 .positions = VISION_GRID,
                                                 .f32 = "v.patch_embd"};
 
+/* ---- Phi-4 ----------------------------------------------------------------------------------- */
+
+/* The text model takes the output of the last block but one: the last is left out. */
+static const char *const phi4_defaults[] = {
+    "phi.side = floor(sqrt(vision_config.num_patches | 256))",
+    "phi.area = processor.patch_size * processor.patch_size", "vision_config.image_size = 0",
+    "vision_config.patch_size = processor.patch_size", NULL};
+static const tare_llama_key phi4_keys[] = {
+    VISION_KEYS,
+    {"vision.image_size", U32, "phi.side * processor.patch_size"},
+    {"vision.patch_size", U32, "processor.patch_size"},
+    KEY_PROJECTOR("phi4"),
+    KEY_MIN_PIXELS("(processor.min_num_patches | min_num_patches) * phi.area"),
+    KEY_MAX_PIXELS("(processor.max_num_patches | max_num_patches) * phi.area"),
+    KEY_GELU,
+    KEY_VISION_EPS("vision_config.layer_norm_eps | 0.000001"),
+    END_OF_KEYS};
+#define PHI4 "vision_tower.vision_tower.vision_model."
+static const tare_llama_rule phi4_rules[] = {
+    RULE_DROP(PHI4 "head.*"),
+    RULE_DROP(PHI4 "post_layernorm@"),
+    {PHI4 "encoder.layers.#.*", NULL, "if(layer == layers) drop"},
+    SIGLIP_BLOCKS_IF(PHI4 "encoder.layers.#.", "if(layer < layers)"),
+    {PHI4 "embeddings.patch_embedding.weight", "=v.patch_embd.weight",
+     "view(d0, processor.patch_size, processor.patch_size, 3) swap(2, 3) swap(1, 2)"},
+    {PHI4 "embeddings.patch_embedding.bias", "=v.patch_embd.bias", NULL},
+    {PHI4 "embeddings.position_embedding@", "=v.position_embd", NULL},
+    {"mm_projector.0@", "=mm.0", NULL},
+    {"mm_projector.2@", "=mm.2", NULL},
+    END_OF_RULES};
+static const tare_llama_must phi4_musts[] = {
+    {"processor.patch_size > 0", "preprocessor_config.json does not say patch_size"},
+    {"vision_config.num_hidden_layers > 1", "the encoder has a single block, which is left out"},
+    {NULL, NULL}};
+static const tare_llama_tower phi4_tower = {.projector = "phi4",
+                                            .takes = "vision_tower. mm_projector.",
+                                            .layers = "vision_config.num_hidden_layers - 1",
+                                            .positions = "phi.side * phi.side",
+                                            .musts = phi4_musts};
+
 const tare_llama_arch tare_llama_towers_siglip[] = {
     {.name = CLIP,
      .classes = "Gemma3ForConditionalGeneration",
@@ -111,5 +151,12 @@ const tare_llama_arch tare_llama_towers_siglip[] = {
      .rules = idefics3_rules,
      .back = &idefics3_back,
      .tower = &idefics3_tower},
+    {.name = CLIP,
+     .classes = "Phi4ForCausalLMV",
+     .tensors = "",
+     .defaults = phi4_defaults,
+     .own = phi4_keys,
+     .rules = phi4_rules,
+     .tower = &phi4_tower},
     {.name = NULL},
 };

@@ -23,7 +23,7 @@
         {"vision.embedding_length", U32, width}, {"vision.feed_forward_length", U32, inner},       \
         {"vision.block_count", U32, "layers"},                                                     \
         {"vision.attention.head_count", U32,                                                       \
-         "vision_config.num_attention_heads | vision_config.num_heads"},                           \
+         "vision_config.num_attention_heads | vision_config.num_heads | vision_config.heads"},     \
         {"vision.image_mean", F32, "processor.image_mean"}, {                                      \
         "vision.image_std", F32, "processor.image_std"                                             \
     }
@@ -66,16 +66,18 @@
     }
 #define PATCH_SQUARE "view(d0, d1, vision_config.patch_size, vision_config.patch_size)"
 
-/* Blocks and what is around them as SigLIP's authors named them; p: what stands before. */
-#define SIGLIP_BLOCKS(p)                                                                           \
-    {p "self_attn.q_proj@", "=v.blk.#.attn_q", NULL},                                              \
-        {p "self_attn.k_proj@", "=v.blk.#.attn_k", NULL},                                          \
-        {p "self_attn.v_proj@", "=v.blk.#.attn_v", NULL},                                          \
-        {p "self_attn.out_proj@", "=v.blk.#.attn_out", NULL},                                      \
-        {p "layer_norm1@", "=v.blk.#.ln1", NULL}, {p "layer_norm2@", "=v.blk.#.ln2", NULL},        \
-        {p "mlp.fc1@", "=v.blk.#.ffn_up", NULL}, {                                                 \
-        p "mlp.fc2@", "=v.blk.#.ffn_down", NULL                                                    \
+/* Blocks and what is around them as SigLIP's authors named them; p: what stands before, only: which
+ * blocks are taken. */
+#define SIGLIP_BLOCKS_IF(p, only)                                                                  \
+    {p "self_attn.q_proj@", "=v.blk.#.attn_q", only},                                              \
+        {p "self_attn.k_proj@", "=v.blk.#.attn_k", only},                                          \
+        {p "self_attn.v_proj@", "=v.blk.#.attn_v", only},                                          \
+        {p "self_attn.out_proj@", "=v.blk.#.attn_out", only},                                      \
+        {p "layer_norm1@", "=v.blk.#.ln1", only}, {p "layer_norm2@", "=v.blk.#.ln2", only},        \
+        {p "mlp.fc1@", "=v.blk.#.ffn_up", only}, {                                                 \
+        p "mlp.fc2@", "=v.blk.#.ffn_down", only                                                    \
     }
+#define SIGLIP_BLOCKS(p) SIGLIP_BLOCKS_IF(p, NULL)
 #define SIGLIP(p)                                                                                  \
     SIGLIP_BLOCKS(p "encoder.layers.#."), PATCHES(p "embeddings.patch_embedding"),                 \
         {p "embeddings.position_embedding@", "=v.position_embd", NULL}, {                          \
@@ -99,5 +101,77 @@
     { match, "3 * d0, cols" }
 #define SHAPE_FRAMES(match)                                                                        \
     { match, "d0, d1, 2, d2, d3" }
+
+/* ---- Qwen's encoders, which others have, too ------------------------------------------------- */
+
+#define FULL            "vision_config.fullatt_block_indexes"
+#define FULL_STEP       "at(" FULL ", 0) + 1"
+#define FULL_IS_REGULAR "at(" FULL ", len(" FULL ") - 1) + 1 == len(" FULL ") * (" FULL_STEP ")"
+#define IRREGULAR       FULL " is not every n-th block, which llama.cpp computes"
+#define QWEN_BLOCK(name, to)                                                                       \
+    { "visual.blocks.#." name "@", "=v.blk.#." to, NULL }
+/* What all of them have. */
+#define QWEN_BLOCKS                                                                                \
+    SPLIT_FRAMES("visual.patch_embed.proj.weight"), QWEN_BLOCK("attn.proj", "attn_out"),           \
+        QWEN_BLOCK("norm1", "ln1"), QWEN_BLOCK("norm2", "ln2")
+#define QWEN_GATED                                                                                 \
+    QWEN_BLOCK("mlp.gate_proj", "ffn_gate"), QWEN_BLOCK("mlp.up_proj", "ffn_up"),                  \
+        QWEN_BLOCK("mlp.down_proj", "ffn_down")
+#define QWEN_MERGER                                                                                \
+    {"visual.merger.ln_q@", "=v.post_ln", NULL}, {                                                 \
+        "visual.merger.mlp.#@", "=mm.#", NULL                                                      \
+    }
+#define QWEN3_BLOCKS                                                                               \
+    QWEN_BLOCKS, QWEN_BLOCK("attn.qkv", "attn_qkv"),                                               \
+        {"visual.patch_embed.proj.bias", "=v.patch_embd.bias", NULL},                              \
+        {"visual.pos_embed@", "=v.position_embd", NULL}, QWEN_BLOCK("mlp.linear_fc1", "ffn_up"),   \
+        QWEN_BLOCK("mlp.linear_fc2", "ffn_down")
+#define QWEN3_IMAGE_SIZE                                                                           \
+    "vision_config.image_size = floor(sqrt(vision_config.num_position_embeddings | 2304) * "       \
+    "vision_config.patch_size)"
+#define KEY_DEEPSTACK                                                                              \
+    { "vision.is_deepstack_layers[]", BOOL, "in(layer, vision_config.deepstack_visual_indexes)" }
+/* The layer of the tower whose output an entry of the list takes. */
+#define DEEPSTACK(name, to)                                                                        \
+    {                                                                                              \
+        "visual." name "@", "=v.deepstack.#." to,                                                  \
+            "block(at(vision_config.deepstack_visual_indexes, layer))"                             \
+    }
+
+/* ---- Whisper's encoder ----------------------------------------------------------------------- */
+
+/* `c`: the member of config.json that tells of the encoder. */
+#define AUDIO_LAYERS(c) c ".num_hidden_layers | " c ".encoder_layers"
+#define AUDIO_KEYS(c)                                                                              \
+    {"has_audio_encoder", BOOL, "true"}, {"audio.projection_dim", U32, "hidden_size | n_embd"},    \
+        {"audio.embedding_length", U32, c ".hidden_size | " c ".d_model"},                         \
+        {"audio.feed_forward_length", U32, c ".intermediate_size | " c ".encoder_ffn_dim"},        \
+        {"audio.block_count", U32, AUDIO_LAYERS(c)}, {                                             \
+        "audio.attention.head_count", U32,                                                         \
+            c ".num_attention_heads | " c ".encoder_attention_heads"                               \
+    }
+#define KEYS_WHISPER(c)                                                                            \
+    {"audio.num_mel_bins", U32, c ".num_mel_bins"}, {                                              \
+        "audio.attention.layer_norm_epsilon", F32, c ".layer_norm_eps | 0.00001"                   \
+    }
+/* `p`: what stands before names. A bias of a convolution is a column, which is added to all steps
+ * in time. */
+#define WHISPER_BLOCK(p, name, to)                                                                 \
+    { p "layers.#." name "@", "=a.blk.#." to, NULL }
+#define WHISPER_BLOCKS(p)                                                                          \
+    WHISPER_BLOCK(p, "self_attn.q_proj", "attn_q"),                                                \
+        WHISPER_BLOCK(p, "self_attn.k_proj", "attn_k"),                                            \
+        WHISPER_BLOCK(p, "self_attn.v_proj", "attn_v"),                                            \
+        WHISPER_BLOCK(p, "self_attn.out_proj", "attn_out"),                                        \
+        WHISPER_BLOCK(p, "self_attn_layer_norm", "ln1"),                                           \
+        WHISPER_BLOCK(p, "final_layer_norm", "ln2"), WHISPER_BLOCK(p, "fc1", "ffn_up"),            \
+        WHISPER_BLOCK(p, "fc2", "ffn_down")
+#define WHISPER_CONVOLVE(p)                                                                        \
+    {p "conv1.weight", "=a.conv1d.1.weight", NULL},                                                \
+        {p "conv2.weight", "=a.conv1d.2.weight", NULL},                                            \
+        {p "conv1.bias", "=a.conv1d.1.bias", "view(d0, 1)"}, {                                     \
+        p "conv2.bias", "=a.conv1d.2.bias", "view(d0, 1)"                                          \
+    }
+#define WHISPER_CONVOLUTIONS "a.conv1d.1 a.conv1d.2"
 
 #endif

@@ -26,31 +26,14 @@ static const char *const qwen25_defaults[] = {"hidden_size = 8192",
                                               "vision_config.patch_size = 14",
                                               "vision_config.image_size = 560",
                                               NULL};
-#define FULL      "vision_config.fullatt_block_indexes"
-#define FULL_STEP "at(" FULL ", 0) + 1"
 static const tare_llama_key qwen25_keys[] = {VISION_KEYS,
                                              KEY_PROJECTOR("qwen2.5vl_merger"),
                                              KEY_SILU,
                                              {"vision.n_wa_pattern", U32, FULL_STEP},
                                              KEY_VISION_EPS("0.000001"),
                                              END_OF_KEYS};
-#define FULL_IS_REGULAR "at(" FULL ", len(" FULL ") - 1) + 1 == len(" FULL ") * (" FULL_STEP ")"
-#define IRREGULAR       FULL " is not every n-th block, which llama.cpp computes"
 static const tare_llama_must qwen25_musts[] = {{FULL_IS_REGULAR, IRREGULAR}, {NULL, NULL}};
 
-#define QWEN_BLOCK(name, to)                                                                       \
-    { "visual.blocks.#." name "@", "=v.blk.#." to, NULL }
-/* What all of them have. */
-#define QWEN_BLOCKS                                                                                \
-    SPLIT_FRAMES("visual.patch_embed.proj.weight"), QWEN_BLOCK("attn.proj", "attn_out"),           \
-        QWEN_BLOCK("norm1", "ln1"), QWEN_BLOCK("norm2", "ln2")
-#define QWEN_GATED                                                                                 \
-    QWEN_BLOCK("mlp.gate_proj", "ffn_gate"), QWEN_BLOCK("mlp.up_proj", "ffn_up"),                  \
-        QWEN_BLOCK("mlp.down_proj", "ffn_down")
-#define QWEN_MERGER                                                                                \
-    {"visual.merger.ln_q@", "=v.post_ln", NULL}, {                                                 \
-        "visual.merger.mlp.#@", "=mm.#", NULL                                                      \
-    }
 static const tare_llama_rule qwen2_rules[] = {QWEN_BLOCKS,
                                               SPLIT_QKV("visual.blocks.#.attn.qkv@"),
                                               QWEN_BLOCK("mlp.fc1", "ffn_up"),
@@ -109,45 +92,32 @@ static const tare_llama_tower qwen25_tower = {.projector = "qwen2.5vl_merger",
                                               .layers = "vision_config.depth",
                                               .musts = qwen25_musts};
 
-static const char *const qwen3_defaults[] = {
-    "hidden_size = 4096",
-    "vision_config.depth = 27",
-    "vision_config.num_heads = 16",
-    "rms_norm_eps = 0.000001",
-    "vision_config.hidden_size = 1152",
-    "vision_config.intermediate_size = 4304",
-    "vision_config.patch_size = 16",
-    "vision_config.spatial_merge_size = 2",
-    "vision_config.image_size = floor(sqrt(vision_config.num_position_embeddings | 2304) * "
-    "vision_config.patch_size)",
-    NULL};
-static const tare_llama_key qwen3_keys[] = {
-    VISION_KEYS,
-    KEY_PROJECTOR("qwen3vl_merger"),
-    KEY_GELU,
-    KEY_VISION_MERGE("vision_config.spatial_merge_size"),
-    KEY_VISION_EPS("rms_norm_eps"),
-    {"vision.is_deepstack_layers[]", BOOL, "in(layer, vision_config.deepstack_visual_indexes)"},
-    END_OF_KEYS};
-/* The layer of the tower whose output an entry of the list takes. */
-#define DEEPSTACK(name, to)                                                                        \
-    {                                                                                              \
-        "visual.deepstack_merger_list.#." name "@", "=v.deepstack.#." to,                          \
-            "block(at(vision_config.deepstack_visual_indexes, layer))"                             \
-    }
-#define QWEN3_BLOCKS                                                                               \
-    QWEN_BLOCKS, QWEN_BLOCK("attn.qkv", "attn_qkv"),                                               \
-        {"visual.patch_embed.proj.bias", "=v.patch_embd.bias", NULL},                              \
-        {"visual.pos_embed@", "=v.position_embd", NULL}, QWEN_BLOCK("mlp.linear_fc1", "ffn_up"),   \
-        QWEN_BLOCK("mlp.linear_fc2", "ffn_down")
-static const tare_llama_rule qwen3_rules[] = {QWEN3_BLOCKS,
-                                              {"visual.merger.norm@", "=v.post_ln", NULL},
-                                              {"visual.merger.linear_fc1@", "=mm.0", NULL},
-                                              {"visual.merger.linear_fc2@", "=mm.2", NULL},
-                                              DEEPSTACK("norm", "norm"),
-                                              DEEPSTACK("linear_fc1", "fc1"),
-                                              DEEPSTACK("linear_fc2", "fc2"),
-                                              END_OF_RULES};
+static const char *const qwen3_defaults[] = {"hidden_size = 4096",
+                                             "vision_config.depth = 27",
+                                             "vision_config.num_heads = 16",
+                                             "rms_norm_eps = 0.000001",
+                                             "vision_config.hidden_size = 1152",
+                                             "vision_config.intermediate_size = 4304",
+                                             "vision_config.patch_size = 16",
+                                             "vision_config.spatial_merge_size = 2",
+                                             QWEN3_IMAGE_SIZE,
+                                             NULL};
+static const tare_llama_key qwen3_keys[] = {VISION_KEYS,
+                                            KEY_PROJECTOR("qwen3vl_merger"),
+                                            KEY_GELU,
+                                            KEY_VISION_MERGE("vision_config.spatial_merge_size"),
+                                            KEY_VISION_EPS("rms_norm_eps"),
+                                            KEY_DEEPSTACK,
+                                            END_OF_KEYS};
+static const tare_llama_rule qwen3_rules[] = {
+    QWEN3_BLOCKS,
+    {"visual.merger.norm@", "=v.post_ln", NULL},
+    {"visual.merger.linear_fc1@", "=mm.0", NULL},
+    {"visual.merger.linear_fc2@", "=mm.2", NULL},
+    DEEPSTACK("deepstack_merger_list.#.norm", "norm"),
+    DEEPSTACK("deepstack_merger_list.#.linear_fc1", "fc1"),
+    DEEPSTACK("deepstack_merger_list.#.linear_fc2", "fc2"),
+    END_OF_RULES};
 #define BACK_QWEN3(type)                                                                           \
     BACK_QWEN(type, "Fast"), "processor.processor_class = 'Qwen3VLProcessor'",                     \
         "processor.merge_size = vision.spatial_merge_size",                                        \
