@@ -150,6 +150,9 @@ static bool op_mul(machine *m) {
 static bool op_negexp(machine *m) {
     return compute(m, TARE_LLAMA_NEG_EXP);
 }
+static bool op_softplus(machine *m) {
+    return compute(m, TARE_LLAMA_SOFTPLUS);
+}
 static bool op_part(machine *m) {
     return join(m, TARE_LLAMA_ROWS);
 }
@@ -220,6 +223,7 @@ static const struct operation {
     {"add", op_add, 1, 1, "arithmetic twice"},
     {"mul", op_mul, 1, 1, "arithmetic twice"},
     {"negexp", op_negexp, 0, 0, "arithmetic twice"},
+    {"softplus", op_softplus, 0, 0, "arithmetic twice"},
     {"repeat", op_repeat, 1, 1, "it is not a single row"},
     {"center", op_center, 0, 0, "arithmetic twice"},
     {"ternary", op_ternary, 0, 0, "arithmetic twice"},

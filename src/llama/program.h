@@ -13,7 +13,7 @@
  *   tile(d, a, b, c)   a * b * c steps of dimension d as a, b, c: b before a
  *   squeeze            leave out dimensions of 1
  *   repeat(n)          dimension 0, which is 1, n times
- *   add(x) mul(x) negexp
+ *   add(x) mul(x) negexp softplus
  *   center             minus the mean of all elements
  *   ternary            -1, 0 or 1 times the mean of their magnitudes
  *   pad(n)             rows of zeros after it, up to n

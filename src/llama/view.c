@@ -185,6 +185,8 @@ static float compute(const tare_llama_piece *p, float x) {
         return fminf(fmaxf(nearbyintf(x * p->constant), -1), 1) / p->constant;
     case TARE_LLAMA_LOG_NEG:
         return (float)log(-(double)x);
+    case TARE_LLAMA_SOFTPLUS: /* as torch has it */
+        return x > 20 ? x : (float)log1p(exp((double)x));
     case TARE_LLAMA_AS_IS:
         break;
     }

@@ -27,6 +27,7 @@ typedef enum tare_llama_arithmetic {
     TARE_LLAMA_LOG_NEG = 5,   /* log(-x): of NEG_EXP */
     TARE_LLAMA_MUL_TWICE = 6, /* x * constant * second, rounded twice */
     TARE_LLAMA_TERNARY = 7,   /* x * constant as -1, 0 or 1, over constant */
+    TARE_LLAMA_SOFTPLUS = 8,  /* log(1 + exp(x)) */
 } tare_llama_arithmetic;
 
 /* Elements in the order of the result, slowest axis first. */

@@ -81,7 +81,8 @@ tare_llama_arithmetic tare_llama_undo(const tare_llama_piece *piece, float *cons
         return TARE_LLAMA_MUL;
     case TARE_LLAMA_LOG_NEG:
         return TARE_LLAMA_NEG_EXP;
-    case TARE_LLAMA_TERNARY: /* what was rounded stays so */
+    case TARE_LLAMA_SOFTPLUS: /* no architecture with a way back has it */
+    case TARE_LLAMA_TERNARY:  /* what was rounded stays so */
     case TARE_LLAMA_AS_IS:
         break;
     }

@@ -114,6 +114,11 @@ def shuffled(name, d):
     return d.reshape(-1, heads // 5, 5, 32).permute(0, 2, 1, 3).reshape(d.shape)
 
 
+def softplus(x):
+    """Rounded correctly; torch's is that of a vector library."""
+    return torch.log1p(torch.exp(x.double())).to(x.dtype)
+
+
 def positions(self):
     """Sines and cosines rounded correctly; the reference's are those of a vector library."""
     width = self.hparams_audio["hidden_size"]
@@ -137,6 +142,7 @@ def convert_tower(model, out, kind):
     if cls.__name__ == "Qwen3OmniMmprojModel":
         MODIFY = cls.modify_tensors
         cls.modify_tensors = lambda self, d, name, bid: MODIFY(self, d, name.replace("thinker.visual.", "visual."), bid)
+    torch.nn.functional.softplus = softplus
     if "Qwen25AudioModel" in [c.__name__ for c in cls.__mro__]:
         cls.generate_extra_tensors = positions
     cls(model, TYPES[kind], out, use_temp_file=False, eager=False).write()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Tiny models that see and hear: Qwen 2.5 Omni, Qwen 3 Omni, and Qwen 3 ASR."""
+"""Tiny models that see and hear: Qwen 2.5 Omni, Qwen 3 Omni, and Qwen 3 ASR; Gemma 4."""
 from tiny_parts import base, blocks, dense, model
-from tiny_towers import HALF, INNER, TEXT, WIDTH, hears, processor, qwen3_tower, qwen3_vision, qwen_frames
+from tiny_towers import HALF, INNER, TEXT, WIDTH, hears, processor, qwen3_tower, qwen3_vision, qwen_frames, whole
 
 
 def thinking(c, architecture, **more):
@@ -73,3 +73,93 @@ def _():
 def _():
     c, t = qwen3("Qwen3ASRForConditionalGeneration", "qwen3_asr")
     return thinking(c, "Qwen3ASRForConditionalGeneration", audio_config=hears("qwen3_asr_audio_encoder")), t
+
+
+# ---- Gemma 4 ------------------------------------------------------------------------------------------------
+
+def clipped(p, n, shapes):
+    """Matrices, and between which numbers what goes into them and comes out of them is kept."""
+    t = blocks(p, n, {f"{name}.linear.weight": shape for name, shape in shapes.items()})
+    for i in range(n):
+        for name in shapes:
+            t.update({f"{p}{i}.{name}.{end}": () for end in ("input_min", "input_max", "output_min", "output_max")})
+    return t
+
+
+def gemma4_sees(p="model.vision_tower."):
+    t = clipped(p + "encoder.layers.", 4, {
+        "self_attn.q_proj": (WIDTH, WIDTH), "self_attn.k_proj": (WIDTH, WIDTH), "self_attn.v_proj": (WIDTH, WIDTH),
+        "self_attn.o_proj": (WIDTH, WIDTH), "mlp.gate_proj": (INNER, WIDTH), "mlp.up_proj": (INNER, WIDTH),
+        "mlp.down_proj": (WIDTH, INNER)})
+    t.update(blocks(p + "encoder.layers.", 4, {
+        "self_attn.q_norm.weight": (8,), "self_attn.k_norm.weight": (8,), "input_layernorm.weight": (WIDTH,),
+        "post_attention_layernorm.weight": (WIDTH,), "pre_feedforward_layernorm.weight": (WIDTH,),
+        "post_feedforward_layernorm.weight": (WIDTH,), "layer_scalar": (1,)}))
+    t[p + "patch_embedder.input_proj.weight"] = (WIDTH, 16 * 16 * 3)
+    t[p + "patch_embedder.position_embedding_table"] = (2, 64, WIDTH)
+    t[p + "std_bias"] = t[p + "std_scale"] = (WIDTH,)
+    t["model.embed_vision.embedding_projection.weight"] = (TEXT, WIDTH)
+    return t
+
+
+def gemma4_hears(p="model.audio_tower."):
+    t = clipped(p + "layers.", 2, {
+        "self_attn.q_proj": (WIDTH, WIDTH), "self_attn.k_proj": (WIDTH, WIDTH), "self_attn.v_proj": (WIDTH, WIDTH),
+        "self_attn.post": (WIDTH, WIDTH), "feed_forward1.ffw_layer_1": (4 * WIDTH, WIDTH),
+        "feed_forward1.ffw_layer_2": (WIDTH, 4 * WIDTH), "feed_forward2.ffw_layer_1": (4 * WIDTH, WIDTH),
+        "feed_forward2.ffw_layer_2": (WIDTH, 4 * WIDTH), "lconv1d.linear_start": (2 * WIDTH, WIDTH),
+        "lconv1d.linear_end": (WIDTH, WIDTH)})
+    t.update(blocks(p + "layers.", 2, {
+        "self_attn.relative_k_proj.weight": (WIDTH, WIDTH), "self_attn.per_dim_scale": (8,),
+        "lconv1d.depthwise_conv1d.weight": (WIDTH, 1, 5), **{f"{name}.weight": (WIDTH,) for name in (
+            "norm_pre_attn", "norm_post_attn", "norm_out", "feed_forward1.pre_layer_norm",
+            "feed_forward1.post_layer_norm", "feed_forward2.pre_layer_norm", "feed_forward2.post_layer_norm",
+            "lconv1d.pre_layer_norm", "lconv1d.conv_norm")}}))
+    q = p + "subsample_conv_projection."
+    t[q + "layer0.conv.weight"], t[q + "layer1.conv.weight"] = (16, 1, 3, 3), (8, 16, 3, 3)
+    t[q + "layer0.norm.weight"], t[q + "layer1.norm.weight"] = (16,), (8,)
+    t[q + "input_proj_linear.weight"] = (WIDTH, 8 * 32)
+    t[p + "output_proj.weight"], t[p + "output_proj.bias"] = (WIDTH, WIDTH), (WIDTH,)
+    t["model.embed_audio.embedding_projection.weight"] = (TEXT, WIDTH)
+    return t
+
+
+def gemma4(*parts):
+    c = base("Gemma4ForConditionalGeneration", "gemma4_text", head_dim=16)
+    t = {k.replace("model.", "model.language_model."): v for k, v in dense(c, qk_norm=True, head=False).items()}
+    for part in parts:
+        t.update(part)
+    return c, t
+
+
+SEES = dict(model_type="gemma4_vision", hidden_size=WIDTH, intermediate_size=INNER, num_hidden_layers=4,
+            num_attention_heads=4, num_key_value_heads=4, patch_size=16, pooling_kernel_size=3)
+NO_COLOURS = processor([0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
+
+
+@model("gemma4-omni", tower=True, text=False, files=NO_COLOURS)
+def _():
+    c, t = gemma4(gemma4_sees(), gemma4_hears())
+    return whole(c, "Gemma4ForConditionalGeneration", "gemma4_not_known", SEES,
+                 audio_config=dict(hidden_size=WIDTH, num_hidden_layers=2, num_attention_heads=4)), t
+
+
+@model("gemma4-vision", tower=True, text=False, files=NO_COLOURS)
+def _():
+    c, t = gemma4(gemma4_sees())
+    return whole(c, "Gemma4ForConditionalGeneration", "gemma4_not_known", SEES, audio_config=None), t
+
+
+@model("gemma4-unified", tower=True, text=False, files=NO_COLOURS)
+def _():
+    c, t = gemma4()
+    p, patch = "model.vision_embedder.", 16
+    t[p + "patch_dense.weight"], t[p + "patch_dense.bias"] = (WIDTH, 3 * patch * patch), (WIDTH,)
+    for name, width in (("patch_ln1", 3 * patch * patch), ("patch_ln2", WIDTH), ("pos_norm", WIDTH)):
+        t[f"{p}{name}.weight"] = t[f"{p}{name}.bias"] = (width,)
+    t[p + "pos_embedding"] = (64, 2, WIDTH)
+    t["model.embed_vision.embedding_projection.weight"] = (TEXT, WIDTH)
+    t["model.embed_audio.embedding_projection.weight"] = (TEXT, 64)
+    v = dict(model_type="gemma4_unified_vision", mm_embed_dim=WIDTH, patch_size=8, pooling_kernel_size=2)
+    return whole(c, "Gemma4UnifiedForConditionalGeneration", "gemma4_not_known", v,
+                 audio_config=dict(audio_embed_dim=64)), t

@@ -180,5 +180,6 @@ extern const tare_llama_arch tare_llama_towers_documents[];
 extern const tare_llama_arch tare_llama_towers_deepseek[];
 extern const tare_llama_arch tare_llama_towers_audio[];
 extern const tare_llama_arch tare_llama_towers_omni[];
+extern const tare_llama_arch tare_llama_towers_gemma[];
 
 #endif
