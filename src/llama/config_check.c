@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arith.h"
 #include "base/bytes.h"
 #include "base/str.h"
 #include "llama/mapping.h"
@@ -115,16 +116,29 @@ static const char *layers_of(const tare_llama_mapping *m) {
     return m->arch->tower ? m->arch->tower->layers : TARE_LLAMA_LAYERS;
 }
 
-/* Blocks that config.json counts and no tensor belongs to; there may be none for extra ones. */
-static tare_status check_layers(const tare_llama_mapping *m, uint64_t n_blocks, tare_error *err) {
-    const uint64_t wanted = m->n_layers - m->n_extra_layers;
+static tare_status check_blocks(const tare_llama_mapping *m, uint64_t n_blocks, uint64_t wanted,
+                                const char *members, tare_error *err) {
     if (n_blocks == wanted || (n_blocks > wanted && !m->arch->tower)) return TARE_OK;
     tare_fail(err, TARE_ERR_CORRUPT, "config.json contradicts the tensors");
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
-    const tare_str name = tare_llama_config_name(m, layers_of(m), wanted, "num_hidden_layers");
+    const tare_str name = tare_llama_config_name(m, members, wanted, "num_hidden_layers");
     tare_error_detail(err, "%.*s is %llu, tensors have %llu", (int)name.len, name.ptr,
                       (unsigned long long)wanted, (unsigned long long)n_blocks);
     return TARE_ERR_CORRUPT;
+}
+
+/* Blocks that config.json counts and no tensor belongs to; there may be none for extra ones. What
+ * hears beside what sees has a number of its own. */
+static tare_status check_layers(const tare_llama_mapping *m, uint64_t n_blocks, uint64_t n_heard,
+                                tare_error *err) {
+    static const char heard[] =
+        "audio_config.num_hidden_layers | audio_config.encoder_layers | audio_config.num_layers";
+    uint64_t wanted;
+    const bool has_both = m->arch->tower && key_number(&wanted, m, "vision.block_count", 0) &&
+                          key_number(&wanted, m, "audio.block_count", 0);
+    if (has_both) TARE_TRY(check_blocks(m, n_heard, wanted, heard, err));
+    if (!has_both) n_blocks = tare_max_u64(n_blocks, n_heard);
+    return check_blocks(m, n_blocks, m->n_layers - m->n_extra_layers, layers_of(m), err);
 }
 
 /* ---- what llama.cpp cannot do without -------------------------------------------------------- */
@@ -178,8 +192,9 @@ static tare_status check_needs(const tare_llama_mapping *m, tare_error *err) {
 }
 
 tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err) {
-    uint64_t n_blocks = 0;
-    const tare_str arch = tare_str_of(m->arch->name);
+    uint64_t n_blocks = 0, n_heard = 0;
+    const tare_llama_tower *tower = m->arch->tower;
+    const tare_str arch = tare_str_of(tower ? tower->projector : m->arch->name);
     if (tare_llama_is_one_of(arch, other_sizes)) return TARE_OK;
     for (size_t i = 0; i < m->n_targets; i++) {
         const tare_llama_target *t = m->targets[i];
@@ -187,10 +202,11 @@ tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err
         uint64_t block;
         bool is_in_block;
         tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
-        if (is_in_block && block >= n_blocks) n_blocks = block + 1;
+        uint64_t *n = stem[0] == 'a' ? &n_heard : &n_blocks;
+        if (is_in_block && block >= *n) *n = block + 1;
         for (const tare_llama_size_rule *r = tare_llama_size_rules; r->members; r++)
             if (tare_llama_size_applies(r, stem, arch)) TARE_TRY(check_target(m, t, r, block, err));
     }
-    TARE_TRY(check_layers(m, n_blocks, err));
-    return m->arch->tower ? TARE_OK : check_needs(m, err);
+    TARE_TRY(check_layers(m, n_blocks, n_heard, err));
+    return tower ? TARE_OK : check_needs(m, err);
 }

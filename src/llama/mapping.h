@@ -120,6 +120,10 @@ tare_str tare_llama_config_name(const tare_llama_mapping *m, const char *members
 /* CORRUPT where a size in config.json is not that of the tensors: llama.cpp would refuse the file
  * (config_check.c). After keys and tensors. */
 tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err);
+/* Puts one behind the others (targets.c). */
+tare_status tare_llama_target_add(tare_llama_mapping *m, tare_llama_target *t, tare_error *err);
+/* One of so many pieces, which has no shape yet; NULL: memory is out. */
+tare_llama_target *tare_llama_target_new(tare_llama_mapping *m, tare_str name, size_t n_pieces);
 /* A tensor of F32 that is computed here, before all others: a vector, or a matrix of so many rows. */
 tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
                                 size_t n, tare_error *err);

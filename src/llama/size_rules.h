@@ -15,7 +15,7 @@ typedef struct tare_llama_size_rule {
     const char *factor;  /* a key, by which it is multiplied; NULL: 1 */
     const char *tensor;
     uint32_t dim;     /* fastest first */
-    const char *only; /* architectures; NULL: all */
+    const char *only; /* architectures, of towers projectors; NULL: all */
 } tare_llama_size_rule;
 
 extern const tare_llama_size_rule tare_llama_size_rules[];

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
-#include "base/bytes.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
@@ -44,56 +43,6 @@ static void find_companions(bool *is_companion, const tare_model *hf) {
 }
 
 /* ---- targets --------------------------------------------------------------------------------- */
-
-static tare_status add_target(tare_llama_mapping *m, tare_llama_target *t, tare_error *err) {
-    if (!tare_grow(m->out->allocator, (void **)&m->targets, &m->targets_capacity, m->n_targets + 1,
-                   sizeof *m->targets))
-        return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
-    m->targets[m->n_targets++] = t;
-    return TARE_OK;
-}
-
-static tare_llama_target *new_target(tare_llama_mapping *m, tare_str name, size_t n_pieces) {
-    tare_llama_target *t = TARE_NEW(&m->out->arena, tare_llama_target);
-    if (!t) return NULL;
-    t->name = name;
-    t->n_pieces = n_pieces;
-    t->pieces = TARE_NEW_ARRAY(&m->out->arena, tare_llama_piece, n_pieces);
-    t->operation = "";
-    return t->pieces ? t : NULL;
-}
-
-static tare_llama_target *generated(tare_llama_mapping *m, const char *name, const float *values,
-                                    size_t n) {
-    tare_llama_target *t = new_target(m, tare_str_of(name), 0);
-    uint8_t *bytes = tare_arena_array(&m->out->arena, n, sizeof(float));
-    if (!t || !bytes) return NULL;
-    for (size_t i = 0; i < n; i++) tare_store_le32(bytes + 4 * i, tare_f32_bits(values[i]));
-    t->encoding = tare_encoding_get(TARE_ENCODING_F32);
-    t->bytes = bytes;
-    t->size = n * sizeof(float);
-    t->operation = "generated";
-    return t;
-}
-
-tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
-                                size_t n, tare_error *err) {
-    tare_llama_target *t = generated(m, name, values, n);
-    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
-    t->n_dims = 1;
-    t->dims[0] = n;
-    return add_target(m, t, err);
-}
-
-tare_status tare_llama_generate_matrix(tare_llama_mapping *m, const char *name, const float *values,
-                                       size_t rows, size_t cols, tare_error *err) {
-    tare_llama_target *t = generated(m, name, values, rows * cols);
-    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
-    t->n_dims = 2;
-    t->dims[0] = rows;
-    t->dims[1] = cols;
-    return add_target(m, t, err);
-}
 
 /* What the elements of a piece are: the source's, floats where it has to be decoded or where
  * arithmetic is done; that of F16 is rounded to F16 again. */
@@ -180,7 +129,7 @@ static tare_status complete(pass *p, tare_llama_target *t, tare_error *err) {
         for (uint32_t d = 1; d < t->n_dims; d++) row *= t->dims[d];
         t->dims[0] = row ? n_turns * end / row : 0;
     }
-    TARE_TRY(add_target(p->m, t, err));
+    TARE_TRY(tare_llama_target_add(p->m, t, err));
     if (p->m->arch->gate_experts_first) order_experts(p->m);
     return TARE_OK;
 }
@@ -196,7 +145,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
             return fail_tensor(p, TARE_ERR_LIMIT, "number of its kind beyond the limit", err);
         j = TARE_NEW(&m->out->arena, join);
         if (!j) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
-        j->target = new_target(m, name, (size_t)draft->n_slots);
+        j->target = tare_llama_target_new(m, name, (size_t)draft->n_slots);
         if (!j->target) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
         for (size_t i = 0; i < j->target->n_pieces; i++)
             j->target->pieces[i].source = TARE_LLAMA_ZEROS;
@@ -326,7 +275,7 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
                            "llama.cpp has no such tensor in this architecture", err);
     if (draft->is_first_only && has_target(m, target)) return TARE_OK;
     if (draft->n_slots) return add_part(p, target, draft, operation, err);
-    tare_llama_target *t = new_target(m, target, draft->padded ? 2 : 1);
+    tare_llama_target *t = tare_llama_target_new(m, target, draft->padded ? 2 : 1);
     if (!t) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
     TARE_TRY(make_piece(&t->pieces[0], p, draft, err));
     t->pieces[0].end = tare_llama_shape_elements(&draft->shape);
@@ -334,7 +283,7 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
     t->operation = operation;
     set_dims(t, &draft->shape);
     if (draft->padded) TARE_TRY(pad_rows(p, t, draft->padded, err));
-    return add_target(m, t, err);
+    return tare_llama_target_add(m, t, err);
 }
 
 static tare_status begin(pass *p, tare_llama_draft *draft, tare_error *err) {

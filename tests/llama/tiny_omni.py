@@ -11,8 +11,8 @@ def thinking(c, architecture, **more):
             "thinker_config": dict(text_config=inner, **more)}
 
 
-def hearing(p, shapes):
-    t = blocks(p + "layers.", 4, {
+def hearing(p, shapes, n=4):
+    t = blocks(p + "layers.", n, {
         "self_attn.q_proj@": (WIDTH, WIDTH), "self_attn.k_proj@": (WIDTH, WIDTH), "self_attn.v_proj@": (WIDTH, WIDTH),
         "self_attn.out_proj@": (WIDTH, WIDTH), "self_attn_layer_norm@": (WIDTH,), "final_layer_norm@": (WIDTH,),
         "fc1@": (INNER, WIDTH), "fc2@": (WIDTH, INNER), })
@@ -51,7 +51,7 @@ CONVOLUTIONS = dict(conv2d1=(WIDTH, 1, 3, 3), conv2d2=(WIDTH, WIDTH, 3, 3), conv
 def qwen3(architecture, model_type):
     c = base(architecture, model_type, head_dim=16, rope_scaling=dict(mrope_section=[3, 3, 2]))
     t = {"thinker." + k: v for k, v in dense(c, qk_norm=True).items()}
-    t.update(hearing("thinker.audio_tower.", CONVOLUTIONS))
+    t.update(hearing("thinker.audio_tower.", CONVOLUTIONS, 5))
     t["thinker.audio_tower.conv_out.weight"] = (WIDTH, 16 * WIDTH)
     return c, t
 
@@ -66,13 +66,13 @@ def _():
     t.update(seen)
     t["talker.model.norm.weight"] = t["code2wav.decoder.0.conv.bias"] = (TEXT,)
     return thinking(c, "Qwen3OmniMoeForConditionalGeneration", vision_config=qwen3_vision("qwen3_omni_moe", 4, [1, 2]),
-                    audio_config=hears("qwen3_omni_moe_audio_encoder")), t
+                    audio_config=dict(hears("qwen3_omni_moe_audio_encoder"), encoder_layers=5)), t
 
 
 @model("qwen3-asr", tower="audio", text=False)
 def _():
     c, t = qwen3("Qwen3ASRForConditionalGeneration", "qwen3_asr")
-    return thinking(c, "Qwen3ASRForConditionalGeneration", audio_config=hears("qwen3_asr_audio_encoder")), t
+    return thinking(c, "Qwen3ASRForConditionalGeneration", audio_config=dict(hears("qwen3_asr_audio_encoder"), encoder_layers=5)), t
 
 
 # ---- Gemma 4 ------------------------------------------------------------------------------------------------
@@ -153,13 +153,13 @@ def _():
 @model("gemma4-unified", tower=True, text=False, files=NO_COLOURS)
 def _():
     c, t = gemma4()
-    p, patch = "model.vision_embedder.", 16
+    p, patch = "model.vision_embedder.", 48
     t[p + "patch_dense.weight"], t[p + "patch_dense.bias"] = (WIDTH, 3 * patch * patch), (WIDTH,)
     for name, width in (("patch_ln1", 3 * patch * patch), ("patch_ln2", WIDTH), ("pos_norm", WIDTH)):
         t[f"{p}{name}.weight"] = t[f"{p}{name}.bias"] = (width,)
     t[p + "pos_embedding"] = (64, 2, WIDTH)
     t["model.embed_vision.embedding_projection.weight"] = (TEXT, WIDTH)
     t["model.embed_audio.embedding_projection.weight"] = (TEXT, 64)
-    v = dict(model_type="gemma4_unified_vision", mm_embed_dim=WIDTH, patch_size=8, pooling_kernel_size=2)
+    v = dict(model_type="gemma4_unified_vision", mm_embed_dim=WIDTH, patch_size=16, pooling_kernel_size=3)
     return whole(c, "Gemma4UnifiedForConditionalGeneration", "gemma4_not_known", v,
                  audio_config=dict(audio_embed_dim=64)), t
