@@ -193,7 +193,8 @@ static tare_status set_layers(tare_llama_mapping *m, const tare_llama_key *row, 
     if (list.len) {
         tare_llama_value v;
         TARE_TRY(tare_llama_formula(&v, list, &m->config, NULL, err));
-        n = v.kind == TARE_LLAMA_TREE ? v.tree->n : (uint64_t)v.number;
+        const bool is_count = list.ptr[0] >= '0' && list.ptr[0] <= '9';
+        n = is_count ? (uint64_t)v.number : v.kind == TARE_LLAMA_TREE ? v.tree->n : 0;
     }
     double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, n);
     if (!numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
