@@ -40,6 +40,6 @@ def files(work, model):
         yield f"fit {mix} sensitivity", ["quantize", *size, *matrix, "--sensitivity",
                                          lambda: work.sensitivity(model)]
         for rule in RULES:
-            yield f"by {rule} {mix}", ["quantize", mix, *matrix, "--tensor-type-file",
+            yield f"by {rule} {mix}", ["quantize", *matrix, "--tensor-type-file",
                                        lambda mix=mix, rule=rule: work.recipe(model, mix, rule)]
         yield f"lossy {mix}", ["pack", "--lossy", *size, *matrix]
