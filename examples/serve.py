@@ -6,6 +6,7 @@ FOLDER gets what vLLM reads before the weights, config.json and the tokenizer, w
 and a link to MODEL. OPTIONS are those of `vllm serve`. Needs vLLM, and a GPU.
 """
 import os
+import shutil
 import sys
 
 import tare
@@ -21,14 +22,17 @@ def prepare(path: str, folder: str) -> None:
                 with open(os.path.join(folder, name), "wb") as f:
                     f.write(resource.read())
     link = os.path.join(folder, "model.wcodec")
-    if not os.path.lexists(link):
-        os.symlink(os.path.abspath(path), link)
+    if os.path.islink(link):  # to the model that was served last
+        os.remove(link)
+    os.symlink(os.path.abspath(path), link)
 
 
 def main() -> None:
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     path, folder, *options = sys.argv[1:]
+    if not shutil.which("vllm"):
+        sys.exit("there is no program vllm: pip install vllm")
     prepare(path, folder)
     os.execvp("vllm", ["vllm", "serve", folder, "--load-format", "tare", *options])
 
