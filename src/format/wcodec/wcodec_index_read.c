@@ -198,6 +198,45 @@ static tare_status take_text(reader *r, tare_str *out, tare_cursor *c, size_t n,
     return out->ptr ? TARE_OK : no_memory(r);
 }
 
+/* The fields that every layer has. */
+static tare_status read_layer_fields(reader *r, tare_wcodec_layer *l, tare_cursor *c, uint64_t at) {
+    l->kind = tare_cursor_u8(c, layer_ends);
+    l->n_dims = tare_cursor_u8(c, layer_ends);
+    l->coded.n_regions = tare_cursor_u8(c, layer_ends);
+    l->coded.n_streams = tare_cursor_u8(c, layer_ends);
+    l->base = tare_cursor_u8(c, layer_ends);
+    uint8_t flags = tare_cursor_u8(c, layer_ends);
+    l->name.len = tare_cursor_u16(c, layer_ends);
+    l->encoding.len = tare_cursor_u16(c, layer_ends);
+    uint16_t zero = tare_cursor_u16(c, layer_ends);
+    l->coded.crc = tare_cursor_u32(c, layer_ends);
+    uint32_t zeros = tare_cursor_u32(c, layer_ends);
+    l->coded.offset = tare_cursor_u64(c, layer_ends);
+    l->coded.size = tare_cursor_u64(c, layer_ends);
+    TARE_TRY(tare_cursor_status(c, r->err));
+    if (flags > 1) return refuse(r, at + 9, "layer: a reserved bit is not 0");
+    if (zero) return refuse(r, at + 14, "layer: a reserved byte is not 0");
+    if (zeros) return refuse(r, at + 20, "layer: a reserved byte is not 0");
+    l->is_big_endian = flags & 1;
+    l->coded.has_base = l->base != 0;
+    return check_layer(r, l, at);
+}
+
+static tare_status read_streams(reader *r, tare_wcodec_layer *l, tare_cursor *c, uint64_t at) {
+    if (!tare_cursor_fits(c, l->coded.n_streams, TARE_WC_STREAM_RECORD, at + 7,
+                          "planes of a layer: the record is too small for their number"))
+        return tare_cursor_status(c, r->err);
+    l->coded.streams = TARE_NEW_ARRAY(r->arena, tare_wc_stream, l->coded.n_streams);
+    if (!l->coded.streams) return no_memory(r);
+    uint64_t position = l->coded.offset, end;
+    for (unsigned i = 0; i < l->coded.n_streams; i++) TARE_TRY(read_stream(r, l, i, c, &position));
+    TARE_TRY(end_record(r, c, "layer: bytes after its last plane"));
+    if (!tare_align_u64(position - l->coded.offset, TARE_WC_LAYER_ALIGN, &end) ||
+        end != l->coded.size)
+        return refuse(r, at + 32, "layer: its size is not that of its planes");
+    return tare_wc_check_cover(&l->coded, at, r->err);
+}
+
 static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     uint64_t at = tare_cursor_offset(&r->c);
     uint32_t size = tare_cursor_u32(&r->c, "layer: the records end inside it");
@@ -205,26 +244,7 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
         return refuse(r, at, "layer: size of the record: below that of its fields");
     tare_cursor c = tare_cursor_sub(&r->c, size - 4u, "layer: its record runs past the last one");
     TARE_TRY(tare_cursor_status(&r->c, r->err));
-    l->kind = tare_cursor_u8(&c, layer_ends);
-    l->n_dims = tare_cursor_u8(&c, layer_ends);
-    l->coded.n_regions = tare_cursor_u8(&c, layer_ends);
-    l->coded.n_streams = tare_cursor_u8(&c, layer_ends);
-    l->base = tare_cursor_u8(&c, layer_ends);
-    uint8_t flags = tare_cursor_u8(&c, layer_ends);
-    l->name.len = tare_cursor_u16(&c, layer_ends);
-    l->encoding.len = tare_cursor_u16(&c, layer_ends);
-    uint16_t zero = tare_cursor_u16(&c, layer_ends);
-    l->coded.crc = tare_cursor_u32(&c, layer_ends);
-    uint32_t zeros = tare_cursor_u32(&c, layer_ends);
-    l->coded.offset = tare_cursor_u64(&c, layer_ends);
-    l->coded.size = tare_cursor_u64(&c, layer_ends);
-    TARE_TRY(tare_cursor_status(&c, r->err));
-    if (flags > 1) return refuse(r, at + 9, "layer: a reserved bit is not 0");
-    if (zero) return refuse(r, at + 14, "layer: a reserved byte is not 0");
-    if (zeros) return refuse(r, at + 20, "layer: a reserved byte is not 0");
-    l->is_big_endian = flags & 1;
-    l->coded.has_base = l->base != 0;
-    TARE_TRY(check_layer(r, l, at));
+    TARE_TRY(read_layer_fields(r, l, &c, at));
     for (unsigned i = 0; i < l->n_dims; i++)
         l->dims[i] = tare_cursor_u64(&c, "dimension: the record ends inside it");
     for (unsigned i = 0; i < l->coded.n_regions; i++) {
@@ -237,18 +257,7 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     TARE_TRY(take_text(r, &l->name, &c, l->name.len, "name of a layer: the record ends inside it"));
     TARE_TRY(take_text(r, &l->encoding, &c, l->encoding.len,
                        "encoding of a layer: the record ends inside it"));
-    if (!tare_cursor_fits(&c, l->coded.n_streams, TARE_WC_STREAM_RECORD, at + 7,
-                          "planes of a layer: the record is too small for their number"))
-        return tare_cursor_status(&c, r->err);
-    l->coded.streams = TARE_NEW_ARRAY(r->arena, tare_wc_stream, l->coded.n_streams);
-    if (!l->coded.streams) return no_memory(r);
-    uint64_t position = l->coded.offset, end;
-    for (unsigned i = 0; i < l->coded.n_streams; i++) TARE_TRY(read_stream(r, l, i, &c, &position));
-    TARE_TRY(end_record(r, &c, "layer: bytes after its last plane"));
-    if (!tare_align_u64(position - l->coded.offset, TARE_WC_LAYER_ALIGN, &end) ||
-        end != l->coded.size)
-        return refuse(r, at + 32, "layer: its size is not that of its planes");
-    return tare_wc_check_cover(&l->coded, at, r->err);
+    return read_streams(r, l, &c, at);
 }
 
 typedef struct span {
