@@ -237,7 +237,8 @@ tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const ch
 /* From the rope settings of full attention, under all their names. */
 #define ROPE(x)                                                                                    \
     "rope_parameters.full_attention." x " | rope_scaling.full_attention." x                        \
-    " | rope_parameters." x " | rope_scaling." x
+    " | rope_parameters." x " | rope_scaling." x                                                   \
+    " | if(has(rope_parameters) == false, if(has(rope_scaling) == false, rope_default." x "))"
 
 const char *const tare_llama_common_defaults[] = {
     "rope.type = " ROPE("rope_type") " | " ROPE("type"),
@@ -259,6 +260,7 @@ const char *const tare_llama_common_defaults[] = {
     "rope.high_freq_factor = " ROPE("high_freq_factor"),
     "rope.mscale_all_dim = " ROPE("mscale_all_dim"),
     "rope.alpha = " ROPE("alpha"),
+    "rope.llama_4_scaling_beta = " ROPE("llama_4_scaling_beta"),
     "rope.long_factor = " ROPE("long_factor"),
     "rope.short_factor = " ROPE("short_factor"),
     "rope.mrope_section = rope_parameters.mrope_section | rope_scaling.mrope_section",

@@ -5,6 +5,7 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "llama/class_defaults.h"
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
@@ -82,11 +83,17 @@ tare_status tare_llama_json_read(const tare_llama_node **out, tare_str text, tar
     return TARE_OK;
 }
 
-const tare_llama_node *tare_llama_member(const tare_llama_node *object, tare_str name) {
+/* The last member of that name. */
+static const tare_llama_node *last_member(const tare_llama_node *object, tare_str name) {
     const tare_llama_node *found = NULL;
     if (!object || object->type != TARE_JSON_OBJECT) return NULL;
     for (const tare_llama_node *c = object->child; c; c = c->next)
         if (tare_str_equal(c->key, name)) found = c;
+    return found;
+}
+
+const tare_llama_node *tare_llama_member(const tare_llama_node *object, tare_str name) {
+    const tare_llama_node *found = last_member(object, name);
     return found && found->type != TARE_JSON_NULL ? found : NULL;
 }
 
@@ -158,7 +165,21 @@ tare_status tare_llama_config_read(tare_llama_config *out, const tare_model *mod
         const tare_llama_node *node = tare_llama_path(out->root, tare_str_of(places[i]));
         if (node && node->type == TARE_JSON_OBJECT) out->text = node;
     }
+    tare_llama_config_set_class(out);
     return TARE_OK;
+}
+
+void tare_llama_config_set_class(tare_llama_config *config) {
+    const tare_str name = TARE_STR("model_type");
+    const tare_llama_node *text = tare_llama_member(config->text, name);
+    config->class_members =
+        tare_llama_class_members(tare_llama_node_text(tare_llama_member(config->root, name)));
+    if (config->class_members && text)
+        config->class_members = tare_llama_class_members(tare_llama_node_text(text));
+}
+
+bool tare_llama_config_names(const tare_llama_config *config, tare_str name) {
+    return last_member(config->text, name) || last_member(config->root, name);
 }
 
 const tare_llama_node *tare_llama_config_find(const tare_llama_config *config, tare_str path) {

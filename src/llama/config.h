@@ -46,6 +46,7 @@ typedef struct tare_llama_config {
                                             member counts; NULL: none */
     const char *const *defaults; /* "name = formula", for members that are absent; NULL: none */
     const char *const *common;   /* the same for all architectures, after these */
+    const char *class_members;   /* transformers' defaults (class_defaults.h); NULL: none */
     const struct tare_llama_binding *facts; /* numbers that formulas may name; NULL: none */
     tare_arena *arena;
 } tare_llama_config;
@@ -53,7 +54,13 @@ typedef struct tare_llama_config {
 /* Reads config.json. UNSUPPORTED: there is none. */
 tare_status tare_llama_config_read(tare_llama_config *out, const tare_model *model,
                                    tare_arena *arena, tare_error *err);
+/* Sets `class_members` from model_type, that of text_config first; none if transformers does not know
+ * the whole's, since then it reads none of the parts. */
+void tare_llama_config_set_class(tare_llama_config *config);
 /* A member or path of config.json, text_config first; NULL: absent or null. No defaults. */
 const tare_llama_node *tare_llama_config_find(const tare_llama_config *config, tare_str path);
+
+/* Whether text_config or the rest has the member, and be it null. */
+bool tare_llama_config_names(const tare_llama_config *config, tare_str name);
 
 #endif

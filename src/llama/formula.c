@@ -8,6 +8,7 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "llama/class_defaults.h"
 
 #define MOST_ARGS  3
 #define MOST_DEPTH 48 /* of brackets and of defaults that name each other */
@@ -89,6 +90,16 @@ static tare_str default_in(const char *const *d, tare_str name) {
     return (tare_str){NULL, 0};
 }
 
+/* The formula of a member that config.json does not have a value of; ptr NULL: none. */
+static tare_str default_of(const tare_llama_config *config, tare_str name) {
+    tare_str formula;
+    if (config->class_members && tare_llama_class_default(&formula, config->class_members, name,
+                                                          tare_llama_config_names(config, name)))
+        return formula;
+    formula = default_in(config->defaults, name);
+    return formula.ptr ? formula : default_in(config->common, name);
+}
+
 static value value_of_name(reader *r, tare_str name) {
     for (const tare_llama_binding *b = r->bindings; b && b->name; b++)
         if (tare_str_is(name, b->name)) return number(b->number, true);
@@ -96,8 +107,7 @@ static value value_of_name(reader *r, tare_str name) {
         if (tare_str_is(name, b->name)) return number(b->number, true);
     const tare_llama_node *node = tare_llama_config_find(r->config, name);
     if (node) return tare_llama_value_of(node);
-    tare_str formula = default_in(r->config->defaults, name);
-    if (!formula.ptr) formula = default_in(r->config->common, name);
+    const tare_str formula = default_of(r->config, name);
     if (!formula.ptr) return absent();
     if (r->depth >= MOST_DEPTH) {
         fail(r, "formula: defaults that name each other");

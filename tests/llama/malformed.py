@@ -50,10 +50,22 @@ def rename(tensors, old, new):
 P = "model.layers.0."
 
 
+@case("llama", "hidden_size is 4096", "the shape has 64")
+def _(c, t):
+    "no width, and another by the class of transformers"
+    del c["hidden_size"]
+
+
 @case("llama", "config.json", "hidden_size")
 def _(c, t):
     "no width"
-    del c["hidden_size"]
+    del c["hidden_size"], c["model_type"]
+
+
+@case("llama", "config.json", "hidden_size")
+def _(c, t):
+    "a width that is null"
+    c["hidden_size"] = None
 
 
 @case("llama", "config.json", "hidden_size")
@@ -65,7 +77,7 @@ def _(c, t):
 @case("llama", "config.json", "layers")
 def _(c, t):
     "no number of layers"
-    del c["num_hidden_layers"]
+    del c["num_hidden_layers"], c["model_type"]
 
 
 @case("llama", "mlp.strange_proj.weight", "no such tensor")
@@ -126,18 +138,19 @@ def _(c, t):
 @case("llama", "config.json", "intermediate_size", "missing")
 def _(c, t):
     "no width of the feed-forward network"
-    del c["intermediate_size"]
+    del c["intermediate_size"], c["model_type"]
 
 
 @case("starcoder2", "config.json", "max_position_embeddings", "missing")
 def _(c, t):
     "no length of the context"
-    del c["max_position_embeddings"]
+    del c["max_position_embeddings"], c["model_type"]
 
 
 @case("starcoder2", "config.json", "layer_norm_eps", "missing")
 def _(c, t):
     "no epsilon"
+    del c["model_type"]
     for name in "norm_epsilon", "layer_norm_epsilon", "rms_norm_eps":
         c.pop(name, None)
 

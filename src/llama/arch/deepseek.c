@@ -45,12 +45,10 @@ static const tare_llama_key deepseek_keys[] = {
         "attention.indexer.top_k", U32, "index_topk"                                               \
     }
 
-static const char *const deepseek2_defaults[] = {KV_HEADS_ALL,         "kv_lora_rank = 512",
-                                                 "head_dim = 64",      "rms_norm_eps = 0.000001",
-                                                 "rope_theta = 10000", NULL};
+static const char *const deepseek2_defaults[] = {
+    KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001", "rope_theta = 10000", NULL};
 static const char *const deepseek3_defaults[] = {
-    KV_HEADS_ALL,         "kv_lora_rank = 512", "head_dim = 64",  "rms_norm_eps = 0.000001",
-    "rope_theta = 10000", "n_group = 8",        "topk_group = 4", NULL};
+    KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001", "rope_theta = 10000", NULL};
 static const tare_llama_key deepseek2_keys[] = {DEEPSEEK2_KEYS, END_OF_KEYS};
 static const tare_llama_key glm_lite_keys[] = {DEEPSEEK2_KEYS, KEY_NEXTN, END_OF_KEYS};
 static const tare_llama_key deepseek32_keys[] = {DEEPSEEK2_KEYS, KEY_NEXTN, KEYS_INDEXER,
@@ -161,7 +159,7 @@ static const tare_llama_back deepseek32_back = {
     .config = deepseek32_back_config,
     .shapes = deepseek32_back_shapes};
 
-static const char *const ocr_back_config[] = {"model_type = 'deepseek_v2'",
+static const char *const ocr_back_config[] = {"model_type = 'deepseek_vl_v2'",
                                               "moe_intermediate_size = expert_feed_forward_length",
                                               "sliding_window = attention.sliding_window", NULL};
 static const tare_llama_back ocr_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",

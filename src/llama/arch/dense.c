@@ -6,7 +6,7 @@
 /* ---- StableLM -------------------------------------------------------------------------------- */
 
 static const char *const stablelm_defaults[] = {
-    "num_key_value_heads = 32", "partial_rotary_factor = 0.25", "use_parallel_residual = false",
+    "num_key_value_heads = 32", "partial_rotary_factor = 0.25", "use_parallel_residual = true",
     "layer_norm_eps = 0.00001", NULL};
 static const tare_llama_key stablelm_own[] = {
     {"context_length", U32, "max_position_embeddings"},
@@ -68,8 +68,8 @@ static const tare_llama_key olmo2_keys[] = {
 
 /* ---- Nemotron -------------------------------------------------------------------------------- */
 
-static const char *const nemotron_defaults[] = {HEAD_DIM_OF_HIDDEN, "partial_rotary_factor = 0.5",
-                                                "norm_eps = 0.00001", NULL};
+static const char *const nemotron_defaults[] = {"partial_rotary_factor = 0.5", "norm_eps = 0.00001",
+                                                NULL};
 static const tare_llama_key nemotron_keys[] = {
     KEY_VOCAB_SIZE,
     {"attention.layer_norm_epsilon", F32,
@@ -338,7 +338,7 @@ const tare_llama_arch tare_llama_family_dense[] = {
     {.name = "arcee",
      .classes = "ArceeForCausalLM",
      .tensors = ENDS QKV NORMS "rope_freqs ffn_down ffn_up",
-     .defaults = tare_llama_own_heads,
+     .defaults = tare_llama_all_heads,
      .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true,
@@ -348,7 +348,7 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .classes = "LlamaBidirectionalModel",
      .tensors = DENSE MOE,
      .prefix = "model.",
-     .defaults = tare_llama_own_heads,
+     .defaults = tare_llama_all_heads,
      .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true},

@@ -54,8 +54,8 @@ static const tare_llama_key neo_keys[] = {
     {"pooling_type", U32, "2"},
     END_OF_KEYS};
 
-static const char *const eurobert_defaults[] = {
-    KV_HEADS_ALL, HEAD_DIM_OF_HIDDEN, "rope_theta = 250000", "rms_norm_eps = 0.00001", NULL};
+static const char *const eurobert_defaults[] = {KV_HEADS_ALL, "rope_theta = 250000",
+                                                "rms_norm_eps = 0.00001", NULL};
 static const tare_llama_key eurobert_keys[] = {KEY_NOT_CAUSAL, KEY_NO_SCALING, END_OF_KEYS};
 
 static const char *const modern_back_config[] = {

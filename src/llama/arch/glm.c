@@ -67,9 +67,8 @@ static const tare_llama_key chatglm_own[] = {
 static const tare_llama_rule chatglm_rules[] = {RULE_DROP("*rotary_pos_emb.inv_freq"),
                                                 END_OF_RULES};
 
-static const char *const glm4moe_defaults[] = {"head_dim = 128",     "rms_norm_eps = 0.00001",
-                                               "n_group = 1",        "topk_group = 1",
-                                               "rope_theta = 10000", NULL};
+static const char *const glm4moe_defaults[] = {"rms_norm_eps = 0.00001", "n_group = 1",
+                                               "topk_group = 1", "rope_theta = 10000", NULL};
 static const tare_llama_key glm4moe_keys[] = {
     KEY_PARTIAL_ROPE,
     {"expert_count", U32, "n_routed_experts"},

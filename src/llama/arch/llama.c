@@ -5,20 +5,19 @@
 
 #define LLAMA_TENSORS DENSE MOE "attn_rot_embd "
 
-static const char *const llama_defaults[] = {
-    HEAD_DIM_OF_HIDDEN,        KV_HEADS_ALL, "rope_theta = 10000", "max_position_embeddings = 2048",
-    "rms_norm_eps = 0.000001", NULL};
-static const char *const mistral_defaults[] = {
-    HEAD_DIM_OF_HIDDEN,        "num_key_value_heads = 8",
-    "rope_theta = 10000",      "max_position_embeddings = 131072",
-    "rms_norm_eps = 0.000001", NULL};
+static const char *const llama_defaults[] = {KV_HEADS_ALL, "rope_theta = 10000",
+                                             "max_position_embeddings = 2048",
+                                             "rms_norm_eps = 0.000001", NULL};
+static const char *const mistral_defaults[] = {"num_key_value_heads = 8", "rope_theta = 10000",
+                                               "max_position_embeddings = 131072",
+                                               "rms_norm_eps = 0.000001", NULL};
 static const tare_llama_key mistral3_keys[] = {
     KEY_VOCAB_SIZE,
     KEY_ROPE_DIM,
     {"rope.scaling.yarn_log_multiplier", F32,
      "if(model_type == 'ministral3', rope.mscale_all_dim)"},
     {"attention.temperature_scale", F32,
-     "if(model_type == 'ministral3', rope_parameters.llama_4_scaling_beta)"},
+     "if(model_type == 'ministral3', rope.llama_4_scaling_beta)"},
     END_OF_KEYS};
 static const char *const mixtral_defaults[] = {"num_key_value_heads = 8",
                                                "rope_theta = 1000000",

@@ -134,9 +134,8 @@
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"
 #define KV_HEADS_ALL       "num_key_value_heads = num_attention_heads"
 
-/* Defaults: as many heads of keys as of queries; a head's width beside that. */
+/* Defaults: as many heads of keys as of queries. */
 extern const char *const tare_llama_all_heads[];
-extern const char *const tare_llama_own_heads[];
 /* The keys of Llama after those common to all. */
 extern const tare_llama_key tare_llama_usual_keys[];
 /* The order of Llama's rotary halves, with biases and for weights alone; a head that repeats the

@@ -4,7 +4,6 @@
 #include "llama/arch/rows.h"
 
 const char *const tare_llama_all_heads[] = {KV_HEADS_ALL, NULL};
-const char *const tare_llama_own_heads[] = {HEAD_DIM_OF_HIDDEN, KV_HEADS_ALL, NULL};
 
 const tare_llama_key tare_llama_usual_keys[] = {KEY_VOCAB_SIZE, KEY_ROPE_DIM, END_OF_KEYS};
 

@@ -61,8 +61,8 @@ static const tare_llama_key laguna_keys[] = {
 static const tare_llama_special_rule laguna_specials[] = {
     {.special = TARE_LLAMA_EOT, .text = "</assistant>", .is_late = true}};
 
-static const char *const cohere2moe_defaults[] = {KV_HEADS_ALL, HEAD_DIM_OF_HIDDEN,
-                                                  "expert_selection_fn = 'softmax'", NULL};
+static const char *const cohere2moe_defaults[] = {KV_HEADS_ALL, "expert_selection_fn = 'softmax'",
+                                                  NULL};
 static const tare_llama_key cohere2moe_keys[] = {
     {"logit_scale", F32, "logit_scale"},
     KEYS_WINDOW_BY_LAYER,

@@ -442,5 +442,6 @@ tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err) 
     TARE_TRY(add_object(&r->config.root, &w, "config.json", 0, 0, err));
     if (r->arch->tower) return add_processor(&w, err);
     r->config.common = tare_llama_common_defaults;
+    tare_llama_config_set_class(&r->config);
     return restore_generation(r, err);
 }
