@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "base/str.h"
+#include "llama/class_defaults.h"
 #include "llama/mapping.h"
 #include "llama/size_rules.h"
 #include "llama/tower.h"
@@ -74,9 +75,18 @@ static bool has_target(const tare_llama_mapping *m, const char *name) {
     return false;
 }
 
+/* What is wrong with a size, by the member that has it. */
+static const char *contradiction(const tare_llama_mapping *m, tare_str member) {
+    tare_str formula;
+    if (m->config.class_members && !tare_llama_config_names(&m->config, member) &&
+        tare_llama_class_default(&formula, m->config.class_members, member, false))
+        return "config.json lacks it, and transformers' default contradicts the tensors";
+    return "config.json contradicts the tensors";
+}
+
 static tare_status fail_target(const tare_llama_mapping *m, const tare_llama_target *t,
-                               tare_error *err) {
-    tare_fail(err, TARE_ERR_CORRUPT, "config.json contradicts the tensors");
+                               tare_str member, tare_error *err) {
+    tare_fail(err, TARE_ERR_CORRUPT, contradiction(m, member));
     for (size_t i = 0; i < t->n_pieces; i++) {
         if (t->pieces[i].source == TARE_LLAMA_ZEROS) continue;
         tare_error_item(err, TARE_ITEM_TENSOR, t->pieces[i].source,
@@ -105,9 +115,9 @@ static tare_status check_target(const tare_llama_mapping *m, const tare_llama_ta
     if (tare_llama_size_is(r, count, factor, is, tare_str_of(m->arch->name))) return TARE_OK;
     /* Some architectures pad the vocabulary to a multiple. */
     if (!r->key && m->facts[1].number == (double)is) return TARE_OK;
-    tare_status status = fail_target(m, t, err);
     const tare_str name =
         tare_llama_config_name(m, r->members, count, r->key ? r->key : r->members);
+    tare_status status = fail_target(m, t, name, err);
     tare_llama_size_differs(err, r, name, count, factor, is);
     return status;
 }
@@ -119,9 +129,9 @@ static const char *layers_of(const tare_llama_mapping *m) {
 static tare_status check_blocks(const tare_llama_mapping *m, uint64_t n_blocks, uint64_t wanted,
                                 const char *members, tare_error *err) {
     if (n_blocks == wanted || (n_blocks > wanted && !m->arch->tower)) return TARE_OK;
-    tare_fail(err, TARE_ERR_CORRUPT, "config.json contradicts the tensors");
-    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
     const tare_str name = tare_llama_config_name(m, members, wanted, "num_hidden_layers");
+    tare_fail(err, TARE_ERR_CORRUPT, contradiction(m, name));
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
     tare_error_detail(err, "%.*s is %llu, tensors have %llu", (int)name.len, name.ptr,
                       (unsigned long long)wanted, (unsigned long long)n_blocks);
     return TARE_ERR_CORRUPT;

@@ -50,7 +50,7 @@ def rename(tensors, old, new):
 P = "model.layers.0."
 
 
-@case("llama", "hidden_size is 4096", "the shape has 64")
+@case("llama", "hidden_size is 4096", "the shape has 64", "transformers' default")
 def _(c, t):
     "no width, and another by the class of transformers"
     del c["hidden_size"]
