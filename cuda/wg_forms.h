@@ -123,20 +123,24 @@ struct wg_form4 {
     WG_FN void put_high(const wg_form4 &, uint8_t *, u32v, const u32v *) {}
 };
 
-/* Values of 6 bits, joined as in Q6_K. A step's even and odd values are the nibbles of 32 bytes;
- * high bits of two steps are 32 other bytes: those of the first step's even values in bits 0 and 1,
- * of its odd ones in bits 4 and 5, of the second step in those between. A unit is a block. */
-struct wg_form6 {
+/* Values of 5 and 6 bits, joined: a step's even and odd values are the nibbles of 32 bytes. A unit is a
+ * block. */
+struct wg_joined_form {
     enum : uint32_t { value_bits = 6, k = 0, log2 = 6, is_edge = 0, steps = 1, lane_bytes = 1 };
     typedef uint16_t top_type;
-    uint32_t high; /* from the nibbles on */
-    WG_FN uint32_t place(uint32_t top) { return (top & 15) | (top & 48) << 4; }
-    WG_FN void open(wg_form6 &f, const wg_stream &s, const wg_job &) {
+    uint32_t high; /* where the high bits are, from the nibbles on */
+    WG_FN void open(wg_joined_form &f, const wg_stream &s, const wg_job &) {
         f.high = s.high_offset - s.offset;
     }
-    WG_FN void begin(wg_form6 &, const uint8_t *, uint32_t, uint32_t) {}
-    WG_FN u32v value(const wg_form6 &, u32v a, u32v b, uint32_t) { return a + b * 16u; }
+    WG_FN void begin(wg_joined_form &, const uint8_t *, uint32_t, uint32_t) {}
+    WG_FN u32v value(const wg_joined_form &, u32v a, u32v b, uint32_t) { return a + b * 16u; }
     WG_FN void finish(u32v *) {}
+};
+
+/* As in Q6_K: high bits of two steps are 32 other bytes: those of the first step's even values in bits
+ * 0 and 1, of its odd ones in bits 4 and 5, of the second step in those between. */
+struct wg_form6 : wg_joined_form {
+    WG_FN uint32_t place(uint32_t top) { return (top & 15) | (top & 48) << 4; }
     WG_FN void put_high(const wg_form6 &f, uint8_t *unit, u32v at, const u32v v[4]) {
         WG_UNROLL
         for (uint32_t j = 0; j < 4; j += 2)
@@ -144,19 +148,10 @@ struct wg_form6 {
     }
 };
 
-/* Values of 5 bits, joined as in Q5_K: nibbles as above. High bits of all four steps are 32 bytes: of
- * the first one's even and odd values the bits 0 and 1, of the second one's 2 and 3, and so on. */
-struct wg_form5 {
-    enum : uint32_t { value_bits = 6, k = 0, log2 = 6, is_edge = 0, steps = 1, lane_bytes = 1 };
-    typedef uint16_t top_type;
-    uint32_t high; /* from the nibbles on */
+/* As in Q5_K: high bits of all four steps are 32 bytes: of the first one's even and odd values the
+ * bits 0 and 1, of the second one's 2 and 3, and so on. */
+struct wg_form5 : wg_joined_form {
     WG_FN uint32_t place(uint32_t top) { return (top & 15) | (top & 16) << 4; }
-    WG_FN void open(wg_form5 &f, const wg_stream &s, const wg_job &) {
-        f.high = s.high_offset - s.offset;
-    }
-    WG_FN void begin(wg_form5 &, const uint8_t *, uint32_t, uint32_t) {}
-    WG_FN u32v value(const wg_form5 &, u32v a, u32v b, uint32_t) { return a + b * 16u; }
-    WG_FN void finish(u32v *) {}
     /* Bits 8 and 12 of each v, four apart; then the odd ones come down beside the even ones. */
     WG_FN void put_high(const wg_form5 &f, uint8_t *unit, u32v at, const u32v v[4]) {
         u32v two = (v[0] >> 8u & 0x11u) | (v[1] >> 6u & 0x44u);
