@@ -36,6 +36,7 @@ enum { IN_VECTORS = 1, IN_SAMPLES = 2, IN_BOTH = 3 };
     X("PLAIN without bypass bits", IN_BOTH, r && r->form == TARE_CODED_PLAIN && !r->bypass_bits)   \
     X("PLAIN with bypass bits", IN_BOTH, r && r->form == TARE_CODED_PLAIN && r->bypass_bits)       \
     X("SIGN, 16 bits", IN_BOTH, r && r->form == TARE_CODED_SIGN && f->value_bits == 16)            \
+    X("SIGN, 8 bits", IN_VECTORS, r && r->form == TARE_CODED_SIGN && f->value_bits == 8)           \
     X("EDGE", IN_BOTH, r && r->form == TARE_CODED_EDGE)                                            \
     X("a map", IN_BOTH, r && r->has_map)                                                           \
     X("groups of 4 bits and others", IN_BOTH, r && s->n_groups > 1 && s->group_bits[0] == 4)       \
