@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+from checks import run_with_transformers
+
 # Cohere's models have no head of their own, but tiny ones do; Mistral comes back as Llama, RoBERTa without its tokenizer
 # as BERT; Qwen 3's experts are normalized in llama.cpp whatever config.json says, Gemma 2 and 3 scale by the width of
 # a head, Granite 4 without state-space layers has positions; T5's three embeddings become one; transformers 5.23 cannot
@@ -108,13 +110,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        import numpy  # noqa: F401
-        import torch  # noqa: F401
-        import transformers
-        transformers.utils.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
-    except ImportError as missing:
-        print("SKIP: %s" % missing)
-        sys.exit(77)
-    sys.exit(main())
+    run_with_transformers(main)

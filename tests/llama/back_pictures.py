@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+from checks import run_with_transformers
+
 # InternVL's tiny models are not those of transformers: what comes back is only loaded.
 LOADED = {"internvl", "intern-s1"}
 NAMES = ("gemma3-vision", "idefics3", "smolvlm", "llava", "qwen2vl-vision", "qwen2.5vl-vision", "qwen3vl-vision",
@@ -89,13 +91,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        import numpy  # noqa: F401
-        import torch  # noqa: F401
-        import transformers
-        transformers.utils.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
-    except ImportError as missing:
-        print("SKIP: %s" % missing)
-        sys.exit(77)
-    sys.exit(main())
+    run_with_transformers(main)

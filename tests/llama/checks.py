@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs of the tare command, and what they show to be wrong."""
 import subprocess
+import sys
 
 
 class Checks:
@@ -21,3 +22,17 @@ class Checks:
         """Says what was found; returns whether there was anything."""
         print("\n".join(self.found + [f"{len(self.found)} faults"]))
         return bool(self.found)
+
+
+def run_with_transformers(main):
+    """Ends the program with what main() returns; with 77 where there is no torch or transformers."""
+    try:
+        import numpy  # noqa: F401
+        import torch  # noqa: F401
+        import transformers
+    except ImportError as missing:
+        print("SKIP: %s" % missing)
+        sys.exit(77)
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    sys.exit(main())

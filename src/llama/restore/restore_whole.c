@@ -7,15 +7,7 @@
 
 #include "base/report.h"
 #include "base/str.h"
-#include "llama/restore/restore.h"
-
-typedef struct whole {
-    tare_model *out;
-    tare_model *text, *tower;    /* restored */
-    const tare_llama_arch *arch; /* of the tower */
-    const tare_model *text_gguf;
-    tare_report *report;
-} whole;
+#include "llama/restore/restore_whole.h"
 
 /* What the joined model is made of. */
 typedef struct halves {
@@ -27,8 +19,6 @@ static void free_halves(void *ctx) {
     tare_model_free(h->text);
     tare_model_free(h->tower);
 }
-
-static const char config_name[] = "config.json";
 
 /* ---- what must fit --------------------------------------------------------------------------- */
 
@@ -67,105 +57,6 @@ static tare_status check_kinds(tare_str text, tare_str tower, tare_error *err) {
     return TARE_ERR_UNSUPPORTED;
 }
 
-/* ---- config.json ----------------------------------------------------------------------------- */
-
-static void put_node(tare_buffer *b, const tare_llama_node *node, unsigned indent);
-
-/* A member in a line of its own. */
-static void put_member(tare_buffer *b, const tare_llama_node *node, unsigned indent,
-                       bool *is_first) {
-    tare_buffer_printf(b, "%s\n%*s", *is_first ? "" : ",", (int)indent, "");
-    *is_first = false;
-    if (node->key.ptr) {
-        tare_buffer_put_json(b, node->key);
-        tare_buffer_put_text(b, ": ");
-    }
-    put_node(b, node, indent);
-}
-
-static void put_node(tare_buffer *b, const tare_llama_node *node, unsigned indent) {
-    const bool is_object = node->type == TARE_JSON_OBJECT;
-    bool is_first = true;
-    if (node->type == TARE_JSON_STRING) {
-        tare_buffer_put_json(b, node->text);
-    } else if (!is_object && node->type != TARE_JSON_ARRAY) {
-        tare_buffer_put_str(b, node->text);
-    } else {
-        tare_buffer_put_u8(b, is_object ? '{' : '[');
-        for (const tare_llama_node *c = node->child; c; c = c->next)
-            put_member(b, c, indent + 2, &is_first);
-        tare_buffer_printf(b, "\n%*s%c", (int)indent, "", is_object ? '}' : ']');
-    }
-}
-
-/* The text model's members, those that the tower states before them; one that tells of a tower
- * itself has its place in the whole. */
-static void put_text_config(tare_buffer *b, const tare_llama_node *text,
-                            const tare_llama_node *stated, bool *is_first) {
-    bool is_first_inside = true;
-    tare_buffer_printf(b, "%s\n  \"text_config\": {", *is_first ? "" : ",");
-    *is_first = false;
-    for (const tare_llama_node *c = stated ? stated->child : NULL; c; c = c->next)
-        put_member(b, c, 4, &is_first_inside);
-    for (const tare_llama_node *c = text->child; c; c = c->next)
-        if (!tare_llama_member(stated, c->key) && !tare_str_is(c->key, "vision_config"))
-            put_member(b, c, 4, &is_first_inside);
-    tare_buffer_put_text(b, "\n  }");
-}
-
-/* The number of a token's text in the file; false: it has none such. */
-static bool find_token(uint64_t *id, const tare_model *gguf, tare_str text) {
-    const tare_value *list = tare_llama_key_of(gguf, "tokenizer.ggml.tokens");
-    tare_array_walk walk;
-    tare_value v;
-    if (!list || list->type != TARE_VALUE_ARRAY || list->as.a.type != TARE_VALUE_STRING)
-        return false;
-    tare_array_begin(&walk, &list->as.a);
-    for (*id = 0; tare_array_next(&walk, &v); ++*id)
-        if (tare_str_equal(v.as.s, text)) return true;
-    return false;
-}
-
-/* "member=token": ids of the tokens that stand for pictures and sounds. */
-static void put_tokens(tare_buffer *b, const whole *w) {
-    const char *words = w->arch->back->tokens ? w->arch->back->tokens : "";
-    for (tare_str word; (word = tare_llama_next_word(&words)).len;) {
-        const char *equals = memchr(word.ptr, '=', word.len);
-        const size_t n = (size_t)(equals - word.ptr);
-        uint64_t id;
-        if (find_token(&id, w->text_gguf, tare_str_cut(word, n + 1)))
-            tare_buffer_printf(b, ",\n  \"%.*s\": %llu", (int)n, word.ptr, (unsigned long long)id);
-    }
-}
-
-static tare_status make_config(tare_str *out, const whole *w, tare_error *err) {
-    static const char of_both[] = "tie_word_embeddings bos_token_id eos_token_id pad_token_id";
-    const tare_llama_node *text, *tower;
-    tare_arena *arena = &w->out->arena;
-    bool is_first = true;
-    tare_buffer b;
-    TARE_TRY(tare_llama_json_resource(&text, w->text, config_name, arena, err));
-    TARE_TRY(tare_llama_json_resource(&tower, w->tower, config_name, arena, err));
-    tare_buffer_init(&b, w->out->allocator);
-    tare_buffer_put_u8(&b, '{');
-    for (const tare_llama_node *c = tower->child; c; c = c->next)
-        if (!tare_str_is(c->key, "text_config") && !tare_str_is(c->key, "torch_dtype"))
-            put_member(&b, c, 2, &is_first);
-    put_tokens(&b, w);
-    put_text_config(&b, text, tare_llama_member(tower, TARE_STR("text_config")), &is_first);
-    for (const tare_llama_node *c = text->child; c; c = c->next)
-        if (tare_llama_is_one_of(c->key, of_both) || tare_str_is(c->key, "torch_dtype"))
-            put_member(&b, c, 2, &is_first);
-    tare_buffer_put_text(&b, "\n}\n");
-    tare_status status = tare_buffer_status(&b, err);
-    if (status == TARE_OK) {
-        *out = tare_arena_str(arena, (tare_str){(const char *)b.data, b.size});
-        if (!out->ptr) status = tare_fail(err, TARE_ERR_NOMEM, config_name);
-    }
-    tare_buffer_free(&b);
-    return status;
-}
-
 /* ---- side files ------------------------------------------------------------------------------ */
 
 static bool is_same_file(const tare_resource_entry *a, const tare_resource_entry *b) {
@@ -174,7 +65,7 @@ static bool is_same_file(const tare_resource_entry *a, const tare_resource_entry
 }
 
 /* Those of the text model, and those that the tower alone has. */
-static tare_status join_files(whole *w, tare_error *err) {
+static tare_status join_files(tare_llama_whole *w, tare_error *err) {
     const tare_catalog *text = &w->text->catalog, *tower = &w->tower->catalog;
     tare_catalog *c = &w->out->catalog;
     tare_str config;
@@ -183,9 +74,9 @@ static tare_status join_files(whole *w, tare_error *err) {
     if (!c->resources) return tare_fail(err, TARE_ERR_NOMEM, "side files");
     memcpy(c->resources, text->resources, text->n_resources * sizeof *c->resources);
     c->n_resources = text->n_resources;
-    TARE_TRY(make_config(&config, w, err));
+    TARE_TRY(tare_llama_whole_config(&config, w, err));
     for (size_t i = 0; i < c->n_resources; i++)
-        if (tare_str_is(c->resources[i].info.name, config_name)) {
+        if (tare_str_is(c->resources[i].info.name, "config.json")) {
             c->resources[i].bytes = (const uint8_t *)config.ptr;
             c->resources[i].info.size = config.len;
         }
@@ -194,7 +85,7 @@ static tare_status join_files(whole *w, tare_error *err) {
         const int64_t at = tare_model_find_resource(w->text, file->info.name);
         if (at < 0)
             c->resources[c->n_resources++] = *file;
-        else if (!tare_str_is(file->info.name, config_name) &&
+        else if (!tare_str_is(file->info.name, "config.json") &&
                  !is_same_file(file, &text->resources[at]))
             tare_llama_not_restored_in(w->out, w->report, TARE_ITEM_RESOURCE, file->info.name,
                                        "what the encoder's file says of the model is left out");
@@ -205,7 +96,7 @@ static tare_status join_files(whole *w, tare_error *err) {
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 /* The name of a tensor of the text model in the whole; ptr NULL: memory is out. */
-static tare_str name_in_whole(const whole *w, tare_str name) {
+static tare_str name_in_whole(const tare_llama_whole *w, tare_str name) {
     const char *words = w->arch->back->text ? w->arch->back->text : "";
     for (tare_str word; (word = tare_llama_next_word(&words)).len;) {
         const char *equals = memchr(word.ptr, '=', word.len);
@@ -224,7 +115,7 @@ static tare_fixed_type other_type(const tare_model *half, const tare_model_types
 }
 
 /* Appends the tensors of a half, whose files are those from `file` on. */
-static tare_status join_tensors(whole *w, const tare_model *half, uint32_t file,
+static tare_status join_tensors(tare_llama_whole *w, const tare_model *half, uint32_t file,
                                 tare_model_types *types, tare_error *err) {
     tare_catalog *c = &w->out->catalog;
     for (size_t i = 0; i < half->catalog.n_tensors; i++, c->n_tensors++) {
@@ -247,7 +138,7 @@ static tare_status join_tensors(whole *w, const tare_model *half, uint32_t file,
 }
 
 /* No type but BF16 is one that the other half's matrices could not be fixed to. */
-static tare_status join_models(whole *w, tare_error *err) {
+static tare_status join_models(tare_llama_whole *w, tare_error *err) {
     tare_model *m = w->out;
     const size_t n = (size_t)(w->text->catalog.n_tensors + w->tower->catalog.n_tensors);
     tare_model_types *types = TARE_NEW(&m->arena, tare_model_types);
@@ -271,7 +162,7 @@ static tare_status join_models(whole *w, tare_error *err) {
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static tare_status restore_both(whole *w, const tare_model *in,
+static tare_status restore_both(tare_llama_whole *w, const tare_model *in,
                                 const tare_llama_restore_options *options, tare_error *err) {
     const tare_str text = tare_catalog_get_str(&in->catalog, "general.architecture");
     const tare_str tower = tare_catalog_get_str(&options->tower->catalog, "general.architecture");
@@ -288,7 +179,7 @@ static tare_status restore_both(whole *w, const tare_model *in,
 static tare_status restore_whole(tare_model **out, const tare_model *in,
                                  const tare_llama_restore_options *options, tare_error *err) {
     tare_open_options open = TARE_OPEN_OPTIONS_INIT;
-    whole w = {.text_gguf = in, .report = options->report};
+    tare_llama_whole w = {.text_gguf = in, .report = options->report};
     open.allocator = options->allocator;
     open.limits = options->limits ? options->limits : &in->limits;
     TARE_TRY(tare_model_new(&w.out, &open, err));
