@@ -25,6 +25,8 @@ LEFT_OUT = ("vision_model.head.", "vision_model.post_layernorm.")
 ROUNDED = {"gemma3-vision-f16": "norm"}
 # SmolVLM comes back as Idefics 3; InternVL as transformers stores it.
 RENAMED = {"smolvlm", "internvl", "intern-s1"}
+# Encoders that come back without a text model, as that of their tiny model has none.
+ENCODERS = {"glm4v-vision", "llama4-vision", "janus"}
 ALONE = {"pixtral", "mistral3-vision"}  # one of the encoder's tensors is of the text model
 
 
@@ -72,6 +74,16 @@ def main():
             again = alone + ".gguf"
             checks.run("convert", alone, again, "--mmproj", *types, *quiet)
             same(name + " alone", tower, again)
+    for name in sorted(ENCODERS):
+        model, tower, alone = (os.path.join(folder, name + end) for end in ("", "-mm.gguf", "-alone"))
+        tiny_models.write(model, name)
+        checks.run("convert", model, tower, "--mmproj", *quiet)
+        checks.run("convert", tower, alone, "--to", "hf", *quiet)
+        checks.run("convert", alone, alone + ".gguf", "--mmproj", *quiet)
+        same(name, tower, alone + ".gguf")
+        was, now = tensors(model), tensors(alone) if os.path.isdir(alone) else {}
+        other = [t for t in now if now[t] != was.get(t)]
+        checks.check(f"{name}: other {other[:3]}", now and not other)
     # what does not go together
     text, tower, no = (os.path.join(folder, x) for x in ("gemma3-vision-text.gguf", "gemma3-vision-mm.gguf", "no"))
     other = os.path.join(folder, "llava-text.gguf")

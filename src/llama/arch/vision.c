@@ -232,6 +232,22 @@ static const tare_llama_must llama4_musts[] = {
     {"vision_config.hidden_act == 'gelu'",
      "vision_config.hidden_act is not gelu, which llama.cpp computes"},
     {NULL, NULL}};
+static const char *const llama4_back_config[] = {
+    "model_type = 'llama4'",
+    "vision_config.model_type = 'llama4_vision_model'",
+    "vision_config.num_hidden_layers = vision.block_count",
+    "vision_config.pixel_shuffle_ratio = 1 / vision.projector.scale_factor",
+    "vision_config.projector_input_dim = tensors.mm.model.mlp.1.weight.rows",
+    "vision_config.projector_output_dim = tensors.mm.model.mlp.2.weight.rows",
+    "vision_config.vision_output_dim = tensors.mm.model.fc.weight.cols",
+    "processor.image_processor_type = 'Llama4ImageProcessorFast'",
+    "processor.processor_class = 'Llama4Processor'",
+    NULL};
+static const tare_llama_back llama4_back = {
+    .names = "vision_model. multi_modal_projector.",
+    .config = llama4_back_config,
+    .text = "model.=language_model.model. lm_head=language_model.lm_head",
+    .tokens = "image_token_index=<|patch|>"};
 static const tare_llama_tower llama4_tower = {.projector = "llama4",
                                               .takes = "vision_model. multi_modal_projector.",
                                               .layers = VISION_LAYERS,
@@ -260,6 +276,21 @@ static const tare_llama_rule janus_rules[] = {
     {"aligner.fc1@", "=mm.0", NULL},
     {"aligner.hidden_layers.#@", "=mm.#", "block(layer + 1)"},
     END_OF_RULES};
+static const char *const janus_back_config[] = {
+    "model_type = 'janus'",
+    "vision_config.model_type = 'janus_vision_model'",
+    "vision_config.num_hidden_layers = vision.block_count",
+    "vision_config.projection_dim = vision.projection_dim",
+    "vision_config.mlp_ratio = vision.feed_forward_length / vision.embedding_length",
+    "processor.image_processor_type = 'JanusImageProcessor'",
+    "processor.processor_class = 'JanusProcessor'",
+    NULL};
+static const tare_llama_back janus_back = {
+    .names = ".self_attn.q_proj .self_attn.k_proj .self_attn.v_proj .projection_layer .layer_norm "
+             ".mlp.fc vision_model.embeddings. vision_model.post_layernorm aligner.",
+    .config = janus_back_config,
+    .lead = "model.",
+    .text = "model.=model.language_model."};
 static const tare_llama_tower janus_tower = {.projector = "janus_pro",
                                              .takes = "vision_model. aligner.",
                                              .layers = VISION_LAYERS,
@@ -424,6 +455,7 @@ const tare_llama_arch tare_llama_towers_vision[] = {
      .defaults = llama4_defaults,
      .own = llama4_keys,
      .rules = llama4_rules,
+     .back = &llama4_back,
      .tower = &llama4_tower},
     {.name = CLIP,
      .classes = "JanusForConditionalGeneration",
@@ -431,6 +463,7 @@ const tare_llama_arch tare_llama_towers_vision[] = {
      .defaults = janus_defaults,
      .own = janus_keys,
      .rules = janus_rules,
+     .back = &janus_back,
      .tower = &janus_tower},
     {.name = CLIP,
      .classes = "KimiVLForConditionalGeneration",

@@ -178,6 +178,24 @@ static const tare_llama_rule glm4_rules[] = {
     {"visual.merger.up_proj@", "=mm.up", NULL},
     {"visual.merger.down_proj@", "=mm.down", NULL},
     END_OF_RULES};
+static const char *const glm4_back_config[] = {
+    "model_type = 'glm4v'",
+    "vision_config.model_type = 'glm4v_vision'",
+    "vision_config.depth = vision.block_count",
+    "vision_config.out_hidden_size = vision.projection_dim",
+    "vision_config.spatial_merge_size = 2",
+    "vision_config.temporal_patch_size = 2",
+    "processor.image_processor_type = 'Glm4vImageProcessor'",
+    "processor.processor_class = 'Glm4vProcessor'",
+    "processor.patch_size = vision.patch_size",
+    NULL};
+static const tare_llama_back glm4_back = {
+    .names = "visual.patch_embed. .attn.qkv .attn.proj .attn.q_norm .attn.k_norm .norm1 .norm2 "
+             ".mlp.gate_proj .mlp.up_proj .mlp.down_proj visual.embeddings. visual.post_ "
+             "visual.downsample visual.merger. vision_config.num_heads ",
+    .config = glm4_back_config,
+    .shapes = qwen3_back_shapes,
+    .lead = "model."};
 static const tare_llama_tower glm4_tower = {
     .projector = "glm4v", .takes = "visual.", .layers = "vision_config.depth"};
 
@@ -234,6 +252,7 @@ const tare_llama_arch tare_llama_towers_qwen[] = {
      .defaults = glm4_defaults,
      .own = glm4_keys,
      .rules = glm4_rules,
+     .back = &glm4_back,
      .tower = &glm4_tower},
     {.name = CLIP,
      .classes = "Exaone4_5_ForConditionalGeneration",
