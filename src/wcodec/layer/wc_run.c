@@ -3,9 +3,10 @@
  * Writing many layers with a few threads. There is one list of tasks for all layers, so that
  * threads are started only once. A stream has tasks that count its segments and, further down the
  * list, tasks that encode them; those of the next stream are counted in between, so that a thread
- * seldom waits for the last count. Before all these come a task that visits the layer, if the run has
- * a visitor, and one that reads its small streams into memory. Small layers are one task, several of them. Encoded data goes through a ring in which
- * the tasks take turns: where bytes are placed depends on those before them.
+ * seldom waits for the last count. Before all these a task may read the small streams of the layer
+ * into memory, and before the first one that encodes a task visits the layer, if the run has a
+ * visitor. Small layers are one task, several of them. Encoded data goes through a ring in which the
+ * tasks take turns: where bytes are placed depends on those before them.
  *
  * No task waits for ever: tasks are taken in order, and a task waits only for earlier ones. */
 #include <pthread.h>
@@ -98,6 +99,14 @@ static bool add_step(crew *c, step s) {
     return true;
 }
 
+/* A layer is visited just before it is encoded: its bytes are read by two threads at once. */
+static bool add_waiting(crew *c, const step *waiting) {
+    const step visit = {.kind = VISIT, .job = waiting->job, .n_tasks = 1};
+    if (!waiting->state) return true;
+    if (waiting->begins_layer && c->run->visitor.visit && !add_step(c, visit)) return false;
+    return add_step(c, *waiting);
+}
+
 /* The steps of a stream: it is counted before `waiting`, the stream before it, is encoded. */
 static bool add_stream(crew *c, size_t job, unsigned stream, uint32_t held, step *waiting) {
     const tare_wc_stream *p = &c->run->jobs[job].layer->streams[stream];
@@ -107,14 +116,14 @@ static bool add_stream(crew *c, size_t job, unsigned stream, uint32_t held, step
     step count = {
         .kind = COUNT, .job = job, .stream = stream, .n_tasks = p->n_segments, .state = state};
     c->total += p->n_bytes;
-    if (!add_step(c, count) || (waiting->state && !add_step(c, *waiting))) return false;
+    if (!add_step(c, count) || !add_waiting(c, waiting)) return false;
     *waiting = count;
     waiting->kind = ENCODE;
     return true;
 }
 
 static bool end_waiting(crew *c, step *waiting) {
-    bool is_added = !waiting->state || add_step(c, *waiting);
+    bool is_added = add_waiting(c, waiting);
     waiting->state = NULL;
     return is_added;
 }
@@ -140,8 +149,6 @@ static bool add_layer(crew *c, size_t job, step *waiting) {
     const uint32_t held = tare_wc_streams_to_hold(&c->run->jobs[job]);
     const step hold = {
         .kind = HOLD, .job = job, .held = held, .n_tasks = 1, .state = &c->states[c->n_states]};
-    const step visit = {.kind = VISIT, .job = job, .n_tasks = 1};
-    if (c->run->visitor.visit && !add_step(c, visit)) return false;
     if (held && !add_step(c, hold)) return false;
     bool is_first = true;
     for (unsigned i = 0; i < l->n_streams; i++) {
