@@ -4,12 +4,20 @@
  * a caller's own wishes. Tensors that differ in the number of their layer only and have the same
  * type share a rule: ^blk\.(0|1|29)\.ffn_down\.weight$ */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/str.h"
 #include "ops/convert/type_rules.h"
 #include "ops/fit/fit_parts.h"
+
+enum {
+    MOST_DIGITS = 9, /* of a number; a longer one is text */
+    /* Alternatives side by side; more are put together by what they begin with, for the memory that
+     * a compiled expression takes grows with their square. */
+    SIDE_BY_SIDE = 256,
+};
 
 /* A tensor's name: the number of its layer taken out, and what lies around. */
 typedef struct name_parts {
@@ -19,8 +27,9 @@ typedef struct name_parts {
 typedef struct group {
     name_parts first;
     const tare_encoding *type;
-    bool is_expert; /* a further number stands for any */
-    tare_buffer numbers;
+    bool is_expert;      /* a further number stands for any */
+    tare_buffer numbers; /* with '|' between them */
+    size_t n_numbers;
 } group;
 
 typedef struct writer {
@@ -38,7 +47,7 @@ static name_parts take_apart(tare_str name) {
     for (size_t from = 0; from < name.len;) {
         size_t to = from;
         while (to < name.len && name.ptr[to] != '.') to++;
-        bool is_number = to > from;
+        bool is_number = to > from && to - from <= MOST_DIGITS;
         for (size_t i = from; i < to; i++) is_number &= is_digit(name.ptr[i]);
         if (is_number)
             return (name_parts){
@@ -85,7 +94,8 @@ static bool has_number(const group *g, tare_str number) {
 }
 
 static void add_number(group *g, tare_str number) {
-    if (number.len == 0 || has_number(g, number)) return;
+    if (number.len == 0 || (g->is_expert && has_number(g, number))) return;
+    g->n_numbers++;
     if (g->numbers.size > 0) tare_buffer_put_text(&g->numbers, "|");
     tare_buffer_put_str(&g->numbers, number);
 }
@@ -120,6 +130,48 @@ static void put_literal(tare_buffer *b, tare_str text, bool is_expert) {
     }
 }
 
+static int by_text(const void *a, const void *b) {
+    return tare_str_compare(*(const tare_str *)a, *(const tare_str *)b);
+}
+
+/* Sorted numbers that agree in the first `at` digits, without these: 1, 10, 12, 2 is (1(0|2)?|2). */
+static void put_tree(tare_buffer *b, const tare_str *numbers, size_t n, size_t at) {
+    const bool ends = numbers[0].len == at;
+    if (n == 1) {
+        tare_buffer_put_str(b, tare_str_cut(numbers[0], at));
+        return;
+    }
+    tare_buffer_put_text(b, "(");
+    for (size_t i = ends, end; i < n; i = end) {
+        const char digit = numbers[i].ptr[at];
+        for (end = i + 1; end < n && numbers[end].ptr[at] == digit;) end++;
+        if (i > ends) tare_buffer_put_text(b, "|");
+        tare_buffer_put_u8(b, (uint8_t)digit);
+        put_tree(b, numbers + i, end - i, at + 1);
+    }
+    tare_buffer_put_text(b, ends ? ")?" : ")");
+}
+
+static tare_status put_numbers(tare_buffer *b, const group *g, tare_arena *arena, tare_error *err) {
+    if (g->n_numbers <= SIDE_BY_SIDE) {
+        if (g->n_numbers > 1) tare_buffer_put_text(b, "(");
+        if (g->n_numbers) tare_buffer_put(b, g->numbers.data, g->numbers.size);
+        if (g->n_numbers > 1) tare_buffer_put_text(b, ")");
+        return TARE_OK;
+    }
+    tare_str *numbers = TARE_NEW_ARRAY(arena, tare_str, g->n_numbers);
+    if (!numbers) return tare_fail(err, TARE_ERR_NOMEM, "rules");
+    tare_str left = {(const char *)g->numbers.data, g->numbers.size};
+    for (size_t i = 0; i < g->n_numbers; i++) {
+        numbers[i] = (tare_str){left.ptr, 0};
+        while (numbers[i].len < left.len && is_digit(left.ptr[numbers[i].len])) numbers[i].len++;
+        left = tare_str_cut(left, numbers[i].len + 1);
+    }
+    qsort(numbers, g->n_numbers, sizeof *numbers, by_text);
+    put_tree(b, numbers, g->n_numbers, 0);
+    return TARE_OK;
+}
+
 static bool has_nul(const group *g) {
     return memchr(g->first.before.ptr, '\0',
                   g->first.before.len + g->first.number.len + g->first.after.len) != NULL;
@@ -130,13 +182,10 @@ static tare_status put_rule(tare_fit *f, const group *g, tare_error *err) {
     tare_buffer_init(&b, f->convert.allocator);
     tare_buffer_put_text(&b, "^");
     put_literal(&b, g->first.before, false);
-    const bool is_many = g->numbers.size && memchr(g->numbers.data, '|', g->numbers.size);
-    if (is_many) tare_buffer_put_text(&b, "(");
-    if (g->numbers.size) tare_buffer_put(&b, g->numbers.data, g->numbers.size);
-    if (is_many) tare_buffer_put_text(&b, ")");
+    tare_status status = put_numbers(&b, g, &f->rules_arena, err);
     put_literal(&b, g->first.after, g->is_expert);
     if (!has_nul(g)) tare_buffer_put_text(&b, "$");
-    tare_status status = tare_buffer_status(&b, err);
+    if (status == TARE_OK) status = tare_buffer_status(&b, err);
     const tare_str text = {(const char *)b.data, b.size};
     tare_type_rule *rule = &f->rules.rules[f->rules.n];
     if (status == TARE_OK) {
