@@ -30,6 +30,9 @@ typedef struct tare_wc_scheme tare_wc_scheme;
 /* NULL: memory is out. The tally of a plane predicted from a base counts differences, too. */
 tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_options *options,
                                  bool has_base, const tare_allocator *allocator);
+/* Makes an old one, of the same run, as new; false: it cannot be that of such a plane. */
+bool tare_wc_tally_renew(tare_wc_tally *tally, const tare_wc_shape *shape,
+                         const tare_wc_options *options, bool has_base);
 void tare_wc_tally_free(tare_wc_tally *tally);
 /* Whether segment i of n is to be counted: all of them with full effort, else some, spread over the
  * plane. Values that occur in no counted segment can still be encoded. */

@@ -15,6 +15,8 @@ enum { SAMPLE = 4096 /* values; a multiple of every tile */ };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+static const size_t contexts_size = TARE_WC_ALL_CONTEXTS * 16 * sizeof(uint64_t);
+
 static size_t groups_size(const tare_wc_tally *t) {
     return (size_t)TARE_WC_GROUPS * t->n_kinds * sizeof *t->groups;
 }
@@ -25,6 +27,23 @@ static void *take_zeros(const tare_allocator *allocator, size_t size) {
     return memory;
 }
 
+/* What is counted of a plane. */
+typedef struct wanted {
+    uint32_t n_kinds;
+    bool has_classes, has_tiles;
+} wanted;
+
+static wanted wanted_of(const tare_wc_shape *shape, const tare_wc_options *o) {
+    wanted w = {.n_kinds = o->trellis ? 64 : 1u << shape->value_bits};
+    w.has_classes =
+        o->is_full && (shape->value_bits == 4 || shape->value_bits == 8) && !o->is_repetitive;
+    w.has_classes |= shape->is_scales; /* what is a minimum is known */
+    w.has_classes |= o->trellis != 0;
+    w.has_tiles = o->width && shape->value_bits <= 8 && !o->trellis &&
+                  (o->is_full || o->mode == TARE_CODED_STRUCTURED);
+    return w;
+}
+
 tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_options *options,
                                  bool has_base, const tare_allocator *allocator) {
     tare_wc_tally *t = take_zeros(allocator, sizeof *t);
@@ -33,23 +52,35 @@ tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_optio
     t->options = options ? *options : TARE_WC_OPTIONS_DEFAULT;
     t->allocator = allocator;
     t->has_base = has_base;
-    t->n_kinds = t->options.trellis ? 64 : 1u << shape->value_bits;
-    bool has_classes = t->options.is_full && (shape->value_bits == 4 || shape->value_bits == 8) &&
-                       !t->options.is_repetitive;
-    has_classes |= shape->is_scales; /* what is a minimum is known */
-    has_classes |= t->options.trellis != 0;
-    bool has_tiles = t->options.width && shape->value_bits <= 8 && !t->options.trellis &&
-                     (t->options.is_full || t->options.mode == TARE_CODED_STRUCTURED);
+    const wanted w = wanted_of(shape, &t->options);
+    t->n_kinds = w.n_kinds;
     bool is_whole = true;
     for (unsigned i = 0; i <= (unsigned)has_base; i++) {
         t->counts[i] = take_zeros(allocator, t->n_kinds * sizeof *t->counts[i]);
         is_whole = is_whole && t->counts[i];
     }
-    if (has_classes) t->groups = take_zeros(allocator, groups_size(t));
-    if (has_tiles) t->contexts = take_zeros(allocator, TARE_WC_ALL_CONTEXTS * sizeof *t->contexts);
-    if (is_whole && !has_classes == !t->groups && !has_tiles == !t->contexts) return t;
+    if (w.has_classes) t->groups = take_zeros(allocator, groups_size(t));
+    if (w.has_tiles) t->contexts = take_zeros(allocator, contexts_size);
+    if (is_whole && !w.has_classes == !t->groups && !w.has_tiles == !t->contexts) return t;
     tare_wc_tally_free(t);
     return NULL;
+}
+
+bool tare_wc_tally_renew(tare_wc_tally *t, const tare_wc_shape *shape,
+                         const tare_wc_options *options, bool has_base) {
+    const wanted w = wanted_of(shape, options);
+    if (w.n_kinds != t->n_kinds || has_base != t->has_base || w.has_classes == !t->groups ||
+        w.has_tiles == !t->contexts)
+        return false;
+    t->shape = *shape;
+    t->options = *options;
+    t->n_values = t->n_sketches = 0;
+    t->magnitude_bits = 0;
+    for (unsigned i = 0; i <= (unsigned)has_base; i++)
+        memset(t->counts[i], 0, t->n_kinds * sizeof *t->counts[i]);
+    if (t->groups) memset(t->groups, 0, groups_size(t));
+    if (t->contexts) memset(t->contexts, 0, contexts_size);
+    return true;
 }
 
 void tare_wc_tally_free(tare_wc_tally *t) {
@@ -57,7 +88,7 @@ void tare_wc_tally_free(tare_wc_tally *t) {
     for (unsigned i = 0; i < TARE_WC_PREDICTIONS; i++)
         tare_free(t->allocator, t->counts[i], t->n_kinds * sizeof *t->counts[i]);
     tare_free(t->allocator, t->groups, groups_size(t));
-    tare_free(t->allocator, t->contexts, TARE_WC_ALL_CONTEXTS * sizeof *t->contexts);
+    tare_free(t->allocator, t->contexts, contexts_size);
     tare_free(t->allocator, t, sizeof *t);
 }
 

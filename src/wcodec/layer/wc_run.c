@@ -68,6 +68,8 @@ typedef struct crew {
     stream_state *states;
     size_t n_states, n_states_made;
     tare_wc_worker *workers;
+    tare_wc_tally *
+        *spare; /* one a worker: counts of an earlier stream, whose memory is used again */
     unsigned n_workers;
     slot *slots;
     uint64_t n_slots, n_tasks, n_turns, total;
@@ -264,6 +266,30 @@ static void free_tallies(const crew *c, stream_state *state) {
     state->tallies = NULL;
 }
 
+static void spare_tallies(crew *c, stream_state *state) {
+    pthread_mutex_lock(&c->mutex);
+    for (unsigned i = 0; i < c->n_workers; i++) {
+        if (c->spare[i]) continue;
+        c->spare[i] = state->tallies[i];
+        state->tallies[i] = NULL;
+    }
+    pthread_mutex_unlock(&c->mutex);
+    free_tallies(c, state);
+}
+
+static tare_wc_tally *take_tally(crew *c, const tare_wc_layer_job *job, unsigned stream,
+                                 unsigned worker) {
+    const tare_wc_shape *shape = &job->layer->streams[stream].shape;
+    const tare_wc_options *options = &job->options[stream];
+    pthread_mutex_lock(&c->mutex);
+    tare_wc_tally *spare = c->spare[worker];
+    c->spare[worker] = NULL;
+    pthread_mutex_unlock(&c->mutex);
+    if (spare && tare_wc_tally_renew(spare, shape, options, job->base != NULL)) return spare;
+    tare_wc_tally_free(spare);
+    return tare_wc_tally_new(shape, options, job->base != NULL, c->run->allocator);
+}
+
 /* The sum of what the workers counted makes the scheme. */
 static tare_status make_scheme(crew *c, stream_state *state, tare_error *err) {
     tare_wc_tally *sum = NULL;
@@ -276,7 +302,7 @@ static tare_status make_scheme(crew *c, stream_state *state, tare_error *err) {
             sum = state->tallies[i];
     }
     tare_status status = tare_wc_scheme_new(&scheme, sum, err);
-    free_tallies(c, state);
+    spare_tallies(c, state);
     pthread_mutex_lock(&c->mutex);
     state->scheme = scheme;
     pthread_cond_broadcast(&c->changed);
@@ -297,9 +323,7 @@ static tare_status own_tally(tare_wc_tally **out, crew *c, const step *s, unsign
     tare_wc_tally **tallies = s->state->tallies;
     pthread_mutex_unlock(&c->mutex);
     if (!tallies) return tare_fail(err, TARE_ERR_NOMEM, "plane");
-    if (!tallies[worker])
-        tallies[worker] = tare_wc_tally_new(&job->layer->streams[s->stream].shape,
-                                            &job->options[s->stream], job->base != NULL, a);
+    if (!tallies[worker]) tallies[worker] = take_tally(c, job, s->stream, worker);
     *out = tallies[worker];
     return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "plane");
 }
@@ -475,7 +499,9 @@ static tare_status take_memory(crew *c, tare_error *err) {
     c->states = tare_alloc(a, (n_streams + 1) * sizeof *c->states);
     c->n_states_made = n_streams + 1;
     c->workers = tare_alloc(a, c->n_workers * sizeof *c->workers);
+    c->spare = tare_alloc(a, c->n_workers * sizeof *c->spare);
     c->slots = tare_alloc(a, (size_t)c->n_slots * sizeof *c->slots);
+    for (unsigned i = 0; c->spare && i < c->n_workers; i++) c->spare[i] = NULL;
     for (size_t i = 0; c->states && i < n_streams + 1; i++) c->states[i] = (stream_state){0};
     for (unsigned i = 0; c->workers && i < c->n_workers; i++)
         tare_wc_worker_init(&c->workers[i], a);
@@ -483,7 +509,7 @@ static tare_status take_memory(crew *c, tare_error *err) {
         c->slots[i] = (slot){.turn = i};
         tare_buffer_init(&c->slots[i].out, a);
     }
-    return c->states && c->workers && c->slots && list_steps(c)
+    return c->states && c->workers && c->spare && c->slots && list_steps(c)
                ? TARE_OK
                : tare_fail(err, TARE_ERR_NOMEM, "work memory");
 }
@@ -496,9 +522,11 @@ static void give_back(crew *c) {
         free_held(c, &c->states[i]);
     }
     for (unsigned i = 0; c->workers && i < c->n_workers; i++) tare_wc_worker_free(&c->workers[i]);
+    for (unsigned i = 0; c->spare && i < c->n_workers; i++) tare_wc_tally_free(c->spare[i]);
     for (uint64_t i = 0; c->slots && i < c->n_slots; i++) tare_buffer_free(&c->slots[i].out);
     tare_free(a, c->states, c->n_states_made * sizeof *c->states);
     tare_free(a, c->workers, c->n_workers * sizeof *c->workers);
+    tare_free(a, c->spare, c->n_workers * sizeof *c->spare);
     tare_free(a, c->slots, (size_t)c->n_slots * sizeof *c->slots);
     tare_free(a, c->steps, c->steps_capacity * sizeof *c->steps);
 }
