@@ -144,6 +144,13 @@ def no_folder(name, note, files, what, status="UNSUPPORTED", **more):
 
 no_folder("no-weights", "a directory with a config and nothing else", {"config.json": CONFIG},
           "safetensors")
+folder("numbered", "shards without an index: their names say how many there are", {**BOTH, "config.json": CONFIG},
+       has={"format": "hf", "tensors": 2, "resources": 1})
+folder("numbered-besides", "a set called model comes before other files",
+       {**BOTH, "consolidated.safetensors": SHARD_A, "other-00001-of-00003.safetensors": SHARD_A}, has={"tensors": 2})
+no("hf-numbered-missing", "a set without an index that lacks a shard: its name is said", SHARD_A, "IO", None, "shard",
+   file=TWO, files={ONE: SHARD_A, "config.json": CONFIG})
+no_folder("numbered-twice", "two sets of the same name", {**BOTH, "model-00001-of-00003.safetensors": SHARD_A}, "several")
 no_folder("pickle", "a directory of PyTorch pickles",
           {"config.json": CONFIG, "pytorch_model.bin": b"\x80\x02}q\x00."}, "pickle")
 no_folder("lfs", "a clone without its large files", {"config.json": CONFIG,

@@ -3,7 +3,7 @@
  * A Hugging Face directory as one model: its safetensors weights, and the other files of it and of
  * the folders in it as resources. Links are followed, since download caches consist of them. Which
  * weights are the model's follows huggingface transformers: model.safetensors, else the index and
- * its shards; else the only file or index of that kind. */
+ * its shards; else the only index, set of numbered shards or file. */
 #include "base/report.h"
 #include "base/str.h"
 #include "format/hf/hf_folder.h"
@@ -23,8 +23,33 @@ static tare_hf_entry *only(const tare_hf_folder *f, const char *suffix, size_t *
     return *n == 1 ? found : NULL;
 }
 
-/* The file that leads to the weights: a safetensors file or an index. NULL: none, or it is
- * ambiguous (*is_ambiguous). */
+static bool is_of_set(const tare_safetensors_shard_name *a, const tare_safetensors_shard_name *b) {
+    return tare_str_equal(a->stem, b->stem) && a->count == b->count && a->width == b->width;
+}
+
+/* A member of the only set of numbered shards; a set called "model" comes before others. *n: how
+ * many sets there are, as far as that matters. */
+static tare_hf_entry *member_of_set(const tare_hf_folder *f, size_t *n) {
+    tare_safetensors_shard_name first = {0}, name;
+    tare_hf_entry *found = NULL;
+    *n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        tare_hf_entry *e = &f->entries[i];
+        if (!tare_hf_has_suffix(e, TARE_SAFETENSORS_SUFFIX) ||
+            !tare_safetensors_parse_shard_name(&name, e->name) ||
+            (found && is_of_set(&name, &first)))
+            continue;
+        const bool is_usual = tare_str_is(name.stem, TARE_SAFETENSORS_MODEL);
+        if (found && !is_usual && tare_str_is(first.stem, TARE_SAFETENSORS_MODEL)) continue;
+        *n = found && is_usual == tare_str_is(first.stem, TARE_SAFETENSORS_MODEL) ? *n + 1 : 1;
+        found = e;
+        first = name;
+    }
+    return *n == 1 ? found : NULL;
+}
+
+/* The file that leads to the weights: a safetensors file, a member of a set, or an index. NULL:
+ * none, or it is ambiguous (*is_ambiguous). */
 static tare_hf_entry *choose(const tare_hf_folder *f, bool *is_ambiguous) {
     static const char *const preferred[] = {
         TARE_SAFETENSORS_MODEL TARE_SAFETENSORS_SUFFIX,
@@ -35,11 +60,13 @@ static tare_hf_entry *choose(const tare_hf_folder *f, bool *is_ambiguous) {
         tare_hf_entry *e = tare_hf_find(f, tare_str_of(preferred[i]));
         if (e && S_ISREG(e->mode)) return e;
     }
-    size_t n_indexes, n_files;
+    size_t n_indexes, n_sets, n_files;
     tare_hf_entry *index = only(f, TARE_SAFETENSORS_INDEX_SUFFIX, &n_indexes);
+    tare_hf_entry *member = member_of_set(f, &n_sets);
     tare_hf_entry *file = only(f, TARE_SAFETENSORS_SUFFIX, &n_files);
-    *is_ambiguous = n_indexes > 1 || (n_indexes == 0 && n_files > 1);
-    return n_indexes ? index : file;
+    *is_ambiguous =
+        n_indexes > 1 || (n_indexes == 0 && (n_sets > 1 || (n_sets == 0 && n_files > 1)));
+    return n_indexes ? index : n_sets ? member : file;
 }
 
 /* ---- resources ------------------------------------------------------------------------------- */
@@ -161,20 +188,21 @@ static tare_status add_resources(tare_model *m, const tare_hf_folder *f, tare_re
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
-static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout,
-                                const tare_hf_folder *f, tare_hf_entry *main_file,
-                                const tare_open_options *options, tare_error *err) {
-    main_file->is_weights = true;
-    if (!tare_hf_has_suffix(main_file, TARE_SAFETENSORS_INDEX_SUFFIX)) {
-        TARE_TRY(tare_safetensors_make_shards(m, layout, 1, err));
-        TARE_TRY(
-            tare_safetensors_open_shard(m, layout, 0, f->path, main_file->name, options->map, err));
-        tare_status s = tare_safetensors_load(m, layout, &tare_format_hf, options->report, err);
-        if (s != TARE_OK) tare_error_file(err, m->files[layout->shards[0].file].name);
-        return s;
-    }
-    layout->index_name = tare_arena_str(&m->arena, main_file->name).ptr;
-    const char *path = tare_join_path(&m->arena, f->path, main_file->name);
+static tare_status open_single(tare_model *m, tare_safetensors_layout *layout,
+                               const tare_hf_folder *f, tare_str name,
+                               const tare_open_options *options, tare_error *err) {
+    TARE_TRY(tare_safetensors_make_shards(m, layout, 1, err));
+    TARE_TRY(tare_safetensors_open_shard(m, layout, 0, f->path, name, options->map, err));
+    tare_status s = tare_safetensors_load(m, layout, &tare_format_hf, options->report, err);
+    if (s != TARE_OK) tare_error_file(err, m->files[layout->shards[0].file].name);
+    return s;
+}
+
+static tare_status open_index(tare_model *m, tare_safetensors_layout *layout,
+                              const tare_hf_folder *f, tare_str name,
+                              const tare_open_options *options, tare_error *err) {
+    layout->index_name = tare_arena_str(&m->arena, name).ptr;
+    const char *path = tare_join_path(&m->arena, f->path, name);
     layout->index_path = path;
     if (!layout->index_name || !path) return tare_fail(err, TARE_ERR_NOMEM, "index");
     tare_reader reader;
@@ -188,6 +216,19 @@ static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout,
         return status;
     }
     return tare_safetensors_open_index(m, layout, f->path, &tare_format_hf, options, err);
+}
+
+static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout,
+                                const tare_hf_folder *f, tare_hf_entry *main_file,
+                                const tare_open_options *options, tare_error *err) {
+    tare_safetensors_shard_name name;
+    main_file->is_weights = true;
+    if (tare_hf_has_suffix(main_file, TARE_SAFETENSORS_INDEX_SUFFIX))
+        return open_index(m, layout, f, main_file->name, options, err);
+    if (tare_safetensors_parse_shard_name(&name, main_file->name))
+        return tare_safetensors_open_numbered(m, layout, f->path, &name, &tare_format_hf, options,
+                                              err);
+    return open_single(m, layout, f, main_file->name, options, err);
 }
 
 /* Why there are no weights to open, and what to do about it. */

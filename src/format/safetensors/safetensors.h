@@ -84,6 +84,21 @@ tare_status tare_safetensors_read_metadata(tare_model *m, tare_safetensors_layou
 tare_status tare_safetensors_open_index(tare_model *m, tare_safetensors_layout *layout,
                                         const char *directory, const tare_format *format,
                                         const tare_open_options *options, tare_error *err);
+/* The parts of "model-00001-of-00003.safetensors". */
+typedef struct tare_safetensors_shard_name {
+    tare_str stem;
+    uint32_t number, count;
+    int width; /* digits of the numbers */
+} tare_safetensors_shard_name;
+
+/* False: it is no member's name. The stem lies in `name`. */
+bool tare_safetensors_parse_shard_name(tare_safetensors_shard_name *out, tare_str name);
+/* Opens the set of a member without an index, as tare_safetensors_open_index does. */
+tare_status tare_safetensors_open_numbered(tare_model *m, tare_safetensors_layout *layout,
+                                           const char *directory,
+                                           const tare_safetensors_shard_name *name,
+                                           const tare_format *format,
+                                           const tare_open_options *options, tare_error *err);
 /* Makes layout->shards, `n` of them, empty. */
 tare_status tare_safetensors_make_shards(tare_model *m, tare_safetensors_layout *layout, size_t n,
                                          tare_error *err);

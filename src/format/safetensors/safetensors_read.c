@@ -9,48 +9,6 @@
 #include "base/str.h"
 #include "format/safetensors/safetensors.h"
 
-/* The parts of "model-00001-of-00003.safetensors". */
-typedef struct shard_name {
-    tare_str stem;
-    uint32_t count;
-    int width; /* digits of the numbers */
-} shard_name;
-
-/* A run of 5 to 9 digits at the end of *text, which is cut off. */
-static bool cut_number(tare_str *text, uint32_t *number, int *width) {
-    size_t n = 0;
-    while (n < 9 && n < text->len && text->ptr[text->len - n - 1] >= '0' &&
-           text->ptr[text->len - n - 1] <= '9') {
-        n++;
-    }
-    text->len -= n;
-    *number = 0;
-    *width = (int)n;
-    for (size_t i = 0; i < n; i++) {
-        *number = *number * 10 + (uint32_t)(text->ptr[text->len + i] - '0');
-    }
-    return n >= 5;
-}
-
-static bool cut_suffix(tare_str *text, const char *suffix) {
-    tare_str s = tare_str_of(suffix);
-    if (!tare_str_ends(*text, s)) return false;
-    text->len -= s.len;
-    return true;
-}
-
-static bool parse_shard_name(shard_name *out, tare_str name) {
-    uint32_t number;
-    int width;
-    if (!cut_suffix(&name, TARE_SAFETENSORS_SUFFIX) ||
-        !cut_number(&name, &out->count, &out->width) || !cut_suffix(&name, "-of-") ||
-        !cut_number(&name, &number, &width) || !cut_suffix(&name, "-")) {
-        return false;
-    }
-    out->stem = name;
-    return width == out->width && number >= 1 && number <= out->count;
-}
-
 /* ---- the driver ------------------------------------------------------------------------------ */
 
 /* An index is a JSON object too; no header's text begins at byte 0. */
@@ -106,28 +64,6 @@ static tare_status open_index(tare_model *m, tare_safetensors_layout *layout,
                                        err);
 }
 
-/* A set without an index: its members' names say how many there are. */
-static tare_status open_numbered(tare_model *m, tare_safetensors_layout *layout,
-                                 const char *directory, const shard_name *name,
-                                 const tare_open_options *options, tare_error *err) {
-    TARE_TRY(tare_safetensors_make_shards(m, layout, name->count, err));
-    for (uint32_t i = 0; i < name->count; i++) {
-        tare_buffer text;
-        tare_buffer_init(&text, m->allocator);
-        tare_buffer_printf(&text, "%.*s-%0*u-of-%0*u" TARE_SAFETENSORS_SUFFIX, (int)name->stem.len,
-                           name->stem.ptr, name->width, i + 1, name->width, name->count);
-        tare_status status = tare_buffer_status(&text, err);
-        if (status == TARE_OK) {
-            tare_str member = {(const char *)text.data, text.size};
-            status =
-                tare_safetensors_open_shard(m, layout, i, directory, member, options->map, err);
-        }
-        tare_buffer_free(&text);
-        TARE_TRY(status);
-    }
-    return tare_safetensors_load(m, layout, &tare_format_safetensors, options->report, err);
-}
-
 /* Whether the set that was opened contains the member through which it was found. */
 static tare_status check_member(const tare_safetensors_layout *layout, const char *member,
                                 tare_error *err) {
@@ -140,8 +76,8 @@ static tare_status check_member(const tare_safetensors_layout *layout, const cha
 
 /* The whole set of a member: by the index next to it, else by the numbers in the names. */
 static tare_status open_set(tare_model *m, tare_safetensors_layout *layout, const char *path,
-                            const shard_name *name, const tare_open_options *options,
-                            tare_error *err) {
+                            const tare_safetensors_shard_name *name,
+                            const tare_open_options *options, tare_error *err) {
     const char *directory = directory_of(&m->arena, path);
     if (!directory) return tare_fail(err, TARE_ERR_NOMEM, "path of the set");
     const char *stem = tare_join_path(&m->arena, directory, name->stem);
@@ -159,7 +95,8 @@ static tare_status open_set(tare_model *m, tare_safetensors_layout *layout, cons
         return check_member(layout, path + strlen(directory), err);
     }
     if (tare_error_is_absent(&fault))
-        return open_numbered(m, layout, directory, name, options, err);
+        return tare_safetensors_open_numbered(m, layout, directory, name, &tare_format_safetensors,
+                                              options, err);
     if (err) *err = fault;
     return status;
 }
@@ -174,10 +111,10 @@ static tare_status open_any(tare_model *m, tare_safetensors_layout *layout,
             err, TARE_ERR_UNSUPPORTED,
             "an index of safetensors shards: open it by path, or its shards cannot be found");
     }
-    shard_name name;
+    tare_safetensors_shard_name name;
     const char *slash = path ? strrchr(path, '/') : NULL;
     if (path && !ctx->options->one_shard &&
-        parse_shard_name(&name, tare_str_of(slash ? slash + 1 : path))) {
+        tare_safetensors_parse_shard_name(&name, tare_str_of(slash ? slash + 1 : path))) {
         return open_set(m, layout, path, &name, ctx->options, err);
     }
     return open_single(m, layout, ctx->first, ctx->options, err);
