@@ -267,6 +267,7 @@ const char *const tare_llama_common_defaults[] = {
     "score_function = scoring_func | score_func | moe_router_activation | "
     "moe_router_activation_func | expert_selection_fn",
     "attention.dim = head_dim | floor(hidden_size / num_attention_heads)",
+    "vocab_size = embedding_rows",
     NULL,
 };
 

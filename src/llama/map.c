@@ -120,6 +120,24 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     return tare_llama_names_init(&m->names, m->arch->tensors, &m->out->arena, err);
 }
 
+/* Lets formulas know how many rows the embeddings have, for a config.json without a vocab_size. */
+static tare_status find_embedding_rows(tare_llama_mapping *m, tare_error *err) {
+    const tare_catalog *c = &m->hf->catalog;
+    if (tare_llama_config_find(&m->config, TARE_STR("vocab_size"))) return TARE_OK;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        const tare_tensor *t = &c->tensors[i];
+        tare_str target;
+        if (t->n_dims != 2 || tare_llama_is_left_out(t->name)) continue;
+        const tare_str name = tare_llama_normal_name(m, t->name);
+        if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+        TARE_TRY(tare_llama_names_find(&target, &m->names, name, &m->out->arena, err));
+        if (!target.ptr || !tare_str_is(target, "token_embd.weight")) continue;
+        m->facts[4] = (tare_llama_binding){"embedding_rows", (double)t->dims[0]};
+        return TARE_OK;
+    }
+    return TARE_OK;
+}
+
 /* ---- the tokenizer --------------------------------------------------------------------------- */
 
 static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
@@ -251,6 +269,7 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
         if (m->arch->tower->generate) TARE_TRY(m->arch->tower->generate(m, err));
     } else {
         TARE_TRY(find_arch(m, err));
+        TARE_TRY(find_embedding_rows(m, err));
         TARE_TRY(read_tokenizer(m, err));
         TARE_TRY(tare_llama_rope_tensors(m, err));
     }

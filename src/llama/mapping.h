@@ -39,7 +39,8 @@ typedef struct tare_llama_mapping {
     tare_str hf_class;
     uint64_t n_layers; /* blocks, extra ones too */
     uint64_t n_extra_layers;
-    tare_llama_binding facts[5]; /* what formulas call layers, tokens, file_type, nextn or token */
+    tare_llama_binding facts[6]; /* what formulas call layers, tokens, file_type, nextn or token,
+                                    embedding_rows */
     tare_llama_names names;
 
     tare_metadata *keys;

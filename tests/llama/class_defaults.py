@@ -23,6 +23,8 @@ SIZES = ("hidden_size", "num_attention_heads", "intermediate_size", "num_hidden_
 UNUSED = ("is_encoder_decoder", "attention_bias", "mlp_bias", "use_bias", "bias", "hidden_act", "feed_forward_proj",
           "use_qkv_bias", "attention_out_bias", "scale_factor", "swin_norm", "type", "text", "model_type",
           "patch_size", "image_size", "_name_or_path")
+# The shapes of tensors tell these, whatever a class assumes.
+OF_TENSORS = ("vocab_size",)
 # llama.cpp's converter reads config.json itself for Mamba; the others are of members that transformers has renamed.
 WITHOUT = ("mamba", "mamba2", "falcon_mamba", "mimo_v2_flash", "nemotron_h", "nomic_bert", "step3p5", "step3p7")
 # Wrong for models of that type (falcon: multi_query has one head), or computed of others than SIZES.
@@ -41,7 +43,7 @@ def named_members():
         with open(path) as f:
             for text in re.findall(r'"((?:[^"\\]|\\.)*)"', f.read()):
                 names |= set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", text))
-    return names - set(UNUSED)
+    return names - set(UNUSED) - set(OF_TENSORS)
 
 
 def is_plain(v):

@@ -32,7 +32,8 @@ static const char *const jina_defaults[] = {"layer_norm_eps = 0.000000000001", N
 static const tare_llama_key encoder_keys[] = {KEY_NOT_CAUSAL, END_OF_KEYS};
 
 static const char *const modern_defaults[] = {
-    "rope_parameters.full_attention.rope_theta = global_rope_theta | 160000",
+    "rope_parameters.full_attention.rope_theta = rope_parameters.rope_theta | global_rope_theta | "
+    "160000",
     "rope_parameters.sliding_attention.rope_theta = local_rope_theta | 10000",
     "layer_norm_eps = norm_eps | 0.00001", NULL};
 static const tare_llama_key modern_keys[] = {

@@ -8,10 +8,9 @@ static const char *const lfm2_defaults[] = {
     "rope_theta = 1000000",
     "norm_eps = 0.00001",
     "block_auto_adjust_ff_dim = true",
-    "block_ffn_dim_multiplier = 1",
     "block_multiple_of = 256",
     "lfm2.ff = block_ff_dim | intermediate_size",
-    "lfm2.adjusted = floor(block_ffn_dim_multiplier * floor(2 * lfm2.ff / 3))",
+    "lfm2.adjusted = floor((block_ffn_dim_multiplier | 1) * floor(2 * lfm2.ff / 3))",
     "lfm2.conv = conv_L_cache | 3",
     NULL};
 #define LFM2_KEYS                                                                                  \
