@@ -88,6 +88,7 @@ typedef struct tare_llama_arch {
                                      after the others: "mtp."; NULL: none */
     bool gate_experts_first;      /* stacks of experts in the order gate, up, down */
     bool has_rope_freqs;          /* rope_freqs.weight where rope_type is llama3 or proportional */
+    bool is_bert;                 /* of BERT's family: not causal, pooling, labels of classes */
     bool has_pooling;             /* pooling_type from 1_Pooling/config.json or modules.json */
     bool quantizes_all;           /* only the number of dimensions decides about F32 */
     tare_llama_tokenizer_options tokenizer;

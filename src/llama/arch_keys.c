@@ -268,6 +268,10 @@ const char *const tare_llama_common_defaults[] = {
     "moe_router_activation_func | expert_selection_fn",
     "attention.dim = head_dim | floor(hidden_size / num_attention_heads)",
     "vocab_size = embedding_rows",
+    "labels.number = num_labels | len(id2label)",
+    "labels.are_named = len(id2label) == labels.number",
+    "labels.count = if(labels.number == 2, if(labels.are_named, if((at(id2label, '0') == "
+    "'LABEL_0') == false, 2)), labels.number)",
     NULL,
 };
 
@@ -330,49 +334,6 @@ static tare_status set_sections(tare_llama_mapping *m, tare_error *err) {
     return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, sections, 4, err);
 }
 
-/* The folder of the first module of sentence-transformers that pools; empty: there is none. */
-static tare_str pooling_folder(const tare_llama_node *modules) {
-    const tare_llama_node *module =
-        modules && modules->type == TARE_JSON_ARRAY ? modules->child : NULL;
-    for (; module; module = module->next) {
-        tare_str type = tare_llama_node_text(tare_llama_member(module, TARE_STR("type")));
-        if (tare_str_ends(type, TARE_STR("Pooling")))
-            return tare_llama_node_text(tare_llama_member(module, TARE_STR("path")));
-    }
-    return TARE_STR("");
-}
-
-/* llama.cpp's number for how the states of all tokens become one; 0: not said. */
-static double pooling_type(const tare_llama_node *pooling) {
-    static const struct {
-        const char *member, *mode;
-        double type;
-    } ways[] = {{"pooling_mode_mean_tokens", "mean", 1},
-                {"pooling_mode_cls_token", "cls", 2},
-                {"pooling_mode_lasttoken", "lasttoken", 3}};
-    const tare_llama_node *mode = tare_llama_member(pooling, TARE_STR("pooling_mode"));
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        const tare_llama_node *flag = tare_llama_member(pooling, tare_str_of(ways[i].member));
-        if (flag && flag->type == TARE_JSON_TRUE) return ways[i].type;
-    }
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (tare_llama_node_is(mode, ways[i].mode)) return ways[i].type;
-    return 0;
-}
-
-static tare_status set_pooling(tare_llama_mapping *m, tare_error *err) {
-    const tare_llama_node *modules, *pooling;
-    tare_arena *arena = &m->out->arena;
-    char path[128];
-    TARE_TRY(tare_llama_json_resource(&modules, m->hf, "modules.json", arena, err));
-    tare_str folder = pooling_folder(modules);
-    if (folder.len == 0 || folder.len > 100) return TARE_OK;
-    snprintf(path, sizeof path, "%.*s/config.json", (int)folder.len, folder.ptr);
-    TARE_TRY(tare_llama_json_resource(&pooling, m->hf, path, arena, err));
-    double type = pooling_type(pooling);
-    return type > 0 ? tare_llama_set_number(m, "pooling_type", TARE_VALUE_U32, type, err) : TARE_OK;
-}
-
 tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_set_rows(m, m->arch->first, err));
     if (m->arch->own) {
@@ -382,7 +343,8 @@ tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
         TARE_TRY(set_sections(m, err));
         TARE_TRY(tare_llama_set_rows(m, tare_llama_common_rest_keys, err));
     }
+    if (m->arch->is_bert) TARE_TRY(tare_llama_bert_keys(m, err));
     TARE_TRY(tare_llama_set_rows(m, m->arch->keys, err));
-    if (m->arch->has_pooling) TARE_TRY(set_pooling(m, err));
+    if (m->arch->has_pooling) TARE_TRY(tare_llama_pooling_keys(m, err));
     return m->arch->extra ? m->arch->extra(m, err) : TARE_OK;
 }

@@ -84,6 +84,10 @@ tare_status tare_llama_set_texts(tare_llama_mapping *m, const char *name, const 
 tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *rows, tare_error *err);
 /* All keys of the architecture. */
 tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err);
+/* pooling_type, where the model says it (pooling.c). */
+tare_status tare_llama_pooling_keys(tare_llama_mapping *m, tare_error *err);
+/* What BERT's family has before the keys of each: all tokens see all, pooling, labels of classes. */
+tare_status tare_llama_bert_keys(tare_llama_mapping *m, tare_error *err);
 /* What all architectures without rows of their own have, before and behind rope.dimension_sections. */
 extern const tare_llama_key tare_llama_common_keys[];
 extern const tare_llama_key tare_llama_common_rest_keys[];

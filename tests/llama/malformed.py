@@ -155,6 +155,30 @@ def _(c, t):
         c.pop(name, None)
 
 
+@case("bert", "config.json", "id2label", "a text for each number")
+def _(c, t):
+    "a list of labels"
+    c["id2label"] = ["a", "b", "c"]
+
+
+@case("bert", "config.json", "id2label", "a text for each number")
+def _(c, t):
+    "a label of no number"
+    c["id2label"] = {"first": "a"}
+
+
+@case("bert", "config.json", "id2label", "a text for each number")
+def _(c, t):
+    "a label that is no text"
+    c["id2label"] = {"0": 1, "1": "b"}
+
+
+@case("bert", "config.json", "num_labels", "100,000 at most")
+def _(c, t):
+    "more labels than could be"
+    c["num_labels"] = 1e9
+
+
 @case("llama", "config.json", "architectures")
 def _(c, t):
     "no class"

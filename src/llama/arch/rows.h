@@ -65,6 +65,9 @@
     }
 #define RULE_DROP(pattern)                                                                         \
     { pattern, NULL, "drop" }
+/* The only layer of a classifier, where its classes have names, is its last. */
+#define RULE_CLASSES                                                                               \
+    { "classifier@", "classifier.out_proj", "if(has(labels.count))" }
 /* Experts that are stored as one tensor, gate above up. */
 #define RULES_FUSED_EXPERTS                                                                        \
     {"*.mlp.experts.gate_up_proj", ".mlp.experts.gate_proj.weight", "rows(1, 0, d1 / 2)"},         \

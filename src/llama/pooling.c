@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How an encoder makes one result of the states of all tokens, and what the classes of a classifier
+ * are called. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "llama/mapping.h"
+
+#define MOST_LABELS 100000 /* the largest sets of classes have some 20,000 */
+
+/* ---- pooling --------------------------------------------------------------------------------- */
+
+/* The folder of the first module of sentence-transformers that pools; empty: there is none. */
+static tare_str pooling_folder(const tare_llama_node *modules) {
+    const tare_llama_node *module =
+        modules && modules->type == TARE_JSON_ARRAY ? modules->child : NULL;
+    for (; module; module = module->next) {
+        tare_str type = tare_llama_node_text(tare_llama_member(module, TARE_STR("type")));
+        if (tare_str_ends(type, TARE_STR("Pooling")))
+            return tare_llama_node_text(tare_llama_member(module, TARE_STR("path")));
+    }
+    return TARE_STR("");
+}
+
+/* llama.cpp's number for how the states of all tokens become one; 0: not said. */
+static double pooling_type(const tare_llama_node *pooling) {
+    static const struct {
+        const char *member, *mode;
+        double type;
+    } ways[] = {{"pooling_mode_mean_tokens", "mean", 1},
+                {"pooling_mode_cls_token", "cls", 2},
+                {"pooling_mode_lasttoken", "lasttoken", 3}};
+    const tare_llama_node *mode = tare_llama_member(pooling, TARE_STR("pooling_mode"));
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const tare_llama_node *flag = tare_llama_member(pooling, tare_str_of(ways[i].member));
+        if (flag && flag->type == TARE_JSON_TRUE) return ways[i].type;
+    }
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (tare_llama_node_is(mode, ways[i].mode)) return ways[i].type;
+    return 0;
+}
+
+tare_status tare_llama_pooling_keys(tare_llama_mapping *m, tare_error *err) {
+    const tare_llama_node *modules, *pooling;
+    tare_arena *arena = &m->out->arena;
+    char path[128];
+    TARE_TRY(tare_llama_json_resource(&modules, m->hf, "modules.json", arena, err));
+    tare_str folder = pooling_folder(modules);
+    if (folder.len == 0 || folder.len > 100) return TARE_OK;
+    snprintf(path, sizeof path, "%.*s/config.json", (int)folder.len, folder.ptr);
+    TARE_TRY(tare_llama_json_resource(&pooling, m->hf, path, arena, err));
+    double type = pooling_type(pooling);
+    return type > 0 ? tare_llama_set_number(m, "pooling_type", TARE_VALUE_U32, type, err) : TARE_OK;
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+typedef struct label {
+    int64_t id;
+    tare_str text;
+} label;
+
+static int by_id(const void *a, const void *b) {
+    const int64_t x = ((const label *)a)->id, y = ((const label *)b)->id;
+    return (x > y) - (x < y);
+}
+
+static tare_status fail_labels(const char *what, tare_status status, tare_error *err) {
+    tare_fail(err, status, what);
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+    return status;
+}
+
+/* id2label, in the order of the classes. */
+static tare_status read_labels(label *labels, const tare_llama_mapping *m, tare_error *err) {
+    const tare_llama_node *names = tare_llama_config_find(&m->config, TARE_STR("id2label"));
+    size_t n = 0;
+    for (const tare_llama_node *c = names->child; c; c = c->next) {
+        const tare_json_value id = {.type = TARE_JSON_NUMBER, .raw = c->key};
+        label *l = &labels[n++];
+        if (!c->key.len || c->type != TARE_JSON_STRING || !tare_json_i64(&id, &l->id))
+            return fail_labels("id2label: expected a text for each number", TARE_ERR_CORRUPT, err);
+        l->text = c->text;
+    }
+    qsort(labels, n, sizeof *labels, by_id);
+    return TARE_OK;
+}
+
+/* What transformers calls classes that have no names. */
+static tare_status number_labels(label *labels, size_t n, tare_arena *arena, tare_error *err) {
+    for (size_t i = 0; i < n; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "LABEL_%zu", i);
+        labels[i].text = tare_arena_str(arena, tare_str_of(text));
+        if (!labels[i].text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "labels");
+    }
+    return TARE_OK;
+}
+
+/* None for the two that transformers assumes where a config.json has none. */
+static tare_status set_labels(tare_llama_mapping *m, tare_error *err) {
+    tare_llama_value are_named;
+    double count;
+    TARE_TRY(tare_llama_number(&count, m, "labels.count", 0, err));
+    TARE_TRY(tare_llama_formula(&are_named, TARE_STR("labels.are_named"), &m->config, NULL, err));
+    if (!(count >= 1)) return TARE_OK;
+    if (!(count <= MOST_LABELS))
+        return fail_labels("num_labels: expected 100,000 at most", TARE_ERR_LIMIT, err);
+    const size_t n = (size_t)count;
+    label *labels = TARE_NEW_ARRAY(&m->out->arena, label, n);
+    tare_str *texts = TARE_NEW_ARRAY(&m->out->arena, tare_str, n);
+    if (!labels || !texts) return tare_fail(err, TARE_ERR_NOMEM, "labels");
+    TARE_TRY(are_named.kind == TARE_LLAMA_BOOL && are_named.number > 0
+                 ? read_labels(labels, m, err)
+                 : number_labels(labels, n, &m->out->arena, err));
+    for (size_t i = 0; i < n; i++) texts[i] = labels[i].text;
+    return tare_llama_set_texts(m, "classifier.output_labels", texts, n, err);
+}
+
+tare_status tare_llama_bert_keys(tare_llama_mapping *m, tare_error *err) {
+    TARE_TRY(tare_llama_set_number(m, "attention.causal", TARE_VALUE_BOOL, 0, err));
+    TARE_TRY(tare_llama_pooling_keys(m, err));
+    return set_labels(m, err);
+}
