@@ -3,119 +3,9 @@
  * The keys of an architecture: a list of rows common to most, then those of its own. */
 #include <stdio.h>
 
-#include "base/buffer.h"
 #include "base/str.h"
 #include "llama/mapping.h"
 #include "model/value.h"
-
-/* ---- setting keys ---------------------------------------------------------------------------- */
-
-static bool is_complete_name(const char *name) {
-    static const char *const spaces[] = {"general.", "tokenizer.", "diffusion.", "xielu.",
-                                         "adapter."};
-    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
-        if (strncmp(name, spaces[i], strlen(spaces[i])) == 0) return true;
-    return false;
-}
-
-tare_status tare_llama_set(tare_llama_mapping *m, const char *name, const tare_value *value,
-                           tare_error *err) {
-    char whole[160];
-    if (value->type == TARE_VALUE_STRING && value->as.s.len == 0) return TARE_OK;
-    if (value->type == TARE_VALUE_ARRAY && value->as.a.count == 0) return TARE_OK;
-    if (name[0] == '=')
-        snprintf(whole, sizeof whole, "%s", name + 1);
-    else
-        snprintf(whole, sizeof whole, "%s%s%s", is_complete_name(name) ? "" : m->arch->name,
-                 is_complete_name(name) ? "" : ".", name);
-    for (size_t i = 0; i < m->n_keys; i++)
-        if (tare_str_is(m->keys[i].key, whole)) {
-            m->keys[i].value = *value;
-            return TARE_OK;
-        }
-    if (!tare_grow(m->out->allocator, (void **)&m->keys, &m->keys_capacity, m->n_keys + 1,
-                   sizeof *m->keys))
-        return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    tare_str key = tare_arena_str(&m->out->arena, tare_str_of(whole));
-    if (!key.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    m->keys[m->n_keys++] = (tare_metadata){
-        .key = key, .value = *value, .space = TARE_KEYS_MODEL, .offset = TARE_NO_OFFSET};
-    return TARE_OK;
-}
-
-tare_status tare_llama_set_number(tare_llama_mapping *m, const char *name, tare_value_type type,
-                                  double number, tare_error *err) {
-    tare_value v = {.type = type};
-    switch (type) {
-    case TARE_VALUE_F32:
-        v.as.f = (double)(float)number;
-        break;
-    case TARE_VALUE_I32:
-        v.as.i = (int64_t)number;
-        break;
-    case TARE_VALUE_BOOL:
-        v.as.u = number != 0;
-        break;
-    default:
-        if (!(number >= 0 && number <= UINT32_MAX)) {
-            tare_fail(err, TARE_ERR_CORRUPT, "config.json: the number for the key is out of range");
-            tare_error_item(err, TARE_ITEM_KEY, -1, tare_str_of(name));
-            return TARE_ERR_CORRUPT;
-        }
-        v.as.u = (uint64_t)number;
-    }
-    return tare_llama_set(m, name, &v, err);
-}
-
-tare_status tare_llama_set_text(tare_llama_mapping *m, const char *name, tare_str text,
-                                tare_error *err) {
-    const tare_value v = {.type = TARE_VALUE_STRING, .as.s = tare_arena_str(&m->out->arena, text)};
-    if (!v.as.s.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    return tare_llama_set(m, name, &v, err);
-}
-
-/* Sets a key to an array whose elements are packed in `b`, which is freed. */
-static tare_status set_packed(tare_llama_mapping *m, const char *name, tare_value_type type,
-                              size_t n, tare_buffer *b, tare_error *err) {
-    tare_value v = {.type = TARE_VALUE_ARRAY, .as.a = {.type = type, .count = n}};
-    tare_status status = tare_buffer_status(b, err);
-    if (status == TARE_OK) {
-        tare_str kept = tare_arena_str(&m->out->arena, (tare_str){(const char *)b->data, b->size});
-        v.as.a.bytes = (const uint8_t *)kept.ptr;
-        v.as.a.size_bytes = kept.len;
-        status = kept.ptr ? tare_llama_set(m, name, &v, err)
-                          : tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    }
-    tare_buffer_free(b);
-    return status;
-}
-
-tare_status tare_llama_set_numbers(tare_llama_mapping *m, const char *name, tare_value_type type,
-                                   const double *numbers, size_t n, tare_error *err) {
-    tare_buffer b;
-    tare_buffer_init(&b, m->out->allocator);
-    for (size_t i = 0; i < n; i++) {
-        if (type == TARE_VALUE_BOOL)
-            tare_buffer_put_u8(&b, numbers[i] != 0);
-        else
-            tare_buffer_put_u32(&b,
-                                type == TARE_VALUE_F32 ? tare_value_f32_narrow(numbers[i])
-                                                       : (uint32_t)(int32_t)numbers[i],
-                                false);
-    }
-    return set_packed(m, name, type, n, &b, err);
-}
-
-tare_status tare_llama_set_texts(tare_llama_mapping *m, const char *name, const tare_str *texts,
-                                 size_t n, tare_error *err) {
-    tare_buffer b;
-    tare_buffer_init(&b, m->out->allocator);
-    for (size_t i = 0; i < n; i++) {
-        tare_buffer_put_u64(&b, texts[i].len, false);
-        tare_buffer_put_str(&b, texts[i]);
-    }
-    return set_packed(m, name, TARE_VALUE_STRING, n, &b, err);
-}
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -216,14 +106,6 @@ tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *row
         bool is_list = tare_str_ends(tare_str_of(rows->name), TARE_STR("]"));
         TARE_TRY(is_list ? set_layers(m, rows, err) : set_row(m, rows, err));
     }
-    return TARE_OK;
-}
-
-tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const char *formula,
-                              double otherwise, tare_error *err) {
-    tare_llama_value v;
-    TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, NULL, err));
-    *out = v.kind == TARE_LLAMA_NUMBER || v.kind == TARE_LLAMA_BOOL ? v.number : otherwise;
     return TARE_OK;
 }
 

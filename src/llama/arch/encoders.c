@@ -44,6 +44,7 @@ static const tare_llama_key modern_keys[] = {
 static const tare_llama_rule modern_rules[] = {ENCODER_DROPS, RULE_DROP("decoder.*"), END_OF_RULES};
 
 static const tare_llama_key neo_keys[] = {
+    KEY_NOT_CAUSAL,
     {"feed_forward_length", U32, "floor(2 * intermediate_size / 3)"},
     {"rope.freq_base", F32, "10000"},
     KEY_NO_SCALING,
@@ -204,7 +205,6 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .cut = "model.",
      .keys = neo_keys,
      .rules = modern_rules,
-     .is_bert = true,
      .back = &neo_back},
     {.name = "eurobert",
      .classes = "EuroBertModel JinaEmbeddingsV5Model",

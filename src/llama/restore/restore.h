@@ -26,7 +26,7 @@ typedef struct tare_llama_restoring {
     const tare_llama_node *keys;
     tare_llama_config by_keys; /* formulas over the keys */
     tare_llama_config config;  /* formulas over the restored config.json */
-    tare_llama_binding facts[4];
+    tare_llama_binding facts[5];
     tare_llama_names names;
     tare_llama_wanted *wanted;
     size_t n_wanted, wanted_capacity;

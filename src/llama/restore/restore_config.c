@@ -433,6 +433,7 @@ tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err) 
     r->facts[0] = (tare_llama_binding){"layers", 0};
     r->facts[1] = (tare_llama_binding){"tokens", 0};
     r->facts[2] = (tare_llama_binding){"file_type", 0};
+    r->facts[3] = (tare_llama_binding){"embedding_rows", 0};
     TARE_TRY(read_layers(r, err));
     TARE_TRY(check_heads(r, err));
     TARE_TRY(each_row(&w, check_rows, err));
