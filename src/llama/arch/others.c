@@ -222,6 +222,7 @@ const tare_llama_arch tare_llama_family_others[] = {
      .defaults = apertus_defaults,
      .keys = tare_llama_usual_keys,
      .rules = apertus_rules,
+     .tokenizer = {.reads_prefix_space = true},
      .has_rope_freqs = true,
      .back = &apertus_back},
     {.name = "bitnet",

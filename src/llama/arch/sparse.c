@@ -341,6 +341,7 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .cut = ".expert_bias=.expert_bias.bias",
      .defaults = afmoe_defaults,
      .keys = afmoe_keys,
+     .tokenizer = {.reads_prefix_space = true},
      .back = &afmoe_back,
      .gate_experts_first = true},
     {.name = "grovemoe",

@@ -40,6 +40,9 @@ static void put_flags(tare_buffer *b, const tare_llama_told *t) {
         if (tare_llama_told_key(t, names[i]))
             tare_buffer_printf(b, ",\n  \"%s\": %s", names[i],
                                tare_llama_told_flag(t, names[i], false) ? "true" : "false");
+    if (!tare_str_is(t->model, "t5") && tare_llama_told_key(t, "add_space_prefix"))
+        tare_buffer_printf(b, ",\n  \"add_prefix_space\": %s",
+                           tare_llama_told_flag(t, "add_space_prefix", false) ? "true" : "false");
     if (tare_str_is(t->model, "t5"))
         is_clean = tare_llama_told_flag(t, "remove_extra_whitespaces", false);
     if (tare_str_is(t->model, "llama")) is_clean = false;

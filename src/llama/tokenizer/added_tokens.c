@@ -3,10 +3,13 @@
  * Tokens that were added to a vocabulary after it was made. They are in up to three files:
  * added_tokens.json (text to id), added_tokens_decoder of tokenizer_config.json (id to token) and
  * added_tokens of tokenizer.json (a list). */
+#include <stdlib.h>
+
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
 
 #define ADDED_SCORE -1000.0F
+#define ID_EXPECTED "an id was expected: a whole number from 0"
 #define BLANK_MARK  "\xe2\x96\x81" /* U+2581, SentencePiece's blank */
 
 bool tare_llama_looks_special(tare_str text) {
@@ -66,8 +69,7 @@ tare_status tare_llama_read_added_json(tare_llama_tokenizer *t, tare_error *err)
         uint64_t id;
         tare_json_span_next(&j, &value);
         if (!tare_json_u64(&value, &id))
-            return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &file, value.offset,
-                                        "an id was expected: a whole number from 0");
+            return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &file, value.offset, ID_EXPECTED);
         TARE_TRY(tare_llama_text(&token.text, t, &key, err));
         TARE_TRY(tare_llama_in_file(err, tare_llama_vocab_set(&t->vocab, id, &token, err), &file));
     }
@@ -82,6 +84,23 @@ bool tare_llama_id_of_key(const tare_json_value *key, uint64_t *id) {
     return digits.raw.len > 0 && tare_json_u64(&digits, id);
 }
 
+/* Where the libraries' id of a token is not that of its file. */
+static tare_status give_id(uint64_t *id, tare_llama_tokenizer *t, const tare_llama_file *file,
+                           tare_str text, tare_error *err) {
+    const uint64_t told = *id;
+    TARE_TRY(tare_llama_added_ids_give(id, &t->added, text, &t->vocab, err));
+    if (*id != told && !t->added.is_noted) {
+        t->added.is_noted = true;
+        tare_llama_note(
+            t, TARE_LEVEL_WARNING, "tokenizer.added-id", file->name,
+            "\"%.*s\" is token %llu to Hugging Face's libraries, which go by the order, "
+            "and not %llu as the file says",
+            (int)(text.len < 80 ? text.len : 80), text.ptr, (unsigned long long)*id,
+            (unsigned long long)told);
+    }
+    return TARE_OK;
+}
+
 /* A token as an object with "content" and "special". */
 static tare_status add_described(tare_llama_tokenizer *t, const tare_llama_file *file, uint64_t id,
                                  const tare_json_value *token, bool by_looks, tare_error *err) {
@@ -93,6 +112,7 @@ static tare_status add_described(tare_llama_tokenizer *t, const tare_llama_file 
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, token->offset,
                                     "an added token has no text: \"content\" was expected");
     TARE_TRY(tare_llama_text(&text, t, &values[0], err));
+    TARE_TRY(give_id(&id, t, file, text, err));
     bool is_control =
         tare_json_span_bool(&values[1], false) || (by_looks && tare_llama_looks_special(text));
     return tare_llama_in_file(err, tare_llama_add_token(t, id, text, is_control, err), file);
@@ -123,13 +143,13 @@ tare_status tare_llama_read_added_decoder(tare_llama_tokenizer *t, bool replaces
         if (!tare_llama_id_of_key(&key, &id))
             return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, key.offset,
                                         "added_tokens_decoder: expected token ids as keys");
-        if (!replaces && is_taken(t, id, &value)) continue;
+        if (!replaces && !t->added.arena && is_taken(t, id, &value)) continue;
         TARE_TRY(add_described(t, file, id, &value, true, err));
     }
     return TARE_OK;
 }
 
-tare_status tare_llama_read_added_list(tare_llama_tokenizer *t, bool by_looks, tare_error *err) {
+static tare_status read_list(tare_llama_tokenizer *t, bool by_looks, tare_error *err) {
     const tare_llama_file *file = &t->json.file;
     tare_json j;
     tare_json_value value;
@@ -147,4 +167,61 @@ tare_status tare_llama_read_added_list(tare_llama_tokenizer *t, bool by_looks, t
         TARE_TRY(add_described(t, file, id, &value, by_looks, err));
     }
     return TARE_OK;
+}
+
+/* A token of added_tokens.json that tokenizer.json does not know. */
+typedef struct added_late {
+    uint64_t id;
+    tare_str text;
+} added_late;
+
+static int by_id(const void *a, const void *b) {
+    const uint64_t x = ((const added_late *)a)->id, y = ((const added_late *)b)->id;
+    return (x > y) - (x < y);
+}
+
+/* added_tokens.json beside tokenizer.json: what that lacks is added in the order of the ids, unless
+ * tokenizer_config.json has a newer list. */
+static tare_status read_added_json_late(tare_llama_tokenizer *t, tare_error *err) {
+    tare_llama_file file;
+    tare_json j;
+    tare_json_value key, value;
+    size_t n = 0, most = 0;
+    value = tare_json_span_member(&t->tokenizer_config.root, "added_tokens_decoder");
+    if (value.type == TARE_JSON_OBJECT) return TARE_OK;
+    TARE_TRY(tare_llama_file_read_json(&file, t, "added_tokens.json", err));
+    tare_json_span_object(&j, &file.root);
+    for (; tare_json_key(&j, &key) != TARE_JSON_END; most++) tare_json_span_next(&j, &value);
+    added_late *late = TARE_NEW_ARRAY(&t->scratch, added_late, most);
+    if (!late) return tare_fail(err, TARE_ERR_NOMEM, "added tokens");
+    tare_json_span_object(&j, &file.root);
+    while (tare_json_key(&j, &key) != TARE_JSON_END) {
+        tare_json_span_next(&j, &value);
+        if (!tare_json_u64(&value, &late[n].id))
+            return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &file, value.offset, ID_EXPECTED);
+        TARE_TRY(tare_llama_text(&late[n].text, t, &key, err));
+        n += tare_llama_added_ids_find(&t->added, late[n].text) < 0;
+    }
+    if (n) qsort(late, n, sizeof *late, by_id);
+    for (size_t i = 0; i < n; i++) {
+        if (t->options->vocab_size && t->added.next >= t->options->vocab_size) {
+            tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.no-such-token", file.name,
+                            "%zu tokens are left out: the vocabulary has no room for them", n - i);
+            return TARE_OK;
+        }
+        TARE_TRY(give_id(&late[i].id, t, &file, late[i].text, err));
+        TARE_TRY(tare_llama_in_file(
+            err, tare_llama_add_token(t, late[i].id, late[i].text, false, err), &file));
+    }
+    return TARE_OK;
+}
+
+tare_status tare_llama_read_added_list(tare_llama_tokenizer *t, bool by_looks, tare_error *err) {
+    TARE_TRY(tare_llama_added_ids_begin(&t->added, &t->vocab, &t->scratch, err));
+    TARE_TRY(read_list(t, by_looks, err));
+    return read_added_json_late(t, err);
+}
+
+tare_status tare_llama_read_added_list_beside(tare_llama_tokenizer *t, tare_error *err) {
+    return read_list(t, false, err);
 }

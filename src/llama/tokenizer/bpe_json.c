@@ -129,33 +129,6 @@ tare_status tare_llama_read_merges_txt(tare_llama_tokenizer *t, tare_error *err)
 
 /* ---- both kinds ------------------------------------------------------------------------------ */
 
-/* bos_token and the like may name a token that no file has: Hugging Face's libraries then add it
- * after the last one. */
-static tare_status add_named(tare_llama_tokenizer *t, tare_error *err) {
-    static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "sep_token",
-                                       "pad_token", "cls_token", "mask_token"};
-    tare_json_value values[7];
-    tare_name_index index;
-    tare_json_span_members(&t->tokenizer_config.root, keys, values, 7);
-    TARE_TRY(tare_llama_vocab_index(&index, &t->vocab, &t->scratch, err));
-    for (size_t i = 0; i < 7; i++) {
-        tare_str text;
-        tare_json_value v = tare_json_span_content(&values[i]);
-        if (v.type == TARE_JSON_END) continue;
-        TARE_TRY(tare_llama_text(&text, t, &v, err));
-        if (!text.len || tare_llama_vocab_find(&index, &t->vocab, text) >= 0) continue;
-        if (t->options->vocab_size && t->vocab.n_tokens >= t->options->vocab_size) {
-            tare_llama_note(
-                t, TARE_LEVEL_WARNING, "tokenizer.no-such-token", t->tokenizer_config.name,
-                "%s is not a token of the vocabulary, which has no room for it", keys[i]);
-            continue;
-        }
-        TARE_TRY(tare_llama_add_token(t, t->vocab.n_tokens, text, true, err));
-        TARE_TRY(tare_llama_vocab_index(&index, &t->vocab, &t->scratch, err));
-    }
-    return TARE_OK;
-}
-
 /* Without tokenizer.json no file says which tokens the tokenizer's class adds by itself. */
 static void mark_specials_of_class(tare_llama_tokenizer *t) {
     tare_json_value v = tare_json_span_member(&t->tokenizer_config.root, "tokenizer_class");
@@ -187,7 +160,7 @@ tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err) {
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &t->json.file, TARE_NO_OFFSET,
                                     "a BPE vocabulary without merges, here and in merges.txt");
     TARE_TRY(tare_llama_read_added_decoder(t, false, err));
-    TARE_TRY(add_named(t, err));
+    TARE_TRY(tare_llama_add_named(t, err));
     return tare_llama_choose_pre(t, err);
 }
 
@@ -236,6 +209,7 @@ tare_status tare_llama_read_llama_bpe(tare_llama_tokenizer *t, tare_error *err) 
     }
     TARE_TRY(tare_llama_read_added_list(t, false, err));
     TARE_TRY(tare_llama_read_added_decoder(t, false, err));
+    TARE_TRY(tare_llama_add_named(t, err));
     TARE_TRY(read_merges_json(t, err));
     if (!t->options->like_reference) TARE_TRY(score_by_merges(t, err));
     if (t->options->family != TARE_LLAMA_VOCAB_GEMMA4) t->vocab.n_merges = 0;

@@ -5,6 +5,7 @@
 #ifndef TARE_LLAMA_TOKENIZER_CONTEXT_H
 #define TARE_LLAMA_TOKENIZER_CONTEXT_H
 
+#include "llama/tokenizer/added_ids.h"
 #include "llama/tokenizer/json_span.h"
 #include "llama/tokenizer/tokenizer.h"
 #include "llama/tokenizer/vocab.h"
@@ -59,6 +60,7 @@ typedef struct tare_llama_tokenizer {
     bool has_scores;
     float pad_score;
     tare_llama_vocab vocab;
+    tare_llama_added_ids added; /* begun with added_tokens of tokenizer.json */
     tare_llama_flag add_space_prefix, remove_extra_whitespaces, lowercase, strip_accents;
     tare_str charsmap;
     tare_llama_special_id ids[TARE_LLAMA_SPECIAL_COUNT]; /* in the order they were found */
@@ -145,8 +147,13 @@ tare_status tare_llama_read_added_json(tare_llama_tokenizer *t, tare_error *err)
 /* added_tokens_decoder of tokenizer_config.json. Unless it replaces them, tokens of another text
  * stay. */
 tare_status tare_llama_read_added_decoder(tare_llama_tokenizer *t, bool replaces, tare_error *err);
-/* added_tokens of tokenizer.json. by_looks: tokens that look special are CONTROL, too. */
+/* added_tokens of tokenizer.json. by_looks: tokens that look special are CONTROL, too. Beside
+ * another vocabulary (tokenizer.model) they are at the ids that they say. */
 tare_status tare_llama_read_added_list(tare_llama_tokenizer *t, bool by_looks, tare_error *err);
+tare_status tare_llama_read_added_list_beside(tare_llama_tokenizer *t, tare_error *err);
+/* Tokens that tokenizer_config.json (X_token, extra_special_tokens, additional_special_tokens)
+ * names: CONTROL, and added where they are none yet, as Hugging Face's libraries do. */
+tare_status tare_llama_add_named(tare_llama_tokenizer *t, tare_error *err);
 
 /* ---- what else the keys tell ----------------------------------------------------------------- */
 

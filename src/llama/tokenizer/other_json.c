@@ -65,6 +65,7 @@ tare_status tare_llama_read_word_piece(tare_llama_tokenizer *t, tare_error *err)
         TARE_TRY(mark_specials_of_bert(t));
     }
     TARE_TRY(tare_llama_read_added_decoder(t, false, err));
+    if (t->added.arena) TARE_TRY(tare_llama_add_named(t, err));
     return mark_words(t, err);
 }
 

@@ -148,14 +148,31 @@ static tare_str customary_text(const tare_llama_tokenizer *t, size_t special) {
     return TARE_STR("");
 }
 
-/* Without tokenizer.json, names stand for tokens of the vocabulary. */
-static tare_status find_in_vocabulary(tare_llama_tokenizer *t, const tare_llama_named *named,
+/* Names of special_tokens_map.json, where tokenizer_config.json has none. */
+static tare_status read_map(tare_llama_tokenizer *t, tare_llama_named *n, tare_error *err) {
+    tare_llama_file map;
+    TARE_TRY(tare_llama_file_read_json(&map, t, "special_tokens_map.json", err));
+    for (size_t i = 0; i <= TARE_LLAMA_MASK; i++) {
+        tare_json_value v = config_member(&map, "%s_token", (tare_llama_special)i);
+        v = tare_json_span_content(&v);
+        if (v.type != TARE_JSON_END && !n->text[i].len)
+            TARE_TRY(tare_llama_text(&n->text[i], t, &v, err));
+    }
+    return TARE_OK;
+}
+
+/* Where nothing else gives an id, names stand for tokens of the vocabulary. Without tokenizer.json
+ * there are customary names, too. */
+static tare_status find_in_vocabulary(tare_llama_tokenizer *t, tare_llama_named *named,
                                       tare_error *err) {
     tare_name_index index;
-    if (t->json.file.text.ptr || t->options->like_reference) return TARE_OK;
+    const bool has_json = t->json.file.text.ptr != NULL;
+    if (t->options->like_reference) return TARE_OK;
+    TARE_TRY(read_map(t, named, err));
     TARE_TRY(tare_llama_vocab_index(&index, &t->vocab, &t->scratch, err));
     for (size_t i = 0; i < named->n_roles; i++) {
-        const tare_str text = named->text[i].len ? named->text[i] : customary_text(t, i);
+        const tare_str text =
+            named->text[i].len || has_json ? named->text[i] : customary_text(t, i);
         const int64_t id = text.len ? tare_llama_vocab_find(&index, &t->vocab, text) : -1;
         if (id >= 0) offer_id(t, (tare_llama_special)i, (uint64_t)id, t->tokenizer_config.name);
     }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Templates of chats: in tokenizer_config.json (one, or a list of named ones), in
- * chat_template.jinja, or in chat_template.json, the first of these that is there. */
+ * chat_template.jinja with additional_chat_templates beside it, or in chat_template.json, the first
+ * of these that is there. */
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
+
+#define ADDITIONAL "additional_chat_templates/"
 
 static tare_status add(tare_llama_tokenizer *t, tare_str name, tare_str text, tare_error *err) {
     if (!name.ptr || !text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
@@ -56,17 +59,38 @@ static tare_status add_value(tare_llama_tokenizer *t, const tare_json_value *v, 
     return add(t, TARE_STR("default"), tare_json_text(v, &t->scratch), err);
 }
 
+/* additional_chat_templates/NAME.jinja; room for all of them. */
+static tare_status add_folder(tare_llama_tokenizer *t, tare_error *err) {
+    const tare_str folder = TARE_STR(ADDITIONAL), suffix = TARE_STR(".jinja");
+    for (size_t i = 0; i < t->hf->catalog.n_resources; i++) {
+        const tare_str path = t->hf->catalog.resources[i].info.name;
+        tare_llama_file file;
+        if (!tare_str_starts(path, folder) || !tare_str_ends(path, suffix)) continue;
+        tare_str name = tare_str_cut(path, folder.len);
+        if (name.len <= suffix.len) continue;
+        name = key_name((tare_str){name.ptr, name.len - suffix.len}, &t->scratch);
+        const char *file_name = tare_arena_str(&t->scratch, path).ptr;
+        if (!file_name) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
+        TARE_TRY(tare_llama_file_read(&file, t, file_name, err));
+        if (file.text.ptr) TARE_TRY(add(t, name, file.text, err));
+    }
+    return TARE_OK;
+}
+
+static tare_status add_files(tare_llama_tokenizer *t, tare_str text, tare_error *err) {
+    t->templates = TARE_NEW_ARRAY(&t->scratch, tare_llama_template, t->hf->catalog.n_resources + 1);
+    if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
+    TARE_TRY(add(t, TARE_STR("default"), text, err));
+    return add_folder(t, err);
+}
+
 tare_status tare_llama_find_templates(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_file file;
     tare_json_value v = tare_json_span_member(&t->tokenizer_config.root, "chat_template");
     TARE_TRY(add_value(t, &v, err));
     if (t->n_templates) return TARE_OK;
     TARE_TRY(tare_llama_file_read(&file, t, "chat_template.jinja", err));
-    if (file.text.ptr) {
-        t->templates = TARE_NEW(&t->scratch, tare_llama_template);
-        if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
-        return add(t, TARE_STR("default"), file.text, err);
-    }
+    if (file.text.ptr) return add_files(t, file.text, err);
     TARE_TRY(tare_llama_file_read_json(&file, t, "chat_template.json", err));
     v = tare_json_span_member(&file.root, "chat_template");
     TARE_TRY(add_value(t, &v, err));

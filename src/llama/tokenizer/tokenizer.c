@@ -59,7 +59,7 @@ static tare_status try_sentencepiece(bool *is_read, tare_llama_tokenizer *t,
                        : tare_llama_read_added_json(t, err);
         TARE_TRY(tare_llama_read_added_json(t, err));
         TARE_TRY(tare_llama_read_added_decoder(t, true, err));
-        return t->options->reads_added_list ? tare_llama_read_added_list(t, false, err) : TARE_OK;
+        return t->options->reads_added_list ? tare_llama_read_added_list_beside(t, err) : TARE_OK;
     }
     return TARE_OK;
 }

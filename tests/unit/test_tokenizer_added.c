@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: added tokens at other ids than those that Hugging Face's libraries give them;
+ * special tokens that are only named, and stay plain text or are lost; templates in files of their
+ * own that are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tokenizer_help.h"
+
+#define MARK "\xe2\x96\x81"
+/* Four tokens, and added ones. */
+#define BPE(added)                                                                                 \
+    "{\"added_tokens\":[" added "],\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"use_regex\":true}," \
+    "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"<s>\":3},\"merges\":[\"a "  \
+    "b\"]}}"
+#define ADDED(id, text, special)                                                                   \
+    "{\"id\":" #id ",\"content\":\"" text "\",\"special\":" #special "}"
+#define S ADDED(3, "<s>", true)
+
+static void assert_tokens(const char *json, const char *config, const char *texts,
+                          const char *types) {
+    const tare_llama_tokenizer_options options = {.vocab_size = 8};
+    key_run r;
+    RUN(&r, &options, SIDE_TEXT("tokenizer.json", json),
+        SIDE_TEXT("tokenizer_config.json", config));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", texts);
+    assert_array(&r, "tokenizer.ggml.token_type", types);
+    run_end(&r);
+}
+
+static void ids_follow_the_order(void **state) {
+    (void)state;
+    /* a gap, and an id beyond the vocabulary */
+    assert_tokens(BPE(S "," ADDED(6, "<x>", false) "," ADDED(90000, "<y>", true)), "{}",
+                  "a|b|ab|<s>|<x>|<y>|[PAD6]|[PAD7]", "1|1|1|3|4|3|5|5");
+    /* a text that is a token already, at the id of another one, twice */
+    assert_tokens(BPE(ADDED(1, "ab", true) "," ADDED(0, "<x>", false) "," ADDED(5, "<x>", false)),
+                  "{}", "a|b|ab|<s>|<x>|[PAD5]|[PAD6]|[PAD7]", "1|1|3|1|4|5|5|5");
+    assert_tokens(BPE(S),
+                  "{\"added_tokens_decoder\":{\"3\":{\"content\":\"<s>\",\"special\":true},\"7\":{"
+                  "\"content\":\"<z>\",\"special\":true},\"1\":{\"content\":\"a\"}}}",
+                  "a|b|ab|<s>|<z>|[PAD5]|[PAD6]|[PAD7]", "4|1|1|3|3|5|5|5");
+    key_run r;
+    RUN(&r, NULL, SIDE_TEXT("tokenizer.json", BPE(ADDED(9, "<x>", false))));
+    assert_true(has_finding(&r, "tokenizer.added-id"));
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("tokenizer.json", BPE(S "," ADDED(4, "<x>", false))));
+    assert_false(has_finding(&r, "tokenizer.added-id"));
+    run_end(&r);
+}
+
+/* Where the libraries would give two tokens one id, that of the file stays. */
+static void a_vocabulary_with_gaps_keeps_its_tokens(void **state) {
+    (void)state;
+    key_run r;
+    RUN(&r, NULL,
+        SIDE_TEXT(
+            "tokenizer.json",
+            "{\"added_tokens\":[" ADDED(0, "<s>", true) "," ADDED(
+                4, "<x>",
+                true) "],\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"use_regex\":true},\"model\":{"
+                      "\"type\":\"BPE\",\"vocab\":{\"a\":1,\"b\":2,\"ab\":3},\"merges\":[\"a "
+                      "b\"]}}"));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", "<s>|a|b|ab|<x>");
+    run_end(&r);
+}
+
+static void tokens_of_an_older_file_are_added(void **state) {
+    (void)state;
+    const side_file json = SIDE_TEXT("tokenizer.json", BPE(S));
+    const side_file added =
+        SIDE_TEXT("added_tokens.json", "{\"<q>\":7,\"a\":0,\"<p>\":6,\"<s>\":3}");
+    key_run r;
+    RUN(&r, NULL, json, added);
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", "a|b|ab|<s>|<p>|<q>");
+    run_end(&r);
+    RUN(&r, NULL, json, added, SIDE_TEXT("tokenizer_config.json", "{\"added_tokens_decoder\":{}}"));
+    assert_array(&r, "tokenizer.ggml.tokens", "a|b|ab|<s>");
+    run_end(&r);
+    const tare_llama_tokenizer_options full = {.vocab_size = 5};
+    RUN(&r, &full, json, added);
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", "a|b|ab|<s>|<p>");
+    assert_true(has_finding(&r, "tokenizer.no-such-token"));
+    run_end(&r);
+    RUN(&r, NULL, json, SIDE_TEXT("added_tokens.json", "{\"<q>\":-7}"));
+    assert_fault(&r, TARE_ERR_CORRUPT, "added_tokens.json", 7, "an id was expected");
+    run_end(&r);
+}
+
+static void named_tokens_are_special(void **state) {
+    (void)state;
+    assert_tokens(
+        BPE(S),
+        "{\"additional_special_tokens\":[\"<z>\",{\"content\":\"b\"}],\"eos_token\":\"a\","
+        "\"extra_special_tokens\":{\"image_token\":\"<i>\"},\"boi_token\":\"<boi>\","
+        "\"add_bos_token\":\"no\",\"pad_token\":\"<p>\",\"unk_token\":null}",
+        "a|b|ab|<s>|<p>|<boi>|<i>|<z>", "3|3|1|3|3|3|3|3");
+    assert_tokens(BPE(S), "{\"extra_special_tokens\":[\"<i>\"]}",
+                  "a|b|ab|<s>|<i>|[PAD5]|[PAD6]|[PAD7]", "1|1|1|3|3|5|5|5");
+    const tare_llama_tokenizer_options full = {.vocab_size = 4};
+    key_run r;
+    RUN(&r, &full, SIDE_TEXT("tokenizer.json", BPE(S)),
+        SIDE_TEXT("tokenizer_config.json", "{\"extra_special_tokens\":[\"<i>\",\"<j>\"]}"));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", "a|b|ab|<s>");
+    assert_true(has_finding(&r, "tokenizer.no-such-token"));
+    run_end(&r);
+    /* WordPiece marks words, and not what is special */
+    RUN(&r, NULL,
+        SIDE_TEXT("tokenizer.json",
+                  "{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[CLS]\":0,\"a\":1}}}"),
+        SIDE_TEXT("tokenizer_config.json", "{\"cls_token\":\"[CLS]\",\"pad_token\":\"[PAD]\"}"));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", "[CLS]|" MARK "a|[PAD]");
+    assert_array(&r, "tokenizer.ggml.token_type", "3|1|3");
+    assert_number(&r, "tokenizer.ggml.bos_token_id", 0);
+    run_end(&r);
+}
+
+static void a_map_of_names_is_the_last_word(void **state) {
+    (void)state;
+    const tare_llama_tokenizer_options like = {.like_reference = true};
+    const side_file json = SIDE_TEXT("tokenizer.json", BPE(S));
+    const side_file map = SIDE_TEXT("special_tokens_map.json",
+                                    "{\"eos_token\":{\"content\":\"<s>\"},\"pad_token\":\"b\"}");
+    key_run r;
+    RUN(&r, NULL, json, map, SIDE_TEXT("tokenizer_config.json", "{\"pad_token\":\"a\"}"));
+    assert_run(&r);
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 3);
+    assert_number(&r, "tokenizer.ggml.padding_token_id", 0);
+    assert_false(has_finding(&r, "tokenizer.no-end"));
+    run_end(&r);
+    RUN(&r, NULL, json, map, SIDE_TEXT("config.json", "{\"eos_token_id\":1}"));
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 1);
+    run_end(&r);
+    RUN(&r, &like, json, map);
+    assert_null(key_of(&r, "tokenizer.ggml.eos_token_id"));
+    run_end(&r);
+}
+
+static void templates_lie_in_a_folder(void **state) {
+    (void)state;
+    const side_file json = SIDE_TEXT("tokenizer.json", BPE(S));
+    const side_file main = SIDE_TEXT("chat_template.jinja", "{{ m }}");
+    const side_file rag = SIDE_TEXT("additional_chat_templates/ra-g.jinja", "{{ r }}");
+    key_run r;
+    RUN(&r, NULL, json, main, rag, SIDE_TEXT("additional_chat_templates/.jinja", "x"),
+        SIDE_TEXT("additional_chat_templates/tool.jinja", "{{ t }}"));
+    assert_run(&r);
+    assert_str(&r, "tokenizer.chat_template", "{{ m }}");
+    assert_str(&r, "tokenizer.chat_template.ra_g", "{{ r }}");
+    assert_str(&r, "tokenizer.chat_template.tool", "{{ t }}");
+    assert_array(&r, "tokenizer.chat_templates", "ra_g|tool");
+    run_end(&r);
+    RUN(&r, NULL, json, main, rag,
+        SIDE_TEXT("tokenizer_config.json", "{\"chat_template\":\"{{ c }}\"}"));
+    assert_str(&r, "tokenizer.chat_template", "{{ c }}");
+    assert_null(key_of(&r, "tokenizer.chat_templates"));
+    run_end(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_follow_the_order),
+        cmocka_unit_test(a_vocabulary_with_gaps_keeps_its_tokens),
+        cmocka_unit_test(tokens_of_an_older_file_are_added),
+        cmocka_unit_test(named_tokens_are_special),
+        cmocka_unit_test(a_map_of_names_is_the_last_word),
+        cmocka_unit_test(templates_lie_in_a_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
