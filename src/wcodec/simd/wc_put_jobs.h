@@ -19,8 +19,8 @@ static const tare_wc_inverse *inverse_at(const tare_wc_put_job *job, uint32_t p)
 /* What is split next comes from memory, while words take long and read nothing but the cache. */
 static ALWAYS_INLINE void fetch_ahead(const tare_wc_put_job *job, uint32_t p) {
     enum { LINE = 64 };
-    const uint8_t *at = job->ahead + (size_t)p / TARE_WC_LANES * job->ahead_step;
-    for (uint32_t i = 0; i < job->ahead_step; i += LINE) __builtin_prefetch(at + i, 0, 2);
+    for (uint32_t i = 0; i < job->ahead_step; i += LINE)
+        __builtin_prefetch(job->ahead + (size_t)p / TARE_WC_LANES * job->ahead_step + i, 0, 2);
 }
 
 static ALWAYS_INLINE void run(tare_wc_put_job *job, const int log2) {
