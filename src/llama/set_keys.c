@@ -41,6 +41,16 @@ tare_status tare_llama_set(tare_llama_mapping *m, const char *name, const tare_v
     return TARE_OK;
 }
 
+static tare_status out_of_range(const char *name, tare_error *err) {
+    tare_fail(err, TARE_ERR_CORRUPT, "config.json: the number for the key is out of range");
+    tare_error_item(err, TARE_ITEM_KEY, -1, tare_str_of(name));
+    return TARE_ERR_CORRUPT;
+}
+
+static bool is_i32(double number) {
+    return number >= INT32_MIN && number <= INT32_MAX;
+}
+
 tare_status tare_llama_set_number(tare_llama_mapping *m, const char *name, tare_value_type type,
                                   double number, tare_error *err) {
     tare_value v = {.type = type};
@@ -49,17 +59,14 @@ tare_status tare_llama_set_number(tare_llama_mapping *m, const char *name, tare_
         v.as.f = (double)(float)number;
         break;
     case TARE_VALUE_I32:
+        if (!is_i32(number)) return out_of_range(name, err);
         v.as.i = (int64_t)number;
         break;
     case TARE_VALUE_BOOL:
         v.as.u = number != 0;
         break;
     default:
-        if (!(number >= 0 && number <= UINT32_MAX)) {
-            tare_fail(err, TARE_ERR_CORRUPT, "config.json: the number for the key is out of range");
-            tare_error_item(err, TARE_ITEM_KEY, -1, tare_str_of(name));
-            return TARE_ERR_CORRUPT;
-        }
+        if (!(number >= 0 && number <= UINT32_MAX)) return out_of_range(name, err);
         v.as.u = (uint64_t)number;
     }
     return tare_llama_set(m, name, &v, err);
@@ -91,6 +98,8 @@ static tare_status set_packed(tare_llama_mapping *m, const char *name, tare_valu
 tare_status tare_llama_set_numbers(tare_llama_mapping *m, const char *name, tare_value_type type,
                                    const double *numbers, size_t n, tare_error *err) {
     tare_buffer b;
+    for (size_t i = 0; i < n && type == TARE_VALUE_I32; i++)
+        if (!is_i32(numbers[i])) return out_of_range(name, err);
     tare_buffer_init(&b, m->out->allocator);
     for (size_t i = 0; i < n; i++) {
         if (type == TARE_VALUE_BOOL)

@@ -56,6 +56,12 @@ def _(c, t):
     del c["hidden_size"]
 
 
+@case("llama", "rope.dimension_sections", "out of range")
+def _(c, t):
+    "a list with a number that no 32 bits hold"
+    c["rope_parameters"] = {"rope_type": "default", "mrope_section": [2, 1e300, 2]}
+
+
 @case("llama", "config.json", "hidden_size")
 def _(c, t):
     "no width"
