@@ -85,6 +85,14 @@ static bool is_stream(const tare_cuda_layer *l, unsigned stream) {
     return p->n_segments == p->n_bytes / whole + (p->n_bytes % whole != 0);
 }
 
+bool wg_is_wanted(const tare_cuda_layer *l, unsigned stream) {
+    if (!l->streams || l->streams >> stream & 1) return true;
+    for (unsigned i = stream + 1; i < l->layer->n_streams; i++)
+        if (l->streams >> i & 1 && l->layer->streams[i].field.scale_stream == stream + 1)
+            return true;
+    return false;
+}
+
 static bool is_head(const tare_coded_head *h) {
     if (!h || h->n_rules > 16 || h->n_tables64 > 64 || h->n_tables16 > 64) return false;
     for (unsigned i = 0; i < h->n_rules; i++) {

@@ -58,9 +58,8 @@ bool wg_options_read(void *out, size_t size, const void *options);
 tare_status wg_check_layer(const tare_cuda_layer *layer, int64_t item, tare_error *err);
 tare_status wg_check_segment(const tare_coded_segment *s, const tare_cuda_layer *layer,
                              unsigned stream, uint64_t number, int64_t item, tare_error *err);
-static inline bool wg_is_wanted(const tare_cuda_layer *l, unsigned stream) {
-    return !l->streams || l->streams >> stream & 1;
-}
+/* Whether a stream is asked for, or has the scales of one that is. */
+bool wg_is_wanted(const tare_cuda_layer *layer, unsigned stream);
 static inline bool wg_is_for_host(const tare_coded_segment *s) {
     return s->mode == TARE_CODED_ZSTD || s->mode == TARE_CODED_STRUCTURED;
 }

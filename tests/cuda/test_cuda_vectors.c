@@ -3,6 +3,7 @@
  * Guards against: a kernel that gives other bytes than the library for any mode, width, form, place
  * or predictor of the test vectors, read whole or in part; a byte written that belongs to no
  * stream of the call. */
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,12 +26,14 @@ typedef struct opened {
     tare_wcodec_index index;
 } opened;
 
+static const char *folder = WCODEC_VECTORS;
+
 static void open_vector(opened *o, const char *name) {
     const tare_limits limits = TARE_LIMITS_INIT;
     char path[4096];
     uint64_t offset, size;
     tare_error err;
-    snprintf(path, sizeof path, "%s/%s", WCODEC_VECTORS, name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
     o->bytes = calloc(1, 1 << 20);
@@ -112,7 +115,14 @@ static void check_groups(const tare_coded *coded, const void *const *bases, unsi
     free_regions(&meant);
 }
 
-/* One stream alone leaves the bytes of the others. */
+/* Bytes that a stream writes to a region. */
+static size_t bytes_in(const tare_coded_field *f, const regions *in, unsigned region) {
+    size_t width = f->width;
+    if (f->join.high_bits) width += (size_t)f->join.high_bits << f->join.log2_values >> 3;
+    return f->region == region ? in->sizes[region] / f->stride * width : 0;
+}
+
+/* One stream alone, with its scales if it has any, leaves the bytes of the others. */
 static void check_alone(const tare_coded *coded, const void *const *bases, unsigned stream) {
     const tare_coded_layer *l = tare_coded_describe(coded);
     const cuda_how how = {.streams = 1u << stream};
@@ -129,9 +139,9 @@ static void check_alone(const tare_coded *coded, const void *const *bases, unsig
             n_written++;
         }
         const tare_coded_field *f = &l->streams[stream].field;
-        size_t n_units = f->region == r ? a.sizes[r] / f->stride : 0, width = f->width;
-        if (f->join.high_bits) width += (size_t)f->join.high_bits << f->join.log2_values >> 3;
-        assert_int_equal(n_written, n_units * width);
+        size_t n_meant = bytes_in(f, &a, r);
+        if (f->scale_stream) n_meant += bytes_in(&l->streams[f->scale_stream - 1].field, &a, r);
+        assert_int_equal(n_written, n_meant);
     }
     free_regions(&a);
     free_regions(&b);
@@ -163,11 +173,7 @@ static void check_layer(opened *o, opened *base, uint32_t i, totals *sum) {
         tare_coded_in_file(&coded, &l->coded, &o->reader, l->base ? &source : NULL, NULL, &err), 0);
     for (unsigned groups = 0; groups <= 6; groups++)
         check_groups(coded, l->base ? bases : NULL, groups, sum);
-    for (unsigned s = 0; s < l->coded.n_streams; s++) {
-        /* What is predicted by scale needs its scales. */
-        if (l->coded.streams[s].scale_stream == TARE_WC_NO_SCALES)
-            check_alone(coded, l->base ? bases : NULL, s);
-    }
+    for (unsigned s = 0; s < l->coded.n_streams; s++) check_alone(coded, l->base ? bases : NULL, s);
     sum->n_layers++;
     cuda_cover(&sum->coverage, coded);
     tare_coded_free(coded);
@@ -175,21 +181,23 @@ static void check_layer(opened *o, opened *base, uint32_t i, totals *sum) {
     free_regions(&base_regions);
 }
 
+static void check_vector(const char *name, totals *sum) {
+    opened o, base;
+    open_vector(&o, name);
+    open_vector(&base, "base.wcodec");
+    for (uint32_t i = 0; i < o.index.n_layers; i++) check_layer(&o, &base, i, sum);
+    close_vector(&o);
+    close_vector(&base);
+}
+
 static void vectors_decode_as_on_the_cpu(void **state) {
     (void)state;
-    static const char *const names[] = {"modes.wcodec",  "items.wcodec", "classes.wcodec",
-                                        "tiles.wcodec",  "edges.wcodec", "trellis.wcodec",
-                                        "joined.wcodec", "base.wcodec",  "scales.wcodec",
-                                        "files.wcodec",  "later.wcodec", "tuned.wcodec"};
     totals sum = {.n_layers = 0};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-        opened o, base;
-        open_vector(&o, names[n]);
-        open_vector(&base, "base.wcodec");
-        for (uint32_t i = 0; i < o.index.n_layers; i++) check_layer(&o, &base, i, &sum);
-        close_vector(&o);
-        close_vector(&base);
-    }
+    DIR *vectors = opendir(folder);
+    assert_non_null(vectors);
+    for (const struct dirent *e; (e = readdir(vectors)) != NULL;)
+        if (strstr(e->d_name, ".wcodec")) check_vector(e->d_name, &sum);
+    closedir(vectors);
     printf("%llu layers, %llu segments decoded, %llu of them by the host\n",
            (unsigned long long)sum.n_layers, (unsigned long long)sum.n_segments,
            (unsigned long long)sum.n_host);
@@ -197,7 +205,9 @@ static void vectors_decode_as_on_the_cpu(void **state) {
     assert_int_equal(cuda_uncovered(&sum.coverage, IN_VECTORS), 0);
 }
 
-int main(void) {
+/* [FOLDER of the vectors] */
+int main(int argc, char **argv) {
+    if (argc > 1) folder = argv[1];
     const struct CMUnitTest tests[] = {cmocka_unit_test(vectors_decode_as_on_the_cpu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
