@@ -3,8 +3,9 @@
 # library's and the tests'.
 include(CheckLanguage)
 
-set(TARE_CUDA_ARCHITECTURES "80-real;90-real;100-real;120" CACHE STRING
-    "GPUs that libtare_cuda has kernels for; the last one as PTX, too")
+# PTX of the oldest is for GPUs between the others, that of the newest for later ones.
+set(TARE_CUDA_ARCHITECTURES "80;90-real;100-real;120" CACHE STRING
+    "GPUs that libtare_cuda has kernels for, some of them as PTX, too")
 
 if(NOT TARE_CUDA STREQUAL OFF AND NOT CMAKE_CROSSCOMPILING)
   check_language(CUDA)

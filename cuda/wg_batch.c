@@ -102,6 +102,7 @@ tare_status tare_cuda_batch_new_at(tare_cuda_batch **out, tare_cuda *cuda,
     if (!memory || (uintptr_t)memory % ALIGNED)
         return wg_fail(err, TARE_ERR_ARG, -1, "memory of the batch: NULL, or not aligned");
     tare_status status = check_buffers(plan, layers, err);
+    if (status == TARE_OK) status = wg_device_prepare(cuda->device, err);
     if (status != TARE_OK) return status;
     tare_cuda_batch *b = calloc(1, sizeof *b);
     if (!b) return wg_fail(err, TARE_ERR_NOMEM, -1, "batch");

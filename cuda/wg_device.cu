@@ -73,7 +73,11 @@ extern "C" {
 tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err) {
     int n = 0;
     cudaDeviceProp about;
-    if (cudaGetDeviceCount(&n) != cudaSuccess || n == 0)
+    cudaError_t e = cudaGetDeviceCount(&n);
+    if (e == cudaErrorInsufficientDriver)
+        return wg_fail(err, TARE_ERR_UNSUPPORTED, -1,
+                       "device: no driver, or one that is older than libtare_cuda needs");
+    if (e != cudaSuccess || n == 0)
         return wg_fail(err, TARE_ERR_UNSUPPORTED, -1, "device: no driver, or no GPU");
     if (device < 0 || device >= n || cudaGetDeviceProperties(&about, device) != cudaSuccess)
         return wg_fail(err, TARE_ERR_UNSUPPORTED, -1, "device: there is none of this number");
@@ -82,6 +86,22 @@ tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err) {
                        "device: compute capability 8.0 or newer is needed");
     strncpy(name, about.name, WG_NAME - 1);
     return TARE_OK;
+}
+
+/* The driver copies a kernel to the GPU when it is first used, for which it may have to allocate and to
+ * wait; asking for its attributes is a use. */
+tare_status wg_device_prepare(int device, tare_error *err) {
+#define ADDRESS(name, ...) (const void *)wg_decode_block<__VA_ARGS__>,
+    static const void *const kernels[] = {WG_FAST_LIST(ADDRESS)(const void *) wg_decode_pages,
+                                          (const void *)wg_check_all, (const void *)wg_predict_all};
+#undef ADDRESS
+    on_device here(device);
+    cudaError_t e = cudaSuccess;
+    for (size_t i = 0; e == cudaSuccess && i < sizeof kernels / sizeof *kernels; i++) {
+        cudaFuncAttributes about;
+        e = cudaFuncGetAttributes(&about, kernels[i]);
+    }
+    return tell(e, err, "kernels cannot be copied to the device");
 }
 
 tare_status wg_device_alloc(void **out, int device, size_t n, tare_error *err) {
@@ -189,6 +209,7 @@ tare_status wg_device_launch(const wg_call *call, int device, void *stream, tare
     const dim3 one_each(WG_LANES, WARPS), shared(WG_LANES, WG_WARPS);
     uint32_t n_blocks = (call->n_jobs + WARPS - 1) / WARPS; /* of a warp a job */
     cudaStream_t on = (cudaStream_t)stream;
+    cudaGetLastError(); /* of an earlier call, which has told it */
     switch (call->kernel) {
 #define RUN(name, ...)                                                                             \
     case name:                                                                                     \

@@ -12,6 +12,8 @@ extern "C" {
 #endif
 
 tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err);
+/* What the first launches would allocate or wait for. */
+tare_status wg_device_prepare(int device, tare_error *err);
 tare_status wg_device_alloc(void **out, int device, size_t n, tare_error *err);
 void wg_device_release(int device, void *memory);
 /* Done when they return. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -105,6 +106,10 @@ struct emulated_mark {
 static std::mutex streams_mutex;
 static std::vector<std::unique_ptr<emulated_stream>> streams;
 
+/* As much as it says that it has; sanitizers end a program that asks malloc for very much. */
+static const size_t MEMORY = (size_t)1 << 40;
+
+static std::atomic<bool> is_prepared;
 static thread_local wg_device_counts counts;
 static thread_local bool is_capturing;
 static thread_local std::vector<work> captured;
@@ -167,9 +172,18 @@ tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err) {
     return TARE_OK;
 }
 
+tare_status wg_device_prepare(int, tare_error *err) {
+    uint64_t n = 0;
+    tare_status status = at_once(n, err);
+    if (status == TARE_OK) is_prepared = true;
+    return status;
+}
+
 tare_status wg_device_alloc(void **out, int, size_t n, tare_error *err) {
     tare_status status = at_once(counts.n_memory, err);
     if (status != TARE_OK) return status;
+    *out = nullptr;
+    if (n > MEMORY) return wg_fail(err, TARE_ERR_NOMEM, -1, "memory of the device");
     if (posix_memalign(out, 256, n ? n : 1)) *out = nullptr; /* as a GPU aligns it */
     return *out ? TARE_OK : wg_fail(err, TARE_ERR_NOMEM, -1, "memory of the device");
 }
@@ -247,8 +261,9 @@ tare_status wg_device_reset(wg_faults *faults, int, void *stream, tare_error *) 
     return enqueue(stream, [=] { reset(faults); });
 }
 
-tare_status wg_device_launch(const wg_call *call, int, void *stream, tare_error *) {
+tare_status wg_device_launch(const wg_call *call, int, void *stream, tare_error *err) {
     const wg_call own = *call;
+    if (!is_prepared) return wg_fail(err, TARE_ERR_IO, -1, "the device: its kernels are not there");
     return enqueue(stream, [=] { run(own); });
 }
 }

@@ -90,6 +90,8 @@ MUTANTS = (
     ("wg_memory.c", "|| n > s->buffer_bytes", ""),
     ("wg_memory.c", "|| !s->is_filling", ""),
     ("wg_batch.c", "(uintptr_t)memory % ALIGNED", "false"),
+    ("wg_batch.c", "if (status == TARE_OK) status = wg_device_prepare(cuda->device, err);", ""),
+    ("wg_check.c", "field.scale_stream == stream + 1)", "field.scale_stream == stream + 2)"),
     ("wg_jobs.c", "field->join.high_bits ? FOURS_ROW : WORDS_ROW", "WORDS_ROW"),
     ("wg_jobs.c", "if (adjust + first > 65535) adjust -= 65536;", "adjust &= 0x7fff;"),
     ("wg_jobs.c", "memcmp(j->place, places[j->high_bits - 1], sizeof places[0]) == 0", "true"),

@@ -438,12 +438,27 @@ static void segments_of_other_sizes_are_refused(void **state) {
     }
 }
 
+/* A layer is decoded after an allocation that failed: no launch is blamed for it, as one on a GPU is
+ * where nobody has asked the runtime for that error. */
+static void failures_of_before_are_forgotten(void **state) {
+    (void)state;
+    layer l = make(&samples[0], 14, TARE_CODED_SMALLEST);
+    tare_cuda *cuda;
+    void *memory;
+    assert_int_equal(tare_cuda_open(&cuda, 0, NULL), TARE_OK);
+    assert_int_equal(tare_cuda_alloc(&memory, cuda, (size_t)1 << 46, NULL), TARE_ERR_NOMEM);
+    check_whole(&l, samples[0].name, false);
+    tare_cuda_close(cuda);
+    drop(&l);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_encoded_comes_back),
         cmocka_unit_test(damage_has_the_same_verdict),
         cmocka_unit_test(crafted_segments_are_refused),
         cmocka_unit_test(segments_of_other_sizes_are_refused),
+        cmocka_unit_test(failures_of_before_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
