@@ -6,8 +6,9 @@ their machine code.
 For each kernel and architecture: instructions of the loop that decodes 256 positions, a step of 64
 positions, those among them that read or write memory, and the registers; for the loops that check the
 CRC the same, for 64 bytes; for the general kernels only the registers. All are compared with the rows
-of TABLE and with GOALS. Fails where one is exceeded (a row by more than 3 %), or where a kernel
-accesses local memory. With --estimate what follows for some GPUs. Needs cuobjdump and nvdisasm, in PATH, in build/venv-cuda (scripts/venv
+of TABLE and with GOALS. Fails where one is exceeded (a row by more than 3 %), where a kernel accesses
+local memory, or where one reads a table that its warps share before all have made it. With --estimate
+what follows for some GPUs. Needs cuobjdump and nvdisasm, in PATH, in build/venv-cuda (scripts/venv
 cuda makes it), or in the folder TARE_CUDA_BINUTILS: exit 77, which ctest shows as skipped, without
 them.
 """
@@ -79,6 +80,16 @@ def by_length(found, counted, n, which=0):
     return same[which] if which < len(same) else None
 
 
+def shares_early(symbol, lines):
+    """Whether a kernel whose warps share a table, which assembly without a clobber reads, stores to it
+    behind the barrier, or reads it before that."""
+    code = instructions(lines)
+    if "wg_decode_block" not in symbol:
+        return False
+    barrier = next(i for i, op in enumerate(code) if op.startswith("BAR"))
+    return any(op.startswith("STS" if i > barrier else "LDS") for i, op in enumerate(code))
+
+
 def parts(symbol, lines):
     """Name, loop and number of steps of what a kernel has to offer."""
     found = list(loops(lines))
@@ -120,6 +131,8 @@ def measure(library):
                                   text=True).stdout
             for symbol, lines in functions(text):
                 n_local = sum(op.startswith(("LDL", "STL")) for op in instructions(lines))
+                if shares_early(symbol, lines):
+                    sys.exit("%s %s: shared memory is used on the wrong side of the barrier" % (arch, symbol))
                 for name, loop, steps in parts(symbol, lines):
                     if loop is None:
                         sys.exit("%s %s: its loop was not found" % (arch, name))
