@@ -5,7 +5,7 @@
 # NAME is that of the device. Guards against: other bytes than without, a fall-back to the CPU that is silent or said twice, a wrong
 # name that is taken for a device.
 set -u
-tare=$1 library=$2 name=$3
+tare=$1 library=$2 name=$3 others=${LD_LIBRARY_PATH:-}
 folder=$(mktemp -d) || exit
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit
@@ -16,8 +16,8 @@ fail() { # TEXT
     cat err
     failures=$((failures + 1))
 }
-with() { LD_LIBRARY_PATH=$library "$tare" "$@" 2>err >out; }
-without() { LD_LIBRARY_PATH='' "$tare" "$@" 2>err >out; }
+with() { LD_LIBRARY_PATH=$library${others:+:$others} "$tare" "$@" 2>err >out; }
+without() { LD_LIBRARY_PATH=$others "$tare" "$@" 2>err >out; }
 says() { # LINES TEXT
     [ "$(grep -c . err)" = "$1" ] && { [ "$1" = 0 ] || grep -qF "$2" err; } || fail "says: $1 $2"
 }
