@@ -49,8 +49,10 @@ typedef struct tare_llama_back {
                           given, prefixes of blocks too, one blank between them; of a tower: what
                           patterns of its rules have in them, of which the first one counts */
     const char *const *config; /* "member = formula", over the file's keys: what its rows of keys do
-                                  not tell; "member[] = formula": of each layer, "member{} = ..":
-                                  these as a text with commas. NULL ends */
+                                  not tell; "member[] = formula": of each layer, "member[3] = ..": of
+                                  so many numbers, "member{} = ..": these as a text with commas,
+                                  "member[].x.y = ..": an object of each layer, its rows one after
+                                  the other. NULL ends */
     const tare_llama_shape_row *shapes; /* NULL: none */
     const char
         *when; /* a formula over the keys that must hold instead of `requires`; NULL: that one.

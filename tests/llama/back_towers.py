@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tiny models with towers become the two files of llama.cpp, these one Hugging Face model again, and this the two
 files once more: the same tensors and keys. A tower alone goes the same way. `back_towers.py TARE FOLDER [KEEP]`"""
+import json
 import os
 import shutil
 import subprocess
@@ -19,14 +20,14 @@ except ImportError as fault:
 # Those that come back as the class and with the names that they had; of CLIP and SigLIP llama.cpp has no use for the
 # norm behind the blocks and the head.
 BACK = {"gemma3-vision", "gemma3-vision-f16", "idefics3", "llava", "qwen2vl-vision", "qwen2.5vl-vision", "qwen3vl-vision",
-        "qwen3vlmoe-vision", "pixtral", "mistral3-vision"}
+        "qwen3vlmoe-vision", "pixtral", "mistral3-vision", "glm4v-vision"}
 LEFT_OUT = ("vision_model.head.", "vision_model.post_layernorm.")
 # Norms to which 1 is added, in F16.
 ROUNDED = {"gemma3-vision-f16": "norm"}
 # SmolVLM comes back as Idefics 3; InternVL as transformers stores it.
 RENAMED = {"smolvlm", "internvl", "intern-s1"}
 # Encoders that come back without a text model, as that of their tiny model has none.
-ENCODERS = {"glm4v-vision", "llama4-vision", "janus"}
+ENCODERS = {"llama4-vision", "janus"}
 ALONE = {"pixtral", "mistral3-vision"}  # one of the encoder's tensors is of the text model
 
 
@@ -60,6 +61,10 @@ def main():
                     shutil.copy(os.path.join(model, file), back)
         for was, now in zip((text, tower), files(back, name + "-again", types)):
             same(name, was, now)
+        if os.path.isdir(back) and "mrope_section" in (said := open(os.path.join(back, "config.json")).read()):
+            rope = json.loads(said)["text_config"]  # transformers takes these in turns of three
+            rope = rope.get("rope_scaling") or rope.get("rope_parameters")
+            checks.check(f"{name}: {rope}", len(rope["mrope_section"]) == 3)
         if name in BACK:
             was, now = tensors(model), tensors(back) if os.path.isdir(back) else {}
             lost = [t for t in was if t not in now and not any(part in t for part in LEFT_OUT)]

@@ -4,6 +4,7 @@ processor. `tower` among their facts: they also become an mmproj file; `text=Fal
 text model is not compared."""
 from tiny_newer import inside
 from tiny_parts import MODELS, base, blocks, dense, ends, model
+from tiny_rare import glm4
 
 MEAN, STD = [0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]
 HALF = [0.5, 0.5, 0.5]
@@ -180,9 +181,9 @@ def _():
     return c, qwen3_tower(t, 3, 2)
 
 
-@model("glm4v-vision", tower=True, text=False, files=processor())
+@model("glm4v-vision", tower=True, files=processor())
 def _():
-    c, t = text(prefix="", model_type="glm4v_text")
+    c, t = glm4("Glm4vForConditionalGeneration", "glm4v_text")
     t = {k.replace("model.", "model.language_model."): v for k, v in t.items()}
     p = "model.visual."
     t.update(blocks(p + "blocks.", 4, {

@@ -124,7 +124,6 @@ static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED
         "rope_scaling.mscale = 10 * rope.scaling.yarn_log_multiplier",                             \
         "norm_topk_prob = expert_weights_norm | false",                                            \
         "moe_intermediate_size = expert_feed_forward_length"
-#define NEXTN_NAMES "eh_proj enorm hnorm embed_tokens shared_head.head shared_head.norm "
 #define DEEPSEEK_NAMES                                                                             \
     HF_ENDS HF_NORMS HF_MLP HF_MOE HF_SHARED HF_CONFIG                                             \
         "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj "                 \
@@ -155,7 +154,7 @@ static const tare_llama_shape_row deepseek32_back_shapes[] = {
     {NULL, NULL}};
 static const tare_llama_back deepseek32_back = {
     .names = DEEPSEEK_NAMES " self_attn.indexer.k_norm self_attn.indexer.weights_proj "
-                            "self_attn.indexer.wk self_attn.indexer.wq_b " NEXTN_NAMES,
+                            "self_attn.indexer.wk self_attn.indexer.wq_b " HF_NEXTN,
     .config = deepseek32_back_config,
     .shapes = deepseek32_back_shapes};
 

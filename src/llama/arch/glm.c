@@ -19,28 +19,19 @@ static const char *const glm4_defaults[] = {
     "rope_theta = 10000",
     "max_position_embeddings = 131072",
     "g.rotary = floor(attention.dim * (rope.partial | 0.5))",
-    "g.parts = if(g.rotary == attention.dim, 2, 3)",
+    "g.parts = if(g.rotary == attention.dim, 1, 2)",
     NULL};
 static const tare_llama_key glm4_keys[] = {KEY_PARTIAL_ROPE, END_OF_KEYS};
-/* llama.cpp has positions of several sections in the order of NeoX only. */
-#define GLM_ROTARY "view(0, attention.dim, d1) rows(1, 0, g.rotary) "
+/* llama.cpp has positions of several sections in the order of NeoX only: the even rows of the rotary
+ * part of a head, then the odd ones. */
+#define GLM_ROTARY          "rows(1, 0, g.rotary) tile(1, g.rotary / 2, 2, 1) turns(0, g.parts)"
+#define GLM_REST            "if(g.parts > 1) rows(1, g.rotary, attention.dim - g.rotary) turns(1, 2)"
+#define HAS_SECTIONS(shape) "if(has(rope.mrope_section)) view(" shape ") "
 #define RULES_SECTIONS(name)                                                                       \
-    {name ".weight", NULL, "if(has(rope.mrope_section)) " GLM_ROTARY "even(1) turns(0, g.parts)"}, \
-        {name ".weight", NULL,                                                                     \
-         "if(has(rope.mrope_section)) " GLM_ROTARY "odd(1) turns(1, g.parts)"},                    \
-        {name ".weight", NULL,                                                                     \
-         "if(has(rope.mrope_section)) if(g.parts > 2) view(0, attention.dim, d1) "                 \
-         "rows(1, g.rotary, attention.dim - g.rotary) turns(2, 3)"},                               \
-        {name ".bias", NULL,                                                                       \
-         "if(has(rope.mrope_section)) view(0, attention.dim) rows(1, 0, g.rotary) even(1) "        \
-         "turns(0, g.parts)"},                                                                     \
-        {name ".bias", NULL,                                                                       \
-         "if(has(rope.mrope_section)) view(0, attention.dim) rows(1, 0, g.rotary) odd(1) "         \
-         "turns(1, g.parts)"},                                                                     \
-    {                                                                                              \
-        name ".bias", NULL,                                                                        \
-            "if(has(rope.mrope_section)) if(g.parts > 2) view(0, attention.dim) "                  \
-            "rows(1, g.rotary, attention.dim - g.rotary) turns(2, 3)"                              \
+    {name ".weight", NULL, HAS_SECTIONS("0, attention.dim, d1") GLM_ROTARY},                       \
+        {name ".weight", NULL, HAS_SECTIONS("0, attention.dim, d1") GLM_REST},                     \
+        {name ".bias", NULL, HAS_SECTIONS("0, attention.dim") GLM_ROTARY}, {                       \
+        name ".bias", NULL, HAS_SECTIONS("0, attention.dim") GLM_REST                              \
     }
 static const tare_llama_rule glm4_rules[] = {RULES_SECTIONS("*q_proj"), RULES_SECTIONS("*k_proj"),
                                              END_OF_RULES};
@@ -83,16 +74,29 @@ static const tare_llama_key glm4moe_keys[] = {
 static const tare_llama_special_rule glm4moe_specials[] = {
     GLM_SPECIALS("[gMASK]"), {.special = TARE_LLAMA_EOM, .text = "<|observation|>"}};
 
-static const char *const glm4_back_config[] = {
-    "model_type = 'glm4'",
-    "partial_rotary_factor = rope.dimension_count / (attention.key_length | embedding_length / "
-    "attention.head_count)",
-    "attention_bias = has(tensors.attn_q.bias)", NULL};
+#define BACK_PARTIAL                                                                               \
+    "partial_rotary_factor = rope.dimension_count / (attention.key_length | embedding_length / "   \
+    "attention.head_count)"
+static const char *const glm4_back_config[] = {"model_type = 'glm4'", BACK_PARTIAL,
+                                               "attention_bias = has(tensors.attn_q.bias)", NULL};
+#define GLM4_NAMES                                                                                 \
+    HF_ENDS HF_NORMS HF_ATTN HF_CONFIG                                                             \
+        "mlp.gate_up_proj mlp.down_proj post_self_attn_layernorm post_mlp_layernorm "
 static const tare_llama_back glm4_back = {
-    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
-    "mlp.gate_up_proj mlp.down_proj post_self_attn_layernorm post_mlp_layernorm",
+    .names = GLM4_NAMES,
     .config = glm4_back_config,
     .when = "if(has(rope.dimension_sections), false, has(nextn_predict_layers) == false)"};
+/* The text models of GLM-4V, GLM-4.5V and GLM-OCR. */
+#define BACK_SECTIONS                                                                              \
+    BACK_PARTIAL, "rope_scaling.rope_type = 'default'",                                            \
+        "rope_scaling.mrope_section[3] = at(rope.dimension_sections, layer)"
+static const char *const glm4v_back_config[] = {"model_type = 'glm4v'", BACK_SECTIONS, NULL};
+static const tare_llama_back glm4v_back = {
+    .names = GLM4_NAMES, .config = glm4v_back_config, .when = "has(nextn_predict_layers) == false"};
+static const char *const glm_ocr_back_config[] = {"model_type = 'glm_ocr'", BACK_SECTIONS, NULL};
+static const tare_llama_back glm_ocr_back = {.names = GLM4_NAMES HF_NEXTN,
+                                             .config = glm_ocr_back_config,
+                                             .when = "has(nextn_predict_layers)"};
 static const char *const chatglm_back_config[] = {
     "model_type = 'chatglm'",
     "num_layers = block_count",
@@ -108,34 +112,55 @@ static const tare_llama_back chatglm_back = {
              "ffn_hidden_size num_attention_heads multi_query_group_num layernorm_epsilon",
     .config = chatglm_back_config,
     .lead = "transformer."};
-static const char *const glm4moe_back_config[] = {
-    "model_type = 'glm4_moe'",
-    "partial_rotary_factor = rope.dimension_count / (attention.key_length | embedding_length / "
-    "attention.head_count)",
-    "attention_bias = has(tensors.attn_q.bias)", "use_qk_norm = has(tensors.attn_q_norm.weight)",
-    NULL};
-static const tare_llama_back glm4moe_back = {
-    .names = HF_DENSE HF_MOE HF_SHARED HF_QK_NORM
-    "n_routed_experts eh_proj enorm hnorm embed_tokens shared_head.head shared_head.norm",
-    .config = glm4moe_back_config};
+#define BACK_GLM4MOE                                                                               \
+    "attention_bias = has(tensors.attn_q.bias)", "use_qk_norm = has(tensors.attn_q_norm.weight)"
+#define GLM4MOE_NAMES HF_DENSE HF_MOE HF_SHARED HF_QK_NORM HF_NEXTN "n_routed_experts"
+static const char *const glm4moe_back_config[] = {"model_type = 'glm4_moe'", BACK_PARTIAL,
+                                                  BACK_GLM4MOE, NULL};
+static const tare_llama_back glm4moe_back = {.names = GLM4MOE_NAMES,
+                                             .config = glm4moe_back_config,
+                                             .when = "has(rope.dimension_sections) == false"};
+static const char *const glm4vmoe_back_config[] = {"model_type = 'glm4v_moe'", BACK_SECTIONS,
+                                                   BACK_GLM4MOE, NULL};
+static const tare_llama_back glm4vmoe_back = {.names = GLM4MOE_NAMES,
+                                              .config = glm4vmoe_back_config};
 
+#define GLM4MOE_ROW(of, way_back)                                                                  \
+    {                                                                                              \
+        .name = "glm4moe", .classes = of,                                                          \
+        .tensors =                                                                                 \
+            ENDS QKV FFN MOE SHARED QK_NORMS NEXTN "attn_norm post_attention_norm exp_probs_b",    \
+        .optional = "attn_q_norm attn_k_norm", .defaults = glm4moe_defaults, .keys = glm4moe_keys, \
+        .tokenizer = {.rules = glm4moe_specials, .n_rules = 5}, .back = &way_back,                 \
+        .extra_layers = "num_nextn_predict_layers"                                                 \
+    }
+#define GLM4_TENSORS                                                                               \
+    ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up post_attention_norm post_ffw_norm "
 const tare_llama_arch tare_llama_family_glm[] = {
     {.name = "glm4",
-     .classes = "Glm4ForCausalLM Glm4vForConditionalGeneration",
-     .tensors = ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up post_attention_norm post_ffw_norm",
+     .classes = "Glm4ForCausalLM",
+     .tensors = GLM4_TENSORS,
      .defaults = glm4_defaults,
      .keys = glm4_keys,
      .rules = glm4_rules,
      .tokenizer = {.rules = glm4_specials, .n_rules = 4},
      .back = &glm4_back},
     {.name = "glm4",
+     .classes = "Glm4vForConditionalGeneration",
+     .tensors = GLM4_TENSORS,
+     .defaults = glm4_defaults,
+     .keys = glm4_keys,
+     .rules = glm4_rules,
+     .tokenizer = {.rules = glm4_specials, .n_rules = 4},
+     .back = &glm4v_back},
+    {.name = "glm4",
      .classes = "GlmOcrForConditionalGeneration",
-     .tensors =
-         ENDS QKV FUSED NORMS NEXTN "rope_freqs ffn_down ffn_up post_attention_norm post_ffw_norm",
+     .tensors = GLM4_TENSORS NEXTN,
      .defaults = glm4_defaults,
      .keys = glm_ocr_keys,
      .rules = glm4_rules,
      .tokenizer = {.rules = glm4_specials, .n_rules = 4},
+     .back = &glm_ocr_back,
      .extra_layers = "num_nextn_predict_layers"},
     {.name = "chatglm",
      .classes = "GlmForCausalLM ChatGLMModel ChatGLMForConditionalGeneration",
@@ -145,14 +170,7 @@ const tare_llama_arch tare_llama_family_glm[] = {
      .own = chatglm_own,
      .rules = chatglm_rules,
      .back = &chatglm_back},
-    {.name = "glm4moe",
-     .classes = "Glm4MoeForCausalLM Glm4vMoeForConditionalGeneration SolarOpenForCausalLM",
-     .tensors = ENDS QKV FFN MOE SHARED QK_NORMS NEXTN "attn_norm post_attention_norm exp_probs_b",
-     .optional = "attn_q_norm attn_k_norm",
-     .defaults = glm4moe_defaults,
-     .keys = glm4moe_keys,
-     .tokenizer = {.rules = glm4moe_specials, .n_rules = 5},
-     .back = &glm4moe_back,
-     .extra_layers = "num_nextn_predict_layers"},
+    GLM4MOE_ROW("Glm4MoeForCausalLM SolarOpenForCausalLM", glm4moe_back),
+    GLM4MOE_ROW("Glm4vMoeForConditionalGeneration", glm4vmoe_back),
     {.name = NULL},
 };

@@ -308,7 +308,7 @@ static const tare_llama_back nemotron_h_moe_back = {
         "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "   \
         "full_attention_interval == 0, 'full_attention', 'linear_attention'))"
 #define BACK_SECTIONS                                                                              \
-    "rope_parameters.mrope_section = rope.dimension_sections",                                     \
+    "rope_parameters.mrope_section[3] = at(rope.dimension_sections, layer)",                       \
         "rope_parameters.mrope_interleaved = if(has(rope.dimension_sections), true)",              \
         "rope_parameters.rope_theta = rope.freq_base", "rope_parameters.rope_type = 'default'",    \
         "rope_parameters.partial_rotary_factor = rope.dimension_count / attention.key_length",     \

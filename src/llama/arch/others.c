@@ -99,7 +99,37 @@ static const tare_llama_key deci7_keys[] = {
     KEY_ROPE_DIM,
     END_OF_KEYS};
 static const tare_llama_rule deci_rules[] = {
-    {"*q_proj@", NULL, "heads(d.heads)"}, {"*k_proj@", NULL, "heads(d.kv)"}, END_OF_RULES};
+    {"*q_proj@", NULL, "heads(d.heads)"},
+    {"*k_proj@", NULL, "heads(d.kv)"},
+    {"*.self_attn.linear_attn.weight", "=blk.#.attn_output.weight", "if(d.is_linear)"},
+    END_OF_RULES};
+
+static const char *const deci_back_config[] = {
+    "model_type = 'nemotron-nas'",
+    "num_attention_heads = largest(attention.head_count)",
+    "block_configs[].attention.n_heads_in_group = if(at(attention.head_count_kv, layer) > 0, "
+    "floor(largest(attention.head_count) / at(attention.head_count_kv, layer)))",
+    "block_configs[].attention.no_op = at(attention.head_count, layer) == 0",
+    "block_configs[].attention.replace_with_linear = if(at(attention.head_count, layer) > 0, "
+    "at(attention.head_count_kv, layer) == 0, false)",
+    "block_configs[].ffn.ffn_mult = if(at(feed_forward_length, layer) > 0, "
+    "1.5 * at(feed_forward_length, layer) / embedding_length)",
+    "block_configs[].ffn.no_op = at(feed_forward_length, layer) == 0",
+    "block_configs[].ffn.replace_with_linear = false",
+    "num_key_value_heads = nothing",
+    "intermediate_size = nothing",
+    "head_dim = nothing",
+    BACK_BIASES,
+    NULL};
+static const tare_llama_shape_row deci_back_shapes[] = {
+    {"*.self_attn.linear_attn.weight", "d0, d1"}, {NULL, NULL}};
+static const tare_llama_back deci_back = {.names = HF_DENSE,
+                                          .config = deci_back_config,
+                                          .shapes = deci_back_shapes,
+                                          .when = "len(attention.head_count) > 0"};
+static const char *const deci7_back_config[] = {"model_type = 'deci'", NULL};
+static const tare_llama_back deci7_back = {.names = HF_DENSE "num_key_value_heads_per_layer",
+                                           .config = deci7_back_config};
 
 /* BitNet: weights of three levels, which are stored as floats while it is trained. */
 #define TERNARY "if(if(quantization_config.quant_method == 'bitnet', false, true)) ternary"
@@ -283,7 +313,8 @@ const tare_llama_arch tare_llama_family_others[] = {
      .defaults = deci_defaults,
      .own = deci_own,
      .rules = deci_rules,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &deci_back},
     {.name = "deci",
      .classes = "DeciLMForCausalLM",
      .tensors = DENSE,
@@ -291,6 +322,7 @@ const tare_llama_arch tare_llama_family_others[] = {
      .defaults = deci_defaults,
      .keys = deci7_keys,
      .rules = deci_rules,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &deci7_back},
     {.name = NULL},
 };

@@ -113,6 +113,7 @@
 #define HF_MOE     HF_EXPERTS "mlp.gate.e_score_correction "
 #define HF_SHARED                                                                                  \
     "mlp.shared_experts.gate_proj mlp.shared_experts.up_proj mlp.shared_experts.down_proj "
+#define HF_NEXTN    "eh_proj enorm hnorm embed_tokens shared_head.head shared_head.norm "
 #define HF_SANDWICH "pre_feedforward_layernorm post_feedforward_layernorm "
 #define HF_CONFIG                                                                                  \
     "max_position_embeddings hidden_size intermediate_size num_attention_heads "                   \

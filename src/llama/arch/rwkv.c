@@ -240,8 +240,45 @@ static const tare_llama_rule rwkv7_rules[] = {
     "time_mix_v0 time_mix_v1 time_mix_v2 time_mix_g1 time_mix_g2 time_mix_k_k time_mix_k_a "       \
     "time_mix_r_k time_mix_key time_mix_value time_mix_receptance time_mix_ln time_mix_output "
 #define RWKV7_CUT                                                                                  \
-    "blocks>layers ffn>feed_forward self_attn>attention .attn.>.attention. time_mixer.> "          \
-    "feed_forward_norm>ln2 attn_norm>attention_norm g_norm>ln_x"
+    "blocks>layers ffn_norm=ln2 ffn=feed_forward self_attn>attention .attn.=.attention. "          \
+    "time_mixer.> attn_norm=attention_norm g_norm=ln_x feed_forward_norm>ln2"
+
+/* What comes back has the names of flash-linear-attention, whose first block has no matrices for
+ * values of an earlier one. */
+static const char *const rwkv7_back_config[] = {"model_type = 'rwkv7'",
+                                                "norm_eps = attention.layer_norm_epsilon",
+                                                "max_position_embeddings = nothing", NULL};
+static const tare_llama_shape_row rwkv7_back_shapes[] = {
+    {"*.attention.x_r", "1, 1, hidden_size"},
+    {"*.attention.x_w", "1, 1, hidden_size"},
+    {"*.attention.x_k", "1, 1, hidden_size"},
+    {"*.attention.x_v", "1, 1, hidden_size"},
+    {"*.attention.x_a", "1, 1, hidden_size"},
+    {"*.attention.x_g", "1, 1, hidden_size"},
+    {"*.attention.w_lora.lora.0.weight", "d0, d1"},
+    {"*.attention.w_lora.lora.2.weight", "d0, d1"},
+    {"*.attention.w_lora.lora.2.bias", "d0"},
+    {"*.attention.a_lora.lora.0.weight", "d0, d1"},
+    {"*.attention.a_lora.lora.2.weight", "d0, d1"},
+    {"*.attention.a_lora.lora.2.bias", "d0"},
+    {"*.attention.v_lora.lora.0.weight", "d0, d1"},
+    {"*.attention.v_lora.lora.2.weight", "d0, d1"},
+    {"*.attention.v_lora.lora.2.bias", "d0"},
+    {"*.attention.g_lora.lora.0.weight", "d0, d1"},
+    {"*.attention.g_lora.lora.2.weight", "d0, d1"},
+    {"*.attention.k_k", "d0"},
+    {"*.attention.k_a", "d0"},
+    {"*.attention.r_k", "floor(d0 / head_dim), head_dim"},
+    {"*.feed_forward.x_k", "d0"},
+    {NULL, NULL}};
+static const tare_llama_back rwkv7_back = {
+    .names = "model.layers. model.embeddings model.layers.0.pre_norm model.norm lm_head "
+             "attention_norm ln2 attention.k_proj attention.v_proj attention.r_proj "
+             "attention.o_proj attention.ln_x feed_forward.key feed_forward.value hidden_size "
+             "head_dim intermediate_size decay_low_rank_dim a_low_rank_dim v_low_rank_dim "
+             "gate_low_rank_dim",
+    .config = rwkv7_back_config,
+    .shapes = rwkv7_back_shapes};
 
 const tare_llama_arch tare_llama_family_rwkv[] = {
     {.name = "rwkv6",
@@ -260,12 +297,13 @@ const tare_llama_arch tare_llama_family_rwkv[] = {
      .rules = rwkv6qwen2_rules,
      .back = &rwkv6qwen2_back},
     {.name = "rwkv7",
-     .classes = "Rwkv7ForCausalLM RWKV7ForCausalLM",
+     .classes = "RWKV7ForCausalLM Rwkv7ForCausalLM",
      .tensors = ENDS TIME_MIX7 "token_embd_norm attn_norm attn_norm_2 channel_mix_lerp_k "
                                "channel_mix_key channel_mix_value",
      .cut = RWKV7_CUT,
      .own = rwkv7_own,
-     .rules = rwkv7_rules},
+     .rules = rwkv7_rules,
+     .back = &rwkv7_back},
     {.name = "arwkv7",
      .classes = "RwkvHybridForCausalLM",
      .tensors = ENDS TIME_MIX7 FFN "token_embd_norm attn_norm ffn_norm",

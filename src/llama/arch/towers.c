@@ -32,13 +32,13 @@ static const tare_llama_rule qwen3vlmoe_rules[] = {
 static const char *const qwen2vl_back_config[] = {
     "model_type = 'qwen2_vl'",
     "rope_scaling.rope_type = if(has(rope.dimension_sections), 'default')",
-    "rope_scaling.mrope_section = rope.dimension_sections", NULL};
+    "rope_scaling.mrope_section[3] = at(rope.dimension_sections, layer)", NULL};
 static const tare_llama_back qwen2vl_back = {.names = HF_DENSE, .config = qwen2vl_back_config};
 
 static const char *const qwen3vl_back_config[] = {
     "model_type = 'qwen3_vl'",
     "rope_scaling.rope_type = if(has(rope.dimension_sections), 'default')",
-    "rope_scaling.mrope_section = rope.dimension_sections",
+    "rope_scaling.mrope_section[3] = at(rope.dimension_sections, layer)",
     "rope_scaling.mrope_interleaved = true",
     "vision_config.deepstack_visual_indexes[] = if(layer < n_deepstack_layers, layer)",
     NULL};
@@ -48,7 +48,7 @@ static const tare_llama_back qwen3vl_back = {.names = HF_DENSE HF_QK_NORM,
 static const char *const qwen3vlmoe_back_config[] = {
     "model_type = 'qwen3_vl_moe'",
     "rope_scaling.rope_type = if(has(rope.dimension_sections), 'default')",
-    "rope_scaling.mrope_section = rope.dimension_sections",
+    "rope_scaling.mrope_section[3] = at(rope.dimension_sections, layer)",
     "rope_scaling.mrope_interleaved = true",
     "vision_config.deepstack_visual_indexes[] = if(layer < n_deepstack_layers, layer)",
     NULL};

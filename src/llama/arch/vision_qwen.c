@@ -178,24 +178,34 @@ static const tare_llama_rule glm4_rules[] = {
     {"visual.merger.up_proj@", "=mm.up", NULL},
     {"visual.merger.down_proj@", "=mm.down", NULL},
     END_OF_RULES};
-static const char *const glm4_back_config[] = {
-    "model_type = 'glm4v'",
-    "vision_config.model_type = 'glm4v_vision'",
-    "vision_config.depth = vision.block_count",
-    "vision_config.out_hidden_size = vision.projection_dim",
-    "vision_config.spatial_merge_size = 2",
-    "vision_config.temporal_patch_size = 2",
-    "processor.image_processor_type = 'Glm4vImageProcessor'",
-    "processor.processor_class = 'Glm4vProcessor'",
-    "processor.patch_size = vision.patch_size",
-    NULL};
-static const tare_llama_back glm4_back = {
-    .names = "visual.patch_embed. .attn.qkv .attn.proj .attn.q_norm .attn.k_norm .norm1 .norm2 "
-             ".mlp.gate_proj .mlp.up_proj .mlp.down_proj visual.embeddings. visual.post_ "
-             "visual.downsample visual.merger. vision_config.num_heads ",
-    .config = glm4_back_config,
-    .shapes = qwen3_back_shapes,
-    .lead = "model."};
+/* GLM-OCR alone has norms of the heads. */
+#define BACK_GLM4(type)                                                                            \
+    "model_type = '" type "'", "text_config.model_type = '" type "_text'",                         \
+        "vision_config.model_type = '" type "_vision'",                                            \
+        "vision_config.depth = vision.block_count",                                                \
+        "vision_config.out_hidden_size = vision.projection_dim",                                   \
+        "vision_config.spatial_merge_size = 2", "vision_config.temporal_patch_size = 2",           \
+        "processor.image_processor_type = 'Glm4vImageProcessor'",                                  \
+        "processor.processor_class = 'Glm4vProcessor'", "processor.patch_size = vision.patch_size"
+static const char *const glm4_back_config[] = {BACK_GLM4("glm4v"), NULL};
+static const char *const glm4moe_back_config[] = {BACK_GLM4("glm4v_moe"), NULL};
+static const char *const glm_ocr_back_config[] = {BACK_GLM4("glm_ocr"), NULL};
+#define GLM4_BACK(rows, condition)                                                                 \
+    {                                                                                              \
+        .names = "visual.patch_embed. .attn.qkv .attn.proj .attn.q_norm .attn.k_norm .norm1 "      \
+                 ".norm2 .mlp.gate_proj .mlp.up_proj .mlp.down_proj visual.embeddings. "           \
+                 "visual.post_ visual.downsample visual.merger. vision_config.num_heads ",         \
+        .config = rows, .shapes = qwen3_back_shapes, .when = condition, .lead = "model.",          \
+        .text = "model.=model.language_model.",                                                    \
+        .tokens = "image_token_id=<|image|> video_token_id=<|video|> "                             \
+                  "image_start_token_id=<|begin_of_image|> image_end_token_id=<|end_of_image|> "   \
+                  "video_start_token_id=<|begin_of_video|> video_end_token_id=<|end_of_video|>"    \
+    }
+static const tare_llama_back glm4moe_back =
+    GLM4_BACK(glm4moe_back_config, "text_architecture == 'glm4moe'");
+static const tare_llama_back glm_ocr_back =
+    GLM4_BACK(glm_ocr_back_config, "has(tensors.v.attn_q_norm.weight)");
+static const tare_llama_back glm4_back = GLM4_BACK(glm4_back_config, NULL);
 static const tare_llama_tower glm4_tower = {
     .projector = "glm4v", .takes = "visual.", .layers = "vision_config.depth"};
 
@@ -224,6 +234,11 @@ static const tare_llama_tower exaone_tower = {.projector = "exaone4_5",
         .name = CLIP, .classes = class, .tensors = "", .defaults = qwen3_defaults,                 \
         .own = qwen3_keys, .rules = qwen3_rules, .back = &way_back, .tower = &qwen3_tower          \
     }
+#define GLM4_ROW(class, way_back)                                                                  \
+    {                                                                                              \
+        .name = CLIP, .classes = class, .tensors = "", .defaults = glm4_defaults,                  \
+        .own = glm4_keys, .rules = glm4_rules, .back = &way_back, .tower = &glm4_tower             \
+    }
 const tare_llama_arch tare_llama_towers_qwen[] = {
     {.name = CLIP,
      .classes = "Qwen2VLForConditionalGeneration Qwen2VLModel Sarashina2VisionForCausalLM",
@@ -245,15 +260,9 @@ const tare_llama_arch tare_llama_towers_qwen[] = {
     QWEN3_ROW("Qwen3_5ForConditionalGeneration", qwen35_back),
     QWEN3_ROW("Qwen3_5MoeForConditionalGeneration", qwen35moe_back),
     QWEN3_ROW("Qwen3VLForConditionalGeneration", qwen3_back),
-    {.name = CLIP,
-     .classes = "Glm4vForConditionalGeneration Glm4vMoeForConditionalGeneration "
-                "GlmOcrForConditionalGeneration",
-     .tensors = "",
-     .defaults = glm4_defaults,
-     .own = glm4_keys,
-     .rules = glm4_rules,
-     .back = &glm4_back,
-     .tower = &glm4_tower},
+    GLM4_ROW("Glm4vMoeForConditionalGeneration", glm4moe_back),
+    GLM4_ROW("GlmOcrForConditionalGeneration", glm_ocr_back),
+    GLM4_ROW("Glm4vForConditionalGeneration", glm4_back),
     {.name = CLIP,
      .classes = "Exaone4_5_ForConditionalGeneration",
      .tensors = "",

@@ -93,13 +93,16 @@ static tare_status set_value(writer *w, tare_str path, const tare_llama_value *v
 /* ---- what is stated -------------------------------------------------------------------------- */
 
 /* "NAME[]": a list with what the formula says of each layer that it has a value for; absent where
- * there is none. "NAME{}": the same as a text, with commas. */
-static tare_status set_layers(writer *w, tare_str path, tare_str formula, tare_error *err) {
+ * there is none. "NAME[3]": of so many numbers instead. "NAME{}": the same as a text, with commas. */
+static tare_status set_list(writer *w, tare_str path, tare_str formula, tare_error *err) {
     tare_buffer b;
-    const bool is_text = path.ptr[path.len] == '{';
+    const char *bracket = path.ptr;
+    while (*bracket != '[' && *bracket != '{') bracket++;
+    const bool is_text = *bracket == '{', is_counted = bracket[1] >= '0' && bracket[1] <= '9';
+    const double n = is_counted ? bracket[1] - '0' : w->r->facts[0].number;
     tare_status status = TARE_OK;
-    const double n = w->r->facts[0].number;
     size_t n_values = 0;
+    path.len = (size_t)(bracket - path.ptr);
     tare_buffer_init(&b, w->r->out->allocator);
     tare_buffer_put_u8(&b, is_text ? '"' : '[');
     for (double layer = 0; layer < n && status == TARE_OK; layer++) {
@@ -116,15 +119,78 @@ static tare_status set_layers(writer *w, tare_str path, tare_str formula, tare_e
     return status == TARE_OK ? set(w, path, (tare_str){NULL, 0}, err) : status;
 }
 
+/* "NAME[].inner.member = formula" */
+static bool is_of_list(const char *row, tare_str name) {
+    return strncmp(row, name.ptr, name.len) == 0 && strncmp(row + name.len, "[].", 3) == 0;
+}
+
+/* The members of an element that the same objects of it have, `depth` bytes of their paths. */
+static tare_status put_element(tare_buffer *b, writer *w, const char *const *rows, size_t n,
+                               size_t depth, double layer, tare_error *err) {
+    const tare_llama_binding bindings[] = {{"layer", layer}, {NULL, 0}};
+    tare_buffer_put_u8(b, '{');
+    for (size_t i = 0, k; i < n; i = k) {
+        const tare_str path = {rows[i] + depth, strcspn(rows[i] + depth, " .")};
+        const bool is_object = path.ptr[path.len] == '.';
+        tare_llama_value v;
+        if (i) tare_buffer_put_text(b, ", ");
+        tare_buffer_put_json(b, path);
+        tare_buffer_put_text(b, ": ");
+        for (k = i + 1; is_object && k < n; k++)
+            if (strncmp(rows[k] + depth, path.ptr, path.len + 1) != 0) break;
+        if (is_object) {
+            TARE_TRY(put_element(b, w, rows + i, k - i, depth + path.len + 1, layer, err));
+            continue;
+        }
+        const char *formula = strstr(rows[i], " = ") + 3;
+        TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &w->r->by_keys, bindings, err));
+        put_value(b, &v);
+    }
+    tare_buffer_put_u8(b, '}');
+    return TARE_OK;
+}
+
+/* "NAME[].x.y = formula": a list of an object for each layer; its n rows stand one after the other.
+ */
+static tare_status set_objects(writer *w, const char *const *rows, size_t n, tare_error *err) {
+    const tare_str path = {rows[0], strcspn(rows[0], "[")};
+    tare_buffer b;
+    tare_status status = TARE_OK;
+    const double n_layers = w->r->facts[0].number;
+    tare_buffer_init(&b, w->r->out->allocator);
+    tare_buffer_put_u8(&b, '[');
+    for (double layer = 0; layer < n_layers && status == TARE_OK; layer++) {
+        if (layer > 0) tare_buffer_put_text(&b, ", ");
+        status = put_element(&b, w, rows, n, path.len + 3, layer, err);
+    }
+    tare_buffer_put_u8(&b, ']');
+    if (status == TARE_OK) return set_text(w, path, &b, err);
+    tare_buffer_free(&b);
+    return status;
+}
+
+/* How many of the rows tell of one list of objects; 0: the first tells of none. */
+static size_t count_of_list(const char *const *rows) {
+    const tare_str name = {rows[0], strcspn(rows[0], "[ ")};
+    size_t n = 0;
+    while (rows[n] && is_of_list(rows[n], name)) n++;
+    return n;
+}
+
 /* Rows "member = formula" over the keys. */
 static tare_status set_stated(writer *w, const char *const *rows, tare_error *err) {
     for (; rows && *rows; rows++) {
         const char *equals = strstr(*rows, " = ");
         tare_str path = {*rows, (size_t)(equals - *rows)}, formula = tare_str_of(equals + 3);
+        const size_t n = count_of_list(rows);
         tare_llama_value v;
-        if (tare_str_ends(path, TARE_STR("[]")) || tare_str_ends(path, TARE_STR("{}"))) {
-            path.len -= 2;
-            TARE_TRY(set_layers(w, path, formula, err));
+        if (n) {
+            TARE_TRY(set_objects(w, rows, n, err));
+            rows += n - 1;
+            continue;
+        }
+        if (tare_str_ends(path, TARE_STR("]")) || tare_str_ends(path, TARE_STR("}"))) {
+            TARE_TRY(set_list(w, path, formula, err));
             continue;
         }
         TARE_TRY(tare_llama_formula(&v, formula, &w->r->by_keys, NULL, err));

@@ -14,6 +14,7 @@
 /* What a tensor of the file has of a restored one. */
 typedef struct part {
     size_t wanted, tensor;
+    size_t order; /* among those of the converter's targets */
     tare_llama_share share;
     tare_llama_arithmetic arithmetic;
     float constant;
@@ -68,8 +69,8 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
         if (p->source == TARE_LLAMA_ZEROS)
             return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
                                "the conversion of this tensor cannot be undone", err);
-        part *out = &t->parts[t->n_parts++];
-        *out = (part){.wanted = p->source, .tensor = (size_t)i};
+        part *out = &t->parts[t->n_parts];
+        *out = (part){.wanted = p->source, .tensor = (size_t)i, .order = t->n_parts++};
         out->arithmetic = tare_llama_undo(p, &out->constant);
         place.n = p->end - place.base;
         if (!tare_llama_view_invert(&out->share, p->view,
@@ -84,7 +85,30 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
 static int by_place(const void *a, const void *b) {
     const part *x = a, *y = b;
     if (x->wanted != y->wanted) return x->wanted < y->wanted ? -1 : 1;
-    return x->share.begin < y->share.begin ? -1 : x->share.begin > y->share.begin;
+    if (x->share.begin != y->share.begin) return x->share.begin < y->share.begin ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Where the converter makes two tensors of one, the last counts; another that says something else is
+ * lost. */
+static tare_status drop_copies(turning *t, tare_error *err) {
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_parts; i++) {
+        const part *p = &t->parts[i], *next = i + 1 < t->n_parts ? p + 1 : NULL;
+        bool is_same = next && next->wanted == p->wanted && next->share.begin == p->share.begin &&
+                       next->share.n == p->share.n && next->share.turn == p->share.turn;
+        if (!is_same) {
+            t->parts[n++] = *p;
+            continue;
+        }
+        TARE_TRY(tare_llama_is_equal(&is_same, t->r->gguf, p->tensor, next->tensor, err));
+        if (!is_same)
+            tare_llama_not_restored(t->r, TARE_ITEM_TENSOR,
+                                    t->r->gguf->catalog.tensors[p->tensor].name,
+                                    "another tensor of the file takes its place");
+    }
+    t->n_parts = n;
+    return TARE_OK;
 }
 
 /* Tensors of the file that nothing was made of would be lost. */
@@ -113,6 +137,7 @@ static tare_status take_targets(turning *t, const tare_llama_mapping *m, tare_er
     for (size_t i = 0; i < m->n_targets; i++)
         TARE_TRY(take_target(t, m->targets[i], is_covered, err));
     if (t->n_parts) qsort(t->parts, t->n_parts, sizeof *t->parts, by_place);
+    TARE_TRY(drop_copies(t, err));
     return check_covered(t, is_covered, err);
 }
 

@@ -252,13 +252,27 @@ static const char *shape_of(const list *l, const tare_llama_rule *rule) {
     return tare_llama_shape_row_of(l->r, rule);
 }
 
+/* Whether a rule's condition holds for the block of the tensor: "if(layer == 0) ..". What its other
+ * operations ask of the shape, the rehearsal finds out. */
+static bool holds(const list *l, const parted *p, const tare_llama_rule *rule) {
+    tare_llama_draft draft = {.layer = -1, .number = -1};
+    tare_llama_wanted was;
+    if (!rule->program || strncmp(rule->program, "if(", 3) != 0) return true;
+    tare_llama_numbers_of(p->tensor->name, &draft.layer, &draft.number);
+    if (read_shape(&was, l, p, shape_of(l, rule), NULL) != TARE_OK ||
+        !tare_llama_shape_init(&draft.shape, was.dims, was.n_dims))
+        return true;
+    return tare_llama_program_run(&draft, rule->program, &l->r->config, NULL) != TARE_OK ||
+           !draft.is_skipped;
+}
+
 /* Whether a rule above makes another tensor of the file of the same one. */
 static tare_status is_sibling(bool *out, const list *l, const parted *p,
                               const tare_llama_rule *rule, tare_str head, tare_error *err) {
     *out = false;
     for (const tare_llama_rule *r = l->r->arch->rules; r < rule && !*out; r++) {
         tare_str name;
-        if (!r->to || strcmp(r->match, rule->match) != 0) continue;
+        if (!r->to || strcmp(r->match, rule->match) != 0 || !holds(l, p, r)) continue;
         TARE_TRY(rule_target(&name, l, p, r, head, err));
         *out = name.ptr && tare_model_find_tensor(l->r->gguf, name) >= 0;
     }
@@ -297,7 +311,7 @@ static tare_status apply_rules(list *l, const parted *p, size_t *n, tare_error *
         bool is_made_before;
         if (!rule->to || !shape_of(l, rule) || !head.ptr) continue;
         TARE_TRY(rule_target(&target, l, p, rule, head, err));
-        if (!target.ptr || !tare_str_equal(target, p->tensor->name)) continue;
+        if (!target.ptr || !tare_str_equal(target, p->tensor->name) || !holds(l, p, rule)) continue;
         ++*n;
         TARE_TRY(is_sibling(&is_made_before, l, p, rule, head, err));
         if (!is_made_before) TARE_TRY(add_by_rule(l, p, rule, head, err));
