@@ -180,6 +180,7 @@ static bool begin(py_plan *p, PyObject *progress) {
         return false;
     }
     tare_cancel_reset(p->cancel);
+    if (p->run.cancel && tare_cancel_is_requested(p->run.cancel)) tare_cancel_request(p->cancel);
     py_run_begin(&p->run);
     return true;
 }

@@ -189,6 +189,8 @@ bool py_scalar_parse(py_scratch *scratch, int type, PyObject *object, tare_value
 
 /* Raises the exception for an error of the library; `name` says what was read, or NULL. NULL. */
 PyObject *py_fail(py_state *state, const tare_error *err, PyObject *name);
+/* The same for the value of an option, which the text says. */
+PyObject *py_fail_value(py_state *state, const tare_error *err, PyObject *value);
 /* The findings of a report as a tuple of (level, status, code, file, offset, item, item_name, text).
  */
 PyObject *py_findings(const tare_report *report);

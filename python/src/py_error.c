@@ -17,8 +17,18 @@ static PyObject *number_or_none(bool is_known, uint64_t number) {
     return PyLong_FromUnsignedLongLong(number);
 }
 
-PyObject *py_fail(py_state *state, const tare_error *err, PyObject *name) {
+/* The line that is the exception's text; a value that was refused is repeated. */
+static PyObject *line_of(const tare_error *err, const char *path, PyObject *refused) {
     char line[1024];
+    tare_error_format(line, sizeof line, err, path);
+    PyObject *text = text_or_none(line);
+    PyObject *whole = text && refused ? PyUnicode_FromFormat("%U, not %R", text, refused) : NULL;
+    if (!refused) return text;
+    Py_XDECREF(text);
+    return whole;
+}
+
+static PyObject *fail(py_state *state, const tare_error *err, PyObject *name, PyObject *refused) {
     PyObject *path = NULL, *exception = NULL;
     if (PyErr_Occurred()) return NULL;
     if (err->status == TARE_ERR_NOMEM) return PyErr_NoMemory();
@@ -26,7 +36,7 @@ PyObject *py_fail(py_state *state, const tare_error *err, PyObject *name) {
         path = PyUnicode_EncodeFSDefault(name);
         if (!path) PyErr_Clear();
     }
-    tare_error_format(line, sizeof line, err, path ? PyBytes_AsString(path) : NULL);
+    PyObject *line = line_of(err, path ? PyBytes_AsString(path) : NULL, refused);
     Py_XDECREF(path);
     PyObject *file = err->file[0] || !name ? text_or_none(err->file) : Py_NewRef(name);
     exception = PyObject_CallFunction(
@@ -34,12 +44,20 @@ PyObject *py_fail(py_state *state, const tare_error *err, PyObject *name) {
         number_or_none(err->offset != TARE_NO_OFFSET, err->offset),
         number_or_none(err->item >= 0, err->item >= 0 ? (uint64_t)err->item : 0),
         (int)err->item_kind, text_or_none(err->item_name), text_or_none(err->field), err->os_error,
-        text_or_none(err->what), text_or_none(line));
+        text_or_none(err->what), line);
     if (exception) {
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
         Py_DECREF(exception);
     }
     return NULL;
+}
+
+PyObject *py_fail(py_state *state, const tare_error *err, PyObject *name) {
+    return fail(state, err, name, NULL);
+}
+
+PyObject *py_fail_value(py_state *state, const tare_error *err, PyObject *value) {
+    return fail(state, err, NULL, value);
 }
 
 PyObject *py_findings(const tare_report *report) {

@@ -146,9 +146,10 @@ tare_options *py_texts_options(py_state *state, tare_verb verb, PyObject *texts)
     if (!ok) py_fail(state, &err, NULL);
     for (Py_ssize_t i = 0; ok && i < PyList_Size(texts); i++) {
         const char *name, *value;
-        ok = PyArg_ParseTuple(PyList_GetItem(texts, i), "ss", &name, &value);
+        PyObject *row = PyList_GetItem(texts, i);
+        ok = PyArg_ParseTuple(row, "ss", &name, &value);
         if (ok && tare_option_set(options, name, value, &err) != TARE_OK)
-            ok = py_fail(state, &err, NULL) != NULL;
+            ok = py_fail_value(state, &err, PyTuple_GetItem(row, 1)) != NULL;
     }
     if (ok) return options;
     tare_options_free(options);

@@ -6,7 +6,7 @@ from _collections_abc import Sequence  # collections.abc loads all of collection
 
 from . import _core
 from ._dtypes import BF16, F16, F32, PLAIN, numpy_dtype, wanted
-from ._errors import UnsupportedError
+from ._errors import NeedsImportanceError, UnsupportedError
 from ._records import Format, Mix, Record
 
 TYPE_CHECKING = False
@@ -54,10 +54,14 @@ class Planes(Sequence[memoryview]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, str):
+            if index not in self.names:
+                raise KeyError(f"{index}: the planes are {', '.join(self.names)}")
             index = self.names.index(index)
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"plane {index} of {len(self)}")
+        index %= len(self)
         if self._parts[index] is None:
             self._parts[index] = self._read(index)
         return memoryview(self._parts[index]).toreadonly()
@@ -125,12 +129,23 @@ class Encoding:
 
         importance: one weight for each column. quality: "default" is byte for byte what the
         format's reference encoder writes, "best" has a smaller error.
+
+        >>> planes = tare.encodings["q8_0"].encode(numpy.ones((2, 64)))
+        >>> len(planes[0])
+        136
         """
         import numpy as np
-        values = np.ascontiguousarray(array, dtype=np.float32)
+        values = np.asarray(array, dtype=np.float32, order="C")
         if quality not in ("default", "best"):
             raise ValueError(f"quality: {quality!r} is not \"default\" or \"best\"")
+        if not self.can_encode:
+            raise UnsupportedError(f"{self.name} cannot be encoded")
+        if self.needs_importance and importance is None:
+            raise NeedsImportanceError(f"{self.name} needs importance: one weight for each column")
         rows, columns = _rows(values.shape)
+        if columns % self.block:
+            raise ValueError(f"rows of {columns} numbers are no whole blocks of {self.name}, "
+                             f"which have {self.block}")
         if importance is not None:
             importance = np.ascontiguousarray(importance, dtype=np.float32)
         parts: list[Any] = [_core.allocate(n) for n in self.sizes((rows, columns))]
@@ -141,6 +156,10 @@ class Encoding:
         """Decodes the bytes of a tensor to float32, float16 or bfloat16.
 
         planes: bytes-like objects, one for each plane; a single one may stand alone.
+
+        >>> planes = tare.encodings["q8_0"].encode(numpy.ones((2, 64)))
+        >>> tare.encodings["q8_0"].decode(planes, (2, 64), "float16").dtype
+        dtype('float16')
         """
         import numpy as np
         id = wanted(dtype)
@@ -148,6 +167,8 @@ class Encoding:
             raise UnsupportedError("numbers are decoded to float32, float16 or bfloat16")
         if isinstance(planes, (bytes, bytearray, memoryview)) or hasattr(planes, "__array_interface__"):
             planes = [planes]
+        if not self.can_decode:
+            raise UnsupportedError(f"{self.name} cannot be decoded")
         rows, columns = _rows(tuple(shape))
         out = _core.allocate(rows * columns * (4 if id == F32 else 2))
         _core.decode(self.id, list(planes), rows, columns, id, out)

@@ -114,10 +114,18 @@ class CancelledError(TareError):
     """A CancelToken or the progress callback stopped the call. Nothing is left behind."""
 
 
+for _name in __all__:  # what messages and tracebacks call them
+    globals()[_name].__module__ = __package__
+
 _BY_CODE: dict[str | None, type[TareError]] = {
     "output.exists": OutputExistsError,
     "wcodec.base": NeedsBaseError,
     "convert.needs-importance": NeedsImportanceError,
+}
+# The library does not know what options are called here.
+_ADVICE: dict[type[TareError], str] = {
+    OutputExistsError: "overwrite=True replaces it",
+    NeedsBaseError: "bases=[...] gives it to open() and to what opens files",
 }
 _BY_STATUS: dict[str, type[TareError]] = {
     "arg": UsageError, "io": SystemFailure, "nospace": NoSpaceError,
@@ -140,6 +148,8 @@ def make_error(status: int, code: str | None, path: str | None, offset: int | No
         kind = _BY_CODE.get(code, kind)
     elif name == "io":
         kind = FileMissingError if code == "remote.not-found" else _BY_ERRNO.get(os_error, kind)
+    if kind in _ADVICE:
+        line = f"{line or what}; {_ADVICE[kind]}"
     error = kind(line or what or name)
     error.status, error.code, error.path, error.offset = name, code, path, offset
     error.item, error.item_kind, error.item_name = item, ITEM[item_kind], item_name

@@ -15,7 +15,7 @@ from ._tensor import Tensor, _n_elements, _U8, torch_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterable, Iterator, Mapping
+    from typing import Any, Iterable, Iterator, Mapping, Sequence
 
     from ._source import Source
 
@@ -68,15 +68,22 @@ def _fill_arena(model: Model, items: list[Item], threads: int, huge_pages: bool,
     return parts
 
 
-def _check_framework(framework: str) -> None:
+def _checked(framework: str, device: Any, names: Any) -> str:
+    """The framework's own name, if the arguments suit it."""
     if framework not in ("numpy", "np", "torch", "pt"):
         raise ValueError(f"framework: {framework!r} is not \"numpy\" or \"torch\"")
+    framework = "torch" if framework in ("torch", "pt") else "numpy"
+    if framework == "numpy" and str(device) != "cpu":
+        raise ValueError(f"device: arrays of numpy are not on {device}; framework=\"torch\", or tare.cuda")
+    if isinstance(names, (str, bytes)):
+        raise TypeError(f"names: a list of names expected, not {names!r}")
+    return framework
 
 
 def load(source: Source | Model, *, framework: str = "numpy", names: Iterable[str] | None = None,
          device: Any = "cpu", dtype: Any = None, out: Mapping[str, Any] | None = None,
          threads: int = 0, pin_memory: bool = False, huge_pages: bool = False,
-         progress: Any = None) -> dict[str, Any]:
+         bases: Sequence[Source | Model] = (), progress: Any = None) -> dict[str, Any]:
     """All tensors, or those named, as arrays of numpy or torch.
 
     Tensors that a file holds as they are wanted are mapped, not copied: numpy arrays are read-only,
@@ -91,16 +98,18 @@ def load(source: Source | Model, *, framework: str = "numpy", names: Iterable[st
                 (tare.cuda). pin_memory: into page-locked memory
     threads     0: what the process may use
     huge_pages  asks the system for large pages: faster where free memory is not fragmented
+    bases       models that a .wcodec was packed against; of a model that is open, open() was given them
     progress    a callable (done, total) -> stop, a tqdm bar, a CancelToken, or True
 
     >>> sorted(tare.load("tiny.gguf"))[0]
     'blk.0.attn_norm.weight'
     """
-    _check_framework(framework)
-    framework = "torch" if framework in ("torch", "pt") else "numpy"
+    framework = _checked(framework, device, names)
+    if pin_memory and framework == "numpy":
+        raise ValueError("pin_memory: framework=\"torch\" only")
     report = adapt(progress)
     if not isinstance(source, Model):
-        with open(source) as model:
+        with open(source, bases=bases) as model:
             return _load(model, framework, names, device, dtype, out, threads, pin_memory,
                          huge_pages, report)
     return _load(source, framework, names, device, dtype, out, threads, pin_memory, huge_pages, report)
@@ -159,9 +168,14 @@ def _load_into(model: Model, names: Any, dtype: Any, out: Mapping[str, Any], thr
                report: Any) -> dict[str, Any]:
     if dtype is not None:
         raise ValueError("dtype: the arrays of `out` have theirs")
+    if not hasattr(out, "keys"):
+        raise TypeError(f"out: a dict {{name: array}} expected, as module.state_dict() is, not "
+                        f"{type(out).__name__}")
     jobs, arrays, elsewhere = [], {}, []
     for name in out if names is None else names:
         tensor, array = model[name], out[name]
+        if not hasattr(array, "data_ptr") and not hasattr(array, "__array_interface__"):
+            raise TypeError(f"{name}: `out` has a {type(array).__name__}, no array of numpy or torch")
         if tuple(array.shape) != tensor.shape:
             raise ValueError(f"{name}: out has the shape {tuple(array.shape)}, not {tensor.shape}")
         arrays[name] = array
@@ -270,26 +284,27 @@ def _batches(items: list[Item], most: int) -> list[list[Item]]:
 
 def stream(source: Source | Model, *, framework: str = "torch", device: Any = "cpu",
            names: Iterable[str] | None = None, dtype: Any = None, window: int = 256 << 20,
-           threads: int = 0) -> Iterator[tuple[str, Any]]:
+           threads: int = 0, bases: Sequence[Source | Model] = ()) -> Iterator[tuple[str, Any]]:
     """Tensors one after the other, in the order of the file or of `names`, decoded ahead in a thread.
 
     window  bytes of memory for tensors that are decoded and not yet let go of, half for those that
             are handed out; a larger tensor has its own. Let go of each before taking the next.
+    bases   models that a .wcodec was packed against
 
     >>> sum(array.size for name, array in tare.stream("tiny.gguf", framework="numpy"))
     20608
     """
-    _check_framework(framework)
-    framework = "torch" if framework in ("torch", "pt") else "numpy"
-    if window < 1:
-        raise ValueError("window: a positive number of bytes expected")
-    return _stream(source, framework, device, names, dtype, window, threads)
-
-
-def _stream(source: Any, framework: str, device: Any, names: Any, dtype: Any, window: int,
-            threads: int) -> Iterator[tuple[str, Any]]:
-    model = source if isinstance(source, Model) else open(source, map=False)
+    framework = _checked(framework, device, names)
+    if not isinstance(window, int) or window < 1:
+        raise ValueError(f"window: a positive number of bytes expected, not {window!r}")
+    # What is wrong with the arguments shows here, not when the first tensor is taken.
+    model = source if isinstance(source, Model) else open(source, map=False, bases=bases)
     batches = _batches(_items(model, names, dtype), max(window // 2, 1))
+    return _stream(model, model is not source, batches, framework, device, threads)
+
+
+def _stream(model: Model, is_own: bool, batches: list[list[Item]], framework: str, device: Any,
+            threads: int) -> Iterator[tuple[str, Any]]:
     ahead = _ahead(model, batches, framework, device, threads)
     try:
         for name, array in ahead.tensors():
@@ -299,7 +314,7 @@ def _stream(source: Any, framework: str, device: Any, names: Any, dtype: Any, wi
             del array
     finally:
         ahead.stop()
-        if model is not source:
+        if is_own:
             model.close()
 
 

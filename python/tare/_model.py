@@ -61,7 +61,8 @@ class Array(_core.Array):
 
     def __repr__(self) -> str:
         shown = [self[i] for i in range(min(len(self), 3))]
-        return f"Array({self.type}, {len(self)} elements: {str(shown)[1:-1]}{', ...' * (len(self) > 3)})"
+        text = f": {str(shown)[1:-1]}{', ...' * (len(self) > 3)}" if shown else ""
+        return f"Array({self.type}, {len(self)} elements{text})"
 
 
 class Metadata(Mapping[str, "Value"]):
@@ -142,6 +143,8 @@ class Model(_core.Model, Mapping[str, Tensor]):
         return iter(self.names())
 
     def __enter__(self) -> Model:
+        if self.closed:
+            raise ValueError("the model is closed")
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -240,14 +243,20 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     'gguf'
     """
     prepared, name = prepare(source)
-    opened = tuple(base if isinstance(base, Model) else open(base) for base in bases)
-    options = {"format": format, "bases": opened or None, "one_shard": one_shard,
+    options = {"format": format, "bases": open_bases(bases, map=True), "one_shard": one_shard,
                "needs_bases": strict, "limits": limits and dict(limits),
                "remote": remote and dict(remote), "threads": threads}
     model = _core.open(prepared, name, 2 if map else 0, options, _progress(progress))
     if strict:
         refuse_findings(model.findings)
     return model
+
+
+def open_bases(bases: Sequence[Source | Model], map: bool) -> tuple[Model, ...] | None:
+    """Models that others were packed against, opened; None: there are none."""
+    if isinstance(bases, (str, bytes, Model)) or hasattr(bases, "__fspath__"):
+        raise TypeError("bases: a list of models or paths expected, not one alone")
+    return tuple(base if isinstance(base, Model) else open(base, map=map) for base in bases) or None
 
 
 def refuse_findings(findings: Iterable[Finding]) -> None:

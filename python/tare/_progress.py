@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _core
+from ._errors import STATUS, make_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,13 +36,16 @@ class _BarCaller:
 
 
 def adapt(progress: Any) -> Any:
-    """A callable or a CancelToken; None for None and False."""
+    """A callable or a CancelToken; None for None and False. CancelledError: the token says stop already."""
     if progress is None or progress is False:
         return None
     if progress is True:
         from tqdm.auto import tqdm
         return _BarCaller(tqdm(unit="B", unit_scale=True), True)
     if isinstance(progress, _core.CancelToken):
+        if progress.cancelled:
+            raise make_error(STATUS.index("cancelled"), None, None, None, None, 0, None, None, 0,
+                             "cancelled before it began", None)
         return progress
     if hasattr(progress, "update") and hasattr(progress, "total"):
         return _BarCaller(progress, False)

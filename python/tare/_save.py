@@ -113,6 +113,14 @@ def _key(key: str, value: Any) -> tuple[str, int, int, Any]:
     return key, _KEYS_MODEL, scalar_type(value), value
 
 
+def _checked_name(name: Any) -> Any:
+    if not isinstance(name, (str, bytes)):
+        raise TypeError(f"{name!r}: the name of a tensor is a text, not {type(name).__name__}")
+    if not name:
+        raise ValueError("a tensor needs a name that is not empty")
+    return name
+
+
 def build(tensors: Mapping[str, Any], metadata: Mapping[str, Any] | None = None,
           resources: Mapping[str, Any] | None = None, *, pairs: bool = False) -> Model:
     """A model in memory from arrays of numpy, torch or DLPack, and tensors of opened models. It
@@ -124,7 +132,9 @@ def build(tensors: Mapping[str, Any], metadata: Mapping[str, Any] | None = None,
     >>> tare.build({"w": numpy.zeros((2, 3))})["w"].encoding.name
     'f64'
     """
-    rows = [_row(name, value) for name, value in tensors.items()]
+    if not hasattr(tensors, "items"):
+        raise TypeError(f"tensors: a dict {{name: array}} expected, not {type(tensors).__name__}")
+    rows = [_row(_checked_name(name), value) for name, value in tensors.items()]
     keys = []
     for key, value in (metadata or {}).items():
         if pairs:

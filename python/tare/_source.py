@@ -75,6 +75,14 @@ def _plain_descriptor(file: object) -> int | None:
     return raw.fileno()
 
 
+def _is_buffer(source: object) -> bool:
+    try:
+        memoryview(source).release()  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
 def _one(source: object) -> tuple[object, str | None]:
     if isinstance(source, str):
         return source, source
@@ -85,17 +93,17 @@ def _one(source: object) -> tuple[object, str | None]:
         return source, None
     if isinstance(source, io.BytesIO):
         return source.getvalue(), None
+    if isinstance(source, io.TextIOBase):
+        raise TypeError("the file object gives text: open it with mode \"rb\"")
+    if _is_buffer(source):  # before file objects, for mmap's are both
+        return source, None
     if hasattr(source, "seek") and hasattr(source, "read"):
         name = getattr(source, "name", None) or getattr(source, "path", None)
         descriptor = _plain_descriptor(source)
         return (FileReader(source) if descriptor is None else descriptor,
                 name if isinstance(name, str) else None)
-    try:
-        memoryview(source)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"cannot open {type(source).__name__}: a path, bytes, a descriptor or a "
-                        "file object expected") from None
-    return source, None
+    raise TypeError(f"cannot open {type(source).__name__}: a path, bytes, a descriptor or a "
+                    "file object expected")
 
 
 def prepare(source: Source) -> tuple[object, str | None]:

@@ -11,7 +11,7 @@ from ._errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from typing import Any, Callable, Iterator
 
     import numpy as np
     from torch import Tensor as TorchTensor
@@ -49,14 +49,31 @@ class _Readable:
 
     __slots__ = ()
 
+    # It is no container of numbers: `3 in tensor` would compare parts that are not read.
+    __contains__ = None
+
     if TYPE_CHECKING:
         @property
         def shape(self) -> tuple[int, ...]: ...
+        def __getitem__(self, key: Any) -> TensorView: ...
         @property
         def encoding_id(self) -> int: ...
 
     def _whole(self) -> tuple[_core.Tensor, Box | None]:
         raise NotImplementedError
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a tensor without dimensions")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[TensorView]:
+        if not self.shape:
+            raise TypeError("iteration over a tensor without dimensions")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __bool__(self) -> bool:
+        return True  # whatever its length is: it is there
 
     def target(self, dtype: Any) -> int:
         """The encoding of the result: as stored, or what blocks are decoded to."""
@@ -133,6 +150,8 @@ class _Readable:
         return _over(self.shape, d, memory)
 
     def _numpy_into(self, dtype: Any, out: np.ndarray[Any, Any], threads: int) -> np.ndarray[Any, Any]:
+        if not hasattr(out, "__array_interface__"):
+            raise TypeError(f"out: an array of numpy expected, not {type(out).__name__}")
         as_ = self.target(out.dtype)
         if dtype is not None and wanted(dtype) != as_:
             raise ValueError(f"out has the dtype {out.dtype}, not {dtype}")
@@ -145,12 +164,14 @@ class _Readable:
         return out
 
     def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False and not (self._whole()[0].is_borrowable and self.encoding_id in PLAIN):
+            raise ValueError("the numbers have to be read or decoded: that is a copy")
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
             if copy is False:
                 raise ValueError("another dtype needs a copy")
             return array.astype(dtype)
-        return array.copy() if copy else array
+        return array.copy() if copy and not array.flags.writeable else array
 
     # ---- torch and DLPack
 
@@ -255,7 +276,7 @@ def _part_of(tensor: _core.Tensor, box: Box, d: np.dtype[Any]) -> np.ndarray[Any
             key.append(slice(start, stop if stop >= 0 else None, step) if count else slice(0))
         else:
             key.append(start)
-    part = whole[tuple(key)]
+    part = whole[(*key, ...)]  # an array, even of one number
     return part.reshape(box.shape) if -1 not in box.axes else _with_added(part, box)
 
 
@@ -321,10 +342,13 @@ class Tensor(_core.Tensor, _Readable):
         """
         return TensorView(self, Box.whole(self.shape).take(key))
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a tensor without dimensions")
-        return self.shape[0]
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Tensor):
+            return self.model_key == other.model_key and self.index == other.index
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.model_key, self.index))
 
     def check(self, *, progress: Any = None) -> None:
         """Reads the tensor and compares it with the digest that the file states, if it states one.
@@ -380,11 +404,6 @@ class TensorView(_Readable):
 
     def __getitem__(self, key: Any) -> TensorView:
         return TensorView(self.tensor, self.box.take(key))
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a tensor without dimensions")
-        return self.shape[0]
 
     def __repr__(self) -> str:
         return f"TensorView({self.name!r}, {self.shape}, {self.encoding.name})"

@@ -8,8 +8,9 @@ import os
 from contextlib import contextmanager
 
 from . import _core
-from ._encodings import Encoding, encoding
-from ._model import Model, open, refuse_findings
+from ._dtypes import wanted
+from ._encodings import Encoding, all_formats, encoding
+from ._model import Model, open, open_bases, refuse_findings
 from ._progress import adapt
 from ._records import Adapter, FileInfo, Finding
 from ._records import findings as make_findings
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
     from ._source import Source
 
-    Path = Union[str, os.PathLike[str]]
+    Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
     Any_source = Union[Source, Model]
+    NumberType = Union[str, Encoding, Any]  # or a dtype of numpy or torch
 
 # ---- arguments
 
@@ -39,10 +41,6 @@ def _opened(source: Any_source, bases: Sequence[Any_source] = ()) -> Iterator[Mo
             yield model
 
 
-def _bases(bases: Sequence[Any_source]) -> tuple[Model, ...] | None:
-    return tuple(b if isinstance(b, Model) else open(b, map=False) for b in bases) or None
-
-
 def _text(value: Any) -> str:
     """A value of an option, in the form that the library reads."""
     if isinstance(value, bool):
@@ -51,7 +49,14 @@ def _text(value: Any) -> str:
         return repr(value) if "e" not in repr(value) else f"{value:.30f}".rstrip("0")
     if isinstance(value, (list, tuple, set, frozenset)):
         return ",".join(_text(v) for v in value)
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+
+
+def _type(value: Any) -> Any:
+    """The name of a number format: of a dtype of numpy or torch that of its numbers."""
+    if value is None or isinstance(value, (str, Encoding)):
+        return value
+    return encoding(wanted(value)).name
 
 
 def _texts(**options: Any) -> list[tuple[str, str]]:
@@ -82,8 +87,9 @@ class Plan:
     ('safetensors', 'encode')
     """
 
-    def __init__(self, core: _core.Plan, progress: Any) -> None:
+    def __init__(self, core: _core.Plan, dst: str, progress: Any) -> None:
         self._core = core
+        self._folder = dst if core.summary[4] else ""
         self._progress = progress
 
     @property
@@ -108,7 +114,8 @@ class Plan:
 
     @property
     def files(self) -> tuple[FileInfo, ...]:
-        return tuple(FileInfo(*row) for row in self._core.files)
+        """The files of the output, as write_bytes counts them."""
+        return tuple(FileInfo(os.path.join(self._folder, name), size) for name, size in self._core.files)
 
     @property
     def tensors(self) -> tuple[PlannedTensor, ...]:
@@ -138,7 +145,10 @@ class Plan:
     def run(self) -> Result:
         """Writes the output."""
         written = self._core.run(self._progress)
-        return Result(self.format, self.files, written, self.tensors, self.findings,
+        files = self.files
+        if len(files) == 1:  # of a .wcodec the plan has the size before it is packed
+            files = (FileInfo(files[0].path, written),)
+        return Result(self.format, files, written, self.tensors, self.findings,
                       *(self._core.fit or (None, None)))
 
     def run_bytes(self) -> bytes:
@@ -149,14 +159,16 @@ class Plan:
 def _adapter_uses(uses: Any) -> list[tuple[Any, ...]] | None:
     """Adapter | path | (one of these, scale) | {tensor: path of a pair without a name}."""
     out: list[tuple[Any, ...]] = []
+    if isinstance(uses, (str, bytes, dict)) or hasattr(uses, "__fspath__"):
+        raise TypeError("merges: a list of adapters expected, not one alone")
     for use in uses:
         use, scale = use if isinstance(use, tuple) else (use, 1.0)
         if isinstance(use, Adapter):
             out.append((None, use.name, "", float(scale)))
         elif isinstance(use, dict):
-            out += [(os.fspath(path), "", target, float(scale)) for target, path in use.items()]
+            out += [(os.fsdecode(path), "", target, float(scale)) for target, path in use.items()]
         else:
-            out.append((os.fspath(use), "", "", float(scale)))
+            out.append((os.fsdecode(use), "", "", float(scale)))
     return out or None
 
 
@@ -174,17 +186,17 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
           no_tokenizer: bool = False, like_reference: bool = False, target_size: Any = None,
           target_bpw: Any = None, target_damage: Any = None, choose_from: Any = None,
           sensitivities: Any = None, progress: Any = None) -> Plan:
-    texts = _texts(to=format, mix=mix, type=type, order=order, quality=quality, effort=effort,
+    texts = _texts(to=format, mix=mix, type=_type(type), order=order, quality=quality, effort=effort,
                    shard_size=shard_size, alignment=alignment, keep_split=keep_split, opaque=opaque,
                    dedup=dedup, compat=compat, outlier_threshold=outliers, outlier_share=outlier_share,
                    verify=verify, strict=strict, force=overwrite, no_sync=not sync, threads=threads,
                    tile_shapes=tile_shapes, predictors=predictors, transforms=transforms,
-                   output_type=output_type, embedding_type=embedding_type, pure=pure,
+                   output_type=_type(output_type), embedding_type=_type(embedding_type), pure=pure,
                    leave_output=leave_output, allow_requantize=allow_requantize,
                    target_size=target_size, target_bpw=target_bpw, target_damage=target_damage,
-                   types=choose_from, sensitivities=sensitivities and _read(sensitivities))
+                   types=choose_from and [_type(kind) for kind in choose_from], sensitivities=sensitivities and _read(sensitivities))
     for pattern, kind in (types or {}).items():
-        texts.append(("tensor_type", f"{pattern}={kind}"))
+        texts.append(("tensor_type", f"{pattern}={_type(kind)}"))
     if clip is not None:
         texts.append(("clip", f"{_text(float(clip[0]))}:{_text(float(clip[1]))}"))
     stored = src.metadata if overrides else {}
@@ -192,15 +204,16 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
             for key, value in (overrides or {}).items()]
     options = {
         "overrides": keys or None, "merges": _adapter_uses(merges),
-        "adapters": [(os.fspath(path), name, "", 1.0) for name, path in (adapters or {}).items()] or None,
-        "importance": importance and os.fspath(importance), "bases": _bases(bases),
+        "adapters": [(os.fsdecode(path), name, "", 1.0) for name, path in (adapters or {}).items()] or None,
+        "importance": importance and os.fsdecode(importance), "bases": open_bases(bases, map=False),
         "measure": bool(measure), "keep_names": bool(keep_names), "name": name,
         "metadata": json.dumps(dict(metadata)) if metadata else None, "pre": pre,
         "vocab_only": bool(vocab_only), "no_tokenizer": bool(no_tokenizer),
         "like_reference": bool(like_reference),
     }
     report = adapt(progress)
-    return Plan(_core.plan(src, os.fspath(dst), is_quantize, texts, options, report), report)
+    path = os.fsdecode(dst)
+    return Plan(_core.plan(src, path, is_quantize, texts, options, report), path, report)
 
 
 def plan(src: Any_source, dst: Path, **options: Any) -> Plan:
@@ -209,8 +222,8 @@ def plan(src: Any_source, dst: Path, **options: Any) -> Plan:
     return _plan(model, dst, False, **options)
 
 
-def convert(src: Any_source, dst: Path, *, format: str | None = None, type: str | Encoding | None = None,
-            types: Mapping[str, str | Encoding] | None = None, order: str | None = None,
+def convert(src: Any_source, dst: Path, *, format: str | None = None, type: NumberType | None = None,
+            types: Mapping[str, NumberType] | None = None, order: str | None = None,
             quality: str = "default", effort: str = "fast", shard_size: int | str | None = None,
             alignment: int | None = None, keep_split: bool = False, opaque: bool = False,
             dedup: str | None = None, clip: tuple[float, float] | None = None,
@@ -230,7 +243,8 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: str 
 
     dst         a path; it appears when it is complete, or not at all
     format      of the output: a name of tare.formats; None: by the suffix of dst
-    type        number format of every float tensor with two or more dimensions, except norms
+    type        number format of every float tensor with two or more dimensions, except norms: a name,
+                one of tare.encodings, or a dtype
     types       {regular expression: type}: matched anywhere in a name, the first match wins
     order       "little" or "big"; None: the input's
     quality     "best": smaller error within the format
@@ -268,11 +282,11 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: str 
 
 
 def quantize(src: Any_source, dst: Path, mix: str | None = None, *,
-             output_type: str | Encoding | None = None, embedding_type: str | Encoding | None = None,
+             output_type: NumberType | None = None, embedding_type: NumberType | None = None,
              pure: bool = False, leave_output: bool = False, allow_requantize: bool = False,
              target_size: int | str | None = None, target_bpw: float | None = None,
              target_damage: float | None = None,
-             choose_from: Sequence[str | Encoding] | None = None,
+             choose_from: Sequence[NumberType] | None = None,
              sensitivities: Path | None = None, **options: Any) -> Result:
     """Converts with one of llama.cpp's mixes of number formats, of which tare.mixes has the names, or
     to fit a target.
@@ -313,7 +327,7 @@ def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] 
 
 def _is_safetensors(path: Path, format: str | None, metadata: Mapping[str, Any] | None) -> bool:
     """Whether the metadata are the pairs of a safetensors header: only texts fit it."""
-    name = format or os.path.splitext(os.fspath(path))[1].removeprefix(".")
+    name = format or os.path.splitext(os.fsdecode(path))[1].removeprefix(".")
     return name == "safetensors" and all(isinstance(v, str) for v in (metadata or {}).values())
 
 
@@ -324,6 +338,9 @@ def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, str] | None = No
     >>> tare.open(tare.saves({"w": numpy.ones(3)}))["w"].shape
     (3,)
     """
+    known = all_formats().get(format)
+    if known is not None and known.is_directory:
+        raise ValueError(f"saves: {format} is a directory; save() writes it")
     model = build(tensors, metadata, pairs=_is_safetensors("", format, metadata))
     return _plan(model, "-", False, format=format, **options).run_bytes()
 
@@ -357,6 +374,9 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
                    strict=strict, no_sync=not sync, threads=threads)
     texts += [("exclude", pattern) for pattern in exclude]
     loss = dict(lossy or {})
+    unknown = sorted(loss.keys() - {"bpw", "size", "damage", "importance", "sensitivities", "dry_run"})
+    if unknown:
+        raise ValueError(f"pack: lossy: there is no {unknown[0]!r}")
     importance, measured = loss.pop("importance", None), loss.pop("sensitivities", None)
     if lossy is not None and len(loss.keys() & {"bpw", "size", "damage"}) != 1:
         raise ValueError("pack: lossy: one of bpw, size and damage")
@@ -364,8 +384,8 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
         loss["sensitivities"] = _read(measured)
     texts += _texts(**{f"lossy_{name}": value for name, value in loss.items()})
     with _opened(src) as model:
-        row = _core.pack(model, os.fspath(dst), texts, _bases(bases),
-                         importance and os.fspath(importance), adapt(progress))
+        row = _core.pack(model, os.fsdecode(dst), texts, open_bases(bases, map=False),
+                         importance and os.fsdecode(importance), adapt(progress))
     layers = tuple(PackedLayer(r[0], encoding(r[1]) if r[1] else None, *r[2:]) for r in row[6])
     return PackResult(*row[:6], layers, _finish(row[7]), *row[8:])
 
@@ -384,13 +404,13 @@ def unpack(src: Any_source, dst: Path, *, planes: int | None = None, salvage: bo
     """
     texts = _texts(planes=planes, salvage=salvage, force=overwrite, strict=strict, no_sync=not sync,
                    threads=threads)
-    return _unpack(src, os.fspath(dst), texts, bases, progress)
+    return _unpack(src, os.fsdecode(dst), texts, bases, progress)
 
 
 def _unpack(src: Any_source, to: str | int, texts: list[tuple[str, str]],
             bases: Sequence[Any_source], progress: Any) -> UnpackResult:
     source, name = (src, None) if isinstance(src, Model) else prepare(src)
-    row = _core.unpack(source, name, to, texts, _bases(bases), adapt(progress))
+    row = _core.unpack(source, name, to, texts, open_bases(bases, map=False), adapt(progress))
     return UnpackResult(*row[:-1], _finish(row[-1]))
 
 
@@ -468,7 +488,7 @@ def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
     report = adapt(progress)
     with _opened(src, bases) as model:
         found = _core.findings(model) or ()
-        path = None if manifest is None else os.fspath(manifest)
+        path = None if manifest is None else os.fsdecode(manifest)
         found += _core.verify(model, deep, path, options, report)
         if against is not None:
             with _opened(against) as original:
@@ -510,7 +530,7 @@ def write_manifest(src: Any_source, path: Path, *, overwrite: bool = False, sync
                    threads: int = 0, progress: Any = None) -> None:
     """Writes the digests of all tensors in the form of sha256sum, for verify(manifest=)."""
     with _opened(src) as model:
-        _core.manifest_write(model, os.fspath(path), {"overwrite": overwrite, "sync": sync,
+        _core.manifest_write(model, os.fsdecode(path), {"overwrite": overwrite, "sync": sync,
                                                       "threads": threads}, adapt(progress))
 
 
@@ -523,7 +543,7 @@ def extract(src: Any_source, name: str, path: Path, *, form: str | None = None,
 
     >>> tare.extract("tiny.gguf", "output_norm.weight", "norm.npy", overwrite=True)
     """
-    form = form or ("npy" if os.fspath(path).endswith(".npy") else "bin")
+    form = form or ("npy" if os.fsdecode(path).endswith(".npy") else "bin")
     if form not in ("npy", "bin"):
         raise ValueError(f"form: {form!r} is not \"npy\" or \"bin\"")
     options: dict[str, Any] = {"overwrite": overwrite, "sync": sync}
@@ -532,7 +552,7 @@ def extract(src: Any_source, name: str, path: Path, *, form: str | None = None,
             raise ValueError("rows: (first, end) with first < end expected")
         options.update(first_row=rows[0], n_rows=rows[1] - rows[0])
     with _opened(src) as model:
-        _core.extract(model[name], os.fspath(path), form == "npy", options, adapt(progress))
+        _core.extract(model[name], os.fsdecode(path), form == "npy", options, adapt(progress))
 
 
 def synth(spec: str) -> Model:

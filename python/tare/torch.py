@@ -26,7 +26,7 @@ from ._verbs import save as _save
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterable, Iterator, Mapping
+    from typing import Any, Iterable, Iterator, Mapping, Sequence
 
     from ._source import Source
     from ._tensor import Tensor, TensorView
@@ -37,14 +37,15 @@ __all__ = ["LazySlice", "hook", "install", "lazy_state_dict", "load", "load_file
 
 def load_file(path: Source | Model, device: Any = "cpu", *, dtype: Any = None,
               names: Iterable[str] | None = None, threads: int = 0, pin_memory: bool = False,
-              out: Mapping[str, Any] | None = None, progress: Any = None) -> dict[str, torch.Tensor]:
+              out: Mapping[str, Any] | None = None, bases: Sequence[Any] = (),
+              progress: Any = None) -> dict[str, torch.Tensor]:
     """All tensors, or those named, as tare.load(path, framework="torch") returns them.
 
     >>> tare.torch.load_file("tiny.wcodec")["output_norm.weight"].shape
     torch.Size([64])
     """
     return _load_arrays(path, framework="torch", device=device, dtype=dtype, names=names,
-                        threads=threads, pin_memory=pin_memory, out=out, progress=progress)
+                        threads=threads, pin_memory=pin_memory, out=out, bases=bases, progress=progress)
 
 
 # ---- torch.load

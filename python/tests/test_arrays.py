@@ -182,3 +182,46 @@ def test_encodings():
         with pytest.raises((ValueError, tare.UnsupportedError)):
             bad()
     assert "gguf" in tare.formats and tare.mixes["Q4_K_M"].type == "q4_k"
+
+
+@pytest.mark.parametrize("suffix", (".safetensors", ".wcodec", ".gguf"))
+def test_tensors_as_objects(tmp_path, suffix):
+    """The same whether the bytes are mapped or decoded."""
+    path = tmp_path / f"m{suffix}"
+    tare.save({"m": np.arange(6, dtype="float32").reshape(2, 3), "s": np.float32(3), "e": np.zeros((0, 3), "f4")}, path)
+    m, other = tare.open(path), tare.open(path)
+    t = m["m"]
+    for one in (t[1, 2], t[1][2]):
+        assert type(one.numpy()) is np.ndarray and one.numpy().shape == () and one.numpy() == 5
+    assert [type(row) for row in t] == [tare.TensorView] * 2 and [float(x.numpy()) for x in t[1]] == [3, 4, 5]
+    assert t == m["m"] and hash(t) == hash(m["m"]) and t != m["s"] and t != other["m"] and len({*m.values(), t}) == 3
+    assert t and m["e"] and m["e"][:, :1]
+    with pytest.raises(TypeError, match="not a container"):
+        5 in t
+    if suffix != ".gguf":  # which has no tensors without dimensions
+        assert m["s"]
+        for use in (iter, len):
+            with pytest.raises(TypeError, match="without dimensions"):
+                use(m["s"])
+    assert (np.asarray(t) == t.numpy()).all() and np.array(t).flags.writeable
+    if suffix == ".wcodec":
+        with pytest.raises(ValueError, match="copy"):
+            np.asarray(t, copy=False)
+    else:
+        assert not np.asarray(t, copy=False).flags.owndata
+    with pytest.raises(KeyError, match="the planes are"):
+        t.raw["codes"]
+    with pytest.raises(IndexError, match="plane 1 of 1"):
+        t.raw[1]
+    with pytest.raises(TypeError, match="out: an array"):
+        t.numpy(out=[0] * 6)
+
+
+def test_encoding_says_what_it_cannot():
+    e = tare.encodings
+    with pytest.raises(ValueError, match="rows of 33 numbers are no whole blocks of q8_0"):
+        e["q8_0"].encode(np.ones((2, 33)))
+    with pytest.raises(tare.UnsupportedError, match="^i8 cannot be encoded"):
+        e["i8"].encode(np.ones(4))
+    with pytest.raises(tare.NeedsImportanceError, match="iq2_xxs"):
+        e["iq2_xxs"].encode(np.ones((1, 256)))

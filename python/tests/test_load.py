@@ -141,3 +141,11 @@ def test_memory_goes_back():
     expected = kept.copy()
     del arrays, model
     assert np.array_equal(kept, expected)
+
+
+def test_stream_refuses_at_once(gguf_path):
+    for wrong in ({"names": ["nothing"]}, {"names": "norm.weight"}, {"window": 0}, {"window": "1M"}, {"dtype": "int8"}):
+        with pytest.raises((KeyError, TypeError, ValueError, tare.UnsupportedError)):
+            tare.stream(gguf_path, framework="numpy", **wrong)
+    with pytest.raises(FileNotFoundError):
+        tare.stream(gguf_path + ".none", framework="numpy")

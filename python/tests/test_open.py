@@ -3,6 +3,7 @@
 without its fields."""
 import gc
 import io
+import mmap
 import os
 import pickle
 import subprocess
@@ -39,6 +40,8 @@ def sources(path):
     yield open(path, "rb")
     yield open(path, "rb", buffering=0)
     yield zipfile.ZipFile(packed).open("m")
+    with open(path, "rb") as file:
+        yield mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     yield os.open(path, os.O_RDONLY)
 
 
@@ -56,6 +59,31 @@ def test_every_source(gguf_path, is_mapped):
         for name, array in expected.items():
             assert np.array_equal(model[name].numpy(), array), (source, name)
         model.close()
+
+
+@pytest.mark.parametrize("options", ({"bases": "base.gguf"}, {"names": "norm.weight"}, {"device": "cuda"},
+                                     {"pin_memory": True}, {"out": [1]}, {"out": {"norm.weight": [0.0]}}))
+def test_arguments_that_mean_nothing(gguf_path, options):
+    """A text where a list of texts is wanted is none of its letters; what cannot be done is not ignored."""
+    with pytest.raises((TypeError, ValueError), match=f"^({next(iter(options))}|norm.weight)"):
+        tare.load(gguf_path, **options)
+
+
+def test_text_is_no_model(gguf_path):
+    with open(gguf_path, encoding="latin-1") as file, pytest.raises(TypeError, match="mode \"rb\""):
+        tare.open(file)
+    with pytest.raises(TypeError, match="cannot open dict"):
+        tare.open({})
+    with pytest.raises(TypeError, match="bases: a list"):
+        tare.open(gguf_path, bases=gguf_path)
+
+
+def test_closed(gguf_path):
+    model = tare.open(gguf_path)
+    model.close()
+    for use in (len, list, tare.load, lambda m: m["norm.weight"], lambda m: m.__enter__(), lambda m: m.info):
+        with pytest.raises(ValueError, match="the model is closed"):
+            use(model)
 
 
 def test_find_again(tmp_path):

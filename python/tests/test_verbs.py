@@ -445,3 +445,75 @@ def test_adapters_as_arrays(tmp_path, is_mapped):
     for read in (adapter.factors, adapter.a.numpy, adapter.b[:1].numpy, lambda: adapter.a.raw[0]):
         with pytest.raises(ValueError, match="the model is closed"):
             read()
+
+
+def test_files_of_a_result(tmp_path):
+    """Paths that can be opened, and the sizes that the files have."""
+    model = tare.synth("llama-tiny")
+    for name, options in (("m.gguf", {}), ("m.wcodec", {}), ("m.infq", {}), ("hf", {"format": "hf"}),
+                          ("parts", {"format": "gguf", "shard_size": "3M"})):
+        result = tare.convert(model, tmp_path / name, **options)
+        assert result.files and all(os.path.getsize(f.path) == f.size for f in result.files)
+        assert sum(f.size for f in result.files) == result.written_bytes
+
+
+def test_a_cancelled_token_stops_whatever_it_is_given_to(tmp_path, gguf_path, packed_delta):
+    token = tare.CancelToken()
+    token.cancel()
+    delta, base = packed_delta
+    model = tare.open(gguf_path)
+    for call in (lambda p: tare.convert(gguf_path, tmp_path / "a.gguf", progress=p),
+                 lambda p: tare.save({"w": np.ones(3)}, tmp_path / "b.gguf", progress=p),
+                 lambda p: tare.load(gguf_path, progress=p), lambda p: tare.open(gguf_path, progress=p),
+                 lambda p: tare.verify(gguf_path, progress=p), lambda p: model["norm.weight"].check(progress=p),
+                 lambda p: tare.unpack(delta, tmp_path / "c.gguf", bases=[base], progress=p)):
+        with pytest.raises(tare.CancelledError):
+            call(token)
+    plan = tare.plan(gguf_path, tmp_path / "d.gguf")
+    plan._progress = token
+    with pytest.raises(tare.CancelledError):  # one piece of work is none too few
+        plan.run()
+    assert not os.listdir(tmp_path)
+
+
+@pytest.fixture
+def packed_delta(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("delta")
+    a = np.random.default_rng(5).normal(size=(64, 64)).astype("float32")
+    tare.save({"w": a}, folder / "base.safetensors")
+    a[0] += 1
+    tare.save({"w": a}, folder / "tuned.safetensors")
+    tare.pack(folder / "tuned.safetensors", folder / "delta.wcodec", bases=[folder / "base.safetensors"])
+    return folder / "delta.wcodec", folder / "base.safetensors"
+
+
+def test_bases_where_files_are_opened(packed_delta):
+    delta, base = packed_delta
+    with tare.open(delta, bases=[base]) as model:
+        expected = model["w"].numpy()
+    assert np.array_equal(tare.load(delta, bases=[base])["w"], expected)
+    assert np.array_equal(dict(tare.stream(delta, framework="numpy", bases=[base]))["w"], expected)
+    with pytest.raises(tare.NeedsBaseError, match=r"bases=\[...\]"):
+        tare.load(delta)
+
+
+def test_paths_and_types_in_every_form(tmp_path):
+    state = {"w": np.ones((4, 32), "float32")}
+    path = os.fsencode(tmp_path / "b.gguf")
+    assert os.path.getsize(tare.save(state, path, type=np.float16).files[0].path)
+    assert tare.open(os.fsdecode(path))["w"].encoding.name == "f16"
+    with pytest.raises(tare.OutputExistsError, match="overwrite=True replaces it") as e:
+        tare.save(state, path)
+    assert isinstance(e.value, FileExistsError)
+    for option, value in (("type", "nope"), ("order", "middle"), ("shard_size", "many"), ("threads", -1)):
+        with pytest.raises(tare.UsageError, match=f"^{option}: .*not '{value}'"):
+            tare.save(state, tmp_path / "c.gguf", **{option: value})
+    for wrong in ([1], {1: np.ones(3)}, {"": np.ones(3)}, {"w": None}):
+        with pytest.raises((TypeError, ValueError), match="a dict|the name|a name|w: no number format"):
+            tare.save(wrong, tmp_path / "d.gguf")
+    with pytest.raises(ValueError, match="there is no 'bits'"):
+        tare.pack(os.fsdecode(path), tmp_path / "e.wcodec", lossy={"bpw": 3, "bits": 3})
+    with pytest.raises(TypeError, match="merges: a list"):
+        tare.convert(os.fsdecode(path), tmp_path / "f.gguf", merges="lora.gguf")
+    with pytest.raises(ValueError, match="hf is a directory"):
+        tare.saves(state, format="hf")

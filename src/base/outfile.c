@@ -27,7 +27,7 @@
 #define NAME_TRIES 64 /* of 62^6 names; more failures in a row have another cause */
 
 static tare_status fail_exists(const tare_outset *set, tare_error *err) {
-    tare_outset_fail(err, TARE_ERR_ARG, "the output exists, and force is off", set->path);
+    tare_outset_fail(err, TARE_ERR_ARG, "the output exists", set->path);
     tare_error_code(err, TARE_CODE_OUTPUT_EXISTS);
     return TARE_ERR_ARG;
 }

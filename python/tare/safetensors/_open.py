@@ -163,7 +163,7 @@ class _Opened:
         self._framework = FRAMEWORKS[framework]
         self._device = _device_of(device, self._framework)
         self._dtype = dtype
-        self._model: Model | None = open(source, map=map, bases=tuple(bases))
+        self._model: Model | None = open(source, map=map, bases=bases)
 
     @property
     def _opened(self) -> Model:
