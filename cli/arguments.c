@@ -4,6 +4,7 @@
  * common ones it takes. Long options with "--name value" or "--name=value", short ones with "-o
  * value", "-ovalue" or bundled flags; options and arguments mix; "--" ends the options; "-" is an
  * argument. */
+#include <math.h>
 #include <regex.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -148,6 +149,10 @@ static bool store_real(double *out, const char *value) {
     return end != value && *end == '\0' && *out >= 0;
 }
 
+static bool is_above_0(double x) {
+    return x > 0 && isfinite(x);
+}
+
 /* Whether `value` is not a format that can be written; `wanted` then lists them. */
 static bool is_no_format(char *wanted, size_t size, const char *value) {
     const char *name;
@@ -178,7 +183,8 @@ static bool store(const cli_command *command, const cli_option *option, const ch
             return refuse(command, option, value, "a size above 0 (2G, 500M, 64Ki, ...)");
         }
     } else if (option->real) {
-        if (!store_real(option->real, value) || (option->is_above_0 && *option->real == 0)) {
+        if (!store_real(option->real, value) ||
+            (option->is_above_0 && !is_above_0(*option->real))) {
             return refuse(command, option, value,
                           option->is_above_0 ? "a number above 0" : "a number, 0 or more");
         }

@@ -264,7 +264,7 @@ static int failed(const tare_error *err, const outcome *o) {
     if (cli_has_code(err, TARE_CODE_BAD_SENSITIVITIES)) return cli_fail(err, args.sensitivity);
     if (args.lossy && err->status == TARE_ERR_ARG && !err->file[0] &&
         err->item_kind == TARE_ITEM_NONE)
-        return cli_usage(&cmd_pack, "%s", err->what);
+        return cli_usage(&cmd_pack, "%s%s%s", err->field, err->field[0] ? ": " : "", err->what);
     return cli_fail(err, o->in_path);
 }
 

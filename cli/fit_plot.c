@@ -19,8 +19,9 @@
 #define LABELS_MOST 48
 #define LETTER      7.0 /* about what a letter is wide */
 #define LINE        13.0
+#define SPOT        5.0 /* room that a dot takes, and the curve */
 
-/* Where a label lies: its lower left corner. */
+/* Where a label lies: its lower left corner. A dot is one without width. */
 typedef struct label {
     double x, y, width;
 } label;
@@ -32,6 +33,8 @@ typedef struct picture {
     bool predicts_tokens; /* the model does */
     label labels[LABELS_MOST];
     size_t n_labels;
+    label *spots; /* dots, and places along the curve: labels keep off them */
+    size_t n_spots;
 } picture;
 
 static void put(picture *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -99,21 +102,48 @@ static void draw_axes(picture *p, double bytes_of_bit, double bytes_of_none) {
         p->predicts_tokens ? ", about the KL divergence in nats a token" : "");
 }
 
+static label at_point(const picture *p, const tare_fit_point *point) {
+    return (label){x_of(p, point->bits_per_weight), y_of(p, point->damage), 0};
+}
+
+static void add_spot(picture *p, label spot) {
+    p->spots = cli_grow(p->spots, p->n_spots + 1, sizeof *p->spots);
+    p->spots[p->n_spots++] = spot;
+}
+
+/* Spots on the line between two, so close that no label fits in. */
+static void add_spots(picture *p, label a, label b) {
+    const int n = 1 + (int)(hypot(b.x - a.x, b.y - a.y) / SPOT);
+    for (int i = 1; i <= n; i++)
+        add_spot(p, (label){a.x + (b.x - a.x) * i / n, a.y + (b.y - a.y) * i / n, 0});
+}
+
 static void draw_curve(picture *p, const tare_fit *f) {
     tare_fit_point point;
+    label before = {0, 0, 0};
     char command = 'M';
     put(p, "<path fill=\"none\" stroke=\"#1565c0\" stroke-width=\"2\" d=\"");
     for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {
         if (!is_inside(p, &point)) continue;
-        put(p, "%c%.1f %.1f", command, x_of(p, point.bits_per_weight), y_of(p, point.damage));
+        const label here = at_point(p, &point);
+        put(p, "%c%.1f %.1f", command, here.x, here.y);
+        add_spots(p, command == 'M' ? here : before, here);
+        before = here;
         command = 'L';
     }
     put(p, "\"/>\n");
 }
 
+/* Whether a label is inside the axes, and off all spots and other labels. */
 static bool is_free(const picture *p, const label *l) {
     if (l->x < LEFT || l->x + l->width > WIDTH - 4 || l->y > HEIGHT - BOTTOM || l->y < TOP)
         return false;
+    for (size_t i = 0; i < p->n_spots; i++) {
+        const label *spot = &p->spots[i];
+        if (spot->x > l->x - SPOT && spot->x < l->x + l->width + SPOT && spot->y > l->y - LINE &&
+            spot->y < l->y + SPOT)
+            return false;
+    }
     for (size_t i = 0; i < p->n_labels; i++) {
         const label *other = &p->labels[i];
         if (l->x < other->x + other->width && other->x < l->x + l->width &&
@@ -137,10 +167,13 @@ static label find_place(const picture *p, double x, double y, double width) {
 
 static void draw_point(picture *p, const tare_fit_point *point, const char *name, const char *color,
                        double radius) {
-    const double x = x_of(p, point->bits_per_weight), y = y_of(p, point->damage);
-    const label l = find_place(p, x, y, LETTER * (double)strlen(name));
+    const label dot = at_point(p, point);
+    const label l = find_place(p, dot.x, dot.y, LETTER * (double)strlen(name));
     if (p->n_labels < LABELS_MOST) p->labels[p->n_labels++] = l;
-    put(p, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%g\" fill=\"%s\"/>\n", x, y, radius, color);
+    put(p, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%g\" fill=\"%s\"/>\n", dot.x, dot.y, radius, color);
+    if (fabs(l.y - dot.y) > 2 * LINE) /* too far away to be seen as its own */
+        put(p, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#bbb\"/>\n", dot.x, dot.y,
+            l.x < dot.x ? l.x + l.width : l.x, l.y < dot.y ? l.y + 3 : l.y - LINE + 3);
     put(p, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\">%s</text>\n", l.x, l.y, color, name);
 }
 
@@ -157,11 +190,15 @@ char *cli_fit_plot(const tare_fit *fit, size_t *n) {
     put(&p, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
     draw_axes(&p, bytes_of_bit, (double)s->file_bytes - s->bits_per_weight * bytes_of_bit);
     draw_curve(&p, fit);
+    for (size_t i = 0; tare_fit_mix_at(fit, i, &point); i++)
+        if (is_inside(&p, &point)) add_spot(&p, at_point(&p, &point));
     point = (tare_fit_point){NULL, s->file_bytes, s->bits_per_weight, s->damage};
+    add_spot(&p, at_point(&p, &point));
     if (is_inside(&p, &point)) draw_point(&p, &point, "this file", "#c62828", 5);
     for (size_t i = 0; tare_fit_mix_at(fit, i, &point); i++)
         if (is_inside(&p, &point)) draw_point(&p, &point, point.mix, "#777", 3.5);
     put(&p, "</svg>\n");
+    free(p.spots);
     *n = p.n;
     return p.text;
 }

@@ -64,6 +64,40 @@ static char *recipe_text(const tare_fit *f, size_t *n) {
     return text;
 }
 
+/* A path by the true name of its directory: the file need not be there yet. NULL: no directory. */
+static char *resolved(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *given = slash ? cli_copy(path, (size_t)(name - path)) : cli_copy(".", 1);
+    char *dir = realpath(given, NULL), *whole = NULL;
+    free(given);
+    if (!dir) return NULL;
+    const size_t size = strlen(dir) + strlen(name) + 2;
+    whole = cli_grow(NULL, size, 1);
+    snprintf(whole, size, "%s/%s", dir, name);
+    free(dir);
+    return whole;
+}
+
+static bool is_same_output(const char *a, const char *b) {
+    char *one = resolved(a), *other = resolved(b);
+    const bool is_same = one && other && strcmp(one, other) == 0;
+    free(one);
+    free(other);
+    return is_same;
+}
+
+/* What is written beside the model must not be the model, nor one another. */
+static int check_files(const cli_command *command, const char *out_path, const cli_fit *args) {
+    const char *recipe = args->recipe, *plot = args->plot;
+    if (recipe && is_same_output(recipe, out_path))
+        return cli_usage(command, "--recipe and OUT are the same file");
+    if (plot && is_same_output(plot, out_path))
+        return cli_usage(command, "--plot and OUT are the same file");
+    if (recipe && plot && is_same_output(recipe, plot))
+        return cli_usage(command, "--recipe and --plot are the same file");
+    return 0;
+}
+
 static int write_file(const char *path, char *text, size_t n, const tare_model *in) {
     tare_run_options options = TARE_RUN_OPTIONS_INIT;
     tare_error err;
@@ -105,7 +139,8 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
     const tare_encoding *types[TYPES_MOST];
     char *sensitivities = NULL, words[200];
     tare_error err;
-    int code = 0;
+    int code = check_files(command, out_path, args);
+    if (code != 0) return code;
     fit.types = types;
     if (args->types && !parse_types(types, &fit.n_types, command, args->types)) return CLI_USAGE;
     if (args->sensitivity)

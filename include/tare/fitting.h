@@ -159,7 +159,8 @@ typedef struct tare_fit_point {
  * give all tensors the same types it is the first. The damage is that of a file of the mix, whose
  * output matrix is not weighed as that of a choice is (weighs_output). */
 TARE_API bool tare_fit_mix_at(const tare_fit *fit, size_t i, tare_fit_point *out);
-/* Point i of the curve of the best choices, smallest first, about a quarter of a bit apart. */
+/* Point i of the curve of the best choices, smallest first, a quarter of a bit apart or more: those for
+ * whose sizes nothing is better, and below whose line there is nothing, no mix either. */
 TARE_API bool tare_fit_curve_at(const tare_fit *fit, size_t i, tare_fit_point *out);
 
 #ifdef __cplusplus

@@ -137,6 +137,32 @@ static void two_are_exchanged(void **unused) {
     assert_int_equal(choice[1], 1);
 }
 
+/* From the cheapest to the whole, each the best there is for its cost. */
+static void points_of_the_curve_are_optima(void **unused) {
+    (void)unused;
+    for (size_t k = 0; k < 40; k++) {
+        instance m;
+        size_t choice[UNITS], n_points = 0;
+        bool is_end = false;
+        state = 1000 + k;
+        make(&m, 2 + k % (UNITS - 1));
+        tare_fit_cheapest(choice, &m.problem);
+        double cost = tare_fit_sum(&m.problem, choice).cost;
+        for (; !is_end; n_points++) {
+            const double asked = cost + 1 + floor(cost * uniform() / 4);
+            assert_int_equal(tare_fit_climb_beyond(choice, &is_end, &m.problem, asked, NULL),
+                             TARE_OK);
+            const tare_fit_option got = tare_fit_sum(&m.problem, choice);
+            assert_true(is_end || got.cost >= asked);
+            assert_true(got.cost > cost || is_end);
+            assert_true(got.cost <= MOST);
+            assert_true(got.loss <= best(&m, (size_t)got.cost) * (1 + 1e-12));
+            cost = got.cost;
+        }
+        assert_true(n_points > 1);
+    }
+}
+
 static void hulls_are_convex(void **unused) {
     (void)unused;
     instance m;
@@ -158,11 +184,9 @@ static void hulls_are_convex(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_close_to_the_best),
-        cmocka_unit_test(everything_fits),
-        cmocka_unit_test(nothing_but_the_cheapest_fits),
-        cmocka_unit_test(two_are_exchanged),
-        cmocka_unit_test(hulls_are_convex),
+        cmocka_unit_test(is_close_to_the_best),           cmocka_unit_test(everything_fits),
+        cmocka_unit_test(nothing_but_the_cheapest_fits),  cmocka_unit_test(two_are_exchanged),
+        cmocka_unit_test(points_of_the_curve_are_optima), cmocka_unit_test(hulls_are_convex),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

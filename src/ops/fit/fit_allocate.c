@@ -327,6 +327,23 @@ tare_status tare_fit_climb(size_t *choice, double *slope, const tare_fit_problem
     return TARE_OK;
 }
 
+/* All steps in order: where the last one ends is the optimum of the Lagrangian. */
+tare_status tare_fit_climb_beyond(size_t *choice, bool *is_end, const tare_fit_problem *p,
+                                  double cost, tare_error *err) {
+    ladder l;
+    TARE_TRY(make_ladder(&l, p, err));
+    for (size_t u = 0; u < p->n; u++) choice[u] = l.hulls[l.begin[u]];
+    double sum = tare_fit_sum(p, choice).cost;
+    size_t i = 0;
+    for (; i < l.n_steps && sum < cost; i++) {
+        choice[l.steps[i].unit] = l.hulls[l.begin[l.steps[i].unit] + l.steps[i].place + 1];
+        sum += l.steps[i].cost;
+    }
+    *is_end = i == l.n_steps;
+    free_ladder(&l, p);
+    return TARE_OK;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static tare_status best_of_starts(size_t *choice, size_t *trial, double *slope, const ladder *l,

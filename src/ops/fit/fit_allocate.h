@@ -35,6 +35,10 @@ tare_status tare_fit_allocate(size_t *choice, double *slope, const tare_fit_prob
 /* The optimum of the hulls alone: quick, and below the limit by up to a step of a unit. */
 tare_status tare_fit_climb(size_t *choice, double *slope, const tare_fit_problem *p, double limit,
                            tare_error *err);
+/* The first optimum of the hulls that costs no less: there is no better choice of its cost, whatever it
+ * is. *is_end: it has all there is. */
+tare_status tare_fit_climb_beyond(size_t *choice, bool *is_end, const tare_fit_problem *p,
+                                  double cost, tare_error *err);
 /* Makes a choice that is within the limit better, by changes of one unit and of two, until none
  * helps. */
 tare_status tare_fit_improve(size_t *choice, const tare_fit_problem *p, double limit,

@@ -118,6 +118,7 @@ tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err) {
 
 /* ---- curve ----------------------------------------------------------------------------------- */
 
+/* Points where no choice is better for any size, so that no mix lies below the line between two. */
 tare_status tare_fit_draw_curve(tare_fit *f, tare_error *err) {
     const tare_fit_problem problem = {f->options, f->n_units, f->convert.allocator,
                                       f->convert.cancel};
@@ -125,12 +126,11 @@ tare_status tare_fit_draw_curve(tare_fit *f, tare_error *err) {
     f->curve = TARE_NEW_ARRAY(&f->arena, tare_fit_point, CURVE_MOST + 1);
     if (!choice || !f->curve) return tare_fail(err, TARE_ERR_NOMEM, "curve");
     tare_fit_cheapest(choice, &problem);
-    double cost = tare_fit_sum(&problem, choice).cost;
     const double step = CURVE_STEP / 8 * (double)f->summary.n_weights;
     f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
-    for (double slope = 1; slope > 0 && f->n_curve <= CURVE_MOST && f->n_units;) {
-        cost += step;
-        TARE_TRY(tare_fit_climb(choice, &slope, &problem, cost, err));
+    for (bool is_end = f->n_units == 0; !is_end && f->n_curve <= CURVE_MOST;) {
+        const double cost = tare_fit_sum(&problem, choice).cost + step;
+        TARE_TRY(tare_fit_climb_beyond(choice, &is_end, &problem, cost, err));
         f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
     }
     return TARE_OK;

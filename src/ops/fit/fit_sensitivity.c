@@ -18,6 +18,7 @@
 typedef struct tare_sensitivity {
     tare_str name; /* first: the index looks here */
     double value;
+    size_t number; /* of the line in the text */
     tare_role_info role;
 } line;
 
@@ -54,6 +55,7 @@ static tare_status read_line(tare_sensitivities *l, tare_str text, size_t number
     item->name = (tare_str){text.ptr, from};
     while (is_blank(item->name.ptr[item->name.len - 1])) item->name.len--;
     item->role = tare_role_of_name(item->name);
+    item->number = number;
     l->n++;
     return TARE_OK;
 }
@@ -76,11 +78,13 @@ tare_status tare_sensitivities_read(tare_sensitivities *l, tare_str text, tare_a
     if (l->n == 0)
         return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_BAD_SENSITIVITIES,
                               "no line has a sensitivity");
-    static const char twice[] = "a tensor has two lines";
-    tare_status status =
-        tare_name_index_build(&l->index, arena, l->lines, l->n, sizeof *l->lines, twice, err);
-    if (status != TARE_ERR_CORRUPT) return status;
-    return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_BAD_SENSITIVITIES, twice);
+    static const char twice[] = "the tensor has a line already";
+    tare_error found;
+    const tare_status status =
+        tare_name_index_build(&l->index, arena, l->lines, l->n, sizeof *l->lines, twice, &found);
+    if (status == TARE_ERR_CORRUPT) return fail_line(err, l->lines[found.item].number, twice);
+    if (status != TARE_OK && err) *err = found;
+    return status;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

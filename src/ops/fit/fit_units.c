@@ -27,8 +27,10 @@ static tare_status check_type(const tare_fit *f, const tare_encoding *type, tare
     TARE_TRY(tare_options_read(&mcf, sizeof mcf, f->convert.mcf, err));
     TARE_TRY(tare_type_check(type, f->convert.quality, &mcf, err));
     if (f->format->caps->has_encoding(type)) return TARE_OK;
-    return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_HOLD,
-                          "the target cannot hold a type that is to be chosen from");
+    tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_HOLD,
+                   "the target cannot hold this type that is to be chosen from");
+    tare_error_detail(err, "%s", type->name);
+    return TARE_ERR_UNSUPPORTED;
 }
 
 static void add_type(tare_fit *f, const tare_encoding *type, unsigned use) {

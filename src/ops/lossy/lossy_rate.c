@@ -215,10 +215,14 @@ static tare_status bind_jumps(bool *any, search *s, tare_error *err) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static tare_status too_small(tare_error *err) {
-    return tare_fail(err, TARE_ERR_ARG,
-                     "the target is too small: what is not lossy, and 0.3 bits for each weight "
-                     "that is, take more");
+/* `sum`: of steps so long that they leave less than the least of some weights. */
+static tare_status too_small(const tare_lossy_run *r, const total *sum, tare_error *err) {
+    const double least = sum->bytes + (LEAST_BITS * sum->n_lossy - sum->bits) / 8;
+    tare_fail(err, TARE_ERR_ARG,
+              "the target is too small for what is not lossy and 0.3 bits for each weight that is");
+    tare_error_detail(err, "at least about %.0f bytes (%.2f bits/weight)", ceil(least),
+                      8 * least / (double)r->n_weights);
+    return TARE_ERR_ARG;
 }
 
 /* The end of the interval that fits is the answer; without one the last attempt is. */
@@ -245,7 +249,7 @@ static tare_status find(search *s, tare_error *err) {
         const double left = octaves_left(r, &sum);
         const bool fits = load_of(r, sum.bytes, sum.damage) <= limit_of(r);
         if (!fits && !is_for_damage(r) && sum.bits < LEAST_BITS * sum.n_lossy)
-            return too_small(err);
+            return too_small(r, &sum, err);
         if (fits && sum.n_lossy > 0 && left * sum.n_lossy < CLOSE * sum.bits) return TARE_OK;
         set_end(s, fits);
         if (is_end(r, &sum, fits)) break;
