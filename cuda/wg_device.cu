@@ -2,7 +2,7 @@
  *
  * The GPU: the kernels, and memory, copies and launches by the CUDA runtime. */
 #include <cuda_runtime.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "wg_device.h"
 #include "wg_fast.h"
@@ -84,7 +84,7 @@ tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err) {
     if (about.major < 8)
         return wg_fail(err, TARE_ERR_UNSUPPORTED, -1,
                        "device: compute capability 8.0 or newer is needed");
-    strncpy(name, about.name, WG_NAME - 1);
+    snprintf(name, WG_NAME, "%s", about.name);
     return TARE_OK;
 }
 
