@@ -279,7 +279,8 @@ static void compare_loaded(tare_device *device, const tare_model *model,
     }
 }
 
-/* The next reads come from the disk, if the file system has one. */
+/* The next reads come from the disk, if the file system has one. Pages that a model has mapped and
+ * read stay. */
 static void drop_pages(const char *path) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fsync(file) != 0 || posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) != 0)
@@ -295,7 +296,11 @@ static void measure_load(tare_device *device, const char *path, const char *name
     tare_model *model = open_model(path);
     tare_device_job *jobs = make_jobs(&n, device, model);
     for (unsigned i = 0; i < n_runs; i++) {
-        if (is_cold) drop_pages(path);
+        if (is_cold) {
+            tare_model_free(model);
+            drop_pages(path);
+            model = open_model(path);
+        }
         double start = now();
         must(tare_device_load(device, model, jobs, n, NULL, &err), &err);
         times[i] = now() - start;
