@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fuzz target: the way back from GGUF to Hugging Face. A file that opens is refused with a text, or
- * restored: its .json files are JSON, and every tensor can be read. What is lost is reported. */
+ * restored: its .json files are JSON, and every tensor can be read. What is lost is reported. After
+ * "PAIR" and the size of a text model, 32 bits, come that and its encoder, which become one model. */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/str.h"
 #include "llama/config.h"
 #include "model/catalog.h"
@@ -26,12 +28,13 @@ static void check_files(const tare_model *m) {
     tare_arena_free(&arena);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static void restore(const tare_model *gguf, const tare_model *tower) {
     tare_llama_restore_options options = TARE_LLAMA_RESTORE_OPTIONS_INIT;
     tare_error err = TARE_ERROR_NONE;
-    tare_model *gguf = fuzz_open(data, size, "gguf"), *m;
-    if (gguf == NULL) return 0;
-    const bool is_truncated = tare_model_summarize(gguf)->is_truncated;
+    tare_model *m;
+    const bool is_truncated = tare_model_summarize(gguf)->is_truncated ||
+                              (tower && tare_model_summarize(tower)->is_truncated);
+    options.tower = tower;
     options.report = tare_report_new();
     tare_status status = tare_llama_restore(&m, gguf, &options, &err);
     FUZZ_CHECK((status == TARE_OK) == (m != NULL));
@@ -46,6 +49,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         fuzz_check_error(status, &err);
     }
     tare_report_free(options.report);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    enum { HEAD = 8 };
+    size_t n = size;
+    const bool is_pair = size >= HEAD && memcmp(data, "PAIR", 4) == 0;
+    if (is_pair) {
+        data += HEAD, size -= HEAD;
+        n = tare_load_le32(data - 4);
+        if (n > size) return 0;
+    }
+    tare_model *gguf = fuzz_open(data, n, "gguf");
+    tare_model *tower = is_pair ? fuzz_open(data + n, size - n, "gguf") : NULL;
+    if (gguf && (tower || !is_pair)) restore(gguf, tower);
+    tare_model_free(tower);
     tare_model_free(gguf);
     return 0;
 }

@@ -345,6 +345,13 @@ def write_restored(folder):
             ("rwkv", 0, F16, ()), ("gpt2", 2, Q8_0, ()), ("gpt2", 0, Q8_0, factors[0]),
             ("gpt2", 0, Q8_0, factors[1]))):
         write(folder, "restore", "model-%d" % i, restorable(kind, experts, quantized, more))
+    pairs = (("idefics3", {"v.position_embd.weight": [8, 4], "v.post_ln.weight": [8], "mm.model.fc.weight": [32, 32]},
+              {"projector.scale_factor": 2}),
+             ("pixtral", {"mm.1.weight": [8, 32], "mm.2.weight": [32, 32], "v.token_embd.img_break": [32]}, {}))
+    for projector, tensors, more in pairs:
+        text = restorable("llama")
+        tower = restorable_tower(projector, tensors, projection_dim=32, **more)
+        write(folder, "restore", "pair-" + projector, b"PAIR" + struct.pack("<I", len(text)) + text + tower)
 
 
 def write_sensitivities(folder):
