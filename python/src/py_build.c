@@ -12,18 +12,19 @@ static tare_status read_tensor(void *ctx, uint32_t plane, uint64_t offset, void 
     return tare_tensor_read(t->handle->model, t->index, plane, offset, buf, n, NULL);
 }
 
-static bool fill_planes(tare_build_tensor *t, PyObject *keep, PyObject *planes) {
+static bool fill_planes(tare_build_tensor *t, PyObject *name, PyObject *keep, PyObject *planes) {
     uint64_t sizes[TARE_MAX_PLANES];
     tare_error err;
     Py_ssize_t n = PyTuple_Size(planes);
     size_t size;
     if (n != t->encoding->n_planes) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "another number of planes is needed");
+            PyErr_Format(PyExc_ValueError, "%S: %zd planes, not %u", name, n,
+                         (unsigned)t->encoding->n_planes);
         return false;
     }
     if (tare_encoding_sizes(sizes, t->encoding, t->dims, t->n_dims, &err) != TARE_OK) {
-        PyErr_Format(PyExc_ValueError, "the shape does not suit the type: %s", err.what);
+        PyErr_Format(PyExc_ValueError, "%S: the shape does not suit the type: %s", name, err.what);
         return false;
     }
     for (Py_ssize_t p = 0; p < n; p++) {
@@ -32,7 +33,7 @@ static bool fill_planes(tare_build_tensor *t, PyObject *keep, PyObject *planes) 
         if (t->encoding->planes[p].scope == TARE_PLANE_LIST) {
             t->list_bytes = size;
         } else if (size != sizes[p]) {
-            PyErr_Format(PyExc_ValueError, "a plane of %zu bytes, not %llu", size,
+            PyErr_Format(PyExc_ValueError, "%S: a plane of %zu bytes, not %llu", name, size,
                          (unsigned long long)sizes[p]);
             return false;
         }
@@ -52,7 +53,8 @@ static bool add_tensor(tare_builder *builder, py_state *state, PyObject *keep, P
     t.encoding = tare_encoding_get((tare_encoding_id)id);
     Py_ssize_t n_dims = PyTuple_Size(shape);
     if (!t.encoding || n_dims > TARE_MAX_DIMS) {
-        PyErr_SetString(PyExc_ValueError, "no such type, or more than eight dimensions");
+        PyErr_Format(PyExc_ValueError, "%S: no such type, or more than %d dimensions", name,
+                     TARE_MAX_DIMS);
         return false;
     }
     for (Py_ssize_t d = 0; d < n_dims; d++) {
@@ -67,7 +69,7 @@ static bool add_tensor(tare_builder *builder, py_state *state, PyObject *keep, P
             if (t.encoding->planes[p].scope == TARE_PLANE_LIST)
                 t.list_bytes = from->tensor->planes[p].size;
         if (PyList_Append(keep, planes) != 0) return false;
-    } else if (!fill_planes(&t, keep, planes)) {
+    } else if (!fill_planes(&t, name, keep, planes)) {
         return false;
     }
     if (!py_parse_text(name, &t.name, &text)) return false;

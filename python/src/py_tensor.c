@@ -184,17 +184,31 @@ static PyObject *tensor_memory(PyObject *self, PyObject *const *args, Py_ssize_t
     return memory;
 }
 
+static bool is_inside(PyObject *self, uint32_t plane, long long offset, Py_ssize_t n) {
+    const py_tensor *t = tensor_of(self);
+    uint64_t size = t->tensor->planes[plane].size;
+    if (offset >= 0 && (uint64_t)offset <= size && (uint64_t)n <= size - (uint64_t)offset)
+        return true;
+    tare_error err = {.status = TARE_ERR_ARG,
+                      .offset = TARE_NO_OFFSET,
+                      .item = -1,
+                      .field = "read_into",
+                      .what = "the buffer reaches beyond the plane's bytes"};
+    py_fail(t->handle->state, &err, t->handle->name);
+    return false;
+}
+
 static PyObject *tensor_read_into(PyObject *self, PyObject *args, PyObject *named) {
     static char *names[] = {"buffer", "plane", "offset", NULL};
     Py_buffer view;
     long number = 0;
-    unsigned long long offset = 0;
+    long long offset = 0;
     uint32_t plane;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "w*|$lK:read_into", names, &view, &number,
+    if (!PyArg_ParseTupleAndKeywords(args, named, "w*|$lL:read_into", names, &view, &number,
                                      &offset))
         return NULL;
-    bool ok = plane_of(self, number, &plane) &&
-              read_plane((py_tensor *)self, plane, offset, view.buf, (size_t)view.len);
+    bool ok = plane_of(self, number, &plane) && is_inside(self, plane, offset, view.len) &&
+              read_plane((py_tensor *)self, plane, (uint64_t)offset, view.buf, (size_t)view.len);
     PyBuffer_Release(&view);
     if (!ok) return NULL;
     Py_RETURN_NONE;

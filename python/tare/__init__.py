@@ -87,6 +87,7 @@ _LATER = {
                      "parse_name", "plan", "quantize", "save", "saves", "synth", "unpack", "verify",
                      "write_manifest"), "_verbs"),
 }
+_MODULES = ("cuda", "gguf", "integrations", "safetensors", "torch", "wcodec")
 _TABLES = {"encodings": "all_encodings", "formats": "all_formats", "mixes": "all_mixes"}
 
 
@@ -94,6 +95,8 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
     if name in _TABLES:
         value: object = getattr(import_module("._encodings", __name__), _TABLES[name])()
+    elif name in _MODULES:
+        return import_module("." + name, __name__)
     elif name in _LATER:
         value = getattr(import_module("." + _LATER[name], __name__), name)
     else:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._model import Model
 
 _STR, _ARRAY = VALUE_TYPES.index("str"), VALUE_TYPES.index("array")
+_F4 = _core.find_encoding("f4")
 _KEYS_MODEL, _KEYS_SAFETENSORS = 0, 1
 
 
@@ -22,11 +23,12 @@ def _from_torch(name: str, t: Any) -> tuple[Any, ...]:
     import torch
     if t.layout != torch.strided or t.device.type == "meta":
         raise TypeError(f"{name}: only dense tensors with data can be saved")
-    id = encoding_of_torch(t.dtype)
+    id, shape = encoding_of_torch(t.dtype), tuple(t.shape)
+    if t.dtype == getattr(torch, "float4_e2m1fn_x2", None) and shape:  # two numbers an element
+        id, shape = _F4, (*shape[:-1], shape[-1] * 2)
     if id < 0:
         raise TypeError(f"{name}: no number format for {t.dtype}")
-    shape = tuple(t.shape)
-    flat = t.detach().cpu().contiguous().reshape(-1)
+    flat = t.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
     data = flat.view(torch.uint8).numpy() if t.numel() else b""
     return name, id, shape, (data,)
 

@@ -98,6 +98,8 @@ class _Readable:
     def job(self, as_: int, dst: Any, strides: tuple[int, ...] | None) -> tuple[Any, ...]:
         """What the extension reads: as_ is the encoding of the result; strides those of its axes."""
         tensor, box = self._whole()
+        if strides is not None and any(not s and n > 1 for s, n in zip(strides, self.shape)):
+            raise ValueError(f"{tensor.name}: several elements of `out` are in one place")
         stored = 0 if as_ == tensor.encoding_id else as_
         if box is None and strides is not None:
             box = Box.whole(tensor.shape)
@@ -199,6 +201,8 @@ class _Readable:
         return result if device == "cpu" else result.to(device)
 
     def _torch_into(self, dtype: Any, out: TorchTensor, threads: int) -> TorchTensor:
+        if not hasattr(out, "data_ptr"):
+            raise TypeError(f"out: a torch.Tensor expected, not {type(out).__name__}")
         as_ = self.target(out.dtype)
         if dtype is not None and wanted(dtype) != as_:
             raise ValueError(f"out has the dtype {out.dtype}, not {dtype}")

@@ -217,6 +217,17 @@ def test_tensors_as_objects(tmp_path, suffix):
         t.numpy(out=[0] * 6)
 
 
+def test_what_does_not_fit_is_named():
+    q8_0 = tare.encodings["q8_0"].encode(np.ones((1, 32)))
+    for wrong in (np.ones((1,) * 9), ("q8_0", (2, 32), q8_0), ("q8_0", (1, 33), q8_0), ("int8_rowwise", (1, 32), q8_0)):
+        with pytest.raises(ValueError, match="^the.name: "):
+            tare.build({"the.name": wrong})
+    t = tare.build({"v": np.arange(6, dtype="int16")})["v"]
+    for offset in (-1, 5, 2 ** 63 - 1):
+        with pytest.raises(tare.UsageError, match="read_into: the buffer reaches beyond the plane's bytes"):
+            t.read_into(bytearray(12), offset=offset)
+
+
 def test_encoding_says_what_it_cannot():
     e = tare.encodings
     with pytest.raises(ValueError, match="rows of 33 numbers are no whole blocks of q8_0"):

@@ -96,3 +96,32 @@ def test_copies_live(state):
     del model
     assert same(t, expected["big"]) and same(u, expected["big"])
     assert np.array_equal(u.float().numpy(), expected["big"].float().numpy())
+
+
+def test_what_is_behind_a_view_is_resolved(tmp_path):
+    """Numbers that torch negates or conjugates when it reads them, and two in an element."""
+    import tare.safetensors.torch as drop_in
+    z = torch.tensor([1 + 2j, 3 + 4j])
+    state = {"c": z.conj(), "n": (z + 1).conj().imag}
+    tare.save(state, tmp_path / "a.safetensors")
+    drop_in.save_file({"c": state["c"]}, tmp_path / "b.safetensors")
+    for name in "ab":
+        loaded = tare.torch.load_file(tmp_path / f"{name}.safetensors")
+        assert loaded and all(torch.equal(t, state[k].resolve_conj().resolve_neg()) for k, t in loaded.items())
+    four = torch.arange(8, dtype=torch.uint8).reshape(2, 4).view(torch.float4_e2m1fn_x2)
+    tare.save({"f": four}, tmp_path / "f.safetensors")
+    model = tare.open(tmp_path / "f.safetensors")
+    assert model["f"].shape == (2, 8) and torch.equal(model["f"].torch(), four.view(torch.uint8))
+
+
+def test_out_has_a_place_for_each_element(state):
+    folder, arrays = state
+    model, name = tare.open(folder / "m.wcodec"), "float32"
+    like = arrays[name]
+    wide = torch.zeros_like(like[:1]).expand(like.shape)
+    with pytest.raises(ValueError, match="in one place"):
+        model[name].torch(out=wide)
+    with pytest.raises(ValueError, match="in one place"):
+        tare.load(model, out={name: wide})
+    with pytest.raises(TypeError, match="a torch.Tensor expected"):
+        model[name].torch(out=[1])

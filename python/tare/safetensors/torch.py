@@ -119,7 +119,7 @@ def _specs(tensors: Tensors) -> tuple[dict[str, TensorSpec], list[torch.Tensor]]
                 "you are trying to save tensors which are reference of each other in which case it's recommended "
                 "to save only the full tensors, and reslice at load time, or simply call `.contiguous()` on your "
                 "tensor to pack it before saving.")
-        keep.append(t.detach().to("cpu"))
+        keep.append(t.detach().to("cpu").resolve_conj().resolve_neg())
         specs[name] = TensorSpec(dtype=str(t.dtype).removeprefix("torch."), shape=t.shape,
                                  data_ptr=keep[-1].data_ptr(), data_len=t.nelement() * t.element_size())
     return specs, keep
