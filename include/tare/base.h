@@ -262,7 +262,7 @@ typedef enum tare_cpu {
     TARE_CPU_NONE = 0,
     TARE_CPU_AVX2 = 1 << 0,   /* AVX2, FMA, F16C, BMI2 */
     TARE_CPU_AVX512 = 1 << 1, /* AVX-512 F, BW, DQ, VL */
-    TARE_CPU_VBMI2 = 1 << 2,  /* AVX-512 VBMI and VBMI2, VPCLMULQDQ */
+    TARE_CPU_VBMI2 = 1 << 2,  /* AVX-512 VBMI and VBMI2, GFNI, VPCLMULQDQ */
 } tare_cpu;
 
 /* What this machine has. */

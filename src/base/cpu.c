@@ -49,11 +49,12 @@ bool tare_cpu_has_wide_products(void) {
 unsigned tare_cpu_detect(void) {
     const features f = look();
     const unsigned fma_avx_f16c = BIT(12) | BIT(28) | BIT(29), avx2_bmi2 = BIT(5) | BIT(8);
-    const unsigned f_dq_bw_vl = BIT(16) | BIT(17) | BIT(30) | BIT(31), vbmi_vbmi2 = BIT(1) | BIT(6);
+    const unsigned f_dq_bw_vl = BIT(16) | BIT(17) | BIT(30) | BIT(31);
+    const unsigned vbmi_vbmi2_gfni = BIT(1) | BIT(6) | BIT(8);
     if (!has(f.saved, SAVED_256) || !has(f.leaf1_c, fma_avx_f16c) || !has(f.leaf7_b, avx2_bmi2))
         return TARE_CPU_NONE;
     if (!has(f.saved, SAVED_512) || !has(f.leaf7_b, f_dq_bw_vl)) return TARE_CPU_AVX2;
-    if (!has(f.leaf7_c, vbmi_vbmi2) || !has_wide_products(&f))
+    if (!has(f.leaf7_c, vbmi_vbmi2_gfni) || !has_wide_products(&f))
         return TARE_CPU_AVX2 | TARE_CPU_AVX512;
     return TARE_CPU_AVX2 | TARE_CPU_AVX512 | TARE_CPU_VBMI2;
 }

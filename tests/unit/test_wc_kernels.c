@@ -60,9 +60,11 @@ static void make_rule(tare_wc_rule *rule, uint8_t value_bits, uint64_t *seed) {
         *rule = (tare_wc_rule){.form = TARE_WC_EDGE, .k = 2};
     if (value_bits == 8 && below(4, seed) == 0)
         *rule = (tare_wc_rule){.trellis = below(2, seed) ? 8 : 32};
-    unsigned mask = (1u << (value_bits - rule->k)) - 1;
+    const unsigned mask = (1u << (value_bits - rule->k)) - 1;
+    const bool is_row = !rule->has_map || (mask >= 63 && below(2, seed)); /* kernels add then */
+    const unsigned first = rule->has_map && is_row ? below(mask - 62, seed) : 0;
     for (unsigned i = 0; i < 64; i++)
-        rule->map[i] = (uint16_t)((rule->has_map ? wc_random(seed) : i) & mask);
+        rule->map[i] = (uint16_t)((is_row ? first + i : wc_random(seed)) & mask);
 }
 
 static void make_groups(tare_wc_job *job, memory *m, uint64_t *seed) {

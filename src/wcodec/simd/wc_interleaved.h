@@ -155,8 +155,7 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
             interleaved_job *s = jobs[i];
             choose_table(s);
             if (of != ANY_SHAPE)
-                o[i] =
-                    out_cursor_of(s->job, s->p / WC_BLOCK, item_of(of), k_of(of), n_groups_of(of));
+                set_cursor(&o[i], s->job, s->p / WC_BLOCK, item_of(of), k_of(of), n_groups_of(of));
             fetch_destination(&s->job->destination, s->p / WC_BLOCK, of);
             fetch_ahead(&l[i], &o[i], of == ANY_SHAPE ? 0 : n_groups_of(of));
         }

@@ -11,7 +11,7 @@
 
 typedef __m256i vec;
 typedef row table;
-enum { VEC_BYTES = 32 };
+enum { VEC_BYTES = 32, ADDS_TO_ROWS = true };
 
 static ALWAYS_INLINE vec v_load(const uint8_t *p) {
     return load_256(p);
@@ -36,6 +36,15 @@ static ALWAYS_INLINE vec v_and(vec a, vec b) {
 }
 static ALWAYS_INLINE vec v_xor(vec a, vec b) {
     return _mm256_xor_si256(a, b);
+}
+static ALWAYS_INLINE vec v_add(vec a, vec b) {
+    return _mm256_add_epi8(a, b);
+}
+/* One shift where both places are constants. */
+static ALWAYS_INLINE vec v_place(vec v, unsigned from, unsigned n, unsigned to) {
+    const vec mask = v_all((uint8_t)(((1u << n) - 1) << to));
+    if (!__builtin_constant_p(from < to)) v = v_down(v, from), from = 0;
+    return v_and(from < to ? v_up(v, to - from) : v_down(v, from - to), mask);
 }
 static ALWAYS_INLINE vec v_or_and(vec a, vec b, vec c) {
     return v_or(a, v_and(b, c));
@@ -67,9 +76,9 @@ typedef struct edge_tables {
 static ALWAYS_INLINE edge_tables load_edge_tables(void) {
     return (edge_tables){0};
 }
-static ALWAYS_INLINE vec v_edge(const edge_tables *t, vec symbol, vec raw) {
+static ALWAYS_INLINE vec v_edge(const edge_tables *t, vec symbol, vec low) {
     (void)t;
-    return edge_values(v_choose(v_all(3), raw, v_up(symbol, 2)));
+    return edge_values(v_or_and(low, v_up(symbol, 2), v_all(0xfc)));
 }
 
 /* No tables here either: the state that follows is a sum (without carry) of what the state, its

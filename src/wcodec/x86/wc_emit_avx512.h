@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Vectors of AVX-512 with VBMI for wc_emit.h. */
+ * Vectors of AVX-512 with VBMI and GFNI for wc_emit.h. */
 #ifndef TARE_WCODEC_EMIT_AVX512_H
 #define TARE_WCODEC_EMIT_AVX512_H
 
@@ -10,7 +10,7 @@
 
 typedef __m512i vec, table;
 typedef uint16_t u16_lanes __attribute__((vector_size(64), may_alias));
-enum { VEC_BYTES = 64 };
+enum { VEC_BYTES = 64, ADDS_TO_ROWS = false };
 
 static ALWAYS_INLINE vec v_load(const uint8_t *p) {
     return _mm512_loadu_si512(p);
@@ -35,6 +35,15 @@ static ALWAYS_INLINE vec v_and(vec a, vec b) {
 }
 static ALWAYS_INLINE vec v_xor(vec a, vec b) {
     return _mm512_xor_si512(a, b);
+}
+static ALWAYS_INLINE vec v_add(vec a, vec b) {
+    return _mm512_add_epi8(a, b);
+}
+/* A product of bits with a matrix, whose byte 7 - i says which bits of a byte become bit i. */
+static ALWAYS_INLINE vec v_place(vec v, unsigned from, unsigned n, unsigned to) {
+    const uint64_t diagonal = UINT64_C(0x2040810204081) & ((UINT64_C(1) << 7 * n) - 1);
+    const uint64_t matrix = diagonal << (63 - 7 * n - 8 * to + from);
+    return _mm512_gf2p8affine_epi64_epi8(v, _mm512_set1_epi64((long long)matrix), 0);
 }
 static ALWAYS_INLINE vec v_or_and(vec a, vec b, vec c) {
     return _mm512_ternarylogic_epi32(a, b, c, 0xf8);
@@ -81,8 +90,7 @@ static inline edge_tables load_edge_tables(void) {
     return (edge_tables){v_load(first), v_load(other_bits), v_load(other)};
 }
 
-static ALWAYS_INLINE vec v_edge(const edge_tables *t, vec symbol, vec raw) {
-    vec low = v_and(raw, v_all(3));
+static ALWAYS_INLINE vec v_edge(const edge_tables *t, vec symbol, vec low) {
     __mmask64 is_other = _mm512_cmpeq_epi8_mask(low, look_up_in(&t->other_bits, symbol));
     vec value = _mm512_add_epi8(look_up_in(&t->first, symbol), low);
     return _mm512_mask_permutexvar_epi8(value, is_other, symbol, t->other);
