@@ -161,6 +161,11 @@ tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_lla
 /* The mean of all numbers of a tensor of the input, or of their magnitudes; reads them. */
 tare_status tare_llama_mean(double *out, const tare_model *hf, size_t tensor, bool of_magnitudes,
                             tare_error *err);
+/* The numbers that a batch norm multiplies by or adds, of its weight and the tensors beside it:
+ * `name` without "weight" and with "bias", "running_mean", "running_var". `out` has as many as the
+ * weight. */
+tare_status tare_llama_fold_norm(float *out, const tare_model *hf, size_t weight,
+                                 tare_llama_fold fold, tare_error *err);
 /* Whether all numbers of a tensor of the input are 0; whether two have the same bytes. Both read
  * them. */
 tare_status tare_llama_is_zero(bool *out, const tare_model *hf, size_t tensor, tare_error *err);

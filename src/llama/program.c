@@ -168,6 +168,14 @@ static bool op_center(machine *m) {
 static bool op_ternary(machine *m) {
     return measure(m, TARE_LLAMA_TERNARY, TARE_LLAMA_MEAN_MAGNITUDE);
 }
+static bool op_norm_factor(machine *m) {
+    m->draft->fold = TARE_LLAMA_FACTOR;
+    return m->draft->shape.n_dims == 1;
+}
+static bool op_norm_shift(machine *m) {
+    m->draft->fold = TARE_LLAMA_SHIFT;
+    return m->draft->shape.n_dims == 1;
+}
 static bool op_if(machine *m) {
     m->draft->is_skipped = m->args[0] == 0;
     return true;
@@ -227,6 +235,8 @@ static const struct operation {
     {"repeat", op_repeat, 1, 1, "it is not a single row"},
     {"center", op_center, 0, 0, "arithmetic twice"},
     {"ternary", op_ternary, 0, 0, "arithmetic twice"},
+    {"norm_factor", op_norm_factor, 0, 0, "it is not a vector"},
+    {"norm_shift", op_norm_shift, 0, 0, "it is not a vector"},
     {"turns", op_turns, 2, 2, "it has more parts than config.json says"},
     {"part", op_part, 2, 2, "it has more parts than config.json says"},
     {"stack", op_stack, 2, 2, "the model has more tensors of this kind than config.json says"},
@@ -287,7 +297,8 @@ static tare_status read_arguments(machine *m, tare_str *text, bool may_be_absent
 
 static const struct operation *find_operation(tare_str *text) {
     size_t n = 0;
-    while (n < text->len && text->ptr[n] >= 'a' && text->ptr[n] <= 'z') n++;
+    while (n < text->len && ((text->ptr[n] >= 'a' && text->ptr[n] <= 'z') || text->ptr[n] == '_'))
+        n++;
     tare_str name = {text->ptr, n};
     *text = tare_str_cut(*text, n);
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)

@@ -2,8 +2,10 @@
  *
  * What a mapping has to know about the numbers in a tensor before it can list its tensors. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/arith.h"
+#include "base/str.h"
 #include "llama/mapping.h"
 
 enum { STEP = 4096 }; /* elements read at once */
@@ -49,6 +51,48 @@ tare_status tare_llama_is_equal(bool *out, const tare_model *hf, size_t a, size_
         TARE_TRY(tare_tensor_read(hf, b, 0, at, y, take, err));
         *out = memcmp(x, y, take) == 0;
         at += take;
+    }
+    return TARE_OK;
+}
+
+/* A vector of a batch norm beside its weight. */
+static tare_status find_beside(size_t *out, const tare_model *hf, size_t weight, const char *which,
+                               tare_error *err) {
+    const tare_tensor *t = &hf->catalog.tensors[weight];
+    const tare_str end = TARE_STR("weight");
+    char name[512];
+    int n = snprintf(name, sizeof name, "%.*s%s", (int)(t->name.len - end.len), t->name.ptr, which);
+    const int64_t i = t->name.len < sizeof name / 2
+                          ? tare_model_find_tensor(hf, (tare_str){name, (size_t)n})
+                          : -1;
+    if (i < 0 || hf->catalog.tensors[i].n_elements != t->n_elements) {
+        tare_fail_tensor(err, TARE_ERR_CORRUPT, t, weight,
+                         "a vector of its batch norm is missing, or of another length");
+        tare_error_detail(err, "%s", which);
+        return TARE_ERR_CORRUPT;
+    }
+    *out = (size_t)i;
+    return TARE_OK;
+}
+
+tare_status tare_llama_fold_norm(float *out, const tare_model *hf, size_t weight,
+                                 tare_llama_fold fold, tare_error *err) {
+    float bias[STEP / 4], mean[STEP / 4], variance[STEP / 4];
+    const uint64_t n = hf->catalog.tensors[weight].n_elements;
+    size_t of_bias, of_mean, of_variance;
+    TARE_TRY(find_beside(&of_bias, hf, weight, "bias", err));
+    TARE_TRY(find_beside(&of_mean, hf, weight, "running_mean", err));
+    TARE_TRY(find_beside(&of_variance, hf, weight, "running_var", err));
+    for (uint64_t at = 0; at < n; at += STEP / 4) {
+        const uint64_t take = tare_min_u64(n - at, STEP / 4);
+        TARE_TRY(tare_tensor_values_f32(out + at, hf, weight, at, take, err));
+        TARE_TRY(tare_tensor_values_f32(bias, hf, of_bias, at, take, err));
+        TARE_TRY(tare_tensor_values_f32(mean, hf, of_mean, at, take, err));
+        TARE_TRY(tare_tensor_values_f32(variance, hf, of_variance, at, take, err));
+        for (uint64_t i = 0; i < take; i++) {
+            const float factor = out[at + i] / sqrtf(variance[i] + 1e-5F);
+            out[at + i] = fold == TARE_LLAMA_FACTOR ? factor : bias[i] - mean[i] * factor;
+        }
     }
     return TARE_OK;
 }

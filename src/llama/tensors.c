@@ -338,6 +338,17 @@ static tare_status collect(const pass *p, const char *key, tare_error *err) {
     return TARE_OK;
 }
 
+/* A vector that is computed of those of a batch norm. */
+static tare_status place_folded(const pass *p, tare_str name, const tare_llama_draft *draft,
+                                tare_error *err) {
+    tare_llama_mapping *m = p->m;
+    const size_t n = (size_t)m->hf->catalog.tensors[p->index].n_elements;
+    float *values = TARE_NEW_ARRAY(&m->out->arena, float, n);
+    if (!values) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    if (!m->is_rehearsal) TARE_TRY(tare_llama_fold_norm(values, m->hf, p->index, draft->fold, err));
+    return tare_llama_generate(m, name.ptr + 1, values, n, err); /* behind '=' */
+}
+
 /* Applies all rules of a list that match; *n: how many did. */
 static tare_status apply_rules(pass *p, const tare_llama_rule *r, size_t *n, tare_error *err) {
     for (; r && r->match; r++) {
@@ -362,7 +373,8 @@ static tare_status apply_rules(pass *p, const tare_llama_rule *r, size_t *n, tar
         TARE_TRY(measure(p, &draft, err));
         tare_str name = renamed(p, r, tail, draft.layer, suffix);
         if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
-        TARE_TRY(place(p, name, &draft, r->program ? r->program : "", err));
+        TARE_TRY(draft.fold ? place_folded(p, name, &draft, err)
+                            : place(p, name, &draft, r->program ? r->program : "", err));
     }
     return TARE_OK;
 }

@@ -59,7 +59,8 @@ LATER_TENSORS = {"INDEXER_Q_PROJ": ("blk.{bid}.indexer.q_proj", "model.layers.{b
                  "FFN_EXP_PROBS_B": ("blk.{bid}.exp_probs_b", "model.layers.{bid}.mlp.experts.e_score_correction")}
 LATER_KEYS = {"num_loops": "num_loops", "skip_loop_final_norm": "skip_loop_final_norm",
               "indexer_block_size": "attention.indexer.block_size",
-              "indexer_local_blocks": "attention.indexer.local_blocks"}
+              "indexer_local_blocks": "attention.indexer.local_blocks",
+              "indexer_types": "attention.indexer.types"}
 
 
 def add_later():
@@ -84,7 +85,7 @@ def add_later():
         setattr(gguf.VisionProjectorType, name, kind)
     for name, key in LATER_KEYS.items():
         def add(self, value, key=key):
-            put = self.add_bool if isinstance(value, bool) else self.add_uint32
+            put = self.add_array if isinstance(value, list) else self.add_bool if isinstance(value, bool) else self.add_uint32
             put(f"{self.arch}.{key}", value)
         setattr(gguf.GGUFWriter, "add_" + name, add)
 
@@ -119,6 +120,14 @@ def softplus(x):
     return torch.log1p(torch.exp(x.double())).to(x.dtype)
 
 
+SQRT = torch.sqrt
+
+
+def square_root(x):
+    """The same."""
+    return SQRT(x.double()).to(x.dtype)
+
+
 def positions(self):
     """Sines and cosines rounded correctly; the reference's are those of a vector library."""
     width = self.hparams_audio["hidden_size"]
@@ -143,6 +152,7 @@ def convert_tower(model, out, kind):
         MODIFY = cls.modify_tensors
         cls.modify_tensors = lambda self, d, name, bid: MODIFY(self, d, name.replace("thinker.visual.", "visual."), bid)
     torch.nn.functional.softplus = softplus
+    torch.sqrt = square_root
     if "Qwen25AudioModel" in [c.__name__ for c in cls.__mro__]:
         cls.generate_extra_tensors = positions
     cls(model, TYPES[kind], out, use_temp_file=False, eager=False).write()
@@ -178,7 +188,9 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     add_later()
     names = sys.argv[4:] or sorted(p.name for p in models.iterdir())
+    names_of_all = dict(gguf.TensorNameMap.block_mappings_cfg)
     for name in names:
+        gguf.TensorNameMap.block_mappings_cfg = dict(names_of_all)  # Arctic changes it for good
         try:
             convert(models / name, out / f"{name}-{kind}.gguf", kind)
         except Exception as fault:

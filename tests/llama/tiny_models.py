@@ -25,6 +25,7 @@ import tiny_towers  # noqa: F401
 import tiny_documents  # noqa: F401 behind tiny_towers, whose models replace others of their names
 import tiny_omni  # noqa: F401
 import tiny_pictures  # noqa: F401
+import tiny_conformer  # noqa: F401
 from tiny_parts import MODELS
 
 

@@ -140,20 +140,25 @@ static const tare_llama_back hybrid_back = {
     .shapes = hybrid_back_shapes,
     .when = "has(ssm.conv_kernel)"};
 
-/* What hears in Granite Speech. */
-static const tare_llama_rule granite_rules[] = {RULES_PERMUTE, RULE_DROP("encoder.*"),
-                                                RULE_DROP("projector.*"), END_OF_RULES};
+/* What hears in Granite Speech, and connects what sees in Granite 4 Vision. */
+static const tare_llama_rule granite_rules[] = {RULES_PERMUTE,
+                                                RULE_DROP("encoder.*"),
+                                                RULE_DROP("projector.*"),
+                                                RULE_DROP("*layerwise_projectors.*"),
+                                                RULE_DROP("*spatial_projectors.*"),
+                                                END_OF_RULES};
 
 const tare_llama_arch tare_llama_family_granite[] = {
     {.name = "granite",
      .classes = "GraniteForCausalLM GraniteSpeechForConditionalGeneration "
-                "GraniteSpeechPlusForConditionalGeneration",
+                "GraniteSpeechPlusForConditionalGeneration Granite4VisionForConditionalGeneration",
      .tensors = ENDS QKV NORMS FFN,
      .defaults = tare_llama_all_heads,
      .keys = granite_keys,
      .rules = granite_rules,
      .tokenizer = {.reads_prefix_space = true},
-     .back = &granite_back},
+     .back = &granite_back,
+     .extra = tare_llama_granite_deepstack},
     {.name = "granitemoe",
      .classes = "GraniteMoeSharedForCausalLM",
      .tensors = ENDS QKV NORMS MOE SHARED,

@@ -25,7 +25,13 @@ static const char *const lfm2_defaults[] = {
     }
 static const tare_llama_key lfm2_keys[] = {LFM2_KEYS, END_OF_KEYS};
 static const tare_llama_key lfm2_encoder_keys[] = {LFM2_KEYS, KEY_NOT_CAUSAL, END_OF_KEYS};
-static const tare_llama_rule lfm2_rules[] = {{"*.conv.conv@", NULL, "view(d0, d2)"}, END_OF_RULES};
+/* What LFM2-Audio speaks with has names of its own. */
+static const tare_llama_rule lfm2_rules[] = {{"*.conv.conv@", NULL, "view(d0, d2)"},
+                                             RULE_DROP("codebook_offsets"),
+                                             RULE_DROP("depth_embeddings.*"),
+                                             RULE_DROP("depth_linear@"),
+                                             RULE_DROP("depthformer.*"),
+                                             END_OF_RULES};
 static const char *const lfm2moe_defaults[] = {"num_key_value_heads = 8", "rope_theta = 1000000",
                                                "norm_eps = 0.00001", NULL};
 static const tare_llama_key lfm2moe_keys[] = {
@@ -89,6 +95,7 @@ const tare_llama_arch tare_llama_family_lfm2[] = {
     {.name = "lfm2",
      .classes = "Lfm2ForCausalLM LFM2ForCausalLM",
      .tensors = LFM2_TENSORS,
+     .cut = "lfm.>model.",
      .defaults = lfm2_defaults,
      .keys = lfm2_keys,
      .rules = lfm2_rules,

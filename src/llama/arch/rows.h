@@ -148,6 +148,9 @@ extern const tare_llama_rule tare_llama_permute[];
 extern const tare_llama_rule tare_llama_permute_weights[];
 extern const tare_llama_rule tare_llama_tied_head[];
 
+/* Which layers the projectors of Granite 4 Vision feed. */
+tare_status tare_llama_granite_deepstack(tare_llama_mapping *m, tare_error *err);
+
 /* The tables of the families; `name` NULL ends each. */
 extern const tare_llama_arch tare_llama_family_llama[];
 extern const tare_llama_arch tare_llama_family_qwen[];
@@ -182,6 +185,8 @@ extern const tare_llama_arch tare_llama_towers_clip[];
 extern const tare_llama_arch tare_llama_towers_documents[];
 extern const tare_llama_arch tare_llama_towers_deepseek[];
 extern const tare_llama_arch tare_llama_towers_audio[];
+extern const tare_llama_arch tare_llama_towers_conformer[];
+extern const tare_llama_arch tare_llama_towers_granite[];
 extern const tare_llama_arch tare_llama_towers_omni[];
 extern const tare_llama_arch tare_llama_towers_gemma[];
 
