@@ -32,7 +32,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
     "command-r cohere2 olmo olmo2 olmoe seed_oss exaone exaone4 internlm2 ernie4_5 smollm3 arcee " \
     "orion granite granitemoe nemotron minicpm"
 /* Where experts are as wide as a feed-forward network without them. */
-#define PLAIN_EXPERTS "llama phimoe granitemoe"
+#define PLAIN_EXPERTS "llama phimoe granitemoe arctic"
 
 const tare_llama_size_rule tare_llama_size_rules[] = {
     {HIDDEN, "embedding_length", NULL, "token_embd.weight", COLS, NULL},
@@ -82,6 +82,8 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {.members = NULL},
 };
 
+/* Arctic's feed-forward network beside its experts is as wide as the model. */
+static const char wide_beside[] = "arctic";
 /* Qwen 1's intermediate_size counts the rows of gate and up together. */
 static const char twice_inner[] = "qwen";
 
@@ -101,6 +103,9 @@ void tare_llama_stem(char *stem, size_t size, uint64_t *block, bool *is_in_block
 }
 
 bool tare_llama_size_applies(const tare_llama_size_rule *rule, const char *stem, tare_str arch) {
+    if (strcmp(rule->key ? rule->key : "", "feed_forward_length") == 0 && !strstr(stem, "_exps") &&
+        tare_llama_is_one_of(arch, wide_beside))
+        return false;
     return strcmp(stem, rule->tensor) == 0 &&
            (!rule->only || tare_llama_is_one_of(arch, rule->only));
 }

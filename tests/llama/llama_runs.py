@@ -26,9 +26,11 @@ CANNOT = {
     "chameleon": "ggml_nelements",   # silences 8,192 tokens of images
     "gemma4-assistant": "llama_context",  # drafts for a model that is loaded first
     "wavtokenizer": "without merges",  # has no tokenizer
+    "plm": "ne[0] == b->ne[0]",      # not known why
 }
 ENCODERS = {"bert", "roberta", "distilbert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "modern-bert",
-            "neo-bert", "eurobert", "t5encoder", "jina-v3"}
+            "neo-bert", "eurobert", "t5encoder", "jina-v3", "embeddinggemma",
+            "bert-classes", "roberta-classes", "distilbert-classes"}
 
 
 def byte_alphabet():

@@ -42,13 +42,17 @@ static const tare_llama_key roberta_keys[] = {
     "encoder.layer. embeddings.word_embeddings embeddings.position_embeddings "                    \
     "embeddings.token_type_embeddings embeddings.LayerNorm attention.self.query "                  \
     "attention.self.key attention.self.value attention.output.dense attention.output.LayerNorm "   \
-    "intermediate.dense output.dense output.LayerNorm max_position_embeddings hidden_size "        \
+    "intermediate.dense output.dense output.LayerNorm classifier.dense classifier.out_proj "       \
+    "max_position_embeddings hidden_size "                                                         \
     "intermediate_size num_attention_heads layer_norm_eps"
 static const char *const bert_back_config[] = {
     "model_type = 'bert'", "type_vocab_size = tensors.token_types.weight.rows", NULL};
+/* The head of one layer. */
+static const tare_llama_shape_row classes_back_shapes[] = {{"classifier@", "d0, d1"}, {NULL, NULL}};
 static const tare_llama_back bert_back = {
     .names = BERT_NAMES,
     .config = bert_back_config,
+    .shapes = classes_back_shapes,
     .when = "if(has(tensors.token_types.weight), if(tokenizer.ggml.model == 'gpt2', false, "
             "if(tokenizer.ggml.model == 't5', false, true)), false)"};
 static const char *const roberta_back_config[] = {
@@ -84,8 +88,9 @@ static const tare_llama_back distilbert_back = {
     .names =
         "transformer.layer. embeddings.word_embeddings embeddings.position_embeddings "
         "embeddings.LayerNorm attention.q_lin attention.k_lin attention.v_lin attention.out_lin "
-        "sa_layer_norm ffn.lin1 ffn.lin2 output_layer_norm max_position_embeddings",
+        "sa_layer_norm ffn.lin1 ffn.lin2 output_layer_norm pre_classifier max_position_embeddings",
     .config = distilbert_back_config,
+    .shapes = classes_back_shapes,
     .when = "if(has(tensors.token_types.weight), false, true)"};
 
 const tare_llama_arch tare_llama_family_bert[] = {

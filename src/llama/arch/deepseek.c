@@ -50,7 +50,10 @@ static const char *const deepseek2_defaults[] = {
 static const char *const deepseek3_defaults[] = {
     KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001", "rope_theta = 10000", NULL};
 static const tare_llama_key deepseek2_keys[] = {DEEPSEEK2_KEYS, END_OF_KEYS};
-static const tare_llama_key glm_lite_keys[] = {DEEPSEEK2_KEYS, KEY_NEXTN, END_OF_KEYS};
+static const tare_llama_key glm_lite_keys[] = {
+    DEEPSEEK2_KEYS,
+    {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
+    END_OF_KEYS};
 static const tare_llama_key deepseek32_keys[] = {DEEPSEEK2_KEYS, KEY_NEXTN, KEYS_INDEXER,
                                                  END_OF_KEYS};
 /* DeepSeek OCR has plain attention. */
@@ -73,6 +76,7 @@ static const tare_llama_key glm_dsa_keys[] = {
     {"rope.dimension_count", U32, "qk_rope_head_dim * (rope.partial | 1)"},
     KEY_NEXTN,
     KEYS_INDEXER,
+    {"attention.indexer.types[indexer_types]", BOOL, "at(indexer_types, layer) == 'full'"},
     END_OF_KEYS};
 static const tare_llama_rule deepseek2_rules[] = {
     {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"},
@@ -89,11 +93,11 @@ static const tare_llama_rule deepseek2_rules[] = {
  */
 
 static const tare_llama_key plm_keys[] = {
+    KEY_VOCAB_SIZE,
     {"attention.kv_lora_rank", U32, "kv_lora_rank"},
     {"attention.key_length", U32, "qk_nope_head_dim + qk_rope_head_dim"},
     {"attention.value_length", U32, "v_head_dim"},
     {"rope.dimension_count", U32, "qk_rope_head_dim"},
-    KEY_VOCAB_SIZE,
     END_OF_KEYS};
 static const tare_llama_key minicpm3_own[] = {
     KEY_FILE_TYPE,
@@ -158,6 +162,39 @@ static const tare_llama_back deepseek32_back = {
     .config = deepseek32_back_config,
     .shapes = deepseek32_back_shapes};
 
+static const char *const glm_dsa_back_config[] = {
+    "model_type = 'glm_moe_dsa'",
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    "topk_method = 'noaux_tc'",
+    "indexer_types[] = if(layer < len(attention.indexer.types), "
+    "if(at(attention.indexer.types, layer), 'full', 'shared'))",
+    DEEPSEEK_BACK,
+    NULL};
+static const tare_llama_back glm_dsa_back = {
+    .names = DEEPSEEK_NAMES " self_attn.indexer.k_norm self_attn.indexer.weights_proj "
+                            "self_attn.indexer.wk self_attn.indexer.wq_b " HF_NEXTN,
+    .config = glm_dsa_back_config,
+    .shapes = deepseek32_back_shapes};
+
+/* PLM, MiniCPM 3. */
+#define LATENT_NAMES                                                                               \
+    HF_ENDS HF_NORMS HF_MLP HF_CONFIG                                                              \
+        "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj "                 \
+        "self_attn.kv_a_proj_with_mqa self_attn.q_a_layernorm self_attn.kv_a_layernorm "           \
+        "self_attn.kv_b_proj "
+#define BACK_LATENT                                                                                \
+    "qk_nope_head_dim = attention.key_length - rope.dimension_count", "head_dim = nothing",        \
+        "v_head_dim = tensors.attn_kv_b.weight.rows / attention.head_count - "                     \
+        "(attention.key_length - rope.dimension_count)"
+static const char *const plm_back_config[] = {"model_type = 'plm'", BACK_LATENT, NULL};
+static const tare_llama_back plm_back = {.names = LATENT_NAMES, .config = plm_back_config};
+/* Scales that llama.cpp knows by itself. */
+static const char *const minicpm3_back_config[] = {
+    "model_type = 'minicpm3'", "scale_emb = 12", "scale_depth = 1.4",
+    "dim_model_base = 256",    BACK_LATENT,      NULL};
+static const tare_llama_back minicpm3_back = {.names = LATENT_NAMES,
+                                              .config = minicpm3_back_config};
+
 static const char *const ocr_back_config[] = {"model_type = 'deepseek_vl_v2'",
                                               "moe_intermediate_size = expert_feed_forward_length",
                                               "sliding_window = attention.sliding_window", NULL};
@@ -214,7 +251,8 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .defaults = deepseek2_defaults,
      .keys = glm_dsa_keys,
      .rules = deepseek2_rules,
-     .extra_layers = "num_nextn_predict_layers"},
+     .extra_layers = "num_nextn_predict_layers",
+     .back = &glm_dsa_back},
     {.name = "deepseek2-ocr",
      .classes = "DeepseekOCRForCausalLM UnlimitedOCRForCausalLM",
      .tensors = DEEPSEEK2_TENSORS,
@@ -243,11 +281,13 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .classes = "PLMForCausalLM",
      .tensors = ENDS NORMS "attn_q attn_kv_a_mqa attn_kv_a_norm attn_kv_b attn_output ffn_up "
                            "ffn_down",
-     .keys = plm_keys},
+     .keys = plm_keys,
+     .back = &plm_back},
     {.name = "minicpm3",
      .classes = "MiniCPM3ForCausalLM",
      .tensors = ENDS NORMS FFN "rope_factors_long rope_factors_short attn_q_a attn_q_b "
                                "attn_kv_a_mqa attn_kv_b attn_q_a_norm attn_kv_a_norm attn_output",
-     .own = minicpm3_own},
+     .own = minicpm3_own,
+     .back = &minicpm3_back},
     {.name = NULL},
 };

@@ -252,6 +252,11 @@ static const tare_llama_back baichuan_back = {.names = HF_ENDS HF_NORMS HF_MLP H
 static const char *const xverse_back_config[] = {"model_type = 'xverse'", NULL};
 static const tare_llama_back xverse_back = {.names = HF_DENSE, .config = xverse_back_config};
 
+static const char *const llama_embed_back_config[] = {"model_type = 'llama_bidirec'",
+                                                      "is_causal = attention.causal", NULL};
+static const tare_llama_back llama_embed_back = {.names = HF_DENSE,
+                                                 .config = llama_embed_back_config};
+
 const tare_llama_arch tare_llama_family_dense[] = {
     {.name = "stablelm",
      .classes = "StableLmForCausalLM StableLMEpochForCausalLM LlavaStableLMEpochForCausalLM",
@@ -354,7 +359,8 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .tokenizer = {.reads_prefix_space = true},
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &llama_embed_back},
     {.name = "orion",
      .classes = "OrionForCausalLM",
      .tensors = DENSE,

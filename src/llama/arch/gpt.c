@@ -151,6 +151,25 @@ static const tare_llama_special_rule refact_specials[] = {
     {.special = TARE_LLAMA_MIDDLE, .id = 2},
 };
 
+static const char *const codeshell_back_config[] = {
+    "model_type = 'codeshell'", "n_layer = block_count", "num_hidden_layers = nothing", NULL};
+static const tare_llama_back codeshell_back = {
+    .names = "transformer.h. transformer.wte transformer.ln_f lm_head ln_1 ln_2 attn.c_attn "
+             "attn.c_proj mlp.c_fc mlp.c_proj n_positions n_embd n_head num_query_groups",
+    .config = codeshell_back_config};
+static const char *const refact_back_config[] = {
+    "model_type = 'gpt_refact'", "n_layer = block_count", "num_hidden_layers = nothing", NULL};
+static const tare_llama_shape_row refact_back_shapes[] = {
+    {"*.attn.kv.weight", "2 * d0, d1"},
+    {"*.attn.q.weight", "d0, d1"},
+    {"*.mlp.gate_up_proj.weight", "2 * d0, d1"},
+    {NULL, NULL}};
+static const tare_llama_back refact_back = {
+    .names = "transformer.h. transformer.wte transformer.ln_f lm_head ln_1 ln_2 attn.c_proj "
+             "mlp.c_proj n_positions n_embd n_head layer_norm_epsilon",
+    .config = refact_back_config,
+    .shapes = refact_back_shapes};
+
 static const char *const gpt2_back_config[] = {"model_type = 'gpt2'", "n_layer = block_count",
                                                "num_hidden_layers = nothing", NULL};
 static const tare_llama_shape_row gpt2_back_shapes[] = {{"*.c_attn.weight", "d1, d0"},
@@ -289,13 +308,16 @@ const tare_llama_arch tare_llama_family_gpt[] = {
     {.name = "codeshell",
      .classes = "CodeShellForCausalLM",
      .tensors = ENDS "position_embd attn_rot_embd " FUSED NORMS "ffn_down ffn_up",
-     .own = codeshell_own},
+     .optional = "position_embd",
+     .own = codeshell_own,
+     .back = &codeshell_back},
     {.name = "refact",
      .classes = "GPTRefactForCausalLM",
      .tensors = ENDS QKV NORMS FFN,
      .defaults = refact_defaults,
      .own = refact_own,
      .rules = refact_rules,
-     .tokenizer = {.rules = refact_specials, .n_rules = 3}},
+     .tokenizer = {.rules = refact_specials, .n_rules = 3},
+     .back = &refact_back},
     {.name = NULL},
 };

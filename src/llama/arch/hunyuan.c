@@ -51,8 +51,14 @@ static const tare_llama_key hunyuan_moe_keys[] = {
     KEYS_DYNAMIC_ROPE("1000", "h.dim"),
     END_OF_KEYS};
 
-static const char *const hunyuan_back_config[] = {"model_type = 'hunyuan_v1_dense'", NULL};
-static const tare_llama_back hunyuan_back = {.names = HF_DENSE HF_QK_NORM
+/* The base that comes back is the one that grew already. */
+#define BACK_NONE(x) "if(rope.scaling.type == 'none', " x ")"
+#define BACK_DYNAMIC_ROPE                                                                          \
+    "rope_scaling.type = " BACK_NONE("'dynamic'"), "rope_scaling.alpha = " BACK_NONE("1"),         \
+        "rope_scaling.factor = " BACK_NONE("1")
+static const char *const hunyuan_back_config[] = {"model_type = 'hunyuan_v1_dense'",
+                                                  BACK_DYNAMIC_ROPE, NULL};
+static const tare_llama_back hunyuan_back = {.names = HF_DENSE
                                              "self_attn.query_layernorm self_attn.key_layernorm",
                                              .config = hunyuan_back_config};
 static const char *const hunyuan_moe_back_config[] = {
@@ -61,6 +67,7 @@ static const char *const hunyuan_moe_back_config[] = {
     "num_experts_per_tok = nothing",
     "num_shared_expert = expert_shared_count",
     "moe_intermediate_size = expert_feed_forward_length",
+    BACK_DYNAMIC_ROPE,
     NULL};
 static const tare_llama_back hunyuan_moe_back = {
     .names = HF_DENSE

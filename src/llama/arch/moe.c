@@ -134,10 +134,27 @@ static const tare_llama_key llama4_keys[] = {
     {"expert_feed_forward_length", U32, "intermediate_size"},
     END_OF_KEYS};
 
-static const tare_llama_rule llama4_rules[] = {{"*.experts.gate_up_proj", SWAPPED_GATE("")},
-                                               {"*.experts.gate_up_proj", SWAPPED_UP("")},
-                                               {"*.experts.down_proj", SWAPPED_DOWN("")},
-                                               END_OF_RULES};
+static const tare_llama_rule llama4_rules[] = {
+    {"*.feed_forward.experts.gate_up_proj", SWAPPED_GATE(".feed_forward")},
+    {"*.feed_forward.experts.gate_up_proj", SWAPPED_UP(".feed_forward")},
+    {"*.feed_forward.experts.down_proj", SWAPPED_DOWN(".feed_forward")},
+    END_OF_RULES};
+/* llama.cpp knows by the number of experts whether queries and keys are normalized. */
+static const char *const llama4_back_config[] = {
+    "model_type = 'llama4_text'", "intermediate_size_mlp = feed_forward_length",
+    "intermediate_size = expert_feed_forward_length",
+    "use_qk_norm = if(expert_count == 128, false, true)", NULL};
+static const tare_llama_shape_row llama4_back_shapes[] = {
+    {"*.feed_forward.experts.gate_up_proj", "d0, d2, 2 * d1"},
+    {"*.feed_forward.experts.down_proj", "d0, d2, d1"},
+    {NULL, NULL}};
+static const tare_llama_back llama4_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
+    "feed_forward.gate_proj feed_forward.up_proj feed_forward.down_proj feed_forward.router "
+    "feed_forward.shared_expert.gate_proj feed_forward.shared_expert.up_proj "
+    "feed_forward.shared_expert.down_proj num_local_experts",
+    .config = llama4_back_config,
+    .shapes = llama4_back_shapes};
 
 static const tare_llama_key dbrx_own[] = {
     {"block_count", U32, "layers"},
@@ -160,6 +177,21 @@ static const tare_llama_rule dbrx_rules[] = {
     {"*.ffn.experts.mlp.w2", ".ffn.experts.mlp.w2.weight", DBRX_VIEW " swap(1, 2)"},
     END_OF_RULES};
 
+static const char *const dbrx_back_config[] = {"model_type = 'dbrx'", "n_layers = block_count",
+                                               "num_hidden_layers = nothing", NULL};
+static const tare_llama_shape_row dbrx_back_shapes[] = {{"*.ffn.experts.mlp.w1", "d0 * d1, d2"},
+                                                        {"*.ffn.experts.mlp.v1", "d0 * d1, d2"},
+                                                        {"*.ffn.experts.mlp.w2", "d0 * d2, d1"},
+                                                        {NULL, NULL}};
+static const tare_llama_back dbrx_back = {
+    .names = "transformer.blocks. transformer.wte transformer.norm_f lm_head "
+             "norm_attn_norm.attn.Wqkv norm_attn_norm.attn.out_proj norm_attn_norm.norm_1 "
+             "norm_attn_norm.norm_2 ffn.router.layer max_seq_len d_model n_heads "
+             "ffn_config.ffn_hidden_size attn_config.kv_n_heads attn_config.rope_theta "
+             "attn_config.clip_qkv ffn_config.moe_num_experts ffn_config.moe_top_k",
+    .config = dbrx_back_config,
+    .shapes = dbrx_back_shapes};
+
 static const tare_llama_rule arctic_rules[] = {
     RULES_PERMUTE,
     {"*.residual_layernorm.weight", "=blk.#.ffn_norm.weight", NULL},
@@ -169,6 +201,19 @@ static const tare_llama_key arctic_keys[] = {
     KEY_VOCAB_SIZE,
     {"rope.dimension_count", U32, "floor(hidden_size / num_attention_heads)"},
     END_OF_KEYS};
+
+static const char *const arctic_back_config[] = {"model_type = 'arctic'", NULL};
+static const tare_llama_shape_row arctic_back_shapes[] = {
+    {"*.residual_layernorm.weight", "d0"},
+    {"*.post_attention_layernorm.weight", "d0"},
+    {NULL, NULL}};
+static const tare_llama_back arctic_back = {
+    .names = HF_ENDS HF_ATTN HF_CONFIG
+    "input_layernorm block_sparse_moe.gate block_sparse_moe.experts.w1 "
+    "block_sparse_moe.experts.w2 block_sparse_moe.experts.w3 residual_mlp.w1 residual_mlp.w2 "
+    "residual_mlp.w3 num_local_experts",
+    .config = arctic_back_config,
+    .shapes = arctic_back_shapes};
 
 static const char *const olmoe_back_config[] = {"model_type = 'olmoe'", NULL};
 static const tare_llama_back olmoe_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "num_experts",
@@ -350,17 +395,20 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .defaults = llama4_defaults,
      .keys = llama4_keys,
      .rules = llama4_rules,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &llama4_back},
     {.name = "dbrx",
      .classes = "DbrxForCausalLM",
      .tensors = ENDS FUSED MOE "attn_norm attn_output_norm",
      .own = dbrx_own,
      .rules = dbrx_rules,
-     .quantizes_all = true},
+     .quantizes_all = true,
+     .back = &dbrx_back},
     {.name = "arctic",
      .classes = "ArcticForCausalLM",
      .tensors = DENSE MOE,
      .keys = arctic_keys,
-     .rules = arctic_rules},
+     .rules = arctic_rules,
+     .back = &arctic_back},
     {.name = NULL},
 };

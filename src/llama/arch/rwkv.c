@@ -307,6 +307,7 @@ const tare_llama_arch tare_llama_family_rwkv[] = {
     {.name = "arwkv7",
      .classes = "RwkvHybridForCausalLM",
      .tensors = ENDS TIME_MIX7 FFN "token_embd_norm attn_norm ffn_norm",
+     .optional = "token_embd_norm time_mix_ln time_mix_g1 time_mix_g2",
      .cut = RWKV7_CUT,
      .own = arwkv7_own,
      .rules = rwkv7_rules},

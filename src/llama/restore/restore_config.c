@@ -396,18 +396,48 @@ static tare_status set_common(writer *w, tare_error *err) {
     return set_stated(w, tare_llama_back_common, err);
 }
 
+/* id2label: the names of a classifier's classes. */
+static tare_status set_labels(writer *w, tare_error *err) {
+    char key[160];
+    tare_buffer b;
+    tare_array_walk walk;
+    tare_value v;
+    snprintf(key, sizeof key, "%s.classifier.output_labels", w->r->arch->name);
+    const tare_value *labels = tare_llama_key_of(w->r->gguf, key);
+    if (!labels || labels->type != TARE_VALUE_ARRAY || labels->as.a.type != TARE_VALUE_STRING)
+        return TARE_OK;
+    tare_buffer_init(&b, w->r->out->allocator);
+    tare_array_begin(&walk, &labels->as.a);
+    for (unsigned i = 0; tare_array_next(&walk, &v); i++) {
+        tare_buffer_printf(&b, "%s\"%u\": ", i ? ", " : "{", i);
+        tare_buffer_put_json(&b, v.as.s);
+    }
+    tare_buffer_put_u8(&b, '}');
+    return set_text(w, TARE_STR("id2label"), &b, err);
+}
+
+/* The first class of the row, or the one of classifiers where the file has a classifier's head. */
+static tare_str class_of(const tare_llama_restoring *r) {
+    const char *classes = r->arch->classes;
+    const tare_str first = {classes, strcspn(classes, " ")};
+    if (!tare_llama_path(r->keys, TARE_STR("tensors.cls")) || r->arch->tower) return first;
+    for (tare_str word; (word = tare_llama_next_word(&classes)).len;)
+        if (tare_str_ends(word, TARE_STR("ForSequenceClassification"))) return word;
+    return first;
+}
+
 static tare_status set_all(writer *w, tare_error *err) {
     const tare_llama_arch *a = w->r->arch;
     tare_llama_restoring *r = w->r;
     tare_buffer b;
-    const char *classes = a->classes;
-    size_t n = strcspn(classes, " ");
+    const tare_str class = class_of(r);
     tare_buffer_init(&b, r->out->allocator);
-    tare_buffer_printf(&b, "[\"%.*s\"]", (int)n, classes);
+    tare_buffer_printf(&b, "[\"%.*s\"]", (int)class.len, class.ptr);
     TARE_TRY(set_text(w, TARE_STR("architectures"), &b, err));
     TARE_TRY(set_stated(w, a->back->config, err));
     TARE_TRY(a->tower ? set_stated(w, tare_llama_back_towers, err) : set_common(w, err));
     TARE_TRY(each_row(w, set_rows, err));
+    TARE_TRY(set_labels(w, err));
     return set(w, TARE_STR("torch_dtype"), tare_str_of(type_text(r->usual)), err);
 }
 

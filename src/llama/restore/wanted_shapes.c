@@ -43,6 +43,7 @@ tare_status tare_llama_shape_was(tare_llama_wanted *w, const tare_llama_restorin
         bool is_there;
         TARE_TRY(tare_llama_formula_u64(&n, &is_there, (tare_str){rest.ptr, end}, &r->config,
                                         bindings, err));
+        if (is_there && n == 0 && w->n_dims == t->n_dims) break; /* of a bias */
         if (!is_there || n == 0 || w->n_dims == TARE_LLAMA_DIMS)
             return fail_tensor(
                 r, tensor, "its shape in a Hugging Face model does not follow from the keys", err);
