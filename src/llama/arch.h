@@ -23,7 +23,8 @@ typedef struct tare_llama_key {
 
 /* An operation on the tensors whose names match. In `match`, '*' is any text, '#' a number, '@' at
  * the end ".weight" or ".bias". `to` takes the place of what stands after the last '*' (NULL: the
- * name stays; from its '=' on a name of llama.cpp, "=blk.#.x" with the block's number). `program`:
+ * name stays; from its '=' on a name of llama.cpp, "=blk.#.x" with the block's number, where a second
+ * '#' is the last number of the name). `program`:
  * see program.h; NULL: only the name changes. All rules that match apply, each makes a tensor. */
 typedef struct tare_llama_rule {
     const char *match; /* NULL ends a list */

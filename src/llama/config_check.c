@@ -15,8 +15,9 @@
 #include "llama/size_rules.h"
 #include "llama/tower.h"
 
-/* WavTokenizer has no blocks of a decoder, and embeddings of another width. */
-static const char other_sizes[] = "wavtokenizer-dec";
+/* WavTokenizer has no blocks of a decoder, and embeddings of another width; a MobileNet (Gemma 3n) has
+ * blocks of many shapes, which config.json does not count. */
+static const char other_sizes[] = "wavtokenizer-dec gemma3nv";
 
 /* ---- what config.json says ------------------------------------------------------------------- */
 

@@ -185,15 +185,18 @@ static tare_status check_joins(const tare_llama_mapping *m, tare_error *err) {
 
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
-/* "=blk.#.attn_k_b" with the number of the block. */
+/* "=blk.#.attn_k_b" with the number of the block; a second '#' is the last number of the name. */
 static tare_str own_name(const pass *p, const char *pattern, int64_t block, tare_str suffix) {
     char buf[160];
     size_t n = 0;
+    int64_t number = block;
     for (; *pattern && n + 24 < sizeof buf; pattern++) {
-        if (*pattern == '#')
-            n += (size_t)snprintf(buf + n, sizeof buf - n, "%lld", (long long)block);
-        else
+        if (*pattern != '#') {
             buf[n++] = *pattern;
+            continue;
+        }
+        n += (size_t)snprintf(buf + n, sizeof buf - n, "%lld", (long long)number);
+        number = p->number;
     }
     for (size_t i = 0; i < suffix.len && n < sizeof buf; i++) buf[n++] = suffix.ptr[i];
     return tare_arena_str(&p->m->out->arena, (tare_str){buf, n});

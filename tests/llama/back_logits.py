@@ -14,9 +14,11 @@ from checks import run_with_transformers
 # Cohere's models have no head of their own, but tiny ones do; Mistral comes back as Llama, RoBERTa without its tokenizer
 # as BERT; Qwen 3's experts are normalized in llama.cpp whatever config.json says, Gemma 2 and 3 scale by the width of
 # a head, Granite 4 without state-space layers has positions; T5's three embeddings become one; transformers 5.23 cannot
-# run Jamba, Phi 3 and ModernBERT with so few tokens.
+# run Jamba, Phi 3 and ModernBERT with so few tokens. GLM-4.7-Flash without layers that predict more tokens comes back
+# as DeepSeek V3, a model without a head as one with it; of BERT's classifier the pooler is lost.
 OTHERS = {"command-r", "cohere2moe", "mistral", "ministral3", "roberta", "qwen3moe", "gemma2", "gemma3",
-          "granitehybrid-attention", "t5", "jamba", "phi3", "modern-bert"}
+          "granitehybrid-attention", "t5", "jamba", "phi3", "modern-bert", "glm4moelite", "lfm2-model", "qwen2-model",
+          "qwen3-model", "llama-model", "bert-classes", "roberta-classes"}
 # What is folded into weights (Falcon H1's multipliers) rounds otherwise; the largest difference of a logit.
 CLOSE = {"falcon-h1": 0.05, "mamba": 1e-4}
 

@@ -420,6 +420,48 @@ def _(c, t):
     t["audio_tower.conv1.bias"] = dtype, [2, shape[0] // 2], raw
 
 
+@tower("granite4-vision", "config.json", "deepstack_layer_map", "pairs")
+def _(c, t):
+    "a layer without the one that it feeds"
+    c["deepstack_layer_map"] = [[-1, 3], [0]]
+
+
+@tower("granite4-vision", "config.json", "no such layer")
+def _(c, t):
+    "a projector for a layer that the text model lacks"
+    c["spatial_target_layers"] = [2, 4]
+
+
+@tower("granite4-vision", "config.json", "no such layer")
+def _(c, t):
+    "one that takes from a layer before the first"
+    c["spatial_vision_layer"] = -5
+
+
+@tower("granite4-vision", "layerwise_projectors.1.", "config.json lacks a key")
+def _(c, t):
+    "more projectors than config.json says"
+    c["deepstack_layer_map"] = [[-1, 3]]
+
+
+@tower("granite-speech-audio", "encoder.layers.0.conv.batch_norm.weight", "running_var")
+def _(c, t):
+    "a batch norm without its variance"
+    del t["encoder.layers.0.conv.batch_norm.running_var"]
+
+
+@tower("lfm2-audio", "conformer.layers.3.conv.batch_norm.weight", "bias")
+def _(c, t):
+    "a batch norm whose bias is longer"
+    t["conformer.layers.3.conv.batch_norm.bias"] = t["conformer.layers.0.norm_feed_forward1.weight"][0], [8], bytes(16)
+
+
+@tower("granite-speech-plus", "config.json", "encoder_hidden_size")
+def _(c, t):
+    "a projector of another width than all layers have that it takes"
+    c["encoder_config"]["cat_hidden_layers"] = [0, 1]
+
+
 @tower("llama", "config.json", "LlamaForCausalLM", "vision or audio")
 def _(c, t):
     "a model that has no tower"

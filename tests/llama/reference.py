@@ -57,6 +57,8 @@ LATER_TENSORS = {"INDEXER_Q_PROJ": ("blk.{bid}.indexer.q_proj", "model.layers.{b
                  "INDEXER_Q_NORM": ("blk.{bid}.indexer.q_norm", "model.layers.{bid}.self_attn.index_q_norm"),
                  "INDEXER_K_NORM": ("blk.{bid}.indexer.k_norm", "model.layers.{bid}.self_attn.index_k_norm"),
                  "FFN_EXP_PROBS_B": ("blk.{bid}.exp_probs_b", "model.layers.{bid}.mlp.experts.e_score_correction")}
+# What a tensor that the package's gguf has a name for is called in Gemma 3n.
+LATER_SOURCES = {"A_ENC_CONV1D_NORM": "model.audio_tower.subsample_conv_projection.conv_{bid}.norm"}
 LATER_KEYS = {"num_loops": "num_loops", "skip_loop_final_norm": "skip_loop_final_norm",
               "indexer_block_size": "attention.indexer.block_size",
               "indexer_local_blocks": "attention.indexer.local_blocks",
@@ -77,6 +79,8 @@ def add_later():
         gguf.MODEL_ARCH_NAMES[i] = new_name
         gguf.MODEL_TENSORS[i] = [*gguf.MODEL_TENSORS[getattr(gguf.MODEL_ARCH, like)],
                                  *(getattr(gguf.MODEL_TENSOR, t) for t in more)]
+    for name, source in LATER_SOURCES.items():
+        gguf.TensorNameMap.block_mappings_cfg[getattr(gguf.MODEL_TENSOR, name)] += (source,)
     for i, (name, (new_name, source)) in enumerate(LATER_TOWER.items(), 2000):
         gguf.TENSOR_NAMES[i] = new_name
         gguf.TensorNameMap.mappings_cfg[i] = (source,)

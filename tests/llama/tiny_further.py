@@ -119,7 +119,8 @@ def _():
 @model("embeddinggemma", files=WORDS)
 def _():
     c, t = MODELS["gemma3"][0]()
-    c = dict(c, architectures=["Gemma3TextModel"], sliding_window=64, use_bidirectional_attention=True, num_hidden_layers=6)
+    c = dict(c, architectures=["Gemma3TextModel"], sliding_window=64, use_bidirectional_attention=True, num_hidden_layers=6,
+             query_pre_attn_scalar=32)
     layer = {k: v for k, v in t.items() if ".layers.1." in k}
     for i in range(2, 6):
         t.update({k.replace(".layers.1.", f".layers.{i}."): v for k, v in layer.items()})

@@ -56,6 +56,56 @@ def qwen3(architecture, model_type):
     return c, t
 
 
+@model("gemma3n-senses", tower=True, text=False, dtype="F16",
+       files={"preprocessor_config.json": dict(size=dict(height=768, width=768), image_seq_length=256)})
+def _():
+    c = base("Gemma3nForCausalLM", "gemma3n_text", head_dim=16)
+    t = {"model.language_model." + k.replace("model.", "", 1): v for k, v in dense(c, head=False).items()}
+    p = "model.vision_tower.timm_model."
+    stages = {
+        "0.0": {"conv_exp": (64, 32, 3, 3), "bn1": (64,), "conv_pwl": (32, 64, 1, 1), "bn2": (32,)},
+        "1.0": {"dw_start.conv": (32, 1, 3, 3), "dw_start.bn": (32,), "pw_exp.conv": (64, 32, 1, 1), "pw_exp.bn": (64,),
+                "dw_mid.conv": (64, 1, 5, 5), "dw_mid.bn": (64,), "pw_proj.conv": (32, 64, 1, 1), "pw_proj.bn": (32,)},
+        "2.0": {"pw_exp.conv": (64, 32, 1, 1), "pw_exp.bn": (64,), "pw_proj.conv": (32, 64, 1, 1), "pw_proj.bn": (32,)},
+        "2.1": {"norm": (32,), "attn.query.proj": (64, 32, 1, 1), "attn.key.proj": (16, 32, 1, 1),
+                "attn.value.proj": (16, 32, 1, 1), "attn.output.proj": (32, 64, 1, 1), "attn.key.down_conv": (32, 1, 3, 3),
+                "attn.key.norm": (32,), "attn.value.down_conv": (32, 1, 3, 3), "attn.value.norm": (32,)},
+        "3.0": {"norm": (32,), "attn.query.proj": (64, 32, 1, 1), "attn.key.proj": (16, 32, 1, 1),
+                "attn.value.proj": (16, 32, 1, 1), "attn.output.proj": (32, 64, 1, 1)}}
+    for block, shapes in stages.items():
+        t.update({f"{p}blocks.{block}.{name}.weight": shape for name, shape in shapes.items()})
+        t[f"{p}blocks.{block}.layer_scale.gamma"] = (32,)
+    t.update({p + "conv_stem.conv.weight": (32, 3, 3, 3), p + "conv_stem.conv.bias": (32,), p + "conv_stem.bn.weight": (32,),
+              p + "msfa.ffn.pw_exp.conv.weight": (64, 64, 1, 1), p + "msfa.ffn.pw_exp.bn.weight": (64,),
+              p + "msfa.ffn.pw_proj.conv.weight": (TEXT, 64, 1, 1), p + "msfa.ffn.pw_proj.bn.weight": (TEXT,),
+              p + "msfa.norm.weight": (TEXT,)})
+    for name, wide in (("embed_vision", TEXT), ("embed_audio", WIDTH)):
+        q = f"model.{name}."
+        t.update({q + "embedding.weight": (128, wide), q + "hard_embedding_norm.weight": (wide,),
+                  q + "soft_embedding_norm.weight": (wide,), q + "embedding_projection.weight": (TEXT, wide)})
+    q = "model.audio_tower."
+    t.update(blocks(q + "conformer.", 2, {
+        "attention.attn.q_proj.weight": (WIDTH, WIDTH), "attention.attn.k_proj.weight": (WIDTH, WIDTH),
+        "attention.attn.v_proj.weight": (WIDTH, WIDTH), "attention.attn.per_dim_scale": (8,),
+        "attention.attn.relative_position_embedding.pos_proj.weight": (WIDTH, WIDTH),
+        "attention.pre_attn_norm.weight": (WIDTH,), "attention.post.weight": (WIDTH, WIDTH),
+        "attention.post_norm.weight": (WIDTH,), "norm.weight": (WIDTH,), "lconv1d.pre_layer_norm.weight": (WIDTH,),
+        "lconv1d.linear_start.weight": (2 * WIDTH, WIDTH), "lconv1d.depthwise_conv1d.weight": (WIDTH, 1, 5),
+        "lconv1d.conv_norm.weight": (WIDTH,), "lconv1d.linear_end.weight": (WIDTH, WIDTH),
+        **{f"ffw_layer_{x}.{name}": shape for x in ("start", "end") for name, shape in (
+            ("pre_layer_norm.weight", (WIDTH,)), ("post_layer_norm.weight", (WIDTH,)),
+            ("ffw_layer_1.weight", (4 * WIDTH, WIDTH)), ("ffw_layer_2.weight", (WIDTH, 4 * WIDTH)))}}))
+    s = q + "subsample_conv_projection."
+    t.update({s + "conv_0.conv.weight": (128, 1, 3, 3), s + "conv_0.norm.weight": (128,),
+              s + "conv_1.conv.weight": (32, 128, 3, 3), s + "conv_1.norm.weight": (32,),
+              s + "input_proj_linear.weight": (WIDTH, 32 * WIDTH)})
+    config = whole(c, "Gemma3nForConditionalGeneration", "gemma3n",
+                   dict(model_type="gemma3n_vision", hidden_size=TEXT, vocab_size=128))
+    config["audio_config"] = dict(model_type="gemma3n_audio", hidden_size=WIDTH, conf_num_hidden_layers=2,
+                                  conf_num_attention_heads=4, input_feat_size=128, vocab_size=128)
+    return config, t
+
+
 @model("qwen3-omni", tower=True, text=False, files=processor(HALF, HALF))
 def _():
     c, t = qwen3("Qwen3OmniMoeForConditionalGeneration", "qwen3_omni_moe")

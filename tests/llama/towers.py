@@ -62,6 +62,13 @@ def main():
         run("convert", model, os.path.join(folder, "no.gguf"), "--mmproj", *more, code=2)
     run("convert", out, os.path.join(folder, "no.gguf"), "--mmproj", code=2)
     check("no file is left", not os.path.exists(os.path.join(folder, "no.gguf")))
+    # llama.cpp does not convolve in BF16
+    tiny_models.MODELS["gemma3n-senses"][1]["dtype"] = "BF16"
+    shutil.rmtree(model)
+    tiny_models.write(model, "gemma3n-senses")
+    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
+    check("gemma3n: F16", types()["v.blk.0.0.conv_exp.weight"] == "f16")
+    shutil.rmtree(model)
     # LLaVA's, which the reference does not convert: llama.cpp takes the output of the last block but one
     tiny_models.write(model, "llava")
     run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")

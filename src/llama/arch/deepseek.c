@@ -176,6 +176,16 @@ static const tare_llama_back glm_dsa_back = {
     .config = glm_dsa_back_config,
     .shapes = deepseek32_back_shapes};
 
+static const char *const glm_lite_back_config[] = {
+    "model_type = 'glm4_moe_lite'", "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    "topk_method = 'noaux_tc'", DEEPSEEK_BACK, NULL};
+/* GLM-4.7-Flash; DeepSeek's files have no layers that predict more tokens. */
+static const tare_llama_back glm_lite_back = {
+    .names = DEEPSEEK_NAMES " " HF_NEXTN,
+    .config = glm_lite_back_config,
+    .shapes = deepseek2_back_shapes,
+    .when = "if(tokenizer.ggml.pre == 'glm4', true, has(nextn_predict_layers))"};
+
 /* PLM, MiniCPM 3. */
 #define LATENT_NAMES                                                                               \
     HF_ENDS HF_NORMS HF_MLP HF_CONFIG                                                              \
@@ -222,6 +232,14 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .rules = tare_llama_permute,
      .back = &deepseek_back},
     {.name = "deepseek2",
+     .classes = "Glm4MoeLiteForCausalLM",
+     .tensors = DEEPSEEK2_TENSORS NEXTN,
+     .defaults = deepseek2_defaults,
+     .keys = glm_lite_keys,
+     .rules = deepseek2_rules,
+     .extra_layers = "num_nextn_predict_layers",
+     .back = &glm_lite_back},
+    {.name = "deepseek2",
      .classes = "DeepseekV2ForCausalLM YoutuForCausalLM YoutuVLForConditionalGeneration",
      .tensors = DEEPSEEK2_TENSORS,
      .defaults = deepseek2_defaults,
@@ -238,13 +256,6 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .rules = deepseek2_rules,
      .drops_extra_layers = true,
      .back = &deepseek3_back},
-    {.name = "deepseek2",
-     .classes = "Glm4MoeLiteForCausalLM",
-     .tensors = DEEPSEEK2_TENSORS NEXTN,
-     .defaults = deepseek2_defaults,
-     .keys = glm_lite_keys,
-     .rules = deepseek2_rules,
-     .extra_layers = "num_nextn_predict_layers"},
     {.name = "glm-dsa",
      .classes = "GlmMoeDsaForCausalLM",
      .tensors = DEEPSEEK2_TENSORS NEXTN INDEXER,

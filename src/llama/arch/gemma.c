@@ -155,6 +155,12 @@ static const char *const gemma3_back_config[] = {"model_type = 'gemma3_text'",
                                                  GEMMA_HEAD_SCALE("62"), NULL};
 static const tare_llama_back gemma3_back = {.names = HF_DENSE HF_SANDWICH HF_QK_NORM,
                                             .config = gemma3_back_config};
+/* EmbeddingGemma sees all tokens. */
+static const char *const embedding_back_config[] = {
+    "model_type = 'gemma3_text'", "sliding_window = attention.sliding_window",
+    "use_bidirectional_attention = true", GEMMA_HEAD_SCALE("62"), NULL};
+static const tare_llama_back embedding_back = {.names = HF_DENSE HF_SANDWICH HF_QK_NORM,
+                                               .config = embedding_back_config};
 
 /* What config.json of Gemma 4 and of its assistant says. */
 #define GEMMA4_CONFIG                                                                              \
@@ -306,6 +312,6 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      .rules = gemma3_rules,
      .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO},
      .has_pooling = true,
-     .back = &gemma3_back},
+     .back = &embedding_back},
     {.name = NULL},
 };

@@ -189,5 +189,6 @@ extern const tare_llama_arch tare_llama_towers_conformer[];
 extern const tare_llama_arch tare_llama_towers_granite[];
 extern const tare_llama_arch tare_llama_towers_omni[];
 extern const tare_llama_arch tare_llama_towers_gemma[];
+extern const tare_llama_arch tare_llama_towers_gemma3n[];
 
 #endif
