@@ -105,7 +105,12 @@ class Metadata(Mapping[str, "Value"]):
 
 
 class Resource:
-    """A side file of a model: config.json, tokenizer.json."""
+    """A side file of a model: config.json, tokenizer.json.
+
+    >>> _ = tare.save({"w": numpy.ones(3)}, "r.mcf", resources={"note.txt": b"hello"})
+    >>> tare.open("r.mcf").resources["note.txt"].read()
+    b'hello'
+    """
 
     __slots__ = ("name", "size", "_model", "_index")
 

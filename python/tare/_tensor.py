@@ -373,7 +373,14 @@ def _progress(progress: Any) -> Any:
 
 
 class TensorView(_Readable):
-    """A part of a tensor, not read yet. It has the methods of Tensor but `raw`."""
+    """A part of a tensor, not read yet. It has the methods of Tensor but `raw`.
+
+    name and encoding are those of `tensor`; shape, n_elements those of the part.
+
+    >>> part = model["token_embd.weight"][10:20, 0]
+    >>> part.shape, part.tensor.shape, part[::2].numpy().shape
+    ((10,), (256, 64), (5,))
+    """
 
     __slots__ = ("tensor", "box")
 
@@ -396,14 +403,17 @@ class TensorView(_Readable):
 
     @property
     def encoding_id(self) -> int:
+        """The library's number of the encoding."""
         return self.tensor.encoding_id
 
     @property
     def name(self) -> str:
+        """The tensor's name."""
         return self.tensor.name
 
     @property
     def n_elements(self) -> int:
+        """How many numbers the part has."""
         return _n_elements(self.shape)
 
     def __getitem__(self, key: Any) -> TensorView:

@@ -217,7 +217,13 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
 
 
 def plan(src: Any_source, dst: Path, **options: Any) -> Plan:
-    """What convert() would do with the same arguments: tensors, files, losses; check() and run()."""
+    """What convert() would do with the same arguments: tensors, files, losses; check() and run().
+
+    >>> plan = tare.plan("tiny.gguf", "later.safetensors")
+    >>> plan.check()
+    >>> [(file.path, file.size) for file in plan.files] == [(f.path, f.size) for f in plan.run().files]
+    True
+    """
     model = src if isinstance(src, Model) else open(src, map=False)
     return _plan(model, dst, False, **options)
 
@@ -520,7 +526,12 @@ def diff(a: Any_source, b: Any_source, *, tolerance: float = 0.0, brief: bool = 
 
 
 def digest(src: Any_source, *, threads: int = 0, progress: Any = None) -> Digests:
-    """The digests of all tensors and of the whole."""
+    """The digests of all tensors and of the whole: SHA-256, the same in every container.
+
+    >>> digests = tare.digest("tiny.gguf")
+    >>> digests.whole == tare.digest("tiny.wcodec").whole, len(digests.tensors["output_norm.weight"])
+    (True, 32)
+    """
     with _opened(src) as model:
         whole, each = _core.digest(model, {"threads": threads}, adapt(progress))
         return Digests(whole, dict(zip(model.names(), each)))
@@ -528,7 +539,12 @@ def digest(src: Any_source, *, threads: int = 0, progress: Any = None) -> Digest
 
 def write_manifest(src: Any_source, path: Path, *, overwrite: bool = False, sync: bool = True,
                    threads: int = 0, progress: Any = None) -> None:
-    """Writes the digests of all tensors in the form of sha256sum, for verify(manifest=)."""
+    """Writes the digests of all tensors in the form of sha256sum, for verify(manifest=).
+
+    >>> tare.write_manifest("tiny.gguf", "tiny.sha256")
+    >>> tare.verify("tiny.wcodec", manifest="tiny.sha256").ok
+    True
+    """
     with _opened(src) as model:
         _core.manifest_write(model, os.fsdecode(path), {"overwrite": overwrite, "sync": sync,
                                                       "threads": threads}, adapt(progress))

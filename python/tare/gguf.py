@@ -93,6 +93,7 @@ class ReaderField:
 
     @cached_property
     def types(self) -> list[Any]:
+        """Its type; of an array that of its elements behind it."""
         types, value = [self._type], self._value
         while isinstance(value, Array):
             types.append(value.type)
@@ -132,10 +133,12 @@ class ReaderField:
 
     @property
     def parts(self) -> list[Numbers]:
+        """The arrays that the file holds one after the other."""
         return self._made[0]
 
     @property
     def data(self) -> list[int]:
+        """The indices in parts of what belongs to the value."""
         return self._made[1]
 
     def __repr__(self) -> str:
@@ -159,11 +162,13 @@ class ReaderTensor:
 
     @property
     def data_offset(self) -> int | None:
+        """The byte of its file where the data begin; None: no file holds them as they are."""
         place = self._tensor.place
         return None if place is None else place[1]
 
     @property
     def data(self) -> Numbers:
+        """The numbers of F16, F32, F64 and integers; of all else the bytes of the rows."""
         if self.tensor_type.name in _NUMBERS:
             return self._tensor.numpy()
         raw = self._tensor.raw

@@ -135,7 +135,13 @@ _lock = Lock()
 
 def install() -> None:
     """Puts load() in the place of torch.load, for code that cannot be changed. Every file that
-    torch.load took is loaded as before. uninstall() undoes it."""
+    torch.load took is loaded as before. uninstall() undoes it.
+
+    >>> tare.torch.install()
+    >>> len(torch.load("tiny.wcodec"))
+    4
+    >>> tare.torch.uninstall()
+    """
     with _lock:
         if not _replaced:
             _replaced.append(torch.load)
@@ -276,7 +282,13 @@ def _assign(module: torch.nn.Module, model: Model, names: dict[str, str], tied: 
 def load_model(model: torch.nn.Module, filename: Source, strict: bool = True,
                device: Any = "cpu", *, backend: str = "mmap") -> tuple[list[str], list[str]]:
     """load_into() with the arguments of safetensors.torch.load_model. The module stays on its
-    device: `device` and `backend` say there how the file is read, and have no effect here."""
+    device: `device` and `backend` say there how the file is read, and have no effect here.
+
+    >>> module = torch.nn.Linear(2, 3)
+    >>> tare.torch.save_model(module, "linear.wcodec")
+    >>> tare.torch.load_model(module, "linear.wcodec")
+    ([], [])
+    """
     return load_into(model, filename, strict=strict)
 
 
@@ -330,7 +342,12 @@ def save_model(model: torch.nn.Module, filename: str | os.PathLike[str],
 class LazySlice:
     """A tensor of a model that is read when it is indexed: a part reads no more than it needs.
 
-    It has shape, dtype, ndim, numel(), size(), and get_shape(), get_dtype() of safetensors' slices.
+    It has name, shape, dtype, device, ndim, dim(), numel(), size(), is_floating_point() and to() of a
+    tensor, and get_shape(), get_dtype() of safetensors' slices.
+
+    >>> lazy = tare.torch.lazy_state_dict("tiny.wcodec")["blk.0.attn_q.weight"]
+    >>> lazy.dtype, lazy[0, :8].shape
+    (torch.float32, torch.Size([8]))
     """
 
     __slots__ = ("_tensor",)

@@ -90,7 +90,11 @@ def encode_checkpoint(input_path: Source | Model, output_path: Path, tile_size: 
 
 
 def decode_checkpoint(input_path: Source | Model, output_path: Path, **options: Any) -> UnpackResult:
-    """The file that was packed, byte for byte; options as for tare.unpack."""
+    """The file that was packed, byte for byte; options as for tare.unpack.
+
+    >>> tare.wcodec.decode_checkpoint("tiny.wcodec", "back.gguf").n_files
+    1
+    """
     return unpack(input_path, output_path, **options)
 
 
@@ -165,7 +169,12 @@ class Segment(Record):
 
 
 class Coded:
-    """An encoded layer: one to four regions of bytes, as streams of segments. Immutable."""
+    """An encoded layer: one to four regions of bytes, as streams of segments. Immutable.
+
+    >>> coded = tare.wcodec.encode(numpy.arange(4096, dtype="int16"))
+    >>> coded.region_bytes, bytes(coded.decode_region(0, offset=4, n=4))
+    ((8192,), b'\\x02\\x00\\x03\\x00')
+    """
 
     __slots__ = ("_core", "_dtype", "_shape", "_streams")
 
@@ -356,7 +365,12 @@ _KINDS = ("tensor", "bytes", "metadata", "resource")
 
 
 class LayerRecord(Record):
-    """A layer of a .wcodec: a tensor, or bytes of a file, metadata or a resource."""
+    """A layer of a .wcodec: a tensor, or bytes of a file, metadata or a resource.
+
+    >>> layer = tare.wcodec.layers("tiny.wcodec")[0]
+    >>> layer.kind, layer.shape, layer.encoding.name
+    ('tensor', (256, 64), 'f32')
+    """
 
     __slots__ = ("name", "kind", "shape", "encoding", "bytes", "packed_bytes", "_model", "_index")
     name: str

@@ -12,7 +12,7 @@ import tare
 
 MODULES = ("__init__", "_encodings", "_load", "_model", "_save", "_tensor", "_verbs", "gguf", "wcodec",
            "safetensors._install", "safetensors._open", "safetensors._serialize", "safetensors.numpy",
-           "torch")
+           "safetensors.torch", "torch")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -71,7 +71,7 @@ def model(folder):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(folder, model, name):
-    if name in ("_tensor", "torch"):
+    if name in ("_tensor", "safetensors.torch", "torch"):
         pytest.importorskip("torch", reason="examples make torch tensors")
     module = tare if name == "__init__" else importlib.import_module("tare." + name)
     names = {"tare": tare, "numpy": numpy, "model": model, "torch": sys.modules.get("torch")}

@@ -166,3 +166,33 @@ def test_damaged_parts_are_errors(layer, data):
     except (tare.TareError, ValueError, OverflowError):
         return
     assert decoded == a.tobytes()
+
+
+@st.composite
+def encoded(draw):
+    """A tensor of any number format whose rows stand alone, as build() takes it."""
+    encoding = draw(st.sampled_from(ROWWISE))
+    rows = draw(st.lists(st.integers(1, 5), max_size=2)) + [draw(st.sampled_from((1, 2, 8)))]
+    shape = (*rows, encoding.block * draw(st.integers(1, 3)) * (1 if encoding.block > 1 else 8))
+    numbers = np.random.default_rng(draw(st.integers(0, 2 ** 32))).normal(0, 1, shape).astype(np.float32)
+    return encoding.name, shape, encoding.encode(numbers)
+
+
+@settings(max_examples=100, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(tensor=encoded(), suffix=st.sampled_from((None, ".mcf", ".wcodec")), is_mapped=st.booleans(), data=st.data())
+def test_parts_are_those_of_the_whole(tmp_path, tensor, suffix, is_mapped, data):
+    """Of every number format, in memory, mapped, read and packed; parts of parts, too."""
+    model = tare.build({"w": tensor})
+    if suffix:
+        tare.save(dict(model), tmp_path / ("w" + suffix), opaque=True, overwrite=True, sync=False)
+        model = tare.open(tmp_path / ("w" + suffix), map=is_mapped)
+    dtype = data.draw(st.sampled_from((np.float32, np.float16, ml_dtypes.bfloat16)))
+    part, expected = model["w"], model["w"].numpy(dtype)
+    assert expected.shape == tensor[1]
+    for _ in range(data.draw(st.integers(1, 3))):
+        key = data.draw(hnp.basic_indices(expected.shape, allow_newaxis=True, max_dims=8))
+        part, expected = part[key], np.asarray(expected[key])
+        assert part.shape == expected.shape
+    got = part.numpy(dtype)
+    assert type(got) is np.ndarray and got.dtype == dtype and got.tobytes() == expected.tobytes()

@@ -67,14 +67,25 @@ def _model(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str] | None
 
 
 def serialize(tensor_dict: Mapping[str, TensorSpec], metadata: Mapping[str, str] | None = None) -> bytes:
-    """The bytes of a safetensors file."""
+    """The bytes of a safetensors file.
+
+    >>> a = numpy.ones(2, "float32")
+    >>> spec = tare.safetensors.TensorSpec(dtype="float32", shape=[2], data_ptr=a.ctypes.data, data_len=8)
+    >>> tare.safetensors.deserialize(tare.safetensors.serialize({"w": spec}))[0][1]["dtype"]
+    'F32'
+    """
     from .._verbs import _plan
     return _plan(_model(tensor_dict, metadata), "-", False, format="safetensors").run_bytes()
 
 
 def serialize_file(tensor_dict: Mapping[str, TensorSpec], filename: str | os.PathLike[str],
                    metadata: Mapping[str, str] | None = None) -> None:
-    """Writes a safetensors file; one that is there is replaced when the new one is complete."""
+    """Writes a safetensors file; one that is there is replaced when the new one is complete.
+
+    >>> a = numpy.ones(2, "float32")
+    >>> spec = tare.safetensors.TensorSpec(dtype="float32", shape=[2], data_ptr=a.ctypes.data, data_len=8)
+    >>> tare.safetensors.serialize_file({"w": spec}, "w.safetensors")
+    """
     from .._verbs import _plan
     _plan(_model(tensor_dict, metadata), filename, False, format="safetensors", overwrite=True,
           sync=False).run()

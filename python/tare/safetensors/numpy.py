@@ -32,20 +32,31 @@ def _specs(tensor_dict: Arrays) -> tuple[dict[str, TensorSpec], list[Any]]:
 
 
 def save(tensor_dict: Arrays, metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes of a safetensors file."""
+    """The bytes of a safetensors file.
+
+    >>> tare.safetensors.numpy.save({"w": numpy.ones(2, "float32")})[8:40]
+    b'{"w":{"dtype":"F32","shape":[2],'
+    """
     specs, keep = _specs(tensor_dict)
     return serialize(specs, metadata)
 
 
 def save_file(tensor_dict: Arrays, filename: str | os.PathLike[str],
               metadata: dict[str, str] | None = None) -> None:
-    """Writes a safetensors file."""
+    """Writes a safetensors file.
+
+    >>> tare.safetensors.numpy.save_file({"w": numpy.ones(2, "float32")}, "w.safetensors")
+    """
     specs, keep = _specs(tensor_dict)
     serialize_file(specs, filename, metadata)
 
 
 def load(data: bytes) -> Arrays:
-    """The arrays of the bytes of a model of any format."""
+    """The arrays of the bytes of a model of any format.
+
+    >>> tare.safetensors.numpy.load(tare.safetensors.numpy.save({"w": numpy.ones(2, "float32")}))
+    {'w': array([1., 1.], dtype=float32)}
+    """
     with safe_open(data, "np") as f:
         return f.get_tensors()
 

@@ -126,14 +126,21 @@ def _specs(tensors: Tensors) -> tuple[dict[str, TensorSpec], list[torch.Tensor]]
 
 
 def save(tensors: Tensors, metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes of a safetensors file."""
+    """The bytes of a safetensors file.
+
+    >>> tare.safetensors.torch.load(tare.safetensors.torch.save({"w": torch.ones(2)}))
+    {'w': tensor([1., 1.])}
+    """
     specs, keep = _specs(tensors)
     return serialize(specs, metadata)
 
 
 def save_file(tensors: Tensors, filename: str | os.PathLike[str],
               metadata: dict[str, str] | None = None) -> None:
-    """Writes a safetensors file. Tensors must be dense, contiguous, and share no memory."""
+    """Writes a safetensors file. Tensors must be dense, contiguous, and share no memory.
+
+    >>> tare.safetensors.torch.save_file({"w": torch.ones(2)}, "w.safetensors", {"format": "pt"})
+    """
     specs, keep = _specs(tensors)
     serialize_file(specs, filename, metadata)
 
@@ -141,7 +148,13 @@ def save_file(tensors: Tensors, filename: str | os.PathLike[str],
 def save_model(model: torch.nn.Module, filename: str | os.PathLike[str],
                metadata: dict[str, str] | None = None, force_contiguous: bool = True) -> None:
     """Writes the state of a module. Of tensors that share memory one is written; the metadata say
-    for each of the others which one it is."""
+    for each of the others which one it is.
+
+    >>> module = torch.nn.Linear(2, 3)
+    >>> tare.safetensors.torch.save_model(module, "m.safetensors")
+    >>> tare.safetensors.torch.load_model(module, "m.safetensors")
+    (set(), [])
+    """
     state = model.state_dict()
     texts = dict(metadata or {})
     for kept, others in _remove_duplicate_names(state).items():
@@ -167,7 +180,11 @@ def load(data: bytes) -> Tensors:
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, backend: str = "mmap") -> Tensors:
     """The tensors of a model of any format. What the file has as it is needs no copy: its pages are
-    private to the process."""
+    private to the process.
+
+    >>> tare.safetensors.torch.load_file("tiny.wcodec")["output_norm.weight"].shape
+    torch.Size([64])
+    """
     with safe_open(filename, "pt", device, backend=backend) as f:
         return f.get_tensors()
 
