@@ -4,7 +4,7 @@
 
     bench/lossy_bound.py build/release/cli/tare [MODEL.safetensors TENSOR...]
 
-Matrices of normal and of Laplacian numbers, and TENSORs (F32) of MODEL, are packed one by one to 2, 3 and 4 bits.
+Matrices of normal and of Laplacian numbers, and TENSORs (F32) of MODEL, are packed one by one to 2 to 6 bits.
 The bound is Shannon's lower one for independent numbers of the matrix's distribution: its differential
 entropy, less half the logarithm of 2 pi e D. Of normal and Laplacian numbers the entropy is known; of a
 TENSOR it follows from what the matrix takes at 9 bits, where rounded numbers take their entropy,
@@ -19,7 +19,7 @@ import struct
 import subprocess
 import tempfile
 
-RATES, FINE = (2, 3, 4), 9
+RATES, FINE = (2, 3, 4, 5, 6), 9
 ROWS, COLS = 1024, 1024
 
 

@@ -3,6 +3,7 @@
 
 MIXES = ("Q2_K", "IQ3_S", "Q3_K_M", "IQ4_XS", "Q4_K_M", "Q5_K_M")
 OTHERS = ("IQ3_XXS", "Q6_K", "Q8_0")        # for the curve of fixed mixes
+LOSSY_BITS = (2.5, 3)                       # a weight: lossy files smaller than any mix
 RULES = ("rows", "curvature")               # to compare with, of choose_types.py
 MODELS = {
     "tied": "SmolLM2-135M-Instruct without its grid, embedding and output matrix in one tensor",
@@ -43,3 +44,5 @@ def files(work, model):
             yield f"by {rule} {mix}", ["quantize", *matrix, "--tensor-type-file",
                                        lambda mix=mix, rule=rule: work.recipe(model, mix, rule)]
         yield f"lossy {mix}", ["pack", "--lossy", *size, *matrix]
+    for bits in LOSSY_BITS:
+        yield f"lossy {bits} bits", ["pack", "--lossy", "--target-bpw", str(bits), *matrix]

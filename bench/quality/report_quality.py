@@ -17,7 +17,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
-from experiments import MIXES, OTHERS
+from experiments import LOSSY_BITS, MIXES, OTHERS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(HERE, "../../docs")
@@ -122,10 +122,12 @@ class Report:
         head.insert(6, "of the mix's")
         return table(head, rows)
 
+    LOSSY = [*(f"{bits} bits" for bits in LOSSY_BITS), *MIXES]
+
     def lossy(self, model):
         """Lossy .wcodec files beside the mixes of their sizes and the files fitted to these, all decoded."""
         rows = []
-        for mix in MIXES:
+        for mix in self.LOSSY:
             r = self.get(model, f"lossy {mix}", "decoded")
             if not r:
                 continue
@@ -141,7 +143,7 @@ class Report:
     def saved(self, model):
         """Bits that lossy files save: their size at the KL of a fitted GGUF, decoded both, by a line through
         the logarithms of the two lossy files around it."""
-        curve = sorted((self.results[model][name]["bytes"], r) for mix in MIXES
+        curve = sorted((self.results[model][name]["bytes"], r) for mix in self.LOSSY
                        if (r := self.get(model, name := f"lossy {mix}", "decoded")))
         rows = []
         for mix in MIXES:

@@ -199,11 +199,13 @@ def main():
             judges[model] = work.judge(model)
         command = [word() if callable(word) else word for word in command or []]
         path = work.compressed(model, name, command) if command else work.unquantized(model)
-        digest = divergence.digest(path)
-        decoded = args.decoded or path.endswith(".wcodec")
-        way = "decoded" if decoded else "as is"
-        result = judges[model].result(digest + ("-f32" if decoded else ""),
-                                      lambda: work.decoded(path) if decoded else path, args.passages)
+        packed = path.endswith(".wcodec")
+        weights = work.decoded(path) if packed else path
+        way = "decoded" if packed or args.decoded else "as is"
+        digest = divergence.digest(weights)
+        result = judges[model].result(digest + ("-f32" if way == "decoded" else ""),
+                                      lambda: weights if packed or way == "as is" else work.decoded(path),
+                                      args.passages)
         work.note(model, name, way, {"bytes": os.path.getsize(path), "digest": digest,
                                      "command": command}, result)
         say(f"{model}/{name} {way}: {os.path.getsize(path):,} bytes, {judges[model].line(result)}")
