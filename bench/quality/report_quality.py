@@ -16,6 +16,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
+import matplotlib.ticker
 
 from experiments import LOSSY_BITS, MIXES, OTHERS
 
@@ -227,12 +228,15 @@ class Report:
             if not prefix + suffix:
                 for x, y, mix, following in zip(sizes, losses, mixes, (*losses[1:], 0)):
                     axes.annotate(mix, (x, y), textcoords="offset points", fontsize=7.5, color=colour,
-                                  xytext=(-4, -12) if following > y else (5, 4))
+                                  **({"xytext": (-6, -3), "ha": "right"} if following > y else
+                                     {"xytext": (5, 4)}))
         drawn = bool(axes.lines)
         if drawn:
             axes.set_yscale("log")
+            axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_major_formatter("{x:g}")
-            axes.margins(x=0.09)
+            axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+            axes.margins(x=0.13)
             axes.set_xlabel("size of the file in MB")
             axes.set_ylabel("mean KL divergence (nats)")
             axes.grid(True, which="both", linewidth=0.3, color="#cccccc")
