@@ -473,7 +473,8 @@ typedef struct cli_write {
 /* Prints the architectures that models can be mapped to; returns an exit code. */
 int cli_list_architectures(void);
 /* Maps a model of Hugging Face that is to become GGUF to llama.cpp's names and keys; *out NULL: its
- * names are kept; *beside: what it is made of beside the model, freed after it. 0, or an exit code after saying what is wrong. */
+ * names are kept; *beside: what it is made of beside the model, freed after it. 0, or an exit code
+ * after saying what is wrong. */
 int cli_map(tare_model **out, tare_model **beside, const cli_command *command, const tare_model *in,
             const char *in_path, const char *out_path, const cli_write *write, tare_report *report);
 
