@@ -14,7 +14,7 @@ from checks import run_with_transformers
 # InternVL's tiny models are not those of transformers: what comes back is only loaded.
 LOADED = {"internvl", "intern-s1"}
 NAMES = ("gemma3-vision", "idefics3", "smolvlm", "llava", "qwen2vl-vision", "qwen2.5vl-vision", "qwen3vl-vision",
-         "qwen3vlmoe-vision", "pixtral", "mistral3-vision", *sorted(LOADED))
+         "qwen3vlmoe-vision", "glm4v-vision", "pixtral", "mistral3-vision", *sorted(LOADED))
 # What llama.cpp has no use for, and no picture either.
 UNUSED = ("vision_tower.head.", "vision_tower.post_layernorm.", "vision_model.head.", "vision_model.post_layernorm.")
 
@@ -38,7 +38,7 @@ def picture(model, name):
     import torch
     torch.manual_seed(1)
     v = model.config.vision_config
-    if name.startswith("qwen"):
+    if name.startswith(("qwen", "glm4v")):
         about = dict(pixel_values=torch.randn(16, 6 * v.patch_size ** 2), image_grid_thw=torch.tensor([[1, 4, 4]]))
     elif name in ("idefics3", "smolvlm"):
         about = dict(pixel_values=torch.randn(1, 1, 3, v.image_size, v.image_size))

@@ -192,8 +192,8 @@ def _():
         "mlp.down_proj.weight": (WIDTH, INNER)}))
     for name, shape in (("post_conv_layernorm", (WIDTH,)), ("post_layernorm", (WIDTH,)),
                         ("embeddings.position_embedding", (16, WIDTH)), ("merger.proj", (TEXT, TEXT)),
-                        ("merger.gate_proj", (96, TEXT)), ("merger.up_proj", (96, TEXT)),
-                        ("merger.down_proj", (TEXT, 96))):
+                        ("merger.gate_proj", (INNER, TEXT)), ("merger.up_proj", (INNER, TEXT)),
+                        ("merger.down_proj", (TEXT, INNER))):
         t[p + name + ".weight"] = shape
     for name, shape in (("downsample", (TEXT, WIDTH, 2, 2)), ("merger.post_projection_norm", (TEXT,)),
                         ("patch_embed.proj", (WIDTH, 3, 2, 14, 14))):
