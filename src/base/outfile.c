@@ -235,10 +235,18 @@ tare_status tare_outset_check(const char *path, const tare_out_options *options,
     return status;
 }
 
-static tare_status begin(tare_outset *set, const char *path, tare_error *err) {
-    if (pthread_mutex_init(&set->mutex, NULL) != 0)
+static tare_status make_locks(tare_outset *set, tare_error *err) {
+    set->has_mutex = pthread_mutex_init(&set->mutex, NULL) == 0;
+    while (set->n_writing < TARE_OUT_WRITERS &&
+           pthread_mutex_init(&set->writing[set->n_writing], NULL) == 0)
+        set->n_writing++;
+    if (!set->has_mutex || set->n_writing < TARE_OUT_WRITERS)
         return tare_fail(err, TARE_ERR_NOMEM, "output lock");
-    set->has_mutex = true;
+    return TARE_OK;
+}
+
+static tare_status begin(tare_outset *set, const char *path, tare_error *err) {
+    TARE_TRY(make_locks(set, err));
     TARE_TRY(look(set, path, err));
     tare_remove_stale(set->parent_fd, set->final_name, set->options.report);
     TARE_TRY(check_space(set, err));
@@ -361,6 +369,7 @@ void tare_outset_free(tare_outset *set) {
     if (set->temp_fd >= 0) close(set->temp_fd);
     if (set->parent_fd >= 0) close(set->parent_fd);
     if (set->has_mutex) pthread_mutex_destroy(&set->mutex);
+    while (set->n_writing > 0) pthread_mutex_destroy(&set->writing[--set->n_writing]);
     tare_free(set->allocator, set->members, set->members_capacity * sizeof *set->members);
     tare_free(set->allocator, set->temp_path, set->temp_path_size);
     tare_free(set->allocator, set->path, set->path_size);

@@ -150,10 +150,21 @@ static tare_status fail_write(tare_error *err, int os_error, const char *path) {
     return status;
 }
 
-static tare_status write_all(const tare_outset *set, uint32_t index, int fd, uint64_t offset,
+static ssize_t write_some(tare_outset *set, uint32_t index, int fd, uint64_t offset,
+                          const uint8_t *bytes, size_t n) {
+    pthread_mutex_t *mutex = &set->writing[index % TARE_OUT_WRITERS];
+    pthread_mutex_lock(mutex);
+    ssize_t put = pwrite(fd, bytes, n, (off_t)offset);
+    int failed = errno;
+    pthread_mutex_unlock(mutex);
+    errno = failed;
+    return put;
+}
+
+static tare_status write_all(tare_outset *set, uint32_t index, int fd, uint64_t offset,
                              const uint8_t *bytes, size_t n, tare_error *err) {
     while (n > 0) {
-        ssize_t put = pwrite(fd, bytes, n, (off_t)offset);
+        ssize_t put = write_some(set, index, fd, offset, bytes, n);
         if (put < 0 && errno == EINTR) continue;
         if (put <= 0) return fail_write(err, put < 0 ? errno : ENOSPC, member_path(set, index));
         bytes += put;
@@ -186,13 +197,28 @@ static tare_status read_all(int fd, uint64_t offset, void *buf, size_t n, tare_e
     return TARE_OK;
 }
 
+/* What is copied may have to be read first: while another thread writes, the system begins. */
+static int64_t copy_some(tare_outset *set, uint32_t index, int fd, uint64_t offset, int in_fd,
+                         uint64_t in_offset, uint64_t n) {
+    pthread_mutex_t *mutex = &set->writing[index % TARE_OUT_WRITERS];
+    if (pthread_mutex_trylock(mutex) != 0) {
+        tare_os_will_need(in_fd, in_offset, n);
+        pthread_mutex_lock(mutex);
+    }
+    int64_t done = tare_os_copy_range(in_fd, in_offset, fd, offset, n);
+    int failed = errno;
+    pthread_mutex_unlock(mutex);
+    errno = failed;
+    return done;
+}
+
 tare_status tare_outset_copy(tare_outset *set, uint32_t index, uint64_t offset, int in_fd,
                              uint64_t in_offset, uint64_t n, void *scratch, size_t scratch_size,
                              tare_error *err) {
     int fd;
     TARE_TRY(member_fd(set, index, &fd, err));
     while (n > 0) {
-        int64_t done = tare_os_copy_range(in_fd, in_offset, fd, offset, n);
+        int64_t done = copy_some(set, index, fd, offset, in_fd, in_offset, n);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return fail_write(err, errno, member_path(set, index));
         if (done == 0) {

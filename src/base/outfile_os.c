@@ -180,6 +180,14 @@ int tare_os_exchange(int dir_fd, const char *a, const char *b) {
     return rename_flags(dir_fd, a, b, RENAME_SWAP_FLAG);
 }
 
+void tare_os_will_need(int fd, uint64_t offset, uint64_t n) {
+#ifdef POSIX_FADV_WILLNEED
+    (void)posix_fadvise(fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
+#else
+    (void)fd, (void)offset, (void)n;
+#endif
+}
+
 void tare_os_forget(int fd) {
 #if defined(POSIX_FADV_DONTNEED)
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);

@@ -26,6 +26,8 @@ int tare_os_set_size(int fd, uint64_t size);
  * of files cannot be copied this way, -1 with errno for a real failure. */
 int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t out_offset,
                            uint64_t n);
+/* Starts reading a range into the page cache; a hint. */
+void tare_os_will_need(int fd, uint64_t offset, uint64_t n);
 /* Makes a new file share all data of another; false: this file system cannot. */
 bool tare_os_clone(int in_fd, int out_fd);
 /* Starts writing a range of the page cache back; a hint. */

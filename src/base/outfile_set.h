@@ -10,6 +10,9 @@
 #include "base/outfile.h"
 #include "base/outfile_stale.h"
 
+/* Locks of writers: members whose numbers have the same remainder share one. */
+#define TARE_OUT_WRITERS 8
+
 typedef struct tare_out_member {
     char *name; /* NULL: the single file */
     size_t name_size;
@@ -39,6 +42,10 @@ struct tare_outset {
     tare_out_member *members;
     size_t n_members, members_capacity;
     pthread_mutex_t mutex; /* guards fd and is_made of members in a directory */
+    /* Held while a member is written: systems let one thread at a time write into a file, and those
+     * that wait for it in the kernel do so at the cost of a processor. */
+    pthread_mutex_t writing[TARE_OUT_WRITERS];
+    size_t n_writing; /* of these that were made */
     bool has_mutex;
     bool is_committed;
 };

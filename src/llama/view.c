@@ -17,6 +17,8 @@ enum {
     GATHER_BYTES = 64 << 10, /* of one run of the source while a block is gathered */
     SHORT_TURN = 4096,       /* elements of a turn that is not read piece by piece */
     MOST_SHORT = 1 << 20,    /* elements of such turns that are read at once */
+    LONG_RUN = 512,          /* bytes; shorter ones are read from far apart, best many at once */
+    PORTION = 256 << 10,     /* bytes that are made at once: they stay in a processor's own cache */
 };
 
 typedef struct job {
@@ -352,6 +354,18 @@ tare_status tare_llama_virtual_fetch(void *ctx, uint64_t offset, void *buf, size
     return TARE_OK;
 }
 
+/* The file that the elements of a piece lie in; NULL: they have to be decoded, or are elsewhere. */
+static const tare_reader *file_of(const tare_llama_virtual *f, const tare_llama_piece *p) {
+    if (p->source == TARE_LLAMA_ZEROS || tare_llama_is_decoded(f->source, p->source)) return NULL;
+    const tare_tensor *t = &f->source->catalog.tensors[p->source];
+    const tare_reader *r = &f->source->files[t->planes[0].file].reader;
+    return r->fd < 0 ? NULL : r;
+}
+
+static bool has_long_runs(const tare_llama_piece *p, uint64_t element_bytes) {
+    return !p->view || find_transposition(p->view).unit * element_bytes >= LONG_RUN;
+}
+
 bool tare_llama_virtual_locate(void *ctx, uint64_t offset, uint64_t *n, const tare_reader **file,
                                uint64_t *at) {
     const tare_llama_virtual *f = ctx;
@@ -362,12 +376,13 @@ bool tare_llama_virtual_locate(void *ctx, uint64_t offset, uint64_t *n, const ta
     if (made->bytes || made->pieces[made->n_pieces - 1].end * size != made->size) return false;
     const size_t k = piece_at(made, from / size);
     const tare_llama_piece *p = &made->pieces[k];
-    if (p->source == TARE_LLAMA_ZEROS || p->view || p->arithmetic != TARE_LLAMA_AS_IS ||
-        tare_llama_is_decoded(f->source, p->source))
-        return false;
+    const tare_reader *r = file_of(f, p);
+    if (!r) return false;
     const tare_tensor *t = &f->source->catalog.tensors[p->source];
-    const tare_reader *r = &f->source->files[t->planes[0].file].reader;
-    if (t->encoding != made->encoding || r->fd < 0) return false;
+    if (p->view || p->arithmetic != TARE_LLAMA_AS_IS || t->encoding != made->encoding) {
+        if (has_long_runs(p, size)) *n = tare_min_u64(*n, PORTION);
+        return false;
+    }
     *n = tare_min_u64(*n, p->end * size - from);
     *file = r;
     *at = t->planes[0].offset + from - (k ? made->pieces[k - 1].end : 0) * size;
