@@ -197,7 +197,8 @@ const tare_llama_key tare_llama_common_rest_keys[] = {
     {"expert_group_used_count", U32, "topk_group"},
     {"expert_gating_func", U32,
      "if(score_function == 'softmax', 1, if(score_function == 'sigmoid', 2, "
-     "if(score_function == 'sqrtsoftplus', 4)))"},
+     "if(score_function == 'noaux_tc', 2, if(score_function == 'sqrtsoftplus', 4, "
+     "score_function))))"}, /* a text is of the wrong kind */
     {"attention.key_length", U32, "head_dim"},
     {"attention.value_length", U32, "head_dim"},
     {"general.file_type", U32, "file_type"},

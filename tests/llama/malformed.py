@@ -185,6 +185,12 @@ def _(c, t):
     c["num_labels"] = 1e9
 
 
+@case("dots1", "expert_gating_func", "wrong kind")
+def _(c, t):
+    "a function of the router that llama.cpp has not"
+    c["scoring_func"] = "tanh"
+
+
 @case("llama", "config.json", "architectures")
 def _(c, t):
     "no class"

@@ -101,13 +101,16 @@ PLAIN = ("NemotronHForCausalLM", "NomicBertModel", "MiMoV2FlashForCausalLM", "St
 
 def load_hparams(model, is_mistral_format):
     """transformers 5 takes a member out of GPT-NeoX's, and gives those of PLAIN other members than the
-    converter reads, or some that only their mixtures of experts have."""
+    converter reads, or some that only their mixtures of experts have. Of dots.llm1's "noaux_tc", how experts are
+    chosen by the sigmoid, the converter knows only the latter."""
     plain = json.loads((model / "config.json").read_text())
     if plain["architectures"][0] in PLAIN:
         return plain
     hparams = LOAD(model, is_mistral_format)
     if "rotary_pct" in plain:
         hparams["rotary_pct"] = plain["rotary_pct"]
+    if hparams.get("scoring_func") == "noaux_tc":
+        hparams["scoring_func"] = "sigmoid"
     return hparams
 
 

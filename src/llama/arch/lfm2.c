@@ -4,18 +4,17 @@
 #include "llama/arch/rows.h"
 
 static const char *const lfm2_defaults[] = {
-    "num_key_value_heads = 8",
-    "rope_theta = 1000000",
-    "norm_eps = 0.00001",
-    "block_auto_adjust_ff_dim = true",
-    "block_multiple_of = 256",
+    "num_key_value_heads = 8", "rope_theta = 1000000", "norm_eps = 0.00001",
+    "block_auto_adjust_ff_dim = true", "block_multiple_of = 256",
     "lfm2.ff = block_ff_dim | intermediate_size",
     "lfm2.adjusted = floor((block_ffn_dim_multiplier | 1) * floor(2 * lfm2.ff / 3))",
     "lfm2.conv = conv_L_cache | 3",
+    /* files of its first release number these layers */
+    "lfm2.is_attention = if(has(layer_types), 1 - (at(layer_types, layer) == 'conv'), "
+    "if(has(full_attn_idxs), in(layer, full_attn_idxs), 1))",
     NULL};
 #define LFM2_KEYS                                                                                  \
-    {"attention.head_count_kv[]", I32,                                                             \
-     "if(at(layer_types, layer) == 'conv', 0, num_key_value_heads)"},                              \
+    {"attention.head_count_kv[]", I32, "if(lfm2.is_attention, num_key_value_heads, 0)"},           \
         KEY_VOCAB_SIZE, {"shortconv.l_cache", U32, "lfm2.conv"},                                   \
         {"attention.layer_norm_rms_epsilon", F32, "norm_eps"}, {                                   \
         "feed_forward_length", U32,                                                                \
