@@ -21,7 +21,7 @@ char *cli_directory_name(const char *path) {
 
 /* Says why it cannot be done; an exit code. */
 static int fail_mapping(const tare_error *err, const char *in_path, const tare_report *report) {
-    if (!cli.json) cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, 4);
+    if (!cli.json) cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, 8);
     cli_json_fail(err, in_path, report);
     return cli_fail(err, in_path);
 }

@@ -267,6 +267,47 @@ static tare_status set_array(general *g, const char *key, const char *const *nam
     return tare_llama_set_texts(g->m, key, items, n, err);
 }
 
+/* ---- what the caller gives ------------------------------------------------------------------- */
+
+static bool is_text_list(const tare_llama_node *node) {
+    if (node->type != TARE_JSON_ARRAY) return false;
+    for (const tare_llama_node *c = node->child; c; c = c->next)
+        if (c->type != TARE_JSON_STRING) return false;
+    return true;
+}
+
+/* What the value of such a key has to be; NULL: it is that. */
+static const char *expected_of(const tare_llama_node *given) {
+    const tare_llama_value v = tare_llama_value_of(given);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (tare_str_is(given->key, texts[i].key))
+            return v.kind == TARE_LLAMA_TEXT ? NULL : "a text was expected";
+    for (size_t i = 0; i < sizeof samplings / sizeof *samplings; i++) {
+        if (!tare_str_is(given->key, samplings[i].key)) continue;
+        if (samplings[i].type == TARE_VALUE_STRING)
+            return v.kind == TARE_LLAMA_TEXT ? NULL : "a text was expected";
+        return v.kind == TARE_LLAMA_NUMBER && fabs(v.number) < 0x1p31 ? NULL
+                                                                      : "a number was expected";
+    }
+    if (tare_str_is(given->key, "general.tags") || tare_str_is(given->key, "general.languages"))
+        return is_text_list(given) ? NULL : "a list of texts was expected";
+    return "no general.* key that can be given";
+}
+
+/* What is misspelt or of another kind would be lost without a word. */
+static tare_status check_overrides(const general *g, tare_error *err) {
+    if (g->overrides->type != TARE_JSON_OBJECT)
+        return tare_fail(err, TARE_ERR_CORRUPT, "an object was expected");
+    for (const tare_llama_node *c = g->overrides->child; c; c = c->next) {
+        const char *expected = expected_of(c);
+        if (!expected) continue;
+        tare_fail(err, TARE_ERR_CORRUPT, expected);
+        tare_error_item(err, TARE_ITEM_KEY, -1, c->key);
+        return TARE_ERR_CORRUPT;
+    }
+    return TARE_OK;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static tare_status read_sources(general *g, tare_error *err) {
@@ -280,6 +321,7 @@ static tare_status read_sources(general *g, tare_error *err) {
     }
     if (m->options->metadata.len) {
         tare_status s = tare_llama_json_read(&g->overrides, m->options->metadata, arena, err);
+        if (s == TARE_OK) s = check_overrides(g, err);
         if (s != TARE_OK) tare_error_file(err, "metadata");
         TARE_TRY(s);
     }

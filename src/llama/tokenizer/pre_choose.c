@@ -121,7 +121,7 @@ static tare_status fail_unknown(const tare_llama_tokenizer *t, const tare_llama_
     uint64_t offset =
         t->json.pre_tokenizer.type == TARE_JSON_END ? TARE_NO_OFFSET : t->json.pre_tokenizer.offset;
     for (size_t i = 0; i < stages->n; i++)
-        tare_llama_note(t, TARE_LEVEL_INFO, "tokenizer.pre-stage", file->name, "stage %zu: %.*s",
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.pre-stage", file->name, "stage %zu: %.*s",
                         i + 1, (int)(stages->patterns[i].len < 400 ? stages->patterns[i].len : 400),
                         stages->patterns[i].ptr);
     if (near)
@@ -160,9 +160,12 @@ static void state_bos(tare_llama_tokenizer *t) {
 
 tare_status tare_llama_set_pre(tare_llama_tokenizer *t, const char *name, tare_error *err) {
     t->pre = tare_str_of(name);
-    if (!tare_llama_pre_find(t->pre))
-        return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_UNKNOWN_PRE,
-                              "no name of a pre-tokenizer that llama.cpp knows");
+    if (!tare_llama_pre_find(t->pre)) {
+        tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_UNKNOWN_PRE,
+                       "llama.cpp knows no pre-tokenizer of this name");
+        tare_error_detail(err, "\"%s\"", name);
+        return TARE_ERR_ARG;
+    }
     state_bos(t);
     return TARE_OK;
 }
