@@ -83,13 +83,56 @@ static void pieces_become_tokens(void **state) {
     RUN(&r, NULL, {"tokenizer.model", sample(&b, 2)},
         SIDE_TEXT("config.json", "{\"bos_token_id\": 1, \"eos_token_id\": [2, 4]}"));
     assert_run(&r);
-    assert_order(&r, "model pre tokens scores token_type bos_token_id eos_token_id");
+    /* llama.cpp would put a blank in front of a text, and this model does not */
+    assert_order(&r, "model pre tokens scores token_type add_space_prefix bos_token_id "
+                     "eos_token_id");
     assert_str(&r, "tokenizer.ggml.model", "llama");
     assert_str(&r, "tokenizer.ggml.pre", "default");
     assert_array(&r, "tokenizer.ggml.tokens", "<unk>|<s>|</s>|<0x0A>|\xe2\x96\x81the|user|never");
     assert_array(&r, "tokenizer.ggml.scores", "0|0|0|0|-1.5|-2|-3");
     assert_array(&r, "tokenizer.ggml.token_type", "2|3|3|6|1|1|5");
     assert_number(&r, "tokenizer.ggml.eos_token_id", 2);
+    run_end(&r);
+    tare_buffer_free(&b);
+}
+
+/* InternLM 2: what its chat models end with is no piece, and pieces may be there for nothing. */
+static void an_end_that_is_an_added_token(void **state) {
+    (void)state;
+    static const tare_llama_special_rule rule = {.special = TARE_LLAMA_EOS, .text = "<|end|>"};
+    tare_buffer b;
+    key_run r;
+    tare_llama_tokenizer_options options = {
+        .tells_space_prefix = true, .unused = "us", .rules = &rule, .n_rules = 1};
+    RUN(&r, &options, {"tokenizer.model", sample(&b, 2)},
+        SIDE_TEXT("config.json", "{\"bos_token_id\": 1, \"eos_token_id\": 2}"),
+        SIDE_TEXT("tokenizer_config.json",
+                  "{\"unk_token\": \"<unk>\", \"added_tokens_decoder\": {\"4\": {\"content\": "
+                  "\"<|end|>\", \"special\": true}}}"));
+    assert_run(&r);
+    /* <unk> is where llama.cpp takes it to be */
+    assert_order(&r, "model pre tokens scores token_type add_space_prefix bos_token_id "
+                     "eos_token_id");
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 4);
+    assert_array(&r, "tokenizer.ggml.token_type", "2|3|3|6|3|5|5");
+    run_end(&r);
+    tare_buffer_free(&b);
+}
+
+/* What is usual comes first, and the files have the last word. */
+static void usual_flags_come_first(void **state) {
+    (void)state;
+    tare_buffer b;
+    key_run r;
+    tare_llama_tokenizer_options options = {.usual_bos = TARE_LLAMA_FLAG_NO,
+                                            .add_space_prefix = TARE_LLAMA_FLAG_NO};
+    RUN(&r, &options, {"tokenizer.model", sample(&b, 2)},
+        SIDE_TEXT("tokenizer_config.json", "{\"add_bos_token\": true, \"unk_token\": \"<s>\"}"));
+    assert_run(&r);
+    assert_order(&r, "add_bos_token model pre tokens scores token_type unknown_token_id "
+                     "add_space_prefix");
+    assert_number(&r, "tokenizer.ggml.add_bos_token", 1);
+    assert_number(&r, "tokenizer.ggml.unknown_token_id", 1);
     run_end(&r);
     tare_buffer_free(&b);
 }
@@ -224,6 +267,8 @@ static void faults_have_a_place(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_become_tokens),
+        cmocka_unit_test(an_end_that_is_an_added_token),
+        cmocka_unit_test(usual_flags_come_first),
         cmocka_unit_test(the_models_size_pads_and_drops),
         cmocka_unit_test(unigram_models_keep_their_normalizer),
         cmocka_unit_test(cut_at_every_byte),

@@ -81,8 +81,8 @@ static const tare_llama_key nemotron_keys[] = {
     END_OF_KEYS};
 static const tare_llama_rule nemotron_rules[] = {{"*norm.weight", NULL, "add(1)"}, END_OF_RULES};
 static const tare_llama_special_rule nemotron_specials[] = {
-    {.special = TARE_LLAMA_PAD, .id = 0},
-    {.special = TARE_LLAMA_UNK, .id = 1},
+    {.special = TARE_LLAMA_PAD, .id = 0, .is_late = true},
+    {.special = TARE_LLAMA_UNK, .id = 1, .is_late = true},
 };
 
 /* ---- MiniCPM, InternLM 2 ---------------------------------------------------------------------- */
@@ -94,6 +94,9 @@ static const tare_llama_key minicpm_keys[] = {
     END_OF_KEYS};
 static const char *const internlm2_defaults[] = {
     KV_HEADS_ALL, "internlm.per_kv = num_attention_heads / num_key_value_heads", NULL};
+static const tare_llama_special_rule internlm2_specials[] = {
+    {.special = TARE_LLAMA_EOS, .text = "<|im_end|>"},
+};
 #define INTERNLM_GROUPS "view(num_key_value_heads, internlm.per_kv + 2, 0, d1) "
 static const tare_llama_rule internlm2_rules[] = {
     {"*.attention.wqkv.weight", "=blk.#.attn_q.weight",
@@ -324,6 +327,11 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .tensors = ENDS QKV NORMS FFN,
      .defaults = internlm2_defaults,
      .rules = internlm2_rules,
+     .tokenizer = {.reads_added_list = true,
+                   .tells_space_prefix = true,
+                   .unused = "[UNUSED",
+                   .rules = internlm2_specials,
+                   .n_rules = 1},
      .back = &internlm2_back},
     {.name = "gpt-oss",
      .classes = "GptOssForCausalLM",

@@ -160,9 +160,15 @@ static tare_status put_all(key_list *l, tare_llama_tokenizer *t, tare_arena *are
                            tare_error *err) {
     const tare_llama_tokenizer_options *o = t->options;
     tare_json_value prefix = tare_json_span_member(&t->tokenizer_config.root, "add_prefix_space");
-    if (o->reads_prefix_space && (prefix.type == TARE_JSON_TRUE || prefix.type == TARE_JSON_FALSE))
+    put_flag(l, KEY("add_bos_token"), o->usual_bos);
+    put_flag(l, KEY("add_eos_token"), o->usual_eos);
+    put_flag(l, KEY("add_sep_token"), o->usual_sep);
+    if (o->reads_prefix_space &&
+        (prefix.type == TARE_JSON_TRUE || prefix.type == TARE_JSON_FALSE)) {
         put_flag(l, KEY("add_space_prefix"),
                  prefix.type == TARE_JSON_TRUE ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO);
+        t->add_space_prefix = TARE_LLAMA_FLAG_UNSET; /* whatever tokenizer.model says */
+    }
     if (is_model(t, "bert") && o->token_types) put_u32(l, KEY("token_type_count"), o->token_types);
     TARE_TRY(put_vocabulary(l, t, arena, err));
     TARE_TRY(put_own(l, t, arena, err));

@@ -79,6 +79,8 @@ static bool add_piece(model_proto *m, tare_cursor *c, tare_protobuf_field *f) {
     read_piece(&f->bytes, &token);
     if (!close_message(c, &f->bytes)) return false;
     token.text = visible(token.text);
+    if (m->t->options->unused && tare_str_starts(token.text, tare_str_of(m->t->options->unused)))
+        token.type = TARE_TOKEN_UNUSED;
     if (tare_llama_vocab_set(&m->t->vocab, m->n_pieces, &token, &err) != TARE_OK)
         return tare_cursor_fail(c, err.status, f->offset, err.what);
     m->n_pieces++;
@@ -204,6 +206,11 @@ tare_status tare_llama_read_sentencepiece(tare_llama_tokenizer *t, const tare_ll
     if (family == TARE_LLAMA_VOCAB_XLM_R ||
         (family == TARE_LLAMA_VOCAB_UNIGRAM && m.model_type == MODEL_UNIGRAM))
         return finish_unigram(&m, file, err);
+    /* llama.cpp puts a blank in front of a text if no key says otherwise */
+    const tare_llama_tokenizer_options *o = t->options;
+    const bool differs = !m.add_dummy_prefix && !o->like_reference;
+    if (o->tells_space_prefix || (differs && o->add_space_prefix == TARE_LLAMA_FLAG_UNSET))
+        t->add_space_prefix = flag_of(m.add_dummy_prefix);
     if (m.charsmap.len)
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.normalizer", file->name,
                         "the model maps characters before it splits a text, and llama.cpp does not "

@@ -103,12 +103,22 @@ static bool config_id(const tare_llama_tokenizer *t, tare_llama_special special,
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* A token of the model's own that is special, without tokenizer.json. */
+static bool find_special(tare_llama_tokenizer *t, tare_str text, uint64_t *id) {
+    if (find_added(t, text, id)) return true;
+    for (*id = 0; *id < t->vocab.n_tokens; ++*id)
+        if (t->vocab.tokens[*id].type == TARE_TOKEN_CONTROL &&
+            tare_str_equal(t->vocab.tokens[*id].text, text))
+            return true;
+    return false;
+}
+
 static void apply_rules(tare_llama_tokenizer *t) {
     for (size_t i = 0; i < t->options->n_rules; i++) {
         const tare_llama_special_rule *rule = &t->options->rules[i];
         uint64_t id = rule->id;
         if (rule->is_fall_back && tare_llama_has_id(t, rule->special)) continue;
-        if (rule->text && !find_added(t, tare_str_of(rule->text), &id)) continue;
+        if (rule->text && !find_special(t, tare_str_of(rule->text), &id)) continue;
         if (id < t->vocab.n_tokens)
             tare_llama_set_id(t, rule->special, (uint32_t)id, rule->is_late);
     }
@@ -148,6 +158,25 @@ static tare_str customary_text(const tare_llama_tokenizer *t, size_t special) {
     return TARE_STR("");
 }
 
+/* What llama.cpp takes where no key says otherwise: a name that leads there needs none. */
+static const struct {
+    const char *model;
+    tare_llama_special special;
+    uint32_t id;
+} assumed[] = {
+    {"llama", TARE_LLAMA_UNK, 0},   {"t5", TARE_LLAMA_UNK, 2},     {"t5", TARE_LLAMA_PAD, 0},
+    {"bert", TARE_LLAMA_UNK, 100},  {"bert", TARE_LLAMA_SEP, 102}, {"bert", TARE_LLAMA_PAD, 0},
+    {"bert", TARE_LLAMA_MASK, 103},
+};
+
+static bool is_assumed(const tare_llama_tokenizer *t, size_t special, uint64_t id) {
+    for (size_t i = 0; i < sizeof assumed / sizeof *assumed; i++)
+        if (assumed[i].special == special && assumed[i].id == id &&
+            strcmp(assumed[i].model, t->model) == 0)
+            return true;
+    return false;
+}
+
 /* Names of special_tokens_map.json, where tokenizer_config.json has none. */
 static tare_status read_map(tare_llama_tokenizer *t, tare_llama_named *n, tare_error *err) {
     tare_llama_file map;
@@ -174,7 +203,8 @@ static tare_status find_in_vocabulary(tare_llama_tokenizer *t, tare_llama_named 
         const tare_str text =
             named->text[i].len || has_json ? named->text[i] : customary_text(t, i);
         const int64_t id = text.len ? tare_llama_vocab_find(&index, &t->vocab, text) : -1;
-        if (id >= 0) offer_id(t, (tare_llama_special)i, (uint64_t)id, t->tokenizer_config.name);
+        if (id >= 0 && !is_assumed(t, i, (uint64_t)id))
+            offer_id(t, (tare_llama_special)i, (uint64_t)id, t->tokenizer_config.name);
     }
     return TARE_OK;
 }

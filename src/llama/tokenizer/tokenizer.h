@@ -67,7 +67,11 @@ typedef struct tare_llama_tokenizer_options {
     bool
         reads_prefix_space; /* add_prefix_space of tokenizer_config.json becomes add_space_prefix */
     bool reads_added_list;  /* added_tokens of tokenizer.json count beside tokenizer.model, too */
+    bool tells_space_prefix; /* tokenizer.model's becomes add_space_prefix, also where it is true */
+    const char *unused;      /* pieces that begin with it are UNUSED; NULL: as the file says */
     tare_llama_flag add_bos, add_eos, add_space_prefix; /* fixed by the architecture */
+    /* what holds unless the files say otherwise; these keys come first */
+    tare_llama_flag usual_bos, usual_eos, usual_sep;
     const tare_llama_special_rule *rules;
     size_t n_rules;
     bool like_reference; /* as convert-hf-to-gguf writes them, where tare would do better: equal
