@@ -200,14 +200,24 @@ def test_comfyui(state, monkeypatch):
     seen = []
     stand_in(monkeypatch, "folder_paths", get_folder_paths=lambda folder_name: [str(folder)],
              get_full_path=lambda folder_name, filename: str(folder / filename))
-    stand_in(monkeypatch, "comfy.sd", load_diffusion_model_state_dict=lambda sd, model_options={},
-             metadata=None, disable_dynamic=False: seen.append(sd) or "model")
+
+    def make(sd, model_options={}, metadata=None, disable_dynamic=False):
+        seen.append((sd, metadata))
+        return "model"
+
+    host = stand_in(monkeypatch, "comfy.sd", load_diffusion_model_state_dict=make)
     from tare.integrations.comfyui import NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS
     assert NODE_CLASS_MAPPINGS.keys() == NODE_DISPLAY_NAME_MAPPINGS.keys()
     (cls,) = NODE_CLASS_MAPPINGS.values()
     assert cls.INPUT_TYPES() == {"required": {"name": (["model.wcodec"],)}}
     assert getattr(cls(), cls.FUNCTION)("model.wcodec") == ("model",)
-    assert equal(seen[0], expected)
+    assert equal(seen[0][0], expected) and seen[0][1] is None
+    tare.save(expected, folder / "plain.safetensors", metadata={"format": "pt", "config": "{}"})
+    tare.pack(folder / "plain.safetensors", folder / "model.wcodec", overwrite=True)
+    getattr(cls(), cls.FUNCTION)("model.wcodec")
+    assert equal(seen[1][0], expected) and seen[1][1] == {"format": "pt", "config": "{}"}
+    host.load_diffusion_model_state_dict = lambda sd, model_options={}: "old"
+    assert getattr(cls(), cls.FUNCTION)("model.wcodec") == ("old",)
 
 
 class Trt:

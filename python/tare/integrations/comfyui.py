@@ -43,14 +43,21 @@ class TareDiffusionModelLoader:
         return {"required": {"name": (_choices(),)}}
 
     def load(self, name: str) -> tuple[Any]:
+        from inspect import signature
+
         import comfy.sd
         import folder_paths
 
+        from .._model import open as _open
         from ..torch import load_file
         path = folder_paths.get_full_path(FOLDER, name)
         if path is None:
             raise FileNotFoundError(f"{name}: in none of the folders of {FOLDER}")
-        model = comfy.sd.load_diffusion_model_state_dict(load_file(path))
+        make = comfy.sd.load_diffusion_model_state_dict
+        with _open(path) as opened:
+            pairs = dict(opened.metadata.pairs)  # which say how some models are quantized
+            known = {"metadata": pairs} if pairs and "metadata" in signature(make).parameters else {}
+            model = make(load_file(opened), **known)
         if model is None:
             raise ValueError(f"{path}: ComfyUI does not know a model with these tensors")
         return (model,)
