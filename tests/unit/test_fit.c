@@ -523,7 +523,7 @@ static void bad_sensitivities_are_named(void **state) {
                {"a nan", "line[1]"},
                {"a 1e999", "line[1]"},
                {"a 1x", "line[1]"},
-               {"a 1\nb 2\na 3", ""},
+               {"a 1\nb 2\na 3", "line[3]"},
                {"a 1\n", ""}, /* of another model */
                {"#", ""}};
     tare_model *in = synth("llama-tiny");
