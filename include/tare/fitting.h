@@ -97,7 +97,8 @@ TARE_API tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *o
                                     tare_mix_options *mix, tare_error *err);
 
 /* Rule i of a choice: those of the caller, then one for each type and kind of tensor, such that the
- * same model converted with these rules, weighs_output and tare_fit_mix has the same bytes. NULL beyond the end. */
+ * same model converted with these rules, weighs_output and tare_fit_mix has the same bytes. NULL
+ * beyond the end. */
 TARE_API const tare_type_rule *tare_fit_rule(const tare_fit *fit, size_t i);
 /* The mix that goes with them: that of the rules (tare_mix_of_rules). NULL before a choice. */
 TARE_API const tare_mix *tare_fit_mix(const tare_fit *fit);

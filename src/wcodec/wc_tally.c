@@ -15,7 +15,7 @@ enum { SAMPLE = 4096 /* values; a multiple of every tile */ };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static const size_t contexts_size = TARE_WC_ALL_CONTEXTS * 16 * sizeof(uint64_t);
+static const size_t contexts_size = TARE_WC_ALL_CONTEXTS * sizeof(uint64_t[16]);
 
 static size_t groups_size(const tare_wc_tally *t) {
     return (size_t)TARE_WC_GROUPS * t->n_kinds * sizeof *t->groups;

@@ -5,6 +5,7 @@
  * that they have in the whole. A file by itself is restored as it is. */
 #include <stdio.h>
 
+#include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/restore/restore_whole.h"
@@ -31,8 +32,8 @@ static uint64_t key_u64(const tare_model *gguf, const char *key) {
 /* The encoder's last matrix gives vectors of the text model's width. */
 static tare_status check_width(const tare_model *text, tare_str architecture,
                                const tare_model *tower, tare_error *err) {
-    char key[160];
-    snprintf(key, sizeof key, "%.*s.embedding_length", (int)(architecture.len % 128),
+    char key[160]; /* longer names are those of no architecture that is known */
+    snprintf(key, sizeof key, "%.*s.embedding_length", (int)tare_min_u64(architecture.len, 128),
              architecture.ptr);
     const char *projected = key_u64(tower, "clip.vision.projection_dim")
                                 ? "clip.vision.projection_dim"
