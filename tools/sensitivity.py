@@ -24,10 +24,13 @@ an importance matrix (norms without offsets); 1 for embeddings that are no outpu
 
 One sequence of 512 tokens is enough: the values are then within about 20 percent of those of eight. A
 text like what the model will be used for is best; without --text the model writes one itself. Memory:
-the model, the activations of one layer after the other (they are computed again on the way back), and
-the gradient of one matrix and its errors.
+the activations of one layer after the other (they are computed again on the way back), the scores of a
+sequence, and the gradient of one matrix. The model is mapped from its safetensors files in the type it
+has there, so that the system may drop what it has read; with --device or another --dtype it is in memory.
 """
 import argparse
+import glob
+import os
 import re
 import sys
 
@@ -39,7 +42,8 @@ def arguments():
     parser.add_argument("--text", help="a file of UTF-8 text (default: the model writes one)")
     parser.add_argument("--tokens", type=int, default=512, help="of a sequence")
     parser.add_argument("--sequences", type=int, default=1)
-    parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16", "float16"])
+    parser.add_argument("--dtype", default="auto", choices=["auto", "float32", "bfloat16", "float16"],
+                        help="to compute in (default: as the model is stored)")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -51,6 +55,7 @@ def arguments():
 args = arguments()
 try:
     import torch
+    from safetensors import safe_open
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 except ImportError as missing:
     sys.exit(f"sensitivity.py: {missing}: it needs torch and transformers")
@@ -61,14 +66,39 @@ ENDS_A_PART = re.compile(r"(?i)(^|[._])(o|out|down|dense|dense_4h_to_h|w2|c|fc2)
 BLOCK, CODES = 32, 15   # of the rounding: numbers with a scale of their own, steps
 GROUP = 8               # blocks whose scales have a unit
 SCALES = 9              # that are tried for a block
-AT_ONCE = 1 << 22       # numbers
+AT_ONCE = 1 << 20       # numbers
+LONGEST = 64            # characters of a token, on the average
 
 
 # ---- the model and its text ----------------------------------------------------------------------
 
+def mapped():
+    """The tensors of a directory's safetensors files, mapped: the system reads what is used, and may drop
+    it again. Empty: there are none."""
+    tensors = {}
+    for path in sorted(glob.glob(os.path.join(glob.escape(args.model), "*.safetensors"))):
+        with safe_open(path, framework="pt") as file:
+            tensors.update((name, file.get_tensor(name)) for name in file.keys())
+    return tensors
+
+
+def loaded():
+    """The model. transformers copies what it reads itself; tensors that it is given stay where they are,
+    if their type does."""
+    tensors = mapped() if args.device == "cpu" else {}
+    dtype = "auto" if args.dtype == "auto" else getattr(torch, args.dtype)
+    if not tensors:
+        return AutoModelForCausalLM.from_pretrained(args.model, torch_dtype=dtype, low_cpu_mem_usage=True)
+    if dtype == "auto":
+        dtype = max(tensors.values(), key=torch.numel).dtype
+    config = AutoConfig.from_pretrained(args.model)
+    with torch.device("meta"):
+        kind = type(AutoModelForCausalLM.from_config(config))
+    return kind.from_pretrained(None, config=config, state_dict=tensors, torch_dtype=dtype)
+
+
 def load():
-    model = AutoModelForCausalLM.from_pretrained(args.model, torch_dtype=getattr(torch, args.dtype),
-                                                 low_cpu_mem_usage=True)
+    model = loaded()
     model.to(args.device).eval()
     model.config.use_cache = False
     for parameter in model.parameters():
@@ -109,7 +139,8 @@ def sequences(model):
     if not args.text:
         return [own_text(model, n) for _ in range(args.sequences)]
     with open(args.text, encoding="utf-8") as file:
-        ids = AutoTokenizer.from_pretrained(args.model)(file.read()).input_ids
+        text = file.read(LONGEST * n * args.sequences)
+    ids = AutoTokenizer.from_pretrained(args.model)(text).input_ids
     if len(ids) < 2:
         sys.exit(f"sensitivity.py: {args.text}: fewer than two tokens")
     parts = [ids[i:i + n] for i in range(0, len(ids), n)]
@@ -151,23 +182,33 @@ def fit_blocks(x, weight, has_offset):
     return codes(best, offset) * best + offset
 
 
-def rounding_errors(w, importance):
-    """What 4-bit codes lose, w by w: with an offset for each block and without in turn, as formats
+def rounding_errors(rows, importance):
+    """What 4-bit codes lose, number by number: with an offset for each block and without in turn, as formats
     differ in how well they hold a few important numbers. `importance`: of the columns, as the encoders use
     it; or 1."""
-    rows = w.reshape(-1, w.shape[-1])
+    error = torch.zeros_like(rows)
     n = rows.shape[1] // BLOCK * BLOCK
-    error = torch.zeros(rows.shape, dtype=torch.float32, device=w.device)
-    columns = torch.ones(n, device=w.device) * (importance[:n] if n and torch.is_tensor(importance) else 1)
-    step = max(1, AT_ONCE // max(n, 1))
-    for at in range(0, rows.shape[0] if n else 0, step):
-        some = rows[at:at + step, :n].float()
-        x = some.reshape(-1, BLOCK)
-        h = columns.expand(len(some), n).reshape(-1, BLOCK)
-        weight = h * (x.square() + x.square().mean(1, keepdim=True)).sqrt() + 1e-30
-        has_offset = (torch.arange(len(some), device=w.device) % 2 == 0).repeat_interleave(n // BLOCK)
-        error[at:at + step, :n] = (fit_blocks(x, weight, has_offset[:, None]) - x).reshape(-1, n)
-    return error.reshape(w.shape)
+    if n == 0:
+        return error
+    columns = torch.ones(n, device=rows.device) * (importance[:n] if torch.is_tensor(importance) else 1)
+    x = rows[:, :n].reshape(-1, BLOCK)
+    h = columns.expand(len(rows), n).reshape(-1, BLOCK)
+    weight = h * (x.square() + x.square().mean(1, keepdim=True)).sqrt() + 1e-30
+    has_offset = (torch.arange(len(rows), device=rows.device) % 2 == 0).repeat_interleave(n // BLOCK)
+    error[:, :n] = (fit_blocks(x, weight, has_offset[:, None]) - x).reshape(-1, n)
+    return error
+
+
+def rows_of(*matrices):
+    """A few rows of several matrices at a time, or of stacks of them, as floats."""
+    if matrices[0].ndim > 2 and not all(m.is_contiguous() for m in matrices):
+        for together in zip(*matrices):
+            yield from rows_of(*together)
+        return
+    rows = [m.reshape(-1, m.shape[-1]) for m in matrices]
+    step = max(2, AT_ONCE // rows[0].shape[1] // 2 * 2)
+    for at in range(0, len(rows[0]), step):
+        yield [r[at:at + step].float() for r in rows]
 
 
 class Inputs:
@@ -235,17 +276,17 @@ class Sensitivities:
 
     def note(self, parameter):
         """Takes a gradient as soon as it is complete, and lets go of it."""
-        w, name = parameter.detach(), self.names[parameter]
-        error = rounding_errors(w, self.inputs.importance(parameter))
-        error *= self.inputs.counted(parameter, name)
+        name, importance = self.names[parameter], self.inputs.importance(parameter)
         gradient, parameter.grad = parameter.grad, None
-        c = self.inputs.weights(parameter, name)
+        c, counted = self.inputs.weights(parameter, name), self.inputs.counted(parameter, name)
         for part, rows in parts_of(name, parameter, self.width):
-            if part not in self.relative:
-                lost = (error[rows].square() * c).sum(dtype=torch.float64).item()
-                whole = (w[rows].float().square() * c).sum(dtype=torch.float64).item()
-                self.relative[part] = lost / whole if whole > 0 else 0.0
-            value = (gradient[rows].float() * error[rows]).square().sum(dtype=torch.float64).item()
+            lost = whole = value = 0.0
+            for w, g in rows_of(parameter.detach()[rows], gradient[rows]):
+                error = rounding_errors(w, importance) * counted
+                lost += (error.square() * c).sum(dtype=torch.float64).item()
+                whole += (w.square() * c).sum(dtype=torch.float64).item()
+                value += (g * error).square().sum(dtype=torch.float64).item()
+            self.relative[part] = lost / whole if whole > 0 else 0.0
             self.damage[part] = self.damage.get(part, 0.0) + value / 2 / self.n_tokens
 
     def add(self, model, tokens):
