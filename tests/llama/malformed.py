@@ -444,6 +444,13 @@ def _(c, t):
     c["spatial_vision_layer"] = -5
 
 
+@case("granite4-vision", "config.json", "no such layer")
+def _(c, t):
+    "a layer that is fed, beyond those that llama.cpp is told of"
+    c["text_config"].update(n_layers=4, num_hidden_layers=900000)
+    c["spatial_target_layers"] = [2, 899999]
+
+
 @tower("granite4-vision", "layerwise_projectors.1.", "config.json lacks a key")
 def _(c, t):
     "more projectors than config.json says"

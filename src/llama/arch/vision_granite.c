@@ -88,21 +88,31 @@ static void sort_by_fed(projectors *p) {
     }
 }
 
+/* How many layers a model has; 0: config.json does not say it. */
+static tare_status count_layers(int64_t *out, const tare_llama_mapping *m, const char *formula,
+                                tare_error *err) {
+    double n;
+    TARE_TRY(tare_llama_number(&n, m, formula, 0, err));
+    *out = n >= 0 && n < 1e6 ? (int64_t)n : 0;
+    return TARE_OK;
+}
+
+/* Layers of the text model are counted as they are for m->n_layers: what is fed is one of these. */
 static tare_status read_projectors(projectors *p, const tare_llama_mapping *m, tare_error *err) {
-    double n_seen, n_text;
+    int64_t n_seen, n_text;
     const tare_llama_config *c = &m->config;
     *p = (projectors){.n = 0};
-    TARE_TRY(tare_llama_number(&n_seen, m, "vision_config.num_hidden_layers", 0, err));
-    TARE_TRY(tare_llama_number(&n_text, m, "num_hidden_layers", 0, err));
-    TARE_TRY(add_pairs(p, tare_llama_config_find(c, TARE_STR("deepstack_layer_map")),
-                       (int64_t)n_seen, (int64_t)n_text, err));
+    TARE_TRY(count_layers(&n_seen, m, "vision_config.num_hidden_layers", err));
+    TARE_TRY(count_layers(&n_text, m, TARE_LLAMA_LAYERS, err));
+    TARE_TRY(add_pairs(p, tare_llama_config_find(c, TARE_STR("deepstack_layer_map")), n_seen,
+                       n_text, err));
     const int64_t taken =
         number_of(tare_llama_config_find(c, TARE_STR("spatial_vision_layer")), -1);
     TARE_TRY(add_spatial(p, tare_llama_config_find(c, TARE_STR("spatial_target_layers")),
-                         from_end(taken, (int64_t)n_seen), err));
+                         from_end(taken, n_seen), err));
     for (size_t i = 0; i < p->n; i++)
-        if (p->all[i].taken < 0 || (double)p->all[i].taken >= n_seen || p->all[i].fed < 0 ||
-            (double)p->all[i].fed >= n_text)
+        if (p->all[i].taken < 0 || p->all[i].taken >= n_seen || p->all[i].fed < 0 ||
+            p->all[i].fed >= n_text)
             return fail_map("deepstack_layer_map, spatial_target_layers: no such layer", err);
     sort_by_fed(p);
     return TARE_OK;
