@@ -20,6 +20,30 @@ static float factor_of(float frequency, float factor, float low, float high, flo
     return 1 / ((1 - blend) / factor + blend);
 }
 
+static tare_status fail_config(const char *what, tare_error *err) {
+    tare_fail(err, TARE_ERR_CORRUPT, what);
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+    return TARE_ERR_CORRUPT;
+}
+
+static tare_status fail_setting(const char *member, tare_error *err) {
+    fail_config("this setting of rotary positions is out of range", err);
+    tare_error_detail(err, "%s", member);
+    return TARE_ERR_CORRUPT;
+}
+
+static bool is_head(double dim) {
+    return dim >= 2 && dim <= 2 * MOST_FACTORS;
+}
+
+static tare_status fail_head(const tare_llama_mapping *m, tare_error *err) {
+    const char *const members[] = {"global_head_dim", "head_dim"};
+    for (size_t i = 0; i < 2; i++)
+        if (tare_llama_config_find(&m->config, tare_str_of(members[i])))
+            return fail_setting(members[i], err);
+    return fail_setting("hidden_size / num_attention_heads", err);
+}
+
 static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
     double theta, dim, factor, low, high, context;
     float factors[MOST_FACTORS];
@@ -30,11 +54,10 @@ static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_number(&high, m, "rope.high_freq_factor", 4, err));
     TARE_TRY(tare_llama_number(&context, m, "rope.original_context | max_position_embeddings", 8192,
                                err));
-    if (!(dim >= 2 && dim <= 2 * MOST_FACTORS && theta > 0 && low > 0 && high > low)) {
-        tare_fail(err, TARE_ERR_CORRUPT, "settings of rotary positions are out of range");
-        tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
-        return TARE_ERR_CORRUPT;
-    }
+    if (!is_head(dim)) return fail_head(m, err);
+    if (!(theta > 0)) return fail_setting("rope_theta", err);
+    if (!(low > 0)) return fail_setting("low_freq_factor", err);
+    if (!(high > low)) return fail_setting("high_freq_factor", err);
     size_t n = 0;
     for (double i = 0; i < dim; i += 2) {
         /* frequencies as f32, which is how the reference has them */
@@ -50,11 +73,8 @@ static tare_status add_proportional(tare_llama_mapping *m, tare_error *err) {
     float factors[MOST_FACTORS];
     TARE_TRY(tare_llama_number(&dim, m, "global_head_dim | attention.dim", 0, err));
     TARE_TRY(tare_llama_number(&turning, m, "rope.partial", 1, err));
-    if (!(dim >= 2 && dim <= 2 * MOST_FACTORS && turning >= 0 && turning <= 1)) {
-        tare_fail(err, TARE_ERR_CORRUPT, "settings of rotary positions are out of range");
-        tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
-        return TARE_ERR_CORRUPT;
-    }
+    if (!is_head(dim)) return fail_head(m, err);
+    if (!(turning >= 0 && turning <= 1)) return fail_setting("partial_rotary_factor", err);
     size_t n = (size_t)(dim / 2), n_turning = (size_t)(dim * turning / 2);
     for (size_t i = 0; i < n; i++) factors[i] = i < n_turning ? 1 : 1e30f;
     return tare_llama_generate(m, "rope_freqs.weight", factors, n, err);
@@ -69,11 +89,8 @@ static tare_status add_list(tare_llama_mapping *m, const char *name, const char 
     size_t n = 0;
     for (const tare_llama_node *c = v.tree->child; c; c = c->next) {
         tare_llama_value factor = tare_llama_value_of(c);
-        if (factor.kind != TARE_LLAMA_NUMBER || n == MOST_FACTORS) {
-            tare_fail(err, TARE_ERR_CORRUPT, "factors of rotary positions: expected numbers");
-            tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
-            return TARE_ERR_CORRUPT;
-        }
+        if (factor.kind != TARE_LLAMA_NUMBER || n == MOST_FACTORS)
+            return fail_config("factors of rotary positions: expected numbers", err);
         factors[n++] = (float)factor.number;
     }
     return tare_llama_generate(m, name, factors, n, err);

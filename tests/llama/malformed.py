@@ -185,6 +185,28 @@ def _(c, t):
     c["num_labels"] = 1e9
 
 
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 128}
+
+
+@case("llama", "config.json", "hidden_size / num_attention_heads", "rotary positions")
+def _(c, t):
+    "no heads, whose width factors of rotary positions depend on"
+    c["num_attention_heads"], c["rope_parameters"] = 0, LLAMA3
+
+
+@case("llama", "config.json", "high_freq_factor", "rotary positions")
+def _(c, t):
+    "factors of rotary positions in the wrong order"
+    c["rope_parameters"] = dict(LLAMA3, high_freq_factor=0.5)
+
+
+@case("arctic", "intermediate_size", "block_sparse_moe.experts.0.w2")
+def _(c, t):
+    "experts of another width"
+    c["intermediate_size"] = 32
+
+
 @case("dots1", "expert_gating_func", "wrong kind")
 def _(c, t):
     "a function of the router that llama.cpp has not"
