@@ -33,12 +33,14 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
     "orion granite granitemoe nemotron minicpm"
 /* Where experts are as wide as a feed-forward network without them. */
 #define PLAIN_EXPERTS "llama phimoe granitemoe arctic"
+/* But where the feed-forward network beside the experts is as wide as the model. */
+#define WIDE_BESIDE "!arctic"
 
 const tare_llama_size_rule tare_llama_size_rules[] = {
     {HIDDEN, "embedding_length", NULL, "token_embd.weight", COLS, NULL},
     {"vocab_size", NULL, NULL, "token_embd.weight", ROWS, NULL},
     {HIDDEN, "embedding_length", NULL, "blk.#.attn_norm.weight", COLS, NULL},
-    {INNER, "feed_forward_length", NULL, "blk.#.ffn_down.weight", COLS, NULL},
+    {INNER, "feed_forward_length", NULL, "blk.#.ffn_down.weight", COLS, WIDE_BESIDE},
     {INNER, "feed_forward_length", NULL, "blk.#.ffn_down_exps.weight", COLS, PLAIN_EXPERTS},
     {EXPERTS, "expert_count", NULL, "blk.#.ffn_down_exps.weight", STACK, NULL},
     {EXPERT_INNER, "expert_feed_forward_length", NULL, "blk.#.ffn_down_exps.weight", COLS, NULL},
@@ -82,8 +84,6 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {.members = NULL},
 };
 
-/* Arctic's feed-forward network beside its experts is as wide as the model. */
-static const char wide_beside[] = "arctic";
 /* Qwen 1's intermediate_size counts the rows of gate and up together. */
 static const char twice_inner[] = "qwen";
 
@@ -103,11 +103,10 @@ void tare_llama_stem(char *stem, size_t size, uint64_t *block, bool *is_in_block
 }
 
 bool tare_llama_size_applies(const tare_llama_size_rule *rule, const char *stem, tare_str arch) {
-    if (strcmp(rule->key ? rule->key : "", "feed_forward_length") == 0 && !strstr(stem, "_exps") &&
-        tare_llama_is_one_of(arch, wide_beside))
-        return false;
-    return strcmp(stem, rule->tensor) == 0 &&
-           (!rule->only || tare_llama_is_one_of(arch, rule->only));
+    const char *only = rule->only;
+    if (strcmp(stem, rule->tensor) != 0) return false;
+    if (only && only[0] == '!') return !tare_llama_is_one_of(arch, only + 1);
+    return !only || tare_llama_is_one_of(arch, only);
 }
 
 bool tare_llama_size_wanted(uint64_t *count, uint64_t *factor, const tare_llama_size_rule *rule,

@@ -14,8 +14,9 @@ typedef struct tare_llama_size_rule {
     const char *key;     /* the count that is checked; NULL: of the vocabulary */
     const char *factor;  /* a key, by which it is multiplied; NULL: 1 */
     const char *tensor;
-    uint32_t dim;     /* fastest first */
-    const char *only; /* architectures, of towers projectors; NULL: all */
+    uint32_t dim; /* fastest first */
+    const char
+        *only; /* architectures, of towers projectors; NULL: all; behind '!': all but these */
 } tare_llama_size_rule;
 
 extern const tare_llama_size_rule tare_llama_size_rules[];
