@@ -404,7 +404,8 @@ static tare_status set_labels(writer *w, tare_error *err) {
     tare_value v;
     snprintf(key, sizeof key, "%s.classifier.output_labels", w->r->arch->name);
     const tare_value *labels = tare_llama_key_of(w->r->gguf, key);
-    if (!labels || labels->type != TARE_VALUE_ARRAY || labels->as.a.type != TARE_VALUE_STRING)
+    if (!labels || labels->type != TARE_VALUE_ARRAY || labels->as.a.type != TARE_VALUE_STRING ||
+        labels->as.a.count == 0)
         return TARE_OK;
     tare_buffer_init(&b, w->r->out->allocator);
     tare_array_begin(&walk, &labels->as.a);
