@@ -85,23 +85,33 @@ static tare_str write_name(const tare_llama_restoring *r, const char *lead, cons
 
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
-/* The number in the name that it had, where the rule moves the block. */
+/* The block that a rule which moves blocks makes of a number; -1: of none. */
+static int64_t moved_to(const tare_llama_restoring *r, const made *m, uint64_t number) {
+    const tare_tensor *t = &r->gguf->catalog.tensors[m->tensor];
+    tare_llama_draft draft = {.layer = (int64_t)number, .number = (int64_t)number};
+    if (!tare_llama_shape_init(&draft.shape, t->dims, t->n_dims) ||
+        tare_llama_program_run(&draft, m->rule->program, &r->config, NULL) != TARE_OK)
+        return -1;
+    return draft.layer;
+}
+
+/* The number in the name that it had, where the rule moves the block. Larger numbers become later
+ * blocks, up to the end of the list that says which, so the number is searched by halves. */
 static tare_status number_was(uint64_t *out, const tare_llama_restoring *r, const made *m,
                               tare_error *err) {
-    const tare_tensor *t = &r->gguf->catalog.tensors[m->tensor];
-    const uint64_t n_layers = (uint64_t)r->facts[0].number;
+    uint64_t end = (uint64_t)r->facts[0].number; /* layers: no list is longer */
     *out = m->number;
     if (!m->has_number || !m->rule->program || !strstr(m->rule->program, "block(")) return TARE_OK;
-    for (uint64_t i = 0; i <= n_layers; i++) {
-        tare_llama_draft draft = {.layer = (int64_t)i, .number = (int64_t)i};
-        tare_error ignored;
-        *out = i;
-        if (tare_llama_shape_init(&draft.shape, t->dims, t->n_dims) &&
-            tare_llama_program_run(&draft, m->rule->program, &r->config, &ignored) == TARE_OK &&
-            draft.layer == (int64_t)m->number)
-            return TARE_OK;
+    for (*out = 0; *out < end;) {
+        const uint64_t middle = *out + (end - *out) / 2;
+        const int64_t block = moved_to(r, m, middle);
+        if (block >= 0 && (uint64_t)block < m->number)
+            *out = middle + 1;
+        else
+            end = middle;
     }
-    return tare_fail_tensor(err, TARE_ERR_CORRUPT, t, m->tensor,
+    if (moved_to(r, m, *out) == (int64_t)m->number) return TARE_OK;
+    return tare_fail_tensor(err, TARE_ERR_CORRUPT, &r->gguf->catalog.tensors[m->tensor], m->tensor,
                             "the keys have no place for a tensor of this number");
 }
 
