@@ -176,17 +176,7 @@ static tare_str original_name(const list *l, tare_str name) {
     return text_of(l, buf, (size_t)n);
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------- */
-
-static tare_status read_shape(tare_llama_wanted *w, const list *l, const parted *p, const char *was,
-                              tare_error *err) {
-    return tare_llama_shape_was(w, l->r, p->index, was, err);
-}
-
-static tare_status keep_shape(tare_llama_wanted *w, const list *l, const parted *p, uint32_t first,
-                              tare_error *err) {
-    return tare_llama_shape_kept(w, l->r, p->index, first, err);
-}
+/* ---- the list -------------------------------------------------------------------------------- */
 
 tare_status tare_llama_want(tare_llama_restoring *r, const tare_llama_wanted *w, tare_error *err) {
     if (r->n_wanted >= r->out->limits.tensors)
@@ -248,10 +238,6 @@ static tare_status rule_target(tare_str *out, const list *l, const parted *p,
     return tare_llama_names_find(out, &l->r->names, (tare_str){buf, n}, &l->r->out->arena, err);
 }
 
-static const char *shape_of(const list *l, const tare_llama_rule *rule) {
-    return tare_llama_shape_row_of(l->r, rule);
-}
-
 /* Whether a rule's condition holds for the block of the tensor: "if(layer == 0) ..". What its other
  * operations ask of the shape, the rehearsal finds out. */
 static bool holds(const list *l, const parted *p, const tare_llama_rule *rule) {
@@ -259,7 +245,8 @@ static bool holds(const list *l, const parted *p, const tare_llama_rule *rule) {
     tare_llama_wanted was;
     if (!rule->program || strncmp(rule->program, "if(", 3) != 0) return true;
     tare_llama_numbers_of(p->tensor->name, &draft.layer, &draft.number);
-    if (read_shape(&was, l, p, shape_of(l, rule), NULL) != TARE_OK ||
+    if (tare_llama_shape_was(&was, l->r, p->index, tare_llama_shape_row_of(l->r, rule), NULL) !=
+            TARE_OK ||
         !tare_llama_shape_init(&draft.shape, was.dims, was.n_dims))
         return true;
     return tare_llama_program_run(&draft, rule->program, &l->r->config, NULL) != TARE_OK ||
@@ -285,7 +272,7 @@ static tare_status add_by_rule(list *l, const parted *p, const tare_llama_rule *
     char buf[192];
     size_t n = 0, slices = 0;
     tare_llama_wanted w = {.name = {NULL, 0}};
-    TARE_TRY(read_shape(&w, l, p, shape_of(l, rule), err));
+    TARE_TRY(tare_llama_shape_was(&w, l->r, p->index, tare_llama_shape_row_of(l->r, rule), err));
     for (const char *c = rule->match; *c && n + 96 < sizeof buf; c++) {
         if (*c == '*')
             n += (size_t)snprintf(buf + n, sizeof buf - n, "%.*s", (int)head.len, head.ptr);
@@ -309,7 +296,7 @@ static tare_status apply_rules(list *l, const parted *p, size_t *n, tare_error *
     for (; rule && rule->match; rule++) {
         tare_str target;
         bool is_made_before;
-        if (!rule->to || !shape_of(l, rule) || !head.ptr) continue;
+        if (!rule->to || !tare_llama_shape_row_of(l->r, rule) || !head.ptr) continue;
         TARE_TRY(rule_target(&target, l, p, rule, head, err));
         if (!target.ptr || !tare_str_equal(target, p->tensor->name) || !holds(l, p, rule)) continue;
         ++*n;
@@ -326,8 +313,9 @@ static const char *shape_by_rule(const list *l, tare_str name) {
     for (const tare_llama_rule *r = l->r->arch->rules; r && r->match; r++) {
         size_t tail;
         tare_str suffix;
-        if (!r->to && shape_of(l, r) && tare_llama_rule_matches(name, r->match, &tail, &suffix))
-            return shape_of(l, r);
+        if (!r->to && tare_llama_shape_row_of(l->r, r) &&
+            tare_llama_rule_matches(name, r->match, &tail, &suffix))
+            return tare_llama_shape_row_of(l->r, r);
     }
     return NULL;
 }
@@ -341,16 +329,16 @@ static tare_status add_by_name(list *l, const parted *p, tare_str name, tare_err
         bool is_expert = memcmp(name.ptr + i, word.ptr, word.len) == 0 && name.ptr[i - 1] == '.';
         if (!is_expert) continue;
         char buf[192];
-        TARE_TRY(keep_shape(&w, l, p, 1, err));
+        TARE_TRY(tare_llama_shape_kept(&w, l->r, p->index, 1, err));
         size_t at = i + word.len;
         int n = snprintf(buf, sizeof buf, "%.*s#.%.*s", (int)at, name.ptr, (int)(name.len - at),
                          name.ptr + at);
         return add_slices(l, p, (tare_str){buf, (size_t)n}, at, 1, &w, err);
     }
     if (was)
-        TARE_TRY(read_shape(&w, l, p, was, err));
+        TARE_TRY(tare_llama_shape_was(&w, l->r, p->index, was, err));
     else
-        TARE_TRY(keep_shape(&w, l, p, 0, err));
+        TARE_TRY(tare_llama_shape_kept(&w, l->r, p->index, 0, err));
     return add(l, &w, err);
 }
 
