@@ -52,7 +52,7 @@ static tare_status check_kinds(tare_str text, tare_str tower, tare_error *err) {
     const bool is_tower = tare_str_equal(tower, clip);
     if (is_tower && text.len && !tare_str_equal(text, clip)) return TARE_OK;
     tare_fail(err, TARE_ERR_UNSUPPORTED,
-              is_tower ? "it is no text model that an encoder could be put to"
+              is_tower ? "this is not a text model, so no encoder can be joined to it"
                        : "the file beside the text model is no encoder (mmproj)");
     tare_error_item(err, TARE_ITEM_KEY, -1, TARE_STR("general.architecture"));
     return TARE_ERR_UNSUPPORTED;
