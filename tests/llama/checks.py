@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs of the tare command, and what they show to be wrong."""
+import importlib
 import subprocess
 import sys
 
@@ -22,6 +23,16 @@ class Checks:
         """Says what was found; returns whether there was anything."""
         print("\n".join(self.found + [f"{len(self.found)} faults"]))
         return bool(self.found)
+
+
+def need(requirements, *modules):
+    """Ends the program with 77 where one of these modules, which a file of requirements has, is missing."""
+    try:
+        for module in modules:
+            importlib.import_module(module)
+    except ImportError as missing:
+        print(f"SKIP: {missing}; tests/{requirements} has what this needs")
+        sys.exit(77)
 
 
 def run_with_transformers(main):

@@ -11,6 +11,8 @@ import re
 import sys
 import warnings
 
+from checks import need
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(HERE, "../../src/llama")
 TABLES = (("class_default_rows.c", "tare_llama_class_rows[] = {\n", "};\n"),
@@ -230,9 +232,5 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        import transformers  # noqa: F401
-    except ImportError as missing:
-        print("SKIP: %s; tests/llama/reference_requirements.txt has what this needs" % missing)
-        sys.exit(77)
+    need("llama/reference_requirements.txt", "transformers")
     sys.exit(main())

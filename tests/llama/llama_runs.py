@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 
+from checks import need
+
 N_TOKENS = 3
 
 # What llama.cpp (build 11549) does not run of these models, by a word of what it says.
@@ -114,12 +116,7 @@ def start(say_it, main):
     if sys.argv[1] == "--say":
         say_it(*sys.argv[2:])
         return 0
-    try:
-        import numpy  # noqa: F401
-        import xllamacpp  # noqa: F401
-    except ImportError as missing:
-        print("SKIP: %s; tests/judge/llama_requirements.txt has what this needs" % missing)
-        return 77
+    need("judge/llama_requirements.txt", "numpy", "xllamacpp")
     return main(*sys.argv[1:])
 
 

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+from checks import need
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -55,10 +57,5 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        import conversion  # noqa: F401
-        import numpy  # noqa: F401
-    except ImportError as missing:
-        print("SKIP: %s; tests/llama/reference_requirements.txt has what this needs" % missing)
-        sys.exit(77)
+    need("llama/reference_requirements.txt", "conversion", "numpy")
     sys.exit(main())
