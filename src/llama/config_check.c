@@ -138,8 +138,8 @@ static tare_status check_blocks(const tare_llama_mapping *m, uint64_t n_blocks, 
     return TARE_ERR_CORRUPT;
 }
 
-/* Blocks that config.json counts and no tensor belongs to; there may be none for extra ones. What
- * hears beside what sees has a number of its own. */
+/* Blocks that config.json counts and no tensor belongs to; there may be none for extra ones. An audio
+ * encoder beside one for pictures has a number of its own. */
 static tare_status check_layers(const tare_llama_mapping *m, uint64_t n_blocks, uint64_t n_heard,
                                 tare_error *err) {
     static const char heard[] =

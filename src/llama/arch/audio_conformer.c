@@ -134,7 +134,7 @@ static const tare_llama_rule lfm2_rules[] = {
     {"conformer.layers.#.conv.pointwise_conv2.bias", "=a.blk.#.conv_pw2.bias", NULL},
     BATCH_NORM("conformer."),
     {"audio_adapter.model.#@", "=mm.a.mlp.#", NULL},
-    /* what it speaks with, which llama.cpp does not read but as embeddings */
+    /* of the part that produces sound llama.cpp reads these embeddings only */
     {"audio_embedding.embedding@", "=a.position_embd", NULL},
     {"audio_embedding.embedding_norm@", "=a.position_embd_norm", NULL},
     {"audio_embedding.to_logits@", "=a.embd_to_logits", NULL},

@@ -140,7 +140,7 @@ static const tare_llama_back hybrid_back = {
     .shapes = hybrid_back_shapes,
     .when = "has(ssm.conv_kernel)"};
 
-/* What hears in Granite Speech, and connects what sees in Granite 4 Vision. */
+/* The audio encoder of Granite Speech; the projectors of Granite 4 Vision. */
 static const tare_llama_rule granite_rules[] = {RULES_PERMUTE,
                                                 RULE_DROP("encoder.*"),
                                                 RULE_DROP("projector.*"),

@@ -24,7 +24,7 @@ static const char *const lfm2_defaults[] = {
     }
 static const tare_llama_key lfm2_keys[] = {LFM2_KEYS, END_OF_KEYS};
 static const tare_llama_key lfm2_encoder_keys[] = {LFM2_KEYS, KEY_NOT_CAUSAL, END_OF_KEYS};
-/* What LFM2-Audio speaks with has names of its own. */
+/* The part of LFM2-Audio that produces sound has names of its own. */
 static const tare_llama_rule lfm2_rules[] = {{"*.conv.conv@", NULL, "view(d0, d2)"},
                                              RULE_DROP("codebook_offsets"),
                                              RULE_DROP("depth_embeddings.*"),

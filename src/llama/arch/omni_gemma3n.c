@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What sees and hears in Gemma 3n: a MobileNet, whose blocks have two numbers, and a conformer. */
+ * The encoders of Gemma 3n: a MobileNet for pictures, whose blocks have two numbers, and a conformer
+ * for sound. */
 #include "llama/arch/tower_rows.h"
 
 static const char *const gemma3n_defaults[] = {
