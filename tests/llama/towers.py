@@ -16,18 +16,28 @@ except ImportError as fault:
     sys.exit(77)
 
 
-def main():
-    tare, folder = sys.argv[1:]
-    shutil.rmtree(folder, ignore_errors=True)
-    model, out = os.path.join(folder, "model"), os.path.join(folder, "out.gguf")
-    tiny_models.write(model, "gemma3-vision")
-    checks = Checks(tare)
-    run, check = checks.run, checks.check
+class Towers(Checks):
+    """Of one model after the other in a folder, and one file."""
 
-    def types():
-        listed = json.loads(run("info", "--json", "-t", out).stdout)["tensors"]
+    def __init__(self, tare, folder):
+        super().__init__(tare)
+        self.model, self.out, self.no = (os.path.join(folder, name) for name in ("model", "out.gguf", "no.gguf"))
+
+    def write(self, name):
+        shutil.rmtree(self.model, ignore_errors=True)
+        tiny_models.write(self.model, name)
+
+    def convert(self):
+        self.run("convert", self.model, self.out, "--mmproj", "--quiet", "--no-sync", "--force")
+
+    def types(self):
+        listed = json.loads(self.run("info", "--json", "-t", self.out).stdout)["tensors"]
         return {t["name"]: t["type"] for t in listed}
 
+
+def quantized(t):
+    run, check, model, out, types = t.run, t.check, t.model, t.out, t.types
+    t.write("gemma3-vision")
     run("quantize", model, out, "Q8_0", "--mmproj", "--quiet", "--no-sync")
     made = types()
     check(f"quantize: the projector is {made['mm.input_projection.weight']}",
@@ -37,7 +47,12 @@ def main():
     run("quantize", model, out, "Q8_0", "--mmproj", "--quiet", "--no-sync", "--force", "--tensor-type",
         "mm.input_projection=f32")
     check("quantize: a rule counts before", types()["mm.input_projection.weight"] == "f32")
-    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
+
+
+def shown(t):
+    run, check, model, out = t.run, t.check, t.model, t.out
+    t.write("gemma3-vision")
+    t.convert()
     check("info", "reads it beside a text model (--mmproj): gemma3" in run("info", out).stdout)
     about = json.loads(run("info", "--json", out).stdout)
     check("info --json", about["llama_cpp"]["mmproj"] == "gemma3" and not about["llama_cpp"]["runs"])
@@ -46,9 +61,9 @@ def main():
     config, tensors = load(model)
     store(model, config, {("model." + k if k.startswith(("vision_tower.", "multi_modal")) else k): v
                           for k, v in tensors.items()})
-    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
+    t.convert()
     check("names that begin with model.", len(open(out, "rb").read()) == len(was))
-    tiny_models.write(model, "gemma3-vision")
+    t.write("gemma3-vision")
     planned = json.loads(run("convert", "-n", "--json", model, "x.gguf", "--mmproj").stdout)["tensors"]
     projector = next(t for t in planned if t["name"] == "mm.soft_emb_norm.weight")
     check("dry run", projector["made_of"] == "multi_modal_projector.mm_soft_emb_norm.weight"
@@ -59,33 +74,46 @@ def main():
     listed = json.loads(run("convert", "--list-architectures", "--json").stdout)["architectures"]
     check("list --json", any(a.get("mmproj") == "qwen2vl_merger" for a in listed))
     for more in (["--vocab-only"], ["--pre", "gpt-2"], ["--keep-names"]):
-        run("convert", model, os.path.join(folder, "no.gguf"), "--mmproj", *more, code=2)
-    run("convert", out, os.path.join(folder, "no.gguf"), "--mmproj", code=2)
-    check("no file is left", not os.path.exists(os.path.join(folder, "no.gguf")))
-    # llama.cpp does not convolve in BF16
+        run("convert", model, t.no, "--mmproj", *more, code=2)
+    run("convert", out, t.no, "--mmproj", code=2)
+    check("no file is left", not os.path.exists(t.no))
+
+
+def gemma3n(t):
+    """llama.cpp does not convolve in BF16."""
     tiny_models.MODELS["gemma3n-senses"][1]["dtype"] = "BF16"
-    shutil.rmtree(model)
-    tiny_models.write(model, "gemma3n-senses")
-    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
-    check("gemma3n: F16", types()["v.blk.0.0.conv_exp.weight"] == "f16")
-    shutil.rmtree(model)
-    # LLaVA's, which the reference does not convert: llama.cpp takes the output of the last block but one
-    tiny_models.write(model, "llava")
-    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
+    t.write("gemma3n-senses")
+    t.convert()
+    t.check("gemma3n: F16", t.types()["v.blk.0.0.conv_exp.weight"] == "f16")
+
+
+def llava(t):
+    """The reference does not convert it: llama.cpp takes the output of the last block but one."""
+    run, check, model, out, types = t.run, t.check, t.model, t.out, t.types
+    t.write("llava")
+    t.convert()
     made = types()
     check("llava: ends", {"v.class_embd", "v.pre_ln.weight", "mm.0.weight", "mm.2.bias"} <= set(made)
           and "v.post_ln.weight" not in made)
     check("llava: every block", "v.blk.3.ln1.weight" in made)
     config, tensors = load(model)
     store(model, dict(config, vision_feature_layer=-3), tensors)
-    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
+    t.convert()
     check("llava: blocks behind", "v.blk.2.ln1.weight" in types() and "v.blk.3.ln1.weight" not in types())
     for member, value in (("vision_feature_layer", -1), ("vision_feature_select_strategy", "full"),
                           ("projector_hidden_act", "relu")):
         store(model, dict(config, **{member: value}), tensors)
         check(f"llava: {member}", member in run("convert", model, out, "--mmproj", "--force", code=5).stderr)
+
+
+def main():
+    tare, folder = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    towers = Towers(tare, folder)
+    for part in (quantized, shown, gemma3n, llava):
+        part(towers)
     shutil.rmtree(folder)
-    return checks.end()
+    return towers.end()
 
 
 if __name__ == "__main__":
