@@ -59,6 +59,13 @@ def _type(value: Any) -> Any:
     return encoding(wanted(value)).name
 
 
+def _types(values: Any) -> list[Any] | None:
+    """The names of several number formats; None: none are given."""
+    if isinstance(values, (str, bytes, Encoding)):
+        raise TypeError(f"choose_from: a list of types expected, not {values!r}")
+    return [_type(value) for value in values or ()] or None
+
+
 def _texts(**options: Any) -> list[tuple[str, str]]:
     """Options that were given, as texts."""
     return [(name, _text(value)) for name, value in options.items() if value is not None]
@@ -194,7 +201,7 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
                    output_type=_type(output_type), embedding_type=_type(embedding_type), pure=pure,
                    leave_output=leave_output, allow_requantize=allow_requantize,
                    target_size=target_size, target_bpw=target_bpw, target_damage=target_damage,
-                   types=choose_from and [_type(kind) for kind in choose_from], sensitivities=sensitivities and _read(sensitivities))
+                   types=_types(choose_from), sensitivities=sensitivities and _read(sensitivities))
     for pattern, kind in (types or {}).items():
         texts.append(("tensor_type", f"{pattern}={_type(kind)}"))
     if clip is not None:

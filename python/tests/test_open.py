@@ -71,7 +71,7 @@ def test_arguments_that_mean_nothing(gguf_path, options):
 
 def test_modules_are_there_when_asked_for():
     code = ("import sys, tare; assert not [m for m in sys.modules if m.startswith('tare.') and m[5] != '_']; "
-            "tare.gguf.GGUFReader, tare.wcodec.encode, tare.safetensors.safe_open, tare.integrations; 'gguf' in dir(tare)")
+            "tare.gguf.GGUFReader, tare.wcodec.encode, tare.safetensors.safe_open, tare.integrations; assert 'gguf' in dir(tare)")
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

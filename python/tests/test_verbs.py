@@ -513,6 +513,8 @@ def test_paths_and_types_in_every_form(tmp_path):
             tare.save(wrong, tmp_path / "d.gguf")
     with pytest.raises(ValueError, match="there is no 'bits'"):
         tare.pack(os.fsdecode(path), tmp_path / "e.wcodec", lossy={"bpw": 3, "bits": 3})
+    with pytest.raises(TypeError, match="choose_from: a list"):
+        tare.quantize(os.fsdecode(path), tmp_path / "f.gguf", target_bpw=6, choose_from="q4_k,q6_k")
     with pytest.raises(TypeError, match="merges: a list"):
         tare.convert(os.fsdecode(path), tmp_path / "f.gguf", merges="lora.gguf")
     with pytest.raises(ValueError, match="hf is a directory"):
