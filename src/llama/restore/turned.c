@@ -169,6 +169,18 @@ static const tare_encoding *encoding_of(const turning *t, const part *p) {
                : e;
 }
 
+/* Numbers that do not keep their type have to be decoded. */
+static tare_status check_decoding(const turning *t, const part *parts, size_t n,
+                                  const tare_encoding *to, tare_error *err) {
+    const tare_model *gguf = t->r->gguf;
+    for (size_t i = 0; i < n; i++)
+        if (gguf->catalog.tensors[parts[i].tensor].encoding != to &&
+            !tare_tensor_can_decode(gguf, parts[i].tensor))
+            return fail_tensor(t, parts[i].tensor, TARE_ERR_UNSUPPORTED,
+                               "this type cannot be decoded", err);
+    return TARE_OK;
+}
+
 /* Whether undoing the operation gives the numbers but for their last bits. */
 static bool is_rounded(const part *p) {
     return p->arithmetic == TARE_LLAMA_LOG_NEG ||
@@ -208,7 +220,7 @@ static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *pa
         if (encoding_of(t, &parts[i]) != made->encoding)
             made->encoding = tare_encoding_get(TARE_ENCODING_F32);
     }
-    return TARE_OK;
+    return check_decoding(t, parts, n, made->encoding, err);
 }
 
 static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_error *err) {
