@@ -91,7 +91,9 @@ void tare_llama_stem(char *stem, size_t size, uint64_t *block, bool *is_in_block
     const tare_str blk = TARE_STR("blk.");
     size_t at = 0;
     *block = 0;
-    while (at + blk.len < name.len && memcmp(name.ptr + at, blk.ptr, blk.len) != 0) at++;
+    while (at + blk.len < name.len &&
+           (memcmp(name.ptr + at, blk.ptr, blk.len) != 0 || (at > 0 && name.ptr[at - 1] != '.')))
+        at++; /* "proj_blk.3" is of no block */
     size_t from = at + blk.len, to = from;
     while (to < name.len && to - from < 9 && name.ptr[to] >= '0' && name.ptr[to] <= '9')
         *block = 10 * *block + (uint64_t)(name.ptr[to++] - '0');

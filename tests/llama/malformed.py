@@ -485,6 +485,14 @@ def _(c, t):
     del t["encoder.layers.0.conv.batch_norm.running_var"]
 
 
+@tower("granite-speech-audio", "config.json", "encoder_config.num_layers is 3")
+def _(c, t):
+    "a layer of the encoder that is missing, whose number a layer of the projector has"
+    c["encoder_config"]["num_layers"] = 3
+    for name in [n for n in t if n.startswith("projector.qformer.encoder.layer.1.")]:
+        t[name.replace("layer.1.", "layer.2.")] = t[name]
+
+
 @tower("lfm2-audio", "conformer.layers.3.conv.batch_norm.weight", "bias")
 def _(c, t):
     "a batch norm whose bias is longer"
