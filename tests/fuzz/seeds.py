@@ -179,6 +179,7 @@ def write_mapped(folder):
         "bitnet": [(q + "weight", "U8", [4, 16]), (q + "weight_scale", "F32", [1])],
         "nvfp4": [(q + "weight", "U8", [16, 8]), (q + "weight_scale", "F8_E4M3", [16, 1]),
                   (q + "weight_scale_2", "F32", [])],
+        "granite4": [(q + "weight", "BF16", [16, 16])],
         "experts": [("model.layers.0.block_sparse_moe.experts.%d.w1.weight" % e, "BF16", [16, 16]) for e in (0, 1)]}
     width = {"BF16": 2, "F16": 2, "F32": 4, "I32": 4, "I64": 8}
     for kind, tensors in kinds.items():
@@ -188,7 +189,8 @@ def write_mapped(folder):
             for d in shape:
                 n *= d
             rows.append((name, dtype, shape, rest[0] if len(rest) > 1 else bytes(n)))
-        config = {"architectures": ["MixtralForCausalLM" if kind == "experts" else "LlamaForCausalLM"],
+        names = {"experts": "MixtralForCausalLM", "granite4": "Granite4VisionForConditionalGeneration"}
+        config = {"architectures": [names.get(kind, "LlamaForCausalLM")], **(GRANITE4 if kind == "granite4" else {}),
                   "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 8,
                   "num_key_value_heads": 2, "num_local_experts": 2,
                   "quantization_config": {"quant_method": kind, "bits": 4}}
@@ -196,11 +198,18 @@ def write_mapped(folder):
         write(folder, "llama_map", kind, struct.pack("<H", len(text)) + text + safetensors(rows))
 
 
+# What its text model reads of it, too.
+GRANITE4 = {"downsample_rate": "2/4", "deepstack_layer_map": [[-1, 0]], "spatial_target_layers": [0], "spatial_vision_layer": 0,
+            "image_grid_pinpoints": [[4, 8]], "num_hidden_layers": 1, "max_position_embeddings": 8,
+            "rms_norm_eps": 1e-5, "vision_config": {"num_hidden_layers": 1}}
+
+
 def write_towers(folder):
-    """Models with a part for pictures or sound: SigLIP's, Qwen's in two frames, Pixtral's with a token, Whisper's."""
+    """Models with a part for pictures or sound: SigLIP's, Qwen's in two frames, Pixtral's with a token, Whisper's;
+    several projectors, batch norms."""
     see = {"hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
            "image_size": 4, "patch_size": 2, "hidden_act": "gelu"}
-    p, w = "vision_tower.vision_model.", ".weight"
+    p, w, q = "vision_tower.vision_model.", ".weight", "encoder.layers.0.conv.batch_norm."
     kinds = {
         "gemma3": ("Gemma3ForConditionalGeneration", {"vision_config": see}, [
             (p + "embeddings.patch_embedding" + w, [8, 3, 2, 2]), (p + "embeddings.position_embedding" + w, [4, 8]),
@@ -219,6 +228,14 @@ def write_towers(folder):
         "pixtral": ("LlavaForConditionalGeneration", {"vision_config": dict(see, model_type="pixtral")}, [
             ("language_model.model.embed_tokens" + w, [8, 16]), ("vision_tower.patch_conv" + w, [8, 3, 2, 2]),
             ("vision_tower.transformer.layers.0.attention.q_proj" + w, [8, 8])]),
+        "granite4": ("Granite4VisionForConditionalGeneration", {**GRANITE4, "vision_config": see}, [
+            (p + "embeddings.patch_embedding" + w, [8, 3, 2, 2]), (p + "encoder.layers.0.layer_norm1" + w, [8]),
+            (p + "embeddings.position_embedding" + w, [4, 8]), ("image_newline", [16]),
+            ("layerwise_projectors.0.query", [1, 4, 8]), ("spatial_projectors.0.qformer.layernorm" + w, [8])]),
+        "granite-speech": ("GraniteSpeechForConditionalGeneration", {"encoder_config": {
+            "hidden_dim": 8, "feedforward_mult": 2, "num_heads": 2, "num_layers": 1, "input_dim": 4}},
+            [(q + x, [8]) for x in ("weight", "bias", "running_mean", "running_var")] +
+            [("encoder.layers.0.attn.to_kv" + w, [16, 8]), ("projector.query", [1, 3, 8])]),
         "voxtral": ("VoxtralForConditionalGeneration", {"audio_config": {
             "d_model": 8, "encoder_layers": 1, "encoder_ffn_dim": 16, "encoder_attention_heads": 2}}, [
             ("audio_tower.conv1" + w, [8, 4, 3]), ("audio_tower.conv1.bias", [8]),
@@ -270,16 +287,21 @@ def write_tokenizers(folder):
         write(folder, "tokenizer", "tokenizer-%d" % i, bytes([kind]) + content)
 
 
-def restorable(kind, experts=0, quantized=F32, more=()):
-    """A llama model of one layer with a tokenizer of a kind, as llama.cpp names its parts."""
+def restorable(kind, experts=0, quantized=F32, more=(), architecture="llama", lists=()):
+    """A model of one layer, usually llama, with a tokenizer of a kind, as llama.cpp names its parts; `lists`: keys that
+    are arrays."""
     g = Gguf()
-    g.kv("general.architecture", STRING, "llama").kv("general.name", STRING, "Tiny")
+    g.kv("general.architecture", STRING, architecture).kv("general.name", STRING, "Tiny")
     sizes = {"block_count": 1, "context_length": 8, "embedding_length": 32, "feed_forward_length": 32,
              "attention.head_count": 2, "attention.head_count_kv": 1, "rope.dimension_count": 16,
              "vocab_size": 4, **({"expert_count": experts, "expert_used_count": 1} if experts else {})}
+    own = architecture + "."
     for name, value in sizes.items():
-        g.kv("llama." + name, U32, value)
-    g.kv("llama.rope.freq_base", F32V, 10000).kv("llama.attention.layer_norm_rms_epsilon", F32V, 1e-5)
+        if name not in dict(lists):
+            g.kv(own + name, U32, value)
+    for name, values in dict(lists).items():
+        g.array(own + name, STRING if "labels" in name else I32, values)
+    g.kv(own + "rope.freq_base", F32V, 10000).kv(own + "attention.layer_norm_rms_epsilon", F32V, 1e-5)
     g.kv("tokenizer.ggml.model", STRING, kind)
     g.kv("tokenizer.ggml.pre", STRING, "llama-bpe" if kind == "gpt2" else "default")
     g.array("tokenizer.ggml.tokens", STRING, ["<s>", "a", "b", "ab"])
@@ -333,6 +355,7 @@ def write_restored(folder):
                                   "v.post_ln.weight": [8]}, {"feed_forward_length": 8}),
               ("qwen2.5vl_merger", {"mm.0.weight": [32, 32]}, {"n_wa_pattern": 1}),
               ("qwen3vl_merger", {"v.deepstack.0.norm.weight": [8]}, {"spatial_merge_size": 2}),
+              ("janus_pro", {"v.position_embd.weight": [8, 4], "mm.0.weight": [8, 8], "mm.1.weight": [8, 8]}, {}),
               ("mlp", {"v.class_embd": [8], "v.position_embd.weight": [8, 5], "mm.0.weight": [8, 8]}, {}),
               ("pixtral", {"mm.1.weight": [8, 8], "v.token_embd.img_break": [8]}, {}),
               ("internvl", {"v.class_embd": [8], "v.position_embd.weight": [8, 5], "mm.model.mlp.1.weight": [32, 8]},
@@ -345,6 +368,10 @@ def write_restored(folder):
             ("rwkv", 0, F16, ()), ("gpt2", 2, Q8_0, ()), ("gpt2", 0, Q8_0, factors[0]),
             ("gpt2", 0, Q8_0, factors[1]))):
         write(folder, "restore", "model-%d" % i, restorable(kind, experts, quantized, more))
+    each = {"attention.head_count": [2], "attention.head_count_kv": [1], "feed_forward_length": [32]}
+    write(folder, "restore", "lists", restorable("gpt2", architecture="deci", lists=each))
+    for i, labels in enumerate(([], ["no", "yes"])):
+        write(folder, "restore", "labels-%d" % i, restorable("gpt2", lists={"classifier.output_labels": labels}))
     pairs = (("idefics3", {"v.position_embd.weight": [8, 4], "v.post_ln.weight": [8], "mm.model.fc.weight": [32, 32]},
               {"projector.scale_factor": 2}),
              ("pixtral", {"mm.1.weight": [8, 32], "mm.2.weight": [32, 32], "v.token_embd.img_break": [32]}, {}))
