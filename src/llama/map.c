@@ -33,8 +33,7 @@ static const char whole_classes[] =
     "StepVLForConditionalGeneration Step3p7ForConditionalGeneration "
     "Sarashina2VisionForCausalLM Exaone4_5_ForConditionalGeneration";
 
-/* architectures[0], of text_config where it has them. */
-static tare_str class_of(const tare_llama_config *config) {
+tare_str tare_llama_class_of(const tare_llama_config *config) {
     const tare_llama_node *whole = tare_llama_member(config->root, TARE_STR("architectures"));
     const tare_llama_node *list = NULL;
     if (config->text) list = tare_llama_member(config->text, TARE_STR("architectures"));
@@ -57,7 +56,7 @@ bool tare_llama_can_map(const tare_model *model, tare_str *hf_class) {
     if (!model) return false;
     tare_arena_init(&arena, model->allocator);
     if (tare_llama_config_read(&config, model, &arena, NULL) == TARE_OK) {
-        tare_str name = class_of(&config);
+        tare_str name = tare_llama_class_of(&config);
         const tare_llama_arch *arch = tare_llama_arch_find(name, &config);
         is_known = arch != NULL;
         /* the name of a known class lasts; another is told by config.json's own reader */
@@ -90,7 +89,7 @@ static tare_status fail_config(const char *what, tare_error *err) {
 static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_config_read(&m->config, m->hf, &m->out->arena, err));
     m->config.common = tare_llama_common_defaults;
-    m->hf_class = class_of(&m->config);
+    m->hf_class = tare_llama_class_of(&m->config);
     if (m->hf_class.len == 0)
         return fail_config("it names no class of a model (architectures)", err);
     m->arch = tare_llama_arch_find(m->hf_class, &m->config);
