@@ -29,9 +29,7 @@ void info_put_entry(size_t *column, const char *name, const char *entry) {
 
 bool info_llama(tare_error *why, const tare_model *model) {
     memset(why, 0, sizeof *why);
-    if (strcmp(tare_model_summarize(model)->format, "gguf") != 0 ||
-        tare_model_find_key(model, (tare_str){"general.architecture", 20}) < 0)
-        return false;
+    if (strcmp(tare_model_summarize(model)->format, "gguf") != 0) return false;
     if (tare_llama_can_run(model, why)) why->status = TARE_OK;
     return why->status == TARE_OK;
 }

@@ -56,9 +56,16 @@ static void print_tokenizer(const tare_model *model) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* A GGUF file that names no architecture is run by nothing, whatever its config.json says. */
+static bool find_memory(tare_memory_needs *needs, const tare_model *model, uint64_t context) {
+    const bool is_gguf = strcmp(tare_model_summarize(model)->format, "gguf") == 0;
+    return (!is_gguf || cli_value_of(model, "general.architecture")) &&
+           tare_model_memory(needs, model, context);
+}
+
 static void print_memory(const tare_model *model, uint64_t context) {
     tare_memory_needs needs;
-    if (!tare_model_memory(&needs, model, context) || needs.weights == 0) return;
+    if (!find_memory(&needs, model, context) || needs.weights == 0) return;
     info_label("to run it");
     printf("%s for the weights", cli_size_text(needs.weights).text);
     if (needs.cache)
@@ -132,7 +139,7 @@ void info_json_use(struct json_t *document, const tare_model *model, const char 
     char fault[400];
     if (mix) cli_json_text(document, "mix", mix->name);
     if (cli_tokenizer_read(&t, model)) cli_json_add(document, "tokenizer", json_tokenizer(&t));
-    if (tare_model_memory(&needs, model, context)) {
+    if (find_memory(&needs, model, context)) {
         struct json_t *memory = cli_json_object();
         cli_json_u64(memory, "weights", needs.weights);
         cli_json_u64(memory, "context", needs.context);

@@ -241,11 +241,11 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
         tare_fail(why, TARE_ERR_UNSUPPORTED, "its data is cut short");
         return false;
     }
-    if (architecture.len == 0)
-        return no(why, TARE_ITEM_KEY, "general.architecture", "it is missing");
     if (tare_str_is(type, "adapter") || tare_str_is(type, "mmproj") || tare_str_is(type, "imatrix"))
         return no(why, TARE_ITEM_KEY, "general.type",
                   "it is not a model by itself, but belongs to one");
+    if (architecture.len == 0)
+        return no(why, TARE_ITEM_KEY, "general.architecture", "it is missing");
     if (!is_known(architecture))
         return no(why, TARE_ITEM_KEY, "general.architecture", "llama.cpp does not know it");
     return has_keys(&blocks, model, architecture, why) && has_tokenizer(&tokens, model, why) &&
