@@ -256,6 +256,20 @@ static void report_finest(const tare_lossy_run *r, size_t n_lossy) {
                              : "smaller than requested: nothing is lost");
 }
 
+/* Quantized numbers that lose something are opened again as plain ones. */
+static void report_decoded(const tare_lossy_run *r) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_targets; i++) {
+        const tare_lossy_target *t = &r->targets[i];
+        n += !t->choice.is_kept &&
+             r->in->catalog.tensors[t->tensor].encoding->kind == TARE_KIND_BLOCK;
+    }
+    if (n == 0) return;
+    tare_report_addf(r->options->report, &TARE_FINDING(INFO, TARE_OK, "pack.lossy-decodes"),
+                     "%zu tensor%s quantized already: unpacked %s f16, which is larger", n,
+                     n == 1 ? " is" : "s are", n == 1 ? "it becomes" : "they become");
+}
+
 static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *path,
                        tare_error *err) {
     const tare_pack_options *o = r->options;
@@ -286,6 +300,7 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     }
     tell(sum, r);
     report_finest(r, sum->n_lossy);
+    report_decoded(r);
     return TARE_OK;
 }
 
