@@ -30,15 +30,16 @@ static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c,
             "it is quantized already, and again would lose more: start from the unquantized "
             "model, or say --allow-requantize",
             err);
-    if (c->needs_importance && !tare_importance_has(p->options.importance, t))
-        return refuse(p, i,
-                      p->options.importance
-                          ? "its type in this mix has so few bits that it needs an importance "
-                            "matrix, and the one given has no entry for it, or it is left out"
-                          : "its type in this mix has so few bits that it needs an importance "
-                            "matrix: give one with --imatrix, or take a larger type",
-                      err);
-    return TARE_OK;
+    if (!c->needs_importance || tare_importance_has(p->options.importance, t)) return TARE_OK;
+    refuse(p, i,
+           p->options.importance
+               ? "it has so few bits that it needs an importance matrix, and the one given has no "
+                 "entry for the tensor, or it is left out"
+               : "it has so few bits that it needs an importance matrix: give one with --imatrix, "
+                 "or take a larger type",
+           err);
+    tare_error_detail(err, "type %s in this mix", c->type->name);
+    return TARE_ERR_ARG;
 }
 
 static tare_finding fallback_finding(const tare_plan *p, int64_t i, const char *code) {
