@@ -67,6 +67,10 @@ static const cli_option options[] = {
      .help = "with --lossy: measured sensitivities, a line TENSOR VALUE for each, in place of "
              "constants; tools/sensitivity.py measures them",
      .text = &args.sensitivity},
+    {.name = "dry-run",
+     .letter = 'n',
+     .help = "with --lossy: print about what would be written, with sizes, and stop",
+     .flag = &cli.dry_run},
     {.name = "mode",
      .arg = "MODE",
      .choices = "raw zstd direct structured",
@@ -212,13 +216,30 @@ static bool set_by_name(tare_options *named) {
     return true;
 }
 
+/* The first option given that only packing with loss has; NULL: none. */
+static const char *option_of_loss(void) {
+    const struct {
+        const char *name;
+        bool is_given;
+    } all[] = {{"--target-bpw", args.target_bpw > 0},
+               {"--target-size", args.target_size > 0},
+               {"--target-damage", args.target_damage > 0},
+               {"--imatrix", args.imatrix != NULL},
+               {"--sensitivity", args.sensitivity != NULL}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].is_given) return all[i].name;
+    return NULL;
+}
+
 /* 0: what is said about loss goes together. */
 static int check_lossy(void) {
     const int n = (args.target_size > 0) + (args.target_bpw > 0) + (args.target_damage > 0);
-    if (!args.lossy && (n || args.imatrix || args.sensitivity || cli.dry_run))
-        return cli_usage(&cmd_pack,
-                         "--target-bpw, --target-size, --target-damage, --imatrix, --sensitivity "
-                         "and --dry-run are of packing with loss: say --lossy");
+    const char *of_loss = args.lossy ? NULL : option_of_loss();
+    if (of_loss)
+        return cli_usage(&cmd_pack, "%s is an option of packing with loss: say --lossy", of_loss);
+    if (!args.lossy && cli.dry_run)
+        return cli_usage(&cmd_pack, "--dry-run needs --lossy; tare bench estimates how small a "
+                                    "model becomes without loss");
     if (args.lossy && n == 0)
         return cli_usage(&cmd_pack, "--lossy needs a target: --target-bpw, --target-size or "
                                     "--target-damage");
@@ -410,7 +431,7 @@ const cli_command cmd_pack = {
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
-             CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR | CLI_TAKES_PLAN,
+             CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,
