@@ -6,6 +6,7 @@
  * narrow with a jump inside, as many tensors jump as there is room for, the others are held where
  * they are, and the search goes on. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "ops/lossy/lossy.h"
@@ -215,12 +216,26 @@ static tare_status bind_jumps(bool *any, search *s, tare_error *err) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* "1,234,567" */
+static void put_grouped(char *out, size_t size, double n) {
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%.0f", n);
+    size_t k = 0;
+    for (int i = 0; i < length && k + 2 < size; i++) {
+        if (i > 0 && (length - i) % 3 == 0) out[k++] = ',';
+        out[k++] = digits[i];
+    }
+    out[k] = '\0';
+}
+
 /* `sum`: of steps so long that they leave less than the least of some weights. */
 static tare_status too_small(const tare_lossy_run *r, const total *sum, tare_error *err) {
     const double least = sum->bytes + (LEAST_BITS * sum->n_lossy - sum->bits) / 8;
+    char bytes[32];
     tare_fail(err, TARE_ERR_ARG,
               "the target is too small for what is not lossy and 0.3 bits for each weight that is");
-    tare_error_detail(err, "at least about %.0f bytes (%.2f bits/weight)", ceil(least),
+    put_grouped(bytes, sizeof bytes, ceil(least));
+    tare_error_detail(err, "at least about %s bytes (%.2f bits/weight)", bytes,
                       8 * least / (double)r->n_weights);
     return TARE_ERR_ARG;
 }
