@@ -122,11 +122,12 @@ static tare_status check_kind(const char *path, tare_error *err) {
 tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
     *out = (tare_source){
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    const char *url = url_of(path);
     if (strcmp(path, "-") == 0) return cli_stdin(out, err);
-    if (!tare_is_url(path)) return check_kind(path, err);
+    if (!tare_is_url(url)) return check_kind(path, err);
     tare_status status = open_session(err);
     out->kind = TARE_SOURCE_URL;
-    out->name = url_of(path);
+    out->name = url;
     out->remote = session;
     return status;
 }

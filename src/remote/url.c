@@ -129,7 +129,7 @@ size_t tare_url_public(char *buf, size_t size, const char *url) {
     if (tare_is_url(url) && !has_scheme(url, "hf://") &&
         tare_url_split(&parts, url, NULL) == TARE_OK) {
         tare_url_put(&text, &parts, false);
-    } else if (tare_is_url(url) && !has_scheme(url, "hf://")) {
+    } else if (tare_is_url(url) && !has_scheme(url, "hf://") && strpbrk(url, "@?")) {
         tare_buffer_put_text(&text, "a malformed URL"); /* it may hold a password all the same */
     } else {
         tare_buffer_put_text(&text, url);

@@ -59,6 +59,8 @@ static void secrets_are_not_shown(void **state) {
     shown("https://ann:p@ss@host:1/a.gguf?X-Signature=s#f", "https://host:1/a.gguf");
     shown("https://host/a.gguf", "https://host/a.gguf");
     shown("https://ann:secret@/a b", "a malformed URL");
+    shown("https://?X-Signature=s", "a malformed URL");
+    shown("https://", "https://");
     shown("hf://org/name@main/f", "hf://org/name@main/f");
     shown("dir/a?b@c", "dir/a?b@c");
     char cut[6];
