@@ -298,6 +298,8 @@ tare_status cli_stdin(tare_source *source, tare_error *err);
 /* How an argument is shown: a URL without its password and query, other text unchanged. cli_source
  * knows which URL is meant. */
 const char *cli_hide_secrets(const char *text);
+/* 0, or an exit code after saying that an output cannot be a URL. */
+int cli_check_local(const cli_command *command, const char *out_path);
 void cli_remote_free(void);
 /* The models that --base names, opened; not to be freed. */
 tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err);

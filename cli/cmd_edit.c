@@ -489,6 +489,7 @@ static int check_twice(const steps *s) {
 }
 
 static int check_usage(const steps *s) {
+    if (args.output && cli_check_local(&cmd_edit, args.output) != CLI_YES) return CLI_USAGE;
     if (args.in_place && (args.rewrite || args.output))
         return cli_usage(&cmd_edit, "--in-place cannot be combined with --rewrite or -o");
     if (args.recover && (s->n || args.output || args.rewrite))

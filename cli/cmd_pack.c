@@ -353,6 +353,7 @@ static int check_output(const char *path) {
     if (strcmp(path, "-") == 0)
         return cli_usage(&cmd_pack, "a .wcodec begins with where its index is, which is known at "
                                     "the end: it is not written in one go; name a file");
+    if (cli_check_local(&cmd_pack, path) != CLI_YES) return CLI_USAGE;
     const char *format = tare_format_of_path(path);
     if (args.to || (format && strcmp(format, "wcodec") == 0)) return CLI_YES;
     return cli_usage(&cmd_pack, "the output does not end in " SUFFIX

@@ -88,6 +88,7 @@ static int run(int argc, const char **argv) {
     (void)argc;
     report_input in = {
         .path = argv[0], .base_path = args.against, .is_directory = args.is_directory};
+    if (args.output && cli_check_local(&cmd_report, args.output) != CLI_YES) return CLI_USAGE;
     const char *claimed = args.output ? cli_suffix_claims(args.output, "HTML") : NULL;
     if (claimed)
         return cli_usage(&cmd_report, "the page is HTML, but its name ends like %s", claimed);

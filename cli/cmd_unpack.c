@@ -243,7 +243,8 @@ static int fail_name(const char *in_path) {
 static int run(int argc, const char **argv) {
     cli.is_salvaging = args.salvage;
     if (argc > 1) {
-        const int code = strcmp(argv[0], "-") == 0 ? CLI_YES : check_name(argv[0], argv[1]);
+        int code = cli_check_local(&cmd_unpack, argv[1]);
+        if (code == CLI_YES && strcmp(argv[0], "-") != 0) code = check_name(argv[0], argv[1]);
         return code == CLI_YES ? unpack_as(argv[0], argv[1]) : code;
     }
     char *name = name_output(argv[0]);

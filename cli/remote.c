@@ -96,8 +96,8 @@ static tare_status open_session(tare_error *err) {
     return status;
 }
 
-/* "s3://...": a scheme, but none that is read. */
-static bool has_other_scheme(const char *path) {
+/* "s3://...": also one that is not read. */
+static bool has_scheme(const char *path) {
     const size_t n =
         strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-");
     return n && strncmp(path + n, "://", 3) == 0;
@@ -108,7 +108,7 @@ static tare_status check_kind(const char *path, tare_error *err) {
     struct stat st;
     const bool exists = stat(path, &st) == 0;
     if (exists ? S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode)
-               : !has_other_scheme(path))
+               : !has_scheme(path))
         return TARE_OK;
     *err =
         (tare_error){.status = TARE_ERR_ARG,
@@ -130,6 +130,10 @@ tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
     out->name = url;
     out->remote = session;
     return status;
+}
+
+int cli_check_local(const cli_command *command, const char *out_path) {
+    return has_scheme(url_of(out_path)) ? cli_usage(command, "an output cannot be a URL") : CLI_YES;
 }
 
 void cli_remote_free(void) {

@@ -574,6 +574,7 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
                     const char *out_path, const cli_write *write, tare_report *report) {
     tare_model *mapped = NULL, *factors = NULL;
     if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
+    if (cli_check_local(command, out_path) != CLI_YES) return CLI_USAGE;
     if (!write->to && !tare_format_of_path(out_path)) return no_format(command);
     int code = cli_map(&mapped, &factors, command, in, in_path, out_path, write, report);
     if (code == 0)
