@@ -272,7 +272,8 @@ const cli_command cmd_verify = {
     .description =
         "Lists every finding with its byte offset and tensor. Exit code 0: good, perhaps with "
         "warnings (--strict turns them into errors); 1: it opens but has errors; 2: a base model "
-        "is missing, and everything that does not need it is good; 3 or 5: it cannot be opened. "
+        "is missing, and everything that does not need it is good; 3 or 5: it does not open as a "
+        "model; 4: it is missing or cannot be read. "
         "With several models, the highest code counts. A manifest has one line per tensor, in the "
         "format of sha256sum, and is the same for every container that holds the same numbers.",
     .examples = {{"tare verify model.gguf", "the directory: quick at any size"},
