@@ -78,7 +78,8 @@ typedef struct tare_memory_needs {
     uint64_t weights;     /* all tensors as they are stored */
     uint64_t context;     /* tokens that `cache` is for */
     uint64_t cache;       /* keys and values of attention, 16 bits each, not reduced by sliding
-                             windows; 0: not known, or no attention */
+                             windows; 0: not known, no attention, or an encoder, which
+                             sees all tokens at once */
     uint64_t state;       /* of recurrent layers for one sequence, 32 bits each number */
     bool is_latent_cache; /* one compressed row a token and layer (multi-head latent attention) */
 } tare_memory_needs;

@@ -86,6 +86,30 @@ static void test_stated_head_widths(void **state) {
     made_free(&k.made);
 }
 
+static void test_encoders(void **state) {
+    (void)state;
+    keyed k = {.entries = {{.offset = 0}}};
+    tare_memory_needs needs;
+    begin(&k, "bert");
+    add_number(&k, "bert.block_count", 6);
+    add_number(&k, "bert.embedding_length", 384);
+    add_number(&k, "bert.attention.head_count", 12);
+    add_number(&k, "bert.attention.head_count_kv", 12);
+    add_number(&k, "bert.context_length", 512);
+    const tare_model *m = finish(&k);
+    assert_true(tare_model_memory(&needs, m, 0));
+    assert_int_equal(needs.cache, 0);
+    assert_int_equal(needs.weights, 128);
+    tare_metadata *causal = add(&k, "bert.attention.causal");
+    causal->value = (tare_value){.type = TARE_VALUE_BOOL, .as.u = 1};
+    assert_true(tare_model_memory(&needs, m, 0));
+    assert_int_equal(needs.cache, 512 * 6 * 2 * 384 * 2);
+    causal->value.as.u = 0;
+    assert_true(tare_model_memory(&needs, m, 0));
+    assert_int_equal(needs.cache, 0);
+    made_free(&k.made);
+}
+
 static void test_latent_attention(void **state) {
     (void)state;
     keyed k = {.entries = {{.offset = 0}}};
@@ -129,8 +153,8 @@ static void test_what_is_not_known(void **state) {
     (void)state;
     keyed k = {.entries = {{.offset = 0}}};
     tare_memory_needs needs;
-    begin(&k, "bert");
-    add_number(&k, "bert.block_count", UINT32_MAX);
+    begin(&k, "llama");
+    add_number(&k, "llama.block_count", UINT32_MAX);
     const tare_model *m = finish(&k);
     assert_false(tare_model_memory(&needs, m, 0)); /* no context */
     assert_int_equal(needs.weights, 128);
@@ -140,8 +164,11 @@ static void test_what_is_not_known(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grouped_heads),     cmocka_unit_test(test_stated_head_widths),
-        cmocka_unit_test(test_latent_attention),  cmocka_unit_test(test_layers_without_attention),
+        cmocka_unit_test(test_grouped_heads),
+        cmocka_unit_test(test_stated_head_widths),
+        cmocka_unit_test(test_encoders),
+        cmocka_unit_test(test_latent_attention),
+        cmocka_unit_test(test_layers_without_attention),
         cmocka_unit_test(test_what_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,19 @@ static bool count_heads(const tare_model *m, uint64_t *heads, uint64_t *without)
     return true;
 }
 
+/* Encoders see all tokens at once, and keep nothing between them: what a GGUF file says of its
+ * attention, or else, of BERT's family, its name. */
+static bool is_encoder(const tare_model *m) {
+    char key[256];
+    const tare_str arch = tare_model_architecture(m);
+    if (arch.len == 0 || arch.len > 128) return false;
+    int len = snprintf(key, sizeof key, "%.*s.attention.causal", (int)arch.len, arch.ptr);
+    int64_t i = tare_model_find_key(m, (tare_str){key, (size_t)len});
+    const tare_value *v = i >= 0 ? &tare_model_metadata(m, (size_t)i)->value : NULL;
+    if (v && v->type == TARE_VALUE_BOOL) return v->as.u == 0;
+    return tare_str_ends(arch, TARE_STR("bert")) || tare_str_ends(arch, TARE_STR("roberta"));
+}
+
 /* Numbers that attention stores per token. */
 static bool numbers_a_token(const tare_model *m, uint64_t heads, bool *is_latent, uint64_t *out) {
     const uint64_t rank = param(m, TARE_PARAM_KV_LORA_RANK);
@@ -92,6 +105,7 @@ bool tare_model_memory(tare_memory_needs *out, const tare_model *model, uint64_t
     out->context = context ? context : param(model, TARE_PARAM_CONTEXT_LENGTH);
     const uint64_t layers = param(model, TARE_PARAM_LAYER_COUNT);
     if (!layers || !out->context || !count_heads(model, &heads, &without)) return false;
+    if (is_encoder(model)) return true;
     if (!numbers_a_token(model, heads, &out->is_latent_cache, &token) ||
         !tare_mul_u64(token, out->context, &out->cache) ||
         !tare_mul_u64(out->cache, CACHE_BYTES, &out->cache))
