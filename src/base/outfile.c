@@ -121,7 +121,9 @@ static tare_status check_old_directory(const tare_outset *set, tare_error *err) 
     if (has_subdirectory)
         return tare_outset_fail(
             err, TARE_ERR_ARG,
-            "the old output has subdirectories: not replaced, remove it yourself", set->path);
+            "the old output has folders in it, and is not replaced: name another output, or "
+            "remove it first",
+            set->path);
     return TARE_OK;
 }
 
