@@ -19,11 +19,12 @@ char *cli_directory_name(const char *path) {
     return name;
 }
 
-/* Says why it cannot be done; an exit code. */
-static int fail_mapping(const tare_error *err, const char *in_path, const tare_report *report) {
+/* Says why it cannot be done; an exit code. `path`: what the error is about. */
+static int fail_mapping(const tare_error *err, const char *in_path, const char *path,
+                        const tare_report *report) {
     if (!cli.json) cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, 8);
-    cli_json_fail(err, in_path, report);
-    return cli_fail(err, in_path);
+    cli_json_fail(err, path, report);
+    return cli_fail(err, path);
 }
 
 static int check_usage(const cli_command *command, const cli_write *w, tare_llama_naming naming) {
@@ -60,7 +61,7 @@ static int map_adapter(tare_model **out, tare_model **factors, const tare_model 
     options.name = write->model_name;
     if (code == CLI_YES &&
         tare_llama_map_adapter(out, *factors, (tare_str){text, n}, in, &options, &err) != TARE_OK)
-        code = fail_mapping(&err, write->lora, report);
+        code = fail_mapping(&err, write->lora, write->lora, report);
     free(text);
     return code;
 }
@@ -81,12 +82,14 @@ static int fill_options(tare_llama_options *options, char **text, const cli_writ
     return code;
 }
 
+/* A fault in the file of --metadata, which the library does not know, is named after it. */
 static int translate(tare_model **out, const tare_model *in, const char *in_path, const char *to,
-                     const tare_llama_translate_options *options) {
+                     const char *metadata_path, const tare_llama_translate_options *options) {
     tare_error err;
-    return tare_llama_translate(out, in, to, options, &err) == TARE_OK
-               ? CLI_YES
-               : fail_mapping(&err, in_path, options->report);
+    if (tare_llama_translate(out, in, to, options, &err) == TARE_OK) return CLI_YES;
+    const bool is_metadata = metadata_path && cli_has_code(&err, TARE_CODE_BAD_METADATA);
+    if (is_metadata) err.file[0] = '\0';
+    return fail_mapping(&err, in_path, is_metadata ? metadata_path : in_path, options->report);
 }
 
 int cli_map(tare_model **out, tare_model **beside, const cli_command *command, const tare_model *in,
@@ -110,7 +113,8 @@ int cli_map(tare_model **out, tare_model **beside, const cli_command *command, c
     else if (code == CLI_YES && write->with_mmproj)
         code = cli_open(beside, write->with_mmproj, report);
     options.tower = *beside;
-    if (code == CLI_YES && !write->lora) code = translate(out, in, in_path, to, &options);
+    if (code == CLI_YES && !write->lora)
+        code = translate(out, in, in_path, to, write->metadata, &options);
     free(directory);
     free(metadata);
     return code;

@@ -29,6 +29,9 @@ typedef struct tare_llama_options {
                               llama.cpp reads from a second file (mmproj) */
 } tare_llama_options;
 
+/* A fault of tare_llama_map: the text of `metadata`. */
+#define TARE_CODE_BAD_METADATA "llama.bad-metadata"
+
 #define TARE_LLAMA_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(tare_llama_options), NULL, NULL, NULL, NULL, NULL, {NULL, 0}, NULL, false, false,   \

@@ -322,7 +322,10 @@ static tare_status read_sources(general *g, tare_error *err) {
     if (m->options->metadata.len) {
         tare_status s = tare_llama_json_read(&g->overrides, m->options->metadata, arena, err);
         if (s == TARE_OK) s = check_overrides(g, err);
-        if (s != TARE_OK) tare_error_file(err, "metadata");
+        if (s != TARE_OK) {
+            tare_error_file(err, "metadata");
+            tare_error_code(err, TARE_CODE_BAD_METADATA);
+        }
         TARE_TRY(s);
     }
     TARE_TRY(tare_llama_resource(&readme, m->hf, "README.md", arena, err));
