@@ -21,6 +21,7 @@
  *     edge_tables              what v_edge needs; load_edge_tables
  *     v_edge                   tare_wc_edge_value of symbols and of two bits
  *     trellis_tables           what v_trellis needs; load_trellis_tables
+ *     v_trellis_in, v_trellis_out  states in the layout that v_trellis works on, and back
  *     v_trellis                tare_wc_trellis_value of states and symbols, and the states that follow
  *
  * Words are shifted, as there is no shift of bytes: what comes in from the neighbour is masked. */
@@ -305,15 +306,29 @@ static ALWAYS_INLINE void put_nibbles(const out_cursor *o, const unsigned j, sym
                 v_choose(v_all(15), low.v[i], v_up(high.v[i], 4)));
 }
 
+/* States of the lanes in a trellis, in the layout of v_trellis. */
+typedef struct trellis_states {
+    vec v[STEP_VECS];
+} trellis_states;
+
+static ALWAYS_INLINE trellis_states load_states(const tare_wc_job *job, const value_tables *m) {
+    trellis_states t;
+    for (unsigned i = 0; i < STEP_VECS; i++)
+        t.v[i] = v_trellis_in(&m->trellis, v_load(job->trellis + i * VEC_BYTES));
+    return t;
+}
+
+static ALWAYS_INLINE void store_states(tare_wc_job *job, const value_tables *m, trellis_states t) {
+    for (unsigned i = 0; i < STEP_VECS; i++)
+        v_store(job->trellis + i * VEC_BYTES, v_trellis_out(&m->trellis, t.v[i]));
+}
+
 /* Values, and the states after the step. */
-static ALWAYS_INLINE void put_trellis(uint8_t *states, const out_cursor *o, const value_tables *m,
+static ALWAYS_INLINE void put_trellis(trellis_states *t, const out_cursor *o, const value_tables *m,
                                       const unsigned j, symbols s) {
-    for (unsigned i = 0; i < STEP_VECS; i++) {
-        const unsigned at = i * VEC_BYTES;
-        vec state = v_load(states + at);
-        v_store(o->dst + j * TARE_WC_LANES + at, v_trellis(&m->trellis, &state, s.v[i]));
-        v_store(states + at, state);
-    }
+    for (unsigned i = 0; i < STEP_VECS; i++)
+        v_store(o->dst + j * TARE_WC_LANES + i * VEC_BYTES,
+                v_trellis(&m->trellis, &t->v[i], s.v[i]));
 }
 
 /* ---- a block of any shape -------------------------------------------------------------------- */
@@ -324,6 +339,7 @@ static inline void put_any_block(tare_wc_job *job, const value_tables *m, uint32
     const shape of = shape_of(job);
     const unsigned k = job->rule->k, n = job->n_groups;
     out_cursor o = {0};
+    trellis_states states = load_states(job, m);
     set_cursor(&o, job, block, job->value_bits, k, n);
     for (unsigned j = 0; j < WC_BLOCK_STEPS; j++, from += TARE_WC_LANES) {
         symbols s = load_symbols(from);
@@ -334,7 +350,7 @@ static inline void put_any_block(tare_wc_job *job, const value_tables *m, uint32
         else if (of == EDGE_2)
             put_step(&o, m, j, s, EDGE_2);
         else if (of == TRELLIS)
-            put_trellis(job->trellis, &o, m, j, s);
+            put_trellis(&states, &o, m, j, s);
         for (unsigned i = 0; i < STEP_VECS && job->value_bits == 16; i++)
             put_any_words(&o, m, j, i * VEC_BYTES, s.v[i], k, n, job->fill);
         for (unsigned i = 0; i < STEP_VECS && job->value_bits == 8 && of != EDGE_2 && of != TRELLIS;
@@ -344,6 +360,7 @@ static inline void put_any_block(tare_wc_job *job, const value_tables *m, uint32
             v_store(o.dst + j * TARE_WC_LANES + at, byte_of(m, s.v[i], low, k));
         }
     }
+    store_states(job, m, states);
 }
 
 #endif

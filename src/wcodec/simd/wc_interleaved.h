@@ -89,26 +89,32 @@ static uint32_t whole_blocks(const interleaved_job *s) {
     return n;
 }
 
-/* Step j of a block. `held` keeps low nibbles until the high ones come. */
+/* What steps leave to those that follow: low nibbles until the high ones come, states. */
+typedef struct carried {
+    symbols nibbles;
+    trellis_states states;
+} carried;
+
+/* Step j of a block. */
 static ALWAYS_INLINE void take_step(interleaved_job *s, lanes *l, const out_cursor *o,
-                                    symbols *held, const unsigned j, const shape of) {
+                                    carried *held, const unsigned j, const shape of) {
     symbols now = step(l, s->now, of == NIBBLES ? 4 : 6);
     if (of == ANY_SHAPE)
         store_symbols(s->symbols + j * TARE_WC_LANES, now, 64);
     else if (of == TRELLIS)
-        put_trellis(s->job->trellis, o, &s->tables, j, now);
+        put_trellis(&held->states, o, &s->tables, j, now);
     else if (of != NIBBLES)
         put_step(o, &s->tables, j, now, of);
     else if (j % 2)
-        put_nibbles(o, j - 1, *held, now);
+        put_nibbles(o, j - 1, held->nibbles, now);
     else
-        *held = now;
+        held->nibbles = now;
 }
 
 /* The jobs take turns, so that each one's chain of operations hides the others'. (No loop: the
  * states must stay in registers.) */
 static ALWAYS_INLINE void step_interleaved(interleaved_job *const *s, lanes *l, const out_cursor *o,
-                                           symbols *held, const unsigned n, const unsigned j,
+                                           carried *held, const unsigned n, const unsigned j,
                                            const shape of) {
     take_step(s[0], &l[0], &o[0], &held[0], j, of);
     if (n > 1) take_step(s[1], &l[1], &o[1], &held[1], j, of);
@@ -145,10 +151,11 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
                               const shape of) {
     lanes l[MAX_INTERLEAVED];
     out_cursor o[MAX_INTERLEAVED];
-    symbols held[MAX_INTERLEAVED];
+    carried held[MAX_INTERLEAVED];
     for (unsigned i = 0; i < n; i++) {
         l[i] = jobs[i]->lanes;
-        held[i] = zero_symbols();
+        held[i].nibbles = zero_symbols();
+        if (of == TRELLIS) held[i].states = load_states(jobs[i]->job, &jobs[i]->tables);
     }
     while (n_blocks--) {
         for (unsigned i = 0; i < n; i++) {
@@ -173,7 +180,10 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
             s->p += WC_BLOCK;
         }
     }
-    for (unsigned i = 0; i < n; i++) jobs[i]->lanes = l[i];
+    for (unsigned i = 0; i < n; i++) {
+        jobs[i]->lanes = l[i];
+        if (of == TRELLIS) store_states(jobs[i]->job, &jobs[i]->tables, held[i].states);
+    }
 }
 
 #define DEFINE_RUN(SHAPE, N)                                                                       \

@@ -91,6 +91,14 @@ static inline trellis_tables load_trellis_tables(unsigned states) {
     return (trellis_tables){v_all(tare_wc_trellis_next(states, 1, 0)),
                             v_all(tare_wc_trellis_next(states, 0, 1)), states == 8};
 }
+static ALWAYS_INLINE vec v_trellis_in(const trellis_tables *t, vec state) {
+    (void)t;
+    return state;
+}
+static ALWAYS_INLINE vec v_trellis_out(const trellis_tables *t, vec state) {
+    (void)t;
+    return state;
+}
 static ALWAYS_INLINE vec v_trellis(const trellis_tables *t, vec *state, vec symbol) {
     const vec steps = v_and(v_up(symbol, 2), v_all(0xfc));
     const vec is_odd = _mm256_sub_epi8(v_all(0), v_and(*state, v_all(1)));

@@ -96,26 +96,49 @@ static ALWAYS_INLINE vec v_edge(const edge_tables *t, vec symbol, vec low) {
     return _mm512_mask_permutexvar_epi8(value, is_other, symbol, t->other);
 }
 
-/* Values by symbol in an even state; what is turned over in them, by state; the state that follows, by
- * state and 32 for an odd symbol. */
+/* Both what a step means and the state that follows are linear in bits, so each is a product of bits
+ * with a matrix. Bit 0 of a state is held at bit 6: bits 0 to 5 have room for a symbol. */
 typedef struct trellis_tables {
-    table value, sign, next;
+    vec in, out, value, next;
 } trellis_tables;
 
-static inline trellis_tables load_trellis_tables(unsigned states) {
-    uint8_t value[64], sign[64], next[64];
-    for (uint8_t i = 0; i < 64; i++) {
-        value[i] = tare_wc_trellis_value(0, i);
-        sign[i] = tare_wc_trellis_value(i, 0) ^ tare_wc_trellis_value(0, 0);
-        next[i] = tare_wc_trellis_next(states, i % 32, i / 32);
-    }
-    return (trellis_tables){v_load(value), v_load(sign), v_load(next)};
+/* The matrix that turns bit i of a byte into images[i], the sum of these. */
+static inline vec matrix_of(const uint8_t images[8]) {
+    uint64_t matrix = 0;
+    for (unsigned i = 0; i < 8; i++)
+        for (unsigned bit = 0; bit < 8; bit++)
+            matrix |= (uint64_t)(images[i] >> bit & 1) << (8 * (7 - bit) + i);
+    return _mm512_set1_epi64((long long)matrix);
 }
 
+static inline uint8_t held_state(uint8_t t) {
+    return (uint8_t)((t & 0x1e) | (t & 1) << 6);
+}
+
+static inline trellis_tables load_trellis_tables(unsigned states) {
+    uint8_t in[8] = {0}, out[8] = {0}, value[8] = {0}, next[8] = {0};
+    for (uint8_t i = 0; i < 6; i++) value[i] = tare_wc_trellis_value(0, (uint8_t)(1 << i)) ^ 1;
+    value[6] = tare_wc_trellis_value(1, 0) ^ 1;
+    next[0] = held_state(tare_wc_trellis_next(states, 0, 1));
+    for (uint8_t i = 0; i < 5; i++) {
+        const uint8_t t = (uint8_t)(1 << i), place = i ? i : 6;
+        in[i] = held_state(t);
+        out[place] = t;
+        next[place] = held_state(tare_wc_trellis_next(states, t, 0));
+    }
+    return (trellis_tables){matrix_of(in), matrix_of(out), matrix_of(value), matrix_of(next)};
+}
+
+static ALWAYS_INLINE vec v_trellis_in(const trellis_tables *t, vec state) {
+    return _mm512_gf2p8affine_epi64_epi8(state, t->in, 0);
+}
+static ALWAYS_INLINE vec v_trellis_out(const trellis_tables *t, vec state) {
+    return _mm512_gf2p8affine_epi64_epi8(state, t->out, 0);
+}
 static ALWAYS_INLINE vec v_trellis(const trellis_tables *t, vec *state, vec symbol) {
-    const vec value = v_xor(look_up_in(&t->value, symbol), look_up_in(&t->sign, *state));
-    *state = look_up_in(&t->next, v_or_and(*state, v_up(symbol, 5), v_all(32)));
-    return value;
+    const vec all = v_choose(v_all(63), symbol, *state), last = v_choose(v_all(1), symbol, *state);
+    *state = _mm512_gf2p8affine_epi64_epi8(last, t->next, 0);
+    return _mm512_gf2p8affine_epi64_epi8(all, t->value, 1);
 }
 
 #include "wcodec/simd/wc_emit.h"
