@@ -147,14 +147,15 @@ static void add_row(cli_table *table, const char *type, const group *g) {
 
 static void print_text(const outcome *o) {
     char *name = cli_escape_path(o->out_path);
-    cli_table *table = cli_table_new("TYPE|>TENSORS|>FROM|>TO|>RATIO");
+    cli_table *table = cli_table_new(args.lossy ? "STORED AS|>TENSORS|>FROM|>TO|>RATIO"
+                                                : "TYPE|>TENSORS|>FROM|>TO|>RATIO");
     for (size_t i = 0; i < TARE_ENCODING_COUNT; i++)
         if (o->groups[i].n) add_row(table, o->groups[i].encoding->name, &o->groups[i]);
     if (o->groups[TARE_ENCODING_COUNT].n)
         add_row(table, "(other bytes)", &o->groups[TARE_ENCODING_COUNT]);
     printf("%s%s%s%s: ", cli.dry_run ? "would write about " : "", cli_style_on(stdout, CLI_BOLD),
            name, cli_style_off(stdout));
-    if (!cli.dry_run) printf("%zu file%s, ", o->sum.n_files, cli_plural(o->sum.n_files));
+    if (!args.lossy) printf("%zu file%s, ", o->sum.n_files, cli_plural(o->sum.n_files));
     printf("%s tensor%s", cli_exact_text(o->sum.n_tensors).text, cli_plural(o->sum.n_tensors));
     if (o->sum.n_shared) printf(" (%zu stored once with others)", o->sum.n_shared);
     if (o->sum.n_lossy) printf(", %zu of them with loss", o->sum.n_lossy);

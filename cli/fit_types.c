@@ -89,6 +89,10 @@ static bool is_same_output(const char *a, const char *b) {
 /* What is written beside the model must not be the model, nor one another. */
 static int check_files(const cli_command *command, const char *out_path, const cli_fit *args) {
     const char *recipe = args->recipe, *plot = args->plot;
+    if (recipe && strcmp(recipe, "-") == 0)
+        return cli_usage(command, "--recipe: the name of a file was expected, not -");
+    if (plot && strcmp(plot, "-") == 0)
+        return cli_usage(command, "--plot: the name of a file was expected, not -");
     if (recipe && is_same_output(recipe, out_path))
         return cli_usage(command, "--recipe and OUT are the same file");
     if (plot && is_same_output(plot, out_path))

@@ -27,9 +27,9 @@ typedef enum tare_effort {
 /* The result for one layer: a tensor, or other content of a file. */
 typedef struct tare_packed_layer {
     tare_str name;
-    const tare_encoding *encoding; /* NULL: no tensor */
-    uint64_t from_bytes, to_bytes;
-    bool is_shared; /* an earlier layer has the same bytes: to_bytes is 0 */
+    const tare_encoding *encoding; /* NULL: no tensor; with loss, what the steps are stored as */
+    uint64_t from_bytes, to_bytes; /* in the model that is packed, in the output */
+    bool is_shared;                /* an earlier layer has the same bytes: to_bytes is 0 */
 } tare_packed_layer;
 
 /* Called for each layer in the order of the file, after everything is written, by the calling

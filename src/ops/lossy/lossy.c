@@ -26,6 +26,7 @@ typedef struct attempt {
     tare_lossy_run *r;
     unsigned number;
     const tare_pack_outcome *outcome; /* while it is packed */
+    size_t n_told;                    /* layers */
     uint64_t size;                    /* what counts towards the target */
     uint64_t tensor_bytes;
     bool is_off; /* the size is not what is asked for */
@@ -136,6 +137,16 @@ static tare_steps steps_of(const attempt *a) {
     return s;
 }
 
+/* A tensor comes from its bytes in the model that is packed, not from those of its steps. */
+static void tell_layer(void *ctx, const tare_packed_layer *layer) {
+    attempt *a = ctx;
+    const tare_lossy_run *r = a->r;
+    const size_t i = a->n_told++;
+    tare_packed_layer told = *layer;
+    if (i < r->in->catalog.n_tensors) told.from_bytes = r->in->catalog.tensors[i].size_bytes;
+    r->options->packed(r->options->packed_ctx, &told);
+}
+
 static tare_status pack_models(tare_pack_summary *out, attempt *a, const char *path,
                                const tare_model *stored, const tare_model *opened,
                                tare_steps *steps, tare_error *err) {
@@ -143,6 +154,7 @@ static tare_status pack_models(tare_pack_summary *out, attempt *a, const char *p
     tare_pack_options o = *r->options;
     o.directory = NULL;
     o.lossy = NULL;
+    if (o.packed) o.packed = tell_layer, o.packed_ctx = a;
     const tare_pack_source source = {.format = tare_format_find("wcodec"),
                                      .model = stored,
                                      .opened = opened,
@@ -212,7 +224,7 @@ static tare_status try_all(tare_pack_summary *out, tare_lossy_run *r, const char
 
 /* ---- without writing ------------------------------------------------------------------------- */
 
-static void tell_layers(const tare_lossy_run *r) {
+static void tell_targets(const tare_lossy_run *r) {
     for (size_t i = 0; i < r->n_targets && r->options->packed; i++) {
         const tare_lossy_target *t = &r->targets[i];
         const tare_tensor *tensor = &r->in->catalog.tensors[t->tensor];
@@ -234,7 +246,7 @@ static tare_status estimate(tare_pack_summary *out, tare_lossy_run *r, tare_erro
     out->to_bytes = r->tensor_bytes + (uint64_t)others;
     for (size_t i = 0; i < r->n_targets; i++)
         if (r->targets[i].choice.is_kept) r->targets[i].choice.damage = 0;
-    tell_layers(r);
+    tell_targets(r);
     return TARE_OK;
 }
 
