@@ -46,7 +46,7 @@ class Model:
         c.n_ctx = c.n_batch = c.n_ubatch = context
         c.n_threads = c.n_threads_batch = int(os.environ.get("THREADS", "1"))
         c.type_k = c.type_v = llama_cpp.GGML_TYPE_F32    # the cache shall not round what weights compute
-        c.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        c.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED     # in F32, too: a fifth of the time less
         c.embeddings = embeddings
         if on_product:
             self._callback = llama_cpp.ggml_backend_sched_eval_callback(self._watch)
