@@ -161,15 +161,23 @@ class Report:
                       "saved"], rows)
 
     def methods(self, model):
-        """Files by the rules of choose_types.py and --target-size, as fractions of the mixes, over the same text."""
+        """Files by the rules of choose_types.py and --target-size, as fractions of the mixes: the first two over the
+        same text, by curvature over as much as was measured."""
         rows = []
         for mix in MIXES:
-            fixed, *some = [self.get(model, prefix + mix) for prefix in ("", "by rows ", "fit ", "by curvature ")]
-            if fixed and (some[0] or some[2]):
-                n = min(r["passages"] for r in (fixed, *some) if r)
-                rows.append([mix, f"{n * (fixed['tokens'] // fixed['passages']):,}",
-                             *(quotient(r, fixed, n) if r else "" for r in some)])
-        return table(["the size of", "tokens", "by rows", "--target-size", "by curvature"], rows)
+            fixed, *some, curved = [self.get(model, prefix + mix)
+                                    for prefix in ("", "by rows ", "fit ", "by curvature ")]
+            if not fixed or not all(some):
+                continue
+            a_passage = fixed["tokens"] // fixed["passages"]
+            n = min(r["passages"] for r in (fixed, *some))
+            row = [mix, f"{n * a_passage:,}", *(quotient(r, fixed, n) for r in some), "", ""]
+            if curved:
+                n = min(fixed["passages"], curved["passages"])
+                row[4:] = [quotient(curved, fixed, n), f"{n * a_passage:,}"]
+            rows.append(row)
+        return table(["the size of", "tokens", "by rows", "--target-size", "by curvature", "tokens of that"],
+                     rows)
 
     def better(self, model):
         """--quality best beside the default encoders: KL as a fraction, in both ways to run a file."""

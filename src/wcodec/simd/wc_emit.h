@@ -9,7 +9,7 @@
  *     v_load, v_store, v_all   from memory, to memory, a byte repeated
  *     v_up, v_down             words shifted
  *     v_place(v, from, n, to)  n bits of bytes, from bit `from` on, at bit `to`; others are 0
- *     v_or, v_and, v_xor, v_add
+ *     v_or, v_and, v_add
  *     v_or_and(a, b, c)        a | b & c
  *     v_choose(a, b, c)        a & b | ~a & c
  *     v_store_words            bytes of words from their lower and their upper ones

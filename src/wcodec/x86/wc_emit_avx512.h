@@ -33,9 +33,6 @@ static ALWAYS_INLINE vec v_or(vec a, vec b) {
 static ALWAYS_INLINE vec v_and(vec a, vec b) {
     return _mm512_and_si512(a, b);
 }
-static ALWAYS_INLINE vec v_xor(vec a, vec b) {
-    return _mm512_xor_si512(a, b);
-}
 static ALWAYS_INLINE vec v_add(vec a, vec b) {
     return _mm512_add_epi8(a, b);
 }
