@@ -118,18 +118,38 @@ static void add_spots(picture *p, label a, label b) {
         add_spot(p, (label){a.x + (b.x - a.x) * i / n, a.y + (b.y - a.y) * i / n, 0});
 }
 
+/* On a logarithmic axis the line between two choices is none: it is drawn in short pieces. */
+static void draw_line(picture *p, const tare_fit_point *a, const tare_fit_point *b) {
+    enum { PIECES = 12 };
+    label last = at_point(p, a);
+    for (int i = 1; i <= PIECES; i++) {
+        const double part = (double)i / PIECES;
+        const tare_fit_point between = {.bits_per_weight =
+                                            a->bits_per_weight +
+                                            part * (b->bits_per_weight - a->bits_per_weight),
+                                        .damage = a->damage + part * (b->damage - a->damage)};
+        const label here = at_point(p, &between);
+        put(p, "L%.1f %.1f", here.x, here.y);
+        add_spots(p, last, here);
+        last = here;
+    }
+}
+
 static void draw_curve(picture *p, const tare_fit *f) {
-    tare_fit_point point;
-    label before = {0, 0, 0};
-    char command = 'M';
+    tare_fit_point point, before = {.damage = 0};
+    put(p,
+        "<text x=\"%.1f\" y=\"24\" text-anchor=\"end\" fill=\"#1565c0\">the best choice for each "
+        "size</text>\n",
+        WIDTH - RIGHT);
     put(p, "<path fill=\"none\" stroke=\"#1565c0\" stroke-width=\"2\" d=\"");
     for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {
         if (!is_inside(p, &point)) continue;
         const label here = at_point(p, &point);
-        put(p, "%c%.1f %.1f", command, here.x, here.y);
-        add_spots(p, command == 'M' ? here : before, here);
-        before = here;
-        command = 'L';
+        if (before.damage > 0)
+            draw_line(p, &before, &point);
+        else
+            put(p, "M%.1f %.1f", here.x, here.y);
+        before = point;
     }
     put(p, "\"/>\n");
 }

@@ -6,6 +6,9 @@
 
 #include "cli.h"
 
+/* From where on more is lost than the sum of what tensors lose (docs/QUALITY.md, "What is predicted"). */
+#define MUCH_DAMAGE 0.1
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void add_point(cli_table *table, const char *name, const tare_fit_point *p) {
@@ -61,7 +64,8 @@ static void print_roles(const tare_fit *f, const tare_fit_summary *s) {
 
 /* Beyond 8-bit types, or one bit beyond the choice, sizes are of little interest. */
 static bool is_shown(const tare_fit *f, size_t i, tare_fit_point *p) {
-    const double most = fmax(9, tare_fit_summarize(f)->bits_per_weight + 1);
+    const tare_fit_summary *s = tare_fit_summarize(f);
+    const double most = s->damage > 0 ? fmax(9, s->bits_per_weight + 1) : 9;
     return tare_fit_curve_at(f, i, p) && (i == 0 || p->bits_per_weight <= most);
 }
 
@@ -92,16 +96,22 @@ static void print_curve(const tare_fit *f) {
 void cli_fit_print(const tare_fit *fit) {
     const tare_fit_summary *s = tare_fit_summarize(fit);
     printf("\npredicted damage %#.3g%s; beside mixes:\n", s->damage,
-           s->predicts_tokens ? ", about the KL divergence in nats a token" : "");
+           !s->predicts_tokens       ? ""
+           : s->damage < MUCH_DAMAGE ? ", about the KL divergence in nats a token"
+                                     : "; the KL divergence in nats a token will be larger");
     print_mixes(fit, s);
     fputs("\nby role:\n", stdout);
     print_roles(fit, s);
     if (cli.dry_run) {
-        fputs("\nother sizes:\n", stdout);
+        fputs("\nother sizes (bars: the logarithm of the damage):\n", stdout);
         print_curve(fit);
     }
-    printf("\nwith one more bit a weight (%s), damage would be %#.3g\n",
-           cli_size_text(s->n_weights / 8).text, s->damage_at_one_more);
+    if (s->one_more_bytes == 0) return;
+    if (s->damage_at_one_more > 0)
+        printf("\nwith one more bit a weight (%s), damage would be %#.3g\n",
+               cli_size_text(s->n_weights / 8).text, s->damage_at_one_more);
+    else
+        printf("\nwith %s more, nothing would be lost\n", cli_size_text(s->one_more_bytes).text);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -127,6 +137,7 @@ static struct json_t *json_tensors(const tare_fit *f) {
         cli_json_u64(row, "bytes", t.bytes);
         cli_json_real(row, "sensitivity", t.sensitivity);
         cli_json_bool(row, "is_measured", t.is_measured);
+        cli_json_bool(row, "is_pinned", t.is_pinned);
         cli_json_real(row, "relative_error", t.error);
         cli_json_real(row, "damage", t.damage);
         cli_json_append(list, row);
@@ -160,6 +171,7 @@ struct json_t *cli_fit_json(const tare_fit *fit) {
     cli_json_real(document, "damage", s->damage);
     cli_json_real(document, "lambda", s->lambda);
     cli_json_real(document, "damage_at_one_more_bit", s->damage_at_one_more);
+    cli_json_u64(document, "one_more_bit_bytes", s->one_more_bytes);
     cli_json_bool(document, "predicts_tokens", s->predicts_tokens);
     cli_json_u64(document, "smallest_bytes", s->smallest_bytes);
     cli_json_add(document, "roles", json_roles(fit));

@@ -32,10 +32,13 @@ static struct json_t *json_params(const tare_model *model) {
 static struct json_t *json_files(const tare_model *model) {
     struct json_t *list = cli_json_array();
     const tare_file_info *file;
+    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    /* A .wcodec of a model, not of files, has the size of what it decodes to. */
+    const bool is_view = tare_model_container(model, &c) && c.n_files == 0;
     for (size_t i = 0; (file = tare_model_file(model, i)) != NULL; i++) {
         struct json_t *entry = cli_json_object();
         cli_json_text(entry, "name", file->name);
-        cli_json_u64(entry, "bytes", file->size);
+        cli_json_u64(entry, "bytes", is_view ? c.packed_bytes : file->size);
         cli_json_append(list, entry);
     }
     return list;

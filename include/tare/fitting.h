@@ -58,11 +58,11 @@ typedef struct tare_fit tare_fit;
 /* A fault of tare_fit_new: the text of sensitivities; err->field has the line. */
 #define TARE_CODE_BAD_SENSITIVITIES "fit.bad-sensitivities"
 
-/* Measures the errors of the candidates for every tensor that a mix may change, and that neither a
- * rule of `convert` nor `output` or `embedding` of its mix options decides (convert->mix->mix is not
- * looked at). Reads some rows of each tensor, and writes nothing. `out_path` as for tare_plan_new.
+/* Measures the errors of the candidates for every tensor that a mix may change; where a rule of
+ * `convert` or `output` or `embedding` of its mix options decides, of that type alone
+ * (convert->mix->mix is not looked at). Reads some rows of each tensor, and writes nothing. `out_path` as for tare_plan_new.
  * All that the arguments point to must outlive the fit, but for `options`.
- * ERR_ARG: as tare_quantize; a tensor can take no candidate; a wrong line of sensitivities, or none
+ * ERR_ARG: as tare_quantize; as tare_plan_check, for the smallest choice; a tensor can take no candidate; a wrong line of sensitivities, or none
  * is of this model. ERR_UNSUPPORTED: the target's sizes are not known in advance (.wcodec). */
 TARE_API tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model *in,
                                   const tare_convert_options *convert,
@@ -113,9 +113,10 @@ typedef struct tare_fit_summary {
     uint64_t file_bytes;       /* of the choice; 0: nothing was chosen */
     uint64_t tensor_bytes;     /* of it, those of tensors */
     double bits_per_weight;    /* of tensor_bytes, over all weights */
-    double damage;             /* predicted */
+    double damage;             /* predicted, of all that is quantized */
     double lambda;             /* what the next byte would take off the damage; 0: nothing */
-    double damage_at_one_more; /* with one more bit for every weight */
+    double damage_at_one_more; /* with one more bit for every weight, or all that can be bought */
+    uint64_t one_more_bytes;   /* that this takes beyond file_bytes, about */
     uint64_t smallest_bytes;   /* of any choice */
     double smallest_bits, smallest_damage;
     uint64_t n_weights;
@@ -125,7 +126,7 @@ typedef struct tare_fit_summary {
 } tare_fit_summary;
 TARE_API const tare_fit_summary *tare_fit_summarize(const tare_fit *fit);
 
-/* One tensor that is chosen for. */
+/* One tensor that is chosen for, or that a wish of the caller decides. */
 typedef struct tare_fit_tensor {
     tare_str name;
     const char *role; /* "attn_q"; "other" */
@@ -136,6 +137,7 @@ typedef struct tare_fit_tensor {
                                   importance of a column */
     double damage;    /* their product */
     bool is_measured; /* the sensitivity is from the caller's text */
+    bool is_pinned;   /* the type is the caller's */
 } tare_fit_tensor;
 /* False beyond the end. `out` is written wholly. */
 TARE_API bool tare_fit_tensor_at(const tare_fit *fit, size_t i, tare_fit_tensor *out);

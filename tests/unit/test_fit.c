@@ -254,9 +254,17 @@ static void wishes_are_kept(void **state) {
     tare_fit *f = fit_with(in, &o, &options);
     const tare_fit_summary *s = tare_fit_summarize(f);
     assert_int_equal(choose(f, 0, 6, 0, NULL), TARE_OK);
-    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++)
-        assert_true(t.type == types[0] || t.type == types[1]);
-    assert_null(type_of(f, "model.layers.0.mlp.down_proj.weight")); /* nothing is chosen for it */
+    double damage = 0;
+    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++) {
+        assert_int_equal(t.is_pinned, tare_str_ends(t.name, TARE_STR("down_proj.weight")));
+        if (t.is_pinned)
+            assert_ptr_equal(t.type, pins[0].encoding);
+        else
+            assert_true(t.type == types[0] || t.type == types[1]);
+        assert_true(t.damage > 0);
+        damage += t.damage;
+    }
+    assert_float_equal(damage, s->damage, 1e-12); /* of what is pinned, too */
     chosen = o;
     chosen.force = true;
     assert_int_equal(tare_fit_apply(f, &chosen, &mix, NULL), TARE_OK);

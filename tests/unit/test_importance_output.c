@@ -27,9 +27,11 @@ typedef struct variant {
     const char *measured; /* the entry of the matrix */
     uint32_t n_calls;     /* that its sums are of */
     size_t zero;          /* the weight of this column before the last layer is 0; COLS: of none */
+    const char *last;     /* a tensor of layer 1, which is not measured */
 } variant;
 
-static const variant usual = {"token_embd.weight", NULL, "blk.0.ffn_gate.weight", 1, COLS};
+static const variant usual = {"token_embd.weight",         NULL, "blk.0.ffn_gate.weight", 1, COLS,
+                              "blk.1.nextn.eh_proj.weight"};
 
 typedef struct fixture {
     made_model made;
@@ -62,8 +64,9 @@ static void set_up(fixture *f, const variant *v) {
     const float *after = add(f, "output_norm.weight", 1, 1, &seed);
     float *before = (float *)(uintptr_t)add(f, "blk.0.ffn_norm.weight", 1, 1, &seed);
     add(f, "blk.0.ffn_gate.weight", ROWS, 0, &seed);
-    add(f, "blk.1.ffn_norm.weight", 1, 1, &seed); /* of a layer that is not measured */
+    add(f, "blk.1.ffn_norm.weight", 1, 1, &seed);
     add(f, "blk.1.ffn_gate.weight", ROWS, 0, &seed);
+    add(f, v->last, ROWS, 0, &seed);
     if (v->has) add(f, v->has, 1, 0, &seed);
     if (strcmp(v->measured, usual.measured) != 0) add(f, v->measured, ROWS, 0, &seed);
     made_finish(&f->made, false, NULL, 0)->catalog.layout = NULL;
@@ -171,6 +174,9 @@ static void what_it_cannot_be_told_from_is_left(void **state) {
     v.measured = "blk.0.ffn_down.weight"; /* reads something else */
     assert_false(is_asked_for(&v));
     v = usual;
+    v.last = "blk.1.attn_v.weight"; /* layer 1 lies between, and the matrix stops before it */
+    assert_false(is_asked_for(&v));
+    v = usual;
     v.output = "per_layer_token_embd.weight";
     assert_false(is_asked_for(&v));
 }
@@ -223,12 +229,23 @@ static void damage_follows_from_scores(void **state) {
     assert_true(fabs(of_many / damage - 1) < 1e-4);
 }
 
+static double damage_of_pinned(tare_fit *fit) {
+    tare_fit_target target = TARE_FIT_TARGET_INIT;
+    tare_fit_tensor t;
+    double sum = 0;
+    target.bits_per_weight = 40;
+    assert_int_equal(tare_fit_choose(fit, &target, NULL), TARE_OK);
+    for (size_t i = 0; tare_fit_tensor_at(fit, i, &t); i++) sum += t.is_pinned ? t.damage : 0;
+    assert_true(sum > 0);
+    return sum;
+}
+
 /* The damage that a mix of Q6_K is predicted, and by its definition. */
 static double damage_of_mix(tare_quality quality, bool by_estimate, double *expected) {
     static uint8_t bytes[ROWS * 210];
     static float decoded[ROWS * COLS];
     const tare_encoding *q6_k = tare_encoding_get(TARE_ENCODING_Q6_K);
-    const tare_type_rule rule = {"ffn_gate", tare_encoding_get(TARE_ENCODING_Q8_0)};
+    const tare_type_rule rule = {"blk", tare_encoding_get(TARE_ENCODING_Q8_0)};
     const tare_rows_mut to = {.planes = {bytes}, .n_rows = ROWS, .cols = COLS};
     const tare_rows from = {.planes = {bytes}, .n_rows = ROWS, .cols = COLS};
     tare_encode_params params = TARE_ENCODE_PARAMS_INIT;
@@ -246,6 +263,7 @@ static double damage_of_mix(tare_quality quality, bool by_estimate, double *expe
     options.n_types = 1;
     assert_int_equal(tare_fit_new(&fit, "out.gguf", f.made.model, &o, &options, NULL), TARE_OK);
     assert_true(tare_fit_mix_at(fit, 0, &mix) && mix.mix);
+    mix.damage -= damage_of_pinned(fit);
     params.importance = by_estimate ? f.estimate : NULL;
     assert_int_equal(tare_encode_rows(&to, q6_k, f.values, &params, NULL), TARE_OK);
     assert_int_equal(tare_decode_rows(decoded, q6_k, &from, NULL), TARE_OK);

@@ -33,6 +33,8 @@ typedef struct tare_fit_unit {
     size_t n_tensors;
     tare_role_info role; /* of the first */
     const char *kind;    /* what reports call it */
+    const tare_encoding
+        *pinned; /* the only candidate, by a wish of the caller; NULL: there is none */
     uint64_t n_weights, n_rows, cols;
     uint64_t usable;  /* set of candidates that it can have */
     uint64_t grids;   /* of them, those that count only if the weights lie on their grid */

@@ -48,7 +48,8 @@ static tare_fit_tensor tensor_of(const tare_fit *f, size_t u, size_t member) {
                              .sensitivity = unit->alpha * share,
                              .error = unit->error[k],
                              .damage = unit->alpha * share * unit->error[k],
-                             .is_measured = unit->is_measured};
+                             .is_measured = unit->is_measured,
+                             .is_pinned = unit->pinned != NULL};
 }
 
 bool tare_fit_tensor_at(const tare_fit *fit, size_t i, tare_fit_tensor *out) {

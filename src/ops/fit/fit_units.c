@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What types are chosen for: the tensors that a mix may change and that no wish of the caller
- * decides; and the types that each of them can have. */
+ * What types are chosen for: the tensors that a mix may change; and the types that each of them can
+ * have. A wish of the caller leaves one. */
 #include <stdio.h>
 
 #include "base/arith.h"
@@ -45,13 +45,14 @@ static tare_status find_types(tare_fit *f, const tare_fit_options *options, tare
         TARE_TRY(check_type(f, options->types[i], err));
         add_type(f, options->types[i], TARE_FIT_ALWAYS);
     }
-    if (options->n_types > 0) return TARE_OK;
     const tare_fit_candidate *c;
-    for (size_t i = 0; (c = tare_fit_candidate_at(i)) != NULL; i++) {
+    for (size_t i = 0; options->n_types == 0 && (c = tare_fit_candidate_at(i)) != NULL; i++) {
         const tare_encoding *type = tare_encoding_get(c->type);
         if (check_type(f, type, NULL) == TARE_OK) add_type(f, type, c->use);
     }
-    for (size_t i = 0; i < f->in->catalog.n_tensors; i++)
+    for (size_t u = 0; u < f->n_units; u++)
+        if (f->units[u].pinned) add_type(f, f->units[u].pinned, TARE_FIT_AS_IT_IS);
+    for (size_t i = 0; options->n_types == 0 && i < f->in->catalog.n_tensors; i++)
         if (f->unit_of[i] >= 0 && f->format->caps->has_encoding(tensor(f, i)->encoding))
             add_type(f, tensor(f, i)->encoding, TARE_FIT_AS_IT_IS);
     return TARE_OK;
@@ -59,14 +60,26 @@ static tare_status find_types(tare_fit *f, const tare_fit_options *options, tare
 
 /* ---- what is chosen for ---------------------------------------------------------------------- */
 
-/* Whether a wish of the caller decides for an open tensor, or nothing does. */
-static bool is_decided(const tare_fit *f, size_t i) {
+/* What a wish of the caller makes of an open tensor; NULL: there is none. */
+static const tare_encoding *wish_for(const tare_fit *f, size_t i) {
     const tare_mix_part part = f->model.tensors[i].part;
     const bool is_output =
         part == TARE_PART_OUTPUT || (part == TARE_PART_EMBEDDING && !f->model.has_output);
-    if (f->manual[i] || f->model.tensors[i].is_tower) return true;
-    if (f->mix.leave_output && part == TARE_PART_OUTPUT) return true;
-    return (f->mix.embedding && part == TARE_PART_EMBEDDING) || (f->mix.output && is_output);
+    if (f->manual[i]) return f->manual[i];
+    if (f->mix.leave_output && part == TARE_PART_OUTPUT) return tensor(f, i)->encoding;
+    if (f->mix.embedding && part == TARE_PART_EMBEDDING) return f->mix.embedding;
+    return is_output ? f->mix.output : NULL;
+}
+
+static bool lacks_importance(const tare_fit *f, size_t i, const tare_encoding *type) {
+    const tare_mix_part part = f->model.tensors[i].part;
+    return tare_mix_needs_importance(TARE_MIX_F16, part, type) &&
+           !tare_importance_has(f->convert.importance, tensor(f, i));
+}
+
+static bool can_become(const tare_fit *f, size_t i, const tare_encoding *type) {
+    if (tensor(f, i)->encoding == type) return f->format->caps->has_encoding(type);
+    return !tare_type_obstacle(f->in, f->format->caps, i, type) && !lacks_importance(f, i, type);
 }
 
 /* The name without the number of its expert. Experts of a layer that are tensors of their own are
@@ -74,9 +87,10 @@ static bool is_decided(const tare_fit *f, size_t i) {
 static bool is_same_unit(const tare_fit *f, const tare_fit_unit *u, size_t i,
                          const tare_role_info *role) {
     const tare_tensor *t = tensor(f, i), *first = tensor(f, u->tensors[0]);
-    return role->expert >= 0 && u->role.expert >= 0 && role->layer == u->role.layer &&
-           role->role == u->role.role && t->encoding == first->encoding && t->cols == first->cols &&
-           t->n_rows == first->n_rows && t->n_dims == first->n_dims;
+    return wish_for(f, i) == u->pinned && role->expert >= 0 && u->role.expert >= 0 &&
+           role->layer == u->role.layer && role->role == u->role.role &&
+           t->encoding == first->encoding && t->cols == first->cols && t->n_rows == first->n_rows &&
+           t->n_dims == first->n_dims;
 }
 
 /* Units are searched from the newest: experts of a layer lie close together. */
@@ -92,8 +106,11 @@ static void begin_unit(tare_fit *f, size_t i, size_t *members, const tare_role_i
     const tare_tensor *t = tensor(f, i);
     members[0] = i;
     f->unit_of[i] = (int64_t)f->n_units;
-    f->units[f->n_units++] =
-        (tare_fit_unit){.tensors = members, .n_tensors = 1, .role = *role, .cols = t->cols};
+    f->units[f->n_units++] = (tare_fit_unit){.tensors = members,
+                                             .n_tensors = 1,
+                                             .role = *role,
+                                             .pinned = wish_for(f, i),
+                                             .cols = t->cols};
 }
 
 /* Gives each unit room for its tensors: they are numbered twice. */
@@ -104,7 +121,9 @@ static tare_status group(tare_fit *f, tare_error *err) {
     if (!members || !f->units) return tare_fail(err, TARE_ERR_NOMEM, "units");
     for (size_t i = 0; i < n; i++) {
         f->unit_of[i] = -1;
-        if (!f->model.tensors[i].is_open || is_decided(f, i)) continue;
+        const tare_encoding *wish = wish_for(f, i);
+        if (!f->model.tensors[i].is_open || f->model.tensors[i].is_tower) continue;
+        if (wish && !can_become(f, i, wish)) continue; /* the conversion decides, or refuses */
         const tare_role_info role = tare_role_of_name(tensor(f, i)->name);
         f->unit_of[i] = find_unit(f, i, &role);
         if (f->unit_of[i] >= 0)
@@ -129,12 +148,6 @@ static tare_status group(tare_fit *f, tare_error *err) {
 
 /* ---- what each of them can have -------------------------------------------------------------- */
 
-static bool lacks_importance(const tare_fit *f, size_t i, const tare_encoding *type) {
-    const tare_mix_part part = f->model.tensors[i].part;
-    return tare_mix_needs_importance(TARE_MIX_F16, part, type) &&
-           !tare_importance_has(f->convert.importance, tensor(f, i));
-}
-
 /* Whether a long block fits the rows: then types with short ones are no candidates. */
 static bool has_long_blocks(const tare_fit *f, const tare_fit_unit *u) {
     bool has = false;
@@ -144,12 +157,8 @@ static bool has_long_blocks(const tare_fit *f, const tare_fit_unit *u) {
 }
 
 static bool can_have(const tare_fit *f, const tare_fit_unit *u, size_t k) {
-    for (size_t i = 0; i < u->n_tensors; i++) {
-        if (tensor(f, u->tensors[i])->encoding == f->types[k]) continue;
-        if (tare_type_obstacle(f->in, f->format->caps, u->tensors[i], f->types[k]) ||
-            lacks_importance(f, u->tensors[i], f->types[k]))
-            return false;
-    }
+    for (size_t i = 0; i < u->n_tensors; i++)
+        if (!can_become(f, u->tensors[i], f->types[k])) return false;
     return true;
 }
 
@@ -159,7 +168,8 @@ static tare_status find_usable(tare_fit *f, tare_fit_unit *u, tare_error *err) {
     for (size_t k = 0; k < f->n_types; k++) {
         const uint64_t bit = UINT64_C(1) << k;
         const bool is_own = f->types[k] == own;
-        const bool is_always = is_own || (f->uses[k] & TARE_FIT_ALWAYS) ||
+        if (u->pinned && u->pinned != f->types[k]) continue;
+        const bool is_always = u->pinned || is_own || (f->uses[k] & TARE_FIT_ALWAYS) ||
                                (!is_long && (f->uses[k] & TARE_FIT_SHORT_BLOCKS));
         if (!is_always && !(f->uses[k] & TARE_FIT_ON_GRID)) continue;
         if (!can_have(f, u, k)) continue;

@@ -12,7 +12,8 @@
 #include "base/str.h"
 #include "ops/convert/type_rules.h"
 
-#define PLANS_MOST 5 /* of one choice; GGUF needs one */
+#define PLANS_MOST 5    /* of one choice; GGUF needs one */
+#define FINEST     0.99 /* of the target: less is said */
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
@@ -177,7 +178,8 @@ static tare_status look(tare_fit *f, const tare_fit_options *options, tare_error
     report_no_roles(f);
     f->alignment = alignment_of(f);
     f->summary.n_weights = tare_model_summarize(f->in)->n_parameters;
-    for (size_t u = 0; u < f->n_units; u++) f->summary.n_tensors += f->units[u].n_tensors;
+    for (size_t u = 0; u < f->n_units; u++)
+        if (!f->units[u].pinned) f->summary.n_tensors += f->units[u].n_tensors;
     return TARE_OK;
 }
 
@@ -187,7 +189,9 @@ static tare_status measure(tare_fit *f, const tare_fit_options *options, tare_er
     TARE_TRY(plan_first(&first, f, err));
     note_base(f, first);
     note_fixed(f, first);
-    tare_status status = tare_fit_measure(f, first, err);
+    /* Measuring takes as long as encoding: better to know now. */
+    tare_status status = first->out_path ? tare_plan_check(first, err) : TARE_OK;
+    if (status == TARE_OK) status = tare_fit_measure(f, first, err);
     tare_plan_free(first);
     f->rules = (tare_fit_rules){NULL, 0};
     if (status != TARE_OK) return status;
@@ -327,6 +331,12 @@ static tare_status settle(double *size, tare_fit *f, const tare_fit_target *targ
     return status;
 }
 
+static void report_finest(const tare_fit *f, double size, double limit) {
+    if (f->summary.lambda > 0 || size >= FINEST * limit) return;
+    tare_report_addf(f->convert.report, &TARE_FINDING(INFO, TARE_OK, "fit.finest"),
+                     "smaller than requested: no larger choice of types loses less");
+}
+
 /* `overhead`: bytes that are counted beside those of the units, as the first plan had it until this
  * choice is planned; after that the largest that was seen, so that this ends. */
 static tare_status choose_by_bytes(tare_fit *f, const tare_fit_target *target, tare_error *err) {
@@ -342,7 +352,10 @@ static tare_status choose_by_bytes(tare_fit *f, const tare_fit_target *target, t
         TARE_TRY(choose_within(f, limit - overhead, err));
         TARE_TRY(settle(&size, f, target, err));
         const double real = size - tare_fit_sum(&problem, f->choice).cost;
-        if (size <= limit && (real >= overhead || i > 0)) return TARE_OK;
+        if (size <= limit && (real >= overhead || i > 0)) {
+            report_finest(f, size, limit);
+            return TARE_OK;
+        }
         overhead = i == 0 ? real : fmax(overhead, real);
     }
     return too_small(err);
@@ -357,7 +370,9 @@ static tare_status look_ahead(tare_fit *f, tare_error *err) {
     if (!choice) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
     TARE_TRY(
         tare_fit_climb(choice, &slope, &problem, cost + (double)f->summary.n_weights / 8, err));
-    f->summary.damage_at_one_more = tare_fit_sum(&problem, choice).loss;
+    const tare_fit_option more = tare_fit_sum(&problem, choice);
+    f->summary.damage_at_one_more = more.loss;
+    f->summary.one_more_bytes = more.cost > cost ? (uint64_t)(more.cost - cost) : 0;
     return TARE_OK;
 }
 

@@ -29,7 +29,8 @@ typedef struct attempt {
     size_t n_told;                    /* layers */
     uint64_t size;                    /* what counts towards the target */
     uint64_t tensor_bytes;
-    bool is_off; /* the size is not what is asked for */
+    uint64_t from_bytes; /* that all layers had */
+    bool is_off;         /* the size is not what is asked for */
 } attempt;
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
@@ -94,14 +95,22 @@ static void learn_kept(attempt *a) {
     }
 }
 
+/* A tensor comes from its bytes in the model that is packed, not from those of its steps. */
+static uint64_t bytes_before(const tare_lossy_run *r, size_t i, const tare_packed_layer *layer) {
+    return i < r->in->catalog.n_tensors ? r->in->catalog.tensors[i].size_bytes : layer->from_bytes;
+}
+
 /* Before the output has its name. */
 static tare_status check_size(void *ctx, tare_outset *set, tare_error *err) {
     attempt *a = ctx;
     const uint64_t target = a->r->target_bytes;
     (void)set;
-    a->tensor_bytes = 0;
-    for (size_t i = 0; i < a->outcome->n_layers; i++)
-        if (a->outcome->layers[i].encoding) a->tensor_bytes += a->outcome->layers[i].to_bytes;
+    a->tensor_bytes = a->from_bytes = 0;
+    for (size_t i = 0; i < a->outcome->n_layers; i++) {
+        const tare_packed_layer *layer = &a->outcome->layers[i];
+        if (layer->encoding) a->tensor_bytes += layer->to_bytes;
+        a->from_bytes += bytes_before(a->r, i, layer);
+    }
     learn_kept(a);
     a->size = a->r->wish->target_bytes ? a->outcome->size : a->tensor_bytes;
     if (target == UINT64_MAX) return TARE_OK;
@@ -137,13 +146,11 @@ static tare_steps steps_of(const attempt *a) {
     return s;
 }
 
-/* A tensor comes from its bytes in the model that is packed, not from those of its steps. */
 static void tell_layer(void *ctx, const tare_packed_layer *layer) {
     attempt *a = ctx;
     const tare_lossy_run *r = a->r;
-    const size_t i = a->n_told++;
     tare_packed_layer told = *layer;
-    if (i < r->in->catalog.n_tensors) told.from_bytes = r->in->catalog.tensors[i].size_bytes;
+    told.from_bytes = bytes_before(r, a->n_told++, layer);
     r->options->packed(r->options->packed_ctx, &told);
 }
 
@@ -216,6 +223,7 @@ static tare_status try_all(tare_pack_summary *out, tare_lossy_run *r, const char
         tare_status status = make(out, &a, path, source, err);
         free_made(r);
         r->tensor_bytes = a.tensor_bytes;
+        r->from_bytes = a.from_bytes;
         r->size = a.size;
         if (!a.is_off || i + 1 == ATTEMPTS) return status;
         learn(&a);
@@ -253,8 +261,7 @@ static tare_status estimate(tare_pack_summary *out, tare_lossy_run *r, tare_erro
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static void tell(tare_pack_summary *sum, const tare_lossy_run *r) {
-    const tare_catalog *c = &r->in->catalog;
-    sum->from_bytes = tare_catalog_bytes(c);
+    sum->from_bytes = r->from_bytes ? r->from_bytes : tare_catalog_bytes(&r->in->catalog);
     sum->bits_per_weight = 8 * (double)r->tensor_bytes / (double)r->n_weights;
     sum->damage = damage_of(r);
     for (size_t i = 0; i < r->n_targets; i++) sum->n_lossy += !r->targets[i].choice.is_kept;
@@ -282,6 +289,22 @@ static void report_decoded(const tare_lossy_run *r) {
                      n == 1 ? " is" : "s are", n == 1 ? "it becomes" : "they become");
 }
 
+static void report_unweighed(const tare_lossy_run *r) {
+    const size_t n = r->n_unweighed;
+    if (n == 0) return;
+    tare_report_addf(r->options->report, &TARE_FINDING(WARNING, TARE_OK, "pack.importance-missing"),
+                     "the importance matrix has no entry for %zu tensor%s: all columns count the "
+                     "same there",
+                     n, n == 1 ? "" : "s");
+}
+
+/* Choosing takes a while, so an output that cannot be is found before. */
+static tare_status check_output(const tare_lossy_run *r, const char *path, tare_error *err) {
+    const tare_pack_options *o = r->options;
+    const tare_out_options out = {.force = o->force, .no_sync = o->no_sync};
+    return r->wish->dry_run ? TARE_OK : tare_outset_check(path, &out, o->allocator, err);
+}
+
 static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *path,
                        tare_error *err) {
     const tare_pack_options *o = r->options;
@@ -294,6 +317,7 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
                              .total = 1,
                              .shown = tare_catalog_tensor_bytes(&r->in->catalog)};
     TARE_TRY(check_wish(r, err));
+    TARE_TRY(check_output(r, path, err));
     r->log2_segment = tare_wc_trellis_log2(&effort);
     for (size_t i = 0; i < r->in->catalog.n_tensors; i++)
         TARE_TRY(tare_tensor_check_data(r->in, i, err));
@@ -313,6 +337,7 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     tell(sum, r);
     report_finest(r, sum->n_lossy);
     report_decoded(r);
+    report_unweighed(r);
     return TARE_OK;
 }
 

@@ -111,6 +111,7 @@ typedef struct tare_lossy_run {
     tare_mix_model model;
     tare_lossy_target *targets;
     size_t n_targets;
+    size_t n_unweighed;          /* targets that the importance matrix should have, and has not */
     uint64_t n_weights;          /* of all tensors */
     uint64_t target_bytes;       /* of all, or of tensors; UINT64_MAX: a damage is asked for */
     double *kept;                /* bytes that each tensor takes without loss, about */
@@ -120,6 +121,7 @@ typedef struct tare_lossy_run {
     double bytes;                /* what counts towards the target, expected */
     bool is_closest;             /* no choice comes closer to what is asked for */
     uint64_t size, tensor_bytes; /* that came out */
+    uint64_t from_bytes;         /* of all layers before; 0: not known in a dry run */
     unsigned log2_segment;
     tare_outset *made; /* codes */
     uint8_t *side;     /* scales and outliers */

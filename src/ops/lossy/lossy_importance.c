@@ -87,8 +87,12 @@ static tare_status find_values(tare_lossy_run *r, tare_lossy_target *t, tare_err
         return tare_fail_tensor(err, TARE_ERR_ARG, tensor, t->tensor,
                                 "its importance matrix has another size: is it of this model?");
     if (fit == TARE_IMPORTANCE_FITS) return TARE_OK;
-    return tare_importance_of_output(&t->importance, m, &r->model, r->in, t->tensor, &r->arena,
-                                     err);
+    TARE_TRY(
+        tare_importance_of_output(&t->importance, m, &r->model, r->in, t->tensor, &r->arena, err));
+    const tare_role role = tare_role_of_name(tensor->name).role;
+    r->n_unweighed += m && fit != TARE_IMPORTANCE_LEFT_OUT && !t->importance &&
+                      role != TARE_ROLE_TOKEN_EMBEDDING && role != TARE_ROLE_OUTPUT;
+    return TARE_OK;
 }
 
 tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, tare_error *err) {

@@ -19,7 +19,8 @@ bool tare_importance_check(const tare_importance *m, const tare_importance_entry
     if (n_negative == 0) return true;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "importance.negative");
     f.item_name = entry->name;
-    tare_report_addf(m->report, &f, "%llu values are negative, which no sum of squares is",
-                     (unsigned long long)n_negative);
+    tare_report_addf(m->report, &f,
+                     "importance matrix: %llu value%s negative, which no sum of squares is",
+                     (unsigned long long)n_negative, n_negative == 1 ? " is" : "s are");
     return true;
 }

@@ -50,22 +50,35 @@ static int64_t find_norm(const tare_model *in, const char *stem, uint64_t cols) 
     return at >= 0 && in->catalog.tensors[at].n_elements == cols ? at : -1;
 }
 
-/* The last layer that was measured: behind it there may be others that predict further tokens. */
+static bool predicts_further(const tare_model *in, int32_t layer) {
+    char prefix[32];
+    const int n = snprintf(prefix, sizeof prefix, "blk.%d.nextn.", (int)layer);
+    for (size_t i = 0; i < in->catalog.n_tensors; i++)
+        if (tare_str_starts(in->catalog.tensors[i].name, (tare_str){prefix, (size_t)n}))
+            return true;
+    return false;
+}
+
+/* The last layer, but for those behind it that predict further tokens; -1: there is none. */
+static int32_t last_layer(const tare_mix_model *model, const tare_model *in) {
+    int32_t last = -1;
+    for (size_t i = 0; i < in->catalog.n_tensors; i++)
+        if (model->tensors[i].layer > last) last = model->tensors[i].layer;
+    while (last >= 0 && predicts_further(in, last)) last--;
+    return last;
+}
+
+/* A matrix that stops before the last layer says nothing of what is behind it. */
 static bool find_neighbour(neighbour *out, const tare_importance *m, const tare_mix_model *model,
                            const tare_model *in, uint64_t cols) {
     char stem[64];
-    int32_t last = -1;
-    for (size_t i = 0; i < in->catalog.n_tensors; i++) {
-        const int32_t layer = model->tensors[i].layer;
-        const tare_importance_entry *entry = layer > last ? find_entry(m, layer, cols) : NULL;
-        if (!entry) continue;
-        last = layer;
-        out->entry = entry;
-    }
+    const int32_t last = last_layer(model, in);
+    if (last < 0) return false;
     snprintf(stem, sizeof stem, "blk.%d.ffn_norm", (int)last);
+    out->entry = find_entry(m, last, cols);
     out->norm = find_norm(in, stem, cols);
     out->output_norm = find_norm(in, "output_norm", cols);
-    return last >= 0 && out->norm >= 0 && out->output_norm >= 0;
+    return out->entry && out->norm >= 0 && out->output_norm >= 0;
 }
 
 /* The mean over the slices of an entry. */
