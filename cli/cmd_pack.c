@@ -284,6 +284,9 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
 static int failed(const tare_error *err, const outcome *o) {
     cli_json_fail(err, o->in_path, o->report);
     if (cli_has_code(err, TARE_CODE_BAD_SENSITIVITIES)) return cli_fail(err, args.sensitivity);
+    if (cli_has_code(err, TARE_CODE_TARGET_TOO_SMALL))
+        return cli_usage(&cmd_pack, "--target-%s is too small: %s are needed",
+                         args.target_size ? "size" : "bpw", err->field);
     if (args.lossy && err->status == TARE_ERR_ARG && !err->file[0] &&
         err->item_kind == TARE_ITEM_NONE)
         return cli_usage(&cmd_pack, "%s%s%s", err->field, err->field[0] ? ": " : "", err->what);

@@ -36,7 +36,8 @@ typedef struct tare_packed_layer {
  * thread. */
 typedef void (*tare_packed_fn)(void *ctx, const tare_packed_layer *layer);
 
-/* Packing with loss: exactly one target, the others 0. */
+/* Packing with loss: exactly one target, the others 0. A size that cannot be met is ERR_ARG,
+ * TARE_CODE_TARGET_TOO_SMALL. */
 typedef struct tare_lossy_options {
     size_t size;
     /* What the output takes, which is never more and at most 1 % less: bytes of all of it, or bits
