@@ -26,11 +26,17 @@ typedef struct neighbour {
     int64_t norm, output_norm; /* tensors of the model */
 } neighbour;
 
+/* Reader i of a layer; false: there are no more. */
+static bool reader_name(char out[64], int32_t layer, size_t i) {
+    if (i >= sizeof readers / sizeof *readers) return false;
+    snprintf(out, 64, "blk.%d.%s.weight", (int)layer, readers[i]);
+    return true;
+}
+
 static const tare_importance_entry *find_entry(const tare_importance *m, int32_t layer,
                                                uint64_t cols) {
     char name[64];
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
-        snprintf(name, sizeof name, "blk.%d.%s.weight", (int)layer, readers[i]);
+    for (size_t i = 0; reader_name(name, layer, i); i++) {
         const int64_t at = tare_importance_find(m, tare_str_of(name));
         if (at < 0) continue;
         const tare_importance_entry *e = &m->entries[at];
@@ -59,12 +65,19 @@ static bool predicts_further(const tare_model *in, int32_t layer) {
     return false;
 }
 
-/* The last layer, but for those behind it that predict further tokens; -1: there is none. */
+static bool has_reader(const tare_model *in, int32_t layer) {
+    char name[64];
+    for (size_t i = 0; reader_name(name, layer, i); i++)
+        if (tare_model_find_tensor(in, tare_str_of(name)) >= 0) return true;
+    return false;
+}
+
+/* The last layer with a feed-forward part, but for those that predict further tokens; -1: there is none. */
 static int32_t last_layer(const tare_mix_model *model, const tare_model *in) {
     int32_t last = -1;
     for (size_t i = 0; i < in->catalog.n_tensors; i++)
         if (model->tensors[i].layer > last) last = model->tensors[i].layer;
-    while (last >= 0 && predicts_further(in, last)) last--;
+    while (last >= 0 && (!has_reader(in, last) || predicts_further(in, last))) last--;
     return last;
 }
 
