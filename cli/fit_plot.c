@@ -138,8 +138,8 @@ static void draw_line(picture *p, const tare_fit_point *a, const tare_fit_point 
 static void draw_curve(picture *p, const tare_fit *f) {
     tare_fit_point point, before = {.damage = 0};
     put(p,
-        "<text x=\"%.1f\" y=\"24\" text-anchor=\"end\" fill=\"#1565c0\">the best choice for each "
-        "size</text>\n",
+        "<text x=\"%.1f\" y=\"24\" text-anchor=\"end\" fill=\"#1565c0\">best choices"
+        "</text>\n",
         WIDTH - RIGHT);
     put(p, "<path fill=\"none\" stroke=\"#1565c0\" stroke-width=\"2\" d=\"");
     for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {

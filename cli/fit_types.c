@@ -146,6 +146,7 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
     int code = check_files(command, out_path, args);
     if (code != 0) return code;
     fit.types = types;
+    fit.check_output = true;
     if (args->types && !parse_types(types, &fit.n_types, command, args->types)) return CLI_USAGE;
     if (args->sensitivity)
         code = cli_read_sensitivities(&fit.sensitivities, &sensitivities, args->sensitivity);

@@ -38,19 +38,15 @@ typedef struct tare_fit_options {
     const tare_encoding *const *types; /* the candidates; NULL: those of the target's format that
                                           are worth it, and what a tensor has already */
     size_t n_types;                    /* at most 32 */
-    tare_str
-        sensitivities; /* text: a line "TENSOR VALUE" for each tensor, the damage for a relative
-                               error of 1; empty lines and those that begin with '#' do not count.
-                               Names of GGUF or of Hugging Face. len 0: none. Tensors without a line
-                               have the constants of their role */
+    /* Text: a line "TENSOR VALUE" for each tensor, the damage for a relative error of 1; empty lines
+     * and those that begin with '#' do not count. Names of GGUF or of Hugging Face. len 0: none.
+     * Tensors without a line have the constants of their role. */
+    tare_str sensitivities;
+    bool check_output; /* before measuring, tare_plan_check of the smallest choice */
 } tare_fit_options;
 
 #define TARE_FIT_OPTIONS_INIT                                                                      \
-    {                                                                                              \
-        sizeof(tare_fit_options), NULL, 0, {                                                       \
-            NULL, 0                                                                                \
-        }                                                                                          \
-    }
+    { sizeof(tare_fit_options), NULL, 0, {NULL, 0}, false }
 TARE_API void tare_fit_options_init(tare_fit_options *options, size_t size);
 
 typedef struct tare_fit tare_fit;
@@ -59,11 +55,13 @@ typedef struct tare_fit tare_fit;
 #define TARE_CODE_BAD_SENSITIVITIES "fit.bad-sensitivities"
 
 /* Measures the errors of the candidates for every tensor that a mix may change; where a rule of
- * `convert` or `output` or `embedding` of its mix options decides, of that type alone
- * (convert->mix->mix is not looked at). Reads some rows of each tensor, and writes nothing. `out_path` as for tare_plan_new.
+ * `convert` or `output` or `embedding` of its mix options decides, of that type alone; not of what
+ * they cannot become, nor of an output matrix that is left as it is (convert->mix->mix is not looked
+ * at). Reads some rows of each tensor, and writes nothing. `out_path` as for tare_plan_new.
  * All that the arguments point to must outlive the fit, but for `options`.
- * ERR_ARG: as tare_quantize; as tare_plan_check, for the smallest choice; a tensor can take no candidate; a wrong line of sensitivities, or none
- * is of this model. ERR_UNSUPPORTED: the target's sizes are not known in advance (.wcodec). */
+ * ERR_ARG: as tare_quantize, and with `check_output` as tare_plan_check; a tensor can take no
+ * candidate; a wrong line of sensitivities, or none is of this model. ERR_UNSUPPORTED: the target's
+ * sizes are not known in advance (.wcodec). */
 TARE_API tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model *in,
                                   const tare_convert_options *convert,
                                   const tare_fit_options *options, tare_error *err);
@@ -113,7 +111,7 @@ typedef struct tare_fit_summary {
     uint64_t file_bytes;       /* of the choice; 0: nothing was chosen */
     uint64_t tensor_bytes;     /* of it, those of tensors */
     double bits_per_weight;    /* of tensor_bytes, over all weights */
-    double damage;             /* predicted, of all that is quantized */
+    double damage;             /* predicted, of all tensors that tare_fit_tensor_at has */
     double lambda;             /* what the next byte would take off the damage; 0: nothing */
     double damage_at_one_more; /* with one more bit for every weight, or all that can be bought */
     uint64_t one_more_bytes;   /* that this takes beyond file_bytes, about */

@@ -115,7 +115,8 @@ typedef struct tare_pack_summary {
     uint64_t from_bytes;       /* of all files */
     uint64_t to_bytes;
     size_t n_lossy;         /* tensors that have lost something; from_bytes are those of tensors,
-                               metadata and side files then */
+                               metadata and side files then (in a dry
+                               run without metadata) */
     double bits_per_weight; /* with loss: that tensors take */
     double damage;          /* with loss: of all tensors, as predicted */
 } tare_pack_summary;

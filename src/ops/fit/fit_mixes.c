@@ -59,6 +59,10 @@ static tare_status choose_by_mix(bool *is_known, size_t *choice, tare_fit *f, co
     *is_known = true;
     for (size_t u = 0; u < f->n_units && *is_known; u++) {
         const size_t first = f->units[u].tensors[0];
+        if (f->units[u].pinned) {
+            choice[u] = 0; /* it has no other */
+            continue;
+        }
         const tare_mix_choice *c = &types[first];
         const bool is_refused = c->needs_importance &&
                                 c->type != f->in->catalog.tensors[first].encoding &&

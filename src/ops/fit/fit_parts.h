@@ -32,6 +32,7 @@ typedef struct tare_fit_unit {
     size_t *tensors; /* of the input */
     size_t n_tensors;
     tare_role_info role; /* of the first */
+    double share;        /* of the experts of its layer and role; else 1 */
     const char *kind;    /* what reports call it */
     const tare_encoding
         *pinned; /* the only candidate, by a wish of the caller; NULL: there is none */
@@ -102,6 +103,7 @@ enum {
     TARE_FIT_SHORT_BLOCKS = 1 << 1, /* for rows that 256 does not divide */
     TARE_FIT_ON_GRID = 1 << 2,      /* if the weights lie on its grid */
     TARE_FIT_AS_IT_IS = 1 << 3,     /* for tensors that have it already */
+    TARE_FIT_PINNED = 1 << 4,       /* for those that the caller wants it for */
 };
 
 typedef struct tare_fit_candidate {

@@ -162,7 +162,7 @@ tare_status tare_sensitivities_check(size_t n_missing, size_t n, tare_report *re
 
 static bool measure_unit(tare_fit_unit *u, const tare_fit *f, const tare_sensitivities *l) {
     double sum = 0, value;
-    const double share = 1 / (double)u->n_tensors;
+    const double share = u->share / (double)u->n_tensors;
     for (size_t i = 0; i < u->n_tensors; i++) {
         if (!tare_sensitivities_find(&value, l, f->in->catalog.tensors[u->tensors[i]].name, share))
             return false;

@@ -34,7 +34,12 @@ static tare_status check_type(const tare_fit *f, const tare_encoding *type, tare
 }
 
 static void add_type(tare_fit *f, const tare_encoding *type, unsigned use) {
-    if (tare_fit_type_index(f, type) != SIZE_MAX || f->n_types == TARE_FIT_TYPES_MAX) return;
+    _Static_assert(TARE_ENCODING_COUNT <= TARE_FIT_TYPES_MAX, "all types have room");
+    const size_t k = tare_fit_type_index(f, type);
+    if (k != SIZE_MAX) {
+        f->uses[k] |= use;
+        return;
+    }
     f->uses[f->n_types] = use;
     f->types[f->n_types++] = type;
 }
@@ -51,7 +56,7 @@ static tare_status find_types(tare_fit *f, const tare_fit_options *options, tare
         if (check_type(f, type, NULL) == TARE_OK) add_type(f, type, c->use);
     }
     for (size_t u = 0; u < f->n_units; u++)
-        if (f->units[u].pinned) add_type(f, f->units[u].pinned, TARE_FIT_AS_IT_IS);
+        if (f->units[u].pinned) add_type(f, f->units[u].pinned, TARE_FIT_PINNED);
     for (size_t i = 0; options->n_types == 0 && i < f->in->catalog.n_tensors; i++)
         if (f->unit_of[i] >= 0 && f->format->caps->has_encoding(tensor(f, i)->encoding))
             add_type(f, tensor(f, i)->encoding, TARE_FIT_AS_IT_IS);
@@ -60,15 +65,13 @@ static tare_status find_types(tare_fit *f, const tare_fit_options *options, tare
 
 /* ---- what is chosen for ---------------------------------------------------------------------- */
 
-/* What a wish of the caller makes of an open tensor; NULL: there is none. */
+/* What a wish of the caller makes of an open tensor, in the order of mix_choose.c; NULL: there is none. */
 static const tare_encoding *wish_for(const tare_fit *f, size_t i) {
     const tare_mix_part part = f->model.tensors[i].part;
-    const bool is_output =
-        part == TARE_PART_OUTPUT || (part == TARE_PART_EMBEDDING && !f->model.has_output);
-    if (f->manual[i]) return f->manual[i];
-    if (f->mix.leave_output && part == TARE_PART_OUTPUT) return tensor(f, i)->encoding;
     if (f->mix.embedding && part == TARE_PART_EMBEDDING) return f->mix.embedding;
-    return is_output ? f->mix.output : NULL;
+    if (f->mix.output && part == TARE_PART_OUTPUT) return f->mix.output;
+    if (f->manual[i]) return f->manual[i];
+    return part == TARE_PART_EMBEDDING && !f->model.has_output ? f->mix.output : NULL;
 }
 
 static bool lacks_importance(const tare_fit *f, size_t i, const tare_encoding *type) {
@@ -113,6 +116,31 @@ static void begin_unit(tare_fit *f, size_t i, size_t *members, const tare_role_i
                                              .cols = t->cols};
 }
 
+/* Whether its type is chosen, or known from a wish; the conversion decides for the others, or refuses. */
+static bool is_unit(const tare_fit *f, size_t i) {
+    const tare_mix_tensor *t = &f->model.tensors[i];
+    const tare_encoding *wish = wish_for(f, i);
+    if (!t->is_open || t->is_tower || (f->mix.leave_output && t->part == TARE_PART_OUTPUT))
+        return false;
+    return !wish || can_become(f, i, wish);
+}
+
+/* Experts of a layer are several units if only some of them are pinned: each has its share of what they
+ * all do. */
+static void share_experts(tare_fit *f) {
+    for (size_t u = 0; u < f->n_units; u++) {
+        const tare_role_info *role = &f->units[u].role;
+        size_t n = f->units[u].n_tensors;
+        for (size_t v = u > 64 ? u - 64 : 0; v < f->n_units && v <= u + 64; v++) {
+            const tare_role_info *other = &f->units[v].role;
+            if (v != u && role->expert >= 0 && other->expert >= 0 && other->role == role->role &&
+                other->layer == role->layer)
+                n += f->units[v].n_tensors;
+        }
+        f->units[u].share = (double)f->units[u].n_tensors / (double)n;
+    }
+}
+
 /* Gives each unit room for its tensors: they are numbered twice. */
 static tare_status group(tare_fit *f, tare_error *err) {
     const size_t n = f->in->catalog.n_tensors;
@@ -121,9 +149,7 @@ static tare_status group(tare_fit *f, tare_error *err) {
     if (!members || !f->units) return tare_fail(err, TARE_ERR_NOMEM, "units");
     for (size_t i = 0; i < n; i++) {
         f->unit_of[i] = -1;
-        const tare_encoding *wish = wish_for(f, i);
-        if (!f->model.tensors[i].is_open || f->model.tensors[i].is_tower) continue;
-        if (wish && !can_become(f, i, wish)) continue; /* the conversion decides, or refuses */
+        if (!is_unit(f, i)) continue;
         const tare_role_info role = tare_role_of_name(tensor(f, i)->name);
         f->unit_of[i] = find_unit(f, i, &role);
         if (f->unit_of[i] >= 0)
@@ -143,6 +169,7 @@ static tare_status group(tare_fit *f, tare_error *err) {
         u->n_weights += tensor(f, i)->n_elements;
         u->n_rows += tensor(f, i)->n_rows;
     }
+    share_experts(f);
     return TARE_OK;
 }
 
@@ -167,7 +194,7 @@ static tare_status find_usable(tare_fit *f, tare_fit_unit *u, tare_error *err) {
     const bool is_long = has_long_blocks(f, u);
     for (size_t k = 0; k < f->n_types; k++) {
         const uint64_t bit = UINT64_C(1) << k;
-        const bool is_own = f->types[k] == own;
+        const bool is_own = f->types[k] == own && f->uses[k] != TARE_FIT_PINNED;
         if (u->pinned && u->pinned != f->types[k]) continue;
         const bool is_always = u->pinned || is_own || (f->uses[k] & TARE_FIT_ALWAYS) ||
                                (!is_long && (f->uses[k] & TARE_FIT_SHORT_BLOCKS));
@@ -175,7 +202,7 @@ static tare_status find_usable(tare_fit *f, tare_fit_unit *u, tare_error *err) {
         if (!can_have(f, u, k)) continue;
         u->usable |= bit;
         if (!is_always) u->grids |= bit;
-        if (is_own) u->known |= bit; /* copied: no error */
+        if (f->types[k] == own) u->known |= bit; /* copied: no error */
     }
     if (u->usable & ~u->grids) return TARE_OK;
     return tare_fail_tensor(err, TARE_ERR_ARG, tensor(f, u->tensors[0]), u->tensors[0],
@@ -224,7 +251,7 @@ static tare_status weigh_unit(tare_fit *f, tare_fit_unit *u, double share, tare_
         u->estimate || tare_importance_has(f->convert.importance, tensor(f, first));
     f->summary.predicts_tokens |= is_tied;
     u->kind = c.kind;
-    u->alpha = is_weighed ? c.weighed_alpha : c.alpha;
+    u->alpha = u->share * (is_weighed ? c.weighed_alpha : c.alpha);
     u->by_energy = is_weighed ? c.by_energy * scale * scale : 0;
     u->weighing = c.weighing;
     return TARE_OK;

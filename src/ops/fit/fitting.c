@@ -13,7 +13,7 @@
 #include "ops/convert/type_rules.h"
 
 #define PLANS_MOST 5    /* of one choice; GGUF needs one */
-#define FINEST     0.99 /* of the target: less is said */
+#define FINEST     0.99 /* of the target: that a file is smaller is reported */
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
@@ -190,7 +190,8 @@ static tare_status measure(tare_fit *f, const tare_fit_options *options, tare_er
     note_base(f, first);
     note_fixed(f, first);
     /* Measuring takes as long as encoding: better to know now. */
-    tare_status status = first->out_path ? tare_plan_check(first, err) : TARE_OK;
+    const bool is_checked = options->check_output && first->out_path;
+    tare_status status = is_checked ? tare_plan_check(first, err) : TARE_OK;
     if (status == TARE_OK) status = tare_fit_measure(f, first, err);
     tare_plan_free(first);
     f->rules = (tare_fit_rules){NULL, 0};

@@ -76,20 +76,19 @@ static bool set_columns(tare_lossy_target *t, const float *importance, tare_aren
     return true;
 }
 
-/* The values of the target's entry, or an estimate of them; NULL: there is neither. */
+/* The values of the target's entry, or an estimate of them; NULL: there is neither, which is counted. */
 static tare_status find_values(tare_lossy_run *r, tare_lossy_target *t, tare_error *err) {
     const tare_tensor *tensor = &r->in->catalog.tensors[t->tensor];
     const tare_importance *m = r->wish->importance;
+    const tare_role role = tare_role_of_name(tensor->name).role;
     const tare_importance_fit fit =
         m ? tare_importance_of_tensor(&t->importance, m, tensor) : TARE_IMPORTANCE_NONE;
-    if (fit == TARE_IMPORTANCE_WRONG &&
-        tare_role_of_name(tensor->name).role != TARE_ROLE_TOKEN_EMBEDDING)
+    if (fit == TARE_IMPORTANCE_WRONG && role != TARE_ROLE_TOKEN_EMBEDDING)
         return tare_fail_tensor(err, TARE_ERR_ARG, tensor, t->tensor,
                                 "its importance matrix has another size: is it of this model?");
     if (fit == TARE_IMPORTANCE_FITS) return TARE_OK;
     TARE_TRY(
         tare_importance_of_output(&t->importance, m, &r->model, r->in, t->tensor, &r->arena, err));
-    const tare_role role = tare_role_of_name(tensor->name).role;
     r->n_unweighed += m && fit != TARE_IMPORTANCE_LEFT_OUT && !t->importance &&
                       role != TARE_ROLE_TOKEN_EMBEDDING && role != TARE_ROLE_OUTPUT;
     return TARE_OK;

@@ -17,8 +17,9 @@ enum { MOST_FACTORS = 64, MOST_SECANTS = 6 /* before halving an interval */ };
 
 /* Tensors that take less are all but lost. */
 #define LEAST_BITS 0.3
-/* For what is not in the bits of a tensor: tables and frames, about. */
-#define ROOM 1.03
+/* For what is not in the bits of tensors, about: tables and frames; index and header of a file. */
+#define ROOM         1.03
+#define ROOM_OF_FILE 1280
 /* How near a target is near enough: of the bits of what is lossy. */
 #define CLOSE 0.0004
 /* Less than the target by more than this is as close as it gets only because of a jump. */
@@ -234,7 +235,8 @@ static void put_grouped(char *out, size_t size, double n) {
 
 /* `sum`: of steps so long that they leave less than the least of some weights. */
 static tare_status too_small(const tare_lossy_run *r, const total *sum, tare_error *err) {
-    const double least = ROOM * (sum->bytes + (LEAST_BITS * sum->n_lossy - sum->bits) / 8);
+    const double least = ROOM * (sum->bytes + (LEAST_BITS * sum->n_lossy - sum->bits) / 8) +
+                         (r->wish->target_bytes ? ROOM_OF_FILE : 0);
     char bytes[32];
     tare_fail_code(
         err, TARE_ERR_ARG, TARE_CODE_TARGET_TOO_SMALL,

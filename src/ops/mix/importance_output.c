@@ -56,28 +56,32 @@ static int64_t find_norm(const tare_model *in, const char *stem, uint64_t cols) 
     return at >= 0 && in->catalog.tensors[at].n_elements == cols ? at : -1;
 }
 
-static bool predicts_further(const tare_model *in, int32_t layer) {
-    char prefix[32];
-    const int n = snprintf(prefix, sizeof prefix, "blk.%d.nextn.", (int)layer);
-    for (size_t i = 0; i < in->catalog.n_tensors; i++)
-        if (tare_str_starts(in->catalog.tensors[i].name, (tare_str){prefix, (size_t)n}))
-            return true;
-    return false;
-}
-
-static bool has_reader(const tare_model *in, int32_t layer) {
+static bool is_reader(tare_str tensor, int32_t layer) {
     char name[64];
     for (size_t i = 0; reader_name(name, layer, i); i++)
-        if (tare_model_find_tensor(in, tare_str_of(name)) >= 0) return true;
+        if (tare_str_is(tensor, name)) return true;
     return false;
 }
 
-/* The last layer with a feed-forward part, but for those that predict further tokens; -1: there is none. */
+static bool predicts_further(tare_str tensor, int32_t layer) {
+    char prefix[32];
+    const int n = snprintf(prefix, sizeof prefix, "blk.%d.nextn.", (int)layer);
+    return tare_str_starts(tensor, (tare_str){prefix, (size_t)n});
+}
+
+/* The last layer with a feed-forward part before those that predict further tokens; -1: there is none. */
 static int32_t last_layer(const tare_mix_model *model, const tare_model *in) {
-    int32_t last = -1;
-    for (size_t i = 0; i < in->catalog.n_tensors; i++)
-        if (model->tensors[i].layer > last) last = model->tensors[i].layer;
-    while (last >= 0 && (!has_reader(in, last) || predicts_further(in, last))) last--;
+    int32_t last = -1, further = INT32_MAX;
+    for (size_t i = 0; i < in->catalog.n_tensors; i++) {
+        const int32_t layer = model->tensors[i].layer;
+        if (layer >= 0 && layer < further && predicts_further(in->catalog.tensors[i].name, layer))
+            further = layer;
+    }
+    for (size_t i = 0; i < in->catalog.n_tensors; i++) {
+        const int32_t layer = model->tensors[i].layer;
+        if (layer > last && layer < further && is_reader(in->catalog.tensors[i].name, layer))
+            last = layer;
+    }
     return last;
 }
 

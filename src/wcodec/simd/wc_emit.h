@@ -339,7 +339,8 @@ static inline void put_any_block(tare_wc_job *job, const value_tables *m, uint32
     const shape of = shape_of(job);
     const unsigned k = job->rule->k, n = job->n_groups;
     out_cursor o = {0};
-    trellis_states states = load_states(job, m);
+    trellis_states states;
+    if (of == TRELLIS) states = load_states(job, m);
     set_cursor(&o, job, block, job->value_bits, k, n);
     for (unsigned j = 0; j < WC_BLOCK_STEPS; j++, from += TARE_WC_LANES) {
         symbols s = load_symbols(from);
@@ -360,7 +361,7 @@ static inline void put_any_block(tare_wc_job *job, const value_tables *m, uint32
             v_store(o.dst + j * TARE_WC_LANES + at, byte_of(m, s.v[i], low, k));
         }
     }
-    store_states(job, m, states);
+    if (of == TRELLIS) store_states(job, m, states);
 }
 
 #endif
