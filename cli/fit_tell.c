@@ -98,7 +98,7 @@ void cli_fit_print(const tare_fit *fit) {
     printf("\npredicted damage %#.3g%s; beside mixes:\n", s->damage,
            !s->predicts_tokens       ? ""
            : s->damage < MUCH_DAMAGE ? ", about the KL divergence in nats a token"
-                                     : "; the KL divergence in nats a token will be larger");
+                                     : "; the KL divergence in nats a token is usually larger");
     print_mixes(fit, s);
     fputs("\nby role:\n", stdout);
     print_roles(fit, s);
@@ -111,7 +111,7 @@ void cli_fit_print(const tare_fit *fit) {
     if (s->damage_at_one_more == 0)
         printf("\nwith %s more, nothing would be lost\n", more.text);
     else if ((double)s->one_more_bytes < 0.8 * (double)s->n_weights / 8)
-        printf("\nwith %s more, all that these types can take, damage would be %#.3g\n", more.text,
+        printf("\nwith the largest of these types (%s more), damage would be %#.3g\n", more.text,
                s->damage_at_one_more);
     else
         printf("\nwith one more bit a weight (%s), damage would be %#.3g\n",

@@ -10,6 +10,8 @@
 #include "ops/fit/fit_parts.h"
 #include "ops/mix/importance_matrix.h"
 
+enum { NEAR = 64 }; /* units: experts of a layer lie within so many */
+
 static const tare_tensor *tensor(const tare_fit *f, size_t i) {
     return &f->in->catalog.tensors[i];
 }
@@ -96,10 +98,10 @@ static bool is_same_unit(const tare_fit *f, const tare_fit_unit *u, size_t i,
            t->n_dims == first->n_dims;
 }
 
-/* Units are searched from the newest: experts of a layer lie close together. */
+/* Units are searched from the newest. */
 static int64_t find_unit(const tare_fit *f, size_t i, const tare_role_info *role) {
     if (role->expert < 0) return -1;
-    for (size_t back = 1; back <= f->n_units && back <= 64; back++)
+    for (size_t back = 1; back <= f->n_units && back <= NEAR; back++)
         if (is_same_unit(f, &f->units[f->n_units - back], i, role))
             return (int64_t)(f->n_units - back);
     return -1;
@@ -131,7 +133,7 @@ static void share_experts(tare_fit *f) {
     for (size_t u = 0; u < f->n_units; u++) {
         const tare_role_info *role = &f->units[u].role;
         size_t n = f->units[u].n_tensors;
-        for (size_t v = u > 64 ? u - 64 : 0; v < f->n_units && v <= u + 64; v++) {
+        for (size_t v = u > NEAR ? u - NEAR : 0; v < f->n_units && v <= u + NEAR; v++) {
             const tare_role_info *other = &f->units[v].role;
             if (v != u && role->expert >= 0 && other->expert >= 0 && other->role == role->role &&
                 other->layer == role->layer)
