@@ -364,8 +364,8 @@ static void print_json(const tare_edit *edit, const char *path, const tare_repor
     cli_json_text(document, "input", path);
     cli_json_text(document, "output", args.output ? args.output : path);
     cli_json_text(document, "format", s->format);
-    cli_json_bool(document, "dry_run", cli.dry_run);
-    cli_json_bool(document, "in_place", !args.output && s->is_in_place);
+    cli_json_bool(document, "is_dry_run", cli.dry_run);
+    cli_json_bool(document, "is_in_place", !args.output && s->is_in_place);
     cli_json_u64(document, "changed_bytes", s->changed_bytes);
     cli_json_u64(document, "written_bytes", s->written_bytes);
     cli_json_add(document, "changes", json_changes(edit));

@@ -403,7 +403,7 @@ static int run(int argc, const char **argv) {
 
 const cli_command cmd_pack = {
     .name = "pack",
-    .summary = "store the files of a model in fewer bytes, without loss",
+    .summary = "store a model in fewer bytes, without loss unless --lossy is given",
     .usage = "IN [OUT.wcodec] [--effort fast|full] [--base BASE]...\n"
              "DIR [OUT.wcodec] [--exclude PATTERN]...\n"
              "IN OUT.wcodec --lossy --target-bpw BITS [--imatrix FILE]",

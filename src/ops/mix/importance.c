@@ -32,6 +32,13 @@ static const tare_format *format_of(const tare_probe *probe) {
     return NULL;
 }
 
+/* Whether a file begins like a text; as a count of entries that would be above 150 million. */
+static bool is_text(const tare_probe *p) {
+    for (size_t i = 0; i < 4; i++)
+        if (i >= p->head_size || p->head[i] < '\t' || p->head[i] > '~') return false;
+    return true;
+}
+
 /* llama.cpp stores matrices in the format of its models, and in .dat files, which have no magic:
  * files known to be something else are recognised first. */
 static tare_status open_any(tare_importance *m, const tare_reader *reader, const tare_probe *probe,
@@ -43,6 +50,8 @@ static tare_status open_any(tare_importance *m, const tare_reader *reader, const
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a model, not an importance matrix: llama-imatrix measures one");
     const char *what = tare_is_importance_dat(probe) ? NULL : tare_not_a_model(probe);
+    if (!what && is_text(probe))
+        what = "a text, not an importance matrix as written by llama-imatrix";
     if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);
     return tare_importance_read_dat(m, reader, err);
 }
