@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Guards against: files with loss above their target or far below it without a word; more damage in
- * more room; numbers that lost more than was predicted; estimates far from what is written; targets
- * between 8 bits and no loss that are refused. */
+ * more room, also where all tensors leave the trellis; numbers that lost more than was predicted;
+ * estimates far from what is written; targets between 8 bits and no loss that are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -47,6 +47,13 @@ static tensor tensors[] = {
 };
 enum { N = sizeof tensors / sizeof *tensors };
 
+/* Normal numbers of the same size everywhere. */
+#define TWIN(letter)                                                                               \
+    { .name = letter, .rows = 256 }
+static tensor twins[] = {TWIN("a"), TWIN("b"), TWIN("c"), TWIN("d"),
+                         TWIN("e"), TWIN("f"), TWIN("g"), TWIN("h")};
+enum { N_TWINS = sizeof twins / sizeof *twins };
+
 static uint64_t n_weights(void) {
     uint64_t n = 0;
     for (unsigned i = 0; i < N; i++) n += tensors[i].rows * COLS;
@@ -67,20 +74,20 @@ static void fill(tensor *t, uint64_t *state) {
     }
 }
 
-static tare_model *make(void) {
+static tare_model *make(tensor *list, unsigned n) {
     tare_builder *b;
     tare_model *m;
     uint64_t state = 1;
     assert_int_equal(tare_builder_new(&b, NULL, NULL), TARE_OK);
-    for (unsigned i = 0; i < N; i++) {
-        const uint64_t dims[2] = {tensors[i].rows, COLS};
+    for (unsigned i = 0; i < n; i++) {
+        const uint64_t dims[2] = {list[i].rows, COLS};
         tare_build_tensor t = TARE_BUILD_TENSOR_INIT;
-        fill(&tensors[i], &state);
-        t.name = (tare_str){tensors[i].name, strlen(tensors[i].name)};
-        t.encoding = tare_encoding_get(tensors[i].is_bf16 ? TARE_ENCODING_BF16 : TARE_ENCODING_F32);
+        fill(&list[i], &state);
+        t.name = (tare_str){list[i].name, strlen(list[i].name)};
+        t.encoding = tare_encoding_get(list[i].is_bf16 ? TARE_ENCODING_BF16 : TARE_ENCODING_F32);
         t.dims = dims;
         t.n_dims = 2;
-        t.planes[0] = tensors[i].bytes;
+        t.planes[0] = list[i].bytes;
         assert_int_equal(tare_builder_add_tensor(b, &t, NULL), TARE_OK);
     }
     assert_int_equal(tare_builder_finish(&m, b, NULL), TARE_OK);
@@ -118,16 +125,16 @@ static result pack_bits(const tare_model *m, double bits, bool dry_run) {
 }
 
 /* Squared errors of the file's numbers over the squares of the numbers, summed over tensors. */
-static double measured_loss(void) {
+static double measured_loss(const tensor *list, unsigned n) {
     static float got[MOST];
     tare_model *m;
     double sum = 0;
     assert_int_equal(tare_open_path(&m, temp_path("m.wcodec"), NULL, NULL), TARE_OK);
-    for (unsigned i = 0; i < N; i++) {
+    for (unsigned i = 0; i < n; i++) {
         double error = 0, energy = 0;
-        assert_int_equal(tare_tensor_rows_f32(got, m, i, 0, tensors[i].rows, NULL), TARE_OK);
-        for (uint64_t k = 0; k < tensors[i].rows * COLS; k++) {
-            const double x = (double)tensors[i].numbers[k], e = (double)got[k] - x;
+        assert_int_equal(tare_tensor_rows_f32(got, m, i, 0, list[i].rows, NULL), TARE_OK);
+        for (uint64_t k = 0; k < list[i].rows * COLS; k++) {
+            const double x = (double)list[i].numbers[k], e = (double)got[k] - x;
             error += e * e;
             energy += x * x;
         }
@@ -143,11 +150,11 @@ enum { N_TARGETS = sizeof targets / sizeof *targets };
 
 static void sizes_are_met_and_more_room_is_less_damage(void **state) {
     (void)state;
-    tare_model *m = make();
+    tare_model *m = make(tensors, N);
     double damage = 1e30, loss = 1e30;
     for (unsigned i = 0; i < N_TARGETS; i++) {
         const result r = pack_bits(m, targets[i], false);
-        const double now = measured_loss(), bits = r.sum.bits_per_weight;
+        const double now = measured_loss(tensors, N), bits = r.sum.bits_per_weight;
         if (bits > targets[i] || (!r.is_finest && bits < 0.99 * targets[i]))
             fail_msg("%g bits became %g", targets[i], bits);
         if (r.sum.damage > damage || (now > loss && loss > 1e-9))
@@ -162,7 +169,7 @@ static void sizes_are_met_and_more_room_is_less_damage(void **state) {
 
 static void estimates_are_near_what_is_written(void **state) {
     (void)state;
-    tare_model *m = make();
+    tare_model *m = make(tensors, N);
     for (unsigned i = 0; i < N_TARGETS; i += 3) {
         const result dry = pack_bits(m, targets[i], true), r = pack_bits(m, targets[i], false);
         const double bits = dry.sum.bits_per_weight / r.sum.bits_per_weight;
@@ -176,7 +183,7 @@ static void estimates_are_near_what_is_written(void **state) {
 /* The other way around: no more damage than asked for, and not much less. */
 static void damages_are_met(void **state) {
     (void)state;
-    tare_model *m = make();
+    tare_model *m = make(tensors, N);
     uint64_t size = 0;
     static const double wanted[] = {0.3, 0.03, 1e-3, 1e-4, 1e-5};
     for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -194,11 +201,27 @@ static void damages_are_met(void **state) {
 /* With room for all, the numbers are the original ones. */
 static void enough_room_is_no_loss(void **state) {
     (void)state;
-    tare_model *m = make();
+    tare_model *m = make(tensors, N);
     const result r = pack_bits(m, 32, false);
     assert_true(r.is_finest && r.sum.n_lossy == 0 && r.sum.damage == 0);
-    assert_true(measured_loss() == 0);
+    assert_true(measured_loss(tensors, N) == 0);
     assert_true(8 * r.sum.to_bytes < 32 * n_weights());
+    tare_model_free(m);
+}
+
+/* All of them would be rounded from the same factor on, for more bits and no less damage. */
+static void more_room_is_less_damage_where_the_trellis_ends(void **state) {
+    (void)state;
+    tare_model *m = make(twins, N_TWINS);
+    double loss = 1;
+    for (double bits = 5.4; bits < 6.1; bits += 0.15) {
+        const result r = pack_bits(m, bits, false);
+        const double now = measured_loss(twins, N_TWINS), got = r.sum.bits_per_weight;
+        if (got > bits || (!r.is_finest && got < 0.99 * bits))
+            fail_msg("%g bits became %g", bits, got);
+        if (now > 0.97 * loss) fail_msg("%g bits: loss %g after %g", bits, now, loss);
+        loss = now;
+    }
     tare_model_free(m);
 }
 
@@ -208,6 +231,7 @@ int main(void) {
         cmocka_unit_test(estimates_are_near_what_is_written),
         cmocka_unit_test(damages_are_met),
         cmocka_unit_test(enough_room_is_no_loss),
+        cmocka_unit_test(more_room_is_less_damage_where_the_trellis_ends),
     };
     return cmocka_run_group_tests(tests, make_temp_folder, remove_temp_folder);
 }

@@ -36,24 +36,26 @@ typedef struct tare_lossy_prices {
     bool is_known; /* else they are all 0 */
 } tare_lossy_prices;
 
+/* As steps become shorter, a tensor jumps from one of these to the next, which takes more at once. */
+typedef enum tare_lossy_level {
+    TARE_LOSSY_SHORT = 0, /* values of a trellis, or of rounding where that is better */
+    TARE_LOSSY_LONG = 1,  /* values that a trellis does not reach */
+    TARE_LOSSY_KEPT = 2,  /* no loss */
+} tare_lossy_level;
+
 /* What becomes of a tensor at a common factor. */
 typedef struct tare_lossy_choice {
     bool is_kept;
     bool is_wide;   /* its codes have 16 bits */
-    bool is_finest; /* shorter steps have no codes */
+    bool is_finest; /* shorter steps have no codes, or may not have them */
+    uint8_t level;  /* tare_lossy_level */
     uint8_t states; /* of the trellis; 0: plain rounding */
     float unit;     /* what values are multiplied by */
+    float lambda;   /* what a bit is worth, in squared distances between values */
     double bytes;   /* estimated from a sample */
     double damage;  /* likewise; once it is encoded, what came out */
     double bits;    /* that its values take */
 } tare_lossy_choice;
-
-/* What is left to choose for a tensor. */
-typedef enum tare_lossy_bound {
-    TARE_LOSSY_FREE = 0,
-    TARE_LOSSY_BOUND_KEPT = 1,
-    TARE_LOSSY_BOUND_LOSSY = 2,
-} tare_lossy_bound;
 
 /* A tensor that may lose something. */
 typedef struct tare_lossy_target {
@@ -78,7 +80,7 @@ typedef struct tare_lossy_target {
     double kept_bytes;  /* what it takes without loss, about */
     /* What was chosen for a common factor; and at the ends of the interval of factors that is left. */
     tare_lossy_choice choice, fitting, heavy;
-    tare_lossy_bound bound;
+    uint8_t lowest, highest;     /* the levels that are left to choose from */
     tare_lossy_prices prices[2]; /* of rounding, of a trellis */
     /* What was made. */
     uint64_t offset; /* of its codes */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What becomes of a tensor at a common factor of all steps, estimated from a sample: values of a
- * trellis, rounded ones of 8 bits, of 16 where these do not reach, or no loss. Prices of values
- * follow from how often they are chosen, and choices from prices: a few rounds settle it, and the
- * last prices serve for the next factor. */
+ * trellis, and where these do not reach, those of longer steps, rounded ones of 8 bits, or of 16; or
+ * no loss. Prices of values follow from how often they are chosen, and choices from prices: a few
+ * rounds settle it, and the last prices serve for the next factor. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -19,6 +19,8 @@ enum {
     ROUNDS_AGAIN = 2, /* from those of another factor */
     FEW = 512,        /* one outlier among so many is too many */
     STATES = 32,
+    PARTS = 16,     /* of an octave, of which steps are made longer */
+    MOST_PARTS = 9, /* more of them lose more than rounding costs */
     /* What a tensor takes beside its values, about: heads and padding, scales. */
     FRAME = 100,
     SEGMENT = 340,
@@ -96,7 +98,7 @@ static void set_prices(float *prices, const uint64_t *n, unsigned n_symbols, flo
 }
 
 /* Tables by the magnitude of runs where they pay; bits of the values with them. */
-static double price_steps(tare_lossy_prices *p, const tare_lossy_counts *c) {
+static double price_steps(tare_lossy_prices *p, const tare_lossy_counts *c, float lambda) {
     uint64_t sums[TARE_WC_MAX_CLASSES][TARE_WC_SYMBOLS] = {{0}}, sizes[TARE_WC_MAX_CLASSES] = {0};
     uint64_t cost = 0;
     p->n_classes =
@@ -108,7 +110,7 @@ static double price_steps(tare_lossy_prices *p, const tare_lossy_counts *c) {
         }
     for (unsigned i = 0; i < p->n_classes; i++) {
         set_prices(p->steps[i], sums[i], TARE_WC_SYMBOLS,
-                   TARE_LOSSY_LAMBDA * TARE_LOSSY_SPACING * TARE_LOSSY_SPACING);
+                   lambda * TARE_LOSSY_SPACING * TARE_LOSSY_SPACING);
         cost += tare_wc_entropy(sums[i], TARE_WC_SYMBOLS);
     }
     cost += tare_wc_entropy(sizes, p->n_classes) / TARE_WC_CLASS_RUN;
@@ -116,8 +118,8 @@ static double price_steps(tare_lossy_prices *p, const tare_lossy_counts *c) {
     return (double)cost / 65536;
 }
 
-static double price_codes(tare_lossy_prices *p, const tare_lossy_counts *c) {
-    set_prices(p->codes, c->codes, 256, TARE_LOSSY_LAMBDA);
+static double price_codes(tare_lossy_prices *p, const tare_lossy_counts *c, float lambda) {
+    set_prices(p->codes, c->codes, 256, lambda);
     p->n_classes = 1;
     p->is_known = true;
     return (double)tare_wc_entropy(c->codes, 256) / 65536;
@@ -146,7 +148,8 @@ tare_status tare_lossy_rule_cost(double *bits, const uint64_t *counts, const tar
 
 /* ---- ways to represent values ---------------------------------------------------------------- */
 
-typedef enum way { TRELLIS, ROUNDED, WIDE, N_WAYS } way;
+/* STRETCHED: a trellis whose steps are longer than the others', so that its values reach. */
+typedef enum way { TRELLIS, STRETCHED, ROUNDED, WIDE, N_WAYS } way;
 
 typedef struct outcome {
     double bits, error; /* of the sample */
@@ -158,13 +161,14 @@ typedef struct outcome {
 static bool set_unit(tare_lossy_choice *c, const tare_lossy_target *t, double factor, way w) {
     const double distance = factor * t->base;
     const double least = (double)t->most / (TARE_LOSSY_WIDE_REACH - 0.5);
-    *c = (tare_lossy_choice){.states = w == TRELLIS ? STATES : 0, .is_wide = w == WIDE};
+    *c = (tare_lossy_choice){
+        .states = w <= STRETCHED ? STATES : 0, .is_wide = w == WIDE, .lambda = TARE_LOSSY_LAMBDA};
     if (w == WIDE) {
         c->is_finest = distance < least;
         c->unit = (float)(c->is_finest ? least : distance);
         return c->unit >= 0x1p-100f && c->unit <= 65536.0f;
     }
-    const float unit = (float)(w == TRELLIS ? distance / TARE_LOSSY_SPACING : distance);
+    const float unit = (float)(w <= STRETCHED ? distance / TARE_LOSSY_SPACING : distance);
     const uint16_t scale = tare_f16_of_f32(unit);
     c->unit = tare_f32_of_f16(scale);
     return scale && scale < 0x7c00;
@@ -182,7 +186,8 @@ static tare_status settle(outcome *out, const tare_lossy_run *r, tare_lossy_targ
         if (c->is_wide)
             TARE_TRY(tare_lossy_rule_cost(&out->bits, b->counts->wide, r->options->allocator, err));
         else
-            out->bits = c->states ? price_steps(p, b->counts) : price_codes(p, b->counts);
+            out->bits = c->states ? price_steps(p, b->counts, c->lambda)
+                                  : price_codes(p, b->counts, c->lambda);
     }
     out->n_tables = c->is_wide ? 1 : p->n_classes;
     out->error = tare_lossy_error(&b->room, t, out->n);
@@ -200,6 +205,32 @@ static void tell(tare_lossy_target *t, const tare_lossy_run *r, const outcome *o
     c->damage = t->alpha * unit * unit * o->error * share / t->energy;
 }
 
+/* By how many parts of an octave steps must be longer for values to reach nearly all numbers. */
+static unsigned parts_missing(const tare_lossy_room *room, uint32_t n) {
+    enum { OCTAVES = 64, SHIFT = 16 - 4 };
+    uint32_t beyond[OCTAVES * PARTS] = {0}, sum = 0;
+    const unsigned reach = tare_wc_log2(TARE_LOSSY_REACH) >> SHIFT;
+    unsigned part = OCTAVES * PARTS - 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const float x = room->numbers[i] < 0 ? -room->numbers[i] : room->numbers[i];
+        if (x > TARE_LOSSY_REACH) beyond[x < 0x1p62f ? tare_wc_log2((uint64_t)x) >> SHIFT : part]++;
+    }
+    while (part > reach && sum + beyond[part] <= n / FEW) sum += beyond[part--];
+    return part + 1 - reach;
+}
+
+/* Makes the steps longer, to where numbers beyond them are few. A bit is worth what it was. */
+static bool stretch(tare_lossy_target *t, const tare_lossy_room *room, uint32_t n) {
+    const unsigned parts = parts_missing(room, n);
+    tare_lossy_choice *c = &t->choice;
+    const double by = tare_lossy_exp2((double)parts / PARTS);
+    const uint16_t scale = tare_f16_of_f32((float)((double)c->unit * by));
+    c->unit = tare_f32_of_f16(scale);
+    c->lambda = (float)((double)c->lambda / (by * by));
+    c->is_finest = t->highest == TARE_LOSSY_SHORT;
+    return scale < 0x7c00 && (c->is_finest || parts <= MOST_PARTS);
+}
+
 /* The choice of the target becomes a way; *fits: it has values for nearly all numbers. */
 static tare_status try_way(bool *fits, const tare_lossy_run *r, tare_lossy_target *t, way w,
                            tare_lossy_bench *b, tare_error *err) {
@@ -207,6 +238,10 @@ static tare_status try_way(bool *fits, const tare_lossy_run *r, tare_lossy_targe
     *fits = false;
     if (!set_unit(&t->choice, t, r->factor, w)) return TARE_OK;
     TARE_TRY(load_sample(&b->room, &o.n, r, t, err));
+    if (w == STRETCHED) {
+        if (!stretch(t, &b->room, o.n)) return TARE_OK;
+        TARE_TRY(load_sample(&b->room, &o.n, r, t, err));
+    }
     b->room.n_outliers = 0;
     if (w != WIDE) tare_lossy_take_outliers(&b->room, o.n);
     o.n_outliers = b->room.n_outliers;
@@ -224,27 +259,40 @@ static double price_of_byte(const tare_lossy_run *r) {
     return 8 * (double)TARE_LOSSY_LAMBDA * r->factor * r->factor / (double)r->n_weights;
 }
 
-/* Whether a way is worth trying beside one that has values for nearly all numbers. */
-static bool may_pay(way w, const tare_lossy_choice *other, double n) {
-    return w == ROUNDED && other->states && other->bits <= LOW_RATE * n;
+/* Whether a way is worth trying beside the best one before, if that is not kept; `reaches`: the
+ * trellis has values for nearly all numbers without longer steps. */
+static bool may_pay(way w, const tare_lossy_target *t, const tare_lossy_choice *best,
+                    bool reaches) {
+    if (w == TRELLIS) return true;
+    if (w == STRETCHED) return !reaches && t->lowest <= TARE_LOSSY_SHORT;
+    if (reaches) return w == ROUNDED && best->bits <= LOW_RATE * (double)t->n;
+    return best->is_kept || (best->level < TARE_LOSSY_LONG && t->highest >= TARE_LOSSY_LONG);
+}
+
+static uint8_t level_of(way w, const tare_lossy_target *t, bool reaches) {
+    const uint8_t level = w >= ROUNDED && !reaches ? TARE_LOSSY_LONG : TARE_LOSSY_SHORT;
+    return level < t->lowest ? t->lowest : level > t->highest ? t->highest : level;
 }
 
 tare_status tare_lossy_choose_for(tare_lossy_target *t, const tare_lossy_run *r,
                                   tare_lossy_bench *b, tare_error *err) {
     const double byte = price_of_byte(r);
-    const tare_lossy_choice kept = {.is_kept = true};
+    const tare_lossy_choice kept = {.is_kept = true, .level = TARE_LOSSY_KEPT};
     tare_lossy_choice best = kept;
+    bool reaches = false;
     double least = 0;
-    for (way w = TRELLIS; w < N_WAYS && t->bound != TARE_LOSSY_BOUND_KEPT; w++) {
+    for (way w = TRELLIS; w < N_WAYS && t->lowest < TARE_LOSSY_KEPT; w++) {
         bool fits;
-        if (!best.is_kept && !may_pay(w, &best, (double)t->n)) continue;
+        if (!may_pay(w, t, &best, reaches)) continue;
         TARE_TRY(try_way(&fits, r, t, w, b, err));
+        reaches |= w == TRELLIS && fits;
+        t->choice.level = level_of(w, t, reaches);
         const double cost = t->choice.damage + byte * t->choice.bytes;
         if (!fits || (!best.is_kept && cost >= least)) continue;
         best = t->choice;
         least = cost;
     }
-    const bool may_keep = t->bound != TARE_LOSSY_BOUND_LOSSY;
+    const bool may_keep = t->highest >= TARE_LOSSY_KEPT;
     t->choice = may_keep && byte * t->kept_bytes <= least ? kept : best;
     return TARE_OK;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The common factor of all steps at which what is asked for is met. Sizes fall with the factor, and
- * damage rises; but where it becomes worthwhile to store a tensor without loss, both jump. So
- * factors are kept in an interval, of which one end fits and the other is too heavy; if it becomes
- * narrow with a jump inside, as many tensors jump as there is room for, the others are held where
- * they are, and the search goes on. */
+ * damage rises; but where a tensor comes to another level, as where it becomes worthwhile to store
+ * it without loss, both jump. So factors are kept in an interval, of which one end fits and the
+ * other is too heavy; if it becomes narrow with a jump inside, as many tensors jump as there is room
+ * for, the others are held where they are, and the search goes on. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static total add_up(const tare_lossy_run *r) {
         sum.bytes += t->choice.is_kept ? t->kept_bytes : t->choice.bytes;
         if (t->choice.is_kept) continue;
         sum.is_finest &= t->choice.is_finest;
-        sum.is_bound &= t->bound == TARE_LOSSY_BOUND_LOSSY;
+        sum.is_bound &= t->highest < TARE_LOSSY_KEPT;
         sum.damage += t->choice.damage;
         sum.n_lossy += (double)t->n;
         sum.bits += 8 * t->choice.bytes;
@@ -157,6 +157,11 @@ typedef struct jump {
     double more; /* of what is limited */
 } jump;
 
+static void allow_all(tare_lossy_target *t) {
+    t->lowest = TARE_LOSSY_SHORT;
+    t->highest = TARE_LOSSY_KEPT;
+}
+
 static double load_of_choice(const tare_lossy_run *r, const tare_lossy_target *t,
                              const tare_lossy_choice *c) {
     return load_of(r, c->is_kept ? t->kept_bytes : c->bytes, c->is_kept ? 0 : c->damage);
@@ -168,8 +173,12 @@ static int by_load(const void *a, const void *b) {
     return (x->target > y->target) - (x->target < y->target);
 }
 
-static void bind(tare_lossy_target *t, const tare_lossy_choice *c) {
-    t->bound = c->is_kept ? TARE_LOSSY_BOUND_KEPT : TARE_LOSSY_BOUND_LOSSY;
+/* To the side of its jump on which `c` is, and not `other`. */
+static void bind(tare_lossy_target *t, const tare_lossy_choice *c, const tare_lossy_choice *other) {
+    if (c->level > other->level)
+        t->lowest = c->level;
+    else
+        t->highest = (uint8_t)(other->level - 1);
 }
 
 static size_t list_jumps(jump *jumps, const search *s, double *room) {
@@ -179,7 +188,7 @@ static size_t list_jumps(jump *jumps, const search *s, double *room) {
         tare_lossy_target *t = &s->r->targets[i];
         const double fitting = load_of_choice(s->r, t, &t->fitting);
         *room -= fitting;
-        if (t->fitting.is_kept == t->heavy.is_kept) continue;
+        if (t->fitting.level == t->heavy.level) continue;
         jumps[n++] = (jump){t, load_of_choice(s->r, t, &t->heavy) - fitting};
     }
     return n;
@@ -189,9 +198,9 @@ static size_t list_jumps(jump *jumps, const search *s, double *room) {
 static void bind_large(search *s, double room) {
     for (size_t i = 0; i < s->r->n_targets && !is_for_damage(s->r); i++) {
         tare_lossy_target *t = &s->r->targets[i];
-        if (t->bound == TARE_LOSSY_FREE && !t->fitting.is_kept &&
+        if (t->highest == TARE_LOSSY_KEPT && !t->fitting.is_kept &&
             t->kept_bytes - t->fitting.bytes > room)
-            t->bound = TARE_LOSSY_BOUND_LOSSY;
+            t->highest = TARE_LOSSY_LONG;
     }
 }
 
@@ -208,7 +217,8 @@ static tare_status bind_jumps(bool *any, search *s, tare_error *err) {
     for (size_t i = 0; i < n; i++) {
         const bool fits = jumps[i].more <= room;
         if (fits) room -= jumps[i].more;
-        bind(jumps[i].target, fits ? &jumps[i].target->heavy : &jumps[i].target->fitting);
+        tare_lossy_target *t = jumps[i].target;
+        bind(t, fits ? &t->heavy : &t->fitting, fits ? &t->fitting : &t->heavy);
     }
     tare_free(a, jumps, size);
     bind_large(s, room);
@@ -292,7 +302,7 @@ tare_status tare_lossy_find_factor(tare_lossy_run *r, tare_error *err) {
     search s = {.r = r, .benches = tare_alloc(a, n * sizeof *s.benches)};
     if (!s.benches) return tare_fail(err, TARE_ERR_NOMEM, "numbers");
     for (unsigned i = 0; i < n; i++) s.benches[i] = (tare_lossy_bench){.counts = NULL};
-    for (size_t i = 0; i < r->n_targets; i++) r->targets[i].bound = TARE_LOSSY_FREE;
+    for (size_t i = 0; i < r->n_targets; i++) allow_all(&r->targets[i]);
     s.at = r->factor > 0 ? tare_lossy_log2(r->factor) : first_factor(r);
     r->is_closest = false;
     tare_status status = find(&s, err);
