@@ -36,25 +36,26 @@ typedef struct tare_lossy_prices {
     bool is_known; /* else they are all 0 */
 } tare_lossy_prices;
 
-/* As steps become shorter, a tensor jumps from one of these to the next, which takes more at once. */
+/* As steps become shorter, a tensor jumps to a higher one of these, which takes more at once. */
 typedef enum tare_lossy_level {
-    TARE_LOSSY_SHORT = 0, /* values of a trellis, or of rounding where that is better */
-    TARE_LOSSY_LONG = 1,  /* values that a trellis does not reach */
-    TARE_LOSSY_KEPT = 2,  /* no loss */
+    TARE_LOSSY_COARSE = 0, /* values of a trellis, or rounded ones of few bits */
+    TARE_LOSSY_FINE = 1,   /* rounded ones, since those of a trellis do not reach */
+    TARE_LOSSY_KEPT = 2,   /* no loss */
 } tare_lossy_level;
 
 /* What becomes of a tensor at a common factor. */
 typedef struct tare_lossy_choice {
     bool is_kept;
-    bool is_wide;   /* its codes have 16 bits */
-    bool is_finest; /* shorter steps have no codes, or may not have them */
-    uint8_t level;  /* tare_lossy_level */
-    uint8_t states; /* of the trellis; 0: plain rounding */
-    float unit;     /* what values are multiplied by */
-    float lambda;   /* what a bit is worth, in squared distances between values */
-    double bytes;   /* estimated from a sample */
-    double damage;  /* likewise; once it is encoded, what came out */
-    double bits;    /* that its values take */
+    bool is_wide;      /* its codes have 16 bits */
+    bool is_stretched; /* its steps are longer than those of the common factor */
+    bool is_finest;    /* shorter steps have no codes, or may not have them */
+    uint8_t level;     /* tare_lossy_level */
+    uint8_t states;    /* of the trellis; 0: plain rounding */
+    float unit;        /* what values are multiplied by */
+    float lambda;      /* what a bit is worth, in squared distances between values */
+    double bytes;      /* estimated from a sample */
+    double damage;     /* likewise; once it is encoded, what came out */
+    double bits;       /* that its values take */
 } tare_lossy_choice;
 
 /* A tensor that may lose something. */

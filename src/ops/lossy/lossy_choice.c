@@ -227,7 +227,8 @@ static bool stretch(tare_lossy_target *t, const tare_lossy_room *room, uint32_t 
     const uint16_t scale = tare_f16_of_f32((float)((double)c->unit * by));
     c->unit = tare_f32_of_f16(scale);
     c->lambda = (float)((double)c->lambda / (by * by));
-    c->is_finest = t->highest == TARE_LOSSY_SHORT;
+    c->is_stretched = true;
+    c->is_finest = t->highest == TARE_LOSSY_COARSE;
     return scale < 0x7c00 && (c->is_finest || parts <= MOST_PARTS);
 }
 
@@ -259,18 +260,19 @@ static double price_of_byte(const tare_lossy_run *r) {
     return 8 * (double)TARE_LOSSY_LAMBDA * r->factor * r->factor / (double)r->n_weights;
 }
 
-/* Whether a way is worth trying beside the best one before, if that is not kept; `reaches`: the
- * trellis has values for nearly all numbers without longer steps. */
-static bool may_pay(way w, const tare_lossy_target *t, const tare_lossy_choice *best,
-                    bool reaches) {
+/* Whether a way is worth trying after the others before it, of which some have values for nearly all
+ * numbers, and one is the best so far. */
+static bool may_pay(way w, const tare_lossy_target *t, const bool *fits,
+                    const tare_lossy_choice *best) {
     if (w == TRELLIS) return true;
-    if (w == STRETCHED) return !reaches && t->lowest <= TARE_LOSSY_SHORT;
-    if (reaches) return w == ROUNDED && best->bits <= LOW_RATE * (double)t->n;
-    return best->is_kept || (best->level < TARE_LOSSY_LONG && t->highest >= TARE_LOSSY_LONG);
+    if (w == STRETCHED) return !fits[TRELLIS] && t->lowest == TARE_LOSSY_COARSE;
+    if (fits[TRELLIS]) return w == ROUNDED && best->bits <= LOW_RATE * (double)t->n;
+    if (w == WIDE && fits[ROUNDED]) return false;
+    return best->is_kept || t->highest >= TARE_LOSSY_FINE;
 }
 
-static uint8_t level_of(way w, const tare_lossy_target *t, bool reaches) {
-    const uint8_t level = w >= ROUNDED && !reaches ? TARE_LOSSY_LONG : TARE_LOSSY_SHORT;
+static uint8_t level_of(way w, const tare_lossy_target *t, const bool *fits) {
+    const uint8_t level = w >= ROUNDED && !fits[TRELLIS] ? TARE_LOSSY_FINE : TARE_LOSSY_COARSE;
     return level < t->lowest ? t->lowest : level > t->highest ? t->highest : level;
 }
 
@@ -279,16 +281,14 @@ tare_status tare_lossy_choose_for(tare_lossy_target *t, const tare_lossy_run *r,
     const double byte = price_of_byte(r);
     const tare_lossy_choice kept = {.is_kept = true, .level = TARE_LOSSY_KEPT};
     tare_lossy_choice best = kept;
-    bool reaches = false;
+    bool fits[N_WAYS] = {false};
     double least = 0;
     for (way w = TRELLIS; w < N_WAYS && t->lowest < TARE_LOSSY_KEPT; w++) {
-        bool fits;
-        if (!may_pay(w, t, &best, reaches)) continue;
-        TARE_TRY(try_way(&fits, r, t, w, b, err));
-        reaches |= w == TRELLIS && fits;
-        t->choice.level = level_of(w, t, reaches);
+        if (!may_pay(w, t, fits, &best)) continue;
+        TARE_TRY(try_way(&fits[w], r, t, w, b, err));
+        t->choice.level = level_of(w, t, fits);
         const double cost = t->choice.damage + byte * t->choice.bytes;
-        if (!fits || (!best.is_kept && cost >= least)) continue;
+        if (!fits[w] || (!best.is_kept && cost >= least)) continue;
         best = t->choice;
         least = cost;
     }

@@ -31,10 +31,11 @@ enum { MOST_FACTORS = 64, MOST_SECANTS = 6 /* before halving an interval */ };
 
 typedef struct total {
     double bytes, damage;
-    double n_lossy; /* weights that lose something */
-    double bits;    /* of these */
-    bool is_finest; /* steps cannot become shorter */
-    bool is_bound;  /* nor can a tensor that is lossy be stored without loss */
+    double n_lossy;  /* weights that lose something */
+    double n_moving; /* of these, whose steps follow the factor */
+    double bits;     /* of those that lose something */
+    bool is_finest;  /* steps cannot become shorter */
+    bool is_bound;   /* nor can a tensor that is lossy be stored without loss */
 } total;
 
 /* Factors are octaves from 1. */
@@ -48,11 +49,16 @@ typedef struct search {
 
 /* ---- a factor -------------------------------------------------------------------------------- */
 
-static tare_status choose(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
-    const search *s = ctx;
+static tare_status choose_for(const search *s, tare_lossy_target *t, unsigned worker,
+                              tare_error *err) {
     tare_lossy_bench *b = &s->benches[worker];
     if (!b->counts) TARE_TRY(tare_lossy_bench_init(b, s->r->options->allocator, err));
-    return tare_lossy_choose_for(&s->r->targets[task], s->r, b, err);
+    return tare_lossy_choose_for(t, s->r, b, err);
+}
+
+static tare_status choose(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    const search *s = ctx;
+    return choose_for(s, &s->r->targets[task], worker, err);
 }
 
 static total add_up(const tare_lossy_run *r) {
@@ -65,8 +71,10 @@ static total add_up(const tare_lossy_run *r) {
         sum.is_bound &= t->highest < TARE_LOSSY_KEPT;
         sum.damage += t->choice.damage;
         sum.n_lossy += (double)t->n;
+        if (!t->choice.is_stretched) sum.n_moving += (double)t->n;
         sum.bits += 8 * t->choice.bytes;
     }
+    if (sum.n_moving == 0) sum.n_moving = sum.n_lossy;
     return sum;
 }
 
@@ -116,7 +124,7 @@ static double limit_of(const tare_lossy_run *r) {
 static double octaves_left(const tare_lossy_run *r, const total *sum) {
     if (is_for_damage(r))
         return sum->damage > 0 ? tare_lossy_log2(r->damage / sum->damage) / 2 : MOST_OCTAVES;
-    return sum->n_lossy > 0 ? ((double)r->target_bytes - sum->bytes) * 8 / sum->n_lossy
+    return sum->n_lossy > 0 ? ((double)r->target_bytes - sum->bytes) * 8 / sum->n_moving
                             : -MOST_OCTAVES;
 }
 
@@ -138,7 +146,7 @@ static bool is_narrow(const search *s) {
 
 /* The next factor: where the last one says that it is, if that lies inside the interval. */
 static void aim(search *s, const total *sum) {
-    const double spare = sum->n_lossy > 0 ? CLOSE / 2 * sum->bits / sum->n_lossy : 0;
+    const double spare = sum->n_lossy > 0 ? CLOSE / 2 * sum->bits / sum->n_moving : 0;
     double by = octaves_left(s->r, sum) - spare;
     if (sum->is_finest && by > 0 && !is_for_damage(s->r)) by = MOST_OCTAVES;
     by = by > MOST_OCTAVES ? MOST_OCTAVES : by < -MOST_OCTAVES ? -MOST_OCTAVES : by;
@@ -158,7 +166,7 @@ typedef struct jump {
 } jump;
 
 static void allow_all(tare_lossy_target *t) {
-    t->lowest = TARE_LOSSY_SHORT;
+    t->lowest = TARE_LOSSY_COARSE;
     t->highest = TARE_LOSSY_KEPT;
 }
 
@@ -175,10 +183,13 @@ static int by_load(const void *a, const void *b) {
 
 /* To the side of its jump on which `c` is, and not `other`. */
 static void bind(tare_lossy_target *t, const tare_lossy_choice *c, const tare_lossy_choice *other) {
-    if (c->level > other->level)
+    if (c->level > other->level) {
         t->lowest = c->level;
-    else
+        if (t->highest < t->lowest) t->highest = t->lowest;
+    } else {
         t->highest = (uint8_t)(other->level - 1);
+        if (t->lowest > t->highest) t->lowest = t->highest;
+    }
 }
 
 static size_t list_jumps(jump *jumps, const search *s, double *room) {
@@ -198,9 +209,9 @@ static size_t list_jumps(jump *jumps, const search *s, double *room) {
 static void bind_large(search *s, double room) {
     for (size_t i = 0; i < s->r->n_targets && !is_for_damage(s->r); i++) {
         tare_lossy_target *t = &s->r->targets[i];
-        if (t->highest == TARE_LOSSY_KEPT && !t->fitting.is_kept &&
+        if (t->lowest < TARE_LOSSY_KEPT && t->highest == TARE_LOSSY_KEPT && !t->fitting.is_kept &&
             t->kept_bytes - t->fitting.bytes > room)
-            t->highest = TARE_LOSSY_LONG;
+            t->highest = TARE_LOSSY_FINE;
     }
 }
 
@@ -226,6 +237,41 @@ static tare_status bind_jumps(bool *any, search *s, tare_error *err) {
     s->at = s->fitting;
     s->has_heavy = false;
     s->n_secants = 0;
+    return TARE_OK;
+}
+
+/* ---- room that is left ----------------------------------------------------------------------- */
+
+/* A tensor that was held on the coarse side of its jump is made fine with longer steps than those of
+ * all, as short as fit into the room, if that is less damage. */
+static tare_status refine(search *s, tare_lossy_target *t, double *room, tare_error *err) {
+    enum { HALVINGS = 8 };
+    tare_lossy_run *r = s->r;
+    const tare_lossy_choice held = t->choice;
+    tare_lossy_choice finer = held;
+    double fitting = MOST_OCTAVES / 2, heavy = 0;
+    t->lowest = t->highest = TARE_LOSSY_FINE;
+    for (unsigned i = 0; i < HALVINGS; i++) {
+        const double octaves = (fitting + heavy) / 2;
+        r->factor = tare_lossy_exp2(s->fitting + octaves);
+        TARE_TRY(choose_for(s, t, 0, err));
+        const bool fits = !t->choice.is_kept && t->choice.bytes - held.bytes <= *room;
+        *(fits ? &fitting : &heavy) = octaves;
+        if (fits && t->choice.damage < finer.damage) finer = t->choice;
+    }
+    t->choice = finer;
+    *room -= finer.bytes - held.bytes;
+    return TARE_OK;
+}
+
+/* With no tensor left whose steps follow the factor, those that were held back may use the room. */
+static tare_status fill(search *s, tare_error *err) {
+    tare_lossy_run *r = s->r;
+    double room = (double)r->target_bytes - r->bytes;
+    for (size_t i = 0; i < r->n_targets; i++)
+        if (r->targets[i].choice.is_stretched) TARE_TRY(refine(s, &r->targets[i], &room, err));
+    r->factor = tare_lossy_exp2(s->fitting);
+    r->bytes = (double)r->target_bytes - room;
     return TARE_OK;
 }
 
@@ -258,7 +304,7 @@ static tare_status too_small(const tare_lossy_run *r, const total *sum, tare_err
 }
 
 /* The end of the interval that fits is the answer; without one the last attempt is. */
-static void take_fitting(search *s) {
+static tare_status take_fitting(search *s, tare_error *err) {
     tare_lossy_run *r = s->r;
     for (size_t i = 0; i < r->n_targets && s->has_fitting; i++)
         r->targets[i].choice = r->targets[i].fitting;
@@ -266,6 +312,10 @@ static void take_fitting(search *s) {
     r->bytes = sum.bytes;
     if (s->has_fitting) r->factor = tare_lossy_exp2(s->fitting);
     r->is_closest = load_of(r, sum.bytes, sum.damage) < (1 - FAR) * limit_of(r);
+    if (!r->is_closest || !s->has_fitting || is_for_damage(r)) return TARE_OK;
+    TARE_TRY(fill(s, err));
+    r->is_closest = r->bytes < (1 - FAR) * (double)r->target_bytes;
+    return TARE_OK;
 }
 
 /* Whether no factor can come closer, though what is left is not little. */
@@ -282,7 +332,7 @@ static tare_status find(search *s, tare_error *err) {
         const bool fits = load_of(r, sum.bytes, sum.damage) <= limit_of(r);
         if (!fits && !is_for_damage(r) && sum.bits < LEAST_BITS * sum.n_lossy)
             return too_small(r, &sum, err);
-        if (fits && sum.n_lossy > 0 && left * sum.n_lossy < CLOSE * sum.bits) return TARE_OK;
+        if (fits && sum.n_lossy > 0 && left * sum.n_moving < CLOSE * sum.bits) return TARE_OK;
         set_end(s, fits);
         if (is_end(r, &sum, fits)) break;
         bool is_open = true;
@@ -292,8 +342,7 @@ static tare_status find(search *s, tare_error *err) {
             aim(s, &sum);
         if (!is_open) break;
     }
-    take_fitting(s);
-    return TARE_OK;
+    return take_fitting(s, err);
 }
 
 tare_status tare_lossy_find_factor(tare_lossy_run *r, tare_error *err) {
