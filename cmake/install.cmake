@@ -11,6 +11,7 @@ install(TARGETS tare_shared EXPORT tare-shared LIBRARY DESTINATION ${CMAKE_INSTA
 install(TARGETS tare_static EXPORT tare-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 if(TARGET tare_cuda)
+  set_target_properties(tare_shared PROPERTIES INSTALL_RPATH "$ORIGIN") # loads the other
   install(TARGETS tare_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(FILES cuda/include/tare/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tare)
 endif()
