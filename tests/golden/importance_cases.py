@@ -108,8 +108,8 @@ bad("dat-dataset-long", "a name of the dataset beyond the end",
 bad("dat-dataset-negative", "a length below zero",
     Dat(1).entry("a", 1, (1.0,)).end(1, "x", length=-2), "CORRUPT", "dataset", "dataset")
 bad("empty", "a file of no bytes", b"", "TRUNCATED", 0, "empty")
-bad("text", "a text is a count of entries that no file can hold", b"hello, world, no matrix\n",
-    "LIMIT", 0, "number of entries")
+bad("text", "a text, which as a count of entries would be one that no file can hold",
+    b"hello, world, no matrix\n", "UNSUPPORTED", None, "a text")
 bad("safetensors", "a model", struct.pack("<Q", 2) + b"{}", "UNSUPPORTED", None, "a model",
     suffix=".safetensors")
 
