@@ -3,7 +3,7 @@
 """What can be seen in the text of the sources alone.
 
 No cast to a wider pointer type (numbers in bytes go through base/bytes.h), a licence line in each
-source, no unfinished business left as a comment, no file over 600 lines, file names unique, no
+source, no unfinished business left as a comment, no file over 900 lines, file names unique, no
 model but those of tests.
 """
 import os
@@ -16,7 +16,7 @@ POINTER = r"\(\s*(?:const\s+)?(?:%s)\s*(?:const\s*)?\*\s*\)" % WIDE
 # Read through at once, or indexed; a callback's context is what its owner made it.
 CAST = re.compile(r"\*\s*%s\s*(?!ctx\b)|\(%s\s*[^()]+\)\[" % (POINTER, POINTER))
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!-)")
-MAX_LINES = 600
+MAX_LINES = 900
 SCRIPTS = (".py", ".sh", ".cmake")
 # Named alike on purpose: one a folder.
 SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "init.c", "requirements.txt", "run",
