@@ -21,11 +21,13 @@ typedef struct tare_llama_key {
     const char *formula;
 } tare_llama_key;
 
-/* An operation on the tensors whose names match. In `match`, '*' is any text, '#' a number, '@' at
- * the end ".weight" or ".bias". `to` takes the place of what stands after the last '*' (NULL: the
+/* An operation on the tensors that match. In `match`, '*' is any text, '#' a number, '@' at the end
+ * ".weight" or ".bias"; what begins with '=' is the name that llama.cpp has for the tensor, however it
+ * is spelled here: rules on tensors that keep their names match so. `to` takes the place of what stands after the last '*' (NULL: the
  * name stays; from its '=' on a name of llama.cpp, "=blk.#.x" with the block's number, where a second
  * '#' is the last number of the name). `program`:
- * see program.h; NULL: only the name changes. All rules that match apply, each makes a tensor. */
+ * see program.h; NULL: only the name changes. All rules that match apply, each makes a tensor; where one
+ * ends in "drop" or "as_is", no other does. */
 typedef struct tare_llama_rule {
     const char *match; /* NULL ends a list */
     const char *to;

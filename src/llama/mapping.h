@@ -30,6 +30,12 @@ typedef struct tare_llama_collected {
     bool is_single;
 } tare_llama_collected;
 
+/* A rule that makes what the table of names has in the same place, without the operation. */
+typedef struct tare_llama_guard {
+    const tare_llama_rule *rule;
+    tare_str stem; /* of the place: "blk.#.ffn_down_exps" */
+} tare_llama_guard;
+
 typedef struct tare_llama_mapping {
     const tare_model *hf;
     tare_model *out; /* memory is its arena */
@@ -42,6 +48,8 @@ typedef struct tare_llama_mapping {
     tare_llama_binding facts[6]; /* what formulas call layers, tokens, file_type, nextn or token,
                                     embedding_rows */
     tare_llama_names names;
+    tare_llama_guard *guards; /* n_guards */
+    size_t n_guards;
 
     tare_metadata *keys;
     size_t n_keys, keys_capacity;
@@ -151,9 +159,11 @@ tare_str tare_llama_normal_name(const tare_llama_mapping *m, tare_str name);
 tare_str tare_llama_nextn_shared(tare_str name);
 /* The numbers of the first and of the last dotted part that is one; -1: none. */
 void tare_llama_numbers_of(tare_str name, int64_t *first, int64_t *last);
-/* Whether a name matches the pattern of a rule; *tail: where what stands after its last '*' begins
- * in the name, *suffix: what its '@' stands for. */
-bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix);
+/* Whether a tensor matches the pattern of a rule, by its name or by the one that llama.cpp has for it
+ * (`target`; ptr NULL: none); *tail: where what stands after the pattern's last '*' begins, *suffix:
+ * what its '@' stands for. */
+bool tare_llama_rule_matches(const tare_llama_rule *rule, tare_str name, tare_str target,
+                             size_t *tail, tare_str *suffix);
 /* Every occurrence of `from` replaced; ptr NULL: memory is out. */
 tare_str tare_llama_replaced(tare_str name, const char *from, const char *to, tare_arena *arena);
 /* What llama.cpp wants a tensor to be, whatever type is asked for. */

@@ -197,6 +197,11 @@ static bool op_block(machine *m) {
     return m->draft->layer >= 0;
 }
 
+static bool op_as_is(machine *m) {
+    (void)m;
+    return true;
+}
+
 static bool op_pad(machine *m) {
     m->draft->padded = m->n[0];
     return m->draft->shape.n_dims > 0;
@@ -243,6 +248,7 @@ static const struct operation {
     {"block", op_block, 1, 1, "config.json does not say which block it belongs to"},
     {"if", op_if, 1, 1, "condition"},
     {"drop", op_drop, 0, 0, "drop"},
+    {"as_is", op_as_is, 0, 0, "as_is"},
     {"first", op_first, 0, 0, "first"},
     {"pad", op_pad, 1, 1, "it has no rows"},
     {"value", op_value, 0, 0, "it has no elements"},

@@ -24,7 +24,8 @@
  *   stack(i, n)        slice i of n of a new first dimension
  *   block(n)           what '#' stands for in the new name
  *   if(x)              the rule holds only where x is true
- *   drop               no tensor
+ *   drop               no tensor, whatever other rules say
+ *   as_is              the tensor as it is, whatever other rules say
  *   first              no tensor where another already has its name
  *   value              no tensor: its number is the block's element of the key that the rule names
  */

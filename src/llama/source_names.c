@@ -198,10 +198,16 @@ static bool matches(tare_str name, tare_str pattern, size_t *tail) {
     return p == pattern.len;
 }
 
-bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix) {
-    tare_str pattern = tare_str_of(match);
+bool tare_llama_rule_matches(const tare_llama_rule *rule, tare_str name, tare_str target,
+                             size_t *tail, tare_str *suffix) {
+    tare_str pattern = tare_str_of(rule->match);
     const tare_str weight = TARE_STR(".weight"), bias = TARE_STR(".bias");
     *suffix = (tare_str){"", 0};
+    if (rule->match[0] == '=') {
+        if (!target.ptr) return false;
+        pattern = tare_str_cut(pattern, 1);
+        name = target;
+    }
     if (tare_str_ends(pattern, TARE_STR("@"))) {
         if (tare_str_ends(name, weight))
             *suffix = weight;

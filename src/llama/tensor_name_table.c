@@ -84,11 +84,11 @@ const tare_llama_named tare_llama_blocks[] = {
                  "self_attention.query_key_value self_attn.query_key_value mixer.Wqkv "
                  "self_attn.qkv_proj mixer.qkv_proj attn.qkv_proj qkv "
                  "self_attn.language_expert_query_key_value linear_attn.in_proj_qkv"},
-    {"attn_q", "self_attn.q_proj self_attn.q_proj_no_perm attention.wq "
+    {"attn_q", "self_attn.q_proj attention.wq "
                "attention.self.query attention.q_lin attn.q_proj "
                "multi_head_attention.query attn.attention.q_proj q_proj mixer.q_proj "
                "attn.attn_query"},
-    {"attn_k", "self_attn.k_proj self_attn.k_proj_no_perm attention.wk "
+    {"attn_k", "self_attn.k_proj attention.wk "
                "attention.self.key attention.k_lin attn.k_proj attn.k "
                "multi_head_attention.key attn.attention.k_proj k_proj mixer.k_proj "
                "attn.attn_key"},

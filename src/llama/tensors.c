@@ -10,9 +10,11 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
+#include "llama/size_rules.h"
 #include "llama/tower.h"
 
 #define JOIN_SLOTS 4096 /* of the hash of tensors that are being put together */
+#define STEM       128  /* bytes of a name of llama.cpp */
 
 /* A tensor of several parts, until all are there. */
 typedef struct tare_llama_join {
@@ -26,6 +28,7 @@ typedef struct pass {
     tare_llama_mapping *m;
     size_t index; /* of the input's tensor in hand */
     tare_str name;
+    tare_str target;       /* what llama.cpp calls it, as the table of names says; ptr NULL: none */
     int64_t layer, number; /* the first and the last in its name; -1: none */
 } pass;
 
@@ -202,35 +205,50 @@ static tare_str own_name(const pass *p, const char *pattern, int64_t block, tare
     return tare_arena_str(&p->m->out->arena, (tare_str){buf, n});
 }
 
-/* Cuts "experts.N." to "experts." and makes the tensor a slice of the stack of all. */
-static tare_status stack_expert(pass *p, tare_str *name, tare_llama_draft *draft, tare_error *err) {
+/* Where the number of an expert stands in a name: *from, *to. */
+static bool find_expert(tare_str name, size_t *from, size_t *to, uint64_t *slot) {
     static const tare_str word = {"experts.", 8};
-    tare_llama_mapping *m = p->m;
-    double n;
-    for (size_t i = 0; i + word.len < name->len; i++) {
-        if (memcmp(name->ptr + i, word.ptr, word.len) != 0) continue;
-        size_t from = i + word.len, to = from;
-        uint64_t slot = 0;
-        while (to < name->len && name->ptr[to] >= '0' && name->ptr[to] <= '9' && to - from < 9)
-            slot = 10 * slot + (uint64_t)(name->ptr[to++] - '0');
-        if (to == from || to == name->len || name->ptr[to] != '.') return TARE_OK;
-        TARE_TRY(tare_llama_number(&n, m,
-                                   "experts | num_local_experts | num_experts | "
-                                   "n_routed_experts | moe_num_experts",
-                                   0, err));
-        if (n == 0)
-            return fail_tensor(p, TARE_ERR_CORRUPT,
-                               "config.json does not give the number of experts", err);
-        if ((double)slot >= n)
-            return fail_tensor(p, TARE_ERR_CORRUPT, "config.json has fewer experts", err);
-        tare_str head = {name->ptr, from}, tail = tare_str_cut(*name, to + 1);
-        *name = tare_llama_joined(head, tail, &m->out->arena);
-        if (!name->ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
-        draft->slot = slot;
-        draft->n_slots = (uint64_t)n;
-        draft->joint = TARE_LLAMA_SLICES;
-        return TARE_OK;
+    for (size_t i = 0; i + word.len < name.len; i++) {
+        if (memcmp(name.ptr + i, word.ptr, word.len) != 0) continue;
+        *from = *to = i + word.len;
+        *slot = 0;
+        while (*to < name.len && name.ptr[*to] >= '0' && name.ptr[*to] <= '9' && *to - *from < 9)
+            *slot = 10 * *slot + (uint64_t)(name.ptr[(*to)++] - '0');
+        return *to > *from && *to < name.len && name.ptr[*to] == '.';
     }
+    return false;
+}
+
+/* The name that the table has for a tensor, of whose experts all are one stack. */
+static tare_status find_target(tare_str *out, const pass *p, tare_str name, tare_error *err) {
+    tare_arena *arena = &p->m->out->arena;
+    size_t from, to;
+    uint64_t slot;
+    if (find_expert(name, &from, &to, &slot))
+        name = tare_llama_joined((tare_str){name.ptr, from}, tare_str_cut(name, to + 1), arena);
+    if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    return tare_llama_names_find(out, &p->m->names, name, arena, err);
+}
+
+/* Makes a tensor of an expert a slice of the stack of all. */
+static tare_status stack_expert(const pass *p, tare_str name, tare_llama_draft *draft,
+                                tare_error *err) {
+    size_t from, to;
+    uint64_t slot;
+    double n;
+    if (!find_expert(name, &from, &to, &slot)) return TARE_OK;
+    TARE_TRY(tare_llama_number(&n, p->m,
+                               "experts | num_local_experts | num_experts | "
+                               "n_routed_experts | moe_num_experts",
+                               0, err));
+    if (n == 0)
+        return fail_tensor(p, TARE_ERR_CORRUPT, "config.json does not give the number of experts",
+                           err);
+    if ((double)slot >= n)
+        return fail_tensor(p, TARE_ERR_CORRUPT, "config.json has fewer experts", err);
+    draft->slot = slot;
+    draft->n_slots = (uint64_t)n;
+    draft->joint = TARE_LLAMA_SLICES;
     return TARE_OK;
 }
 
@@ -264,12 +282,12 @@ static tare_status fail_layer(const pass *p, tare_error *err) {
 static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const char *operation,
                          tare_error *err) {
     tare_llama_mapping *m = p->m;
-    tare_str target;
-    if (draft->n_slots == 0 && name.ptr[0] != '=') TARE_TRY(stack_expert(p, &name, draft, err));
+    tare_str target = p->target;
+    if (draft->n_slots == 0 && name.ptr[0] != '=') TARE_TRY(stack_expert(p, name, draft, err));
     if (name.ptr[0] == '=') {
         target = tare_str_cut(name, 1);
     } else {
-        TARE_TRY(tare_llama_names_find(&target, &m->names, name, &m->out->arena, err));
+        if (name.ptr != p->name.ptr) TARE_TRY(find_target(&target, p, name, err));
         if (target.ptr && p->layer >= (int64_t)m->n_layers && tare_llama_contains(target, "blk."))
             return fail_layer(p, err);
     }
@@ -352,32 +370,133 @@ static tare_status place_folded(const pass *p, tare_str name, const tare_llama_d
     return tare_llama_generate(m, name.ptr + 1, values, n, err); /* behind '=' */
 }
 
-/* Applies all rules of a list that match; *n: how many did. */
-static tare_status apply_rules(pass *p, const tare_llama_rule *r, size_t *n, tare_error *err) {
-    for (; r && r->match; r++) {
-        tare_llama_draft draft;
-        tare_str suffix;
-        size_t tail;
-        if (!tare_llama_rule_matches(p->name, r->match, &tail, &suffix)) continue;
-        TARE_TRY(begin(p, &draft, err));
-        tare_status status = tare_llama_program_run(&draft, r->program, &p->m->config, err);
-        if (status != TARE_OK) {
-            tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)p->index,
-                            p->m->hf->catalog.tensors[p->index].name);
-            return status;
+/* A rule after which no other holds. */
+static bool is_final(const tare_llama_rule *r) {
+    const tare_str program = tare_str_of(r->program ? r->program : "");
+    return tare_str_ends(program, TARE_STR("drop")) || tare_str_ends(program, TARE_STR("as_is"));
+}
+
+/* Applies a rule that matches; *held: false where its condition does not. */
+static tare_status apply_rule(bool *held, pass *p, const tare_llama_rule *r, size_t tail,
+                              tare_str suffix, tare_error *err) {
+    tare_llama_draft draft;
+    *held = false;
+    TARE_TRY(begin(p, &draft, err));
+    tare_status status = tare_llama_program_run(&draft, r->program, &p->m->config, err);
+    if (status != TARE_OK) {
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)p->index,
+                        p->m->hf->catalog.tensors[p->index].name);
+        return status;
+    }
+    *held = !draft.is_skipped;
+    if (draft.is_skipped || draft.is_dropped) return TARE_OK;
+    if (draft.is_value) return collect(p, r->to, err);
+    TARE_TRY(measure(p, &draft, err));
+    tare_str name = renamed(p, r, tail, draft.layer, suffix);
+    if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    return draft.fold ? place_folded(p, name, &draft, err)
+                      : place(p, name, &draft, is_final(r) || !r->program ? "" : r->program, err);
+}
+
+/* Applies all rules of a list that match, or one that is final; *n: how many did. */
+static tare_status apply_rules(pass *p, const tare_llama_rule *rules, size_t *n, tare_error *err) {
+    for (int final = 1; final >= 0; final--)
+        for (const tare_llama_rule *r = rules; r && r->match; r++) {
+            tare_str suffix;
+            size_t tail;
+            bool held;
+            if (is_final(r) != (final == 1) ||
+                !tare_llama_rule_matches(r, p->name, p->target, &tail, &suffix))
+                continue;
+            TARE_TRY(apply_rule(&held, p, r, tail, suffix, err));
+            *n += held;
+            if (held && final == 1) return TARE_OK;
         }
-        if (draft.is_skipped) continue;
-        ++*n;
-        if (draft.is_dropped) continue;
-        if (draft.is_value) {
-            TARE_TRY(collect(p, r->to, err));
-            continue;
-        }
-        TARE_TRY(measure(p, &draft, err));
-        tare_str name = renamed(p, r, tail, draft.layer, suffix);
-        if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
-        TARE_TRY(draft.fold ? place_folded(p, name, &draft, err)
-                            : place(p, name, &draft, r->program ? r->program : "", err));
+    return TARE_OK;
+}
+
+/* What a rule on a tensor of another spelling calls for: it has a program beside its condition. */
+static bool operates(const tare_llama_rule *r) {
+    const char *program = r->program ? r->program : "";
+    return program[0] && !is_final(r) && strcmp(program, "first") != 0 &&
+           (strncmp(program, "if(", 3) != 0 || strstr(program, ") "));
+}
+
+/* "blk.#.ffn_up" of "blk.3.ffn_up.weight". */
+static void stem_of(char *stem, size_t size, tare_str target) {
+    uint64_t block;
+    bool is_in_block;
+    if (tare_str_ends(target, TARE_STR(".weight"))) target.len -= 7;
+    tare_llama_stem(stem, size, &block, &is_in_block, target);
+}
+
+/* A rule that makes a tensor of the one that the table has in the same place under the name of its
+ * pattern: the place's stem. False: the rule is none such. */
+static tare_status place_of_rule(char *stem, size_t size, const pass *p, const tare_llama_rule *r,
+                                 bool *is_of_place, tare_error *err) {
+    const tare_str block = TARE_STR("model.layers.0");
+    tare_arena *arena = &p->m->out->arena;
+    char by_rule[STEM] = "";
+    tare_str name, target;
+    *is_of_place = false;
+    if (r->match[0] != '*' || strpbrk(r->match + 1, "*#@") || !r->to || !operates(r))
+        return TARE_OK;
+    name = tare_llama_joined(block, tare_str_of(r->match + 1), arena);
+    if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    TARE_TRY(find_target(&target, p, name, err));
+    if (!target.ptr) return TARE_OK;
+    stem_of(stem, size, target);
+    name = tare_llama_joined(block, tare_str_of(r->to), arena);
+    if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    target = tare_str_of(r->to + 1);
+    if (r->to[0] != '=') TARE_TRY(find_target(&target, p, name, err));
+    if (target.ptr) stem_of(by_rule, sizeof by_rule, target);
+    *is_of_place = strcmp(stem, by_rule) == 0;
+    return TARE_OK;
+}
+
+/* Finds the rules whose tensors must not come to their places by another name: an operation would be
+ * missing. */
+static tare_status find_guards(tare_llama_mapping *m, tare_error *err) {
+    const pass p = {.m = m};
+    size_t n = 0;
+    for (const tare_llama_rule *r = m->arch->rules; r && r->match; r++) n++;
+    m->guards = TARE_NEW_ARRAY(&m->out->arena, tare_llama_guard, n);
+    if (!m->guards) return tare_fail(err, TARE_ERR_NOMEM, "rules");
+    for (const tare_llama_rule *r = m->arch->rules; r && r->match; r++) {
+        char stem[STEM];
+        bool is_of_place;
+        TARE_TRY(place_of_rule(stem, sizeof stem, &p, r, &is_of_place, err));
+        if (!is_of_place) continue;
+        const tare_str kept = tare_arena_str(&m->out->arena, tare_str_of(stem));
+        if (!kept.ptr) return tare_fail(err, TARE_ERR_NOMEM, "rules");
+        m->guards[m->n_guards++] = (tare_llama_guard){r, kept};
+    }
+    return TARE_OK;
+}
+
+/* "x.down_proj.weight" is the matrix of a linear layer, "x.down_proj" a parameter, transposed. */
+static bool is_weight_of(tare_str name, const char *parameter) {
+    if (!tare_str_ends(name, TARE_STR(".weight"))) return false;
+    name.len -= 7;
+    return tare_str_ends(name, tare_str_of(parameter));
+}
+
+/* No rule matches the tensor; one that makes what its name comes to says that it is another's. */
+static tare_status check_spelling(const pass *p, tare_error *err) {
+    const tare_llama_mapping *m = p->m;
+    char stem[STEM];
+    size_t from, to;
+    uint64_t slot;
+    if (!p->target.ptr || find_expert(p->name, &from, &to, &slot)) return TARE_OK;
+    stem_of(stem, sizeof stem, p->target);
+    for (size_t i = 0; i < m->n_guards; i++) {
+        const tare_llama_rule *r = m->guards[i].rule;
+        if (!tare_str_is(m->guards[i].stem, stem) || is_weight_of(p->name, r->match + 1)) continue;
+        fail_tensor(p, TARE_ERR_UNSUPPORTED,
+                    "llama.cpp wants it changed by a rule that this name does not match", err);
+        tare_error_detail(err, "%s by \"%s\"", stem, r->match);
+        return TARE_ERR_UNSUPPORTED;
     }
     return TARE_OK;
 }
@@ -425,8 +544,10 @@ static tare_status map_tensor(pass *p, tare_error *err) {
     if (m->arch->drops_extra_layers && p->layer >= (int64_t)m->n_layers) return TARE_OK;
     if (m->arch->drops_zero_biases && !m->is_rehearsal && tare_str_ends(p->name, TARE_STR(".bias")))
         return check_zero(p, err);
+    TARE_TRY(find_target(&p->target, p, p->name, err));
     TARE_TRY(apply_rules(p, m->arch->rules, &n, err));
     if (n) return TARE_OK;
+    TARE_TRY(check_spelling(p, err));
     TARE_TRY(begin(p, &draft, err));
     return place(p, p->name, &draft, "", err);
 }
@@ -452,7 +573,7 @@ static void note_usual_type(tare_llama_mapping *m, const tare_tensor *t) {
         m->usual_type = id;
 }
 
-static tare_llama_target *find_target(const tare_llama_mapping *m, const char *name, size_t *at) {
+static tare_llama_target *target_named(const tare_llama_mapping *m, const char *name, size_t *at) {
     for (*at = 0; *at < m->n_targets; ++*at)
         if (tare_str_is(m->targets[*at]->name, name)) return m->targets[*at];
     return NULL;
@@ -462,8 +583,8 @@ static tare_llama_target *find_target(const tare_llama_mapping *m, const char *n
 static tare_status drop_equal_output(tare_llama_mapping *m, tare_error *err) {
     size_t at, other;
     bool is_equal;
-    const tare_llama_target *embedding = find_target(m, "token_embd.weight", &other);
-    const tare_llama_target *output = find_target(m, "output.weight", &at);
+    const tare_llama_target *embedding = target_named(m, "token_embd.weight", &other);
+    const tare_llama_target *output = target_named(m, "output.weight", &at);
     if (!m->arch->drops_equal_output || m->is_rehearsal || !embedding || !output) return TARE_OK;
     TARE_TRY(tare_llama_is_equal(&is_equal, m->hf, embedding->pieces[0].source,
                                  output->pieces[0].source, err));
@@ -488,7 +609,7 @@ tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err) {
                              in->tensors[i].name, i};
     find_companions(is_companion, m->hf);
     if (n) qsort(entries, n, sizeof *entries, by_file_and_name);
-    tare_status status = TARE_OK;
+    tare_status status = m->arch->tower ? TARE_OK : find_guards(m, err);
     for (size_t i = 0; i < n && status == TARE_OK; i++) {
         pass p = {.m = m, .index = entries[i].index};
         note_usual_type(m, &in->tensors[p.index]);

@@ -9,7 +9,10 @@
 #define BATCH_NORM(p)                                                                              \
     {p "layers.#.conv.batch_norm.weight", "=a.blk.#.conv_norm.weight", "norm_factor"},             \
         {p "layers.#.conv.batch_norm.weight", "=a.blk.#.conv_norm.bias", "norm_shift"},            \
-        RULE_DROP(p "layers.#.conv.batch_norm.*")
+        RULE_DROP(p "layers.#.conv.batch_norm.bias"),                                              \
+        RULE_DROP(p "layers.#.conv.batch_norm.running_mean"),                                      \
+        RULE_DROP(p "layers.#.conv.batch_norm.running_var"),                                       \
+        RULE_DROP(p "layers.#.conv.batch_norm.num_batches_tracked")
 #define CONFORMER_F32 "a.conv_pw1 a.conv_pw2 a.conv_dw"
 
 /* ---- Granite Speech ---------------------------------------------------------------------------- */

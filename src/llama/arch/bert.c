@@ -26,7 +26,7 @@ static const tare_llama_key distilbert_first[] = {
         RULE_DROP("vocab_*"), RULE_CLASSES
 static const tare_llama_rule bert_rules[] = {BERT_DROPS, END_OF_RULES};
 static const tare_llama_rule roberta_rules[] = {BERT_DROPS,
-                                                {"embeddings.position_embeddings.weight", NULL,
+                                                {"=position_embd.weight", NULL,
                                                  "rows(0, if(has(pad_token_id), pad_token_id + 1, "
                                                  "0), d0 - if(has(pad_token_id), pad_token_id + "
                                                  "1, 0))"},
@@ -61,9 +61,7 @@ static const char *const roberta_back_config[] = {
     "tokenizer.ggml.padding_token_id + 1, 0)",
     NULL};
 static const tare_llama_shape_row roberta_back_shapes[] = {
-    {"embeddings.position_embeddings.weight",
-     "d0 + if(has(pad_token_id), pad_token_id + 1, 0), d1"},
-    {NULL, NULL}};
+    {"=position_embd.weight", "d0 + if(has(pad_token_id), pad_token_id + 1, 0), d1"}, {NULL, NULL}};
 static const tare_llama_back roberta_back = {.names = BERT_NAMES,
                                              .config = roberta_back_config,
                                              .shapes = roberta_back_shapes,

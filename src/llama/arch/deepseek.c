@@ -79,7 +79,7 @@ static const tare_llama_key glm_dsa_keys[] = {
     {"attention.indexer.types[indexer_types]", BOOL, "at(indexer_types, layer) == 'full'"},
     END_OF_KEYS};
 static const tare_llama_rule deepseek2_rules[] = {
-    {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"},
+    {"=output.weight", NULL, "if(tie_word_embeddings | false) drop"},
     RULE_DROP("*sam_model*"),
     RULE_DROP("*qwen2_model*"),
     RULES_LATENT,

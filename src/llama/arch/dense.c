@@ -79,7 +79,7 @@ static const tare_llama_key nemotron_keys[] = {
     {"rope.scaling.type", TEXT, "if(has(factor | rope.factor), 'linear', 'none')"},
     {"rope.scaling.factor", F32, "factor | rope.factor"},
     END_OF_KEYS};
-static const tare_llama_rule nemotron_rules[] = {{"*norm.weight", NULL, "add(1)"}, END_OF_RULES};
+static const tare_llama_rule nemotron_rules[] = {{"=*norm.weight", NULL, "add(1)"}, END_OF_RULES};
 static const tare_llama_special_rule nemotron_specials[] = {
     {.special = TARE_LLAMA_PAD, .id = 0, .is_late = true},
     {.special = TARE_LLAMA_UNK, .id = 1, .is_late = true},

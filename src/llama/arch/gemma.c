@@ -73,8 +73,8 @@ static const tare_llama_key gemma3n_keys[] = {
     KEY_SLIDING,
     END_OF_KEYS};
 static const tare_llama_rule gemma3n_rules[] = {
-    {"*embed_tokens.weight", NULL, "pad(vocab_size)"},
-    {"*embed_tokens_per_layer.weight", NULL, "pad(vocab_size)"},
+    {"=token_embd.weight", NULL, "pad(vocab_size)"},
+    {"=per_layer_token_embd.weight", NULL, "pad(vocab_size)"},
     {"model.altup_projections.#.weight", "=altup_proj.weight", "stack(number, 3)"},
     {"model.altup_unembed_projections.#.weight", "=altup_unembd_proj.weight", "stack(number, 3)"},
     {"*.altup.correct_output_scale", ".altup.correct_output_scale.weight", NULL},
@@ -127,10 +127,10 @@ static const tare_llama_rule gemma4_assistant_rules[] = {
     END_OF_RULES};
 
 static const tare_llama_rule gemma_rules[] = {
-    {"*norm.weight", NULL, "add(1)"}, RULE_DROP("lm_head.weight"), END_OF_RULES};
+    {"=*norm.weight", NULL, "add(1)"}, RULE_DROP("lm_head.weight"), END_OF_RULES};
 static const tare_llama_rule gemma3_rules[] = {
-    {"*norm.weight", NULL, "add(1)"},
-    {"*embed_tokens.weight", NULL, "rows(0, 0, if(tokens, min(tokens, d0), d0))"},
+    {"=*norm.weight", NULL, "add(1)"},
+    {"=token_embd.weight", NULL, "rows(0, 0, if(tokens, min(tokens, d0), d0))"},
     END_OF_RULES};
 /* Code Gemma's tokens for filling in. */
 static const tare_llama_special_rule gemma_specials[] = {

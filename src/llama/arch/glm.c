@@ -33,8 +33,8 @@ static const tare_llama_key glm4_keys[] = {KEY_PARTIAL_ROPE, END_OF_KEYS};
         {name ".bias", NULL, HAS_SECTIONS("0, attention.dim") GLM_ROTARY}, {                       \
         name ".bias", NULL, HAS_SECTIONS("0, attention.dim") GLM_REST                              \
     }
-static const tare_llama_rule glm4_rules[] = {RULES_SECTIONS("*q_proj"), RULES_SECTIONS("*k_proj"),
-                                             END_OF_RULES};
+static const tare_llama_rule glm4_rules[] = {RULES_SECTIONS("=blk.#.attn_q"),
+                                             RULES_SECTIONS("=blk.#.attn_k"), END_OF_RULES};
 static const tare_llama_key glm_ocr_keys[] = {KEY_PARTIAL_ROPE, KEY_NEXTN, END_OF_KEYS};
 static const tare_llama_special_rule glm4_specials[] = {GLM_SPECIALS("<|endoftext|>")};
 

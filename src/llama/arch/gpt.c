@@ -35,17 +35,21 @@ static const tare_llama_key neox_own[] = {
     {"use_parallel_residual", BOOL, "use_parallel_residual | true"},
     {"attention.layer_norm_epsilon", F32, "layer_norm_eps"},
     END_OF_KEYS};
-#define RULES_QKV(name, heads)                                                                     \
-    {name ".weight", NULL, "view(" heads ", 3, 0, d1) rows(1, 0, 1) view(0, d3) part(0, 3)"},      \
-        {name ".weight", NULL, "view(" heads ", 3, 0, d1) rows(1, 1, 1) view(0, d3) part(1, 3)"},  \
-        {name ".weight", NULL, "view(" heads ", 3, 0, d1) rows(1, 2, 1) view(0, d3) part(2, 3)"},  \
-        {name ".bias", NULL, "view(" heads ", 3, 0) rows(1, 0, 1) view(0) part(0, 3)"},            \
-        {name ".bias", NULL, "view(" heads ", 3, 0) rows(1, 1, 1) view(0) part(1, 3)"}, {          \
-        name ".bias", NULL, "view(" heads ", 3, 0) rows(1, 2, 1) view(0) part(2, 3)"               \
+#define RULES_QKV(heads)                                                                           \
+    RULE_QKV(heads, "0"), RULE_QKV(heads, "1"), RULE_QKV(heads, "2"), RULE_QKV_BIAS(heads, "0"),   \
+        RULE_QKV_BIAS(heads, "1"), RULE_QKV_BIAS(heads, "2")
+#define RULE_QKV(heads, i)                                                                         \
+    {                                                                                              \
+        "=blk.#.attn_qkv.weight", NULL,                                                            \
+            "view(" heads ", 3, 0, d1) rows(1, " i ", 1) view(0, d3) part(" i ", 3)"               \
+    }
+#define RULE_QKV_BIAS(heads, i)                                                                    \
+    {                                                                                              \
+        "=blk.#.attn_qkv.bias", NULL,                                                              \
+            "view(" heads ", 3, 0) rows(1, " i ", 1) view(0) part(" i ", 3)"                       \
     }
 static const tare_llama_rule neox_rules[] = {
-    RULES_QKV("*.attention.query_key_value", "num_attention_heads"),
-    RULE_DROP("*.attention.rotary_emb.inv_freq"), END_OF_RULES};
+    RULES_QKV("num_attention_heads"), RULE_DROP("*.attention.rotary_emb.inv_freq"), END_OF_RULES};
 
 static const tare_llama_key bloom_own[] = {
     {"context_length", U32, "seq_length | hidden_size | n_embed"},
@@ -57,8 +61,8 @@ static const tare_llama_key bloom_own[] = {
     {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon | 0.00001"},
     KEY_FILE_TYPE,
     END_OF_KEYS};
-static const tare_llama_rule bloom_rules[] = {
-    RULES_QKV("*.self_attention.query_key_value", "(n_head | num_attention_heads)"), END_OF_RULES};
+static const tare_llama_rule bloom_rules[] = {RULES_QKV("(n_head | num_attention_heads)"),
+                                              END_OF_RULES};
 
 static const char *const falcon_defaults[] = {
     "layer_norm_epsilon = 0.00001",
@@ -79,11 +83,11 @@ static const tare_llama_key falcon_own[] = {
     END_OF_KEYS};
 #define FALCON_GROUPS "view(num_kv_heads, falcon.per_kv + 2, 0, d1) "
 static const tare_llama_rule falcon_rules[] = {
-    {"*.query_key_value.weight", NULL,
+    {"=blk.#.attn_qkv.weight", NULL,
      FALCON_GROUPS "rows(1, 0, falcon.per_kv) view(0, d3) part(0, 3)"},
-    {"*.query_key_value.weight", NULL,
+    {"=blk.#.attn_qkv.weight", NULL,
      FALCON_GROUPS "rows(1, falcon.per_kv, 1) view(0, d3) part(1, 3)"},
-    {"*.query_key_value.weight", NULL,
+    {"=blk.#.attn_qkv.weight", NULL,
      FALCON_GROUPS "rows(1, falcon.per_kv + 1, 1) view(0, d3) part(2, 3)"},
     END_OF_RULES};
 
@@ -172,10 +176,7 @@ static const tare_llama_back refact_back = {
 
 static const char *const gpt2_back_config[] = {"model_type = 'gpt2'", "n_layer = block_count",
                                                "num_hidden_layers = nothing", NULL};
-static const tare_llama_shape_row gpt2_back_shapes[] = {{"*.c_attn.weight", "d1, d0"},
-                                                        {"*.c_proj.weight", "d1, d0"},
-                                                        {"*.c_fc.weight", "d1, d0"},
-                                                        {NULL, NULL}};
+static const tare_llama_shape_row gpt2_back_shapes[] = {SHAPES_CONV1D, {NULL, NULL}};
 static const tare_llama_back gpt2_back = {
     .names = "transformer.h. transformer.wte transformer.wpe transformer.ln_f lm_head ln_1 ln_2 "
              "attn.c_attn attn.c_proj mlp.c_fc mlp.c_proj n_positions n_embd n_head",

@@ -67,7 +67,7 @@ static const tare_llama_key hybrid_keys[] = {
 #define WITHOUT_EXPERTS "if((num_local_experts | 0) == 0) "
 static const tare_llama_rule hybrid_rules[] = {
     RULES_PERMUTE,
-    RULES_MAMBA2("*.mamba."),
+    RULES_MAMBA2,
     RULES_EXPERTS,
     RULES_GATE_UP(SHARED_INPUT, "ffn_gate_shexp", "ffn_up_shexp", WITH_EXPERTS),
     RULES_GATE_UP(SHARED_INPUT, "ffn_gate", "ffn_up", WITHOUT_EXPERTS),
@@ -125,10 +125,10 @@ static const char *const hybrid_back_config[] = {
     "position_embedding_type = if(rope.scaling.finetuned, 'rope', 'nope')",
     NULL};
 static const tare_llama_shape_row hybrid_back_shapes[] = {
-    {"*.A_log", "d0"},
-    {"*.D", "d0"},
-    {"*.conv1d.weight", "d0, 1, d1"},
-    {"*.mamba.norm.weight", "d0 * d1"},
+    {"=blk.#.ssm_a", "d0"},
+    {"=blk.#.ssm_d", "d0"},
+    {"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
+    {"=blk.#.ssm_norm.weight", "d0 * d1"},
     {"*.block_sparse_moe.input_linear.weight", "d0, 2 * d1, d2"},
     {"*.shared_mlp.input_linear.weight", "2 * d0, d1"},
     {"*.shared_mlp.output_linear.weight", "d0, d1"},

@@ -30,26 +30,26 @@ static const tare_llama_key falcon_h1_own[] = {
     END_OF_KEYS};
 #define SSM_PART(i, from, n)                                                                       \
     {                                                                                              \
-        "*.mamba.in_proj.weight", NULL,                                                            \
+        "=blk.#.ssm_in.weight", NULL,                                                              \
             "rows(0, " from ", " n ") mul(m.ssm_in) mul(at(ssm_multipliers, " i ") | 1) part(" i   \
             ", 5)"                                                                                 \
     }
 static const tare_llama_rule falcon_h1_rules[] = {
-    RULES_MAMBA2("*.mamba."),
-    {"*.down_proj@", NULL, "mul(at(mlp_multipliers, 1) | 1)"},
-    {"*.gate_proj@", NULL, "mul(at(mlp_multipliers, 0) | 1)"},
-    {"*.k_proj@", NULL, "mul(key_multiplier | 1) mul(attention_in_multiplier | 1)"},
-    {"*.q_proj@", NULL, "mul(attention_in_multiplier | 1)"},
-    {"*.v_proj@", NULL, "mul(attention_in_multiplier | 1)"},
-    {"*.o_proj@", NULL, "mul(attention_out_multiplier | 1)"},
-    {"*.mamba.out_proj@", NULL, "mul(ssm_out_multiplier | 1)"},
+    RULES_MAMBA2,
+    {"=blk.#.ffn_down@", NULL, "mul(at(mlp_multipliers, 1) | 1)"},
+    {"=blk.#.ffn_gate@", NULL, "mul(at(mlp_multipliers, 0) | 1)"},
+    {"=blk.#.attn_k@", NULL, "mul(key_multiplier | 1) mul(attention_in_multiplier | 1)"},
+    {"=blk.#.attn_q@", NULL, "mul(attention_in_multiplier | 1)"},
+    {"=blk.#.attn_v@", NULL, "mul(attention_in_multiplier | 1)"},
+    {"=blk.#.attn_output@", NULL, "mul(attention_out_multiplier | 1)"},
+    {"=blk.#.ssm_out@", NULL, "mul(ssm_out_multiplier | 1)"},
     SSM_PART("0", "0", "mamba_d_ssm"),
     SSM_PART("1", "mamba_d_ssm", "mamba_d_ssm"),
     SSM_PART("2", "2 * mamba_d_ssm", "m.states"),
     SSM_PART("3", "2 * mamba_d_ssm + m.states", "m.states"),
     SSM_PART("4", "2 * (mamba_d_ssm + m.states)", "d0 - 2 * (mamba_d_ssm + m.states)"),
-    {"lm_head.weight", NULL, "mul(lm_head_multiplier | 1)"},
-    {"*embed_tokens.weight", NULL, "mul(embedding_multiplier | 1)"},
+    {"=output.weight", NULL, "mul(lm_head_multiplier | 1)"},
+    {"=token_embd.weight", NULL, "mul(embedding_multiplier | 1)"},
     END_OF_RULES};
 
 /* ---- Nemotron H: a layer has either a mixer or a feed-forward --------------------------------- */
@@ -106,7 +106,7 @@ static const tare_llama_key nemotron_h_moe_own[] = {
 static const tare_llama_rule nemotron_h_rules[] = {RULE_DROP("mtp.*"),
                                                    RULES_PERMUTE,
                                                    {"*.mixer.dt_bias", "=blk.#.ssm_dt.bias", NULL},
-                                                   RULES_MAMBA2("*.mixer."),
+                                                   RULES_MAMBA2,
                                                    END_OF_RULES};
 
 /* ---- Qwen 3 Next, Qwen 3.5: linear attention --------------------------------------------------- */
@@ -137,16 +137,18 @@ static const tare_llama_key qwen3next_keys[] = {
     KEYS_LINEAR,
     END_OF_KEYS};
 #define RULES_PLUS_ONE                                                                             \
-    {"*layernorm.weight", NULL, "add(1)"}, {"*_norm.weight", NULL, "add(1)"}, {                    \
-        "model.norm.weight", NULL, "add(1)"                                                        \
+    {"=output_norm.weight", NULL, "add(1)"}, {"=blk.#.attn_norm.weight", NULL, "add(1)"},          \
+        {"=blk.#.post_attention_norm.weight", NULL, "add(1)"},                                     \
+        {"=blk.#.attn_q_norm.weight", NULL, "add(1)"}, {                                           \
+        "=blk.#.attn_k_norm.weight", NULL, "add(1)"                                                \
     }
 /* One part of the rows of every key head; each head holds queries, keys, values and gates. */
 #define QKVZ(from, n)                                                                              \
     "view(q.kh, 2 * q.kd + 2 * q.vd, d1) rows(1, " from ", " n ") view(q.kh * " n ", d2) "
 static const tare_llama_rule qwen3next_rules[] = {
     RULE_DROP("mtp.*"),
-    {"*.A_log", NULL, "negexp"},
-    {"*.conv1d.weight", NULL, "squeeze"},
+    {"=blk.#.ssm_a", NULL, "negexp"},
+    {"=blk.#.ssm_conv1d.weight", NULL, "squeeze"},
     RULES_PLUS_ONE,
     {"*.linear_attn.in_proj_qkvz.weight", "=blk.#.attn_qkv.weight", QKVZ("0", "q.kd") "part(0, 3)"},
     {"*.linear_attn.in_proj_qkvz.weight", "=blk.#.attn_qkv.weight",
@@ -172,21 +174,24 @@ static const tare_llama_key qwen35_keys[] = {
     KEYS_LINEAR,
     END_OF_KEYS};
 #define QWEN35_RULES                                                                               \
-    {"*.A_log", NULL, TILE("0", "1") " negexp"},                                                   \
-        {"*.linear_attn.dt_proj.bias", NULL, TILE("0", "1")},                                      \
-        {"*.conv1d.weight", NULL, "squeeze rows(0, 0, " QWEN35_QK ") part(0, 2)"},                 \
-        {"*.conv1d.weight", NULL,                                                                  \
+    {"=blk.#.ssm_a", NULL, TILE("0", "1") " negexp"},                                              \
+        {"=blk.#.ssm_dt.bias", NULL, TILE("0", "1")},                                              \
+        {"=blk.#.ssm_conv1d.weight", NULL, "squeeze rows(0, 0, " QWEN35_QK ") part(0, 2)"},        \
+        {"=blk.#.ssm_conv1d.weight", NULL,                                                         \
          "squeeze rows(0, " QWEN35_QK ", d0 - " QWEN35_QK ") " TILE("0", QWEN35_V) " part(1, 2)"}, \
-        RULES_PLUS_ONE, {"*.shared_head.norm.weight", NULL, "add(1)"},                             \
-        {"*.enorm.weight", NULL, "add(1)"}, {"*.hnorm.weight", NULL, "add(1)"},                    \
-        {"*.in_proj_qkv.weight", NULL, "rows(0, 0, " QWEN35_QK ") part(0, 2)"},                    \
-        {"*.in_proj_qkv.weight", NULL,                                                             \
+        RULES_PLUS_ONE, {"=blk.#.attn_qkv.weight", NULL, "rows(0, 0, " QWEN35_QK ") part(0, 2)"},  \
+        {"=blk.#.attn_qkv.weight", NULL,                                                           \
          "rows(0, " QWEN35_QK ", d0 - " QWEN35_QK ") " TILE("0", QWEN35_V) " part(1, 2)"},         \
-        {"*.in_proj_z.weight", NULL, TILE("0", QWEN35_V)},                                         \
-        {"*.in_proj_a.weight", NULL, TILE("0", "1")},                                              \
-        {"*.in_proj_b.weight", NULL, TILE("0", "1")},                                              \
-        {"*.linear_attn.out_proj.weight", NULL, TILE("1", QWEN35_V)}, RULES_FUSED_EXPERTS
-static const tare_llama_rule qwen35_rules[] = {QWEN35_RULES, END_OF_RULES};
+        {"=blk.#.attn_gate.weight", NULL, TILE("0", QWEN35_V)},                                    \
+        {"=blk.#.ssm_alpha.weight", NULL, TILE("0", "1")},                                         \
+        {"=blk.#.ssm_beta.weight", NULL, TILE("0", "1")},                                          \
+        {"=blk.#.ssm_out.weight", NULL, TILE("1", QWEN35_V)}, RULES_FUSED_EXPERTS
+#define QWEN35_NEXTN                                                                               \
+    {"=blk.#.nextn.shared_head_norm.weight", NULL, "add(1)"},                                      \
+        {"=blk.#.nextn.enorm.weight", NULL, "add(1)"}, {                                           \
+        "=blk.#.nextn.hnorm.weight", NULL, "add(1)"                                                \
+    }
+static const tare_llama_rule qwen35_rules[] = {QWEN35_RULES, QWEN35_NEXTN, END_OF_RULES};
 /* MiniCPM-V 4.6: llama.cpp has no layers that predict more tokens for it. */
 static const tare_llama_rule minicpmv_rules[] = {RULE_DROP("mtp.*"), RULE_DROP("model.merger.*"),
                                                  QWEN35_RULES, END_OF_RULES};
@@ -213,10 +218,10 @@ static const tare_llama_key kimi_keys[] = {
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     END_OF_KEYS};
 static const tare_llama_rule kimi_rules[] = {
-    {"*.A_log", NULL, "negexp"},
-    {"*.q_conv1d.weight", NULL, "squeeze view(1, d0, 1, d1)"},
-    {"*.k_conv1d.weight", NULL, "squeeze view(1, d0, 1, d1)"},
-    {"*.v_conv1d.weight", NULL, "squeeze view(1, d0, 1, d1)"},
+    {"=blk.#.ssm_a", NULL, "negexp"},
+    {"=blk.#.ssm_conv1d_q.weight", NULL, "squeeze view(1, d0, 1, d1)"},
+    {"=blk.#.ssm_conv1d_k.weight", NULL, "squeeze view(1, d0, 1, d1)"},
+    {"=blk.#.ssm_conv1d_v.weight", NULL, "squeeze view(1, d0, 1, d1)"},
     RULES_LATENT,
     END_OF_RULES};
 
@@ -240,11 +245,12 @@ static const char *const falcon_h1_back_config[] = {
     "mamba_rms_norm = has(tensors.ssm_norm.weight)",
     "rms_norm_eps = attention.layer_norm_rms_epsilon",
     NULL};
-static const tare_llama_shape_row falcon_h1_back_shapes[] = {{"*.A_log", "d0"},
-                                                             {"*.D", "d0"},
-                                                             {"*.conv1d.weight", "d0, 1, d1"},
-                                                             {"*.mamba.norm.weight", "d0 * d1"},
-                                                             {NULL, NULL}};
+static const tare_llama_shape_row falcon_h1_back_shapes[] = {
+    {"=blk.#.ssm_a", "d0"},
+    {"=blk.#.ssm_d", "d0"},
+    {"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
+    {"=blk.#.ssm_norm.weight", "d0 * d1"},
+    {NULL, NULL}};
 static const tare_llama_back falcon_h1_back = {
     .names = "model.layers. model.embed_tokens model.final_layernorm lm_head input_layernorm "
              "pre_ff_layernorm feed_forward.gate_proj feed_forward.up_proj feed_forward.down_proj "
@@ -266,12 +272,13 @@ static const tare_llama_back falcon_h1_back = {
         "layer_norm_epsilon = attention.layer_norm_epsilon"
 static const char *const nemotron_h_back_config[] = {
     BACK_NEMOTRON_H, "intermediate_size = largest(feed_forward_length)", NULL};
-static const tare_llama_shape_row nemotron_h_back_shapes[] = {{"*.A_log", "d0"},
-                                                              {"*.D", "d0"},
-                                                              {"*.conv1d.weight", "d0, 1, d1"},
-                                                              {"*.mixer.norm.weight", "d0 * d1"},
-                                                              {"*.mixer.dt_bias", "d0"},
-                                                              {NULL, NULL}};
+static const tare_llama_shape_row nemotron_h_back_shapes[] = {
+    {"=blk.#.ssm_a", "d0"},
+    {"=blk.#.ssm_d", "d0"},
+    {"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
+    {"=blk.#.ssm_norm.weight", "d0 * d1"},
+    {"*.mixer.dt_bias", "d0"},
+    {NULL, NULL}};
 static const tare_llama_back nemotron_h_back = {
     .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.q_proj "
              "mixer.k_proj mixer.v_proj mixer.o_proj mixer.in_proj mixer.conv1d mixer.A_log "
@@ -315,7 +322,7 @@ static const tare_llama_back nemotron_h_moe_back = {
         "mtp_num_hidden_layers = nextn_predict_layers"
 static const char *const qwen3next_back_config[] = {"model_type = 'qwen3_next'", BACK_LINEAR, NULL};
 static const tare_llama_shape_row qwen3next_back_shapes[] = {
-    {"*.conv1d.weight", "d0, 1, d1"},
+    {"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
     {"*.linear_attn.in_proj_qkvz.weight", "2 * q.kh * q.kd + 2 * q.kh * q.vd, d1"},
     {NULL, NULL}};
 static const tare_llama_back qwen3next_back = {
@@ -323,7 +330,7 @@ static const tare_llama_back qwen3next_back = {
 
 static const char *const qwen35_back_config[] = {"model_type = 'qwen3_5_text'", BACK_LINEAR,
                                                  BACK_SECTIONS, NULL};
-static const tare_llama_shape_row qwen35_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
+static const tare_llama_shape_row qwen35_back_shapes[] = {{"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
                                                           {NULL, NULL}};
 static const tare_llama_back qwen35_back = {
     .names = LINEAR_NAMES LINEAR_NEXTN, .config = qwen35_back_config, .shapes = qwen35_back_shapes};
@@ -331,7 +338,7 @@ static const tare_llama_back qwen35_back = {
 static const char *const qwen35moe_back_config[] = {"model_type = 'qwen3_5_moe_text'", BACK_LINEAR,
                                                     BACK_SECTIONS, NULL};
 static const tare_llama_shape_row qwen35moe_back_shapes[] = {
-    {"*.conv1d.weight", "d0, 1, d1"},
+    {"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
     {"*.mlp.experts.gate_up_proj", "d0, 2 * d1, d2"},
     {"*.mlp.experts.down_proj", "d0, d1, d2"},
     {NULL, NULL}};
@@ -358,13 +365,13 @@ static const char *const kimi_back_config[] = {
     "linear_attn_config.num_heads = attention.head_count",
     NULL};
 static const tare_llama_shape_row kimi_back_shapes[] = {
-    {"*.q_conv1d.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
-                          "linear_attn_config.short_conv_kernel_size"},
-    {"*.k_conv1d.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
-                          "linear_attn_config.short_conv_kernel_size"},
-    {"*.v_conv1d.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
-                          "linear_attn_config.short_conv_kernel_size"},
-    {"*.A_log", "1, 1, linear_attn_config.num_heads, 1"},
+    {"=blk.#.ssm_conv1d_q.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
+                                   "linear_attn_config.short_conv_kernel_size"},
+    {"=blk.#.ssm_conv1d_k.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
+                                   "linear_attn_config.short_conv_kernel_size"},
+    {"=blk.#.ssm_conv1d_v.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
+                                   "linear_attn_config.short_conv_kernel_size"},
+    {"=blk.#.ssm_a", "1, 1, linear_attn_config.num_heads, 1"},
     {"*.self_attn.kv_b_proj.weight",
      "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
     {NULL, NULL}};

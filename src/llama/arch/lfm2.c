@@ -25,7 +25,7 @@ static const char *const lfm2_defaults[] = {
 static const tare_llama_key lfm2_keys[] = {LFM2_KEYS, END_OF_KEYS};
 static const tare_llama_key lfm2_encoder_keys[] = {LFM2_KEYS, KEY_NOT_CAUSAL, END_OF_KEYS};
 /* The part of LFM2-Audio that produces sound has names of its own. */
-static const tare_llama_rule lfm2_rules[] = {{"*.conv.conv@", NULL, "view(d0, d2)"},
+static const tare_llama_rule lfm2_rules[] = {{"=blk.#.shortconv.conv@", NULL, "view(d0, d2)"},
                                              RULE_DROP("codebook_offsets"),
                                              RULE_DROP("depth_embeddings.*"),
                                              RULE_DROP("depth_linear@"),
@@ -57,7 +57,7 @@ static const char *const lfm2_back_config[] = {"model_type = 'lfm2'",
 static const char *const lfm2moe_back_config[] = {
     "model_type = 'lfm2_moe'", BACK_CONV_LAYERS, "norm_eps = attention.layer_norm_rms_epsilon",
     "conv_bias = has(tensors.shortconv.conv.bias)", NULL};
-static const tare_llama_shape_row lfm2_back_shapes[] = {{"*.conv.conv@", "d0, 1, d1"},
+static const tare_llama_shape_row lfm2_back_shapes[] = {{"=blk.#.shortconv.conv@", "d0, 1, d1"},
                                                         {NULL, NULL}};
 #define LFM2_NAMES                                                                                 \
     "model.layers. model.embed_tokens model.embedding_norm lm_head operator_norm ffn_norm "        \
@@ -85,8 +85,8 @@ static const char *const lfm2_encoder_back_config[] = {
     "block_auto_adjust_ff_dim = false",
     "conv_bias = has(tensors.shortconv.conv.bias)",
     NULL};
-static const tare_llama_shape_row lfm2_encoder_back_shapes[] = {{"*.conv.conv@", "d0, 1, d1"},
-                                                                {NULL, NULL}};
+static const tare_llama_shape_row lfm2_encoder_back_shapes[] = {
+    {"=blk.#.shortconv.conv@", "d0, 1, d1"}, {NULL, NULL}};
 static const tare_llama_back lfm2_encoder_back = {
     .names = LFM2_NAMES, .config = lfm2_encoder_back_config, .shapes = lfm2_encoder_back_shapes};
 

@@ -21,7 +21,7 @@ static const tare_llama_key mamba_own[] = {
     KEY_FILE_TYPE,
     END_OF_KEYS};
 static const tare_llama_rule mamba_rules[] = {
-    {"*.A_log", NULL, "negexp"}, {"*.conv1d.weight", NULL, "squeeze"}, END_OF_RULES};
+    {"=blk.#.ssm_a", NULL, "negexp"}, {"=blk.#.ssm_conv1d.weight", NULL, "squeeze"}, END_OF_RULES};
 
 static const char *const mamba2_defaults[] = {
     "m.width = hidden_size | d_model | dim",
@@ -41,7 +41,7 @@ static const tare_llama_key mamba2_own[] = {
     {"attention.layer_norm_rms_epsilon", F32, "layer_norm_epsilon | rms_norm_eps | 0.00001"},
     KEY_FILE_TYPE,
     END_OF_KEYS};
-static const tare_llama_rule mamba2_rules[] = {RULES_MAMBA2("*.mixer."), END_OF_RULES};
+static const tare_llama_rule mamba2_rules[] = {RULES_MAMBA2, END_OF_RULES};
 
 /* Jamba: layers without experts have a single one, which is an ordinary feed-forward. */
 static const char *const jamba_defaults[] = {"num_key_value_heads = 8", "num_experts = 16",
@@ -71,8 +71,8 @@ static const tare_llama_key jamba_own[] = {
     "if(if(layer < expert_layer_offset, true, (layer - expert_layer_offset) % "                    \
     "expert_layer_period > 0))"
 static const tare_llama_rule jamba_rules[] = {
-    {"*.A_log", NULL, "negexp"},
-    {"*.conv1d.weight", NULL, "squeeze"},
+    {"=blk.#.ssm_a", NULL, "negexp"},
+    {"=blk.#.ssm_conv1d.weight", NULL, "squeeze"},
     {"*.feed_forward.experts.0.gate_proj.weight", ".feed_forward.gate_proj.weight", JAMBA_IS_DENSE},
     {"*.feed_forward.experts.0.up_proj.weight", ".feed_forward.up_proj.weight", JAMBA_IS_DENSE},
     {"*.feed_forward.experts.0.down_proj.weight", ".feed_forward.down_proj.weight", JAMBA_IS_DENSE},
@@ -87,7 +87,7 @@ static const char *const mamba_back_config[] = {
     "time_step_rank = ssm.time_step_rank",
     "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
     NULL};
-static const tare_llama_shape_row mamba_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
+static const tare_llama_shape_row mamba_back_shapes[] = {{"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
                                                          {NULL, NULL}};
 static const tare_llama_back mamba_back = {
     .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.in_proj "
@@ -105,10 +105,10 @@ static const char *const mamba2_back_config[] = {
     "n_groups = ssm.group_count",
     "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
     NULL};
-static const tare_llama_shape_row mamba2_back_shapes[] = {{"*.A_log", "d0"},
-                                                          {"*.D", "d0"},
-                                                          {"*.conv1d.weight", "d0, 1, d1"},
-                                                          {"*.mixer.norm.weight", "d0 * d1"},
+static const tare_llama_shape_row mamba2_back_shapes[] = {{"=blk.#.ssm_a", "d0"},
+                                                          {"=blk.#.ssm_d", "d0"},
+                                                          {"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
+                                                          {"=blk.#.ssm_norm.weight", "d0 * d1"},
                                                           {NULL, NULL}};
 static const tare_llama_back mamba2_back = {
     .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.in_proj "
@@ -123,7 +123,7 @@ static const char *const jamba_back_config[] = {
     "mamba_dt_rank = ssm.time_step_rank",
     "mamba_expand = floor(ssm.inner_size / embedding_length)",
     NULL};
-static const tare_llama_shape_row jamba_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
+static const tare_llama_shape_row jamba_back_shapes[] = {{"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
                                                          {NULL, NULL}};
 static const tare_llama_back jamba_back = {
     .names = "model.layers. model.embed_tokens model.final_layernorm lm_head input_layernorm "

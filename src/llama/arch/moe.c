@@ -52,7 +52,7 @@ static const tare_llama_key bailing2_keys[] = {BAILING2_KEYS, END_OF_KEYS};
 /* Sarvam has positions in the whole of a head. */
 static const tare_llama_key sarvam_keys[] = {
     BAILING2_KEYS, {"rope.dimension_count", U32, "attention.dim"}, END_OF_KEYS};
-static const tare_llama_rule sarvam_rules[] = {{"*.expert_bias.bias", NULL, "center"},
+static const tare_llama_rule sarvam_rules[] = {{"=blk.#.exp_probs_b.bias", NULL, "center"},
                                                END_OF_RULES};
 
 /* Grok 1 and 2. */
@@ -115,7 +115,7 @@ static const tare_llama_key minimax3_keys[] = {
     {"attention.indexer.local_blocks", U32, SPARSE("sparse_local_block")},
     {"leading_dense_block_count", U32, "leading(moe_layer_freq, 0)"},
     END_OF_KEYS};
-static const tare_llama_rule minimax3_rules[] = {{"*norm.weight", NULL, "add(1)"}, END_OF_RULES};
+static const tare_llama_rule minimax3_rules[] = {{"=*norm.weight", NULL, "add(1)"}, END_OF_RULES};
 
 static const char *const llama4_defaults[] = {"num_key_value_heads = 8",
                                               "head_dim = 128",

@@ -37,9 +37,9 @@ static const tare_llama_rule jais_rules[] = {
     RULE_DROP("*relative_pe.slopes"),
     RULE_DROP("*.attn.bias"),
     RULES_CONV1D,
-    {"*.c_fc2.weight", NULL, "swap(0, 1)"},
-    {"*wte.weight", NULL, "mul(mup_embeddings_scale | embeddings_scale | 1)"},
-    {"lm_head.weight", NULL, "mul(mup_output_alpha * mup_width_scale | width_scale | 1)"},
+    {"=blk.#.ffn_gate.weight", NULL, "swap(0, 1)"},
+    {"=token_embd.weight", NULL, "mul(mup_embeddings_scale | embeddings_scale | 1)"},
+    {"=output.weight", NULL, "mul(mup_output_alpha * mup_width_scale | width_scale | 1)"},
     END_OF_RULES};
 
 /* OpenELM: heads and widths grow from layer to layer. */
@@ -99,8 +99,8 @@ static const tare_llama_key deci7_keys[] = {
     KEY_ROPE_DIM,
     END_OF_KEYS};
 static const tare_llama_rule deci_rules[] = {
-    {"*q_proj@", NULL, "heads(d.heads)"},
-    {"*k_proj@", NULL, "heads(d.kv)"},
+    {"=blk.#.attn_q@", NULL, "heads(d.heads)"},
+    {"=blk.#.attn_k@", NULL, "heads(d.kv)"},
     {"*.self_attn.linear_attn.weight", "=blk.#.attn_output.weight", "if(d.is_linear)"},
     END_OF_RULES};
 
@@ -138,10 +138,10 @@ static const tare_llama_key bitnet_keys[] = {
 static const char *const bitnet_defaults[] = {"rope_theta = 500000", "rms_norm_eps = 0.00001",
                                               KV_HEADS_ALL, NULL};
 static const tare_llama_rule bitnet_rules[] = {
-    {"*.q_proj.weight", NULL, TERNARY},    {"*.k_proj.weight", NULL, TERNARY},
-    {"*.v_proj.weight", NULL, TERNARY},    {"*.o_proj.weight", NULL, TERNARY},
-    {"*.gate_proj.weight", NULL, TERNARY}, {"*.up_proj.weight", NULL, TERNARY},
-    {"*.down_proj.weight", NULL, TERNARY}, END_OF_RULES};
+    {"=blk.#.attn_q.weight", NULL, TERNARY},   {"=blk.#.attn_k.weight", NULL, TERNARY},
+    {"=blk.#.attn_v.weight", NULL, TERNARY},   {"=blk.#.attn_output.weight", NULL, TERNARY},
+    {"=blk.#.ffn_gate.weight", NULL, TERNARY}, {"=blk.#.ffn_up.weight", NULL, TERNARY},
+    {"=blk.#.ffn_down.weight", NULL, TERNARY}, END_OF_RULES};
 
 /* Chameleon: the norm of a head counts for all, in the order of llama.cpp's rotary halves. */
 #define HEAD_NORM(n) "rows(0, 0, 1) view(2, 0) swap(0, 1) view(1, 0) repeat(" n ")"
@@ -153,8 +153,8 @@ static const char *const chameleon_defaults[] = {KV_HEADS_ALL, "rope_theta = 100
 static const tare_llama_rule chameleon_rules[] = {
     RULE_DROP("model.vqmodel*"),
     RULES_PERMUTE,
-    {"*q_norm@", NULL, HEAD_NORM("num_attention_heads")},
-    {"*k_norm@", NULL, HEAD_NORM("num_key_value_heads | num_attention_heads")},
+    {"=blk.#.attn_q_norm@", NULL, HEAD_NORM("num_attention_heads")},
+    {"=blk.#.attn_k_norm@", NULL, HEAD_NORM("num_key_value_heads | num_attention_heads")},
     END_OF_RULES};
 
 /* Talkie: positions turn the other way, gains beside the weights. */
@@ -167,10 +167,10 @@ static const tare_llama_rule talkie_rules[] = {
     {"*.attn_gain.a_g", "=blk.#.attn_output.scale", NULL},
     {"*.mlp_gain.a_g", "=blk.#.ffn_down.scale", NULL},
     {"lm_head_gain.w_g", "logit_scale", "value"},
-    {"*.attn.attn_query.weight", NULL, TALKIE_FIRST},
-    {"*.attn.attn_query.weight", NULL, TALKIE_SECOND},
-    {"*.attn.attn_key.weight", NULL, TALKIE_FIRST},
-    {"*.attn.attn_key.weight", NULL, TALKIE_SECOND},
+    {"=blk.#.attn_q.weight", NULL, TALKIE_FIRST},
+    {"=blk.#.attn_q.weight", NULL, TALKIE_SECOND},
+    {"=blk.#.attn_k.weight", NULL, TALKIE_FIRST},
+    {"=blk.#.attn_k.weight", NULL, TALKIE_SECOND},
     {"*.attn.head_gain.head_g", ".attn.head_gain.head_g.weight", "view(d0, 1)"},
     {"*.embed_skip.a_g", ".embed_skip.a_g.weight", NULL},
     {"lm_head", "=output.weight", NULL},
@@ -212,11 +212,8 @@ static const char *const jais_back_config[] = {"model_type = 'jais'",
                                                "mup_output_alpha = 1",
                                                "mup_width_scale = 1",
                                                NULL};
-static const tare_llama_shape_row jais_back_shapes[] = {{"*.c_attn.weight", "d1, d0"},
-                                                        {"*.c_proj.weight", "d1, d0"},
-                                                        {"*.c_fc.weight", "d1, d0"},
-                                                        {"*.c_fc2.weight", "d1, d0"},
-                                                        {NULL, NULL}};
+static const tare_llama_shape_row jais_back_shapes[] = {
+    SHAPES_CONV1D, {"=blk.#.ffn_gate.weight", "d1, d0"}, {NULL, NULL}};
 static const tare_llama_back jais_back = {
     .names =
         "transformer.h. transformer.wte transformer.ln_f lm_head ln_1 ln_2 attn.c_attn attn.c_proj "

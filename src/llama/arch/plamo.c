@@ -15,9 +15,9 @@ static const tare_llama_key plamo_own[] = {
     KEY_FILE_TYPE,
     END_OF_KEYS};
 static const tare_llama_rule plamo_rules[] = {
-    {"*.self_attn.q_proj.weight", NULL,
+    {"=blk.#.attn_q.weight", NULL,
      "view(num_attention_heads / 5, 5, 0, d1) swap(0, 1) view(0, d3)"},
-    {"*.self_attn.o_proj.weight", NULL,
+    {"=blk.#.attn_output.weight", NULL,
      "view(d0, num_attention_heads / 5, 5, 0) swap(1, 2) view(d0, 0)"},
     END_OF_RULES};
 static const char *const plamo2_defaults[] = {
@@ -48,14 +48,15 @@ static const tare_llama_key plamo2_own[] = {
     KEY_FILE_TYPE,
     END_OF_KEYS};
 #define RULES_PLAMO                                                                                \
-    {"*.pre_mixer_norm.weight", NULL, "add(1)"}, {"*.post_mixer_norm.weight", NULL, "add(1 / 5)"}, \
-        {"*.pre_mlp_norm.weight", NULL, "add(1)"},                                                 \
-        {"*.post_mlp_norm.weight", NULL, "add(1 / pow(5, 1.5))"}, {                                \
-        "*.norm.weight", NULL, "add(1)"                                                            \
+    {"=blk.#.attn_norm.weight", NULL, "add(1)"},                                                   \
+        {"=blk.#.post_attention_norm*", NULL, "add(1 / 5)"},                                       \
+        {"=blk.#.ffn_norm.weight", NULL, "add(1)"},                                                \
+        {"=blk.#.post_ffw_norm*", NULL, "add(1 / pow(5, 1.5))"}, {                                 \
+        "=output_norm.weight", NULL, "add(1)"                                                      \
     }
 static const tare_llama_rule plamo2_rules[] = {
-    {"*.A_log", NULL, "negexp"},
-    {"*.conv1d.weight", NULL, "squeeze"},
+    {"=blk.#.ssm_a", NULL, "negexp"},
+    {"=blk.#.ssm_conv1d.weight", NULL, "squeeze"},
     {"*.mixer.dt_norm_weight", ".mixer.dt_norm.weight", NULL}, /* stored without ".weight" */
     {"*.mixer.B_norm_weight", ".mixer.B_norm.weight", NULL},
     {"*.mixer.C_norm_weight", ".mixer.C_norm.weight", NULL},
@@ -69,8 +70,8 @@ static const tare_llama_key plamo3_keys[] = {
     {"attention.sliding_window_pattern", U32,
      "if(has(window_size | sliding_window), sliding_window_pattern)"},
     END_OF_KEYS};
-static const tare_llama_rule plamo3_rules[] = {{"*.mixer.q_norm.weight", NULL, "add(1)"},
-                                               {"*.mixer.k_norm.weight", NULL, "add(1)"},
+static const tare_llama_rule plamo3_rules[] = {{"=blk.#.attn_q_norm.weight", NULL, "add(1)"},
+                                               {"=blk.#.attn_k_norm.weight", NULL, "add(1)"},
                                                RULES_PLAMO,
                                                END_OF_RULES};
 
@@ -97,7 +98,7 @@ static const char *const plamo2_back_config[] = {
     "if(at(attention.head_count, 3) > 0, 6, 8)))",
     "mamba_num_heads = ssm.time_step_rank",
     NULL};
-static const tare_llama_shape_row plamo2_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
+static const tare_llama_shape_row plamo2_back_shapes[] = {{"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
                                                           {"*.mixer.dt_norm_weight", "d0"},
                                                           {"*.mixer.B_norm_weight", "d0"},
                                                           {"*.mixer.C_norm_weight", "d0"},

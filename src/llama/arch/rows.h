@@ -57,10 +57,11 @@
             "if(has(sliding_window), at(layer_types, layer) == 'sliding_attention')"               \
     }
 
-/* Query and key rows as llama.cpp's rotary positions want them. */
+/* Query and key rows as llama.cpp's rotary positions want them; what Meta calls wq and wk is so. */
 #define RULES_PERMUTE                                                                              \
-    {"*q_proj@", NULL, "heads(n_heads | num_attention_heads)"}, {                                  \
-        "*k_proj@", NULL,                                                                          \
+    {"*.attention.wq@", NULL, "as_is"}, {"*.attention.wk@", NULL, "as_is"},                        \
+        {"=blk.#.attn_q@", NULL, "heads(n_heads | num_attention_heads)"}, {                        \
+        "=blk.#.attn_k@", NULL,                                                                    \
             "heads(n_kv_heads | num_key_value_heads | n_heads | num_attention_heads)"              \
     }
 #define RULE_DROP(pattern)                                                                         \
@@ -91,16 +92,22 @@
         "*.self_attn.kv_b_proj.weight", ".self_attn.v_b_proj.weight",                              \
             "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, qk_nope_head_dim, v_head_dim)"     \
     }
-/* Mamba 2; `mixer` is the pattern of its tensors. */
-#define RULES_MAMBA2(mixer)                                                                        \
-    {"*.A_log", NULL, "view(d0, 1) negexp"}, {"*.D", NULL, "view(d0, 1)"},                         \
-        {"*.conv1d.weight", NULL, "squeeze"}, {                                                    \
-        mixer "norm.weight", NULL, "view(m.groups, 0)"                                             \
+#define RULES_MAMBA2                                                                               \
+    {"=blk.#.ssm_a", NULL, "view(d0, 1) negexp"}, {"=blk.#.ssm_d", NULL, "view(d0, 1)"},           \
+        {"=blk.#.ssm_conv1d.weight", NULL, "squeeze"}, {                                           \
+        "=blk.#.ssm_norm.weight", NULL, "view(m.groups, 0)"                                        \
     }
 /* GPT-2 stores matrices as columns. */
 #define RULES_CONV1D                                                                               \
-    {"*.c_attn.weight", NULL, "swap(0, 1)"}, {"*.c_proj.weight", NULL, "swap(0, 1)"}, {            \
-        "*.c_fc.weight", NULL, "swap(0, 1)"                                                        \
+    {"=blk.#.attn_qkv.weight", NULL, "swap(0, 1)"},                                                \
+        {"=blk.#.attn_output.weight", NULL, "swap(0, 1)"},                                         \
+        {"=blk.#.ffn_down.weight", NULL, "swap(0, 1)"}, {                                          \
+        "=blk.#.ffn_up.weight", NULL, "swap(0, 1)"                                                 \
+    }
+#define SHAPES_CONV1D                                                                              \
+    {"=blk.#.attn_qkv.weight", "d1, d0"}, {"=blk.#.attn_output.weight", "d1, d0"},                 \
+        {"=blk.#.ffn_down.weight", "d1, d0"}, {                                                    \
+        "=blk.#.ffn_up.weight", "d1, d0"                                                           \
     }
 
 /* The way back: spellings of tensors and of members of config.json; each ends with a blank. */

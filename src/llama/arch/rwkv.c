@@ -46,8 +46,8 @@ static const tare_llama_rule rwkv6_rules[] = {
     {"*.attention.time_maa_w1", "=blk.#.time_mix_w1.weight", "swap(0, 1)"},
     {"*.attention.time_maa_w2", "=blk.#.time_mix_w2.weight", "swap(1, 2)"},
     {"*.attention.time_faaaa", "=blk.#.time_mix_first.weight", NULL},
-    {"*.attention.output.weight", NULL, RESCALE},
-    {"*.feed_forward.value.weight", NULL, RESCALE},
+    {"=blk.#.time_mix_output.weight", NULL, RESCALE},
+    {"=blk.#.channel_mix_value.weight", NULL, RESCALE},
     {"*.feed_forward.time_maa_k", "=blk.#.channel_mix_lerp_k.weight", "squeeze"},
     {"*.feed_forward.time_maa_r", "=blk.#.channel_mix_lerp_r.weight", "squeeze"},
     END_OF_RULES};

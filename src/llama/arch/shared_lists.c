@@ -9,8 +9,8 @@ const tare_llama_key tare_llama_usual_keys[] = {KEY_VOCAB_SIZE, KEY_ROPE_DIM, EN
 
 const tare_llama_rule tare_llama_permute[] = {RULES_PERMUTE, END_OF_RULES};
 const tare_llama_rule tare_llama_permute_weights[] = {
-    {"*q_proj.weight", NULL, "heads(num_attention_heads)"},
-    {"*k_proj.weight", NULL, "heads(num_key_value_heads | num_attention_heads)"},
+    {"=blk.#.attn_q.weight", NULL, "heads(num_attention_heads)"},
+    {"=blk.#.attn_k.weight", NULL, "heads(num_key_value_heads | num_attention_heads)"},
     END_OF_RULES};
 const tare_llama_rule tare_llama_tied_head[] = {
-    {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"}, END_OF_RULES};
+    {"=output.weight", NULL, "if(tie_word_embeddings | false) drop"}, END_OF_RULES};

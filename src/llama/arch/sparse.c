@@ -133,13 +133,13 @@ static const tare_llama_key step35_keys[] = {
     {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
     END_OF_KEYS};
 static const tare_llama_rule step35_rules[] = {
-    {"*norm.weight", NULL, "add(1)"},
+    {"=*norm.weight", NULL, "add(1)"},
     {"*.moe.router_bias", "=blk.#.exp_probs_b.bias", NULL},
-    {"*.self_attn.g_proj.weight", NULL, "squeeze"},
-    {"*.moe.gate.weight", NULL, "squeeze"},
-    {"*.moe.up_proj.weight", NULL, "squeeze"},
-    {"*.moe.gate_proj.weight", NULL, "squeeze"},
-    {"*.moe.down_proj.weight", NULL, "squeeze"},
+    {"=blk.#.attn_gate.weight", NULL, "squeeze"},
+    {"=blk.#.ffn_gate_inp.weight", NULL, "squeeze"},
+    {"=blk.#.ffn_up_exps.weight", NULL, "squeeze"},
+    {"=blk.#.ffn_gate_exps.weight", NULL, "squeeze"},
+    {"=blk.#.ffn_down_exps.weight", NULL, "squeeze"},
     END_OF_RULES};
 
 /* The first block with a window, and the first without. */

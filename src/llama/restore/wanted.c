@@ -309,12 +309,12 @@ static tare_status apply_rules(list *l, const parted *p, size_t *n, tare_error *
 /* ---- by names -------------------------------------------------------------------------------- */
 
 /* The shape that a rule which keeps the name says the tensor had; NULL: the same. */
-static const char *shape_by_rule(const list *l, tare_str name) {
+static const char *shape_by_rule(const list *l, const parted *p, tare_str name) {
     for (const tare_llama_rule *r = l->r->arch->rules; r && r->match; r++) {
         size_t tail;
         tare_str suffix;
         if (!r->to && tare_llama_shape_row_of(l->r, r) &&
-            tare_llama_rule_matches(name, r->match, &tail, &suffix))
+            tare_llama_rule_matches(r, name, p->tensor->name, &tail, &suffix))
             return tare_llama_shape_row_of(l->r, r);
     }
     return NULL;
@@ -323,7 +323,7 @@ static const char *shape_by_rule(const list *l, tare_str name) {
 static tare_status add_by_name(list *l, const parted *p, tare_str name, tare_error *err) {
     static const tare_str word = {"experts.", 8};
     tare_llama_wanted w = {.name = name};
-    const char *was = shape_by_rule(l, name);
+    const char *was = shape_by_rule(l, p, name);
     const bool is_stack = tare_str_ends(p->stem, TARE_STR("exps"));
     for (size_t i = 1; !was && is_stack && i + word.len < name.len; i++) {
         bool is_expert = memcmp(name.ptr + i, word.ptr, word.len) == 0 && name.ptr[i - 1] == '.';
