@@ -60,8 +60,8 @@ typedef struct tare_format {
     bool refuses_odd; /* NaN, Inf or overflow among numbers that are quantized is an error */
     /* Whether the input is of this format, by content. */
     bool (*probe)(const tare_probe *probe);
-    /* Fills m (files, catalog, layout, directory_bytes) and ends with tare_model_finish. Findings
-     * that are not errors go to options->report. */
+    /* Fills m (files, catalog, directory_bytes; a layout, where the file can be written back as it is)
+     * and ends with tare_model_finish. Findings that are not errors go to options->report. */
     tare_status (*open)(tare_model *m, const tare_open_context *ctx, tare_error *err);
     /* The file through which an open model of this format was found, if it is not one of its files:
      * an index of shards, its path and its text. False, or a NULL hook: there is none. */
@@ -92,6 +92,10 @@ extern const tare_format tare_format_wcodec;
 tare_status tare_format_open(tare_model **out, const tare_source *source,
                              const tare_open_options *options, tare_error *err);
 
+/* Has a driver fill a new model, whose layout then says that it is the driver's. */
+tare_status tare_driver_open(tare_model *m, const tare_format *format, const tare_open_context *ctx,
+                             tare_error *err);
+
 /* A caller's source, complete. */
 tare_status tare_source_read(tare_source *out, const tare_source *theirs, tare_error *err);
 /* Shard i of a set, as the caller has it. */
@@ -118,7 +122,8 @@ tare_status tare_folder_begin(tare_folder *out, const tare_source *source, tare_
                               const tare_allocator *allocator, tare_error *err);
 void tare_folder_end(tare_folder *folder);
 
-const tare_format *tare_format_row(size_t i); /* NULL beyond the end */
+extern const tare_format *const tare_formats[]; /* drivers.c; NULL ends */
+const tare_format *tare_format_row(size_t i);   /* NULL beyond the end */
 const tare_format *tare_format_find(const char *name);
 
 /* What a file that is not one of our formats is ("a PyTorch pickle"), and what to do about it;

@@ -68,6 +68,24 @@ static tare_status choose(const tare_format **out, const tare_probe *probe,
     return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "not a model file of any known format");
 }
 
+/* A layout says which format's it is, and there is one. */
+static tare_status complete_layout(tare_model *m, const tare_format *format, tare_error *err) {
+    const tare_layout *theirs = m->catalog.layout;
+    if (theirs && theirs->format) return TARE_OK;
+    tare_layout *layout = TARE_NEW(&m->arena, tare_layout);
+    if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
+    *layout = theirs ? *theirs : (tare_layout){.version = format->version};
+    layout->format = format;
+    m->catalog.layout = layout;
+    return TARE_OK;
+}
+
+tare_status tare_driver_open(tare_model *m, const tare_format *format, const tare_open_context *ctx,
+                             tare_error *err) {
+    TARE_TRY(format->open(m, ctx, err));
+    return complete_layout(m, format, err);
+}
+
 static tare_status open_source(tare_model **out, const tare_source *source, const place *p,
                                const tare_open_options *options, tare_reader *first,
                                tare_error *err) {
@@ -80,7 +98,7 @@ static tare_status open_source(tare_model **out, const tare_source *source, cons
     if (source->kind == TARE_SOURCE_SHARDS) tare_reader_close(first);
     (*out)->format = format->name;
     tare_open_context ctx = {source, options, &probe, first, p->blocks};
-    return format->open(*out, &ctx, err);
+    return tare_driver_open(*out, format, &ctx, err);
 }
 
 /* The path stands for a source that is not in the file system; drivers do not see the difference. */

@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of containers. Probes are asked in this order. */
+ * Containers by number, name and suffix. */
 #include <tare/convert.h>
 
 #include "base/str.h"
 #include "format/format.h"
 
-static const tare_format *const formats[] = {
-    &tare_format_gguf,
-    &tare_format_mcf,
-    &tare_format_safetensors,
-    &tare_format_infq,
-    &tare_format_wcodec,
-    &tare_format_hf,
-    NULL, /* the end */
-};
-
 const tare_format *tare_format_row(size_t i) {
-    for (size_t k = 0; formats[k]; k++)
-        if (k == i) return formats[k];
+    for (size_t k = 0; tare_formats[k]; k++)
+        if (k == i) return tare_formats[k];
     return NULL;
 }
 
 const tare_format *tare_format_find(const char *name) {
-    for (size_t i = 0; formats[i]; i++)
-        if (strcmp(formats[i]->name, name) == 0) return formats[i];
+    for (size_t i = 0; tare_formats[i]; i++)
+        if (strcmp(tare_formats[i]->name, name) == 0) return tare_formats[i];
     return NULL;
 }
 
@@ -41,10 +31,10 @@ bool tare_format_at(size_t i, tare_format_info *out) {
 }
 
 const char *tare_format_of_path(const char *path) {
-    for (size_t i = 0; formats[i]; i++)
-        if (formats[i]->suffix[0] &&
-            tare_str_ends(tare_str_of(path), tare_str_of(formats[i]->suffix)))
-            return formats[i]->name;
+    for (size_t i = 0; tare_formats[i]; i++)
+        if (tare_formats[i]->suffix[0] &&
+            tare_str_ends(tare_str_of(path), tare_str_of(tare_formats[i]->suffix)))
+            return tare_formats[i]->name;
     return NULL;
 }
 

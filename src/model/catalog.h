@@ -33,7 +33,9 @@ typedef struct tare_filler {
 /* The source's layout on disk, so that an unchanged model is written back byte for byte. NULL for
  * models that were computed. `detail` is the driver's own (JSON text and spans, ...). */
 typedef struct tare_layout {
-    const struct tare_format *format;
+    const struct tare_format
+        *format; /* set when the driver is done; of a container that has a layout
+                                         of something else, that one's */
     uint32_t version;
     bool is_big_endian;
     uint32_t alignment;

@@ -250,8 +250,7 @@ static tare_status open_infq(tare_model *m, const tare_open_context *ctx, tare_e
     const char *path =
         r.directory ? tare_join_path(&m->arena, r.directory, TARE_STR(TARE_INFQ_MANIFEST)) : NULL;
     if (!layout || !r.layout || !path) return tare_fail(err, TARE_ERR_NOMEM, "layout");
-    *layout = (tare_layout){
-        .format = &tare_format_infq, .version = 1, .alignment = 1, .detail = r.layout};
+    *layout = (tare_layout){.version = 1, .alignment = 1, .detail = r.layout};
     m->catalog.layout = layout;
     m->directory_file = path;
     tare_status status = load_manifest(&r, path, err);

@@ -195,8 +195,7 @@ static tare_status read_all(tare_mcf_reader *r, tare_error *err) {
     if (!layout || !detail) return tare_fail(err, TARE_ERR_NOMEM, "layout");
     TARE_TRY(read_header(r, &h, err));
     TARE_TRY(read_directory(r, &h, err));
-    *layout =
-        (tare_layout){.format = &tare_format_mcf, .version = 1, .alignment = 1, .detail = detail};
+    *layout = (tare_layout){.version = 1, .alignment = 1, .detail = detail};
     m->catalog.layout = layout;
     if (h.minor > 1)
         tare_mcf_report(r, TARE_LEVEL_INFO, "mcf.minor-version", -1, 6,

@@ -169,7 +169,7 @@ tare_status tare_wcodec_open_layers(tare_model *m, tare_packed *store,
         n_regions += r.index->layers[i].coded.n_regions;
         n_kinds[r.index->layers[i].kind]++;
     }
-    *layout = (tare_layout){.format = &tare_format_wcodec, .version = 1, .alignment = 1};
+    *layout = (tare_layout){.version = 1, .alignment = 1};
     TARE_TRY(find_order(&r, &layout->is_big_endian));
     m->catalog.layout = layout;
     m->catalog.tensors = TARE_NEW_ARRAY(&m->arena, tare_tensor, n_kinds[TARE_WCODEC_TENSOR]);

@@ -107,7 +107,7 @@ static tare_status run_driver(const packed *p, const tare_open_context *ctx, boo
     const tare_format *format = driver_of(ctx->probe);
     *is_ours = format != NULL;
     if (format) p->m->held_format = format->name;
-    return format ? format->open(p->m, ctx, err) : TARE_OK;
+    return format ? tare_driver_open(p->m, format, ctx, err) : TARE_OK;
 }
 
 static tare_status open_single(const packed *p, const tare_open_options *options, bool *is_ours,

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The containers. Probes are asked in this order. */
+#include "format/format.h"
+
+const tare_format *const tare_formats[] = {
+    &tare_format_gguf,
+    &tare_format_mcf,
+    &tare_format_safetensors,
+    &tare_format_infq,
+    &tare_format_wcodec,
+    &tare_format_hf,
+    NULL, /* the end */
+};
