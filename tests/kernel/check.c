@@ -2,10 +2,11 @@
  *
  * Compares all kernels with the scalar reference, level by level.
  *
- *     check [-f PATTERN] [--seed N] [--short] [--bench]
+ *     check [-f PATTERN] [--seed N] [--short] [--bench] [--at-least N]
  *
  * A level that this CPU lacks is reported as skipped; one that it has for which nothing was checked
- * is a failure, and so is a crash, under the name of the function that crashed. */
+ * is a failure, and so is a crash, under the name of the function that crashed. Fewer functions than
+ * asked for are a failure, too; a CPU without any level is skipped (77) unless a number is asked for. */
 #include "kernel/check.h"
 
 #include <setjmp.h>
@@ -299,18 +300,37 @@ static bool parse(check *s, int argc, char **argv) {
             s->pattern = argv[++i];
         else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
             s->seed = strtoull(argv[++i], NULL, 0);
+        else if (strcmp(argv[i], "--at-least") == 0 && i + 1 < argc)
+            s->n_wanted = (unsigned)strtoul(argv[++i], NULL, 0);
         else
             return false;
     }
     return true;
 }
 
+/* The exit code. Without a level there is nothing to check, which is a failure if some functions were
+ * to be checked. */
+static int verdict(const check *s, unsigned n_levels, bool is_good) {
+    printf("%u functions checked, %u failed\n", s->n_checked, s->n_failed);
+    if (n_levels == 0 && s->n_wanted == 0) {
+        printf("SKIP: this CPU has none of the instruction sets of kernels\n");
+        return 77;
+    }
+    if (s->n_checked < s->n_wanted || s->n_checked == 0) {
+        printf("FAIL not as many functions as asked for\n");
+        return 1;
+    }
+    return is_good && s->n_failed == 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
     static check s;
     bool is_good = true;
+    unsigned n_levels = 0;
     s.seed = 1;
     if (!parse(&s, argc, argv)) {
-        fprintf(stderr, "usage: check [-f PATTERN] [--seed N] [--short] [--bench]\n");
+        fprintf(stderr,
+                "usage: check [-f PATTERN] [--seed N] [--short] [--bench] [--at-least N]\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -324,11 +344,12 @@ int main(int argc, char **argv) {
     s.below = s.c;
     unsigned host = tare_cpu_detect();
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-        if ((host & levels[i].mask) != levels[i].mask)
+        if ((host & levels[i].mask) != levels[i].mask) {
             printf("skip %s (not on this CPU)\n", levels[i].name);
-        else
+        } else {
             is_good &= check_level(&s, &levels[i]);
+            n_levels++;
+        }
     }
-    printf("%u functions checked, %u failed\n", s.n_checked, s.n_failed);
-    return is_good && s.n_failed == 0 ? 0 : 1;
+    return verdict(&s, n_levels, is_good);
 }
