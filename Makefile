@@ -3,7 +3,7 @@
 #
 #   make demo         install what is missing, build, show the command at work
 #   make check        install what is missing, build with sanitizers, run all tests
-#   make check-more   foreign architectures, 32 bits, thread sanitizer, long fuzzing
+#   make check-more   foreign architectures, 32 bits, thread sanitizer, hosts, long fuzzing and more
 #   make bench        build optimised and run the benchmarks
 #   make              build optimised
 #   make install      install the optimised build under PREFIX (DESTDIR is honoured); as root into
