@@ -15,8 +15,8 @@ cached() { # NAME STAMP COMMAND...
         return
     fi
     mkdir -p build
-    [ ! -L "$place" ] || rm "$place" # and not what it leads to
     if [ -z "${TARE_CACHE:-}" ]; then
+        [ ! -L "$place" ] || rm "$place" # and not what it leads to
         cached_make "$PWD/$place" "${@:2}"
         return
     fi
@@ -28,8 +28,8 @@ cached() { # NAME STAMP COMMAND...
         cached_is_made "$folder" "$stamp" || cached_make "$folder" "${@:2}"
     ) 9>"$folder.lock" || return
     touch "$folder"
-    rm -rf "$place"
-    ln -s "$folder" "$place"
+    [ -L "$place" ] || rm -rf "$place"
+    ln -sfn "$folder" "$place"
 }
 
 cached_is_made() { # FOLDER STAMP
