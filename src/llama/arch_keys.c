@@ -122,8 +122,10 @@ tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *row
     " | rope_parameters." x " | rope_scaling." x                                                   \
     " | if(has(rope_parameters) == false, if(has(rope_scaling) == false, rope_default." x "))"
 
+#define ROPE_TYPES "default linear dynamic yarn longrope/su llama3 proportional mrope xdrope"
+
 const char *const tare_llama_common_defaults[] = {
-    "rope.type = " ROPE("rope_type") " | " ROPE("type"),
+    "rope.type = word(" ROPE("rope_type") " | " ROPE("type") ", '" ROPE_TYPES "')",
     "rope.theta = " ROPE("rope_theta") " | global_rope_theta | rope_global_theta | "
                                        "rope_theta_global | rope_theta | rotary_emb_base",
     "rope.theta_swa = rope_parameters.sliding_attention.rope_theta | local_rope_theta | "
@@ -146,8 +148,8 @@ const char *const tare_llama_common_defaults[] = {
     "rope.long_factor = " ROPE("long_factor"),
     "rope.short_factor = " ROPE("short_factor"),
     "rope.mrope_section = rope_parameters.mrope_section | rope_scaling.mrope_section",
-    "score_function = scoring_func | score_func | moe_router_activation | "
-    "moe_router_activation_func | expert_selection_fn",
+    "score_function = word(scoring_func | score_func | moe_router_activation | "
+    "moe_router_activation_func | expert_selection_fn, 'softmax sigmoid/noaux_tc sqrtsoftplus')",
     "attention.dim = head_dim | floor(hidden_size / num_attention_heads)",
     "vocab_size = embedding_rows",
     "labels.number = num_labels | len(id2label)",
@@ -173,7 +175,7 @@ const tare_llama_key tare_llama_common_keys[] = {
     {"attention.causal", BOOL, "if(is_causal == false, is_causal)"},
     {"rope.scaling.type", TEXT,
      "if(has(rope.factor), if(rope.type == 'linear', 'linear', if(rope.type == 'yarn', 'yarn'))) | "
-     "if(rope.type == 'su', 'longrope') | if(rope.type == 'longrope', 'longrope')"},
+     "if(rope.type == 'longrope', 'longrope')"},
     {"rope.scaling.factor", F32,
      "if(rope.type == 'linear', rope.factor) | if(rope.type == 'yarn', rope.factor)"},
     {"rope.scaling.original_context_length", U32,
@@ -197,8 +199,7 @@ const tare_llama_key tare_llama_common_rest_keys[] = {
     {"expert_group_used_count", U32, "topk_group"},
     {"expert_gating_func", U32,
      "if(score_function == 'softmax', 1, if(score_function == 'sigmoid', 2, "
-     "if(score_function == 'noaux_tc', 2, if(score_function == 'sqrtsoftplus', 4, "
-     "score_function))))"}, /* a text is of the wrong kind */
+     "if(score_function == 'sqrtsoftplus', 4, score_function)))"},
     {"attention.key_length", U32, "head_dim"},
     {"attention.value_length", U32, "head_dim"},
     {"general.file_type", U32, "file_type"},

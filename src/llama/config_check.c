@@ -68,13 +68,39 @@ tare_str tare_llama_config_name(const tare_llama_mapping *m, const char *members
     return tare_str_of(otherwise);
 }
 
-/* ---- against the tensors --------------------------------------------------------------------- */
+/* ---- lists with a word for each layer -------------------------------------------------------- */
 
-static bool has_target(const tare_llama_mapping *m, const char *name) {
-    for (size_t i = 0; i < m->n_targets; i++)
-        if (tare_str_is(m->targets[i]->name, name)) return true;
-    return false;
+/* What layers are called in any architecture; a row that tells them apart knows fewer. */
+#define LAYER_WORDS                                                                                \
+    "full_attention attention sliding_attention chunked_attention linear_attention mamba conv "    \
+    "hybrid recurrent dense sparse mlp moe"
+#define COUNT_OF(list) "leading(" list ", 0, '" LAYER_WORDS "') * 0 + len(" list ")"
+
+static tare_status check_list(const tare_llama_mapping *m, const char *member, const char *count,
+                              tare_error *err) {
+    double n;
+    const uint64_t n_layers = m->n_layers - m->n_extra_layers;
+    TARE_TRY(tare_llama_number(&n, m, count, (double)n_layers, err));
+    if (n >= (double)n_layers) return TARE_OK;
+    tare_fail(err, TARE_ERR_CORRUPT, "it has fewer elements than there are layers");
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+    tare_error_detail(err, "%s: %.0f for %llu", member, n, (unsigned long long)n_layers);
+    return TARE_ERR_CORRUPT;
 }
+
+tare_status tare_llama_check_lists(const tare_llama_mapping *m, tare_error *err) {
+    static const struct {
+        const char *member, *count;
+    } lists[] = {{"layer_types", COUNT_OF("layer_types")},
+                 {"layers_block_type", COUNT_OF("layers_block_type")},
+                 {"mlp_layer_types", COUNT_OF("mlp_layer_types")},
+                 {"hybrid_override_pattern", "len(hybrid_override_pattern)"}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        TARE_TRY(check_list(m, lists[i].member, lists[i].count, err));
+    return TARE_OK;
+}
+
+/* ---- against the tensors --------------------------------------------------------------------- */
 
 /* What is wrong with a size, by the member that has it. */
 static const char *contradiction(const tare_llama_mapping *m, tare_str member) {
@@ -102,8 +128,8 @@ static bool is_other_projector(const tare_llama_mapping *m, const tare_llama_tar
                                const tare_llama_size_rule *r) {
     static const char last_but_one[] = "mm.a.mlp.2.weight";
     if (!m->arch->tower || r->dim == 0) return false;
-    return t->n_dims > 2 ||
-           (strcmp(r->tensor, last_but_one) == 0 && has_target(m, "mm.a.mlp.3.weight"));
+    return t->n_dims > 2 || (strcmp(r->tensor, last_but_one) == 0 &&
+                             tare_llama_has_target(m, TARE_STR("mm.a.mlp.3.weight")));
 }
 
 static tare_status check_target(const tare_llama_mapping *m, const tare_llama_target *t,
@@ -169,15 +195,6 @@ static const need_rule needs[] = {
      "rms_norm_eps or layer_norm_eps", "blk.#.attn_norm.weight"},
 };
 
-static bool has_key(const tare_llama_mapping *m, const char *name) {
-    char whole[160];
-    if (!name) return false;
-    snprintf(whole, sizeof whole, "%s.%s", m->arch->name, name);
-    for (size_t i = 0; i < m->n_keys; i++)
-        if (tare_str_is(m->keys[i].key, whole)) return true;
-    return false;
-}
-
 static bool has_tensor(const tare_llama_mapping *m, const char *name) {
     for (size_t i = 0; i < m->n_targets; i++) {
         char stem[128];
@@ -192,7 +209,8 @@ static bool has_tensor(const tare_llama_mapping *m, const char *name) {
 static tare_status check_needs(const tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         const need_rule *n = &needs[i];
-        if (has_key(m, n->key) || has_key(m, n->otherwise)) continue;
+        if (tare_llama_has_key(m, n->key) || (n->otherwise && tare_llama_has_key(m, n->otherwise)))
+            continue;
         if (n->tensor && !has_tensor(m, n->tensor)) continue;
         tare_fail(err, TARE_ERR_CORRUPT, "it is missing, and llama.cpp needs it");
         tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));

@@ -20,7 +20,7 @@ typedef struct reader {
     const tare_llama_config *config;
     const tare_llama_binding *bindings;
     const char *fault; /* NULL: none */
-    tare_str fault_name;
+    tare_str fault_name, fault_word;
     unsigned depth;
 } reader;
 
@@ -106,18 +106,26 @@ static value value_of_name(reader *r, tare_str name) {
     for (const tare_llama_binding *b = r->config->facts; b && b->name; b++)
         if (tare_str_is(name, b->name)) return number(b->number, true);
     const tare_llama_node *node = tare_llama_config_find(r->config, name);
-    if (node) return tare_llama_value_of(node);
+    if (node) {
+        value found = tare_llama_value_of(node);
+        found.member = name;
+        return found;
+    }
     const tare_str formula = default_of(r->config, name);
     if (!formula.ptr) return absent();
     if (r->depth >= MOST_DEPTH) {
         fail(r, "formula: defaults that name each other");
         return absent();
     }
-    reader inner = {formula.ptr, formula.ptr + formula.len, r->config, r->bindings, NULL, {NULL, 0},
-                    r->depth + 1};
+    reader inner = {.pos = formula.ptr,
+                    .end = formula.ptr + formula.len,
+                    .config = r->config,
+                    .bindings = r->bindings,
+                    .depth = r->depth + 1};
     value v = read_alternatives(&inner);
-    if (inner.fault) {
+    if (inner.fault && !r->fault) {
         r->fault_name = inner.fault_name;
+        r->fault_word = inner.fault_word;
         fail(r, inner.fault);
     }
     return v;
@@ -136,6 +144,55 @@ static tare_str take_name(reader *r) {
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
+static const char unknown_word[] = "tare does not know this word";
+
+/* Whether a word is one of the spellings "a/b" at *list, which moves behind it; *first: the first. */
+static bool is_spelling(const char **list, tare_str word, tare_str *first) {
+    bool is = false;
+    *first = (tare_str){*list, 0};
+    for (bool is_first = true;; is_first = false) {
+        const tare_str spelling = {*list, strcspn(*list, "/ ")};
+        if (is_first) *first = spelling;
+        is |= tare_str_equal(spelling, word);
+        *list += spelling.len;
+        if (**list != '/') break;
+        ++*list;
+    }
+    *list += strspn(*list, " ");
+    return is;
+}
+
+/* A text of a closed list, as the first of its spellings. The list is a text of the formula. */
+static value known_word(reader *r, value v, const value *words) {
+    char list[160];
+    tare_str first;
+    if (v.kind != TARE_LLAMA_TEXT || words->kind != TARE_LLAMA_TEXT) return v;
+    if (words->text.len >= sizeof list) {
+        fail(r, "formula: too many words");
+        return absent();
+    }
+    memcpy(list, words->text.ptr, words->text.len);
+    list[words->text.len] = '\0';
+    for (const char *at = list; *at;) {
+        if (!is_spelling(&at, v.text, &first)) continue;
+        v.text = (tare_str){words->text.ptr + (first.ptr - list), first.len};
+        return v;
+    }
+    if (!r->fault) {
+        r->fault_name = v.member;
+        r->fault_word = v.text;
+    }
+    fail(r, unknown_word);
+    return absent();
+}
+
+/* An element of a list, which is in the same member of config.json. */
+static value item_of(const value *list, const tare_llama_node *node) {
+    value v = tare_llama_value_of(node);
+    v.member = list->member;
+    return v;
+}
+
 /* An element of a list, or a member of that element; a member of an object; a character of a text. */
 static value element(const value *list, const value *index, const value *member) {
     if (list->kind == TARE_LLAMA_TREE && index->kind == TARE_LLAMA_TEXT)
@@ -143,24 +200,27 @@ static value element(const value *list, const value *index, const value *member)
     if (!is_number(index) || !(index->number >= 0)) return absent();
     double left = index->number;
     if (list->kind == TARE_LLAMA_TEXT && left < (double)list->text.len)
-        return (value){.kind = TARE_LLAMA_TEXT, .text = {list->text.ptr + (size_t)left, 1}};
+        return (value){.kind = TARE_LLAMA_TEXT,
+                       .text = {list->text.ptr + (size_t)left, 1},
+                       .member = list->member};
     if (list->kind != TARE_LLAMA_TREE || list->tree->type != TARE_JSON_ARRAY) return absent();
     const tare_llama_node *c = list->tree->child;
     for (; c && left >= 1; left--) c = c->next;
     if (c && member->kind == TARE_LLAMA_TEXT) c = tare_llama_path(c, member->text);
-    return tare_llama_value_of(c);
+    return item_of(list, c);
 }
 
-/* Whether a list has a number or text. */
-static bool holds(const value *list, const value *item) {
+/* Whether a list, of words where they are given, has a number or text. */
+static bool holds(reader *r, const value *list, const value *item, const value *words) {
+    bool is_there = false;
     if (list->kind != TARE_LLAMA_TREE) return false;
     for (const tare_llama_node *c = list->tree->child; c; c = c->next) {
-        value v = tare_llama_value_of(c);
-        if (is_number(&v) && is_number(item) && v.number == item->number) return true;
-        if (v.kind == TARE_LLAMA_TEXT && item->kind == v.kind && tare_str_equal(v.text, item->text))
-            return true;
+        const value v = known_word(r, item_of(list, c), words);
+        is_there |= is_number(&v) && is_number(item) && v.number == item->number;
+        is_there |=
+            v.kind == TARE_LLAMA_TEXT && item->kind == v.kind && tare_str_equal(v.text, item->text);
     }
-    return false;
+    return is_there;
 }
 
 /* Where the normal distribution reaches a probability, in the steps of f32 that torch takes. */
@@ -213,13 +273,15 @@ static value largest(const value *list) {
     return most;
 }
 
-/* How many elements at the beginning of a list equal x. */
-static value leading(const value *list, const value *x) {
+/* How many elements at the beginning of a list, of words where they are given, equal x. */
+static value leading(reader *r, const value *list, const value *x, const value *words) {
     size_t n = 0;
+    bool is_leading = true;
     if (list->kind != TARE_LLAMA_TREE) return absent();
-    for (const tare_llama_node *c = list->tree->child; c; c = c->next, n++) {
-        value v = tare_llama_value_of(c);
-        if (v.kind != x->kind || v.number != x->number || !tare_str_equal(v.text, x->text)) break;
+    for (const tare_llama_node *c = list->tree->child; c; c = c->next) {
+        const value v = known_word(r, item_of(list, c), words);
+        is_leading &= v.kind == x->kind && v.number == x->number && tare_str_equal(v.text, x->text);
+        n += is_leading;
     }
     return number((double)n, true);
 }
@@ -238,12 +300,15 @@ static value call(reader *r, tare_str name) {
     if (tare_str_is(name, "has")) return boolean(a[0].kind != TARE_LLAMA_ABSENT);
     if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];
     if (tare_str_is(name, "at")) return element(&a[0], &a[1], &a[2]);
-    if (tare_str_is(name, "in")) return boolean(holds(&a[1], &a[0]));
+    if (tare_str_is(name, "word")) return known_word(r, a[0], &a[1]);
+    if (tare_str_is(name, "in")) return boolean(holds(r, &a[1], &a[0], &a[2]));
     if (tare_str_is(name, "number")) return leading_number(a[0].text);
     if (tare_str_is(name, "largest")) return largest(&a[0]);
-    if (tare_str_is(name, "leading")) return leading(&a[0], &a[1]);
-    if (tare_str_is(name, "len"))
+    if (tare_str_is(name, "leading")) return leading(r, &a[0], &a[1], &a[2]);
+    if (tare_str_is(name, "len")) {
+        if (a[0].kind == TARE_LLAMA_TEXT) return number((double)a[0].text.len, true);
         return a[0].kind == TARE_LLAMA_TREE ? number((double)a[0].tree->n, true) : absent();
+    }
     return call_numbers(r, name, a);
 }
 
@@ -376,20 +441,25 @@ static value read_alternatives(reader *r) {
 tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
                                const tare_llama_config *config, const tare_llama_binding *bindings,
                                tare_error *err) {
-    reader r = {formula.ptr, formula.ptr + formula.len, config, bindings, NULL, {NULL, 0}, 0};
+    reader r = {.pos = formula.ptr,
+                .end = formula.ptr + formula.len,
+                .config = config,
+                .bindings = bindings};
     *out = read_alternatives(&r);
     skip_blanks(&r);
     if (!r.fault && r.pos < r.end) fail(&r, "formula: unexpected text after it");
     if (!r.fault) return TARE_OK;
     *out = absent();
-    tare_fail(err, TARE_ERR_CORRUPT, r.fault);
+    const tare_status status = r.fault == unknown_word ? TARE_ERR_UNSUPPORTED : TARE_ERR_CORRUPT;
+    tare_fail(err, status, r.fault);
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
-    if (err && r.fault_name.len) {
-        size_t n = (size_t)tare_min_u64(r.fault_name.len, sizeof err->field - 1);
-        memcpy(err->field, r.fault_name.ptr, n);
-        err->field[n] = '\0';
-    }
-    return TARE_ERR_CORRUPT;
+    if (r.fault_word.ptr)
+        tare_error_detail(err, "%.*s: '%.*s'", (int)tare_min_u64(r.fault_name.len, 40),
+                          r.fault_name.ptr, (int)tare_min_u64(r.fault_word.len, 64),
+                          r.fault_word.ptr);
+    else if (r.fault_name.len)
+        tare_error_detail(err, "%.*s", (int)tare_min_u64(r.fault_name.len, 63), r.fault_name.ptr);
+    return status;
 }
 
 tare_status tare_llama_formula_u64(uint64_t *out, bool *is_there, tare_str formula,

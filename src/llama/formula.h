@@ -8,9 +8,12 @@
  *   == < >           of numbers; == also of texts
  *   if(c, a, b)      floor(x) round(x) sqrt(x) ln(x) pow(x, y) max(x, y) min(x, y) has(x) len(x)
  *   probit(p)        where the normal distribution reaches p; normal(x) what it reaches there
- *   leading(list, x) how many elements at the beginning equal x
+ *   leading(list, x) how many elements at the beginning equal x; len also of texts
  *   largest(list)    the largest number; number(text): what it begins with
  *   at(list, i) at(list, i, 'member') at(text, i) in(x, list)
+ *   word(x, 'a/b c')              a text of a closed list, as the first of its spellings; another one
+ *                                 is a fault. Anything else but a text stays what it is
+ *   leading(list, x, 'a/b c') in(x, list, 'a/b c')   of a list of such words
  *   at(object, 'a-b.c')               a member whose name has other characters
  *   name, name.part  of config.json, text_config first, then the defaults of the architecture
  *   'text' 1.5 true false
@@ -34,6 +37,7 @@ typedef struct tare_llama_value {
     double number; /* BOOL: 0 or 1 */
     tare_str text;
     const tare_llama_node *tree;
+    tare_str member; /* of config.json, that it is or is in; empty: it is computed */
 } tare_llama_value;
 
 /* Numbers that a formula names beside those of config.json; `name` NULL ends the list. */
@@ -42,8 +46,8 @@ typedef struct tare_llama_binding {
     double number;
 } tare_llama_binding;
 
-/* ABSENT where a part of it is. Errors: CORRUPT, a member of config.json is of the wrong kind; the
- * name of it is in the message. */
+/* ABSENT where a part of it is. Errors: CORRUPT, a member of config.json is of the wrong kind;
+ * UNSUPPORTED, it is none of the words of a closed list. The name of it is in the message. */
 tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
                                const tare_llama_config *config, const tare_llama_binding *bindings,
                                tare_error *err);

@@ -98,6 +98,9 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
         tare_error_item(err, TARE_ITEM_RESOURCE, -1, m->hf_class);
         return TARE_ERR_UNSUPPORTED;
     }
+    tare_llama_value holds; /* which a fault in it does not contradict, so that it is told here */
+    if (m->arch->requires)
+        TARE_TRY(tare_llama_formula(&holds, tare_str_of(m->arch->requires), &m->config, NULL, err));
     double layers, extra, width;
     m->facts[0] = (tare_llama_binding){"nextn", nextn_layers(m)};
     m->config.facts = m->facts;
@@ -116,6 +119,7 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     m->facts[0] = (tare_llama_binding){"layers", (double)m->n_layers};
     m->facts[1] = (tare_llama_binding){"tokens", 0};
     m->facts[2] = (tare_llama_binding){"file_type", 0};
+    TARE_TRY(tare_llama_check_lists(m, err));
     return tare_llama_names_init(&m->names, m->arch->tensors, &m->out->arena, err);
 }
 
@@ -279,6 +283,7 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
         TARE_TRY(tare_llama_tower_check(m, err));
     else
         tare_llama_tower_note(m);
+    if (!m->arch->tower && !m->is_rehearsal) TARE_TRY(tare_llama_note_unapplied(m, err));
     return m->is_rehearsal || m->options->vocab_only ? TARE_OK : tare_llama_check_config(m, err);
 }
 

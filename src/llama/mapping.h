@@ -86,6 +86,8 @@ tare_status tare_llama_set_number(tare_llama_mapping *m, const char *name, tare_
                                   double number, tare_error *err);
 tare_status tare_llama_set_text(tare_llama_mapping *m, const char *name, tare_str text,
                                 tare_error *err);
+/* Whether a key of the architecture, named without it, was set. */
+bool tare_llama_has_key(const tare_llama_mapping *m, const char *name);
 /* n numbers: I32, F32 or BOOL; texts. */
 tare_status tare_llama_set_numbers(tare_llama_mapping *m, const char *name, tare_value_type type,
                                    const double *numbers, size_t n, tare_error *err);
@@ -136,8 +138,15 @@ tare_str tare_llama_config_name(const tare_llama_mapping *m, const char *members
 /* CORRUPT where a size in config.json is not that of the tensors: llama.cpp would refuse the file
  * (config_check.c). After keys and tensors. */
 tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err);
+/* Members of config.json with a word for each layer: UNSUPPORTED where a word is not known, CORRUPT
+ * where they are too short. */
+tare_status tare_llama_check_lists(const tare_llama_mapping *m, tare_error *err);
+/* Warns of what config.json asks for, and neither keys nor tensors say (unapplied.c). After both. */
+tare_status tare_llama_note_unapplied(const tare_llama_mapping *m, tare_error *err);
 /* Puts one behind the others (targets.c). */
 tare_status tare_llama_target_add(tare_llama_mapping *m, tare_llama_target *t, tare_error *err);
+/* Whether there is one of that name. */
+bool tare_llama_has_target(const tare_llama_mapping *m, tare_str name);
 /* One of so many pieces, which has no shape yet; NULL: memory is out. */
 tare_llama_target *tare_llama_target_new(tare_llama_mapping *m, tare_str name, size_t n_pieces);
 /* A tensor of F32 that is computed here, before all others: a vector, or a matrix of so many rows. */

@@ -41,6 +41,14 @@ tare_status tare_llama_set(tare_llama_mapping *m, const char *name, const tare_v
     return TARE_OK;
 }
 
+bool tare_llama_has_key(const tare_llama_mapping *m, const char *name) {
+    char whole[160];
+    snprintf(whole, sizeof whole, "%s.%s", m->arch->name, name);
+    for (size_t i = 0; i < m->n_keys; i++)
+        if (tare_str_is(m->keys[i].key, whole)) return true;
+    return false;
+}
+
 static tare_status out_of_range(const char *name, tare_error *err) {
     tare_fail(err, TARE_ERR_CORRUPT, "config.json: the number for the key is out of range");
     tare_error_item(err, TARE_ITEM_KEY, -1, tare_str_of(name));

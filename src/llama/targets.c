@@ -14,6 +14,12 @@ tare_status tare_llama_target_add(tare_llama_mapping *m, tare_llama_target *t, t
     return TARE_OK;
 }
 
+bool tare_llama_has_target(const tare_llama_mapping *m, tare_str name) {
+    for (size_t i = 0; i < m->n_targets; i++)
+        if (tare_str_equal(m->targets[i]->name, name)) return true;
+    return false;
+}
+
 tare_llama_target *tare_llama_target_new(tare_llama_mapping *m, tare_str name, size_t n_pieces) {
     tare_llama_target *t = TARE_NEW(&m->out->arena, tare_llama_target);
     if (!t) return NULL;

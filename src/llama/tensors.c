@@ -252,12 +252,6 @@ static tare_status stack_expert(const pass *p, tare_str name, tare_llama_draft *
     return TARE_OK;
 }
 
-static bool has_target(const tare_llama_mapping *m, tare_str name) {
-    for (size_t i = 0; i < m->n_targets; i++)
-        if (tare_str_equal(m->targets[i]->name, name)) return true;
-    return false;
-}
-
 /* Zeros after the first piece, up to so many rows; none where it has as many. */
 static tare_status pad_rows(const pass *p, tare_llama_target *t, uint64_t rows, tare_error *err) {
     uint64_t row = t->pieces[0].end / t->dims[0], end;
@@ -294,7 +288,7 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
     if (!target.ptr)
         return fail_tensor(p, TARE_ERR_UNSUPPORTED,
                            "llama.cpp has no such tensor in this architecture", err);
-    if (draft->is_first_only && has_target(m, target)) return TARE_OK;
+    if (draft->is_first_only && tare_llama_has_target(m, target)) return TARE_OK;
     if (draft->n_slots) return add_part(p, target, draft, operation, err);
     tare_llama_target *t = tare_llama_target_new(m, target, draft->padded ? 2 : 1);
     if (!t) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");

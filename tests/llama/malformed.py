@@ -207,7 +207,7 @@ def _(c, t):
     c["intermediate_size"] = 32
 
 
-@case("dots1", "expert_gating_func", "wrong kind")
+@case("dots1", "config.json", "scoring_func: 'tanh'")
 def _(c, t):
     "a function of the router that llama.cpp has not"
     c["scoring_func"] = "tanh"

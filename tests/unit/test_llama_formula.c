@@ -20,19 +20,28 @@ static const char config_json[] =
 
 static const char *const defaults[] = {"kind = at(kinds, layer)", "doubled = 2 * hidden", NULL};
 
-static tare_llama_value compute(const char *formula, double layer) {
+static tare_status try_at(tare_llama_value *v, const char *formula, double layer, tare_error *err) {
     const tare_llama_binding bindings[] = {{"layer", layer}, {NULL, 0}};
     tare_llama_config config = {.defaults = defaults};
-    tare_llama_value v;
     tare_arena arena;
     tare_arena_init(&arena, NULL);
     assert_int_equal(tare_llama_json_read(&config.root, tare_str_of(config_json), &arena, NULL),
                      TARE_OK);
-    assert_int_equal(tare_llama_formula(&v, tare_str_of(formula), &config, bindings, NULL),
-                     TARE_OK);
-    v.tree = NULL; /* the tree goes; its texts are static */
+    const tare_status status = tare_llama_formula(v, tare_str_of(formula), &config, bindings, err);
+    v->tree = NULL; /* the tree goes; its texts are static */
     tare_arena_free(&arena);
+    return status;
+}
+
+static tare_llama_value compute(const char *formula, double layer) {
+    tare_llama_value v;
+    assert_int_equal(try_at(&v, formula, layer, NULL), TARE_OK);
     return v;
+}
+
+static tare_status attempt(const char *formula, tare_error *err) {
+    tare_llama_value v;
+    return try_at(&v, formula, 1, err);
 }
 
 static void test_numbers(void **state) {
@@ -49,6 +58,9 @@ static void test_numbers(void **state) {
         {"at(blocks, layer, 'attention.n')", 0, 2},
         {"len(kinds)", 0, 2},
         {"leading(kinds, 'mamba')", 0, 1},
+        {"leading(kinds, 'm', 'a/attention m/mamba')", 0, 1},
+        {"len(pattern)", 0, 4},
+        {"word(hidden, 'wide narrow')", 0, 64},
         {"floor(hidden * 3.5 / 32) * 32", 0, 224},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -74,6 +86,10 @@ static void test_conditions(void **state) {
         {"kind == 'attention'", 0, false},
         {"has(at(blocks, layer, 'attention.n'))", 1, false},
         {"if(tied | true, true, false)", 0, false},
+        {"word(kind, 'mamba attention/full') == 'attention'", 1, true},
+        {"word(kind, 'ssm/mamba attention') == 'ssm'", 0, true},
+        {"word(at(pattern, layer), 'M/mamba -/mlp E */attention') == '*'", 2, true},
+        {"in('a', kinds, 'm/mamba a/attention')", 0, true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tare_llama_value v = compute(rows[i].formula, rows[i].layer);
@@ -84,11 +100,30 @@ static void test_conditions(void **state) {
 
 static void test_absent(void **state) {
     (void)state;
-    static const char *const formulas[] = {"nosuch",         "2 * nosuch",      "at(kinds, 5)",
-                                           "number(nosuch)", "number(pattern)", "at(pattern, -1)",
-                                           "hidden / 0",     "if(false, 1)"};
+    static const char *const formulas[] = {
+        "nosuch",          "2 * nosuch", "at(kinds, 5)", "number(nosuch)",     "number(pattern)",
+        "at(pattern, -1)", "hidden / 0", "if(false, 1)", "word(nosuch, 'a b')"};
     for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
         assert_int_equal(compute(formulas[i], 0).kind, TARE_LLAMA_ABSENT);
+}
+
+/* A text that is none of the words names its member, whatever default asked for it. */
+static void test_words(void **state) {
+    (void)state;
+    static const struct {
+        const char *formula, *member;
+    } rows[] = {
+        {"word(kind, 'mamba') == 'mamba'", "kinds: 'attention'"},
+        {"in('mamba', kinds, 'mamba full_attention')", "kinds: 'attention'"},
+        {"leading(kinds, 'mamba', 'mamba')", "kinds: 'attention'"},
+        {"if(true, 1, word(layers_enum, '3'))", "layers_enum: '3,4,5'"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tare_error err = {0};
+        assert_int_equal(attempt(rows[i].formula, &err), TARE_ERR_UNSUPPORTED);
+        assert_string_equal(err.field, rows[i].member);
+        assert_string_equal(err.item_name, "config.json");
+    }
 }
 
 /* torch's icdf of these two, the only ones that models use. */
@@ -100,9 +135,8 @@ static void test_probit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_absent),  cmocka_unit_test(test_words),
         cmocka_unit_test(test_probit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,8 @@ static const tare_llama_key glm_dsa_keys[] = {
     {"rope.dimension_count", U32, "qk_rope_head_dim * (rope.partial | 1)"},
     KEY_NEXTN,
     KEYS_INDEXER,
-    {"attention.indexer.types[indexer_types]", BOOL, "at(indexer_types, layer) == 'full'"},
+    {"attention.indexer.types[indexer_types]", BOOL,
+     "word(at(indexer_types, layer), 'full shared') == 'full'"},
     END_OF_KEYS};
 static const tare_llama_rule deepseek2_rules[] = {
     {"=output.weight", NULL, "if(tie_word_embeddings | false) drop"},

@@ -62,8 +62,7 @@ static const char *const olmo3_defaults[] = {KV_HEADS_ALL, "rope_local_base_freq
 static const tare_llama_key olmo2_keys[] = {
     {"attention.sliding_window", U32, "sliding_window"},
     {"attention.sliding_window_pattern[]", BOOL,
-     "if(has(sliding_window), if(has(layer_types), at(layer_types, layer) == 'sliding_attention', "
-     "(layer + 1) % 4 > 0))"},
+     "if(has(sliding_window), if(has(layer_types), " LAYER_WINDOW ", (layer + 1) % 4 > 0))"},
     END_OF_KEYS};
 
 /* ---- Nemotron -------------------------------------------------------------------------------- */

@@ -12,10 +12,9 @@ static const char *const exaone4_defaults[] = {"num_key_value_heads = 32",
 #define EXAONE4_WINDOWS                                                                            \
     {"attention.sliding_window", U32, "sliding_window"}, {                                         \
         "attention.sliding_window_pattern[]", BOOL,                                                \
-            "if(has(sliding_window), if(has(layer_types), at(layer_types, layer) == "              \
-            "'sliding_attention', "                                                                \
-            "if(sliding_window_pattern == 'LLLG', (layer + 1) % 4 > 0, (layer + 1) % "             \
-            "sliding_window_pattern > 0)))"                                                        \
+            "if(has(sliding_window), if(has(layer_types), " LAYER_WINDOW ", "                      \
+            "if(word(sliding_window_pattern, 'LLLG') == 'LLLG', (layer + 1) % 4 > 0, "             \
+            "(layer + 1) % sliding_window_pattern > 0)))"                                          \
     }
 static const tare_llama_key exaone4_keys[] = {KEY_VOCAB_SIZE, EXAONE4_WINDOWS, END_OF_KEYS};
 static const tare_llama_key exaone45_keys[] = {

@@ -35,12 +35,13 @@ const tare_llama_arch *tare_llama_tower_at(size_t i) {
     return row_at(towers, sizeof towers / sizeof *towers, i);
 }
 
-/* Whether the formula that a row requires holds for the model. */
+/* Whether the formula that a row requires holds for the model. One with a fault does: whoever maps by
+ * the row computes it again, and tells of the fault. */
 static bool holds(const tare_llama_arch *a, const tare_llama_config *config) {
     tare_llama_value v;
     if (!a->requires) return true;
-    return tare_llama_formula(&v, tare_str_of(a->requires), config, NULL, NULL) == TARE_OK &&
-           v.kind != TARE_LLAMA_ABSENT && v.number != 0;
+    return tare_llama_formula(&v, tare_str_of(a->requires), config, NULL, NULL) != TARE_OK ||
+           (v.kind != TARE_LLAMA_ABSENT && v.number != 0);
 }
 
 static const tare_llama_arch *find(const tare_llama_arch *(*at)(size_t i), tare_str hf_class,

@@ -39,10 +39,7 @@ static const tare_llama_key gemma2_own[] = {
     END_OF_KEYS};
 /* Gemma 3n and 4 have per-layer embeddings, and layers that share keys and values. */
 #define KEY_SLIDING                                                                                \
-    {                                                                                              \
-        "attention.sliding_window_pattern[layer_types]", BOOL,                                     \
-            "at(layer_types, layer) == 'sliding_attention'"                                        \
-    }
+    { "attention.sliding_window_pattern[layer_types]", BOOL, LAYER_WINDOW }
 #define KEY_SHARED                                                                                 \
     { "attention.shared_kv_layers", U32, "num_kv_shared_layers" }
 #define KEYS_GEMMA3                                                                                \
@@ -101,7 +98,7 @@ static const char *const gemma4_defaults[] = {"head_dim = 256",
          "if(use_double_wide_mlp | false, if(layer < g.first_shared, intermediate_size, "          \
          "intermediate_size * 2))"},                                                               \
         {"attention.head_count_kv[layer_types]", I32,                                              \
-         "if(has(num_global_key_value_heads), if(at(layer_types, layer) == 'sliding_attention', "  \
+         "if(has(num_global_key_value_heads), if(" LAYER_WINDOW ", "                               \
          "num_key_value_heads, num_global_key_value_heads))"},                                     \
         {"rope.dimension_count", U32, "global_head_dim"}, {                                        \
         "rope.dimension_count_swa", U32,                                                           \

@@ -66,7 +66,7 @@ static const tare_llama_key glm4moe_keys[] = {
     KEY_EXPERT_FFN,
     {"expert_shared_count", U32, "n_shared_experts"},
     {"leading_dense_block_count", U32, "first_k_dense_replace"},
-    {"expert_gating_func", U32, "2"},
+    KEY_SIGMOID,
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     {"expert_weights_norm", BOOL, "norm_topk_prob"},
     KEY_NEXTN,

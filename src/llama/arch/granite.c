@@ -41,10 +41,12 @@ static const tare_llama_rule granitemoe_rules[] = {
 
 static const char *const hybrid_defaults[] = {
     KV_HEADS_ALL,
-    "g.is_attention = if(has(layer_types), at(layer_types, layer) == 'attention', "
+    "g.layers = layer_types | layers_block_type",
+    "g.is_attention = if(has(g.layers), word(at(g.layers, layer), '" LAYER_KINDS
+    "') == 'attention', "
     "if(has(attn_layer_indices), in(layer, attn_layer_indices), "
     "layer % attn_layer_period == attn_layer_offset))",
-    "g.is_hybrid = if(has(layer_types), in('mamba', layer_types), true)",
+    "g.is_hybrid = if(has(g.layers), in('mamba', g.layers, '" LAYER_KINDS "'), true)",
     "g.uses_rope = if(in('BambaForCausalLM', architectures), true, g.is_hybrid == false)",
     "m.groups = n_groups | num_groups | mamba_n_groups | mamba_num_groups",
     NULL};

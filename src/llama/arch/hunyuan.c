@@ -92,7 +92,7 @@ static const tare_llama_key hy_v3_keys[] = {
     {"expert_shared_feed_forward_length", U32, "moe_intermediate_size * (num_shared_experts | 1)"},
     {"expert_weights_norm", BOOL, "route_norm | true"},
     {"expert_weights_scale", F32, "router_scaling_factor | 1"},
-    {"expert_gating_func", U32, "2"},
+    KEY_SIGMOID,
     {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
     END_OF_KEYS};
 static const char *const hy_v3_back_config[] = {

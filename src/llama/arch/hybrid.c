@@ -55,11 +55,12 @@ static const tare_llama_rule falcon_h1_rules[] = {
 /* ---- Nemotron H: a layer has either a mixer or a feed-forward --------------------------------- */
 
 static const char *const nemotron_h_defaults[] = {
-    "n.pattern = hybrid_override_pattern | layers_block_type",
-    "n.kind = at(n.pattern, layer)",
-    "n.is_attention = if(n.kind == '*', true, n.kind == 'attention')",
-    "n.is_feed_forward = if(n.kind == '-', true, if(n.kind == 'E', true, if(n.kind == 'mlp', true, "
-    "n.kind == 'moe')))",
+    "n.pattern = hybrid_override_pattern | layers_block_type | layer_types",
+    "num_hidden_layers = len(n.pattern)",
+    "n.kind = word(at(n.pattern, layer), 'M/mamba/linear_attention */attention/full_attention "
+    "-/mlp/E/moe')",
+    "n.is_attention = n.kind == '*'",
+    "n.is_feed_forward = n.kind == '-'",
     "n.head_dim = head_dim | attention_head_dim",
     "m.groups = n_groups | num_groups | mamba_n_groups | mamba_num_groups",
     "experts = n_routed_experts",

@@ -9,8 +9,9 @@ static const char *const lfm2_defaults[] = {
     "lfm2.ff = block_ff_dim | intermediate_size",
     "lfm2.adjusted = floor((block_ffn_dim_multiplier | 1) * floor(2 * lfm2.ff / 3))",
     "lfm2.conv = conv_L_cache | 3",
+    "lfm2.kind = word(at(layer_types, layer), 'conv full_attention/attention')",
     /* files of its first release number these layers */
-    "lfm2.is_attention = if(has(layer_types), 1 - (at(layer_types, layer) == 'conv'), "
+    "lfm2.is_attention = if(has(layer_types), 1 - (lfm2.kind == 'conv'), "
     "if(has(full_attn_idxs), in(layer, full_attn_idxs), 1))",
     NULL};
 #define LFM2_KEYS                                                                                  \
@@ -35,10 +36,11 @@ static const char *const lfm2moe_defaults[] = {"num_key_value_heads = 8", "rope_
                                                "norm_eps = 0.00001", NULL};
 static const tare_llama_key lfm2moe_keys[] = {
     {"attention.head_count_kv[]", I32,
-     "if(at(layer_types, layer) == 'full_attention', num_key_value_heads, 0)"},
+     "if(word(at(layer_types, layer), 'conv full_attention/attention') == 'full_attention', "
+     "num_key_value_heads, 0)"},
     KEY_EXPERT_FFN,
     {"leading_dense_block_count", U32, "num_dense_layers"},
-    {"expert_gating_func", U32, "2"},
+    KEY_SIGMOID,
     KEY_VOCAB_SIZE,
     {"shortconv.l_cache", U32, "conv_L_cache"},
     END_OF_KEYS};

@@ -59,7 +59,8 @@ static const tare_llama_rule sarvam_rules[] = {{"=blk.#.exp_probs_b.bias", NULL,
 /* transformers reads Grok 2's config.json, which says "git", as that of another model. */
 static const char *const grok_defaults[] = {
     KV_HEADS_ALL, "layer_norm_eps = if(model_type == 'git', 0.000000000001)", NULL};
-#define GROK_YARN(x) "if(rope_type == 'yarn', " x ", if(rope_type == 'original', " x "))"
+#define GROK_TYPE    "word(rope_type, 'yarn/original default')"
+#define GROK_YARN(x) "if(" GROK_TYPE " == 'yarn', " x ")"
 static const tare_llama_key grok_keys[] = {
     {"attn_logit_softcapping", F32, "attn_logit_softcapping | 30"},
     {"router_logit_softcapping", F32, "router_logit_softcapping | 30"},

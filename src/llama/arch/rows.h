@@ -51,11 +51,18 @@
     { "rope.scaling.type", TEXT, "'none'" }
 #define KEY_NOT_CAUSAL                                                                             \
     { "attention.causal", BOOL, "false" }
+/* The kinds of layers, which config.json has had two spellings of: that of a layer, as the first. */
+#define WINDOWS      "sliding_attention full_attention/attention"
+#define LAYER_KINDS  "mamba/linear_attention attention/full_attention"
+#define LAYER_WINDOW "word(at(layer_types, layer), '" WINDOWS "') == 'sliding_attention'"
 #define KEYS_WINDOW_BY_LAYER                                                                       \
     {"attention.sliding_window", U32, "sliding_window"}, {                                         \
         "attention.sliding_window_pattern[layer_types]", BOOL,                                     \
-            "if(has(sliding_window), at(layer_types, layer) == 'sliding_attention')"               \
+            "if(has(sliding_window), " LAYER_WINDOW ")"                                            \
     }
+/* How experts are scored where llama.cpp has one way for the architecture. */
+#define KEY_SIGMOID                                                                                \
+    { "expert_gating_func", U32, "if(word(score_function, 'sigmoid') == 'sigmoid', 2, 2)" }
 
 /* Query and key rows as llama.cpp's rotary positions want them; what Meta calls wq and wk is so. */
 #define RULES_PERMUTE                                                                              \

@@ -36,7 +36,7 @@ static const tare_llama_key mellum_keys[] = {
     KEY_EXPERT_FFN,
     {"attention.sliding_window", U32, "if(use_sliding_window | true, sliding_window)"},
     {"attention.sliding_window_pattern[layer_types]", BOOL,
-     "if(use_sliding_window | true, at(layer_types, layer) == 'sliding_attention')"},
+     "if(use_sliding_window | true, " LAYER_WINDOW ")"},
     END_OF_KEYS};
 
 /* Laguna: heads and rotary positions by layer, and a gate behind attention. */
@@ -51,8 +51,8 @@ static const tare_llama_key laguna_keys[] = {
     {"expert_shared_feed_forward_length", U32, "shared_expert_intermediate_size"},
     {"expert_weights_norm", BOOL, "true"},
     {"expert_weights_scale", F32, "moe_routed_scaling_factor | 1"},
-    {"expert_gating_func", U32, "2"},
-    {"leading_dense_block_count", U32, "leading(mlp_layer_types, 'dense')"},
+    KEY_SIGMOID,
+    {"leading_dense_block_count", U32, "leading(mlp_layer_types, 'dense', 'dense sparse')"},
     {"rope.dimension_count", U32, "floor(head_dim * (" LAGUNA_ROPE("full_attention") " | 1))"},
     {"rope.dimension_count_swa", U32,
      "if(has(rope_parameters.sliding_attention), floor(head_dim * "
@@ -105,7 +105,7 @@ static const char *const step35_defaults[] = {
     "rope.theta = at(rope_theta, 0) | rope_parameters.rope_theta | rope_scaling.rope_theta | "
     "rope_theta",
     "rope.theta_swa = at(rope_theta, 1)",
-    "s.is_window = at(layer_types, layer) == 'sliding_attention'",
+    "s.is_window = " LAYER_WINDOW,
     "experts = moe_num_experts",
     NULL};
 static const tare_llama_key step35_keys[] = {

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A word of config.json that is one of few is known in all of its spellings, and another one is an error that names it,
+never a silent "no". `closed_lists.py TARE FOLDER`"""
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "llama"))
+try:
+    import tiny_models
+    from checks import Checks
+    from malformed import faults, load, store
+except ImportError as fault:
+    print(f"SKIP: {fault}: run scripts/venv")
+    sys.exit(77)
+
+SCALED = {"factor": 4.0, "original_max_position_embeddings": 128}
+
+# ---- words that nobody knows: the model, what its config.json says, what the error names -------------
+
+UNKNOWN = [
+    ("llama", dict(rope_scaling=dict(SCALED, rope_type="spiral")), "rope_scaling.rope_type: 'spiral'"),
+    ("llama", dict(rope_scaling=dict(SCALED, type="spiral")), "rope_scaling.type: 'spiral'"),
+    ("qwen3", dict(rope_parameters=dict(SCALED, rope_type="spiral")), "rope_parameters.rope_type: 'spiral'"),
+    ("gemma4", dict(rope_parameters={"full_attention": {"rope_type": "spiral"}}), "full_attention.rope_type: 'spiral'"),
+    ("grok", dict(rope_type="spiral"), "rope_type: 'spiral'"),
+    ("nemotron-h", dict(rope_scaling=dict(SCALED, rope_type="spiral")), "rope_type: 'spiral'"),
+    ("granitehybrid", dict(layer_types=["mamba", "spiral"]), "layer_types: 'spiral'"),
+    ("granitehybrid", dict(layer_types=["mamba", "conv", "mamba"]), "layer_types: 'conv'"),
+    ("granitehybrid", dict(layer_types=["mamba"]), "layer_types: 1 for 3"),
+    ("nemotron-h", dict(hybrid_override_pattern="MS-*"), "hybrid_override_pattern: 'S'"),
+    ("nemotron-h", dict(hybrid_override_pattern="M"), "hybrid_override_pattern: 1 for 4"),
+    ("lfm2", dict(layer_types=["conv", "spiral"]), "layer_types: 'spiral'"),
+    ("lfm2moe", dict(layer_types=["conv", "mamba"]), "layer_types: 'mamba'"),
+    ("cohere2moe", dict(layer_types=["sliding_attention", "conv"]), "layer_types: 'conv'"),
+    ("gpt-oss", dict(layer_types=["sliding_attention", "spiral"]), "layer_types: 'spiral'"),
+    ("gemma3n", dict(layer_types=["sliding_attention", "mamba"]), "layer_types: 'mamba'"),
+    ("gemma4", dict(layer_types=["sliding_attention", "conv"]), "layer_types: 'conv'"),
+    ("exaone4", dict(layer_types=["sliding_attention", "conv"], sliding_window=8), "layer_types: 'conv'"),
+    ("exaone4", dict(layer_types=None, sliding_window=8, sliding_window_pattern="LG"), "sliding_window_pattern: 'LG'"),
+    ("mellum", dict(layer_types=["sliding_attention", "conv"]), "layer_types: 'conv'"),
+    ("olmo3", dict(layer_types=["sliding_attention", "conv"]), "layer_types: 'conv'"),
+    ("step35", dict(layer_types=["full_attention", "mamba"]), "layer_types: 'mamba'"),
+    ("laguna", dict(mlp_layer_types=["dense", "spiral", "sparse", "sparse", "sparse"]), "mlp_layer_types: 'spiral'"),
+    ("llama", dict(layer_types=["full_attention", "spiral"]), "layer_types: 'spiral'"),
+    ("qwen3next", dict(layer_types=["spiral"] * 4), "layer_types: 'spiral'"),
+    ("glm-dsa", dict(indexer_types=["full", "spiral"]), "indexer_types: 'spiral'"),
+    ("dots1", dict(scoring_func="tanh"), "scoring_func: 'tanh'"),
+    ("afmoe", dict(score_func="tanh"), "score_func: 'tanh'"),
+    ("kimi-linear", dict(moe_router_activation_func="tanh"), "moe_router_activation_func: 'tanh'"),
+    ("cohere2moe", dict(expert_selection_fn="tanh"), "expert_selection_fn: 'tanh'"),
+    ("glm4moe", dict(scoring_func="softmax"), "scoring_func: 'softmax'"),
+    ("lfm2moe", dict(scoring_func="softmax"), "scoring_func: 'softmax'"),
+]
+
+# ---- two spellings of the same: models are the same but for their names ------------------------------
+
+SAME = [
+    ("granitehybrid", dict(layer_types=["mamba", "attention", "mamba"]),
+     dict(layer_types=["linear_attention", "full_attention", "linear_attention"])),
+    ("granitehybrid", dict(layer_types=["mamba", "attention", "mamba"]),
+     dict(layer_types=None, layers_block_type=["linear_attention", "full_attention", "mamba"])),
+    ("granitehybrid-attention", dict(layer_types=["attention"] * 2), dict(layer_types=["full_attention"] * 2)),
+    ("nemotron-h", dict(hybrid_override_pattern="M-*-"),
+     dict(hybrid_override_pattern=None, num_hidden_layers=None, layers_block_type=["linear_attention", "mlp", "full_attention", "mlp"])),
+    ("nemotron-h", dict(hybrid_override_pattern="M-*-"),
+     dict(hybrid_override_pattern=None, layer_types=["mamba", "mlp", "attention", "mlp"])),
+    ("lfm2", dict(layer_types=["conv", "full_attention"]), dict(layer_types=["conv", "attention"])),
+    ("phi3", dict(rope_scaling={"type": "su", "long_factor": [1.0] * 8, "short_factor": [1.0] * 8}),
+     dict(rope_scaling={"type": "longrope", "long_factor": [1.0] * 8, "short_factor": [1.0] * 8})),
+    ("dots1", dict(scoring_func="sigmoid"), dict(scoring_func="noaux_tc")),
+]
+
+# ---- what llama.cpp has in other architectures only: said, by the member ------------------------------
+
+WARNED = [
+    ("qwen3", dict(rope_scaling=dict(SCALED, rope_type="llama3", low_freq_factor=1.0, high_freq_factor=4.0)), "rope_type llama3"),
+    ("gpt2", dict(rope_scaling=dict(SCALED, rope_type="longrope")), "rope_type longrope"),
+    ("nemotron-h", dict(rope_scaling=dict(SCALED, rope_type="yarn")), "rope_type yarn"),
+    ("qwen3", dict(layer_types=["full_attention", "sliding_attention"], sliding_window=8, use_sliding_window=True),
+     "layer_types has sliding_attention"),
+]
+QUIET = [
+    ("llama-yarn", {}), ("llama-factors", {}), ("gemma4", {}), ("phi3", {}), ("hunyuan-vl", {}), ("grok", {}),
+    ("qwen3", dict(layer_types=["full_attention", "sliding_attention"], sliding_window=8, use_sliding_window=False)),
+]
+
+
+def bytes_of(path):
+    """And the file is gone; None: there was none."""
+    if not os.path.exists(path):
+        return None
+    with open(path, "rb") as f:
+        content = f.read()
+    os.remove(path)
+    return content
+
+
+def changed(model, name, members):
+    shutil.rmtree(model, ignore_errors=True)
+    tiny_models.write(model, name)
+    config, tensors = load(model)
+    config.update(members)
+    store(model, {k: v for k, v in config.items() if v is not None or k not in members}, tensors)
+
+
+def main():
+    tare, folder = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    model, *outs = (os.path.join(folder, x) for x in ("model", "out.gguf", "other.gguf"))
+    checks = Checks(tare)
+    for name, members, said in UNKNOWN:
+        for key in [k for k, v in members.items() if v is None]:
+            del members[key]
+        checks.found += faults(tare, folder, f"{name}: {members}", name, lambda c, t: c.update(members), ("config.json", said))
+    for name, *both in SAME:
+        for members, out in zip(both, outs):
+            changed(model, name, members)
+            checks.run("convert", model, out, "--no-tokenizer", "--no-sync", "--force", "--quiet")
+        files = [bytes_of(out) for out in outs]
+        checks.check(f"{name}: {both[1]} is another file than {both[0]}", files[0] == files[1])
+    for name, members, *said in WARNED + QUIET:
+        changed(model, name, members)
+        done = checks.run("convert", model, outs[0], "--no-tokenizer", "--no-sync", "--force")
+        is_said = "llama.not-applied" in done.stderr
+        checks.check(f"{name}: {members}: {done.stderr}", said[0] in done.stderr if said else not is_said)
+    shutil.rmtree(folder)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
