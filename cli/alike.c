@@ -17,7 +17,7 @@ int cli_map_names(tare_model **renamed, const tare_model *from, const char *path
                   const tare_model *to) {
     tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
     tare_error err;
-    char *directory = cli_directory_name(path);
+    char *directory = cli_whole_path(path);
     options.directory = directory;
     const tare_status status = tare_llama_map_like(renamed, from, to, &options, &err);
     free(directory);

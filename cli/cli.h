@@ -480,8 +480,8 @@ int cli_list_architectures(void);
 int cli_map(tare_model **out, tare_model **beside, const cli_command *command, const tare_model *in,
             const char *in_path, const char *out_path, const cli_write *write, tare_report *report);
 
-/* The last part of a path, "." and ".." resolved; the caller frees it. */
-char *cli_directory_name(const char *path);
+/* A path from the root, links of folders resolved; a URL as it is. The caller frees it. */
+char *cli_whole_path(const char *path);
 
 /* ---- models that are compared ---------------------------------------------------------------- */
 

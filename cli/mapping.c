@@ -6,17 +6,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
 #define METADATA_MOST (16u << 20) /* of the file of --metadata */
 
-char *cli_directory_name(const char *path) {
-    char *whole = realpath(path, NULL);
-    const char *from = whole ? whole : path, *slash = strrchr(from, '/');
-    char *name = cli_copy(slash ? slash + 1 : from, strlen(slash ? slash + 1 : from));
+/* A file goes by its own name: what a link leads to may be named by a digest. */
+static char *place_of_file(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *parent = slash ? cli_copy(path, (size_t)(slash - path) + 1) : cli_copy(".", 1);
+    char *whole = realpath(parent, NULL), text[2 * PATH_MAX];
+    snprintf(text, sizeof text, "%s/%s", whole ? whole : parent, slash ? slash + 1 : path);
     free(whole);
-    return name;
+    free(parent);
+    return cli_copy(text, strlen(text));
+}
+
+char *cli_whole_path(const char *path) {
+    struct stat st;
+    if (stat(path, &st) != 0) return cli_copy(path, strlen(path));
+    if (!S_ISDIR(st.st_mode)) return place_of_file(path);
+    char *whole = realpath(path, NULL),
+         *out = cli_copy(whole ? whole : path, strlen(whole ? whole : path));
+    free(whole);
+    return out;
 }
 
 /* Says why it cannot be done; an exit code. `path`: what the error is about. */
@@ -98,7 +112,7 @@ int cli_map(tare_model **out, tare_model **beside, const cli_command *command, c
     tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
     tare_llama_translate_options options = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
     const char *to = write->to ? write->to : tare_format_of_path(out_path);
-    char *metadata, *directory = cli_directory_name(in_path);
+    char *metadata, *directory = cli_whole_path(in_path);
     *out = *beside = NULL;
     int code = fill_options(&llama, &metadata, write);
     llama.directory = directory;

@@ -18,7 +18,8 @@ typedef struct tare_llama_options {
     tare_report *report;             /* what is left out, repaired or guessed; may be NULL */
     const char *name;      /* general.name; NULL: from the model card, else config.json, else
                               `directory` */
-    const char *directory; /* the model's name if nothing else provides one; may be NULL */
+    const char *directory; /* path of the model: its last part, or the repository in a cache of the
+                              hub, is the name if nothing else provides one; may be NULL */
     tare_str metadata;     /* text of a JSON object with general.* keys, which take precedence; may
                               be empty */
     const char *pre;       /* tokenizer.ggml.pre; NULL: from the structure of tokenizer.json */

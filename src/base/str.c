@@ -45,6 +45,14 @@ bool tare_is_ascii(const void *bytes, size_t n) {
     return true;
 }
 
+size_t tare_utf8_put(char *out, uint32_t point) {
+    unsigned n = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    out[0] = (char)(lead[n] | point >> 6 * (n - 1));
+    for (unsigned i = 1; i < n; i++) out[i] = (char)(0x80 | (point >> 6 * (n - 1 - i) & 0x3f));
+    return n;
+}
+
 bool tare_str_is_utf8(tare_str a) {
     const uint8_t *p = (const uint8_t *)a.ptr, *end = p + a.len;
     while (p < end) {

@@ -39,5 +39,7 @@ bool tare_is_ascii(const void *bytes, size_t n);
 /* Length of the well-formed UTF-8 sequence that begins the `left` > 0 bytes at text (Unicode 15,
  * table 3-7), 0 if there is none. */
 size_t tare_utf8_sequence(const void *text, size_t left);
+/* Writes a code point, up to 4 bytes; how many. */
+size_t tare_utf8_put(char *out, uint32_t point);
 
 #endif

@@ -9,6 +9,7 @@
 #include "llama/mapping.h"
 #include "llama/model_card.h"
 #include "llama/model_id.h"
+#include "llama/yaml_text.h"
 
 typedef struct general {
     tare_llama_mapping *m;
@@ -67,13 +68,26 @@ static tare_status set_sampling(general *g, tare_error *err) {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
+/* The texts of a list, with commas between them; ptr NULL: memory is out. */
+static tare_str joined_list(const tare_llama_node *list, tare_arena *arena) {
+    size_t size = 0, at = 0;
+    for (const tare_llama_node *c = list->child; c; c = c->next) size += c->text.len + 1;
+    char *out = tare_arena_take(arena, size);
+    for (const tare_llama_node *c = list->child; out && c; c = c->next) {
+        if (at) out[at++] = ',';
+        if (c->text.len) memcpy(out + at, c->text.ptr, c->text.len);
+        at += c->text.len;
+    }
+    return (tare_str){out, at};
+}
+
 /* A member of the card under the first of these names; a list joined by commas. */
 static tare_str card_text(const general *g, const char *names) {
     for (const char *at = names; at && *at;) {
         size_t n = strcspn(at, " ");
         const tare_llama_node *node = tare_llama_member(g->card, (tare_str){at, n});
         if (node && node->type == TARE_JSON_STRING) return node->text;
-        if (node && node->n == 1) return node->child->text;
+        if (node && node->n) return joined_list(node, &g->m->out->arena);
         at += n;
         while (*at == ' ') at++;
     }
@@ -165,6 +179,7 @@ static tare_status set_text_key(general *g, const tare_llama_card_key *k, tare_e
     tare_str text = tare_llama_node_text(given);
     if (is_name && g->m->options->name) text = tare_str_of(g->m->options->name);
     if (!text.len) text = card_text(g, k->card);
+    if (!text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     if (!text.len && k->field != NO_FIELD) {
         text = id_text(g, k->field);
         if (text.len && k->is_title) text = tare_llama_title(text, &g->m->out->arena);
@@ -207,9 +222,11 @@ static tare_str id_of_url(tare_str url) {
 static tare_status set_relation(general *g, const char *list, size_t i, tare_str text,
                                 tare_error *err) {
     tare_arena *arena = &g->m->out->arena;
-    tare_str id = is_url(text) ? id_of_url(text) : text;
+    tare_str id = is_url(text) ? id_of_url(text) : text, cached;
     tare_llama_model_id parts;
     char url[512];
+    if (tare_llama_cached_id(&cached, text, arena)) id = cached;
+    if (!id.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     TARE_TRY(tare_llama_model_id_parse(&parts, id, g->n_weights, arena, err));
     tare_str name = tare_llama_title(parts.name, arena);
     tare_str organization = tare_llama_title(parts.organization, arena);
@@ -310,6 +327,23 @@ static tare_status check_overrides(const general *g, tare_error *err) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* What a path tells: as a repository in a cache of the hub that repository, as ORG/NAME itself, else
+ * nothing, or as a place on this machine its last part. */
+static tare_status parse_path(tare_llama_model_id *out, const general *g, tare_str path,
+                              bool is_place, tare_error *err) {
+    tare_arena *arena = &g->m->out->arena;
+    tare_str id;
+    if (!tare_llama_cached_id(&id, path, arena)) {
+        size_t n_slashes = 0, last = 0;
+        for (size_t i = 0; i < path.len; i++)
+            if (path.ptr[i] == '/') n_slashes++, last = i + 1;
+        if (!is_place && n_slashes > 1) return TARE_OK;
+        id = tare_llama_valid_text(is_place ? tare_str_cut(path, last) : path, arena);
+    }
+    if (!id.ptr && path.len) return tare_fail(err, TARE_ERR_NOMEM, "name");
+    return id.len ? tare_llama_model_id_parse(out, id, g->n_weights, arena, err) : TARE_OK;
+}
+
 static tare_status read_sources(general *g, tare_error *err) {
     tare_llama_mapping *m = g->m;
     tare_arena *arena = &m->out->arena;
@@ -329,15 +363,15 @@ static tare_status read_sources(general *g, tare_error *err) {
         TARE_TRY(s);
     }
     TARE_TRY(tare_llama_resource(&readme, m->hf, "README.md", arena, err));
+    if (readme.ptr) {
+        readme = tare_llama_valid_text(readme, arena);
+        if (!readme.ptr) return tare_fail(err, TARE_ERR_NOMEM, "model card");
+    }
     if (readme.ptr) TARE_TRY(tare_llama_model_card_read(&g->card, readme, arena, err));
     tare_str path =
         tare_llama_node_text(tare_llama_member(m->config.root, TARE_STR("_name_or_path")));
-    const char *slash = path.len ? memchr(path.ptr, '/', path.len) : NULL;
-    size_t after = slash ? (size_t)(slash - path.ptr) + 1 : 0;
-    bool is_id = path.len && (!slash || !memchr(path.ptr + after, '/', path.len - after));
-    if (is_id) TARE_TRY(tare_llama_model_id_parse(&g->ids[0], path, g->n_weights, arena, err));
-    return tare_llama_model_id_parse(&g->ids[1], tare_str_of(m->options->directory), g->n_weights,
-                                     arena, err);
+    TARE_TRY(parse_path(&g->ids[0], g, path, false, err));
+    return parse_path(&g->ids[1], g, tare_str_of(m->options->directory), true, err);
 }
 
 static tare_status set_collected(tare_llama_mapping *m, const tare_llama_collected *c,

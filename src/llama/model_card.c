@@ -4,6 +4,7 @@
 #include "llama/model_card.h"
 
 #include "base/str.h"
+#include "llama/yaml_text.h"
 
 typedef struct reader {
     tare_str rest;
@@ -45,16 +46,12 @@ static tare_llama_node *add(reader *r, tare_llama_node *to, const tare_llama_nod
     return node;
 }
 
-/* A text without its quotes and without a comment after it. */
-static tare_str scalar(tare_str t) {
-    t = trim(t);
-    if (t.len >= 2 && (t.ptr[0] == '"' || t.ptr[0] == '\'')) {
-        const char *end = memchr(t.ptr + 1, t.ptr[0], t.len - 1);
-        if (end) return (tare_str){t.ptr + 1, (size_t)(end - t.ptr) - 1};
-    }
-    for (size_t i = 1; i < t.len; i++)
-        if (t.ptr[i] == '#' && t.ptr[i - 1] == ' ') t.len = i;
-    return trim(t);
+/* What a scalar denotes. */
+static tare_str scalar(reader *r, tare_str t) {
+    const tare_str text = tare_llama_yaml_text(t, r->arena);
+    if (text.ptr || t.len == 0) return text;
+    r->is_out_of_memory = true;
+    return TARE_STR("");
 }
 
 static size_t indent_of(tare_str line) {
@@ -63,17 +60,41 @@ static size_t indent_of(tare_str line) {
     return n;
 }
 
+/* A list that begins with '[' and may go on in lines that are not keys: all up to its end, which is
+ * the last ']' of a line. */
+static tare_str whole_list(reader *r, tare_str text) {
+    while (text.ptr[text.len - 1] != ']') {
+        const tare_str before = r->rest;
+        const bool is_there = next_line(r);
+        const tare_str line = trim(r->line);
+        if (!is_there || (line.len && !indent_of(r->line) && line.ptr[0] != ']')) {
+            r->rest = before;
+            break;
+        }
+        if (line.len) text.len = (size_t)(line.ptr - text.ptr) + line.len;
+    }
+    return text;
+}
+
 /* "[a, b]" */
 static void read_inline(reader *r, tare_llama_node *list, tare_str text) {
     const tare_llama_node **tail = &list->child;
     text = (tare_str){text.ptr + 1, text.len - 2};
     while (text.len && !r->is_out_of_memory) {
-        const char *comma = memchr(text.ptr, ',', text.len);
-        size_t n = comma ? (size_t)(comma - text.ptr) : text.len;
-        tare_str item = scalar((tare_str){text.ptr, n});
+        size_t n = tare_llama_yaml_item(text);
+        tare_str item = scalar(r, (tare_str){text.ptr, n});
         if (item.len) add(r, list, &tail, TARE_JSON_STRING, TARE_STR(""), item);
-        text = tare_str_cut(text, comma ? n + 1 : n);
+        text = tare_str_cut(text, n + 1);
     }
+}
+
+/* Whether an item "- key: value" is a map; "- arxiv:2401.00001" is none. */
+static bool is_map(tare_str item) {
+    const tare_str t = trim(tare_str_cut(item, 1));
+    if (t.len == 0 || t.ptr[0] == '"' || t.ptr[0] == '\'') return false;
+    for (size_t i = 0; i < t.len; i++)
+        if (t.ptr[i] == ':' && (i + 1 == t.len || t.ptr[i + 1] == ' ')) return true;
+    return false;
 }
 
 /* Lines "- item" below a key; *is_there: there were some. A map within one is left out. Stops
@@ -94,10 +115,8 @@ static void read_list(reader *r, tare_llama_node *list) {
             return;
         }
         if (!is_item) continue;
-        tare_str item = scalar(tare_str_cut(t, 1));
-        bool is_map =
-            item.len && memchr(item.ptr, ':', item.len) && !tare_str_starts(item, TARE_STR("http"));
-        if (item.len && !is_map)
+        tare_str item = scalar(r, tare_str_cut(t, 1));
+        if (item.len && !is_map(t))
             if (!add(r, list, &tail, TARE_JSON_STRING, TARE_STR(""), item)) return;
     }
 }
@@ -129,8 +148,9 @@ static tare_str read_block(reader *r, char style) {
 static void read_member(reader *r) {
     const char *colon = memchr(r->line.ptr, ':', r->line.len);
     if (!colon || indent_of(r->line) || r->line.ptr[0] == '#') return;
-    tare_str key = scalar((tare_str){r->line.ptr, (size_t)(colon - r->line.ptr)});
+    tare_str key = scalar(r, (tare_str){r->line.ptr, (size_t)(colon - r->line.ptr)});
     tare_str text = trim(tare_str_cut(r->line, (size_t)(colon - r->line.ptr) + 1));
+    if (text.len && text.ptr[0] == '[') text = whole_list(r, text);
     if (text.len == 0) {
         tare_llama_node *list = add(r, r->root, &r->tail, TARE_JSON_ARRAY, key, TARE_STR(""));
         if (list) read_list(r, list);
@@ -139,8 +159,8 @@ static void read_member(reader *r) {
         if (list) read_inline(r, list, text);
     } else if (text.ptr[0] == '>' || text.ptr[0] == '|') {
         add(r, r->root, &r->tail, TARE_JSON_STRING, key, read_block(r, text.ptr[0]));
-    } else if (!tare_str_is(scalar(text), "null") && !tare_str_is(text, "~")) {
-        add(r, r->root, &r->tail, TARE_JSON_STRING, key, scalar(text));
+    } else if (!tare_str_is(scalar(r, text), "null") && !tare_str_is(text, "~")) {
+        add(r, r->root, &r->tail, TARE_JSON_STRING, key, scalar(r, text));
     }
 }
 
@@ -148,6 +168,7 @@ tare_status tare_llama_model_card_read(const tare_llama_node **out, tare_str rea
                                        tare_arena *arena, tare_error *err) {
     reader r = {.rest = readme, .arena = arena};
     *out = NULL;
+    if (tare_str_starts(readme, TARE_STR("\xef\xbb\xbf"))) r.rest = tare_str_cut(readme, 3);
     if (!next_line(&r) && tare_str_is(r.line, "---")) {
         r.root = TARE_NEW(arena, tare_llama_node);
         if (!r.root) return tare_fail(err, TARE_ERR_NOMEM, "model card");

@@ -244,6 +244,40 @@ tare_status tare_llama_model_id_parse(tare_llama_model_id *out, tare_str id, uin
     return TARE_OK;
 }
 
+/* ---- caches of the hub ----------------------------------------------------------------------- */
+
+/* The part of a path that begins at `at`, without the slash after it. */
+static tare_str path_part(tare_str path, size_t at) {
+    const tare_str rest = tare_str_cut(path, at);
+    const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
+    return (tare_str){rest.ptr, slash ? (size_t)(slash - rest.ptr) : rest.len};
+}
+
+bool tare_llama_cached_id(tare_str *id, tare_str path, tare_arena *arena) {
+    const tare_str begin = TARE_STR("models--");
+    for (size_t at = 0; at < path.len;) {
+        const tare_str folder = path_part(path, at), next = path_part(path, at + folder.len + 1);
+        at += folder.len + 1;
+        if (folder.len == begin.len || !tare_str_starts(folder, begin) ||
+            (!tare_str_is(next, "snapshots") && !tare_str_is(next, "blobs")))
+            continue;
+        const tare_str name = tare_str_cut(folder, begin.len);
+        char *out = tare_arena_take(arena, name.len);
+        size_t n = 0;
+        bool has_slash = false;
+        for (size_t i = 0; out && i < name.len; i++) {
+            const bool is_slash =
+                !has_slash && tare_str_starts(tare_str_cut(name, i), TARE_STR("--"));
+            out[n++] = is_slash ? '/' : name.ptr[i];
+            i += is_slash;
+            has_slash |= is_slash;
+        }
+        *id = (tare_str){out, n};
+        return true;
+    }
+    return false;
+}
+
 /* ---- titles ---------------------------------------------------------------------------------- */
 
 /* Whether a word stays as it is: it has an upper-case letter or none at all, begins with a digit,

@@ -39,14 +39,6 @@ static int hex_digit(char c) {
     return at ? (int)(at - digits) : -1;
 }
 
-static size_t put_utf8(char *out, uint32_t point) {
-    unsigned n = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-    static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    out[0] = (char)(lead[n] | point >> 6 * (n - 1));
-    for (unsigned i = 1; i < n; i++) out[i] = (char)(0x80 | (point >> 6 * (n - 1 - i) & 0x3f));
-    return n;
-}
-
 /* The escape after the backslash at *p; its bytes go to out. 0: there is none like it. */
 static size_t take_escape(const char **p, const char *end, bool is_bytes, char out[4]) {
     static const char letters[] = "\\'\"abfnrtv", meanings[] = "\\'\"\a\b\f\n\r\t\v";
@@ -63,7 +55,7 @@ static size_t take_escape(const char **p, const char *end, bool is_bytes, char o
     }
     if (is_bytes) return (void)(out[0] = (char)point), (size_t)1;
     if (point > 0x10ffff) return 0;
-    return put_utf8(out, point);
+    return tare_utf8_put(out, point);
 }
 
 /* 'text' or b'bytes', in either kind of quotes, as the bytes that it denotes. ptr NULL: not a
