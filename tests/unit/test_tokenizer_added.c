@@ -164,13 +164,58 @@ static void templates_lie_in_a_folder(void **state) {
     run_end(&r);
     RUN(&r, NULL, json, main, rag,
         SIDE_TEXT("tokenizer_config.json", "{\"chat_template\":\"{{ c }}\"}"));
+    assert_str(&r, "tokenizer.chat_template", "{{ m }}");
+    assert_array(&r, "tokenizer.chat_templates", "ra_g");
+    run_end(&r);
+    RUN(&r, NULL, json, rag);
+    assert_array(&r, "tokenizer.chat_templates", "ra_g");
+    run_end(&r);
+}
+
+/* Libraries read the file of its own before tokenizer_config.json, the reference after it. */
+static void a_template_in_two_files(void **state) {
+    (void)state;
+    static const tare_llama_tokenizer_options like = {.like_reference = true};
+    const side_file json = SIDE_TEXT("tokenizer.json", BPE(S));
+    const side_file file = SIDE_TEXT("chat_template.jinja", "\xef\xbb\xbf{{ m }}\n");
+    const side_file config = SIDE_TEXT("tokenizer_config.json", "{\"chat_template\":\"{{ c }}\"}");
+    key_run r;
+    RUN(&r, NULL, json, file, config);
+    assert_str(&r, "tokenizer.chat_template", "{{ m }}\n");
+    assert_true(has_finding(&r, "tokenizer.two-templates"));
+    run_end(&r);
+    RUN(&r, NULL, json, config, SIDE_TEXT("chat_template.json", "{\"chat_template\":\"{{ j }}\"}"));
     assert_str(&r, "tokenizer.chat_template", "{{ c }}");
-    assert_null(key_of(&r, "tokenizer.chat_templates"));
+    assert_true(has_finding(&r, "tokenizer.two-templates"));
+    run_end(&r);
+    RUN(&r, NULL, json, file,
+        SIDE_TEXT("tokenizer_config.json", "{\"chat_template\":\"{{ m }}\"}"));
+    assert_false(has_finding(&r, "tokenizer.two-templates"));
+    run_end(&r);
+    RUN(&r, &like, json, file, config);
+    assert_str(&r, "tokenizer.chat_template", "{{ c }}");
+    run_end(&r);
+}
+
+static void a_map_names_further_tokens(void **state) {
+    (void)state;
+    const side_file json = SIDE_TEXT("tokenizer.json", BPE(S));
+    const side_file map =
+        SIDE_TEXT("special_tokens_map.json", "{\"additional_special_tokens\":[\"b\"]}");
+    key_run r;
+    RUN(&r, NULL, json, map);
+    assert_array(&r, "tokenizer.ggml.token_type", "1|3|1|3");
+    run_end(&r);
+    RUN(&r, NULL, json, map,
+        SIDE_TEXT("tokenizer_config.json", "{\"additional_special_tokens\":[\"a\"]}"));
+    assert_array(&r, "tokenizer.ggml.token_type", "3|1|1|3");
     run_end(&r);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_template_in_two_files),
+        cmocka_unit_test(a_map_names_further_tokens),
         cmocka_unit_test(ids_follow_the_order),
         cmocka_unit_test(a_vocabulary_with_gaps_keeps_its_tokens),
         cmocka_unit_test(tokens_of_an_older_file_are_added),

@@ -45,6 +45,70 @@ static void word_pieces_are_marked(void **state) {
     run_end(&r);
 }
 
+#define ADDED(id, text) "{\"id\":" id ",\"content\":\"" text "\",\"special\":true}"
+#define WORDS                                                                                      \
+    "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"?\",\"vocab\":{\"a\":0,\"?\":1,\"[CLS]\":"  \
+    "2,"                                                                                           \
+    "\"[SEP]\":3,\"[MASK]\":4,\"_\":5}},\"added_tokens\":[" ADDED("1", "?") "," ADDED(             \
+        "2", "[CLS]") "," ADDED("3", "[SEP]") "," ADDED("4", "[MASK]") "," ADDED("5", "_") "]"
+
+static void assert_ends(const key_run *r) {
+    assert_run(r);
+    assert_number(r, "tokenizer.ggml.bos_token_id", 2);
+    assert_number(r, "tokenizer.ggml.eos_token_id", 3);
+    assert_number(r, "tokenizer.ggml.seperator_token_id", 3);
+    assert_number(r, "tokenizer.ggml.mask_token_id", 4);
+    assert_number(r, "tokenizer.ggml.unknown_token_id", 1);
+}
+
+/* llama.cpp would take the ids of BERT's own vocabulary where no key says otherwise. */
+static void roles_that_only_the_template_names(void **state) {
+    (void)state;
+    const side_file config = SIDE_TEXT("tokenizer_config.json", "{\"model_max_length\":512}");
+    key_run r;
+    RUN(&r, NULL, config,
+        SIDE_TEXT("tokenizer.json",
+                  "{" WORDS ",\"padding\":{\"pad_token\":\"_\"},"
+                  "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":["
+                  "{\"SpecialToken\":{\"id\":\"[CLS]\"}},{\"Sequence\":{\"id\":\"A\"}},"
+                  "{\"SpecialToken\":{\"id\":\"[SEP]\"}}]}}"));
+    assert_ends(&r);
+    assert_number(&r, "tokenizer.ggml.padding_token_id", 5);
+    run_end(&r);
+    RUN(&r, NULL, config,
+        SIDE_TEXT("tokenizer.json", "{" WORDS ",\"post_processor\":{\"type\":\"BertProcessing\","
+                                    "\"sep\":[\"[SEP]\",3],\"cls\":[\"[CLS]\",2]}}"));
+    assert_ends(&r);
+    assert_null(key_of(&r, "tokenizer.ggml.add_sep_token"));
+    assert_non_null(key_of(&r, "tokenizer.ggml.add_eos_token"));
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("tokenizer.json", "{" WORDS "}"));
+    assert_ends(&r);
+    run_end(&r);
+}
+
+/* Editors of Windows leave a mark in front of texts. */
+static void a_byte_order_mark_is_no_token(void **state) {
+    (void)state;
+    key_run r;
+    RUN(&r, NULL, SIDE_TEXT("vocab.txt", "\xef\xbb\xbf[PAD]\ndo"));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", "[PAD]|" MARK "do");
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("vocab.json", "{\"a\":0,\"b\":1,\"ab\":2}"),
+        SIDE_TEXT("merges.txt", "\xef\xbb\xbf#version: 0.2\na b\n"),
+        SIDE_TEXT("tokenizer_config.json", "{\"tokenizer_class\":\"GPT2Tokenizer\"}"));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.merges", "a b");
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("vocab.json", "{\"a\":0,\"b\":1,\"ab\":2}"),
+        SIDE_TEXT("merges.txt", "\xef\xbb\xbf"
+                                "a b\n"),
+        SIDE_TEXT("tokenizer_config.json", "{\"tokenizer_class\":\"GPT2Tokenizer\"}"));
+    assert_array(&r, "tokenizer.ggml.merges", "a b");
+    run_end(&r);
+}
+
 /* Names of tokens lead to ids without tokenizer.json, too; llama.cpp would assume those of GPT-2. */
 static void names_stand_for_tokens_of_any_vocabulary(void **state) {
     (void)state;
@@ -232,6 +296,8 @@ static void older_files_name_a_class(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(word_pieces_are_marked),
+        cmocka_unit_test(roles_that_only_the_template_names),
+        cmocka_unit_test(a_byte_order_mark_is_no_token),
         cmocka_unit_test(names_stand_for_tokens_of_any_vocabulary),
         cmocka_unit_test(several_tokens_end_a_text),
         cmocka_unit_test(unigram_pieces_keep_scores),

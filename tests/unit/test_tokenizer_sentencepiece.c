@@ -96,6 +96,39 @@ static void pieces_become_tokens(void **state) {
     tare_buffer_free(&b);
 }
 
+/* What transformers 5 saves: tokenizer.json alone tells which pieces are special. */
+static void added_tokens_that_only_tokenizer_json_has(void **state) {
+    (void)state;
+    static const tare_llama_tokenizer_options like = {.like_reference = true},
+                                              t5 = {.family = TARE_LLAMA_VOCAB_UNIGRAM};
+    const side_file json = SIDE_TEXT(
+        "tokenizer.json", "{\"added_tokens\":[{\"id\":4,\"content\":\"<turn>\",\"special\":true},"
+                          "{\"id\":5,\"content\":\"note\",\"special\":false}]}");
+    tare_buffer b;
+    key_run r;
+    RUN(&r, NULL, {"tokenizer.model", sample(&b, 2)}, json);
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", "<unk>|<s>|</s>|<0x0A>|<turn>|note|never");
+    assert_array(&r, "tokenizer.ggml.token_type", "2|3|3|6|3|4|5");
+    run_end(&r);
+    tare_buffer_free(&b);
+    RUN(&r, &t5, {"spiece.model", sample(&b, 1)}, json); /* unigrams, too */
+    assert_array(&r, "tokenizer.ggml.token_type", "2|3|3|6|3|4|5");
+    run_end(&r);
+    tare_buffer_free(&b);
+    /* tokenizer_config.json, where it tells, is the last word */
+    RUN(&r, NULL, {"tokenizer.model", sample(&b, 2)}, json,
+        SIDE_TEXT("tokenizer_config.json", "{\"added_tokens_decoder\":{\"5\":{\"content\":"
+                                           "\"note\",\"special\":true}}}"));
+    assert_array(&r, "tokenizer.ggml.token_type", "2|3|3|6|3|3|5");
+    run_end(&r);
+    tare_buffer_free(&b);
+    RUN(&r, &like, {"tokenizer.model", sample(&b, 2)}, json);
+    assert_array(&r, "tokenizer.ggml.token_type", "2|3|3|6|1|1|5");
+    run_end(&r);
+    tare_buffer_free(&b);
+}
+
 /* InternLM 2: what its chat models end with is no piece, and pieces may be there for nothing. */
 static void an_end_that_is_an_added_token(void **state) {
     (void)state;
@@ -267,6 +300,7 @@ static void faults_have_a_place(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_become_tokens),
+        cmocka_unit_test(added_tokens_that_only_tokenizer_json_has),
         cmocka_unit_test(an_end_that_is_an_added_token),
         cmocka_unit_test(usual_flags_come_first),
         cmocka_unit_test(the_models_size_pads_and_drops),

@@ -222,6 +222,7 @@ tare_status tare_llama_read_added_list(tare_llama_tokenizer *t, bool by_looks, t
     return read_added_json_late(t, err);
 }
 
-tare_status tare_llama_read_added_list_beside(tare_llama_tokenizer *t, tare_error *err) {
-    return read_list(t, false, err);
+tare_status tare_llama_read_added_list_beside(tare_llama_tokenizer *t, bool by_looks,
+                                              tare_error *err) {
+    return read_list(t, by_looks, err);
 }

@@ -109,7 +109,7 @@ static tare_str take_line(tare_str *rest) {
 /* merges.txt: "left right" in each line; a first line with # tells the version. */
 tare_status tare_llama_read_merges_txt(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_file file;
-    TARE_TRY(tare_llama_file_read(&file, t, "merges.txt", err));
+    TARE_TRY(tare_llama_file_read_text(&file, t, "merges.txt", err));
     if (!file.text.ptr) return TARE_OK;
     tare_str rest = file.text;
     for (bool is_first = true; rest.len; is_first = false) {

@@ -78,6 +78,9 @@ typedef struct tare_llama_tokenizer {
 /* Reads a whole side file; a missing one is not an error. */
 tare_status tare_llama_file_read(tare_llama_file *out, tare_llama_tokenizer *t, const char *name,
                                  tare_error *err);
+/* The same without a byte order mark, which editors leave in front of texts. */
+tare_status tare_llama_file_read_text(tare_llama_file *out, tare_llama_tokenizer *t,
+                                      const char *name, tare_error *err);
 /* The same for a JSON file whose value is an object. */
 tare_status tare_llama_file_read_json(tare_llama_file *out, tare_llama_tokenizer *t,
                                       const char *name, tare_error *err);
@@ -150,7 +153,8 @@ tare_status tare_llama_read_added_decoder(tare_llama_tokenizer *t, bool replaces
 /* added_tokens of tokenizer.json. by_looks: tokens that look special are CONTROL, too. Beside
  * another vocabulary (tokenizer.model) they are at the ids that they say. */
 tare_status tare_llama_read_added_list(tare_llama_tokenizer *t, bool by_looks, tare_error *err);
-tare_status tare_llama_read_added_list_beside(tare_llama_tokenizer *t, tare_error *err);
+tare_status tare_llama_read_added_list_beside(tare_llama_tokenizer *t, bool by_looks,
+                                              tare_error *err);
 /* Tokens that tokenizer_config.json (X_token, extra_special_tokens, additional_special_tokens)
  * names: CONTROL, and added where they are none yet, as Hugging Face's libraries do. */
 tare_status tare_llama_add_named(tare_llama_tokenizer *t, tare_error *err);

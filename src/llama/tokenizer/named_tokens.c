@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Special tokens that tokenizer_config.json only names. Hugging Face's libraries make each of them
+ * Special tokens that tokenizer_config.json, or special_tokens_map.json, only names. Hugging Face's libraries make each of them
  * a special token, and add the ones that the vocabulary lacks after its last token. */
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
@@ -60,8 +60,9 @@ static tare_status add_other_members(naming *n, tare_error *err) {
 }
 
 /* A list of tokens, or an object of roles and tokens. */
-static tare_status add_several(naming *n, const char *key, tare_error *err) {
-    const tare_json_value list = tare_json_span_member(&n->t->tokenizer_config.root, key);
+static tare_status add_several(naming *n, const tare_llama_file *file, const char *key,
+                               tare_error *err) {
+    const tare_json_value list = tare_json_span_member(&file->root, key);
     tare_json j;
     tare_json_value value;
     tare_json_span_array(&j, &list);
@@ -78,6 +79,7 @@ static tare_status add_several(naming *n, const char *key, tare_error *err) {
 tare_status tare_llama_add_named(tare_llama_tokenizer *t, tare_error *err) {
     static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                        "pad_token", "cls_token", "mask_token"};
+    static const char additional[] = "additional_special_tokens";
     tare_json_value values[7];
     naming n = {.t = t};
     if (!t->added.arena)
@@ -85,6 +87,12 @@ tare_status tare_llama_add_named(tare_llama_tokenizer *t, tare_error *err) {
     tare_json_span_members(&t->tokenizer_config.root, keys, values, 7);
     for (size_t i = 0; i < 7; i++) TARE_TRY(add_value(&n, tare_str_of(keys[i]), &values[i], err));
     TARE_TRY(add_other_members(&n, err));
-    TARE_TRY(add_several(&n, "extra_special_tokens", err));
-    return add_several(&n, "additional_special_tokens", err);
+    TARE_TRY(add_several(&n, &t->tokenizer_config, "extra_special_tokens", err));
+    const tare_llama_file *file = &t->tokenizer_config;
+    tare_llama_file map;
+    TARE_TRY(tare_llama_file_read_json(&map, t, "special_tokens_map.json", err));
+    if (tare_json_span_member(&file->root, additional).type == TARE_JSON_END &&
+        !t->options->like_reference)
+        file = &map;
+    return add_several(&n, file, additional, err);
 }

@@ -60,7 +60,7 @@ tare_status tare_llama_read_word_piece(tare_llama_tokenizer *t, tare_error *err)
         TARE_TRY(tare_llama_read_vocab_object(t, &t->json.file, &t->json.vocab, err));
         TARE_TRY(tare_llama_read_added_list(t, true, err));
     } else {
-        TARE_TRY(tare_llama_file_read(&lines, t, "vocab.txt", err));
+        TARE_TRY(tare_llama_file_read_text(&lines, t, "vocab.txt", err));
         TARE_TRY(read_lines(t, &lines, err));
         TARE_TRY(mark_specials_of_bert(t));
     }

@@ -121,11 +121,24 @@ static tare_status read_roberta(tare_llama_tokenizer *t, tare_llama_named *named
     return pair_text(&named->text[TARE_LLAMA_SEP], t, processor, "sep", err);
 }
 
+/* "[CLS] A [SEP]", "[CLS] A [SEP] B [SEP]": a template that has a type of its own. */
+static tare_status read_bert(tare_llama_tokenizer *t, tare_llama_named *named,
+                             const tare_json_value *processor, tare_error *err) {
+    tare_str first = {"", 0}, last = {"", 0};
+    TARE_TRY(pair_text(&first, t, processor, "cls", err));
+    TARE_TRY(pair_text(&last, t, processor, "sep", err));
+    if (first.len) lead(t, named, first);
+    if (last.len) trail(t, named, last);
+    return TARE_OK;
+}
+
 static tare_status read_one(tare_llama_tokenizer *t, tare_llama_named *named,
                             const tare_json_value *processor, tare_error *err) {
     tare_json_value type = tare_json_span_member(processor, "type");
     if (tare_json_is(&type, "TemplateProcessing")) return read_template(t, named, processor, err);
     if (tare_json_is(&type, "RobertaProcessing")) return read_roberta(t, named, processor, err);
+    if (tare_json_is(&type, "BertProcessing") && !t->options->like_reference)
+        return read_bert(t, named, processor, err);
     return TARE_OK;
 }
 

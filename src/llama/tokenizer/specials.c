@@ -151,9 +151,12 @@ static const struct {
     {"gpt2", "<|endoftext|>", TARE_LLAMA_EOS},
 };
 
+/* tokenizer.json of BPE leaves no name out that there is. */
 static tare_str customary_text(const tare_llama_tokenizer *t, size_t special) {
+    const bool is_told = t->json.file.text.ptr && strcmp(t->model, "bert") != 0;
     for (size_t i = 0; i < sizeof customary / sizeof *customary; i++)
-        if (customary[i].special == special && strcmp(customary[i].model, t->model) == 0)
+        if (!is_told && customary[i].special == special &&
+            strcmp(customary[i].model, t->model) == 0)
             return tare_str_of(customary[i].text);
     return TARE_STR("");
 }
@@ -190,18 +193,33 @@ static tare_status read_map(tare_llama_tokenizer *t, tare_llama_named *n, tare_e
     return TARE_OK;
 }
 
-/* Where nothing else gives an id, names stand for tokens of the vocabulary. Without tokenizer.json
- * there are customary names, too. */
+/* What only tokenizer.json names: the token for unknown words, of its model, what texts are padded
+ * with, and the separator of encoders, which is the token behind a text. */
+static tare_status read_names_in_json(tare_llama_tokenizer *t, tare_llama_named *n,
+                                      tare_error *err) {
+    const tare_json_value padding = tare_json_span_member(&t->json.file.root, "padding"),
+                          unknown = tare_json_span_member(&t->json.model, "unk_token"),
+                          pad = tare_json_span_member(&padding, "pad_token");
+    if (unknown.type == TARE_JSON_STRING && !n->text[TARE_LLAMA_UNK].len)
+        TARE_TRY(tare_llama_text(&n->text[TARE_LLAMA_UNK], t, &unknown, err));
+    if (pad.type == TARE_JSON_STRING && !n->text[TARE_LLAMA_PAD].len)
+        TARE_TRY(tare_llama_text(&n->text[TARE_LLAMA_PAD], t, &pad, err));
+    if (strcmp(t->model, "bert") == 0 && !n->text[TARE_LLAMA_SEP].len)
+        n->text[TARE_LLAMA_SEP] = n->text[TARE_LLAMA_EOS];
+    return TARE_OK;
+}
+
+/* Where nothing else gives an id, names stand for tokens of the vocabulary, and customary names
+ * where none is told. */
 static tare_status find_in_vocabulary(tare_llama_tokenizer *t, tare_llama_named *named,
                                       tare_error *err) {
     tare_name_index index;
-    const bool has_json = t->json.file.text.ptr != NULL;
     if (t->options->like_reference) return TARE_OK;
     TARE_TRY(read_map(t, named, err));
+    TARE_TRY(read_names_in_json(t, named, err));
     TARE_TRY(tare_llama_vocab_index(&index, &t->vocab, &t->scratch, err));
     for (size_t i = 0; i < named->n_roles; i++) {
-        const tare_str text =
-            named->text[i].len || has_json ? named->text[i] : customary_text(t, i);
+        const tare_str text = named->text[i].len ? named->text[i] : customary_text(t, i);
         const int64_t id = text.len ? tare_llama_vocab_find(&index, &t->vocab, text) : -1;
         if (id >= 0 && !is_assumed(t, i, (uint64_t)id))
             offer_id(t, (tare_llama_special)i, (uint64_t)id, t->tokenizer_config.name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Templates of chats: in tokenizer_config.json (one, or a list of named ones), in
- * chat_template.jinja with additional_chat_templates beside it, or in chat_template.json, the first
- * of these that is there. */
+ * Templates of chats: in chat_template.jinja with additional_chat_templates beside it, in
+ * tokenizer_config.json (one, or a list of named ones), or in chat_template.json, the first of these
+ * that is there, as Hugging Face's libraries take them. */
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
 
@@ -71,29 +71,83 @@ static tare_status add_folder(tare_llama_tokenizer *t, tare_error *err) {
         name = key_name((tare_str){name.ptr, name.len - suffix.len}, &t->scratch);
         const char *file_name = tare_arena_str(&t->scratch, path).ptr;
         if (!file_name) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
-        TARE_TRY(tare_llama_file_read(&file, t, file_name, err));
+        TARE_TRY(tare_llama_file_read_text(&file, t, file_name, err));
         if (file.text.ptr) TARE_TRY(add(t, name, file.text, err));
     }
     return TARE_OK;
 }
 
-static tare_status add_files(tare_llama_tokenizer *t, tare_str text, tare_error *err) {
+static bool has_folder(const tare_llama_tokenizer *t) {
+    for (size_t i = 0; i < t->hf->catalog.n_resources; i++)
+        if (tare_str_starts(t->hf->catalog.resources[i].info.name, TARE_STR(ADDITIONAL)))
+            return true;
+    return false;
+}
+
+static tare_status add_files(tare_llama_tokenizer *t, const char *name, tare_error *err) {
+    tare_llama_file file;
+    TARE_TRY(tare_llama_file_read_text(&file, t, name, err));
+    if (!file.text.ptr && (t->options->like_reference || !has_folder(t))) return TARE_OK;
     t->templates = TARE_NEW_ARRAY(&t->scratch, tare_llama_template, t->hf->catalog.n_resources + 1);
     if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
-    TARE_TRY(add(t, TARE_STR("default"), text, err));
+    if (file.text.ptr) TARE_TRY(add(t, TARE_STR("default"), file.text, err));
     return add_folder(t, err);
 }
 
+static tare_status add_member(tare_llama_tokenizer *t, const tare_llama_file *file,
+                              tare_error *err) {
+    const tare_json_value v = tare_json_span_member(&file->root, "chat_template");
+    return add_value(t, &v, err);
+}
+
+/* ---- two files --------------------------------------------------------------------------------- */
+
+/* The default template without the white space behind it; empty: there is none. */
+static tare_str default_of(const tare_llama_template *templates, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        tare_str text = templates[i].text;
+        if (templates[i].name.len) continue;
+        while (text.len && strchr(" \t\r\n", text.ptr[text.len - 1])) text.len--;
+        return text;
+    }
+    return TARE_STR("");
+}
+
+/* A file that comes after the one taken: which template a server uses depends on its library where
+ * they differ. */
+static tare_status compare(tare_llama_tokenizer *t, const char *taken, const tare_llama_file *other,
+                           tare_error *err) {
+    tare_llama_template *own = t->templates;
+    const size_t n = t->n_templates;
+    t->templates = NULL;
+    t->n_templates = 0;
+    const tare_status status = add_member(t, other, err);
+    const tare_str text = default_of(t->templates, t->n_templates);
+    t->templates = own;
+    t->n_templates = n;
+    if (status == TARE_OK && text.len && !tare_str_equal(text, default_of(own, n)))
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.two-templates", other->name,
+                        "its chat template is not that of %s, which is taken", taken);
+    return status;
+}
+
 tare_status tare_llama_find_templates(tare_llama_tokenizer *t, tare_error *err) {
-    tare_llama_file file;
-    tare_json_value v = tare_json_span_member(&t->tokenizer_config.root, "chat_template");
-    TARE_TRY(add_value(t, &v, err));
-    if (t->n_templates) return TARE_OK;
-    TARE_TRY(tare_llama_file_read(&file, t, "chat_template.jinja", err));
-    if (file.text.ptr) return add_files(t, file.text, err);
-    TARE_TRY(tare_llama_file_read_json(&file, t, "chat_template.json", err));
-    v = tare_json_span_member(&file.root, "chat_template");
-    TARE_TRY(add_value(t, &v, err));
+    static const char jinja[] = "chat_template.jinja";
+    const tare_llama_file *config = &t->tokenizer_config;
+    tare_llama_file json;
+    const char *taken = NULL;
+    TARE_TRY(tare_llama_file_read_json(&json, t, "chat_template.json", err));
+    /* the reference lets tokenizer_config.json come first */
+    if (t->options->like_reference) TARE_TRY(add_member(t, config, err));
+    if (!t->n_templates) {
+        TARE_TRY(add_files(t, jinja, err));
+        if (t->n_templates) taken = jinja;
+    }
+    if (taken && !t->options->like_reference) TARE_TRY(compare(t, taken, config, err));
+    if (!t->n_templates) TARE_TRY(add_member(t, config, err));
+    if (t->n_templates && !t->options->like_reference)
+        return compare(t, taken ? taken : config->name, &json, err);
+    if (!t->n_templates) TARE_TRY(add_member(t, &json, err));
     if (t->n_templates || !t->fall_back_template.len) return TARE_OK;
     t->templates = TARE_NEW(&t->scratch, tare_llama_template);
     if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");

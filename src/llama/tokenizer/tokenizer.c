@@ -43,6 +43,18 @@ static bool is_sentencepiece(const tare_llama_file *file) {
     return file->text.len > 0 && file->text.ptr[0] == 0x0a;
 }
 
+/* Tokens that were added to a SentencePiece model. All three files may tell of them, or one alone:
+ * Hugging Face's libraries write tokenizer.json only, by now. */
+static tare_status read_added_beside(tare_llama_tokenizer *t, tare_error *err) {
+    const tare_llama_tokenizer_options *o = t->options;
+    const bool is_unigram = strcmp(t->model, "t5") == 0, is_later = o->reads_added_list;
+    if (!is_unigram || o->family != TARE_LLAMA_VOCAB_XLM_R)
+        TARE_TRY(tare_llama_read_added_json(t, err));
+    if (!o->like_reference && !is_later) TARE_TRY(tare_llama_read_added_list_beside(t, true, err));
+    if (!o->like_reference || !is_unigram) TARE_TRY(tare_llama_read_added_decoder(t, true, err));
+    return is_later && !is_unigram ? tare_llama_read_added_list_beside(t, false, err) : TARE_OK;
+}
+
 /* Reads the SentencePiece model of one of these names; *is_read: whether there was one. */
 static tare_status try_sentencepiece(bool *is_read, tare_llama_tokenizer *t,
                                      const char *const *names, tare_error *err) {
@@ -53,13 +65,7 @@ static tare_status try_sentencepiece(bool *is_read, tare_llama_tokenizer *t,
         if (!file.text.ptr || !is_sentencepiece(&file)) continue;
         *is_read = true;
         TARE_TRY(tare_llama_read_sentencepiece(t, &file, err));
-        if (strcmp(t->model, "t5") == 0)
-            return t->options->family == TARE_LLAMA_VOCAB_XLM_R
-                       ? TARE_OK
-                       : tare_llama_read_added_json(t, err);
-        TARE_TRY(tare_llama_read_added_json(t, err));
-        TARE_TRY(tare_llama_read_added_decoder(t, true, err));
-        return t->options->reads_added_list ? tare_llama_read_added_list_beside(t, err) : TARE_OK;
+        return read_added_beside(t, err);
     }
     return TARE_OK;
 }
@@ -74,7 +80,7 @@ static tare_status read_tiktoken(bool *is_read, tare_llama_tokenizer *t, tare_er
                 {"tokenizer.model", "llama-bpe"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tare_llama_file file;
-        TARE_TRY(tare_llama_file_read(&file, t, rows[i].name, err));
+        TARE_TRY(tare_llama_file_read_text(&file, t, rows[i].name, err));
         if (!file.text.ptr) continue;
         *is_read = true;
         return tare_llama_read_tiktoken(t, &file, rows[i].pre, err);
@@ -94,7 +100,7 @@ static tare_status read_other(bool *is_read, tare_llama_tokenizer *t, tare_error
     TARE_TRY(tare_llama_file_read_json(&file, t, "tekken.json", err));
     if (file.text.ptr) return tare_llama_read_tekken(t, &file, err);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        TARE_TRY(tare_llama_file_read(&file, t, rows[i].name, err));
+        TARE_TRY(tare_llama_file_read_text(&file, t, rows[i].name, err));
         if (file.text.ptr) return rows[i].read(t, &file, err);
     }
     if (tare_model_find_resource(t->hf, TARE_STR("vocab.json")) >= 0)

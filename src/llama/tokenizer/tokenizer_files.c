@@ -60,6 +60,14 @@ tare_status tare_llama_file_read(tare_llama_file *out, tare_llama_tokenizer *t, 
     return tare_llama_in_file(err, status, out);
 }
 
+tare_status tare_llama_file_read_text(tare_llama_file *out, tare_llama_tokenizer *t,
+                                      const char *name, tare_error *err) {
+    TARE_TRY(tare_llama_file_read(out, t, name, err));
+    if (out->text.ptr && tare_str_starts(out->text, TARE_STR("\xef\xbb\xbf")))
+        out->text = tare_str_cut(out->text, 3);
+    return TARE_OK;
+}
+
 tare_status tare_llama_file_read_json(tare_llama_file *out, tare_llama_tokenizer *t,
                                       const char *name, tare_error *err) {
     TARE_TRY(tare_llama_file_read(out, t, name, err));
