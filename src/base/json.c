@@ -37,6 +37,12 @@ void tare_json_init(tare_json *j, tare_str text, uint64_t base_offset, uint32_t 
     };
 }
 
+void tare_json_init_python(tare_json *j, tare_str text, uint64_t base_offset, uint32_t max_depth) {
+    tare_json_init(j, text, base_offset, max_depth);
+    j->is_python = true;
+    if (tare_str_starts(text, TARE_STR(TARE_UTF8_MARK))) j->pos += sizeof TARE_UTF8_MARK - 1;
+}
+
 bool tare_json_fail(tare_json *j, tare_status status, uint64_t offset, const char *what) {
     if (j->err.status == TARE_OK) tare_fail_at(&j->err, status, offset, what);
     j->pos = j->end;
@@ -173,9 +179,26 @@ static bool take_digits(tare_json *j, const char **p) {
     return *p > first || fail_here(j, first, "digit expected in a number");
 }
 
+static bool scan_word(tare_json *j, const char *word, const char *what) {
+    size_t n = strlen(word), i = 0;
+    while (i < n && j->pos + i < j->end && j->pos[i] == word[i]) i++;
+    if (i < n) return fail_here(j, j->pos + i, what);
+    j->pos += n;
+    return true;
+}
+
+/* Infinity and NaN, behind the sign if there is one. */
+static bool scan_not_finite(tare_json *j, const char *first) {
+    j->pos = first;
+    return scan_word(j, *first == 'N' ? "NaN" : "Infinity",
+                     "value expected: Infinity or NaN is misspelt");
+}
+
 static bool scan_number(tare_json *j) {
     const char *p = j->pos;
     if (*p == '-') p++;
+    if (j->is_python && p < j->end && (*p == 'I' || (*p == 'N' && p == j->pos)))
+        return scan_not_finite(j, p);
     if (p < j->end && *p == '0') {
         p++;
         if (p < j->end && *p >= '0' && *p <= '9') {
@@ -194,14 +217,6 @@ static bool scan_number(tare_json *j) {
         if (!take_digits(j, &p)) return false;
     }
     j->pos = p;
-    return true;
-}
-
-static bool scan_word(tare_json *j, const char *word) {
-    size_t n = strlen(word), i = 0;
-    while (i < n && j->pos + i < j->end && j->pos[i] == word[i]) i++;
-    if (i < n) return fail_here(j, j->pos + i, "value expected: true, false or null is misspelt");
-    j->pos += n;
     return true;
 }
 
@@ -233,7 +248,7 @@ static tare_json_type close_container(tare_json *j) {
     return TARE_JSON_END;
 }
 
-static tare_json_type value_type(char c) {
+static tare_json_type value_type(const tare_json *j, char c) {
     switch (c) {
     case '{':
         return TARE_JSON_OBJECT;
@@ -247,12 +262,16 @@ static tare_json_type value_type(char c) {
         return TARE_JSON_FALSE;
     case 'n':
         return TARE_JSON_NULL;
+    case 'I':
+    case 'N':
+        return j->is_python ? TARE_JSON_NUMBER : TARE_JSON_END;
     default:
         return c == '-' || (c >= '0' && c <= '9') ? TARE_JSON_NUMBER : TARE_JSON_END;
     }
 }
 
 static bool scan_value(tare_json *j, tare_json_type type) {
+    static const char misspelt[] = "value expected: true, false or null is misspelt";
     switch (type) {
     case TARE_JSON_OBJECT:
         return open_container(j, true);
@@ -263,18 +282,18 @@ static bool scan_value(tare_json *j, tare_json_type type) {
     case TARE_JSON_NUMBER:
         return scan_number(j);
     case TARE_JSON_TRUE:
-        return scan_word(j, "true");
+        return scan_word(j, "true", misspelt);
     case TARE_JSON_FALSE:
-        return scan_word(j, "false");
+        return scan_word(j, "false", misspelt);
     case TARE_JSON_NULL:
-        return scan_word(j, "null");
+        return scan_word(j, "null", misspelt);
     default:
         return fail_here(j, j->pos, "JSON value expected");
     }
 }
 
 static tare_json_type take_value(tare_json *j, tare_json_value *v) {
-    tare_json_type type = value_type(skip_space(j));
+    tare_json_type type = value_type(j, skip_space(j));
     const char *first = j->pos;
     *v = (tare_json_value){TARE_JSON_END, {first, 0}, offset_of(j, first)};
     if (!scan_value(j, type)) return TARE_JSON_END;
@@ -454,7 +473,9 @@ static long exponent_of(const char *p, const char *end) {
 
 bool tare_json_f64(const tare_json_value *v, double *out) {
     *out = 0;
-    if (v->type != TARE_JSON_NUMBER) return false;
+    if (v->type != TARE_JSON_NUMBER || tare_str_ends(v->raw, TARE_STR("N")) ||
+        tare_str_ends(v->raw, TARE_STR("y")))
+        return false;
     /* strtod reads the decimal point of the caller's locale, so it is given whole digits and a
      * shifted exponent: the same number, rounded the same way */
     char text[1024 + 32];
@@ -478,7 +499,7 @@ bool tare_json_f64(const tare_json_value *v, double *out) {
 tare_status tare_json_document(tare_json_value *out, tare_str text, tare_error *err) {
     tare_json j;
     tare_json_value v;
-    tare_json_init(&j, text, 0, TARE_JSON_MAX_DEPTH);
+    tare_json_init_python(&j, text, 0, TARE_JSON_MAX_DEPTH);
     tare_json_begin(&j, &v);
     tare_json_skip(&j, &v, &v.raw);
     tare_json_finish(&j);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A pull reader for untrusted JSON: byte positions, raw spans, bounded depth, no allocation. RFC
- * 8259 to the letter; duplicate keys are the caller's to judge. */
+ * 8259 to the letter, or what Python writes and its users' editors make of it; duplicate keys are
+ * the caller's to judge. */
 #ifndef TARE_BASE_JSON_H
 #define TARE_BASE_JSON_H
 
@@ -26,6 +27,7 @@ typedef struct tare_json {
     uint32_t depth, max_depth;
     uint64_t objects; /* bit d: the container open at depth d + 1 is an object */
     uint8_t state;
+    bool is_python;
     tare_error err;
 } tare_json;
 
@@ -40,6 +42,10 @@ typedef struct tare_json_value {
 /* max_depth: how many containers may be open at once, at most TARE_JSON_MAX_DEPTH; a deeper one is
  * a LIMIT failure. All other faults are CORRUPT. */
 void tare_json_init(tare_json *j, tare_str text, uint64_t base_offset, uint32_t max_depth);
+/* The same for files beside weights, which Python's json.dump writes: Infinity, -Infinity and NaN
+ * are NUMBERs too, which none of the functions below takes for one, and a byte order mark may stand
+ * before the document. */
+void tare_json_init_python(tare_json *j, tare_str text, uint64_t base_offset, uint32_t max_depth);
 /* The document's value; call once, first. */
 tare_json_type tare_json_begin(tare_json *j, tare_json_value *v);
 /* The next key (a STRING value) of the object that is open; END after its brace is consumed. */
@@ -55,7 +61,8 @@ bool tare_json_finish(tare_json *j);
 /* Latches a failure at byte `offset` of the file (unless one is latched already); returns false. */
 bool tare_json_fail(tare_json *j, tare_status status, uint64_t offset, const char *what);
 tare_status tare_json_status(const tare_json *j, tare_error *err);
-/* A document, read to its end: *out, which may be NULL, is its value with its whole text. */
+/* A document as Python writes it, read to its end: *out, which may be NULL, is its value with its
+ * whole text. */
 tare_status tare_json_document(tare_json_value *out, tare_str text, tare_error *err);
 
 /* The text of a STRING value without quotes and escapes: borrowed from raw where it has no escape,

@@ -9,6 +9,7 @@
 #include <tare/base.h>
 
 #define TARE_STR(literal) ((tare_str){literal, sizeof(literal) - 1})
+#define TARE_UTF8_MARK    "\xef\xbb\xbf" /* the byte order mark that some editors begin a text with */
 
 static inline tare_str tare_str_of(const char *s) {
     return (tare_str){s, s ? strlen(s) : 0};

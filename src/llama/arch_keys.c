@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The keys of an architecture: a list of rows common to most, then those of its own. */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/str.h"
@@ -9,10 +10,18 @@
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static tare_status wrong_kind(const char *name, tare_error *err) {
-    tare_fail(err, TARE_ERR_CORRUPT, "config.json: the value for the key is of the wrong kind");
+static tare_status fail_value(const char *name, const char *what, tare_error *err) {
+    tare_fail(err, TARE_ERR_CORRUPT, what);
     tare_error_item(err, TARE_ITEM_KEY, -1, tare_str_of(name));
     return TARE_ERR_CORRUPT;
+}
+
+static tare_status wrong_kind(const char *name, tare_error *err) {
+    return fail_value(name, "config.json: the value for the key is of the wrong kind", err);
+}
+
+static tare_status not_finite(const char *name, tare_error *err) {
+    return fail_value(name, "config.json: the value for the key is not a finite number", err);
 }
 
 /* An array of config.json: numbers of one kind, or texts. Whole numbers become I32, others F32. */
@@ -31,6 +40,7 @@ static tare_status set_tree(tare_llama_mapping *m, const char *name, const tare_
         n_texts += v.kind == TARE_LLAMA_TEXT;
         n_bools += v.kind == TARE_LLAMA_BOOL;
         if (v.kind == TARE_LLAMA_ABSENT || v.kind == TARE_LLAMA_TREE) return wrong_kind(name, err);
+        if (v.kind == TARE_LLAMA_NUMBER && !isfinite(v.number)) return not_finite(name, err);
         if (v.kind == TARE_LLAMA_NUMBER && !v.is_whole) type = TARE_VALUE_F32;
     }
     if (n_texts == n) return tare_llama_set_texts(m, name, texts, n, err);
@@ -213,8 +223,10 @@ static tare_status set_sections(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_formula(&v, TARE_STR("rope.mrope_section"), &m->config, NULL, err));
     if (v.kind != TARE_LLAMA_TREE || v.tree->type != TARE_JSON_ARRAY) return TARE_OK;
     size_t n = 0;
-    for (const tare_llama_node *c = v.tree->child; c && n < 4; c = c->next)
-        sections[n++] = tare_llama_value_of(c).number;
+    for (const tare_llama_node *c = v.tree->child; c && n < 4; c = c->next) {
+        sections[n] = tare_llama_value_of(c).number;
+        if (!isfinite(sections[n++])) return not_finite("rope.dimension_sections", err);
+    }
     return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, sections, 4, err);
 }
 

@@ -27,6 +27,20 @@ static tare_llama_node *make_node(builder *b, const tare_json_value *v) {
     return node;
 }
 
+/* A number that JSON has no word for, as transformers writes it: {"__float__": "Infinity"}. */
+static void untag_number(tare_llama_node *object) {
+    static const char *const words[] = {"Infinity", "-Infinity", "NaN"};
+    const tare_llama_node *only = object->child;
+    if (object->n != 1 || !tare_str_is(only->key, "__float__")) return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (tare_llama_node_is(only, words[i]))
+            *object = (tare_llama_node){.type = TARE_JSON_NUMBER,
+                                        .key = object->key,
+                                        .text = only->text,
+                                        .offset = object->offset,
+                                        .next = object->next};
+}
+
 /* The containers that are open, innermost last; as deep as the reader lets them be. */
 typedef struct open_container {
     tare_llama_node *node;
@@ -45,6 +59,7 @@ static tare_llama_node *build(builder *b, const tare_json_value *first) {
         tare_str name = {NULL, 0};
         if (in->node->type == TARE_JSON_OBJECT) {
             if (tare_json_key(&b->json, &key) == TARE_JSON_END) {
+                untag_number(in->node);
                 depth--;
                 continue;
             }
@@ -72,7 +87,7 @@ tare_status tare_llama_json_read(const tare_llama_node **out, tare_str text, tar
     builder b = {.arena = arena};
     tare_json_value first;
     *out = NULL;
-    tare_json_init(&b.json, text, 0, TARE_JSON_MAX_DEPTH);
+    tare_json_init_python(&b.json, text, 0, TARE_JSON_MAX_DEPTH);
     tare_json_begin(&b.json, &first);
     TARE_TRY(tare_json_status(&b.json, err));
     const tare_llama_node *root = build(&b, &first);

@@ -40,6 +40,7 @@ tare_status tare_llama_resource(tare_str *out, const tare_model *model, const ch
 
 /* What an architecture may ask of config.json. */
 typedef struct tare_llama_config {
+    const char *file; /* whose members these are, for errors; NULL: config.json */
     const tare_llama_node *root;
     const tare_llama_node *text;         /* text_config or what stands in its place; NULL: none */
     const tare_llama_node *processor[4]; /* what formulas call "processor.", the first that has a

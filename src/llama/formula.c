@@ -22,6 +22,7 @@ typedef struct reader {
     const char *fault; /* NULL: none */
     tare_str fault_name, fault_word;
     unsigned depth;
+    tare_str odd_name; /* a member that is no finite number; it is one's fault who needs it */
 } reader;
 
 static value read_alternatives(reader *r);
@@ -71,7 +72,7 @@ value tare_llama_value_of(const tare_llama_node *node) {
         int64_t i;
         double x;
         if (tare_json_i64(&v, &i)) return number((double)i, true);
-        return tare_json_f64(&v, &x) ? number(x, false) : absent();
+        return number(tare_json_f64(&v, &x) ? x : (double)NAN, false);
     }
     default:
         return (value){.kind = TARE_LLAMA_TREE, .tree = node};
@@ -100,6 +101,19 @@ static tare_str default_of(const tare_llama_config *config, tare_str name) {
     return formula.ptr ? formula : default_in(config->common, name);
 }
 
+/* Remembers whose value is NAN. Arithmetic passes that on; whatever chooses by it, or the result,
+ * fails. */
+static value noted(reader *r, value v) {
+    if (v.kind == TARE_LLAMA_NUMBER && isnan(v.number) && !r->odd_name.len) r->odd_name = v.member;
+    return v;
+}
+
+static void need(reader *r, const value *v) {
+    if (v->kind != TARE_LLAMA_NUMBER || !isnan(v->number) || !r->odd_name.len) return;
+    if (!r->fault) r->fault_name = r->odd_name;
+    fail(r, "is not a finite number");
+}
+
 static value value_of_name(reader *r, tare_str name) {
     for (const tare_llama_binding *b = r->bindings; b && b->name; b++)
         if (tare_str_is(name, b->name)) return number(b->number, true);
@@ -109,7 +123,7 @@ static value value_of_name(reader *r, tare_str name) {
     if (node) {
         value found = tare_llama_value_of(node);
         found.member = name;
-        return found;
+        return noted(r, found);
     }
     const tare_str formula = default_of(r->config, name);
     if (!formula.ptr) return absent();
@@ -121,8 +135,10 @@ static value value_of_name(reader *r, tare_str name) {
                     .end = formula.ptr + formula.len,
                     .config = r->config,
                     .bindings = r->bindings,
-                    .depth = r->depth + 1};
-    value v = read_alternatives(&inner);
+                    .depth = r->depth + 1,
+                    .odd_name = r->odd_name};
+    const value v = read_alternatives(&inner);
+    r->odd_name = inner.odd_name;
     if (inner.fault && !r->fault) {
         r->fault_name = inner.fault_name;
         r->fault_word = inner.fault_word;
@@ -254,6 +270,7 @@ static value call_numbers(reader *r, tare_str name, const value *a) {
     if (tare_str_is(name, "sqrt")) return number(sqrt(x), false);
     if (tare_str_is(name, "ln")) return number(log(x), false);
     if (!is_number(&a[1])) return absent();
+    if (isnan(y)) return a[1];
     if (tare_str_is(name, "pow")) return number(pow(x, y), false);
     if (tare_str_is(name, "max")) return x < y ? a[1] : a[0];
     if (tare_str_is(name, "min")) return x > y ? a[1] : a[0];
@@ -267,7 +284,8 @@ static value largest(const value *list) {
     if (list->kind == TARE_LLAMA_NUMBER) return *list;
     const tare_llama_node *c = list->kind == TARE_LLAMA_TREE ? list->tree->child : NULL;
     for (; c; c = c->next) {
-        value v = tare_llama_value_of(c);
+        value v = item_of(list, c);
+        if (isnan(v.number)) return v;
         if (is_number(&v) && (most.kind == TARE_LLAMA_ABSENT || v.number > most.number)) most = v;
     }
     return most;
@@ -298,12 +316,13 @@ static value call(reader *r, tare_str name) {
     } while (take(r, ","));
     if (!take(r, ")")) fail(r, "formula: a bracket is missing");
     if (tare_str_is(name, "has")) return boolean(a[0].kind != TARE_LLAMA_ABSENT);
+    if (tare_str_is(name, "if") || tare_str_is(name, "in")) need(r, &a[0]);
     if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];
-    if (tare_str_is(name, "at")) return element(&a[0], &a[1], &a[2]);
+    if (tare_str_is(name, "at")) return noted(r, element(&a[0], &a[1], &a[2]));
     if (tare_str_is(name, "word")) return known_word(r, a[0], &a[1]);
     if (tare_str_is(name, "in")) return boolean(holds(r, &a[1], &a[0], &a[2]));
     if (tare_str_is(name, "number")) return leading_number(a[0].text);
-    if (tare_str_is(name, "largest")) return largest(&a[0]);
+    if (tare_str_is(name, "largest")) return noted(r, largest(&a[0]));
     if (tare_str_is(name, "leading")) return leading(r, &a[0], &a[1], &a[2]);
     if (tare_str_is(name, "len")) {
         if (a[0].kind == TARE_LLAMA_TEXT) return number((double)a[0].text.len, true);
@@ -419,6 +438,8 @@ static value read_comparison(reader *r) {
     char sign = take(r, "==") ? '=' : take(r, "<") ? '<' : take(r, ">") ? '>' : '\0';
     if (!sign) return a;
     value b = read_sum(r);
+    need(r, &a);
+    need(r, &b);
     if (a.kind == TARE_LLAMA_TEXT || b.kind == TARE_LLAMA_TEXT)
         return boolean(sign == '=' && a.kind == b.kind && tare_str_equal(a.text, b.text));
     if (!is_number(&a) || !is_number(&b)) return boolean(false);
@@ -438,6 +459,11 @@ static value read_alternatives(reader *r) {
 
 /* ---- entry points ---------------------------------------------------------------------------- */
 
+static void name_file(const tare_llama_config *config, tare_error *err) {
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1,
+                    tare_str_of(config->file ? config->file : "config.json"));
+}
+
 tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
                                const tare_llama_config *config, const tare_llama_binding *bindings,
                                tare_error *err) {
@@ -446,13 +472,14 @@ tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
                 .config = config,
                 .bindings = bindings};
     *out = read_alternatives(&r);
+    need(&r, out);
     skip_blanks(&r);
     if (!r.fault && r.pos < r.end) fail(&r, "formula: unexpected text after it");
     if (!r.fault) return TARE_OK;
     *out = absent();
     const tare_status status = r.fault == unknown_word ? TARE_ERR_UNSUPPORTED : TARE_ERR_CORRUPT;
     tare_fail(err, status, r.fault);
-    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+    name_file(config, err);
     if (r.fault_word.ptr)
         tare_error_detail(err, "%.*s: '%.*s'", (int)tare_min_u64(r.fault_name.len, 40),
                           r.fault_name.ptr, (int)tare_min_u64(r.fault_word.len, 64),
@@ -472,7 +499,7 @@ tare_status tare_llama_formula_u64(uint64_t *out, bool *is_there, tare_str formu
     if (!*is_there) return TARE_OK;
     if (!is_number(&v) || !(v.number >= 0) || v.number > 0x1p53) {
         tare_fail(err, TARE_ERR_CORRUPT, "is not a whole number");
-        tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+        name_file(config, err);
         return TARE_ERR_CORRUPT;
     }
     *out = (uint64_t)v.number;

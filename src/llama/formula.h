@@ -34,7 +34,7 @@ typedef enum tare_llama_kind {
 typedef struct tare_llama_value {
     tare_llama_kind kind;
     bool is_whole; /* a NUMBER that Python would call an int */
-    double number; /* BOOL: 0 or 1 */
+    double number; /* BOOL: 0 or 1; of a node of config.json that is not finite: NAN */
     tare_str text;
     const tare_llama_node *tree;
     tare_str member; /* of config.json, that it is or is in; empty: it is computed */
@@ -46,8 +46,9 @@ typedef struct tare_llama_binding {
     double number;
 } tare_llama_binding;
 
-/* ABSENT where a part of it is. Errors: CORRUPT, a member of config.json is of the wrong kind;
- * UNSUPPORTED, it is none of the words of a closed list. The name of it is in the message. */
+/* ABSENT where a part of it is. Errors: CORRUPT, a member of config.json is of the wrong kind or not
+ * a finite number; UNSUPPORTED, it is none of the words of a closed list. The name of it is in the
+ * message. */
 tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
                                const tare_llama_config *config, const tare_llama_binding *bindings,
                                tare_error *err);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
 #include "llama/model_card.h"
@@ -44,20 +45,34 @@ static const tare_llama_node *override_of(const general *g, const char *key) {
     return tare_llama_member(g->overrides, tare_str_of(key));
 }
 
+/* A warning about generation_config.json, of which nothing is needed. */
+static void note_sampling(const general *g, uint64_t offset, const char *member, const char *what) {
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "llama.generation-config");
+    f.item_kind = TARE_ITEM_RESOURCE;
+    f.item = tare_model_find_resource(g->m->hf, TARE_STR("generation_config.json"));
+    f.item_name = TARE_STR("generation_config.json");
+    f.offset = offset;
+    tare_report_addf(g->m->options->report, &f, "%s%s%s: no key is made of it", member,
+                     *member ? ": " : "", what);
+}
+
 static tare_status set_sampling(general *g, tare_error *err) {
     const tare_llama_node *config = NULL;
-    tare_error ignored; /* an invalid generation_config.json is ignored */
+    tare_error fault = TARE_ERROR_NONE;
     tare_status status = tare_llama_json_resource(&config, g->m->hf, "generation_config.json",
-                                                  &g->m->out->arena, &ignored);
+                                                  &g->m->out->arena, &fault);
     if (status == TARE_ERR_NOMEM || status == TARE_ERR_IO) {
-        if (err) *err = ignored;
+        if (err) *err = fault;
         return status;
     }
+    if (status != TARE_OK) note_sampling(g, fault.offset, "", fault.what);
     for (size_t i = 0; i < sizeof samplings / sizeof *samplings; i++) {
         const tare_llama_sampling *s = &samplings[i];
         const tare_llama_node *node = override_of(g, s->key);
         if (!node) node = tare_llama_member(config, tare_str_of(s->member));
         tare_llama_value v = tare_llama_value_of(node);
+        if (node && v.kind == TARE_LLAMA_NUMBER && !isfinite(v.number))
+            note_sampling(g, node->offset, s->member, "not a finite number");
         if (s->type == TARE_VALUE_STRING && v.kind == TARE_LLAMA_TEXT)
             TARE_TRY(tare_llama_set_text(g->m, s->key, v.text, err));
         if (s->type != TARE_VALUE_STRING && v.kind == TARE_LLAMA_NUMBER && fabs(v.number) < 0x1p31)

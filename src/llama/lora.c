@@ -177,7 +177,7 @@ static tare_status read_alpha(double *out, const tare_model *base, tare_str peft
     tare_llama_value alpha, rank, is_stabilized, patterns;
     (void)base;
     TARE_TRY(tare_llama_json_read(&root, peft, arena, err));
-    const tare_llama_config config = {.root = root, .arena = arena};
+    const tare_llama_config config = {.file = "adapter_config.json", .root = root, .arena = arena};
     TARE_TRY(tare_llama_formula(&alpha, TARE_STR("lora_alpha"), &config, none, err));
     TARE_TRY(tare_llama_formula(&rank, TARE_STR("r"), &config, none, err));
     TARE_TRY(tare_llama_formula(&is_stabilized, TARE_STR("if(use_rslora | false, 1, 0)"), &config,

@@ -89,8 +89,8 @@ static tare_status add_list(tare_llama_mapping *m, const char *name, const char 
     size_t n = 0;
     for (const tare_llama_node *c = v.tree->child; c; c = c->next) {
         tare_llama_value factor = tare_llama_value_of(c);
-        if (factor.kind != TARE_LLAMA_NUMBER || n == MOST_FACTORS)
-            return fail_config("factors of rotary positions: expected numbers", err);
+        if (factor.kind != TARE_LLAMA_NUMBER || !isfinite(factor.number) || n == MOST_FACTORS)
+            return fail_config("factors of rotary positions: expected finite numbers", err);
         factors[n++] = (float)factor.number;
     }
     return tare_llama_generate(m, name, factors, n, err);

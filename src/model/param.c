@@ -153,7 +153,7 @@ static tare_status parse_config(tare_model *m, tare_str text, tare_error *err) {
     for (size_t i = 0; i < TARE_PARAM_COUNT; i++) ranks[i] = SIZE_MAX;
     tare_json j;
     tare_json_value root;
-    tare_json_init(&j, text, 0, TARE_JSON_MAX_DEPTH);
+    tare_json_init_python(&j, text, 0, TARE_JSON_MAX_DEPTH);
     if (tare_json_begin(&j, &root) != TARE_JSON_OBJECT)
         tare_json_fail(&j, TARE_ERR_CORRUPT, 0, "config.json: an object was expected");
     else if (read_members(m, &j, ranks, 0))

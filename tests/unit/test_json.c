@@ -57,6 +57,46 @@ static void legal_texts_are_taken(void **state) {
     }
 }
 
+/* What json.dump writes and an editor puts before it; a header of safetensors has none of it. */
+static void python_writes_more(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "[Infinity,-Infinity,NaN]", "{\"a\":Infinity}", "NaN",      "-Infinity",
+        "\xEF\xBB\xBF{\"a\": 1}",   "\xEF\xBB\xBF\n[]", " [ NaN ]",
+    };
+    static const struct {
+        const char *text;
+        int64_t at;
+    } faults[] = {
+        {"-NaN", 1},       {"[Infinit]", 8},
+        {"[infinity]", 1}, {"[+Infinity]", 1},
+        {"[Nan]", 3},      {" \xEF\xBB\xBF{}", 1},
+        {"[--NaN]", 2},    {"\xEF\xBB\xBF", 3},
+        {"{NaN:1}", 1},    {"\xEF\xBB\xBF\xEF\xBB\xBF[]", 3},
+        {"[NaN", 4},       {"[-I", 3},
+    };
+    tare_error err;
+    tare_json_value v;
+    double x;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_int_equal(tare_json_document(&v, tare_str_of(texts[i]), &err), TARE_OK);
+        assert_int_not_equal(fault_of(tare_str_of(texts[i]), 8, &err), -1);
+    }
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        err = (tare_error){.status = TARE_OK};
+        assert_int_equal(tare_json_document(&v, tare_str_of(faults[i].text), &err),
+                         TARE_ERR_CORRUPT);
+        assert_int_equal(err.offset, faults[i].at);
+    }
+    for (size_t i = 2; i < 4; i++) {
+        int64_t n;
+        uint64_t u;
+        assert_int_equal(tare_json_document(&v, tare_str_of(texts[i]), &err), TARE_OK);
+        assert_int_equal(v.type, TARE_JSON_NUMBER);
+        assert_false(tare_json_f64(&v, &x) || tare_json_i64(&v, &n) || tare_json_u64(&v, &u));
+    }
+}
+
 static void faults_have_their_byte(void **state) {
     (void)state;
     static const struct {
@@ -368,6 +408,7 @@ static void doubles_are_rounded_right(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(legal_texts_are_taken),
+        cmocka_unit_test(python_writes_more),
         cmocka_unit_test(faults_have_their_byte),
         cmocka_unit_test(every_byte_of_a_string_is_seen),
         cmocka_unit_test(every_cut_is_told),

@@ -16,6 +16,7 @@
 static const char config_json[] =
     "{\"hidden\": 64, \"heads\": 4, \"pattern\": \"M-*E\", \"kinds\": [\"mamba\", \"attention\"],"
     " \"blocks\": [{\"attention\": {\"n\": 2}}, {\"attention\": {\"n\": null}}],"
+    " \"limit\": [0.5, Infinity], \"odd\": NaN, \"tagged\": {\"__float__\": \"-Infinity\"},"
     " \"layers_enum\": \"3,4,5\", \"sparsity\": [0.95, 0.0], \"tied\": false}";
 
 static const char *const defaults[] = {"kind = at(kinds, layer)", "doubled = 2 * hidden", NULL};
@@ -126,6 +127,46 @@ static void test_words(void **state) {
     }
 }
 
+/* What no key needs may be anything; what one needs must be a number that it can have. */
+static void test_not_finite(void **state) {
+    (void)state;
+    static const struct {
+        const char *formula, *member; /* NULL: it is not needed */
+    } rows[] = {
+        {"odd", "odd"},
+        {"nosuch | odd", "odd"},
+        {"2 * (hidden + tagged)", "tagged"},
+        {"at(limit, 1)", "limit"},
+        {"largest(limit)", "limit"},
+        {"max(hidden, odd)", "odd"},
+        {"floor(odd)", "odd"},
+        {"if(odd, 1, 2)", "odd"},
+        {"odd < 5", "odd"},
+        {"in(odd, limit)", "odd"},
+        {"hidden | odd", NULL},
+        {"hidden | 2 * odd", NULL},
+        {"at(limit, 0)", NULL},
+        {"has(odd)", NULL},
+        {"len(limit)", NULL},
+        {"if(true, 1, odd)", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tare_llama_binding none[] = {{NULL, 0}};
+        tare_llama_config config = {.defaults = defaults};
+        tare_llama_value v;
+        tare_error err = {.status = TARE_OK};
+        tare_arena arena;
+        tare_arena_init(&arena, NULL);
+        assert_int_equal(tare_llama_json_read(&config.root, tare_str_of(config_json), &arena, NULL),
+                         TARE_OK);
+        tare_status status =
+            tare_llama_formula(&v, tare_str_of(rows[i].formula), &config, none, &err);
+        assert_int_equal(status, rows[i].member ? TARE_ERR_CORRUPT : TARE_OK);
+        if (rows[i].member) assert_string_equal(err.field, rows[i].member);
+        tare_arena_free(&arena);
+    }
+}
+
 /* torch's icdf of these two, the only ones that models use. */
 static void test_probit(void **state) {
     (void)state;
@@ -137,6 +178,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers), cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_absent),  cmocka_unit_test(test_words),
+        cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_probit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static bool scan_metadata(index_walk *w, const tare_json_value *object) {
 
 static bool scan(index_walk *w) {
     tare_json_value value, key;
-    tare_json_init(&w->j, w->layout->index_text, 0, w->m->limits.nesting);
+    tare_json_init_python(&w->j, w->layout->index_text, 0, w->m->limits.nesting);
     if (tare_json_begin(&w->j, &value) != TARE_JSON_OBJECT) {
         return fail_value(w, &value, "index: object expected");
     }
@@ -133,7 +133,7 @@ static bool read_map(index_walk *w) {
     }
     tare_json_value v;
     uint32_t number = 0;
-    tare_json_init(&w->j, w->text, w->text_offset, w->m->limits.nesting);
+    tare_json_init_python(&w->j, w->text, w->text_offset, w->m->limits.nesting);
     tare_json_begin(&w->j, &v);
     for (size_t i = 0; i < w->n_map; i++) {
         tare_json_key(&w->j, &v);

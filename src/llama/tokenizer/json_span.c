@@ -11,7 +11,7 @@ static void open_span(tare_json *j, const tare_json_value *v, tare_json_type typ
     const tare_json_value empty = {type, {type == TARE_JSON_OBJECT ? "{}" : "[]", 2}, v->offset};
     tare_json_value opened;
     if (v->type != type) v = &empty;
-    tare_json_init(j, v->raw, v->offset, TARE_JSON_MAX_DEPTH);
+    tare_json_init_python(j, v->raw, v->offset, TARE_JSON_MAX_DEPTH);
     tare_json_begin(j, &opened);
 }
 

@@ -215,7 +215,7 @@ static bool read_member(config *c, const tare_json_value *key) {
 
 static tare_status parse_config(config *c, tare_str text, tare_error *err) {
     tare_json_value whole, key;
-    tare_json_init(&c->j, text, 0, TARE_JSON_MAX_DEPTH);
+    tare_json_init_python(&c->j, text, 0, TARE_JSON_MAX_DEPTH);
     if (tare_json_begin(&c->j, &whole) != TARE_JSON_OBJECT)
         tare_json_fail(&c->j, TARE_ERR_CORRUPT, 0, "expected an object");
     while (c->j.err.status == TARE_OK && tare_json_key(&c->j, &key) != TARE_JSON_END)
