@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/outfile_stale.h"
 #include "base/str.h"
 
 tare_status tare_files_open(const tare_files *files, tare_reader *out, const char *path,
@@ -105,7 +106,10 @@ bool tare_files_is_bookkeeping(tare_str path) {
             path = tare_str_cut(path, i);
             break;
         }
-    return tare_str_is(path, ".git") || tare_str_is(path, ".cache");
+    return tare_str_is(path, ".git") || tare_str_is(path, ".cache") ||
+           tare_str_starts(path, TARE_STR("._")) || tare_is_temp_name(path) ||
+           tare_str_ends(path, TARE_STR(".aria2")) ||
+           (path.len && *path.ptr == '.' && tare_str_ends(path, TARE_STR(".tare-edit")));
 }
 
 bool tare_is_plain_name(tare_str name) {

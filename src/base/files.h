@@ -49,8 +49,9 @@ tare_status tare_file_list_visit(const tare_file_list *list, tare_str folder, ta
 
 /* directory + name in the arena; NULL: memory is out. */
 const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name);
-/* Whether a path's last part names something other programs keep next to a model that should not be
- * copied with it: version control data and download caches. */
+/* Whether a path's last part names something that programs keep next to a model and that should not
+ * be copied with it: version control data, download caches and what tells of a download that has not
+ * ended, what macOS knows about a file ("._NAME"), temporaries of our own. */
 bool tare_files_is_bookkeeping(tare_str path);
 /* A valid file name in a directory: not empty, "." or "..", without '/' and NUL. */
 bool tare_is_plain_name(tare_str name);

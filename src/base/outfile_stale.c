@@ -36,6 +36,12 @@ void tare_temp_name(char out[TARE_TEMP_NAME_SIZE], const char *final_name) {
     tare_os_random_name(out + n, RANDOM_SIZE);
 }
 
+bool tare_is_temp_name(tare_str name) {
+    const size_t n = name.len;
+    return n > ADDED_SIZE && name.ptr[0] == '.' &&
+           memcmp(name.ptr + n - RANDOM_SIZE - (sizeof MARK - 1), MARK, sizeof MARK - 1) == 0;
+}
+
 /* A directory's stream from its parent; the descriptor goes with the stream. */
 static DIR *open_stream(int parent_fd, const char *name) {
     int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

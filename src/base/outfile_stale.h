@@ -16,6 +16,8 @@
 
 /* Writes a fresh .OUT.tare-XXXXXX; a long OUT is cut so that the whole fits. */
 void tare_temp_name(char out[TARE_TEMP_NAME_SIZE], const char *final_name);
+/* Whether a name is that of a temporary. */
+bool tare_is_temp_name(tare_str name);
 /* Removes the temporaries of `final_name` in a directory whose lock is free, and reports each
  * ("output.stale"; NULL: to nobody). Anything that cannot be inspected or removed stays: it does no
  * harm. */

@@ -61,6 +61,11 @@ tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, tare_map_mo
     return s == TARE_OK ? TARE_OK : fail_in(r, s, err);
 }
 
+bool tare_is_lost_link(const char *path) {
+    struct stat st;
+    return stat(path, &st) != 0 && errno == ENOENT && lstat(path, &st) == 0;
+}
+
 /* A pipe without a writer must be refused, not waited for; files that are accepted read the same
  * with O_NONBLOCK. */
 tare_status tare_reader_open(tare_reader *r, const char *name, tare_map_mode map, tare_error *err) {
@@ -69,7 +74,15 @@ tare_status tare_reader_open(tare_reader *r, const char *name, tare_map_mode map
         fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     } while (fd < 0 && errno == EINTR);
     *r = (tare_reader){.name = name, .fd = -1};
-    if (fd < 0) return fail_in(r, tare_fail_errno(err, errno, "cannot be opened"), err);
+    if (fd < 0) {
+        const int os_error = errno;
+        const tare_status status =
+            tare_fail_errno(err, os_error,
+                            tare_is_lost_link(name)
+                                ? "a link whose target is gone: a download cache without the file"
+                                : "cannot be opened");
+        return fail_in(r, status, err);
+    }
     tare_status s = tare_reader_fd(r, fd, name, map, err);
     r->owns_fd = true;
     if (s != TARE_OK) tare_reader_close(r);

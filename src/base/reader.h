@@ -42,6 +42,8 @@ typedef struct tare_reader {
     void (*close)(void *ctx); /* of a callback reader, may be NULL */
 } tare_reader;
 
+/* Whether a path is that of a link that leads nowhere. */
+bool tare_is_lost_link(const char *path);
 /* A regular file; a directory is ERR_ARG. `name` is kept. */
 tare_status tare_reader_open(tare_reader *r, const char *name, tare_map_mode map, tare_error *err);
 /* A borrowed descriptor of a regular file or block device; a pipe is ERR_ARG. */

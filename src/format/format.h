@@ -126,13 +126,17 @@ extern const tare_format *const tare_formats[]; /* drivers.c; NULL ends */
 const tare_format *tare_format_row(size_t i);   /* NULL beyond the end */
 const tare_format *tare_format_find(const char *name);
 
-/* What a file that is not one of our formats is ("a PyTorch pickle"), and what to do about it;
- * NULL: unknown. Static text for tare_error.what. */
-const char *tare_not_a_model(const tare_probe *probe);
+/* The first bytes, as a text. */
+static inline tare_str tare_probe_text(const tare_probe *probe) {
+    return (tare_str){(const char *)probe->head, probe->head_size};
+}
 
-/* Whether the first bytes are those of a .dat importance matrix of llama.cpp, which has no magic:
- * checks that the numbers of its first entry are plausible. */
-bool tare_is_importance_dat(const tare_probe *probe);
+/* Warns of each file of an open model that was split into parts, or that a program was still
+ * downloading: a cut file with the name of such a one, a file with what that program keeps beside
+ * it. */
+void tare_note_unfinished(const tare_model *m, tare_report *report);
+/* After a failure to open a file: adds to the error what its name says of that kind. */
+void tare_blame_unfinished(const char *path, tare_status status, tare_error *err);
 
 /* The shared layout check, for drivers. Ranges are absolute in their file. It sorts them and
  * proves: aligned to `alignment` from `base`, inside [base, end), not overlapping (unless

@@ -149,8 +149,11 @@ static tare_status walk(tare_model *m, const tare_layout_rules *rules, const ran
         end = r->end;
     }
     if (end >= rules->end) return TARE_OK;
-    if (!rules->allows_gaps)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, end, "bytes that belong to no tensor");
+    if (!rules->allows_gaps) {
+        tare_fail_at(err, TARE_ERR_CORRUPT, end, "bytes that belong to no tensor");
+        tare_error_detail(err, "%" PRIu64 " bytes too many", rules->end - end);
+        return TARE_ERR_CORRUPT;
+    }
     if (!put_filler(m, rules, fillers, n_fillers, capacity, end, rules->end))
         return tare_fail(err, TARE_ERR_NOMEM, "list of gaps");
     return TARE_OK;

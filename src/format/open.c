@@ -9,6 +9,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "format/format.h"
+#include "model/foreign.h"
 #include "remote/remote_files.h"
 
 /* What paths lead to where it is not the file system, and what files share. */
@@ -54,6 +55,16 @@ static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
     return tare_reader_read(first, 0, head, probe->head_size, err);
 }
 
+static tare_status fail_unknown(const tare_probe *probe, tare_error *err) {
+    if (probe->is_directory)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "a directory that is not a model: neither a Hugging Face directory nor "
+                         "exactly one GGUF model; name the file");
+    tare_status status =
+        tare_fail_at(err, TARE_ERR_CORRUPT, 0, "not a model file of any known format");
+    return tare_name_foreign(status, tare_probe_text(probe), probe->file_size, false, err);
+}
+
 static tare_status choose(const tare_format **out, const tare_probe *probe,
                           const tare_open_options *options, tare_error *err) {
     if (options->format) {
@@ -62,10 +73,7 @@ static tare_status choose(const tare_format **out, const tare_probe *probe,
     }
     for (size_t i = 0; (*out = tare_format_row(i)) != NULL; i++)
         if ((*out)->probe(probe)) return TARE_OK;
-    const char *what = tare_not_a_model(probe);
-    if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);
-    if (probe->file_size == 0) return tare_fail_at(err, TARE_ERR_TRUNCATED, 0, "the file is empty");
-    return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "not a model file of any known format");
+    return fail_unknown(probe, err);
 }
 
 /* A layout says which format's it is, and there is one. */
@@ -149,13 +157,15 @@ tare_status tare_format_open(tare_model **out, const tare_source *source,
     TARE_REQUIRE(!is_set || (own.shards && own.n_shards), err);
     tare_blocks *blocks = NULL;
     const place here = {.blocks = &blocks};
-    tare_status s = own.kind == TARE_SOURCE_URL ? open_remote(out, &own, options, &first, err)
-                    : own.kind == TARE_SOURCE_FOLDER
-                        ? open_folder(out, &own, &blocks, options, &first, err)
-                        : open_source(out, &own, &here, options, &first, err);
+    tare_status s =
+        own.kind == TARE_SOURCE_URL      ? open_remote(out, &own, options, &first, err)
+        : own.kind == TARE_SOURCE_FOLDER ? open_folder(out, &own, &blocks, options, &first, err)
+                                         : open_source(out, &own, &here, options, &first, err);
     tare_blocks_note_opened(blocks);
     tare_blocks_release(blocks);
     tare_reader_close(&first);
+    if (s == TARE_OK && own.kind != TARE_SOURCE_URL) tare_note_unfinished(*out, options->report);
+    if (s != TARE_OK && own.kind != TARE_SOURCE_URL) tare_blame_unfinished(own.name, s, err);
     if (s == TARE_OK) tare_model_note_summary(*out);
     if (s != TARE_OK) {
         tare_model_free(*out);

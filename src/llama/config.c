@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "llama/class_defaults.h"
+#include "model/foreign.h"
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
@@ -159,7 +160,10 @@ tare_status tare_llama_json_resource(const tare_llama_node **out, const tare_mod
     *out = NULL;
     TARE_TRY(tare_llama_resource(&text, model, name, arena, err));
     if (!text.ptr) return TARE_OK;
-    tare_status status = tare_llama_json_read(out, text, arena, err);
+    const char *foreign = tare_not_the_file(text, text.len);
+    tare_status status = foreign ? tare_fail(err, TARE_ERR_UNSUPPORTED, foreign)
+                                 : tare_llama_json_read(out, text, arena, err);
+    status = tare_name_foreign(status, text, text.len, true, err);
     if (status != TARE_OK)
         tare_error_item(err, TARE_ITEM_RESOURCE, tare_model_find_resource(model, tare_str_of(name)),
                         tare_str_of(name));

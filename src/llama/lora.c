@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "llama/mapping.h"
+#include "model/foreign.h"
 
 /* The factors of a weight. */
 typedef struct pair {
@@ -176,7 +177,8 @@ static tare_status read_alpha(double *out, const tare_model *base, tare_str peft
     const tare_llama_binding none[] = {{NULL, 0}};
     tare_llama_value alpha, rank, is_stabilized, patterns;
     (void)base;
-    TARE_TRY(tare_llama_json_read(&root, peft, arena, err));
+    TARE_TRY(tare_name_foreign(tare_llama_json_read(&root, peft, arena, err), peft, peft.len, true,
+                               err));
     const tare_llama_config config = {.file = "adapter_config.json", .root = root, .arena = arena};
     TARE_TRY(tare_llama_formula(&alpha, TARE_STR("lora_alpha"), &config, none, err));
     TARE_TRY(tare_llama_formula(&rank, TARE_STR("r"), &config, none, err));

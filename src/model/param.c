@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "model/foreign.h"
 #include "model/model_internal.h"
 
 #define MOST_NAMES 6
@@ -169,7 +170,9 @@ tare_status tare_model_read_config(tare_model *m, tare_report *report, tare_erro
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "config.json");
     TARE_TRY(tare_resource_read(m, (size_t)i, 0, text, size, err));
     tare_error fault = TARE_ERROR_NONE;
-    if (parse_config(m, (tare_str){text, size}, &fault) == TARE_OK) return TARE_OK;
+    const tare_str config = {text, size};
+    fault.status = parse_config(m, config, &fault);
+    if (tare_name_foreign(fault.status, config, size, true, &fault) == TARE_OK) return TARE_OK;
     tare_finding f = TARE_FINDING(WARNING, fault.status, "model.config-json");
     f.offset = fault.offset;
     f.item_kind = TARE_ITEM_RESOURCE;

@@ -11,13 +11,16 @@
 #include "base/str.h"
 #include "format/format.h"
 
-/* Whether a name equals, or ends like, that of a file of some format. */
+/* Whether a name equals, or ends like, that of a file of some format, or of an index of such. */
 static bool is_model_name(const char *name) {
+    const tare_str index = TARE_STR(".index.json");
+    tare_str text = tare_str_of(name);
+    if (tare_str_ends(text, index)) text.len -= index.len;
     for (size_t i = 0; tare_format_row(i); i++) {
         const char *main_file = tare_format_row(i)->main_file;
         if (main_file && strcmp(name, main_file) == 0) return true;
         tare_str suffix = tare_str_of(tare_format_row(i)->suffix);
-        if (suffix.len && tare_str_ends(tare_str_of(name), suffix)) return true;
+        if (suffix.len && tare_str_ends(text, suffix)) return true;
     }
     return false;
 }

@@ -50,6 +50,7 @@ typedef struct tare_gguf_reader {
     tare_gguf_split_key split_no, split_count, split_tensors;
     tare_filler *fillers;
     size_t n_fillers;
+    bool is_joined; /* another GGUF file follows the last tensor */
 } tare_gguf_reader;
 
 /* One key and value, and where their parts lie. */

@@ -323,6 +323,14 @@ static tare_status size_unknown(tare_gguf_reader *r, tare_error *err) {
     return TARE_OK;
 }
 
+/* Whether another file of this kind begins at an offset. */
+static bool has_magic_at(const tare_gguf_reader *r, uint64_t offset) {
+    char magic[4];
+    return r->w.reader->size - offset >= sizeof magic &&
+           tare_reader_read(r->w.reader, offset, magic, sizeof magic, NULL) == TARE_OK &&
+           memcmp(magic, "GGUF", sizeof magic) == 0;
+}
+
 /* Bytes after the last tensor and its padding. */
 static void report_tail(tare_gguf_reader *r) {
     uint64_t end = r->data_offset, padded;
@@ -330,9 +338,13 @@ static void report_tail(tare_gguf_reader *r) {
     for (size_t i = r->first_tensor; i < c->n_tensors; i++)
         end = tare_max_u64(end, c->tensors[i].planes[0].offset + c->tensors[i].size_bytes);
     if (!tare_align_u64(end - r->data_offset, r->alignment, &padded)) return;
-    if (tare_add_u64(padded, r->data_offset, &padded) && padded < r->w.reader->size)
-        tare_gguf_report_file(r, TARE_LEVEL_WARNING, "gguf.tail", padded,
-                              "bytes after the end of the last tensor");
+    if (!tare_add_u64(padded, r->data_offset, &padded) || padded >= r->w.reader->size) return;
+    r->is_joined = has_magic_at(r, padded);
+    tare_gguf_report_file(
+        r, TARE_LEVEL_WARNING, "gguf.tail", padded,
+        r->is_joined ? "another GGUF file follows the last tensor: shards that were joined "
+                       "with cat are not read as one, take the shards themselves"
+                     : "bytes after the end of the last tensor");
 }
 
 static tare_status place_tensors(tare_gguf_reader *r, tare_error *err) {

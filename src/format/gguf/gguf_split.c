@@ -123,7 +123,8 @@ static tare_status open_shard(tare_reader *out, tare_model *m, const shard_list 
     const char *path = member_path(m, &list->name, i + 1);
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "shard name");
     tare_status s = tare_files_open(list->files, out, path, map, err);
-    if (s != TARE_OK && err) err->what = "a shard of the set cannot be opened";
+    if (s != TARE_OK && err && !tare_is_lost_link(path))
+        err->what = "a shard of the set cannot be opened";
     return s;
 }
 
@@ -206,9 +207,13 @@ static tare_status open_one(tare_gguf_reader *r, bool is_alone, tare_layout *lay
     if (!detail) return tare_fail(err, TARE_ERR_NOMEM, "layout");
     TARE_TRY(tare_gguf_read_file(r, err));
     if (!is_alone && r->split_count.is_number && r->split_count.value > 1) {
-        tare_fail_at(err, TARE_ERR_ARG, r->split_count.offset,
-                     "one shard of a set whose other members cannot be derived from its name: name "
-                     "all of them, or open it as one shard alone");
+        tare_fail_at(
+            err, TARE_ERR_ARG, r->split_count.offset,
+            r->is_joined
+                ? "the first of several shards that were joined with cat, which no program "
+                  "reads as one: take the shards themselves under their names"
+                : "one shard of a set whose other members cannot be derived from its name: "
+                  "name all of them, or open it as one shard alone");
         return TARE_ERR_ARG;
     }
     *detail = (tare_gguf_layout){.infos_end = r->infos_end,
@@ -250,6 +255,7 @@ static tare_status take_entry(void *ctx, const tare_files_entry *entry, tare_err
     char *member = ctx;
     shard_name mine, seen;
     tare_str name = tare_str_of(entry->name);
+    if (tare_files_is_bookkeeping(name)) return TARE_OK;
     if (!tare_str_ends(name, TARE_STR(".gguf")) && !tare_str_ends(name, TARE_STR(".safetensors")))
         return TARE_OK;
     bool is_other = tare_str_ends(name, TARE_STR(".safetensors")) || name.len > NAME_MAX;

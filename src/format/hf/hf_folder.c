@@ -129,5 +129,5 @@ tare_hf_entry *tare_hf_find(const tare_hf_folder *f, tare_str name) {
 
 bool tare_hf_has_suffix(const tare_hf_entry *e, const char *suffix) {
     return S_ISREG(e->mode) && !memchr(e->name.ptr, '/', e->name.len) &&
-           tare_str_ends(e->name, tare_str_of(suffix));
+           !tare_files_is_bookkeeping(e->name) && tare_str_ends(e->name, tare_str_of(suffix));
 }

@@ -9,6 +9,8 @@
 #include "format/hf/hf_folder.h"
 #include "format/safetensors/safetensors.h"
 
+#define LOST_LINK "a link whose target is gone: a download cache without the file, get it again"
+
 /* ---- which weights --------------------------------------------------------------------------- */
 
 /* The only file with a suffix; *n: how many there are. */
@@ -77,17 +79,28 @@ static bool ends_with_one(tare_str name, const char *const *suffixes) {
     return false;
 }
 
+/* "model.safetensors.index.json", "pytorch_model.bin.index.json", and those of a variant:
+ * "model.safetensors.index.fp16.json". */
+static bool is_index(tare_str name) {
+    static const char *const parts[] = {".safetensors.index.", ".bin.index."};
+    if (!tare_str_ends(name, TARE_STR(".json"))) return false;
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+        for (size_t i = 0; i < name.len; i++)
+            if (tare_str_starts(tare_str_cut(name, i), tare_str_of(parts[k]))) return true;
+    return false;
+}
+
 /* Weights in files other than the model's: the same weights for another program. Formats that this
  * model's own programs read count only next to the weights: in a folder they belong to a module
  * (2_Dense/model.safetensors). */
 static bool is_other_weights(const tare_hf_entry *e) {
-    static const char *const here[] = {
-        ".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json", ".pt", ".pth", NULL};
+    static const char *const here[] = {".safetensors", ".bin", ".pt", ".pth", NULL};
     static const char *const anywhere[] = {".ckpt",   ".pkl",     ".onnx", ".onnx_data",
                                            ".h5",     ".msgpack", ".gguf", ".ggml",
                                            ".tflite", ".npz",     ".ot",   NULL};
     bool is_inside = memchr(e->name.ptr, '/', e->name.len) != NULL;
-    return ends_with_one(e->name, anywhere) || (!is_inside && ends_with_one(e->name, here));
+    return ends_with_one(e->name, anywhere) ||
+           (!is_inside && (ends_with_one(e->name, here) || is_index(e->name)));
 }
 
 /* The reason a file is not a resource; code NULL: it is one. */
@@ -105,6 +118,7 @@ static reason reason_against(const tare_hf_entry *e, const tare_model *m) {
         return (reason){"hf.sub-folder",
                         "a folder with more than 256 files, or too deep: not part of the model",
                         true};
+    if (e->is_link && !e->mode) return (reason){"hf.lost-link", LOST_LINK, true};
     if (!S_ISREG(e->mode))
         return (reason){"hf.not-a-file", "neither a file nor a link to one: not part of the model",
                         true};
@@ -231,6 +245,18 @@ static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout,
     return open_single(m, layout, f, main_file->name, options, err);
 }
 
+/* A link that would lead to weights; NULL: none leads nowhere. */
+static const tare_hf_entry *lost_link(const tare_hf_folder *f) {
+    for (size_t i = 0; i < f->n; i++) {
+        const tare_hf_entry *e = &f->entries[i];
+        if (e->is_link && !e->mode &&
+            (tare_str_ends(e->name, TARE_STR(TARE_SAFETENSORS_SUFFIX)) ||
+             tare_str_ends(e->name, TARE_STR(TARE_SAFETENSORS_INDEX_SUFFIX))))
+            return e;
+    }
+    return NULL;
+}
+
 /* Why there are no weights to open, and what to do about it. */
 static const char *missing_weights(const tare_hf_folder *f, bool is_ambiguous) {
     if (is_ambiguous) return "a directory with several safetensors models: name a file";
@@ -249,20 +275,29 @@ static const char *missing_weights(const tare_hf_folder *f, bool is_ambiguous) {
     return "a directory without safetensors weights";
 }
 
+static tare_status fail_without_weights(const tare_hf_folder *f, bool is_ambiguous,
+                                        tare_error *err) {
+    const tare_hf_entry *link = lost_link(f);
+    if (!link) return tare_fail(err, TARE_ERR_UNSUPPORTED, missing_weights(f, is_ambiguous));
+    tare_fail(err, TARE_ERR_UNSUPPORTED, LOST_LINK);
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, link->name);
+    return TARE_ERR_UNSUPPORTED;
+}
+
 static tare_status open_folder(tare_model *m, tare_hf_folder *f, const tare_open_options *options,
                                tare_error *err) {
     bool is_ambiguous;
     tare_hf_entry *main_file = choose(f, &is_ambiguous);
-    if (!main_file) return tare_fail(err, TARE_ERR_UNSUPPORTED, missing_weights(f, is_ambiguous));
+    if (!main_file) return fail_without_weights(f, is_ambiguous, err);
     tare_safetensors_layout *layout = TARE_NEW(&m->arena, tare_safetensors_layout);
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
     layout->files = f->files;
     TARE_TRY(open_weights(m, layout, f, main_file, options, err));
+    TARE_TRY(tare_hf_list_folders(f, err));
     for (size_t i = 0; i < layout->n_shards; i++) {
         tare_hf_entry *e = tare_hf_find(f, tare_str_of(layout->shards[i].name));
         if (e) e->is_weights = true;
     }
-    TARE_TRY(tare_hf_list_folders(f, err));
     TARE_TRY(add_resources(m, f, options->report, err));
     return tare_model_finish(m, options->report, err);
 }
@@ -284,8 +319,8 @@ static bool probe(const tare_probe *p) {
     if (!p->is_directory) return false;
     if (tare_hf_list(&f, p->files, p->path, NULL, NULL) == TARE_OK) {
         bool is_ambiguous;
-        is_ours =
-            choose(&f, &is_ambiguous) || is_ambiguous || tare_hf_find(&f, TARE_STR("config.json"));
+        is_ours = choose(&f, &is_ambiguous) || is_ambiguous ||
+                  tare_hf_find(&f, TARE_STR("config.json")) || lost_link(&f);
     }
     tare_hf_folder_free(&f);
     return is_ours;

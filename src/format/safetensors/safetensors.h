@@ -48,6 +48,7 @@ typedef struct tare_safetensors_layout {
     const tare_files *files; /* while opening */
     tare_safetensors_shard *shards;
     size_t n_shards;
+    bool has_copies;        /* a shard has a tensor that is taken from another */
     const char *index_name; /* NULL: there is no index */
     const char *index_path; /* what messages call it */
     tare_str index_text;

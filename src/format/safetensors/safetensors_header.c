@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/report.h"
 #include "format/safetensors/safetensors.h"
+#include "model/foreign.h"
 
 #define SIZE_BYTES TARE_SAFETENSORS_SIZE_BYTES
 
@@ -52,13 +53,11 @@ tare_status tare_safetensors_read_text(tare_model *m, const tare_reader *reader,
 /* A member of a set is not probed before it is opened: if its header makes no sense it may be a
  * known kind of other file, most likely a Git LFS pointer. */
 static tare_status name_foreign(const tare_reader *r, tare_status status, tare_error *err) {
-    uint8_t head[SIZE_BYTES + 64];
-    tare_probe probe = {.head = head, .file_size = r->size};
-    probe.head_size = (size_t)tare_min_u64(sizeof head, r->size);
-    bool is_read = tare_reader_read(r, 0, head, probe.head_size, NULL) == TARE_OK;
-    if (!is_read || (probe.head_size > SIZE_BYTES && head[SIZE_BYTES] == '{')) return status;
-    const char *what = tare_not_a_model(&probe);
-    return what ? tare_fail(err, TARE_ERR_UNSUPPORTED, what) : status;
+    char head[TARE_PROBE_BYTES];
+    const size_t n = (size_t)tare_min_u64(sizeof head, r->size);
+    if (tare_reader_read(r, 0, head, n, NULL) != TARE_OK) return status;
+    if (n > SIZE_BYTES && head[SIZE_BYTES] == '{') return status;
+    return tare_name_foreign(status, (tare_str){head, n}, r->size, false, err);
 }
 
 static tare_status read_text(tare_model *m, tare_safetensors_shard *shard, tare_error *err) {
@@ -236,7 +235,11 @@ static bool set_tensor(header_walk *w, const entry *e, tare_tensor *t) {
     if (!name.ptr) return tare_json_fail(&w->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "dtype");
     const tare_safetensors_dtype *dtype = tare_safetensors_dtype_find(name);
     if (!dtype) {
-        return tare_json_fail(&w->j, TARE_ERR_UNSUPPORTED, e->dtype.offset, "dtype: not known");
+        char shown[32];
+        tare_str_escape(shown, sizeof shown, name, true);
+        tare_json_fail(&w->j, TARE_ERR_UNSUPPORTED, e->dtype.offset, "not known");
+        tare_error_detail(&w->j.err, "dtype \"%s\"", shown);
+        return false;
     }
     if (e->begin > e->end) return fail_value(w, &e->offsets, "data_offsets: begin is after end");
     if (!tare_add_u64(begin, e->end, &end)) {

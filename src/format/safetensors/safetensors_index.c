@@ -2,7 +2,8 @@
  *
  * model.safetensors.index.json, reading: which shard each tensor lies in. The form is that of
  * huggingface transformers: {"metadata":{"total_size":N},"weight_map":{"tensor":"file",...}}. It is
- * checked against the shards, which are authoritative: the index only names them. */
+ * checked against the shards, which are authoritative: the index names them, and decides where a
+ * tensor of two shards is taken from. What else the two disagree about is told. */
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -16,6 +17,7 @@ typedef struct mapping {
     tare_str tensor;
     uint64_t offset; /* of the key */
     uint32_t shard;
+    bool is_found, is_there; /* in some shard; in the one that the map names */
 } mapping;
 
 /* A file the map names; `name` first: an index over names reads it. */
@@ -108,6 +110,25 @@ static bool scan(index_walk *w) {
 
 /* ---- second pass: the map -------------------------------------------------------------------- */
 
+/* "./x" and "w//x" are "x" and "w/x". */
+static tare_str plain_path(tare_str path, tare_arena *arena) {
+    size_t n = 0;
+    if (path.len && path.ptr[0] == '/') return path;
+    char *plain = tare_arena_take(arena, path.len);
+    if (!plain) return (tare_str){NULL, 0};
+    while (path.len) {
+        const char *slash = memchr(path.ptr, '/', path.len);
+        const size_t part = slash ? (size_t)(slash - path.ptr) : path.len;
+        if (part > 0 && !(part == 1 && path.ptr[0] == '.')) {
+            if (n) plain[n++] = '/';
+            memcpy(plain + n, path.ptr, part);
+            n += part;
+        }
+        path = tare_str_cut(path, slash ? part + 1 : part);
+    }
+    return (tare_str){plain, n};
+}
+
 /* The number of a file name in order of appearance. */
 static bool number_of_file(index_walk *w, const tare_json_value *v, tare_str name,
                            uint32_t *number) {
@@ -116,7 +137,7 @@ static bool number_of_file(index_walk *w, const tare_json_value *v, tare_str nam
     int64_t at = tare_name_index_add(&w->file_index, w->files, sizeof *w->files, w->n_files, NULL);
     *number = at < 0 ? w->n_files : (uint32_t)at;
     if (at >= 0) return true;
-    if (!tare_is_plain_name(name)) {
+    if (!tare_is_inner_path(name)) {
         return fail_value(w, v, "weight_map: file name that leaves the directory");
     }
     if (w->n_files++ < w->m->limits.shards) return true;
@@ -141,6 +162,7 @@ static bool read_map(index_walk *w) {
         w->map[i].tensor = tare_json_text(&v, &w->scratch);
         tare_json_next(&w->j, &v);
         tare_str name = tare_json_text(&v, &w->scratch);
+        if (name.ptr) name = plain_path(name, &w->scratch);
         if (!w->map[i].tensor.ptr || !name.ptr) return no_memory(w);
         if (!number_of_file(w, &v, name, &number)) return false;
         w->map[i].shard = number;
@@ -171,38 +193,37 @@ static tare_status open_files(index_walk *w, const char *directory, tare_error *
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-static tare_status fail_mapping(const index_walk *w, const mapping *entry, int64_t tensor,
-                                const char *what, tare_error *err) {
-    tare_fail_at(err, TARE_ERR_CORRUPT, entry->offset, what);
-    tare_error_item(err, TARE_ITEM_TENSOR, tensor, entry->tensor);
-    tare_error_file(err, w->layout->index_path);
-    return TARE_ERR_CORRUPT;
+static void note_mapping(const index_walk *w, const mapping *entry, int64_t tensor,
+                         tare_level level, const char *code, const char *what) {
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, code);
+    f.level = level;
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = tensor;
+    f.item_name = entry->tensor;
+    f.offset = entry->offset;
+    f.file = tare_str_of(w->layout->index_path);
+    f.text = tare_str_of(what);
+    tare_report_add(w->options->report, &f);
 }
 
-/* Each tensor of the map is where the map says, once. */
-static tare_status check_map(const index_walk *w, const tare_name_index *names, bool *is_mapped,
-                             tare_error *err) {
-    const tare_catalog *c = &w->m->catalog;
+/* Of entries with one name the last counts, as in Python. */
+static tare_status index_map(index_walk *w, tare_name_index *entries, tare_error *err) {
+    TARE_TRY(tare_name_index_init(entries, &w->scratch, w->n_map, err));
     for (size_t i = 0; i < w->n_map; i++) {
-        const mapping *entry = &w->map[i];
-        int64_t at = tare_name_index_find(names, c->tensors, sizeof *c->tensors, entry->tensor);
-        if (at < 0) return fail_mapping(w, entry, -1, "weight_map: no shard has the tensor", err);
-        if (is_mapped[at]) {
-            return fail_mapping(w, entry, at, "weight_map: tensor is given twice", err);
-        }
-        if (c->tensors[at].planes[0].file != w->layout->shards[entry->shard].file) {
-            return fail_mapping(w, entry, at, "weight_map: the tensor is in another shard", err);
-        }
-        is_mapped[at] = true;
+        const int64_t at = tare_name_index_add(entries, w->map, sizeof *w->map, i, NULL);
+        if (at < 0) continue;
+        w->map[at].shard = w->map[i].shard;
+        w->map[i].is_found = true; /* there is nothing more to say about it */
+        note_mapping(w, &w->map[i], -1, TARE_LEVEL_WARNING, "safetensors.twice-in-index",
+                     "weight_map: given twice, the last entry counts");
     }
     return TARE_OK;
 }
 
-static void note_unmapped(const index_walk *w, size_t tensor) {
-    const tare_tensor *t = &w->m->catalog.tensors[tensor];
+static void note_unmapped(const index_walk *w, const tare_tensor *t, size_t number) {
     tare_finding finding = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "safetensors.not-in-index");
     finding.item_kind = TARE_ITEM_TENSOR;
-    finding.item = (int64_t)tensor;
+    finding.item = (int64_t)number;
     finding.item_name = t->name;
     finding.offset = t->offset;
     finding.file = tare_str_of(w->m->files[t->planes[0].file].name);
@@ -226,20 +247,63 @@ static void check_total(const index_walk *w) {
     tare_report_add(w->options->report, &finding);
 }
 
+/* The entry of a tensor; NULL: there is none. */
+static mapping *entry_of(const index_walk *w, const tare_name_index *entries,
+                         const tare_tensor *t) {
+    const int64_t at = tare_name_index_find(entries, w->map, sizeof *w->map, t->name);
+    return at < 0 ? NULL : &w->map[at];
+}
+
+static bool is_where_it_says(const index_walk *w, const mapping *entry, const tare_tensor *t) {
+    return t->planes[0].file == w->layout->shards[entry->shard].file;
+}
+
+/* Whether a tensor, whose number would be n, is left out: it lies in the shard that the map names,
+ * too. */
+static bool is_copy(const index_walk *w, const tare_name_index *entries, const tare_tensor *t,
+                    size_t n) {
+    const mapping *entry = entry_of(w, entries, t);
+    if (!entry) note_unmapped(w, t, n);
+    if (!entry || is_where_it_says(w, entry, t)) return false;
+    if (!entry->is_there)
+        note_mapping(w, entry, (int64_t)n, TARE_LEVEL_WARNING, "safetensors.other-shard",
+                     "weight_map: the tensor is in another shard");
+    else
+        note_mapping(
+            w, entry, -1, TARE_LEVEL_WARNING, "safetensors.in-two-shards",
+            "weight_map: the tensor is in another shard, too: the one that is named counts");
+    return entry->is_there;
+}
+
+static void check_tensors(index_walk *w, const tare_name_index *entries) {
+    tare_catalog *c = &w->m->catalog;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        mapping *entry = entry_of(w, entries, &c->tensors[i]);
+        if (!entry) continue;
+        entry->is_found = true;
+        entry->is_there |= is_where_it_says(w, entry, &c->tensors[i]);
+    }
+    for (size_t k = 0; k < w->layout->n_shards; k++) {
+        tare_safetensors_shard *shard = &w->layout->shards[k];
+        const size_t from = shard->first_tensor, end = from + shard->n_tensors;
+        shard->first_tensor = n;
+        for (size_t i = from; i < end; i++)
+            if (!is_copy(w, entries, &c->tensors[i], n)) c->tensors[n++] = c->tensors[i];
+        shard->n_tensors = n - shard->first_tensor;
+        w->layout->has_copies |= shard->n_tensors < end - from;
+    }
+    c->n_tensors = n;
+}
+
 static tare_status check(index_walk *w, tare_error *err) {
-    const tare_catalog *c = &w->m->catalog;
-    tare_name_index names;
-    bool *is_mapped = TARE_NEW_ARRAY(&w->scratch, bool, c->n_tensors);
-    if (!is_mapped) return tare_fail(err, TARE_ERR_NOMEM, "index");
-    TARE_TRY(tare_name_index_init(&names, &w->scratch, c->n_tensors, err));
-    for (size_t i = 0; i < c->n_tensors; i++) {
-        /* a duplicate is reported by tare_model_finish */
-        tare_name_index_add(&names, c->tensors, sizeof *c->tensors, i, NULL);
-    }
-    TARE_TRY(check_map(w, &names, is_mapped, err));
-    for (size_t i = 0; i < c->n_tensors; i++) {
-        if (!is_mapped[i]) note_unmapped(w, i);
-    }
+    tare_name_index entries;
+    TARE_TRY(index_map(w, &entries, err));
+    check_tensors(w, &entries);
+    for (size_t i = 0; i < w->n_map; i++)
+        if (!w->map[i].is_found)
+            note_mapping(w, &w->map[i], -1, TARE_LEVEL_ERROR, "safetensors.not-in-shards",
+                         "weight_map: no shard has the tensor");
     check_total(w);
     return TARE_OK;
 }

@@ -14,7 +14,8 @@
 /* An index is a JSON object too; no header's text begins at byte 0. */
 static bool is_index(const tare_probe *p) {
     static const char word[] = "\"weight_map\"";
-    size_t i = 0;
+    const bool is_marked = tare_str_starts(tare_probe_text(p), TARE_STR(TARE_UTF8_MARK));
+    size_t i = is_marked ? sizeof TARE_UTF8_MARK - 1 : 0;
     while (i < p->head_size && strchr(" \t\r\n", p->head[i]) && p->head[i]) i++;
     if (i == p->head_size || p->head[i] != '{') return false;
     for (; i + sizeof word - 1 <= p->head_size; i++) {

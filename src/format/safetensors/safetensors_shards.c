@@ -3,6 +3,7 @@
  * The shards of a model, however they were found: opened, and read into the catalog. */
 
 #include "base/arith.h"
+#include "base/bytes.h"
 #include "format/safetensors/safetensors.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -31,7 +32,8 @@ tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *
     tare_reader reader;
     tare_status status = tare_files_open(layout->files, &reader, path, map, err);
     if (status != TARE_OK) {
-        if (err && tare_error_is_absent(err)) err->what = "a shard of the set is missing";
+        if (err && tare_error_is_absent(err) && !tare_is_lost_link(path))
+            err->what = "a shard of the set is missing";
         tare_error_file(err, path);
         return status;
     }
@@ -72,6 +74,15 @@ static tare_status read_headers(tare_model *m, tare_safetensors_layout *layout, 
     return m->catalog.tensors ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
 }
 
+/* Whether another file of this kind begins at an offset: the size of a header, and its brace. */
+static bool is_file_at(const tare_reader *r, uint64_t offset) {
+    uint8_t head[TARE_SAFETENSORS_SIZE_BYTES + 2];
+    if (offset >= r->size || r->size - offset < sizeof head) return false;
+    if (tare_reader_read(r, offset, head, sizeof head, NULL) != TARE_OK) return false;
+    return tare_load_le64(head) <= r->size - offset - TARE_SAFETENSORS_SIZE_BYTES &&
+           head[TARE_SAFETENSORS_SIZE_BYTES] == '{' && head[TARE_SAFETENSORS_SIZE_BYTES + 1] == '"';
+}
+
 /* Tensors tile the data section exactly; missing bytes at its end mean an incomplete download. */
 static tare_status check_layout(tare_model *m, const tare_safetensors_shard *shard,
                                 tare_report *report, tare_error *err) {
@@ -86,7 +97,13 @@ static tare_status check_layout(tare_model *m, const tare_safetensors_shard *sha
     };
     tare_filler *fillers;
     size_t n_fillers;
-    return tare_layout_check(m, &rules, &fillers, &n_fillers, report, err);
+    tare_error fault = TARE_ERROR_NONE;
+    const tare_status s = tare_layout_check(m, &rules, &fillers, &n_fillers, report, &fault);
+    if (s == TARE_ERR_CORRUPT && is_file_at(&m->files[shard->file].reader, fault.offset))
+        fault.what = "another safetensors file follows: shards that were joined with cat are not "
+                     "read as one, take the shards themselves";
+    if (s != TARE_OK && err) *err = fault;
+    return s;
 }
 
 tare_status tare_safetensors_load(tare_model *m, tare_safetensors_layout *layout,

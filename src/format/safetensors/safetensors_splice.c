@@ -45,6 +45,7 @@ bool tare_safetensors_can_splice(const tare_safetensors_writer *w) {
     }
     const tare_safetensors_layout *layout = w->catalog->layout->detail;
     bool has_names = layout->shards[0].name && (layout->n_shards == 1 || layout->index_name);
+    if (layout->has_copies) return false;
     if (w->out->is_directory ? !has_names : layout->n_shards > 1) return false;
     if (w->catalog->n_tensors != source->catalog.n_tensors) return false;
     for (size_t i = 0; i < w->catalog->n_tensors; i++) {

@@ -8,6 +8,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
+#include "model/foreign.h"
 
 tare_status tare_llama_in_file(tare_error *err, tare_status status, const tare_llama_file *file) {
     if (status != TARE_OK)
@@ -57,6 +58,8 @@ tare_status tare_llama_file_read(tare_llama_file *out, tare_llama_tokenizer *t, 
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, name);
     tare_status status = tare_resource_read(t->hf, (size_t)out->resource, 0, text, size, err);
     out->text = (tare_str){text, size};
+    const char *foreign = status == TARE_OK ? tare_not_the_file(out->text, size) : NULL;
+    if (foreign) status = tare_fail(err, TARE_ERR_UNSUPPORTED, foreign);
     return tare_llama_in_file(err, status, out);
 }
 
@@ -73,6 +76,7 @@ tare_status tare_llama_file_read_json(tare_llama_file *out, tare_llama_tokenizer
     TARE_TRY(tare_llama_file_read(out, t, name, err));
     if (!out->text.ptr) return TARE_OK;
     tare_status status = tare_json_document(&out->root, out->text, err);
+    status = tare_name_foreign(status, out->text, out->text.len, true, err);
     if (status == TARE_OK && out->root.type != TARE_JSON_OBJECT)
         status = tare_fail_at(err, TARE_ERR_CORRUPT, out->root.offset, "an object was expected");
     return tare_llama_in_file(err, status, out);

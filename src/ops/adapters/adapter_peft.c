@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "model/foreign.h"
 #include "model/names.h"
 #include "ops/adapters/adapter_open.h"
 
@@ -303,7 +304,7 @@ static tare_status collect(const config *c, tare_adapter_set *set, const tare_mo
 tare_status tare_adapters_of_peft(tare_adapter_set *set, tare_model *m, tare_str text,
                                   tare_error *err) {
     config c = {.arena = &m->arena, .allocator = m->allocator};
-    tare_status status = parse_config(&c, text, err);
+    tare_status status = tare_name_foreign(parse_config(&c, text, err), text, text.len, true, err);
     if (status == TARE_OK) status = collect(&c, set, m, err);
     for (size_t i = 0; status == TARE_OK && i < set->n; i++) {
         status = finish_pair(&c, &set->adapters[i], err);

@@ -10,6 +10,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "format/format.h"
+#include "model/foreign.h"
 #include "model/names.h"
 #include "ops/mix/roles.h"
 
@@ -49,7 +50,9 @@ static tare_status open_any(tare_importance *m, const tare_reader *reader, const
     if (format)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a model, not an importance matrix: llama-imatrix measures one");
-    const char *what = tare_is_importance_dat(probe) ? NULL : tare_not_a_model(probe);
+    const char *what = tare_is_importance_dat(tare_probe_text(probe))
+                           ? NULL
+                           : tare_foreign_file(tare_probe_text(probe), probe->file_size);
     if (!what && is_text(probe))
         what = "a text, not an importance matrix as written by llama-imatrix";
     if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files that are something else than their names say: what servers, Git and macOS leave in the place
+ * of a file, archives, containers of other programs. */
+#include "model/foreign.h"
+
+#include <ctype.h>
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "base/str.h"
+
+/* ---- in place of a file ---------------------------------------------------------------------- */
+
+static bool has_bytes(tare_str head, size_t offset, const char *bytes, size_t n) {
+    return head.len >= offset + n && memcmp(head.ptr + offset, bytes, n) == 0;
+}
+
+/* The text behind a byte order mark and white space. */
+static tare_str trimmed(tare_str text) {
+    if (tare_str_starts(text, TARE_STR(TARE_UTF8_MARK)))
+        text = tare_str_cut(text, sizeof TARE_UTF8_MARK - 1);
+    while (text.len && isspace((unsigned char)*text.ptr)) text = tare_str_cut(text, 1);
+    return text;
+}
+
+/* HTML and XML, as servers send them instead of a file. */
+static bool is_markup(tare_str head) {
+    static const char *const starts[] = {"<!doctype", "<html", "<head", "<?xml"};
+    const tare_str text = trimmed(head);
+    for (size_t k = 0; k < sizeof starts / sizeof *starts; k++) {
+        size_t n = strlen(starts[k]), i = 0;
+        while (i < n && i < text.len && tolower((unsigned char)text.ptr[i]) == starts[k][i]) i++;
+        if (i == n && (n == text.len || !isalnum((unsigned char)text.ptr[n]))) return true;
+    }
+    return false;
+}
+
+/* {"error": "..."}, what the hub and its like say of a file that they do not send. */
+static bool is_error_object(tare_str head, uint64_t size) {
+    tare_json j;
+    tare_json_value v, key;
+    if (size != head.len || !tare_str_starts(trimmed(head), TARE_STR("{"))) return false;
+    tare_json_init_python(&j, head, 0, TARE_JSON_MAX_DEPTH);
+    if (tare_json_begin(&j, &v) != TARE_JSON_OBJECT || tare_json_key(&j, &key) == TARE_JSON_END)
+        return false;
+    const tare_json_type type = tare_json_next(&j, &v);
+    return tare_json_is(&key, "error") && (type == TARE_JSON_STRING || type == TARE_JSON_OBJECT);
+}
+
+const char *tare_not_the_file(tare_str head, uint64_t size) {
+    if (tare_str_starts(head, TARE_STR("version https://git-lfs.github.com/")))
+        return "a Git LFS pointer, not the file itself: fetch it with \"git lfs pull\"";
+    if (has_bytes(head, 0, "\x00\x05\x16\x07", 4) || has_bytes(head, 0, "\x00\x05\x16\x00", 4))
+        return "what macOS keeps about a file (AppleDouble), not the file itself: take the file of "
+               "the same name without the \"._\" in front";
+    if (is_markup(head))
+        return "an HTML page, most likely an error or login page saved in place of the model: "
+               "download it again";
+    if (is_error_object(head, size))
+        return "what a server answered instead of sending the file, an error in JSON: download it "
+               "again";
+    return NULL;
+}
+
+/* ---- short texts ------------------------------------------------------------------------------ */
+
+/* Whether all of a file is a short text, which no model is. */
+static bool is_short_text(tare_str head, uint64_t size) {
+    if (size != head.len || size == 0 || !tare_str_is_utf8(head)) return false;
+    for (size_t i = 0; i < head.len; i++)
+        if ((unsigned char)head.ptr[i] < ' ' && !isspace((unsigned char)head.ptr[i])) return false;
+    return true;
+}
+
+tare_status tare_name_foreign(tare_status status, tare_str head, uint64_t size, bool is_json,
+                              tare_error *err) {
+    if (status != TARE_ERR_CORRUPT && status != TARE_ERR_TRUNCATED && status != TARE_ERR_LIMIT)
+        return status;
+    if (size == 0) return tare_fail_at(err, TARE_ERR_TRUNCATED, 0, "the file is empty");
+    const char *what = is_json ? tare_not_the_file(head, size) : tare_foreign_file(head, size);
+    if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);
+    if (is_json && (has_bytes(head, 0, "\xff\xfe", 2) || has_bytes(head, 0, "\xfe\xff", 2)))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "a text in UTF-16, as some editors save it: save it as UTF-8");
+    const tare_str text = trimmed(head);
+    const bool may_be_json = text.len && (*text.ptr == '{' || *text.ptr == '[' || *text.ptr == '"');
+    if (!is_short_text(head, size) || (is_json && may_be_json)) return status;
+    return tare_fail_at(err, TARE_ERR_CORRUPT, 0,
+                        is_json ? "not JSON but a short text, most likely what a server answered "
+                                  "instead of sending the file: download it again"
+                                : "not of any known format but a short text, most likely what a "
+                                  "server answered instead of sending the file: download it again");
+}
+
+/* ---- other containers ------------------------------------------------------------------------ */
+
+typedef struct magic {
+    const char *bytes;
+    size_t size;
+    size_t offset;
+    const char *what;
+} magic;
+
+#define MAGIC(bytes, offset, what)                                                                 \
+    { bytes, sizeof(bytes) - 1, offset, what }
+
+static const char old_ggml[] =
+    "an old GGML, GGMF or GGJT file, older than GGUF: convert it with the "
+    "tools of llama.cpp of its time, or get the model as GGUF";
+static const char pickle[] =
+    "a PyTorch pickle, which can run code when loaded: get the safetensors "
+    "version, or save it as safetensors with PyTorch";
+
+static const magic magics[] = {
+    MAGIC("lmgg", 0, old_ggml),
+    MAGIC("fmgg", 0, old_ggml),
+    MAGIC("tjgg", 0, old_ggml),
+    MAGIC("algg", 0,
+          "an old GGML LoRA adapter: convert the adapter to GGUF with llama.cpp's tools"),
+    MAGIC("TAREEDIT", 0,
+          "a model that an edit was at work on when it was interrupted: \"tare edit --recover\" "
+          "with its name finishes that"),
+    MAGIC("\x1f\x8b", 0, "a gzip archive: unpack it first"),
+    MAGIC("\x28\xb5\x2f\xfd", 0, "zstd-compressed: unpack it first"),
+    MAGIC("\xfd"
+          "7zXZ\x00",
+          0, "xz-compressed: unpack it first"),
+    MAGIC("BZh", 0, "bzip2-compressed: unpack it first"),
+    MAGIC("7z\xbc\xaf\x27\x1c", 0, "a 7z archive: unpack it first"),
+    MAGIC("ustar", 257, "a tar archive: unpack it first"),
+    MAGIC("\x93NUMPY", 0, "a single NumPy array (.npy), not a model"),
+    MAGIC("\x89HDF\r\n\x1a\n", 0, "an HDF5 file (Keras): save the weights as safetensors"),
+    MAGIC("TFL3", 4, "a TensorFlow Lite model, which is not supported"),
+    MAGIC("\x80\x02", 0, pickle),
+    MAGIC("\x80\x03", 0, pickle),
+    MAGIC("\x80\x04", 0, pickle),
+    MAGIC("\x80\x05", 0, pickle),
+};
+
+static bool contains(tare_str head, const char *text) {
+    for (size_t i = 0; i < head.len; i++)
+        if (has_bytes(head, i, text, strlen(text))) return true;
+    return false;
+}
+
+/* A zip's contents decide: PyTorch has saved zips of pickles since 1.6, NumPy zips of arrays. */
+static const char *zip(tare_str head) {
+    if (!has_bytes(head, 0, "PK\x03\x04", 4)) return NULL;
+    if (contains(head, "data.pkl") || contains(head, ".data/") || contains(head, "/byteorder"))
+        return pickle;
+    if (contains(head, ".npy")) return "a NumPy .npz archive: save its arrays as safetensors";
+    return "a zip archive: unpack it first";
+}
+
+/* ONNX has no magic: a protobuf whose first field is ir_version, a small number, followed by the
+ * name of what produced it, or the graph or the operator sets. */
+static const char *onnx(tare_str head) {
+    const uint8_t *p = (const uint8_t *)head.ptr;
+    if (head.len < 4 || p[0] != 0x08 || p[1] == 0 || p[1] > 0x20) return NULL;
+    return p[2] == 0x12 || p[2] == 0x3a || p[2] == 0x42
+               ? "an ONNX model, which is not supported: get the model as safetensors or GGUF"
+               : NULL;
+}
+
+bool tare_is_importance_dat(tare_str head) {
+    const uint8_t *p = (const uint8_t *)head.ptr;
+    if (head.len < 8) return false;
+    uint64_t n_entries = tare_load_le32(p), length = tare_load_le32(p + 4);
+    if (n_entries == 0 || n_entries > 1 << 24 || length == 0 || length > 1024) return false;
+    if (head.len < 8 + length + 8) return false;
+    for (uint64_t i = 0; i < length; i++)
+        if (p[8 + i] < ' ' || p[8 + i] == 0x7f) return false;
+    uint32_t n_calls = tare_load_le32(p + 8 + length);
+    uint32_t n_values = tare_load_le32(p + 8 + length + 4);
+    return n_calls <= INT32_MAX && n_values > 0 && n_values <= 1 << 30;
+}
+
+const char *tare_foreign_file(tare_str head, uint64_t size) {
+    const char *what = tare_not_the_file(head, size);
+    if (what) return what;
+    /* Before the magics: a count of entries may look like a pickle's. */
+    if (tare_is_importance_dat(head))
+        return "an importance matrix of llama.cpp in its older form, not a model: give it to "
+               "--imatrix when quantizing";
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
+        const magic *m = &magics[i];
+        if (has_bytes(head, m->offset, m->bytes, m->size)) return m->what;
+    }
+    what = zip(head);
+    return what ? what : onnx(head);
+}
