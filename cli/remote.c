@@ -4,9 +4,12 @@
  * hub do. A URL may contain a password or a signature: the command never shows these. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "cli.h"
+
+#define PATH_MOST 4096
 
 static tare_remote *session;
 
@@ -52,23 +55,62 @@ static const char *variable(const char *name) {
     return value && *value ? value : NULL;
 }
 
-/* The first line of a file in the folder of the hub's tools, owned by the caller; NULL: none. */
-static char *token_file(void) {
-    char path[4096], line[4096];
-    const char *token = variable("HF_TOKEN_PATH"), *hub = variable("HF_HOME");
-    const char *cache = variable("XDG_CACHE_HOME"), *home = variable("HOME");
-    int n = token   ? snprintf(path, sizeof path, "%s", token)
-            : hub   ? snprintf(path, sizeof path, "%s/token", hub)
-            : cache ? snprintf(path, sizeof path, "%s/huggingface/token", cache)
-            : home  ? snprintf(path, sizeof path, "%s/.cache/huggingface/token", home)
+/* A token without line ends, and without spaces around it, as the hub's tools take it; owned by the
+ * caller. NULL: nothing is left. */
+static char *clean_token(const char *text, size_t length) {
+    char *token = cli_alloc(length + 1, 1);
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++) {
+        const bool is_space = text[i] == ' ' || text[i] == '\t';
+        if (text[i] != '\r' && text[i] != '\n' && (n || !is_space)) token[n++] = text[i];
+    }
+    while (n && (token[n - 1] == ' ' || token[n - 1] == '\t')) n--;
+    token[n] = '\0';
+    if (n) return token;
+    free(token);
+    return NULL;
+}
+
+/* Writes a path in the folder of the hub's tools; false: there is no such folder. */
+static bool hub_path(char *out, size_t size, const char *name) {
+    const char *hub = variable("HF_HOME"), *cache = variable("XDG_CACHE_HOME");
+    const char *home = variable("HOME");
+    int n = hub     ? snprintf(out, size, "%s/%s", hub, name)
+            : cache ? snprintf(out, size, "%s/huggingface/%s", cache, name)
+            : home  ? snprintf(out, size, "%s/.cache/huggingface/%s", home, name)
                     : -1;
-    FILE *file = n > 0 && (size_t)n < sizeof path ? fopen(path, "r") : NULL;
+    return n > 0 && (size_t)n < size;
+}
+
+/* What a file of the hub's tools holds; NULL: none. */
+static char *token_file(void) {
+    char path[PATH_MOST], text[PATH_MOST];
+    const char *named = variable("HF_TOKEN_PATH");
+    if (!named && hub_path(path, sizeof path, "token")) named = path;
+    FILE *file = named ? fopen(named, "r") : NULL;
     if (!file) return NULL;
-    size_t length = fgets(line, sizeof line, file) ? strcspn(line, " \t\r\n") : 0;
+    const size_t n = fread(text, 1, sizeof text, file);
     fclose(file);
-    char *copy = length ? cli_copy(line, length) : NULL;
-    memset(line, 0, sizeof line);
-    return copy;
+    char *token = clean_token(text, n);
+    memset(text, 0, sizeof text);
+    return token;
+}
+
+static char *find_token(void) {
+    const char *given = variable("HF_TOKEN");
+    if (!given) given = variable("HUGGING_FACE_HUB_TOKEN");
+    char *token = given ? clean_token(given, strlen(given)) : NULL;
+    return token ? token : token_file();
+}
+
+/* 1, ON, YES or TRUE in letters of any size. */
+static bool is_offline(void) {
+    static const char *const yes[] = {"1", "on", "yes", "true"};
+    const char *value = variable("HF_HUB_OFFLINE");
+    if (!value) value = variable("TRANSFORMERS_OFFLINE");
+    for (size_t i = 0; value && i < sizeof yes / sizeof *yes; i++)
+        if (strcasecmp(value, yes[i]) == 0) return true;
+    return false;
 }
 
 static uint32_t at_most(uint64_t n, uint32_t most) {
@@ -83,9 +125,13 @@ static bool report_progress(void *ctx, uint64_t done, uint64_t total) {
 static tare_status open_session(tare_error *err) {
     if (session) return TARE_OK;
     tare_remote_options o = TARE_REMOTE_OPTIONS_INIT;
-    char *token = variable("HF_TOKEN") ? NULL : token_file();
+    char *token = find_token(), cache[PATH_MOST];
     o.hub_endpoint = variable("HF_ENDPOINT");
-    o.hub_token = token ? token : variable("HF_TOKEN");
+    o.hub_token = token;
+    o.is_offline = is_offline();
+    o.hub_cache = variable("HF_HUB_CACHE");
+    if (!o.hub_cache) o.hub_cache = variable("HUGGINGFACE_HUB_CACHE");
+    if (!o.hub_cache && hub_path(cache, sizeof cache, "hub")) o.hub_cache = cache;
     o.ca_file = variable("CURL_CA_BUNDLE") ? variable("CURL_CA_BUNDLE") : variable("SSL_CERT_FILE");
     o.ca_folder = variable("SSL_CERT_DIR");
     o.progress = report_progress;

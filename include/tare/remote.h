@@ -57,12 +57,15 @@ typedef struct tare_remote_options {
     uint32_t connect_seconds; /* 30: limit for making a connection */
     uint32_t stall_seconds;   /* 30: a transfer slower than 1 KB/s for this long is aborted and
                                  resumed */
+    bool is_offline;       /* nothing is asked of the hub: models of it are opened from hub_cache */
+    const char *hub_cache; /* the folder where the hub's tools keep what they download, which has
+                                 folders models--ORG--NAME; NULL: none */
 } tare_remote_options;
 
 #define TARE_REMOTE_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(tare_remote_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,               \
-            UINT64_C(1) << 26, UINT64_C(1) << 26, 8, 5, 250, 30, 30                                \
+            UINT64_C(1) << 26, UINT64_C(1) << 26, 8, 5, 250, 30, 30, false, NULL                   \
     }
 TARE_API void tare_remote_options_init(tare_remote_options *options, size_t size);
 

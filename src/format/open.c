@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "format/format.h"
 #include "model/foreign.h"
+#include "remote/hub_cache.h"
 #include "remote/remote_files.h"
 
 /* What paths lead to where it is not the file system, and what files share. */
@@ -118,12 +119,19 @@ static tare_status open_path(tare_model **out, const char *root, const place *p,
     return open_source(out, &path, p, options, first, err);
 }
 
-static tare_status open_remote(tare_model **out, const tare_source *source,
+static tare_status open_remote(tare_model **out, const tare_source *source, const place *here,
                                const tare_open_options *options, tare_reader *first,
                                tare_error *err) {
     const tare_limits limits = TARE_LIMITS_INIT;
     tare_remote_files files;
     TARE_REQUIRE(source->name && source->remote, err);
+    tare_arena arena;
+    const char *cached;
+    tare_arena_init(&arena, options->allocator);
+    tare_status found = tare_hub_cached(&cached, source->remote, source->name, &arena, err);
+    if (found == TARE_OK && cached) found = open_path(out, cached, here, options, first, err);
+    tare_arena_free(&arena);
+    if (found != TARE_OK || cached) return found;
     tare_status status = tare_remote_files_begin(&files, source->remote, source->name,
                                                  options->limits ? options->limits : &limits, err);
     if (status == TARE_OK) {
@@ -158,7 +166,7 @@ tare_status tare_format_open(tare_model **out, const tare_source *source,
     tare_blocks *blocks = NULL;
     const place here = {.blocks = &blocks};
     tare_status s =
-        own.kind == TARE_SOURCE_URL      ? open_remote(out, &own, options, &first, err)
+        own.kind == TARE_SOURCE_URL      ? open_remote(out, &own, &here, options, &first, err)
         : own.kind == TARE_SOURCE_FOLDER ? open_folder(out, &own, &blocks, options, &first, err)
                                          : open_source(out, &own, &here, options, &first, err);
     tare_blocks_note_opened(blocks);

@@ -14,6 +14,7 @@
 #include "remote/transport.h"
 
 #define HOPS_MOST    10
+#define LIMIT_MOST   900   /* s: waits for a limit of requests, together */
 #define BACKOFF_MOST 30000 /* ms */
 #define POLL_MS      100   /* how often the caller is asked whether to go on */
 #define IDLE_MS      60000
@@ -29,7 +30,8 @@ typedef struct fetch {
     uint64_t begin, end;      /* bytes of the file */
     uint64_t got, got_before; /* from begin on: now, and when this try began */
     unsigned tries, hops;
-    uint64_t start_at; /* ms */
+    uint64_t start_at;   /* ms */
+    uint64_t limit_wait; /* s: waited because of a limit of requests */
     size_t ignored;
     bool is_accepted, is_whole;
     bool begins_anew;   /* the request has to be made in another way */
@@ -190,7 +192,12 @@ static tare_status accept_response(fetch *f) {
     if (r->fault) return fault(f, TARE_ERR_CORRUPT, r->fault);
     if (r->is_encoded)
         return fault(f, TARE_ERR_UNSUPPORTED, "Content-Encoding: the server compresses the file");
-    return r->status == 206 ? accept_range(f) : accept_whole(f);
+    if (r->status == 206 || tare_response_is_range(r, f->begin + f->got, f->end))
+        return accept_range(f);
+    if (r->has_range && r->has_length && r->has_total && r->length != r->total)
+        return fault(f, TARE_ERR_CORRUPT,
+                     "Content-Range: neither the requested range nor the file");
+    return accept_whole(f);
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -262,12 +269,18 @@ static void queue_again(fetch *f, uint64_t wait) {
     list_push(&f->file->remote->fetcher->queued, f);
 }
 
-/* Schedules another try, if one is left. What was received is kept. */
+/* Schedules another try, if one is left. What was received is kept. A wait until a limit of requests
+ * ends is no try. */
 static void try_again(fetch *f, tare_status status, const char *what) {
     const tare_remote_options *o = &f->file->remote->options;
+    const uint32_t asked = tare_response_wait(&f->response, (int64_t)time(NULL));
     if (!f->is_whole && f->got - f->got_before >= TARE_BLOCK_BYTES) f->tries = 0;
-    if (f->response.retry_seconds == UINT32_MAX) {
+    if (asked == UINT32_MAX) {
         finish_with(f, status, "the server asks to come back later than can be waited for");
+    } else if (f->response.limit_seconds && f->limit_wait + asked <= LIMIT_MOST) {
+        f->limit_wait += asked;
+        f->file->remote->counts.retries++;
+        queue_again(f, (uint64_t)asked * 1000);
     } else if (f->tries == o->retries) {
         finish_with(f, status, what);
     } else {
@@ -275,7 +288,7 @@ static void try_again(fetch *f, tare_status status, const char *what) {
         wait = tare_min_u64(wait, BACKOFF_MOST);
         f->tries++;
         f->file->remote->counts.retries++;
-        queue_again(f, tare_max_u64(wait, (uint64_t)f->response.retry_seconds * 1000));
+        queue_again(f, tare_max_u64(wait, (uint64_t)asked * 1000));
     }
 }
 

@@ -27,6 +27,11 @@ void tare_hub_put_file(tare_buffer *out, const char *endpoint, const tare_hub_na
                        tare_str revision, tare_str file);
 void tare_hub_put_list(tare_buffer *out, const char *endpoint, const tare_hub_name *name);
 
+/* Whether the path of a URL is that of a page about a model, "/ORG/NAME[/KIND[/REVISION/FILE]]", as
+ * people copy it from a browser. KIND: "blob" shows a file; empty, "tree" and others the model.
+ * *rest: what follows it. Files themselves ("resolve", "raw") are no pages. */
+bool tare_hub_page(tare_str *kind, tare_str *rest, tare_str path);
+
 #define TARE_HUB_NO_SIZE UINT64_MAX
 
 typedef struct tare_hub_file {

@@ -176,6 +176,32 @@ static tare_status begin_hub(tare_remote_files *p, const char *url, const tare_l
     return p->is_directory ? fetch_list(p, limits, err) : TARE_OK;
 }
 
+static bool is_of_hub(const tare_remote_files *p) {
+    tare_url usual;
+    return tare_url_same_origin(&p->url, &p->remote->hub) ||
+           (tare_url_split(&usual, TARE_HUB_ENDPOINT, NULL) == TARE_OK &&
+            tare_url_same_origin(&p->url, &usual));
+}
+
+/* A page of the hub that shows a file is taken for the file; one that shows a model has none. */
+static tare_status leave_page(tare_remote_files *p, bool *shows_model, tare_error *err) {
+    tare_url *url = &p->url;
+    tare_str kind, rest;
+    *shows_model = false;
+    if (!is_of_hub(p) || !tare_hub_page(&kind, &rest, url->path)) return TARE_OK;
+    *shows_model = !tare_str_is(kind, "blob");
+    if (*shows_model) return TARE_OK;
+    tare_buffer path;
+    tare_buffer_init(&path, NULL);
+    tare_buffer_put(&path, url->path.ptr, (size_t)(kind.ptr - url->path.ptr));
+    tare_buffer_put_text(&path, "resolve");
+    tare_buffer_put_str(&path, rest);
+    url->path = tare_arena_str(&p->arena, (tare_str){(const char *)path.data, path.size});
+    const bool is_good = !path.failed && url->path.ptr;
+    tare_buffer_free(&path);
+    return is_good ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "a URL");
+}
+
 static tare_status begin_file(tare_remote_files *p, tare_error *err) {
     tare_buffer text;
     tare_buffer_init(&text, NULL);
@@ -209,7 +235,14 @@ tare_status tare_remote_files_begin(tare_remote_files *out, tare_remote *remote,
     const char *kept = tare_arena_str(&out->arena, tare_str_of(url)).ptr;
     if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
     TARE_TRY(tare_url_split(&out->url, kept, err));
-    return begin_file(out, err);
+    bool shows_model;
+    TARE_TRY(leave_page(out, &shows_model, err));
+    TARE_TRY(begin_file(out, err));
+    if (!shows_model) return TARE_OK;
+    tare_fail(err, TARE_ERR_ARG,
+              "a page of the hub about a model, not a file: open the model as hf://ORG/NAME");
+    tare_error_file(err, out->root);
+    return TARE_ERR_ARG;
 }
 
 void tare_remote_files_end(tare_remote_files *p, bool is_opened) {

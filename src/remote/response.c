@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "remote/hub.h"
 
-#define RETRY_MOST 120 /* seconds that a server may ask to wait */
+#define RETRY_MOST 330 /* seconds that a server may ask to wait; the hub counts in 300 */
 
 static bool is_space(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -68,11 +68,75 @@ static void copy_text(char *out, size_t size, tare_str text) {
     out[text.len] = 0;
 }
 
-/* Seconds; the other form, a date, is taken as the longest wait. */
-static uint32_t read_retry(tare_str text) {
+/* Days from 1970 to a day of the Gregorian calendar. */
+static int64_t days_to(int64_t year, int64_t month, int64_t day) {
+    year -= month <= 2; /* a year that begins in March */
+    const int64_t leap_days = year / 4 - year / 100 + year / 400;
+    return year * 365 + leap_days + ((month + 9) % 12 * 153 + 2) / 5 + day - 719469;
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT" as seconds since 1970; 0: not a date of this form. */
+static int64_t read_date(tare_str text) {
+    static const char *const months[] = {"jan", "feb", "mar", "apr", "may", "jun",
+                                         "jul", "aug", "sep", "oct", "nov", "dec"};
+    uint64_t day, year, hour, minute, second, month = 0;
+    const char *comma = text.len ? memchr(text.ptr, ',', text.len) : NULL;
+    if (!comma) return 0;
+    text = trim(tare_str_cut(text, (size_t)(comma - text.ptr) + 1));
+    if (!take_number(&text, &day) || !take(&text, " ")) return 0;
+    while (month < 12 && !take(&text, months[month])) month++;
+    if (month == 12 || !take(&text, " ") || !take_number(&text, &year) || !take(&text, " ") ||
+        !take_number(&text, &hour) || !take(&text, ":") || !take_number(&text, &minute) ||
+        !take(&text, ":") || !take_number(&text, &second) || !take(&text, " GMT") || text.len)
+        return 0;
+    if (day > 31 || year < 1970 || year > 9999 || hour > 23 || minute > 59 || second > 60) return 0;
+    return ((days_to((int64_t)year, (int64_t)month + 1, (int64_t)day) * 24 + (int64_t)hour) * 60 +
+            (int64_t)minute) *
+               60 +
+           (int64_t)second;
+}
+
+static uint32_t wait_of(uint64_t seconds) {
+    return seconds > RETRY_MOST ? UINT32_MAX : (uint32_t)seconds;
+}
+
+/* Seconds, or a date. What is neither is taken as the longest wait. */
+static void read_retry(tare_response *r, tare_str text) {
     uint64_t seconds;
-    if (!take_number(&text, &seconds) || text.len || seconds > RETRY_MOST) return UINT32_MAX;
-    return (uint32_t)seconds;
+    r->retry_at = read_date(text);
+    r->retry_seconds = r->retry_at                                 ? 0
+                       : !take_number(&text, &seconds) || text.len ? UINT32_MAX
+                                                                   : wait_of(seconds);
+}
+
+/* "name";r=0;t=12, a list of such: where no requests remain (r), the seconds until more do (t). */
+static void read_limit(tare_response *r, tare_str text) {
+    while (text.len) {
+        const char *comma = memchr(text.ptr, ',', text.len);
+        tare_str item = {text.ptr, comma ? (size_t)(comma - text.ptr) : text.len};
+        uint64_t left = 1, seconds = 0, number;
+        text = tare_str_cut(text, comma ? item.len + 1 : item.len);
+        for (const char *mark; item.len && (mark = memchr(item.ptr, ';', item.len)) != NULL;) {
+            item = trim(tare_str_cut(item, (size_t)(mark - item.ptr) + 1));
+            if (take(&item, "r=") && take_number(&item, &number)) left = number;
+            if (take(&item, "t=") && take_number(&item, &number)) seconds = number;
+        }
+        if (left == 0 && wait_of(seconds) > r->limit_seconds) r->limit_seconds = wait_of(seconds);
+    }
+}
+
+bool tare_response_is_range(const tare_response *r, uint64_t begin, uint64_t end) {
+    return r->has_range && r->has_total && r->first == begin && r->last < end && r->has_length &&
+           r->length == r->last - r->first + 1;
+}
+
+uint32_t tare_response_wait(const tare_response *r, int64_t now) {
+    uint32_t wait = r->retry_seconds;
+    if (r->retry_at) {
+        if (r->date) now = r->date;
+        wait = r->retry_at > now ? wait_of((uint64_t)(r->retry_at - now)) : 0;
+    }
+    return wait > r->limit_seconds ? wait : r->limit_seconds;
 }
 
 static void begin(tare_response *r, tare_str line) {
@@ -107,7 +171,11 @@ void tare_response_line(tare_response *r, const char *text, size_t n) {
     } else if (IS("last-modified:")) {
         copy_text(r->modified, sizeof r->modified, value);
     } else if (IS("retry-after:")) {
-        r->retry_seconds = read_retry(value);
+        read_retry(r, value);
+    } else if (IS("ratelimit:")) {
+        read_limit(r, value);
+    } else if (IS("date:")) {
+        r->date = read_date(value);
     } else if (IS("x-repo-commit:")) {
         copy_text(r->commit, sizeof r->commit, value);
         if (!tare_hub_is_commit(tare_str_of(r->commit))) r->commit[0] = 0;

@@ -18,6 +18,8 @@ typedef struct tare_response {
     uint64_t length;             /* Content-Length */
     bool is_unsatisfied;         /* an unsatisfied range: nothing of the file is in the range */
     uint32_t retry_seconds;      /* Retry-After; 0: none, UINT32_MAX: more than can be waited */
+    int64_t retry_at, date;      /* of a Retry-After that is a date; of the answer; 0: none */
+    uint32_t limit_seconds;      /* until a limit of requests (RateLimit) is no longer reached */
     char etag[TARE_VALIDATOR_MAX];
     char modified[TARE_VALIDATOR_MAX];
     char commit[41];           /* X-Repo-Commit of the hub; empty: none */
@@ -30,6 +32,12 @@ void tare_response_line(tare_response *r, const char *line, size_t n);
 /* Whether two responses may be parts of one file: the same validators and the same size where both
  * have them. */
 bool tare_response_matches(const tare_response *r, const char *etag, const char *modified);
+/* Whether an answer with the status of a whole file is part of the range [begin, end), from its
+ * beginning on, as some servers send it. */
+bool tare_response_is_range(const tare_response *r, uint64_t begin, uint64_t end);
+/* The seconds that the server asks to wait, 0 where it does not; UINT32_MAX: more than can be
+ * waited. `now`: the time, for a server that does not tell its own. */
+uint32_t tare_response_wait(const tare_response *r, int64_t now);
 /* What If-Range may hold: a strong entity tag, else a date where there is no tag; NULL: neither. */
 const char *tare_response_validator(const char *etag, const char *modified);
 /* Whether a later request may succeed after this answer. */

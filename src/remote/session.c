@@ -35,7 +35,8 @@ static tare_status check_options(tare_remote *r, tare_error *err) {
 /* Copies the texts that the options point at. */
 static tare_status keep_texts(tare_remote *r, tare_error *err) {
     tare_remote_options *o = &r->options;
-    const char **texts[] = {&o->hub_endpoint, &o->hub_token, &o->ca_file, &o->ca_folder, &o->proxy};
+    const char **texts[] = {&o->hub_endpoint, &o->hub_token, &o->ca_file,
+                            &o->ca_folder,    &o->proxy,     &o->hub_cache};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (!*texts[i]) continue;
         *texts[i] = tare_arena_str(&r->arena, tare_str_of(*texts[i])).ptr;

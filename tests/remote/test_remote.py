@@ -6,6 +6,8 @@
 Guards against: bytes that are not the file's, a password or a token that reaches a message or another
 server, many small requests, waiting for ever.
 """
+import email.utils
+import hashlib
 import json
 import os
 import shutil
@@ -157,6 +159,37 @@ class Faults(RemoteTest):
         start = time.monotonic()
         self.same_as_tiny(url)
         self.assertGreater(time.monotonic() - start, 1.2)
+
+    def test_waits_are_also_dates_and_limits(self):
+        later = lambda: email.utils.formatdate(time.time() + 1.5, usegmt=True)  # noqa: E731
+        for headers in (lambda: {"Retry_After": later()},
+                        lambda: {"RateLimit": '"resolvers";r=0;t=1', "RateLimit_Policy": '"fixed window";"resolvers";q=3000;w=300'},
+                        lambda: {"RateLimit": '"pages";r=9;t=900, "api";r=0;t=1'}):
+            def route(h, count, headers=headers):
+                if count == 1:
+                    h.reply(429, b"slow down", **headers())
+                else:
+                    self.good(h, count)
+            _, url = self.one(route)
+            self.same_as_tiny(url)
+        # waiting until a limit ends is no try
+        _, url = self.one(lambda h, count: h.reply(429, b"", RateLimit='"a";r=0;t=1') if count < 3 else self.good(h, count))
+        self.same_as_tiny(url, "--retries", "0")
+        for headers in ({"RateLimit": '"a";r=0;t=86400'}, {"Retry_After": "Fri, 31 Dec 9999 23:59:59 GMT"}):
+            _, url = self.one(lambda h, _, x=headers: h.reply(429, b"", **x))
+            self.assertIn("the server asks to come back later", self.fault("info", url))
+
+    def test_a_range_may_come_with_the_status_of_a_whole_file(self):
+        def route(h, _):
+            first, end = h.asked(self.tiny)
+            h.reply(200, self.tiny[first:end], Content_Range=f"bytes {first}-{end - 1}/{len(self.tiny)}")
+        server, url = self.one(route)
+        self.same_as_tiny(url)
+        self.assertGreater(len(server.seen), 1)
+        _, url = self.one(lambda h, _: h.reply(200, self.tiny, Content_Range=f"bytes 0-{len(self.tiny) - 1}/{len(self.tiny)}"))
+        self.same_as_tiny(url)
+        _, url = self.one(lambda h, _: h.reply(200, self.tiny[5:99], Content_Range=f"bytes 5-98/{len(self.tiny)}"))
+        self.assertIn("Content-Range: neither the requested range nor the file", self.fault("info", url, code=3))
 
     def test_a_wait_that_is_too_long_is_refused(self):
         server, url = self.one(lambda h, _: h.reply(429, b"", Retry_After=86400))
@@ -391,6 +424,76 @@ class HubTest(RemoteTest):
         with open(os.path.join(folder, "token"), "w") as f:
             f.write("hf_secret\n")
         self.tare("info", "hf://org/tiny")
+
+    def test_a_token_is_trimmed(self):
+        for token in ("hf_secret\n", " hf_secret\r\n", "hf_sec\nret"):
+            self.env["HF_TOKEN"] = token
+            self.tare("info", "hf://org/tiny")
+            self.assertEqual(self.hub.seen[-1][1]["Authorization"], "Bearer hf_secret")
+        del self.env["HF_TOKEN"]
+        self.env["HUGGING_FACE_HUB_TOKEN"] = "hf_secret\n"
+        self.tare("info", "hf://org/tiny")
+        self.env["HUGGING_FACE_HUB_TOKEN"] = "\n"
+        os.makedirs(self.path("home"))
+        self.env["HF_HOME"] = self.path("home")
+        with open(self.path("home/token"), "w") as f:
+            f.write("\n  hf_secret\n")
+        self.tare("info", "hf://org/tiny")
+
+    def cache(self, folder, model="org/tiny", ref="main"):
+        """A model as the hub's tools keep it."""
+        root = os.path.join(self.path(folder), "models--" + model.replace("/", "--"))
+        snapshot = os.path.join(root, "snapshots", Hub.COMMIT)
+        for name in (snapshot, root + "/refs", root + "/blobs"):
+            os.makedirs(name, exist_ok=True)
+        with open(os.path.join(root, "refs", ref), "w") as f:
+            f.write(Hub.COMMIT)
+        for name, data in self.hub.models[model].items():
+            blob = hashlib.sha256(data).hexdigest()
+            with open(os.path.join(root, "blobs", blob), "wb") as f:
+                f.write(data)
+            os.makedirs(os.path.dirname(os.path.join(snapshot, name)), exist_ok=True)
+            os.symlink(os.path.relpath(os.path.join(root, "blobs", blob), os.path.dirname(os.path.join(snapshot, name))),
+                       os.path.join(snapshot, name))
+
+    def test_offline_nothing_is_asked(self):
+        for name, value in (("HF_HUB_OFFLINE", "1"), ("HF_HUB_OFFLINE", "true"), ("TRANSFORMERS_OFFLINE", "YES")):
+            self.env[name] = value
+            for url in ("hf://org/tiny", "hf://org/tiny/config.json", self.hub.url + "/org/tiny/resolve/main/x.gguf"):
+                self.assertIn("offline: nothing is asked of the hub", self.fault("info", url))
+            del self.env[name]
+        self.assertEqual(self.hub.seen, [])
+        self.env["HF_HUB_OFFLINE"] = "0"
+        self.tare("info", "hf://org/tiny")
+        self.assertTrue(self.hub.seen)
+
+    def test_offline_the_cache_is_read(self):
+        self.env["HF_HUB_OFFLINE"] = "1"
+        os.mkdir(self.path("set/1_Pooling"))
+        for name in ("config.json", "README.md", "1_Pooling/config.json"):
+            with open(self.path("set/" + name), "wb") as f:
+                f.write(self.hub.models["org/tiny"][name])
+        for name, value, folder in (("HF_HUB_CACHE", "a", "a"), ("HUGGINGFACE_HUB_CACHE", "b", "b"), ("HF_HOME", "c", "c/hub"),
+                                    ("XDG_CACHE_HOME", "d", "d/huggingface/hub"), ("HOME", "e", "e/.cache/huggingface/hub")):
+            self.cache(folder)
+            old, self.env[name] = self.env.get(name), self.path(value)
+            for url in ("hf://org/tiny", "hf://org/tiny@" + Hub.COMMIT):
+                self.assertIn("hold the same model", self.tare("diff", url, "set"))
+            self.tare("info", "hf://org/tiny/model.safetensors.index.json")
+            self.assertIn("offline", self.fault("info", "hf://org/tiny@other"))
+            self.assertIn("offline", self.fault("info", "hf://org/tiny/none.gguf"))
+            self.assertIn("offline", self.fault("info", "hf://org/llama"))
+            self.env[name] = old if old else ""
+        self.assertEqual(self.hub.seen, [])
+
+    def test_pages_of_the_hub(self):
+        self.hub.token = None
+        url = self.hub.url + "/org/tiny-GGUF"
+        self.same_as_tiny(url + "/blob/main/tiny.gguf")
+        self.same_as_tiny(url + "/blob/main/tiny.gguf?download=true")
+        for page in ("", "/", "/tree/main", "/tree/main/sub"):
+            self.assertIn("hf://ORG/NAME", self.fault("info", url + page, code=2))
+        self.assertFalse([p for p in self.hub.seen.paths() if "/blob/" in p or "/tree/" in p])
 
     def test_what_is_not_there(self):
         self.assertIn("HTTP 404, bytes 0-1048575: the hub has no such model, revision or file",

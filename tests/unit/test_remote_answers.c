@@ -123,8 +123,36 @@ static void header_lines_are_read(void **state) {
     assert_true(r.has_range && !r.has_total && !r.fault);
     assert_int_equal(with("Retry-After: 7\r\n").retry_seconds, 7);
     assert_int_equal(with("Retry-After: 86400\r\n").retry_seconds, UINT32_MAX);
-    assert_int_equal(with("Retry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n").retry_seconds,
-                     UINT32_MAX);
+    static const struct {
+        const char *lines;
+        int64_t now;
+        uint32_t wait;
+    } waits[] = {
+        {"", 0, 0},
+        {"Retry-After: 7\r\n", 0, 7},
+        {"Retry-After: 86400\r\n", 0, UINT32_MAX},
+        {"Retry-After: soon\r\n", 0, UINT32_MAX},
+        {"Retry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 784111770, 7},
+        {"Retry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 784111778, 0},
+        {"Retry-After: Thu, 29 Feb 2024 00:00:05 GMT\r\n"
+         "Date: Wed, 28 Feb 2024 23:59:59 GMT\r\n",
+         0, 6},
+        {"Date: Fri, 31 Dec 1999 23:59:59 GMT\r\n"
+         "Retry-After: Sat, 01 Jan 2000 00:00:01 GMT\r\n",
+         0, 2},
+        {"Retry-After: Sun, 06 Nov 1994 08:49:37 CET\r\n", 784111770, UINT32_MAX},
+        {"Retry-After: Sun, 06 Nov 2094 08:49:37 GMT\r\n", 784111770, UINT32_MAX},
+        {"RateLimit: \"resolvers\";r=0;t=20\r\n", 0, 20},
+        {"RateLimit: \"resolvers\";r=1;t=20\r\n", 0, 0},
+        {"RateLimit: \"a\";r=3;t=200, \"b\";r=0;t=9 , \"c\";t=5\r\n", 0, 9},
+        {"RateLimit: \"a\";r=0;t=86400\r\n", 0, UINT32_MAX},
+        {"RateLimit: ;;r=0;t=;,\r\n", 0, 0},
+        {"RateLimit: \"a\";r=0;t=3\r\nRetry-After: 5\r\n", 0, 5},
+    };
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        const tare_response r = with(waits[i].lines);
+        assert_int_equal(tare_response_wait(&r, waits[i].now), waits[i].wait);
+    }
     assert_true(with("Content-Encoding: gzip\r\n").is_encoded);
     assert_false(with("Content-Encoding: identity\r\n").is_encoded);
 }

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The folder where the hub's tools keep what they download: models--ORG--NAME/refs/REVISION has the
+ * name of a commit, models--ORG--NAME/snapshots/COMMIT its files. */
+#ifndef TARE_REMOTE_HUB_CACHE_H
+#define TARE_REMOTE_HUB_CACHE_H
+
+#include "remote/session.h"
+
+/* For a session that is offline: the path in the cache of what a URL leads to, in the arena; *out
+ * NULL: the URL is not one of the hub, or the session is not offline. IO: the cache has nothing of
+ * that name. */
+tare_status tare_hub_cached(const char **out, const tare_remote *remote, const char *url,
+                            tare_arena *arena, tare_error *err);
+
+#endif
