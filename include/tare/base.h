@@ -154,8 +154,9 @@ typedef struct tare_allocator {
 
 /* ---- files in memory ------------------------------------------------------------------------- */
 
-/* Whether files are mapped into memory. If a file is truncated while it is mapped, access to the
- * missing part raises SIGBUS. */
+/* Whether files are mapped into memory; one that cannot be (its file system has no way to) is read
+ * all the same. If a file is truncated while it is mapped, access to the missing part raises
+ * SIGBUS. */
 typedef enum tare_map_mode {
     TARE_MAP_NONE = 0,
     TARE_MAP_READ = 1,    /* read only, shared with all that map the file */
