@@ -33,10 +33,11 @@ typedef struct tare_build_options {
     const tare_allocator *allocator; /* NULL: malloc */
     const tare_limits *limits;       /* NULL: the defaults */
     const char *name;                /* what messages call the model; NULL: "memory" */
+    bool has_pairs;                  /* a safetensors __metadata__, even if no pair is added */
 } tare_build_options;
 
 #define TARE_BUILD_OPTIONS_INIT                                                                    \
-    { sizeof(tare_build_options), NULL, NULL, NULL }
+    { sizeof(tare_build_options), NULL, NULL, NULL, false }
 TARE_API void tare_build_options_init(tare_build_options *options, size_t size);
 
 /* Fills buf with bytes offset .. offset + n - 1 of a plane, or fails. Called from many threads,

@@ -126,6 +126,7 @@ typedef struct tare_model_summary {
     uint64_t file_bytes;      /* all files together */
     uint64_t tensor_bytes;    /* all planes of all tensors */
     uint64_t directory_bytes; /* read and parsed by opening */
+    bool has_pairs;           /* of a safetensors __metadata__; also true where that is empty */
 } tare_model_summary;
 
 TARE_API const tare_model_summary *tare_model_summarize(const tare_model *model);
@@ -270,12 +271,12 @@ TARE_API bool tare_model_shares_names(const tare_model *a, const tare_model *b);
  * file's. On a big-endian file offset and n must be whole units of the plane. */
 TARE_API tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t plane,
                                       uint64_t offset, void *buf, size_t n, tare_error *err);
-/* Points at the stored bytes of one plane, without a copy. Needs a MEMORY source or options.map, a
- * little-endian file and all bytes there; else TARE_ERR_UNSUPPORTED or TARE_ERR_TRUNCATED. The
- * address is a multiple of `alignment` (a power of two; 0 and 1: any); if the bytes are not aligned
- * so, UNSUPPORTED with TARE_CODE_NOT_ALIGNED: read them instead. Maps begin at pages, MEMORY sources
- * where the caller put them; most formats align tensors to 32 bytes, safetensors to the size of an
- * element at best. */
+/* Points at the stored bytes of one plane, without a copy. Needs a MEMORY source or a file that
+ * options.map has mapped, in little-endian order, and all bytes there; else TARE_ERR_UNSUPPORTED or
+ * TARE_ERR_TRUNCATED: read them instead. The address is a multiple of `alignment` (a power of two; 0
+ * and 1: any); if the bytes are not aligned so, UNSUPPORTED with TARE_CODE_NOT_ALIGNED. Maps begin at
+ * pages, MEMORY sources where the caller put them; most formats align tensors to 32 bytes,
+ * safetensors to the size of an element at best. */
 TARE_API tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model, size_t tensor,
                                         uint32_t plane, size_t alignment, tare_error *err);
 /* The same, writable, for a model opened with TARE_MAP_PRIVATE; else UNSUPPORTED. All borrowers see

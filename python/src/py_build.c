@@ -156,20 +156,23 @@ static bool add_all(tare_builder *builder, py_state *state, PyObject *keep, PyOb
     return true;
 }
 
-/* build(tensors, keys, resources): a Model */
+/* build(tensors, keys, resources, has_pairs=False): a Model */
 static PyObject *core_build(PyObject *module, PyObject *args) {
     PyObject *tensors, *keys, *resources;
+    int has_pairs = 0;
+    tare_build_options options = TARE_BUILD_OPTIONS_INIT;
     tare_builder *builder = NULL;
     tare_error err;
     py_state *state = py_state_of(module);
-    if (!PyArg_ParseTuple(args, "O!O!O!:build", &PyList_Type, &tensors, &PyList_Type, &keys,
-                          &PyList_Type, &resources))
+    if (!PyArg_ParseTuple(args, "O!O!O!|p:build", &PyList_Type, &tensors, &PyList_Type, &keys,
+                          &PyList_Type, &resources, &has_pairs))
         return NULL;
+    options.has_pairs = has_pairs != 0;
     py_handle *handle = py_handle_new(state);
     if (!handle) return NULL;
     handle->keep = PyList_New(0);
     bool ok = handle->keep != NULL;
-    if (ok && tare_builder_new(&builder, NULL, &err) != TARE_OK)
+    if (ok && tare_builder_new(&builder, &options, &err) != TARE_OK)
         ok = py_fail(state, &err, NULL) != NULL;
     if (ok && !add_all(builder, state, handle->keep, tensors, keys, resources)) {
         tare_builder_free(builder);

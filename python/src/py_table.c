@@ -64,12 +64,12 @@ static PyObject *model_info(PyObject *module, PyObject *model) {
     if (!handle) return NULL;
     const tare_model_summary *s = tare_model_summarize(handle->model);
     return Py_BuildValue(
-        "sINNInnnnKKKKN", s->format, (unsigned)s->version, PyBool_FromLong(s->is_big_endian),
+        "sINNInnnnKKKKNN", s->format, (unsigned)s->version, PyBool_FromLong(s->is_big_endian),
         PyBool_FromLong(s->is_truncated), (unsigned)s->alignment, (Py_ssize_t)s->n_tensors,
         (Py_ssize_t)s->n_metadata, (Py_ssize_t)s->n_resources, (Py_ssize_t)s->n_files,
         (unsigned long long)s->n_parameters, (unsigned long long)s->file_bytes,
         (unsigned long long)s->tensor_bytes, (unsigned long long)s->directory_bytes,
-        py_text(tare_model_architecture(handle->model)));
+        py_text(tare_model_architecture(handle->model)), PyBool_FromLong(s->has_pairs));
 }
 
 static PyObject *model_files(PyObject *module, PyObject *model) {

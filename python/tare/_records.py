@@ -73,8 +73,8 @@ class Info(Record):
 
     __slots__ = ("format", "version", "is_big_endian", "is_truncated", "alignment", "n_tensors",
                  "n_metadata", "n_resources", "n_files", "n_parameters", "file_bytes",
-                 "tensor_bytes", "directory_bytes", "architecture", "files", "parameters",
-                 "container")
+                 "tensor_bytes", "directory_bytes", "architecture", "has_pairs", "files",
+                 "parameters", "container")
     format: str
     version: int
     is_big_endian: bool
@@ -89,6 +89,7 @@ class Info(Record):
     tensor_bytes: int
     directory_bytes: int
     architecture: str
+    has_pairs: bool  # a safetensors __metadata__, even if it is empty
     files: tuple[FileInfo, ...]
     parameters: dict[str, int]  # hyperparameters that are known: "context_length", ...
     container: Container | None  # of a .wcodec

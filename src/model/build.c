@@ -113,6 +113,7 @@ tare_status tare_builder_new(tare_builder **out, const tare_build_options *optio
     tare_status s = tare_model_new(&b->m, &open, err);
     if (s == TARE_OK) {
         b->m->format = "memory";
+        b->m->catalog.has_pairs = o.has_pairs;
         s = add_file(b, o.name, err);
     }
     if (s == TARE_OK)

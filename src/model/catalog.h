@@ -70,6 +70,7 @@ typedef struct tare_stated_digest {
 typedef struct tare_catalog {
     tare_metadata *metadata;
     size_t n_metadata;
+    bool has_pairs; /* a safetensors __metadata__ that is empty */
     tare_tensor *tensors;
     size_t n_tensors;
     const tare_stored_adapter *adapters; /* for writers: the factors of adapter i are the tensors

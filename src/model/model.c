@@ -216,7 +216,10 @@ void tare_model_note_summary(tare_model *m) {
         .n_metadata = c->n_metadata,
         .n_resources = c->n_resources,
         .directory_bytes = m->directory_bytes,
+        .has_pairs = c->has_pairs,
     };
+    for (size_t i = 0; i < c->n_metadata; i++)
+        if (c->metadata[i].space == TARE_KEYS_SAFETENSORS) out->has_pairs = true;
     for (size_t i = 0; i < m->n_files; i++) {
         m->files[i].info.size = m->files[i].reader.size;
         if (m->files[i].is_decoded) continue; /* they come last */

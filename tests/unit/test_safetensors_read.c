@@ -125,7 +125,7 @@ static const fault_case faults[] = {
      "{" ONE ",@\"b\":{\"dtype\":\"I8\",\"shape\":[0],\"data_offsets\":[3,3]}}", 2,
      TARE_ERR_CORRUPT, "b"},
     {"bytes behind the last tensor", "{" ONE "}", 3, TARE_ERR_CORRUPT, ""},
-    {"metadata no object", "{\"__metadata__\":@null," ONE "}", 2, TARE_ERR_CORRUPT, ""},
+    {"metadata no object", "{\"__metadata__\":@7," ONE "}", 2, TARE_ERR_CORRUPT, ""},
     {"metadata twice", "{\"__metadata__\":{},@\"__metadata__\":{}," ONE "}", 2, TARE_ERR_CORRUPT,
      ""},
     {"metadata twice, once escaped", "{\"__metadata__\":{},@\"\\u005f_metadata__\":{}," ONE "}", 2,

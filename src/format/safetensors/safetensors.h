@@ -14,6 +14,8 @@
 #define TARE_SAFETENSORS_SIZE_BYTES    8         /* of the header's size, which stands before it */
 #define TARE_SAFETENSORS_MAX_HEADER    100000000 /* what the format allows */
 #define TARE_SAFETENSORS_METADATA      "__metadata__"
+#define TARE_SAFETENSORS_FORMAT_KEY    "format" /* transformers refuses a __metadata__ without it */
+#define TARE_SAFETENSORS_FORMAT        "pt"
 #define TARE_SAFETENSORS_TYPED_KEY     "tare.metadata"  /* MODEL keys, as typed JSON */
 #define TARE_SAFETENSORS_RESOURCES_KEY "tare.resources" /* resources, as JSON */
 
@@ -40,7 +42,8 @@ typedef struct tare_safetensors_shard {
     uint64_t data_offset;
     size_t first_tensor, n_tensors; /* of the catalog */
     size_t n_pairs;                 /* of __metadata__ */
-    bool has_metadata;              /* the member __metadata__, even if empty */
+    bool has_metadata;              /* the member __metadata__, even if empty or null */
+    bool has_pairs;                 /* it is an object, even if empty */
 } tare_safetensors_shard;
 
 /* tare_layout.detail of both drivers. */
@@ -123,12 +126,14 @@ tare_status tare_safetensors_read_index(tare_model *m, tare_safetensors_layout *
 /* One member of the __metadata__ that is to be written. */
 typedef struct tare_safetensors_pair {
     tare_str key, value;
-    bool is_ours; /* tare.metadata or tare.resources: in the first shard only */
+    bool
+        is_ours; /* tare.metadata, tare.resources, and "format" behind them: in the first shard only */
 } tare_safetensors_pair;
 
 typedef struct tare_safetensors_pairs {
     tare_safetensors_pair *items;
     size_t n;
+    bool is_asked_for; /* __metadata__ is written even if there are none */
 } tare_safetensors_pairs;
 
 /* Tensors [first, first + n) of the catalog in one file. */
@@ -158,7 +163,7 @@ tare_status tare_safetensors_plan_files(tare_write_plan *out, const tare_catalog
                                         tare_error *err);
 /* safetensors_parts.c. */
 void tare_safetensors_put_number(tare_buffer *out, uint64_t n);
-/* "__metadata__":{...}, nothing where no pair is to be written. */
+/* "__metadata__":{...}, nothing where no pair is to be written, unless it is asked for. */
 void tare_safetensors_put_metadata(tare_buffer *out, const tare_safetensors_pairs *pairs,
                                    bool with_ours);
 /* Pads a header (whose first 8 bytes are room for its size) to `size` bytes of text, writes the

@@ -102,6 +102,8 @@ static bool count_member(tare_json *j, const tare_model *m, tare_safetensors_sha
                                   TARE_SAFETENSORS_METADATA ": given twice");
         }
         shard->has_metadata = true;
+        if (type == TARE_JSON_NULL) return true; /* as if it was not there */
+        shard->has_pairs = true;
         if (type == TARE_JSON_OBJECT) return count_pairs(j, &m->limits, &shard->n_pairs);
         return tare_json_fail(j, TARE_ERR_CORRUPT, value.offset,
                               TARE_SAFETENSORS_METADATA ": object expected");

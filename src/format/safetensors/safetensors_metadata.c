@@ -3,7 +3,8 @@
  * The __metadata__ of safetensors files: pairs of strings. A set of shards usually repeats its
  * pairs in each file, so equal pairs are taken once, and the first of differing ones wins. Two keys
  * are ours: tare.metadata holds typed keys, tare.resources holds side files (docs/behaviour.md). A
- * text under these names that is not of our form stays a plain pair. */
+ * text under these names that is not of our form stays a plain pair. Behind them stands what
+ * transformers asks of every __metadata__, "format": it is ours there, too. */
 #include "base/json.h"
 #include "base/report.h"
 #include "base/str.h"
@@ -55,7 +56,7 @@ static tare_status collect(pair_list *l, size_t shard, tare_error *err) {
     tare_json_begin(&j, &value);
     while (tare_json_key(&j, &key) != TARE_JSON_END) {
         tare_json_next(&j, &value);
-        if (tare_json_is(&key, TARE_SAFETENSORS_METADATA)) {
+        if (s->has_pairs && tare_json_is(&key, TARE_SAFETENSORS_METADATA)) {
             take_pairs(l, &j, shard);
             break;
         }
@@ -133,6 +134,13 @@ static tare_status expand(pair_list *l, pair *p, tare_error *err) {
     return TARE_OK;
 }
 
+/* The "format" that was written because ours were: it is no key of the model. */
+static bool is_our_format(const pair *p, const pair *before) {
+    return before->is_ours && before->shard == p->shard &&
+           tare_str_is(p->name, TARE_SAFETENSORS_FORMAT_KEY) &&
+           tare_json_is(&p->value, TARE_SAFETENSORS_FORMAT);
+}
+
 static tare_status add_plain(pair_list *l, const pair *p, tare_error *err) {
     tare_str text = tare_json_text(&p->value, &l->m->arena);
     if (!text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
@@ -171,14 +179,20 @@ static tare_status join(pair_list *l, tare_error *err) {
 
 static tare_status read_pairs(pair_list *l, tare_error *err) {
     size_t n = 0;
-    for (size_t i = 0; i < l->layout->n_shards; i++) n += l->layout->shards[i].n_pairs;
+    for (size_t i = 0; i < l->layout->n_shards; i++) {
+        const tare_safetensors_shard *shard = &l->layout->shards[i];
+        n += shard->n_pairs;
+        if (shard->has_pairs && !shard->n_pairs) l->m->catalog.has_pairs = true;
+    }
     if (n == 0) return TARE_OK;
     l->pairs = TARE_NEW_ARRAY(&l->scratch, pair, n);
     if (!l->pairs) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     for (size_t i = 0; i < l->layout->n_shards; i++) TARE_TRY(collect(l, i, err));
     TARE_TRY(merge(l, err));
     for (size_t i = 0; i < n; i++) {
-        if (!l->pairs[i].is_dropped) TARE_TRY(expand(l, &l->pairs[i], err));
+        if (l->pairs[i].is_dropped) continue;
+        TARE_TRY(expand(l, &l->pairs[i], err));
+        if (i > 0 && is_our_format(&l->pairs[i], &l->pairs[i - 1])) l->pairs[i].is_ours = true;
     }
     return join(l, err);
 }

@@ -20,6 +20,8 @@ void tare_safetensors_put_metadata(tare_buffer *out, const tare_safetensors_pair
         tare_buffer_put_u8(out, ':');
         tare_buffer_put_json(out, p->value);
     }
+    if (is_first && pairs->is_asked_for)
+        tare_buffer_put_text(out, "\"" TARE_SAFETENSORS_METADATA "\":{}");
     if (!is_first) tare_buffer_put_u8(out, '}');
 }
 

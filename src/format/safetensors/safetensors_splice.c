@@ -76,7 +76,9 @@ static tare_status compare_pairs(splice *s, tare_error *err) {
     }
     bool has_typed = find_ours(s, TARE_SAFETENSORS_TYPED_KEY) != NULL;
     bool has_resources = find_ours(s, TARE_SAFETENSORS_RESOURCES_KEY) != NULL;
-    size_t n_plain = s->w->pairs.n - has_typed - has_resources, n_shards = s->layout->n_shards;
+    size_t n_ours = has_typed + has_resources;
+    if (find_ours(s, TARE_SAFETENSORS_FORMAT_KEY)) n_ours++;
+    size_t n_plain = s->w->pairs.n - n_ours, n_shards = s->layout->n_shards;
     s->is_rebuilt = n_plain != s->n_old || has_typed != (s->layout->typed_shard < n_shards) ||
                     has_resources != (s->layout->resources_shard < n_shards);
     return tare_name_index_build(&s->old_index, &s->scratch, s->old, s->n_old, sizeof *s->old,
@@ -164,6 +166,8 @@ static tare_status splice_pair(splice *s, const tare_json_value *key, const tare
         if (!tare_str_equal(was->value, now->value)) replace_string(s, value, now->value);
         return TARE_OK;
     }
+    if (tare_str_is(name, TARE_SAFETENSORS_FORMAT_KEY))
+        return TARE_OK; /* ours, and always the same */
     size_t shard = (size_t)(s->shard - s->layout->shards);
     bool is_typed = tare_str_is(name, TARE_SAFETENSORS_TYPED_KEY);
     if (shard != (is_typed ? s->layout->typed_shard : s->layout->resources_shard)) return TARE_OK;
@@ -184,6 +188,7 @@ static tare_status splice_metadata(splice *s, const tare_json_value *key, tare_e
         }
         return TARE_OK;
     }
+    if (!s->shard->has_pairs) return TARE_OK; /* null, which stays */
     while (tare_json_key(&s->j, &name) != TARE_JSON_END) {
         tare_json_next(&s->j, &value);
         TARE_TRY(splice_pair(s, &name, &value, err));

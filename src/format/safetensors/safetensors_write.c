@@ -61,10 +61,25 @@ static bool gives_way(const tare_safetensors_writer *w, const tare_metadata *m, 
     return true;
 }
 
+/* transformers refuses a __metadata__ without "format". Pairs that were there before go over as they
+ * are: only what is new here gets it. */
+static void add_format(tare_safetensors_writer *w) {
+    const tare_model *source = w->options->source;
+    bool is_ours = false;
+    for (size_t i = 0; i < w->pairs.n; i++) {
+        if (tare_str_is(w->pairs.items[i].key, TARE_SAFETENSORS_FORMAT_KEY)) return;
+        is_ours = w->pairs.items[i].is_ours;
+    }
+    if (!is_ours && (!w->pairs.n || !source || source->summary.has_pairs)) return;
+    w->pairs.items[w->pairs.n++] = (tare_safetensors_pair){
+        TARE_STR(TARE_SAFETENSORS_FORMAT_KEY), TARE_STR(TARE_SAFETENSORS_FORMAT), is_ours};
+}
+
 static tare_status make_pairs(tare_safetensors_writer *w, tare_error *err) {
     const tare_catalog *c = w->catalog;
     size_t n_typed = 0, n_resources = w->with_resources ? c->n_resources : 0;
-    w->pairs.items = TARE_NEW_ARRAY(w->out->arena, tare_safetensors_pair, c->n_metadata + 2);
+    w->pairs.is_asked_for = c->has_pairs && !w->out->is_directory;
+    w->pairs.items = TARE_NEW_ARRAY(w->out->arena, tare_safetensors_pair, c->n_metadata + 3);
     if (!w->pairs.items) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     for (size_t i = 0; i < c->n_metadata; i++) n_typed += c->metadata[i].space == TARE_KEYS_MODEL;
     for (size_t i = 0; i < c->n_metadata; i++) {
@@ -85,6 +100,7 @@ static tare_status make_pairs(tare_safetensors_writer *w, tare_error *err) {
         if (status == TARE_OK) status = add_ours(w, TARE_SAFETENSORS_RESOURCES_KEY, &text, err);
     }
     tare_buffer_free(&text);
+    if (status == TARE_OK) add_format(w);
     return status;
 }
 

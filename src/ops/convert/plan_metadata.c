@@ -161,6 +161,7 @@ tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
                        (plan->changes ? plan->changes->n_metadata : plan->in->catalog.n_metadata) +
                            ADDED_KEYS + plan->options.n_overrides);
     if (!c->metadata) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    c->has_pairs = plan->in->catalog.has_pairs;
     if (plan->is_identity || plan->changes) {
         keep_all(plan);
         return plan->is_identity ? TARE_OK : add_record(plan, err);
