@@ -160,23 +160,38 @@ static bool read_plane(py_tensor *t, uint32_t plane, uint64_t offset, void *out,
     return false;
 }
 
+/* The arguments (plane, alignment, is_writable); a borrowed memory, or None, or NULL. */
+static PyObject *borrow_as_asked(PyObject *self, PyObject *const *args, Py_ssize_t n_args,
+                                 uint32_t *plane) {
+    py_tensor *t = (py_tensor *)self;
+    if (n_args != 3) {
+        PyErr_SetString(PyExc_TypeError, "plane, alignment and is_writable expected");
+        return NULL;
+    }
+    if (!plane_of(self, PyLong_AsLong(args[0]), plane)) return NULL;
+    size_t alignment = PyLong_AsSize_t(args[1]);
+    if (alignment == (size_t)-1 && PyErr_Occurred()) return NULL;
+    bool is_writable = args[2] == Py_True;
+    uint8_t *at = borrow(t, *plane, alignment, is_writable);
+    if (!at) Py_RETURN_NONE;
+    return py_memory_borrowed(t->handle->state, (PyObject *)t->handle, at,
+                              (size_t)t->tensor->planes[*plane].size, !is_writable);
+}
+
+/* borrowed(plane, alignment, is_writable): the bytes of a plane where they are, or None. */
+static PyObject *tensor_borrowed(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+    uint32_t plane;
+    return borrow_as_asked(self, args, n_args, &plane);
+}
+
 /* memory(plane, alignment, is_writable): the bytes of a plane, borrowed where they can be. */
 static PyObject *tensor_memory(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
     py_tensor *t = (py_tensor *)self;
     uint32_t plane;
-    if (n_args != 3) {
-        PyErr_SetString(PyExc_TypeError, "memory: three arguments expected");
-        return NULL;
-    }
-    if (!plane_of(self, PyLong_AsLong(args[0]), &plane)) return NULL;
-    size_t alignment = PyLong_AsSize_t(args[1]);
-    if (alignment == (size_t)-1 && PyErr_Occurred()) return NULL;
-    bool is_writable = args[2] == Py_True;
+    PyObject *found = borrow_as_asked(self, args, n_args, &plane);
+    if (found != Py_None) return found;
+    Py_DECREF(found);
     uint64_t size = t->tensor->planes[plane].size;
-    uint8_t *at = borrow(t, plane, alignment, is_writable);
-    if (at)
-        return py_memory_borrowed(t->handle->state, (PyObject *)t->handle, at, (size_t)size,
-                                  !is_writable);
     if (size > (uint64_t)PY_SSIZE_T_MAX) return PyErr_NoMemory();
     PyObject *memory = py_memory_allocate(t->handle->state, (size_t)size);
     if (memory && !read_plane(t, plane, 0, ((py_memory *)memory)->ptr, (size_t)size))
@@ -216,6 +231,7 @@ static PyObject *tensor_read_into(PyObject *self, PyObject *args, PyObject *name
 
 static PyMethodDef tensor_methods[] = {
     {"memory", PY_METHOD(tensor_memory), METH_FASTCALL, NULL},
+    {"borrowed", PY_METHOD(tensor_borrowed), METH_FASTCALL, NULL},
     {"read_into", PY_METHOD(tensor_read_into), METH_VARARGS | METH_KEYWORDS,
      "read_into($self, buffer, *, plane=0, offset=0)\n--\n\n"
      "Reads stored bytes of a plane, from byte `offset` on, into a writable buffer, and fills it."},

@@ -38,6 +38,38 @@ class Box:
                 out[d] = stride
         return tuple(out)
 
+    def run(self, shape: tuple[int, ...]) -> int:
+        """The element of a tensor of this shape where the selection begins, if it is one run of
+        elements; -1: it is not."""
+        at, inner, is_whole = 0, 1, True
+        for start, count, step, n in zip(reversed(self.start), reversed(self.count),
+                                         reversed(self.step), reversed(shape)):
+            if count > 1 and (step != 1 or not is_whole):
+                return -1
+            at += start * inner
+            inner *= n
+            is_whole = is_whole and count == n
+        return at
+
+    def key(self) -> tuple[Any, ...]:
+        """What selects the same of an array: numbers and slices, then None where an axis is added."""
+        out: list[Any] = []
+        for d, (start, count, step) in enumerate(zip(self.start, self.count, self.step)):
+            if d in self.axes:
+                stop = start + step * count
+                out.append(slice(start, stop if stop >= 0 else None, step) if count else slice(0))
+            else:
+                out.append(start)
+        return (*out, ...)
+
+    def added_to(self, part: Any) -> Any:
+        """An array that key() selected, with the axes that None has added."""
+        if -1 not in self.axes:
+            return part
+        index = tuple(None if d < 0 else slice(None) for d in self.axes)
+        return part[index][tuple(slice(n) if d < 0 else slice(None)
+                                 for d, n in zip(self.axes, self.added))]
+
     def take(self, key: Any) -> Box:
         """What `key` selects of this."""
         keys = _expand(key, len(self.axes))

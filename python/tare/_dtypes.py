@@ -7,9 +7,12 @@ from ._errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Union
 
     import numpy as np
+    import torch
+
+    DType = Union[str, np.dtype[Any], type[Any], torch.dtype]  # what a `dtype` argument may be
 
 F32, F16, BF16 = (_core.find_encoding(name) for name in ("f32", "f16", "bf16"))
 
@@ -60,9 +63,9 @@ def byte_shape(encoding: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def numpy_dtype(encoding: int) -> np.dtype[Any]:
     """The dtype of a plain encoding; UnsupportedError for blocks, ImportError without ml_dtypes."""
-    found = _numpy.get(encoding)
-    if found is not None:
-        return found
+    ready = _numpy.get(encoding)
+    if ready is not None:
+        return ready
     import numpy as np
     if encoding in BITS:
         dtype = np.dtype(np.uint8)
@@ -76,7 +79,11 @@ def numpy_dtype(encoding: int) -> np.dtype[Any]:
             except ImportError:
                 raise ImportError(f"numpy has no {name[3:]}: install the package ml_dtypes, or ask "
                                   "for dtype=\"float32\"", name="ml_dtypes") from None
-            dtype = np.dtype(getattr(ml_dtypes, name[3:]))
+            found = getattr(ml_dtypes, name[3:], None)
+            if found is None:
+                raise ImportError(f"the installed ml_dtypes {ml_dtypes.__version__} has no {name[3:]}: "
+                                  "a later release has, or ask for dtype=\"float32\"", name="ml_dtypes")
+            dtype = np.dtype(found)
         else:
             dtype = np.dtype(name)
     _numpy[encoding] = dtype

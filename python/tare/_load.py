@@ -29,7 +29,8 @@ class Item:
 
     def __init__(self, tensor: Tensor, dtype: Any) -> None:
         self.tensor = tensor
-        self.as_ = tensor.target(dtype)
+        # Codes, indices and masks mean what they are: only floats and blocks take another type.
+        self.as_ = tensor.target(dtype if tensor.encoding.kind in ("float", "block") else None)
         self.shape = tensor.result_shape(self.as_)
         self.item = PLAIN[self.as_][3] // 8 if self.as_ in PLAIN else 1
         self.nbytes = _n_elements(self.shape) * self.item
@@ -91,7 +92,8 @@ def load(source: Source | Model, *, framework: str = "numpy", names: Iterable[st
     call, in the order of the file; pages of a tensor go back to the system when it dies.
 
     framework   "numpy" or "torch"
-    dtype       another type: float32, float16 or bfloat16; as for Tensor.numpy
+    dtype       another type for floats and blocks: float32, float16 or bfloat16. Integers, bools and
+                complex numbers keep theirs; Tensor.numpy(dtype) converts one tensor, whatever it is
     out         {name: array} or a module's state_dict(): decoded in place, strides respected, the
                 dtype converted on the way; returns the arrays of `out`
     device      torch: where the tensors go; a GPU decodes them itself where libtare_cuda is installed

@@ -115,7 +115,8 @@ def _key(key: str, value: Any) -> tuple[str, int, int, Any]:
     return key, _KEYS_MODEL, scalar_type(value), value
 
 
-def _checked_name(name: Any) -> Any:
+def checked_name(name: Any) -> Any:
+    """The name of a tensor, which is a text and not empty."""
     if not isinstance(name, (str, bytes)):
         raise TypeError(f"{name!r}: the name of a tensor is a text, not {type(name).__name__}")
     if not name:
@@ -128,7 +129,8 @@ def build(tensors: Mapping[str, Any], metadata: Mapping[str, Any] | None = None,
     """A model in memory from arrays of numpy, torch or DLPack, and tensors of opened models. It
     refers to them, so they must not change while it is in use.
 
-    metadata   numbers, bools, texts, lists: typed keys. pairs: texts, as in a safetensors header
+    metadata   numbers, bools, texts, lists: typed keys. pairs: texts, as in a safetensors header, with
+               "format": "pt" where they do not name another
     resources  bytes of side files by name
 
     >>> tare.build({"w": numpy.zeros((2, 3))})["w"].encoding.name
@@ -136,8 +138,10 @@ def build(tensors: Mapping[str, Any], metadata: Mapping[str, Any] | None = None,
     """
     if not hasattr(tensors, "items"):
         raise TypeError(f"tensors: a dict {{name: array}} expected, not {type(tensors).__name__}")
-    rows = [_row(_checked_name(name), value) for name, value in tensors.items()]
+    rows = [_row(checked_name(name), value) for name, value in tensors.items()]
     keys = []
+    if pairs and metadata:  # what transformers asks of them
+        metadata = {"format": "pt", **metadata}
     for key, value in (metadata or {}).items():
         if pairs:
             if not isinstance(value, str):

@@ -62,6 +62,27 @@ class _Readable:
     def _whole(self) -> tuple[_core.Tensor, Box | None]:
         raise NotImplementedError
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of numpy() and load(): of blocks float32."""
+        return numpy_dtype(self.target(None))
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions there are."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are, n_elements by numpy's name."""
+        return _n_elements(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number as numpy() gives it; nbytes of a tensor are those that are stored."""
+        as_ = self.target(None)
+        return PLAIN[as_][3] // 8 if as_ in PLAIN else 1
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a tensor without dimensions")
@@ -139,17 +160,19 @@ class _Readable:
         global _ndarray
         _ndarray = np.ndarray
         d = numpy_dtype(as_)
+        if as_ == self.encoding_id and as_ in PLAIN:
+            _numpy_ready[as_] = d
+        return self._array(as_, d, threads, False)
+
+    def _array(self, as_: int, d: np.dtype[Any], threads: int, is_writable: bool) -> np.ndarray[Any, Any]:
+        """The result under its dtype: of what is mapped a view."""
         tensor, box = self._whole()
-        if as_ == tensor.encoding_id:
-            if as_ in PLAIN:
-                _numpy_ready[as_] = d
-            if box is None:
-                return _over(self.result_shape(as_), d, tensor.memory(0, d.itemsize, False))
-            if tensor.is_borrowable and as_ in PLAIN:
-                return _part_of(tensor, box, d)
-        memory = allocate(_n_elements(self.shape) * d.itemsize)
-        self._read(as_, memory, None, threads)
-        return _over(self.shape, d, memory)
+        if box is not None and as_ == tensor.encoding_id and as_ in PLAIN:
+            memory = tensor.borrowed(0, d.itemsize, is_writable)
+            if memory is not None:
+                part = _over(tensor.shape, d, memory)[box.key()]  # an array, even of one number
+                return box.added_to(part)  # type: ignore[no-any-return]
+        return _over(self.result_shape(as_), d, self._bytes(as_, threads, is_writable))
 
     def _numpy_into(self, dtype: Any, out: np.ndarray[Any, Any], threads: int) -> np.ndarray[Any, Any]:
         if not hasattr(out, "__array_interface__"):
@@ -196,9 +219,17 @@ class _Readable:
             result = torch.empty(self.result_shape(as_), dtype=encoding(as_).torch_dtype(), pin_memory=True)
             self._read(as_, result.data_ptr(), None, threads)
         else:
-            result = torch_over(self._bytes(as_, threads, True), self.result_shape(as_),
-                                _U8 if as_ in BITS else as_)
+            result = self._torch(as_, threads)
         return result if device == "cpu" else result.to(device)
+
+    def _torch(self, as_: int, threads: int) -> TorchTensor:
+        tensor, box = self._whole()
+        if box is not None and as_ == tensor.encoding_id and as_ in PLAIN:
+            part = _torch_part(tensor, box, as_)
+            if part is not None:
+                return part
+        return torch_over(self._bytes(as_, threads, True), self.result_shape(as_),
+                          _U8 if as_ in BITS else as_)
 
     def _torch_into(self, dtype: Any, out: TorchTensor, threads: int) -> TorchTensor:
         if not hasattr(out, "data_ptr"):
@@ -254,40 +285,35 @@ def copied(memory: Any) -> _core.Memory:
     return out  # type: ignore[no-any-return]
 
 
-def torch_over(memory: _core.Memory, shape: tuple[int, ...], as_: int) -> TorchTensor:
-    """A torch.Tensor over memory, with a storage of exactly these bytes."""
+def torch_over(memory: _core.Memory, shape: tuple[int, ...], as_: int, offset: int = 0) -> TorchTensor:
+    """A torch.Tensor over memory from a byte on, with a storage of exactly these bytes."""
     import torch
     global _from_dlpack
     code, bits = PLAIN[as_][2:]
     try:
-        result = torch.from_dlpack(memory.dlpack(shape, code, bits, 0, False))
+        result = torch.from_dlpack(memory.dlpack(shape, code, bits, offset, False))
         _from_dlpack = torch.from_dlpack
         _torch_ready[as_] = code, bits
         return result
     except (RuntimeError, BufferError): # a type that this release cannot take, but may have
         dtype = encoding(as_).torch_dtype()
-        flat = torch.from_dlpack(memory.dlpack((len(memory),), 1, 8, 0, False))
+        n_bytes = _n_elements(shape) * bits // 8
+        flat = torch.from_dlpack(memory.dlpack((n_bytes,), 1, 8, offset, False))
         return flat.view(dtype).reshape(shape)
 
 
-def _part_of(tensor: _core.Tensor, box: Box, d: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """A view of the mapped bytes."""
-    whole = _over(tensor.shape, d, tensor.memory(0, d.itemsize, False))
-    key: list[Any] = []
-    for dim, (start, count, step) in enumerate(zip(box.start, box.count, box.step)):
-        if dim in box.axes:
-            stop = start + step * count
-            key.append(slice(start, stop if stop >= 0 else None, step) if count else slice(0))
-        else:
-            key.append(start)
-    part = whole[(*key, ...)]  # an array, even of one number
-    return part.reshape(box.shape) if -1 not in box.axes else _with_added(part, box)
-
-
-def _with_added(part: np.ndarray[Any, Any], box: Box) -> np.ndarray[Any, Any]:
-    index = tuple(None if d < 0 else slice(None) for d in box.axes)
-    return part[index][tuple(slice(n) if d < 0 else slice(None)
-                             for d, n in zip(box.axes, box.added))]
+def _torch_part(tensor: _core.Tensor, box: Box, as_: int) -> TorchTensor | None:
+    """A part of what is mapped, without a copy: with a storage of its own if it is one run of bytes,
+    else a view. None: it has to be read."""
+    item = PLAIN[as_][3] // 8
+    memory = tensor.borrowed(0, item, True)
+    if memory is None or 0 in box.shape or any(step < 1 for step in box.step):
+        return None
+    at = box.run(tensor.shape)
+    if at >= 0:
+        return torch_over(memory, box.shape, as_, at * item)
+    whole = torch_over(memory, tensor.shape, as_)
+    return box.added_to(whole[box.key()])  # type: ignore[no-any-return]
 
 
 class Tensor(_core.Tensor, _Readable):

@@ -236,3 +236,25 @@ def test_encoding_says_what_it_cannot():
         e["i8"].encode(np.ones(4))
     with pytest.raises(tare.NeedsImportanceError, match="iq2_xxs"):
         e["iq2_xxs"].encode(np.ones((1, 256)))
+
+
+def test_words_of_arrays(plain_arrays, safetensors_path, gguf_path):
+    model = tare.open(safetensors_path)
+    for name, array in plain_arrays.items():
+        t = model[name]
+        assert (t.dtype, t.ndim, t.size, t.itemsize) == (array.dtype, array.ndim, array.size, array.itemsize)
+    part = model["cube"][1:, 0]
+    assert (part.dtype, part.ndim, part.size, part.itemsize) == (np.float32, 2, 10, 4)
+    block = tare.open(gguf_path)["blk.0.weight"]
+    assert (block.dtype, block.size, block.itemsize) == (np.float32, 2048, 4) and block.nbytes < 2048 * 4
+
+
+def test_ml_dtypes_that_is_too_old(monkeypatch):
+    from tare import _dtypes
+    monkeypatch.setattr(_dtypes, "_numpy", {})
+    monkeypatch.delattr(ml_dtypes, "float8_e8m0fnu")
+    header = b'{"w":{"dtype":"F8_E8M0","shape":[4],"data_offsets":[0,4]}}'
+    model = tare.open(len(header).to_bytes(8, "little") + header + bytes([127] * 4))
+    with pytest.raises(ImportError, match="ml_dtypes .* has no float8_e8m0fnu"):
+        model["w"].numpy()
+    assert model["w"].numpy("float32").tolist() == [1] * 4

@@ -37,6 +37,35 @@ def test_load_is_each_tensor(request, which):
         tare.load(path, framework="abacus")
 
 
+def test_dtype_leaves_codes_alone(plain_arrays, safetensors_path):
+    """Ids, masks and packed codes mean what they are: as floats they would be other ones."""
+    for arrays in (tare.load(safetensors_path, dtype="bfloat16"),
+                   dict(tare.stream(safetensors_path, framework="numpy", dtype="bfloat16"))):
+        for name, plain in plain_arrays.items():
+            wanted = plain.astype(ml_dtypes.bfloat16) if plain.dtype.kind == "f" else plain
+            assert same(arrays[name], wanted), name
+    assert tare.open(safetensors_path)["t.int64"].numpy("float32").dtype == np.float32  # one alone, as asked
+
+
+def test_file_that_cannot_be_mapped():
+    """A file system may be unable to map its files; here the addresses do not suffice."""
+    n = 1 << 56
+    header = ('{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"z":{"dtype":"U8","shape":[%d],'
+              '"data_offsets":[8,%d]}}' % (n, n + 8)).encode()
+    file = os.memfd_create("model")
+    try:
+        os.write(file, len(header).to_bytes(8, "little") + header + np.array([1, 2], "f4").tobytes())
+        try:
+            os.ftruncate(file, 8 + len(header) + 8 + n)
+        except OSError:
+            pytest.skip("no files of this size")
+        model = tare.open(file)
+        assert model["w"].numpy().tolist() == [1, 2] and model["w"][1:].numpy().tolist() == [2]
+        assert model.load(["w"])["w"].tolist() == [1, 2]
+    finally:
+        os.close(file)
+
+
 def test_plain_numbers_are_mapped(safetensors_path, packed_path):
     model = tare.open(safetensors_path)
     arrays = model.load()

@@ -2,6 +2,7 @@
 """Guards against: bytes, arrays, slices and errors of tare.safetensors that differ from those of the
 package safetensors, and containers that it does not open. What needs torch is skipped without it."""
 import io
+import json
 import struct
 import subprocess
 import sys
@@ -122,7 +123,165 @@ def test_metadata_as_converted(gguf_path, tmp_path):
     with safetensors.safe_open(tmp_path / "c.safetensors", "np") as f, ours.safe_open(gguf_path, "np") as g:
         mine, theirs = g.metadata(), f.metadata()
     assert all(name in mine["tare.metadata"] for name in ("t.float", "t.numbers", "grüße"))
-    assert set(mine) == {"tare.metadata"} and set(mine) <= set(theirs)
+    assert set(mine) == {"tare.metadata", "format"} and set(mine) <= set(theirs)
+
+
+def header_of(path):
+    data = open(path, "rb").read()
+    return json.loads(data[8:8 + int.from_bytes(data[:8], "little")])
+
+
+def test_format_is_stated(gguf_path, tmp_path):
+    """transformers refuses a __metadata__ without "format". It is no key of the model, and what was
+    there before stays as it was."""
+    path, back, other = (str(tmp_path / name) for name in ("c.safetensors", "back.gguf", "other.safetensors"))
+    tare.convert(gguf_path, path)
+    tare.convert(path, back, type="f32")
+    assert header_of(path)["__metadata__"]["format"] == "pt"
+    assert set(tare.open(path).metadata) == set(tare.open(gguf_path).metadata)
+    assert set(tare.open(back).metadata) - set(tare.open(gguf_path).metadata) == set()
+    tare.convert(path, other)
+    assert open(path, "rb").read() == open(other, "rb").read()
+    tare.convert(path, other, overrides={"t.new": 5}, overwrite=True)
+    assert header_of(other)["__metadata__"]["format"] == "pt" and tare.open(other).metadata["t.new"] == 5
+    w = {"w": np.ones(2, "f4")}
+    for metadata, found in (({"a": "b"}, {"format": "pt", "a": "b"}), ({"format": "np"}, {"format": "np"}),
+                            ({}, None), ({"a": 1}, None)):
+        tare.save(w, path, metadata=metadata, overwrite=True)
+        stated = header_of(path).get("__metadata__")
+        assert stated == found or metadata == {"a": 1} and stated["format"] == "pt"
+    own = ours_numpy.save(w, {"a": "b"})
+    assert tare.saves(dict(tare.open(own)), metadata=None)[8:] and b"format" not in own
+    tare.convert(own, other, overwrite=True)
+    assert open(other, "rb").read() == own
+
+
+def test_metadata_that_is_empty_or_null(tmp_path):
+    w = {"w": np.ones(2, "f4")}
+    assert ours_numpy.save(w, {}) == safetensors.numpy.save(w, {})
+    data = {kind: ('{"__metadata__":%s,"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}' % kind).encode()
+            for kind in ("{}", "null")}
+    for kind, header in data.items():
+        path = tmp_path / "m.safetensors"
+        path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
+        with safetensors.safe_open(path, "np") as f, ours.safe_open(path, "np") as g:
+            assert f.metadata() == g.metadata() and f.keys() == g.keys()
+        tare.convert(path, tmp_path / "again.safetensors", overwrite=True)
+        assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
+        tare.convert(path, tmp_path / "with.safetensors", overrides={"k": 1}, overwrite=True)
+        assert tare.open(tmp_path / "with.safetensors").metadata["k"] == 1
+
+
+def test_names_and_metadata_that_are_none(tmp_path):
+    w = np.ones(2, "f4")
+    with pytest.raises(ValueError, match="a name that is not empty"):
+        ours_numpy.save({"": w})
+    for name in (1, None):
+        with pytest.raises(TypeError, match="the name of a tensor is a text"):
+            ours_numpy.save({name: w})
+    for metadata in ([], "x", {"a": 1}, {1: "a"}):
+        with pytest.raises(TypeError, match="metadata: .* (texts|int)"):
+            ours_numpy.save({"w": w}, metadata)
+    with ours.safe_open(ours_numpy.save({"w": w}), "np") as f:
+        for ask in (f.get_tensor, f.get_slice, f.get_tensor_meta):
+            with pytest.raises(TypeError, match="1: the name of a tensor"):
+                ask(1)
+            with pytest.raises(ours.SafetensorError, match="does not contain tensor q"):
+                ask("q")
+
+
+def test_meta_of_tensors(safetensors_path, gguf_path):
+    header = header_of(safetensors_path)
+    with ours.safe_open(safetensors_path, "np") as f:
+        for name in f.keys():
+            meta = f.get_tensor_meta(name)
+            assert [meta.dtype, meta.shape, list(meta.data_offsets)] == [
+                header[name][field] for field in ("dtype", "shape", "data_offsets")]
+    with ours.safe_open(gguf_path, "np") as f:
+        assert f.get_tensor_meta("blk.0.weight") == ours.TensorMeta("F32", [4, 512], None)
+
+
+def test_slices_are_views(safetensors_path, packed_path):
+    """As in safetensors with torch: what is mapped is not copied, and a run of bytes has a storage of
+    its own."""
+    with ours.safe_open(safetensors_path, "np") as f:
+        whole = f.get_tensor("cube")
+        for key in (..., slice(None), slice(1, 3), (slice(None), slice(1, 2)), (0, slice(None), slice(0, 4, 2))):
+            part = f.get_slice("cube")[key]
+            assert np.shares_memory(part, whole) and same(part, whole[key]) and part.flags.writeable
+    torch = pytest.importorskip("torch")
+    with ours.safe_open(safetensors_path, "pt") as f:
+        whole, s = f.get_tensor("cube"), f.get_slice("cube")
+        for key in (..., slice(None), slice(1, 3), (slice(None), slice(1, 2)), (2, slice(1, 3)),
+                    (slice(None), 0), (0, 1, 2), (None, 1)):
+            part = s[key]
+            assert torch.equal(part, whole[key])
+            assert part.untyped_storage().nbytes() == whole.nbytes or part.data_ptr() == whole[key].data_ptr()
+        assert s[1:2].untyped_storage().nbytes() == s[1:2].nbytes
+        assert s[1:2].data_ptr() == whole[1:2].data_ptr() and s[:, 1:2].data_ptr() == whole[:, 1:2].data_ptr()
+        assert s[1:1].shape == (0, 4, 5)
+    with ours.safe_open(packed_path, "pt") as f:
+        assert torch.equal(f.get_slice("cube")[1:2, ::2], whole[1:2, ::2])
+
+
+def test_index_errors(safetensors_path):
+    with ours.safe_open(safetensors_path, "np") as f:
+        s, scalar = f.get_slice("cube"), f.get_slice("scalar")
+        for bad in (slice(None), 0, slice(0, 1)):
+            with pytest.raises(IndexError, match="more slicing indexes than dimensions"):
+                scalar[bad]
+        assert scalar[...] == 1.5 and scalar[()] == 1.5
+        for bad in (7, slice(0, 9), (0, 0, 0, 0)):
+            with pytest.raises(IndexError) as caught:
+                s[bad]
+            assert isinstance(caught.value, ours.SafetensorError)
+        for bad in (1.0, "a", np.array([True, False]), (0, "a")):
+            with pytest.raises(ours.SafetensorError, match="Unsupported slice index at position"):
+                s[bad]
+        assert same(s[True], f.get_tensor("cube")[1])
+
+
+def test_prefetch_asks_for_a_gpu(safetensors_path):
+    pytest.importorskip("torch")
+    with ours.safe_open(safetensors_path, "np") as f:
+        with pytest.raises(ours.SafetensorError, match='framework="pt"'):
+            f.prefetch()
+    with ours.safe_open(safetensors_path, "pt", backend="pread") as f:
+        with pytest.raises(ours.SafetensorError, match="cuda devices, not cpu"):
+            f.prefetch()
+    with ours.safe_open(safetensors_path, "pt", device="cuda:0") as f:
+        for plan, text in (({"nope": None}, "does not contain"), ({"cube": slice(0, 3, 2)}, "step 1"),
+                           ({"scalar": slice(0, 1)}, "0-d"), ({"cube": 3}, "None or a slice"),
+                           ({"cube": slice(0, 10)}, "out of range"), ({}, "selects no tensors"),
+                           ({"cube": slice(0, 3, 0)}, "invalid prefetch plan slice")):
+            with pytest.raises(ours.SafetensorError, match=text):
+                f.prefetch(plan)
+        with pytest.raises(ours.SafetensorError, match="cuda devices, not cpu"):
+            f.prefetch(device="cpu")
+
+
+def test_prefetch_hands_out_once(safetensors_path, plain_arrays, monkeypatch):
+    """On a stand-in for a GPU: the CPU, by another name."""
+    torch = pytest.importorskip("torch")
+    from tare import cuda
+    monkeypatch.setattr(cuda, "is_cuda", lambda device: device == "cpu")
+    with ours.safe_open(safetensors_path, "pt") as f:
+        with f.prefetch({"cube": slice(1, 3), "empty": None, "t.int8": slice(-2, None)}) as loader:
+            assert sorted(loader.names()) == ["cube", "empty", "t.int8"] and len(loader) == 3
+            assert torch.equal(loader.take("cube"), f.get_tensor("cube")[1:3])
+            with pytest.raises(ours.SafetensorError, match="already delivered"):
+                loader.take("cube")
+            with pytest.raises(ours.SafetensorError, match="not in the prefetch plan"):
+                loader.take("scalar")
+            rest = dict(loader)
+            assert set(rest) == {"empty", "t.int8"} and dict(loader) == {}
+            assert torch.equal(rest["t.int8"], f.get_tensor("t.int8")[-2:])
+        with pytest.raises(ours.SafetensorError, match="closed"):
+            loader.take("empty")
+        with f.prefetch() as loader:
+            assert loader.names() == f.offset_keys() and set(dict(loader)) == set(f.keys())
+        with pytest.raises(ours.SafetensorError, match="closed"):
+            next(iter(loader))
 
 
 def test_errors(safetensors_path, tmp_path):

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import io
 import os
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from .. import _core
 from .._dtypes import BITS, PLAIN, numpy_dtype
 from .._encodings import encoding
 from .._errors import FileMissingError, TareError
-from .._model import VALUE_TYPES, open
+from .._model import open
+from .._records import Record
 from .._save import _KEYS_MODEL, _KEYS_SAFETENSORS, _STR, _key, scalar_type
-from .._tensor import _over
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Sequence
+    from types import EllipsisType
+    from typing import Literal, Mapping, Sequence, Union
 
+    import numpy as np
+    import torch
+
+    from typing_extensions import Self
+
+    from .._dtypes import DType
     from .._model import Model
+    from .._source import Source
     from .._tensor import Tensor, TensorView
+    from ._prefetch import PrefetchLoader
+
+    Device = Union[str, int, torch.device]
+    OneKey = Union[int, slice, EllipsisType, None]
+    Key = Union[OneKey, tuple[OneKey, ...], list[int]]
+    Torch = Literal["pt", "torch", "pytorch"]
+    Numpy = Literal["np", "numpy"]
+    Other = Literal["tf", "tensorflow", "jax", "flax", "mlx", "paddle"]
+    Backend = Literal["mmap", "pread"]
+
+A = TypeVar("A")  # arrays of the framework
 
 FRAMEWORKS = {"pt": "torch", "torch": "torch", "pytorch": "torch", "np": "numpy", "numpy": "numpy",
               "tf": "tensorflow", "tensorflow": "tensorflow", "jax": "flax", "flax": "flax",
@@ -43,7 +62,7 @@ def _as_framework(readable: Tensor | TensorView, framework: str, device: Any, dt
             t = _packed(t, own)
         return t if device == "cpu" else t.to(device)
     as_ = readable.target(dtype)
-    array = _over(readable.result_shape(as_), numpy_dtype(as_), readable._bytes(as_, 0, True))
+    array = readable._array(as_, numpy_dtype(as_), 0, True)
     return array if framework == "numpy" else _from_numpy(array, framework, device)
 
 
@@ -91,9 +110,22 @@ def _device_of(device: Any, framework: str) -> Any:
     return device
 
 
-class SafeSlice:
+class SliceError(TareError, IndexError):
+    """A part is asked for that the tensor does not have."""
+
+
+class TensorMeta(Record):
+    """What a safetensors header says of a tensor."""
+
+    __slots__ = ("dtype", "shape", "data_offsets")
+    dtype: str  # "BF16"
+    shape: list[int]
+    data_offsets: tuple[int, int] | None  # within the data of its file; None: in no file of safetensors
+
+
+class SafeSlice(Generic[A]):
     """A tensor whose parts are read when it is indexed: integers, slices, ... and None. As in
-    safetensors, what lies outside is an error, for slices too."""
+    safetensors, what lies outside is an error, for slices too. Of what is mapped they are views."""
 
     __slots__ = ("_tensor", "_framework", "_device", "_dtype")
 
@@ -107,11 +139,18 @@ class SafeSlice:
 
     def get_dtype(self) -> str:
         """The type of its numbers as in a safetensors header: "BF16"."""
-        return encoding(self._tensor.target(_dtype_of(self._tensor, self._dtype))).name.upper()
+        return _dtype_name(self._tensor, self._dtype)
 
-    def __getitem__(self, key: Any) -> Any:
-        view = self._tensor[_checked(key, self._tensor.shape)]
-        return _as_framework(view, self._framework, self._device, self._dtype)
+    def __getitem__(self, key: Key) -> A:
+        part: Tensor | TensorView = self._tensor
+        is_all = key is Ellipsis or part.shape and isinstance(key, slice) and key == slice(None)
+        if not is_all:
+            part = self._tensor[_checked(key, self._tensor.shape)]
+        return _as_framework(part, self._framework, self._device, self._dtype)  # type: ignore[no-any-return]
+
+
+def _dtype_name(tensor: Tensor, dtype: Any) -> str:
+    return encoding(tensor.target(_dtype_of(tensor, dtype))).name.upper()
 
 
 def _text_of(key: Any) -> str:
@@ -127,10 +166,15 @@ def _checked(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
             raise TareError("Non empty lists are not implemented")
         key = slice(0, 0)
     keys = key if isinstance(key, tuple) else (key,)
+    for i, k in enumerate(keys):
+        if not (k is None or k is Ellipsis or isinstance(k, slice) or hasattr(k, "__index__")) or (
+                hasattr(k, "shape") and k.shape):
+            raise TareError(f"Unsupported slice index at position {i}: expected slice, int, or ellipsis")
+    keys = tuple(int(k) if isinstance(k, bool) else k for k in keys)
     n_given = sum(k is not None and k is not Ellipsis for k in keys)
     if n_given > len(shape):
-        raise TareError(f"Error during slicing [{', '.join(map(_text_of, keys))}] with shape "
-                        f"{list(shape)}: more slicing indexes than dimensions in tensor")
+        raise SliceError(f"Error during slicing [{', '.join(map(_text_of, keys))}] with shape "
+                         f"{list(shape)}: more slicing indexes than dimensions in tensor")
     dim = 0
     for k in keys:
         if k is None:
@@ -143,21 +187,21 @@ def _checked(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
             beyond = next((end for end in (k.start or 0, (k.stop or 0) - 1) if end >= max(n, 1)), None)
         else:
             if k < -n:
-                raise TareError(f"Invalid index {k} for dimension {dim} of size {n}")
+                raise SliceError(f"Invalid index {k} for dimension {dim} of size {n}")
             beyond = k if k >= n else None
         if beyond is not None:
-            raise TareError(f"Error during slicing [{', '.join(map(_text_of, keys))}] with shape "
-                            f"{list(shape)}: index {beyond} out of bounds for tensor dimension "
-                            f"#{dim} of size {n}")
+            raise SliceError(f"Error during slicing [{', '.join(map(_text_of, keys))}] with shape "
+                             f"{list(shape)}: index {beyond} out of bounds for tensor dimension "
+                             f"#{dim} of size {n}")
         dim += 1
     return keys
 
 
-class _Opened:
+class _Opened(Generic[A]):
     """What safe_open and _safe_open_handle share."""
 
-    def __init__(self, source: Any, framework: str, device: Any, map: bool, dtype: Any,
-                 bases: Sequence[Any]) -> None:
+    def _open(self, source: Any, framework: str, device: Any, map: bool, dtype: Any,
+              bases: Sequence[Any]) -> None:
         if framework not in FRAMEWORKS:
             raise TareError(f"framework {framework} is invalid")
         self._framework = FRAMEWORKS[framework]
@@ -171,7 +215,7 @@ class _Opened:
             raise TareError("File is closed")
         return self._model
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -183,6 +227,8 @@ class _Opened:
         try:
             return self._opened[name]
         except KeyError:
+            if not isinstance(name, str):
+                raise TypeError(f"{name!r}: the name of a tensor is a text") from None
             raise TareError(f"File does not contain tensor {name}") from None
 
     def keys(self) -> list[str]:
@@ -197,9 +243,10 @@ class _Opened:
         """The texts of a safetensors header. Keys of other containers are in "tare.metadata", the
         way `tare convert` writes them. None: there is nothing."""
         metadata = self._opened.metadata
+        has_pairs = self._opened.info.has_pairs
         typed = [key for key in metadata if metadata.pairs.get(key) != metadata[key]]
         if not typed:
-            return dict(metadata.pairs) or None
+            return dict(metadata.pairs) if has_pairs else None
         import json
         from .._verbs import _plan
         keys: list[tuple[str, int, int, Any]] = [
@@ -213,11 +260,40 @@ class _Opened:
         text = _plan(_core.build([], keys, []), "-", False, format="safetensors").run_bytes()[8:]
         return dict(json.loads(text)["__metadata__"])
 
-    def get_tensor(self, name: str) -> Any:
+    def get_tensor(self, name: str) -> A:
         """A tensor, in the framework that was asked for."""
-        return _as_framework(self._tensor(name), self._framework, self._device, self._dtype)
+        return _as_framework(self._tensor(name), self._framework, self._device,  # type: ignore[no-any-return]
+                             self._dtype)
 
-    def get_tensors(self) -> dict[str, Any]:
+    def get_tensor_meta(self, name: str) -> TensorMeta:
+        """Its type, shape and place, of which nothing is read.
+
+        >>> tare.safetensors.safe_open("tiny.wcodec", "np").get_tensor_meta("output_norm.weight")
+        TensorMeta(dtype='F32', shape=[64], data_offsets=None)
+        """
+        tensor = self._tensor(name)
+        offsets, place = None, tensor.place
+        if place is not None and self._opened.info.format in ("safetensors", "hf"):
+            begin = place[1] - self._data_begin(place[0])
+            offsets = begin, begin + tensor.nbytes
+        return TensorMeta(_dtype_name(tensor, self._dtype), list(tensor.shape), offsets)
+
+    def _data_begin(self, file: int) -> int:
+        """Where the data of a file of safetensors begin, which have no gap."""
+        places = (t.place for t in self._opened.values())
+        return min(place[1] for place in places if place is not None and place[0] == file)
+
+    def prefetch(self, plan: Mapping[str, slice | None] | None = None, *,
+                 device: Device | None = None, threads: int = 0) -> PrefetchLoader:
+        """Begins to read tensors to a GPU in the background: all, or those of a plan, which has the
+        rows of a tensor as a slice, or None for all of it. The loader hands each out once."""
+        from ._prefetch import PrefetchLoader
+        if self._framework != "torch":
+            raise TareError('prefetch: framework="pt" only')
+        return PrefetchLoader(self._opened, plan, self._device if device is None else device,
+                              self._dtype, threads)
+
+    def get_tensors(self) -> dict[str, A]:
         """All tensors by name. What must be decoded is decoded by one parallel call."""
         model = self._opened
         kind = "torch" if self._framework == "torch" else "numpy"
@@ -235,12 +311,12 @@ class _Opened:
                 arrays[name] = _from_numpy(array, self._framework, self._device)
         return {name: arrays[name] if name in arrays else self.get_tensor(name) for name in model}
 
-    def get_slice(self, name: str) -> SafeSlice:
+    def get_slice(self, name: str) -> SafeSlice[A]:
         """A tensor that is read when it is indexed."""
         return SafeSlice(self._tensor(name), self._framework, self._device, self._dtype)
 
 
-class safe_open(_Opened):
+class safe_open(_Opened[A]):
     """Opens a model of any format: a path, or whatever tare.open takes.
 
     framework  "pt", "np", "tf", "flax", "mlx" or "paddle"
@@ -257,6 +333,18 @@ class safe_open(_Opened):
     (2,)
     """
 
+    @overload
+    def __init__(self: safe_open[torch.Tensor], filename: Source, framework: Torch, device: Device = "cpu",
+                 *, backend: Backend = "mmap",
+                 dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+    @overload
+    def __init__(self: safe_open[np.ndarray[Any, Any]], filename: Source, framework: Numpy, device: Device = "cpu",
+                 *, backend: Backend = "mmap",
+                 dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+    @overload
+    def __init__(self: safe_open[Any], filename: Source, framework: Other | str, device: Device = "cpu",
+                 *, backend: Backend = "mmap",
+                 dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
     def __init__(self, filename: Any, framework: str, device: Any = "cpu", *, backend: str = "mmap",
                  dtype: Any = None, bases: Sequence[Any] = ()) -> None:
         if backend not in ("mmap", "pread"):
@@ -264,14 +352,23 @@ class safe_open(_Opened):
         if isinstance(filename, (str, os.PathLike)) and "://" not in str(filename) and (
                 not os.path.exists(filename)):
             raise FileMissingError(f"No such file or directory: {os.fspath(filename)}")
-        super().__init__(filename, framework, device, backend == "mmap", dtype, bases)
+        self._open(filename, framework, device, backend == "mmap", dtype, bases)
 
 
-class _safe_open_handle(_Opened):
+class _safe_open_handle(_Opened[A]):
     """The same for a file object, such as fsspec's."""
 
+    @overload
+    def __init__(self: _safe_open_handle[torch.Tensor], handle: Source, framework: Torch, device: Device = "cpu",
+                 *, dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+    @overload
+    def __init__(self: _safe_open_handle[np.ndarray[Any, Any]], handle: Source, framework: Numpy, device: Device = "cpu",
+                 *, dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+    @overload
+    def __init__(self: _safe_open_handle[Any], handle: Source, framework: Other | str, device: Device = "cpu",
+                 *, dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
     def __init__(self, handle: Any, framework: str, device: Any = "cpu", *, dtype: Any = None,
                  bases: Sequence[Any] = ()) -> None:
         if isinstance(handle, io.TextIOWrapper):
             handle = handle.buffer
-        super().__init__(handle, framework, device, True, dtype, bases)
+        self._open(handle, framework, device, True, dtype, bases)

@@ -8,7 +8,7 @@ from .. import _core
 from .._dtypes import PLAIN
 from .._encodings import encoding
 from .._errors import TareError
-from .._save import _KEYS_SAFETENSORS, _STR
+from .._save import _KEYS_SAFETENSORS, _STR, checked_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,15 +55,18 @@ class TensorSpec:
 
 def _model(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str] | None) -> Model:
     for name, spec in tensors.items():
+        checked_name(name)
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"{name}: a TensorSpec expected, not {type(spec).__name__}")
     order = sorted(tensors.items(), key=lambda item: (-_ORDER.index(item[1].dtype), item[0]))
     keys = []
+    if metadata is not None and not hasattr(metadata, "items"):
+        raise TypeError(f"metadata: a dict of texts expected, not {type(metadata).__name__}")
     for key, value in (metadata or {}).items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise TypeError("the metadata of a safetensors file are texts")
+            raise TypeError(f"metadata: {key!r}: {value!r}: both have to be texts")
         keys.append((key, _KEYS_SAFETENSORS, _STR, value))
-    return _core.build([spec._row(name) for name, spec in order], keys, [])
+    return _core.build([spec._row(name) for name, spec in order], keys, [], metadata is not None)
 
 
 def serialize(tensor_dict: Mapping[str, TensorSpec], metadata: Mapping[str, str] | None = None) -> bytes:
