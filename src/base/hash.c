@@ -45,6 +45,26 @@ uint32_t tare_crc32(uint32_t crc, const void *bytes, size_t n) {
     return libdeflate_crc32(crc, bytes, n);
 }
 
+/* The product of two polynomials modulo that of the CRC; bit 31 is the coefficient of 1. */
+static uint32_t crc_multiply(uint32_t a, uint32_t b) {
+    const uint32_t polynomial = 0xedb88320;
+    uint32_t product = 0;
+    for (; a; a <<= 1) {
+        if (a >> 31) product ^= b;
+        b = b >> 1 ^ (b & 1 ? polynomial : 0);
+    }
+    return product;
+}
+
+uint32_t tare_crc32_part(uint32_t crc, uint64_t n_after) {
+    uint32_t power = UINT32_C(1) << (31 - 8); /* x^8, x^16, x^32, ... */
+    for (; n_after; n_after >>= 1) {
+        if (n_after & 1) crc = crc_multiply(power, crc);
+        if (n_after > 1) power = crc_multiply(power, power);
+    }
+    return crc;
+}
+
 void tare_hex(char *out, const uint8_t *bytes, size_t n) {
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < n; i++) {

@@ -44,6 +44,20 @@ static void a_broken_configuration_changes_nothing(void **state) {
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
 }
 
+/* A CRC put together from those of parts, in any order, is that of the whole. */
+static void crcs_of_parts_make_that_of_the_whole(void **state) {
+    uint8_t bytes[5000];
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * i >> 3);
+    const size_t cuts[] = {0, 1, 4, 4, 300, 301, 4096, sizeof bytes};
+    uint32_t crc = 0;
+    for (size_t i = sizeof cuts / sizeof *cuts - 1; i-- > 0;)
+        crc ^= tare_crc32_part(tare_crc32(0, bytes + cuts[i], cuts[i + 1] - cuts[i]),
+                               sizeof bytes - cuts[i + 1]);
+    assert_int_equal(crc, tare_crc32(0, bytes, sizeof bytes));
+    assert_int_equal(tare_crc32_part(1, UINT64_C(1) << 62), tare_crc32_part(1, UINT64_C(1) << 30));
+}
+
 static void empty_and_cut_inputs_hash_alike(void **state) {
     uint8_t bytes[300], whole[32], parts[32];
     tare_sha256 h;
@@ -64,6 +78,7 @@ static void empty_and_cut_inputs_hash_alike(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broken_configuration_changes_nothing),
+        cmocka_unit_test(crcs_of_parts_make_that_of_the_whole),
         cmocka_unit_test(empty_and_cut_inputs_hash_alike),
     };
     return cmocka_run_group_tests(tests, make_temp_folder, remove_temp_folder);

@@ -54,7 +54,7 @@ static void check_container(const tare_model *m, const tare_model *original, con
     assert_false(tare_tensor_packed_bytes(original, 0, &bytes));
     assert_true(tare_model_container(m, &c));
     assert_false(tare_model_container_base(m, 0, &base));
-    assert_true(c.major_version == 1 && c.minor_version == 0);
+    assert_true(c.major_version == 1 && c.minor_version == 2);
     if (format) {
         sum = *tare_model_summarize(original);
         assert_string_equal(c.format, format);

@@ -76,6 +76,7 @@ class Layer:
         self.planes = []
         for i in range(n_planes):
             self.planes.append(self.plane(record, i))
+        self.crcs(record, minor)
         end_record(record, minor, "layer record")
         self.check_cover()
         self.regions = None
@@ -113,6 +114,15 @@ class Layer:
         p.sizes = [64 * record.varint() for _ in range(-(-p.n_bytes // p.segment_bytes))]
         return p
 
+    def crcs(self, record, minor):
+        """The CRCs of heads and segments, which version 1.2 repeats in the index."""
+        there = minor > 0 and record.data[record.at:record.at + 4] == b"CRCS"
+        check(there or minor < 2, "layer record without CRCs")
+        if there:
+            record.take(4)
+        for p in self.planes:
+            p.crcs = [record.number(4) for _ in range(1 + len(p.sizes))] if there else None
+
     def check_cover(self):
         for region, size in enumerate(self.region_bytes):
             mine = [p for p in self.planes if p.region == region]
@@ -148,6 +158,8 @@ class Layer:
                 check(at + size <= self.offset + self.size and size >= 64, "layer data")
                 out += decode_segment(segment, p, i, n, reference, scales, base_scales)
                 checked += segment[4:8]
+                check(not p.crcs or p.crcs[1 + i] == int.from_bytes(segment[4:8], "little"),
+                      "CRC of a segment in the index")
                 at += size
             self.plane_bytes.append(out)
             scatter(regions[p.region], out, p)

@@ -187,7 +187,7 @@ static void make_later(tare_buffer *out) {
     free(index);
     if (out->failed) fail("memory");
     uint8_t *footer = out->data + offset + size;
-    tare_store_le16(out->data + 10, 1);
+    tare_store_le16(out->data + 10, 3);
     tare_store_le64(out->data + 64, out->size);
     tare_store_le64(out->data + 72, size);
     tare_store_le64(footer + 8, size);

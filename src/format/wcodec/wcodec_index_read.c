@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/outfile_stale.h"
+#include "format/wcodec/wcodec_crcs.h"
 #include "format/wcodec/wcodec_index.h"
 #include "model/names.h"
 #include "wcodec/wc_head.h"
@@ -132,7 +133,7 @@ static tare_status read_sizes(reader *r, tare_wc_stream *p, tare_cursor *c, uint
 
 /* A stream without high bits would look like one that is not joined. */
 static tare_status read_join(const reader *r, tare_wc_stream *p, tare_cursor *c) {
-    uint64_t at = tare_cursor_offset(c);
+    const uint64_t at = tare_cursor_offset(c);
     p->high_offset = tare_cursor_u32(c, join_ends);
     p->join.high_bits = tare_cursor_u8(c, join_ends);
     p->join.log2_values = tare_cursor_u8(c, join_ends);
@@ -215,8 +216,7 @@ static tare_status read_layer_fields(reader *r, tare_wcodec_layer *l, tare_curso
     l->coded.size = tare_cursor_u64(c, layer_ends);
     TARE_TRY(tare_cursor_status(c, r->err));
     if (flags > 1) return refuse(r, at + 9, "layer: a reserved bit is not 0");
-    if (zero) return refuse(r, at + 14, "layer: a reserved byte is not 0");
-    if (zeros) return refuse(r, at + 20, "layer: a reserved byte is not 0");
+    if (zero || zeros) return refuse(r, at + (zero ? 14 : 20), "layer: a reserved byte is not 0");
     l->is_big_endian = flags & 1;
     l->coded.has_base = l->base != 0;
     return check_layer(r, l, at);
@@ -230,6 +230,7 @@ static tare_status read_streams(reader *r, tare_wcodec_layer *l, tare_cursor *c,
     if (!l->coded.streams) return no_memory(r);
     uint64_t position = l->coded.offset, end;
     for (unsigned i = 0; i < l->coded.n_streams; i++) TARE_TRY(read_stream(r, l, i, c, &position));
+    TARE_TRY(tare_wcodec_crcs_read(&l->coded, c, at, r->index->minor, r->arena, r->err));
     TARE_TRY(end_record(r, c, "layer: bytes after its last plane"));
     if (!tare_align_u64(position - l->coded.offset, TARE_WC_LAYER_ALIGN, &end) ||
         end != l->coded.size)

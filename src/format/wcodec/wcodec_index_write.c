@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "format/wcodec/wcodec_crcs.h"
 #include "format/wcodec/wcodec_index.h"
 #include "wcodec/wc_varint.h"
 
@@ -51,7 +52,7 @@ static void put_stream(tare_buffer *out, const tare_wc_stream *p) {
     for (uint64_t i = 0; i < p->n_segments; i++) tare_wc_put_varint(out, p->sizes[i]);
 }
 
-static void put_layer(tare_buffer *out, const tare_wcodec_layer *l) {
+static void put_layer(tare_buffer *out, const tare_wcodec_layer *l, bool is_bound) {
     size_t at = begin_record(out);
     tare_buffer_put_u8(out, l->kind);
     tare_buffer_put_u8(out, l->n_dims);
@@ -71,6 +72,7 @@ static void put_layer(tare_buffer *out, const tare_wcodec_layer *l) {
     tare_buffer_put_str(out, l->name);
     tare_buffer_put_str(out, l->encoding);
     for (unsigned i = 0; i < l->coded.n_streams; i++) put_stream(out, &l->coded.streams[i]);
+    if (is_bound) tare_wcodec_crcs_put(out, &l->coded);
     end_record(out, at);
 }
 
@@ -138,9 +140,17 @@ static void put_counts(tare_buffer *out, const tare_wcodec_index *index) {
     tare_buffer_put_zeros(out, 3 + 24 + 24);
 }
 
+/* Whether it is known of all layers which segments are theirs. */
+static bool are_bound(const tare_wcodec_index *index) {
+    for (uint32_t i = 0; i < index->n_layers; i++)
+        if (!tare_wc_is_bound(&index->layers[i].coded)) return false;
+    return true;
+}
+
 /* The lowest version whose readers understand everything in the file. */
 static uint16_t minor_of(const tare_wcodec_index *index) {
     uint16_t minor = 0;
+    if (are_bound(index)) return 2;
     for (uint32_t i = 0; i < index->n_files; i++)
         if (index->files[i].entry.is_stated) minor = 1;
     return minor;
@@ -170,7 +180,8 @@ void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER
     if (!tare_wcodec_ends_init(&ends, index->n_layers, out->allocator)) out->failed = true;
     put_counts(out, index);
     marks[0] = out->size;
-    for (uint32_t i = 0; i < index->n_layers; i++) put_layer(out, &index->layers[i]);
+    const bool is_bound = are_bound(index);
+    for (uint32_t i = 0; i < index->n_layers; i++) put_layer(out, &index->layers[i], is_bound);
     marks[1] = out->size;
     for (uint32_t i = 0; i < index->n_bases; i++) put_base(out, &index->bases[i]);
     marks[2] = out->size;

@@ -42,6 +42,7 @@ struct tare_packed {
     const tare_model *bases[UINT8_MAX];
     bool is_opening; /* bases are not known yet */
     tare_cache *segments, *layers;
+    tare_wc_whole **wholes;     /* of layers that were opened; kept when these are closed */
     tare_wcodec_device *device; /* NULL: the CPU decodes */
     pthread_mutex_t mutex;      /* guards the workers */
     worker *idle;
@@ -113,6 +114,13 @@ static tare_status read_whole(tare_packed *s, const tare_limits *limits, tare_er
     return status;
 }
 
+static tare_status make_wholes(tare_packed *s, tare_error *err) {
+    s->wholes = TARE_NEW_ARRAY(&s->arena, tare_wc_whole *, s->index.n_layers);
+    if (!s->wholes) return tare_fail(err, TARE_ERR_NOMEM, "container");
+    for (uint32_t i = 0; i < s->index.n_layers; i++) s->wholes[i] = NULL;
+    return TARE_OK;
+}
+
 /* `damage` NULL: there may be none. */
 static tare_status open_store(tare_packed **out, tare_packed_damage *damage, tare_reader *file,
                               const tare_limits *limits, const tare_allocator *allocator,
@@ -136,6 +144,7 @@ static tare_status open_store(tare_packed **out, tare_packed_damage *damage, tar
         status = read_or_salvage(s, damage, limits, err);
     else
         status = read_whole(s, limits, err);
+    if (status == TARE_OK) status = make_wholes(s, err);
     if (status == TARE_OK)
         *out = s;
     else
@@ -164,6 +173,7 @@ void tare_packed_free(tare_packed *s) {
     }
     tare_cache_free(s->segments);
     tare_cache_free(s->layers);
+    for (uint32_t i = 0; s->wholes && i < s->index.n_layers; i++) tare_wc_whole_free(s->wholes[i]);
     if (s->has_mutex) pthread_mutex_destroy(&s->mutex);
     tare_reader_close(&s->file);
     tare_arena_free(&s->arena);
@@ -292,12 +302,27 @@ static tare_status make_layer(opened_layer **out, tare_packed *s, uint32_t numbe
     return status;
 }
 
+/* Where the index does not say which segments belong to the layer, it is checked when all of it was
+ * decoded. Only one thread at a time makes a layer. */
+static tare_status watch_whole(opened_layer *l, tare_packed *s, uint32_t number, tare_error *err) {
+    const tare_wc_layer *layer = &s->index.layers[number].coded;
+    if (tare_wc_is_bound(layer) || (s->watch && s->watch->lost)) return TARE_OK;
+    if (!s->wholes[number])
+        s->wholes[number] = tare_wc_whole_new(layer, l->opened.head_crcs, s->allocator);
+    l->opened.whole = s->wholes[number];
+    return l->opened.whole ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "layer");
+}
+
 static tare_status take_layer(tare_cached **out, tare_packed *s, uint32_t number, tare_error *err) {
     opened_layer *l;
     tare_cache_state state = tare_cache_take(out, s->layers, (tare_cache_key){number, 0}, true);
     if (state == TARE_CACHE_NO_MEMORY) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     if (state == TARE_CACHE_HELD) return TARE_OK;
     tare_status status = make_layer(&l, s, number, s->watch, err);
+    if (status == TARE_OK) {
+        status = watch_whole(l, s, number, err);
+        if (status != TARE_OK) free_layer(s, l, 0);
+    }
     if (status != TARE_OK) {
         tare_cache_fail(s->layers, *out);
         return status;

@@ -26,6 +26,7 @@ typedef struct check {
     tare_packed_contents contents;
     tare_error *faults;
     tare_report *report;
+    uint32_t n_layers_wrong;
 } check;
 
 static tare_status check_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
@@ -38,10 +39,11 @@ static tare_status check_layer(void *ctx, uint64_t task, unsigned worker, tare_e
     return status;
 }
 
-static void report_layer(const check *c, uint32_t layer) {
+static void report_layer(check *c, uint32_t layer) {
     const tare_packed_part l = tare_packed_describe_layer(c->store, layer);
     const tare_error *fault = &c->faults[layer];
     if (fault->status == TARE_OK) return;
+    c->n_layers_wrong++;
     tare_finding f = TARE_FINDING(ERROR, fault->status, "wcodec.layer");
     f.offset = fault->offset;
     f.item_kind = l.is_tensor ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE;
@@ -128,7 +130,8 @@ static void report_bases(const check *c) {
     }
 }
 
-/* Where tensors cannot be read, *n_lost says how many segments are to blame. */
+/* Where tensors cannot be read, *n_lost says how many segments are to blame. (A layer that is not the
+ * one of its CRC cannot be read as a whole, and is reported.) */
 static tare_status check_digest(size_t *n_lost, const check *c, const tare_model *model,
                                 const tare_run_options *o, tare_error *err) {
     tare_run_options options = *o;
@@ -140,7 +143,7 @@ static tare_status check_digest(size_t *n_lost, const check *c, const tare_model
     if (status == TARE_OK && memcmp(digest.bytes, c->contents.digest, sizeof digest.bytes) != 0)
         report_digest(c, &digest);
     if (tare_status_is_loss(status)) TARE_TRY(survey_layers(n_lost, c, true, o, err));
-    if (status == TARE_OK || *n_lost) return TARE_OK;
+    if (status == TARE_OK || *n_lost || c->n_layers_wrong) return TARE_OK;
     if (err) *err = fault;
     return status;
 }
@@ -180,6 +183,6 @@ tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
     } else {
         TARE_TRY(check_digest(&n_lost_tensors, &c, model, o, err));
     }
-    out->is_damaged = n_lost || n_lost_tensors;
+    out->is_damaged = n_lost || n_lost_tensors || c.n_layers_wrong;
     return TARE_OK;
 }

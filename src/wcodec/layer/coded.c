@@ -215,6 +215,8 @@ tare_status tare_coded_in_file(tare_coded **out, const tare_wc_layer *layer,
     if (!c) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     c->layer = *layer;
     tare_status status = open_data(c, file, err);
+    if (status == TARE_OK && !tare_wc_is_bound(layer))
+        status = tare_wc_check_layer(&c->opened, err);
     if (status != TARE_OK) {
         tare_coded_free(c);
         return status;

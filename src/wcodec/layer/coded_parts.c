@@ -185,6 +185,7 @@ tare_status tare_coded_parse_segment(tare_coded_segment *out, const tare_coded *
                            .n_bytes = tare_wc_segment_bytes(p, segment)};
     TARE_TRY(tare_reader_read(c->opened.file, piece.offset, header, sizeof header, err));
     TARE_TRY(tare_wc_read_header(&piece, err));
+    TARE_TRY(tare_wc_check_place(&piece, p, segment, err));
     TARE_TRY(check_predictor(c, &piece, stream, segment, err));
     TARE_TRY(tare_wc_find_parts(&parts, &piece, err));
     *out = (tare_coded_segment){.size = out->size,

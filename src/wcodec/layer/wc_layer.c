@@ -29,7 +29,11 @@ static tare_status read_head(tare_wc_opened *o, unsigned i, tare_arena *arena, t
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
     TARE_TRY(tare_reader_read(o->file, p->position, bytes, p->head_bytes, err));
     tare_cursor_init(&c, bytes, p->head_bytes, p->position);
-    tare_status status = tare_wc_head_read(&o->heads[i], &p->shape, &c, arena, err);
+    o->head_crcs[i] = tare_crc32(0, bytes, p->head_bytes);
+    tare_status status = p->crcs && o->head_crcs[i] != p->head_crc
+                             ? tare_fail_at(err, TARE_ERR_CHECKSUM, p->position,
+                                            "head of a plane: CRC-32 is not the index's")
+                             : tare_wc_head_read(&o->heads[i], &p->shape, &c, arena, err);
     if (status != TARE_OK) tare_error_field(err, "planes", i, NULL, NULL);
     return status;
 }
@@ -61,6 +65,13 @@ tare_status tare_wc_open_watched(tare_wc_opened *out, const tare_reader *file,
 tare_status tare_wc_open_layer(tare_wc_opened *out, const tare_reader *file,
                                const tare_wc_layer *layer, tare_arena *arena, tare_error *err) {
     return tare_wc_open_watched(out, file, layer, 0, NULL, arena, err);
+}
+
+tare_status tare_wc_check_place(const tare_wc_piece *piece, const tare_wc_stream *p,
+                                uint64_t segment, tare_error *err) {
+    if (!p->crcs || piece->header.crc == p->crcs[segment]) return TARE_OK;
+    return tare_fail_at(err, TARE_ERR_CHECKSUM, piece->offset + 4,
+                        "segment: CRC-32 is not the index's: another segment, or damaged");
 }
 
 static tare_status add_crc(uint32_t *crc, const tare_reader *file, uint64_t at, uint64_t n,

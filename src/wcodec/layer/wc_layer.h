@@ -10,6 +10,7 @@
 #include "base/reader.h"
 #include "wcodec/layer/wc_stream.h"
 #include "wcodec/layer/wc_watch.h"
+#include "wcodec/layer/wc_whole.h"
 #include "wcodec/wc_encode.h"
 
 /* The source of the bytes of a layer's regions: region i from byte starts[i] of reader i. */
@@ -26,15 +27,17 @@ typedef struct tare_wc_opened {
     const tare_wc_layer *layer;
     const tare_wc_source *base; /* NULL: layers that need one are refused */
     tare_wc_head *heads[TARE_WC_MAX_STREAMS];
+    uint32_t head_crcs[TARE_WC_MAX_STREAMS];
     uint64_t *places[TARE_WC_MAX_STREAMS]; /* of every 64th segment, in the file */
     unsigned groups;                       /* of bypass bits; TARE_WC_ALL_GROUPS: all */
     tare_cache *cache;          /* of segments of which only a part was asked for; NULL: none */
     uint64_t number;            /* of the layer, in the cache and for the watch */
     const tare_wc_watch *watch; /* NULL: not reported */
+    tare_wc_whole *whole;       /* told of each segment that is decoded; NULL: none */
 } tare_wc_opened;
 
-/* Reads the heads of the streams, into the arena. base, groups and cache are the caller's to set.
- */
+/* Reads the heads of the streams, into the arena. base, groups, cache and whole are the
+ * caller's to set. */
 tare_status tare_wc_open_layer(tare_wc_opened *out, const tare_reader *file,
                                const tare_wc_layer *layer, tare_arena *arena, tare_error *err);
 /* Where a segment is stored, in the file. */
@@ -66,6 +69,9 @@ tare_status tare_wc_read_region(uint8_t *dst, const tare_wc_opened *opened, unsi
 /* How many bytes of a region are best read at once, starting at a multiple of that: at most `most`,
  * unless four segments of its largest stream have more. */
 uint64_t tare_wc_region_step(const tare_wc_layer *layer, unsigned region, uint64_t most);
+/* Whether the segment whose header was read is the one that belongs there, if that is known. */
+tare_status tare_wc_check_place(const tare_wc_piece *piece, const tare_wc_stream *stream,
+                                uint64_t segment, tare_error *err);
 /* Compares the layer's CRC with its heads and the CRCs in its segments; decodes nothing. */
 tare_status tare_wc_check_layer(const tare_wc_opened *opened, tare_error *err);
 

@@ -173,6 +173,7 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
             return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->slots[i].stream->position,
                                 "head of a plane: it is damaged");
         TARE_TRY(tare_wc_read_header(piece, b->err));
+        TARE_TRY(tare_wc_check_place(piece, b->slots[i].stream, b->slots[i].segment, b->err));
         if (piece->header.predictor == TARE_WC_NONE)
             together[n++] = *piece;
         else
@@ -215,6 +216,14 @@ static void name_segment(const batch *b) {
     }
 }
 
+/* Of the batch, which is decoded: whether all of the layer now is, and its CRC is another. */
+static tare_status note_decoded(const batch *b) {
+    for (unsigned i = 0; b->opened->whole && i < b->n; i++)
+        TARE_TRY(tare_wc_whole_note(b->opened->whole, b->slots[i].number, b->slots[i].segment,
+                                    b->pieces[i].header.crc, b->err));
+    return TARE_OK;
+}
+
 /* Decodes the batch and hands out the result; after a failure no thread is left waiting. */
 static tare_status flush(batch *b) {
     tare_status status = decode(b, 0, b->n);
@@ -222,6 +231,7 @@ static tare_status flush(batch *b) {
     bool may_lose = watch && watch->lost && !b->is_base_at_fault;
     if (may_lose && tare_status_is_loss(status)) status = decode_what_is_sound(b);
     if (tare_status_is_loss(status) && !b->is_base_at_fault) name_segment(b);
+    if (status == TARE_OK) status = note_decoded(b);
     for (unsigned i = 0; i < b->n; i++) {
         slot *s = &b->slots[i];
         tare_wc_piece *piece = &b->pieces[i];

@@ -28,7 +28,9 @@ tare_status tare_wc_measure_layer(tare_wc_layer *layer, tare_arena *arena, tare_
         p->n_segments = tare_ceil_div_u64(p->n_bytes, tare_wc_whole_bytes(&p->shape));
         p->head_bytes = 0;
         p->sizes = TARE_NEW_ARRAY(arena, uint32_t, p->n_segments);
-        if (!p->sizes) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
+        p->crcs = TARE_NEW_ARRAY(arena, uint32_t, p->n_segments);
+        p->head_crc = 0;
+        if (!p->sizes || !p->crcs) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
     }
     return TARE_OK;
 }
@@ -100,6 +102,15 @@ tare_status tare_wc_tally_segment(tare_wc_tally *tally, const tare_wc_layer_job 
                              reference, &w->scratch, err);
 }
 
+enum { PREDICTOR_PLACE = 1, CRC_PLACE = 4, CRC_BYTES = 4 };
+
+/* The size and the CRC of a segment, which begins at `segment` and ends the output. */
+static void note_stored(tare_wc_stream *p, uint64_t number, const tare_buffer *out,
+                        size_t segment) {
+    p->sizes[number] = (uint32_t)((out->size - segment) / TARE_WC_UNIT);
+    if (p->crcs) p->crcs[number] = tare_load_le32(out->data + segment + CRC_PLACE);
+}
+
 tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_scheme *scheme,
                                 const tare_wc_layer_job *job, unsigned stream, uint64_t segment,
                                 tare_wc_worker *w, tare_error *err) {
@@ -111,7 +122,7 @@ tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_scheme *scheme,
     size_t start = out->size;
     TARE_TRY(tare_wc_encode_segment(out, scheme, bytes, tare_wc_segment_bytes(p, segment),
                                     reference, &w->scratch, err));
-    p->sizes[segment] = (uint32_t)((out->size - start) / TARE_WC_UNIT);
+    note_stored(p, segment, out, start);
     return TARE_OK;
 }
 
@@ -127,7 +138,8 @@ static tare_status put_alone(tare_buffer *out, const tare_wc_scheme *scheme,
     size_t start = out->size;
     TARE_TRY(tare_wc_encode_alone(out, &p->head_bytes, scheme, bytes, tare_wc_segment_bytes(p, 0),
                                   reference, &w->scratch, err));
-    p->sizes[0] = (uint32_t)((out->size - start - p->head_bytes) / TARE_WC_UNIT);
+    p->head_crc = tare_crc32(0, out->data + start, p->head_bytes);
+    note_stored(p, 0, out, start + p->head_bytes);
     return TARE_OK;
 }
 
@@ -139,7 +151,9 @@ tare_status tare_wc_put_first(tare_buffer *out, const tare_wc_scheme *scheme,
     size_t start = out->size;
     tare_wc_head_write(out, tare_wc_scheme_head(scheme));
     p->head_bytes = (uint32_t)(out->size - start);
-    return tare_wc_put_segment(out, scheme, job, stream, 0, w, err);
+    TARE_TRY(tare_wc_put_segment(out, scheme, job, stream, 0, w, err));
+    p->head_crc = tare_crc32(0, out->data + start, p->head_bytes);
+    return TARE_OK;
 }
 
 /* ---- a whole layer --------------------------------------------------------------------------- */
@@ -184,7 +198,6 @@ static tare_status put_stream(tare_buffer *out, const tare_wc_layer_job *job, un
 }
 
 void tare_wc_note_segment(tare_wc_layer *l, const uint8_t *segment) {
-    enum { PREDICTOR_PLACE = 1, CRC_PLACE = 4, CRC_BYTES = 4 };
     l->crc = tare_crc32(l->crc, segment + CRC_PLACE, CRC_BYTES);
     l->is_predicted |= segment[PREDICTOR_PLACE] != TARE_WC_NONE;
 }
@@ -203,10 +216,10 @@ static tare_status put_streams(tare_buffer *out, const tare_wc_layer_job *job, t
     return TARE_OK;
 }
 
-/* The space a layer takes in the file, by its streams: their data and their records, with one
- * segment each. */
+/* The space a layer takes in the file, by its streams: their data, their records, and the CRCs of
+ * head and segment, one segment each. */
 static uint64_t taken(uint64_t n_data, unsigned n_streams) {
-    enum { A_RECORD = TARE_WC_STREAM_RECORD + 2 };
+    enum { A_RECORD = TARE_WC_STREAM_RECORD + 2 + 2 * CRC_BYTES };
     return tare_ceil_div_u64(n_data, TARE_WC_LAYER_ALIGN) * TARE_WC_LAYER_ALIGN +
            n_streams * A_RECORD;
 }
@@ -219,11 +232,15 @@ static bool is_better_whole(const tare_wc_layer *l) {
     return taken(l->size, l->n_streams) > taken(n, l->n_regions);
 }
 
-/* A stream of one segment for each region; it has the place for its size from one it replaces. */
+/* A stream of one segment for each region; it has the place for its size and
+ * CRC from one it replaces. */
 static void make_whole(tare_wc_layer *l, tare_wc_cut *cut) {
-    for (unsigned i = 0; i < l->n_streams; i++)
-        if (l->streams[i].n_segments)
-            cut->streams[l->streams[i].region].sizes = l->streams[i].sizes;
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        if (!l->streams[i].n_segments) continue;
+        tare_wc_stream *p = &cut->streams[l->streams[i].region];
+        p->sizes = l->streams[i].sizes;
+        p->crcs = l->streams[i].crcs;
+    }
     for (unsigned i = 0; i < cut->n_streams; i++)
         cut->streams[i].n_segments = cut->streams[i].n_bytes > 0;
     memcpy(l->streams, cut->streams, cut->n_streams * sizeof *l->streams);

@@ -31,6 +31,10 @@ typedef struct tare_wc_stream {
     uint64_t position; /* of the head in the file; follows from the sizes before it */
     uint64_t n_segments;
     uint32_t *sizes; /* stored, of each segment, in units of 64 bytes */
+    /* The CRC-32 that each segment states, and that of the head: which ones belong here. NULL:
+     * not known, as in files before version 1.2. */
+    uint32_t *crcs;
+    uint32_t head_crc;
 } tare_wc_stream;
 
 typedef struct tare_wc_layer {
@@ -64,6 +68,12 @@ static inline uint8_t tare_wc_value_bits(const tare_wc_stream *p) {
 static inline uint32_t tare_wc_segment_bytes(const tare_wc_stream *p, uint64_t segment) {
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     return (uint32_t)tare_min_u64(whole, p->n_bytes - segment * whole);
+}
+/* Whether it is known which segments are the layer's. */
+static inline bool tare_wc_is_bound(const tare_wc_layer *l) {
+    for (unsigned i = 0; i < l->n_streams; i++)
+        if (l->streams[i].n_segments && !l->streams[i].crcs) return false;
+    return true;
 }
 
 #endif
