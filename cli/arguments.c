@@ -5,7 +5,6 @@
  * value", "-ovalue" or bundled flags; options and arguments mix; "--" ends the options; "-" is an
  * argument. */
 #include <math.h>
-#include <regex.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

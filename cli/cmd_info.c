@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * tare info: what is in a model, on one screen; its tensors and its metadata as tables. */
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,15 +54,11 @@ static const cli_option options[] = {
 #define JSON_ELEMENTS 8
 /* ---- which tensors, in which order ----------------------------------------------------------- */
 
-/* The pattern of --filter; names are matched as C strings. */
-static regex_t pattern;
+/* That of --filter. */
+static tare_pattern *pattern;
 
 static bool is_wanted(tare_str name) {
-    if (!args.filter) return true;
-    char *text = cli_copy(name.ptr, name.len);
-    bool is_match = regexec(&pattern, text, 0, NULL, 0) == 0;
-    free(text);
-    return is_match;
+    return !pattern || tare_pattern_matches(pattern, name);
 }
 
 /* qsort knows no context. */
@@ -381,9 +376,11 @@ static void hint_key(int n, const char **paths) {
 static int run(int argc, const char **argv) {
     if (args.is_raw && argc != 2) return cli_usage(&cmd_info, "--raw needs FILE KEY");
     if (args.has_stats) args.is_tensors = true;
-    if (args.filter && regcomp(&pattern, args.filter, REG_EXTENDED | REG_NOSUB) != 0) {
+    tare_error err;
+    if (args.filter &&
+        tare_pattern_new(&pattern, args.filter, strlen(args.filter), NULL, &err) != TARE_OK) {
         char *safe = cli_escape_path(args.filter);
-        cli_usage(&cmd_info, "--filter: \"%s\" is not a regular expression", safe);
+        cli_usage(&cmd_info, "--filter: \"%s\" is not a regular expression: %s", safe, err.what);
         free(safe);
         return CLI_USAGE;
     }
@@ -399,7 +396,7 @@ static int run(int argc, const char **argv) {
     }
     cli_json_end_list();
     if (code == CLI_IO && n > 1) hint_key(n, argv);
-    if (args.filter) regfree(&pattern);
+    tare_pattern_free(pattern);
     return code;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * REGEX=TYPE rules, from the command line and from a file of them. */
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,8 @@ typedef struct place {
 static bool parse_rule(const place *at, tare_type_rule *rule, const char *text) {
     char *safe = cli_escape_path(text);
     const char *equals = strrchr(text, '=');
-    regex_t regex;
+    tare_pattern *pattern = NULL;
+    tare_error err;
     bool is_good = false;
     *rule = (tare_type_rule){NULL, NULL};
     if (!equals || equals == text) {
@@ -34,12 +34,13 @@ static bool parse_rule(const place *at, tare_type_rule *rule, const char *text) 
         goto out;
     }
     rule->pattern = cli_copy(text, (size_t)(equals - text));
-    if (regcomp(&regex, rule->pattern, REG_EXTENDED | REG_NOSUB) != 0) {
+    if (tare_pattern_new(&pattern, rule->pattern, strlen(rule->pattern), NULL, &err) != TARE_OK) {
         *strrchr(safe, '=') = '\0';
-        cli_usage(at->command, "%s: \"%s\" is not a regular expression", at->text, safe);
+        cli_usage(at->command, "%s: \"%s\" is not a regular expression: %s", at->text, safe,
+                  err.what);
         goto out;
     }
-    regfree(&regex);
+    tare_pattern_free(pattern);
     is_good = true;
 out:
     free(safe);

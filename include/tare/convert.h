@@ -77,7 +77,7 @@ TARE_API void tare_mix_options_init(tare_mix_options *options, size_t size);
 
 /* ---- convert --------------------------------------------------------------------------------- */
 
-/* One REGEX=TYPE rule: a POSIX extended expression, matched anywhere in a tensor's name. */
+/* One REGEX=TYPE rule: an expression (tare/pattern.h), matched anywhere in a tensor's name. */
 typedef struct tare_type_rule {
     const char *pattern;
     const tare_encoding *encoding;

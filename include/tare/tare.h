@@ -28,6 +28,7 @@
 #include <tare/options.h>
 #include <tare/output.h>
 #include <tare/packing.h>
+#include <tare/pattern.h>
 #include <tare/read.h>
 #include <tare/remote.h>
 #include <tare/unpack.h>

@@ -5,10 +5,12 @@
  * Its lora_A is the right factor, its lora_B the left one; embeddings, and matrices stored as
  * Conv1D does (fan_in_fan_out), are the transposes of what these make. */
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <tare/pattern.h>
+
+#include "base/buffer.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "model/foreign.h"
@@ -66,7 +68,7 @@ bool tare_model_is_peft(const tare_model *m) {
 
 /* A number that applies to the modules an expression matches. */
 typedef struct pattern {
-    regex_t regex;
+    tare_pattern *expression;
     double value;
 } pattern;
 
@@ -86,47 +88,34 @@ typedef struct config {
 } config;
 
 static void patterns_free(const config *c, patterns *p) {
-    for (size_t i = 0; i < p->n; i++) regfree(&p->list[i].regex);
+    for (size_t i = 0; i < p->n; i++) tare_pattern_free(p->list[i].expression);
     tare_free(c->allocator, p->list, p->capacity * sizeof *p->list);
 }
 
-/* Translates a Python expression to a POSIX one that matches the end of a module's name at a dot,
- * as PEFT does. False: it uses a feature that POSIX lacks. */
-static bool translate(char *out, tare_str text) {
-    char *p = out + sprintf(out, "^(.*[.])?(");
-    for (size_t i = 0; i < text.len; i++) {
-        const char c = text.ptr[i], next = i + 1 < text.len ? text.ptr[i + 1] : '\0';
-        if (c == '\0') return false;
-        if (c == '(' && next == '?') {
-            if (i + 2 >= text.len || text.ptr[i + 2] != ':') return false;
-            *p++ = '(';
-            i += 2;
-        } else if (c == '\\' && (next == 'd' || next == 'w')) {
-            p += sprintf(p, next == 'd' ? "[0-9]" : "[A-Za-z0-9_]");
-            i++;
-        } else if (c == '\\' && ((next | 0x20) >= 'a' && (next | 0x20) <= 'z')) {
-            return false;
-        } else {
-            *p++ = c;
-            if (c == '\\' && next) *p++ = text.ptr[++i];
-        }
-    }
-    strcpy(p, ")$");
-    return true;
+/* The expression of an entry, which has to match the end of a module's name at a dot. */
+static bool write_pattern(tare_buffer *out, tare_str text) {
+    tare_buffer_put_text(out, "^(?:.*[.])?(?:");
+    tare_buffer_put_str(out, text);
+    tare_buffer_put_text(out, ")$");
+    return tare_buffer_status(out, NULL) == TARE_OK;
 }
 
 static bool add_pattern(config *c, patterns *p, const tare_json_value *key, double value) {
     const tare_str text = tare_json_text(key, c->arena);
-    char *posix = text.ptr ? tare_arena_take(c->arena, text.len * 12 + 32) : NULL;
-    if (!posix ||
-        !tare_grow(c->allocator, (void **)&p->list, &p->capacity, p->n + 1, sizeof *p->list))
+    tare_buffer whole;
+    tare_buffer_init(&whole, c->allocator);
+    tare_pattern *made = NULL;
+    tare_status status = TARE_ERR_NOMEM;
+    if (text.ptr && write_pattern(&whole, text) &&
+        tare_grow(c->allocator, (void **)&p->list, &p->capacity, p->n + 1, sizeof *p->list))
+        status = tare_pattern_new(&made, (char *)whole.data, whole.size, c->allocator, NULL);
+    tare_buffer_free(&whole);
+    if (status == TARE_ERR_NOMEM)
         return tare_json_fail(&c->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "pattern of modules");
-    pattern *to = &p->list[p->n];
-    if (!translate(posix, text) || regcomp(&to->regex, posix, REG_EXTENDED | REG_NOSUB) != 0)
+    if (status != TARE_OK)
         return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, key->offset,
                               "pattern of modules: no expression that is understood");
-    to->value = value;
-    p->n++;
+    p->list[p->n++] = (pattern){made, value};
     return true;
 }
 
@@ -233,15 +222,13 @@ static tare_status parse_config(config *c, tare_str text, tare_error *err) {
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* The index of the first expression that matches a module. */
-static double number_of(const patterns *p, const char *module, double other) {
+static double number_of(const patterns *p, tare_str module, double other) {
     for (size_t i = 0; i < p->n; i++)
-        if (regexec(&p->list[i].regex, module, 0, NULL, 0) == 0) return p->list[i].value;
+        if (tare_pattern_matches(p->list[i].expression, module)) return p->list[i].value;
     return other;
 }
 
 static tare_status finish_pair(const config *c, tare_adapter *a, tare_error *err) {
-    const tare_str module = tare_arena_str(c->arena, a->name);
-    if (!module.ptr) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
     if (!a->a || !a->b)
         return tare_fail(err, TARE_ERR_CORRUPT,
                          a->a ? "its other factor is missing: lora_A"
@@ -254,8 +241,8 @@ static tare_status finish_pair(const config *c, tare_adapter *a, tare_error *err
         a->b = left;
     }
     TARE_TRY(tare_adapter_measure(a, err));
-    const double rank = number_of(&c->ranks, module.ptr, c->rank);
-    const double alpha = number_of(&c->alphas, module.ptr, c->alpha);
+    const double rank = number_of(&c->ranks, a->name, c->rank);
+    const double alpha = number_of(&c->alphas, a->name, c->alpha);
     if (rank != (double)a->rank)
         return tare_fail(err, TARE_ERR_CORRUPT,
                          "its factors have a rank other than its configuration says");

@@ -1,62 +1,49 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules are POSIX extended expressions, matched anywhere in a name. */
+ * Rules are expressions (tare/pattern.h), matched anywhere in a name. */
 #include "ops/convert/type_rules.h"
 
-#include <regex.h>
+#include <tare/pattern.h>
+
 #include <string.h>
 
 #include "base/alloc.h"
 #include "encoding/kernels.h"
 #include "encoding/slab.h"
 
-typedef struct matcher {
-    const tare_allocator *allocator;
-    regex_t *regexes; /* one a rule */
-    size_t n_regexes;
-    char *name; /* NUL-terminated copy */
-    size_t name_capacity;
-} matcher;
-
-static tare_status compile(matcher *m, const tare_type_rule *rules, size_t n, tare_error *err) {
-    m->regexes = n <= SIZE_MAX / sizeof *m->regexes
-                     ? tare_alloc(m->allocator, n * sizeof *m->regexes)
-                     : NULL;
-    if (!m->regexes) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
+static tare_status compile(tare_pattern **patterns, const tare_type_rule *rules, size_t n,
+                           const tare_allocator *allocator, tare_error *err) {
     for (size_t i = 0; i < n; i++) {
-        int failed = regcomp(&m->regexes[i], rules[i].pattern, REG_EXTENDED | REG_NOSUB);
-        if (failed == REG_ESPACE) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
-        if (failed)
+        const char *text = rules[i].pattern;
+        tare_status status = tare_pattern_new(&patterns[i], text, strlen(text), allocator, err);
+        if (status == TARE_ERR_NOMEM) return status;
+        if (status != TARE_OK)
             return tare_fail(err, TARE_ERR_ARG, "tensor type rule: not a regular expression");
-        m->n_regexes++;
     }
     return TARE_OK;
 }
 
-/* For matching, a name ends at its first NUL. */
-static tare_status find(matcher *m, tare_str name, int64_t *rule, tare_error *err) {
-    *rule = -1;
-    if (!tare_grow(m->allocator, (void **)&m->name, &m->name_capacity, name.len + 1, 1))
-        return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
-    memcpy(m->name, name.ptr, name.len);
-    m->name[name.len] = '\0';
-    for (size_t i = 0; i < m->n_regexes && *rule < 0; i++)
-        if (regexec(&m->regexes[i], m->name, 0, NULL, 0) == 0) *rule = (int64_t)i;
-    return TARE_OK;
+static int64_t find(tare_pattern *const *patterns, size_t n, tare_str name) {
+    for (size_t i = 0; i < n; i++)
+        if (tare_pattern_matches(patterns[i], name)) return (int64_t)i;
+    return -1;
 }
 
 tare_status tare_type_rules_match(int64_t *out, const tare_model *in, const tare_type_rule *rules,
                                   size_t n_rules, tare_error *err) {
-    matcher m = {.allocator = in->allocator};
     const tare_catalog *c = &in->catalog;
     for (size_t i = 0; i < c->n_tensors; i++) out[i] = -1;
     if (n_rules == 0) return TARE_OK;
-    tare_status status = compile(&m, rules, n_rules, err);
+    tare_pattern **patterns = n_rules <= SIZE_MAX / sizeof *patterns
+                                  ? tare_alloc(in->allocator, n_rules * sizeof *patterns)
+                                  : NULL;
+    if (!patterns) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
+    for (size_t i = 0; i < n_rules; i++) patterns[i] = NULL;
+    tare_status status = compile(patterns, rules, n_rules, in->allocator, err);
     for (size_t i = 0; status == TARE_OK && i < c->n_tensors; i++)
-        status = find(&m, c->tensors[i].name, &out[i], err);
-    for (size_t i = 0; i < m.n_regexes; i++) regfree(&m.regexes[i]);
-    tare_free(m.allocator, m.name, m.name_capacity);
-    tare_free(m.allocator, m.regexes, n_rules * sizeof *m.regexes);
+        out[i] = find(patterns, n_rules, c->tensors[i].name);
+    for (size_t i = 0; i < n_rules; i++) tare_pattern_free(patterns[i]);
+    tare_free(in->allocator, patterns, n_rules * sizeof *patterns);
     return status;
 }
 
