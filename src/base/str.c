@@ -3,6 +3,11 @@
  * Strings that come from files: comparing, hashing, UTF-8, escaping for a terminal. */
 #include "base/str.h"
 
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/bytes.h"
+
 int tare_str_compare(tare_str a, tare_str b) {
     size_t n = a.len < b.len ? a.len : b.len;
     int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
@@ -10,13 +15,56 @@ int tare_str_compare(tare_str a, tare_str b) {
     return (a.len > b.len) - (a.len < b.len);
 }
 
-uint64_t tare_str_hash(tare_str a, uint64_t seed) {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
-    for (size_t i = 0; i < a.len; i++) h = (h ^ (uint8_t)a.ptr[i]) * UINT64_C(0x100000001b3);
-    /* splitmix64's finisher: FNV alone leaves the low bits, which index tables, poorly mixed. */
-    h = (h ^ (h >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    h = (h ^ (h >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return h ^ (h >> 31);
+typedef struct sip {
+    uint64_t a, b, c, d;
+} sip;
+
+static inline uint64_t rotate(uint64_t v, unsigned n) {
+    return v << n | v >> (64 - n);
+}
+
+static inline void mix(sip *s) {
+    s->a += s->b;
+    s->c += s->d;
+    s->b = rotate(s->b, 13) ^ s->a;
+    s->d = rotate(s->d, 16) ^ s->c;
+    s->a = rotate(s->a, 32) + s->d;
+    s->c += s->b;
+    s->d = rotate(s->d, 21) ^ s->a;
+    s->b = rotate(s->b, 17) ^ s->c;
+    s->c = rotate(s->c, 32);
+}
+
+static inline void take_word(sip *s, uint64_t word) {
+    s->d ^= word;
+    mix(s);
+    s->a ^= word;
+}
+
+uint64_t tare_str_hash(tare_str text, const tare_hash_key *key) {
+    sip s = {
+        key->half[0] ^ UINT64_C(0x736f6d6570736575), key->half[1] ^ UINT64_C(0x646f72616e646f6d),
+        key->half[0] ^ UINT64_C(0x6c7967656e657261), key->half[1] ^ UINT64_C(0x7465646279746573)};
+    const uint8_t *p = (const uint8_t *)text.ptr;
+    size_t left = text.len;
+    for (; left >= 8; p += 8, left -= 8) take_word(&s, tare_load_le64(p));
+    uint64_t last = (uint64_t)text.len << 56;
+    for (size_t i = 0; i < left; i++) last |= (uint64_t)p[i] << 8 * i;
+    take_word(&s, last);
+    s.c ^= 0xff;
+    for (unsigned i = 0; i < 3; i++) mix(&s);
+    return s.a ^ s.b ^ s.c ^ s.d;
+}
+
+/* Where the system has no random bytes yet, addresses and the time are what is left to guess. */
+tare_hash_key tare_hash_key_new(void) {
+    tare_hash_key key;
+    struct timespec now = {0, 0};
+    if (getrandom(&key, sizeof key, GRND_NONBLOCK) == (ssize_t)sizeof key) return key;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    key.half[0] = (uint64_t)(uintptr_t)&key ^ (uint64_t)now.tv_nsec << 32;
+    key.half[1] = (uint64_t)(uintptr_t)&tare_hash_key_new ^ (uint64_t)now.tv_sec << 20;
+    return key;
 }
 
 size_t tare_utf8_sequence(const void *text, size_t left) {

@@ -31,8 +31,14 @@ static inline tare_str tare_str_cut(tare_str a, size_t from) {
 }
 /* Byte order: <0, 0, >0 as memcmp, a prefix first. */
 int tare_str_compare(tare_str a, tare_str b);
-/* FNV-1a, 64 bit, finished by a mixer; `seed` makes collisions hard to plan. */
-uint64_t tare_str_hash(tare_str a, uint64_t seed);
+/* SipHash-1-3: names with the same hash cannot be found without the key. */
+typedef struct tare_hash_key {
+    uint64_t half[2];
+} tare_hash_key;
+
+uint64_t tare_str_hash(tare_str a, const tare_hash_key *key);
+/* A key that nobody knows. For tables whose order nothing shows. */
+tare_hash_key tare_hash_key_new(void);
 /* Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
 bool tare_str_is_utf8(tare_str a);
 /* Whether all of n bytes are below 128. */

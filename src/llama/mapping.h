@@ -61,9 +61,11 @@ typedef struct tare_llama_mapping {
     tare_llama_collected collected[4];
     size_t n_collected;
     struct tare_llama_join **joins; /* by hash of the name; tensors that parts of are collected */
-    tare_encoding_id usual_type;    /* what --outtype auto comes to */
-    bool tells_tower;               /* these were reported */
-    size_t n_of_tower;              /* tensors left out for what is no part of the text model */
+    size_t n_join_slots;
+    tare_hash_key join_key;
+    tare_encoding_id usual_type; /* what --outtype auto comes to */
+    bool tells_tower;            /* these were reported */
+    size_t n_of_tower;           /* tensors left out for what is no part of the text model */
     bool is_rehearsal; /* the input has names and shapes only, and nothing is left out for what its
                           numbers are */
 } tare_llama_mapping;

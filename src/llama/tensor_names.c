@@ -31,7 +31,9 @@ bool tare_llama_is_one_of(tare_str word, const char *words) {
 
 static slot *find_slot(const tare_llama_names *names, tare_str other, const char *side,
                        bool is_in_block) {
-    uint32_t at = (uint32_t)tare_str_hash(other, is_in_block) & names->mask;
+    /* What is in the table is ours: a known key does. */
+    static const tare_hash_key keys[2] = {{{1, 0}}, {{1, 1}}};
+    uint32_t at = (uint32_t)tare_str_hash(other, &keys[is_in_block]) & names->mask;
     for (;; at = (at + 1) & names->mask) {
         slot *s = &names->slots[at];
         if (!s->other.ptr || (s->is_in_block == is_in_block && tare_str_equal(s->other, other) &&

@@ -13,8 +13,7 @@
 #include "llama/size_rules.h"
 #include "llama/tower.h"
 
-#define JOIN_SLOTS 4096 /* of the hash of tensors that are being put together */
-#define STEM       128  /* bytes of a name of llama.cpp */
+#define STEM 128 /* bytes of a name of llama.cpp */
 
 /* A tensor of several parts, until all are there. */
 typedef struct tare_llama_join {
@@ -79,7 +78,7 @@ static void set_dims(tare_llama_target *t, const tare_llama_shape *s) {
 }
 
 static join *find_join(tare_llama_mapping *m, tare_str name, join ***place) {
-    *place = &m->joins[tare_str_hash(name, 0) % JOIN_SLOTS];
+    *place = &m->joins[tare_str_hash(name, &m->join_key) % m->n_join_slots];
     while (**place && !tare_str_equal((**place)->target->name, name)) *place = &(**place)->next;
     return **place;
 }
@@ -173,16 +172,20 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
     return ++t->n_there == t->n_pieces ? complete(p, t, err) : TARE_OK;
 }
 
-/* Reports what is still missing once all tensors have been seen. */
+/* Reports what is still missing once all tensors have been seen: the first of it, in their order. */
 static tare_status check_joins(const tare_llama_mapping *m, tare_error *err) {
-    for (size_t i = 0; i < JOIN_SLOTS; i++)
+    const join *lacking = NULL;
+    for (size_t i = 0; i < m->n_join_slots; i++)
         for (const join *j = m->joins[i]; j; j = j->next) {
             if (j->target->n_there == j->target->n_pieces) continue;
-            tare_fail(err, TARE_ERR_CORRUPT,
-                      "others that belong together with it are missing: config.json asks for more");
-            tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)j->first_index, j->first);
-            return TARE_ERR_CORRUPT;
+            if (!lacking || j->first_index < lacking->first_index) lacking = j;
         }
+    if (lacking) {
+        tare_fail(err, TARE_ERR_CORRUPT,
+                  "others that belong together with it are missing: config.json asks for more");
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)lacking->first_index, lacking->first);
+        return TARE_ERR_CORRUPT;
+    }
     return TARE_OK;
 }
 
@@ -593,7 +596,9 @@ tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err) {
     const size_t n = (size_t)in->n_tensors; /* all of them are in memory */
     entry *entries = tare_alloc(m->out->allocator, n * sizeof *entries);
     bool *is_companion = TARE_NEW_ARRAY(&m->out->arena, bool, n);
-    m->joins = TARE_NEW_ARRAY(&m->out->arena, join *, JOIN_SLOTS);
+    m->n_join_slots = n + 1;
+    m->join_key = tare_hash_key_new();
+    m->joins = TARE_NEW_ARRAY(&m->out->arena, join *, m->n_join_slots);
     if (!entries || !m->joins || !is_companion) {
         tare_free(m->out->allocator, entries, n * sizeof *entries);
         return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");

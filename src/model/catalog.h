@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file_cache.h"
 #include "base/reader.h"
+#include "base/str.h"
 
 struct tare_format;
 
@@ -97,7 +98,8 @@ typedef struct tare_stand_in {
 /* Open-addressing index from names to positions; built once, read by all. */
 typedef struct tare_name_index {
     uint32_t *slots; /* position + 1; 0: empty */
-    uint64_t mask, seed;
+    uint64_t mask;
+    tare_hash_key key;
 } tare_name_index;
 
 typedef struct tare_open_file {

@@ -16,18 +16,16 @@ tare_status tare_name_index_init(tare_name_index *index, tare_arena *arena, size
     if (n >= UINT32_MAX) return tare_fail(err, TARE_ERR_LIMIT, "too many names");
     uint64_t size = 8;
     while (size < (uint64_t)n * 2) size *= 2;
-    /* The address differs from run to run where the system randomises them, so that a file cannot
-     * be made to collide; nothing visible depends on it. */
     *index = (tare_name_index){.slots = TARE_NEW_ARRAY(arena, uint32_t, size),
                                .mask = size - 1,
-                               .seed = (uint64_t)(uintptr_t)index};
+                               .key = tare_hash_key_new()};
     return index->slots ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "name index");
 }
 
 int64_t tare_name_index_add(tare_name_index *index, const void *names, size_t stride, size_t i,
                             bool (*same)(const void *a, const void *b)) {
     tare_str name = name_at(names, stride, i);
-    uint64_t at = tare_str_hash(name, index->seed) & index->mask;
+    uint64_t at = tare_str_hash(name, &index->key) & index->mask;
     while (index->slots[at]) {
         size_t other = index->slots[at] - 1;
         if (tare_str_equal(name_at(names, stride, other), name) &&
@@ -54,7 +52,7 @@ tare_status tare_name_index_build(tare_name_index *index, tare_arena *arena, con
 int64_t tare_name_index_find(const tare_name_index *index, const void *names, size_t stride,
                              tare_str name) {
     if (!index->slots) return -1;
-    uint64_t at = tare_str_hash(name, index->seed) & index->mask;
+    uint64_t at = tare_str_hash(name, &index->key) & index->mask;
     while (index->slots[at]) {
         size_t i = index->slots[at] - 1;
         if (tare_str_equal(name_at(names, stride, i), name)) return (int64_t)i;
