@@ -176,10 +176,9 @@ static void test_probit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_absent),  cmocka_unit_test(test_words),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_probit),
+        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_absent),     cmocka_unit_test(test_words),
+        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_probit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
