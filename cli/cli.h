@@ -480,6 +480,11 @@ int cli_list_architectures(void);
 int cli_map(tare_model **out, tare_model **beside, const cli_command *command, const tare_model *in,
             const char *in_path, const char *out_path, const cli_write *write, tare_report *report);
 
+/* A weights file beside a config.json means the directory, where a GGUF file is made of it: that is
+ * opened as *out and said. *out NULL: the file is meant. The caller frees both. */
+int cli_open_around(tare_model **out, char **directory, const tare_model *in, const char *in_path,
+                    const char *to, const cli_write *write, tare_report *report);
+
 /* A path from the root, links of folders resolved; a URL as it is. The caller frees it. */
 char *cli_whole_path(const char *path);
 

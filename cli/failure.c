@@ -89,6 +89,13 @@ void cli_error_text(char *buf, size_t size, const tare_error *err, const char *p
         snprintf(refused, sizeof refused, "%s; tare edit --recover finishes it", err->what);
         said.what = refused;
     }
+    if (cli_has_code(err, TARE_CODE_UNKNOWN_ARCHITECTURE)) {
+        snprintf(refused, sizeof refused,
+                 "%s; tare convert --list-architectures shows those that it does, --keep-names "
+                 "converts under the names there are",
+                 err->what);
+        said.what = refused;
+    }
     /* An output without a name is standard output. */
     if (cli_has_code(err, TARE_CODE_OUTPUT_WRITE) && !err->file[0]) path = "standard output";
     tare_error_format(buf, size, &said, path ? cli_input_name(path) : NULL);

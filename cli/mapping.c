@@ -134,6 +134,39 @@ int cli_map(tare_model **out, tare_model **beside, const cli_command *command, c
     return code;
 }
 
+/* ---- a file of a directory ------------------------------------------------------------------- */
+
+static bool is_there(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+int cli_open_around(tare_model **out, char **directory, const tare_model *in, const char *in_path,
+                    const char *to, const cli_write *write, tare_report *report) {
+    *out = NULL;
+    *directory = NULL;
+    if (cli.one_shard || write->keep_names || !to || strcmp(to, "gguf") != 0 ||
+        strcmp(tare_model_summarize(in)->format, "safetensors") != 0 || !is_there(in_path))
+        return CLI_YES;
+    char *whole = place_of_file(in_path), config[2 * PATH_MAX];
+    *strrchr(whole, '/') = '\0';
+    snprintf(config, sizeof config, "%s/config.json", whole);
+    if (!is_there(config)) {
+        free(whole);
+        return CLI_YES;
+    }
+    const char *slash = strrchr(in_path, '/');
+    free(whole);
+    *directory = slash ? cli_copy(in_path, (size_t)(slash - in_path) + (slash == in_path))
+                       : cli_copy(".", 1);
+    if (!cli.quiet && !cli.json)
+        fprintf(stderr,
+                "%s: a config.json lies beside it: the whole directory is converted; --keep-names "
+                "converts the file alone\n",
+                in_path);
+    return cli_open(out, *directory, report);
+}
+
 int cli_list_architectures(void) {
     tare_llama_known known = TARE_LLAMA_KNOWN_INIT;
     if (cli.json) {

@@ -32,6 +32,8 @@ typedef struct tare_llama_options {
 
 /* A fault of tare_llama_map: the text of `metadata`. */
 #define TARE_CODE_BAD_METADATA "llama.bad-metadata"
+/* The error of a Hugging Face model whose architecture tare does not map. */
+#define TARE_CODE_UNKNOWN_ARCHITECTURE "llama.unknown-architecture"
 
 #define TARE_LLAMA_OPTIONS_INIT                                                                    \
     {                                                                                              \
@@ -131,8 +133,8 @@ TARE_API tare_llama_naming tare_llama_naming_of(const tare_model *in, const char
                                                 const tare_llama_translate_options *options);
 
 /* The model that tare_plan_new is to be given so that the output has these names. *out NULL with
- * status OK: `in` itself, because names are kept or the architecture is unknown, which is reported
- * as "llama.unknown-architecture". `in` must outlive *out. Errors: those of tare_llama_map and
+ * status OK: `in` itself, because names are kept. `in` must outlive *out. Errors: those of
+ * tare_llama_map (UNSUPPORTED, TARE_CODE_UNKNOWN_ARCHITECTURE: only `keep_names` converts it) and
  * tare_llama_restore; ERR_ARG: `llama` asks for what only a mapping does, and there is none, or
  * `tower` is set and nothing is restored;
  * UNSUPPORTED: a GGUF file that is a vocabulary alone cannot become a directory. */

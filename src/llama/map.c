@@ -86,18 +86,23 @@ static tare_status fail_config(const char *what, tare_error *err) {
     return TARE_ERR_CORRUPT;
 }
 
+static tare_status fail_unknown(const tare_llama_mapping *m, tare_error *err) {
+    tare_fail(err, TARE_ERR_UNSUPPORTED,
+              m->hf_class.len ? "tare does not map this architecture to llama.cpp"
+                              : "it names no class of a model (architectures)");
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+    if (m->hf_class.len)
+        tare_error_detail(err, "%.*s", (int)tare_min_u64(m->hf_class.len, 80), m->hf_class.ptr);
+    tare_error_code(err, TARE_CODE_UNKNOWN_ARCHITECTURE);
+    return TARE_ERR_UNSUPPORTED;
+}
+
 static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_config_read(&m->config, m->hf, &m->out->arena, err));
     m->config.common = tare_llama_common_defaults;
     m->hf_class = tare_llama_class_of(&m->config);
-    if (m->hf_class.len == 0)
-        return fail_config("it names no class of a model (architectures)", err);
-    m->arch = tare_llama_arch_find(m->hf_class, &m->config);
-    if (!m->arch) {
-        tare_fail(err, TARE_ERR_UNSUPPORTED, "config.json: tare cannot map this architecture");
-        tare_error_item(err, TARE_ITEM_RESOURCE, -1, m->hf_class);
-        return TARE_ERR_UNSUPPORTED;
-    }
+    m->arch = m->hf_class.len ? tare_llama_arch_find(m->hf_class, &m->config) : NULL;
+    if (!m->arch) return fail_unknown(m, err);
     tare_llama_value holds; /* which a fault in it does not contradict, so that it is told here */
     if (m->arch->requires)
         TARE_TRY(tare_llama_formula(&holds, tare_str_of(m->arch->requires), &m->config, NULL, err));

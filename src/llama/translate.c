@@ -63,38 +63,6 @@ tare_llama_naming tare_llama_naming_of(const tare_model *in, const char *to,
 
 /* ---- to llama.cpp ---------------------------------------------------------------------------- */
 
-/* `config` NULL: there is none. */
-static void note_unknown(const tare_model *in, const tare_llama_config *config,
-                         tare_report *report) {
-    const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.unknown-architecture");
-    tare_str name = config ? tare_llama_class_of(config) : TARE_STR("");
-    if (name.len == 0) name = tare_model_architecture(in);
-    if (name.len == 0)
-        tare_report_addf(report, &f,
-                         "%s; tare convert --list-architectures shows the architectures that tare "
-                         "maps to llama.cpp",
-                         config ? "config.json names no architecture"
-                                : "there is no config.json, which would name the architecture");
-    else
-        tare_report_addf(report, &f,
-                         "%.*s is not an architecture that tare maps to llama.cpp; tare convert "
-                         "--list-architectures shows those that are",
-                         (int)tare_min_u64(name.len, 80), name.ptr);
-}
-
-/* A config.json that cannot be read says nothing about the architecture: its names are not kept, as
- * if it were unknown. */
-static tare_status keep_names(const tare_model *in, tare_report *report, tare_error *err) {
-    tare_arena arena;
-    tare_llama_config config;
-    const bool has_config = tare_model_find_resource(in, TARE_STR("config.json")) >= 0;
-    tare_arena_init(&arena, in->allocator);
-    tare_status status = has_config ? tare_llama_config_read(&config, in, &arena, err) : TARE_OK;
-    if (status == TARE_OK) note_unknown(in, has_config ? &config : NULL, report);
-    tare_arena_free(&arena);
-    return status;
-}
-
 static tare_status map(tare_model **out, const tare_model *in,
                        const tare_llama_translate_options *o, tare_error *err) {
     tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
@@ -102,9 +70,15 @@ static tare_status map(tare_model **out, const tare_model *in,
     options.allocator = o->allocator;
     options.limits = o->limits;
     options.report = o->report;
-    if (tare_llama_can_map(in, NULL) || asks_for_mapping(&options))
-        return tare_llama_map(out, in, &options, err);
-    return keep_names(in, o->report, err);
+    if (tare_model_find_resource(in, TARE_STR("config.json")) < 0 && !asks_for_mapping(&options)) {
+        tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.no-config");
+        f.text =
+            TARE_STR("there is no config.json, which would name the architecture: tensors keep "
+                     "their names");
+        tare_report_add(o->report, &f);
+        return TARE_OK;
+    }
+    return tare_llama_map(out, in, &options, err);
 }
 
 /* ---- and back -------------------------------------------------------------------------------- */
