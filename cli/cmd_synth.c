@@ -59,7 +59,8 @@ const cli_command cmd_synth = {
     .summary = "make a model of a named shape, the same bytes on every machine",
     .usage = "SHAPE[:VALUES[:SEED]] OUT [--type TYPE]",
     .description =
-        "SHAPE is llama-tiny (a few MB), llama-44m (one layer with the matrices of a large model), "
+        "SHAPE is llama-tiny (a few MB), llama-chat (with a tokenizer, so that llama.cpp runs it), "
+        "llama-44m (one layer with the matrices of a large model), "
         "llama-300m, llama-1b or llama-8b; VALUES is normal, t5 (heavy tails), outliers (a few "
         "large channels) or bf16 (rounded to BF16). The numbers "
         "come from integer arithmetic, so that a spec has one digest everywhere.",

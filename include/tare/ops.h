@@ -259,7 +259,7 @@ TARE_API void tare_bench_add(tare_bench *sum, const tare_bench *row);
 /* ---- synth ----------------------------------------------------------------------------------- */
 
 /* A deterministic model, computed as it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,
- * llama-44m, llama-300m, llama-1b, llama-8b and VALUES normal (default), t5, outliers, bf16. All
+ * llama-chat (has a tokenizer), llama-44m, llama-300m, llama-1b, llama-8b and VALUES normal (default), t5, outliers, bf16. All
  * tensors F32 (bf16: BF16), Hugging Face names, config.json as a resource. The digest is the same
  * on every system. */
 TARE_API tare_status tare_synth_open(tare_model **out, const char *spec,

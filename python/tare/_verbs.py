@@ -580,7 +580,7 @@ def extract(src: Any_source, name: str, path: Path, *, form: str | None = None,
 
 def synth(spec: str) -> Model:
     """A deterministic model, computed as it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,
-    llama-44m, llama-300m, llama-1b, llama-8b and VALUES normal, t5, outliers, bf16.
+    llama-chat, llama-44m, llama-300m, llama-1b, llama-8b and VALUES normal, t5, outliers, bf16.
 
     >>> len(tare.synth("llama-tiny"))
     21

@@ -13,22 +13,26 @@
 #include "base/str.h"
 #include "model/catalog.h"
 #include "ops/synth/synth_file.h"
+#include "ops/synth/synth_tokenizer.h"
 
 /* ---- shapes and value forms ------------------------------------------------------------------ */
 
 typedef struct synth_shape {
     const char *name;
     uint32_t hidden, feed_forward, layers, heads, kv_heads, vocab, context;
+    bool has_tokenizer;
 } synth_shape;
 
 /* Rows are whole blocks of 256 everywhere. The 44m is one layer with the matrices of a large model,
- * the 1b is TinyLlama's, the 8b Llama 3's. */
+ * the 1b is TinyLlama's, the 8b Llama 3's. llama-chat
+ * is a model that llama.cpp runs. */
 static const synth_shape shapes[] = {
-    {"llama-tiny", 256, 768, 2, 4, 2, 512, 512},
-    {"llama-44m", 2048, 4096, 1, 16, 4, 2048, 2048},
-    {"llama-300m", 1024, 2816, 18, 16, 16, 32000, 2048},
-    {"llama-1b", 2048, 5632, 22, 32, 4, 32000, 2048},
-    {"llama-8b", 4096, 14336, 32, 32, 8, 128256, 8192},
+    {"llama-tiny", 256, 768, 2, 4, 2, 512, 512, false},
+    {"llama-chat", 256, 768, 4, 4, 2, TARE_SYNTH_TOKENS, 512, true},
+    {"llama-44m", 2048, 4096, 1, 16, 4, 2048, 2048, false},
+    {"llama-300m", 1024, 2816, 18, 16, 16, 32000, 2048, false},
+    {"llama-1b", 2048, 5632, 22, 32, 4, 32000, 2048, false},
+    {"llama-8b", 4096, 14336, 32, 32, 8, 128256, 8192, false},
 };
 
 typedef struct synth_form {
@@ -89,9 +93,9 @@ static tare_status parse_spec(synth_spec *out, const char *text, tare_error *err
     for (size_t i = 0; i < N_SHAPES; i++)
         if (tare_str_is(name, shapes[i].name)) out->shape = &shapes[i];
     if (!out->shape)
-        return tare_fail(
-            err, TARE_ERR_ARG,
-            "unknown shape: llama-tiny, llama-44m, llama-300m, llama-1b or llama-8b expected");
+        return tare_fail(err, TARE_ERR_ARG,
+                         "unknown shape: llama-tiny, llama-chat, llama-44m, llama-300m, llama-1b "
+                         "or llama-8b expected");
     if (rest.ptr) {
         name = take_field(&rest);
         out->form = NULL;
@@ -200,35 +204,54 @@ static tare_status add_tensors(builder *b, tare_error *err) {
     return TARE_OK;
 }
 
-static tare_status add_config(builder *b, tare_error *err) {
-    static const tare_str name = {"config.json", 11};
-    tare_model *m = b->model;
+static void put_config(tare_buffer *text, const builder *b) {
     const synth_shape *sh = b->spec->shape;
-    tare_buffer text;
-    tare_buffer_init(&text, m->allocator);
-    tare_buffer_printf(&text,
+    tare_buffer_printf(text,
                        "{\n  \"architectures\": [\"LlamaForCausalLM\"],\n"
                        "  \"hidden_act\": \"silu\",\n  \"hidden_size\": %u,\n"
                        "  \"intermediate_size\": %u,\n  \"max_position_embeddings\": %u,\n"
                        "  \"model_type\": \"llama\",\n  \"num_attention_heads\": %u,\n"
                        "  \"num_hidden_layers\": %u,\n  \"num_key_value_heads\": %u,\n"
                        "  \"rms_norm_eps\": 1e-05,\n  \"tie_word_embeddings\": false,\n"
-                       "  \"torch_dtype\": \"%s\",\n  \"vocab_size\": %u\n}\n",
+                       "  \"torch_dtype\": \"%s\",\n  \"vocab_size\": %u",
                        sh->hidden, sh->feed_forward, sh->context, sh->heads, sh->layers,
                        sh->kv_heads, b->file->element_bytes == 2 ? "bfloat16" : "float32",
                        sh->vocab);
-    tare_status s = tare_buffer_status(&text, err);
-    tare_resource_entry *entry = TARE_NEW(&m->arena, tare_resource_entry);
+    if (sh->has_tokenizer)
+        tare_buffer_printf(text, ",\n  \"bos_token_id\": %u,\n  \"eos_token_id\": %u",
+                           tare_synth_begin_token(), tare_synth_end_token());
+    tare_buffer_put_text(text, "\n}\n");
+}
+
+/* Adds a side file with this text, which is released. */
+static tare_status add_side_file(builder *b, const char *name, tare_buffer *text, tare_error *err) {
+    tare_model *m = b->model;
+    tare_status s = tare_buffer_status(text, err);
     tare_str kept = {NULL, 0};
     if (s == TARE_OK)
-        kept = tare_arena_str(&m->arena, (tare_str){(const char *)text.data, text.size});
-    tare_buffer_free(&text);
+        kept = tare_arena_str(&m->arena, (tare_str){(const char *)text->data, text->size});
+    tare_buffer_free(text);
     TARE_TRY(s);
-    if (!entry || !kept.ptr) return tare_fail(err, TARE_ERR_NOMEM, "the model");
-    *entry = (tare_resource_entry){.info = {name, kept.len}, .bytes = (const uint8_t *)kept.ptr};
-    m->catalog.resources = entry;
-    m->catalog.n_resources = 1;
+    if (!kept.ptr) return tare_fail(err, TARE_ERR_NOMEM, "the model");
+    m->catalog.resources[m->catalog.n_resources++] = (tare_resource_entry){
+        .info = {tare_str_of(name), kept.len}, .bytes = (const uint8_t *)kept.ptr};
     return TARE_OK;
+}
+
+static tare_status add_side_files(builder *b, tare_error *err) {
+    tare_buffer text;
+    b->model->catalog.resources = TARE_NEW_ARRAY(&b->model->arena, tare_resource_entry, 3);
+    if (!b->model->catalog.resources) return tare_fail(err, TARE_ERR_NOMEM, "the model");
+    tare_buffer_init(&text, b->model->allocator);
+    put_config(&text, b);
+    TARE_TRY(add_side_file(b, "config.json", &text, err));
+    if (!b->spec->shape->has_tokenizer) return TARE_OK;
+    tare_buffer_init(&text, b->model->allocator);
+    tare_synth_tokenizer_json(&text);
+    TARE_TRY(add_side_file(b, "tokenizer.json", &text, err));
+    tare_buffer_init(&text, b->model->allocator);
+    tare_synth_tokenizer_config(&text);
+    return add_side_file(b, "tokenizer_config.json", &text, err);
 }
 
 static void synth_close(void *ctx) {
@@ -293,7 +316,7 @@ tare_status tare_synth_open(tare_model **out, const char *text, const tare_open_
     TARE_TRY(tare_model_new(&b.model, &o, err));
     b.model->format = "synth";
     tare_status s = add_file(&b, text, err);
-    if (s == TARE_OK) s = add_config(&b, err);
+    if (s == TARE_OK) s = add_side_files(&b, err);
     if (s == TARE_OK) s = tare_model_finish(b.model, o.report, err);
     if (s != TARE_OK) {
         tare_model_free(b.model);
