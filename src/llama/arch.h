@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * An architecture: rows of names, keys and tensor operations. Adding one is adding rows to a file
- * of arch/ (docs/llama.md, "Adding an architecture"). */
+ * of arch/ (docs/architectures.md, "Adding an architecture"). */
 #ifndef TARE_LLAMA_ARCH_H
 #define TARE_LLAMA_ARCH_H
 
@@ -46,7 +46,7 @@ typedef struct tare_llama_shape_row {
     const char *was;
 } tare_llama_shape_row;
 
-/* What only the way back needs (docs/llama.md, "The way back"). */
+/* What only the way back needs (docs/architectures.md, "The way back"). */
 typedef struct tare_llama_back {
     const char *names; /* which of the names that a tensor or member of config.json may have it is
                           given, prefixes of blocks too, one blank between them; of a tower: what
