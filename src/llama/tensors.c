@@ -38,10 +38,14 @@ static tare_status fail_tensor(const pass *p, tare_status status, const char *wh
 
 /* ---- which are left out ---------------------------------------------------------------------- */
 
-/* Scales that are multiplied into the weights they belong to. */
-static void find_companions(bool *is_companion, const tare_model *hf) {
-    for (size_t i = 0; hf->notes && i < hf->catalog.n_tensors; i++)
-        if (hf->notes[i].companion >= 0) is_companion[hf->notes[i].companion] = true;
+/* Scales that are multiplied into the weights they belong to, and what goes with these. */
+static tare_status find_companions(bool *is_companion, const tare_model *hf, tare_error *err) {
+    for (size_t i = 0; hf->notes && i < hf->catalog.n_tensors; i++) {
+        is_companion[i] = tare_tensor_serves(hf, i) >= 0 || hf->notes[i].is_marker;
+        if (!tare_llama_is_left_out(hf->catalog.tensors[i].name))
+            TARE_TRY(tare_tensor_check_scales(hf, i, err));
+    }
+    return TARE_OK;
 }
 
 /* ---- targets --------------------------------------------------------------------------------- */
@@ -606,9 +610,9 @@ tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < n; i++)
         entries[i] = (entry){tare_str_of(m->hf->files[in->tensors[i].planes[0].file].name),
                              in->tensors[i].name, i};
-    find_companions(is_companion, m->hf);
+    tare_status status = find_companions(is_companion, m->hf, err);
     if (n) qsort(entries, n, sizeof *entries, by_file_and_name);
-    tare_status status = m->arch->tower ? TARE_OK : find_guards(m, err);
+    if (status == TARE_OK && !m->arch->tower) status = find_guards(m, err);
     for (size_t i = 0; i < n && status == TARE_OK; i++) {
         pass p = {.m = m, .index = entries[i].index};
         note_usual_type(m, &in->tensors[p.index]);

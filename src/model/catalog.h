@@ -112,9 +112,12 @@ typedef struct tare_open_file {
 
 /* What only some models have: companions and schemes, found while opening (model/scheme.c). */
 typedef struct tare_tensor_note {
-    const char *scheme;    /* NULL: none */
-    int64_t companion;     /* index of the tensor of its block scales; -1: none */
+    const char *scheme; /* NULL: none */
+    int64_t companion;  /* index of the tensor of its block scales; -1: none */
+    int64_t serves;     /* of scales: the weights that alone need them; -1: none */
+    int64_t unused;     /* beside FP8 codes: what may be their scale, and is not known; -1: none */
     bool has_packed_codes; /* codes that must not be decoded as numbers */
+    bool is_marker;        /* says of the model that it has FP8 weights with scales */
 } tare_tensor_note;
 
 /* A file next to a model that is not considered part of it, so that outputs made from the model
@@ -232,16 +235,24 @@ const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor);
 /* How the tensor is stored in the file that it comes from, also where a mapping decodes it. */
 tare_origin tare_tensor_origin(const tare_model *m, size_t tensor);
 
+/* Whether a tensor scales activations or a cache, not weights. */
+bool tare_is_activation_scale(tare_str name);
+/* UNSUPPORTED where a tensor beside codes may be their scale, and is not known: they are no numbers
+ * without it. Names both. */
+tare_status tare_tensor_check_scales(const tare_model *m, size_t tensor, tare_error *err);
+/* The weights that alone need a tensor; -1: none do, or it is no scale. */
+int64_t tare_tensor_serves(const tare_model *m, size_t tensor);
+
 /* ---- values, for operations ------------------------------------------------------------------ */
 
 /* Elements [first, first + n) as floats, wherever rows begin, so that a row of any length is read
- * in bounded memory; errors as of tare_tensor_rows_f32. Whole rows where tare_tensor_needs_rows. */
+ * in bounded memory; errors as of tare_tensor_rows_f32. */
 tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t tensor,
                                    uint64_t first, uint64_t n, tare_error *err);
 /* The same as F32, F16 or BF16. */
 tare_status tare_tensor_values_as(void *out, tare_encoding_id as, const tare_model *model,
                                   size_t tensor, uint64_t first, uint64_t n, tare_error *err);
-/* Whether only whole rows can be decoded: they have block scales. */
+/* Whether a tensor has block scales, so that it is best read in whole rows. */
 bool tare_tensor_needs_rows(const tare_model *model, size_t tensor);
 /* Whether a list plane of the tensor has records. */
 bool tare_tensor_has_records(const tare_model *model, size_t tensor);

@@ -109,30 +109,35 @@ static tare_status decode_range(void *out, const source *src, uint64_t begin, ui
     return TARE_OK;
 }
 
-/* Multiplies rows by the block scales of a companion. */
+/* Multiplies elements [begin, end) by the block scales of a companion. */
 static tare_status apply_scales(float *out, const tare_model *m, size_t tensor, size_t companion,
-                                uint64_t first, uint64_t n, const workspace *w, tare_error *err) {
+                                uint64_t begin, uint64_t end, const workspace *w, tare_error *err) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
     const source scales = source_of(m, companion, TARE_ENCODING_F32);
     tare_block_scales b;
     tare_block_scales_fit(&b, t, scales.t);
     uint64_t loaded = UINT64_MAX;
-    for (uint64_t r = first; r < first + n; r++, out += t->cols) {
-        uint64_t row = r / b.rows * b.n_rows + r % b.rows / b.block_rows;
+    while (begin < end) {
+        const uint64_t r = begin / t->cols, row = r / b.rows * b.n_rows + r % b.rows / b.block_rows;
+        const uint64_t n = tare_min_u64((r + 1) * t->cols, end) - begin;
         if (row != loaded)
             TARE_TRY(
                 decode_range(w->scales, &scales, row * b.n_cols, (row + 1) * b.n_cols, w, err));
         loaded = row;
-        for (uint64_t c = 0; c < t->cols;) {
-            const uint64_t end = c + tare_min_u64(t->cols - c, b.block_cols);
+        for (uint64_t i = 0, c = begin % t->cols; i < n;) {
             const float scale = w->scales[c / b.block_cols];
-            for (; c < end; c++) tare_put_f32(out, (size_t)c, tare_get_f32(out, (size_t)c) * scale);
+            const uint64_t stop = tare_min_u64(n, i + b.block_cols - c % b.block_cols);
+            c += stop - i;
+            for (; i < stop; i++)
+                tare_put_f32(out, (size_t)i, tare_get_f32(out, (size_t)i) * scale);
         }
+        out += n;
+        begin += n;
     }
     return TARE_OK;
 }
 
-/* Elements [begin, end); whole rows where a companion's scales are to be applied. */
+/* Elements [begin, end), with a companion's scales applied. */
 static tare_status decode_elements(void *out, const source *src, int64_t companion, uint64_t begin,
                                    uint64_t end, tare_error *err) {
     const tare_model *m = src->m;
@@ -157,8 +162,7 @@ static tare_status decode_elements(void *out, const source *src, int64_t compani
     w.bytes = (uint8_t *)(w.aside + floats);
     tare_status s = decode_range(out, src, begin, end, &w, err);
     if (s == TARE_OK && companion >= 0 && begin < end)
-        s = apply_scales(out, m, src->tensor, (size_t)companion, begin / t->cols,
-                         (end - begin) / t->cols, &w, err);
+        s = apply_scales(out, m, src->tensor, (size_t)companion, begin, end, &w, err);
     tare_free(m->allocator, w.aside, size);
     return s;
 }
@@ -213,6 +217,7 @@ static tare_status decode_values(void *out, const source *src, uint64_t begin, u
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          note && note->has_packed_codes ? "codes of a packed scheme are not decoded"
                                                         : "this type cannot be decoded");
+    TARE_TRY(tare_tensor_check_scales(src->m, src->tensor, err));
     const bool is_final = companion < 0 && !tare_tensor_has_records(src->m, src->tensor);
     if (is_final && is_stored_so(src)) {
         const uint64_t width = tare_float_bytes(src->as);
@@ -253,8 +258,6 @@ tare_status tare_tensor_values_as(void *out, tare_encoding_id as, const tare_mod
                                   size_t tensor, uint64_t first, uint64_t n, tare_error *err) {
     const tare_tensor *t = &model->catalog.tensors[tensor];
     TARE_REQUIRE(first <= t->n_elements && n <= t->n_elements - first, err);
-    if (tare_tensor_needs_rows(model, tensor))
-        TARE_REQUIRE(t->cols && first % t->cols == 0 && n % t->cols == 0, err);
     return values_as(out, as, model, tensor, first, first + n, err);
 }
 

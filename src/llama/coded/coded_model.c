@@ -157,6 +157,13 @@ static tare_status fill(tare_model *out, decoded *own, tare_llama_coded_search *
         tare_report_addf(report, &f, "%zu weights were stored as codes and scales (%s)",
                          u->n_weights, u->scheme);
     }
+    if (u->n_contradicted) {
+        const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "llama.zero-points");
+        tare_report_addf(report, &f,
+                         "the zero points of %zu weights are not stored as checkpoint_format says: "
+                         "the weights are symmetric (sym), and theirs are the middle of the codes",
+                         u->n_contradicted);
+    }
     return tare_model_finish(out, NULL, err);
 }
 

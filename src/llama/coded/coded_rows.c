@@ -302,6 +302,10 @@ tare_status tare_llama_read_flat4(void *out, const tare_llama_coded *p, const ta
 
 /* ---- BitNet: four rows a quarter of the weight apart in each byte ------------------------------- */
 
+static float scaled(float value, float scale, bool divides) {
+    return divides ? value / scale : value * scale;
+}
+
 tare_status tare_llama_read_ternary(void *out, const tare_llama_coded *p, const tare_model *in,
                                     uint64_t first, uint64_t n, tare_error *err) {
     const uint64_t quarter = p->n_rows / 4;
@@ -314,7 +318,8 @@ tare_status tare_llama_read_ternary(void *out, const tare_llama_coded *p, const 
             TARE_TRY(
                 bytes_of(codes, p, in, TARE_CODED_CODES, r % quarter * p->cols + i, take, err));
             for (uint64_t k = 0; k < take; k++)
-                *to++ = (float)((codes[k] >> (2 * (r / quarter)) & 3) - 1) / scale;
+                *to++ =
+                    scaled((float)((codes[k] >> (2 * (r / quarter)) & 3) - 1), scale, p->divides);
             i += take;
         }
     return TARE_OK;

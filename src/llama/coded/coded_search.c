@@ -31,6 +31,10 @@ static bool is_of(const tare_llama_coded_search *u, int64_t i, tare_encoding_id 
     return i >= 0 && tensor(u, i)->encoding->id == id;
 }
 
+static bool is_words(const tare_llama_coded_search *u, int64_t i) {
+    return is_of(u, i, TARE_ENCODING_U32) || is_of(u, i, TARE_ENCODING_I32);
+}
+
 static int64_t find(const tare_llama_coded_search *u, tare_str stem, const char *suffix) {
     char name[1024];
     size_t n = strlen(suffix);
@@ -86,6 +90,52 @@ static tare_status finish(tare_llama_coded_search *u, tare_llama_coded *p, const
 
 /* ---- GPTQ and AWQ ------------------------------------------------------------------------------ */
 
+static bool setting_is(const tare_llama_coded_search *u, const char *name, const char *text) {
+    return tare_llama_node_is(tare_llama_member(u->settings, tare_str_of(name)), text);
+}
+
+/* Whether all zero points of a tensor are the same: that one; -1: they differ. */
+static tare_status only_zero(int64_t *out, const tare_llama_coded_search *u, int64_t zeros,
+                             uint32_t bits, tare_error *err) {
+    const uint64_t size = tensor(u, zeros)->size_bytes;
+    uint8_t bytes[4096];
+    uint32_t word = 0;
+    for (uint64_t at = 0; at < size; at += sizeof bytes) {
+        const size_t n = (size_t)tare_min_u64(size - at, sizeof bytes);
+        TARE_TRY(tare_tensor_read(u->in, (size_t)zeros, 0, at, bytes, n, err));
+        if (at == 0) word = tare_load_le32(bytes);
+        for (size_t i = 0; i + 4 <= n; i += 4)
+            if (tare_load_le32(bytes + i) != word) {
+                *out = -1;
+                return TARE_OK;
+            }
+    }
+    *out = word & ((1U << bits) - 1);
+    for (uint32_t shift = bits; shift < 32; shift += bits)
+        if ((word >> shift & ((1U << bits) - 1)) != *out) *out = -1;
+    return TARE_OK;
+}
+
+/* Whether zero points are stored less 1: as the format says, unless the weights are symmetric, whose
+ * zero point is known: the middle of the codes. */
+static tare_status read_zero_form(bool *adds_one, tare_llama_coded_search *u, int64_t zeros,
+                                  uint32_t bits, tare_error *err) {
+    static const char format[] = "checkpoint_format", packing[] = "packing_format";
+    const tare_llama_node *sym = tare_llama_member(u->settings, TARE_STR("sym"));
+    const int64_t middle = INT64_C(1) << (bits - 1);
+    int64_t zero;
+    *adds_one = !setting_is(u, format, "gptq_v2") && !setting_is(u, format, "gptq_p") &&
+                !setting_is(u, packing, "auto_round") &&
+                !setting_is(u, packing, "auto_round:gptqmodel");
+    if (!sym || sym->type != TARE_JSON_TRUE) return TARE_OK;
+    TARE_TRY(only_zero(&zero, u, zeros, bits, err));
+    if (zero == middle || zero == middle - 1) {
+        u->n_contradicted += *adds_one != (zero == middle - 1);
+        *adds_one = zero == middle - 1;
+    }
+    return TARE_OK;
+}
+
 static tare_status add_transposed(tare_llama_coded_search *u, tare_str stem, size_t codes,
                                   tare_error *err) {
     tare_llama_coded *p = new_weight(u, stem, ".weight", err);
@@ -119,9 +169,7 @@ static tare_status add_transposed(tare_llama_coded_search *u, tare_str stem, siz
             return does_not_fit(u, index, err);
         p->parts[TARE_CODED_INDEX] = index;
     }
-    p->adds_one = is_gptq &&
-                  !tare_llama_node_is(tare_llama_member(u->settings, TARE_STR("checkpoint_format")),
-                                      "gptq_v2");
+    if (is_gptq) TARE_TRY(read_zero_form(&p->adds_one, u, zeros, p->bits, err));
     p->rows = is_gptq ? tare_llama_read_gptq : tare_llama_read_awq;
     return finish(u, p, is_gptq ? "gptq" : "awq", err);
 }
@@ -287,6 +335,7 @@ static tare_status add_ternary(tare_llama_coded_search *u, size_t codes, int64_t
     p->dims[1] = t->dims[1];
     p->parts[TARE_CODED_CODES] = (int64_t)codes;
     p->parts[TARE_CODED_SCALES] = scales;
+    p->divides = !setting_is(u, "linear_class", "autobitlinear");
     p->rows = tare_llama_read_ternary;
     return finish(u, p, "bitnet", err);
 }
@@ -347,14 +396,9 @@ static bool cut(tare_str *stem, const char *suffix) {
     return true;
 }
 
-/* Scales of activations, and what only describes the codes. */
+/* Scales of activations or of a cache, and what only describes the codes. */
 static bool is_unused(tare_str name) {
-    static const char *const ends[] = {
-        ".input_scale", ".activation_scale", "_activation_scale",   ".k_scale",
-        ".v_scale",     ".qscale_act",       ".input_global_scale", ".weight_format"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (tare_str_ends(name, tare_str_of(ends[i]))) return true;
-    return false;
+    return tare_is_activation_scale(name) || tare_str_ends(name, TARE_STR(".weight_format"));
 }
 
 static tare_status find_with_scale(tare_llama_coded_search *u, tare_str stem, size_t scales,
@@ -382,6 +426,11 @@ static tare_status find_at(tare_llama_coded_search *u, size_t i, tare_error *err
         if (is_of(u, codes, TARE_ENCODING_I8))
             return add_scaled(u, (size_t)codes, (int64_t)i, true, err);
     }
+    if (cut(&stem, ".scales") && is_words(u, find(u, stem, ".weight")))
+        return fail_tensor(u, i, TARE_ERR_UNSUPPORTED,
+                           "packed as MLX does it, which is not decoded: convert the model that it "
+                           "was made of",
+                           err);
     if (cut(&stem, ".absmax")) return add_flat4(u, stem, (int64_t)i, err);
     if (!cut(&stem, "_blocks")) return TARE_OK;
     const int64_t scales = find(u, stem, "_scales");

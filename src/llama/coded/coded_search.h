@@ -12,8 +12,9 @@ typedef struct tare_llama_coded_search {
     tare_arena *arena;
     tare_llama_coded *weights; /* freed by whoever has it found */
     size_t n_weights, capacity;
-    bool *is_dropped;   /* tensors of the input that are parts, or of no use without them */
-    const char *scheme; /* of the last weight; NULL: there is none */
+    bool *is_dropped;      /* tensors of the input that are parts, or of no use without them */
+    size_t n_contradicted; /* weights whose zero points are not stored as config.json says */
+    const char *scheme;    /* of the last weight; NULL: there is none */
 } tare_llama_coded_search;
 
 /* Finds all; `in`, `settings`, `arena` and `is_dropped` are set. */

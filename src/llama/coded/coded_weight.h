@@ -43,7 +43,7 @@ typedef struct tare_llama_coded {
     float nested_offset;        /* added to such a scale */
     uint64_t first, step, turn; /* rows of the codes: first, first + step, .. of each `turn` */
     bool adds_one;              /* zero points are stored less 1 */
-    bool divides;               /* by the factor */
+    bool divides;               /* by the factor, or the scale of BitNet */
     uint64_t offset, size;      /* in the virtual file */
 } tare_llama_coded;
 

@@ -187,16 +187,36 @@ static tare_status choose_by_mix(decider *d, tare_error *err) {
     return TARE_OK;
 }
 
-/* Scales that were multiplied into the decoded weights are no longer needed. */
-static void drop_companion(decider *d, size_t i) {
+static void drop(decider *d, size_t i, const char *why) {
+    d->is_dropped[i] = true;
+    tare_finding f = finding(d, i, TARE_LEVEL_INFO, "convert.companion-dropped");
+    tare_report_addf(d->plan->options.report, &f, "left out: %s", why);
+}
+
+static bool is_decoded(const decider *d, size_t i) {
+    return d->wanted[i] != source_tensor(d, i)->encoding;
+}
+
+/* Scales that were multiplied into the decoded weights are no longer needed, nor are those of their
+ * activations; that the model has such weights is no longer true once all are decoded. */
+static void drop_companions(decider *d) {
     const tare_model *in = d->plan->in;
-    int64_t companion = in->notes ? in->notes[i].companion : -1;
-    if (companion < 0 || d->wanted[i] == source_tensor(d, i)->encoding) return;
-    if (d->is_dropped[companion]) return;
-    d->is_dropped[companion] = true;
-    tare_finding f = finding(d, (size_t)companion, TARE_LEVEL_INFO, "convert.companion-dropped");
-    tare_report_addf(d->plan->options.report, &f,
-                     "left out: its scales are in the decoded weights now");
+    size_t n_decoded = 0, n_left = 0;
+    for (size_t i = 0; in->notes && i < in->catalog.n_tensors; i++) {
+        const int64_t weight = tare_tensor_serves(in, i);
+        if (weight < 0) continue;
+        if (!is_decoded(d, (size_t)weight)) {
+            n_left++;
+            continue;
+        }
+        n_decoded++;
+        drop(d, i,
+             in->notes[weight].companion == (int64_t)i
+                 ? "its scales are in the decoded weights now"
+                 : "it scales what goes into weights that are decoded now");
+    }
+    for (size_t i = 0; n_decoded && !n_left && i < in->catalog.n_tensors; i++)
+        if (in->notes[i].is_marker) drop(d, i, "the weights that it marks are decoded now");
 }
 
 /* ---- what the target takes ------------------------------------------------------------------- */
@@ -357,6 +377,7 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
     if (is_merged && to == t->encoding) TARE_TRY(check_merged(d, i, err));
     if ((is_merged || to != t->encoding) && planned->action == TARE_ACTION_COPY)
         planned->action = TARE_ACTION_ENCODE;
+    if (to != t->encoding || is_merged) TARE_TRY(tare_tensor_check_scales(p->in, i, err));
     if (to != t->encoding) TARE_TRY(derive(p, &planned->becomes, t, to, err));
     *stored = *planned->becomes;
     if (stand_in == to && tare_format_caps_has_shape(h, planned->becomes)) return TARE_OK;
@@ -486,8 +507,8 @@ static tare_status decide_all(decider *d, tare_error *err) {
         TARE_TRY(decide_wanted(d, i, err));
         if (d->wanted[i] != source_tensor(d, i)->encoding)
             TARE_TRY(check_type(d->wanted[i], p, err));
-        drop_companion(d, i);
     }
+    drop_companions(d);
     check_rules(d);
     p->is_identity = is_identity(d);
     if (p->is_identity) return keep_all(p, err);
