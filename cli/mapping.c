@@ -59,6 +59,21 @@ static int check_usage(const cli_command *command, const cli_write *w, tare_llam
     return CLI_YES;
 }
 
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A file of an adapter's folder; the folder itself may be named by one of its files. */
+static void adapter_path(char *out, size_t size, const char *adapter, const char *name) {
+    const char *slash = is_file(adapter) ? strrchr(adapter, '/') : NULL;
+    if (is_file(adapter) && !slash)
+        snprintf(out, size, "%s", name);
+    else
+        snprintf(out, size, "%.*s/%s", (int)(slash ? slash - adapter : (long)strlen(adapter)),
+                 adapter, name);
+}
+
 /* A PEFT adapter of the model; *factors must live as long as *out. */
 static int map_adapter(tare_model **out, tare_model **factors, const tare_model *in,
                        const cli_write *write, tare_report *report) {
@@ -66,11 +81,16 @@ static int map_adapter(tare_model **out, tare_model **factors, const tare_model 
     tare_error err;
     char *text, path[PATH_MAX];
     size_t n;
-    snprintf(path, sizeof path, "%s/adapter_config.json", write->lora);
+    adapter_path(path, sizeof path, write->lora, "adapter_config.json");
     int code = cli_read_file(&text, &n, path, METADATA_MOST);
     if (code != 0) return code;
-    snprintf(path, sizeof path, "%s/adapter_model.safetensors", write->lora);
-    code = cli_open(factors, path, report);
+    adapter_path(path, sizeof path, write->lora, "adapter_model.safetensors");
+    /* the library's own words where they are in a pickle */
+    tare_adapter_set *set = NULL;
+    if (!is_file(path) && tare_adapters_open_path(&set, write->lora, NULL, &err) != TARE_OK)
+        code = cli_fail(&err, write->lora);
+    tare_adapters_free(set);
+    if (code == CLI_YES) code = cli_open(factors, path, report);
     options.report = report;
     options.name = write->model_name;
     if (code == CLI_YES &&

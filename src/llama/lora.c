@@ -6,18 +6,26 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/arith.h"
+#include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
 #include "model/foreign.h"
+#include "model/names.h"
+#include "model/peft.h"
 
 /* The factors of a weight. */
 typedef struct pair {
-    tare_str weight;
-    int64_t a, b; /* tensors of the adapter; -1: not seen */
+    tare_str weight; /* first: they are found by it */
+    int64_t a, b;    /* tensors of the adapter; -1: not seen */
+    bool is_used;
 } pair;
 
 typedef struct lora {
     const tare_model *factors;
+    tare_model *base; /* as llama.cpp has it; NULL: its tensors are not known */
+    bool has_one_rank;
+    double rank;
     tare_model *made_up; /* B under the names of the weights */
     tare_llama_virtual file;
     pair *pairs;
@@ -33,47 +41,53 @@ static tare_status fail_factor(const lora *l, int64_t i, tare_status status, con
     return tare_fail_tensor(err, status, &l->factors->catalog.tensors[i], (size_t)i, what);
 }
 
-/* "base_model.model.X.lora_A.weight" -> "X.weight"; ptr NULL: it is no factor. */
+/* "base_model.model.X.lora_A.weight" -> "X.weight"; ptr NULL: it is no factor of a matrix. */
 static tare_str weight_of(tare_str name, bool *is_a, tare_arena *arena) {
-    static const char *const ends[] = {".lora_A.weight", ".lora_B.weight", ".lora_A.default.weight",
-                                       ".lora_B.default.weight"};
-    const tare_str lead = TARE_STR("base_model.model.");
-    if (tare_str_starts(name, lead)) name = tare_str_cut(name, lead.len);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        tare_str end = tare_str_of(ends[i]);
-        if (!tare_str_ends(name, end)) continue;
-        *is_a = i % 2 == 0;
-        name.len -= end.len;
-        return tare_llama_joined(name, TARE_STR(".weight"), arena);
-    }
-    return (tare_str){NULL, 0};
+    tare_peft_name parts;
+    if (!tare_peft_name_parse(&parts, name) || parts.is_embedding) return (tare_str){NULL, 0};
+    *is_a = !parts.is_left;
+    return tare_llama_joined(parts.module, TARE_STR(".weight"), arena);
+}
+
+static tare_status check_pair(const lora *l, const pair *p, tare_error *err) {
+    const tare_tensor *tensors = l->factors->catalog.tensors;
+    if (p->a < 0 || p->b < 0)
+        return fail_factor(l, p->a < 0 ? p->b : p->a, TARE_ERR_CORRUPT,
+                           "the other factor is missing", err);
+    const uint64_t rank = tensors[p->b].dims[1];
+    if (tensors[p->a].dims[0] != rank)
+        return fail_factor(l, p->b, TARE_ERR_CORRUPT, "its rank is not that of the other factor",
+                           err);
+    if (!l->has_one_rank || (double)rank == l->rank) return TARE_OK;
+    fail_factor(l, p->b, TARE_ERR_CORRUPT, "its rank is not that of adapter_config.json", err);
+    tare_error_detail(err, "r is %.0f, the factor has %llu", l->rank, (unsigned long long)rank);
+    return TARE_ERR_CORRUPT;
 }
 
 static tare_status find_pairs(lora *l, tare_arena *arena, tare_error *err) {
     const tare_catalog *c = &l->factors->catalog;
-    l->pairs = TARE_NEW_ARRAY(arena, pair, c->n_tensors);
+    tare_name_index index;
+    l->pairs = TARE_NEW_ARRAY(arena, pair, c->n_tensors + 1);
     if (!l->pairs) return tare_fail(err, TARE_ERR_NOMEM, "adapter");
+    TARE_TRY(tare_name_index_init(&index, arena, c->n_tensors + 1, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
         bool is_a = false;
-        size_t k = 0;
         tare_str weight = weight_of(c->tensors[i].name, &is_a, arena);
         if (!weight.ptr || c->tensors[i].n_dims != 2)
             return fail_factor(
                 l, (int64_t)i, TARE_ERR_UNSUPPORTED,
                 "it is not a factor of a matrix, and llama.cpp's adapters hold only those", err);
-        while (k < l->n_pairs && !tare_str_equal(l->pairs[k].weight, weight)) k++;
-        if (k == l->n_pairs) l->pairs[l->n_pairs++] = (pair){weight, -1, -1};
-        *(is_a ? &l->pairs[k].a : &l->pairs[k].b) = (int64_t)i;
+        l->pairs[l->n_pairs] = (pair){weight, -1, -1, false};
+        int64_t k = tare_name_index_add(&index, l->pairs, sizeof *l->pairs, l->n_pairs, NULL);
+        if (k < 0) k = (int64_t)l->n_pairs++;
+        int64_t *factor = is_a ? &l->pairs[k].a : &l->pairs[k].b;
+        if (*factor >= 0)
+            return fail_factor(l, (int64_t)i, TARE_ERR_UNSUPPORTED,
+                               "a second factor of its kind for one module", err);
+        *factor = (int64_t)i;
     }
-    for (size_t k = 0; k < l->n_pairs; k++) {
-        const pair *p = &l->pairs[k];
-        if (p->a < 0 || p->b < 0)
-            return fail_factor(l, p->a < 0 ? p->b : p->a, TARE_ERR_CORRUPT,
-                               "the other factor is missing", err);
-        if (c->tensors[p->a].dims[0] != c->tensors[p->b].dims[1])
-            return fail_factor(l, p->b, TARE_ERR_CORRUPT,
-                               "its rank is not that of the other factor", err);
-    }
+    if (l->n_pairs == 0) return tare_fail(err, TARE_ERR_CORRUPT, "the adapter has no factors");
+    for (size_t k = 0; k < l->n_pairs; k++) TARE_TRY(check_pair(l, &l->pairs[k], err));
     return TARE_OK;
 }
 
@@ -134,9 +148,35 @@ static tare_status add_made(tare_model *out, lora *l, const tare_llama_target *t
     return add_factor(out, t->name, ".lora_b", &made, err);
 }
 
+/* llama.cpp refuses an adapter whose product is not of the shape of the base's tensor. */
+static tare_status check_base(const lora *l, const pair *p, const tare_llama_target *t,
+                              tare_error *err) {
+    const tare_tensor *tensors = l->factors->catalog.tensors;
+    const uint64_t cols = tensors[p->a].dims[1];
+    if (!l->base) return TARE_OK;
+    const int64_t i = tare_model_find_tensor(l->base, t->name);
+    if (i < 0)
+        return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED,
+                           tare_str_is(t->name, "output.weight")
+                               ? "the base's head is tied to its embeddings, and llama.cpp adapts "
+                                 "no embeddings: --apply-adapter merges the others into the base"
+                               : "the base has no such weight: is it an adapter of another one?",
+                           err);
+    const tare_tensor *weight = &l->base->catalog.tensors[i];
+    if (weight->n_dims == 2 && weight->dims[0] == t->dims[0] && weight->dims[1] == cols)
+        return TARE_OK;
+    fail_factor(l, p->b, TARE_ERR_CORRUPT,
+                "its weight has another shape in the base: is it an adapter of another one?", err);
+    tare_error_detail(err, "the factors make [%llu, %llu], %.*s is [%llu, %llu]",
+                      (unsigned long long)t->dims[0], (unsigned long long)cols,
+                      (int)tare_min_u64(t->name.len, 80), t->name.ptr,
+                      (unsigned long long)weight->n_rows, (unsigned long long)weight->cols);
+    return TARE_ERR_CORRUPT;
+}
+
 static tare_status add_target(tare_model *out, lora *l, const tare_llama_target *t, uint32_t file,
                               uint64_t *end, tare_error *err) {
-    const pair *p = &l->pairs[t->pieces[0].source];
+    pair *p = &l->pairs[t->pieces[0].source];
     const tare_tensor *b = &l->factors->catalog.tensors[p->b];
     const tare_llama_arithmetic arithmetic = t->pieces[0].arithmetic;
     bool is_linear = arithmetic == TARE_LLAMA_AS_IS || arithmetic == TARE_LLAMA_MUL ||
@@ -146,8 +186,36 @@ static tare_status add_target(tare_model *out, lora *l, const tare_llama_target 
         return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED,
                            "what becomes of its weight in llama.cpp cannot be done to factors",
                            err);
+    TARE_TRY(check_base(l, p, t, err));
+    p->is_used = true;
     TARE_TRY(add_factor(out, t->name, ".lora_a", &l->factors->catalog.tensors[p->a], err));
     return add_made(out, l, t, file, end, err);
+}
+
+/* Factors of the vision or audio encoder, and of other weights that llama.cpp has no use for, are
+ * lost; with all of them lost there is no adapter. */
+static tare_status check_rest(tare_llama_mapping *m, const lora *l, tare_error *err) {
+    static const char what[] = "llama.cpp has no use for its weight";
+    size_t n_lost = 0;
+    for (size_t k = 0; k < l->n_pairs; k++) {
+        if (l->pairs[k].is_used || n_lost++) continue;
+        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.left-out");
+        f.item_kind = TARE_ITEM_TENSOR;
+        f.item = l->pairs[k].b;
+        f.item_name = l->factors->catalog.tensors[l->pairs[k].b].name;
+        f.text = tare_str_of(what);
+        m->out->loss = f;
+    }
+    if (n_lost && n_lost == l->n_pairs)
+        return fail_factor(
+            l, l->pairs[0].b, TARE_ERR_UNSUPPORTED,
+            "nothing is left of the adapter: llama.cpp has no use for the weights of "
+            "its factors, of a vision or audio encoder for example",
+            err);
+    if (n_lost)
+        tare_report_addf(m->options->report, &m->out->loss,
+                         "left out: %s (%zu of %zu pairs of factors)", what, n_lost, l->n_pairs);
+    return TARE_OK;
 }
 
 static tare_status add_targets(tare_llama_mapping *m, lora *l, tare_error *err) {
@@ -165,36 +233,56 @@ static tare_status add_targets(tare_llama_mapping *m, lora *l, tare_error *err) 
     for (size_t i = 0; i < m->n_targets; i++)
         if (!m->targets[i]->bytes) TARE_TRY(add_target(out, l, m->targets[i], file, &end, err));
     out->files[file].reader.size = end;
-    return TARE_OK;
+    return check_rest(m, l, err);
 }
 
 /* ---- keys -------------------------------------------------------------------------------------- */
 
-/* lora_alpha, so that llama.cpp's alpha / rank is the scale that PEFT has. */
-static tare_status read_alpha(double *out, const tare_model *base, tare_str peft, tare_arena *arena,
-                              tare_error *err) {
+static tare_status fail_config(const char *what, tare_status status, tare_error *err) {
+    tare_fail(err, status, what);
+    tare_error_file(err, TARE_PEFT_CONFIG);
+    return status;
+}
+
+static bool is_set(const tare_llama_node *node) {
+    if (node->type == TARE_JSON_NULL || node->type == TARE_JSON_FALSE) return false;
+    if (node->type == TARE_JSON_STRING) return node->text.len > 0;
+    return (node->type != TARE_JSON_ARRAY && node->type != TARE_JSON_OBJECT) || node->n > 0;
+}
+
+static double number_of(const tare_llama_node *root, const char *name) {
+    const tare_llama_value v = tare_llama_value_of(tare_llama_member(root, tare_str_of(name)));
+    return v.kind == TARE_LLAMA_NUMBER ? v.number : 0;
+}
+
+static bool has(const tare_llama_node *root, const char *name) {
+    const tare_llama_node *node = tare_llama_member(root, tare_str_of(name));
+    return node && is_set(node);
+}
+
+/* lora_alpha, so that llama.cpp's alpha / rank is the scale that PEFT has: of the rank that each pair
+ * has, as rank_pattern says. */
+static tare_status read_config(double *out, lora *l, tare_str peft, tare_arena *arena,
+                               tare_error *err) {
     const tare_llama_node *root;
-    const tare_llama_binding none[] = {{NULL, 0}};
-    tare_llama_value alpha, rank, is_stabilized, patterns;
-    (void)base;
     TARE_TRY(tare_name_foreign(tare_llama_json_read(&root, peft, arena, err), peft, peft.len, true,
                                err));
-    const tare_llama_config config = {.file = "adapter_config.json", .root = root, .arena = arena};
-    TARE_TRY(tare_llama_formula(&alpha, TARE_STR("lora_alpha"), &config, none, err));
-    TARE_TRY(tare_llama_formula(&rank, TARE_STR("r"), &config, none, err));
-    TARE_TRY(tare_llama_formula(&is_stabilized, TARE_STR("if(use_rslora | false, 1, 0)"), &config,
-                                none, err));
-    TARE_TRY(tare_llama_formula(&patterns,
-                                TARE_STR("if(use_dora | false, 1, (len(rank_pattern) | 0) + "
-                                         "(len(alpha_pattern) | 0))"),
-                                &config, none, err));
-    if (!(alpha.number > 0 && alpha.number < 1e6 && rank.number >= 1))
-        return tare_fail(err, TARE_ERR_CORRUPT,
-                         "adapter_config.json does not say lora_alpha and r as numbers above 0");
-    if (patterns.number > 0)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "adapter_config.json: llama.cpp has one alpha for all and no DoRA");
-    *out = is_stabilized.number != 0 ? alpha.number * sqrt(rank.number) : alpha.number;
+    for (const tare_llama_node *c = root->child; c; c = c->next) {
+        const char *what = tare_peft_obstacle(c->key, is_set(c), tare_llama_node_text(c));
+        if (what) return fail_config(what, TARE_ERR_UNSUPPORTED, err);
+    }
+    const double alpha = number_of(root, "lora_alpha");
+    l->rank = number_of(root, "r");
+    l->has_one_rank = !has(root, "rank_pattern");
+    if (!(alpha > 0 && alpha < 1e6 && l->rank >= 1))
+        return fail_config("it does not say lora_alpha and r as numbers above 0", TARE_ERR_CORRUPT,
+                           err);
+    const bool is_stabilized = has(root, "use_rslora");
+    if (has(root, "alpha_pattern") || (is_stabilized && !l->has_one_rank))
+        return fail_config("llama.cpp has one alpha for all modules, and it has others in "
+                           "alpha_pattern, or ranks with use_rslora: --apply-adapter merges it",
+                           TARE_ERR_UNSUPPORTED, err);
+    *out = is_stabilized ? alpha * sqrt(l->rank) : alpha;
     return TARE_OK;
 }
 
@@ -215,11 +303,25 @@ static tare_status set_keys(tare_llama_mapping *m, double alpha, tare_error *err
     return TARE_OK;
 }
 
+/* The base's tensors under llama.cpp's names, if it has any. */
+static tare_status map_base(lora *l, const tare_model *base, const tare_llama_options *options,
+                            tare_error *err) {
+    tare_llama_options o = TARE_LLAMA_OPTIONS_INIT;
+    if (base->catalog.n_tensors == 0) return TARE_OK;
+    o.allocator = options->allocator;
+    o.limits = options->limits;
+    o.no_tokenizer = true;
+    const tare_status status = tare_llama_map(&l->base, base, &o, err);
+    if (status != TARE_OK && base->n_files) tare_error_file(err, base->files[0].name);
+    return status;
+}
+
 static tare_status fill(tare_llama_mapping *m, lora *l, const tare_model *base, tare_str peft,
                         const tare_open_options *open, tare_error *err) {
     double alpha = 0;
-    TARE_TRY(read_alpha(&alpha, base, peft, &m->out->arena, err));
+    TARE_TRY(read_config(&alpha, l, peft, &m->out->arena, err));
     TARE_TRY(find_pairs(l, &m->out->arena, err));
+    TARE_TRY(map_base(l, base, m->options, err));
     TARE_TRY(make_up(l, base, open, err));
     m->hf = l->made_up;
     l->file.source = l->made_up;
@@ -255,6 +357,7 @@ tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
         tare_fail(err, status, "adapter");
     }
     tare_llama_mapping_free(&m);
+    if (l) tare_model_free(l->base); /* its shapes were what counted */
     if (status == TARE_OK)
         *out = m.out;
     else

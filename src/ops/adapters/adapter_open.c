@@ -201,9 +201,7 @@ static tare_status open_directory(tare_adapter_set **out, const char *path,
     else if (exists(weights))
         status = open_file(out, weights, options, err);
     else {
-        status = tare_fail(err, TARE_ERR_UNSUPPORTED,
-                           "a PEFT adapter without " TARE_PEFT_WEIGHTS
-                           "; pickles (.bin) can run code when loaded: save it as safetensors");
+        status = tare_fail(err, TARE_ERR_UNSUPPORTED, TARE_PEFT_NO_WEIGHTS);
         tare_error_file(err, path);
     }
     free(config);

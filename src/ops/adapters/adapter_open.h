@@ -5,9 +5,8 @@
 #define TARE_OPS_ADAPTERS_ADAPTER_OPEN_H
 
 #include "model/adapter_set.h"
+#include "model/peft.h"
 
-#define TARE_PEFT_CONFIG  "adapter_config.json"
-#define TARE_PEFT_WEIGHTS "adapter_model.safetensors"
 /* Key in the header of a file with one pair: its scale, as text. */
 #define TARE_ADAPTER_SCALE "scale"
 
@@ -15,7 +14,5 @@
  * Errors refer to the weights; those with an offset refer to the config. */
 tare_status tare_adapters_of_peft(tare_adapter_set *set, tare_model *m, tare_str config,
                                   tare_error *err);
-/* Whether a model's tensors have PEFT's names. */
-bool tare_model_is_peft(const tare_model *m);
 
 #endif

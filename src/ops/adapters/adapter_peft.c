@@ -15,54 +15,8 @@
 #include "base/str.h"
 #include "model/foreign.h"
 #include "model/names.h"
+#include "model/peft.h"
 #include "ops/adapters/adapter_open.h"
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* What a tensor's name encodes. */
-typedef struct part_name {
-    tare_str module;
-    bool is_left; /* lora_B */
-    bool is_embedding;
-} part_name;
-
-/* The last occurrence of `what` in a name; name.len: none. */
-static size_t find_last(tare_str name, tare_str what) {
-    for (size_t i = name.len >= what.len ? name.len - what.len + 1 : 0; i-- > 0;)
-        if (memcmp(name.ptr + i, what.ptr, what.len) == 0) return i;
-    return name.len;
-}
-
-static bool parse_name(part_name *out, tare_str name) {
-    static const struct {
-        tare_str text;
-        bool is_left, is_embedding;
-    } marks[] = {{{".lora_A", 7}, false, false},
-                 {{".lora_B", 7}, true, false},
-                 {{".lora_embedding_A", 17}, false, true},
-                 {{".lora_embedding_B", 17}, true, true}};
-    const tare_str prefix = TARE_STR("base_model.model.");
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        const size_t at = find_last(name, marks[i].text);
-        if (at == name.len) continue;
-        const tare_str rest = tare_str_cut(name, at + marks[i].text.len);
-        const bool is_parameter = marks[i].is_embedding && rest.len == 0;
-        if (!is_parameter && !(rest.len > 0 && rest.ptr[0] == '.')) continue;
-        if (!marks[i].is_embedding && !tare_str_ends(rest, TARE_STR(".weight"))) continue;
-        *out = (part_name){{name.ptr, at}, marks[i].is_left, marks[i].is_embedding};
-        if (tare_str_starts(out->module, prefix))
-            out->module = tare_str_cut(out->module, prefix.len);
-        return out->module.len > 0;
-    }
-    return false;
-}
-
-bool tare_model_is_peft(const tare_model *m) {
-    part_name name;
-    for (size_t i = 0; i < m->catalog.n_tensors; i++)
-        if (parse_name(&name, m->catalog.tensors[i].name)) return true;
-    return false;
-}
 
 /* ---- the configuration ----------------------------------------------------------------------- */
 
@@ -138,12 +92,6 @@ static bool read_patterns(config *c, const tare_json_value *v, patterns *p, cons
     return c->j.err.status == TARE_OK;
 }
 
-/* Initialisations that leave the base unchanged: anything but the name of one that does not. */
-static bool is_plain_start(const tare_json_value *v) {
-    return v->type != TARE_JSON_STRING || tare_json_is(v, "gaussian") || tare_json_is(v, "eva") ||
-           tare_json_is(v, "orthogonal");
-}
-
 /* Whether a value means "not set": null, false, an empty list, object or text. */
 static bool is_nothing(const tare_json_value *v, tare_str raw) {
     if (v->type == TARE_JSON_NULL || v->type == TARE_JSON_FALSE) return true;
@@ -155,28 +103,12 @@ static bool is_nothing(const tare_json_value *v, tare_str raw) {
 /* Members that change the meaning of the factors in ways not supported here. */
 static bool check_refused(config *c, const tare_json_value *key, const tare_json_value *v,
                           tare_str raw) {
-    static const struct {
-        const char *name, *what;
-    } refused[] = {
-        {"use_dora", "use_dora: DoRA's magnitudes are not merged"},
-        {"modules_to_save", "modules_to_save: whole modules are not merged"},
-        {"lora_bias", "lora_bias: biases are not merged"},
-        {"layer_replication", "layer_replication: the base has other layers then"},
-        {"alora_invocation_tokens", "alora_invocation_tokens: works for some tokens only"},
-        {"target_parameters", "target_parameters: adapters of single parameters are not known"},
-        {"trainable_token_indices", "trainable_token_indices: single tokens are not merged"},
-    };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (tare_json_is(key, refused[i].name) && !is_nothing(v, raw))
-            return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, v->offset, refused[i].what);
-    if (tare_json_is(key, "bias") && !tare_json_is(v, "none"))
-        return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, v->offset,
-                              "bias: expected \"none\"; biases are not merged");
-    if (tare_json_is(key, "init_lora_weights") && !is_plain_start(v))
-        return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, v->offset,
-                              "init_lora_weights: changes the base, convert the adapter to a plain "
-                              "one first");
-    return true;
+    const tare_str name = tare_json_text(key, c->arena);
+    const tare_str text = v->type == TARE_JSON_STRING ? tare_json_text(v, c->arena) : TARE_STR("");
+    if (!name.ptr || !text.ptr)
+        return tare_json_fail(&c->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "adapter's configuration");
+    const char *what = tare_peft_obstacle(name, !is_nothing(v, raw), text);
+    return !what || tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, v->offset, what);
 }
 
 static bool read_member(config *c, const tare_json_value *key) {
@@ -269,9 +201,10 @@ static tare_status collect(const config *c, tare_adapter_set *set, const tare_mo
     TARE_TRY(tare_name_index_init(&index, c->arena, n + 1, err));
     for (size_t i = 0; i < n; i++) {
         const tare_tensor *t = &m->catalog.tensors[i];
-        part_name name;
+        tare_peft_name name;
         const char *fault = NULL;
-        tare_adapter *pair = parse_name(&name, t->name) ? pair_of(set, &index, name.module) : NULL;
+        tare_adapter *pair =
+            tare_peft_name_parse(&name, t->name) ? pair_of(set, &index, name.module) : NULL;
         const tare_tensor **factor = !pair ? NULL : name.is_left ? &pair->a : &pair->b;
         if (!pair)
             fault = "no factor of a pair: only those are merged";
