@@ -43,6 +43,7 @@ void cli_note_new_keys(const tare_edit *edit, const char *path) {
     k = (keys){.model = NULL};
     for (size_t i = 0; !cli.quiet && (c = tare_edit_change_at(edit, i)); i++) {
         if (c->kind != TARE_ITEM_KEY || !c->new_key || c->old_key) continue;
+        if (tare_edit_is_special_token(c->new_key->key)) continue; /* spelt as it should be */
         if (!model && tare_open_path(&model, path, NULL, NULL) != TARE_OK) return;
         k.model = model;
         note(&k, path, c->new_key->key);

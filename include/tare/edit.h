@@ -153,6 +153,9 @@ typedef enum tare_edit_recovery {
 TARE_API tare_status tare_edit_recover(tare_edit_recovery *out, const char *path,
                                        const tare_allocator *allocator, tare_error *err);
 
+/* Whether a key of a GGUF file is that of a special token: tokenizer.ggml.eot_token_id. */
+TARE_API bool tare_edit_is_special_token(tare_str key);
+
 #ifdef __cplusplus
 }
 #endif

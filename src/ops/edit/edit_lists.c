@@ -228,6 +228,15 @@ static const char *special_part(tare_str name) {
     return NULL;
 }
 
+bool tare_edit_is_special_token(tare_str key) {
+    const tare_str begin = TARE_STR("tokenizer.ggml."), end = TARE_STR("_token_id");
+    if (key.len < begin.len + end.len || !tare_str_starts(key, begin) || !tare_str_ends(key, end))
+        return false;
+    const tare_str name = {key.ptr + begin.len, key.len - begin.len - end.len};
+    const char *part = special_part(name);
+    return part && tare_str_is(name, part);
+}
+
 static tare_status set_special(tare_edit *e, tare_edit_part *p, const tare_edit_step *s,
                                tare_error *err) {
     const tare_metadata *tokens = find_key(p, TARE_STR(TOKENS_KEY));
