@@ -108,6 +108,46 @@ static bool is_for_formulas(const tare_value *v) {
             v->as.a.count <= MOST_ELEMENTS);
 }
 
+/* Whether a row of the architecture writes a key as an array: "attention.head_count_kv[]". */
+static bool lists_key(const tare_llama_key *rows, tare_str path) {
+    for (; rows && rows->name; rows++)
+        if (strncmp(rows->name, path.ptr, path.len) == 0 && rows->name[path.len] == '[')
+            return true;
+    return false;
+}
+
+static bool is_array_of(tare_str architecture, tare_str path) {
+    for (size_t i = 0; tare_llama_arch_at(i); i++) {
+        const tare_llama_arch *a = tare_llama_arch_at(i);
+        if (tare_str_is(architecture, a->name) &&
+            (lists_key(a->first, path) || lists_key(a->early, path) || lists_key(a->own, path) ||
+             lists_key(a->keys, path)))
+            return true;
+    }
+    return false;
+}
+
+/* llama.cpp reads some keys as a number or as one for each layer: the number where all are the
+ * same, unless the architecture has them apart. */
+static bool is_uniform(tare_value *number, const tare_array *a, tare_str architecture,
+                       tare_str path) {
+    static const char *const by_layer[] = {"attention.head_count", "attention.head_count_kv",
+                                           "feed_forward_length"};
+    tare_array_walk walk;
+    tare_value v;
+    uint64_t first = 0, n;
+    size_t k = 0, n_names = sizeof by_layer / sizeof *by_layer;
+    while (k < n_names && !tare_str_is(path, by_layer[k])) k++;
+    if (k == n_names || a->count == 0 || is_array_of(architecture, path)) return false;
+    tare_array_begin(&walk, a);
+    for (uint64_t i = 0; tare_array_next(&walk, &v); i++) {
+        if (!tare_value_u64(&v, &n) || (i && n != first)) return false;
+        first = n;
+    }
+    *number = (tare_value){.type = TARE_VALUE_U64, .as.u = first};
+    return true;
+}
+
 static void add_keys(builder *b, tare_llama_node *root, const tare_model *gguf,
                      tare_str architecture) {
     for (size_t i = 0; i < gguf->catalog.n_metadata && !b->is_out_of_memory; i++) {
@@ -121,7 +161,11 @@ static void add_keys(builder *b, tare_llama_node *root, const tare_model *gguf,
             continue;
         tare_llama_node *node = place(b, root, path);
         if (!node) return;
-        if (m->value.type == TARE_VALUE_ARRAY)
+        tare_value number;
+        if (m->value.type == TARE_VALUE_ARRAY &&
+            is_uniform(&number, &m->value.as.a, architecture, path))
+            set_scalar(b, node, &number);
+        else if (m->value.type == TARE_VALUE_ARRAY)
             set_array(b, node, &m->value.as.a);
         else
             set_scalar(b, node, &m->value);
