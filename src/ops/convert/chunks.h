@@ -39,9 +39,10 @@ enum {
     TARE_SCRATCH_READ_BACK = 3,
     TARE_SCRATCH_DECODED = 4,
     TARE_SCRATCH_FACTOR = 5,
-    TARE_SCRATCH_OUTLIERS = 6
+    TARE_SCRATCH_OUTLIERS = 6,
+    TARE_SCRATCH_IMPORTANCE = 7
 };
-_Static_assert((int)TARE_SCRATCH_OUTLIERS < (int)TARE_SCRATCH_SLOTS, "a slot for each");
+_Static_assert((int)TARE_SCRATCH_IMPORTANCE < (int)TARE_SCRATCH_SLOTS, "a slot for each");
 
 /* One decoded chunk. */
 typedef struct tare_chunk {

@@ -430,17 +430,14 @@ static tare_status put_outliers(tare_execution *x, const job *j, uint64_t index,
 }
 
 /* What the encoder is given. Bounds determine the scale of types that have one per tensor. */
-static tare_encode_params params_of(const tare_plan *plan, const job *j, const tare_chunks *chunks,
-                                    uint64_t index) {
+static tare_encode_params params_of(const tare_plan *plan, const job *j,
+                                    const tare_chunks *chunks) {
     const tare_planned *planned = &plan->tensors[j->item];
     const bool has_bounds = plan->catalog.bounds && j->item < plan->catalog.n_tensors;
     const tare_value_bounds *bounds = has_bounds ? &plan->catalog.bounds[j->item] : NULL;
     tare_encode_params params = {.size = sizeof(tare_encode_params),
                                  .quality = plan->options.quality,
                                  .compat = plan->mcf.compat};
-    if (planned->importance)
-        params.importance =
-            planned->importance + tare_chunks_slice(chunks, index) * planned->becomes->cols;
     if (bounds && bounds->is_known &&
         (plan->mcf.has_clip || tare_encoding_has_scope(chunks->to, TARE_PLANE_TENSOR))) {
         params.has_clip = planned->action == TARE_ACTION_ENCODE;
@@ -482,7 +479,9 @@ static tare_status make_chunk(tare_execution *x, const job *j, const tare_chunks
                               tare_rows_mut *rows, tare_scratch *scratch, tare_error *err) {
     if (x->plan->tensors[j->item].action == TARE_ACTION_REPACK)
         return tare_chunks_repack(chunk, rows, chunks, index, scratch, err);
-    tare_encode_params params = params_of(x->plan, j, chunks, index);
+    tare_encode_params params = params_of(x->plan, j, chunks);
+    TARE_TRY(tare_plan_chunk_importance(&params.importance, &x->plan->tensors[j->item], chunks,
+                                        index, scratch, err));
     TARE_TRY(tare_chunks_decode(chunk, chunks, index, scratch, err));
     TARE_TRY(take_outliers(chunk, x->plan, j, chunks, index, scratch, err));
     TARE_TRY(tare_chunks_encode(rows, chunks, chunk, &params, scratch, err));

@@ -31,6 +31,7 @@ typedef struct tare_planned {
     uint32_t file;   /* of the output */
     const tare_tensor *becomes;
     const float *importance;               /* a row for each slice; NULL: none */
+    bool floors_importance;                /* where it has none */
     const tare_planned_outliers *outliers; /* NULL: none */
 } tare_planned;
 

@@ -37,6 +37,36 @@ static tare_status estimate(tare_plan *p, tare_planned *planned, tare_error *err
     return TARE_OK;
 }
 
+/* Blocks that the matrix saw nothing in. What has the bytes of llama.cpp is weighed as it does it;
+ * everything else takes such a block as it is without a matrix. */
+static void note_unseen(tare_plan *p, tare_planned *planned) {
+    const tare_tensor *t = planned->becomes;
+    const uint64_t n_rows = tare_importance_slices(t),
+                   n = tare_importance_unseen(planned->importance, n_rows, t->cols, t->encoding);
+    const double share = 100.0 * (double)n / ((double)n_rows * (double)t->cols);
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.importance-zero");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)planned->source;
+    f.item_name = p->in->catalog.tensors[planned->source].name;
+    if (n == 0) return;
+    planned->floors_importance =
+        p->options.weighs_output || p->options.quality == TARE_QUALITY_BEST;
+    if (!planned->floors_importance) {
+        tare_strict_note(
+            &p->strict, &f, "the importance matrix has only zeros for blocks of it",
+            "the importance matrix has only zeros for %.3g %% of it, where encoders of "
+            "llama.cpp may make all weights 0; --quality best does not",
+            share);
+        return;
+    }
+    f.level = TARE_LEVEL_INFO;
+    f.status = TARE_OK;
+    tare_report_addf(p->options.report, &f,
+                     "the importance matrix has only zeros for %.3g %% of it, which is encoded as "
+                     "if all of that counted alike",
+                     share);
+}
+
 /* The importance of a tensor to be encoded. llama-imatrix does not measure the token embedding,
  * which is looked up and not multiplied, and measures the output matrix only on request: a matrix
  * without them is complete. As in llama-quantize, the entry of an embedding may have a different
@@ -50,7 +80,10 @@ static tare_status weigh(tare_plan *p, tare_planned *planned, tare_error *err) {
     bool is_measured = !is_embedding && role != TARE_ROLE_OUTPUT;
     tare_importance_fit fit =
         m ? tare_importance_of_tensor(&planned->importance, m, t) : TARE_IMPORTANCE_NONE;
-    if (fit == TARE_IMPORTANCE_FITS) return TARE_OK;
+    if (fit == TARE_IMPORTANCE_FITS) {
+        note_unseen(p, planned);
+        return TARE_OK;
+    }
     if (fit == TARE_IMPORTANCE_WRONG && !is_embedding)
         return tare_fail_tensor(err, TARE_ERR_ARG, t, i,
                                 "its importance matrix has another size: is it of this model?");
@@ -114,5 +147,21 @@ tare_status tare_plan_chunks(tare_chunks *chunks, const tare_plan *plan,
     TARE_TRY(tare_chunks_init(chunks, planned->from, planned->source, t->encoding, err));
     if (planned->from == plan->in) tare_merge_into(chunks, plan->merge);
     if (planned->importance) tare_chunks_keep_slices(chunks, t->n_rows / tare_importance_slices(t));
+    return TARE_OK;
+}
+
+tare_status tare_plan_chunk_importance(const float **out, const tare_planned *planned,
+                                       const tare_chunks *chunks, uint64_t index,
+                                       tare_scratch *scratch, tare_error *err) {
+    const uint64_t cols = planned->becomes->cols;
+    *out = planned->importance;
+    if (!*out) return TARE_OK;
+    *out += tare_chunks_slice(chunks, index) * cols;
+    if (!planned->floors_importance) return TARE_OK;
+    float *row =
+        (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_IMPORTANCE, cols * sizeof *row);
+    if (!row) return tare_fail(err, TARE_ERR_NOMEM, "importance");
+    tare_importance_floor(row, *out, cols);
+    *out = row;
     return TARE_OK;
 }

@@ -19,4 +19,9 @@ tare_status tare_plan_scan(const tare_plan *plan, const tare_chunks *chunks, tar
 tare_status tare_plan_chunks(tare_chunks *chunks, const tare_plan *plan,
                              const tare_planned *planned, tare_error *err);
 
+/* The importance of the rows of a chunk; NULL: none. */
+tare_status tare_plan_chunk_importance(const float **out, const tare_planned *planned,
+                                       const tare_chunks *chunks, uint64_t index,
+                                       tare_scratch *scratch, tare_error *err);
+
 #endif

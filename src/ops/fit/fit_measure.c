@@ -146,6 +146,19 @@ static double sum_squares(const sampled_row *row, const float *other) {
     return sum;
 }
 
+/* As a conversion by the choice will weigh it. */
+static tare_status floor_importance(sampled_row *row, tare_scratch *scratch, tare_error *err) {
+    const tare_encoding *finest = tare_encoding_get(TARE_ENCODING_Q6_K); /* blocks of 16 */
+    if (!row->importance || !tare_importance_unseen(row->importance, 1, row->cols, finest))
+        return TARE_OK;
+    float *copy = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_IMPORTANCE,
+                                                    row->cols * sizeof *copy);
+    if (!copy) return tare_fail(err, TARE_ERR_NOMEM, "importance");
+    tare_importance_floor(copy, row->importance, row->cols);
+    row->importance = copy;
+    return TARE_OK;
+}
+
 static tare_status read_row(sampled_row *row, const measure *m, const tare_fit_unit *u,
                             uint64_t number, tare_scratch *scratch, tare_error *err) {
     const uint64_t rows_each = u->n_rows / u->n_tensors, at = number % rows_each;
@@ -165,6 +178,7 @@ static tare_status read_row(sampled_row *row, const measure *m, const tare_fit_u
     if (all && tare_importance_of_tensor(&values, all, t) != TARE_IMPORTANCE_FITS) values = NULL;
     const uint64_t slice = at / (t->n_rows / tare_importance_slices(t));
     row->importance = values ? values + slice * u->cols : u->estimate;
+    TARE_TRY(floor_importance(row, scratch, err));
     TARE_TRY(weigh(row, &u->weighing, scratch, err));
     row->reference = sum_squares(row, NULL);
     return TARE_OK;

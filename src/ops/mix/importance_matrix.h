@@ -58,6 +58,12 @@ tare_importance_fit tare_importance_of_tensor(const float **values, const tare_i
 tare_status tare_importance_of_output(const float **values, const tare_importance *m,
                                       const tare_mix_model *model, const tare_model *in,
                                       size_t tensor, tare_arena *arena, tare_error *err);
+/* How many columns, in n_rows rows of importance, lie in blocks of a type that have none. */
+uint64_t tare_importance_unseen(const float *values, uint64_t n_rows, uint64_t cols,
+                                const tare_encoding *type);
+/* A row of importance with a small part of the mean where there is none, so that no number becomes 0
+ * because nobody looked at it. */
+void tare_importance_floor(float *out, const float *values, uint64_t cols);
 /* Whether a tensor has an entry that counts, of whatever size; `m` may be NULL. */
 bool tare_importance_has(const tare_importance *m, const tare_tensor *tensor);
 
