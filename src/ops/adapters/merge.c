@@ -14,8 +14,10 @@
 
 #include "base/arith.h"
 #include "base/report.h"
+#include "base/str.h"
 #include "encoding/low_rank.h"
 #include "model/adapter_set.h"
+#include "ops/mix/roles.h"
 
 #define PIECE ((uint64_t)1 << 16) /* elements of a factor read at a time */
 
@@ -77,6 +79,20 @@ static tare_status check_pair(const part *p, const tare_model *in, tare_report *
     return TARE_OK;
 }
 
+/* Embeddings that are the head, too, change for both. */
+static void report_tied(const tare_model *in, size_t tensor, tare_report *report) {
+    const tare_catalog *c = &in->catalog;
+    if (tare_role_of_name(c->tensors[tensor].name).role != TARE_ROLE_TOKEN_EMBEDDING) return;
+    for (size_t i = 0; i < c->n_tensors; i++)
+        if (tare_role_of_name(c->tensors[i].name).role == TARE_ROLE_OUTPUT) return;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.adapter-tied");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)tensor;
+    f.item_name = c->tensors[tensor].name;
+    f.text = TARE_STR("the head is tied to the embeddings: the adapter changes both");
+    tare_report_add(report, &f);
+}
+
 static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
                             const tare_adapter *adapter, tare_report *report, tare_error *err) {
     if (!tare_grow(m->allocator, (void **)&m->parts, &m->capacity, m->n + 1, sizeof *m->parts))
@@ -98,6 +114,7 @@ static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adap
                 .adapter = adapter,
                 .scale = (float)(adapter->scale * use->scale)};
     m->n++;
+    report_tied(in, p->tensor, report);
     return check_pair(p, in, report, err);
 }
 
