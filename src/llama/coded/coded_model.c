@@ -200,6 +200,11 @@ tare_status tare_llama_decode_coded(tare_model **out, const tare_model *in,
     tare_status status = tare_llama_json_resource(&root, in, "config.json", &arena, err);
     if (status == TARE_OK) {
         u.settings = tare_llama_member(root, TARE_STR("quantization_config"));
+        static const char *const files[] = {"quantize_config.json", "quant_config.json"};
+        for (size_t i = 0; status == TARE_OK && !u.settings && i < 2; i++) /* of older programs */
+            status = tare_llama_json_resource(&u.settings, in, files[i], &arena, err);
+    }
+    if (status == TARE_OK) {
         u.is_dropped = TARE_NEW_ARRAY(&arena, bool, in->catalog.n_tensors);
         status = u.is_dropped ? tare_llama_find_coded(&u, err)
                               : tare_fail(err, TARE_ERR_NOMEM, "packed weights");
