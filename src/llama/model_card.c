@@ -60,13 +60,23 @@ static size_t indent_of(tare_str line) {
     return n;
 }
 
+/* A line of a list without a comment behind its end. */
+static tare_str list_line(tare_str t) {
+    size_t n = t.len;
+    while (n && t.ptr[n - 1] != ']') n--;
+    const tare_str rest = trim(tare_str_cut(t, n));
+    if (n && rest.len && rest.ptr[0] == '#') t.len = n;
+    return t;
+}
+
 /* A list that begins with '[' and may go on in lines that are not keys: all up to its end, which is
  * the last ']' of a line. */
 static tare_str whole_list(reader *r, tare_str text) {
+    text = list_line(text);
     while (text.ptr[text.len - 1] != ']') {
         const tare_str before = r->rest;
         const bool is_there = next_line(r);
-        const tare_str line = trim(r->line);
+        const tare_str line = list_line(trim(r->line));
         if (!is_there || (line.len && !indent_of(r->line) && line.ptr[0] != ']')) {
             r->rest = before;
             break;
