@@ -178,9 +178,9 @@ bool tare_block_scales_fit(tare_block_scales *out, const tare_tensor *weights,
         uint32_t rest = scales->n_dims - leading;
         if (rest > 1) out->n_rows = scales->dims[leading];
         if (rest > 0) out->n_cols = scales->dims[scales->n_dims - 1];
-        /* One list of factors belongs to the rows of the matrix. */
+        /* One list of factors belongs to the rows of the matrix, one each. */
         if (rest == 1 && n > 1) {
-            if (leading) return false;
+            if (leading || out->n_cols != out->rows) return false;
             out->n_rows = out->n_cols;
             out->n_cols = 1;
         }

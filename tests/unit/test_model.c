@@ -279,9 +279,53 @@ static void test_block_scales(void **state) {
                      TARE_ERR_ARG);
     assert_int_equal(tare_tensor_rows_f32(rows, k.m, 2, 0, 3, NULL), TARE_OK);
     for (size_t i = 0; i < 6; i++) assert_true(rows[i] == (float)(i / 2 + 1));
-    assert_int_equal(tare_tensor_rows_f32(rows, k.m, 4, 0, 2, NULL), TARE_OK);
-    assert_true(rows[3] == 1);
+    /* ranges that begin and end anywhere in a row */
+    assert_int_equal(tare_tensor_values_f32(rows, k.m, 0, 3, 20, NULL), TARE_OK);
+    for (size_t i = 3; i < 23; i++)
+        assert_true(rows[i - 3] == (float)(i / 5 / 4 * 2 + i % 5 / 4 + 1));
+    /* codes beside a scale that was not used */
+    tare_error err;
+    assert_int_equal(tare_tensor_rows_f32(rows, k.m, 4, 0, 2, &err), TARE_ERR_UNSUPPORTED);
+    assert_string_equal(err.item_name, "x");
+    char line[512];
+    tare_error_format(line, sizeof line, &err, NULL);
+    assert_non_null(strstr(line, "x_scale_inv"));
     tare_model_free(k.m);
+}
+
+/* Names of scales: which are multiplied, which scale activations, and which nothing is known of. */
+static void test_names_of_scales(void **state) {
+    (void)state;
+    static const char *const known[] = {"w.scale_weight", "w.scale", "w.qscale_weight",
+                                        "w.weight_scale", "w.weight_scale_inv"};
+    static const char *const unknown[] = {"w.scales", "w.weight_scales", "w.act_scale",
+                                          "w.weight.scale_2", "w.weight_quantizer._scale"};
+    float row[4];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        made k;
+        begin(&k);
+        memset(add(&k, "w.weight", TARE_ENCODING_F8_E4M3, DIMS(2, 4)), 0x38, 8);
+        tare_store_le32(add(&k, known[i], TARE_ENCODING_F32, DIMS(1)), tare_f32_bits(3));
+        add(&k, "w.input_scale", TARE_ENCODING_F32, DIMS(1));
+        add(&k, "scaled_fp8", TARE_ENCODING_F8_E4M3, DIMS(2));
+        finish(&k);
+        expect_scheme(&k, known[i], "fp8 block scales", true);
+        expect_scheme(&k, "w.input_scale", "fp8 activation scale", true);
+        expect_scheme(&k, "scaled_fp8", "fp8 marker", true);
+        assert_int_equal(tare_tensor_rows_f32(row, k.m, 0, 0, 1, NULL), TARE_OK);
+        assert_true(row[3] == 3);
+        tare_model_free(k.m);
+    }
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        made k;
+        begin(&k);
+        add(&k, "w.weight", TARE_ENCODING_F8_E4M3, DIMS(2, 4));
+        add(&k, unknown[i], TARE_ENCODING_F32, DIMS(1));
+        add(&k, "logit_scale", TARE_ENCODING_F32, DIMS(1));
+        finish(&k);
+        assert_int_equal(tare_tensor_rows_f32(row, k.m, 0, 0, 1, NULL), TARE_ERR_UNSUPPORTED);
+        tare_model_free(k.m);
+    }
 }
 
 /* Shapes whose counts multiply beyond 64 bits, also where a 0 would hide it. */
@@ -313,10 +357,10 @@ static void test_shapes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_arch_keys),
-        cmocka_unit_test(test_llm_keys), cmocka_unit_test(test_config),
-        cmocka_unit_test(test_schemes),  cmocka_unit_test(test_block_scales),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_names),           cmocka_unit_test(test_arch_keys),
+        cmocka_unit_test(test_llm_keys),        cmocka_unit_test(test_config),
+        cmocka_unit_test(test_schemes),         cmocka_unit_test(test_block_scales),
+        cmocka_unit_test(test_names_of_scales), cmocka_unit_test(test_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
