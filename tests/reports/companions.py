@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""FP8 codes are no numbers without their scale: it is multiplied where its name and shape are known, and where a tensor beside the
+codes may be one and is not known, no command decodes them. Copies of the bytes stay as they were.
+`companions.py TARE FOLDER`"""
+import sys
+
+from side_parts import E4M3, Program, floats, np, read_safetensors, save
+
+CODES = (np.arange(48 * 64).reshape(48, 64) * 7 % 120).astype(np.uint8)
+F32 = np.float32
+
+
+def known(p):
+    """The names that published checkpoints have, in the shapes that they have."""
+    blocks = np.repeat(np.repeat(np.arange(1, 13).reshape(3, 4), 16, 0), 16, 1)
+    shapes = {"one": (F32(.25), .25), "row": (np.arange(1, 49), np.arange(1, 49)[:, None]),
+              "blocks": (np.arange(1, 13).reshape(3, 4), blocks)}
+    for name in ("m.weight_scale", "m.weight_scale_inv", "m.scale_weight", "m.scale", "m.qscale_weight"):
+        for kind, (scale, factors) in shapes.items():
+            save(p.path("in.safetensors"), {"m.weight": (CODES, "F8_E4M3"), name: (scale, "F32"), "m.input_scale": (F32(2), "F32"),
+                                            "scaled_fp8": (np.zeros(2), "F8_E4M3"), "n.bias": (np.ones(4), "F32")})
+            want = E4M3[CODES] * np.asarray(factors, F32)
+            for out in ("out.safetensors", "out.gguf"):
+                code, text = p.run("convert", p.path("in.safetensors"), p.path(out), "--type", "f32", "--force")
+                made = floats(p.path(out)) if code == 0 else {}
+                p.expect(f"{name}, {kind}, {out}", set(made) == {"m.weight", "n.bias"} and np.array_equal(made["m.weight"], want), text)
+                p.expect(f"{name}: says so", text.count("left out") == 3, text)
+            code, text = p.run("convert", p.path("in.safetensors"), p.path("same.safetensors"), "--force")
+            p.expect(f"{name}: a copy", code == 0 and set(read_safetensors(p.path("same.safetensors"))[1]) ==
+                     {"m.weight", name, "m.input_scale", "scaled_fp8", "n.bias"}, text)
+    code, text = p.run("extract", p.path("in.safetensors"), "m.weight", "-o", p.path("m.npy"), "--force")
+    p.expect("extract", code == 0 and np.array_equal(np.load(p.path("m.npy")), want), text)
+
+
+def unknown(p):
+    """Any other name with a scale in it, and scales of another shape or type."""
+    one = (F32(.5), "F32")
+    cases = {name: one for name in (
+        "m.scales", "m.weight_scales", "m.weight.scale_2", "m.input_scale", "m.act_scale", "m.k_scale", "m.v_scale", "m.output_scale",
+        "m.weight_global_scale", "m.pre_quant_scale", "m.weight_quantizer._scale", "m.SCALE", "m.weight_descale", "m.dequant_scale_w")}
+    cases["m.weight_scale"] = (np.ones(5), "F32")
+    cases["m.weight_scale_inv"] = (np.full((3, 4), 127), "U8")
+    for name, scale in cases.items():
+        path = p.path("in.safetensors")
+        save(path, {"m.weight": (CODES, "F8_E4M3"), name: scale})
+        both = ["m.weight\"", name.replace(".", r"\.")]
+        for out in ("out.safetensors", "out.gguf", "out.infq", "out.wcodec"):
+            p.refused(f"{name} to {out}", both, "convert", path, p.path(out), "--type", "bf16" if "infq" not in out else "int8_rowwise", "--force")
+        p.refused(f"{name}: quantize", both, "quantize", path, p.path("out.gguf"), "Q8_0", "--force")
+        p.refused(f"{name}: extract", both, "extract", path, "m.weight", "-o", p.path("m.npy"), "--force")
+        p.refused(f"{name}: statistics", both, "info", "-t", "--stats", path)
+        code, text = p.run("convert", path, p.path("same.safetensors"), "--force")
+        p.expect(f"{name}: a copy", code == 0 and set(read_safetensors(p.path("same.safetensors"))[1]) == {"m.weight", name}, text)
+    save(path, {"m.weight": (CODES, "F8_E4M3"), "m.weight_scale": one, "m.pre_quant_scale": (np.ones(64), "F32")})
+    p.refused("a second scale", ["pre_quant_scale"], "convert", path, p.path("out.safetensors"), "--type", "f32", "--force")
+    save(path, {"m.weight": (CODES, "F8_E4M3"), "logit_scale": one, "n.layer_scale": one})
+    code, text = p.run("convert", path, p.path("out.safetensors"), "--type", "f32", "--force")
+    p.expect("scales of other modules", code == 0 and np.array_equal(floats(p.path("out.safetensors"))["m.weight"], E4M3[CODES]), text)
+
+
+def differences(p):
+    """Numbers are compared with the scale, never codes with numbers."""
+    save(p.path("a.safetensors"), {"m.weight": (CODES, "F8_E4M3"), "m.scale_weight": (F32(.5), "F32")})
+    save(p.path("b.safetensors"), {"m.weight": (E4M3[CODES] * F32(.5), "F32")})
+    code, text = p.run("diff", "--json", p.path("a.safetensors"), p.path("b.safetensors"))
+    p.expect("diff", '"max_abs": 0' in text or '"max_abs":0' in text or "max_abs" not in text, text)
+    save(p.path("a.safetensors"), {"m.weight": (CODES, "F8_E4M3"), "m.scales": (F32(.5), "F32")})
+    p.refused("diff of unknown scales", ["m.scales"], "diff", p.path("a.safetensors"), p.path("b.safetensors"))
+
+
+def models(p):
+    """Scales of a cache alone, and BitNet, whose weights are measured while it is mapped."""
+    with_scales = p.model("cache", quantization_config={"quant_method": "compressed-tensors", "format": "dense",
+                                                        "kv_cache_scheme": {"num_bits": 8, "type": "float"}})
+    tensors = read_safetensors(with_scales + "/model.safetensors")[1]
+    more = {f"model.layers.0.self_attn.{x}_proj.output_scale": (F32(.5), "F32") for x in "kv"}
+    write_more(with_scales, tensors, more)
+    code, text = p.run("convert", with_scales, p.path("out.gguf"), "--no-tokenizer", "--force")
+    p.expect("cache scales alone", code == 0 and not any("scale" in n for n in floats(p.path("out.gguf"))), text)
+    mlx = p.model("mlx", quantization={"group_size": 32, "bits": 4})
+    tensors = read_safetensors(mlx + "/model.safetensors")[1]
+    name = "model.layers.0.mlp.up_proj"
+    rows, cols = tensors.pop(name + ".weight")[1]
+    write_more(mlx, tensors, {name + ".weight": (np.ones((rows, cols // 8)), "I32"), name + ".scales": (np.ones((rows, cols // 32)), "F16"),
+                              name + ".biases": (np.ones((rows, cols // 32)), "F16")})
+    p.refused("MLX", ["MLX"], "convert", mlx, p.path("out.gguf"), "--no-tokenizer", "--force")
+
+
+def write_more(folder, tensors, more):
+    from side_parts import put, raw, safetensors
+    put(folder + "/model.safetensors", safetensors([(n, k, s, b) for n, (k, s, b) in tensors.items()] +
+                                                   [(n, k, list(np.shape(x)), raw(x, k)) for n, (x, k) in more.items()]))
+
+
+def bitnet(p):
+    folder = p.model("bitnet", of="bitnet", quantization_config={"quant_method": "compressed-tensors", "format": "float-quantized"})
+    tensors = read_safetensors(folder + "/model.safetensors")[1]
+    more = {}
+    for name in [n for n in tensors if n.endswith("_proj.weight")]:
+        rows, cols = tensors.pop(name)[1]
+        more[name] = (np.arange(rows * cols).reshape(rows, cols) % 120, "F8_E4M3")
+        more[name + "_scale"] = (np.full((rows, 1), .004), "F32")
+    write_more(folder, tensors, more)
+    code, text = p.run("convert", folder, p.path("out.gguf"), "--no-tokenizer", "--force")
+    p.expect("BitNet in FP8", code == 0, text)
+
+
+def zero_points(p):
+    """GPTQ: where the weights are symmetric, the zero point is the middle of the codes, however it is stored."""
+    rng = np.random.default_rng(1)
+    name = "model.layers.0.mlp.down_proj"
+    for bits, stored, form, zero in ((4, 7, None, 8), (4, 8, None, 8), (4, 8, "gptq", 8), (4, 7, "gptq_v2", 8), (4, 8, "gptq_v2", 8),
+                                     (2, 2, None, 2), (2, 1, None, 2), (8, 128, "gptq", 128), (8, 127, "gptq", 128)):
+        config = {"quant_method": "gptq", "bits": bits, "group_size": 32, "sym": True, **({"checkpoint_format": form} if form else {})}
+        folder = p.model("gptq", quantization_config=config)
+        tensors = read_safetensors(folder + "/model.safetensors")[1]
+        rows, cols = tensors.pop(name + ".weight")[1]
+        per = 32 // bits
+        q = rng.integers(0, 1 << bits, (cols, rows))
+        s = (rng.integers(1, 9, (cols // 32, rows)) / 64).astype(np.float16)
+        pack = lambda x, axis: sum(np.take(x, np.arange(k, x.shape[axis], per), axis).astype(np.int64) << bits * k for k in range(per)).astype(np.uint32).view(np.int32)
+        write_more(folder, tensors, {name + ".qweight": (pack(q, 0), "I32"), name + ".scales": (s, "F16"),
+                                     name + ".qzeros": (pack(np.full(s.shape, stored), 1), "I32")})
+        code, text = p.run("convert", folder, p.path("out.gguf"), "--no-tokenizer", "--force", "--type", "f32")
+        want = ((q - zero) * np.repeat(s, 32, 0).astype(np.float32)).T
+        p.expect(f"{bits} bits, {stored}, {form}", code == 0 and np.array_equal(floats(p.path("out.gguf"))["blk.0.ffn_down.weight"], want), text)
+        contradicts = (stored == zero) != (form == "gptq_v2")
+        p.expect(f"{bits} bits, {stored}, {form}: said", contradicts == ("zero points" in text), text)
+
+
+def main():
+    p = Program()
+    for part in (known, unknown, differences, models, bitnet, zero_points):
+        part(p)
+    return p.end("companions")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
