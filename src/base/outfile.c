@@ -26,12 +26,6 @@
 
 #define NAME_TRIES 64 /* of 62^6 names; more failures in a row have another cause */
 
-static tare_status fail_exists(const tare_outset *set, tare_error *err) {
-    tare_outset_fail(err, TARE_ERR_ARG, "the output exists", set->path);
-    tare_error_code(err, TARE_CODE_OUTPUT_EXISTS);
-    return TARE_ERR_ARG;
-}
-
 /* ---- beginning ------------------------------------------------------------------------------- */
 
 /* Keeps a path, `n` bytes of which count, without its trailing slashes. */
@@ -141,7 +135,7 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
     if (!set->options.is_directory && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
         return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is not a regular file",
                                 set->path);
-    if (!set->options.force) return fail_exists(set, err);
+    if (!set->options.force) return tare_outset_fail_exists(set, err);
     return set->options.is_directory ? check_old_directory(set, err) : TARE_OK;
 }
 
@@ -163,22 +157,23 @@ static bool hold(const tare_outset *set, int fd) {
     struct stat mine, named;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
     return fstat(fd, &mine) == 0 &&
-           fstatat(set->parent_fd, set->temp_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(set->temp_parent_fd, set->temp_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
            mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
 }
 
 /* Makes the named temporary; 0 or an errno. */
 static int make_named(tare_outset *set) {
+    const int at = set->temp_parent_fd;
+    const mode_t others = set->is_copied ? 0700 : 0777; /* a folder that all may write to */
     int failed = 0;
     for (int i = 0; i < NAME_TRIES; i++) {
         tare_temp_name(set->temp_name, set->final_name);
         int fd = -1;
         if (!set->options.is_directory) {
-            fd = openat(set->parent_fd, set->temp_name,
-                        O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        } else if (mkdirat(set->parent_fd, set->temp_name, 0777) == 0) {
-            fd = openat(set->parent_fd, set->temp_name,
-                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            fd = openat(at, set->temp_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                        0666 & others);
+        } else if (mkdirat(at, set->temp_name, others) == 0) {
+            fd = openat(at, set->temp_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         }
         failed = fd < 0 ? errno : EEXIST;
         if (fd >= 0 && hold(set, fd)) {
@@ -192,25 +187,58 @@ static int make_named(tare_outset *set) {
     return failed;
 }
 
-static tare_status make_temporary(tare_outset *set, tare_error *err) {
-    if (!set->options.is_directory && !set->options.is_named) {
-        set->temp_fd = tare_os_open_unnamed(set->parent_fd);
-        if (set->temp_fd >= 0) {
-            (void)flock(set->temp_fd, LOCK_EX | LOCK_NB);
-            return TARE_OK;
-        }
+static void drop_temporary(tare_outset *set) {
+    if (set->temp_name[0]) tare_remove_tree(set->temp_parent_fd, set->temp_name, TARE_FOLDERS_MOST);
+    if (set->temp_fd >= 0) close(set->temp_fd);
+    set->temp_name[0] = '\0';
+    set->temp_fd = -1;
+}
+
+/* Where files without names can be made, they can be written at any place; elsewhere that is tried.
+ * 0 or an errno. */
+static int make_here(tare_outset *set) {
+    const int unnamed = set->options.is_named ? -1 : tare_os_open_unnamed(set->temp_parent_fd);
+    if (unnamed >= 0 && !set->options.is_directory) {
+        set->temp_fd = unnamed;
+        (void)flock(set->temp_fd, LOCK_EX | LOCK_NB);
+        return 0;
     }
+    if (unnamed >= 0) close(unnamed);
     int failed = make_named(set);
-    if (failed)
-        return tare_outset_fail_errno(err, failed, "the output cannot be created", set->path);
-    if (!set->options.is_directory) return TARE_OK;
-    size_t parent = (size_t)(set->final_name - set->path), name = strlen(set->temp_name);
-    set->temp_path_size = parent + name + 1;
+    if (!failed && unnamed < 0) failed = tare_outset_try_writing(set);
+    if (failed) drop_temporary(set);
+    return failed;
+}
+
+/* Object stores and their like take files from the first byte to the last: the output is made in
+ * another file system, and copied when it is complete. */
+static int make_elsewhere(tare_outset *set) {
+    const int fd = tare_outset_open_elsewhere(&set->temp_parent);
+    if (fd < 0) return ENOTSUP;
+    set->temp_parent_fd = fd;
+    set->is_copied = true;
+    return make_here(set);
+}
+
+static tare_status keep_temp_path(tare_outset *set, tare_error *err) {
+    const char *parent = set->temp_parent ? set->temp_parent : set->path;
+    const size_t name = strlen(set->temp_name);
+    const size_t n = set->temp_parent ? strlen(parent) : (size_t)(set->final_name - set->path);
+    set->temp_path_size = n + name + 1;
     set->temp_path = tare_alloc(set->allocator, set->temp_path_size);
     if (!set->temp_path) return tare_fail(err, TARE_ERR_NOMEM, "output path");
-    memcpy(set->temp_path, set->path, parent);
-    memcpy(set->temp_path + parent, set->temp_name, name + 1);
+    memcpy(set->temp_path, parent, n);
+    memcpy(set->temp_path + n, set->temp_name, name + 1);
     return TARE_OK;
+}
+
+static tare_status make_temporary(tare_outset *set, tare_error *err) {
+    set->temp_parent_fd = set->parent_fd;
+    int failed = make_here(set);
+    if (failed && tare_os_is_unsupported(failed)) failed = make_elsewhere(set);
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "the output cannot be created", set->path);
+    return set->options.is_directory ? keep_temp_path(set, err) : TARE_OK;
 }
 
 /* Where the output is to be, and whether it may be there. Changes nothing on disk. */
@@ -228,7 +256,11 @@ static tare_status check_writable(const tare_outset *set, tare_error *err) {
 
 tare_status tare_outset_check(const char *path, const tare_out_options *options,
                               const tare_allocator *allocator, tare_error *err) {
-    tare_outset set = {.allocator = allocator, .options = *options, .parent_fd = -1, .temp_fd = -1};
+    tare_outset set = {.allocator = allocator,
+                       .options = *options,
+                       .parent_fd = -1,
+                       .temp_parent_fd = -1,
+                       .temp_fd = -1};
     tare_status status = look(&set, path, err);
     if (status == TARE_OK) status = check_writable(&set, err);
     if (status == TARE_OK) status = check_space(&set, err);
@@ -260,8 +292,11 @@ tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_
     *out = NULL;
     tare_outset *set = tare_alloc(allocator, sizeof *set);
     if (!set) return tare_fail(err, TARE_ERR_NOMEM, "output");
-    *set =
-        (tare_outset){.allocator = allocator, .options = *options, .parent_fd = -1, .temp_fd = -1};
+    *set = (tare_outset){.allocator = allocator,
+                         .options = *options,
+                         .parent_fd = -1,
+                         .temp_parent_fd = -1,
+                         .temp_fd = -1};
     tare_status status = begin(set, path, err);
     if (status == TARE_OK)
         *out = set;
@@ -293,6 +328,12 @@ tare_status tare_outset_sync(tare_outset *set, tare_error *err) {
     return TARE_OK;
 }
 
+/* Whether a failure to link or rename is the file system's way to say that it does neither. */
+static bool lacks_names(int os_error) {
+    return os_error == EPERM || os_error == EXDEV || os_error == EMLINK ||
+           tare_os_is_unsupported(os_error);
+}
+
 /* Gives an unnamed file its temporary name; 0 or an errno. */
 static int give_name(tare_outset *set) {
     for (int i = 0; i < NAME_TRIES; i++) {
@@ -308,8 +349,9 @@ static int give_name(tare_outset *set) {
 
 /* The one step that makes OUT appear. */
 static tare_status rename_to_final(tare_outset *set, tare_error *err) {
+    if (set->is_copied) return tare_outset_place(set, err);
     int failed = tare_os_rename_new(set->parent_fd, set->temp_name, set->final_name);
-    if (failed == EEXIST && !set->options.force) return fail_exists(set, err);
+    if (failed == EEXIST && !set->options.force) return tare_outset_fail_exists(set, err);
     bool was_exchanged = false;
     if (failed == EEXIST && set->options.is_directory) {
         failed = tare_os_exchange(set->parent_fd, set->temp_name, set->final_name);
@@ -323,6 +365,7 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
                      ? 0
                      : errno;
     }
+    if (lacks_names(failed)) return tare_outset_place(set, err);
     if (failed)
         return tare_outset_fail_errno(err, failed, "the output cannot be given its name",
                                       set->path);
@@ -336,13 +379,17 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
 /* Whole, and under its temporary name. */
 static tare_status complete(tare_outset *set, tare_error *err) {
     TARE_TRY(sync_all(set, err));
-    int failed = set->temp_name[0] ? 0 : give_name(set);
-    if (!failed) return TARE_OK;
+    int failed = set->temp_name[0] || set->is_copied ? 0 : give_name(set);
+    if (lacks_names(failed)) set->is_copied = true;
+    if (!failed || set->is_copied) return TARE_OK;
     return tare_outset_fail_errno(err, failed, "the output cannot be given a name", set->path);
 }
 
 tare_status tare_outset_release(tare_outset *set, const char **name, tare_error *err) {
     TARE_TRY(complete(set, err));
+    if (set->is_copied)
+        return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,
+                                "this file system cannot rename files: write elsewhere", set->path);
     set->is_committed = true;
     *name = set->temp_name;
     return TARE_OK;
@@ -366,9 +413,10 @@ void tare_outset_free(tare_outset *set) {
         tare_free(set->allocator, m->name, m->name_size);
         tare_free(set->allocator, m->target, m->target_size);
     }
-    if (set->temp_name[0] && !set->is_committed)
-        tare_remove_tree(set->parent_fd, set->temp_name, TARE_FOLDERS_MOST);
-    if (set->temp_fd >= 0) close(set->temp_fd);
+    if (set->is_committed) set->temp_name[0] = '\0';
+    drop_temporary(set);
+    if (set->temp_parent_fd >= 0 && set->temp_parent_fd != set->parent_fd)
+        close(set->temp_parent_fd);
     if (set->parent_fd >= 0) close(set->parent_fd);
     if (set->has_mutex) pthread_mutex_destroy(&set->mutex);
     while (set->n_writing > 0) pthread_mutex_destroy(&set->writing[--set->n_writing]);

@@ -4,7 +4,8 @@
  *
  * A file is written under no name (O_TMPFILE) or as .OUT.tare-XXXXXX and gets its final name in
  * the commit; a directory is built as .OUT.tare-XXXXXX/ and renamed or exchanged. Whatever happens
- * before the commit leaves OUT as it was. */
+ * before the commit leaves OUT as it was. On a file system that cannot rename, or cannot write at any
+ * place of a file, the commit copies the output to its name from the first byte to the last. */
 #ifndef TARE_BASE_OUTFILE_H
 #define TARE_BASE_OUTFILE_H
 
@@ -19,6 +20,7 @@ typedef struct tare_out_options {
     bool no_sync;
     bool has_folders; /* members may lie in folders of the directory, which are made */
     bool is_named;    /* the temporary has a name from the start, as where O_TMPFILE is missing */
+    bool keeps_old;   /* an OUT that exists must stay whole until the new one has its name */
     uint64_t total_size; /* checked against free space first (0: unknown) */
     tare_report *report; /* of temporaries that were removed; NULL: none is wanted */
 } tare_out_options;

@@ -153,7 +153,7 @@ static int full_sync(int fd) {
 #endif
 #endif
 
-static bool means_unsupported(int os_error) {
+bool tare_os_is_unsupported(int os_error) {
     return os_error == EINVAL || os_error == ENOSYS || os_error == ENOTSUP ||
            os_error == EOPNOTSUPP;
 }
@@ -162,13 +162,13 @@ int tare_os_set_size(int fd, uint64_t size) {
     int failed = 0;
     do failed = size ? set_space_aside(fd, size) : 0;
     while (failed == EINTR);
-    if (failed && !means_unsupported(failed)) return failed;
+    if (failed && !tare_os_is_unsupported(failed)) return failed;
     return ftruncate(fd, (off_t)size) == 0 ? 0 : errno;
 }
 
 int tare_os_rename_new(int dir_fd, const char *from, const char *to) {
     int failed = rename_flags(dir_fd, from, to, RENAME_NEW_FLAG);
-    if (!means_unsupported(failed)) return failed;
+    if (!tare_os_is_unsupported(failed)) return failed;
     /* Without the flag: look first. If `to` is created in between, it is lost, as with any rename.
      */
     struct stat st;
@@ -200,7 +200,7 @@ int tare_os_sync(int fd) {
     int failed;
     do failed = full_sync(fd) == 0 ? 0 : errno;
     while (failed == EINTR);
-    return means_unsupported(failed) ? 0 : failed;
+    return tare_os_is_unsupported(failed) ? 0 : failed;
 }
 
 void tare_os_random_name(char *out, size_t n) {

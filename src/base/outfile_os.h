@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Whether a failure says that the file system cannot do such a thing. */
+bool tare_os_is_unsupported(int os_error);
 /* A new file without a name in a directory, for reading and writing, that tare_os_link can name
  * later; -1 where the system or the file system has no such thing. */
 int tare_os_open_unnamed(int dir_fd);

@@ -19,6 +19,12 @@ tare_status tare_outset_fail_errno(tare_error *err, int os_error, const char *wh
     return status;
 }
 
+tare_status tare_outset_fail_exists(const tare_outset *set, tare_error *err) {
+    tare_outset_fail(err, TARE_ERR_ARG, "the output exists", set->path);
+    tare_error_code(err, TARE_CODE_OUTPUT_EXISTS);
+    return TARE_ERR_ARG;
+}
+
 char *tare_outset_text(const tare_allocator *a, const char *text, size_t n, size_t *size) {
     char *copy = tare_alloc(a, n + 1);
     if (!copy) return NULL;

@@ -35,8 +35,11 @@ struct tare_outset {
     size_t path_size;
     const char *final_name; /* last part of path */
     int parent_fd;
-    int temp_fd;                         /* of the temporary file or directory; holds the lock */
-    char temp_name[TARE_TEMP_NAME_SIZE]; /* in the parent; empty: nothing has that name now */
+    int temp_parent_fd; /* of the directory with the temporary: the parent, or another file system's */
+    const char *temp_parent; /* its path, where it is another file system's */
+    bool is_copied;          /* the commit copies: nothing can be renamed, or is elsewhere */
+    int temp_fd;             /* of the temporary file or directory; holds the lock */
+    char temp_name[TARE_TEMP_NAME_SIZE]; /* in temp_parent_fd; empty: nothing has that name now */
     char *temp_path;                     /* directories: the path of what is being built */
     size_t temp_path_size;
     tare_out_member *members;
@@ -58,6 +61,15 @@ tare_status tare_outset_finish_entries(tare_outset *set, tare_error *err);
 bool tare_outset_is_name(const tare_outset *set, const char *name);
 /* Makes the folders that a member lies in; 0 or an errno. */
 int tare_outset_make_folders(const tare_outset *set, tare_out_member *member);
+/* Opens a directory in which what the parent's file system cannot hold is made; *path, static, ends
+ * with a slash. -1: there is none; outfile_place.c. */
+int tare_outset_open_elsewhere(const char **path);
+/* Whether the temporary, or a file in it, can be written at any place; 0 or an errno. */
+int tare_outset_try_writing(const tare_outset *set);
+/* Copies a complete output to its final name and removes the temporary. */
+tare_status tare_outset_place(tare_outset *set, tare_error *err);
+/* The output is there, and may not be replaced. */
+tare_status tare_outset_fail_exists(const tare_outset *set, tare_error *err);
 /* Failures that name an output file. */
 tare_status tare_outset_fail(tare_error *err, tare_status status, const char *what,
                              const char *path);

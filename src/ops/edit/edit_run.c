@@ -133,7 +133,7 @@ static tare_status take_hold(runner *r, tare_error *err) {
 
 static tare_status begin_file(runner *r, size_t i, uint64_t size, tare_error *err) {
     const tare_out_options options = {
-        .force = true, .no_sync = r->e->options.no_sync, .total_size = size};
+        .force = true, .no_sync = r->e->options.no_sync, .keeps_old = true, .total_size = size};
     uint32_t index;
     TARE_TRY(tare_outset_new(&r->sets[i], r->names[i], &options, r->e->options.allocator, err));
     TARE_TRY(tare_outset_add(r->sets[i], NULL, size, &index, err));

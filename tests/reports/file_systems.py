@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""Output on file systems that lack what others have.
+
+    file_systems.py TARE FOLDER    FOLDER: for what it makes
+
+A library in front of the C library plays a mount below FOLDER/.../mount that cannot rename or link, or
+that takes files only from the first byte to the last. Guards against: an output that is lost when it is
+complete, something left behind."""
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+from safetensors_file import safetensors  # noqa: E402
+
+COMMAND, FOLDER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+
+SHIM = r'''
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define REAL(type, name, ...) \
+    static type (*real)(__VA_ARGS__); \
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, #name)
+
+static int lacks(const char *what) {
+    const char *list = getenv("LACKS");
+    return list && strstr(list, what) != NULL;
+}
+
+/* Whether a descriptor is of something on the mount. */
+static int is_there(int fd) {
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n < 0) return 0;
+    path[n] = 0;
+    return strstr(path, "/mount") != NULL;
+}
+
+static int refused(int error) {
+    errno = error;
+    return -1;
+}
+
+int linkat(int a, const char *from, int b, const char *to, int flags) {
+    REAL(int, linkat, int, const char *, int, const char *, int);
+    return lacks("link") && is_there(b) ? refused(EOPNOTSUPP) : real(a, from, b, to, flags);
+}
+
+int renameat(int a, const char *from, int b, const char *to) {
+    REAL(int, renameat, int, const char *, int, const char *);
+    return lacks("rename") && is_there(b) ? refused(ENOSYS) : real(a, from, b, to);
+}
+
+long syscall(long number, ...) {
+    REAL(long, syscall, long, ...);
+    long a[6];
+    va_list args;
+    va_start(args, number);
+    for (int i = 0; i < 6; i++) a[i] = va_arg(args, long);
+    va_end(args);
+    if (number == SYS_renameat2 && lacks("rename") && is_there((int)a[0])) return refused(ENOSYS);
+    return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+int openat(int dir, const char *name, int flags, ...) {
+    REAL(int, openat, int, const char *, int, ...);
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = (mode_t)va_arg(args, int);
+    va_end(args);
+    int is_here = dir >= 0 && is_there(dir);
+    if (is_here && (flags & O_TMPFILE) == O_TMPFILE && (lacks("tmpfile") || lacks("random"))) return refused(EOPNOTSUPP);
+    if (is_here && lacks("readwrite") && (flags & O_CREAT) && (flags & O_ACCMODE) == O_RDWR) return refused(EINVAL);
+    return real(dir, name, flags, mode);
+}
+
+int ftruncate(int fd, off_t size) {
+    REAL(int, ftruncate, int, off_t);
+    return lacks("truncate") && is_there(fd) ? refused(ENOSYS) : real(fd, size);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at) {
+    REAL(ssize_t, pwrite, int, const void *, size_t, off_t);
+    struct stat st;
+    int is_end = fstat(fd, &st) == 0 && st.st_size == at;
+    return lacks("random") && !is_end && is_there(fd) ? refused(EINVAL) : real(fd, bytes, n, at);
+}
+
+ssize_t write(int fd, const void *bytes, size_t n) {
+    REAL(ssize_t, write, int, const void *, size_t);
+    return lacks("space") && n > 100 && is_there(fd) ? refused(ENOSPC) : real(fd, bytes, n);
+}
+'''
+MOUNTS = {
+    "no links": "link",
+    "no links, no renaming": "link rename",
+    "named, no renaming": "tmpfile rename",
+    "no places": "random rename",
+    "objects": "tmpfile random truncate readwrite rename link",
+    "no sizes": "tmpfile truncate",
+}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = os.path.join(FOLDER, self.id().split(".")[-1])
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.mount = os.path.join(self.folder, "mount")
+        os.makedirs(self.mount)
+        body = struct.pack("<1024f", *[(i * 7919 % 1009) / 1009 for i in range(1024)])
+        self.put("a.safetensors", safetensors([("w", "F32", [32, 32], body), ("v", "F32", [32, 32], body[2048:] + body[:2048])]))
+
+    def put(self, path, content):
+        with open(os.path.join(self.folder, path), "wb") as f:
+            f.write(content)
+
+    def get(self, path):
+        with open(os.path.join(self.folder, path), "rb") as f:
+            return f.read()
+
+    def tare(self, *words, code=0, env=None):
+        done = subprocess.run([COMMAND, *words], cwd=self.folder, stdin=subprocess.DEVNULL, timeout=100, capture_output=True,
+                              env=dict(os.environ, **(env or {})))
+        text = (done.stdout + done.stderr).decode("utf-8", "replace")
+        self.assertEqual(done.returncode, code, text)
+        return text
+
+
+class Mounts(Case):
+    @classmethod
+    def setUpClass(cls):
+        os.makedirs(FOLDER, exist_ok=True)
+        source = os.path.join(FOLDER, "mount.c")
+        cls.library = os.path.join(FOLDER, "mount.so")
+        with open(source, "w") as f:
+            f.write(SHIM)
+        cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+        with open(COMMAND, "rb") as f:
+            is_dynamic = b"ld-linux" in f.read(1 << 16)
+        if not cc or not sys.platform.startswith("linux") or not is_dynamic:
+            raise unittest.SkipTest("needs a C compiler and a dynamic program")
+        subprocess.run([cc, "-shared", "-fPIC", "-O1", "-w", "-o", cls.library, source, "-ldl"], check=True)
+
+    def on(self, lacks):
+        return {"LD_PRELOAD": self.library, "LACKS": lacks, "ASAN_OPTIONS": "verify_asan_link_order=0"}
+
+    def left(self):
+        return sorted(os.listdir(self.mount))
+
+    def test_files_and_directories(self):
+        self.tare("convert", "a.safetensors", "want.safetensors", "--type", "bf16")
+        self.tare("convert", "a.safetensors", "want", "--to", "hf", "--shard-size", "5K")
+        self.tare("pack", "a.safetensors", "want.wcodec")
+        for name, lacks in MOUNTS.items():
+            with self.subTest(name):
+                env = self.on(lacks)
+                for force in ((), ("--force",)):
+                    text = self.tare("convert", "a.safetensors", "mount/o.safetensors", "--type", "bf16", *force, env=env)
+                    self.assertEqual(self.get("mount/o.safetensors"), self.get("want.safetensors"))
+                    if name != "no sizes":
+                        self.assertIn("copied", text)
+                self.tare("convert", "a.safetensors", "mount/o", "--to", "hf", "--shard-size", "5K", env=env)
+                for file in os.listdir(os.path.join(self.folder, "want")):
+                    self.assertEqual(self.get("mount/o/" + file), self.get("want/" + file))
+                self.tare("pack", "a.safetensors", "mount/o.wcodec", env=env)
+                self.assertEqual(self.get("mount/o.wcodec"), self.get("want.wcodec"))
+                self.tare("unpack", "mount/o.wcodec", "mount/u.safetensors", env=env)
+                self.assertEqual(self.get("mount/u.safetensors"), self.get("a.safetensors"))
+                self.assertEqual(self.left(), ["o", "o.safetensors", "o.wcodec", "u.safetensors"])
+                self.tare("convert", "a.safetensors", "mount/o.safetensors", code=2, env=env)
+                for file in self.left():
+                    path = os.path.join(self.mount, file)
+                    shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+
+    def test_nothing_is_left_of_what_fails(self):
+        for lacks in ("link rename space", "tmpfile random truncate readwrite rename link space"):
+            self.tare("convert", "a.safetensors", "mount/o.safetensors", code=6, env=self.on(lacks))
+            self.tare("convert", "a.safetensors", "mount/o", "--to", "hf", code=6, env=self.on(lacks))
+            self.assertEqual(self.left(), [])
+
+    def test_an_edit_does_not_risk_the_model(self):
+        shutil.copy(os.path.join(self.folder, "a.safetensors"), self.mount)
+        before = self.get("a.safetensors")
+        text = self.tare("edit", "mount/a.safetensors", "--set", "k=" + "v" * 99, code=5, env=self.on("link rename"))
+        self.assertIn("cannot rename", text)
+        self.assertEqual(self.get("mount/a.safetensors"), before)
+        self.assertEqual(self.left(), ["a.safetensors"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
