@@ -12,6 +12,7 @@
 
 #include <libdeflate.h>
 #include <openssl/opensslv.h>
+#include <string.h>
 #include <zstd.h>
 
 /* Finds out what the CPU can do. libcrypto calls it from its section .init, which is not run in
@@ -99,4 +100,25 @@ bool tare_dependency(size_t i, const char **name, const char **version) {
                : i == 1 ? LIBDEFLATE_VERSION_STRING
                         : ZSTD_versionString();
     return true;
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool tare_digest_in_name(uint8_t digest[32], const char *path) {
+    const char *name = base_name(path);
+    if (strncmp(name, "sha256-", 7) == 0) name += 7;
+    return strlen(name) == 64 && tare_unhex(digest, name, 32);
+}
+
+bool tare_is_blob(const char *path) {
+    static const char folder[] = "/blobs/";
+    uint8_t digest[32];
+    const char *name = base_name(path);
+    if (tare_digest_in_name(digest, path)) return true;
+    const size_t n = (size_t)(name - path);
+    return strlen(name) == 40 && tare_unhex(digest, name, 20) && n >= sizeof folder - 1 &&
+           memcmp(name - (sizeof folder - 1), folder, sizeof folder - 1) == 0;
 }

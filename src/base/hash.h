@@ -23,4 +23,9 @@ uint32_t tare_crc32_part(uint32_t crc, uint64_t n_after);
 void tare_hex(char *out, const uint8_t *bytes, size_t n); /* 2n characters and a NUL */
 bool tare_unhex(uint8_t *out, const char *hex, size_t n); /* n bytes from 2n characters */
 
+/* Whether the last part of a path is the SHA-256 of the file, as caches name what they keep. */
+bool tare_digest_in_name(uint8_t digest[32], const char *path);
+/* The same, or another digest below a folder "blobs": content that others find by this name. */
+bool tare_is_blob(const char *path);
+
 #endif

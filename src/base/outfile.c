@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/hash.h"
 #include "base/outfile_os.h"
 #include "base/str.h"
 
@@ -82,6 +83,11 @@ static tare_status follow_links(tare_outset *set, tare_error *err) {
 static tare_status keep_path(tare_outset *set, const char *path, tare_error *err) {
     TARE_TRY(set_path(set, path, strlen(path), err));
     TARE_TRY(follow_links(set, err));
+    if (strcmp(set->path, path) != 0 && tare_is_blob(set->path))
+        return tare_outset_fail(err, TARE_ERR_ARG,
+                                "the output is a link into a download cache, whose files are named "
+                                "after their content: name another output, or remove the link",
+                                path);
     const char *slash = strrchr(set->path, '/');
     set->final_name = slash ? slash + 1 : set->path;
     if (!*set->final_name || strcmp(set->final_name, ".") == 0 ||

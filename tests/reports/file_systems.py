@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Output on file systems that lack what others have.
+"""Output on file systems that lack what others have, and files whose names are those of their content.
 
     file_systems.py TARE FOLDER    FOLDER: for what it makes
 
 A library in front of the C library plays a mount below FOLDER/.../mount that cannot rename or link, or
 that takes files only from the first byte to the last. Guards against: an output that is lost when it is
-complete, something left behind."""
+complete, something left behind, a cache of downloads whose files are no longer what their names say."""
+import hashlib
 import os
 import shutil
 import struct
@@ -199,6 +200,71 @@ class Mounts(Case):
         self.assertIn("cannot rename", text)
         self.assertEqual(self.get("mount/a.safetensors"), before)
         self.assertEqual(self.left(), ["a.safetensors"])
+
+
+class Blobs(Case):
+    """Files of a cache that are named after their content."""
+
+    def setUp(self):
+        super().setUp()
+        data = self.get("a.safetensors")
+        self.root = os.path.join(self.folder, "models--org--name")
+        self.snapshot = os.path.join(self.root, "snapshots", "0" * 40)
+        os.makedirs(self.snapshot)
+        os.makedirs(os.path.join(self.root, "blobs"))
+        self.blob = os.path.join(self.root, "blobs", hashlib.sha256(data).hexdigest())
+        self.config = os.path.join(self.root, "blobs", hashlib.sha1(b"blob 2\0{}").hexdigest())
+        for path, content in ((self.blob, data), (self.config, b"{}")):
+            with open(path, "wb") as f:
+                f.write(content)
+        os.symlink("../../blobs/" + os.path.basename(self.blob), os.path.join(self.snapshot, "model.safetensors"))
+        os.symlink("../../blobs/" + os.path.basename(self.config), os.path.join(self.snapshot, "config.json"))
+
+    def test_blobs_are_not_changed(self):
+        link = os.path.join(self.snapshot, "model.safetensors")
+        for path in (link, self.snapshot, self.blob):
+            for more in ((), ("--in-place",), ("--rewrite",), ("--dry-run",)):
+                self.assertIn("named after their content", self.tare("edit", path, "--set", "k=v", *more, code=2))
+        self.assertIn("download cache", self.tare("convert", "a.safetensors", link, "--force", "--type", "bf16", code=2))
+        with open(self.blob, "rb") as f:
+            self.assertEqual(hashlib.sha256(f.read()).hexdigest(), os.path.basename(self.blob))
+        self.tare("edit", link, "--set", "k=v", "-o", "changed.safetensors")
+        self.assertIn("k", self.tare("info", "-m", "changed.safetensors"))
+
+    def test_a_blob_that_is_not_what_its_name_says(self):
+        for path in (self.snapshot, os.path.join(self.snapshot, "model.safetensors"), self.blob):
+            self.assertIn("good", self.tare("verify", "--deep", path))
+        with open(self.blob, "r+b") as f:
+            f.seek(-7, 2)
+            f.write(b"\1")
+        for path in (self.snapshot, os.path.join(self.snapshot, "model.safetensors"), self.blob):
+            self.tare("verify", path)
+            self.assertIn("its SHA-256 is not the one in its name", self.tare("verify", "--deep", path, code=1))
+        os.makedirs(os.path.join(self.folder, "store"))
+        name = "store/sha256-" + hashlib.sha256(self.get("a.safetensors")).hexdigest()
+        self.put(name, self.get("a.safetensors"))
+        self.assertIn("good", self.tare("verify", "--deep", name))
+
+
+class Zeros(Case):
+    def file(self, *bodies):
+        tensors = [("t%02d" % i, "F32", [32, 32] if len(b) == 4096 else [len(b) // 4], b) for i, b in enumerate(bodies)]
+        self.put("z.safetensors", safetensors(tensors))
+        return self.tare("verify", "--deep", "z.safetensors")
+
+    def test_zeros(self):
+        some, none = b"\0\0\x80?" * 1024, bytes(4096)
+        half = some[:2048] + none[:2048]
+        self.assertNotIn("0", self.file(some, some).split("good")[0].replace("z.safetensors", ""))
+        self.assertIn("all of it is 0 ", self.file(some, none, some))
+        self.assertIn("and so are 2 other matrices", self.file(none, some, none, some, none))
+        for bodies, size in (((some, none, none), 8192), ((some, half, none), 6144), ((some, half, none, bytes(64)), 6208)):
+            text = self.file(*bodies)
+            self.assertIn("the last %d of " % size, text)
+            self.assertIn("1 warning", text)
+        for bodies in ((some, none), (some, half), (some, none, some), (some, bytes(64)), (none, none), (some, none[:64], none[:64])):
+            self.assertNotIn("warning", self.file(*bodies), [len(b) for b in bodies])
+        self.tare("verify", "--deep", "--strict", "z.safetensors")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
  * tensors, and which have to be rewritten. A tensor whose position in the layout is that in the
  * file is not touched; the bytes between such tensors are assembled in memory and compared. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,6 +291,22 @@ static tare_status check_left(const tare_edit *e, tare_error *err) {
     return TARE_OK;
 }
 
+/* Content that programs find by its digest is not changed under that name. */
+static tare_status check_blobs(const tare_edit *e, tare_error *err) {
+    char resolved[PATH_MAX];
+    for (size_t i = 0; i < e->summary.n_files; i++) {
+        if (e->files[i].action == TARE_EDIT_KEPT || !realpath(e->files[i].path, resolved) ||
+            !tare_is_blob(resolved))
+            continue;
+        tare_fail(err, TARE_ERR_ARG,
+                  "in a download cache, where files are named after their content: the edit is "
+                  "written elsewhere, with -o");
+        tare_error_file(err, e->files[i].path);
+        return TARE_ERR_ARG;
+    }
+    return TARE_OK;
+}
+
 tare_status tare_edit_find_targets(tare_edit *e, tare_error *err) {
     size_t n = 0;
     for (size_t i = 0; i < e->n_parts; i++) n += e->parts[i].plan->files.n_files;
@@ -299,6 +316,7 @@ tare_status tare_edit_find_targets(tare_edit *e, tare_error *err) {
     e->summary.is_in_place = true;
     for (size_t i = 0; i < e->n_parts; i++) TARE_TRY(add_part(e, &e->parts[i], err));
     TARE_TRY(check_left(e, err));
+    TARE_TRY(check_blobs(e, err));
     if (e->summary.is_in_place || e->options.way != TARE_EDIT_IN_PLACE) return TARE_OK;
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
                      "not in place: the new directory does not fit in the room of the old one, or "

@@ -16,6 +16,7 @@
 #include "model/adapter_set.h"
 #include "ops/inspect/bad_patterns.h"
 #include "ops/inspect/digest.h"
+#include "ops/inspect/verify_files.h"
 #include "ops/inspect/verify_records.h"
 #include "ops/item_walk.h"
 #include "ops/packing/verify_packed.h"
@@ -26,15 +27,20 @@ typedef struct verify_walk {
     tare_report *report;
     const tare_filler *fillers;
     size_t n_fillers;
+    tare_zero_run *zeros;    /* of each tensor */
     bool is_of_factors;      /* the model is that of a package's adapters, two tensors each */
     tare_packed_faults told; /* of the .wcodec that it lies in */
 } verify_walk;
 
-/* Items are the tensors and then the fillers. */
+/* Items are the tensors, the fillers, and then the files that are read whole. */
 static uint64_t item_size(const void *ctx, size_t item) {
     const verify_walk *w = ctx;
     const size_t n = w->model->catalog.n_tensors;
-    return item < n ? w->model->catalog.tensors[item].size_bytes : w->fillers[item - n].size;
+    uint8_t digest[32];
+    if (item < n) return w->model->catalog.tensors[item].size_bytes;
+    if (item < n + w->n_fillers) return w->fillers[item - n].size;
+    item -= n + w->n_fillers;
+    return tare_has_named_digest(w->model, item, digest) ? w->model->files[item].reader.size : 0;
 }
 
 static tare_str file_name(const verify_walk *w, uint32_t file) {
@@ -99,7 +105,6 @@ static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
     const size_t piece = tare_walk_piece(t, p);
     tare_pattern_site sites[TARE_MAX_PATTERNS];
     const size_t n_sites = tare_patterns_of(sites, t->encoding);
-    if (n_sites == 0 && !hash) return tare_walk_tick(job, t->planes[p].size, err);
 
     uint64_t there = bytes_there(w->model, &t->planes[p]);
     tare_bad_patterns sum = {{0}, {0}};
@@ -108,6 +113,7 @@ static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
         size_t n = (size_t)tare_min_u64(there - at, piece) / unit * unit;
         TARE_TRY(tare_tensor_read(w->model, tensor, p, at, job->scratch, n, err));
         if (hash) tare_sha256_update(hash, job->scratch, n);
+        tare_zero_run_add(&w->zeros[tensor], job->scratch, n);
         for (size_t i = 0; i < n_sites; i++)
             if (sites[i].plane == p)
                 tare_find_bad_units(&sum, &sites[i], job->scratch, n / unit, unit, at);
@@ -193,6 +199,8 @@ static tare_status unless_told(const verify_walk *w, tare_status status) {
 static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
     verify_walk *w = ctx;
     const size_t n = w->model->catalog.n_tensors;
+    if (item >= n + w->n_fillers)
+        return tare_verify_named_digest(w->model, item - n - w->n_fillers, w->report, job, err);
     if (item >= n) return unless_told(w, verify_filler(w, &w->fillers[item - n], job, err));
     const bool is_stated = w->model->catalog.digests && w->model->catalog.digests[item];
     tare_sha256 hash;
@@ -245,7 +253,14 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
         w.fillers = model->catalog.layout->fillers;
         w.n_fillers = model->catalog.layout->n_fillers;
     }
-    tare_status s = tare_walk_run(&(tare_walk){.n_items = model->catalog.n_tensors + w.n_fillers,
+    const size_t n = model->catalog.n_tensors, zeros_size = (n + 1) * sizeof *w.zeros;
+    w.zeros = tare_alloc(o.allocator, zeros_size);
+    if (!w.zeros) {
+        tare_report_free(w.report);
+        return tare_fail(err, TARE_ERR_NOMEM, "findings");
+    }
+    memset(w.zeros, 0, zeros_size);
+    tare_status s = tare_walk_run(&(tare_walk){.n_items = n + w.n_fillers + model->n_files,
                                                .size_of = item_size,
                                                .visit = verify_item,
                                                .ctx = &w,
@@ -253,6 +268,8 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
                                                TARE_RUN_FROM(&o),
                                                .allocator = o.allocator},
                                   err);
+    if (s == TARE_OK && !is_of_factors) s = tare_verify_zeros(model, w.zeros, w.report, err);
+    tare_free(o.allocator, w.zeros, zeros_size);
     if (o.report) {
         tare_status handed = hand_over(o.report, w.report, o.allocator, s == TARE_OK ? err : NULL);
         if (s == TARE_OK) s = handed;
