@@ -409,7 +409,9 @@ const cli_command cmd_pack = {
              "IN OUT.wcodec --lossy --target-bpw BITS [--imatrix FILE]",
     .description =
         "Packs one file, a set of shards or a whole directory: every file in it and in its "
-        "folders, with links, permissions and times, except folders named .git and .cache. Tensors "
+        "folders, with links, permissions and times, except what programs keep beside models "
+        "(.git, "
+        ".cache). Tensors "
         "are compressed according to their types, in segments that can be decoded one by one; "
         "everything else is stored beside them, so that the files come back byte for byte. Without "
         "OUT, IN.wcodec is written. OUT appears under its name only when it is complete; it cannot "
