@@ -85,6 +85,8 @@ static const py_option remote_options[] = {
     {"backoff_ms", PY_OPTION_U32, offsetof(tare_remote_options, backoff_ms), NULL},
     {"connect_seconds", PY_OPTION_U32, offsetof(tare_remote_options, connect_seconds), NULL},
     {"stall_seconds", PY_OPTION_U32, offsetof(tare_remote_options, stall_seconds), NULL},
+    {"is_offline", PY_OPTION_BOOL, offsetof(tare_remote_options, is_offline), NULL},
+    {"hub_cache", PY_OPTION_TEXT, offsetof(tare_remote_options, hub_cache), NULL},
     {0},
 };
 

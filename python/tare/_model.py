@@ -241,7 +241,8 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     limits     what a file may ask for at most, by name: {"tensors": 1000}
     strict     findings of opening are errors, a missing base among them
     remote     settings of URLs, by name: {"hub_token": "hf_...", "connections": 16}; others are hub_endpoint, ca_file,
-               ca_folder, proxy, whole_bytes, cache_bytes, retries, backoff_ms, connect_seconds, stall_seconds
+               ca_folder, proxy, whole_bytes, cache_bytes, retries, backoff_ms, connect_seconds, stall_seconds,
+               is_offline, hub_cache
 
     >>> model = tare.open("tiny.gguf")
     >>> model.info.format

@@ -223,6 +223,7 @@ static int make_elsewhere(tare_outset *set) {
     if (fd < 0) return ENOTSUP;
     set->temp_parent_fd = fd;
     set->is_copied = true;
+    tare_remove_stale(fd, set->final_name, set->options.report);
     return make_here(set);
 }
 

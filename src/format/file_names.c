@@ -121,7 +121,7 @@ static bool is_beside(const char *path, const char *suffix) {
 
 void tare_note_unfinished(const tare_model *m, tare_report *report) {
     for (size_t i = 0; i < m->n_files; i++) {
-        const char *path = m->files[i].name;
+        const char *path = m->files[i].reader.has_identity ? m->files[i].name : NULL;
         const char *said = path && m->files[i].is_truncated ? said_by_name(path) : NULL;
         if (said) warn(report, "file.cut", path, said);
         if (path && (is_beside(path, ".aria2") || is_beside(path, ".st")))

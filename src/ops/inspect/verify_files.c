@@ -81,12 +81,14 @@ static size_t judge_tail(const tare_model *m, const placed *list, size_t n, tare
     size_t n_zero = 0, n_here = 0, at;
     bool has_matrix = false, is_cut = false;
     while (n_here < n && list[n_here].plane->file == file) n_here++;
+    if (list[0].plane->offset + list[0].plane->size > first) return n_here; /* packed, or cut */
     for (at = 0; at < n_here && is_zero(list[at].run); at++, n_zero++) {
         has_matrix |= list[at].is_matrix;
         first = list[at].plane->offset;
     }
     if (at < n_here && n_zero && list[at].run->n) {
-        first = list[at].plane->offset + list[at].plane->size - list[at].run->n;
+        first = list[at].plane->offset + list[at].plane->size -
+                tare_min_u64(list[at].run->n, list[at].plane->size);
         is_cut = true;
     }
     if (has_matrix && n_zero + is_cut > 1 && at < n_here)
