@@ -122,6 +122,10 @@ void tare_hub_put_list(tare_buffer *out, const char *endpoint, const tare_hub_na
     tare_buffer_put_text(out, "?blobs=true");
 }
 
+bool tare_hub_shows_file(tare_str kind) {
+    return tare_str_is(kind, "blob") || tare_str_is(kind, "raw");
+}
+
 bool tare_hub_page(tare_str *kind, tare_str *rest, tare_str path) {
     tare_str org, name;
     *rest = tare_str_cut(path, path.len && path.ptr[0] == '/');
@@ -131,7 +135,7 @@ bool tare_hub_page(tare_str *kind, tare_str *rest, tare_str path) {
     *rest = tare_str_cut(*rest, 1);
     *kind = take_until(rest, "/");
     if (!is_word(org) || !is_word(name) || tare_str_is(org, "api")) return false;
-    if (tare_str_is(*kind, "blob")) return rest->len > 1;
+    if (tare_hub_shows_file(*kind)) return rest->len > 1;
     return (kind->len == 0 && rest->len == 0) || tare_str_is(*kind, "tree") ||
            tare_str_is(*kind, "commits") || tare_str_is(*kind, "discussions");
 }

@@ -28,9 +28,10 @@ void tare_hub_put_file(tare_buffer *out, const char *endpoint, const tare_hub_na
 void tare_hub_put_list(tare_buffer *out, const char *endpoint, const tare_hub_name *name);
 
 /* Whether the path of a URL is that of a page about a model, "/ORG/NAME[/KIND[/REVISION/FILE]]", as
- * people copy it from a browser. KIND: "blob" shows a file; empty, "tree" and others the model.
- * *rest: what follows it. Files themselves ("resolve", "raw") are no pages. */
+ * people copy it from a browser. *rest: what follows KIND. A file itself ("resolve") is no page. */
 bool tare_hub_page(tare_str *kind, tare_str *rest, tare_str path);
+/* Whether such a page shows a file, or what Git has in its place; all others show the model. */
+bool tare_hub_shows_file(tare_str kind);
 
 #define TARE_HUB_NO_SIZE UINT64_MAX
 

@@ -189,7 +189,7 @@ static tare_status leave_page(tare_remote_files *p, bool *shows_model, tare_erro
     tare_str kind, rest;
     *shows_model = false;
     if (!is_of_hub(p) || !tare_hub_page(&kind, &rest, url->path)) return TARE_OK;
-    *shows_model = !tare_str_is(kind, "blob");
+    *shows_model = !tare_hub_shows_file(kind);
     if (*shows_model) return TARE_OK;
     tare_buffer path;
     tare_buffer_init(&path, NULL);

@@ -54,11 +54,12 @@ no("index-shard-missing", "the second shard is not there: its name is said", ind
 no("index-shard-missing-by-shard", "opened by a member, the other one is not there", index, "IO",
    None, "shard", file=TWO, files={INDEX: index, ONE: SHARD_A}, opened=ONE)
 index = index_of({"a": TWO, "b": ONE})
-no("index-wrong-shard", "both tensors are in the other shard", index, "CORRUPT", '"a"',
-   "another shard", item="tensor 0", files=shards(index))
+good("index-wrong-shard", "both tensors are in the other shard", index,
+     ("warning", "safetensors.other-shard", '"a"', "tensor 0"), ("warning", "safetensors.other-shard", '"b"', "tensor 1"),
+     files=shards(index), has={"tensors": 2})
 index = index_of({**MAP, "c": TWO})
-no("index-tensor-missing", "a tensor that no shard has", index, "CORRUPT", '"c"', "no shard",
-   item="tensor -1", files=shards(index))
+good("index-tensor-missing", "a tensor that no shard has", index,
+     ("error", "safetensors.not-in-shards", '"c"', "tensor -1"), files=shards(index), has={"tensors": 2})
 index = index_of({"a": ONE})
 shard = St(obj(A, t("b", "F32", [2], 8, 16)), bytes(16))
 good("index-tensor-unlisted", "a shard holds a tensor that the index does not know", shard,
@@ -72,15 +73,23 @@ index = index_of({"a": ONE, "b": "model\0.safetensors"})
 no("index-shard-nul", "a NUL that cuts the name for the system", index, "CORRUPT",
    '"model\\u0000', "leaves the directory", files=shards(index))
 index = Text('{"weight_map":{"a":"%s","b":"%s","a":"%s"}}' % (ONE, TWO, ONE))
-no("index-duplicate", "one tensor twice in the map", index, "CORRUPT", '1#"a"', "given twice",
-   item="tensor 0", files=shards(index))
+good("index-duplicate", "one tensor twice in the map: the last entry counts", index,
+     ("warning", "safetensors.twice-in-index", '1#"a"', "tensor -1"), files=shards(index), has={"tensors": 2})
 index = Text('{"weight_map":{"a":"%s"},"weight_map":{"b":"%s"}}' % (ONE, TWO))
 no("index-duplicate-map", "two maps", index, "CORRUPT", '1#"weight_map"', "given twice",
    files=shards(index))
 index = index_of(MAP)
 shard = St(obj(t("a", "F32", [2], 0, 8), t("b", "F32", [2], 8, 16)), bytes(16))
-no("index-tensor-in-both", "both shards hold a tensor of one name", shard, "CORRUPT", '"a"',
-   "duplicate", item="tensor 1", file=TWO, files={INDEX: index, ONE: SHARD_A, TWO: shard})
+good("index-tensor-in-both", "both shards hold a tensor of one name: the index decides", index,
+     ("warning", "safetensors.in-two-shards", '"a"', "tensor -1"), files={INDEX: index, ONE: SHARD_A, TWO: shard},
+     has={"tensors": 2})
+unlisted = index_of({"b": TWO, "c": ONE})
+no("index-tensor-in-both-unlisted", "the same, and the index names neither", shard, "CORRUPT", '"a"',
+   "duplicate", item="tensor 1", file=TWO, files={INDEX: unlisted, ONE: SHARD_A, TWO: shard})
+for name, prefix, at in (("folder", "w/", "w/"), ("dot", "./", ""), ("both", "./w/.//", "w/")):
+    index = index_of({"a": prefix + ONE, "b": prefix + TWO})
+    good("index-in-" + name, "shards in a folder, or behind a dot", index,
+         files={INDEX: index, at + ONE: SHARD_A, at + TWO: SHARD_B}, has={"format": "hf", "tensors": 2})
 index = index_of(MAP, total=17)
 good("index-total-size", "a total_size that is not what the tensors take", index,
      ("warning", "safetensors.total-size", "17", "none"), files=shards(index))

@@ -491,6 +491,7 @@ class HubTest(RemoteTest):
         url = self.hub.url + "/org/tiny-GGUF"
         self.same_as_tiny(url + "/blob/main/tiny.gguf")
         self.same_as_tiny(url + "/blob/main/tiny.gguf?download=true")
+        self.same_as_tiny(url + "/raw/main/tiny.gguf")
         for page in ("", "/", "/tree/main", "/tree/main/sub"):
             self.assertIn("hf://ORG/NAME", self.fault("info", url + page, code=2))
         self.assertFalse([p for p in self.hub.seen.paths() if "/blob/" in p or "/tree/" in p])

@@ -320,6 +320,14 @@ class Index(Files):
             for index in [x for x in left if ".index." in x]:
                 self.assertLessEqual(set(json.loads(self.get("o/" + index))["weight_map"].values()), set(left))
 
+    def test_something_else(self):
+        for content, word in ((LFS, "Git LFS pointer"), (PAGE, "HTML page"), ("", "the file is empty")):
+            self.shards({"a": [1]}, {"b": [2]}, content)
+            code, text = self.tare("info", "m")
+            self.assertIn(code, (3, 5))
+            self.assertIn("model.safetensors.index.json: ", text)
+            self.assertIn(word, text)
+
     def test_editor_and_python(self):
         text = '{"metadata": {"total_size": NaN}, "weight_map": {"a": "%s", "b": "%s"}}' % (self.A, self.B)
         self.shards({"a": [1]}, {"b": [2]}, MARK.decode() + text)

@@ -118,7 +118,7 @@ static reason reason_against(const tare_hf_entry *e, const tare_model *m) {
         return (reason){"hf.sub-folder",
                         "a folder with more than 256 files, or too deep: not part of the model",
                         true};
-    if (e->is_link && !e->mode) return (reason){"hf.lost-link", LOST_LINK, true};
+    if (e->is_link && !e->mode) return (reason){"hf.not-a-file", LOST_LINK, true};
     if (!S_ISREG(e->mode))
         return (reason){"hf.not-a-file", "neither a file nor a link to one: not part of the model",
                         true};

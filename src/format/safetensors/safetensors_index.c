@@ -10,6 +10,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "format/safetensors/safetensors.h"
+#include "model/foreign.h"
 #include "model/names.h"
 
 /* One member of the weight map. */
@@ -311,9 +312,11 @@ static tare_status check(index_walk *w, tare_error *err) {
 static tare_status open_set(index_walk *w, const char *directory, const tare_format *format,
                             tare_error *err) {
     if (!scan(w) || !read_map(w)) {
-        tare_json_status(&w->j, err);
+        const tare_str text = w->layout->index_text;
+        const tare_status status =
+            tare_name_foreign(tare_json_status(&w->j, err), text, text.len, true, err);
         tare_error_file(err, w->layout->index_path);
-        return w->j.err.status;
+        return status;
     }
     TARE_TRY(open_files(w, directory, err));
     TARE_TRY(tare_safetensors_load(w->m, w->layout, format, w->options->report, err));
