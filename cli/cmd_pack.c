@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "commands.h"
 
@@ -107,6 +108,7 @@ typedef struct group {
 
 typedef struct outcome {
     const char *in_path, *out_path;
+    bool is_stream; /* it goes to standard output when it is complete */
     const tare_report *report;
     tare_pack_summary sum;
     group groups[TARE_ENCODING_COUNT + 1];
@@ -311,7 +313,7 @@ static int pack(const tare_model *model, tare_pack_options *pack_options, outcom
     if (status != TARE_OK) return failed(&err, o);
     if (cli.json)
         print_json(o);
-    else if (!cli.quiet)
+    else if (!cli.quiet && !(o->is_stream && !cli.dry_run))
         print_text(o);
     return CLI_YES;
 }
@@ -354,9 +356,13 @@ static int check_output(const char *path) {
     if (!path)
         return cli_usage(&cmd_pack, "the input has no name that the output could be called after: "
                                     "name it");
-    if (strcmp(path, "-") == 0)
-        return cli_usage(&cmd_pack, "a .wcodec begins with where its index is, which is known at "
-                                    "the end: it is not written in one go; name a file");
+    if (strcmp(path, "-") == 0) {
+        if (!args.to) return cli_usage(&cmd_pack, "standard output needs --to wcodec");
+        if (cli.json)
+            return cli_usage(&cmd_pack, "--json and the output cannot both go to standard output");
+        return isatty(STDOUT_FILENO) ? cli_usage(&cmd_pack, "standard output is a terminal")
+                                     : CLI_YES;
+    }
     if (cli_check_local(&cmd_pack, path) != CLI_YES) return CLI_USAGE;
     const char *format = tare_format_of_path(path);
     if (args.to || (format && strcmp(format, "wcodec") == 0)) return CLI_YES;
@@ -376,6 +382,17 @@ static int open_importance(tare_importance **out, tare_report *report) {
     return cli_fail(&err, args.imatrix);
 }
 
+/* A .wcodec begins with where its index is, which is known at the end. */
+static int pack_to(const tare_model *model, outcome *o, tare_report *report) {
+    char path[CLI_STREAM_PATH];
+    o->is_stream = strcmp(o->out_path, "-") == 0;
+    if (!o->is_stream || cli.dry_run) return pack_as_told(model, o, report);
+    const int code = cli_stream_begin(path, "output" SUFFIX);
+    if (code != CLI_YES) return code;
+    o->out_path = path;
+    return cli_stream_end(path, pack_as_told(model, o, report));
+}
+
 static int run(int argc, const char **argv) {
     tare_importance *importance = NULL;
     tare_report *report = tare_report_new();
@@ -392,7 +409,7 @@ static int run(int argc, const char **argv) {
     if (code == CLI_YES && args.sensitivity)
         code = cli_read_sensitivities(&lossy.sensitivities, &sensitivities, args.sensitivity);
     if (code == CLI_YES) code = cli_open(&model, argv[0], report);
-    if (code == CLI_YES) code = pack_as_told(model, &o, report);
+    if (code == CLI_YES) code = pack_to(model, &o, report);
     tare_model_free(model);
     tare_importance_free(importance);
     tare_report_free(report);
@@ -414,8 +431,8 @@ const cli_command cmd_pack = {
         ".cache). Tensors "
         "are compressed according to their types, in segments that can be decoded one by one; "
         "everything else is stored beside them, so that the files come back byte for byte. Without "
-        "OUT, IN.wcodec is written. OUT appears under its name only when it is complete; it cannot "
-        "be standard output, because a .wcodec begins with the position of its index. With "
+        "OUT, IN.wcodec is written. OUT appears under its name only when it is complete; - "
+        "(standard output) needs --to wcodec and the space of OUT in TMPDIR or /var/tmp. With "
         "--lossy, and only then, the numbers of "
         "matrices change: OUT holds the closest model to IN that meets the target, and unpack "
         "writes that model, not IN.",
