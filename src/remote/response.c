@@ -126,8 +126,8 @@ static void read_limit(tare_response *r, tare_str text) {
 }
 
 bool tare_response_is_range(const tare_response *r, uint64_t begin, uint64_t end) {
-    return r->has_range && r->has_total && r->first == begin && r->last < end && r->has_length &&
-           r->length == r->last - r->first + 1;
+    return r->has_range && r->has_total && r->first == begin && r->last < end &&
+           (!r->has_length || r->length == r->last - r->first + 1);
 }
 
 uint32_t tare_response_wait(const tare_response *r, int64_t now) {

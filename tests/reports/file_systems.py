@@ -26,6 +26,7 @@ SHIM = r'''
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,42 +78,46 @@ long syscall(long number, ...) {
     return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-int openat(int dir, const char *name, int flags, ...) {
-    REAL(int, openat, int, const char *, int, ...);
-    va_list args;
-    va_start(args, flags);
-    mode_t mode = (mode_t)va_arg(args, int);
-    va_end(args);
-    int is_here = dir >= 0 && is_there(dir);
-    if (is_here && (flags & O_TMPFILE) == O_TMPFILE && (lacks("tmpfile") || lacks("random"))) return refused(EOPNOTSUPP);
-    if (is_here && lacks("readwrite") && (flags & O_CREAT) && (flags & O_ACCMODE) == O_RDWR) return refused(EINVAL);
-    return real(dir, name, flags, mode);
+/* Each is called by two names, of which one has offsets of 64 bits whatever the program. */
+#define WITH_OFFSETS(openat, ftruncate, pwrite)                                                    \
+int openat(int dir, const char *name, int flags, ...) {                                            \
+    REAL(int, openat, int, const char *, int, ...);                                                \
+    va_list args;                                                                                  \
+    va_start(args, flags);                                                                         \
+    mode_t mode = (mode_t)va_arg(args, int);                                                       \
+    va_end(args);                                                                                  \
+    int is_here = dir >= 0 && is_there(dir), is_unnamed = (flags & O_TMPFILE) == O_TMPFILE;        \
+    if (is_here && is_unnamed && (lacks("tmpfile") || lacks("random"))) return refused(EOPNOTSUPP); \
+    if (is_here && lacks("readwrite") && (flags & O_CREAT) && (flags & O_ACCMODE) == O_RDWR)       \
+        return refused(EINVAL);                                                                    \
+    return real(dir, name, flags, mode);                                                           \
+}                                                                                                  \
+int ftruncate(int fd, int64_t size) {                                                              \
+    REAL(int, ftruncate, int, int64_t);                                                            \
+    return lacks("truncate") && is_there(fd) ? refused(ENOSYS) : real(fd, size);                   \
+}                                                                                                  \
+ssize_t pwrite(int fd, const void *bytes, size_t n, int64_t at) {                                  \
+    REAL(ssize_t, pwrite, int, const void *, size_t, int64_t);                                     \
+    struct stat st;                                                                                \
+    int is_end = fstat(fd, &st) == 0 && st.st_size == at;                                          \
+    return lacks("random") && !is_end && is_there(fd) ? refused(EINVAL) : real(fd, bytes, n, at);  \
 }
-
-int ftruncate(int fd, off_t size) {
-    REAL(int, ftruncate, int, off_t);
-    return lacks("truncate") && is_there(fd) ? refused(ENOSYS) : real(fd, size);
-}
-
-ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at) {
-    REAL(ssize_t, pwrite, int, const void *, size_t, off_t);
-    struct stat st;
-    int is_end = fstat(fd, &st) == 0 && st.st_size == at;
-    return lacks("random") && !is_end && is_there(fd) ? refused(EINVAL) : real(fd, bytes, n, at);
-}
+WITH_OFFSETS(openat, ftruncate, pwrite)
+WITH_OFFSETS(openat64, ftruncate64, pwrite64)
 
 ssize_t write(int fd, const void *bytes, size_t n) {
     REAL(ssize_t, write, int, const void *, size_t);
     return lacks("space") && n > 100 && is_there(fd) ? refused(ENOSPC) : real(fd, bytes, n);
 }
 '''
+RENAMES, ORDER = "cannot rename files: the output was copied", "the output was made elsewhere and copied"
 MOUNTS = {
-    "no links": "link",
-    "no links, no renaming": "link rename",
-    "named, no renaming": "tmpfile rename",
-    "no places": "random rename",
-    "objects": "tmpfile random truncate readwrite rename link",
-    "no sizes": "tmpfile truncate",
+    "no links": ("link", RENAMES),
+    "no links, no renaming": ("link rename", RENAMES),
+    "named, no renaming": ("tmpfile rename", RENAMES),
+    "no places": ("random rename", ORDER),
+    "objects": ("tmpfile random truncate readwrite rename link", ORDER),
+    "no sizes": ("tmpfile truncate", ORDER),
 }
 
 
@@ -166,7 +171,7 @@ class Mounts(Case):
         self.tare("convert", "a.safetensors", "want.safetensors", "--type", "bf16")
         self.tare("convert", "a.safetensors", "want", "--to", "hf", "--shard-size", "5K")
         self.tare("pack", "a.safetensors", "want.wcodec")
-        for name, lacks in MOUNTS.items():
+        for name, (lacks, _) in MOUNTS.items():
             with self.subTest(name):
                 env = self.on(lacks)
                 for force in ((), ("--force",)):
