@@ -49,11 +49,21 @@ static void check_lines(tare_str text) {
     FUZZ_CHECK(r.fault || !r.has_range || r.first <= r.last);
     FUZZ_CHECK(r.fault || !r.has_range || !r.has_total || r.last < r.total);
     FUZZ_CHECK(tare_response_fault(&r, true) && tare_response_fault(&r, false));
+    FUZZ_CHECK(tare_response_wait(&r, 0) <= 3600 || tare_response_wait(&r, 0) == UINT32_MAX);
+}
+
+static void check_page(tare_str path) {
+    tare_str kind, rest;
+    const char *end = path.ptr + path.len;
+    if (!tare_hub_page(&kind, &rest, path)) return;
+    FUZZ_CHECK(kind.ptr >= path.ptr && kind.ptr + kind.len <= rest.ptr + rest.len);
+    FUZZ_CHECK(rest.ptr + rest.len == end);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const tare_str text = {size ? (const char *)data : "", size};
     check_list(text);
     check_lines(text);
+    check_page(text);
     return 0;
 }

@@ -26,6 +26,7 @@ from ggufbuilder import (BF16, BLOCKS, BOOL, F16, F32, F32V, I32, Q4_0, Q4_K, Q8
                          STRING, TF64, TI32, TI8, U32, U8, Gguf)
 
 LARGEST = 1 << 16
+PYTHON_JSON = [b'{"a": [Infinity, -Infinity, NaN], "b": {"__float__": "NaN"}}', b"\xef\xbb\xbf[1e400]"]
 HUB_LISTS = (
     b'{"id":"o/n","sha":"0123456789abcdef0123456789abcdef01234567","siblings":[{"rfilename":"a/b",'
     b'"size":12,"lfs":{"size":12}},{"rfilename":"README.md","size":null}],"tags":["x"]}',
@@ -33,6 +34,8 @@ HUB_LISTS = (
     b'HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-9/100\r\nContent-Length: 10\r\n'
     b'ETag: "x"\r\nX-Repo-Commit: 0123456789abcdef0123456789abcdef01234567\r\n\r\n',
     b'HTTP/2 416\r\ncontent-range: bytes */0\r\nretry-after: 7\r\nx-error-code: GatedRepo\r\n',
+    b'HTTP/1.1 429 x\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:49:47 GMT\r\n'
+    b'RateLimit: "a";r=0;t=30, "b";r=1;t=300\r\n', b'/org/name/blob/main/sub/m.gguf',
 )
 NAMES = ("Mixtral-8x7B-v0.1-KQ2.gguf", "Grok-100B-v1.0-Q4_0-00003-of-00009.gguf",
          "Hermes-2-Pro-Llama-3-8B-v1.0-F16.gguf", "not-a-known-arrangement.gguf",
@@ -426,6 +429,8 @@ def main():
             write(folder, target, case.name, content)
     for i, name in enumerate(NAMES):
         write(folder, "gguf_name", "name-%d" % i, name.encode())
+    for i, text in enumerate(PYTHON_JSON):
+        write(folder, "read_json", "python-%d" % i, text)
     for i, text in enumerate(HUB_LISTS):
         write(folder, "hub_list", "answer-%d" % i, text)
     head = b"TAREJRNL" + struct.pack("<II8s", 1, 2, b"12345678")
