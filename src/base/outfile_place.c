@@ -173,6 +173,7 @@ tare_status tare_outset_place(tare_outset *set, tare_error *err) {
                                                  : copy_file(set, set->temp_fd, set->parent_fd,
                                                              set->final_name, flags, scratch);
     tare_free(set->allocator, scratch, COPY_BYTES);
+    if (failed == EEXIST && !set->options.force) return tare_outset_fail_exists(set, err);
     if (failed) {
         if (failed != EEXIST) tare_remove_tree(set->parent_fd, set->final_name, TARE_FOLDERS_MOST);
         return tare_outset_fail_errno(err, failed, "the output cannot be copied to its name",
