@@ -265,7 +265,7 @@ static void every_cut_and_flip_of_an_index_is_survived(void **state) {
     for (size_t n = 0; n + 1 < sizeof good_index; n++) {
         write_temp(INDEX, good_index, n);
         tare_status status = open_temp(&m, FIRST, false, NULL, &err);
-        assert_int_equal(status, TARE_ERR_CORRUPT);
+        assert_int_equal(status, n ? TARE_ERR_CORRUPT : TARE_ERR_TRUNCATED);
         assert_true(err.offset <= n);
     }
     for (size_t i = 0; i + 1 < sizeof good_index; i++) {

@@ -32,7 +32,8 @@ static bool is_zero(const tare_zero_run *run) {
 static void note_matrices(const tare_model *m, const tare_zero_run *runs, tare_report *report) {
     size_t n = 0, first = 0;
     for (size_t i = 0; i < m->catalog.n_tensors; i++) {
-        if (m->catalog.tensors[i].n_dims < 2 || !is_zero(&runs[i])) continue;
+        const tare_tensor *t = &m->catalog.tensors[i];
+        if (t->n_dims < 2 || runs[i].size < t->size_bytes || !is_zero(&runs[i])) continue;
         if (n++ == 0) first = i;
     }
     if (n == 0) return;
@@ -105,7 +106,7 @@ tare_status tare_verify_zeros(const tare_model *m, const tare_zero_run *runs, ta
     if (!list && n) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
     for (size_t i = 0; i < n; i++) {
         const tare_tensor *t = &m->catalog.tensors[i];
-        if (runs[i].size)
+        if (runs[i].size == t->size_bytes && t->size_bytes)
             list[n_placed++] =
                 (placed){&t->planes[t->encoding->n_planes - 1], &runs[i], t->n_dims > 1};
     }
