@@ -37,17 +37,18 @@ static void note_mark(tare_report *report, size_t i, tare_str name) {
 }
 
 /* HTML among the side files of a model is what it says it is. */
-static bool is_page(tare_str name) {
+static bool is_page(tare_str name, tare_str head) {
+    const size_t at = strspn(head.ptr, TARE_UTF8_MARK " \t\r\n");
     static const char *const suffixes[] = {".html", ".htm", ".xhtml", ".xml", ".svg", ".md"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (tare_str_ends(name, tare_str_of(suffixes[i]))) return true;
+        if (head.ptr[at] == '<' && tare_str_ends(name, tare_str_of(suffixes[i]))) return true;
     return false;
 }
 
 static void judge(tare_report *report, size_t i, const tare_resource *r, tare_str head) {
     tare_error fault = TARE_ERROR_NONE;
     const bool is_json = tare_str_ends(r->name, TARE_STR(".json"));
-    const char *foreign = is_page(r->name) ? NULL : tare_not_the_file(head, r->size);
+    const char *foreign = is_page(r->name, head) ? NULL : tare_not_the_file(head, r->size);
     if (foreign) {
         tare_fail(&fault, TARE_ERR_UNSUPPORTED, foreign);
         report_fault(report, i, r->name, "resource.not-the-file", &fault);
@@ -68,6 +69,7 @@ static tare_status verify_resource(const tare_model *model, size_t i, tare_repor
     char *text = tare_alloc(a, size + 1);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "side file");
     tare_status status = tare_resource_read(model, i, 0, text, size, err);
+    text[size] = '\0';
     if (status == TARE_OK) judge(report, i, r, (tare_str){text, size});
     tare_free(a, text, size + 1);
     return status;
