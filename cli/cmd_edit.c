@@ -402,6 +402,7 @@ static tare_edit_options make_options(tare_report *report) {
     o.way = args.in_place ? TARE_EDIT_IN_PLACE : args.rewrite ? TARE_EDIT_REWRITE : TARE_EDIT_AUTO;
     o.spare = args.spare;
     o.force = cli.force;
+    o.is_dry_run = cli.dry_run;
     o.keep_time = args.keep_time;
     o.no_sync = cli.no_sync;
     o.threads = (unsigned)cli.threads;

@@ -69,12 +69,13 @@ typedef struct tare_edit_options {
     const tare_allocator *allocator;
     const tare_limits *limits;
     tare_report *report;
+    bool is_dry_run; /* the edit will not be run: nothing is written at all */
 } tare_edit_options;
 
 #define TARE_EDIT_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(tare_edit_options), NULL, TARE_EDIT_AUTO, 0, false, false, false, 0, NULL, NULL,    \
-            NULL, NULL, NULL, NULL, NULL, NULL                                                     \
+            NULL, NULL, NULL, NULL, NULL, NULL, false                                              \
     }
 TARE_API void tare_edit_options_init(tare_edit_options *options, size_t size);
 
@@ -84,7 +85,8 @@ typedef struct tare_edit tare_edit;
 
 /* Opens the model at `path` (a file, a member of a set, a directory) and works out the result of
  * the steps, in order. Nothing is written, except that an interrupted earlier edit of the model is
- * finished or undone first (a finding "edit.finished" or "edit.undone"). ERR_ARG: a step is wrong
+ * finished or undone first (a finding "edit.finished" or "edit.undone"), unless it is a dry run or
+ * goes to another path. ERR_ARG: a step is wrong
  * or matches nothing, or its effect is refused (TARE_CODE_EDIT_REFUSED) and `force` is off.
  * UNSUPPORTED: the format cannot be edited, or cannot store the result. */
 TARE_API tare_status tare_edit_new(tare_edit **out, const char *path, const tare_edit_step *steps,

@@ -433,9 +433,9 @@ def main():
         write(folder, "read_json", "python-%d" % i, text)
     for i, text in enumerate(HUB_LISTS):
         write(folder, "hub_list", "answer-%d" % i, text)
-    head = b"TAREJRNL" + struct.pack("<II8s", 1, 2, b"12345678")
-    patch = struct.pack("<IIII6s16s16sQQQQQ4s", 6, 0, 1, 0, b"m.gguf", b"old", b"new", 100, 100, 1, 96, 4, b"data")
-    rename = struct.pack("<IIII4s5s16s16sQQQ", 4, 5, 0, 0, b"x.js", b".x.js", b"", b"", 0, 9, 0)
+    head = b"TAREJRNL" + struct.pack("<II8s3Q", 2, 2, b"12345678", 11, 12, 13)
+    patch = struct.pack("<IIIIQQ6s16s16sQQQQQ4s", 6, 0, 1, 0, 14, 0, b"m.gguf", b"old", b"new", 100, 100, 1, 96, 4, b"data")
+    rename = struct.pack("<IIIIQQ4s5s16s16sQQQ", 4, 5, 0, 0, 15, 16, b"x.js", b".x.js", b"", b"", 0, 9, 0)
     write(folder, "edit_journal", "two", head + patch + rename)
     for i, text in enumerate(TEMPLATED):
         write(folder, "go_json", "config-%d" % i, text)

@@ -315,11 +315,12 @@ static void journals_are_checked(void **state) {
         const char *name = is_bad ? "../x" : "m.gguf";
         tare_buffer_init(&b, NULL);
         tare_buffer_put_text(&b, "TAREJRNL");
-        tare_buffer_put_u32(&b, 1, false);
+        tare_buffer_put_u32(&b, 2, false);
         tare_buffer_put_u32(&b, 1, false);
         tare_buffer_put_text(&b, "12345678");
+        tare_buffer_put_zeros(&b, 24); /* inodes, birth */
         tare_buffer_put_u32(&b, (uint32_t)strlen(name), false);
-        tare_buffer_put_zeros(&b, 12);
+        tare_buffer_put_zeros(&b, 12 + 16);
         tare_buffer_put_text(&b, name);
         tare_buffer_put_zeros(&b, 2 * TARE_EDIT_HEAD);
         tare_buffer_put_u64(&b, 100, false);

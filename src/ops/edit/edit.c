@@ -18,6 +18,7 @@ TARE_DEFINE_INIT(tare_edit_options, TARE_EDIT_OPTIONS_INIT)
 
 static tare_status settle_old(const tare_edit *e, tare_error *err) {
     tare_edit_recovery what;
+    if (e->options.is_dry_run || e->options.out_path) return TARE_OK;
     TARE_TRY(tare_edit_recover(&what, e->path, e->options.allocator, err));
     if (what == TARE_EDIT_NOTHING) return TARE_OK;
     const bool is_finished = what == TARE_EDIT_FINISHED;

@@ -3,8 +3,10 @@
  * The journal of an edit, and its execution. It is a write-ahead journal: its operations can be
  * repeated in full, however often they were begun. Its bytes, little-endian:
  *
- *   "TAREJRNL", u32 version 1, u32 operations, u8[8] id; for each operation
- *     u32 size of name, u32 size of temporary, u32 is marked, u32 0, name, temporary,
+ *   "TAREJRNL", u32 version 2, u32 operations, u8[8] id,
+ *   u64 inode of the directory, of the journal, time of the journal's birth in ns; for each operation
+ *     u32 size of name, u32 size of temporary, u32 is marked, u32 0, u64 inode, u64 inode of the
+ *     temporary, name, temporary,
  *     u8[16] old head, u8[16] new head, u64 old size, u64 new size, u64 runs; for each run
  *       u64 offset, u64 size, bytes
  *   SHA-256 of all before
@@ -31,7 +33,8 @@
 
 #define MAGIC       "TAREJRNL"
 #define DIGEST_SIZE 32
-#define OP_BYTES    (16 + 2 * TARE_EDIT_HEAD + 24)
+#define VERSION     2
+#define OP_BYTES    (32 + 2 * TARE_EDIT_HEAD + 24)
 #define RUN_BYTES   16
 #define PIECE       ((size_t)1 << 16) /* written at once */
 
@@ -43,6 +46,8 @@ static void put_op(tare_buffer *b, const tare_edit_op *op) {
     tare_buffer_put_u32(b, (uint32_t)strlen(temporary), false);
     tare_buffer_put_u32(b, op->is_marked, false);
     tare_buffer_put_u32(b, 0, false);
+    tare_buffer_put_u64(b, op->inode, false);
+    tare_buffer_put_u64(b, op->temporary_inode, false);
     tare_buffer_put_text(b, op->name);
     tare_buffer_put_text(b, temporary);
     tare_buffer_put(b, op->old_head, TARE_EDIT_HEAD);
@@ -67,9 +72,12 @@ static void digest_of(uint8_t out[DIGEST_SIZE], const uint8_t *bytes, size_t n) 
 static tare_status put_journal(tare_buffer *b, const tare_edit_journal *j, tare_error *err) {
     uint8_t digest[DIGEST_SIZE];
     tare_buffer_put_text(b, MAGIC);
-    tare_buffer_put_u32(b, 1, false);
+    tare_buffer_put_u32(b, VERSION, false);
     tare_buffer_put_u32(b, (uint32_t)j->n_ops, false);
     tare_buffer_put(b, j->id, sizeof j->id);
+    tare_buffer_put_u64(b, j->directory_inode, false);
+    tare_buffer_put_u64(b, j->inode, false);
+    tare_buffer_put_u64(b, j->born, false);
     for (size_t i = 0; i < j->n_ops; i++) put_op(b, &j->ops[i]);
     TARE_TRY(tare_buffer_status(b, err));
     digest_of(digest, b->data, b->size);
@@ -121,6 +129,8 @@ static bool take_op(tare_cursor *c, tare_edit_op *op, tare_arena *arena) {
     const uint32_t n_temporary = tare_cursor_u32(c, "size of temporary");
     *op = (tare_edit_op){.is_marked = tare_cursor_u32(c, "is marked") != 0};
     tare_cursor_u32(c, "reserved");
+    op->inode = tare_cursor_u64(c, "inode");
+    op->temporary_inode = tare_cursor_u64(c, "inode of the temporary");
     op->name = take_name(c, n_name, arena);
     if (n_temporary) op->temporary = take_name(c, n_temporary, arena);
     take_head(c, op->old_head);
@@ -148,11 +158,15 @@ tare_status tare_edit_journal_parse(tare_edit_journal *out, const uint8_t *bytes
     const uint8_t *magic = tare_cursor_take(&c, sizeof MAGIC - 1, "magic");
     if (magic && memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
         tare_cursor_fail(&c, TARE_ERR_CORRUPT, 0, "journal: magic");
-    if (tare_cursor_u32(&c, "version") != 1 && tare_cursor_ok(&c))
-        tare_cursor_fail(&c, TARE_ERR_UNSUPPORTED, 8, "journal: version, expected 1");
+    if (tare_cursor_u32(&c, "version") != VERSION && tare_cursor_ok(&c))
+        tare_cursor_fail(&c, TARE_ERR_UNSUPPORTED, 8,
+                         "journal of an edit: by another version of tare, or by a stranger");
     const uint32_t n = tare_cursor_u32(&c, "operations");
     const uint8_t *id = tare_cursor_take(&c, sizeof out->id, "id");
     if (id) memcpy(out->id, id, sizeof out->id);
+    out->directory_inode = tare_cursor_u64(&c, "inode of the directory");
+    out->inode = tare_cursor_u64(&c, "inode of the journal");
+    out->born = tare_cursor_u64(&c, "birth of the journal");
     if (!tare_cursor_fits(&c, n, OP_BYTES, 12, "operations") || n == 0)
         tare_cursor_fail(&c, TARE_ERR_CORRUPT, 12, "journal: no operations");
     TARE_TRY(tare_cursor_status(&c, err));
@@ -160,6 +174,60 @@ tare_status tare_edit_journal_parse(tare_edit_journal *out, const uint8_t *bytes
     if (!out->ops) return tare_fail(err, TARE_ERR_NOMEM, "journal");
     while (out->n_ops < n && take_op(&c, &out->ops[out->n_ops], arena)) out->n_ops++;
     return tare_cursor_status(&c, err);
+}
+
+/* ---- whose it is ----------------------------------------------------------------------------- */
+
+/* When a file was made, which nobody can set; 0: the file system does not tell. */
+static uint64_t birth_of(int fd) {
+    struct statx st;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME))
+        return 0;
+    return (uint64_t)st.stx_btime.tv_sec * UINT64_C(1000000000) + st.stx_btime.tv_nsec;
+}
+
+/* 0: there is no such file, or it is not an ordinary one. */
+static uint64_t inode_of(int dir_fd, const char *name) {
+    struct stat st;
+    bool is_there =
+        name && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+    return is_there ? (uint64_t)st.st_ino : 0;
+}
+
+static tare_status identify(tare_edit_journal *j, int dir_fd, int fd, tare_error *err) {
+    struct stat directory, own;
+    if (fstat(dir_fd, &directory) != 0 || fstat(fd, &own) != 0)
+        return tare_fail_errno(err, errno, "the journal of the edit cannot be made");
+    j->directory_inode = (uint64_t)directory.st_ino;
+    j->inode = (uint64_t)own.st_ino;
+    j->born = birth_of(fd);
+    for (size_t i = 0; i < j->n_ops; i++) {
+        j->ops[i].inode = inode_of(dir_fd, j->ops[i].name);
+        j->ops[i].temporary_inode = inode_of(dir_fd, j->ops[i].temporary);
+    }
+    return TARE_OK;
+}
+
+/* The file is as before, or its new one has its name already; what is to be renamed is the edit's
+ * own. */
+static bool is_op_ours(const tare_edit_op *op, int dir_fd) {
+    const uint64_t now = inode_of(dir_fd, op->name);
+    if (!op->temporary) return op->inode && now == op->inode;
+    const uint64_t temporary = inode_of(dir_fd, op->temporary);
+    if (!op->temporary_inode || op->temporary[0] != '.' || !strstr(op->temporary, ".tare-"))
+        return false;
+    return temporary ? temporary == op->temporary_inode && now == op->inode
+                     : now == op->temporary_inode || now == op->inode;
+}
+
+bool tare_edit_journal_is_ours(const tare_edit_journal *j, int dir_fd, int fd) {
+    struct stat directory, own;
+    bool is_ours = fstat(dir_fd, &directory) == 0 && fstat(fd, &own) == 0 && S_ISREG(own.st_mode) &&
+                   own.st_uid == geteuid() && own.st_nlink == 1 &&
+                   (uint64_t)directory.st_ino == j->directory_inode &&
+                   (uint64_t)own.st_ino == j->inode && birth_of(fd) == j->born;
+    for (size_t i = 0; is_ours && i < j->n_ops; i++) is_ours = is_op_ours(&j->ops[i], dir_fd);
+    return is_ours;
 }
 
 /* ---- doing it -------------------------------------------------------------------------------- */
@@ -349,7 +417,7 @@ static tare_status write_journal(const worker *w, int fd, const char *name, cons
     return sync_file(w, w->dir_fd, name, err);
 }
 
-tare_status tare_edit_journal_run(const tare_edit_journal *journal, int dir_fd, bool no_sync,
+tare_status tare_edit_journal_run(tare_edit_journal *journal, int dir_fd, bool no_sync,
                                   const tare_edit_watch *watch, const tare_allocator *allocator,
                                   tare_error *err) {
     worker w = {.j = journal, .dir_fd = dir_fd, .no_sync = no_sync, .watch = watch};
@@ -358,8 +426,9 @@ tare_status tare_edit_journal_run(const tare_edit_journal *journal, int dir_fd, 
     int fd = -1;
     tare_edit_journal_name(name, journal->ops[0].name);
     tare_buffer_init(&b, allocator);
-    tare_status status = put_journal(&b, journal, err);
-    if (status == TARE_OK) status = make_journal(&fd, &w, name, err);
+    tare_status status = make_journal(&fd, &w, name, err);
+    if (status == TARE_OK) status = identify(journal, dir_fd, fd, err);
+    if (status == TARE_OK) status = put_journal(&b, journal, err);
     if (status == TARE_OK) status = write_journal(&w, fd, name, &b, err);
     tare_buffer_free(&b);
     if (status == TARE_OK) status = carry_out(&w, err);

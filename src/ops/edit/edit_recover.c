@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Finding the journal of an edit that was interrupted, and finishing it. The journal is in the same
- * directory as the files and names only files there. The mark on its leader shows whether it was
+ * directory as the files and names only files there; one that came with the model, or from another
+ * user, is refused (edit_journal.c, "whose it is"). The mark on its leader shows whether it was
  * begun: without a mark the leader is either unchanged or already complete, and the journal has
  * nothing left to do. */
 #include "ops/edit/edit_recover.h"
@@ -18,6 +19,10 @@
 #include "base/str.h"
 
 #define MOST_BYTES ((uint64_t)1 << 31) /* of a journal: a directory is 1 GiB at most */
+
+static const char foreign[] =
+    "journal of an edit that was not made here: its files, or their directory, are others. Nothing "
+    "is changed; remove it if the model is whole";
 
 typedef struct place {
     char path[PATH_MAX]; /* of the directory */
@@ -69,9 +74,10 @@ static tare_status settle(tare_edit_recovery *out, const place *p, const char *n
 
 /* An incomplete journal was still being written when the edit was interrupted: nothing was begun.
  */
-static tare_status settle_torn(tare_edit_recovery *out, const place *p, const char *name,
+static tare_status settle_torn(tare_edit_recovery *out, const place *p, const char *name, int fd,
                                tare_error *err) {
     char leader[NAME_MAX + 1];
+    struct stat own;
     const size_t n = strlen(name) - sizeof TARE_EDIT_JOURNAL_SUFFIX; /* and the dot in front */
     memcpy(leader, name + 1, n);
     leader[n] = '\0';
@@ -81,6 +87,7 @@ static tare_status settle_torn(tare_edit_recovery *out, const place *p, const ch
         tare_error_file(err, name);
         return TARE_ERR_CORRUPT;
     }
+    if (fstat(fd, &own) != 0 || own.st_uid != geteuid()) return TARE_OK;
     unlinkat(p->fd, name, 0);
     *out = TARE_EDIT_UNDONE;
     return TARE_OK;
@@ -118,9 +125,12 @@ static tare_status recover(tare_edit_recovery *out, const place *p, const char *
     if (status == TARE_OK) {
         status = tare_edit_journal_parse(&j, bytes, size, &arena, err);
         if (status == TARE_ERR_CORRUPT || status == TARE_ERR_TRUNCATED)
-            status = settle_torn(out, p, name, err);
+            status = settle_torn(out, p, name, fd, err);
         else if (status == TARE_OK && is_for(p, &j))
-            status = settle(out, p, name, &j, err);
+            status = tare_edit_journal_is_ours(&j, p->fd, fd)
+                         ? settle(out, p, name, &j, err)
+                         : tare_fail(err, TARE_ERR_UNSUPPORTED, foreign);
+        if (status == TARE_ERR_UNSUPPORTED) tare_error_file(err, name);
     }
     if (bytes) tare_free(p->allocator, bytes, size + 1);
     tare_arena_free(&arena);
