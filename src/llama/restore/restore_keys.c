@@ -116,7 +116,9 @@ static bool lists_key(const tare_llama_key *rows, tare_str path) {
     return false;
 }
 
+/* Or where config.json has lists as well. */
 static bool is_array_of(tare_str architecture, tare_str path) {
+    if (tare_str_is(architecture, "gemma3n") || tare_str_is(architecture, "openelm")) return true;
     for (size_t i = 0; tare_llama_arch_at(i); i++) {
         const tare_llama_arch *a = tare_llama_arch_at(i);
         if (tare_str_is(architecture, a->name) &&
