@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Importance of 0 says that nothing was seen, not that nothing matters: a warning where the bytes are llama.cpp's, and living weights
-everywhere else. `importance.py TARE FOLDER`"""
+everywhere else. `unseen_importance.py TARE FOLDER`"""
 import sys
 
 from side_parts import Program, floats, np
