@@ -11,7 +11,8 @@ install(TARGETS tare_shared EXPORT tare-shared LIBRARY DESTINATION ${CMAKE_INSTA
 install(TARGETS tare_static EXPORT tare-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 if(TARGET tare_cuda)
-  set_target_properties(tare_shared PROPERTIES INSTALL_RPATH "$ORIGIN") # loads the other
+  set_target_properties(tare_shared PROPERTIES INSTALL_RPATH "$ORIGIN" # loads the other
+                        BUILD_WITH_INSTALL_RPATH ON)
   install(TARGETS tare_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(FILES cuda/include/tare/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tare)
 endif()
@@ -47,7 +48,13 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The command, with the man pages and completions that it writes about itself.
 if(TARGET tare)
   file(RELATIVE_PATH to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-  set_target_properties(tare PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib}")
+  set_target_properties(tare PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib}" BUILD_WITH_INSTALL_RPATH ON)
+  # The build tree's search path is the installed one, too: one that is replaced when it is installed
+  # ends with a colon until then, and that is the current directory.
+  get_filename_component(lib_link ${PROJECT_BINARY_DIR}/cli/${to_lib} ABSOLUTE)
+  get_filename_component(lib_link_dir ${lib_link} DIRECTORY)
+  file(MAKE_DIRECTORY ${lib_link_dir})
+  file(CREATE_LINK ${PROJECT_BINARY_DIR}/src ${lib_link} SYMBOLIC)
   install(TARGETS tare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     set(self_dir ${PROJECT_BINARY_DIR}/self)
