@@ -131,20 +131,26 @@ static void read_list(reader *r, tare_llama_node *list) {
     }
 }
 
+/* The next line of a block of text; false: it ends here, and nothing is read. */
+static bool next_of_block(reader *r) {
+    tare_str before = r->rest;
+    if (next_line(r) && !(r->line.len && indent_of(r->line) == 0)) return true;
+    r->rest = before;
+    return false;
+}
+
 /* Lines of a text that "key: >" or "|" begins, one blank or line end between them. */
 static tare_str read_block(reader *r, char style) {
-    char *out = tare_arena_take(r->arena, r->rest.len + 1);
+    const tare_str start = r->rest;
+    while (next_of_block(r)) continue;
+    char *out = tare_arena_take(r->arena, start.len - r->rest.len + 1);
     size_t at = 0;
     if (!out) {
         r->is_out_of_memory = true;
         return TARE_STR("");
     }
-    for (;;) {
-        tare_str before = r->rest;
-        if (!next_line(r) || (r->line.len && indent_of(r->line) == 0)) {
-            r->rest = before;
-            break;
-        }
+    r->rest = start;
+    while (next_of_block(r)) {
         tare_str t = trim(r->line);
         if (at) out[at++] = style == '|' ? '\n' : ' ';
         memcpy(out + at, t.ptr, t.len);

@@ -4,6 +4,7 @@
  * rank in each line) and tekken.json. Tokens go through GPT-2's byte alphabet; merges are found
  * again from the ranks. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
@@ -92,51 +93,71 @@ static tare_status put_merge(ranks *r, tare_str token, size_t left, tare_error *
 
 /* ---- merges of tiktoken ---------------------------------------------------------------------- */
 
+/* Parts of a token, each two neighbours of which may be a token. */
+typedef struct parts {
+    tare_str token;
+    size_t n;
+    uint16_t starts[LONGEST_TOKEN + 1];
+    int64_t pairs[LONGEST_TOKEN]; /* rank of parts i and i + 1 together; below 0: none */
+} parts;
+
+static void rank_pair(parts *p, const ranks *r, size_t i) {
+    const size_t n = (size_t)(p->starts[i + 2] - p->starts[i]);
+    p->pairs[i] = rank_of(r, (tare_str){p->token.ptr + p->starts[i], n});
+}
+
+/* Parts i and i + 1 become one: two pairs are others then. */
+static void join(parts *p, const ranks *r, size_t i) {
+    p->n--;
+    memmove(p->starts + i + 1, p->starts + i + 2, (p->n - i) * sizeof *p->starts);
+    if (i + 1 < p->n) memmove(p->pairs + i, p->pairs + i + 1, (p->n - 1 - i) * sizeof *p->pairs);
+    if (i + 1 < p->n) rank_pair(p, r, i);
+    if (i > 0) rank_pair(p, r, i - 1);
+}
+
 /* Merges a token's bytes by ranks below its own; with two parts left, these are its merge. */
 static tare_status find_merge(ranks *r, size_t rank, tare_error *err) {
-    const tare_str token = r->items[rank].bytes;
-    uint16_t starts[LONGEST_TOKEN + 1];
-    size_t n = token.len;
-    for (size_t i = 0; i <= n; i++) starts[i] = (uint16_t)i;
+    parts p = {.token = r->items[rank].bytes, .n = r->items[rank].bytes.len};
+    for (size_t i = 0; i <= p.n; i++) p.starts[i] = (uint16_t)i;
+    for (size_t i = 0; i + 1 < p.n; i++) rank_pair(&p, r, i);
     for (;;) {
-        size_t best = 0;
+        size_t best = p.n;
         int64_t best_rank = (int64_t)rank;
-        for (size_t i = 0; i + 1 < n; i++) {
-            int64_t pair =
-                rank_of(r, (tare_str){token.ptr + starts[i], (size_t)(starts[i + 2] - starts[i])});
-            if (pair >= 0 && pair < best_rank) {
-                best = i + 1;
-                best_rank = pair;
+        for (size_t i = 0; i + 1 < p.n; i++)
+            if (p.pairs[i] >= 0 && p.pairs[i] < best_rank) {
+                best = i;
+                best_rank = p.pairs[i];
             }
-        }
-        if (!best) break;
-        memmove(starts + best, starts + best + 1, (n - best) * sizeof *starts);
-        n--;
+        if (best == p.n) break;
+        join(&p, r, best);
     }
-    return n == 2 ? put_merge(r, token, starts[1], err) : TARE_OK;
+    return p.n == 2 ? put_merge(r, p.token, p.starts[1], err) : TARE_OK;
 }
 
 /* ---- merges of tekken ------------------------------------------------------------------------ */
 
-/* Every split of a token into two known halves is a merge; the lower left rank comes first. Known
- * prefixes of a token grow with its length, not with its rank, so the halves are picked one after
- * the other. */
+typedef struct split {
+    int64_t left; /* rank */
+    size_t at;
+} split;
+
+static int by_left(const void *a, const void *b) {
+    const split *x = a, *y = b;
+    return (x->left > y->left) - (x->left < y->left);
+}
+
+/* Every split of a token into two known halves is a merge; the lower left rank comes first. */
 static tare_status find_splits(ranks *r, size_t rank, tare_error *err) {
     const tare_str token = r->items[rank].bytes;
-    for (int64_t last = -1;;) {
-        size_t best = 0;
-        int64_t best_left = INT64_MAX;
-        for (size_t i = 1; i < token.len; i++) {
-            int64_t left = rank_of(r, (tare_str){token.ptr, i});
-            if (left > last && left < best_left && rank_of(r, tare_str_cut(token, i)) >= 0) {
-                best = i;
-                best_left = left;
-            }
-        }
-        if (!best) return TARE_OK;
-        TARE_TRY(put_merge(r, token, best, err));
-        last = best_left;
+    split splits[LONGEST_TOKEN];
+    size_t n = 0;
+    for (size_t i = 1; i < token.len; i++) {
+        const int64_t left = rank_of(r, (tare_str){token.ptr, i});
+        if (left >= 0 && rank_of(r, tare_str_cut(token, i)) >= 0) splits[n++] = (split){left, i};
     }
+    if (n) qsort(splits, n, sizeof *splits, by_left);
+    for (size_t i = 0; i < n; i++) TARE_TRY(put_merge(r, token, splits[i].at, err));
+    return TARE_OK;
 }
 
 static tare_status put_merges(ranks *r, tare_status (*find)(ranks *, size_t, tare_error *),
