@@ -25,6 +25,8 @@ typedef struct ranks {
     size_t n, capacity;
     tare_name_index index;
     uint32_t first_id; /* of rank 0 */
+    uint64_t n_bytes;  /* of all tokens */
+    uint64_t n_merge_bytes;
 } ranks;
 
 static tare_status add_rank(ranks *r, uint64_t rank, tare_str bytes, uint64_t offset,
@@ -40,6 +42,7 @@ static tare_status add_rank(ranks *r, uint64_t rank, tare_str bytes, uint64_t of
         return tare_fail(err, TARE_ERR_NOMEM, "tokens");
     r->items = items;
     r->items[r->n++] = (rank_token){bytes};
+    r->n_bytes += bytes.len;
     return TARE_OK;
 }
 
@@ -82,7 +85,14 @@ static tare_status put_tokens(ranks *r, tare_error *err) {
     return TARE_OK;
 }
 
+/* A file whose tokens are all each other's beginnings has merges of the square of its size. */
 static tare_status put_merge(ranks *r, tare_str token, size_t left, tare_error *err) {
+    enum { MOST_FOR_A_BYTE = 64 }; /* in use: 5 */
+    r->n_merge_bytes += token.len + 1;
+    if (r->n_merge_bytes / MOST_FOR_A_BYTE > r->n_bytes)
+        return tare_llama_fail_file(
+            err, TARE_ERR_LIMIT, r->file, TARE_NO_OFFSET,
+            "tokens: they are put together of each other in far too many ways");
     char *text = tare_arena_take(&r->t->scratch, 2 * token.len + 1);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "merges");
     size_t n = put_alphabet(text, (tare_str){token.ptr, left});
