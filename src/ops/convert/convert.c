@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "ops/convert/conversion.h"
 #include "ops/convert/sinks.h"
+#include "ops/inspect/digest.h"
 #include "ops/replaced.h"
 
 /* What one run needs. */
@@ -98,6 +99,13 @@ tare_status tare_plan_check(const tare_plan *plan, tare_error *err) {
     return tare_outset_check(plan->out_path, &options, plan->options.allocator, err);
 }
 
+/* Digests that the input states, before anything is made of it. */
+static tare_status check_input(const conversion *c, tare_error *err) {
+    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    TARE_COPY_RUN_OPTIONS(&run, &c->plan->options);
+    return tare_digests_check(c->plan->in, &run, err);
+}
+
 static tare_status begin_files(conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     const tare_out_options options = out_options(p);
@@ -166,6 +174,7 @@ static void tell(const conversion *c, tare_convert_result *out) {
 }
 
 static tare_status run(conversion *c, tare_error *err) {
+    TARE_TRY(check_input(c, err));
     TARE_TRY(begin_watching(c, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
     TARE_TRY(begin_files(c, err));
@@ -186,6 +195,7 @@ tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan, tare_
 
 static tare_status run_stream(conversion *c, tare_stream_sink *stream, tare_error *err) {
     tare_sink sink = tare_sink_of_stream(stream);
+    TARE_TRY(check_input(c, err));
     TARE_TRY(begin_watching(c, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, true, err));
     TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done,
@@ -196,6 +206,7 @@ static tare_status run_stream(conversion *c, tare_stream_sink *stream, tare_erro
 
 static tare_status run_output(conversion *c, const tare_output *output, tare_error *err) {
     tare_sink sink = tare_sink_of_output(output);
+    TARE_TRY(check_input(c, err));
     TARE_TRY(begin_watching(c, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
     TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done,

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "model/write_plan.h"
 #include "ops/inspect/diff_tensor.h"
+#include "ops/inspect/digest.h"
 
 struct tare_diff {
     const tare_allocator *allocator;
@@ -273,6 +274,14 @@ tare_status tare_diff_new(tare_diff **out, const tare_model *a, const tare_model
     tare_diff_options o = TARE_DIFF_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_REQUIRE(o.tolerance >= 0, err);
+    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    run.threads = o.threads;
+    run.parallel = o.parallel;
+    run.parallel_ctx = o.parallel_ctx;
+    run.cancel = o.cancel;
+    run.allocator = o.allocator;
+    TARE_TRY(tare_digests_check(a, &run, err));
+    TARE_TRY(tare_digests_check(b, &run, err));
     tare_diff *diff = tare_alloc(o.allocator, sizeof *diff);
     if (!diff) return tare_fail(err, TARE_ERR_NOMEM, "differences");
     *diff = (tare_diff){.allocator = o.allocator};

@@ -94,10 +94,15 @@ tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t
 
 /* ---- what the container states --------------------------------------------------------------- */
 
+static bool is_stated(const tare_model *m, size_t tensor) {
+    return m->catalog.digests && m->catalog.digests[tensor];
+}
+
 static tare_status check_one(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
     const digest_walk *w = ctx;
     const size_t tensor = w->first + item;
     const tare_model *m = w->model;
+    if (!is_stated(m, tensor)) return TARE_OK;
     uint8_t found[32];
     tare_sha256 h;
     tare_sha256_init(&h);
@@ -111,22 +116,32 @@ static tare_status check_one(void *ctx, size_t item, const tare_walk_job *job, t
     return tare_walk_blame(TARE_ERR_CHECKSUM, m, tensor, err);
 }
 
+static tare_status check_tensors(const tare_model *model, size_t first, size_t n,
+                                 const tare_run_options *o, tare_error *err) {
+    digest_walk w = {model, first, NULL};
+    return tare_walk_run(&(tare_walk){.n_items = n,
+                                      .size_of = tensor_size,
+                                      .visit = check_one,
+                                      .ctx = &w,
+                                      .scratch_size = TARE_PIECE,
+                                      TARE_RUN_FROM(o),
+                                      .allocator = o->allocator ? o->allocator : model->allocator},
+                         err);
+}
+
 tare_status tare_tensor_check(const tare_model *model, size_t tensor,
                               const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(model && tensor < model->catalog.n_tensors, err);
     tare_run_options o = TARE_RUN_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     o.threads = 1;
-    if (!model->catalog.digests || !model->catalog.digests[tensor]) return TARE_OK;
-    digest_walk w = {model, tensor, NULL};
-    return tare_walk_run(&(tare_walk){.n_items = 1,
-                                      .size_of = tensor_size,
-                                      .visit = check_one,
-                                      .ctx = &w,
-                                      .scratch_size = TARE_PIECE,
-                                      TARE_RUN_FROM(&o),
-                                      .allocator = o.allocator ? o.allocator : model->allocator},
-                         err);
+    return check_tensors(model, tensor, 1, &o, err);
+}
+
+tare_status tare_digests_check(const tare_model *model, const tare_run_options *options,
+                               tare_error *err) {
+    if (!model->catalog.digests) return TARE_OK;
+    return check_tensors(model, 0, model->catalog.n_tensors, options, err);
 }
 
 /* ---- the manifest's digest ------------------------------------------------------------------- */

@@ -17,6 +17,11 @@ tare_status tare_manifest_lines(const tare_model *model, const tare_digest *dige
                                 const tare_allocator *allocator, tare_line_fn take, void *ctx,
                                 tare_error *err);
 
+/* Compares all tensors whose digests the container states with these: what is computed from damaged
+ * ones would look sound. */
+tare_status tare_digests_check(const tare_model *model, const tare_run_options *options,
+                               tare_error *err);
+
 /* The digest of a tensor in a visit of it; scratch has TARE_PIECE bytes, or those of the tensor. */
 tare_status tare_digest_visit(tare_digest *out, const tare_model *model, size_t tensor,
                               const tare_walk_job *job, tare_error *err);
