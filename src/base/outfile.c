@@ -294,6 +294,12 @@ static tare_status begin(tare_outset *set, const char *path, tare_error *err) {
     return make_temporary(set, err);
 }
 
+static tare_status withhold(const tare_outset *set, int fd, tare_error *err) {
+    int failed = tare_outset_withhold(set, fd);
+    if (!failed) return TARE_OK;
+    return tare_outset_fail_errno(err, failed, "the output cannot be given permissions", set->path);
+}
+
 tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_options *options,
                             const tare_allocator *allocator, tare_error *err) {
     *out = NULL;
@@ -305,6 +311,7 @@ tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_
                          .temp_parent_fd = -1,
                          .temp_fd = -1};
     tare_status status = begin(set, path, err);
+    if (status == TARE_OK) status = withhold(set, set->temp_fd, err);
     if (status == TARE_OK)
         *out = set;
     else

@@ -18,9 +18,11 @@ typedef struct tare_out_options {
     bool is_directory;
     bool force; /* an existing OUT is replaced; without it, ERR_ARG */
     bool no_sync;
-    bool has_folders; /* members may lie in folders of the directory, which are made */
-    bool is_named;    /* the temporary has a name from the start, as where O_TMPFILE is missing */
-    bool keeps_old;   /* an OUT that exists must stay whole until the new one has its name */
+    bool has_folders;  /* members may lie in folders of the directory, which are made */
+    bool is_named;     /* the temporary has a name from the start, as where O_TMPFILE is missing */
+    bool keeps_old;    /* an OUT that exists must stay whole until the new one has its name */
+    uint16_t withheld; /* permissions that the source does not give, so the output must not, either;
+                          in a directory the user keeps the user's own */
     uint64_t total_size; /* checked against free space first (0: unknown) */
     tare_report *report; /* of temporaries that were removed; NULL: none is wanted */
 } tare_out_options;

@@ -78,6 +78,21 @@ tare_status tare_outset_sync_folders(tare_outset *set, tare_error *err) {
     return TARE_OK;
 }
 
+/* The owner goes on reading and writing a directory and its members by their names. A file system
+ * without permissions has none to take away. */
+int tare_outset_withhold(const tare_outset *set, int fd) {
+    const mode_t kept = set->options.is_directory ? 0700 : 0, withheld = set->options.withheld;
+    struct stat st;
+    if (!withheld) return 0;
+    if (fstat(fd, &st) != 0) return errno;
+    const mode_t mode = st.st_mode & 07777 & ~(withheld & ~kept);
+    /* who may read a file may look into a directory */
+    const mode_t in_folder = S_ISDIR(st.st_mode) ? (mode_t)(~withheld & 0444) >> 2 : 0;
+    const mode_t wanted = mode | (in_folder & st.st_mode);
+    if (wanted == (st.st_mode & 07777) || fchmod(fd, wanted) == 0) return 0;
+    return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ? 0 : errno;
+}
+
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 static tare_status open_member(tare_outset *set, tare_out_member *m, tare_error *err) {
@@ -87,7 +102,8 @@ static tare_status open_member(tare_outset *set, tare_out_member *m, tare_error 
     if (fd < 0)
         return tare_outset_fail_errno(err, failed ? failed : errno,
                                       "an output file cannot be created", m->name);
-    failed = m->is_made ? 0 : tare_os_set_size(fd, m->size);
+    failed = m->is_made ? 0 : tare_outset_withhold(set, fd);
+    if (!failed && !m->is_made) failed = tare_os_set_size(fd, m->size);
     if (failed) {
         close(fd);
         return tare_outset_fail_errno(err, failed, "an output file cannot be given its size",

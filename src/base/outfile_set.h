@@ -77,5 +77,7 @@ tare_status tare_outset_fail_errno(tare_error *err, int os_error, const char *wh
                                    const char *path);
 /* A NUL-terminated copy; *size is the size to pass to tare_free. NULL when out of memory. */
 char *tare_outset_text(const tare_allocator *a, const char *text, size_t n, size_t *size);
+/* Takes permissions away that the source does not give; 0 or an errno. */
+int tare_outset_withhold(const tare_outset *set, int fd);
 
 #endif

@@ -46,6 +46,7 @@ static tare_status measure(tare_reader *r, tare_error *err) {
         return tare_fail(err, TARE_ERR_ARG, "is not a regular file");
     }
     r->size = (uint64_t)size;
+    if (S_ISREG(st.st_mode)) r->withheld = (uint16_t)(~st.st_mode & 0777);
     r->has_identity = true;
     r->device = (uint64_t)st.st_dev;
     r->inode = (uint64_t)st.st_ino;

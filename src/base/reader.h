@@ -18,6 +18,7 @@ typedef struct tare_reader {
     uint64_t size;
     int fd; /* -1: none */
     bool owns_fd;
+    uint16_t withheld; /* permissions, 0..0777, that the file does not give */
     bool has_identity; /* of a file of the system: which one it is, whatever path leads to it */
     uint64_t device, inode;
     const uint8_t *map; /* whole content where it is in memory, else NULL */

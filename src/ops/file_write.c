@@ -5,6 +5,7 @@
 
 #include "base/outfile.h"
 #include "ops/item_walk.h"
+#include "ops/replaced.h"
 
 tare_status tare_file_write(const char *path, const void *bytes, size_t n, const tare_model *model,
                             const tare_run_options *options, tare_error *err) {
@@ -13,8 +14,11 @@ tare_status tare_file_write(const char *path, const void *bytes, size_t n, const
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     tare_outset *set;
     uint32_t index;
-    const tare_out_options out = {
-        .force = o.force, .no_sync = o.no_sync, .total_size = n, .report = o.report};
+    const tare_out_options out = {.force = o.force,
+                                  .no_sync = o.no_sync,
+                                  .withheld = model ? tare_model_withheld(model) : 0,
+                                  .total_size = n,
+                                  .report = o.report};
     if (model) TARE_TRY(tare_walk_guard(model, path, err));
     TARE_TRY(tare_outset_new(&set, path, &out, o.allocator, err));
     tare_status s = tare_outset_add(set, NULL, n, &index, err);

@@ -47,3 +47,9 @@ bool tare_replaces_model(const char *out_path, const tare_model *model) {
     }
     return false;
 }
+
+uint16_t tare_model_withheld(const tare_model *model) {
+    unsigned withheld = 0;
+    for (size_t i = 0; i < model->n_files; i++) withheld |= model->files[i].reader.withheld;
+    return (uint16_t)withheld;
+}

@@ -11,5 +11,7 @@
 tare_status tare_check_replaced(const char *out_path, tare_error *err);
 /* Whether writing to the path would replace a file of the model; NULL: no model. */
 bool tare_replaces_model(const char *out_path, const tare_model *model);
+/* Permissions that some file of the model does not give: what is made of it must not, either. */
+uint16_t tare_model_withheld(const tare_model *model);
 
 #endif

@@ -87,6 +87,7 @@ static tare_out_options out_options(const tare_plan *p) {
                                 .has_folders = p->files.is_directory,
                                 .force = p->options.force,
                                 .no_sync = p->options.no_sync,
+                                .withheld = tare_model_withheld(p->in),
                                 .report = p->options.report};
     for (size_t i = 0; i < p->files.n_files; i++) options.total_size += p->files.files[i].size;
     return options;

@@ -16,6 +16,7 @@
 #include "encoding/slab.h"
 #include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
+#include "ops/replaced.h"
 
 /* ---- where the bytes go ---------------------------------------------------------------------- */
 
@@ -206,8 +207,10 @@ static tare_status measure(extraction *x, tare_extract_form form, tare_buffer *h
 /* Opens the output, unless it is the descriptor. */
 static tare_status open_output(extraction *x, const char *path, tare_error *err) {
     if (strcmp(path, "-") == 0) return TARE_OK;
-    const tare_out_options out = {
-        .force = x->options->force, .no_sync = x->options->no_sync, .total_size = x->total};
+    const tare_out_options out = {.force = x->options->force,
+                                  .no_sync = x->options->no_sync,
+                                  .withheld = tare_model_withheld(x->model),
+                                  .total_size = x->total};
     TARE_TRY(tare_walk_guard(x->model, path, err));
     TARE_TRY(tare_outset_new(&x->set, path, &out, x->model->allocator, err));
     return tare_outset_add(x->set, NULL, x->total, &x->index, err);

@@ -132,9 +132,18 @@ static tare_status write_file(packing *p, tare_error *err) {
     return p->set ? tare_outset_commit(p->set, err) : TARE_OK;
 }
 
+static uint16_t withheld_of(const packing *p) {
+    unsigned withheld = tare_model_withheld(p->in);
+    for (size_t i = 0; i < p->files.n; i++)
+        if (p->files.files[i].reader) withheld |= p->files.files[i].reader->withheld;
+    return (uint16_t)withheld;
+}
+
 static tare_status begin_output(packing *p, const char *path, tare_error *err) {
-    const tare_out_options out = {
-        .force = p->options.force, .no_sync = p->options.no_sync, .report = p->options.report};
+    const tare_out_options out = {.force = p->options.force,
+                                  .no_sync = p->options.no_sync,
+                                  .withheld = withheld_of(p),
+                                  .report = p->options.report};
     uint32_t index;
     if (p->source->output) return TARE_OK;
     for (size_t i = 0; i < p->options.n_bases; i++) {

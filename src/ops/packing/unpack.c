@@ -225,6 +225,7 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
                                 .force = o->force,
                                 .no_sync = o->no_sync,
                                 .has_folders = true,
+                                .withheld = file->withheld,
                                 .total_size = u->total,
                                 .report = o->report};
     if (tare_holds_file(out_path, file))
