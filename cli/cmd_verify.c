@@ -14,7 +14,8 @@ static struct {
 
 static const cli_option options[] = {
     {.name = "deep",
-     .help = "read all data too: NaN, Inf, impossible scales, padding",
+     .help = "read all data too: NaN, Inf, impossible scales, padding, an end of zeros, the "
+             "digest that a cache's file is named after",
      .flag = &args.is_deep},
     {.name = "manifest",
      .arg = "FILE",
