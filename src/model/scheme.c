@@ -335,10 +335,9 @@ tare_status tare_tensor_check_scales(const tare_model *m, size_t tensor, tare_er
     const int64_t unused = m->notes ? m->notes[tensor].unused : -1;
     if (unused < 0) return TARE_OK;
     const tare_tensor *tensors = m->catalog.tensors;
-    tare_fail_tensor(
-        err, TARE_ERR_UNSUPPORTED, &tensors[tensor], tensor,
-        "its codes are no numbers without their scale, and a tensor beside them that is "
-        "named like one was not used");
+    tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, &tensors[tensor], tensor,
+                     "named like the scale of its codes, and not used: they are no numbers without "
+                     "it");
     tare_error_detail(err, "%.*s", (int)tare_min_u64(tensors[unused].name.len, 160),
                       tensors[unused].name.ptr);
     return TARE_ERR_UNSUPPORTED;
