@@ -46,6 +46,23 @@ static tare_status check_decode(const tare_encoding *encoding, const tare_rows *
     return check_shape(encoding, src->n_rows, src->cols, err);
 }
 
+/* A scale that is NaN, or one of Inf times 0, makes NaN of all numbers of its block; of which sign
+ * and payload depends on the order of operands, and so on the compiler and the CPU. */
+static void settle_nans(float *numbers, size_t n, const tare_encoding *encoding) {
+    enum { AT_ONCE = 1024 };
+    const uint32_t inf = UINT32_C(0x7f800000), the_nan = UINT32_C(0x7fc00000);
+    if (encoding->kind != TARE_KIND_BLOCK) return;
+    for (size_t at = 0; at < n; at += AT_ONCE) {
+        const size_t end = n - at < AT_ONCE ? n : at + AT_ONCE;
+        uint32_t are_there = 0;
+        for (size_t i = at; i < end; i++)
+            are_there |= (tare_f32_bits(numbers[i]) & INT32_MAX) > inf;
+        for (size_t i = at; are_there && i < end; i++)
+            if ((tare_f32_bits(numbers[i]) & INT32_MAX) > inf)
+                numbers[i] = tare_f32_of_bits(the_nan);
+    }
+}
+
 tare_status tare_decode_rows(float *dst, const tare_encoding *encoding, const tare_rows *src,
                              tare_error *err) {
     TARE_REQUIRE(encoding && src, err);
@@ -53,6 +70,7 @@ tare_status tare_decode_rows(float *dst, const tare_encoding *encoding, const ta
     if (src->n_rows == 0 || src->cols == 0) return TARE_OK;
     TARE_REQUIRE(dst && src->planes[0], err);
     tare_kernels_get()->decode[encoding->id](dst, src);
+    settle_nans(dst, (size_t)(src->n_rows * src->cols), encoding);
     return TARE_OK;
 }
 
@@ -85,6 +103,7 @@ static void decode_rounded(uint8_t *dst, tare_encoding_id as, const tare_encodin
         const tare_rows part = tare_slab_rows(&at, encoding, src->planes);
         const size_t n_part = (size_t)(at.n_rows * at.n_cols);
         decode(values, &part);
+        settle_nans(values, n_part, encoding);
         round_run(dst, as, values, n_part);
         dst += 2 * n_part;
     }
