@@ -333,6 +333,7 @@ static int show_path(const char *path, const char *key, bool has_heading) {
         free(name);
     }
     if (code == CLI_YES) code = key ? info_print_raw(model, path, key) : show(model, path, report);
+    if (code == CLI_YES) code = info_fault(path);
     tare_model_free(model);
     tare_report_free(report);
     return code;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * tare pack: a model in fewer bytes, without loss unless that is asked for. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -257,15 +258,21 @@ static int check_lossy(void) {
     return CLI_YES;
 }
 
-static bool fill_options(tare_pack_options *o, const char *in_path, tare_report *report) {
+/* An exit code. */
+static int fill_options(tare_pack_options *o, const char *in_path, tare_report *report) {
     struct stat st;
     o->effort = cli_effort();
     o->is_for_gpu = args.made_for != NULL;
-    if (stat(in_path, &st) == 0 && S_ISDIR(st.st_mode)) o->directory = in_path;
-    if (args.exclude.n && !o->directory) {
-        cli_usage(&cmd_pack, "--exclude: only a directory has files that can be left out");
-        return false;
+    const bool is_known = stat(in_path, &st) == 0;
+    if (!is_known && errno != ENOENT && errno != ENOTDIR) {
+        char *name = cli_escape_path(in_path);
+        int code = cli_fail_text(CLI_IO, "%s: cannot be looked at: %s", name, strerror(errno));
+        free(name);
+        return code;
     }
+    if (is_known && S_ISDIR(st.st_mode)) o->directory = in_path;
+    if (args.exclude.n && !o->directory)
+        return cli_usage(&cmd_pack, "--exclude: only a directory has files that can be left out");
     o->exclude = args.exclude.items;
     o->n_exclude = args.exclude.n;
     o->threads = (unsigned)cli.threads;
@@ -280,7 +287,7 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
     lossy.target_damage = args.target_damage;
     lossy.dry_run = cli.dry_run;
     if (args.lossy) o->lossy = &lossy;
-    return true;
+    return CLI_YES;
 }
 
 static int failed(const tare_error *err, const outcome *o) {
@@ -323,9 +330,8 @@ static int pack_as_told(const tare_model *model, outcome *o, tare_report *report
     tare_error err;
     if (tare_options_new(&named, TARE_VERB_PACK, NULL, &err) != TARE_OK) return failed(&err, o);
     tare_pack_options *pack_options = tare_options_pack(named);
-    int code = set_by_name(named) && fill_options(pack_options, o->in_path, report)
-                   ? pack(model, pack_options, o, report)
-                   : CLI_USAGE;
+    int code = set_by_name(named) ? fill_options(pack_options, o->in_path, report) : (int)CLI_USAGE;
+    if (code == CLI_YES) code = pack(model, pack_options, o, report);
     tare_options_free(named);
     return code;
 }

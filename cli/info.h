@@ -40,6 +40,8 @@ bool info_llama(tare_error *why, const tare_model *model);
 /* Whether it is a Hugging Face model of an architecture that tare convert knows; why->status then says
  * whether it converts, which takes its side files, and is not found out about a model on a server. */
 bool info_converts(tare_error *why, const tare_model *model);
+/* Where it cannot be told because a file cannot be read: says so; an exit code. */
+int info_fault(const char *path);
 /* The type of projector of an mmproj file; empty: it is none. */
 tare_str info_projector(const tare_model *model);
 void info_llama_text(char *buf, size_t size, const tare_error *why);

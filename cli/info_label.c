@@ -42,6 +42,9 @@ tare_str info_projector(const tare_model *model) {
 }
 
 /* The line of the error without the file before it. */
+/* What kept a verdict from being made. */
+static tare_error fault;
+
 bool info_converts(tare_error *why, const tare_model *model) {
     const tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
     tare_model *mapped;
@@ -53,7 +56,12 @@ bool info_converts(tare_error *why, const tare_model *model) {
     const tare_file_info *file = tare_model_file(model, 0);
     if (file && tare_is_url(file->name)) return true; /* its side files would have to be fetched */
     if (tare_llama_map(&mapped, model, &options, why) == TARE_OK) tare_model_free(mapped);
+    if (why->status == TARE_ERR_IO || why->status == TARE_ERR_NOMEM) fault = *why;
     return true;
+}
+
+int info_fault(const char *path) {
+    return fault.status == TARE_OK ? CLI_YES : cli_fail(&fault, path);
 }
 
 void info_llama_text(char *buf, size_t size, const tare_error *why) {

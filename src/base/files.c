@@ -18,22 +18,34 @@ tare_status tare_files_open(const tare_files *files, tare_reader *out, const cha
     return files ? files->open(files, out, path, err) : tare_reader_open(out, path, map, err);
 }
 
+/* What leads nowhere is there with nothing in it; a file that cannot be looked at is no such
+ * thing. */
+static tare_status look_at(tare_files_entry *e, int directory, tare_error *err) {
+    struct stat own, st;
+    bool is_known = fstatat(directory, e->name, &own, AT_SYMLINK_NOFOLLOW) == 0;
+    e->is_link = is_known && S_ISLNK(own.st_mode);
+    if (is_known && fstatat(directory, e->name, &st, 0) == 0) {
+        e->size = (uint64_t)st.st_size;
+        e->mode = st.st_mode;
+    } else if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR &&
+               !(e->is_link && errno == EACCES)) {
+        tare_fail_errno(err, errno, "looking at a file of the directory");
+        tare_error_file(err, e->name);
+        return TARE_ERR_IO;
+    }
+    return TARE_OK;
+}
+
 static tare_status list_directory(DIR *directory, tare_files_visit visit, void *ctx,
                                   tare_error *err) {
     const struct dirent *d;
-    while ((d = readdir(directory)) != NULL) {
+    while (errno = 0, (d = readdir(directory)) != NULL) {
         tare_files_entry e = {.name = d->d_name};
-        struct stat st;
         if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
-        e.is_link = fstatat(dirfd(directory), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    S_ISLNK(st.st_mode);
-        if (fstatat(dirfd(directory), d->d_name, &st, 0) == 0) {
-            e.size = (uint64_t)st.st_size;
-            e.mode = st.st_mode;
-        }
+        TARE_TRY(look_at(&e, dirfd(directory), err));
         TARE_TRY(visit(ctx, &e, err));
     }
-    return TARE_OK;
+    return errno ? tare_fail_errno(err, errno, "listing the directory") : TARE_OK;
 }
 
 tare_status tare_files_list(const tare_files *files, const char *path, tare_files_visit visit,

@@ -55,7 +55,10 @@ bool tare_llama_can_map(const tare_model *model, tare_str *hf_class) {
     if (hf_class) *hf_class = TARE_STR("");
     if (!model) return false;
     tare_arena_init(&arena, model->allocator);
-    if (tare_llama_config_read(&config, model, &arena, NULL) == TARE_OK) {
+    tare_status status = tare_llama_config_read(&config, model, &arena, NULL);
+    /* whoever maps it says what cannot be read */
+    if (status == TARE_ERR_IO || status == TARE_ERR_NOMEM) is_known = true;
+    if (status == TARE_OK) {
         tare_str name = tare_llama_class_of(&config);
         const tare_llama_arch *arch = tare_llama_arch_find(name, &config);
         is_known = arch != NULL;

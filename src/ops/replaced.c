@@ -5,6 +5,7 @@
 #include "ops/replaced.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/outfile.h"
@@ -27,7 +28,12 @@ static bool is_model_name(const char *name) {
 
 tare_status tare_check_replaced(const char *out_path, tare_error *err) {
     DIR *dir = opendir(out_path);
-    if (!dir) return TARE_OK;
+    if (!dir && (errno == ENOENT || errno == ENOTDIR)) return TARE_OK;
+    if (!dir) {
+        tare_fail_errno(err, errno, "the old output cannot be looked at");
+        tare_error_file(err, out_path);
+        return TARE_ERR_IO;
+    }
     bool is_empty = true, has_model = false;
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;

@@ -4,6 +4,7 @@
  * adapters of a package. */
 #include "ops/adapters/adapter_open.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -37,7 +38,7 @@ static bool is_directory(const char *path) {
 
 static bool exists(const char *path) {
     struct stat st;
-    return stat(path, &st) == 0;
+    return stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR); /* opening it says why */
 }
 
 /* ---- one pair -------------------------------------------------------------------------------- */

@@ -57,6 +57,12 @@ static int by_inode_and_number(const void *a, const void *b) {
     return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
+static tare_status fail_status(tare_error *err, const char *path) {
+    tare_fail_errno(err, errno, "the status of the file cannot be read");
+    tare_error_file(err, path);
+    return TARE_ERR_IO;
+}
+
 /* A file that a link leads to may be a resource as well as the weights: it is these. */
 static tare_status list_own(walk *w, tare_error *err) {
     const tare_model *m = w->in;
@@ -64,7 +70,10 @@ static tare_status list_own(walk *w, tare_error *err) {
     if (!w->own) return tare_fail(err, TARE_ERR_NOMEM, "files");
     for (size_t i = 0; i < m->n_files; i++) {
         struct stat st;
-        if (stat(m->files[i].name, &st) != 0) continue;
+        if (stat(m->files[i].name, &st) != 0) {
+            if (errno == ENOENT || errno == ENOTDIR) continue;
+            return fail_status(err, m->files[i].name);
+        }
         w->own[w->n_own++] = (own_file){st.st_dev, st.st_ino, i};
     }
     size_t n = 0;
@@ -220,17 +229,15 @@ static tare_status enter_folder(const walk *w, const char *path, tare_str name,
 static tare_status take_entry(const walk *w, const char *path, const chain *up, tare_error *err) {
     struct stat st;
     const tare_str name = tare_str_of(path + strlen(w->base));
-    if (lstat(path, &st) != 0) {
-        tare_fail_errno(err, errno, "the status of the file cannot be read");
-        tare_error_file(err, path);
-        return TARE_ERR_IO;
-    }
+    if (lstat(path, &st) != 0) return fail_status(err, path);
     if (is_skipped(w, name.ptr, S_ISDIR(st.st_mode))) return TARE_OK;
     if (S_ISLNK(st.st_mode)) {
         bool is_taken;
         TARE_TRY(take_link(&is_taken, w, path, name, &st, err));
         if (is_taken) return TARE_OK;
         if (stat(path, &st) != 0) {
+            if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+                return fail_status(err, path);
             tare_strict_file(&w->f->strict, name, "a broken link: not packed");
             return TARE_OK;
         }

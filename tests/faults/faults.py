@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Faults of the system: for a list of verbs each call of a group fails once, with fail_call.c. What must
+hold: the exit code is not 0, or the output is right; no crash; the old output is intact, or the new one
+is whole under its name; nothing half-written stays. Where there are many calls, some of them do."""
+import errno
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+from safetensors_file import safetensors  # noqa: E402
+
+GROUPS = {"open": (errno.EIO, errno.EACCES), "list": (errno.EIO,), "stat": (errno.EIO, errno.EACCES),
+          "read": (errno.EIO,), "write": (errno.ENOSPC, errno.EIO), "sync": (errno.EIO,),
+          "rename": (errno.EIO,), "map": (errno.ENOMEM,), "thread": (errno.EAGAIN,)}
+MOST = 25 # calls of a group that fail, of one verb
+CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32, "intermediate_size": 64,
+          "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 8,
+          "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu"}
+
+
+def make_model(folder):
+    os.makedirs(folder)
+
+    def tensor(name, *shape):
+        n = 1
+        for d in shape:
+            n *= d
+        return name, "F32", list(shape), bytes(4 * n)
+    block = "model.layers.0."
+    tensors = [tensor("model.embed_tokens.weight", 8, 32), tensor("lm_head.weight", 8, 32),
+               tensor("model.norm.weight", 32), tensor(block + "input_layernorm.weight", 32),
+               tensor(block + "post_attention_layernorm.weight", 32)]
+    tensors += [tensor(block + "self_attn.%s_proj.weight" % n, 32, 32) for n in "qkvo"]
+    tensors += [tensor(block + "mlp.gate_proj.weight", 64, 32), tensor(block + "mlp.up_proj.weight", 64, 32),
+                tensor(block + "mlp.down_proj.weight", 32, 64)]
+    with open(folder + "/model.safetensors", "wb") as f:
+        f.write(safetensors(tensors, {"format": "pt"}))
+    with open(folder + "/config.json", "w") as f:
+        json.dump(CONFIG, f)
+    with open(folder + "/README.md", "w") as f:
+        f.write("---\nlicense: mit\n---\n")
+
+
+def contents(folder):
+    """Digests of all files below a folder, by path."""
+    out = {}
+    for base, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(base, name)
+            with open(path, "rb") as f:
+                out[os.path.relpath(path, folder)] = hashlib.sha256(f.read()).hexdigest()
+    return out
+
+
+class Verb:
+    def __init__(self, tare, shim, root, name, arguments, wrong):
+        self.tare, self.shim, self.root, self.name = tare, shim, root, name
+        self.arguments, self.wrong = arguments, wrong
+
+    def prepare(self):
+        shutil.rmtree(self.root + "/run", ignore_errors=True)
+        shutil.copytree(self.root + "/base", self.root + "/run")
+
+    def run(self, **settings):
+        env = {**os.environ, **{k: str(v) for k, v in settings.items()}}
+        if settings:
+            env["LD_PRELOAD"] = self.shim
+        return subprocess.run([self.tare, *self.arguments, "--threads", "2"], cwd=self.root + "/run", env=env,
+                              capture_output=True, timeout=60)
+
+    def check(self):
+        """What it says and leaves when nothing fails, then with each call that does."""
+        self.prepare()
+        before = contents(self.root + "/run")
+        right = self.run()
+        assert right.returncode == 0, (self.name, right.stderr)
+        after, n = contents(self.root + "/run"), 0
+        for group, errors in GROUPS.items():
+            self.prepare()
+            count = self.root + "/count"
+            self.run(FAIL_CALL=group, FAIL_COUNT=count)
+            with open(count) as f:
+                n_calls = int(f.read())
+            step = max(1, n_calls // MOST)
+            for number in errors:
+                for at in range(1, n_calls + 1, step):
+                    self.prepare()
+                    done = self.run(FAIL_CALL=group, FAIL_AT=at, FAIL_ERRNO=number)
+                    wrong = self.judge(done, right, before, after)
+                    if wrong:
+                        self.wrong.append("%s, %s %d, %s: %s" % (self.name, group, at, errno.errorcode[number], wrong))
+                    n += 1
+        return n
+
+    def judge(self, done, right, before, after):
+        """What is wrong; empty: nothing."""
+        now = contents(self.root + "/run")
+        if done.returncode < 0:
+            return "killed by signal %d" % -done.returncode
+        if done.returncode == 0 and now != after:
+            return "exit 0, another output: %s" % sorted(set(now.items()) ^ set(after.items()))
+        if done.returncode == 0 and done.stdout != right.stdout:
+            return "exit 0, another text: %s" % done.stdout
+        if done.returncode and not done.stderr:
+            return "exit %d, and no word" % done.returncode
+        if done.returncode and now not in (before, after):
+            return "exit %d, left behind: %s: %s" % (
+                done.returncode, sorted(set(now.items()) ^ set(before.items())), done.stderr)
+        return ""
+
+
+def main():
+    tare, shim, root = sys.argv[1:4]
+    shutil.rmtree(root, ignore_errors=True)
+    make_model(root + "/base/hf")
+    for arguments in (["convert", "hf", "m.gguf", "--no-tokenizer"], ["pack", "m.gguf", "m.wcodec"],
+                      ["convert", "hf", "old.gguf", "--no-tokenizer", "--type", "f16"],
+                      ["pack", "hf", "old.wcodec"]):
+        subprocess.run([tare, *arguments, "--quiet"], cwd=root + "/base", check=True, capture_output=True)
+    verbs = {
+        "info": ["info", "hf"],
+        "info of a file": ["info", "-t", "m.gguf"],
+        "verify": ["verify", "--deep", "m.wcodec"],
+        "diff": ["diff", "m.gguf", "m.wcodec", "--json"],
+        "convert": ["convert", "hf", "old.gguf", "--no-tokenizer", "--force", "--type", "f32"],
+        "convert to a directory": ["convert", "m.wcodec", "new.safetensors"],
+        "quantize": ["quantize", "hf", "q.gguf", "Q8_0", "--no-tokenizer"],
+        "pack": ["pack", "hf", "old.wcodec", "--force"],
+        "unpack": ["unpack", "m.wcodec", "old.gguf", "--force"],
+        "unpack a directory": ["unpack", "old.wcodec", "hf2"],
+        "edit": ["edit", "m.gguf", "--set", "general.name=x"],
+        "extract": ["extract", "hf", "model.norm.weight", "-o", "x.npy"],
+    }
+    wrong = []
+    n = sum(Verb(tare, shim, root, name, arguments, wrong).check() for name, arguments in verbs.items())
+    print("%d faults in %d verbs" % (n, len(verbs)))
+    sys.exit("\n".join(wrong) or 0)
+
+
+main()
