@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * The command `tare`: finds the subcommand in the table, reads its options, runs it. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -111,7 +114,14 @@ static void allow_descriptors(void) {
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* A file that is opened must not become standard output because that is closed. */
+static void keep_standard_descriptors(void) {
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)open("/dev/null", O_RDONLY);
+}
+
 int main(int argc, char **argv) {
+    keep_standard_descriptors();
     allow_descriptors();
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error that is told */
     if (argc < 2) {
