@@ -3,8 +3,12 @@
  * Strings that come from files: comparing, hashing, UTF-8, escaping for a terminal. */
 #include "base/str.h"
 
-#include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
+
+#if defined(__linux__) || defined(__APPLE__)
+#include <sys/random.h>
+#endif
 
 #include "base/bytes.h"
 
@@ -56,11 +60,11 @@ uint64_t tare_str_hash(tare_str text, const tare_hash_key *key) {
     return s.a ^ s.b ^ s.c ^ s.d;
 }
 
-/* Where the system has no random bytes yet, addresses and the time are what is left to guess. */
+/* Where the system has no random bytes, addresses and the time are what is left to guess. */
 tare_hash_key tare_hash_key_new(void) {
     tare_hash_key key;
     struct timespec now = {0, 0};
-    if (getrandom(&key, sizeof key, GRND_NONBLOCK) == (ssize_t)sizeof key) return key;
+    if (getentropy(&key, sizeof key) == 0) return key;
     clock_gettime(CLOCK_MONOTONIC, &now);
     key.half[0] = (uint64_t)(uintptr_t)&key ^ (uint64_t)now.tv_nsec << 32;
     key.half[1] = (uint64_t)(uintptr_t)&tare_hash_key_new ^ (uint64_t)now.tv_sec << 20;

@@ -180,10 +180,15 @@ tare_status tare_edit_journal_parse(tare_edit_journal *out, const uint8_t *bytes
 
 /* When a file was made, which nobody can set; 0: the file system does not tell. */
 static uint64_t birth_of(int fd) {
+#if defined(__linux__)
     struct statx st;
     if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME))
         return 0;
     return (uint64_t)st.stx_btime.tv_sec * UINT64_C(1000000000) + st.stx_btime.tv_nsec;
+#else
+    (void)fd;
+    return 0;
+#endif
 }
 
 /* 0: there is no such file, or it is not an ordinary one. */
