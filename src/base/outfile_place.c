@@ -62,19 +62,32 @@ static int put_all(int fd, const uint8_t *bytes, size_t n) {
     return 0;
 }
 
+/* Whether the permissions of a file or folder of the temporary are those that the output shall have:
+ * one with a name in a folder that all may write to is closed to others. */
+static bool has_mode(const tare_outset *set, int in_fd) {
+    return in_fd != set->temp_fd || !set->temp_name[0] || set->temp_parent_fd == set->parent_fd;
+}
+
 /* Permissions and times, as far as the file system has them. */
-static void copy_stamps(int in_fd, int out_fd, const tare_outset *set) {
+static void copy_stamps(const tare_outset *set, int in_fd, int out_fd) {
     struct stat st;
     if (fstat(in_fd, &st) != 0) return;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
-    if (set->temp_parent_fd == set->parent_fd) (void)fchmod(out_fd, st.st_mode & 07777);
-    (void)futimens(out_fd, times);
+    if (has_mode(set, in_fd)) (void)fchmod(out_fd, st.st_mode & 07777);
+    if (!S_ISDIR(st.st_mode)) (void)futimens(out_fd, times);
+}
+
+/* Nobody may read a file meanwhile who may not afterwards. */
+static mode_t first_mode(const tare_outset *set, int in_fd) {
+    struct stat st;
+    return has_mode(set, in_fd) && fstat(in_fd, &st) == 0 ? st.st_mode & 0666 : 0666;
 }
 
 /* Some file systems store a file when it is closed: that may fail, too. 0 or an errno. */
 static int copy_file(const tare_outset *set, int in_fd, int dir_fd, const char *name, int flags,
                      uint8_t *scratch) {
-    const int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0666);
+    const int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags,
+                          first_mode(set, in_fd));
     int failed = fd < 0 ? errno : 0;
     for (off_t at = 0; !failed;) {
         const ssize_t got = pread(in_fd, scratch, COPY_BYTES, at);
@@ -86,7 +99,7 @@ static int copy_file(const tare_outset *set, int in_fd, int dir_fd, const char *
         failed = put_all(fd, scratch, (size_t)got);
         at += got;
     }
-    if (!failed) copy_stamps(in_fd, fd, set);
+    if (!failed) copy_stamps(set, in_fd, fd);
     if (!failed && !set->options.no_sync) failed = tare_os_sync(fd);
     if (fd >= 0 && close(fd) != 0 && !failed && errno != EINTR) failed = errno;
     return failed;
@@ -115,6 +128,7 @@ static int copy_entry(const tare_outset *set, int from_fd, int to_fd, const char
         failed = depth == 0 ? ELOOP : mkdirat(to_fd, name, 0777) == 0 ? 0 : errno;
         const int out = failed ? -1 : openat(to_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (!failed) failed = out < 0 ? errno : copy_folder(set, in, out, depth - 1, scratch);
+        if (!failed) copy_stamps(set, in, out);
         if (out >= 0) close(out);
     } else {
         failed = copy_file(set, in, to_fd, name, O_EXCL, scratch);
@@ -142,6 +156,7 @@ static int place_directory(const tare_outset *set, uint8_t *scratch) {
     const int to = openat(set->parent_fd, set->final_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0) return errno;
     const int failed = copy_folder(set, set->temp_fd, to, TARE_FOLDERS_MOST, scratch);
+    if (!failed) copy_stamps(set, set->temp_fd, to);
     close(to);
     return failed;
 }

@@ -164,6 +164,9 @@ class Mounts(Case):
     def on(self, lacks):
         return {"LD_PRELOAD": self.library, "LACKS": lacks, "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
+    def mode(self, path):
+        return oct(os.stat(os.path.join(self.folder, path)).st_mode)
+
     def left(self):
         return sorted(os.listdir(self.mount))
 
@@ -171,6 +174,11 @@ class Mounts(Case):
         self.tare("convert", "a.safetensors", "want.safetensors", "--type", "bf16")
         self.tare("convert", "a.safetensors", "want", "--to", "hf", "--shard-size", "5K")
         self.tare("pack", "a.safetensors", "want.wcodec")
+        os.makedirs(os.path.join(self.folder, "d/x"))
+        shutil.copy(os.path.join(self.folder, "a.safetensors"), os.path.join(self.folder, "d"))
+        self.put("d/x/secret.json", b"{}")
+        os.chmod(os.path.join(self.folder, "d/x/secret.json"), 0o600)
+        self.tare("pack", "d", "d.wcodec")
         for name, (lacks, _) in MOUNTS.items():
             with self.subTest(name):
                 env = self.on(lacks)
@@ -186,7 +194,11 @@ class Mounts(Case):
                 self.assertEqual(self.get("mount/o.wcodec"), self.get("want.wcodec"))
                 self.tare("unpack", "mount/o.wcodec", "mount/u.safetensors", env=env)
                 self.assertEqual(self.get("mount/u.safetensors"), self.get("a.safetensors"))
-                self.assertEqual(self.left(), ["o", "o.safetensors", "o.wcodec", "u.safetensors"])
+                self.tare("unpack", "d.wcodec", "mount/d", env=env)
+                for file in ("a.safetensors", "x/secret.json", "x"):
+                    self.assertEqual(self.mode("mount/d/" + file), self.mode("d/" + file), file)
+                self.assertEqual(self.mode("mount/o.safetensors"), self.mode("want.safetensors"))
+                self.assertEqual(self.left(), ["d", "o", "o.safetensors", "o.wcodec", "u.safetensors"])
                 self.tare("convert", "a.safetensors", "mount/o.safetensors", code=2, env=env)
                 for file in self.left():
                     path = os.path.join(self.mount, file)
