@@ -226,12 +226,20 @@ static value element(const value *list, const value *index, const value *member)
     return item_of(list, c);
 }
 
+/* An element of a list that is compared: a word of a closed list, or a finite number. */
+static value compared_item(reader *r, const value *list, const tare_llama_node *node,
+                           const value *words) {
+    const value v = noted(r, item_of(list, node));
+    need(r, &v);
+    return known_word(r, v, words);
+}
+
 /* Whether a list, of words where they are given, has a number or text. */
 static bool holds(reader *r, const value *list, const value *item, const value *words) {
     bool is_there = false;
     if (list->kind != TARE_LLAMA_TREE) return false;
     for (const tare_llama_node *c = list->tree->child; c; c = c->next) {
-        const value v = known_word(r, item_of(list, c), words);
+        const value v = compared_item(r, list, c, words);
         is_there |= is_number(&v) && is_number(item) && v.number == item->number;
         is_there |=
             v.kind == TARE_LLAMA_TEXT && item->kind == v.kind && tare_str_equal(v.text, item->text);
@@ -297,7 +305,7 @@ static value leading(reader *r, const value *list, const value *x, const value *
     bool is_leading = true;
     if (list->kind != TARE_LLAMA_TREE) return absent();
     for (const tare_llama_node *c = list->tree->child; c; c = c->next) {
-        const value v = known_word(r, item_of(list, c), words);
+        const value v = compared_item(r, list, c, words);
         is_leading &= v.kind == x->kind && v.number == x->number && tare_str_equal(v.text, x->text);
         n += is_leading;
     }
