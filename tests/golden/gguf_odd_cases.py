@@ -108,6 +108,18 @@ def odd_key(name, note, key):
     good(name, note, Gguf().kv(key, U8, 1), ("warning", "gguf.key-characters", "key 0", "key 0"))
 
 
+def architecture_keys(first, *keys):
+    g = Gguf()
+    for key in (first, *keys):
+        g.kv(key, STRING, "command-r") if key == "general.architecture" else g.kv(key, U8, 1)
+    return g
+
+
+good("fine-key-hyphen", "keys of an architecture with a hyphen", architecture_keys("general.architecture", "command-r.block_count"))
+good("fine-key-hyphen-first", "the same before the architecture", architecture_keys("command-r.block_count", "general.architecture"))
+good("key-hyphen-of-another", "a hyphen in the name of another architecture",
+     architecture_keys("general.architecture", "falcon-h1.block_count"), ("warning", "gguf.key-characters", "key 1", "key 1"))
+odd_key("key-hyphen", "a key with a hyphen that names no architecture", "general.my-name")
 odd_key("key-spaces", "a key with spaces", "general name")
 odd_key("key-capital", "a key with capitals", "general.Name")
 odd_key("key-control", "a key with a control character", "general.\x01name")

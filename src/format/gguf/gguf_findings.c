@@ -53,13 +53,28 @@ void tare_gguf_report_tensor(tare_gguf_reader *r, tare_level level, tare_status 
 
 /* ---- keys and values ------------------------------------------------------------------------- */
 
+/* What a key has behind the architecture's name, which may have hyphens, and a dot; the whole where it
+ * begins otherwise. A file may name its architecture behind the keys: then the first segment passes
+ * for it. */
+static tare_str behind_architecture(const tare_gguf_reader *r, tare_str key) {
+    const tare_str name = tare_catalog_get_str(&r->m->catalog, "general.architecture");
+    size_t n = 0;
+    while (n < key.len &&
+           (key.ptr[n] == '-' || key.ptr[n] == '_' || (key.ptr[n] >= 'a' && key.ptr[n] <= 'z') ||
+            (key.ptr[n] >= '0' && key.ptr[n] <= '9')))
+        n++;
+    const bool is_it = name.len ? tare_str_equal(name, (tare_str){key.ptr, n}) : n > 0;
+    return is_it && n < key.len && key.ptr[n] == '.' ? tare_str_cut(key, n + 1) : key;
+}
+
 /* Segments of small letters, digits and underscores, joined by dots. Our own keys carry names of
- * files and of another container in them. */
-static bool follows_key_rule(tare_str key) {
+ * files and of another container in them, others that of the architecture. */
+static bool follows_key_rule(const tare_gguf_reader *r, tare_str key) {
     bool is_open = false; /* the current segment has a character */
     if (tare_str_starts(key, TARE_STR(TARE_GGUF_RESOURCE_PREFIX)) ||
         tare_str_starts(key, TARE_STR(TARE_GGUF_PAIR_PREFIX)))
         return true;
+    key = behind_architecture(r, key);
     for (size_t i = 0; i < key.len; i++) {
         char c = key.ptr[i];
         if (c == '.' && !is_open) return false;
@@ -179,7 +194,7 @@ void tare_gguf_report_key(tare_gguf_reader *r, const tare_gguf_key *key, uint64_
         tare_finding f = about_key(key, i, e->offset, "key is not valid UTF-8");
         f.code = "gguf.utf8";
         report(r, f);
-    } else if (!follows_key_rule(e->key)) {
+    } else if (!follows_key_rule(r, e->key)) {
         tare_finding f = about_key(key, i, e->offset,
                                    "key is not made of lower_snake_case segments joined by dots");
         f.level = TARE_LEVEL_WARNING;
