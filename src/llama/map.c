@@ -128,7 +128,8 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     m->facts[1] = (tare_llama_binding){"tokens", 0};
     m->facts[2] = (tare_llama_binding){"file_type", 0};
     TARE_TRY(tare_llama_check_lists(m, err));
-    return tare_llama_names_init(&m->names, m->arch->tensors, &m->out->arena, err);
+    return tare_llama_names_init(&m->names, m->arch->name, m->arch->tensors, &m->out->arena,
+                                 err);
 }
 
 /* Lets formulas know how many rows the embeddings have, for a config.json without a vocab_size. */

@@ -79,7 +79,7 @@ static unsigned part_of(tare_str word) {
     return WHOLE;
 }
 
-static bool is_outside(tare_str word) {
+bool tare_llama_is_outside(tare_str word) {
     for (const tare_llama_named *n = tare_llama_outside; n->name; n++)
         if (tare_str_is(word, n->name)) return true;
     return tare_str_starts(word, TARE_STR("rope_"));
@@ -96,19 +96,19 @@ typedef struct search {
     size_t size;
 } search;
 
-/* Looks for "enc.blk.3.attn_q" of "attn_q", with and without ".weight". Some have a bias alone. */
-static bool has(search *s, tare_str word) {
-    static const char *const suffixes[] = {"", ".bias", ".weight"};
-    const bool bias_counts = tare_str_is(word, "ssm_dt");
+static bool has_named(search *s, tare_str word, const char *suffix) {
     char lead[32] = "";
-    if (tare_str_is(word, "ffn_pre_norm")) word = TARE_STR("ffn_norm");
     if (s->side) snprintf(lead, sizeof lead, "%sblk.%llu.", s->side, (unsigned long long)s->block);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        if (i == 1 && !bias_counts) continue;
-        snprintf(s->name, s->size, "%s%.*s%s", lead, (int)word.len, word.ptr, suffixes[i]);
-        if (tare_model_find_tensor(s->gguf, tare_str_of(s->name)) >= 0) return true;
-    }
-    return false;
+    snprintf(s->name, s->size, "%s%.*s%s", lead, (int)word.len, word.ptr, suffix);
+    return tare_model_find_tensor(s->gguf, tare_str_of(s->name)) >= 0;
+}
+
+/* Looks for "enc.blk.3.attn_q.weight" of "attn_q". Some are bare, or have a bias alone. */
+static bool has(search *s, tare_str word) {
+    if (tare_str_is(word, "ffn_pre_norm")) word = TARE_STR("ffn_norm");
+    if (tare_str_is(word, "ssm_dt") && has_named(s, word, ".bias")) return true;
+    const bool is_bare = tare_llama_is_bare(tare_str_of(s->arch->name), word);
+    return has_named(s, word, is_bare ? "" : ".weight");
 }
 
 static bool has_one_of(search *s, const char *words) {
@@ -135,7 +135,8 @@ static bool is_optional(const search *s, tare_str word) {
 static tare_str next_of(const search *s, const char **words) {
     for (tare_str w; (w = tare_llama_next_word(words)).len;) {
         const char *side = tare_llama_side_of(w);
-        if (is_outside(w) ? s->side != NULL : !s->side || strcmp(side, s->side) != 0) continue;
+        if (tare_llama_is_outside(w) ? s->side != NULL : !s->side || strcmp(side, s->side) != 0)
+            continue;
         return s->side ? tare_str_cut(w, strlen(side)) : w;
     }
     return TARE_STR("");

@@ -8,13 +8,21 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "llama/loader.h"
 #include "llama/needed.h"
 #include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
-static const char further[] = "deepseek4 dflash eagle3 gptj";
-static const char tokenizers[] = "llama gpt2 bert t5 rwkv plamo2 gemma4 none no_vocab";
+static const char further[] =
+    "bailingmoe3 deepseek4 dflash dots3note eagle3 glm5-next granite_swa graniteswitch hrm_text "
+    "hy_v4 "
+    "kimi-k3 maple minimax-01 muse-glimmer pockettts qwen3tts qwen4exp spark2_5";
+static const char tokenizers[] =
+    "llama gpt2 hybriddna whitespace bert t5 rwkv plamo2 gemma4 none no_vocab";
+
+/* With blocks of two kinds, counted by themselves, and embeddings of another width. */
+static const char other_blocks[] = "wavtokenizer-dec";
 
 #define MOST_BLOCKS 4096 /* of an array with a number for each */
 
@@ -69,10 +77,12 @@ static bool has_tokenizer(uint64_t *n, const tare_model *model, tare_error *why)
     if (!tokens || tokens->value.type != TARE_VALUE_ARRAY || tokens->value.as.a.count == 0)
         return no(why, TARE_ITEM_KEY, "tokenizer.ggml.tokens", "there are no tokens");
     *n = tokens->value.as.a.count;
-    if (!tare_str_is(kind, "gpt2")) return true;
-    if (!find(model, "tokenizer.ggml.merges"))
+    if (!tare_llama_tokens_load(model, kind, why)) return false;
+    if (!tare_llama_is_one_of(kind, "gpt2 gemma4 hybriddna whitespace")) return true;
+    if (!find(model, "tokenizer.ggml.merges") && !tare_str_is(pre, "kimi-k2"))
         return no(why, TARE_ITEM_KEY, "tokenizer.ggml.merges", "it is missing");
-    if (pre.len && !tare_str_is(pre, "default") && !tare_llama_pre_is_known(pre))
+    if (!tare_str_is(kind, "gemma4") && pre.len && !tare_str_is(pre, "default") &&
+        !tare_llama_pre_is_known(pre))
         return no(why, TARE_ITEM_KEY, "tokenizer.ggml.pre",
                   "llama.cpp has no splitting of that name");
     return true;
@@ -91,8 +101,8 @@ static void mark_block(bool *is_there, uint64_t n, tare_str name) {
     if (i < n) is_there[i] = true;
 }
 
-static bool has_tensors(const tare_model *model, uint64_t blocks, uint64_t tokens,
-                        tare_error *why) {
+static bool has_tensors(const tare_model *model, tare_str architecture, uint64_t blocks,
+                        uint64_t tokens, tare_error *why) {
     const tare_catalog *c = &model->catalog;
     int64_t embedding = tare_model_find_tensor(model, TARE_STR("token_embd.weight"));
     char block[32];
@@ -100,6 +110,7 @@ static bool has_tensors(const tare_model *model, uint64_t blocks, uint64_t token
     if (tokens && c->tensors[embedding].n_rows != tokens)
         return no(why, TARE_ITEM_TENSOR, "token_embd.weight",
                   "its rows differ from the number of tokens");
+    if (tare_llama_is_one_of(architecture, other_blocks)) return true;
     if (blocks > c->n_tensors)
         return no(why, TARE_ITEM_TENSOR, "blk.", "the model has fewer blocks than the keys say");
     bool *is_there = tare_alloc(model->allocator, (size_t)blocks);
@@ -168,6 +179,8 @@ static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_
     snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(s->architecture.len, 64),
              s->architecture.ptr, name);
     const tare_metadata *m = find(s->model, key);
+    if (!m && strcmp(name, "attention.head_count_kv") == 0) /* as many as there are heads */
+        return key_number(out, ctx, "attention.head_count", block);
     if (!m) return false;
     if (m->value.type == TARE_VALUE_ARRAY) return element(out, &m->value.as.a, block);
     return tare_value_u64(&m->value, out) && *out > 0;
@@ -178,6 +191,7 @@ static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
     char stem[128], name[128];
     uint64_t block, count, factor;
     bool is_in_block;
+    if (tare_llama_is_one_of(s->architecture, other_blocks)) return true;
     tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
     for (const tare_llama_size_rule *r = tare_llama_size_rules; r->members; r++) {
         if (!tare_llama_size_applies(r, stem, s->architecture) || t->n_dims <= r->dim ||
@@ -191,6 +205,28 @@ static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
         return false;
     }
     return true;
+}
+
+/* Factors of rotary positions: one for each pair of what turns of a head. */
+static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
+    static const char names[] =
+        "rope_factors_long.weight rope_factors_short.weight rope_freqs.weight";
+    uint64_t turned, width, heads;
+    char name[64];
+    if (!tare_llama_is_one_of(t->name, names)) return true;
+    if (!key_number(&turned, s, "rope.dimension_count", 0) &&
+        !key_number(&turned, s, "attention.key_length", 0)) {
+        if (!key_number(&width, s, "embedding_length", 0) ||
+            !key_number(&heads, s, "attention.head_count", 0))
+            return true;
+        turned = width / heads;
+    }
+    if (t->n_elements == turned / 2) return true;
+    snprintf(name, sizeof name, "%.*s", (int)t->name.len, t->name.ptr);
+    no(why, TARE_ITEM_TENSOR, name, "it needs a factor for each two numbers of a head that turn");
+    tare_error_detail(why, "%llu for %llu", (unsigned long long)t->n_elements,
+                      (unsigned long long)turned);
+    return false;
 }
 
 /* llama.cpp adds and multiplies vectors as F32, and multiplies matrices of floats and blocks. */
@@ -211,22 +247,25 @@ static bool has_type(const tare_tensor *t, tare_error *why) {
 
 /* Of an architecture without rows nothing is known here: it may have tables of integers, or a head
  * for fewer tokens. */
-static bool has_usable_tensors(const tare_model *model, tare_str architecture, uint64_t tokens,
-                               tare_error *why) {
+static bool has_usable_tensors(const tare_model *model, tare_str architecture, uint64_t blocks,
+                               uint64_t tokens, tare_error *why) {
     const sized s = {model, architecture};
     const tare_catalog *c = &model->catalog;
     if (tare_llama_is_one_of(architecture, further)) return true;
+    if (!tare_llama_tensors_load(model, architecture, blocks, why)) return false;
     const int64_t head = tare_model_find_tensor(model, TARE_STR("output.weight"));
     if (tokens && head >= 0 && c->tensors[head].n_rows != tokens)
         return no(why, TARE_ITEM_TENSOR, "output.weight",
                   "its rows differ from the number of tokens");
     for (size_t i = 0; i < c->n_tensors; i++)
-        if (!has_shape(&s, &c->tensors[i], why) || !has_type(&c->tensors[i], why)) return false;
+        if (!has_shape(&s, &c->tensors[i], why) || !has_factors(&s, &c->tensors[i], why) ||
+            !has_type(&c->tensors[i], why))
+            return false;
     return true;
 }
 
 bool tare_llama_can_run(const tare_model *model, tare_error *why) {
-    uint64_t blocks, tokens;
+    uint64_t blocks = 0, tokens = 0;
     if (!model || strcmp(model->format, "gguf") != 0) {
         tare_fail(why, TARE_ERR_UNSUPPORTED, "it is not a GGUF file");
         return false;
@@ -248,7 +287,10 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
         return no(why, TARE_ITEM_KEY, "general.architecture", "it is missing");
     if (!is_known(architecture))
         return no(why, TARE_ITEM_KEY, "general.architecture", "llama.cpp does not know it");
-    return has_keys(&blocks, model, architecture, why) && has_tokenizer(&tokens, model, why) &&
-           has_tensors(model, blocks, tokens, why) && is_whole(model, architecture, blocks, why) &&
-           has_usable_tensors(model, architecture, tokens, why);
+    return tare_llama_file_loads(model, why) && has_keys(&blocks, model, architecture, why) &&
+           tare_llama_keys_load(model, architecture, blocks, why) &&
+           tare_llama_has_keys(model, architecture, why) && has_tokenizer(&tokens, model, why) &&
+           has_tensors(model, architecture, blocks, tokens, why) &&
+           is_whole(model, architecture, blocks, why) &&
+           has_usable_tensors(model, architecture, blocks, tokens, why);
 }

@@ -60,14 +60,31 @@ static void add_rows(tare_llama_names *names, const tare_llama_named *rows, bool
     }
 }
 
-tare_status tare_llama_names_init(tare_llama_names *names, const char *tensors, tare_arena *arena,
-                                  tare_error *err) {
+tare_status tare_llama_names_init(tare_llama_names *names, const char *arch, const char *tensors,
+                                  tare_arena *arena, tare_error *err) {
+    names->arch = arch;
     names->slots = TARE_NEW_ARRAY(arena, slot, MOST_NAMES);
     names->mask = MOST_NAMES - 1;
     if (!names->slots) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
     add_rows(names, tare_llama_outside, false, tensors);
     add_rows(names, tare_llama_blocks, true, tensors);
     return TARE_OK;
+}
+
+bool tare_llama_is_bare(tare_str architecture, tare_str word) {
+    static const struct {
+        const char *words, *archs; /* NULL: all */
+    } bare[] = {{"ssm_a ssm_d", NULL},
+                {"post_attention_norm post_ffw_norm", "plamo2 plamo3"},
+                {"ssm_b_norm ssm_c_norm ssm_dt_norm", "plamo2"},
+                {"exp_probs_b", "hy_v3"},
+                {"ffn_norm ffn_pre_norm", "falcon-h1"},
+                {"masked_embd_ordering", "gemma4-assistant"},
+                {"convnext.gamma", "wavtokenizer-dec"}};
+    for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
+        if (tare_llama_is_one_of(word, bare[i].words))
+            return !bare[i].archs || tare_llama_is_one_of(architecture, bare[i].archs);
+    return false;
 }
 
 /* Cuts "PREFIX.N." off; false: the name is of no block. */
@@ -127,6 +144,8 @@ tare_status tare_llama_names_find(tare_str *out, const tare_llama_names *names, 
             stem.len -= suffix.len;
             const slot *s = find_slot(names, stem, side, in_block);
             if (!s->other.ptr) continue;
+            if (i == 0 && !tare_llama_is_bare(tare_str_of(names->arch), tare_str_of(s->name)))
+                suffix = TARE_STR(".weight");
             *out = write_name(s, number, suffix, arena);
             return out->ptr ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "tensor name");
         }

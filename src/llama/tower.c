@@ -128,7 +128,7 @@ tare_status tare_llama_tower_begin(tare_llama_mapping *m, tare_error *err) {
     m->facts[2] = (tare_llama_binding){"file_type", 0};
     m->config.facts = m->facts;
     TARE_TRY(check_musts(m, err));
-    return tare_llama_names_init(&m->names, m->arch->tensors, &m->out->arena, err);
+    return tare_llama_names_init(&m->names, m->arch->name, m->arch->tensors, &m->out->arena, err);
 }
 
 /* ---- what its keys must say ------------------------------------------------------------------ */

@@ -8,17 +8,19 @@ TEXT, ARRAY = 8, 9
 
 
 class Gguf:
-    """tensors: (name, dimensions, number of the type, bytes)"""
+    """tensors: (name, dimensions, number of the type, bytes); key_list: (name, number of the type, bytes as stored)"""
 
     def __init__(self, path):
         with open(path, "rb") as f:
             self.raw = f.read()
         self.at = 8
         n_tensors, self.n_keys = self.take("<QQ")
-        keys = self.at
+        keys, self.key_list = self.at, []
         for _ in range(self.n_keys):
-            self.text()
-            self.skip_value(*self.take("<I"))
+            name, (kind,) = self.text().decode(), self.take("<I")
+            begin = self.at
+            self.skip_value(kind)
+            self.key_list.append((name, kind, self.raw[begin:self.at]))
         self.keys = self.raw[keys:self.at]
         heads = [(self.text().decode(), self.take("<%dQ" % self.take("<I")[0]), *self.take("<IQ")) for _ in range(n_tensors)]
         data = -(-self.at // ALIGNMENT) * ALIGNMENT
@@ -47,9 +49,10 @@ class Gguf:
         else:
             self.at += SIZES[kind]
 
-    def write(self, path, tensors):
-        """The same keys with these tensors."""
-        head, data = [b"GGUF", struct.pack("<IQQ", 3, len(tensors), self.n_keys), self.keys], b""
+    def write(self, path, tensors, keys=None):
+        """These tensors, with the same keys or these."""
+        head, data = [b"GGUF", struct.pack("<IQQ", 3, len(tensors), self.n_keys if keys is None else len(keys))], b""
+        head += [self.keys] if keys is None else [struct.pack("<Q", len(k)) + k.encode() + struct.pack("<I", t) + v for k, t, v in keys]
         for name, dims, kind, blob in tensors:
             head += [struct.pack("<Q", len(name)), name.encode(), struct.pack("<I%dQIQ" % len(dims), len(dims), *dims, kind, len(data))]
             data += blob + bytes(-len(blob) % ALIGNMENT)

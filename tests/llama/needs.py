@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 """tare info says that llama.cpp runs a file, and no longer if a tensor is missing that llama.cpp needs, has another
 shape or a type that it does not compute with. `needs.py TARE FOLDER`. With `--llama-cpp`, run by a Python that has
-the packages of tests/judge/llama_requirements.txt, every tensor of every tiny model is left out in turn, and what
-llama.cpp then does is what tare says it does."""
-import json
+the packages of tests/judge/llama_requirements.txt, every tensor of every tiny model is left out in turn, all else of the
+file is changed as loads.py does, and what llama.cpp then does is what tare says it does."""
 import os
 import re
 import shutil
@@ -18,7 +17,9 @@ except ImportError as fault:
     print(f"SKIP: {fault}: run scripts/venv")
     sys.exit(77)
 import llama_runs
+import loads
 from gguf_parts import Gguf
+from file_verdict import made, refusal, verdict
 
 F32, F16, I32, F64 = 0, 1, 26, 28
 USUAL = ["llama", "qwen3moe", "gpt2", "bert", "mamba2", "deepseek-v2", "granitehybrid", "rwkv7", "t5", "t5encoder"]
@@ -29,24 +30,8 @@ RUNS_ON = {"ffn_gate_exps", "ffn_gate", "ffn_gate_inp", "ffn_down_shexp", "ffn_g
 PARTIAL = {"grok", "mimo2", "step35", "mixtral", "granitemoe", "granitehybrid", "ernie4_5-moe", "kimi-linear", "hy_v3"}
 
 
-def verdict(tare, path):
-    """Why not; empty: llama.cpp runs it."""
-    run = subprocess.run([tare, "info", "--json", path], capture_output=True, text=True)
-    said = json.loads(run.stdout)["llama_cpp"]
-    return "" if said["runs"] else said["why"]
-
-
 def stem(name):
     return re.sub(r"blk\.\d+\.", "blk.#.", name)
-
-
-def made(tare, folder, name):
-    model, out = os.path.join(folder, name), os.path.join(folder, name + ".gguf")
-    tiny_models.write(model, name)
-    llama_runs.write_tokenizer(model)
-    run = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", "--force"], capture_output=True)
-    shutil.rmtree(model)
-    return out if run.returncode == 0 else None
 
 
 class Case:
@@ -81,7 +66,7 @@ def doubled(name, dims, kind, blob):
 
 
 def longer(name, dims, kind, blob):
-    return name, (*dims[:-1], dims[-1] + 32), kind, blob + bytes(len(blob))
+    return name, (*dims[:-1], dims[-1] + 32), kind, blob + bytes(32 * (len(blob) // dims[-1]))
 
 
 def check_usual(case):
@@ -115,8 +100,10 @@ def table(name, dims, kind, blob):
 
 def check_further(case):
     """Of an architecture that llama.cpp knows, and tare has no rows of, it says nothing of single tensors."""
-    keys = ["general.architecture=deepseek4", *(f"deepseek4.{k}" for k in
-                                                ("block_count=2", "context_length=512", "embedding_length=64"))]
+    keys = ["general.architecture=muse-glimmer", *(f"muse-glimmer.{k}" for k in (
+        "block_count:u32=2", "context_length:u32=512", "embedding_length:u32=64", "attention.head_count:u32=4",
+        "attention.sliding_window:u32=8", "feed_forward_length:u32=96", "logit_scale:f32=1",
+        "attention.layer_norm_rms_epsilon:f32=0.00001"))]
     subprocess.run([case.tare, "edit", case.path, "--force", "--quiet", "--no-sync", *(x for k in keys for x in ("--set", k))],
                    check=True)
     case.gguf = Gguf(case.path)
@@ -127,32 +114,18 @@ def check_further(case):
 def check_decoder(case):
     """Of blocks without end the first that is missing is named; without a decoder there are none."""
     subprocess.run([case.tare, "edit", case.path, "--force", "--quiet", "--no-sync", "--set",
-                    f"{case.name}.decoder_block_count:u64={2 ** 64 - 1}"], check=True)
+                    f"{case.name}.decoder_block_count:u32={2 ** 32 - 1}"], check=True)
     case.expect("blocks without end", verdict(case.tare, case.path), *["dec.blk.2.", "missing"] * (case.name == "t5"))
 
 
 # ---- llama.cpp itself -------------------------------------------------------------------------------
 
-def refusal(path, is_encoder):
-    """What llama.cpp says against a file, in a child of this process."""
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        os.dup2(2, 1)
-        try:
-            llama_runs.say(path, is_encoder)
-        except BaseException:  # noqa: B902: whatever it is, the file does not run
-            os._exit(1)
-        os._exit(0)
-    return os.waitpid(child, 0)[1] != 0
-
-
 def compare(case):
     """Each tensor left out in all blocks, and in the last one."""
     names = [t[0] for t in case.gguf.tensors]
     is_encoder = case.name in llama_runs.ENCODERS
-    if case.name in llama_runs.CANNOT or refusal(case.path, is_encoder):
+    case.runs = case.name not in llama_runs.CANNOT and not refusal(case.path, is_encoder)
+    if not case.runs:
         return
     case.expect("as it is", verdict(case.tare, case.path))
     for s in sorted(set(map(stem, names))):
@@ -184,6 +157,9 @@ def main():
             check_further(case)
         if name in ("t5", "bert") and not asks:
             check_decoder(case)
+        if asks and case.runs:
+            *faults, k = loads.compare(tare, name, case.path, case.other, lambda what, file: refusal(file, name in llama_runs.ENCODERS))
+            found, n = found + faults, n + k
         found, n = found + case.found, n + case.n
         os.remove(case.path)
     shutil.rmtree(folder)

@@ -97,7 +97,8 @@ static tare_status find_arch(tare_llama_restoring *r, tare_error *err) {
     if (is_tower(architecture)) TARE_TRY(add_text_architecture(r, err));
     r->by_keys = (tare_llama_config){.root = r->keys, .arena = arena, .facts = r->facts};
     TARE_TRY(find_row(r, architecture, err));
-    if (r->arch) return tare_llama_names_init(&r->names, r->arch->tensors, arena, err);
+    if (r->arch)
+        return tare_llama_names_init(&r->names, r->arch->name, r->arch->tensors, arena, err);
     tare_fail(err, TARE_ERR_UNSUPPORTED,
               is_tower(architecture)
                   ? "tare cannot map encoders of this clip.projector_type back to Hugging Face"

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What llama.cpp's loader checks of a GGUF file before it builds a graph: values of keys, tokens, and
+ * which tensors it takes. */
+#ifndef TARE_LLAMA_LOADER_H
+#define TARE_LLAMA_LOADER_H
+
+#include "llama/arch.h"
+
+/* Each says in *why what it does not take. */
+bool tare_llama_has_keys(const tare_model *gguf, tare_str architecture, tare_error *why);
+bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
+                          tare_error *why);
+/* What its reader of GGUF takes less of than the format allows. */
+bool tare_llama_file_loads(const tare_model *gguf, tare_error *why);
+/* The tokens of a tokenizer `kind`: of the right types, as many scores and types, none twice. */
+bool tare_llama_tokens_load(const tare_model *gguf, tare_str kind, tare_error *why);
+/* Whether the architecture has such a tensor: "attn_q" and ".weight", without "blk.N." before it. */
+bool tare_llama_takes(tare_str architecture, tare_str word, tare_str suffix);
+/* All tensors are ones that the architecture has, in as many blocks as there are. */
+bool tare_llama_tensors_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
+                             tare_error *why);
+
+#endif

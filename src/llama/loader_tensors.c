@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which tensors llama.cpp's loader takes. It counts those that the architecture asks for, and refuses
+ * a file that has others. The row of an architecture lists what a conversion makes; here is what the
+ * loader takes beyond that, and what it does not. */
+#include <stdio.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "llama/loader.h"
+#include "llama/needed.h"
+#include "llama/size_rules.h"
+#include "llama/tensor_names.h"
+
+/* Words, and the architectures that they are about; behind '!': all but these. */
+typedef struct about {
+    const char *words, *archs;
+} about;
+
+#define PLAIN "deci granite granitemoe llama llama-embed mistral3 refact"
+
+/* Beyond the words of the rows. */
+static const about further[] = {
+    {"attn_qkv",
+     "!arwkv7 bitnet deepseek2 deepseek32 gemma4-assistant glm-dsa mamba mamba2 minicpm3 "
+     "mistral4 plm rwkv6 rwkv6qwen2 rwkv7 t5 t5encoder wavtokenizer-dec"},
+    {"rope_factors_long rope_factors_short", PLAIN " apertus pangu-embedded step35"},
+    {"ffn_down_shexp ffn_gate_shexp ffn_up_shexp",
+     "ernie4_5 llama llama-embed minicpm mistral3 nemotron_h paddleocr refact"},
+    {"rope_freqs", "cogvlm falcon-h1 granite granitehybrid granitemoe pangu-embedded refact"},
+    {"ffn_gate_up_exps", "cohere2moe deepseek2 deepseek2-ocr hy_v3 qwen35moe qwen3next"},
+    {"ffn_down_exps ffn_gate_exps ffn_gate_inp ffn_up_exps",
+     "ernie4_5 lfm2 nemotron_h paddleocr refact"},
+    {"nextn.eh_proj nextn.enorm nextn.hnorm nextn.shared_head_norm",
+     "mimo2 mistral4 nemotron_h nemotron_h_moe qwen3next"},
+    {"nextn.embed_tokens nextn.shared_head_head", "mimo2 mistral4 qwen3next"},
+    {"attn_k attn_q attn_v", "codeshell jina-bert-v3 nomic-bert nomic-bert-moe"},
+    {"cls.output", "qwen3 qwen3vl"},
+    {"dense_2", "gemma3 lfm2moe"},
+    {"dense_3", "gemma3"},
+    {"exp_probs_b", "ernie4_5 lfm2 nemotron_h paddleocr"},
+    {"post_attention_norm", "nemotron_h nemotron_h_moe"},
+    {"ffn_latent_down ffn_latent_up", "nemotron_h"},
+    {"ffn_norm_exps", "arctic"},
+    {"masked_embd_centroids masked_embd_ordering", "gemma4-assistant"},
+    {"output", "lfm2moe"},
+    {"ffn.act", "mpt"},
+    {"time_mix_lerp_g time_mix_lerp_k time_mix_lerp_r time_mix_lerp_v time_mix_lerp_w", "rwkv6"},
+};
+
+/* Of the words of the rows, what the loader does not ask for. */
+static const about refused[] = {
+    {"rope_freqs", "arctic baichuan bailingmoe chatglm deepseek deepseek2 deepseek2-ocr deepseek32 "
+                   "dream glm-dsa glm4 grok mistral4 nemotron orion plamo qwen qwen2 qwen3 qwen3vl "
+                   "smollm3 stablelm starcoder2 xverse"},
+    {"attn_rot_embd", "codeshell deepseek deepseek2 deepseek2-ocr deepseek32 glm-dsa grok llama "
+                      "mistral3 mistral4 plamo"},
+    {"output_norm", "bert jina-bert-v3 nomic-bert nomic-bert-moe"},
+    {"position_embd", "codeshell nomic-bert nomic-bert-moe"},
+    {"ssm_a ssm_conv1d ssm_d ssm_dt ssm_in ssm_norm ssm_out", "granite granitemoe"},
+};
+
+#define NO_BIAS                                                                                    \
+    "!arwkv7 bailingmoe2 bitnet cogvlm dbrx deepseek2 deepseek32 falcon gemma4 gemma4-assistant "  \
+    "glm-dsa mamba mamba2 minicpm3 mistral4 modern-bert neo-bert openelm plamo2 plamo3 plm rwkv6 " \
+    "rwkv6qwen2 rwkv7 t5 t5encoder wavtokenizer-dec"
+/* With a bias beside the weight, or instead of it. */
+static const about biased[] = {
+    {"attn_qkv", NO_BIAS},
+    {"attn_q attn_k attn_v", NO_BIAS " bloom gpt2 gptneox jais mpt qwen starcoder"},
+    {"attn_output",
+     "apertus bert bloom codeshell deci ernie4_5 ernie4_5-moe falcon-h1 gpt-oss gpt2 gptneox "
+     "granite granitehybrid granitemoe jais jais2 jina-bert-v2 jina-bert-v3 llada llama "
+     "llama-embed minicpm mistral3 mpt nemotron nemotron_h nemotron_h_moe nomic-bert "
+     "nomic-bert-moe paddleocr pangu-embedded phi2 phimoe refact starcoder starcoder2"},
+    {"ffn_down ffn_up",
+     "bert bloom codeshell deci falcon-h1 gpt2 gptneox granite granitehybrid granitemoe jais jais2 "
+     "jina-bert-v2 jina-bert-v3 llada llama llama-embed minicpm mistral3 mpt nemotron nemotron_h "
+     "nemotron_h_moe nomic-bert nomic-bert-moe phi2 refact starcoder starcoder2"},
+    {"ffn_gate", PLAIN " falcon-h1 granitehybrid jais llada minicpm"},
+    {"exp_probs_b", "!hy_v3"},
+    {"attn_norm output_norm",
+     "bloom codeshell falcon gpt2 gptneox jais jais2 mpt nemotron orion phi2 phimoe rwkv6 "
+     "rwkv6qwen2 rwkv7 stablelm starcoder starcoder2 wavtokenizer-dec"},
+    {"ffn_norm", "bloom codeshell gpt2 gptneox jais jais2 mpt nemotron orion phimoe stablelm "
+                 "starcoder starcoder2"},
+    {"ssm_dt ssm_conv1d", "!"},
+    {"token_embd_norm", "bert bloom jina-bert-v2 jina-bert-v3 nomic-bert nomic-bert-moe rwkv6 "
+                        "rwkv7 wavtokenizer-dec"},
+    {"output", "dream phi2 phimoe qwen2 qwen2vl wavtokenizer-dec"},
+    {"attn_output_norm layer_output_norm",
+     "bert jina-bert-v2 jina-bert-v3 nomic-bert nomic-bert-moe"},
+    {"attn_k_norm attn_q_norm", "apertus chameleon jina-bert-v2 mpt"},
+    {"attn_norm_2", "falcon jina-bert-v2 rwkv6 rwkv7"},
+    {"cls cls.output dense_2 indexer.k_norm time_mix_ln", "!"},
+    {"ffn_down_exps ffn_gate_exps ffn_gate_inp ffn_up_exps", "gpt-oss"},
+    {"time_mix_key time_mix_receptance time_mix_value", "rwkv6qwen2"},
+};
+
+/* With a scale of quantized numbers. */
+static const char scaled[] =
+    "attn_gate attn_k attn_output attn_q attn_qkv attn_v ffn_down ffn_down_exps ffn_down_shexp "
+    "ffn_gate ffn_gate_exps ffn_gate_shexp ffn_up ffn_up_exps ffn_up_shexp nextn.eh_proj "
+    "nextn.shared_head_head output ssm_alpha ssm_beta ssm_in ssm_out ffn_gate_inp";
+
+/* Architectures whose tensors have other names than rows list, or blocks of several kinds. */
+static const char unlisted[] = "wavtokenizer-dec";
+
+static bool is_about(const about *rows, size_t n, tare_str architecture, tare_str word) {
+    for (size_t i = 0; i < n; i++) {
+        const char *archs = rows[i].archs;
+        const bool is_but = archs[0] == '!';
+        if (tare_llama_is_one_of(word, rows[i].words) &&
+            tare_llama_is_one_of(architecture, archs + is_but) != is_but)
+            return true;
+    }
+    return false;
+}
+#define IS_ABOUT(rows, architecture, word)                                                         \
+    is_about(rows, sizeof(rows) / sizeof *(rows), architecture, word)
+
+/* Whether a row of the architecture lists the word. */
+static bool is_listed(tare_str architecture, tare_str word) {
+    const tare_llama_arch *a;
+    const tare_str written = TARE_STR("ffn_pre_norm"); /* which is called ffn_norm in the file */
+    for (size_t i = 0; (a = tare_llama_arch_at(i)); i++) {
+        if (!tare_str_is(architecture, a->name)) continue;
+        if (tare_llama_is_one_of(word, a->tensors) ||
+            (tare_str_is(word, "ffn_norm") && tare_llama_is_one_of(written, a->tensors)))
+            return true;
+    }
+    return false;
+}
+
+bool tare_llama_takes(tare_str architecture, tare_str word, tare_str suffix) {
+    if (IS_ABOUT(refused, architecture, word)) return false;
+    if (!is_listed(architecture, word) && !IS_ABOUT(further, architecture, word)) return false;
+    if (suffix.len == 0) return tare_llama_is_bare(architecture, word);
+    if (tare_str_is(suffix, ".weight")) return !tare_llama_is_bare(architecture, word);
+    if (tare_str_is(suffix, ".bias")) return IS_ABOUT(biased, architecture, word);
+    if (tare_str_is(suffix, ".scales")) return tare_str_is(word, "ffn.act");
+    return tare_llama_is_one_of(word, scaled);
+}
+
+/* ---- all of a file --------------------------------------------------------------------------- */
+
+/* "blk.#.attn_q.weight", "enc.blk.#.attn_q.weight", "rope_freqs.weight" -> "attn_q", "enc.attn_q" and
+ * ".weight". */
+static tare_str word_of(char *word, size_t size, const char *stem, tare_str *suffix) {
+    static const char *const suffixes[] = {".weight", ".bias", ".scale", ".input_scale", ".scales"};
+    const char *block = strstr(stem, "blk.#.");
+    tare_str rest = tare_str_of(block ? block + 6 : stem);
+    *suffix = TARE_STR("");
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        const tare_str s = tare_str_of(suffixes[i]);
+        if (!tare_str_ends(rest, s)) continue;
+        rest.len -= s.len;
+        *suffix = s;
+        break;
+    }
+    snprintf(word, size, "%.*s%.*s", block ? (int)(block - stem) : 0, stem, (int)rest.len,
+             rest.ptr);
+    return tare_str_of(word);
+}
+
+static bool no(tare_error *why, tare_str tensor, const char *what) {
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(tensor.len, sizeof name - 1), tensor.ptr);
+    tare_fail(why, TARE_ERR_UNSUPPORTED, what);
+    tare_error_item(why, TARE_ITEM_TENSOR, -1, tare_str_of(name));
+    return false;
+}
+
+/* What one tensor is, by its name. */
+typedef struct part {
+    tare_str name, word, suffix;
+    uint64_t block;
+    bool is_in_block;
+} part;
+
+/* Another tensor of the same block. */
+static bool has_beside(const tare_model *gguf, const part *p, const char *word) {
+    char name[160];
+    snprintf(name, sizeof name, "blk.%llu.%s.weight", (unsigned long long)p->block, word);
+    return tare_model_find_tensor(gguf, tare_str_of(name)) >= 0;
+}
+
+/* Words of experts, which an architecture may have without having any. */
+static bool is_of_experts(tare_str word) {
+    return tare_str_ends(word, TARE_STR("_exps")) || tare_str_ends(word, TARE_STR("_shexp")) ||
+           tare_str_is(word, "ffn_gate_inp");
+}
+
+static bool has_experts(const tare_model *gguf, tare_str architecture) {
+    char key[160];
+    uint64_t n;
+    snprintf(key, sizeof key, "%.*s.expert_count", (int)tare_min_u64(architecture.len, 64),
+             architecture.ptr);
+    const int64_t i = tare_model_find_key(gguf, tare_str_of(key));
+    return i >= 0 && tare_value_u64(&gguf->catalog.metadata[i].value, &n) && n > 0;
+}
+
+/* Why the loader does not take it; NULL: it does. */
+static const char *why_not(const tare_model *gguf, tare_str architecture, uint64_t blocks,
+                           const part *p) {
+    if (!tare_llama_takes(architecture, p->word, p->suffix) ||
+        (p->is_in_block && tare_llama_is_outside(p->word)))
+        return "llama.cpp has no such tensor in this architecture";
+    if (p->is_in_block && p->block >= blocks && p->name.ptr[0] == 'b')
+        return "its block is beyond the number that the keys give";
+    if (tare_str_is(p->word, "attn_qkv") && has_beside(gguf, p, "attn_q"))
+        return "attn_q is there as well";
+    if (is_of_experts(p->word) && !has_experts(gguf, architecture))
+        return "the keys give no number of experts";
+    return NULL;
+}
+
+bool tare_llama_tensors_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
+                             tare_error *why) {
+    if (tare_llama_is_one_of(architecture, unlisted)) return true;
+    for (size_t i = 0; i < gguf->catalog.n_tensors; i++) {
+        part p = {.name = gguf->catalog.tensors[i].name};
+        char stem[160], word[160];
+        tare_llama_stem(stem, sizeof stem, &p.block, &p.is_in_block, p.name);
+        p.word = word_of(word, sizeof word, stem, &p.suffix);
+        const char *what = why_not(gguf, architecture, blocks, &p);
+        if (what) return no(why, p.name, what);
+    }
+    return true;
+}

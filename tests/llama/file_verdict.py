@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""What tare says of a file's chances in llama.cpp, and what llama.cpp says."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import llama_runs
+import tiny_models
+
+
+def verdict(tare, path):
+    """Why not; empty: llama.cpp runs it."""
+    run = subprocess.run([tare, "info", "--json", path], capture_output=True, text=True)
+    said = json.loads(run.stdout)["llama_cpp"]
+    return "" if said["runs"] else said["why"]
+
+
+def made(tare, folder, name):
+    model, out = os.path.join(folder, name), os.path.join(folder, name + ".gguf")
+    tiny_models.write(model, name)
+    llama_runs.write_tokenizer(model)
+    run = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", "--force"], capture_output=True)
+    shutil.rmtree(model)
+    return out if run.returncode == 0 else None
+
+
+def refusal(path, is_encoder):
+    """What llama.cpp says against a file, in a child of this process."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.dup2(2, 1)
+        try:
+            llama_runs.say(path, is_encoder)
+        except BaseException:  # noqa: B902: whatever it is, the file does not run
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] != 0
