@@ -85,17 +85,17 @@ typedef struct tare_llama_arch {
     const tare_llama_key *own;    /* instead of the keys common to all; NULL: those */
     const tare_llama_key *keys;   /* after them; NULL: none */
     const tare_llama_rule *rules; /* NULL: none */
-    const char *extra_layers;     /* formula: blocks beyond num_hidden_layers; NULL: 0 */
-    bool drops_extra_layers;      /* tensors of blocks beyond the last are left out */
-    bool drops_equal_output;      /* output.weight is left out where it equals the embeddings */
-    bool drops_zero_biases;       /* biases are left out, all of which must be 0 */
-    const char *nextn;            /* prefix of layers that predict more tokens, which llama.cpp has
+    const char *extra_layers; /* what has the number of blocks beyond num_hidden_layers; NULL: 0 */
+    bool drops_extra_layers;  /* tensors of blocks beyond the last are left out */
+    bool drops_equal_output;  /* output.weight is left out where it equals the embeddings */
+    bool drops_zero_biases;   /* biases are left out, all of which must be 0 */
+    const char *nextn;        /* prefix of layers that predict more tokens, which llama.cpp has
                                      after the others: "mtp."; NULL: none */
-    bool gate_experts_first;      /* stacks of experts in the order gate, up, down */
-    bool has_rope_freqs;          /* rope_freqs.weight where rope_type is llama3 or proportional */
-    bool is_bert;                 /* of BERT's family: not causal, pooling, labels of classes */
-    bool has_pooling;             /* pooling_type from 1_Pooling/config.json or modules.json */
-    bool quantizes_all;           /* only the number of dimensions decides about F32 */
+    bool gate_experts_first;  /* stacks of experts in the order gate, up, down */
+    bool has_rope_freqs;      /* rope_freqs.weight where rope_type is llama3 or proportional */
+    bool is_bert;             /* of BERT's family: not causal, pooling, labels of classes */
+    bool has_pooling;         /* pooling_type from 1_Pooling/config.json or modules.json */
+    bool quantizes_all;       /* only the number of dimensions decides about F32 */
     tare_llama_tokenizer_options tokenizer;
     bool ignores_vocab_size;     /* the vocabulary is as large as the tokenizer */
     const tare_llama_back *back; /* NULL: tare does not know the way back */

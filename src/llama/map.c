@@ -83,6 +83,47 @@ static double nextn_layers(const tare_llama_mapping *m) {
     return most < 1000000 ? (double)(most + 1) : 0;
 }
 
+/* Lets formulas know a number, also instead of a member of config.json. */
+static void add_fact(tare_llama_mapping *m, const char *name, double number) {
+    size_t i = 0;
+    while (m->facts[i].name) i++; /* there is room for all, and for their end */
+    m->facts[i] = (tare_llama_binding){name, number};
+}
+
+/* How many blocks beyond `n_layers` the tensors are of. */
+static double extra_layers(const tare_llama_mapping *m, double n_layers) {
+    const tare_catalog *c = &m->hf->catalog;
+    double n = nextn_layers(m);
+    int64_t first, last;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        if (tare_llama_is_left_out(c->tensors[i].name)) continue;
+        tare_llama_numbers_of(c->tensors[i].name, &first, &last);
+        if ((double)first >= n_layers + n) n = (double)first + 1 - n_layers;
+    }
+    return n;
+}
+
+/* Layers that predict more tokens are lost when a model is saved by what does not know them, and
+ * still counted in its config.json. */
+static tare_status correct_extra_layers(tare_llama_mapping *m, double n_layers, double *extra,
+                                        tare_error *err) {
+    *extra = 0;
+    if (!m->arch->extra_layers) return TARE_OK;
+    TARE_TRY(tare_llama_number(extra, m, m->arch->extra_layers, 0, err));
+    const double n = m->is_rehearsal ? *extra : extra_layers(m, n_layers);
+    if (!(n < *extra)) return TARE_OK;
+    tare_finding f = TARE_FINDING(WARNING, TARE_OK, "llama.nextn-gone");
+    f.item_kind = TARE_ITEM_RESOURCE;
+    f.item_name = TARE_STR("config.json");
+    tare_report_addf(m->options->report, &f,
+                     "it counts %.0f layers that predict more tokens, and the tensors are of %.0f: "
+                     "that is what is written",
+                     *extra, n);
+    add_fact(m, m->arch->extra_layers, n);
+    *extra = n;
+    return TARE_OK;
+}
+
 static tare_status fail_config(const char *what, tare_error *err) {
     tare_fail(err, TARE_ERR_CORRUPT, what);
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
@@ -113,8 +154,11 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     m->facts[0] = (tare_llama_binding){"nextn", nextn_layers(m)};
     m->config.facts = m->facts;
     TARE_TRY(tare_llama_number(&layers, m, TARE_LLAMA_LAYERS, -1, err));
-    TARE_TRY(
-        tare_llama_number(&extra, m, m->arch->extra_layers ? m->arch->extra_layers : "0", 0, err));
+    m->facts[3] = m->facts[0];
+    m->facts[0] = (tare_llama_binding){"layers", 0};
+    m->facts[1] = (tare_llama_binding){"tokens", 0};
+    m->facts[2] = (tare_llama_binding){"file_type", 0};
+    TARE_TRY(correct_extra_layers(m, layers, &extra, err));
     if (!(layers >= 0 && layers < 1e6 && extra >= 0 && extra < 1e6))
         return fail_config("it does not give the number of layers (num_hidden_layers)", err);
     /* without a width llama.cpp can do nothing, nor could the shapes be checked */
@@ -123,13 +167,9 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     if (!(width >= 1)) return fail_config("it does not give the model's width (hidden_size)", err);
     m->n_layers = (uint64_t)(layers + extra);
     m->n_extra_layers = (uint64_t)extra;
-    m->facts[3] = m->facts[0];
-    m->facts[0] = (tare_llama_binding){"layers", (double)m->n_layers};
-    m->facts[1] = (tare_llama_binding){"tokens", 0};
-    m->facts[2] = (tare_llama_binding){"file_type", 0};
+    m->facts[0].number = (double)m->n_layers;
     TARE_TRY(tare_llama_check_lists(m, err));
-    return tare_llama_names_init(&m->names, m->arch->name, m->arch->tensors, &m->out->arena,
-                                 err);
+    return tare_llama_names_init(&m->names, m->arch->name, m->arch->tensors, &m->out->arena, err);
 }
 
 /* Lets formulas know how many rows the embeddings have, for a config.json without a vocab_size. */
@@ -140,11 +180,11 @@ static tare_status find_embedding_rows(tare_llama_mapping *m, tare_error *err) {
         const tare_tensor *t = &c->tensors[i];
         tare_str target;
         if (t->n_dims != 2 || tare_llama_is_left_out(t->name)) continue;
-        const tare_str name = tare_llama_normal_name(m, t->name);
+        const tare_str name = tare_llama_normal_name(m, tare_llama_source_name(m, i));
         if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
         TARE_TRY(tare_llama_names_find(&target, &m->names, name, &m->out->arena, err));
         if (!target.ptr || !tare_str_is(target, "token_embd.weight")) continue;
-        m->facts[4] = (tare_llama_binding){"embedding_rows", (double)t->dims[0]};
+        add_fact(m, "embedding_rows", (double)t->dims[0]);
         return TARE_OK;
     }
     return TARE_OK;
@@ -281,6 +321,7 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
         if (m->arch->tower->generate) TARE_TRY(m->arch->tower->generate(m, err));
     } else {
         TARE_TRY(find_arch(m, err));
+        TARE_TRY(tare_llama_find_tied(m, err));
         TARE_TRY(find_embedding_rows(m, err));
         TARE_TRY(read_tokenizer(m, err));
         TARE_TRY(tare_llama_rope_tensors(m, err));
@@ -292,8 +333,11 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
         TARE_TRY(tare_llama_tower_check(m, err));
     else
         tare_llama_tower_note(m);
-    if (!m->arch->tower && !m->is_rehearsal) TARE_TRY(tare_llama_note_unapplied(m, err));
-    return m->is_rehearsal || m->options->vocab_only ? TARE_OK : tare_llama_check_config(m, err);
+    if (m->is_rehearsal || m->options->vocab_only) return TARE_OK;
+    TARE_TRY(tare_llama_check_config(m, err));
+    if (m->arch->tower) return TARE_OK;
+    tare_llama_note_head(m);
+    return tare_llama_note_unapplied(m, err);
 }
 
 void tare_llama_mapping_free(tare_llama_mapping *m) {

@@ -45,8 +45,8 @@ typedef struct tare_llama_mapping {
     tare_str hf_class;
     uint64_t n_layers; /* blocks, extra ones too */
     uint64_t n_extra_layers;
-    tare_llama_binding facts[6]; /* what formulas call layers, tokens, file_type, nextn or token,
-                                    embedding_rows */
+    tare_llama_binding facts[7]; /* what formulas call layers, tokens, file_type, nextn or token;
+                                    embedding_rows, extra layers that are there */
     tare_llama_names names;
     tare_llama_guard *guards; /* n_guards */
     size_t n_guards;
@@ -66,6 +66,8 @@ typedef struct tare_llama_mapping {
     tare_encoding_id usual_type; /* what --outtype auto comes to */
     bool tells_tower;            /* these were reported */
     size_t n_of_tower;           /* tensors left out for what is no part of the text model */
+    size_t tied_head;            /* the input's tensor that is the embeddings as well */
+    const char *tied_name;       /* what it would be called as such; NULL: there is none */
     bool is_rehearsal; /* the input has names and shapes only, and nothing is left out for what its
                           numbers are */
 } tare_llama_mapping;
@@ -145,6 +147,12 @@ tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err
 tare_status tare_llama_check_lists(const tare_llama_mapping *m, tare_error *err);
 /* Warns of what config.json asks for, and neither keys nor tensors say (unapplied.c). After both. */
 tare_status tare_llama_note_unapplied(const tare_llama_mapping *m, tare_error *err);
+/* Finds `tied_head`: a head that was stored instead of the embeddings it is tied to (head.c). */
+tare_status tare_llama_find_tied(tare_llama_mapping *m, tare_error *err);
+/* Warns where config.json and the tensors differ about whether the head is tied. After tensors. */
+void tare_llama_note_head(const tare_llama_mapping *m);
+/* The name of a tensor of the input that names and rules are held against, before it is normal. */
+tare_str tare_llama_source_name(const tare_llama_mapping *m, size_t tensor);
 /* Puts one behind the others (targets.c). */
 tare_status tare_llama_target_add(tare_llama_mapping *m, tare_llama_target *t, tare_error *err);
 /* Whether there is one of that name. */

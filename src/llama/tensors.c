@@ -176,6 +176,19 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
     return ++t->n_there == t->n_pieces ? complete(p, t, err) : TARE_OK;
 }
 
+/* `first`: the name of a part that is there. */
+static tare_status fail_join(const tare_llama_target *t, size_t first_index, tare_str first,
+                             tare_error *err) {
+    size_t lost = 0;
+    while (t->pieces[lost].source != TARE_LLAMA_ZEROS) lost++;
+    tare_fail(err, TARE_ERR_CORRUPT,
+              "others that belong together with it are missing: config.json asks for more");
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)first_index, first);
+    tare_error_detail(err, "%s %zu of %zu, counted from 0",
+                      tare_llama_contains(t->name, "exps") ? "expert" : "part", lost, t->n_pieces);
+    return TARE_ERR_CORRUPT;
+}
+
 /* Reports what is still missing once all tensors have been seen: the first of it, in their order. */
 static tare_status check_joins(const tare_llama_mapping *m, tare_error *err) {
     const join *lacking = NULL;
@@ -184,13 +197,8 @@ static tare_status check_joins(const tare_llama_mapping *m, tare_error *err) {
             if (j->target->n_there == j->target->n_pieces) continue;
             if (!lacking || j->first_index < lacking->first_index) lacking = j;
         }
-    if (lacking) {
-        tare_fail(err, TARE_ERR_CORRUPT,
-                  "others that belong together with it are missing: config.json asks for more");
-        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)lacking->first_index, lacking->first);
-        return TARE_ERR_CORRUPT;
-    }
-    return TARE_OK;
+    return lacking ? fail_join(lacking->target, lacking->first_index, lacking->first, err)
+                   : TARE_OK;
 }
 
 /* ---- one tensor ------------------------------------------------------------------------------ */
@@ -511,6 +519,17 @@ static tare_status check_zero(const pass *p, tare_error *err) {
                        "it is not 0, and llama.cpp has no such bias in this architecture", err);
 }
 
+/* Experts as transformers has them since version 5, gate above up in one stack, whatever rows say. */
+#define HALF_OF_STACK(name, from)                                                                  \
+    {name, "=blk.#.ffn_gate_exps.weight", from " rows(1, 0, d1 / 2)"}, {                           \
+        name, "=blk.#.ffn_up_exps.weight", from " rows(1, d1 / 2, d1 / 2)"                         \
+    }
+#define OF_WIDTH "if(d2 == (hidden_size | n_embd | dim))"
+static const tare_llama_rule joined_experts[] = {
+    HALF_OF_STACK("*.experts.gate_up_proj", OF_WIDTH),
+    HALF_OF_STACK("*.experts.gate_up_proj.weight", OF_WIDTH),
+    {NULL, NULL, NULL}};
+
 /* A tensor of the tower, one that goes from the text model into it, or one of the text model. */
 static tare_status map_tower_tensor(pass *p, tare_error *err) {
     const tare_str name = p->m->hf->catalog.tensors[p->index].name;
@@ -537,7 +556,7 @@ static tare_status map_tensor(pass *p, tare_error *err) {
         m->n_of_tower += !tare_llama_is_buffer(m->hf->catalog.tensors[p->index].name);
         return TARE_OK;
     }
-    p->name = tare_llama_normal_name(m, m->hf->catalog.tensors[p->index].name);
+    p->name = tare_llama_normal_name(m, tare_llama_source_name(m, p->index));
     if (!p->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
     if (p->name.len == 0)
         return fail_tensor(p, TARE_ERR_UNSUPPORTED, "llama.cpp has no such tensor", err);
@@ -547,6 +566,8 @@ static tare_status map_tensor(pass *p, tare_error *err) {
         return check_zero(p, err);
     TARE_TRY(find_target(&p->target, p, p->name, err));
     TARE_TRY(apply_rules(p, m->arch->rules, &n, err));
+    if (n == 0 && tare_llama_is_one_of(TARE_STR("ffn_gate_exps"), m->arch->tensors))
+        TARE_TRY(apply_rules(p, joined_experts, &n, err));
     if (n) return TARE_OK;
     TARE_TRY(check_spelling(p, err));
     TARE_TRY(begin(p, &draft, err));

@@ -52,7 +52,8 @@ static const tare_llama_key phi2_own[] = {
 #define PHI3_FACTOR                                                                                \
     {                                                                                              \
         "rope.scaling.attn_factor", F32,                                                           \
-            "if(has(rope.long_factor), if(context_scale > 1, if(rope.type == 'yarn', 0.1 * "       \
+            "if(has(rope.long_factor), rope.attention_factor | if(context_scale > 1, "             \
+            "if(rope.type == 'yarn', 0.1 * "                                                       \
             "ln(context_scale) + 1, sqrt(1 + ln(context_scale) / ln(rope.original_context))), 1))" \
     }
 static const tare_llama_key phi3_early[] = {PHI3_FACTOR, END_OF_KEYS};

@@ -82,7 +82,7 @@ static const tare_llama_key cohere2moe_keys[] = {
 
 static const char *const mimo2_defaults[] = {
     "m.is_window = if(layer < num_hidden_layers, at(hybrid_layer_pattern, layer) == 1, true)",
-    NULL};
+    "m.nextn = 3", NULL};
 static const tare_llama_key mimo2_keys[] = {
     {"attention.head_count_kv[]", I32,
      "if(m.is_window, swa_num_key_value_heads, num_key_value_heads)"},
@@ -94,7 +94,7 @@ static const tare_llama_key mimo2_keys[] = {
     {"rope.dimension_count", U32, "floor(head_dim * rope.partial)"},
     {"attention.layer_norm_rms_epsilon", F32, "layernorm_epsilon | 0.00001"},
     {"attention.value_scale", F32, "attention_value_scale"},
-    {"nextn_predict_layers", U32, "3"},
+    {"nextn_predict_layers", U32, "m.nextn"},
     END_OF_KEYS};
 static const tare_llama_rule mimo2_rules[] = {
     {"*.self_attn.attention_sink_bias", ".self_attn.attention_sink_bias.weight", NULL},
@@ -381,7 +381,7 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .keys = mimo2_keys,
      .rules = mimo2_rules,
      .back = &mimo2_back,
-     .extra_layers = "3",
+     .extra_layers = "m.nextn",
      .nextn = "model.mtp.",
      .gate_experts_first = true},
     {.name = "step35",
