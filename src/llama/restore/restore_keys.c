@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arith.h"
 #include "base/str.h"
 #include "llama/restore/restore.h"
 
@@ -108,46 +109,53 @@ static bool is_for_formulas(const tare_value *v) {
             v->as.a.count <= MOST_ELEMENTS);
 }
 
-/* Whether a row of the architecture writes a key as an array: "attention.head_count_kv[]". */
-static bool lists_key(const tare_llama_key *rows, tare_str path) {
-    for (; rows && rows->name; rows++)
-        if (strncmp(rows->name, path.ptr, path.len) == 0 && rows->name[path.len] == '[')
-            return true;
-    return false;
-}
-
-/* Or where config.json has lists as well. */
-static bool is_array_of(tare_str architecture, tare_str path) {
-    if (tare_str_is(architecture, "gemma3n") || tare_str_is(architecture, "openelm")) return true;
-    for (size_t i = 0; tare_llama_arch_at(i); i++) {
-        const tare_llama_arch *a = tare_llama_arch_at(i);
-        if (tare_str_is(architecture, a->name) &&
-            (lists_key(a->first, path) || lists_key(a->early, path) || lists_key(a->own, path) ||
-             lists_key(a->keys, path)))
-            return true;
+static bool has_list(const tare_llama_key *rows, tare_str path) {
+    for (; rows && rows->name; rows++) {
+        const tare_str name = {rows->name, strcspn(rows->name, "[")};
+        if (rows->name[name.len] == '[' && tare_str_equal(name, path)) return true;
     }
     return false;
 }
 
-/* llama.cpp reads some keys as a number or as one for each layer: the number where all are the
- * same, unless the architecture has them apart. */
-static bool is_uniform(tare_value *number, const tare_array *a, tare_str architecture,
-                       tare_str path) {
-    static const char *const by_layer[] = {"attention.head_count", "attention.head_count_kv",
-                                           "feed_forward_length"};
+/* Whether a row of the way back takes elements of a key: "at(KEY, layer)". */
+static bool takes_elements(const char *const *rows, tare_str path) {
+    char text[128];
+    snprintf(text, sizeof text, "(%.*s", (int)tare_min_u64(path.len, 120), path.ptr);
+    for (; rows && *rows; rows++)
+        if (strstr(*rows, text)) return true;
+    return false;
+}
+
+/* Whether the key has a number for each layer where it comes from Hugging Face. */
+static bool is_by_layer(tare_str architecture, tare_str path) {
+    static const char own_lists[] = "deci gemma3n openelm"; /* which their formulas take whole */
+    const tare_llama_arch *a;
+    if (tare_llama_is_one_of(architecture, own_lists)) return true;
+    for (size_t i = 0; (a = tare_llama_arch_at(i)); i++)
+        if (tare_str_is(architecture, a->name) &&
+            (has_list(a->first, path) || has_list(a->early, path) || has_list(a->own, path) ||
+             has_list(a->keys, path) || (a->back && takes_elements(a->back->config, path))))
+            return true;
+    return false;
+}
+
+/* Whether all elements are the same number, which is then the number of all layers. */
+static bool is_uniform(tare_value *out, const tare_array *a) {
     tare_array_walk walk;
     tare_value v;
-    uint64_t first = 0, n;
-    size_t k = 0, n_names = sizeof by_layer / sizeof *by_layer;
-    while (k < n_names && !tare_str_is(path, by_layer[k])) k++;
-    if (k == n_names || a->count == 0 || is_array_of(architecture, path)) return false;
+    double first = 0, number;
+    size_t n = 0;
     tare_array_begin(&walk, a);
-    for (uint64_t i = 0; tare_array_next(&walk, &v); i++) {
-        if (!tare_value_u64(&v, &n) || (i && n != first)) return false;
-        first = n;
+    for (; tare_array_next(&walk, &v); n++) {
+        if (!tare_value_f64(&v, &number)) return false;
+        if (n == 0) {
+            first = number;
+            *out = v;
+        } else if (number != first) {
+            return false;
+        }
     }
-    *number = (tare_value){.type = TARE_VALUE_U64, .as.u = first};
-    return true;
+    return n > 0;
 }
 
 static void add_keys(builder *b, tare_llama_node *root, const tare_model *gguf,
@@ -163,14 +171,13 @@ static void add_keys(builder *b, tare_llama_node *root, const tare_model *gguf,
             continue;
         tare_llama_node *node = place(b, root, path);
         if (!node) return;
-        tare_value number;
-        if (m->value.type == TARE_VALUE_ARRAY &&
-            is_uniform(&number, &m->value.as.a, architecture, path))
-            set_scalar(b, node, &number);
-        else if (m->value.type == TARE_VALUE_ARRAY)
-            set_array(b, node, &m->value.as.a);
+        tare_value v = m->value;
+        if (v.type == TARE_VALUE_ARRAY && is_own && !is_by_layer(architecture, path))
+            is_uniform(&v, &m->value.as.a);
+        if (v.type == TARE_VALUE_ARRAY)
+            set_array(b, node, &v.as.a);
         else
-            set_scalar(b, node, &m->value);
+            set_scalar(b, node, &v);
     }
 }
 
