@@ -20,7 +20,12 @@ static const common_row common_rows[] = {
     {CLI_TAKES_JSON,
      {.name = "json", .help = "print one JSON document instead of text", .flag = &cli.json}},
     {CLI_TAKES_OUTPUT,
-     {.name = "force", .letter = 'f', .help = "replace an existing output", .flag = &cli.force}},
+     {.name = "force",
+      .letter = 'f',
+      .help =
+          "replace an existing output; convert, quantize and edit also write what llama.cpp would "
+          "not run",
+      .flag = &cli.force}},
     {CLI_TAKES_PLAN,
      {.name = "dry-run",
       .letter = 'n',

@@ -85,6 +85,12 @@ void cli_error_text(char *buf, size_t size, const tare_error *err, const char *p
         snprintf(refused, sizeof refused, "%s; --force changes it all the same", err->what);
         said.what = refused;
     }
+    if (cli_has_code(err, TARE_CODE_NOT_RUNNABLE)) {
+        const bool is_said = strstr(err->field, "llama.cpp") != NULL;
+        snprintf(refused, sizeof refused, "%s%s; --force writes it all the same", err->what,
+                 is_said ? "" : ": llama.cpp would not run the result");
+        said.what = refused;
+    }
     if (cli_has_code(err, TARE_CODE_EDIT_BEGUN)) {
         snprintf(refused, sizeof refused, "%s; tare edit --recover finishes it", err->what);
         said.what = refused;

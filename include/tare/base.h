@@ -124,6 +124,7 @@ typedef struct tare_error {
 #define TARE_CODE_OUTPUT_WRITE     "output.write"             /* the system cannot write it */
 #define TARE_CODE_CANNOT_HOLD      "convert.cannot-hold"      /* the requested type */
 #define TARE_CODE_CANNOT_ENCODE    "convert.cannot-encode"    /* the same, in any format */
+#define TARE_CODE_NOT_RUNNABLE     "convert.not-runnable"     /* by llama.cpp, and `force` is off */
 #define TARE_CODE_NEEDS_IMPORTANCE "convert.needs-importance" /* no importance matrix was given */
 #define TARE_CODE_NEEDS_BASE       "wcodec.base"              /* a model it was packed against */
 #define TARE_CODE_PACKED_DAMAGED   "wcodec.damaged"    /* unpacking with `salvage` may help */

@@ -174,7 +174,7 @@ typedef struct tare_convert_options {
     bool keep_split;     /* as many files as the input has, with its tensors in each */
     bool opaque;         /* carry types that the target lacks as stored planes, do not decode */
     bool verify;         /* read the result back and compare */
-    bool force;          /* replace an existing output */
+    bool force;          /* replace an existing output; write what llama.cpp would not run */
     bool strict;         /* losses, NaN and overflow are errors */
     bool no_sync;
     tare_measured_fn measured; /* if set, errors of encoding are measured and passed to it */
@@ -237,7 +237,8 @@ typedef struct tare_plan_summary {
 } tare_plan_summary;
 
 /* Plans the conversion of `in` into `out_path` ("-": no path; `to` must be set). Touches nothing
- * on disk. `in` must outlive the plan. With `strict`, losses that are known by then are errors. The
+ * on disk. UNSUPPORTED (TARE_CODE_NOT_RUNNABLE): the output is GGUF that llama.cpp would not run, and
+ * the input is mapped (tare_llama_map) or a GGUF file that it runs; not with `force`. `in` must outlive the plan. With `strict`, losses that are known by then are errors. The
  * plan keeps the options it needs to run: threads, progress, cancel, report, `importance` and the
  * bases must outlive it, too. */
 TARE_API tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_model *in,

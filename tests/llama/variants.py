@@ -70,7 +70,7 @@ def digest_of(path):
 
 
 def by_tare(tare, model, out):
-    run = subprocess.run([tare, "convert", model, out, "--type", "f32", "--no-tokenizer", "--quiet", "--no-sync"],
+    run = subprocess.run([tare, "convert", model, out, "--type", "f32", "--no-tokenizer", "--quiet", "--no-sync", "--force"],
                          capture_output=True, text=True)
     return run.stderr.strip() if run.returncode else digest_of(out)
 

@@ -51,6 +51,7 @@ typedef struct tare_plan_changes {
                                              ones */
     size_t n_resources;
     bool replaces_input; /* the output is the input */
+    bool is_forced;      /* whatever becomes of it */
     bool keeps_place;    /* as in tare_write_options */
     uint64_t spare;
 } tare_plan_changes;
@@ -109,6 +110,9 @@ tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, tare_plan
 tare_status tare_plan_adapters(tare_plan *plan, tare_error *err);
 /* The metadata that goes with the tensors as planned: plan->catalog.metadata. */
 tare_status tare_plan_metadata(tare_plan *plan, tare_error *err);
+/* UNSUPPORTED (TARE_CODE_NOT_RUNNABLE): llama.cpp would not run the output, and would the input, or
+ * the input is mapped to its names; not with `force`. After tensors and metadata. */
+tare_status tare_plan_verdict(const tare_plan *plan, tare_error *err);
 /* Fills catalog.bounds where the format or an encoding asks for them. */
 tare_status tare_plan_bounds(tare_plan *plan, tare_error *err);
 /* Finds the outliers of tensors that get a type with a list of them: `outliers`, and the sizes of

@@ -461,6 +461,7 @@ static void settle(tare_edit *e, tare_edit_part *p) {
                              .resources = p->resources,
                              .n_resources = p->n_resources,
                              .replaces_input = !e->options.out_path,
+                             .is_forced = e->options.force,
                              .keeps_place =
                                  !e->options.out_path && e->options.way != TARE_EDIT_REWRITE,
                              .spare = e->options.spare};
