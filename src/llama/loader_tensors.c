@@ -12,6 +12,8 @@
 #include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
+#define MOST_ROWS 32 /* of one architecture; the most have 7 */
+
 /* Words, and the architectures that they are about; behind '!': all but these. */
 typedef struct about {
     const char *words, *archs;
@@ -119,22 +121,37 @@ static bool is_about(const about *rows, size_t n, tare_str architecture, tare_st
 #define IS_ABOUT(rows, architecture, word)                                                         \
     is_about(rows, sizeof(rows) / sizeof *(rows), architecture, word)
 
-/* Whether a row of the architecture lists the word. */
-static bool is_listed(tare_str architecture, tare_str word) {
+/* A file of an architecture, which may have several rows. */
+typedef struct loaded {
+    const tare_model *gguf;
+    tare_str architecture;
+    uint64_t blocks;
+    bool has_experts;
+    const tare_llama_arch *rows[MOST_ROWS];
+    size_t n_rows;
+} loaded;
+
+static void find_rows(loaded *l) {
     const tare_llama_arch *a;
+    for (size_t i = 0; (a = tare_llama_arch_at(i)) && l->n_rows < MOST_ROWS; i++)
+        if (tare_str_is(l->architecture, a->name)) l->rows[l->n_rows++] = a;
+}
+
+/* Whether a row lists the word. */
+static bool is_listed(const loaded *l, tare_str word) {
     const tare_str written = TARE_STR("ffn_pre_norm"); /* which is called ffn_norm in the file */
-    for (size_t i = 0; (a = tare_llama_arch_at(i)); i++) {
-        if (!tare_str_is(architecture, a->name)) continue;
-        if (tare_llama_is_one_of(word, a->tensors) ||
-            (tare_str_is(word, "ffn_norm") && tare_llama_is_one_of(written, a->tensors)))
+    for (size_t i = 0; i < l->n_rows; i++)
+        if (tare_llama_is_one_of(word, l->rows[i]->tensors) ||
+            (tare_str_is(word, "ffn_norm") && tare_llama_is_one_of(written, l->rows[i]->tensors)))
             return true;
-    }
     return false;
 }
 
-bool tare_llama_takes(tare_str architecture, tare_str word, tare_str suffix) {
+/* Whether the architecture has such a tensor: "attn_q" and ".weight". */
+static bool takes(const loaded *l, tare_str word, tare_str suffix) {
+    const tare_str architecture = l->architecture;
     if (IS_ABOUT(refused, architecture, word)) return false;
-    if (!is_listed(architecture, word) && !IS_ABOUT(further, architecture, word)) return false;
+    if (!is_listed(l, word) && !IS_ABOUT(further, architecture, word)) return false;
     if (suffix.len == 0) return tare_llama_is_bare(architecture, word);
     if (tare_str_is(suffix, ".weight")) return !tare_llama_is_bare(architecture, word);
     if (tare_str_is(suffix, ".bias")) return IS_ABOUT(biased, architecture, word);
@@ -201,29 +218,28 @@ static bool has_experts(const tare_model *gguf, tare_str architecture) {
 }
 
 /* Why the loader does not take it; NULL: it does. */
-static const char *why_not(const tare_model *gguf, tare_str architecture, uint64_t blocks,
-                           const part *p) {
-    if (!tare_llama_takes(architecture, p->word, p->suffix) ||
-        (p->is_in_block && tare_llama_is_outside(p->word)))
+static const char *why_not(const loaded *l, const part *p) {
+    if (!takes(l, p->word, p->suffix) || (p->is_in_block && tare_llama_is_outside(p->word)))
         return "llama.cpp has no such tensor in this architecture";
-    if (p->is_in_block && p->block >= blocks && p->name.ptr[0] == 'b')
+    if (p->is_in_block && p->block >= l->blocks && p->name.ptr[0] == 'b')
         return "its block is beyond the number that the keys give";
-    if (tare_str_is(p->word, "attn_qkv") && has_beside(gguf, p, "attn_q"))
+    if (tare_str_is(p->word, "attn_qkv") && has_beside(l->gguf, p, "attn_q"))
         return "attn_q is there as well";
-    if (is_of_experts(p->word) && !has_experts(gguf, architecture))
-        return "the keys give no number of experts";
+    if (is_of_experts(p->word) && !l->has_experts) return "the keys give no number of experts";
     return NULL;
 }
 
 bool tare_llama_tensors_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
                              tare_error *why) {
+    loaded l = {gguf, architecture, blocks, has_experts(gguf, architecture), {NULL}, 0};
     if (tare_llama_is_one_of(architecture, unlisted)) return true;
+    find_rows(&l);
     for (size_t i = 0; i < gguf->catalog.n_tensors; i++) {
         part p = {.name = gguf->catalog.tensors[i].name};
         char stem[160], word[160];
         tare_llama_stem(stem, sizeof stem, &p.block, &p.is_in_block, p.name);
         p.word = word_of(word, sizeof word, stem, &p.suffix);
-        const char *what = why_not(gguf, architecture, blocks, &p);
+        const char *what = why_not(&l, &p);
         if (what) return no(why, p.name, what);
     }
     return true;
