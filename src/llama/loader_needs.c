@@ -107,7 +107,6 @@ static const struct {
     {"feed_forward_length", "blk.#.ffn_down.weight"},
     {"expert_count", "blk.#.ffn_gate_inp.weight"},
     {"nextn_predict_layers", "blk.#.nextn.eh_proj.weight"},
-    {"=tokenizer.ggml.token_type_count", "token_types.weight"},
 };
 
 static bool has_key(const tare_model *gguf, tare_str architecture, tare_str name, char *key,

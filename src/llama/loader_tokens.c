@@ -77,5 +77,9 @@ bool tare_llama_tokens_load(const tare_model *gguf, tare_str kind, tare_error *w
         if (a && a->count < tokens->count)
             return no(why, beside[i], "it has fewer elements than there are tokens");
     }
+    const char *const count = "tokenizer.ggml.token_type_count";
+    if (tare_model_find_tensor(gguf, TARE_STR("token_types.weight")) >= 0 &&
+        tare_model_find_key(gguf, tare_str_of(count)) < 0)
+        return no(why, count, "it is missing");
     return parts_load(gguf, kind, why) && are_different(gguf, tokens, why);
 }
