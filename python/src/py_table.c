@@ -11,14 +11,20 @@ static PyObject *text_or_none(const char *text) {
 
 /* ---- of a model ------------------------------------------------------------------------------ */
 
-/* metadata(model): (key, space, type, value) for each key, in the file's order. */
+static PyObject *offset_or_none(uint64_t offset) {
+    if (offset == TARE_NO_OFFSET) Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(offset);
+}
+
+/* metadata(model): (key, space, type, value, offset) for each key, in the file's order. */
 static PyObject *model_metadata(PyObject *module, PyObject *model) {
     py_handle *handle = py_handle_of(py_state_of(module), model);
     PyObject *out = handle ? PyList_New(0) : NULL;
     const tare_metadata *m;
     for (size_t i = 0; out && (m = tare_model_metadata(handle->model, i)) != NULL; i++)
-        if (!py_append(out, Py_BuildValue("NiiN", py_text(m->key), (int)m->space,
-                                          (int)m->value.type, py_value(handle, &m->value))))
+        if (!py_append(out,
+                       Py_BuildValue("NiiNN", py_text(m->key), (int)m->space, (int)m->value.type,
+                                     py_value(handle, &m->value), offset_or_none(m->offset))))
             Py_CLEAR(out);
     return out;
 }

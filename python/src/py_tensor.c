@@ -77,6 +77,13 @@ static PyObject *get_place(PyObject *self, void *unused) {
     return Py_BuildValue("IK", (unsigned)place.file, (unsigned long long)place.offset);
 }
 
+static PyObject *get_record(PyObject *self, void *unused) {
+    (void)unused;
+    uint64_t offset = tensor_of(self)->tensor->offset;
+    if (offset == TARE_NO_OFFSET) Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(offset);
+}
+
 static PyObject *get_scheme(PyObject *self, void *unused) {
     (void)unused;
     const char *scheme = tare_tensor_scheme(tensor_of(self)->handle->model, tensor_of(self)->index);
@@ -252,6 +259,7 @@ static PyGetSetDef tensor_getters[] = {
      "(file, offset) of its first plane, the file a number in Model.info.files; None: no file has\n"
      "its bytes as they are.",
      NULL},
+    {"record", get_record, NULL, NULL, NULL},
     {"scheme", get_scheme, NULL,
      "The packed scheme that it is a part of (\"gptq codes\"), or None.", NULL},
     {"can_decode", get_can_decode, NULL, "Whether its numbers can be read as floats.", NULL},

@@ -72,20 +72,22 @@ class Metadata(Mapping[str, "Value"]):
     'llama'
     """
 
-    __slots__ = ("_values", "_types", "pairs")
+    __slots__ = ("_values", "_types", "_offsets", "pairs")
 
     pairs: Mapping[str, str]
 
-    def __init__(self, rows: list[tuple[str, int, int, Any]]) -> None:
+    def __init__(self, rows: list[tuple[str, int, int, Any, int | None]]) -> None:
         self._values: dict[str, Value] = {}
         self._types: dict[str, str] = {}
+        self._offsets: dict[str, int | None] = {}  # of the keys' records in the file
         self.pairs = {}
-        for key, space, type_id, value in rows:
+        for key, space, type_id, value, offset in rows:
             if space == 1:
                 self.pairs[key] = value
             if key not in self._values or space == 0:
                 self._values[key] = value
                 self._types[key] = VALUE_TYPES[type_id]
+                self._offsets[key] = offset
 
     def __getitem__(self, key: str) -> Value:
         return self._values[key]

@@ -8,10 +8,11 @@
     reader.tensors[0].data
 
 Opening reads the directory only: fields, their parts and the data of tensors are made when asked for.
+Those of a plain GGUF file are views of a map of it, which mode "r+" opens to be written to.
 """
 from __future__ import annotations
 
-import os
+import sys
 from _collections_abc import Iterator, Mapping
 from enum import IntEnum
 from functools import cached_property
@@ -21,6 +22,7 @@ import numpy as np
 from ._dtypes import PLAIN
 from ._encodings import Encoding, all_encodings
 from ._errors import UnsupportedError
+from ._gguf_file import GGUFFile, is_gguf, scalar_dtype
 from ._model import VALUE_TYPES, Array, open
 
 TYPE_CHECKING = False
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
 
     Numbers = np.ndarray[Any, Any]
 
-__all__ = ["GGMLQuantizationType", "GGUFReader", "GGUFValueType", "ReaderField", "ReaderTensor",
-           "dequantize", "quantize"]
+__all__ = ["GGMLQuantizationType", "GGUFEndian", "GGUFReader", "GGUFValueType", "ReaderField",
+           "ReaderTensor", "dequantize", "quantize"]
 
 # Types whose data the reader of gguf-py gives as numbers; all others are bytes.
 _NUMBERS = ("F32", "F16", "F64", "I8", "I16", "I32", "I64")
@@ -67,8 +69,10 @@ _VALUES = ("UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "FLOAT32", "BO
 GGUFValueType = IntEnum("GGUFValueType", {name: i for i, name in enumerate(_VALUES)})  # type: ignore[misc]
 
 
-def _scalar_dtype(type: str) -> np.dtype[Any]:
-    return np.dtype("?" if type == "bool" else type[0] + str(int(type[1:]) // 8))
+class GGUFEndian(IntEnum):
+    """The byte order of a file."""
+
+    LITTLE, BIG = 0, 1
 
 
 def _text_parts(text: str | bytes) -> list[Numbers]:
@@ -76,13 +80,33 @@ def _text_parts(text: str | bytes) -> list[Numbers]:
     return [np.array([len(data)], np.uint64), np.frombuffer(data, np.uint8)]
 
 
-class ReaderField:
+class _Row:
+    """What is a named tuple in gguf-py: members by name, in their order."""
+
+    _fields: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return (getattr(self, name) for name in self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(self)[index]
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(zip(self._fields, self))
+
+
+class ReaderField(_Row):
     """A key: name, types (of an array its own, then that of its elements), and contents().
 
     parts are arrays as the file holds them: length and bytes of the name, the type, then the value;
-    data are the indices in parts of what belongs to the value. Both are made when asked for.
-    offset is -1, for the library does not tell it.
+    data are the indices in parts of what belongs to the value; offset is the byte of the file where
+    the record begins. In containers that are no GGUF file the parts are made, and offset is -1.
     """
+
+    _fields = ("offset", "name", "parts", "data", "types")
 
     def __init__(self, name: str, type: str, value: Any, is_key: bool = True) -> None:
         self.offset = -1
@@ -95,15 +119,17 @@ class ReaderField:
     def types(self) -> list[Any]:
         """Its type; of an array that of its elements behind it."""
         types, value = [self._type], self._value
-        while isinstance(value, Array):
+        while isinstance(value, Array) and len(value):
             types.append(value.type)
-            value = value[0] if value.type == "array" and len(value) else None
+            value = value[0] if value.type == "array" else None
         return [GGUFValueType(VALUE_TYPES.index(t)) for t in types]
 
     def contents(self, index_or_slice: int | slice = slice(None)) -> Any:
-        """The value; of an array all of it, one element or a slice."""
+        """The value; of an array all of it, one element or a slice. Arrays of arrays are one list."""
         if not isinstance(self._value, Array):
             return self._value
+        if self._value.type == "array":
+            return _elements(self, index_or_slice)
         if isinstance(index_or_slice, int):
             return self._value[index_or_slice]
         return self._value.tolist()[index_or_slice]
@@ -120,7 +146,7 @@ class ReaderField:
             parts += _text_parts(value)
             return [len(parts) - 1]
         if type != "array":
-            parts.append(np.array([value], _scalar_dtype(type)))
+            parts.append(np.array([value], scalar_dtype(type)))
             return [len(parts) - 1]
         parts.append(np.array([VALUE_TYPES.index(value.type)], np.uint32))
         parts.append(np.array([len(value)], np.uint64))
@@ -142,21 +168,78 @@ class ReaderField:
         return self._made[1]
 
     def __repr__(self) -> str:
-        return f"ReaderField({self.name!r}, {self._type})"
+        return f"ReaderField({self.name!r}, {[t.name for t in self.types]})"
 
 
-class ReaderTensor:
+def _elements(field: ReaderField, index_or_slice: int | slice) -> Any:
+    """Of an array's elements one or several, from the parts."""
+    def element(part: Numbers) -> Any:
+        return str(part.tobytes(), "utf-8") if is_text else part.tolist()[0]
+
+    is_text = field.types[-1] == GGUFValueType.STRING
+    if isinstance(index_or_slice, int):
+        return element(field.parts[field.data[index_or_slice]])
+    return [element(field.parts[i]) for i in field.data[index_or_slice]]
+
+
+class _FileField(ReaderField):
+    """A key of a GGUF file, over its bytes."""
+
+    def __init__(self, file: GGUFFile, offset: int, name: str) -> None:
+        self._file, self.offset, self.name = file, offset, name
+
+    @cached_property
+    def types(self) -> list[Any]:
+        return [GGUFValueType(t) for t in self._file.types(self.offset)]
+
+    @cached_property
+    def _made(self) -> tuple[list[Numbers], list[int]]:
+        at, type = self._file.value_at(self.offset)
+        parts = [*self._file.text(self.offset), self._file.get(at - 4, np.uint32)]
+        data: list[int] = []
+        self._file.value(at, type, parts, data)
+        return parts, data
+
+    def contents(self, index_or_slice: int | slice = slice(None)) -> Any:
+        if not self.types:
+            return None
+        return _elements(self, index_or_slice if self.types[0] == GGUFValueType.ARRAY else 0)
+
+
+class _CountField(_FileField):
+    """The version and the counts, which stand before the keys."""
+
+    def __init__(self, file: GGUFFile, offset: int, name: str, type: str) -> None:
+        super().__init__(file, offset, name)
+        self.types = [GGUFValueType(VALUE_TYPES.index(type))]
+        self._made = [file.get(offset, scalar_dtype(type))], [0]
+
+
+class _InfoField(_FileField):
+    """The record of a tensor."""
+
+    def __init__(self, file: GGUFFile, offset: int) -> None:
+        super().__init__(file, offset, file.name(offset))
+        self.types = []
+        self._made = file.info(offset), [1, 3, 4, 5]
+
+
+class ReaderTensor(_Row):
     """A tensor: name, tensor_type, shape (innermost first, as ggml counts), n_elements, n_bytes,
-    data_offset (None where no file holds the bytes as they are) and data.
+    data_offset (None where no file holds the bytes as they are), data and field, its record in a GGUF
+    file (None elsewhere).
 
     data are F16, F32, F64 and integers as numbers, everything else as bytes, shaped outermost first.
     """
+
+    _fields = ("name", "tensor_type", "shape", "n_elements", "n_bytes", "data_offset", "data", "field")
+    field: ReaderField | None = None
 
     def __init__(self, tensor: Tensor, tensor_type: Any) -> None:
         self._tensor = tensor
         self.name = tensor.name
         self.tensor_type = tensor_type
-        self.shape = np.array(tensor.shape[::-1], np.uint64)
+        self.shape: Numbers = np.array(tensor.shape[::-1], np.uint64)
         self.n_elements = tensor.n_elements
         self.n_bytes = tensor.nbytes
 
@@ -166,76 +249,153 @@ class ReaderTensor:
         place = self._tensor.place
         return None if place is None else place[1]
 
-    @property
+    @cached_property
     def data(self) -> Numbers:
         """The numbers of F16, F32, F64 and integers; of all else the bytes of the rows."""
         if self.tensor_type.name in _NUMBERS:
             return self._tensor.numpy()
         raw = self._tensor.raw
         flat = np.frombuffer(raw[0] if len(raw) == 1 else b"".join(raw), np.uint8)
-        rows = self._tensor.shape[:-1]
-        n_rows = int(np.prod(rows, dtype=np.int64))
-        return flat.reshape((*rows, flat.size // n_rows)) if n_rows else flat.reshape((*rows, 0))
+        return _rows(flat, self._tensor.shape[:-1])
 
     def __repr__(self) -> str:
         return f"ReaderTensor({self.name!r}, {self.tensor_type.name}, {self.shape.tolist()})"
 
 
+def _rows(flat: Numbers, rows: tuple[int, ...]) -> Numbers:
+    n_rows = int(np.prod(rows, dtype=np.int64))
+    return flat.reshape((*rows, flat.size // n_rows)) if n_rows else flat.reshape((*rows, 0))
+
+
+class _FileTensor(ReaderTensor):
+    """A tensor of a GGUF file, over its bytes: as stored there, which may be a stand-in."""
+
+    def __init__(self, file: GGUFFile, field: _InfoField, data_begin: int, tensor: Tensor) -> None:
+        dims, type, offset = field.parts[3:]
+        self._file, self.field, self.name = file, field, field.name
+        self.tensor_type = GGMLQuantizationType(int(type[0]))
+        self.shape = dims
+        self._dims = tuple(dims.tolist()[::-1])
+        self.n_elements = int(np.prod(dims, dtype=np.uint64))
+        self._offset = data_begin + int(offset[0])
+        known = all_encodings().get(self.tensor_type.name.lower())
+        self.n_bytes = tensor.nbytes if known is None else sum(known.sizes(self._dims))
+
+    @property
+    def data_offset(self) -> int:
+        return self._offset
+
+    @cached_property
+    def data(self) -> Numbers:
+        kind = self.tensor_type.name
+        if kind not in _NUMBERS:
+            return _rows(self._file.get(self._offset, np.uint8, self.n_bytes), self._dims[:-1])
+        return self._file.get(self._offset, scalar_dtype(kind.lower()), self.n_elements).reshape(self._dims)
+
+
 class _Fields(Mapping[str, ReaderField]):
     """The fields in the order of the file, made when asked for."""
 
-    def __init__(self, model: Model, version: int) -> None:
-        self._metadata = model.metadata
-        self._made = {f.name: f for f in (
-            ReaderField("GGUF.version", "u32", version, False),
-            ReaderField("GGUF.tensor_count", "u64", len(model), False),
-            ReaderField("GGUF.kv_count", "u64", len(self._metadata), False))}
+    def __init__(self, model: Model, version: int, file: GGUFFile | None) -> None:
+        metadata = model.metadata
+        self._model, self._file = model, file
+        self._made: dict[str, ReaderField] = {}
+        for name, type, offset, value in (
+                ("GGUF.version", "u32", 4, version), ("GGUF.tensor_count", "u64", 8, len(model)),
+                ("GGUF.kv_count", "u64", 16, len(metadata))):
+            self._made[name] = (ReaderField(name, type, value, False) if file is None else
+                                _CountField(file, offset, name, type))
         self._first = tuple(self._made)
+        self._names: Mapping[str, int | None] = metadata._offsets
+        if file is not None and file.u64(16) != len(metadata):  # the library acts on some and hides them
+            self._names = file.keys()[0]
 
     def __getitem__(self, name: str) -> ReaderField:
         if name not in self._made:
-            self._made[name] = ReaderField(name, self._metadata.type(name), self._metadata[name])
+            offset, metadata = self._names[name], self._model.metadata
+            self._made[name] = (
+                ReaderField(name, metadata.type(name), metadata[name])
+                if self._file is None or offset is None else _FileField(self._file, offset, name))
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
         yield from self._first
-        yield from self._metadata
+        yield from self._names
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._metadata)
+        return len(self._first) + len(self._names)
 
 
 class GGUFReader:
-    """fields, tensors, alignment, byte_order ("I": this machine's, "S": the other) of a model.
+    """fields, tensors, alignment, byte_order ("I": this machine's, "S": the other), endianess, data and
+    data_offset of a model.
 
-    source is whatever tare.open takes. Nothing can be written through it: mode is "r".
+    source is whatever tare.open takes. A GGUF file, alone even if it is one of a set, is mapped: mode
+    "r+" writes to the file what is written to the arrays of fields and tensors, "c" keeps it to the
+    process. In other containers nothing can be written.
 
     >>> reader = tare.gguf.GGUFReader("tiny.wcodec")
     >>> reader.fields["general.architecture"].contents(), reader.get_tensor(0).tensor_type.name
     ('llama', 'F32')
     """
 
+    #: The types of numbers of metadata.
+    gguf_scalar_to_np = {GGUFValueType(i): scalar_dtype(t).type for i, t in enumerate(VALUE_TYPES)
+                         if t not in ("str", "array")}
+
     def __init__(self, source: Source, mode: str = "r") -> None:
-        if mode != "r":
-            raise UnsupportedError(f"mode: {mode!r} is not \"r\"; `tare edit` changes files in place")
-        self.model = open(source)
+        if mode not in ("r", "r+", "c"):
+            raise ValueError(f"mode: {mode!r} is not \"r\", \"r+\" or \"c\"")
+        is_file = is_gguf(source)
+        if mode != "r" and not is_file:
+            raise UnsupportedError(f"mode: {mode!r} is for GGUF files; `tare edit` changes others in place")
+        self.model = open(source, map=not is_file, one_shard=is_file)
         info = self.model.info
         container = info.container
-        is_gguf = (container.format if container else info.format) == "gguf"
-        self._version = (container.format_version if container else info.version) if is_gguf else 3
-        self._is_gguf = is_gguf
-        self.alignment = info.alignment if is_gguf else 32
-        self.byte_order = "S" if info.is_big_endian else "I"
+        self._is_gguf = (container.format if container else info.format) == "gguf"
+        self._version = (container.format_version if container else info.version) if self._is_gguf else 3
+        self.alignment = info.alignment if self._is_gguf else 32
+        self.byte_order = "S" if info.is_big_endian == (sys.byteorder == "little") else "I"
+        self.endianess = GGUFEndian.BIG if info.is_big_endian else GGUFEndian.LITTLE
+        self._file = GGUFFile(source, mode, self.byte_order) if is_file else None
+
+    @property
+    def data(self) -> Numbers:
+        """The bytes of a GGUF file."""
+        if self._file is None:
+            raise UnsupportedError("data: the model is no GGUF file; tensors have data of their own")
+        return self._file.data
 
     @cached_property
     def fields(self) -> Mapping[str, ReaderField]:
         """The keys by name."""
-        return _Fields(self.model, self._version)
+        return _Fields(self.model, self._version, self._file)
+
+    @cached_property
+    def _infos(self) -> tuple[list[_InfoField], int]:
+        """The records of a file's tensors, and the byte behind them."""
+        assert self._file is not None
+        first = self.model.tensor(0).record if len(self.model) else None
+        at, records = self._file.keys()[1] if first is None else first, []
+        for _ in range(self._file.u64(8)):
+            records.append(_InfoField(self._file, at))
+            at += sum(part.nbytes for part in records[-1].parts)
+        return records, at
+
+    @cached_property
+    def data_offset(self) -> int:
+        """The byte of a GGUF file where the data of its tensors begin; of others 0."""
+        if self._file is None:
+            return 0
+        return (self._infos[1] + self.alignment - 1) // self.alignment * self.alignment
 
     @cached_property
     def tensors(self) -> list[ReaderTensor]:
         """The tensors in the order of the file."""
-        return [ReaderTensor(t, _type_of(t, self._is_gguf)) for t in self.model.values()]
+        if self._file is None:
+            return [ReaderTensor(t, _type_of(t, self._is_gguf)) for t in self.model.values()]
+        return [_FileTensor(self._file, field, self.data_offset, tensor)
+                for field, tensor in zip(self._infos[0], self.model.values())]
 
     def get_field(self, key: str) -> ReaderField | None:
         """A field; None: there is none of this name."""
