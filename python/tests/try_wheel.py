@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib import metadata
 
 import tare
 
@@ -22,6 +23,12 @@ def run(*args: str) -> str:
 said = [run(command, "--version"), run(sys.executable, "-m", "tare", "--version")]
 assert said[0] == said[1] and said[0].split()[1] == tare.version, said
 assert os.path.isfile(os.path.join(sys.prefix, "share/man/man1/tare.1"))
+package = os.path.dirname(tare.__file__)
+assert [name.startswith("libtare-") for name in os.listdir(package) if ".so" in name].count(True) == 1
+assert os.path.getsize(command) < 1 << 20, "the command contains the library"
+licences = metadata.files("libtare") or []
+for library in ("libdeflate", "zstd", "openssl", "jansson"):
+    assert any(file.name == library + ".txt" for file in licences), library
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     run(command, "synth", "llama-tiny", "m.gguf", "--type", "q8_0", "--quiet")
