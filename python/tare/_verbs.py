@@ -399,8 +399,20 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     with _opened(src) as model:
         row = _core.pack(model, os.fsdecode(dst), texts, open_bases(bases, map=False),
                          importance and os.fsdecode(importance), adapt(progress))
+        note = _whole_set(src, model) if directory is None else ()
     layers = tuple(PackedLayer(r[0], encoding(r[1]) if r[1] else None, *r[2:]) for r in row[6])
-    return PackResult(*row[:6], layers, _finish(row[7]), *row[8:])
+    return PackResult(*row[:6], layers, note + _finish(row[7]), *row[8:])
+
+
+def _whole_set(src: Any_source, model: Model) -> tuple[Finding, ...]:
+    """That a path of one shard stands for all of them."""
+    is_member = isinstance(src, (str, bytes, os.PathLike)) and os.path.isfile(src)
+    n = model.info.n_files
+    if not is_member or n < 2:
+        return ()
+    return make_findings([(0, 0, "pack.whole-set", os.fsdecode(src), None, None, "",
+                           f"a member of a set: all {n} files of the model are packed; "
+                           "open(path, one_shard=True) is one alone")])
 
 
 def unpack(src: Any_source, dst: Path, *, planes: int | None = None, salvage: bool = False,

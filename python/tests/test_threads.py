@@ -2,7 +2,9 @@
 """Guards against: threads that see each other's work, or bring the process down, above all where there
 is no GIL: one model, one plan, one token, one array of metadata in many hands."""
 import io
+import os
 import random
+import signal
 import sys
 import threading
 
@@ -169,3 +171,44 @@ def test_one_file_object_that_fails_in_many_hands(paths):
     hammer(work)
     assert len(caught) == 20 * N_THREADS and "the line is down" in caught
     assert all(c == "the line is down" or "the file object failed" in c for c in caught)
+
+
+def test_fork_while_threads_read(tmp_path, gguf_path):
+    """A child has the locks of the model as they were at the fork: none may be held for ever."""
+    packed = tmp_path / "m.wcodec"
+    tare.pack(gguf_path, packed)
+    plain = {name: array.tobytes() for name, array in tare.load(gguf_path).items()}
+    models = [tare.open(packed), tare.open(gguf_path), tare.open(gguf_path, map=False),
+              tare.open(open(gguf_path, "rb", buffering=0))]
+    stop = threading.Event()
+
+    def read(model):
+        while not stop.is_set():
+            for name in model:
+                model[name].numpy()
+            dict(model.metadata), model.findings
+
+    threads = [threading.Thread(target=read, args=(model,), daemon=True) for model in models for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    children = []
+    try:
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    signal.alarm(60)  # a lock that nobody gives back
+                    for model in models:
+                        arrays = {name: t.numpy().tobytes() for name, t in model.items()}
+                        loaded = {name: a.tobytes() for name, a in model.load().items()}
+                        code = code if arrays == loaded == plain else 2
+                    code = 0 if code == 1 else code
+                finally:
+                    os._exit(code)
+            children.append(child)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 20

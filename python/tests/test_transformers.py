@@ -126,3 +126,52 @@ def test_signatures():
     assert names[:2] == ["pretrained_model_name_or_path", "variant"] and "gguf_file" in names
     assert list(inspect.signature(modeling_utils.load_state_dict).parameters)[:2] == [
         "checkpoint_file", "map_location"]
+
+
+CODE = """
+import torch
+from transformers import PretrainedConfig, PreTrainedModel
+class OwnConfig(PretrainedConfig):
+    model_type = "own-model"
+    def __init__(self, width=4, scale=1.0, **rest):
+        self.width, self.scale = width, scale
+        super().__init__(**rest)
+class OwnModel(PreTrainedModel):
+    config_class = OwnConfig
+    def __init__(self, config):
+        super().__init__(config)
+        self.linear = torch.nn.Linear(config.width, config.width)
+        self.post_init()
+    def _init_weights(self, module):
+        pass
+    def forward(self, x):
+        return self.linear(x) * self.config.scale
+"""
+
+
+def test_own_code(tmp_path):
+    """A model with its code beside it: from a directory and from a file that holds it."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "own_code.py").write_text(CODE)
+    (folder / "config.json").write_text(json.dumps({
+        "model_type": "own-model", "architectures": ["OwnModel"], "width": 3, "scale": 2.0,
+        "auto_map": {"AutoConfig": "own_code.OwnConfig", "AutoModel": "own_code.OwnModel"}}))
+    weight = torch.arange(9, dtype=torch.float32).reshape(3, 3)
+    tare.save({"linear.weight": weight, "linear.bias": torch.ones(3)}, folder / "model.safetensors",
+              metadata={"made": "here"})
+    tare.pack(folder, tmp_path / "own.wcodec")
+    for path in (folder, tmp_path / "own.wcodec"):
+        for cls in (None, transformers.AutoModel):
+            model = ours.from_pretrained(path, cls, trust_remote_code=True)
+            assert type(model).__name__ == "OwnModel" and torch.equal(model.linear.weight, weight)
+            assert torch.equal(model(torch.zeros(1, 3)), torch.full((1, 3), 2.0))
+        model = ours.from_pretrained(path, trust_remote_code=True, scale=5.0)
+        assert model.config.scale == 5.0
+    plain = transformers.AutoModel.from_pretrained(folder, trust_remote_code=True)
+    assert torch.equal(plain.linear.weight, weight)  # "format" is in the metadata that were written
+
+
+def test_keys_of_the_configuration(saved):
+    model = ours.from_pretrained(saved / "m.wcodec", rms_norm_eps=0.5, dtype=torch.float32)
+    assert model.config.rms_norm_eps == 0.5 and model.dtype == torch.float32

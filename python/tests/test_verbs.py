@@ -519,3 +519,24 @@ def test_paths_and_types_in_every_form(tmp_path):
         tare.convert(os.fsdecode(path), tmp_path / "f.gguf", merges="lora.gguf")
     with pytest.raises(ValueError, match="hf is a directory"):
         tare.saves(state, format="hf")
+
+
+def test_importance_is_asked_for(tmp_path):
+    """By the mix or by the type, one class of error."""
+    source = tmp_path / "m.safetensors"
+    tare.convert(tare.synth("llama-tiny"), source)
+    for act in (lambda: tare.quantize(source, tmp_path / "q.gguf", "IQ2_XXS"),
+                lambda: tare.convert(source, tmp_path / "q.gguf", type="iq2_xxs"),
+                lambda: tare.quantize(source, tmp_path / "q.gguf", "Q4_K_M", output_type="iq1_s")):
+        with pytest.raises(tare.NeedsImportanceError, match="importance matrix"):
+            act()
+
+
+def test_shard_stands_for_its_set(tmp_path):
+    tare.convert(tare.synth("llama-tiny"), tmp_path / "set", shard_size=3000000, format="hf")
+    shard = str(tmp_path / "set" / "model-00001-of-00003.safetensors")
+    result = tare.pack(shard, tmp_path / "whole.wcodec")
+    assert [f.code for f in result.findings] == ["pack.whole-set"] and len(tare.open(tmp_path / "whole.wcodec")) == 21
+    with tare.open(shard, one_shard=True) as model:
+        result = tare.pack(model, tmp_path / "one.wcodec")
+        assert not result.findings and list(tare.open(tmp_path / "one.wcodec")) == list(model)

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["config_of", "from_pretrained", "patched", "state_dict_of", "tokenizer_of"]
 
 
+# Arguments of from_pretrained that a configuration has members of the same name for.
+_OF_LOADING = {"dtype", "torch_dtype", "quantization_config", "attn_implementation", "name_or_path"}
+
+
 def _slices(models: list[Model], what: str) -> dict[str, Any]:
     tensors = tensors_of(models)
     refuse_other_names(tensors, what)
@@ -38,7 +42,7 @@ def state_dict_of(path: Any, **options: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _side_files(path: Any, models: list[Model]) -> Iterator[str]:
+def _side_files(path: Any, models: list[Model], needs_config: bool = True) -> Iterator[str]:
     """A directory with config.json, the tokenizer and the code of a model, as its files or as its
     resources have them."""
     if isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
@@ -52,7 +56,7 @@ def _side_files(path: Any, models: list[Model]) -> Iterator[str]:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "wb") as file:
                 file.write(resource.read())
-        if not os.path.isfile(os.path.join(folder, "config.json")):
+        if needs_config and not os.path.isfile(os.path.join(folder, "config.json")):
             raise FileNotFoundError(f"{path}: there is no config.json in it; pass config=")
         yield folder
 
@@ -71,14 +75,39 @@ def tokenizer_of(path: Any, **kwargs: Any) -> Any:
         return AutoTokenizer.from_pretrained(folder, **kwargs)
 
 
-def _class_of(config: Any) -> Any:
+def _class_of(config: Any, folder: str, is_trusted: bool) -> Any:
+    """The class of an architecture: of transformers, or of the model's own code (auto_map)."""
     import transformers
+    own = getattr(config, "auto_map", None) or {}
+    if is_trusted:
+        from transformers.dynamic_module_utils import get_class_from_dynamic_module
+        for name in config.architectures or ():
+            place = next((p for p in own.values() if isinstance(p, str) and p.split(".")[-1] == name), None)
+            if place is not None:
+                return get_class_from_dynamic_module(place, folder)
     for name in config.architectures or ():
         cls = getattr(transformers, name, None)
         if cls is not None:
             return cls
-    raise ValueError(f"transformers has no class for the architectures {config.architectures}: "
-                     "pass cls=")
+    hint = "pass trust_remote_code=True to run the code in it, or cls=" if own else "pass cls="
+    raise ValueError(f"transformers has no class for the architectures {config.architectures}: {hint}")
+
+
+def _class_of_auto(auto: Any, config: Any, folder: str, is_trusted: bool) -> Any:
+    """What an AutoModel would choose."""
+    place = (getattr(config, "auto_map", None) or {}).get(auto.__name__)
+    if place is not None and is_trusted:
+        from transformers.dynamic_module_utils import get_class_from_dynamic_module
+        return get_class_from_dynamic_module(place, folder)
+    found = auto._model_mapping[type(config)]
+    return found[0] if isinstance(found, (list, tuple)) else found
+
+
+def _changed(config: Any, kwargs: dict[str, Any]) -> None:
+    """Keys of the configuration among the arguments, which from_pretrained takes if it reads the
+    configuration itself."""
+    for name in [name for name in kwargs if hasattr(config, name) and name not in _OF_LOADING]:
+        setattr(config, name, kwargs.pop(name))
 
 
 def from_pretrained(path: Any, cls: Any = None, *, config: Any = None, **kwargs: Any) -> Any:
@@ -88,23 +117,23 @@ def from_pretrained(path: Any, cls: Any = None, *, config: Any = None, **kwargs:
     path    a file or a directory, as for tare.open; model.wcodec, or packed shards, in a directory
     cls     the class; else what the configuration calls the architecture
     config  else config.json of the directory or of the container
-    kwargs  those of from_pretrained: dtype, device_map, attn_implementation, ...
+    kwargs  those of from_pretrained: dtype, device_map, attn_implementation, ..., and keys of the
+            configuration; trust_remote_code=True runs the code that a model has in itself (auto_map)
 
     transformers needs tensors under its own names: GGUF files are converted first.
     """
     models = open_weights(path)
     state = _slices(models, str(path))
-    if config is None:
-        from transformers import AutoConfig
-        own = {name: kwargs[name] for name in ("trust_remote_code",) if name in kwargs}
-        with _side_files(path, models) as folder:
-            config = AutoConfig.from_pretrained(folder, **own)
-    if cls is None:
-        cls = _class_of(config)
-    elif hasattr(cls, "_model_mapping"):  # AutoModel and its like have no way in for a state dict
-        cls = cls._model_mapping[type(config)]
-        cls = cls[0] if isinstance(cls, (list, tuple)) else cls
-    kwargs.pop("trust_remote_code", None)
+    is_trusted = bool(kwargs.pop("trust_remote_code", False))
+    with _side_files(path, models, config is None) as folder:
+        if config is None:
+            from transformers import AutoConfig
+            config = AutoConfig.from_pretrained(folder, trust_remote_code=is_trusted)
+            _changed(config, kwargs)
+        if cls is None:
+            cls = _class_of(config, folder, is_trusted)
+        elif hasattr(cls, "_model_mapping"):  # AutoModel and its like have no way in for a state dict
+            cls = _class_of_auto(cls, config, folder, is_trusted)
     result = cls.from_pretrained(None, config=config, state_dict=state, **kwargs)
     model = result[0] if kwargs.get("output_loading_info") else result
     if isinstance(path, (str, os.PathLike)):

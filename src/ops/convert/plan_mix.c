@@ -38,6 +38,7 @@ static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c,
                : "it has so few bits that it needs an importance matrix: give one with --imatrix, "
                  "or take a larger type",
            err);
+    if (!p->options.importance) tare_error_code(err, TARE_CODE_NEEDS_IMPORTANCE);
     tare_error_detail(err, "type %s", c->type->name);
     return TARE_ERR_ARG;
 }
