@@ -6,6 +6,7 @@ import io
 import os
 
 from _thread import allocate_lock
+from _weakrefset import WeakSet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,12 +23,25 @@ if TYPE_CHECKING:
     Source = Union[OneSource, Sequence[OneSource]]
 
 
+_readers: WeakSet[FileReader] = WeakSet()
+
+
+def _after_fork() -> None:
+    """Locks of threads that the child has not."""
+    for reader in list(_readers):
+        reader.lock = allocate_lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 class FileReader:
     """Reads ranges of a file object, which several threads of the library may ask for."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
         self.lock = allocate_lock()
+        _readers.add(self)
         self.size: int = file.seek(0, os.SEEK_END)
         self.read_into = getattr(file, "readinto", None)
         fs: Any = getattr(file, "fs", None)  # of fsspec; one with many requests at a time

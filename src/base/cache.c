@@ -5,6 +5,9 @@
 #include "base/cache.h"
 
 #include <pthread.h>
+#include <string.h>
+
+#include "base/fork.h"
 
 enum { N_BUCKETS = 1024 };
 
@@ -13,6 +16,7 @@ struct tare_cache {
     void (*free_value)(void *ctx, void *value, size_t cost);
     void *ctx;
     size_t budget, kept;
+    tare_process process;
     pthread_mutex_t mutex;
     pthread_cond_t made;
     tare_cached *buckets[N_BUCKETS];
@@ -23,8 +27,11 @@ tare_cache *tare_cache_new(size_t budget, void (*free_value)(void *ctx, void *va
                            void *ctx, const tare_allocator *allocator) {
     tare_cache *c = tare_alloc(allocator, sizeof *c);
     if (!c) return NULL;
-    *c = (tare_cache){
-        .allocator = allocator, .free_value = free_value, .ctx = ctx, .budget = budget};
+    *c = (tare_cache){.allocator = allocator,
+                      .free_value = free_value,
+                      .ctx = ctx,
+                      .budget = budget,
+                      .process = tare_process_own()};
     c->ends.older = c->ends.newer = &c->ends;
     if (pthread_mutex_init(&c->mutex, NULL) != 0) {
         tare_free(allocator, c, sizeof *c);
@@ -36,6 +43,19 @@ tare_cache *tare_cache_new(size_t budget, void (*free_value)(void *ctx, void *va
         return NULL;
     }
     return c;
+}
+
+/* In a child of fork the entries are forgotten: nobody makes those that were being made. */
+static void lock(tare_cache *c) {
+    if (tare_process_is_new(&c->process)) {
+        pthread_mutex_init(&c->mutex, NULL);
+        pthread_cond_init(&c->made, NULL);
+        memset(c->buckets, 0, sizeof c->buckets);
+        c->ends.older = c->ends.newer = &c->ends;
+        c->kept = 0;
+        tare_process_renewed(&c->process);
+    }
+    pthread_mutex_lock(&c->mutex);
 }
 
 static tare_cached **bucket_of(tare_cache *c, tare_cache_key key) {
@@ -79,8 +99,10 @@ static void shrink(tare_cache *c, const tare_cached *end) {
 
 void tare_cache_free(tare_cache *c) {
     if (!c) return;
+    lock(c);
     c->budget = 0;
     shrink(c, &c->ends);
+    pthread_mutex_unlock(&c->mutex);
     pthread_cond_destroy(&c->made);
     pthread_mutex_destroy(&c->mutex);
     tare_free(c->allocator, c, sizeof *c);
@@ -117,7 +139,7 @@ tare_cache_state tare_cache_take(tare_cached **out, tare_cache *c, tare_cache_ke
                                  bool may_wait) {
     tare_cache_state state = TARE_CACHE_HELD;
     tare_cached *e;
-    pthread_mutex_lock(&c->mutex);
+    lock(c);
     while ((e = find(c, key)) != NULL) {
         if (!e->value && !may_wait) {
             state = TARE_CACHE_BUSY;
@@ -140,7 +162,7 @@ tare_cache_state tare_cache_take(tare_cached **out, tare_cache *c, tare_cache_ke
 }
 
 void tare_cache_fill(tare_cache *c, tare_cached *e, void *value, size_t cost) {
-    pthread_mutex_lock(&c->mutex);
+    lock(c);
     e->value = value;
     e->cost = cost;
     c->kept += cost;
@@ -150,7 +172,7 @@ void tare_cache_fill(tare_cache *c, tare_cached *e, void *value, size_t cost) {
 }
 
 void tare_cache_fail(tare_cache *c, tare_cached *e) {
-    pthread_mutex_lock(&c->mutex);
+    lock(c);
     tare_cached **at = bucket_of(c, e->key);
     while (*at != e) at = &(*at)->next;
     *at = e->next;
@@ -162,7 +184,7 @@ void tare_cache_fail(tare_cache *c, tare_cached *e) {
 }
 
 void tare_cache_release(tare_cache *c, tare_cached *e) {
-    pthread_mutex_lock(&c->mutex);
+    lock(c);
     let_go(c, e);
     shrink(c, c->ends.older);
     pthread_mutex_unlock(&c->mutex);

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "encoding/best.h"
 #include "encoding/codebooks.h"
 #include "encoding/float16.h"
@@ -56,7 +57,12 @@ static const book *book_get(tare_lattice_id id) {
     static book books[TARE_LATTICE_COUNT];
     static atomic_bool is_ready[TARE_LATTICE_COUNT];
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static tare_process process;
     if (atomic_load(&is_ready[id])) return &books[id];
+    if (tare_process_is_new(&process)) {
+        pthread_mutex_init(&mutex, NULL);
+        tare_process_renewed(&process);
+    }
     pthread_mutex_lock(&mutex);
     if (!atomic_load(&is_ready[id])) fill(&books[id], tare_lattice_get(id));
     atomic_store(&is_ready[id], true);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/fork.h"
 #include "base/str.h"
 #include "format/wcodec/wcodec_device.h"
 #include "model/catalog.h"
@@ -44,7 +45,8 @@ struct tare_packed {
     tare_cache *segments, *layers;
     tare_wc_whole **wholes;     /* of layers that were opened; kept when these are closed */
     tare_wcodec_device *device; /* NULL: the CPU decodes */
-    pthread_mutex_t mutex;      /* guards the workers */
+    tare_process process;
+    pthread_mutex_t mutex; /* guards the workers */
     worker *idle;
     bool has_mutex;
 };
@@ -137,6 +139,7 @@ static tare_status open_store(tare_packed **out, tare_packed_damage *damage, tar
     s->segments = tare_cache_new(SEGMENTS_BUDGET, free_segment, s, allocator);
     s->layers = tare_cache_new(LAYERS_BUDGET, free_layer, s, allocator);
     s->has_mutex = pthread_mutex_init(&s->mutex, NULL) == 0;
+    s->process = tare_process_own();
     tare_status status = TARE_OK;
     if (!s->segments || !s->layers || !s->has_mutex)
         status = tare_fail(err, TARE_ERR_NOMEM, "container");
@@ -223,8 +226,17 @@ uint64_t tare_wcodec_store_directory_bytes(const tare_packed *s) {
 
 /* ---- reading regions ------------------------------------------------------------------------- */
 
-static worker *take_worker(tare_packed *s) {
+static void lock_workers(tare_packed *s) {
+    if (tare_process_is_new(&s->process)) {
+        pthread_mutex_init(&s->mutex, NULL);
+        s->idle = NULL;
+        tare_process_renewed(&s->process);
+    }
     pthread_mutex_lock(&s->mutex);
+}
+
+static worker *take_worker(tare_packed *s) {
+    lock_workers(s);
     worker *w = s->idle;
     if (w) s->idle = w->next;
     pthread_mutex_unlock(&s->mutex);
@@ -235,7 +247,7 @@ static worker *take_worker(tare_packed *s) {
 }
 
 static void give_worker(tare_packed *s, worker *w) {
-    pthread_mutex_lock(&s->mutex);
+    lock_workers(s);
     w->next = s->idle;
     s->idle = w;
     pthread_mutex_unlock(&s->mutex);
