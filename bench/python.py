@@ -157,6 +157,37 @@ VERBS = {
 }
 
 
+SLICES = """
+import json, sys, time
+import torch, safetensors, tare.safetensors
+lib = {{"safetensors": safetensors, "tare": tare.safetensors}}[{lib!r}]
+def anonymous():
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("RssAnon")) / 1024
+with lib.safe_open(sys.argv[1], "pt") as f:
+    f.get_slice(f.keys()[0])[...]
+before, start = anonymous(), time.perf_counter()
+with lib.safe_open(sys.argv[1], "pt") as f:
+    out = [f.get_slice(name){key} for name in f.keys() if len(f.get_slice(name).get_shape()) == 2]
+print(json.dumps([(time.perf_counter() - start) * 1e3, anonymous() - before]))
+"""
+KEYS = {"whole": "[...]", "some rows": "[:100]", "some columns": "[:, :100]"}
+
+
+def slices(plain, n_runs):
+    """get_slice as transformers calls it, of every matrix, in turns with safetensors."""
+    print("\nget_slice of all matrices: ms, MiB of memory")
+    for name, key in KEYS.items():
+        best_of = {}
+        for lib in ("safetensors", "tare") * n_runs:
+            done = subprocess.run([sys.executable, "-c", SLICES.format(lib=lib, key=key), plain],
+                                  check=True, capture_output=True, text=True)
+            run = json.loads(done.stdout)
+            best_of[lib] = [min(pair) for pair in zip(best_of.get(lib, run), run)]
+        for lib, (ms, mib) in best_of.items():
+            print(f"{lib + ', ' + name:52} {ms:10.2f} {mib:10.1f}", flush=True)
+
+
 def interrupts(folder, plain, packed):
     """How long Ctrl-C takes, at three moments of each verb, and whether anything is left."""
     import tare
@@ -249,6 +280,8 @@ def load_things(folder, shape, n_runs):
     if HAS["ml_dtypes"]:
         peaks(plain, packed)
         interrupts(folder, plain, packed)
+    if HAS["torch"] and HAS["safetensors"]:
+        slices(plain, n_runs)
     print(f"\nLoading {sizes[0]:.0f} MB of BF16 (.wcodec {sizes[1]:.0f} MB): wall s, CPU s")
     for name, what in LOADS.items():
         needs_torch = "torch" in name or "memory" in name

@@ -43,6 +43,7 @@ class GGUFFile:
 
     def __init__(self, path: Any, mode: str, order: str) -> None:
         self.data: Numbers = np.memmap(path, mode=mode)  # type: ignore[call-overload]
+        self._bytes = memoryview(self.data)
         self.order = order
         big = (order == "S") == (sys.byteorder == "little")
         self._u32, self._u64 = (struct.Struct((">" if big else "<") + letter) for letter in "IQ")
@@ -51,13 +52,13 @@ class GGUFFile:
         """Numbers of the file, under their byte order."""
         dtype = np.dtype(dtype)
         part = self.data[offset:offset + dtype.itemsize * count].view(dtype)
-        return part.view(dtype.newbyteorder(self.order))  # type: ignore[call-overload,no-any-return]
+        return part.view(dtype.newbyteorder(self.order))  # type: ignore[no-any-return]
 
     def u32(self, offset: int) -> int:
-        return int(self._u32.unpack_from(self.data, offset)[0])
+        return int(self._u32.unpack_from(self._bytes, offset)[0])
 
     def u64(self, offset: int) -> int:
-        return int(self._u64.unpack_from(self.data, offset)[0])
+        return int(self._u64.unpack_from(self._bytes, offset)[0])
 
     def text(self, offset: int) -> list[Numbers]:
         """A length and its bytes."""

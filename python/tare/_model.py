@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from typing import Any, Iterable, Sequence, Union
 
     import numpy as np
+    from typing_extensions import Unpack
 
+    from ._options import LoadOptions
     from ._source import Source
 
     Value = Union[int, float, bool, str, bytes, "Array"]
@@ -210,7 +212,7 @@ class Model(_core.Model, Mapping[str, Tensor]):
         return Info(*_core.info(self), files, known, container)
 
     def load(self, names: Iterable[str] | None = None, *, framework: str = "numpy",
-             **options: Any) -> dict[str, Any]:
+             **options: Unpack[LoadOptions]) -> dict[str, Any]:
         """Arrays of all tensors, or of those named: tare.load() of this model."""
         from ._load import load
         return load(self, names=names, framework=framework, **options)

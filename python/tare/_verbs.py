@@ -23,6 +23,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterator, Mapping, Sequence, Union
 
+    from typing_extensions import Unpack
+
+    from ._options import ConvertOptions, SaveOptions, SavesOptions
     from ._source import Source
 
     Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
@@ -223,7 +226,7 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
     return Plan(_core.plan(src, path, is_quantize, texts, options, report), path, report)
 
 
-def plan(src: Any_source, dst: Path, **options: Any) -> Plan:
+def plan(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Plan:
     """What convert() would do with the same arguments: tensors, files, losses; check() and run().
 
     >>> plan = tare.plan("tiny.gguf", "later.safetensors")
@@ -300,7 +303,7 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, *,
              target_size: int | str | None = None, target_bpw: float | None = None,
              target_damage: float | None = None,
              choose_from: Sequence[NumberType] | None = None,
-             sensitivities: Path | None = None, **options: Any) -> Result:
+             sensitivities: Path | None = None, **options: Unpack[ConvertOptions]) -> Result:
     """Converts with one of llama.cpp's mixes of number formats, of which tare.mixes has the names, or
     to fit a target.
 
@@ -327,7 +330,8 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, *,
 
 
 def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] | None = None,
-         resources: Mapping[str, Any] | None = None, overwrite: bool = False, **options: Any) -> Result:
+         resources: Mapping[str, Any] | None = None, overwrite: bool = False,
+         **options: Unpack[SaveOptions]) -> Result:
     """Writes arrays of numpy, torch or DLPack, and tensors of opened models, in any format that can
     be written: by the suffix of the path, or format=. Options as for convert().
 
@@ -344,8 +348,8 @@ def _is_safetensors(path: Path, format: str | None, metadata: Mapping[str, Any] 
     return name == "safetensors" and all(isinstance(v, str) for v in (metadata or {}).values())
 
 
-def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, str] | None = None,
-          format: str = "safetensors", **options: Any) -> bytes:
+def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, Any] | None = None,
+          format: str = "safetensors", **options: Unpack[SavesOptions]) -> bytes:
     """The bytes of a file with these tensors: safetensors, or another format of one file.
 
     >>> tare.open(tare.saves({"w": numpy.ones(3)}))["w"].shape
@@ -406,9 +410,8 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
 
 def _whole_set(src: Any_source, model: Model) -> tuple[Finding, ...]:
     """That a path of one shard stands for all of them."""
-    is_member = isinstance(src, (str, bytes, os.PathLike)) and os.path.isfile(src)
     n = model.info.n_files
-    if not is_member or n < 2:
+    if not isinstance(src, (str, bytes, os.PathLike)) or not os.path.isfile(src) or n < 2:
         return ()
     return make_findings([(0, 0, "pack.whole-set", os.fsdecode(src), None, None, "",
                            f"a member of a set: all {n} files of the model are packed; "

@@ -69,6 +69,9 @@ _VALUES = ("UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "FLOAT32", "BO
 GGUFValueType = IntEnum("GGUFValueType", {name: i for i, name in enumerate(_VALUES)})  # type: ignore[misc]
 
 
+_STRING, _ARRAY = _VALUES.index("STRING"), _VALUES.index("ARRAY")
+
+
 class GGUFEndian(IntEnum):
     """The byte order of a file."""
 
@@ -176,7 +179,7 @@ def _elements(field: ReaderField, index_or_slice: int | slice) -> Any:
     def element(part: Numbers) -> Any:
         return str(part.tobytes(), "utf-8") if is_text else part.tolist()[0]
 
-    is_text = field.types[-1] == GGUFValueType.STRING
+    is_text = field.types[-1] == _STRING
     if isinstance(index_or_slice, int):
         return element(field.parts[field.data[index_or_slice]])
     return [element(field.parts[i]) for i in field.data[index_or_slice]]
@@ -203,7 +206,7 @@ class _FileField(ReaderField):
     def contents(self, index_or_slice: int | slice = slice(None)) -> Any:
         if not self.types:
             return None
-        return _elements(self, index_or_slice if self.types[0] == GGUFValueType.ARRAY else 0)
+        return _elements(self, index_or_slice if self.types[0] == _ARRAY else 0)
 
 
 class _CountField(_FileField):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import numpy as _numpy
+
+if TYPE_CHECKING:
+    from ._open import Backend
 
 
 class Host:
@@ -28,7 +31,7 @@ class Host:
         """The tensors of the bytes of a model of any format."""
         return self._tensors(_numpy.load(data))
 
-    def load_file(self, filename: str | os.PathLike[str], *, backend: str = "mmap") -> dict[str, Any]:
+    def load_file(self, filename: str | os.PathLike[str], *, backend: Backend = "mmap") -> dict[str, Any]:
         """The tensors of a model of any format."""
         return self._tensors(_numpy.load_file(filename, backend=backend))
 

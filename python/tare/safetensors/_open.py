@@ -146,7 +146,7 @@ class SafeSlice(Generic[A]):
         is_all = key is Ellipsis or part.shape and isinstance(key, slice) and key == slice(None)
         if not is_all:
             part = self._tensor[_checked(key, self._tensor.shape)]
-        return _as_framework(part, self._framework, self._device, self._dtype)  # type: ignore[no-any-return]
+        return _as_framework(part, self._framework, self._device, self._dtype)
 
 
 def _dtype_name(tensor: Tensor, dtype: Any) -> str:
@@ -262,7 +262,7 @@ class _Opened(Generic[A]):
 
     def get_tensor(self, name: str) -> A:
         """A tensor, in the framework that was asked for."""
-        return _as_framework(self._tensor(name), self._framework, self._device,  # type: ignore[no-any-return]
+        return _as_framework(self._tensor(name), self._framework, self._device,
                              self._dtype)
 
     def get_tensor_meta(self, name: str) -> TensorMeta:
@@ -342,7 +342,7 @@ class safe_open(_Opened[A]):
                  *, backend: Backend = "mmap",
                  dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
     @overload
-    def __init__(self: safe_open[Any], filename: Source, framework: Other | str, device: Device = "cpu",
+    def __init__(self: safe_open[Any], filename: Source, framework: Other, device: Device = "cpu",
                  *, backend: Backend = "mmap",
                  dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
     def __init__(self, filename: Any, framework: str, device: Any = "cpu", *, backend: str = "mmap",
@@ -365,7 +365,7 @@ class _safe_open_handle(_Opened[A]):
     def __init__(self: _safe_open_handle[np.ndarray[Any, Any]], handle: Source, framework: Numpy, device: Device = "cpu",
                  *, dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
     @overload
-    def __init__(self: _safe_open_handle[Any], handle: Source, framework: Other | str, device: Device = "cpu",
+    def __init__(self: _safe_open_handle[Any], handle: Source, framework: Other, device: Device = "cpu",
                  *, dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
     def __init__(self, handle: Any, framework: str, device: Any = "cpu", *, dtype: Any = None,
                  bases: Sequence[Any] = ()) -> None:

@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._open import Backend
+
     Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -61,7 +63,7 @@ def load(data: bytes) -> Arrays:
         return f.get_tensors()
 
 
-def load_file(filename: str | os.PathLike[str], *, backend: str = "mmap") -> Arrays:
+def load_file(filename: str | os.PathLike[str], *, backend: Backend = "mmap") -> Arrays:
     """The arrays of a model of any format.
 
     >>> sorted(tare.safetensors.numpy.load_file("tiny.gguf"))[0]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import paddle
 
 from .._errors import UnsupportedError
 from . import numpy as _numpy
 from ._host import Host
+
+if TYPE_CHECKING:
+    from ._open import Backend
 
 # Numbers that Paddle takes from numpy, and gives to it, under another type alone.
 _VIEWED = {"bfloat16": "int16", "float8_e4m3fn": "int8", "float8_e5m2": "int8"}
@@ -45,7 +48,7 @@ def load(data: bytes, device: Any = "cpu") -> dict[str, Any]:
     return {name: from_numpy(array, device) for name, array in _numpy.load(data).items()}
 
 
-def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, backend: str = "mmap") -> dict[str, Any]:
+def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, backend: Backend = "mmap") -> dict[str, Any]:
     """The tensors of a model of any format."""
     arrays = _numpy.load_file(filename, backend=backend)
     return {name: from_numpy(array, device) for name, array in arrays.items()}

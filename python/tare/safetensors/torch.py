@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable
 
+    from ._open import Backend
+
     Tensors = dict[str, torch.Tensor]
 
 _HINT = "More information at https://huggingface.co/docs/safetensors/torch_shared_tensors"
@@ -178,7 +180,7 @@ def load(data: bytes) -> Tensors:
         return f.get_tensors()
 
 
-def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, backend: str = "mmap") -> Tensors:
+def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, backend: Backend = "mmap") -> Tensors:
     """The tensors of a model of any format. What the file has as it is needs no copy: its pages are
     private to the process.
 
@@ -190,7 +192,7 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, backend:
 
 
 def load_model(model: torch.nn.Module, filename: str | os.PathLike[str], strict: bool = True,
-               device: Any = "cpu", *, backend: str = "mmap") -> tuple[Any, list[str]]:
+               device: Any = "cpu", *, backend: Backend = "mmap") -> tuple[Any, list[str]]:
     """Fills a module, whose tensors may share memory: (names that are missing, names without use)."""
     state = load_file(filename, device=device, backend=backend)
     shared = _remove_duplicate_names(model.state_dict(), preferred_names=state)

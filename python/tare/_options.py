@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""The options of convert() and load() as types, for functions that hand them on: a checker of types
+finds one that is misspelt."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from typing import Mapping, Sequence
+
+    from ._dtypes import DType
+    from ._progress import Progress
+    from ._source import Source
+    from ._model import Model
+    from ._verbs import NumberType, Path
+
+
+class SavesOptions(TypedDict, total=False):
+    """Those of convert() but `format`, `metadata` and `overwrite`."""
+
+    type: NumberType | None
+    types: Mapping[str, NumberType] | None
+    order: str | None
+    quality: str
+    effort: str
+    shard_size: int | str | None
+    alignment: int | None
+    keep_split: bool
+    opaque: bool
+    dedup: str | None
+    clip: tuple[float, float] | None
+    overrides: Mapping[str, Any] | None
+    merges: Sequence[Any]
+    adapters: Mapping[str, Path] | None
+    importance: Path | None
+    compat: str | None
+    outliers: float | None
+    outlier_share: float | None
+    bases: Sequence[Source | Model]
+    tile_shapes: Sequence[str] | None
+    predictors: Sequence[str] | None
+    transforms: Sequence[str] | None
+    keep_names: bool
+    name: str | None
+    pre: str | None
+    vocab_only: bool
+    no_tokenizer: bool
+    like_reference: bool
+    measure: bool
+    verify: bool
+    strict: bool
+    sync: bool
+    threads: int
+    progress: Progress
+
+
+class SaveOptions(SavesOptions, total=False):
+    """Those of convert() but `metadata` and `overwrite`."""
+
+    format: str | None
+
+
+class ConvertOptions(SaveOptions, total=False):
+    """Those of convert()."""
+
+    metadata: Mapping[str, Any] | None
+    overwrite: bool
+
+
+class LoadOptions(TypedDict, total=False):
+    """Those of load() but `names` and `framework`."""
+
+    device: Any
+    dtype: DType | None
+    out: Mapping[str, Any] | None
+    threads: int
+    pin_memory: bool
+    huge_pages: bool
+    bases: Sequence[Source | Model]
+    progress: Progress
