@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ._records import Info as Info
     from ._records import Mix as Mix
     from ._save import build as build
+    from ._save import synth as synth
     from ._results import Diff as Diff
     from ._results import DiffItem as DiffItem
     from ._results import Digests as Digests
@@ -54,18 +55,17 @@ if TYPE_CHECKING:
     from ._results import Report as Report
     from ._results import Result as Result
     from ._results import UnpackResult as UnpackResult
+    from ._results import parse_name as parse_name
     from ._verbs import convert as convert
     from ._verbs import diff as diff
     from ._verbs import digest as digest
     from ._verbs import extract as extract
     from ._verbs import materialized as materialized
     from ._verbs import pack as pack
-    from ._verbs import parse_name as parse_name
     from ._verbs import plan as plan
     from ._verbs import quantize as quantize
     from ._verbs import save as save
     from ._verbs import saves as saves
-    from ._verbs import synth as synth
     from ._verbs import unpack as unpack
     from ._verbs import verify as verify
     from ._verbs import write_manifest as write_manifest
@@ -80,11 +80,11 @@ _LATER = {
     "Finding": "_records", "Info": "_records", "Format": "_records", "Mix": "_records",
     "Adapter": "_records",
     **dict.fromkeys(("load", "stream"), "_load"),
-    "build": "_save",
+    **dict.fromkeys(("build", "synth"), "_save"),
     **dict.fromkeys(("Diff", "DiffItem", "Digests", "GGUFName", "PackResult", "PackedLayer",
-                     "PlannedTensor", "Report", "Result", "UnpackResult"), "_results"),
+                     "PlannedTensor", "Report", "Result", "UnpackResult", "parse_name"), "_results"),
     **dict.fromkeys(("Plan", "convert", "diff", "digest", "extract", "materialized", "pack",
-                     "parse_name", "plan", "quantize", "save", "saves", "synth", "unpack", "verify",
+                     "plan", "quantize", "save", "saves", "unpack", "verify",
                      "write_manifest"), "_verbs"),
 }
 _MODULES = ("cuda", "gguf", "integrations", "safetensors", "torch", "wcodec")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the verbs return."""
+"""What the verbs return, and the parts of names."""
 from __future__ import annotations
 
+from . import _core
 from ._encodings import Encoding
 from ._records import FileInfo, Finding, Record
 
@@ -164,3 +165,13 @@ class GGUFName(Record):
     shard: int
     n_shards: int
     is_version_assumed: bool
+
+
+def parse_name(name: str) -> GGUFName | None:
+    """The parts of a GGUF file's name (without its folder); None: it does not follow the convention.
+
+    >>> tare.parse_name("Mixtral-8x7B-v0.1-Q4_0.gguf").size_label
+    '8x7B'
+    """
+    row = _core.parse_name(name)
+    return row and GGUFName(*row)

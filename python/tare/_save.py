@@ -150,3 +150,13 @@ def build(tensors: Mapping[str, Any], metadata: Mapping[str, Any] | None = None,
         else:
             keys.append(_key(key, value))
     return _core.build(rows, keys, [(name, data) for name, data in (resources or {}).items()])
+
+
+def synth(spec: str) -> Model:
+    """A deterministic model, computed as it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,
+    llama-chat, llama-44m, llama-300m, llama-1b, llama-8b and VALUES normal, t5, outliers, bf16.
+
+    >>> len(tare.synth("llama-tiny"))
+    21
+    """
+    return _core.open(None, spec, 0, {"synth": spec}, None)

@@ -14,7 +14,7 @@ from ._model import Model, open, open_bases, refuse_findings
 from ._progress import adapt
 from ._records import Adapter, FileInfo, Finding
 from ._records import findings as make_findings
-from ._results import (ACTIONS, DIFFERENCES, Diff, DiffItem, Digests, GGUFName, PackedLayer,
+from ._results import (ACTIONS, DIFFERENCES, Diff, DiffItem, Digests, PackedLayer,
                        PackResult, PlannedTensor, Report, Result, UnpackResult)
 from ._save import build, scalar_type
 from ._source import prepare
@@ -591,23 +591,3 @@ def extract(src: Any_source, name: str, path: Path, *, form: str | None = None,
         options.update(first_row=rows[0], n_rows=rows[1] - rows[0])
     with _opened(src) as model:
         _core.extract(model[name], os.fsdecode(path), form == "npy", options, adapt(progress))
-
-
-def synth(spec: str) -> Model:
-    """A deterministic model, computed as it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,
-    llama-chat, llama-44m, llama-300m, llama-1b, llama-8b and VALUES normal, t5, outliers, bf16.
-
-    >>> len(tare.synth("llama-tiny"))
-    21
-    """
-    return _core.open(None, spec, 0, {"synth": spec}, None)
-
-
-def parse_name(name: str) -> GGUFName | None:
-    """The parts of a GGUF file's name (without its folder); None: it does not follow the convention.
-
-    >>> tare.parse_name("Mixtral-8x7B-v0.1-Q4_0.gguf").size_label
-    '8x7B'
-    """
-    row = _core.parse_name(name)
-    return row and GGUFName(*row)
