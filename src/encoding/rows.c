@@ -46,20 +46,25 @@ static tare_status check_decode(const tare_encoding *encoding, const tare_rows *
     return check_shape(encoding, src->n_rows, src->cols, err);
 }
 
+static inline uint32_t bits_at(const uint8_t *bytes, size_t i) {
+    uint32_t bits;
+    memcpy(&bits, bytes + 4 * i, sizeof bits);
+    return bits;
+}
+
 /* A scale that is NaN, or one of Inf times 0, makes NaN of all numbers of its block; of which sign
  * and payload depends on the order of operands, and so on the compiler and the CPU. */
-static void settle_nans(float *numbers, size_t n, const tare_encoding *encoding) {
+static void settle_nans(void *numbers, size_t n, const tare_encoding *encoding) {
     enum { AT_ONCE = 1024 };
+    uint8_t *bytes = numbers; /* a caller's floats may lie anywhere */
     const uint32_t inf = UINT32_C(0x7f800000), the_nan = UINT32_C(0x7fc00000);
     if (encoding->kind != TARE_KIND_BLOCK) return;
     for (size_t at = 0; at < n; at += AT_ONCE) {
         const size_t end = n - at < AT_ONCE ? n : at + AT_ONCE;
         uint32_t are_there = 0;
-        for (size_t i = at; i < end; i++)
-            are_there |= (tare_f32_bits(numbers[i]) & INT32_MAX) > inf;
+        for (size_t i = at; i < end; i++) are_there |= (bits_at(bytes, i) & INT32_MAX) > inf;
         for (size_t i = at; are_there && i < end; i++)
-            if ((tare_f32_bits(numbers[i]) & INT32_MAX) > inf)
-                numbers[i] = tare_f32_of_bits(the_nan);
+            if ((bits_at(bytes, i) & INT32_MAX) > inf) memcpy(bytes + 4 * i, &the_nan, 4);
     }
 }
 

@@ -136,7 +136,7 @@ def check_unknown_sections(run):
 
 
 def check_repacking(run):
-    run.must_convert("hf", "q8_0.gguf", "--tensor-type", "up_proj=q8_0")
+    run.must_convert("hf", "q8_0.gguf", "--tensor-type", "up_proj=q8_0", "--keep-names")
     run.must_convert("q8_0.gguf", "q8.mcf")
     t = {t.name: t for t in run.read("q8.mcf").tensors}[b"model.layers.0.mlp.up_proj.weight"]
     assert t.dtype == 0x20

@@ -62,6 +62,7 @@ static void shapes_are_those_of_llama(void **state) {
         uint64_t params[7]; /* vocabulary, context, width, heads, kv, layers, ffn */
     } expected[] = {
         {"llama-tiny", 21, 1836288, {512, 512, 256, 4, 2, 2, 768}},
+        {"llama-chat", 39, 3410176, {512, 512, 256, 4, 2, 4, 768}},
         {"llama-44m", 12, 44046336, {2048, 2048, 2048, 16, 4, 1, 4096}},
         {"llama-300m", 165, 296784896, {32000, 2048, 1024, 16, 16, 18, 2816}},
         {"llama-1b", 201, 1100048384, {32000, 2048, 2048, 32, 4, 22, 5632}},

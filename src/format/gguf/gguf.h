@@ -43,6 +43,7 @@ typedef struct tare_gguf_reader {
     uint32_t version;
     bool is_big_endian;
     uint64_t n_keys, n_tensors;
+    tare_str architecture;   /* as far as the keys are read; ptr NULL: not yet */
     uint64_t string_lengths; /* of the strings of the key at hand, or-ed; UINT64_MAX: not known */
     uint32_t alignment;
     size_t first_key, first_tensor, first_resource;

@@ -57,7 +57,7 @@ void tare_gguf_report_tensor(tare_gguf_reader *r, tare_level level, tare_status 
  * begins otherwise. A file may name its architecture behind the keys: then the first segment passes
  * for it. */
 static tare_str behind_architecture(const tare_gguf_reader *r, tare_str key) {
-    const tare_str name = tare_catalog_get_str(&r->m->catalog, "general.architecture");
+    const tare_str name = r->architecture;
     size_t n = 0;
     while (n < key.len &&
            (key.ptr[n] == '-' || key.ptr[n] == '_' || (key.ptr[n] >= 'a' && key.ptr[n] <= 'z') ||

@@ -178,6 +178,8 @@ static tare_status enter_key(tare_gguf_reader *r, const tare_gguf_key *key, tare
     tare_metadata *e = add_key(r);
     if (!e) return tare_fail(err, TARE_ERR_NOMEM, "keys");
     *e = key->entry;
+    if (e->value.type == TARE_VALUE_STRING && tare_str_is(e->key, "general.architecture"))
+        r->architecture = e->value.as.s;
     if (e->value.type == TARE_VALUE_STRING && tare_str_starts(e->key, pair)) {
         e->key = tare_str_cut(e->key, pair.len);
         e->space = TARE_KEYS_SAFETENSORS;
