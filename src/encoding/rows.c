@@ -52,17 +52,34 @@ static inline uint32_t bits_at(const uint8_t *bytes, size_t i) {
     return bits;
 }
 
-/* A scale that is NaN, or one of Inf times 0, makes NaN of all numbers of its block; of which sign
- * and payload depends on the order of operands, and so on the compiler and the CPU. */
-static void settle_nans(void *numbers, size_t n, const tare_encoding *encoding) {
+/* The fewest numbers that a scale or minimum in floating point is for. */
+static size_t least_group(const tare_encoding *e) {
+    uint32_t least = e->block;
+    for (size_t i = 0; i < e->n_fields; i++) {
+        const tare_field *f = &e->fields[i];
+        const tare_plane_info *p = &e->planes[f->plane];
+        const bool is_float = f->type == TARE_FIELD_F16 || f->type == TARE_FIELD_F32 ||
+                              f->type == TARE_FIELD_E8M0 || f->type == TARE_FIELD_UE4M3;
+        if (is_float && p->scope == TARE_PLANE_ELEMENTS && f->count && p->unit / f->count < least)
+            least = p->unit / f->count;
+    }
+    return least ? least : 1;
+}
+
+/* A scale that is NaN, or one of Inf times 0, makes NaN of numbers of its block; of which sign and
+ * payload depends on the order of operands, and so on the compiler and the CPU. No number of such a
+ * block is finite, so one of each group tells. `numbers`: a caller's floats, which may lie anywhere. */
+static void settle_nans(void *numbers, size_t n, size_t cols, const tare_encoding *encoding) {
     enum { AT_ONCE = 1024 };
-    uint8_t *bytes = numbers; /* a caller's floats may lie anywhere */
     const uint32_t inf = UINT32_C(0x7f800000), the_nan = UINT32_C(0x7fc00000);
+    uint8_t *bytes = numbers;
     if (encoding->kind != TARE_KIND_BLOCK) return;
+    size_t step = least_group(encoding);
+    if (cols % step || AT_ONCE % step) step = 1; /* or the last of a row would be passed over */
     for (size_t at = 0; at < n; at += AT_ONCE) {
         const size_t end = n - at < AT_ONCE ? n : at + AT_ONCE;
         uint32_t are_there = 0;
-        for (size_t i = at; i < end; i++) are_there |= (bits_at(bytes, i) & INT32_MAX) > inf;
+        for (size_t i = at; i < end; i += step) are_there |= (bits_at(bytes, i) & inf) == inf;
         for (size_t i = at; are_there && i < end; i++)
             if ((bits_at(bytes, i) & INT32_MAX) > inf) memcpy(bytes + 4 * i, &the_nan, 4);
     }
@@ -75,7 +92,7 @@ tare_status tare_decode_rows(float *dst, const tare_encoding *encoding, const ta
     if (src->n_rows == 0 || src->cols == 0) return TARE_OK;
     TARE_REQUIRE(dst && src->planes[0], err);
     tare_kernels_get()->decode[encoding->id](dst, src);
-    settle_nans(dst, (size_t)(src->n_rows * src->cols), encoding);
+    settle_nans(dst, (size_t)(src->n_rows * src->cols), (size_t)src->cols, encoding);
     return TARE_OK;
 }
 
@@ -108,7 +125,7 @@ static void decode_rounded(uint8_t *dst, tare_encoding_id as, const tare_encodin
         const tare_rows part = tare_slab_rows(&at, encoding, src->planes);
         const size_t n_part = (size_t)(at.n_rows * at.n_cols);
         decode(values, &part);
-        settle_nans(values, n_part, encoding);
+        settle_nans(values, n_part, (size_t)at.n_cols, encoding);
         round_run(dst, as, values, n_part);
         dst += 2 * n_part;
     }
