@@ -145,7 +145,7 @@ tare_status tare_llama_names_find(tare_str *out, const tare_llama_names *names, 
             const slot *s = find_slot(names, stem, side, in_block);
             if (!s->other.ptr) continue;
             if (i == 0 && !tare_llama_is_bare(tare_str_of(names->arch), tare_str_of(s->name)))
-                suffix = TARE_STR(".weight");
+                suffix = strcmp(s->name, "exp_probs_b") ? TARE_STR(".weight") : TARE_STR(".bias");
             *out = write_name(s, number, suffix, arena);
             return out->ptr ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "tensor name");
         }

@@ -56,7 +56,7 @@ class Names:
             return None
         for other in reversed(self.table[rows[0]]):
             if other != stem and self.users[other] == rows and not other.endswith((".weight", ".bias")) and \
-                    other not in OTHER_LAYOUT and not other.startswith("mlp.experts"):
+                    other not in OTHER_LAYOUT and "experts." not in other:
                 return other
         return None
 
@@ -81,8 +81,7 @@ def check(tare, folder, name, names):
     renamed, n = [], 0
     for tensor, parts in tensors.items():
         part = parted(tensor)
-        has_suffix = part and (part[2] or part[1].endswith(("A_log", ".D")))
-        stem = has_suffix and names.another(part[1], roles)
+        stem = part and names.another(part[1], roles)
         n += bool(stem)
         renamed.append((part[0] + stem + part[2] if stem else tensor, *parts))
     with open(path, "wb") as f:
