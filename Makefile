@@ -19,7 +19,7 @@ all: build-release
 # What it shows is built, and nothing else; the rest is a matter of seconds.
 demo: setup-build
 	@echo 'Building the command: about a minute and a half of one processor, so less with several.'
-	@[ -f build/release/build.ninja ] || cmake --preset release >build/release.log || { cat build/release.log; exit 1; }
+	@mkdir -p build; [ -f build/release/build.ninja ] || cmake --preset release >build/release.log || { cat build/release.log; exit 1; }
 	@cmake --build build/release -j $(JOBS) --target tare
 	@scripts/demo build/release/cli/tare
 
