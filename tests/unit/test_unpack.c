@@ -358,7 +358,7 @@ static void only_damaged_segments_are_lost(void **state) {
     damage(bytes, planes);
     save("damaged.wcodec", bytes, size);
 
-    assert_int_equal(unpack("damaged.wcodec", "rest", o, NULL, &err), TARE_ERR_CORRUPT);
+    assert_int_equal(unpack("damaged.wcodec", "rest", o, NULL, &err), TARE_ERR_CHECKSUM);
     assert_string_equal(err.item_name, "numbers");
     assert_true(access(help_path("rest"), F_OK) != 0);
     o.salvage = true;
