@@ -48,12 +48,12 @@ static int make_entry(const tare_outset *set, tare_out_member *m) {
     return 0;
 }
 
-/* A link has no permissions; its target is not touched. */
+/* A link has no permissions; its target is not touched. Permissions that are stated are given as they
+ * are: what the source withholds, the directory around them withholds. */
 static int stamp(const tare_outset *set, const tare_out_member *m) {
     const struct timespec times[2] = {
         {.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)m->seconds, .tv_nsec = (long)m->nanoseconds}};
-    const mode_t allowed = m->mode & ~(mode_t)set->options.withheld;
-    if (!m->target && fchmodat(set->temp_fd, m->name, allowed, 0) != 0) return errno;
+    if (!m->target && fchmodat(set->temp_fd, m->name, m->mode, 0) != 0) return errno;
     return utimensat(set->temp_fd, m->name, times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
 }
 
