@@ -73,14 +73,18 @@ static void copy_stamps(const tare_outset *set, int in_fd, int out_fd) {
     struct stat st;
     if (fstat(in_fd, &st) != 0) return;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
-    if (has_mode(set, in_fd)) (void)fchmod(out_fd, st.st_mode & 07777);
+    if (has_mode(set, in_fd))
+        (void)fchmod(out_fd, st.st_mode & 07777);
+    else
+        (void)tare_outset_withhold(set, out_fd);
     if (!S_ISDIR(st.st_mode)) (void)futimens(out_fd, times);
 }
 
 /* Nobody may read a file meanwhile who may not afterwards. */
 static mode_t first_mode(const tare_outset *set, int in_fd) {
     struct stat st;
-    return has_mode(set, in_fd) && fstat(in_fd, &st) == 0 ? st.st_mode & 0666 : 0666;
+    if (!has_mode(set, in_fd)) return 0666 & ~(mode_t)set->options.withheld;
+    return fstat(in_fd, &st) == 0 ? st.st_mode & 0666 : 0600;
 }
 
 /* Some file systems store a file when it is closed: that may fail, too. 0 or an errno. */
@@ -155,6 +159,7 @@ static int place_directory(const tare_outset *set, uint8_t *scratch) {
     if (mkdirat(set->parent_fd, set->final_name, 0777) != 0) return errno;
     const int to = openat(set->parent_fd, set->final_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0) return errno;
+    (void)tare_outset_withhold(set, to); /* nor may anyone look into a folder meanwhile */
     const int failed = copy_folder(set, set->temp_fd, to, TARE_FOLDERS_MOST, scratch);
     if (!failed) copy_stamps(set, set->temp_fd, to);
     close(to);

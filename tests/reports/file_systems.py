@@ -179,6 +179,8 @@ class Mounts(Case):
         self.put("d/x/secret.json", b"{}")
         os.chmod(os.path.join(self.folder, "d/x/secret.json"), 0o600)
         self.tare("pack", "d", "d.wcodec")
+        shutil.copy(os.path.join(self.folder, "a.safetensors"), os.path.join(self.folder, "secret.safetensors"))
+        os.chmod(os.path.join(self.folder, "secret.safetensors"), 0o600)
         for name, (lacks, _) in MOUNTS.items():
             with self.subTest(name):
                 env = self.on(lacks)
@@ -198,7 +200,11 @@ class Mounts(Case):
                 for file in ("a.safetensors", "x/secret.json", "x"):
                     self.assertEqual(self.mode("mount/d/" + file), self.mode("d/" + file), file)
                 self.assertEqual(self.mode("mount/o.safetensors"), self.mode("want.safetensors"))
-                self.assertEqual(self.left(), ["d", "o", "o.safetensors", "o.wcodec", "u.safetensors"])
+                self.tare("convert", "secret.safetensors", "mount/s.safetensors", "--type", "bf16", env=env)
+                self.tare("convert", "secret.safetensors", "mount/s", "--to", "hf", env=env)
+                for file, mode in (("s.safetensors", 0o100600), ("s", 0o040700), ("s/model.safetensors", 0o100600)):
+                    self.assertEqual(self.mode("mount/" + file), oct(mode), file)
+                self.assertEqual(self.left(), ["d", "o", "o.safetensors", "o.wcodec", "s", "s.safetensors", "u.safetensors"])
                 self.tare("convert", "a.safetensors", "mount/o.safetensors", code=2, env=env)
                 for file in self.left():
                     path = os.path.join(self.mount, file)
