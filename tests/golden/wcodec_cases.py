@@ -53,7 +53,14 @@ yes("no-bytes", "a tensor without elements", Wcodec(Layer("z", b"", dims=(0,)), 
 yes("others", "metadata and a resource",
     Wcodec(A, Layer("", json.dumps([{"key": "k", "type": "u8", "value": 7}]).encode(), kind=METADATA),
            Layer("config.json", b"{}", kind=RESOURCE)), has={"tensors": 1, "resources": 1})
-yes("minor", "a later minor version", Wcodec(A, patches=[("major", 2, u16(7))]))
+yes("crcs", "records with the CRCs of segments", Wcodec(A, B, Layer("z", b"", dims=(0,)), minor=2), has={"tensors": 3})
+yes("minor", "a later minor version", Wcodec(A, B, minor=7))
+yes("minor-more", "a later minor version whose records have more", Wcodec(A, B, minor=7, more=b"MORE"), has={"tensors": 2})
+yes("minor-one", "a minor version before the CRCs", Wcodec(A, B, minor=1), has={"tensors": 2})
+no("crcs-missing", "a record without the CRCs of its version", Wcodec(A, B, minor=2, patches=[("crcs 1", 0, b"X")]),
+   "crcs 1", "missing")
+no("crcs-other", "a CRC that the layer's does not count", Wcodec(A, B, minor=2, patches=[("crcs 0", 8, b"????")]),
+   "layer 0+16", "layer CRC")
 yes("file-unknown", "a file of no known format", Wcodec(A, files=[("x.bin", [(0, 0, 0, 6)])]),
     has={"tensors": 1})
 header = b'{"a":{"dtype":"I8","shape":[2,3],"data_offsets":[0,6]}}'

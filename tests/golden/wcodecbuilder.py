@@ -78,15 +78,15 @@ def entry(kind=0, target=b"", mode=0o644, seconds=1, nanoseconds=2, reserved=0):
 
 class Wcodec:
     """files: (name, [(layer, region, offset, length), ...], entry), the last from entry() or left out;
-    bases: hints. patches: (mark, distance,
+    bases: hints; more: what a later minor version has behind the CRCs of a layer. patches: (mark, distance,
     bytes) are made when all is built, before the footer's CRC, those of marks at or behind "crc"
     and of segments after it."""
 
     def __init__(self, *layers, files=(), form=None, bases=(), patches=(), cut=None, tail=b"",
-                 minor=0):
+                 minor=0, more=b""):
         self.layers, self.files, self.bases, self.patches = layers, files, bases, patches
         self.form = form if form is not None else (1 if len(files) == 1 else 2 if files else 0)
-        self.cut, self.tail, self.minor = cut, tail, minor
+        self.cut, self.tail, self.minor, self.more = cut, tail, minor, more
         self.at = {"magic": 0, "major": 8, "digest": 12, "count": 47, "index offset": 51,
                    "reserved": 59, "file size": 64, "index size": 72}
         self.out = bytearray(128)
@@ -96,24 +96,26 @@ class Wcodec:
         return bytes(self.out)
 
     def put_data(self, number, layer):
-        """Heads are empty; returns the record's sizes and what it says of the data."""
-        begin, crc, sizes = len(self.out), 0, []
+        """Heads are empty; returns the record's sizes and CRCs, and what it says of the data."""
+        begin, crc, sizes, crcs = len(self.out), 0, [], b"CRCS"
         for k, p in enumerate(layer.planes):
             content = plane_bytes(p, layer.regions[p["region"]])
             whole = (p["value_bits"] << p["s"]) // 8
             sizes.append(b"")
+            crcs += struct.pack("<I", zlib.crc32(b""))
             for j, a in enumerate(range(0, len(content), whole)):
                 segment = raw(content[a:a + whole])
                 self.at["segment %d.%d.%d" % (number, k, j)] = len(self.out)
                 crc = zlib.crc32(segment[4:8], crc)
+                crcs += segment[4:8]
                 sizes[k] += varint(len(segment) // 64)
                 self.out += segment
         self.out += bytes(align(len(self.out), 128) - len(self.out))
         size = len(self.out) - begin
-        return sizes, crc, begin if size else 128, size
+        return sizes, crcs, crc, begin if size else 128, size
 
     def layer_record(self, number, layer, at, placed):
-        sizes, crc, begin, size = placed
+        sizes, crcs, crc, begin, size = placed
         name, encoding = layer.name.encode("latin-1"), layer.encoding.encode()
         out = struct.pack("<BBBBBBHHHIIQQ", layer.kind, len(layer.dims), len(layer.regions),
                           len(layer.planes), layer.base, layer.big, len(name), len(encoding), 0, crc,
@@ -133,6 +135,9 @@ class Wcodec:
                 out += struct.pack("<IBB", high, bits, len(places)) + bytes(places)
             self.at["sizes %d.%d" % (number, k)] = at + 4 + len(out)
             out += sizes[k]
+        if self.minor >= 2:
+            self.at["crcs %d" % number] = at + 4 + len(out)
+            out += crcs + self.more
         self.at["layer %d" % number] = at
         return struct.pack("<I", 4 + len(out)) + out
 
