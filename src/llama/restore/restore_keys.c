@@ -128,7 +128,8 @@ static bool takes_elements(const char *const *rows, tare_str path) {
 
 /* Whether the key has a number for each layer where it comes from Hugging Face. */
 static bool is_by_layer(tare_str architecture, tare_str path) {
-    static const char own_lists[] = "deci gemma3n openelm"; /* which their formulas take whole */
+    /* Which their formulas take whole. */
+    static const char own_lists[] = "clip deci gemma3n openelm";
     const tare_llama_arch *a;
     if (tare_llama_is_one_of(architecture, own_lists)) return true;
     for (size_t i = 0; (a = tare_llama_arch_at(i)); i++)
