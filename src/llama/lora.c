@@ -24,7 +24,7 @@ typedef struct pair {
 typedef struct lora {
     const tare_model *factors;
     tare_model *base; /* as llama.cpp has it; NULL: its tensors are not known */
-    bool has_one_rank;
+    bool has_one_rank, is_tied; /* the head that is adapted is the embeddings */
     double rank;
     tare_model *made_up; /* B under the names of the weights */
     tare_llama_virtual file;
@@ -148,6 +148,9 @@ static tare_status add_made(tare_model *out, lora *l, const tare_llama_target *t
     return add_factor(out, t->name, ".lora_b", &made, err);
 }
 
+static const char tied_head[] = "the base's head is tied to its embeddings, and llama.cpp adapts "
+                                "no embeddings: --apply-adapter merges the others into the base";
+
 /* llama.cpp refuses an adapter whose product is not of the shape of the base's tensor. */
 static tare_status check_base(const lora *l, const pair *p, const tare_llama_target *t,
                               tare_error *err) {
@@ -158,8 +161,7 @@ static tare_status check_base(const lora *l, const pair *p, const tare_llama_tar
     if (i < 0)
         return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED,
                            tare_str_is(t->name, "output.weight")
-                               ? "the base's head is tied to its embeddings, and llama.cpp adapts "
-                                 "no embeddings: --apply-adapter merges the others into the base"
+                               ? tied_head
                                : "the base has no such weight: is it an adapter of another one?",
                            err);
     const tare_tensor *weight = &l->base->catalog.tensors[i];
@@ -181,6 +183,8 @@ static tare_status add_target(tare_model *out, lora *l, const tare_llama_target 
     const tare_llama_arithmetic arithmetic = t->pieces[0].arithmetic;
     bool is_linear = arithmetic == TARE_LLAMA_AS_IS || arithmetic == TARE_LLAMA_MUL ||
                      arithmetic == TARE_LLAMA_MUL_TWICE;
+    if (l->is_tied && tare_str_is(t->name, "token_embd.weight"))
+        return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED, tied_head, err);
     if (t->n_pieces != 1 || t->joint == TARE_LLAMA_SLICES || !is_linear || t->n_dims != 2 ||
         t->dims[1] != b->dims[1] || tare_str_starts(t->name, TARE_STR("token_embd")))
         return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED,
@@ -223,6 +227,7 @@ static tare_status add_targets(tare_llama_mapping *m, lora *l, tare_error *err) 
     tare_reader reader;
     uint32_t file;
     uint64_t end = 0;
+    l->is_tied = m->tied_name != NULL;
     out->catalog.tensors = TARE_NEW_ARRAY(&out->arena, tare_tensor, 2 * m->n_targets);
     l->file.made = TARE_NEW_ARRAY(&out->arena, tare_llama_made, m->n_targets);
     if (!out->catalog.tensors || !l->file.made) return tare_fail(err, TARE_ERR_NOMEM, "adapter");
