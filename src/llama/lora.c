@@ -23,7 +23,7 @@ typedef struct pair {
 
 typedef struct lora {
     const tare_model *factors;
-    tare_model *base; /* as llama.cpp has it; NULL: its tensors are not known */
+    tare_model *base;           /* as llama.cpp has it; NULL: its tensors are not known */
     bool has_one_rank, is_tied; /* the head that is adapted is the embeddings */
     double rank;
     tare_model *made_up; /* B under the names of the weights */

@@ -208,8 +208,25 @@ static const tare_value *value_of(const tare_metadata *list, size_t n, tare_str 
     return NULL;
 }
 
+/* Whether numbers come out wrong where it has another value: how rows are cut into heads. */
+static bool decides_numbers(tare_str key) {
+    static const char *const ends[] = {".attention.head_count", ".attention.head_count_kv",
+                                       ".feed_forward_length"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (tare_str_ends(key, tare_str_of(ends[i]))) return true;
+    return false;
+}
+
+static tare_status fail_key(tare_str key, tare_error *err) {
+    tare_fail(err, TARE_ERR_UNSUPPORTED,
+              "config.json has no place for this value in this architecture");
+    tare_error_item(err, TARE_ITEM_KEY, -1, key);
+    return TARE_ERR_UNSUPPORTED;
+}
+
 /* Keys that the restored model would not have again, or with another value. */
-static void check_keys(const tare_llama_restoring *r, const tare_model *again) {
+static tare_status check_keys(const tare_llama_restoring *r, const tare_model *again,
+                              tare_error *err) {
     static const char of_file[] =
         "general.file_type general.quantization_version general.alignment general.size_label "
         "split.no split.count split.tensors.count";
@@ -222,9 +239,13 @@ static void check_keys(const tare_llama_restoring *r, const tare_model *again) {
         if (!v)
             tare_llama_not_restored(r, TARE_ITEM_KEY, m->key,
                                     "no file of the output holds this any more");
+        else if (!is_same_value(v, &m->value) && decides_numbers(m->key) &&
+                 v->type != TARE_VALUE_ARRAY && !tare_llama_is_uniform(&m->value))
+            return fail_key(m->key, err);
         else if (!is_same_value(v, &m->value))
             tare_llama_not_restored(r, TARE_ITEM_KEY, m->key, "another value on the way there");
     }
+    return TARE_OK;
 }
 
 /* The way there and round: the converter maps the model that is to be. */
@@ -244,7 +265,7 @@ static tare_status rehearse(tare_llama_restoring *r, tare_error *err) {
     TARE_TRY(tare_model_new(&m.out, &open, err));
     tare_status status = tare_llama_mapping_fill(&m, err);
     if (status == TARE_OK) status = tare_llama_turn_round(r, &m, err);
-    if (status == TARE_OK) check_keys(r, m.out);
+    if (status == TARE_OK) status = check_keys(r, m.out, err);
     tare_llama_mapping_free(&m);
     tare_model_free(m.out);
     return status;

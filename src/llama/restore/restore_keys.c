@@ -159,6 +159,11 @@ static bool is_uniform(tare_value *out, const tare_array *a) {
     return n > 0;
 }
 
+bool tare_llama_is_uniform(const tare_value *value) {
+    tare_value number;
+    return value->type != TARE_VALUE_ARRAY || is_uniform(&number, &value->as.a);
+}
+
 static void add_keys(builder *b, tare_llama_node *root, const tare_model *gguf,
                      tare_str architecture) {
     for (size_t i = 0; i < gguf->catalog.n_metadata && !b->is_out_of_memory; i++) {
