@@ -40,8 +40,7 @@ static const char *const wanted[] = {
     [TEXT] = "llama.cpp takes it as a string only",
     [EACH_U32] = "llama.cpp takes it as u32, or as an array of i32 or u32 with one for each block",
     [EACH_F32] = "llama.cpp takes it as f32, or as an array of f32 with one for each block",
-    [EACH_MAIN] = "llama.cpp takes it as u32, or as an array with one for each block that does not "
-                  "predict more tokens",
+    [EACH_MAIN] = "llama.cpp takes it as u32, or as an array with one for each of the main blocks",
     [FOUR] = "llama.cpp takes it as an array of four i32",
     [LIST] = "llama.cpp takes it as an array of bool, i32 or u32",
     [LIST_OR_U32] = "llama.cpp takes it as u32, or as an array of bool, i32 or u32",

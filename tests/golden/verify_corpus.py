@@ -54,6 +54,13 @@ class Case:
             yield "no \"byte %s\" in: %s" % (offset, lines[0])
 
 
+def is_about(line, case):
+    """Whether a line names the file of a case, of a long path its end."""
+    name = os.path.basename(case.stem)
+    return any(line.startswith("tare: " + case.stem + end) or
+               line.startswith("tare: .../") and "/" + name + end in line for end in ".:/")
+
+
 def complaints(command, cases):
     """What is wrong with how one command ends that is given some cases, which all end alike."""
     words = [command, "verify", "--deep", *cases[0].alone, *(c.path for c in cases)]
@@ -65,8 +72,7 @@ def complaints(command, cases):
         yield "a control character in what is printed"
     lines = [line for line in err.splitlines() if "warning: " not in line]
     for c in cases:
-        about = tuple("tare: " + c.stem + end for end in ".:/")
-        yield from c.complaints([x for x in lines if x.startswith(about)] if cases[1:] else lines)
+        yield from c.complaints([x for x in lines if is_about(x, c)] if cases[1:] else lines)
 
 
 def groups(cases):
