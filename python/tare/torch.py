@@ -78,7 +78,7 @@ def _opened(f: Any) -> Model | None:
     try:
         return _open(f)
     except ValueError as error:
-        if "not a model file of any known format" not in str(error):
+        if "of any known format" not in str(error):
             raise
         if hasattr(f, "seek"):
             f.seek(0)
