@@ -86,7 +86,8 @@ static size_t read_escape(uint32_t *point, tare_str t) {
 static tare_str unquoted(tare_str t, char quote, tare_arena *arena) {
     const char special = quote == '"' ? '\\' : '\'';
     if (!t.len || !memchr(t.ptr, special, t.len)) return t;
-    char *out = tare_arena_take(arena, t.len);
+    /* two bytes, \L or \P, become three; no other escape grows */
+    char *out = t.len <= SIZE_MAX / 2 ? tare_arena_take(arena, t.len + t.len / 2) : NULL;
     size_t n = 0;
     for (size_t i = 0; out && i < t.len;) {
         uint32_t point = '\'';

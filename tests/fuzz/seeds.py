@@ -59,6 +59,12 @@ TEMPLATED = (
     b'\x1e{{ a }}', b'{ }\x1e \xe3\x80\x80', b'null', b'[1]\x1ex')
 
 
+PATTERNS = [br"blk\.(\d+)\.attn_[qkv]\.weight" + b"\0blk.3.attn_q.weight", b"a.*b\0" + 99 * b"a",
+            b"(a|b+)*c{2,9}$\0abbacc", br"^[^[:digit:]x-z\]]+\b(?:|e)?" + b"\0token", b"((a{9}){9}){9}\0aaa"]
+CARDS = [b"---\nlicense: [mit, 'b, c'] # d\ntags:\n- x\n- \"\\u00e9\\L\"\nbase_model: >\n  a\n  b\n---\n# T\n",
+         b"\xef\xbb\xbf---\nname: 'it''s'\nlist: [a,\n  b]\nnone: ~\n---\n", b"\\L", b"\\ud83d\\ude00", b"\xff\xfe"]
+
+
 def archive(case, opened):
     """The files of a case in the form of fuzz_read_index.c; None where it has folders."""
     names = [path.split("/", 1)[1] for path in case.files]
@@ -433,6 +439,10 @@ def main():
         write(folder, "read_json", "python-%d" % i, text)
     for i, text in enumerate(HUB_LISTS):
         write(folder, "hub_list", "answer-%d" % i, text)
+    for i, text in enumerate(PATTERNS):
+        write(folder, "pattern", "expression-%d" % i, text)
+    for i, text in enumerate(CARDS):
+        write(folder, "model_card", "card-%d" % i, text)
     head = b"TAREJRNL" + struct.pack("<II8s3Q", 2, 2, b"12345678", 11, 12, 13)
     patch = struct.pack("<IIIIQQ6s16s16sQQQQQ4s", 6, 0, 1, 0, 14, 0, b"m.gguf", b"old", b"new", 100, 100, 1, 96, 4, b"data")
     rename = struct.pack("<IIIIQQ4s5s16s16sQQQ", 4, 5, 0, 0, 15, 16, b"x.js", b".x.js", b"", b"", 0, 9, 0)
