@@ -348,6 +348,17 @@ static bool lacks_names(int os_error) {
            tare_os_is_unsupported(os_error);
 }
 
+/* Whether the temporary cannot be renamed to whatever name: a refusal may be about what has the final
+ * name, which is another user's, or must not change. */
+static bool lacks_renaming(tare_outset *set, int os_error) {
+    char other[TARE_TEMP_NAME_SIZE];
+    if (!lacks_names(os_error)) return false;
+    tare_temp_name(other, set->final_name);
+    if (renameat(set->parent_fd, set->temp_name, set->parent_fd, other) != 0) return true;
+    memcpy(set->temp_name, other, sizeof other);
+    return false;
+}
+
 /* Gives an unnamed file its temporary name; 0 or an errno. */
 static int give_name(tare_outset *set) {
     for (int i = 0; i < NAME_TRIES; i++) {
@@ -379,7 +390,7 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
                      ? 0
                      : errno;
     }
-    if (lacks_names(failed)) return tare_outset_place(set, err);
+    if (lacks_renaming(set, failed)) return tare_outset_place(set, err);
     if (failed)
         return tare_outset_fail_errno(err, failed, "the output cannot be given its name",
                                       set->path);

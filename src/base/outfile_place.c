@@ -87,12 +87,14 @@ static mode_t first_mode(const tare_outset *set, int in_fd) {
     return fstat(in_fd, &st) == 0 ? st.st_mode & 0666 : 0600;
 }
 
-/* Some file systems store a file when it is closed: that may fail, too. 0 or an errno. */
-static int copy_file(const tare_outset *set, int in_fd, int dir_fd, const char *name, int flags,
-                     uint8_t *scratch) {
+/* Some file systems store a file when it is closed: that may fail, too. 0 or an errno; *is_begun:
+ * what had the name, if anything did, is no longer whole. */
+static int copy_file(bool *is_begun, const tare_outset *set, int in_fd, int dir_fd,
+                     const char *name, int flags, uint8_t *scratch) {
     const int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags,
                           first_mode(set, in_fd));
     int failed = fd < 0 ? errno : 0;
+    *is_begun = fd >= 0;
     for (off_t at = 0; !failed;) {
         const ssize_t got = pread(in_fd, scratch, COPY_BYTES, at);
         if (got < 0 && errno == EINTR) continue;
@@ -128,6 +130,7 @@ static int copy_entry(const tare_outset *set, int from_fd, int to_fd, const char
     const int in = openat(from_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (in < 0) return errno;
     int failed;
+    bool is_begun;
     if (S_ISDIR(st.st_mode)) {
         failed = depth == 0 ? ELOOP : mkdirat(to_fd, name, 0777) == 0 ? 0 : errno;
         const int out = failed ? -1 : openat(to_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -135,7 +138,7 @@ static int copy_entry(const tare_outset *set, int from_fd, int to_fd, const char
         if (!failed) copy_stamps(set, in, out);
         if (out >= 0) close(out);
     } else {
-        failed = copy_file(set, in, to_fd, name, O_EXCL, scratch);
+        failed = copy_file(&is_begun, set, in, to_fd, name, O_EXCL, scratch);
     }
     close(in);
     return failed;
@@ -154,9 +157,10 @@ static int copy_folder(const tare_outset *set, int from_fd, int to_fd, unsigned 
     return failed;
 }
 
-static int place_directory(const tare_outset *set, uint8_t *scratch) {
+static int place_directory(bool *is_begun, const tare_outset *set, uint8_t *scratch) {
     if (set->options.force) tare_remove_tree(set->parent_fd, set->final_name, 0);
-    if (mkdirat(set->parent_fd, set->final_name, 0777) != 0) return errno;
+    *is_begun = mkdirat(set->parent_fd, set->final_name, 0777) == 0;
+    if (!*is_begun) return errno;
     const int to = openat(set->parent_fd, set->final_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0) return errno;
     (void)tare_outset_withhold(set, to); /* nor may anyone look into a folder meanwhile */
@@ -189,13 +193,15 @@ tare_status tare_outset_place(tare_outset *set, tare_error *err) {
     uint8_t *scratch = tare_alloc(set->allocator, COPY_BYTES);
     if (!scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
     const int flags = set->options.force ? O_TRUNC : O_EXCL;
-    const int failed = set->options.is_directory ? place_directory(set, scratch)
-                                                 : copy_file(set, set->temp_fd, set->parent_fd,
-                                                             set->final_name, flags, scratch);
+    bool is_begun;
+    const int failed = set->options.is_directory
+                           ? place_directory(&is_begun, set, scratch)
+                           : copy_file(&is_begun, set, set->temp_fd, set->parent_fd,
+                                       set->final_name, flags, scratch);
     tare_free(set->allocator, scratch, COPY_BYTES);
     if (failed == EEXIST && !set->options.force) return tare_outset_fail_exists(set, err);
     if (failed) {
-        if (failed != EEXIST) tare_remove_tree(set->parent_fd, set->final_name, TARE_FOLDERS_MOST);
+        if (is_begun) tare_remove_tree(set->parent_fd, set->final_name, TARE_FOLDERS_MOST);
         return tare_outset_fail_errno(err, failed, "the output cannot be copied to its name",
                                       set->path);
     }

@@ -26,8 +26,7 @@ static const struct {
      "without"},
     {"rope.type == 'proportional'", NULL, "rope_freqs.weight",
      "rope_type proportional: llama.cpp has no such factors in this architecture, the model is "
-     "written "
-     "without"},
+     "written without"},
     {"rope.type == 'xdrope'", "rope.dimension_sections", NULL,
      "rope_type xdrope: llama.cpp does not have it in this architecture, the model is written "
      "without"},

@@ -64,6 +64,7 @@ int linkat(int a, const char *from, int b, const char *to, int flags) {
 
 int renameat(int a, const char *from, int b, const char *to) {
     REAL(int, renameat, int, const char *, int, const char *);
+    if (lacks("replace") && is_there(b) && faccessat(b, to, F_OK, 0) == 0) return refused(EPERM);
     return lacks("rename") && is_there(b) ? refused(ENOSYS) : real(a, from, b, to);
 }
 
@@ -88,6 +89,7 @@ int openat(int dir, const char *name, int flags, ...) {                         
     va_end(args);                                                                                  \
     int is_here = dir >= 0 && is_there(dir), is_unnamed = (flags & O_TMPFILE) == O_TMPFILE;        \
     if (is_here && is_unnamed && (lacks("tmpfile") || lacks("random"))) return refused(EOPNOTSUPP); \
+    if (is_here && lacks("opening") && !strstr(name, ".tare-")) return refused(EPERM);                \
     if (is_here && lacks("readwrite") && (flags & O_CREAT) && (flags & O_ACCMODE) == O_RDWR)       \
         return refused(EINVAL);                                                                    \
     return real(dir, name, flags, mode);                                                           \
@@ -223,6 +225,18 @@ class Mounts(Case):
         self.assertIn("cannot rename", text)
         self.assertEqual(self.get("mount/a.safetensors"), before)
         self.assertEqual(self.left(), ["a.safetensors"])
+
+
+    def test_a_file_that_must_not_change_stays(self):
+        """Another user's in a folder like /tmp, an object that cannot be overwritten."""
+        shutil.copy(os.path.join(self.folder, "a.safetensors"), os.path.join(self.mount, "o.safetensors"))
+        before = self.get("a.safetensors")
+        for lacks in ("replace", "rename link opening"):
+            text = self.tare("convert", "a.safetensors", "mount/o.safetensors", "--type", "bf16", "--force", code=4,
+                             env=self.on(lacks))
+            self.assertNotIn("cannot rename files", text)
+            self.assertEqual(self.get("mount/o.safetensors"), before)
+            self.assertEqual(self.left(), ["o.safetensors"])
 
 
 class Blobs(Case):

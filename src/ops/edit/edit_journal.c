@@ -28,6 +28,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/outfile_os.h"
+#include "base/outfile_stale.h"
 #include "base/str.h"
 #include "ops/edit/edit_recover.h"
 
@@ -219,8 +220,7 @@ static bool is_op_ours(const tare_edit_op *op, int dir_fd) {
     const uint64_t now = inode_of(dir_fd, op->name);
     if (!op->temporary) return op->inode && now == op->inode;
     const uint64_t temporary = inode_of(dir_fd, op->temporary);
-    if (!op->temporary_inode || op->temporary[0] != '.' || !strstr(op->temporary, ".tare-"))
-        return false;
+    if (!op->temporary_inode || !tare_is_temp_name(tare_str_of(op->temporary))) return false;
     return temporary ? temporary == op->temporary_inode && now == op->inode
                      : now == op->temporary_inode || now == op->inode;
 }
