@@ -2,6 +2,7 @@
  *
  * Before a GGUF file is written, a Hugging Face model is mapped to llama.cpp's form, unless its
  * names are to be kept; before a Hugging Face directory is written, the reverse. */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,27 +157,31 @@ int cli_map(tare_model **out, tare_model **beside, const cli_command *command, c
 
 /* ---- a file of a directory ------------------------------------------------------------------- */
 
-static bool is_there(const char *path) {
+/* Also a link that leads nowhere is there: opening its directory says so. */
+static int look_for(bool *is_there, const char *path) {
     struct stat st;
-    return stat(path, &st) == 0;
+    *is_there = lstat(path, &st) == 0;
+    if (*is_there || errno == ENOENT || errno == ENOTDIR) return CLI_YES;
+    return cli_fail_text(CLI_IO, "%s: cannot be looked at: %s", path, strerror(errno));
 }
 
 int cli_open_around(tare_model **out, char **directory, const tare_model *in, const char *in_path,
                     const char *to, const cli_write *write, tare_report *report) {
+    bool has_file, has_config;
     *out = NULL;
     *directory = NULL;
     if (cli.one_shard || write->keep_names || !to || strcmp(to, "gguf") != 0 ||
-        strcmp(tare_model_summarize(in)->format, "safetensors") != 0 || !is_there(in_path))
+        strcmp(tare_model_summarize(in)->format, "safetensors") != 0)
         return CLI_YES;
+    int code = look_for(&has_file, in_path);
+    if (code != CLI_YES || !has_file) return code; /* a URL, or standard input */
     char *whole = place_of_file(in_path), config[2 * PATH_MAX];
     *strrchr(whole, '/') = '\0';
     snprintf(config, sizeof config, "%s/config.json", whole);
-    if (!is_there(config)) {
-        free(whole);
-        return CLI_YES;
-    }
-    const char *slash = strrchr(in_path, '/');
     free(whole);
+    code = look_for(&has_config, config);
+    if (code != CLI_YES || !has_config) return code;
+    const char *slash = strrchr(in_path, '/');
     *directory = slash ? cli_copy(in_path, (size_t)(slash - in_path) + (slash == in_path))
                        : cli_copy(".", 1);
     if (!cli.quiet && !cli.json)

@@ -139,11 +139,25 @@ bool tare_llama_node_u64(const tare_llama_node *node, uint64_t *out) {
 
 /* ---- resources ------------------------------------------------------------------------------- */
 
+tare_status tare_llama_find_file(int64_t *out, const tare_model *model, const char *name,
+                                 tare_error *err) {
+    *out = tare_model_find_resource(model, tare_str_of(name));
+    for (size_t i = 0; *out < 0 && i < model->n_left_out; i++) {
+        const tare_left_out *lost = &model->left_out[i];
+        if (!tare_str_is(lost->name, name)) continue;
+        tare_fail(err, TARE_ERR_UNSUPPORTED, lost->why);
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, lost->name);
+        return TARE_ERR_UNSUPPORTED;
+    }
+    return TARE_OK;
+}
+
 tare_status tare_llama_resource(tare_str *out, const tare_model *model, const char *name,
                                 tare_arena *arena, tare_error *err) {
-    int64_t i = tare_model_find_resource(model, tare_str_of(name));
+    int64_t i;
     size_t n;
     *out = (tare_str){NULL, 0};
+    TARE_TRY(tare_llama_find_file(&i, model, name, err));
     if (i < 0) return TARE_OK;
     const tare_resource *r = tare_model_resource(model, (size_t)i);
     if (!tare_size_of_u64(r->size, &n)) return tare_fail(err, TARE_ERR_LIMIT, "side file");

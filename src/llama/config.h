@@ -34,6 +34,10 @@ bool tare_llama_node_u64(const tare_llama_node *node, uint64_t *out);
 /* A resource as a tree; *out NULL: the model has none of that name. */
 tare_status tare_llama_json_resource(const tare_llama_node **out, const tare_model *model,
                                      const char *name, tare_arena *arena, tare_error *err);
+/* The index of a resource; -1: the model has none of that name. One that lies beside the model but
+ * could not be taken is an error: what it says would be missing without a word. */
+tare_status tare_llama_find_file(int64_t *out, const tare_model *model, const char *name,
+                                 tare_error *err);
 /* The bytes of a resource; ptr NULL: the model has none of that name. */
 tare_status tare_llama_resource(tare_str *out, const tare_model *model, const char *name,
                                 tare_arena *arena, tare_error *err);

@@ -10,6 +10,7 @@
 #include "base/report.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "llama/config.h"
 #include "llama/mapping.h"
 #include "model/catalog.h"
 #include "model/peft.h"
@@ -71,7 +72,9 @@ static tare_status map(tare_model **out, const tare_model *in,
     options.allocator = o->allocator;
     options.limits = o->limits;
     options.report = o->report;
-    if (tare_model_find_resource(in, TARE_STR("config.json")) < 0 && !asks_for_mapping(&options)) {
+    int64_t config;
+    TARE_TRY(tare_llama_find_file(&config, in, "config.json", err));
+    if (config < 0 && !asks_for_mapping(&options)) {
         tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.no-config");
         f.text =
             TARE_STR("there is no config.json, which would name the architecture: tensors keep "

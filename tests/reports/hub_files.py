@@ -133,6 +133,19 @@ class Json(Files):
 class SomethingElse(Files):
     """In the place of a file."""
 
+    def test_links_that_lead_nowhere(self):
+        for file in ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json", "README.md"):
+            for target in ("../blobs/5c5c", file):
+                self.model("llama", "m")
+                if os.path.lexists(os.path.join(self.folder, "m", file)):
+                    os.remove(os.path.join(self.folder, "m", file))
+                os.symlink(target, os.path.join(self.folder, "m", file))
+                for model in ("m", "m/model.safetensors"):
+                    text = self.run_tare("convert", model, "m.gguf", code=5)
+                    self.assertIn('m: resource "%s": a link whose target is gone' % file, text)
+                self.assertEqual(os.listdir(self.folder), ["m"])
+                shutil.rmtree(os.path.join(self.folder, "m"))
+
     def test_side_files(self):
         for file in ("config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.txt",
                      "merges.txt", "added_tokens.json", "README.md"):
