@@ -213,5 +213,9 @@ tare_status tare_llama_read_llama_bpe(tare_llama_tokenizer *t, tare_error *err) 
     TARE_TRY(read_merges_json(t, err));
     if (!t->options->like_reference) TARE_TRY(score_by_merges(t, err));
     if (t->options->family != TARE_LLAMA_VOCAB_GEMMA4) t->vocab.n_merges = 0;
+    if (t->options->like_reference) return TARE_OK;
+    /* llama.cpp does both for this kind, where no key says otherwise */
+    t->needs_add_bos = true;
+    if (!tare_llama_prepends_blank(t)) t->add_space_prefix = TARE_LLAMA_FLAG_NO;
     return TARE_OK;
 }

@@ -56,7 +56,7 @@ typedef struct tare_llama_tokenizer {
 
     const char *model;  /* tokenizer.ggml.model */
     tare_str pre;       /* ptr NULL: no such key */
-    bool needs_add_bos; /* llama.cpp adds a BOS by default, for this `pre` */
+    bool needs_add_bos; /* llama.cpp adds a BOS by default */
     bool has_scores;
     float pad_score;
     tare_llama_vocab vocab;
@@ -167,6 +167,8 @@ tare_status tare_llama_find_specials(tare_llama_tokenizer *t, tare_error *err);
 tare_status tare_llama_find_templates(tare_llama_tokenizer *t, tare_error *err);
 /* Lower case and accents, from the normalizer of tokenizer.json. */
 void tare_llama_find_normalizer(tare_llama_tokenizer *t);
+/* Whether tokenizer.json puts a blank in front of a text. */
+bool tare_llama_prepends_blank(const tare_llama_tokenizer *t);
 /* The entries, added to the list (tokenizer.h). */
 tare_status tare_llama_write_keys(tare_metadata **entries, size_t *n, tare_llama_tokenizer *t,
                                   tare_arena *arena, tare_error *err);

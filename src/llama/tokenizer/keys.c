@@ -163,7 +163,8 @@ static tare_status put_all(key_list *l, tare_llama_tokenizer *t, tare_arena *are
     put_flag(l, KEY("add_bos_token"), o->usual_bos);
     put_flag(l, KEY("add_eos_token"), o->usual_eos);
     put_flag(l, KEY("add_sep_token"), o->usual_sep);
-    if (o->reads_prefix_space &&
+    const bool has_none = t->json.file.text.ptr && t->add_space_prefix == TARE_LLAMA_FLAG_NO;
+    if (o->reads_prefix_space && !has_none &&
         (prefix.type == TARE_JSON_TRUE || prefix.type == TARE_JSON_FALSE)) {
         put_flag(l, KEY("add_space_prefix"),
                  prefix.type == TARE_JSON_TRUE ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What llama.cpp knows of the normalizer of tokenizer.json: lower case, and accents taken off. */
+ * What llama.cpp knows of the normalizer of tokenizer.json: lower case, and accents taken off; and of
+ * what stands in front of a text: a blank. */
 #include "llama/tokenizer/context.h"
 
 static void take(tare_llama_flag *flag, const tare_json_value *v) {
@@ -22,6 +23,28 @@ static void read_one(tare_llama_tokenizer *t, const tare_json_value *normalizer,
     if (!tare_json_is(&v[0], "Sequence") || depth == 0) return;
     tare_json_span_array(&j, &v[3]);
     while (tare_json_span_next(&j, &inner) != TARE_JSON_END) read_one(t, &inner, depth - 1);
+}
+
+/* Whether a step, or one of a sequence, puts a blank in front of a text. */
+static bool prepends_blank(const tare_json_value *step, unsigned depth) {
+    static const char *const names[] = {"type", "prepend_scheme", "add_prefix_space", "normalizers",
+                                        "pretokenizers"};
+    tare_json_value v[5], inner;
+    tare_json j;
+    tare_json_span_members(step, names, v, 5);
+    if (tare_json_is(&v[0], "Prepend")) return true;
+    if (tare_json_is(&v[0], "Metaspace"))
+        return v[1].type == TARE_JSON_STRING ? !tare_json_is(&v[1], "never")
+                                             : v[2].type != TARE_JSON_FALSE;
+    if (!tare_json_is(&v[0], "Sequence") || depth == 0) return false;
+    tare_json_span_array(&j, v[3].type == TARE_JSON_ARRAY ? &v[3] : &v[4]);
+    while (tare_json_span_next(&j, &inner) != TARE_JSON_END)
+        if (prepends_blank(&inner, depth - 1)) return true;
+    return false;
+}
+
+bool tare_llama_prepends_blank(const tare_llama_tokenizer *t) {
+    return prepends_blank(&t->json.normalizer, 8) || prepends_blank(&t->json.pre_tokenizer, 8);
 }
 
 void tare_llama_find_normalizer(tare_llama_tokenizer *t) {

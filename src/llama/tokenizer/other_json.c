@@ -174,7 +174,8 @@ tare_status tare_llama_read_unigram(tare_llama_tokenizer *t, tare_error *err) {
         tare_json_u64(&unk, &id) ? tare_llama_vocab_at(&t->vocab, id) : NULL;
     if (unknown) unknown->type = TARE_TOKEN_UNKNOWN;
     clean = tare_json_span_member(&t->tokenizer_config.root, "clean_up_tokenization_spaces");
-    t->add_space_prefix = TARE_LLAMA_FLAG_YES;
+    const bool has_prefix = t->options->like_reference || tare_llama_prepends_blank(t);
+    t->add_space_prefix = has_prefix ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;
     t->remove_extra_whitespaces =
         tare_json_span_bool(&clean, false) ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;
     return read_charsmap(t, &t->json.normalizer, err);
