@@ -52,7 +52,8 @@ typedef struct tare_llama_back {
                           given, prefixes of blocks too, one blank between them; of a tower: what
                           patterns of its rules have in them, of which the first one counts */
     const char *const *config; /* "member = formula", over the file's keys: what its rows of keys do
-                                  not tell; "member[] = formula": of each layer, "member[3] = ..": of
+                                  not tell, "member = formula | null": null, where transformers
+                                  assumes something else; "member[] = formula": of each layer, "member[3] = ..": of
                                   so many numbers, "member{} = ..": these as a text with commas,
                                   "member[].x.y = ..": an object of each layer, its rows one after
                                   the other. NULL ends */
@@ -104,12 +105,14 @@ typedef struct tare_llama_arch {
         *tower; /* vision or audio encoder (tower.h); NULL: a text model */
 } tare_llama_arch;
 
-/* The row for a class of Hugging Face and a model's config.json (whose defaults the row sets);
+/* The row for a class of Hugging Face, or for the one that it is the body of, and a model's config.json (whose defaults the row sets);
  * NULL: not known. */
 const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config *config);
+/* What is put before names of tensors that do not have it; empty: nothing. */
+tare_str tare_llama_arch_prefix(const tare_llama_arch *arch, tare_str hf_class);
 /* The same among towers. */
 const tare_llama_arch *tare_llama_tower_find(tare_str hf_class, tare_llama_config *config);
-/* A Hugging Face class as the row spells it; static. */
+/* A Hugging Face class as the row spells it, or the first of the row; static. */
 tare_str tare_llama_class_name(const tare_llama_arch *arch, tare_str name);
 /* Row i of all; NULL beyond the end. */
 const tare_llama_arch *tare_llama_arch_at(size_t i);

@@ -152,6 +152,7 @@ const char *const tare_llama_common_defaults[] = {
     "rope.beta_slow = " ROPE("beta_slow"),
     "rope.low_freq_factor = " ROPE("low_freq_factor"),
     "rope.high_freq_factor = " ROPE("high_freq_factor"),
+    "rope.mscale = " ROPE("mscale"),
     "rope.mscale_all_dim = " ROPE("mscale_all_dim"),
     "rope.alpha = " ROPE("alpha"),
     "rope.llama_4_scaling_beta = " ROPE("llama_4_scaling_beta"),
@@ -165,10 +166,19 @@ const char *const tare_llama_common_defaults[] = {
     "labels.number = num_labels | len(id2label)",
     "labels.are_named = len(id2label) == labels.number",
     "labels.count = if(labels.number == 2, if(labels.are_named, if((at(id2label, '0') == "
-    "'LABEL_0') == false, 2)), labels.number)",
+    "'LABEL_0') == false, 2)), labels.number) | if(is_classifier, labels.number | 2)",
     NULL,
 };
 
+/* llama.cpp scales queries and keys by 1 + 0.1 ln(factor), and by this beside it. */
+#define YARN_SCALE(by) "(1 + 0.1 * " by " * ln(max(rope.factor, 1)))"
+#define YARN_FACTOR                                                                                \
+    "if(has(rope.attention_factor), rope.attention_factor / " YARN_SCALE(                          \
+        "1") ", "                                                                                  \
+             "if(rope.mscale | 0, if(rope.mscale_all_dim | 0, " YARN_SCALE(                        \
+                 "rope.mscale") " / if("                                                           \
+                                "rope.is_by_log | false, 1, " YARN_SCALE(                          \
+                                    "rope.mscale_all_dim") ") / " YARN_SCALE("1") ")))"
 #define YARN(x) "if(rope.type == 'yarn', if(has(rope.factor), " x "))"
 
 const tare_llama_key tare_llama_common_keys[] = {
@@ -192,6 +202,9 @@ const tare_llama_key tare_llama_common_keys[] = {
      YARN("rope.original_context | max_position_embeddings")},
     {"rope.scaling.yarn_ext_factor", F32, YARN("rope.extrapolation_factor")},
     {"rope.scaling.yarn_attn_factor", F32, YARN("rope.attention_factor")},
+    {"rope.scaling.attn_factor", F32,
+     YARN("if(has(kv_lora_rank), nothing, if(like_reference, nothing, if(" YARN_FACTOR
+          " == 1, nothing, " YARN_FACTOR ")))")},
     {"rope.scaling.yarn_beta_fast", F32, YARN("rope.beta_fast")},
     {"rope.scaling.yarn_beta_slow", F32, YARN("rope.beta_slow")},
     {NULL, U32, NULL},
@@ -241,6 +254,7 @@ tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
     }
     if (m->arch->is_bert) TARE_TRY(tare_llama_bert_keys(m, err));
     TARE_TRY(tare_llama_set_rows(m, m->arch->keys, err));
-    if (m->arch->has_pooling) TARE_TRY(tare_llama_pooling_keys(m, err));
+    if (m->arch->has_pooling || tare_str_ends(m->hf_class, TARE_STR("Model")))
+        TARE_TRY(tare_llama_pooling_keys(m, err));
     return m->arch->extra ? m->arch->extra(m, err) : TARE_OK;
 }

@@ -202,11 +202,43 @@ static value known_word(reader *r, value v, const value *words) {
     return absent();
 }
 
+/* Whether a text is one of the words of another. */
+static bool is_listed(tare_str text, const value *words) {
+    tare_str rest = words->kind == TARE_LLAMA_TEXT ? words->text : TARE_STR("");
+    while (rest.len) {
+        const char *blank = memchr(rest.ptr, ' ', rest.len);
+        const tare_str word = {rest.ptr, blank ? (size_t)(blank - rest.ptr) : rest.len};
+        if (tare_str_equal(word, text)) return true;
+        rest = tare_str_cut(rest, word.len + (blank != NULL));
+    }
+    return false;
+}
+
 /* An element of a list, which is in the same member of config.json. */
 static value item_of(const value *list, const tare_llama_node *node) {
     value v = tare_llama_value_of(node);
     v.member = list->member;
     return v;
+}
+
+/* The number that a text begins with. */
+static value leading_number(tare_str text) {
+    double x = 0;
+    size_t i = 0;
+    while (i < text.len && text.ptr[i] == ' ') i++;
+    size_t from = i;
+    for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
+        x = 10 * x + (text.ptr[i] - '0');
+    return i > from ? number(x, true) : absent();
+}
+
+/* The member of an object whose name is a whole number: "5", "05". */
+static const tare_llama_node *numbered_member(const tare_llama_node *object, double number) {
+    for (const tare_llama_node *c = object->child; c; c = c->next) {
+        const tare_llama_value n = leading_number(c->key);
+        if (n.kind == TARE_LLAMA_NUMBER && n.number == number) return c;
+    }
+    return NULL;
 }
 
 /* An element of a list, or a member of that element; a member of an object; a character of a text. */
@@ -219,9 +251,10 @@ static value element(const value *list, const value *index, const value *member)
         return (value){.kind = TARE_LLAMA_TEXT,
                        .text = {list->text.ptr + (size_t)left, 1},
                        .member = list->member};
-    if (list->kind != TARE_LLAMA_TREE || list->tree->type != TARE_JSON_ARRAY) return absent();
+    if (list->kind != TARE_LLAMA_TREE) return absent();
     const tare_llama_node *c = list->tree->child;
-    for (; c && left >= 1; left--) c = c->next;
+    if (list->tree->type == TARE_JSON_OBJECT) c = numbered_member(list->tree, left);
+    for (; c && list->tree->type == TARE_JSON_ARRAY && left >= 1; left--) c = c->next;
     if (c && member->kind == TARE_LLAMA_TEXT) c = tare_llama_path(c, member->text);
     return item_of(list, c);
 }
@@ -255,17 +288,6 @@ static float probit(float p) {
     for (int i = 0; i < 60; i++) /* Newton's steps towards erf(z) = x, from the middle outwards */
         z -= (erf(z) - x) / (1.1283791670955126 * exp(-z * z));
     return (float)z * 1.41421356f;
-}
-
-/* The number that a text begins with. */
-static value leading_number(tare_str text) {
-    double x = 0;
-    size_t i = 0;
-    while (i < text.len && text.ptr[i] == ' ') i++;
-    size_t from = i;
-    for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
-        x = 10 * x + (text.ptr[i] - '0');
-    return i > from ? number(x, true) : absent();
 }
 
 static value call_numbers(reader *r, tare_str name, const value *a) {
@@ -328,6 +350,8 @@ static value call(reader *r, tare_str name) {
     if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];
     if (tare_str_is(name, "at")) return noted(r, element(&a[0], &a[1], &a[2]));
     if (tare_str_is(name, "word")) return known_word(r, a[0], &a[1]);
+    if (tare_str_is(name, "one_of"))
+        return boolean(a[0].kind == TARE_LLAMA_TEXT && is_listed(a[0].text, &a[1]));
     if (tare_str_is(name, "in")) return boolean(holds(r, &a[1], &a[0], &a[2]));
     if (tare_str_is(name, "number")) return leading_number(a[0].text);
     if (tare_str_is(name, "largest")) return noted(r, largest(&a[0]));

@@ -13,8 +13,10 @@
  *   at(list, i) at(list, i, 'member') at(text, i) in(x, list)
  *   word(x, 'a/b c')              a text of a closed list, as the first of its spellings; another one
  *                                 is a fault. Anything else but a text stays what it is
+ *   one_of(x, 'a b c')            whether a text is one of the words
  *   leading(list, x, 'a/b c') in(x, list, 'a/b c')   of a list of such words
  *   at(object, 'a-b.c')               a member whose name has other characters
+ *   at(object, i) at(object, i, 'member')   the member whose name is that number
  *   name, name.part  of config.json, text_config first, then the defaults of the architecture
  *   'text' 1.5 true false
  */

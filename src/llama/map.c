@@ -158,6 +158,8 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     m->facts[0] = (tare_llama_binding){"layers", 0};
     m->facts[1] = (tare_llama_binding){"tokens", 0};
     m->facts[2] = (tare_llama_binding){"file_type", 0};
+    if (m->options->like_reference) add_fact(m, "like_reference", 1);
+    add_fact(m, "is_classifier", tare_str_ends(m->hf_class, TARE_STR("ForSequenceClassification")));
     TARE_TRY(correct_extra_layers(m, layers, &extra, err));
     if (!(layers >= 0 && layers < 1e6 && extra >= 0 && extra < 1e6))
         return fail_config("it does not give the number of layers (num_hidden_layers)", err);
@@ -293,6 +295,7 @@ static tare_status add_keys(tare_llama_mapping *m, tare_error *err) {
     tare_catalog *c = &m->out->catalog;
     TARE_TRY(tare_llama_general_keys(m, err));
     TARE_TRY(tare_llama_arch_keys(m, err));
+    if (!m->arch->tower && !m->is_rehearsal) TARE_TRY(tare_llama_add_dense_modules(m, err));
     TARE_TRY(tare_llama_set_number(m, "general.quantization_version", TARE_VALUE_U32, 2, err));
     c->metadata = TARE_NEW_ARRAY(&m->out->arena, tare_metadata, m->n_keys + m->n_vocab);
     if (!c->metadata) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
@@ -327,6 +330,7 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
         TARE_TRY(tare_llama_rope_tensors(m, err));
     }
     TARE_TRY(tare_llama_map_tensors(m, err));
+    if (!m->arch->tower) TARE_TRY(tare_llama_add_biases(m, err));
     m->facts[2].number = file_type(m);
     TARE_TRY(add_keys(m, err));
     if (m->arch->tower)

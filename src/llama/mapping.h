@@ -45,8 +45,8 @@ typedef struct tare_llama_mapping {
     tare_str hf_class;
     uint64_t n_layers; /* blocks, extra ones too */
     uint64_t n_extra_layers;
-    tare_llama_binding facts[7]; /* what formulas call layers, tokens, file_type, nextn or token;
-                                    embedding_rows, extra layers that are there */
+    tare_llama_binding facts[9]; /* what formulas call layers, tokens, file_type, nextn or token,
+                                    is_classifier, like_reference; embedding_rows, extra layers that are there */
     tare_llama_names names;
     tare_llama_guard *guards; /* n_guards */
     size_t n_guards;
@@ -101,6 +101,8 @@ tare_status tare_llama_set_texts(tare_llama_mapping *m, const char *name, const 
 tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *rows, tare_error *err);
 /* All keys of the architecture. */
 tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err);
+/* The Dense modules of sentence-transformers behind it (dense_modules.c). */
+tare_status tare_llama_add_dense_modules(tare_llama_mapping *m, tare_error *err);
 /* pooling_type, where the model says it (pooling.c). */
 tare_status tare_llama_pooling_keys(tare_llama_mapping *m, tare_error *err);
 /* What BERT's family has before the keys of each: all tokens see all, pooling, labels of classes. */
@@ -146,7 +148,9 @@ tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err
  * where they are too short. */
 tare_status tare_llama_check_lists(const tare_llama_mapping *m, tare_error *err);
 /* Warns of what config.json asks for, and neither keys nor tensors say (unapplied.c). After both. */
-tare_status tare_llama_note_unapplied(const tare_llama_mapping *m, tare_error *err);
+tare_status tare_llama_note_unapplied(tare_llama_mapping *m, tare_error *err);
+/* Zeros where the loader asks for a bias that the model has not (biases.c). After tensors. */
+tare_status tare_llama_add_biases(tare_llama_mapping *m, tare_error *err);
 /* Finds `tied_head`: a head that was stored instead of the embeddings it is tied to (head.c). */
 tare_status tare_llama_find_tied(tare_llama_mapping *m, tare_error *err);
 /* Warns where config.json and the tensors differ about whether the head is tied. After tensors. */

@@ -161,6 +161,11 @@ static bool lacks_part(const search *s, unsigned listed, unsigned there) {
     return (mixers && !(there & mixers)) || (forward && !(there & forward));
 }
 
+static bool lacks_bias(search *s, tare_str word) {
+    return tare_llama_needs_bias(s->arch->name, word) && has(s, word) &&
+           !has_named(s, tare_str_is(word, "ffn_pre_norm") ? TARE_STR("ffn_norm") : word, ".bias");
+}
+
 static bool lacks(search *s) {
     unsigned listed, there;
     const char *words = s->arch->tensors;
@@ -168,6 +173,7 @@ static bool lacks(search *s) {
     const bool is_partial = s->side && lacks_part(s, listed, there);
     for (tare_str w; (w = next_of(s, &words)).len;) {
         const unsigned part = part_of(w);
+        if (lacks_bias(s, w)) return true;
         const bool is_needed = (there >> part & 1) || (is_partial && part != WHOLE && part < OTHER);
         if (!is_needed || is_optional(s, w) || is_replaced(s, w) || has(s, w)) continue;
         return true;

@@ -71,7 +71,7 @@ static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
 static tare_status add_proportional(tare_llama_mapping *m, tare_error *err) {
     double dim, turning;
     float factors[MOST_FACTORS];
-    TARE_TRY(tare_llama_number(&dim, m, "global_head_dim | attention.dim", 0, err));
+    TARE_TRY(tare_llama_number(&dim, m, "g.head_dim | attention.dim", 0, err));
     TARE_TRY(tare_llama_number(&turning, m, "rope.partial", 1, err));
     if (!is_head(dim)) return fail_head(m, err);
     if (!(turning >= 0 && turning <= 1)) return fail_setting("partial_rotary_factor", err);

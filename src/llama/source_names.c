@@ -142,8 +142,8 @@ tare_str tare_llama_normal_name(const tare_llama_mapping *m, tare_str name) {
     if (name.ptr) name = apply_cuts(name, m->arch->cut, arena);
     if (name.ptr && m->arch->nextn && tare_str_starts(name, tare_str_of(m->arch->nextn)))
         return nextn_name(m, name);
-    if (name.ptr && m->arch->prefix && !tare_str_starts(name, tare_str_of(m->arch->prefix)))
-        name = tare_llama_joined(tare_str_of(m->arch->prefix), name, arena);
+    const tare_str prefix = tare_llama_arch_prefix(m->arch, m->hf_class);
+    if (name.ptr && !tare_str_starts(name, prefix)) name = tare_llama_joined(prefix, name, arena);
     return name;
 }
 

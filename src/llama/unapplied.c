@@ -1,55 +1,179 @@
 /* SPDX-License-Identifier: MIT
  *
- * What config.json asks for and the file has no place for: llama.cpp has it in other architectures
- * only. The model is written without it, and that is said. */
+ * What config.json asks for and llama.cpp does not compute: it has it in other architectures only, or in
+ * one way whatever the file says. The model is written all the same, and that is said. */
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
 
-/* Each wants a key of the architecture, or a tensor; the other is NULL. */
+#define ACTIVATION                                                                                 \
+    "(mlp_hidden_act | hidden_activation | hidden_act | activation_function | activation)"
+#define OTHER_THAN(words)                                                                          \
+    "if(has(" ACTIVATION "), if(one_of(" ACTIVATION ", '" words "'), false, true))"
+#define GELU "gelu gelu_new gelu_fast gelu_python gelu_accurate gelu_pytorch_tanh geglu"
+#define GELU_ARCHS                                                                                 \
+    "bert bloom codeshell falcon gemma gemma2 gemma3 gemma-embedding gemma3n gemma4 "              \
+    "gemma4-assistant gpt2 gptneox grok jina-bert-v2 jina-bert-v3 modern-bert mpt phi2 starcoder " \
+    "starcoder2"
+#define SQUARED_ARCHS "arcee jais2 nemotron nemotron_h nemotron_h_moe plm"
+/* Whose activation no member of these names says, or whose keys say it. */
+#define OTHER_ARCHS                                                                                \
+    "apertus chameleon dbrx gpt-oss jais lfm2 lfm2moe llada llada-moe mamba mamba2 minimax-m3 "    \
+    "neo-bert nomic-bert nomic-bert-moe openelm rwkv6 rwkv6qwen2 rwkv7 arwkv7 smallthinker t5 "    \
+    "t5encoder talkie wavtokenizer-dec qwen refact"
+
+/* Where llama.cpp has windows of attention, by layer or in all; what others call so is refused. */
+#define WINDOW_ARCHS                                                                               \
+    "afmoe cohere2 cohere2moe exaone-moe gemma-embedding gemma2 gemma3 gemma3n gemma4 "            \
+    "gemma4-assistant gpt-oss laguna llama4 mellum mimo2 modern-bert olmo2 plamo3 smallthinker "   \
+    "step35 deepseek2-ocr lfm2 lfm2moe exaone4"
+/* Whether all layers have a window, where there is no list of layers: Qwen's only if told so. */
+#define WINDOW_IN_ALL                                                                              \
+    "if(has(layer_types), false, if(one_of(model_type, 'qwen2 qwen2_moe qwen3 qwen3_moe "          \
+    "qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text qwen2_vl qwen2_5_vl dots1 seed_oss'), "       \
+    "use_sliding_window | false, use_sliding_window | true))"
+#define NORMALIZES                                                                                 \
+    "ernie4_5-moe grovemoe kimi-linear lfm2moe mellum mimo2 minimax-m2 qwen35moe qwen3moe "        \
+    "qwen3next qwen3vlmoe rnd1"
+#define DOES_NOT_NORMALIZE "deepseek jamba llada-moe olmoe qwen2moe"
+/* The largest model scales by the width of a head without padding. */
+#define SCALES_OTHERWISE(layers)                                                                   \
+    "if(has(query_pre_attn_scalar), if(query_pre_attn_scalar == if(num_hidden_layers == " layers   \
+    ", floor(hidden_size / num_attention_heads), attention.dim), false, true))"
+#define OTHER_NUMBERS ", and gives other numbers"
+
+/* A formula that holds where llama.cpp computes something else, for each `layer` where it names one;
+ * unless the architecture has this key, or tensor. */
 static const struct {
-    const char *when; /* a formula */
-    const char *key, *tensor;
+    const char *archs; /* those it is about; behind '!': all but these; NULL: all */
+    const char *when, *key, *tensor;
     const char *text;
 } wishes[] = {
-    {"if(rope.type == 'linear', has(rope.factor))", "rope.scaling.type", NULL,
+    {NULL, "if(rope.type == 'linear', has(rope.factor))", "rope.scaling.type", NULL,
      "rope_type linear: llama.cpp does not scale positions in this architecture, the model is "
      "written without"},
-    {"if(rope.type == 'yarn', has(rope.factor))", "rope.scaling.type", NULL,
+    {NULL, "if(rope.type == 'yarn', has(rope.factor))", "rope.scaling.type", NULL,
      "rope_type yarn: llama.cpp does not scale positions in this architecture, the model is "
      "written without"},
-    {"rope.type == 'longrope'", NULL, "rope_factors_long.weight",
+    {NULL, "rope.type == 'longrope'", NULL, "rope_factors_long.weight",
      "rope_type longrope: llama.cpp has no such factors in this architecture, the model is written "
      "without"},
-    {"rope.type == 'llama3'", NULL, "rope_freqs.weight",
+    {NULL, "rope.type == 'llama3'", NULL, "rope_freqs.weight",
      "rope_type llama3: llama.cpp has no such factors in this architecture, the model is written "
      "without"},
-    {"rope.type == 'proportional'", NULL, "rope_freqs.weight",
+    {NULL, "rope.type == 'proportional'", NULL, "rope_freqs.weight",
      "rope_type proportional: llama.cpp has no such factors in this architecture, the model is "
      "written without"},
-    {"rope.type == 'xdrope'", "rope.dimension_sections", NULL,
+    {NULL, "rope.type == 'xdrope'", "rope.dimension_sections", NULL,
      "rope_type xdrope: llama.cpp does not have it in this architecture, the model is written "
      "without"},
-    {"if(use_sliding_window | true, if(has(sliding_window), in('sliding_attention', layer_types)))",
-     "attention.sliding_window", NULL,
+    {"!" WINDOW_ARCHS,
+     "if(use_sliding_window | true, if(has(sliding_window), in('sliding_attention', layer_types)))",
+     NULL, NULL,
      "layer_types has sliding_attention: llama.cpp has no such windows in this architecture, all "
-     "layers see all"},
+     "layers see all, which differs in texts longer than sliding_window"},
+    {"!" WINDOW_ARCHS,
+     "if(" WINDOW_IN_ALL ", if(has(sliding_window), sliding_window < (max_position_embeddings | "
+     "1000000000)))",
+     NULL, NULL,
+     "sliding_window: llama.cpp has no such windows in this architecture, all layers see all, "
+     "which "
+     "differs in texts longer than it"},
+    {"exaone4",
+     "if(has(sliding_window), if(num_hidden_layers == 64, false, if(has(layer_types), "
+     "in('sliding_attention', layer_types), has(sliding_window_pattern))))",
+     NULL, NULL,
+     "sliding_window: llama.cpp has these windows in models of 64 layers only, all layers see all, "
+     "which differs in texts longer than it"},
+    {GELU_ARCHS, OTHER_THAN(GELU), NULL, NULL,
+     "hidden_act: llama.cpp computes GELU in this architecture" OTHER_NUMBERS},
+    {SQUARED_ARCHS, OTHER_THAN("relu2 relu_squared"), NULL, NULL,
+     "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_NUMBERS},
+    {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu swish swiglu"), NULL, NULL,
+     "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+    {"distilbert bert", "if(is_classifier, model_type == 'distilbert')", NULL, NULL,
+     "DistilBERT's classifier: llama.cpp computes tanh where it has ReLU" OTHER_NUMBERS},
+    {NORMALIZES, "if(norm_topk_prob | true, false, true)", NULL, NULL,
+     "norm_topk_prob false: llama.cpp normalizes the weights of experts in this "
+     "architecture" OTHER_NUMBERS},
+    {DOES_NOT_NORMALIZE, "norm_topk_prob | false", NULL, NULL,
+     "norm_topk_prob: llama.cpp does not normalize the weights of experts in this "
+     "architecture" OTHER_NUMBERS},
+    {"deepseek2 deepseek2-ocr",
+     "if(topk_method == 'group_limited_greedy', if(n_group > 1, topk_group < n_group))", NULL, NULL,
+     "topk_method group_limited_greedy: llama.cpp rates a group by its two best "
+     "experts" OTHER_NUMBERS},
+    {"smollm3",
+     "if(has(no_rope_layers), at(no_rope_layers, layer) == ((layer + 1) % 4 == 0), "
+     "if((no_rope_layer_interval | 4) == 4, false, true))",
+     NULL, NULL,
+     "no_rope_layers: llama.cpp leaves positions out in every fourth layer" OTHER_NUMBERS},
+    {"llama4",
+     "if(has(no_rope_layers), if(len(no_rope_layers) > 0, at(no_rope_layers, layer) == "
+     "((layer + 1) % 4 == 0), false), false)",
+     NULL, NULL,
+     "no_rope_layers: llama.cpp leaves positions out in every fourth layer" OTHER_NUMBERS},
+    {"!dbrx mpt olmo", "has(clip_qkv)", NULL, NULL,
+     "clip_qkv: llama.cpp does not clip in this architecture" OTHER_NUMBERS},
+    {NULL,
+     "if(rope.type == 'yarn', if((rope.beta_fast | 32) == 32, if((rope.beta_slow | 1) == 1, false, "
+     "true), true))",
+     NULL, NULL,
+     "beta_fast, beta_slow: llama.cpp computes with 32 and 1 whatever a file says" OTHER_NUMBERS},
+    {"gemma2", SCALES_OTHERWISE("46"), NULL, NULL,
+     "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
+    {"gemma3 gemma-embedding", SCALES_OTHERWISE("62"), NULL, NULL,
+     "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
+    {"gpt2 starcoder",
+     "if(scale_attn_by_inverse_layer_idx | false, true, if(scale_attn_weights | true, false, "
+     "true))",
+     NULL, NULL, "the scale of attention: llama.cpp has the usual one" OTHER_NUMBERS},
+    {"afmoe", "if(mup_enabled | false, false, true)", NULL, NULL,
+     "mup_enabled false: llama.cpp scales the embeddings" OTHER_NUMBERS},
+    {"phimoe", "true", NULL, NULL,
+     "PhiMoE: llama.cpp computes norms and the weights of experts in another way" OTHER_NUMBERS},
+    {"falcon",
+     "if(alibi | false, true, if(falcon.is_grouped, false, if(parallel_attn | true, "
+     "false, true)))",
+     NULL, NULL,
+     "alibi, parallel_attn: llama.cpp has rotary positions and attention beside the feed-forward "
+     "network only" OTHER_NUMBERS},
 };
 
-tare_status tare_llama_note_unapplied(const tare_llama_mapping *m, tare_error *err) {
+static bool is_about(const char *archs, tare_str name) {
+    if (!archs) return true;
+    if (archs[0] == '!') return !tare_llama_is_one_of(name, archs + 1);
+    return tare_llama_is_one_of(name, archs);
+}
+
+/* Whether a formula holds, for one of the layers. */
+static tare_status holds(bool *out, const tare_llama_mapping *m, const char *formula,
+                         tare_error *err) {
+    *out = false;
+    for (uint64_t i = 0; i < m->n_layers && !*out; i++) {
+        const tare_llama_binding layer[] = {{"layer", (double)i}, {NULL, 0}};
+        tare_llama_value v;
+        TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, layer, err));
+        *out = v.number > 0;
+        if (!strstr(formula, "layer)") && !strstr(formula, "(layer ")) break;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_llama_note_unapplied(tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
-        tare_llama_value is_wished;
-        TARE_TRY(
-            tare_llama_formula(&is_wished, tare_str_of(wishes[i].when), &m->config, NULL, err));
-        if (!(is_wished.number > 0)) continue;
-        if (wishes[i].key ? tare_llama_has_key(m, wishes[i].key)
-                          : tare_llama_has_target(m, tare_str_of(wishes[i].tensor)))
+        bool is_wished;
+        if (!is_about(wishes[i].archs, tare_str_of(m->arch->name))) continue;
+        TARE_TRY(holds(&is_wished, m, wishes[i].when, err));
+        if (!is_wished || (wishes[i].key && tare_llama_has_key(m, wishes[i].key)) ||
+            (wishes[i].tensor && tare_llama_has_target(m, tare_str_of(wishes[i].tensor))))
             continue;
-        tare_finding f = TARE_FINDING(WARNING, TARE_OK, "llama.not-applied");
+        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.not-applied");
         f.item_kind = TARE_ITEM_RESOURCE;
         f.item_name = TARE_STR("config.json");
         f.text = tare_str_of(wishes[i].text);
         tare_report_add(m->options->report, &f);
+        if (m->out->loss.status == TARE_OK) m->out->loss = f;
     }
     return TARE_OK;
 }

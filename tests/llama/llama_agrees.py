@@ -34,7 +34,7 @@ def main():
         if not os.path.isdir(model):
             tiny_models.write(model, name)
         types = [] if kind == "auto" else ["--type", kind]
-        run = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", *part, *types],
+        run = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", "--like-reference", *part, *types],
                              capture_output=True, text=True)
         if run.returncode:
             print(f"{file}: {run.stderr.strip()}")

@@ -8,9 +8,10 @@
     "attn_q attn_k attn_v attn_output ffn_down ffn_up layer_output_norm cls cls.output "
 #define BERT_CUT "distilbert. roberta. bert. .gamma>.weight .beta>.bias"
 
-static const char *const bert_defaults[] = {"layer_norm_eps = 0.000000000001",
-                                            "max_position_embeddings = 512", "type_vocab_size = 2",
-                                            NULL};
+/* llama.cpp computes tanh(cls), then cls.output: a pooler and what stands on it are these. */
+static const char *const bert_defaults[] = {
+    "layer_norm_eps = 0.000000000001", "max_position_embeddings = 512", "type_vocab_size = 2",
+    "b.has_pooler = in('BertForSequenceClassification', architectures) | false", NULL};
 static const char *const distilbert_defaults[] = {"hidden_size = dim",
                                                   "intermediate_size = hidden_dim",
                                                   "num_attention_heads = n_heads",
@@ -21,11 +22,12 @@ static const char *const distilbert_defaults[] = {"hidden_size = dim",
 static const tare_llama_key distilbert_first[] = {
     {"attention.layer_norm_epsilon", F32, "0.000000000001"}, END_OF_KEYS};
 #define BERT_DROPS                                                                                 \
-    RULE_DROP("embeddings.position_ids"), RULE_DROP("pooler.dense@"),                              \
-        RULE_DROP("cls.predictions*"), RULE_DROP("cls.seq_relationship*"), RULE_DROP("lm_head*"),  \
-        RULE_DROP("vocab_*"), RULE_CLASSES
-static const tare_llama_rule bert_rules[] = {BERT_DROPS, END_OF_RULES};
-static const tare_llama_rule roberta_rules[] = {BERT_DROPS,
+    RULE_DROP("embeddings.position_ids"), RULE_DROP("cls.predictions*"),                           \
+        RULE_DROP("cls.seq_relationship*"), RULE_DROP("lm_head*"), RULE_DROP("vocab_*")
+static const tare_llama_rule bert_rules[] = {
+    {"pooler.dense@", NULL, "if(b.has_pooler == false) drop"}, BERT_DROPS, END_OF_RULES};
+static const tare_llama_rule roberta_rules[] = {RULE_DROP("pooler.dense@"),
+                                                BERT_DROPS,
                                                 {"=position_embd.weight", NULL,
                                                  "rows(0, if(has(pad_token_id), pad_token_id + 1, "
                                                  "0), d0 - if(has(pad_token_id), pad_token_id + "
@@ -33,7 +35,7 @@ static const tare_llama_rule roberta_rules[] = {BERT_DROPS,
                                                 END_OF_RULES};
 /* Jina v3 has an adapter for each of its tasks; the model without them is converted. */
 static const tare_llama_rule jina_rules[] = {RULE_DROP("*.lora_A"), RULE_DROP("*.lora_B"),
-                                             BERT_DROPS, END_OF_RULES};
+                                             RULE_DROP("pooler.dense@"), BERT_DROPS, END_OF_RULES};
 static const tare_llama_key roberta_keys[] = {
     {"context_length", U32, "max_position_embeddings - if(has(pad_token_id), pad_token_id + 1, 0)"},
     END_OF_KEYS};
@@ -42,17 +44,14 @@ static const tare_llama_key roberta_keys[] = {
     "encoder.layer. embeddings.word_embeddings embeddings.position_embeddings "                    \
     "embeddings.token_type_embeddings embeddings.LayerNorm attention.self.query "                  \
     "attention.self.key attention.self.value attention.output.dense attention.output.LayerNorm "   \
-    "intermediate.dense output.dense output.LayerNorm classifier.dense classifier.out_proj "       \
+    "intermediate.dense output.dense output.LayerNorm "                                            \
     "max_position_embeddings hidden_size "                                                         \
     "intermediate_size num_attention_heads layer_norm_eps"
 static const char *const bert_back_config[] = {
     "model_type = 'bert'", "type_vocab_size = tensors.token_types.weight.rows", NULL};
-/* The head of one layer. */
-static const tare_llama_shape_row classes_back_shapes[] = {{"classifier@", "d0, d1"}, {NULL, NULL}};
 static const tare_llama_back bert_back = {
-    .names = BERT_NAMES,
+    .names = BERT_NAMES " pooler.dense classifier",
     .config = bert_back_config,
-    .shapes = classes_back_shapes,
     .when = "if(has(tensors.token_types.weight), if(tokenizer.ggml.model == 'gpt2', false, "
             "if(tokenizer.ggml.model == 't5', false, true)), false)"};
 static const char *const roberta_back_config[] = {
@@ -62,7 +61,8 @@ static const char *const roberta_back_config[] = {
     NULL};
 static const tare_llama_shape_row roberta_back_shapes[] = {
     {"=position_embd.weight", "d0 + if(has(pad_token_id), pad_token_id + 1, 0), d1"}, {NULL, NULL}};
-static const tare_llama_back roberta_back = {.names = BERT_NAMES,
+#define ROBERTA_NAMES BERT_NAMES " classifier.dense classifier.out_proj"
+static const tare_llama_back roberta_back = {.names = ROBERTA_NAMES,
                                              .config = roberta_back_config,
                                              .shapes = roberta_back_shapes,
                                              .when = "tokenizer.ggml.model == 'gpt2'"};
@@ -71,7 +71,7 @@ static const char *const xlm_roberta_config[] = {
     "max_position_embeddings = context_length + if(has(tokenizer.ggml.padding_token_id), "
     "tokenizer.ggml.padding_token_id + 1, 0)",
     NULL};
-static const tare_llama_back xlm_roberta_back = {.names = BERT_NAMES,
+static const tare_llama_back xlm_roberta_back = {.names = ROBERTA_NAMES,
                                                  .config = xlm_roberta_config,
                                                  .shapes = roberta_back_shapes,
                                                  .when = "tokenizer.ggml.model == 't5'"};
@@ -86,14 +86,14 @@ static const tare_llama_back distilbert_back = {
     .names =
         "transformer.layer. embeddings.word_embeddings embeddings.position_embeddings "
         "embeddings.LayerNorm attention.q_lin attention.k_lin attention.v_lin attention.out_lin "
-        "sa_layer_norm ffn.lin1 ffn.lin2 output_layer_norm pre_classifier max_position_embeddings",
+        "sa_layer_norm ffn.lin1 ffn.lin2 output_layer_norm pre_classifier classifier "
+        "max_position_embeddings",
     .config = distilbert_back_config,
-    .shapes = classes_back_shapes,
     .when = "if(has(tensors.token_types.weight), false, true)"};
 
 const tare_llama_arch tare_llama_family_bert[] = {
     {.name = "bert",
-     .classes = "BertModel BertForMaskedLM CamembertModel BertForSequenceClassification",
+     .classes = "BertModel BertForMaskedLM BertForSequenceClassification",
      .tensors = BERT_TENSORS,
      .optional = "output_norm position_embd",
      .cut = BERT_CUT,
@@ -112,7 +112,8 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .is_bert = true,
      .back = &distilbert_back},
     {.name = "bert",
-     .classes = "RobertaModel RobertaForSequenceClassification",
+     .classes = "RobertaModel RobertaForSequenceClassification CamembertModel "
+                "CamembertForSequenceClassification",
      .tensors = BERT_TENSORS,
      .optional = "output_norm position_embd",
      .cut = BERT_CUT,

@@ -45,10 +45,11 @@ static const tare_llama_key deepseek_keys[] = {
         "attention.indexer.top_k", U32, "index_topk"                                               \
     }
 
-static const char *const deepseek2_defaults[] = {
-    KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001", "rope_theta = 10000", NULL};
-static const char *const deepseek3_defaults[] = {
-    KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001", "rope_theta = 10000", NULL};
+#define DEEPSEEK2_DEFAULTS                                                                         \
+    KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001", "rope_theta = 10000"
+static const char *const deepseek2_defaults[] = {DEEPSEEK2_DEFAULTS, NULL};
+/* From DeepSeek V3 on, and GLM. */
+static const char *const deepseek3_defaults[] = {DEEPSEEK2_DEFAULTS, SIGMOID_ROUTER, NULL};
 static const tare_llama_key deepseek2_keys[] = {DEEPSEEK2_KEYS, END_OF_KEYS};
 static const tare_llama_key glm_lite_keys[] = {
     DEEPSEEK2_KEYS,
@@ -121,7 +122,7 @@ static const char *const deepseek_back_config[] = {"model_type = 'deepseek'",
 static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",
                                               .config = deepseek_back_config};
 #define DEEPSEEK_BACK                                                                              \
-    "kv_lora_rank = attention.kv_lora_rank",                                                       \
+    "q_lora_rank = attention.q_lora_rank | null", "kv_lora_rank = attention.kv_lora_rank",         \
         "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",                      \
         "qk_rope_head_dim = rope.dimension_count", "num_key_value_heads = attention.head_count",   \
         "head_dim = rope.dimension_count",                                                         \
@@ -195,7 +196,7 @@ static const tare_llama_back glm_lite_back = {
         "self_attn.kv_b_proj "
 #define BACK_LATENT                                                                                \
     "qk_nope_head_dim = attention.key_length - rope.dimension_count", "head_dim = nothing",        \
-        "v_head_dim = tensors.attn_kv_b.weight.rows / attention.head_count - "                     \
+        "v_head_dim = floor(tensors.attn_kv_b.weight.rows / attention.head_count) - "              \
         "(attention.key_length - rope.dimension_count)"
 static const char *const plm_back_config[] = {"model_type = 'plm'", BACK_LATENT, NULL};
 static const tare_llama_back plm_back = {.names = LATENT_NAMES, .config = plm_back_config};
@@ -235,7 +236,7 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
     {.name = "deepseek2",
      .classes = "Glm4MoeLiteForCausalLM",
      .tensors = DEEPSEEK2_TENSORS NEXTN,
-     .defaults = deepseek2_defaults,
+     .defaults = deepseek3_defaults,
      .keys = glm_lite_keys,
      .rules = deepseek2_rules,
      .extra_layers = "num_nextn_predict_layers",
@@ -260,7 +261,7 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
     {.name = "glm-dsa",
      .classes = "GlmMoeDsaForCausalLM",
      .tensors = DEEPSEEK2_TENSORS NEXTN INDEXER,
-     .defaults = deepseek2_defaults,
+     .defaults = deepseek3_defaults,
      .keys = glm_dsa_keys,
      .rules = deepseek2_rules,
      .extra_layers = "num_nextn_predict_layers",

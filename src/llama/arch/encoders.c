@@ -4,8 +4,7 @@
 #include "llama/arch/rows.h"
 
 #define ENCODER_DROPS                                                                              \
-    RULE_DROP("embeddings.position_ids"), RULE_DROP("pooler.dense@"), RULE_DROP("cls.*"),          \
-        RULE_CLASSES
+    RULE_DROP("embeddings.position_ids"), RULE_DROP("pooler.dense@"), RULE_DROP("cls.*")
 
 /* The context that nomic-embed-text 1 and 2 are trained for, not the one that they allow. */
 static const tare_llama_key nomic_keys[] = {
@@ -40,6 +39,8 @@ static const tare_llama_key modern_keys[] = {
     KEY_NO_SCALING,
     KEY_VOCAB_SIZE,
     {"hidden_activation", TEXT, "hidden_activation"},
+    {"classifier.pooling_type", U32,
+     "if(is_classifier, if(word(classifier_pooling | 'cls', 'cls mean') == 'mean', 1, 2))"},
     END_OF_KEYS};
 static const tare_llama_rule modern_rules[] = {ENCODER_DROPS, RULE_DROP("decoder.*"), END_OF_RULES};
 
@@ -63,12 +64,15 @@ static const char *const modern_back_config[] = {
     "global_rope_theta = rope.freq_base",
     "local_rope_theta = rope.freq_base_swa",
     "hidden_activation = hidden_activation",
+    "classifier_pooling = if(classifier.pooling_type == 1, 'mean', if(classifier.pooling_type == "
+    "2, "
+    "'cls'))",
     "global_rope_theta = nothing",
     NULL};
 static const tare_llama_back modern_back = {
     .names = "layers. embeddings.tok_embeddings embeddings.norm final_norm attn_norm attn.Wqkv "
              "attn.Wo mlp_norm mlp.Wi mlp.Wo max_position_embeddings hidden_size "
-             "intermediate_size num_attention_heads norm_eps head.dense head.norm",
+             "intermediate_size num_attention_heads norm_eps head.dense head.norm classifier",
     .config = modern_back_config};
 
 static const char *const eurobert_back_config[] = {"model_type = 'eurobert'", NULL};

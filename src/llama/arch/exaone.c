@@ -9,6 +9,8 @@ static const tare_llama_key exaone_keys[] = {
     END_OF_KEYS};
 static const char *const exaone4_defaults[] = {"num_key_value_heads = 32",
                                                "rope.default_factor = 16", NULL};
+static const char *const exaone_moe_defaults[] = {"num_key_value_heads = 32",
+                                                  "rope.default_factor = 16", SIGMOID_ROUTER, NULL};
 #define EXAONE4_WINDOWS                                                                            \
     {"attention.sliding_window", U32, "sliding_window"}, {                                         \
         "attention.sliding_window_pattern[]", BOOL,                                                \
@@ -96,7 +98,7 @@ const tare_llama_arch tare_llama_family_exaone[] = {
     {.name = "exaone-moe",
      .classes = "ExaoneMoEForCausalLM ExaoneMoeForCausalLM",
      .tensors = DENSE MOE SHARED QK_NORMS NEXTN "exp_probs_b",
-     .defaults = exaone4_defaults,
+     .defaults = exaone_moe_defaults,
      .keys = exaone_moe_keys,
      .has_rope_freqs = true,
      .extra_layers = "num_nextn_predict_layers",

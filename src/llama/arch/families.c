@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * All architectures, by families. */
+#include <stdio.h>
+
 #include "base/str.h"
 #include "llama/arch/rows.h"
 
@@ -56,8 +58,32 @@ static const tare_llama_arch *find(const tare_llama_arch *(*at)(size_t i), tare_
     return NULL;
 }
 
+/* The row of "Qwen3ForCausalLM" for "Qwen3Model", which is the same without a head. */
+static const tare_llama_arch *find_with_head(tare_str hf_class, tare_llama_config *config) {
+    static const char *const heads[] = {"ForCausalLM", "LMHeadModel"};
+    const tare_str end = TARE_STR("Model");
+    const tare_llama_arch *arch = NULL;
+    char whole[112];
+    if (!tare_str_ends(hf_class, end) || hf_class.len > 80) return NULL;
+    for (size_t i = 0; i < sizeof heads / sizeof *heads && !arch; i++) {
+        snprintf(whole, sizeof whole, "%.*s%s", (int)(hf_class.len - end.len), hf_class.ptr,
+                 heads[i]);
+        arch = find(tare_llama_arch_at, tare_str_of(whole), config);
+    }
+    return arch;
+}
+
 const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config *config) {
-    return find(tare_llama_arch_at, hf_class, config);
+    const tare_llama_arch *arch = find(tare_llama_arch_at, hf_class, config);
+    return arch ? arch : find_with_head(hf_class, config);
+}
+
+/* What names of tensors begin with on the way back: "model." of "model.layers. model.norm", */
+tare_str tare_llama_arch_prefix(const tare_llama_arch *arch, tare_str hf_class) {
+    if (arch->prefix) return tare_str_of(arch->prefix);
+    if (tare_llama_is_one_of(hf_class, arch->classes) || !arch->back) return TARE_STR("");
+    if (arch->back->lead) return tare_str_of(arch->back->lead);
+    return (tare_str){arch->back->names, strcspn(arch->back->names, ".") + 1};
 }
 const tare_llama_arch *tare_llama_tower_find(tare_str hf_class, tare_llama_config *config) {
     return find(tare_llama_tower_at, hf_class, config);
@@ -70,5 +96,5 @@ tare_str tare_llama_class_name(const tare_llama_arch *arch, tare_str name) {
         c += n;
         while (*c == ' ') c++;
     }
-    return TARE_STR("");
+    return (tare_str){arch->classes, strcspn(arch->classes, " ")};
 }

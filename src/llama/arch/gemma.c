@@ -85,12 +85,16 @@ static const char *const gemma4_defaults[] = {"head_dim = 256",
                                               "rms_norm_eps = 0.000001",
                                               "sliding_window = 512",
                                               "g.first_shared = layers - num_kv_shared_layers",
+                                              "g.first_full = leading(layer_types, "
+                                              "'sliding_attention', '" WINDOWS "')",
+                                              "g.head_dim = at(per_layer_config, g.first_full, "
+                                              "'head_dim') | global_head_dim",
                                               NULL};
 #define GEMMA4_KEYS                                                                                \
     KEYS_GEMMA3, KEY_SHARED,                                                                       \
         {"embedding_length_per_layer_input", U32, "hidden_size_per_layer_input | 0"}, KEY_SLIDING, \
-        {"attention.key_length", U32, "global_head_dim"},                                          \
-        {"attention.value_length", U32, "global_head_dim"},                                        \
+        {"attention.key_length", U32, "g.head_dim"},                                               \
+        {"attention.value_length", U32, "g.head_dim"},                                             \
         {"attention.key_length_swa", U32, "head_dim"},                                             \
         {"attention.value_length_swa", U32, "head_dim"},                                           \
         {"expert_feed_forward_length", U32, "expert_intermediate_size | moe_intermediate_size"},   \
@@ -98,9 +102,10 @@ static const char *const gemma4_defaults[] = {"head_dim = 256",
          "if(use_double_wide_mlp | false, if(layer < g.first_shared, intermediate_size, "          \
          "intermediate_size * 2))"},                                                               \
         {"attention.head_count_kv[layer_types]", I32,                                              \
-         "if(has(num_global_key_value_heads), if(" LAYER_WINDOW ", "                               \
-         "num_key_value_heads, num_global_key_value_heads))"},                                     \
-        {"rope.dimension_count", U32, "global_head_dim"}, {                                        \
+         "if(has(per_layer_config), at(per_layer_config, layer, 'num_key_value_heads') | "         \
+         "num_key_value_heads, if(has(num_global_key_value_heads), if(" LAYER_WINDOW ", "          \
+         "num_key_value_heads, num_global_key_value_heads)))"},                                    \
+        {"rope.dimension_count", U32, "g.head_dim"}, {                                             \
         "rope.dimension_count_swa", U32,                                                           \
             "floor(head_dim * (rope_parameters.partial_rotary_factor | 1))"                        \
     }
@@ -179,7 +184,15 @@ static const tare_llama_back embedding_back = {.names = HF_DENSE HF_SANDWICH HF_
 
 static const char *const gemma4_back_config[] = {
     "model_type = 'gemma4_text'",
-    "vocab_size_per_layer_input = tensors.per_layer_token_embd.weight.rows", GEMMA4_CONFIG, NULL};
+    "num_key_value_heads = at(attention.head_count_kv, " FIRST_WINDOW ") | attention.head_count_kv",
+    "num_global_key_value_heads = at(attention.head_count_kv, " FIRST_WHOLE ")",
+    "attention_k_eq_v = tensors.attn_v.weight.blocks < tensors.attn_k.weight.blocks",
+    "intermediate_size = at(feed_forward_length, 0) | feed_forward_length",
+    "use_double_wide_mlp = if(len(feed_forward_length) > 0, largest(feed_forward_length) > "
+    "at(feed_forward_length, 0))",
+    "vocab_size_per_layer_input = tensors.per_layer_token_embd.weight.rows",
+    GEMMA4_CONFIG,
+    NULL};
 static const tare_llama_shape_row gemma4_back_shapes[] = {{"*.router.scale", "d0"},
                                                           {"*.router.per_expert_scale", "d0"},
                                                           {"*.layer_scalar", "d0"},
@@ -215,7 +228,7 @@ static const char *const gemma3n_back_config[] = {
     "final_logit_softcapping = final_logit_softcapping",
     "activation_sparsity_pattern[] = if(has(activation_sparsity_scale), "
     "if(at(activation_sparsity_scale, layer) > -9, normal(at(activation_sparsity_scale, layer)), "
-    "0))",
+    "0.0))",
     "vocab_size_per_layer_input = tensors.per_layer_token_embd.weight.rows",
     NULL};
 static const tare_llama_shape_row gemma3n_back_shapes[] = {

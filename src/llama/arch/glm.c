@@ -6,10 +6,10 @@
 #define KEY_PARTIAL_ROPE                                                                           \
     { "rope.dimension_count", U32, "attention.dim * (rope.partial | 0.5)" }
 #define GLM_SPECIALS(bos)                                                                          \
-    {.special = TARE_LLAMA_EOS, .text = "<|endoftext|>"},                                          \
+    {.special = TARE_LLAMA_EOS, .text = "<|endoftext|>", .is_fall_back = true},                    \
         {.special = TARE_LLAMA_EOT, .text = "<|user|>"},                                           \
-        {.special = TARE_LLAMA_UNK, .text = "<|endoftext|>"}, {                                    \
-        .special = TARE_LLAMA_BOS, .text = bos                                                     \
+        {.special = TARE_LLAMA_UNK, .text = "<|endoftext|>", .is_fall_back = true}, {              \
+        .special = TARE_LLAMA_BOS, .text = bos, .is_fall_back = true                               \
     }
 
 static const char *const glm4_defaults[] = {
@@ -112,6 +112,27 @@ static const tare_llama_back chatglm_back = {
              "ffn_hidden_size num_attention_heads multi_query_group_num layernorm_epsilon",
     .config = chatglm_back_config,
     .lead = "transformer."};
+/* GLM 4 as transformers has it. */
+static const char *const glm_back_config[] = {
+    "model_type = 'glm'",
+    "num_key_value_heads = attention.head_count_kv",
+    "head_dim = floor(tensors.attn_q.weight.rows / attention.head_count)",
+    "partial_rotary_factor = rope.dimension_count / floor(tensors.attn_q.weight.rows / "
+    "attention.head_count)",
+    "attention_bias = has(tensors.attn_q.bias)",
+    "max_position_embeddings = context_length",
+    "intermediate_size = feed_forward_length",
+    "num_attention_heads = attention.head_count",
+    "rms_norm_eps = attention.layer_norm_rms_epsilon",
+    "rope_theta = rope.freq_base",
+    "rope_ratio = nothing",
+    "seq_length = nothing",
+    "ffn_hidden_size = nothing",
+    "layernorm_epsilon = nothing",
+    "multi_query_group_num = nothing",
+    NULL};
+static const tare_llama_back glm_back = {
+    .names = GLM4_NAMES, .config = glm_back_config, .when = "has(tensors.attn_q.weight)"};
 #define BACK_GLM4MOE                                                                               \
     "attention_bias = has(tensors.attn_q.bias)", "use_qk_norm = has(tensors.attn_q_norm.weight)"
 #define GLM4MOE_NAMES HF_DENSE HF_MOE HF_SHARED HF_QK_NORM HF_NEXTN "n_routed_experts"
@@ -125,12 +146,29 @@ static const char *const glm4vmoe_back_config[] = {"model_type = 'glm4v_moe'", B
 static const tare_llama_back glm4vmoe_back = {.names = GLM4MOE_NAMES,
                                               .config = glm4vmoe_back_config};
 
-#define GLM4MOE_ROW(of, way_back)                                                                  \
+/* Solar Open has positions in the whole of a head, and experts in all layers. */
+static const char *const solar_defaults[] = {"rms_norm_eps = 0.00001",
+                                             "n_group = 1",
+                                             "topk_group = 1",
+                                             "rope_theta = 10000",
+                                             "partial_rotary_factor = 1",
+                                             "first_k_dense_replace = 0",
+                                             NULL};
+static const char *const solar_back_config[] = {
+    "model_type = 'solar_open'", BACK_PARTIAL, BACK_GLM4MOE,
+    "first_k_dense_replace = leading_dense_block_count", NULL};
+static const tare_llama_back solar_back = {
+    .names = GLM4MOE_NAMES,
+    .config = solar_back_config,
+    .when = "if(has(tensors.ffn_gate.weight), false, if(nextn_predict_layers > 0, false, "
+            "has(rope.dimension_sections) == false))"};
+
+#define GLM4MOE_ROW(of, assumed, way_back)                                                         \
     {                                                                                              \
         .name = "glm4moe", .classes = of,                                                          \
         .tensors =                                                                                 \
             ENDS QKV FFN MOE SHARED QK_NORMS NEXTN "attn_norm post_attention_norm exp_probs_b",    \
-        .optional = "attn_q_norm attn_k_norm", .defaults = glm4moe_defaults, .keys = glm4moe_keys, \
+        .optional = "attn_q_norm attn_k_norm", .defaults = assumed, .keys = glm4moe_keys,          \
         .tokenizer = {.rules = glm4moe_specials, .n_rules = 5}, .back = &way_back,                 \
         .extra_layers = "num_nextn_predict_layers"                                                 \
     }
@@ -163,14 +201,22 @@ const tare_llama_arch tare_llama_family_glm[] = {
      .back = &glm_ocr_back,
      .extra_layers = "num_nextn_predict_layers"},
     {.name = "chatglm",
-     .classes = "GlmForCausalLM ChatGLMModel ChatGLMForConditionalGeneration",
+     .classes = "GlmForCausalLM",
+     .tensors = ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up",
+     .defaults = chatglm_defaults,
+     .own = chatglm_own,
+     .rules = chatglm_rules,
+     .back = &glm_back},
+    {.name = "chatglm",
+     .classes = "ChatGLMModel ChatGLMForConditionalGeneration",
      .tensors = ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up",
      .cut = "transformer.",
      .defaults = chatglm_defaults,
      .own = chatglm_own,
      .rules = chatglm_rules,
      .back = &chatglm_back},
-    GLM4MOE_ROW("Glm4MoeForCausalLM SolarOpenForCausalLM", glm4moe_back),
-    GLM4MOE_ROW("Glm4vMoeForConditionalGeneration", glm4vmoe_back),
+    GLM4MOE_ROW("SolarOpenForCausalLM", solar_defaults, solar_back),
+    GLM4MOE_ROW("Glm4MoeForCausalLM", glm4moe_defaults, glm4moe_back),
+    GLM4MOE_ROW("Glm4vMoeForConditionalGeneration", glm4moe_defaults, glm4vmoe_back),
     {.name = NULL},
 };

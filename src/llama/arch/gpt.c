@@ -65,11 +65,12 @@ static const tare_llama_rule bloom_rules[] = {RULES_QKV("(n_head | num_attention
                                               END_OF_RULES};
 
 static const char *const falcon_defaults[] = {
-    "layer_norm_epsilon = 0.00001",
-    /* the default of transformers, one for each head, is wrong for multi_query */
-    "num_kv_heads = n_head_kv | if(multi_query | true, 1, num_attention_heads | n_head)",
-    "falcon.heads = num_attention_heads | n_head", "falcon.per_kv = falcon.heads / num_kv_heads",
-    NULL};
+    "layer_norm_epsilon = 0.00001", "falcon.heads = num_attention_heads | n_head",
+    /* where heads are in no groups, num_kv_heads says nothing, and transformers writes it for all */
+    "falcon.is_grouped = if(has(n_head_kv), true, new_decoder_architecture | false)",
+    "falcon.kv = if(falcon.is_grouped, n_head_kv | num_kv_heads | falcon.heads, "
+    "if(multi_query | true, 1, falcon.heads))",
+    "falcon.per_kv = falcon.heads / falcon.kv", NULL};
 static const tare_llama_key falcon_own[] = {
     {"context_length", U32, "2048"},
     {"tensor_data_layout", TEXT, "'jploski'"},
@@ -77,11 +78,11 @@ static const tare_llama_key falcon_own[] = {
     {"feed_forward_length", U32, "4 * hidden_size"},
     {"block_count", U32, "layers"},
     {"attention.head_count", U32, "falcon.heads"},
-    {"attention.head_count_kv", U32, "num_kv_heads"},
+    {"attention.head_count_kv", U32, "falcon.kv"},
     {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon"},
     KEY_FILE_TYPE,
     END_OF_KEYS};
-#define FALCON_GROUPS "view(num_kv_heads, falcon.per_kv + 2, 0, d1) "
+#define FALCON_GROUPS "view(falcon.kv, falcon.per_kv + 2, 0, d1) "
 static const tare_llama_rule falcon_rules[] = {
     {"=blk.#.attn_qkv.weight", NULL,
      FALCON_GROUPS "rows(1, 0, falcon.per_kv) view(0, d3) part(0, 3)"},
@@ -199,11 +200,15 @@ static const tare_llama_back bloom_back = {
              "mlp.dense_h_to_4h mlp.dense_4h_to_h n_head hidden_size seq_length",
     .config = bloom_back_config,
     .lead = "transformer."};
+#define FALCON_GROUPED                                                                             \
+    "if(attention.head_count_kv > 1, attention.head_count_kv < attention.head_count, false)"
 static const char *const falcon_back_config[] = {"model_type = 'falcon'",
                                                  "num_attention_heads = attention.head_count",
                                                  "num_kv_heads = attention.head_count_kv",
                                                  "multi_query = attention.head_count_kv == 1",
-                                                 "new_decoder_architecture = false",
+                                                 "new_decoder_architecture = " FALCON_GROUPED,
+                                                 "num_ln_in_parallel_attn = if(" FALCON_GROUPED
+                                                 ", 1)",
                                                  NULL};
 static const tare_llama_back falcon_back = {
     .names = "transformer.h. transformer.word_embeddings transformer.ln_f lm_head input_layernorm "
@@ -290,7 +295,7 @@ const tare_llama_arch tare_llama_family_gpt[] = {
      .rules = falcon_rules,
      .back = &falcon_new_back},
     {.name = "mpt",
-     .classes = "MPTForCausalLM",
+     .classes = "MPTForCausalLM MptForCausalLM",
      .tensors = ENDS FUSED NORMS QK_NORMS "position_embd ffn_down ffn_up",
      .optional = "position_embd attn_q_norm attn_k_norm",
      .own = mpt_own,

@@ -41,6 +41,8 @@ static const tare_llama_rule granitemoe_rules[] = {
 
 static const char *const hybrid_defaults[] = {
     KV_HEADS_ALL,
+    "g.rotary = attn_rotary_emb | floor(attention.dim * (rope.partial | 1))",
+    "g.is_whole = g.rotary == attention.dim",
     "g.layers = layer_types | layers_block_type",
     "g.is_attention = if(has(g.layers), word(at(g.layers, layer), '" LAYER_KINDS
     "') == 'attention', "
@@ -52,7 +54,7 @@ static const char *const hybrid_defaults[] = {
     NULL};
 static const tare_llama_key hybrid_keys[] = {
     GRANITE_KEYS,
-    {"rope.dimension_count", U32, "attn_rotary_emb | floor(hidden_size / num_attention_heads)"},
+    {"rope.dimension_count", U32, "g.rotary"},
     KEY_SHARED_FFN,
     {"ssm.conv_kernel", U32, "conv_kernel | d_conv | mamba_conv_kernel | mamba_d_conv"},
     {"ssm.state_size", U32,
@@ -67,8 +69,23 @@ static const tare_llama_key hybrid_keys[] = {
     END_OF_KEYS};
 #define WITH_EXPERTS    "if(num_local_experts | 0) "
 #define WITHOUT_EXPERTS "if((num_local_experts | 0) == 0) "
+/* Where only the first rows of a head turn, the others stay behind them. */
+#define RULES_PARTLY(name, shape)                                                                  \
+    {name, NULL,                                                                                   \
+     "if(g.is_whole == false) view(" shape ") rows(1, 0, g.rotary) "                               \
+     "tile(1, 2, g.rotary / 2, 1) turns(0, 2)"},                                                   \
+    {                                                                                              \
+        name, NULL,                                                                                \
+            "if(g.is_whole == false) view(" shape ") "                                             \
+            "rows(1, g.rotary, attention.dim - g.rotary) turns(1, 2)"                              \
+    }
 static const tare_llama_rule hybrid_rules[] = {
-    RULES_PERMUTE,
+    {"=blk.#.attn_q@", NULL, "if(g.is_whole) heads(num_attention_heads)"},
+    {"=blk.#.attn_k@", NULL, "if(g.is_whole) heads(num_key_value_heads)"},
+    RULES_PARTLY("=blk.#.attn_q.weight", "0, attention.dim, d1"),
+    RULES_PARTLY("=blk.#.attn_k.weight", "0, attention.dim, d1"),
+    RULES_PARTLY("=blk.#.attn_q.bias", "0, attention.dim"),
+    RULES_PARTLY("=blk.#.attn_k.bias", "0, attention.dim"),
     RULES_MAMBA2,
     RULES_EXPERTS,
     RULES_GATE_UP(SHARED_INPUT, "ffn_gate_shexp", "ffn_up_shexp", WITH_EXPERTS),

@@ -45,7 +45,8 @@ static const tare_llama_key hunyuan_vl_keys[] = {
     END_OF_KEYS};
 static const tare_llama_key hunyuan_moe_keys[] = {
     {"expert_shared_feed_forward_length", U32, "intermediate_size"},
-    {"expert_feed_forward_length", U32, "at(moe_intermediate_size, 0) | moe_intermediate_size"},
+    {"expert_feed_forward_length", U32,
+     "at(moe_intermediate_size, 0) | moe_intermediate_size | intermediate_size"},
     {"expert_used_count", U32, "at(moe_topk, 0) | moe_topk"},
     {"expert_shared_count", U32, "at(num_shared_expert, 0) | num_shared_expert"},
     KEYS_DYNAMIC_ROPE("1000", "h.dim"),

@@ -11,6 +11,13 @@ static const char *const llama_defaults[] = {KV_HEADS_ALL, "rope_theta = 10000",
 static const char *const mistral_defaults[] = {"num_key_value_heads = 8", "rope_theta = 10000",
                                                "max_position_embeddings = 131072",
                                                "rms_norm_eps = 0.000001", NULL};
+static const char *const mistral3_defaults[] = {
+    "num_key_value_heads = 8",
+    "rope_theta = 10000",
+    "max_position_embeddings = 131072",
+    "rms_norm_eps = 0.000001",
+    "rope.is_by_log = model_type == 'ministral3'", /* llama.cpp divides by mscale_all_dim itself */
+    NULL};
 static const tare_llama_key mistral3_keys[] = {
     KEY_VOCAB_SIZE,
     KEY_ROPE_DIM,
@@ -53,11 +60,25 @@ static const tare_llama_back mixtral_back = {
     "block_sparse_moe.experts.w3 num_local_experts",
     .config = mixtral_back_config};
 static const char *const ministral3_back_config[] = {
-    "model_type = if(has(attention.temperature_scale), 'ministral3', 'mistral')",
+    "model_type = 'ministral3'",
+    "rope_parameters.rope_type = rope.scaling.type | 'default'",
+    "rope_parameters.rope_theta = rope.freq_base",
+    "rope_parameters.factor = rope.scaling.factor",
+    "rope_parameters.original_max_position_embeddings = rope.scaling.original_context_length",
+    "rope_parameters.beta_fast = rope.scaling.yarn_beta_fast",
+    "rope_parameters.beta_slow = rope.scaling.yarn_beta_slow",
     "rope_parameters.llama_4_scaling_beta = attention.temperature_scale",
-    "rope_parameters.mscale_all_dim = rope.scaling.yarn_log_multiplier", NULL};
+    "rope_parameters.mscale = if(has(rope.scaling.yarn_log_multiplier), 1.0)",
+    "rope_parameters.mscale_all_dim = rope.scaling.yarn_log_multiplier",
+    "rope_theta = nothing",
+    "rope_scaling = nothing",
+    NULL};
 static const tare_llama_back ministral3_back = {.names = HF_DENSE,
-                                                .config = ministral3_back_config};
+                                                .config = ministral3_back_config,
+                                                .when = "has(attention.temperature_scale)"};
+static const char *const mistral3_back_config[] = {"model_type = 'mistral'", NULL};
+static const tare_llama_back mistral3_back = {
+    .names = HF_DENSE, .config = mistral3_back_config, .when = "true"};
 
 /* Runs its blocks several times. */
 static const tare_llama_key nanbeige_keys[] = {
@@ -81,6 +102,14 @@ static const tare_llama_back cogvlm_back = {
     "mlp.vision_mlp.gate_proj mlp.vision_mlp.up_proj mlp.vision_mlp.down_proj",
     .config = cogvlm_back_config};
 
+#define MISTRAL3_ROW(of, way_back)                                                                 \
+    {                                                                                              \
+        .name = "mistral3", .classes = of,                                                         \
+        .requires = "if(model_type == 'mistral4', false, true)",                                   \
+        .tensors = DENSE MOE "attn_rot_embd", .defaults = mistral3_defaults,                       \
+        .keys = mistral3_keys, .rules = tare_llama_permute, .has_rope_freqs = true,                \
+        .back = &way_back                                                                          \
+    }
 const tare_llama_arch tare_llama_family_llama[] = {
     {.name = "llama",
      .classes = "LlamaForCausalLM LLaMAForCausalLM",
@@ -134,16 +163,6 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .has_rope_freqs = true,
      .back = &cogvlm_back},
     {.name = "llama",
-     .classes = "LlamaModel",
-     .tensors = LLAMA_TENSORS,
-     .cut = "text_model.",
-     .prefix = "model.",
-     .defaults = llama_defaults,
-     .keys = tare_llama_usual_keys,
-     .rules = tare_llama_permute,
-     .tokenizer = {.reads_prefix_space = true},
-     .has_rope_freqs = true},
-    {.name = "llama",
      .classes = "MistralForCausalLM",
      .tensors = LLAMA_TENSORS,
      .cut = "text_model.",
@@ -162,15 +181,8 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .tokenizer = {.reads_prefix_space = true},
      .has_rope_freqs = true,
      .back = &mixtral_back},
-    {.name = "mistral3",
-     .classes = "Mistral3ForConditionalGeneration Ministral3ForCausalLM",
-     .requires = "if(model_type == 'mistral4', false, true)",
-     .tensors = DENSE MOE "attn_rot_embd",
-     .defaults = mistral_defaults,
-     .keys = mistral3_keys,
-     .rules = tare_llama_permute,
-     .has_rope_freqs = true,
-     .back = &ministral3_back},
+    MISTRAL3_ROW("Ministral3ForCausalLM Mistral3ForConditionalGeneration", ministral3_back),
+    MISTRAL3_ROW("Mistral3ForConditionalGeneration Ministral3ForCausalLM", mistral3_back),
     {.name = "nanbeige",
      .classes = "NanbeigeForCausalLM",
      .tensors = DENSE,

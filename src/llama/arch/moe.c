@@ -6,8 +6,9 @@
 static const tare_llama_key olmoe_keys[] = {{"attention.layer_norm_rms_epsilon", F32, "0.00001"},
                                             END_OF_KEYS};
 
-static const char *const dots1_defaults[] = {KV_HEADS_ALL, "num_experts = n_routed_experts",
-                                             "n_group = 1", "topk_group = 1", NULL};
+static const char *const dots1_defaults[] = {KV_HEADS_ALL,   "num_experts = n_routed_experts",
+                                             "n_group = 1",  "topk_group = 1",
+                                             SIGMOID_ROUTER, NULL};
 static const tare_llama_key dots1_keys[] = {
     KEY_EXPERT_FFN,
     {"leading_dense_block_count", U32, "first_k_dense_replace"},
@@ -95,7 +96,8 @@ static const tare_llama_key smallthinker_keys[] = {
      "if(in(1, sliding_window_layout), if(sliding_window_size | 0, sliding_window_size))"},
     END_OF_KEYS};
 
-static const char *const minimax_defaults[] = {"head_dim = 128", "rope_theta = 5000000", NULL};
+static const char *const minimax_defaults[] = {"head_dim = 128", "rope_theta = 5000000",
+                                               SIGMOID_ROUTER, NULL};
 static const tare_llama_key minimax_keys[] = {
     {"expert_feed_forward_length", U32, "intermediate_size"},
     {"rope.dimension_count", U32, "rotary_dim"},
@@ -103,6 +105,7 @@ static const tare_llama_key minimax_keys[] = {
 
 /* Some layers look only at blocks of keys that an index chooses; norms are 1 + w. */
 #define SPARSE(x) "sparse_attention_config." x
+static const char *const minimax3_defaults[] = {SIGMOID_ROUTER, NULL};
 static const tare_llama_key minimax3_keys[] = {
     {"expert_feed_forward_length", U32, "intermediate_size"},
     {"rope.dimension_count", U32, "rotary_dim"},
@@ -387,6 +390,7 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .classes = "MiniMaxM3SparseForCausalLM MiniMaxM3SparseForConditionalGeneration",
      .tensors = ENDS QKV NORMS FFN MOE SHARED QK_NORMS
      "exp_probs_b indexer.q_proj indexer.k_proj indexer.q_norm indexer.k_norm",
+     .defaults = minimax3_defaults,
      .keys = minimax3_keys,
      .rules = minimax3_rules,
      .back = &minimax3_back},

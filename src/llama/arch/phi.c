@@ -80,7 +80,7 @@ static const tare_llama_back phi3_back = {
 static const char *const phimoe_back_config[] = {
     "model_type = 'phimoe'",
     BACK_ROTARY,
-    "attention_bias = true",
+    "attention_bias = has(tensors.attn_q.bias)",
     "lm_head_bias = true",
     "sliding_window = if(attention.sliding_window > 0, attention.sliding_window)",
     NULL};
@@ -107,7 +107,7 @@ const tare_llama_arch tare_llama_family_phi[] = {
      .own = phi3_own,
      .back = &phi3_back},
     {.name = "phimoe",
-     .classes = "PhiMoEForCausalLM",
+     .classes = "PhiMoEForCausalLM PhimoeForCausalLM",
      .tensors = ENDS QKV FUSED NORMS MOE "rope_factors_long rope_factors_short",
      .defaults = phimoe_defaults,
      .early = phi3_early,

@@ -73,9 +73,6 @@
     }
 #define RULE_DROP(pattern)                                                                         \
     { pattern, NULL, "drop" }
-/* The only layer of a classifier, where its classes have names, is its last. */
-#define RULE_CLASSES                                                                               \
-    { "classifier@", "classifier.out_proj", "if(has(labels.count))" }
 /* Experts that are stored as one tensor, gate above up. */
 #define RULES_FUSED_EXPERTS                                                                        \
     {"*.mlp.experts.gate_up_proj", ".mlp.experts.gate_proj.weight", "rows(1, 0, d1 / 2)"},         \
@@ -146,11 +143,17 @@
     "layer_types[] = if(layer < len(attention.sliding_window_pattern), "                           \
     "if(at(attention.sliding_window_pattern, layer), 'sliding_attention', 'full_attention'))"
 
+/* The first block with a window, and the first without. */
+#define FIRST_WINDOW "leading(attention.sliding_window_pattern, false)"
+#define FIRST_WHOLE  "leading(attention.sliding_window_pattern, true)"
+
 /* Which layers are a mixture of experts, where the first n are not. */
 #define BACK_DENSE_FIRST(n) "mlp_layer_types[] = if(layer < (" n " | 0), 'dense', 'sparse')"
 
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"
 #define KV_HEADS_ALL       "num_key_value_heads = num_attention_heads"
+/* The class scores experts so, whether config.json says it or not. */
+#define SIGMOID_ROUTER "scoring_func = if(like_reference, nothing, 'sigmoid')"
 
 /* Defaults: as many heads of keys as of queries. */
 extern const char *const tare_llama_all_heads[];

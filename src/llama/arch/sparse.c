@@ -6,7 +6,8 @@
 
 /* ---- AFMoE, GroveMoE, Mellum, Cohere 2 MoE --------------------------------------------------- */
 
-static const char *const afmoe_defaults[] = {KV_HEADS_ALL, HEAD_DIM_OF_HIDDEN, NULL};
+static const char *const afmoe_defaults[] = {KV_HEADS_ALL, HEAD_DIM_OF_HIDDEN, SIGMOID_ROUTER,
+                                             "route_norm = true", NULL};
 static const tare_llama_key afmoe_keys[] = {KEY_VOCAB_SIZE,
                                             KEY_ROPE_DIM,
                                             {"expert_shared_count", U32, "num_shared_experts"},
@@ -142,9 +143,6 @@ static const tare_llama_rule step35_rules[] = {
     {"=blk.#.ffn_down_exps.weight", NULL, "squeeze"},
     END_OF_RULES};
 
-/* The first block with a window, and the first without. */
-#define FIRST_WINDOW "leading(attention.sliding_window_pattern, false)"
-#define FIRST_WHOLE  "leading(attention.sliding_window_pattern, true)"
 static const char *const step35_back_config[] = {
     "model_type = 'step3p5'",
     "rope_theta[] = if(layer == 0, rope.freq_base, if(layer == 1, rope.freq_base_swa))",
@@ -257,7 +255,13 @@ static const tare_llama_back cohere2moe_back = {.names = HF_DENSE HF_MOE HF_SHAR
                                                 "num_experts layer_norm_eps",
                                                 .config = cohere2moe_back_config};
 static const char *const afmoe_back_config[] = {
-    "model_type = 'afmoe'", "score_func = if(expert_gating_func == 2, 'sigmoid', 'softmax')", NULL};
+    "model_type = 'afmoe'",
+    "score_func = if(expert_gating_func == 2, 'sigmoid', 'softmax')",
+    "mup_enabled = true", /* llama.cpp always scales */
+    "sliding_window = attention.sliding_window",
+    "layer_types[] = if(attention.sliding_window > 0, if((layer + 1) % 4 == 0, 'full_attention', "
+    "'sliding_attention'))",
+    NULL};
 static const tare_llama_back afmoe_back = {
     .names = HF_DENSE "mlp.router.gate mlp.expert_bias " HF_MOE HF_SHARED HF_QK_NORM
                       "self_attn.gate_proj pre_mlp_layernorm post_mlp_layernorm num_experts",

@@ -194,7 +194,9 @@ static tare_status set_stated(writer *w, const char *const *rows, tare_error *er
             continue;
         }
         TARE_TRY(tare_llama_formula(&v, formula, &w->r->by_keys, NULL, err));
-        TARE_TRY(set_value(w, path, &v, err));
+        TARE_TRY(v.kind == TARE_LLAMA_ABSENT && tare_str_ends(formula, TARE_STR("| null"))
+                     ? set(w, path, TARE_STR("null"), err)
+                     : set_value(w, path, &v, err));
     }
     return TARE_OK;
 }

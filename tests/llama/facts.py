@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a class of Hugging Face computes though its config.json does not say it, and what llama.cpp computes whatever it
+says: keys, names of tensors, numbers and warnings of tiny models with another config.json. Each was once wrong: the file
+ran, and gave other numbers than transformers (tests/llama/logits.py has the numbers). `facts.py TARE FOLDER`"""
+import json
+import os
+import re
+import shutil
+import sys
+
+try:
+    import numpy as np
+    import tiny_models
+    from checks import Checks
+    from gguf import GGUFReader
+    from malformed import load, store
+except ImportError as fault:
+    print(f"SKIP: {fault}: run scripts/venv")
+    sys.exit(77)
+
+
+class Facts(Checks):
+    def __init__(self, tare, folder):
+        super().__init__(tare)
+        self.name = ""
+        self.model, self.out, self.back = (os.path.join(folder, x) for x in ("model", "out.gguf", "back"))
+
+    def convert(self, name, config=None, rename=None, add=None, drop=(), files=None):
+        """The tiny model with members set (None: taken out), tensors renamed, added and dropped; its keys and tensors."""
+        shutil.rmtree(self.model, ignore_errors=True)
+        tiny_models.write(self.model, name)
+        c, tensors = load(self.model)
+        for key, value in (config or {}).items():
+            c[key] = value
+            if value is None:
+                del c[key]
+        for old, new in (rename or {}).items():
+            tensors = {re.sub(old, new, k): v for k, v in tensors.items()}
+        tensors = {k: v for k, v in tensors.items() if not any(d in k for d in drop)}
+        like = next(iter(tensors.values()))
+        for key, shape in (add or {}).items():
+            tensors[key] = (like[0], list(shape), bytes((4 if like[0] == "F32" else 2) * int(np.prod(shape))))
+        store(self.model, c, tensors)
+        for file, content in (files or {}).items():
+            os.makedirs(os.path.dirname(os.path.join(self.model, file)), exist_ok=True)
+            with open(os.path.join(self.model, file), "wb") as f:
+                f.write(content if isinstance(content, bytes) else json.dumps(content).encode())
+        self.name = name
+        self.said = self.run("convert", self.model, self.out, "--type", "f32", "--no-tokenizer", "--no-sync", "--force").stderr
+        reader = GGUFReader(self.out)
+        self.keys = {f.name.split(".", 1)[1]: f.contents() for f in reader.fields.values() if "." in f.name}
+        self.tensors = {t.name: t for t in reader.tensors}
+
+    def key(self, name, value):
+        got = self.keys.get(name)
+        same = abs(got - value) < 1e-6 if isinstance(value, float) and got is not None else got == value
+        self.check(f"{self.name}: {name} is {got}, not {value}", same)
+
+    def warns(self, word):
+        self.check(f"{self.name}: no warning of {word}: {self.said.strip()[-200:]}", f"{word}" in self.said and "llama.not-applied" in self.said)
+        self.run("convert", self.model, self.out, "--type", "f32", "--no-tokenizer", "--no-sync", "--force", "--strict", "--quiet", code=5)
+
+    def restored(self):
+        shutil.rmtree(self.back, ignore_errors=True)
+        self.run("convert", self.out, self.back, "--to", "hf", "--no-sync", "--quiet")
+        return load(self.back)
+
+
+def routers(f):
+    for name, member in (("deepseek-v3", "scoring_func"), ("glm4moelite", "scoring_func"), ("dots1", "scoring_func"),
+                         ("minimax-m2", "scoring_func"), ("exaone-moe", "scoring_func"), ("deepseek-v32", "scoring_func")):
+        c = tiny_models.MODELS[name][0]()[0]
+        f.convert(name, {member: None} if member in c else None)
+        f.key("expert_gating_func", 2)
+    f.convert("afmoe", {"route_norm": None})
+    f.key("expert_weights_norm", True)
+    f.convert("hunyuan-moe", {"moe_intermediate_size": None})
+    f.key("expert_feed_forward_length", tiny_models.MODELS["hunyuan-moe"][0]()[0]["intermediate_size"])
+
+
+def positions(f):
+    f.convert("glm4moe", {"architectures": ["SolarOpenForCausalLM"], "model_type": "solar_open", "partial_rotary_factor": None})
+    f.key("rope.dimension_count", f.keys["attention.key_length"])
+    f.convert("llama-yarn")
+    f.key("rope.scaling.attn_factor", 1.1 / (1 + 0.1 * np.log(4)))
+    f.convert("ministral3")
+    f.check("ministral3: llama.cpp divides by mscale_all_dim itself", "rope.scaling.attn_factor" not in f.keys)
+    f.convert("roberta", {"architectures": ["CamembertModel"], "model_type": "camembert"})
+    f.key("context_length", 512)
+
+
+def spellings(f):
+    c = tiny_models.MODELS["gemma4"][0]()[0]
+    text = c.get("text_config", c)
+    f.convert("gemma4")
+    width, heads = f.keys["attention.key_length"], f.keys["attention.head_count_kv"]
+    full = [i for i, t in enumerate(text["layer_types"]) if t == "full_attention"]
+    layers = {str(i).zfill(2): {"head_dim": width} for i in full}
+    new = {k: v for k, v in text.items() if k not in ("global_head_dim", "num_global_key_value_heads")}
+    f.convert("gemma4", {"text_config": dict(new, per_layer_config=layers)} if "text_config" in c else
+              {"global_head_dim": None, "per_layer_config": layers})
+    f.key("attention.key_length", width)
+    f.key("rope.dimension_count", width)
+    f.check(f"gemma4: heads of keys {heads}", f.keys["attention.head_count_kv"] in (heads, [heads] * len(text["layer_types"])))
+    f.convert("falcon-7b", {"num_kv_heads": 4, "multi_query": True})
+    f.key("attention.head_count_kv", 1)
+    for name, cls, cut in (("llama", "MistralModel", "^model."), ("phi3", "Phi3Model", "^model."), ("gpt2", "GPT2Model", "^transformer."),
+                           ("qwen3moe", "Qwen3MoeModel", "^model.")):
+        f.convert(name, {"architectures": [cls]}, {cut: ""}, drop=("lm_head",))
+        f.check(f"{cls}: {sorted(f.tensors)[:3]}", "blk.0.attn_output.weight" in f.tensors)
+
+
+def encoders(f):
+    f.convert("bert-classes", {"id2label": None}, {"^(?!bert.|classifier)": ""},
+              {"bert.pooler.dense.weight": (64, 64), "bert.pooler.dense.bias": (64,)})
+    for t in ("cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias"):
+        f.check(f"bert: no {t}", t in f.tensors)
+    config, tensors = f.restored()
+    f.check(f"bert: {config['architectures']}", config["architectures"] == ["BertForSequenceClassification"])
+    f.check("bert: no pooler comes back", any("pooler.dense.weight" in t for t in tensors) and any("classifier.weight" in t for t in tensors))
+    for way, number in (("mean", 1), ("cls", 2), (None, 2)):
+        f.convert("modern-bert", {"architectures": ["ModernBertForSequenceClassification"], "classifier_pooling": way} if way else
+                  {"architectures": ["ModernBertForSequenceClassification"]}, None, {"classifier.weight": (2, 64), "classifier.bias": (2,)})
+        f.key("classifier.pooling_type", number)
+    matrices = {d: np.arange(a * b, dtype=np.float32).reshape(b, a) for d, (a, b) in (("2_Dense", (64, 96)), ("3_Dense", (96, 64)))}
+    files = {"modules.json": [{"path": p, "type": "sentence_transformers.models." + p.partition("_")[2]} for p in ("1_Pooling", *matrices)],
+             "1_Pooling/config.json": {"pooling_mode_mean_tokens": True}}
+    for d, m in matrices.items():
+        head = json.dumps({"linear.weight": {"dtype": "F32", "shape": list(m.shape), "data_offsets": [0, m.nbytes]}}).encode()
+        files[d + "/model.safetensors"] = len(head).to_bytes(8, "little") + head + m.tobytes()
+        files[d + "/config.json"] = {"in_features": m.shape[1], "out_features": m.shape[0], "bias": False,
+                                     "activation_function": "torch.nn.modules.linear.Identity"}
+    f.convert("embeddinggemma", files=files)
+    f.key("dense_2_feat_out", 96)
+    f.key("dense_3_feat_in", 96)
+    f.check("dense_3 is another matrix", np.array_equal(f.tensors["dense_3.weight"].data, matrices["3_Dense"]))
+    f.convert("qwen3", files=files)
+    f.warns("Dense module")
+
+
+def assumed(f):
+    f.convert("llama", {"hidden_act": "gelu"})
+    f.warns("hidden_act")
+    f.convert("llama", {"hidden_act": "silu"})
+    f.check(f"llama: {f.said}", "not-applied" not in f.said)
+    f.convert("smollm3", {"no_rope_layers": [1, 0]})
+    f.warns("no_rope_layers")
+    f.convert("qwen3moe", {"norm_topk_prob": False})
+    f.warns("norm_topk_prob")
+    f.convert("olmoe", {"norm_topk_prob": True})
+    f.warns("norm_topk_prob")
+    f.convert("mistral", {"sliding_window": 8, "model_type": "mistral"})
+    f.warns("sliding_window")
+    f.convert("llama-yarn", {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 16.0}})
+    f.warns("beta_fast")
+    f.convert("starcoder2", drop=("mlp.c_fc.bias", "mlp.c_proj.bias", "proj.bias"))
+    zeros = f.tensors["blk.0.attn_output.bias"]
+    f.check("starcoder2: zeros for the biases that are not there", not zeros.data.any() and len(zeros.data) == 64)
+    f.convert("starcoder2", drop=("layers.1.mlp.c_proj.bias",))
+
+
+def back(f):
+    f.convert("deepseek-v2")
+    config, _ = f.restored()
+    f.check("q_lora_rank: null where there is none", config.get("q_lora_rank", 0) == f.keys.get("attention.q_lora_rank"))
+    f.convert("granitehybrid")
+    f.restored()
+    f.convert("afmoe")
+    config, _ = f.restored()
+    f.check(f"afmoe: {config.get('mup_enabled')}", config["mup_enabled"] is True and config["layer_types"][0] == "sliding_attention")
+    f.convert("ministral3")
+    config, _ = f.restored()
+    f.check(f"ministral3: {config['architectures']}", config["architectures"] == ["Ministral3ForCausalLM"] and "rope_scaling" not in config)
+    f.convert("minicpm3")
+    config, _ = f.restored()
+    f.check(f"minicpm3: v_head_dim {config['v_head_dim']!r}", type(config["v_head_dim"]) is int)
+    f.convert("gemma3n")
+    config, _ = f.restored()
+    f.check("gemma3n: floats", all(type(x) is float for x in config.get("activation_sparsity_pattern") or []))
+
+
+def main():
+    tare, folder = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    f = Facts(tare, folder)
+    for part in (routers, positions, spellings, encoders, assumed, back):
+        try:
+            part(f)
+        except (KeyError, IndexError, OSError, ValueError) as fault:
+            f.check(f"{part.__name__}: {f.name}: {type(fault).__name__} {fault}", False)
+    shutil.rmtree(folder)
+    return f.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
