@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A format driver: probe, open, plan. Adding a container takes one driver and one row in
- * registry.c. Moving the bytes of a plan is done elsewhere (ops/convert/execute.c). */
+ * drivers.c. Moving the bytes of a plan is done elsewhere (ops/convert/execute.c). */
 #ifndef TARE_FORMAT_FORMAT_H
 #define TARE_FORMAT_FORMAT_H
 
@@ -33,52 +33,86 @@ typedef struct tare_open_context {
     tare_blocks **blocks; /* of the source's files: for tare_source_open */
 } tare_open_context;
 
+/* Opening. A driver needs no more than `probe` and `open`. */
+typedef struct tare_format_read {
+    /* Whether the input is of this format, by content. */
+    bool (*probe)(const tare_probe *probe);
+    /* Fills m (files, catalog, directory_bytes; a layout, if there is more to say of the file than
+     * the catalog does) and ends with tare_model_finish. Findings that are not errors go to
+     * options->report. */
+    tare_status (*open)(tare_model *m, const tare_open_context *ctx, tare_error *err);
+    /* The file through which an open model of this format was found, if it is not one of its files:
+     * an index of shards, its path and its text. False, or a NULL hook: there is none. */
+    bool (*found_by)(const char **path, tare_str *text, const tare_model *m);
+} tare_format_read;
+
+/* Writing. Without `plan` the format is not written. */
+typedef struct tare_format_write {
+    uint32_t version;               /* that is written; 0: the format has none */
+    tare_encoding_id floats_become; /* unless something else is asked for; UNKNOWN: they stay */
+    /* Lays out `catalog` (target tensors: encoding, shape, sizes; planes of the source layout only
+     * when is_identity, which it can be where the layout is_kept). */
+    tare_status (*plan)(tare_write_plan *out, const tare_catalog *catalog,
+                        const tare_write_options *options, tare_error *err);
+    /* Makes the file, whose size is not known in advance, from what `plan` has laid out, which is
+     * kept in temporary storage, and from what is taken unchanged from the input. Such a format
+     * stores differences from base models, too. NULL: what `plan` lays out is the output. */
+    tare_status (*pack)(tare_pack_outcome *out, const tare_pack_job *job, tare_error *err);
+    /* Turns the resources of a target's catalog, which are the source's, into what the program
+     * named by tare_compat would make of them. Changed or added resources have bytes, in the arena;
+     * the others keep their numbers. NULL: only number formats differ. */
+    tare_status (*imitate)(tare_catalog *catalog, const tare_model *source, tare_arena *arena,
+                           tare_report *report, tare_error *err);
+} tare_format_write;
+
+/* The program that runs what is in the files: what they lack for it is reported. */
+typedef enum tare_format_program {
+    TARE_PROGRAM_ANY = 0,
+    TARE_PROGRAM_LLAMA_CPP = 1,
+    TARE_PROGRAM_TRANSFORMERS = 2,
+} tare_format_program;
+
+/* The form of keys of metadata. */
+typedef enum tare_key_form {
+    TARE_KEY_FORM_CARRIED = 0, /* in a record of ours: the format has none */
+    TARE_KEY_FORM_TYPED = 1,   /* as GGUF has them */
+    TARE_KEY_FORM_PAIRS = 2,   /* new ones are pairs of strings */
+} tare_key_form;
+
+/* What the shards of a set say of each other. */
+typedef enum tare_format_shards {
+    TARE_SHARDS_LISTED = 0, /* an index or a manifest has their tensors */
+    TARE_SHARDS_NUMBERED =
+        1, /* each has its number and how many they are, so that it counts without
+                                 tensors, too; none says what is in the others */
+} tare_format_shards;
+
+/* What can be in the files beside tensors, keys and resources: bits of a set. */
+typedef enum tare_format_extra {
+    TARE_EXTRA_BOUNDS = 1 << 0,   /* catalog.bounds: of the values of quantized tensors */
+    TARE_EXTRA_SAME = 1 << 1,     /* extras.same_as: tensors of the same bytes are stored once */
+    TARE_EXTRA_ADAPTERS = 1 << 2, /* extras.adapters */
+    TARE_EXTRA_FILES = 1 << 3,    /* side files, although it is no directory */
+} tare_format_extra;
+
+/* What is known of the files, where verbs depend on it; zeros are what most formats have. */
+typedef struct tare_format_stored {
+    tare_format_program program;
+    tare_key_form keys;
+    tare_format_shards shards;
+    unsigned extras; /* tare_format_extra */
+} tare_format_stored;
+
 typedef struct tare_format {
     const char *name; /* "gguf" */
     const char *description;
     const char *suffix; /* ".gguf", "" for directories */
     bool is_directory;
     const char *main_file; /* of a directory: what it is known by; NULL: files with suffixes */
-    uint32_t version;      /* that is written; 0: the format has none */
     const tare_format_caps *caps;
-    bool numbers_types; /* an unknown type has a number, which says something in this format only */
-    bool is_llama_cpp;  /* its reader: what a file lacks for it is reported */
-    bool has_config;    /* so is a directory of Hugging Face without config.json */
-    bool states_mix;    /* keys about quantization are written */
-    bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
-    bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */
-    bool stores_differences; /* from base models, which may be given */
-    bool has_effort;         /* that may be chosen */
-    bool has_empty_shards;   /* files without tensors count among those of a set */
-    bool names_resources; /* after the files of the directory that they are: "1_Pooling/x.json" */
-    bool shares_data;     /* tensors of the same bytes may be stored once: catalog.same_as */
-    bool stores_adapters; /* catalog.adapters may be given */
-    bool stores_files;    /* side files are inside of the file */
-    bool has_string_keys; /* a new key of metadata is a pair of strings */
-    bool has_free_shards; /* no shard of a set says what is in the others */
-    tare_encoding_id floats_become; /* unless something else is asked for; UNKNOWN: they stay */
-    bool refuses_odd; /* NaN, Inf or overflow among numbers that are quantized is an error */
-    /* Whether the input is of this format, by content. */
-    bool (*probe)(const tare_probe *probe);
-    /* Fills m (files, catalog, directory_bytes; a layout, where the file can be written back as it is)
-     * and ends with tare_model_finish. Findings that are not errors go to options->report. */
-    tare_status (*open)(tare_model *m, const tare_open_context *ctx, tare_error *err);
-    /* The file through which an open model of this format was found, if it is not one of its files:
-     * an index of shards, its path and its text. False, or a NULL hook: there is none. */
-    bool (*index_file)(const char **path, tare_str *text, const tare_model *m);
-    /* Turns the resources of a target's catalog, which are the source's, into what the program
-     * named by tare_compat would make of them. Changed or added resources have bytes, in the arena;
-     * the others keep their numbers. NULL: only number formats differ. */
-    tare_status (*imitate)(tare_catalog *catalog, const tare_model *source, tare_arena *arena,
-                           tare_report *report, tare_error *err);
-    /* Lays out `catalog` (target tensors: encoding, shape, sizes; planes of the source layout only
-     * when is_identity). NULL: this format is not written. */
-    tare_status (*plan)(tare_write_plan *out, const tare_catalog *catalog,
-                        const tare_write_options *options, tare_error *err);
-    /* Makes the file, whose size is not known in advance, from what `plan` has laid out, which is
-     * kept in temporary storage, and from what is taken unchanged from the input. NULL: what `plan`
-     * lays out is the output. */
-    tare_status (*pack)(tare_pack_outcome *out, const tare_pack_job *job, tare_error *err);
+    tare_format_read read;
+    tare_format_write write;
+    tare_format_stored stored;
 } tare_format;
 
 extern const tare_format tare_format_gguf;

@@ -73,7 +73,7 @@ static tare_status choose(const tare_format **out, const tare_probe *probe,
         return *out ? TARE_OK : tare_fail(err, TARE_ERR_ARG, "format: no format has this name");
     }
     for (size_t i = 0; (*out = tare_format_row(i)) != NULL; i++)
-        if ((*out)->probe(probe)) return TARE_OK;
+        if ((*out)->read.probe(probe)) return TARE_OK;
     return fail_unknown(probe, err);
 }
 
@@ -83,7 +83,7 @@ static tare_status complete_layout(tare_model *m, const tare_format *format, tar
     if (theirs && theirs->format) return TARE_OK;
     tare_layout *layout = TARE_NEW(&m->arena, tare_layout);
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
-    *layout = theirs ? *theirs : (tare_layout){.version = format->version};
+    *layout = theirs ? *theirs : (tare_layout){.version = format->write.version};
     layout->format = format;
     m->catalog.layout = layout;
     return TARE_OK;
@@ -91,7 +91,7 @@ static tare_status complete_layout(tare_model *m, const tare_format *format, tar
 
 tare_status tare_driver_open(tare_model *m, const tare_format *format, const tare_open_context *ctx,
                              tare_error *err) {
-    TARE_TRY(format->open(m, ctx, err));
+    TARE_TRY(format->read.open(m, ctx, err));
     return complete_layout(m, format, err);
 }
 

@@ -24,7 +24,7 @@ bool tare_format_at(size_t i, tare_format_info *out) {
     const tare_format_info info = {.name = f->name,
                                    .description = f->description,
                                    .suffix = f->suffix,
-                                   .can_write = f->plan != NULL,
+                                   .can_write = f->write.plan != NULL,
                                    .is_directory = f->is_directory};
     tare_result_write(out, &info, sizeof info);
     return true;

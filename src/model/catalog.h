@@ -43,6 +43,7 @@ typedef struct tare_layout {
     uint64_t data_offset;       /* of the first file's data section */
     const tare_filler *fillers; /* sorted by file and offset */
     size_t n_fillers;
+    bool is_kept; /* the driver's writer makes the same file of it again */
     const void *detail;
 } tare_layout;
 
@@ -51,14 +52,6 @@ typedef struct tare_value_bounds {
     float min, max;
     bool is_known;
 } tare_value_bounds;
-
-/* A pair of factors that a writer stores in addition to the tensors; `name` first: an index reads
- * it. */
-typedef struct tare_stored_adapter {
-    tare_str name;
-    double scale;
-    size_t origin; /* among the adapters of the source; SIZE_MAX: of another source */
-} tare_stored_adapter;
 
 /* What a container states of a tensor: SHA-256 of all planes, one after the other. */
 typedef struct tare_stated_digest {
@@ -74,14 +67,8 @@ typedef struct tare_catalog {
     bool has_pairs; /* a safetensors __metadata__ that is empty */
     tare_tensor *tensors;
     size_t n_tensors;
-    const tare_stored_adapter *adapters; /* for writers: the factors of adapter i are the tensors
-                                            n_tensors + 2 * i and the one after it */
-    size_t n_adapters;
-    const size_t *origins; /* for writers: index of each tensor in the source; NULL: by its name */
     const tare_value_bounds *bounds;          /* n_tensors; NULL: of none */
     const tare_stated_digest *const *digests; /* n_tensors, or NULL; NULL: of none */
-    const size_t *same_as; /* n_tensors, for writers: the first tensor of the same bytes, itself
-                              where there is none before; NULL: not looked for */
     tare_resource_entry *resources;
     size_t n_resources;
     const tare_layout *layout;

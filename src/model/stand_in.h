@@ -16,6 +16,7 @@ typedef struct tare_format_caps {
     uint32_t (*rank_of)(const tare_encoding *encoding); /* dimensions that tensors of an encoding
                                                            must have, 0: any; NULL: any, all */
     bool lacks_empty; /* tensors have at least one element there */
+    bool lacks_odd;   /* quantized numbers are finite there: NaN, Inf, overflow are errors */
     uint32_t max_dims;
     uint32_t max_name;               /* bytes */
     bool (*has_name)(tare_str name); /* further rules for names; NULL: none */

@@ -47,6 +47,24 @@ typedef struct tare_write_plan {
                                what goes into it */
 } tare_write_plan;
 
+/* A pair of factors that is stored in addition to the tensors; `name` first: an index reads it. */
+typedef struct tare_stored_adapter {
+    tare_str name;
+    double scale;
+    size_t origin; /* among the adapters of the source; SIZE_MAX: of another source */
+} tare_stored_adapter;
+
+/* What a writer is told of the tensors of its catalog in addition to it. */
+typedef struct tare_write_extras {
+    const size_t *origins; /* index of each in the source; NULL: by its name */
+    const size_t *same_as; /* the first tensor of the same bytes, itself where there is none before;
+                              NULL: not looked for */
+    const tare_stored_adapter
+        *adapters; /* the factors of adapter i are the tensors n_tensors + 2 * i
+                                            of the catalog and the one after it */
+    size_t n_adapters;
+} tare_write_extras;
+
 /* The options a caller gives to a writer. */
 typedef struct tare_write_options {
     bool is_identity; /* catalog->layout is of this format and the tensors are the source's, in its
@@ -55,6 +73,7 @@ typedef struct tare_write_options {
     const tare_model *source; /* whose layout and resources the catalog names; a writer that puts
                                  resources into its header reads them from here. NULL: computed,
                                  resources have bytes */
+    tare_write_extras extras;
     tare_byte_order order;
     uint32_t alignment;      /* 0: the layout's, else the format's */
     bool keeps_place;        /* where the header fits, it is filled up so that data stays where

@@ -19,23 +19,34 @@ typedef struct output {
     size_t size;
 } output;
 
-static inline output plan_catalog(const tare_model *m, const tare_catalog *c, uint32_t alignment) {
-    tare_write_options options = {.source = m, .limits = &m->limits, .alignment = alignment};
+static inline output plan_same(const tare_model *m, const tare_catalog *c, uint32_t alignment,
+                               const size_t *same_as) {
+    tare_write_options options = {
+        .source = m, .limits = &m->limits, .alignment = alignment, .extras = {.same_as = same_as}};
     output o = {.err = TARE_ERROR_NONE};
     tare_arena_init(&o.arena, NULL);
     o.plan.arena = &o.arena; /* for the call: the caller's copy moves */
-    o.status = tare_format_mcf.plan(&o.plan, c, &options, &o.err);
+    o.status = tare_format_mcf.write.plan(&o.plan, c, &options, &o.err);
     return o;
 }
 
-static inline output write_model(const tare_model *m, uint32_t alignment) {
-    output o = plan_catalog(m, &m->catalog, alignment);
+static inline output plan_catalog(const tare_model *m, const tare_catalog *c, uint32_t alignment) {
+    return plan_same(m, c, alignment, NULL);
+}
+
+/* With the tensors of the same bytes stored once; same_as NULL: all of them. */
+static inline output write_same(const tare_model *m, uint32_t alignment, const size_t *same_as) {
+    output o = plan_same(m, &m->catalog, alignment, same_as);
     if (o.status != TARE_OK) fail_msg("%s", o.err.what);
     assert_int_equal(o.plan.n_files, 1);
     o.size = (size_t)o.plan.files[0].size;
     o.bytes = plan_bytes(&o.plan, m, 0);
     assert_non_null(o.bytes);
     return o;
+}
+
+static inline output write_model(const tare_model *m, uint32_t alignment) {
+    return write_same(m, alignment, NULL);
 }
 
 static inline void free_output(output *o) {

@@ -57,7 +57,7 @@ static void walk_pair(const tare_format_info *a, const tare_format_info *b, unsi
 
 /* Others quantize what they are not told to carry. */
 static bool keeps_floats(const tare_format_info *format) {
-    return tare_format_find(format->name)->floats_become == TARE_ENCODING_UNKNOWN;
+    return tare_format_find(format->name)->write.floats_become == TARE_ENCODING_UNKNOWN;
 }
 
 static void walk_all(unsigned content, bool opaque) {

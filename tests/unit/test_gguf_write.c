@@ -31,7 +31,7 @@ static tare_status write_catalog(written *w, const tare_model *m, const tare_cat
     *w = (written){.files = NULL};
     tare_arena_init(&w->arena, NULL);
     w->plan.arena = &w->arena;
-    tare_status s = tare_format_gguf.plan(&w->plan, c, options, err);
+    tare_status s = tare_format_gguf.write.plan(&w->plan, c, options, err);
     if (s != TARE_OK) return s;
     w->files = calloc(w->plan.n_files, sizeof *w->files);
     for (uint32_t i = 0; i < w->plan.n_files; i++) {

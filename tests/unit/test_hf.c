@@ -208,7 +208,7 @@ static tare_status plan_hf(planned *p, const tare_catalog *c, const tare_model *
     memset(p, 0, sizeof *p);
     tare_arena_init(&p->arena, NULL);
     p->plan.arena = &p->arena;
-    return tare_format_hf.plan(&p->plan, c, &options, err);
+    return tare_format_hf.write.plan(&p->plan, c, &options, err);
 }
 
 /* Each planned file has the bytes of the file of its name in the folder the model came from. */

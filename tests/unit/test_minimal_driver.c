@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Guards against verbs that ask more of a driver than format.h does: the least one, which only reads
- * and fills nothing that it need not, goes through all of them. Its files are "NUM1" and then numbers:
- * one tensor of four columns. */
+ * and fills nothing that it need not, goes through all of them, and so does the least one that writes.
+ * Its files are a magic and then numbers: one tensor of four columns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,12 +50,49 @@ static const tare_format numbers = {.name = "numbers",
                                     .description = "numbers behind a magic",
                                     .suffix = ".num",
                                     .caps = &caps,
-                                    .probe = probe,
-                                    .open = open_numbers};
+                                    .read = {.probe = probe, .open = open_numbers}};
+
+/* ---- one that writes, too -------------------------------------------------------------------- */
+
+static bool probe_written(const tare_probe *p) {
+    return p->head_size >= HEAD && memcmp(p->head, "NUM2", HEAD) == 0;
+}
+
+static tare_status plan_numbers(tare_write_plan *out, const tare_catalog *c,
+                                const tare_write_options *options, tare_error *err) {
+    const tare_tensor *t = c->tensors;
+    uint32_t file;
+    (void)options;
+    if (c->n_metadata) return tare_fail(err, TARE_ERR_UNSUPPORTED, "it has no keys");
+    if (c->n_tensors != 1 || t->n_dims != 2 || t->cols != 4)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "one tensor of four columns is all it can have");
+    TARE_TRY(tare_write_plan_add_file(out, NULL, &file, err));
+    out->files[file].size = HEAD + t->size_bytes;
+    const tare_extent magic = {.file = file, .size = HEAD, .bytes = (const uint8_t *)"NUM2"};
+    const tare_extent data = {
+        .kind = TARE_EXTENT_TENSOR, .file = file, .offset = HEAD, .size = t->size_bytes};
+    TARE_TRY(tare_write_plan_add(out, &magic, err));
+    return tare_write_plan_add(out, &data, err);
+}
+
+static const tare_format written = {.name = "written",
+                                    .description = "the same, written, too",
+                                    .suffix = ".num2",
+                                    .caps = &caps,
+                                    .read = {.probe = probe_written, .open = open_numbers},
+                                    .write = {.plan = plan_numbers}};
 
 /* In place of the library's list. */
-const tare_format *const tare_formats[] = {&tare_format_gguf, &tare_format_safetensors,
-                                           &tare_format_wcodec, &numbers, NULL};
+const tare_format *const tare_formats[] = {&tare_format_gguf,
+                                           &tare_format_mcf,
+                                           &tare_format_safetensors,
+                                           &tare_format_infq,
+                                           &tare_format_wcodec,
+                                           &tare_format_hf,
+                                           &numbers,
+                                           &written,
+                                           NULL};
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -104,18 +141,61 @@ static void is_read_and_verified(void **state) {
 }
 
 static void is_converted(void **state) {
+    static const char *const names[] = {"c.gguf", "c.safetensors", "c.mcf", "c.wcodec", "c.num2"};
     (void)state;
     tare_model *m = opened("a.num");
     tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
     tare_error err;
     o.no_sync = true;
-    assert_int_equal(tare_convert(temp_path("a.gguf"), m, &o, NULL), TARE_OK);
-    assert_int_equal(tare_convert(temp_path("a.safetensors"), m, &o, NULL), TARE_OK);
-    tare_model *other = opened("a.gguf");
-    assert_same(m, other);
-    /* it cannot be written */
-    assert_int_equal(tare_convert(temp_path("b.num"), other, &o, &err), TARE_ERR_UNSUPPORTED);
-    tare_model_free(other);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (tare_convert(temp_path(names[i]), m, &o, &err)) fail_msg("%s: %s", names[i], err.what);
+        tare_model *other = opened(names[i]);
+        if (i < 4) assert_same(m, other);
+        /* a format that only reads cannot be written */
+        assert_int_equal(tare_convert(temp_path("b.num"), other, &o, &err), TARE_ERR_UNSUPPORTED);
+        tare_model_free(other);
+    }
+    o.to = "infq";
+    o.opaque = true; /* else it would be quantized */
+    assert_int_equal(tare_convert(temp_path("c.infq"), m, &o, NULL), TARE_OK);
+    o.opaque = false;
+    o.to = "hf";
+    assert_int_equal(tare_convert(temp_path("hf"), m, &o, NULL), TARE_OK);
+    tare_model_free(m);
+}
+
+static void is_written(void **state) {
+    (void)state;
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_error err;
+    o.no_sync = o.verify = true;
+    tare_model *m = opened("a.num");
+    assert_int_equal(tare_convert(temp_path("w.num2"), m, &o, NULL), TARE_OK);
+    tare_model_free(m);
+    m = opened("w.num2");
+    float row[4];
+    assert_int_equal(tare_tensor_rows_f32(row, m, 0, 1, 1, NULL), TARE_OK);
+    assert_true(row[0] == 0.5F);
+    assert_int_equal(tare_convert(temp_path("again.num2"), m, &o, NULL), TARE_OK);
+    /* what it cannot hold is refused, or stands in */
+    o.type = tare_encoding_get(TARE_ENCODING_F16);
+    assert_int_equal(tare_convert(temp_path("x.num2"), m, &o, &err), TARE_ERR_UNSUPPORTED);
+    assert_int_equal(err.status, TARE_ERR_UNSUPPORTED);
+    tare_model_free(m);
+    const tare_edit_step step = {
+        .kind = TARE_EDIT_SET_KEY, .name = TARE_STR("a"), .text = TARE_STR("b")};
+    tare_edit *edit;
+    assert_int_equal(tare_edit_new(&edit, temp_path("w.num2"), &step, 1, NULL, &err),
+                     TARE_ERR_UNSUPPORTED);
+    assert_string_equal(err.what, "it has no keys");
+}
+
+static void is_quantized(void **state) {
+    (void)state;
+    tare_model *m = opened("a.num");
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    o.no_sync = true;
+    assert_int_equal(tare_quantize(temp_path("q.gguf"), m, TARE_STR("Q4_0"), &o, NULL), TARE_OK);
     tare_model_free(m);
 }
 
@@ -130,9 +210,9 @@ static void is_compared(void **state) {
     tare_model_free(m);
 }
 
-static void check_packing(void) {
+static void check_packing(const char *name) {
     char before[16 * ROWS + HEAD], after[sizeof before];
-    tare_model *m = opened("a.num");
+    tare_model *m = opened(name);
     tare_pack_options o = TARE_PACK_OPTIONS_INIT;
     tare_unpack_options u = TARE_UNPACK_OPTIONS_INIT;
     tare_source source = TARE_SOURCE_INIT;
@@ -144,20 +224,21 @@ static void check_packing(void) {
     tare_model_free(m);
     source.name = temp_path("a.wcodec");
     assert_int_equal(tare_unpack(NULL, temp_path("b.num"), &source, &u, NULL), TARE_OK);
-    FILE *a = fopen(temp_path("a.num"), "rb"), *b = fopen(temp_path("b.num"), "rb");
+    FILE *a = fopen(temp_path(name), "rb"), *b = fopen(temp_path("b.num"), "rb");
     assert_int_equal(fread(before, 1, sizeof before, a), sizeof before);
     assert_int_equal(fread(after, 1, sizeof after, b), sizeof after);
     assert_memory_equal(before, after, sizeof before);
     fclose(a), fclose(b);
+    unlink(temp_path("a.wcodec")), unlink(temp_path("b.num"));
 }
 
 static void is_packed_and_unpacked(void **state) {
     (void)state;
-    check_packing();
-    unlink(temp_path("a.wcodec")), unlink(temp_path("b.num"));
+    check_packing("a.num");
     fills_layout = true;
-    check_packing();
+    check_packing("a.num");
     fills_layout = false;
+    check_packing("w.num2");
 }
 
 static void is_extracted(void **state) {
@@ -181,6 +262,7 @@ static void is_not_edited(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_read_and_verified), cmocka_unit_test(is_converted),
+        cmocka_unit_test(is_written),           cmocka_unit_test(is_quantized),
         cmocka_unit_test(is_compared),          cmocka_unit_test(is_packed_and_unpacked),
         cmocka_unit_test(is_extracted),         cmocka_unit_test(is_not_edited),
     };

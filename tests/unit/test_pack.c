@@ -143,7 +143,7 @@ static void every_container_comes_back(void **state) {
     unsigned n = 0;
     for (size_t i = 0; tare_format_row(i); i++) {
         const tare_format *format = tare_format_row(i);
-        if (!format->plan || format == &tare_format_wcodec) continue;
+        if (!format->write.plan || format == &tare_format_wcodec) continue;
         const char *path = make("model", format, &options);
         if (format == &tare_format_gguf)
             check_thoroughly(path);

@@ -78,7 +78,7 @@ static tare_status plan(const tare_model *m, const tare_format *format, bool is_
     tare_arena arena;
     tare_arena_init(&arena, allocator);
     tare_write_plan out = {.arena = &arena};
-    tare_status status = format->plan(&out, &m->catalog, &options, NULL);
+    tare_status status = format->write.plan(&out, &m->catalog, &options, NULL);
     tare_arena_free(&arena);
     return status;
 }

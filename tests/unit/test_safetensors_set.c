@@ -287,7 +287,7 @@ static void write_set(const tare_model *source, uint64_t shard_size, size_t *n_f
     tare_arena_init(&arena, NULL);
     tare_write_plan plan = {.arena = &arena};
     tare_error err;
-    if (tare_format_safetensors.plan(&plan, &source->catalog, &options, &err)) {
+    if (tare_format_safetensors.write.plan(&plan, &source->catalog, &options, &err)) {
         fail_msg("%s", err.what);
     }
     assert_true(plan.is_directory);

@@ -32,7 +32,7 @@ static void plan_catalog(written *w, const tare_format *format, const tare_catal
     tare_arena_init(&w->arena, NULL);
     w->plan.arena = &w->arena;
     w->err = TARE_ERROR_NONE;
-    w->status = format->plan(&w->plan, c, &options, &w->err);
+    w->status = format->write.plan(&w->plan, c, &options, &w->err);
 }
 
 static sample write_one(const tare_catalog *c, const tare_model *source, bool is_identity) {

@@ -336,6 +336,7 @@ tare_status tare_gguf_open(tare_model *m, const tare_open_context *ctx, tare_err
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
     tare_status s = open_any(&r, ctx, layout, err);
     TARE_TRY(settle_lists(&r, s, err));
+    layout->is_kept = true;
     m->catalog.layout = layout;
     return tare_model_finish(m, ctx->options->report, err);
 }

@@ -13,6 +13,7 @@ static bool has_encoding(const tare_encoding *e) {
 
 const tare_format_caps tare_infq_caps = {
     .has_encoding = has_encoding,
+    .lacks_odd = true,
     .max_dims = TARE_MAX_DIMS,
     .max_name = 65535,
     .has_name = tare_str_is_utf8,

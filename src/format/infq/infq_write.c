@@ -145,8 +145,8 @@ static void put_unknown(tare_buffer *b, tare_str object, bool (*is_known)(const 
 /* The text of the entry that a tensor was read from; empty: there is none. */
 static tare_str entry_of(const writer *w, size_t i) {
     int64_t at = -1;
-    if (w->from && w->c->origins) at = (int64_t)w->c->origins[i];
-    if (w->from && !w->c->origins)
+    if (w->from && w->options->extras.origins) at = (int64_t)w->options->extras.origins[i];
+    if (w->from && !w->options->extras.origins)
         at = tare_model_find_tensor(w->options->source, w->c->tensors[i].name);
     return at >= 0 ? w->from->entries[at] : (tare_str){"", 0};
 }
@@ -255,9 +255,10 @@ static void put_scale(tare_buffer *b, double x) {
 
 static void put_adapters(writer *w, location *places) {
     const tare_catalog *c = w->c;
+    const tare_write_extras *extras = &w->options->extras;
     tare_buffer_put_text(&w->b, ",\n  \"adapters\": [");
-    for (size_t i = 0; i < c->n_adapters; i++) {
-        const tare_stored_adapter *a = &c->adapters[i];
+    for (size_t i = 0; i < extras->n_adapters; i++) {
+        const tare_stored_adapter *a = &extras->adapters[i];
         const size_t at = c->n_tensors + 2 * i;
         const bool is_known = w->from && a->origin != SIZE_MAX;
         const tare_str *texts = is_known ? &w->from->factors[2 * a->origin] : NULL;
@@ -315,7 +316,7 @@ static tare_status add_digest(writer *w, tare_extent *text, const location *plac
 /* The text of the manifest between digests, and these, in the order in which it has them. */
 static tare_status add_manifest(writer *w, uint32_t file, const uint8_t *text,
                                 const location *places, tare_error *err) {
-    const size_t n = w->c->n_tensors, n_all = n + 2 * w->c->n_adapters;
+    const size_t n = w->c->n_tensors, n_all = n + 2 * w->options->extras.n_adapters;
     tare_extent rest = {.kind = TARE_EXTENT_BYTES, .file = file, .bytes = text};
     for (size_t i = 0; i < n; i++)
         if (is_quantized(&w->c->tensors[i])) TARE_TRY(add_digest(w, &rest, places, i, err));
@@ -328,7 +329,7 @@ static tare_status add_manifest(writer *w, uint32_t file, const uint8_t *text,
 
 static tare_status write_all(writer *w, tare_error *err) {
     uint32_t file;
-    const size_t n = w->c->n_tensors, n_all = n + 2 * w->c->n_adapters;
+    const size_t n = w->c->n_tensors, n_all = n + 2 * w->options->extras.n_adapters;
     location *places = TARE_NEW_ARRAY(w->plan->arena, location, n_all);
     if (!places) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(place_tensors(w, 0, n, true, of_tensors.weights, places, err));

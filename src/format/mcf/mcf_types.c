@@ -65,6 +65,7 @@ const tare_format_caps tare_mcf_caps = {
     .has_encoding = has_encoding,
     .rank_of = rank_of,
     .lacks_empty = true,
+    .lacks_odd = true,
     .max_dims = TARE_MAX_DIMS,
     .max_name = 65535,
     .bytes_type = &tare_encoding_table[TARE_ENCODING_U8],

@@ -94,7 +94,8 @@ static uint64_t keep_places(tare_mcf_writer *w) {
     if (!o->keeps_place || w->c->n_tensors == 0 || w->c->n_tensors != o->source->catalog.n_tensors)
         return 0;
     for (size_t i = 0; i < w->c->n_tensors; i++) {
-        const tare_tensor *t = tare_model_stored(o->source, w->c->origins ? w->c->origins[i] : i);
+        const tare_tensor *t =
+            tare_model_stored(o->source, o->extras.origins ? o->extras.origins[i] : i);
         if (!o->stays(o->stays_ctx, i) || !has_our_planes(t, w->alignment)) return 0;
         w->places[i] = t->planes[0].offset;
         first = tare_min_u64(first, w->places[i]);
@@ -107,7 +108,7 @@ static uint64_t keep_places(tare_mcf_writer *w) {
 static tare_status place_tensors(tare_mcf_writer *w, tare_mcf_part *part, bool are_kept,
                                  tare_error *err) {
     uint64_t at = part->offset, end = at, last = at;
-    const size_t *same = w->c->same_as;
+    const size_t *same = w->options->extras.same_as;
     bool *is_placed = TARE_NEW_ARRAY(w->plan->arena, bool, w->c->n_tensors);
     if (!is_placed) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t k = 0; k < w->c->n_tensors; k++) {

@@ -158,9 +158,7 @@ const tare_format tare_format_safetensors = {
     .description = "safetensors file, or shards and their index",
     .suffix = TARE_SAFETENSORS_SUFFIX,
     .caps = &tare_safetensors_caps,
-    .has_string_keys = true,
-    .probe = probe,
-    .open = open_safetensors,
-    .index_file = tare_safetensors_index_file,
-    .plan = tare_safetensors_plan,
+    .read = {probe, open_safetensors, tare_safetensors_index_file},
+    .write = {.plan = tare_safetensors_plan},
+    .stored = {.keys = TARE_KEY_FORM_PAIRS},
 };

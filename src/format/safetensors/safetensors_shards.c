@@ -122,7 +122,7 @@ tare_status tare_safetensors_load(tare_model *m, tare_safetensors_layout *layout
     TARE_TRY(tare_safetensors_read_metadata(m, layout, report, err));
     tare_layout *kept = TARE_NEW(&m->arena, tare_layout);
     if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "layout");
-    *kept = (tare_layout){.format = format, .alignment = 1, .detail = layout};
+    *kept = (tare_layout){.format = format, .alignment = 1, .is_kept = true, .detail = layout};
     kept->data_offset = layout->n_shards ? layout->shards[0].data_offset : 0;
     m->catalog.layout = kept;
     return TARE_OK;

@@ -207,7 +207,7 @@ static tare_status open_wcodec(tare_model *m, const tare_open_context *ctx, tare
     TARE_TRY(tare_packed_open(&store, ctx->first, &m->limits, m->allocator, err));
     m->private_data = store;
     m->free_private = free_store;
-    m->container_version = tare_format_wcodec.version;
+    m->container_version = tare_format_wcodec.write.version;
     TARE_TRY(tare_packed_use_device(store, ctx->options->device, err));
     if (tare_wcodec_store_index(store)->n_files)
         TARE_TRY(tare_wcodec_open_files(m, store, ctx->options, &is_ours, err));
@@ -226,14 +226,8 @@ const tare_format tare_format_wcodec = {
     .name = "wcodec",
     .description = "WCodec: tensors packed without loss, and the files they came from",
     .suffix = ".wcodec",
-    .version = 1,
     .caps = &tare_wcodec_caps,
-    .states_mix = true, /* what it holds is often a GGUF file again: it has the keys of one */
-    .has_one_form = true,
-    .stores_differences = true,
-    .has_effort = true,
-    .probe = probe,
-    .open = open_wcodec,
-    .plan = tare_wcodec_plan,
-    .pack = tare_wcodec_pack,
+    .read = {.probe = probe, .open = open_wcodec},
+    .write = {.version = 1, .plan = tare_wcodec_plan, .pack = tare_wcodec_pack},
+    .stored = {.keys = TARE_KEY_FORM_TYPED}, /* what it holds is often a GGUF file again */
 };

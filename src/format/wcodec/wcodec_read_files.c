@@ -98,7 +98,7 @@ static tare_status list_packed(const tare_files *files, const char *path, tare_f
 static const tare_format *driver_of(const tare_probe *probe) {
     const tare_format *f;
     for (size_t i = 0; (f = tare_format_row(i)) != NULL; i++)
-        if (f != &tare_format_wcodec && f->probe(probe)) return f;
+        if (f != &tare_format_wcodec && f->read.probe(probe)) return f;
     return NULL;
 }
 

@@ -64,7 +64,7 @@ static tare_status report_nonfinite(const conversion *c, tare_error *err) {
                      o->first_overflow);
         if (o->n_nan + o->n_inf + o->n_overflow == 0) continue;
         bool is_here =
-            p->format->refuses_odd && p->tensors[i].becomes->encoding->kind == TARE_KIND_BLOCK;
+            p->format->caps->lacks_odd && p->tensors[i].becomes->encoding->kind == TARE_KIND_BLOCK;
         if (odd < 0 || (is_here && !is_refused)) odd = (int64_t)i;
         is_refused |= is_here;
     }
@@ -179,7 +179,7 @@ static tare_status run(conversion *c, tare_error *err) {
     TARE_TRY(begin_watching(c, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
     TARE_TRY(begin_files(c, err));
-    return c->plan->format->pack ? write_packed(c, err) : write_files(c, err);
+    return c->plan->format->write.pack ? write_packed(c, err) : write_files(c, err);
 }
 
 tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan, tare_error *err) {
@@ -219,7 +219,7 @@ static tare_status run_output(conversion *c, const tare_output *output, tare_err
 static tare_status check_elsewhere(const tare_plan *plan, tare_error *err) {
     if (plan->files.is_directory || plan->files.n_files != 1)
         return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
-    if (plan->format->pack)
+    if (plan->format->write.pack)
         return tare_fail(err, TARE_ERR_ARG, "a packed model is not written in one go");
     if (plan->options.verify)
         return tare_fail(err, TARE_ERR_ARG, "standard output cannot be read back");

@@ -21,7 +21,7 @@ static tare_status differs(tare_error *err, const char *what, tare_item_kind kin
 
 /* Where the plan put the first byte of each tensor. */
 static void places(uint64_t *offsets, const tare_plan *p) {
-    const size_t *same = p->catalog.same_as;
+    const size_t *same = p->extras.same_as;
     for (size_t i = 0; i < p->files.n_extents; i++) {
         const tare_extent *e = &p->files.extents[i];
         if (e->kind != TARE_EXTENT_TENSOR || e->plane != 0) continue;
@@ -63,8 +63,8 @@ static tare_status check_tensors(const tare_plan *p, const tare_model *m, const 
 static tare_status check_adapters(const tare_plan *p, const tare_model *m, const uint64_t *offsets,
                                   tare_error *err) {
     const tare_adapter_set *set = m->adapters;
-    for (size_t i = 0; i < p->catalog.n_adapters; i++) {
-        const tare_stored_adapter *meant = &p->catalog.adapters[i];
+    for (size_t i = 0; i < p->extras.n_adapters; i++) {
+        const tare_stored_adapter *meant = &p->extras.adapters[i];
         const size_t at = p->catalog.n_tensors + 2 * i;
         const tare_adapter *found = tare_adapters_at(set, i);
         if (!found || !tare_str_equal(found->name, meant->name) || found->scale != meant->scale ||
@@ -74,7 +74,7 @@ static tare_status check_adapters(const tare_plan *p, const tare_model *m, const
             return differs(err, "read back: the adapter is missing or another", TARE_ITEM_ADAPTER,
                            i, meant->name);
     }
-    if (p->catalog.n_adapters != tare_adapters_count(set))
+    if (p->extras.n_adapters != tare_adapters_count(set))
         return tare_fail(err, TARE_ERR_CHECKSUM, "read back: more adapters than were written");
     return TARE_OK;
 }

@@ -21,19 +21,19 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
                          "the output's name does not determine a format: name one");
     p->format = tare_format_find(name);
     if (!p->format) return tare_fail(err, TARE_ERR_ARG, "the output format is not known");
-    if (!p->format->plan)
+    if (!p->format->write.plan)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the output format cannot be written");
-    if (p->mcf.dedup != TARE_DEDUP_TIED && !p->format->shares_data)
+    if (p->mcf.dedup != TARE_DEDUP_TIED && !(p->format->stored.extras & TARE_EXTRA_SAME))
         return tare_fail(err, TARE_ERR_ARG,
                          "only MCF offers a choice of which tensors with equal bytes are stored "
                          "once; the output's format stores each of them");
-    if (p->wcodec.n_bases && !p->format->stores_differences)
+    if (p->wcodec.n_bases && !p->format->write.pack)
         return tare_fail(err, TARE_ERR_ARG,
                          "only a .wcodec can be stored as differences from a base");
-    if (p->wcodec.effort != TARE_EFFORT_FAST && !p->format->has_effort)
+    if (p->wcodec.effort != TARE_EFFORT_FAST && !p->format->write.pack)
         return tare_fail(err, TARE_ERR_ARG, "effort applies to .wcodec output only");
     const tare_tile_limits *tiles = &p->wcodec.tiles;
-    if ((tiles->shapes || tiles->predictors || tiles->transforms) && !p->format->has_effort)
+    if ((tiles->shapes || tiles->predictors || tiles->transforms) && !p->format->write.pack)
         return tare_fail(err, TARE_ERR_ARG, "limits of tiles apply to .wcodec output only");
     return tare_packed_check_tiles(tiles, err);
 }
@@ -81,15 +81,17 @@ static const char *stem_of(tare_plan *p) {
 
 static void report_version(const tare_plan *p) {
     const tare_layout *layout = p->catalog.layout;
-    if (!layout || layout->version == p->format->version) return;
+    if (!layout || layout->version == p->format->write.version) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.version");
     tare_report_addf(p->options.report, &f, "%s version %u becomes version %u", p->format->name,
-                     layout->version, p->format->version);
+                     layout->version, p->format->write.version);
 }
 
 /* GGUF converted from another format holds the model's numbers, but not what llama.cpp needs. */
 static void report_not_llama_cpp(const tare_plan *p) {
-    if (!p->format->is_llama_cpp || p->catalog.layout || p->catalog.n_tensors == 0) return;
+    if (p->format->stored.program != TARE_PROGRAM_LLAMA_CPP || p->catalog.layout ||
+        p->catalog.n_tensors == 0)
+        return;
     if (tare_catalog_get_str(&p->in->catalog, "general.architecture").len > 0) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.not-llama-cpp");
     tare_report_addf(p->options.report, &f,
@@ -99,7 +101,7 @@ static void report_not_llama_cpp(const tare_plan *p) {
 
 /* So does a directory of Hugging Face that is made of a GGUF file whose names are kept. */
 static void report_not_hugging_face(const tare_plan *p) {
-    if (!p->format->has_config || p->catalog.n_tensors == 0) return;
+    if (p->format->stored.program != TARE_PROGRAM_TRANSFORMERS || p->catalog.n_tensors == 0) return;
     if (tare_model_find_resource(p->in, TARE_STR("config.json")) >= 0) return;
     tare_str architecture = tare_catalog_get_str(&p->in->catalog, "general.architecture");
     if (architecture.len == 0) return;
@@ -118,8 +120,8 @@ static tare_status copy_resources(tare_plan *p, tare_error *err) {
     if (!p->catalog.resources) return tare_fail(err, TARE_ERR_NOMEM, "resources");
     if (n) memcpy(p->catalog.resources, from, n * sizeof *from);
     p->catalog.n_resources = n;
-    if (p->mcf.compat == TARE_COMPAT_NONE || !p->format->imitate) return TARE_OK;
-    return p->format->imitate(&p->catalog, p->in, &p->arena, p->options.report, err);
+    if (p->mcf.compat == TARE_COMPAT_NONE || !p->format->write.imitate) return TARE_OK;
+    return p->format->write.imitate(&p->catalog, p->in, &p->arena, p->options.report, err);
 }
 
 /* A type of unknown structure cannot change its byte order, so no other may be requested; nor does
@@ -142,7 +144,7 @@ static tare_status check_unknown(const tare_plan *p, tare_error *err) {
 static tare_status keep_split(const tare_plan *p, tare_arena *arena, tare_write_options *options,
                               tare_error *err) {
     const tare_format *from = tare_format_find(p->in->format);
-    const bool is_set = from && from->has_empty_shards;
+    const bool is_set = from && from->stored.shards == TARE_SHARDS_NUMBERED;
     uint32_t *part_of = TARE_NEW_ARRAY(arena, uint32_t, p->catalog.n_tensors), last_file = 0;
     if (!part_of) return tare_fail(err, TARE_ERR_NOMEM, "shards");
     options->n_parts = is_set ? (uint32_t)p->in->n_files : 0;
@@ -172,6 +174,7 @@ static bool stays(const void *plan, size_t tensor) {
 static tare_status lay_out(tare_plan *p, tare_error *err) {
     tare_write_options options = {.is_identity = p->is_identity,
                                   .source = p->in,
+                                  .extras = p->extras,
                                   .order = p->options.order,
                                   .alignment = p->options.alignment,
                                   .is_edited = p->changes != NULL,
@@ -186,7 +189,7 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
     if (!options.stem) return tare_fail(err, TARE_ERR_NOMEM, "output name");
     if (p->options.keep_split) TARE_TRY(keep_split(p, &p->arena, &options, err));
     p->files.arena = &p->arena;
-    TARE_TRY(p->format->plan(&p->files, &p->catalog, &options, err));
+    TARE_TRY(p->format->write.plan(&p->files, &p->catalog, &options, err));
     for (size_t i = 0; i < p->files.n_extents; i++) {
         const tare_extent *e = &p->files.extents[i];
         if (e->kind == TARE_EXTENT_TENSOR) p->tensors[e->item].file = e->file;

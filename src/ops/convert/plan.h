@@ -70,6 +70,7 @@ struct tare_plan {
     const tare_format *format;
     const char *out_path; /* NULL: a descriptor */
     tare_catalog catalog;
+    tare_write_extras extras;
     tare_planned *tensors; /* catalog.n_tensors of them */
     tare_write_plan files;
     bool is_identity;
@@ -83,7 +84,7 @@ struct tare_plan {
 
 /* Planned tensors, factors of adapters included. */
 static inline size_t tare_plan_n_stored(const tare_plan *p) {
-    return p->catalog.n_tensors + 2 * p->catalog.n_adapters;
+    return p->catalog.n_tensors + 2 * p->extras.n_adapters;
 }
 
 /* tare_plan_new for a model that is edited; the changes must outlive the plan. */
@@ -105,7 +106,7 @@ bool tare_plan_is_weighted(const tare_encoding *to, tare_quality quality);
  * ERR_ARG: something that llama.cpp refuses as well. */
 tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, tare_plan *plan,
                           const tare_encoding *const *manual, tare_arena *arena, tare_error *err);
-/* Adds the adapters that are stored beside the tensors: plan->catalog.adapters and their factors,
+/* Adds the adapters that are stored beside the tensors: plan->extras.adapters and their factors,
  * which follow the tensors. */
 tare_status tare_plan_adapters(tare_plan *plan, tare_error *err);
 /* The metadata that goes with the tensors as planned: plan->catalog.metadata. */
@@ -118,7 +119,7 @@ tare_status tare_plan_bounds(tare_plan *plan, tare_error *err);
 /* Finds the outliers of tensors that get a type with a list of them: `outliers`, and the sizes of
  * the lists. */
 tare_status tare_plan_outliers(tare_plan *plan, tare_error *err);
-/* Fills catalog.same_as where the format can store tensors once. */
+/* Fills extras.same_as where the format can store tensors once. */
 tare_status tare_plan_duplicates(tare_plan *plan, tare_error *err);
 /* The range of a tensor's numbers, ignoring NaN and Inf; has_odd says whether there are any. */
 typedef struct tare_value_range {

@@ -105,7 +105,7 @@ static tare_status plan_factor(tare_plan *p, size_t at, const stored *s, const t
     *planned = (tare_planned){.from = s->set->factors, .source = source, .becomes = t};
     *t = *factor;
     if (!is_kept) {
-        to = tare_encoding_get(p->format->floats_become);
+        to = tare_encoding_get(p->format->write.floats_become);
         planned->action = TARE_ACTION_ENCODE;
         if (!tare_tensor_can_decode(s->set->factors, source) ||
             tare_tensor_needs_rows(s->set->factors, source))
@@ -142,8 +142,8 @@ static tare_status plan_pairs(tare_plan *p, const list *l, tare_error *err) {
         if (status == TARE_OK) status = plan_factor(p, n + 2 * i + 1, s, s->adapter->b, "B", err);
         if (status != TARE_OK) return tare_adapter_fault(s->set, s->adapter, status, err);
     }
-    c->adapters = adapters;
-    c->n_adapters = l->n;
+    p->extras.adapters = adapters;
+    p->extras.n_adapters = l->n;
     return check_names(p, adapters, l->n, err);
 }
 
@@ -154,5 +154,6 @@ tare_status tare_plan_adapters(tare_plan *plan, tare_error *err) {
     if (!plan->in->adapters && plan->infq.n_adapters == 0) return TARE_OK;
     TARE_TRY(collect(&l, plan, err));
     if (l.n == 0) return TARE_OK;
-    return plan->format->stores_adapters ? plan_pairs(plan, &l, err) : leave_behind(plan, l.n, err);
+    return plan->format->stored.extras & TARE_EXTRA_ADAPTERS ? plan_pairs(plan, &l, err)
+                                                             : leave_behind(plan, l.n, err);
 }

@@ -22,7 +22,7 @@ static bool is_wanted(const tare_plan *p, size_t i) {
     const tare_encoding *stored = p->catalog.tensors[i].encoding;
     if (is_recoded(t) && tare_encoding_has_scope(t->becomes->encoding, TARE_PLANE_TENSOR))
         return true;
-    return p->format->states_bounds && stored->kind == TARE_KIND_BLOCK;
+    return (p->format->stored.extras & TARE_EXTRA_BOUNDS) && stored->kind == TARE_KIND_BLOCK;
 }
 
 static tare_status find_bounds(tare_value_bounds *out, const tare_plan *p, size_t i,
@@ -55,7 +55,7 @@ static bool leaves_bounds(const tare_plan *p, size_t i) {
     const tare_value_bounds *in = p->in->catalog.bounds;
     const tare_planned *t = &p->tensors[i];
     return in && in[t->source].is_known && !is_recoded(t) && t->action != TARE_ACTION_REPACK &&
-           !p->format->states_bounds;
+           !(p->format->stored.extras & TARE_EXTRA_BOUNDS);
 }
 
 static void report_left(const tare_plan *p) {

@@ -219,7 +219,9 @@ static tare_status match_places(size_t *same, const tare_plan *p, const size_t *
 tare_status tare_plan_duplicates(tare_plan *plan, tare_error *err) {
     const tare_allocator *a = plan->options.allocator;
     size_t n = plan->catalog.n_tensors;
-    if (!plan->format->shares_data || plan->mcf.dedup == TARE_DEDUP_NONE || n < 2) return TARE_OK;
+    if (!(plan->format->stored.extras & TARE_EXTRA_SAME) || plan->mcf.dedup == TARE_DEDUP_NONE ||
+        n < 2)
+        return TARE_OK;
     size_t *same = TARE_NEW_ARRAY(&plan->arena, size_t, n);
     size_t *by_place = sort_places(plan);
     candidate *list = tare_alloc(a, n * sizeof *list);
@@ -229,7 +231,7 @@ tare_status tare_plan_duplicates(tare_plan *plan, tare_error *err) {
     if (status == TARE_OK)
         status = plan->changes ? match_places(same, plan, by_place, err)
                                : match_all(same, plan, list, collect(list, plan, by_place), err);
-    plan->catalog.same_as = same;
+    plan->extras.same_as = same;
     tare_free(a, list, n * sizeof *list);
     tare_free(a, by_place, plan->in->catalog.n_tensors * sizeof *by_place);
     return status;

@@ -148,7 +148,7 @@ static tare_status override_keys(tare_plan *p, tare_error *err) {
 
 tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
     tare_catalog *c = &plan->catalog;
-    const tare_mix *mix = plan->format->states_mix ? mix_of(plan) : NULL;
+    const tare_mix *mix = plan->format->stored.keys == TARE_KEY_FORM_TYPED ? mix_of(plan) : NULL;
     bool recodes = mix_of(plan) || plan->in->types, has_blocks = mix != NULL;
     for (size_t i = 0; i < c->n_tensors; i++) {
         if (!tare_planned_is_made(&plan->tensors[i])) continue;

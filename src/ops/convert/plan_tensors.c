@@ -65,10 +65,10 @@ static const tare_encoding *made_by_format(const decider *d, size_t i) {
     const tare_format *f = d->plan->format;
     const tare_tensor *t = source_tensor(d, i);
     bool is_held = t->encoding->kind == TARE_KIND_BLOCK && f->caps->has_encoding(t->encoding);
-    if (f->floats_become == TARE_ENCODING_UNKNOWN || d->plan->options.opaque || is_held ||
+    if (f->write.floats_become == TARE_ENCODING_UNKNOWN || d->plan->options.opaque || is_held ||
         !takes_type(d, i) || t->n_rows < 2 || !tare_tensor_can_decode(d->plan->in, i))
         return NULL;
-    return tare_encoding_get(f->floats_become);
+    return tare_encoding_get(f->write.floats_become);
 }
 
 /* What a tensor is to become; `type` NULL: nothing is wanted. */
@@ -108,7 +108,8 @@ static wish asked_for(decider *d, size_t i) {
     bool is_open = !d->mix || d->mix[i].is_open;
     if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
     const tare_model_types *types = d->plan->in->types;
-    if (types && types->is_restored == d->plan->format->is_llama_cpp) types = NULL;
+    const bool is_for_llama_cpp = d->plan->format->stored.program == TARE_PROGRAM_LLAMA_CPP;
+    if (types && types->is_restored == is_for_llama_cpp) types = NULL;
     /* llama.cpp cannot compute with another type there than F16 */
     const bool is_fixed = types && types->fixed[i] > TARE_FIXED_F32 && d->rule[i] < 0;
     if (d->mix && types && (is_fixed || !d->mix[i].type)) return type_for_program(d, i, NULL);
@@ -283,12 +284,12 @@ static tare_status derive(tare_plan *p, const tare_tensor **out, const tare_tens
     return tare_tensor_derive(t, encoding, from->dims, from->n_dims, &p->arena, err);
 }
 
-/* Whether the target supports an encoding. The number of an unknown type is meaningful only in the
- * format that it comes from. */
-static bool holds(const decider *d, const tare_encoding *e) {
+/* Whether the target supports what tensor i is to become. A type that is unknown to the file itself
+ * is a number there, which is meaningful only in its format. */
+static bool holds(const decider *d, size_t i, const tare_encoding *e) {
     const tare_plan *p = d->plan;
-    const tare_layout *from = p->in->catalog.layout;
-    if (e->kind == TARE_KIND_UNKNOWN && from && from->format && from->format->numbers_types)
+    const tare_encoding *stored = tare_model_stored(p->in, i)->encoding;
+    if (e->kind == TARE_KIND_UNKNOWN && stored == e && p->in->catalog.layout)
         return p->catalog.layout != NULL;
     return p->format->caps->has_encoding(e);
 }
@@ -304,7 +305,8 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
     d->lacks_code = NULL;
     if (tare_merge_changes(p->merge, i)) return TARE_OK;
     if (!other || t->cols % 32 != 0 || tare_tensor_is_part_of_scheme(p->in, i)) return TARE_OK;
-    if (*to == t->encoding ? holds(d, *to) || !holds(d, other) || p->options.opaque : *to != other)
+    if (*to == t->encoding ? holds(d, i, *to) || !holds(d, i, other) || p->options.opaque
+                           : *to != other)
         return TARE_OK;
     if (*to != t->encoding && (p->mcf.has_clip || p->mcf.compat != TARE_COMPAT_NONE))
         return TARE_OK;
@@ -357,7 +359,7 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
     TARE_TRY(choose_repacked(&is_repacked, d, i, &to, err));
     if (is_repacked) planned->action = TARE_ACTION_REPACK;
     stand_in = to;
-    if (!holds(d, to)) {
+    if (!holds(d, i, to)) {
         bool is_opaque =
             p->options.opaque && (to->kind == TARE_KIND_BLOCK || to->kind == TARE_KIND_UNKNOWN);
         stand_in = tare_stand_in_encoding(h, to, is_opaque);
@@ -418,7 +420,7 @@ static tare_status check_types(const tare_plan *p, tare_error *err) {
         return tare_fail(
             err, TARE_ERR_ARG,
             "bounds of values only apply to MCF's types, and none of those is requested");
-    bool has_types = o->type || o->n_rules || !p->format->imitate;
+    bool has_types = o->type || o->n_rules || !p->format->write.imitate;
     if (mcf->compat != TARE_COMPAT_NONE && has_types && !asks_for_blocks(o))
         return tare_fail(err, TARE_ERR_ARG,
                          "compatibility: the other program encodes none of the requested types");
@@ -431,8 +433,8 @@ static bool is_identity(const decider *d) {
     const tare_plan *p = d->plan;
     const tare_convert_options *o = &p->options;
     const tare_layout *layout = p->catalog.layout; /* NULL: of another format */
-    if (!layout || layout->version != p->format->version) return false;
-    if (p->format->has_one_form) return false; /* whatever form the input has */
+    if (!layout || layout->version != p->format->write.version) return false;
+    if (!layout->is_kept) return false; /* whatever form the input has */
     tare_byte_order order = layout->is_big_endian ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
     if (o->order != TARE_ORDER_KEEP && o->order != order) return false;
     if (o->alignment != 0 && o->alignment != layout->alignment) return false;
@@ -526,7 +528,7 @@ static tare_status note_origins(tare_plan *p, tare_error *err) {
     size_t *origins = TARE_NEW_ARRAY(&p->arena, size_t, p->catalog.n_tensors);
     if (!origins) return tare_fail(err, TARE_ERR_NOMEM, "plan");
     for (size_t i = 0; i < p->catalog.n_tensors; i++) origins[i] = p->tensors[i].source;
-    p->catalog.origins = origins;
+    p->extras.origins = origins;
     return TARE_OK;
 }
 

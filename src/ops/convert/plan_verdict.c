@@ -70,7 +70,8 @@ tare_status tare_plan_verdict(const tare_plan *p, tare_error *err) {
     bool runs = true;
     tare_error why = {0};
     tare_arena arena;
-    if (!p->format->is_llama_cpp || (p->is_identity && !p->changes) || p->catalog.n_tensors == 0)
+    if (p->format->stored.program != TARE_PROGRAM_LLAMA_CPP || (p->is_identity && !p->changes) ||
+        p->catalog.n_tensors == 0)
         return TARE_OK;
     tare_arena_init(&arena, p->options.allocator);
     const tare_status status = judge(&runs, p, &arena, &why, err);

@@ -105,7 +105,8 @@ static tare_status key_fault(tare_error *err, tare_status status, tare_str key) 
 static tare_status set_key(tare_edit *e, tare_edit_part *p, tare_str key, tare_str text,
                            const char *type, tare_error *err) {
     tare_metadata *old = find_key(p, key);
-    const bool is_pair = old ? old->space == TARE_KEYS_SAFETENSORS : e->format->has_string_keys;
+    const bool is_pair =
+        old ? old->space == TARE_KEYS_SAFETENSORS : e->format->stored.keys == TARE_KEY_FORM_PAIRS;
     tare_metadata m = {.space = is_pair ? TARE_KEYS_SAFETENSORS : TARE_KEYS_MODEL,
                        .offset = TARE_NO_OFFSET};
     if (key.len == 0) return tare_fail(err, TARE_ERR_ARG, "a key has a name");
@@ -190,8 +191,9 @@ static tare_status set_template(tare_edit *e, tare_edit_part *p, tare_str text, 
     const bool has_keys = find_key(p, TARE_STR(TOKENS_KEY)) || find_key(p, key);
     if (!tare_str_is_utf8(text))
         return tare_fail(err, TARE_ERR_ARG, "the chat template is not UTF-8");
-    if (e->format->is_llama_cpp || has_keys) return set_key(e, p, key, text, "string", err);
-    if (e->directory || e->format->stores_files)
+    if (e->format->stored.program == TARE_PROGRAM_LLAMA_CPP || has_keys)
+        return set_key(e, p, key, text, "string", err);
+    if (e->directory || e->format->stored.extras & TARE_EXTRA_FILES)
         return set_resource(e, p, TEMPLATE_FILE, text, err);
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
                      "the chat template is a file beside this one: name the directory");

@@ -158,7 +158,7 @@ static tare_status open_part(tare_model **out, const view *v, tare_error *err) {
     if (status == TARE_OK) {
         const tare_open_context ctx = {&source, &options, &probe, &first, NULL};
         (*out)->format = e->format->name;
-        status = e->format->open(*out, &ctx, err);
+        status = e->format->read.open(*out, &ctx, err);
     }
     tare_reader_close(&first);
     return status;

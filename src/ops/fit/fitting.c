@@ -217,7 +217,7 @@ static tare_status read_arguments(tare_fit *f, const char *out_path,
     if (!f->format)
         return tare_fail(err, TARE_ERR_ARG,
                          "the output's name does not determine a format: name one");
-    if (f->format->pack)
+    if (f->format->write.pack)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the size of a packed model is known only once it is packed: no types can "
                          "be chosen for it");

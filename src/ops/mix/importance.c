@@ -29,7 +29,7 @@ static tare_status open_gguf(tare_importance *m, const tare_source *source,
 /* The format of a file; NULL: none of those known. */
 static const tare_format *format_of(const tare_probe *probe) {
     for (size_t i = 0; tare_format_row(i); i++)
-        if (tare_format_row(i)->probe(probe)) return tare_format_row(i);
+        if (tare_format_row(i)->read.probe(probe)) return tare_format_row(i);
     return NULL;
 }
 
@@ -46,7 +46,8 @@ static tare_status open_any(tare_importance *m, const tare_reader *reader, const
                             const tare_source *source, const tare_open_options *options,
                             tare_error *err) {
     const tare_format *format = format_of(probe);
-    if (format && format->is_llama_cpp) return open_gguf(m, source, options, err);
+    if (format && format->stored.program == TARE_PROGRAM_LLAMA_CPP)
+        return open_gguf(m, source, options, err);
     if (format)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a model, not an importance matrix: llama-imatrix measures one");

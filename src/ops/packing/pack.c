@@ -125,7 +125,7 @@ static tare_status write_file(packing *p, tare_error *err) {
                                        .progress = p->steps->progress ? tare_steps_tell : NULL,
                                        .progress_ctx = p->steps},
                                .arena = &p->arena};
-    TARE_TRY(p->source->format->pack(&p->outcome, &job, err));
+    TARE_TRY(p->source->format->write.pack(&p->outcome, &job, err));
     tare_steps_end(p->steps, p->write_bytes);
     if (p->source->outcome) *p->source->outcome = &p->outcome;
     if (p->source->check) TARE_TRY(p->source->check(p->source->check_ctx, p->set, err));

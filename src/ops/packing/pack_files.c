@@ -37,22 +37,30 @@ static tare_status add_index(tare_pack_files *f, const tare_model *m, tare_error
     const tare_layout *layout = m->catalog.layout;
     const char *path;
     tare_str text;
-    bool is_set = m->n_files && layout && layout->format->index_file;
-    if (!is_set || !layout->format->index_file(&path, &text, m)) return TARE_OK;
+    bool is_set = m->n_files && layout && layout->format->read.found_by;
+    if (!is_set || !layout->format->read.found_by(&path, &text, m)) return TARE_OK;
     tare_reader *r = TARE_NEW(&f->arena, tare_reader);
     if (!r) return tare_fail(err, TARE_ERR_NOMEM, "files");
     tare_reader_memory(r, text.ptr, text.len, path);
     return add(f, r, last_part(path), err);
 }
 
-/* Side files have the names that they have in the directory. */
+/* Whether a path is that of a file with this name below some directory. */
+static bool is_path_of(tare_str path, tare_str name) {
+    return path.len > name.len && path.ptr[path.len - name.len - 1] == '/' &&
+           tare_str_ends(path, name);
+}
+
+/* Side files have the names that they have in the directory: "1_Pooling/config.json". */
 static void name_side_files(tare_str *names, const tare_model *m) {
     const tare_catalog *c = &m->catalog;
-    if (!c->layout || !c->layout->format->names_resources) return;
     for (size_t i = 0; i < c->n_resources; i++) {
         const tare_resource_entry *r = &c->resources[i];
-        bool is_file = !r->bytes && r->offset == 0 && r->info.size == m->files[r->file].reader.size;
-        if (is_file) names[r->file] = r->info.name;
+        if (r->bytes) continue;
+        const tare_open_file *f = &m->files[r->file];
+        if (r->offset == 0 && r->info.size == f->reader.size &&
+            is_path_of(tare_str_of(f->name), r->info.name))
+            names[r->file] = r->info.name;
     }
 }
 

@@ -11,7 +11,7 @@
 /* The one format that files are packed into. */
 static const tare_format *packed_format(void) {
     const tare_format *format = tare_format_row(0);
-    for (size_t i = 1; format && !format->pack; i++) format = tare_format_row(i);
+    for (size_t i = 1; format && !format->write.pack; i++) format = tare_format_row(i);
     return format;
 }
 

@@ -14,7 +14,8 @@
 static const tare_format *format_of(const tare_lossy *lossy) {
     const tare_format *f;
     for (size_t i = 0; (f = tare_format_row(i)) != NULL; i++)
-        if (tare_str_is(lossy->container, f->name)) return f->plan && !f->pack ? f : NULL;
+        if (tare_str_is(lossy->container, f->name))
+            return f->write.plan && !f->write.pack ? f : NULL;
     return NULL;
 }
 
