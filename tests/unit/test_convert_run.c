@@ -16,7 +16,7 @@
 #include "base/bytes.h"
 #include "convert_help.h"
 #include "ops/convert/conversion.h"
-#include "ops/convert/sinks.h"
+#include "ops/convert/execute.h"
 
 static const tare_encoding *enc(tare_encoding_id id) {
     return tare_encoding_get(id);

@@ -9,7 +9,7 @@
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "encoding/repack.h"
-#include "ops/adapters/merge.h"
+#include "ops/convert/merge.h"
 
 /* Pieces of rows, or of the whole tensor where it is taken as one row. */
 static void cut_rows(tare_chunks *s, uint64_t unit) {

@@ -2,13 +2,13 @@
  *
  * A tensor cut into chunks of bounded size, each decoded by itself: what conversion, scanning and
  * comparing share. */
-#ifndef TARE_OPS_CONVERT_SPANS_H
-#define TARE_OPS_CONVERT_SPANS_H
+#ifndef TARE_OPS_CONVERT_CHUNKS_H
+#define TARE_OPS_CONVERT_CHUNKS_H
 
-#include "base/thread_scratch.h"
 #include "encoding/outliers.h"
 #include "encoding/slab.h"
 #include "model/catalog.h"
+#include "ops/scratch_slots.h"
 
 /* 128 Ki elements: half a MiB of floats stays in the second-level cache, along with its encoded
  * form, from reading to encoding, and is large enough to make the cost of one system call per chunk
@@ -30,19 +30,6 @@ typedef struct tare_chunks {
                             need not be */
     struct tare_merge *merge; /* adds to what is decoded; NULL: nothing */
 } tare_chunks;
-
-/* Slots of a scratch. */
-enum {
-    TARE_SCRATCH_STORED = 0,
-    TARE_SCRATCH_VALUES = 1,
-    TARE_SCRATCH_ENCODED = 2,
-    TARE_SCRATCH_READ_BACK = 3,
-    TARE_SCRATCH_DECODED = 4,
-    TARE_SCRATCH_FACTOR = 5,
-    TARE_SCRATCH_OUTLIERS = 6,
-    TARE_SCRATCH_IMPORTANCE = 7
-};
-_Static_assert((int)TARE_SCRATCH_IMPORTANCE < (int)TARE_SCRATCH_SLOTS, "a slot for each");
 
 /* One decoded chunk. */
 typedef struct tare_chunk {

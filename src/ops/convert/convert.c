@@ -9,9 +9,9 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "ops/convert/conversion.h"
-#include "ops/convert/sinks.h"
-#include "ops/inspect/digest.h"
-#include "ops/replaced.h"
+#include "ops/convert/execute.h"
+#include "ops/digest.h"
+#include "ops/output/replaced.h"
 
 /* What one run needs. */
 typedef struct conversion {

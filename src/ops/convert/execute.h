@@ -6,29 +6,10 @@
 #ifndef TARE_OPS_CONVERT_EXECUTE_H
 #define TARE_OPS_CONVERT_EXECUTE_H
 
-#include <stdatomic.h>
-
 #include "ops/convert/chunks.h"
 #include "ops/convert/measure.h"
 #include "ops/convert/plan.h"
-
-/* Takes bytes. All functions are called from many threads, for disjoint ranges, unless
- * is_sequential: then one range after the other, in order of file and offset. */
-typedef struct tare_sink {
-    void *ctx;
-    tare_status (*put)(void *ctx, uint32_t file, uint64_t offset, const void *bytes, size_t n,
-                       tare_scratch *scratch, tare_error *err);
-    /* Copies from an input file; NULL: the bytes are read and then passed to `put`. */
-    tare_status (*copy)(void *ctx, uint32_t file, uint64_t offset, int in_fd, uint64_t in_offset,
-                        uint64_t n, tare_scratch *scratch, tare_error *err);
-    /* Reads back what was written; NULL: impossible, and formats that need digests of it cannot be
-     * written this way. */
-    tare_status (*read)(void *ctx, uint32_t file, uint64_t offset, void *buf, size_t n,
-                        tare_error *err);
-    /* Called when all of a file has been written. May be NULL. */
-    tare_status (*file_done)(void *ctx, uint32_t file, tare_error *err);
-    bool is_sequential;
-} tare_sink;
+#include "ops/output/sinks.h"
 
 typedef struct tare_execution tare_execution;
 

@@ -10,7 +10,7 @@
 #include "encoding/outliers.h"
 #include "format/format.h"
 #include "model/write_plan.h"
-#include "ops/adapters/merge.h"
+#include "ops/convert/merge.h"
 #include "ops/mix/mix.h"
 #include "ops/strict.h"
 

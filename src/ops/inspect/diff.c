@@ -11,8 +11,8 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "model/write_plan.h"
+#include "ops/digest.h"
 #include "ops/inspect/diff_tensor.h"
-#include "ops/inspect/digest.h"
 
 struct tare_diff {
     const tare_allocator *allocator;

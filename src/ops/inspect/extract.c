@@ -16,7 +16,7 @@
 #include "encoding/slab.h"
 #include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
-#include "ops/replaced.h"
+#include "ops/output/replaced.h"
 
 /* ---- where the bytes go ---------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "model/catalog.h"
-#include "ops/inspect/digest.h"
+#include "ops/digest.h"
 #include "ops/item_walk.h"
 
 #define HEX 64 /* characters of a SHA-256 */

@@ -7,7 +7,7 @@
 
 #include "base/arith.h"
 #include "base/report.h"
-#include "ops/packing/pack_lossy.h"
+#include "ops/packing/pack_run.h"
 #include "wcodec/layer/wc_cut.h"
 
 enum { ATTEMPTS = 6, PATIENT = 2 /* the first ones, which aim to come closer */ };

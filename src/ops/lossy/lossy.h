@@ -27,6 +27,10 @@ enum {
     TARE_LOSSY_WIDE_REACH = 32767, /* of values of 16 bits; steps are so long that none is beyond */
 };
 
+/* As tare_pack, with options.lossy, which are complete. */
+tare_status tare_pack_lossy(tare_pack_summary *out, const char *out_path, const tare_model *in,
+                            const tare_pack_options *options, tare_error *err);
+
 /* By what the values of a tensor are chosen. */
 typedef struct tare_lossy_prices {
     float steps[TARE_WC_MAX_CLASSES][TARE_WC_SYMBOLS]; /* of a trellis */

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/report.h"
 #include "model/catalog.h"
-#include "ops/inspect/digest.h"
+#include "ops/digest.h"
 #include "ops/packing/base_difference.h"
 #include "ops/steps.h"
 

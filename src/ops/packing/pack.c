@@ -11,11 +11,11 @@
 #include "base/str.h"
 #include "format/format.h"
 #include "format/packed.h"
-#include "ops/convert/sinks.h"
+#include "ops/output/replaced.h"
+#include "ops/output/sinks.h"
 #include "ops/packing/bases.h"
 #include "ops/packing/pack_digests.h"
 #include "ops/packing/pack_files.h"
-#include "ops/replaced.h"
 
 /* What one run needs. */
 typedef struct packing {

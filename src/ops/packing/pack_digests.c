@@ -6,7 +6,7 @@
 
 #include "base/arith.h"
 #include "base/hash.h"
-#include "ops/inspect/digest.h"
+#include "ops/digest.h"
 #include "ops/item_walk.h"
 
 tare_status tare_pack_digest_model(tare_digest *out, const tare_pack_digests *d,

@@ -10,14 +10,14 @@
 #include "base/pool.h"
 #include "base/report.h"
 #include "format/format.h"
-#include "ops/convert/sinks.h"
+#include "ops/output/replaced.h"
+#include "ops/output/sinks.h"
 #include "ops/packing/bases.h"
 #include "ops/packing/unpack_digests.h"
 #include "ops/packing/unpack_losses.h"
-#include "ops/packing/unpack_lossy.h"
+#include "ops/packing/unpack_run.h"
 #include "ops/packing/unpack_salvage.h"
 #include "ops/packing/write_turns.h"
-#include "ops/replaced.h"
 #include "ops/steps.h"
 
 /* A range of a file that is read from one region, in tasks. */
@@ -262,16 +262,13 @@ static tare_status run_files(unpacking *u, const char *out_path, const tare_sour
     return tare_outset_commit(u->set, err);
 }
 
-tare_status tare_unpack(tare_unpack_result *out, const char *out_path, const tare_source *in,
-                        const tare_unpack_options *options, tare_error *err) {
-    TARE_REQUIRE(out_path && in, err);
-    if (out) TARE_TRY(tare_result_check(out, err));
+tare_status tare_unpack_files(tare_unpack_result *out, bool *is_model, const char *out_path,
+                              const tare_source *in, const tare_unpack_options *options,
+                              tare_error *err) {
     unpacking u;
     tare_status status = begin(&u, in, options, true, err);
-    if (status == TARE_OK && u.is_model)
-        status = tare_unpack_lossy(&u.result, out_path, in, &u.options, err);
-    else if (status == TARE_OK)
-        status = run_files(&u, out_path, in, err);
+    *is_model = status == TARE_OK && u.is_model;
+    if (status == TARE_OK && !u.is_model) status = run_files(&u, out_path, in, err);
     return finish(&u, status, out);
 }
 

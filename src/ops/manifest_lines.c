@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "model/catalog.h"
-#include "ops/inspect/digest.h"
+#include "ops/digest.h"
 
 #define HEX (2 * sizeof(tare_digest)) /* characters of a SHA-256 */
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Unpacking what was packed with loss. */
-#include "ops/packing/unpack_lossy.h"
-
+ * tare unpack: files, or what was packed with loss. There are no files to restore of that, so the
+ * model is written in the format that it was packed from, with its tensors in their types. */
 #include <tare/ops.h>
+#include <tare/unpack.h>
 
 #include "base/report.h"
 #include "base/str.h"
 #include "format/format.h"
 #include "model/lossy_record.h"
+#include "ops/packing/unpack_run.h"
 #include "ops/steps.h"
 
 static const tare_format *format_of(const tare_lossy *lossy) {
@@ -43,15 +44,30 @@ static tare_status write_model(tare_unpack_result *result, const char *out_path,
     return TARE_OK;
 }
 
-tare_status tare_unpack_lossy(tare_unpack_result *result, const char *out_path,
-                              const tare_source *in, const tare_unpack_options *options,
-                              tare_error *err) {
+/* ERR_ARG: it was not packed with loss, or not from a format that can be written. */
+static tare_status unpack_model(tare_unpack_result *result, const char *out_path,
+                                const tare_source *in, const tare_unpack_options *options,
+                                tare_error *err) {
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
     tare_open_options open = TARE_OPEN_OPTIONS_INIT;
     tare_model *m;
-    open.allocator = options->allocator;
-    open.limits = options->limits;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    open.allocator = o.allocator;
+    open.limits = o.limits;
     TARE_TRY(tare_model_open(&m, in, &open, err));
-    tare_status status = write_model(result, out_path, m, options, err);
+    tare_status status = write_model(result, out_path, m, &o, err);
     tare_model_free(m);
+    return status;
+}
+
+tare_status tare_unpack(tare_unpack_result *out, const char *out_path, const tare_source *in,
+                        const tare_unpack_options *options, tare_error *err) {
+    tare_unpack_result result = TARE_UNPACK_RESULT_INIT;
+    bool is_model;
+    TARE_REQUIRE(out_path && in, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
+    tare_status status = tare_unpack_files(&result, &is_model, out_path, in, options, err);
+    if (status == TARE_OK && is_model) status = unpack_model(&result, out_path, in, options, err);
+    if (out) tare_result_write(out, &result, sizeof result);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "ops/inspect/digest.h"
+#include "ops/digest.h"
 #include "ops/item_walk.h"
 
 /* ---- one tensor ------------------------------------------------------------------------------ */

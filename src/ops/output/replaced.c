@@ -2,7 +2,7 @@
  *
  * What an output may replace: neither a model that is being read nor an unrelated folder.
  */
-#include "ops/replaced.h"
+#include "ops/output/replaced.h"
 
 #include <dirent.h>
 #include <errno.h>

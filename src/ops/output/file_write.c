@@ -5,7 +5,7 @@
 
 #include "base/outfile.h"
 #include "ops/item_walk.h"
-#include "ops/replaced.h"
+#include "ops/output/replaced.h"
 
 tare_status tare_file_write(const char *path, const void *bytes, size_t n, const tare_model *model,
                             const tare_run_options *options, tare_error *err) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What an output may take the place of. */
-#ifndef TARE_OPS_REPLACED_H
-#define TARE_OPS_REPLACED_H
+#ifndef TARE_OPS_OUTPUT_REPLACED_H
+#define TARE_OPS_OUTPUT_REPLACED_H
 
 #include "model/catalog.h"
 

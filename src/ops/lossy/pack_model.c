@@ -4,8 +4,8 @@
 #include <tare/packing.h>
 
 #include "format/format.h"
-#include "ops/convert/sinks.h"
-#include "ops/packing/pack_lossy.h"
+#include "ops/lossy/lossy.h"
+#include "ops/output/sinks.h"
 #include "ops/packing/pack_run.h"
 
 /* The one format that files are packed into. */

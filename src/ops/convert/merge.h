@@ -2,8 +2,8 @@
  *
  * Adapters are merged on the fly: the products that apply to a chunk are added to its decoded
  * values, so that every reader of the values sees the merged ones. */
-#ifndef TARE_OPS_ADAPTERS_MERGE_H
-#define TARE_OPS_ADAPTERS_MERGE_H
+#ifndef TARE_OPS_CONVERT_MERGE_H
+#define TARE_OPS_CONVERT_MERGE_H
 
 #include <tare/ops.h>
 

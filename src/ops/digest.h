@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Digests and the lines of a manifest. */
-#ifndef TARE_OPS_INSPECT_DIGEST_H
-#define TARE_OPS_INSPECT_DIGEST_H
+#ifndef TARE_OPS_DIGEST_H
+#define TARE_OPS_DIGEST_H
 
 #include <tare/ops.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ends of a conversion: docs/behaviour.md, "Writing". */
-#include "ops/convert/sinks.h"
+ * The ends of an output: docs/behaviour.md, "Writing". */
+#include "ops/output/sinks.h"
 
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/descriptor.h"
+#include "ops/scratch_slots.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 

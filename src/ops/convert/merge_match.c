@@ -5,7 +5,7 @@
  * and key matrices in another order; only for the architectures listed here is it known which order
  * they have. */
 #include "base/str.h"
-#include "ops/adapters/merge.h"
+#include "ops/convert/merge.h"
 #include "ops/mix/roles.h"
 
 static int64_t find_exactly(const tare_model *in, tare_str name) {

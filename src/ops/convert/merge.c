@@ -4,7 +4,7 @@
  * all of B is in memory, in panels, and those rows of A that are needed: for an adapter of rank r
  * and a tensor of n columns that is 4 * r * n bytes, however large the model and the adapter are.
  */
-#include "ops/adapters/merge.h"
+#include "ops/convert/merge.h"
 
 #include <float.h>
 #include <math.h>
