@@ -4,12 +4,6 @@
  * open .wcodec, and what both are made of. */
 #include "py_coded.h"
 
-py_coded *py_coded_new(py_state *state) {
-    py_coded *self = (py_coded *)PyType_GenericAlloc(state->coded_type, 0);
-    if (self) self->state = state;
-    return self;
-}
-
 static void coded_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     tare_coded_free(((py_coded *)self)->coded);

@@ -6,6 +6,12 @@
 
 #include "py_coded.h"
 
+py_coded *py_coded_new(py_state *state) {
+    py_coded *self = (py_coded *)PyType_GenericAlloc(state->coded_type, 0);
+    if (self) self->state = state;
+    return self;
+}
+
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 static const py_option field_options[] = {

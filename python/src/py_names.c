@@ -1,23 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Names of tensors: Hugging Face's and llama.cpp's. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "py_core.h"
-
-bool py_scratch_directory(py_scratch *scratch, const py_handle *handle, const char **out) {
-    const tare_source *source = &handle->source.source;
-    bool is_named = source->kind == TARE_SOURCE_PATH || source->kind == TARE_SOURCE_URL;
-    if (!is_named || !source->name) return true; /* a computed model has neither */
-    char *whole = realpath(source->name, NULL);
-    const char *from = whole ? whole : source->name, *slash = strrchr(from, '/');
-    PyObject *name = PyBytes_FromString(slash ? slash + 1 : from);
-    free(whole);
-    if (!py_scratch_keep(scratch, name)) return false;
-    *out = PyBytes_AsString(name);
-    return true;
-}
 
 static bool run_map(tare_model **out, py_handle *in, const py_handle *to,
                     const tare_llama_options *options) {

@@ -185,37 +185,3 @@ void py_scratch_clear(py_scratch *scratch) {
     while (scratch->n) PyMem_Free(scratch->blocks[--scratch->n]);
     Py_CLEAR(scratch->objects);
 }
-
-bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
-                       const tare_model *const **out, size_t *n) {
-    Py_ssize_t count = PySequence_Size(models);
-    const tare_model **array =
-        count < 0 ? NULL : py_scratch_array(scratch, (size_t)count, sizeof *array);
-    if (!array) return false;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *model = PySequence_GetItem(models, i);
-        py_handle *handle = model ? py_handle_of(state, model) : NULL;
-        if (handle) array[i] = handle->model;
-        /* The handle, not the model: another thread may close that one. */
-        bool ok = handle && py_scratch_keep(scratch, Py_NewRef((PyObject *)handle));
-        Py_XDECREF(model);
-        if (!ok) return false;
-    }
-    *out = array, *n = (size_t)count;
-    return true;
-}
-
-bool py_scratch_bases(py_scratch *scratch, py_state *state, PyObject *models,
-                      const tare_model *const **out, const char *const **hints, size_t *n) {
-    if (!py_scratch_models(scratch, state, models, out, n)) return false;
-    const char **names = py_scratch_array(scratch, *n, sizeof *names);
-    bool ok = names != NULL;
-    for (size_t i = 0; ok && i < *n; i++) {
-        PyObject *model = PySequence_GetItem(models, (Py_ssize_t)i);
-        py_handle *handle = model ? py_handle_of(state, model) : NULL;
-        ok = handle && py_scratch_directory(scratch, handle, &names[i]);
-        Py_XDECREF(model);
-    }
-    *hints = names;
-    return ok;
-}

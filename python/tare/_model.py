@@ -5,9 +5,11 @@ from __future__ import annotations
 from _collections_abc import Iterator, Mapping  # collections.abc loads all of collections
 
 from . import _core
+from ._arrays import load_model
 from ._errors import make_error
 from ._records import Adapter, Base, Container, FileInfo, Finding, Info
 from ._records import findings as make_findings
+from ._results import digest_model
 from ._source import prepare
 from ._tensor import Tensor, _progress
 
@@ -214,13 +216,11 @@ class Model(_core.Model, Mapping[str, Tensor]):
     def load(self, names: Iterable[str] | None = None, *, framework: str = "numpy",
              **options: Unpack[LoadOptions]) -> dict[str, Any]:
         """Arrays of all tensors, or of those named: tare.load() of this model."""
-        from ._load import load
-        return load(self, names=names, framework=framework, **options)
+        return load_model(self, names=names, framework=framework, **options)
 
     def digest(self, *, threads: int = 0, progress: Any = None) -> Any:
         """The digests of all tensors and of the whole, the same in every container."""
-        from ._verbs import digest
-        return digest(self, threads=threads, progress=progress)
+        return digest_model(self, threads, progress)
 
     def __repr__(self) -> str:
         if self.closed:

@@ -68,7 +68,7 @@ class ConvertOptions(SaveOptions, total=False):
 
 
 class LoadOptions(TypedDict, total=False):
-    """Those of load() but `names` and `framework`."""
+    """Those of load() but `names`, `framework` and `bases`."""
 
     device: Any
     dtype: DType | None
@@ -76,5 +76,4 @@ class LoadOptions(TypedDict, total=False):
     threads: int
     pin_memory: bool
     huge_pages: bool
-    bases: Sequence[Source | Model]
     progress: Progress

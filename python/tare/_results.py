@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from . import _core
 from ._encodings import Encoding
+from ._progress import adapt
 from ._records import FileInfo, Finding, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterator
+    from typing import Any, Iterator
+
+    from ._model import Model
 
 ACTIONS = ("copy", "stand-in", "encode", "lossy", "repack")
 DIFFERENCES = ("key-only-a", "key-only-b", "key", "tensor-only-a", "tensor-only-b", "shape",
@@ -148,6 +151,12 @@ class Digests(Record):
 
     def __str__(self) -> str:
         return self.whole.hex()
+
+
+def digest_model(model: Model, threads: int, progress: Any) -> Digests:
+    """Those of an open model."""
+    whole, each = _core.digest(model, {"threads": threads}, adapt(progress))
+    return Digests(whole, dict(zip(model.names(), each)))
 
 
 class GGUFName(Record):

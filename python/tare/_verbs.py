@@ -15,7 +15,7 @@ from ._progress import adapt
 from ._records import Adapter, FileInfo, Finding
 from ._records import findings as make_findings
 from ._results import (ACTIONS, DIFFERENCES, Diff, DiffItem, Digests, PackedLayer,
-                       PackResult, PlannedTensor, Report, Result, UnpackResult)
+                       PackResult, PlannedTensor, Report, Result, UnpackResult, digest_model)
 from ._save import build, scalar_type
 from ._source import prepare
 
@@ -555,8 +555,7 @@ def digest(src: Any_source, *, threads: int = 0, progress: Any = None) -> Digest
     (True, 32)
     """
     with _opened(src) as model:
-        whole, each = _core.digest(model, {"threads": threads}, adapt(progress))
-        return Digests(whole, dict(zip(model.names(), each)))
+        return digest_model(model, threads, progress)
 
 
 def write_manifest(src: Any_source, path: Path, *, overwrite: bool = False, sync: bool = True,

@@ -22,7 +22,7 @@ import tare.cuda
 @pytest.fixture(autouse=True)
 def quiet():
     """Each test hears what is said once."""
-    tare.cuda._said.clear()
+    tare._device._said.clear()
     if not tare.cuda.is_available():
         pytest.skip("neither a GPU nor its emulation")
 
