@@ -11,7 +11,6 @@
 
 static struct {
     const char *mode, *to, *made_for, *imatrix, *sensitivity, *segment;
-    const char *tile_shapes, *predictors, *transforms;
     uint64_t target_size;
     double target_bpw, target_damage;
     bool lossy;
@@ -83,19 +82,6 @@ static const cli_option options[] = {
      .help = "values of a segment, which is decoded as a whole: a power of two from 16Ki to 64Mi "
              "(default: what suits the type)",
      .text = &args.segment},
-    {.name = "tile-shapes",
-     .arg = "LIST",
-     .help = "with --effort full, tiles that may be tried, rows x columns: 16x16,8x32,32x8,1x256 "
-             "(default: all)",
-     .text = &args.tile_shapes},
-    {.name = "predictors",
-     .arg = "LIST",
-     .help = "how a tile may be predicted: none,dc,left,top,avg,planar (default: all)",
-     .text = &args.predictors},
-    {.name = "transforms",
-     .arg = "LIST",
-     .help = "how the differences may be transformed: none,dct,adst (default: all)",
-     .text = &args.transforms},
     {0},
 };
 
@@ -204,11 +190,7 @@ static void print_json(outcome *o) {
 static bool set_by_name(tare_options *named) {
     const struct {
         const char *name, *value;
-    } given[] = {{"mode", args.mode},
-                 {"segment", args.segment},
-                 {"tile-shapes", args.tile_shapes},
-                 {"predictors", args.predictors},
-                 {"transforms", args.transforms}};
+    } given[] = {{"mode", args.mode}, {"segment", args.segment}};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         tare_error err;
         if (!given[i].value ||
@@ -450,8 +432,6 @@ const cli_command cmd_pack = {
                   "a directory without some of it"},
                  {"tare pack tuned.gguf tuned.wcodec --base original.gguf",
                   "a fine-tune, as differences from its original"},
-                 {"tare pack model.gguf --effort full --tile-shapes 8x32 --transforms none,dct",
-                  "fewer forms to try, so faster"},
                  {"tare pack model.safetensors small.wcodec --lossy --target-bpw 3.5",
                   "with loss: as good as 3.5 bits a weight can be"},
                  {"tare pack model.gguf small.wcodec --lossy --target-size 2G --imatrix m.gguf",

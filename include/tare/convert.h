@@ -141,15 +141,10 @@ typedef struct tare_convert_wcodec_options {
                                        them to be read */
     const char *const *base_hints;
     size_t n_bases;
-    tare_tile_limits tiles;
 } tare_convert_wcodec_options;
 
 #define TARE_CONVERT_WCODEC_OPTIONS_INIT                                                           \
-    {                                                                                              \
-        sizeof(tare_convert_wcodec_options), TARE_EFFORT_FAST, NULL, NULL, 0, {                    \
-            0, 0, 0                                                                                \
-        }                                                                                          \
-    }
+    { sizeof(tare_convert_wcodec_options), TARE_EFFORT_FAST, NULL, NULL, 0 }
 TARE_API void tare_convert_wcodec_options_init(tare_convert_wcodec_options *options, size_t size);
 
 typedef struct tare_convert_options {

@@ -39,10 +39,9 @@ typedef enum tare_option_kind {
     TARE_OPTION_REAL = 3,   /* a finite number, with a decimal point in every locale: "0.001" */
     TARE_OPTION_TEXT = 4,   /* anything */
     TARE_OPTION_CHOICE = 5, /* one of `choices` */
-    TARE_OPTION_SET = 6,    /* some of `choices`, with commas: "16x16,8x32" */
-    TARE_OPTION_TYPE = 7,   /* the name of a number format: "q4_k" */
-    TARE_OPTION_RULE = 8,   /* REGEX=TYPE: "ffn_down=q6_k" */
-    TARE_OPTION_RANGE = 9,  /* two reals, MIN:MAX */
+    TARE_OPTION_TYPE = 6,   /* the name of a number format: "q4_k" */
+    TARE_OPTION_RULE = 7,   /* REGEX=TYPE: "ffn_down=q6_k" */
+    TARE_OPTION_RANGE = 8,  /* two reals, MIN:MAX */
 } tare_option_kind;
 
 /* A row of the table. All strings are static. */

@@ -61,8 +61,10 @@ static bool set_importance(packing *c, tare_pack_options *o, PyObject *path) {
 }
 
 static bool run_pack(packing *c, py_handle *handle, const char *path, PyObject *bases,
-                     PyObject *importance, tare_pack_summary *summary) {
+                     PyObject *importance, const tare_tile_limits *tiles,
+                     tare_pack_summary *summary) {
     tare_pack_options *o = tare_options_pack(c->options);
+    o->tiles = *tiles;
     if (!set_importance(c, o, importance)) return false;
     c->rows = PyList_New(0);
     if (!c->rows) return false;
@@ -78,21 +80,23 @@ static bool run_pack(packing *c, py_handle *handle, const char *path, PyObject *
     return py_run_end(&c->run, status, &c->err, handle);
 }
 
-/* pack(model, path, texts, bases or None, importance or None, progress): (counts..., layers,
- * findings, tensors with loss, bits a weight, damage) */
+/* pack(model, path, texts, bases or None, importance or None, (shapes, predictors, transforms),
+ * progress): (counts..., layers, findings, tensors with loss, bits a weight, damage) */
 static PyObject *core_pack(PyObject *module, PyObject *args) {
     PyObject *model, *path = NULL, *texts, *bases, *importance, *progress, *out = NULL;
     tare_pack_summary s = TARE_PACK_SUMMARY_INIT;
+    tare_tile_limits tiles;
     packing c;
     py_state *state = py_state_of(module);
-    if (!PyArg_ParseTuple(args, "OO&O!OOO:pack", &model, PyUnicode_FSConverter, &path, &PyList_Type,
-                          &texts, &bases, &importance, &progress))
+    if (!PyArg_ParseTuple(args, "OO&O!OO(III)O:pack", &model, PyUnicode_FSConverter, &path,
+                          &PyList_Type, &texts, &bases, &importance, &tiles.shapes,
+                          &tiles.predictors, &tiles.transforms, &progress))
         return NULL;
     py_handle *handle = py_handle_of(state, model);
     Py_XINCREF((PyObject *)handle);
     if (handle) {
         if (packing_begin(&c, state, TARE_VERB_PACK, texts, progress) &&
-            run_pack(&c, handle, PyBytes_AsString(path), bases, importance, &s))
+            run_pack(&c, handle, PyBytes_AsString(path), bases, importance, &tiles, &s))
             out = Py_BuildValue("nnnnKKONndd", (Py_ssize_t)s.n_files, (Py_ssize_t)s.n_tensors,
                                 (Py_ssize_t)s.n_shared, (Py_ssize_t)s.n_referring,
                                 (unsigned long long)s.from_bytes, (unsigned long long)s.to_bytes,

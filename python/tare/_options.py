@@ -37,9 +37,6 @@ class SavesOptions(TypedDict, total=False):
     outliers: float | None
     outlier_share: float | None
     bases: Sequence[Source | Model]
-    tile_shapes: Sequence[str] | None
-    predictors: Sequence[str] | None
-    transforms: Sequence[str] | None
     keep_names: bool
     name: str | None
     pre: str | None

@@ -189,8 +189,7 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
           adapters: Any = None, importance: Any = None, compat: Any = None, outliers: Any = None,
           outlier_share: Any = None, bases: Any = (), measure: bool = False, verify: bool = False,
           strict: bool = False, overwrite: bool = False, sync: bool = True, threads: int = 0,
-          tile_shapes: Any = None, predictors: Any = None, transforms: Any = None, mix: Any = None,
-          output_type: Any = None, embedding_type: Any = None, pure: Any = None,
+          mix: Any = None, output_type: Any = None, embedding_type: Any = None, pure: Any = None,
           leave_output: Any = None, allow_requantize: Any = None, keep_names: bool = False,
           name: Any = None, metadata: Any = None, pre: Any = None, vocab_only: bool = False,
           no_tokenizer: bool = False, like_reference: bool = False, target_size: Any = None,
@@ -200,7 +199,6 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
                    shard_size=shard_size, alignment=alignment, keep_split=keep_split, opaque=opaque,
                    dedup=dedup, compat=compat, outlier_threshold=outliers, outlier_share=outlier_share,
                    verify=verify, strict=strict, force=overwrite, no_sync=not sync, threads=threads,
-                   tile_shapes=tile_shapes, predictors=predictors, transforms=transforms,
                    output_type=_type(output_type), embedding_type=_type(embedding_type), pure=pure,
                    leave_output=leave_output, allow_requantize=allow_requantize,
                    target_size=target_size, target_bpw=target_bpw, target_damage=target_damage,
@@ -247,8 +245,7 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: Numb
             adapters: Mapping[str, Path] | None = None, importance: Path | None = None,
             compat: str | None = None, outliers: float | None = None,
             outlier_share: float | None = None, bases: Sequence[Any_source] = (),
-            tile_shapes: Sequence[str] | None = None, predictors: Sequence[str] | None = None,
-            transforms: Sequence[str] | None = None, keep_names: bool = False, name: str | None = None,
+            keep_names: bool = False, name: str | None = None,
             metadata: Mapping[str, Any] | None = None, pre: str | None = None, vocab_only: bool = False,
             no_tokenizer: bool = False, like_reference: bool = False, measure: bool = False,
             verify: bool = False, strict: bool = False, overwrite: bool = False, sync: bool = True,
@@ -270,7 +267,7 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: Numb
     merges      adapters to be added to their tensors: paths, model.adapters, (one of these, scale)
     adapters    {name: path}: adapters to be stored beside the tensors (INFQ)
     importance  path of an importance matrix of llama.cpp
-    effort, bases, tile_shapes, predictors, transforms: of a .wcodec, as for pack()
+    effort, bases: of a .wcodec, as for pack()
     clip, dedup, compat: of MCF; outliers (a threshold), outlier_share: of INFQ
     keep_names  between Hugging Face and GGUF, names stay; what they are for will not run the output
     name, metadata, pre, vocab_only, no_tokenizer, like_reference: of Hugging Face to GGUF, as the
@@ -290,7 +287,6 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: Numb
                      keep_split=keep_split, opaque=opaque, dedup=dedup, clip=clip, overrides=overrides,
                      merges=merges, adapters=adapters, importance=importance, compat=compat,
                      outliers=outliers, outlier_share=outlier_share, bases=bases,
-                     tile_shapes=tile_shapes, predictors=predictors, transforms=transforms,
                      keep_names=keep_names, name=name, metadata=metadata, pre=pre,
                      vocab_only=vocab_only, no_tokenizer=no_tokenizer, like_reference=like_reference,
                      measure=measure, verify=verify, strict=strict, overwrite=overwrite, sync=sync,
@@ -366,18 +362,14 @@ def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, Any] | None = No
 
 def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[Any_source] = (),
          directory: Path | None = None, exclude: Sequence[str] = (), for_gpu: bool = False,
-         tile_shapes: Sequence[str] | None = None, predictors: Sequence[str] | None = None,
-         transforms: Sequence[str] | None = None, segment: int | str | None = None,
-         lossy: Mapping[str, Any] | None = None, overwrite: bool = False, strict: bool = False,
-         sync: bool = True, threads: int = 0, progress: Any = None) -> PackResult:
+         segment: int | str | None = None, lossy: Mapping[str, Any] | None = None, overwrite: bool = False,
+         strict: bool = False, sync: bool = True, threads: int = 0, progress: Any = None) -> PackResult:
     """Packs the files of a model into one .wcodec, without loss unless `lossy` is given.
 
     effort     "full": smaller, and much slower
     bases      similar models: tensors are stored as differences, and need them to be read
     directory  packs all that lies there, and the model was opened from; exclude: shell patterns
     for_gpu    only forms that a GPU can decode without the CPU; about 0.2 % larger
-    tile_shapes, predictors, transforms: what STRUCTURED segments may use: "16x16" "8x32" "32x8"
-               "1x256"; "none" "dc" "left" "top" "avg" "planar"; "none" "dct" "adst"
     segment    values of a segment: a power of two
     lossy      the numbers of matrices change: {"bpw": 3.5}, {"size": "2G"} or {"damage": 0.05}, with
                it the paths {"importance": ..., "sensitivities": ...}; {"dry_run": True} estimates
@@ -386,9 +378,8 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     >>> result.bytes < result.source_bytes
     True
     """
-    texts = _texts(effort=effort, directory=directory, for_gpu=for_gpu, tile_shapes=tile_shapes,
-                   predictors=predictors, transforms=transforms, segment=segment, force=overwrite,
-                   strict=strict, no_sync=not sync, threads=threads)
+    texts = _texts(effort=effort, directory=directory, for_gpu=for_gpu, segment=segment, force=overwrite, strict=strict,
+                   no_sync=not sync, threads=threads)
     texts += [("exclude", pattern) for pattern in exclude]
     loss = dict(lossy or {})
     unknown = sorted(loss.keys() - {"bpw", "size", "damage", "importance", "sensitivities", "dry_run"})
@@ -400,10 +391,16 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     if measured is not None:
         loss["sensitivities"] = _read(measured)
     texts += _texts(**{f"lossy_{name}": value for name, value in loss.items()})
+    return pack_by_texts(src, dst, texts, bases, importance, (0, 0, 0), directory is None, progress)
+
+
+def pack_by_texts(src: Any_source, dst: Path, texts: list[tuple[str, str]], bases: Sequence[Any_source],
+                  importance: Path | None, tiles: tuple[int, int, int], of_model: bool, progress: Any) -> PackResult:
+    """Packs with options as texts; `tiles`: sets of shapes, predictors and transforms of STRUCTURED segments."""
     with _opened(src) as model:
         row = _core.pack(model, os.fsdecode(dst), texts, open_bases(bases, map=False),
-                         importance and os.fsdecode(importance), adapt(progress))
-        note = _whole_set(src, model) if directory is None else ()
+                         None if importance is None else os.fsdecode(importance), tiles, adapt(progress))
+        note = _whole_set(src, model) if of_model else ()
     layers = tuple(PackedLayer(r[0], encoding(r[1]) if r[1] else None, *r[2:]) for r in row[6])
     return PackResult(*row[:6], layers, note + _finish(row[7]), *row[8:])
 

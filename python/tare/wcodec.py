@@ -16,7 +16,7 @@ from ._model import Model, open
 from ._progress import adapt
 from ._records import Record
 from ._tensor import allocate
-from ._verbs import pack, unpack
+from ._verbs import pack_by_texts, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,12 +63,23 @@ def _names(what: str, given: Any, known: Sequence[str]) -> tuple[str, ...] | Non
     return names
 
 
+def _bits(names: Sequence[str] | None, known: Sequence[str]) -> int:
+    return sum({1 << known.index(name) for name in names or ()})
+
+
+def _limits(tile_size: Any, predictor_modes: Any, transforms: Any) -> tuple[int, int, int]:
+    """What STRUCTURED segments may use, as the library's sets of bits."""
+    return (_bits(_tiles(tile_size), _SHAPES),
+            _bits(_names("predictor_modes", predictor_modes, _PREDICTORS), _PREDICTORS),
+            _bits(_names("transforms", transforms, _TRANSFORMS), _TRANSFORMS))
+
+
 def encode_checkpoint(input_path: Source | Model, output_path: Path, tile_size: Any = None,
                       predictor_modes: Iterable[str] | str | None = None,
                       transforms: Iterable[str] | str | None = None, *, effort: str = "full",
                       bases: Sequence[Any] = (), overwrite: bool = False, threads: int = 0,
                       progress: Any = None) -> PackResult:
-    """Packs a model without loss: tare.pack with what the encoder may try.
+    """Packs a model without loss, as tare.pack does, with what the encoder may try.
 
     tile_size        16: tiles of 16x16; 8: 8x32 and 32x8; or one shape, (1, 256); None: all
     predictor_modes  of "none", "dc", "left", "top", "avg", "planar"; None: all
@@ -83,10 +94,11 @@ def encode_checkpoint(input_path: Source | Model, output_path: Path, tile_size: 
     >>> tare.diff("tiny.gguf", "c.wcodec").same
     True
     """
-    return pack(input_path, output_path, effort=effort, bases=bases, tile_shapes=_tiles(tile_size),
-                predictors=_names("predictor_modes", predictor_modes, _PREDICTORS),
-                transforms=_names("transforms", transforms, _TRANSFORMS), overwrite=overwrite,
-                threads=threads, progress=progress)
+    if effort not in ("fast", "full"):
+        raise ValueError(f"effort: {effort!r} is not \"fast\" or \"full\"")
+    texts = [("effort", effort), ("force", str(overwrite).lower()), ("threads", str(threads))]
+    return pack_by_texts(input_path, output_path, texts, bases, None, _limits(tile_size, predictor_modes, transforms),
+                         True, progress)
 
 
 def decode_checkpoint(input_path: Source | Model, output_path: Path, **options: Any) -> UnpackResult:
@@ -273,10 +285,6 @@ def _field(given: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _bits(names: Sequence[str] | None, known: Sequence[str]) -> int:
-    return sum({1 << known.index(name) for name in names or ()})
-
-
 def _bytes_of(source: Any) -> Any:
     """The bytes of an array, whose dtype need not be one that buffers have; all else as it is."""
     if not hasattr(source, "__array_interface__"):
@@ -328,9 +336,7 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
     elif fields is None:
         raise ValueError("fields: wanted for regions of bytes")
     pairs = [(_bytes_of(region), base) for region, base in zip(regions, bases or [None] * len(regions), strict=True)]
-    tiles = (_bits(_tiles(tile_size), _SHAPES),
-             _bits(_names("predictor_modes", predictor_modes, _PREDICTORS), _PREDICTORS),
-             _bits(_names("transforms", transforms, _TRANSFORMS), _TRANSFORMS))
+    tiles = _limits(tile_size, predictor_modes, transforms)
     core = _core.coded_encode(pairs, [_field(f) for f in fields], effort == "full", tiles, threads,
                               adapt(progress))
     return Coded(core, source.dtype, source.shape) if is_array else Coded(core)

@@ -207,7 +207,7 @@ def test_pack_with_loss(tmp_path):
 
 def test_pack_and_unpack(tmp_path, gguf_path):
     packed, again = tmp_path / "m.wcodec", tmp_path / "m.gguf"
-    result = tare.pack(gguf_path, packed, effort="full", tile_shapes=["16x16"], predictors=["none", "dc"])
+    result = tare.pack(gguf_path, packed, effort="full")
     assert result.bytes == os.path.getsize(packed) and result.source_bytes == os.path.getsize(gguf_path)
     assert [layer.name for layer in result.layers][:3] == list(tare.open(gguf_path))
     assert tare.unpack(packed, again).bytes == os.path.getsize(again)
@@ -226,7 +226,7 @@ def test_pack_and_unpack(tmp_path, gguf_path):
     with tare.materialized(gguf_path) as path:
         assert path == gguf_path
     with pytest.raises(tare.UsageError):
-        tare.pack(gguf_path, tmp_path / "x.wcodec", predictors=["crystal ball"])
+        tare.pack(gguf_path, tmp_path / "x.wcodec", segment=3)
     with pytest.raises(tare.OutputExistsError):
         tare.unpack(packed, again)
 

@@ -54,9 +54,6 @@ static void convert(void **state) {
     set(o, "outlier_threshold", "5.5");
     set(o, "outlier_share", "0.001");
     set(o, "effort", "full");
-    set(o, "tile_shapes", "1x256,16x16");
-    set(o, "predictors", "planar");
-    set(o, "transforms", "none,dct,adst");
     assert_int_equal(c->type->id, TARE_ENCODING_Q8_0);
     assert_int_equal(c->n_rules, 2);
     assert_string_equal(c->rules[0].pattern, "a=b");
@@ -73,17 +70,12 @@ static void convert(void **state) {
     assert_true(c->mcf->has_clip && c->mcf->clip_min == -1.5f && c->mcf->clip_max == 2000.0f);
     assert_true(c->infq->outlier_threshold == 5.5f && c->infq->outlier_share == 0.001);
     assert_int_equal(c->wcodec->effort, TARE_EFFORT_FULL);
-    assert_int_equal(c->wcodec->tiles.shapes, TARE_TILE_1X256 | TARE_TILE_16X16);
-    assert_int_equal(c->wcodec->tiles.predictors, TARE_TILE_PREDICTOR_PLANAR);
-    assert_int_equal(c->wcodec->tiles.transforms, 7);
     assert_null(c->mix);
     assert_null(tare_options_pack(o));
     assert_null(tare_options_unpack(o));
     set(o, "type", "");
-    set(o, "tile_shapes", "");
     set(o, "clip", "");
     assert_null(c->type);
-    assert_int_equal(c->wcodec->tiles.shapes, 0);
     assert_false(c->mcf->has_clip);
     tare_options_free(o);
 }
@@ -174,8 +166,7 @@ static void table(void **state) {
         size_t n = 0;
         for (; tare_option_at((tare_verb)verb, n, &info); n++) {
             assert_true(info.help[0] && info.name[0]);
-            assert_int_equal(info.choices != NULL,
-                             info.kind == TARE_OPTION_CHOICE || info.kind == TARE_OPTION_SET);
+            assert_int_equal(info.choices != NULL, info.kind == TARE_OPTION_CHOICE);
             if (!info.is_list) set(o, info.name, info.default_value);
             if (info.kind != TARE_OPTION_TEXT && !info.is_list)
                 refuse(o, info.name, "\x01 nonsense");
@@ -200,13 +191,11 @@ static void hostile(void **state) {
                                  "0x1p3", " 1",  "1 ",  "[1]",   long_text};
     const char *const rules[] = {"", "=q8_0", "a", "a=", "a=nothing", "=", long_text};
     const char *const ranges[] = {"1", ":", "1:", ":1", "1:2:3", "1:nan", "1e39:2e39"};
-    const char *const sets[] = {",", "dc,", ",dc", "dc,,top", "dc top", "DC", "dct", long_text};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) refuse(o, "threads", numbers[i]);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) refuse(o, "shard_size", sizes[i]);
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) refuse(o, "outlier_share", reals[i]);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) refuse(o, "tensor_type", rules[i]);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) refuse(o, "clip", ranges[i]);
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) refuse(o, "predictors", sets[i]);
     refuse(o, "outlier_threshold", "1e39");
     refuse(o, "verify", "yes");
     refuse(o, "type", "unknown");

@@ -148,7 +148,6 @@ static tare_status pack(uint64_t *size, const tare_plan *plan, const tare_pack_s
     tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
     TARE_COPY_RUN_OPTIONS_OUTPUT(&options, &plan->options);
     options.effort = plan->wcodec.effort;
-    options.tiles = plan->wcodec.tiles;
     options.bases = plan->wcodec.bases;
     options.base_hints = plan->wcodec.base_hints;
     options.n_bases = plan->wcodec.n_bases;

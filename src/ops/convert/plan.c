@@ -32,10 +32,7 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
                          "only a .wcodec can be stored as differences from a base");
     if (p->wcodec.effort != TARE_EFFORT_FAST && !p->format->write.pack)
         return tare_fail(err, TARE_ERR_ARG, "effort applies to .wcodec output only");
-    const tare_tile_limits *tiles = &p->wcodec.tiles;
-    if ((tiles->shapes || tiles->predictors || tiles->transforms) && !p->format->write.pack)
-        return tare_fail(err, TARE_ERR_ARG, "limits of tiles apply to .wcodec output only");
-    return tare_packed_check_tiles(tiles, err);
+    return TARE_OK;
 }
 
 /* The directory part of a path, "." if it has none. False: too long. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of options. Choices are in the order of the enum that they stand for, sets in that of
- * their bits. */
+ * The table of options. Choices are in the order of the enum that they stand for. */
 #include "ops/options/option_table.h"
 
 #include <string.h>
@@ -24,23 +23,11 @@
         INFO(name, CHOICE, words, value, help, false), verbs, offsetof(tare_options, member),      \
             "one of: " words, NULL                                                                 \
     }
-#define SET(verbs, name, words, member, help)                                                      \
-    {                                                                                              \
-        INFO(name, SET, words, "", help, false), verbs, offsetof(tare_options, member),            \
-            "some of these, with commas: " words, NULL                                             \
-    }
 /* One with a function. */
 #define OWN(verbs, name, kind, function, value, help, is_list)                                     \
     { INFO(name, kind, NULL, value, help, is_list), verbs, 0, NULL, tare_option_##function }
 #define FLAG(verbs, name, member, help) ROW(verbs, name, BOOL, member, "false", help)
 
-#define TILES(verbs, member)                                                                       \
-    SET(verbs, "tile_shapes", "16x16 8x32 32x8 1x256", member.shapes,                              \
-        "shapes of tiles, rows x columns, that STRUCTURED segments may use"),                      \
-        SET(verbs, "predictors", "none dc left top avg planar", member.predictors,                 \
-            "predictors that they may use"),                                                       \
-        SET(verbs, "transforms", "none dct adst", member.transforms,                               \
-            "transforms that they may use")
 #define OUTPUT(verbs, of)                                                                          \
     FLAG(verbs, "force", of.force, "replace an existing output"),                                  \
         FLAG(verbs, "strict", of.strict, "what is lost is an error"),                              \
@@ -101,7 +88,6 @@ static const tare_option_row rows[] = {
     ROW(CONVERT, "outlier_share", REAL, infq.outlier_share, "0",
         "INFQ: or this share of the largest elements: 0.001"),
     EFFORT(CONVERT, wcodec.effort),
-    TILES(CONVERT, wcodec.tiles),
 
     EFFORT(PACK, pack.effort),
     CHOICE(PACK, "mode", "smallest raw constant zstd direct structured", pack.mode, "smallest",
@@ -113,7 +99,6 @@ static const tare_option_row rows[] = {
     OWN(PACK, "exclude", TEXT, add_exclude, "",
         "files and folders of the directory that are left out: a shell pattern", true),
     FLAG(PACK, "for_gpu", pack.is_for_gpu, "only forms that a GPU can decode without the CPU"),
-    TILES(PACK, pack.tiles),
     ROW(PACK, "lossy_bpw", REAL, lossy.target_bpw, "0",
         "with loss: bits a weight that tensors take, at most; 0: without loss"),
     ROW(PACK, "lossy_size", SIZE, lossy.target_bytes, "0",

@@ -75,20 +75,6 @@ static int find_word(const char *words, tare_str word) {
     return -1;
 }
 
-static bool parse_set(uint32_t *out, const char *words, tare_str value) {
-    *out = 0;
-    for (bool is_last = value.len == 0; !is_last;) {
-        const char *comma = memchr(value.ptr, ',', value.len);
-        const size_t n = comma ? (size_t)(comma - value.ptr) : value.len;
-        const int i = find_word(words, (tare_str){value.ptr, n});
-        if (i < 0) return false;
-        *out |= 1u << i;
-        is_last = !comma;
-        value = tare_str_cut(value, n + 1);
-    }
-    return true;
-}
-
 static const tare_encoding *find_type(tare_str name) {
     const tare_encoding *e = tare_encoding_find(name);
     return e && e->id != TARE_ENCODING_UNKNOWN ? e : NULL;
@@ -140,7 +126,6 @@ tare_status tare_option_set_by_kind(tare_options *o, const tare_option_row *row,
     void *at = (uint8_t *)o + row->at;
     const tare_str text = tare_str_of(value);
     uint64_t number;
-    uint32_t set;
     int choice;
     switch (row->info.kind) {
     case TARE_OPTION_BOOL:
@@ -158,9 +143,6 @@ tare_status tare_option_set_by_kind(tare_options *o, const tare_option_row *row,
         choice = find_word(row->info.choices, text);
         if (choice < 0) return wrong(err, row->expected);
         return set_integer(at, sizeof(uint32_t), (uint64_t)choice);
-    case TARE_OPTION_SET:
-        if (!parse_set(&set, row->info.choices, text)) return wrong(err, row->expected);
-        return set_integer(at, sizeof set, set);
     case TARE_OPTION_TYPE:
         if (text.len && !find_type(text)) return wrong(err, "the name of a number format");
         *(const tare_encoding **)at = text.len ? find_type(text) : NULL;
