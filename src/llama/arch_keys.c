@@ -160,7 +160,8 @@ const char *const tare_llama_common_defaults[] = {
     "rope.short_factor = " ROPE("short_factor"),
     "rope.mrope_section = rope_parameters.mrope_section | rope_scaling.mrope_section",
     "score_function = word(scoring_func | score_func | moe_router_activation | "
-    "moe_router_activation_func | expert_selection_fn, 'softmax sigmoid/noaux_tc sqrtsoftplus')",
+    "moe_router_activation_func | expert_selection_fn | class.scoring_func, "
+    "'softmax sigmoid/noaux_tc sqrtsoftplus')",
     "attention.dim = head_dim | floor(hidden_size / num_attention_heads)",
     "vocab_size = embedding_rows",
     "labels.number = num_labels | len(id2label)",

@@ -82,7 +82,7 @@ WARNED = [
      "layer_types has sliding_attention"),
 ]
 QUIET = [
-    ("llama-yarn", {}), ("llama-factors", {}), ("gemma4", {}), ("phi3", {}), ("hunyuan-vl", {}), ("grok", {}),
+    ("llama-yarn", {}), ("llama-factors", {}), ("gemma4", {}), ("phi3", dict(sliding_window=None)), ("hunyuan-vl", {}), ("grok", {}),
     ("qwen3", dict(layer_types=["full_attention", "sliding_attention"], sliding_window=8, use_sliding_window=False)),
 ]
 

@@ -125,8 +125,10 @@ static void scores_follow_the_merges(void **state) {
     tare_llama_tokenizer_options options = {.vocab_size = 8};
     RUN(&r, &options, SIDE_TEXT("tokenizer.json", json));
     assert_run(&r);
-    assert_order(&r, "model pre tokens scores token_type");
+    assert_order(&r, "model pre tokens scores token_type add_space_prefix add_bos_token");
     assert_str(&r, "tokenizer.ggml.model", "llama");
+    assert_number(&r, "tokenizer.ggml.add_space_prefix", 0);
+    assert_number(&r, "tokenizer.ggml.add_bos_token", 0);
     assert_array(&r, "tokenizer.ggml.scores", "-1000|-1000|-1000|-1000|-1000|0|-1|-1000");
     assert_array(&r, "tokenizer.ggml.token_type", "3|6|1|1|1|1|1|5");
     assert_true(has_finding(&r, "tokenizer.scores-of-merges"));

@@ -152,8 +152,8 @@
 
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"
 #define KV_HEADS_ALL       "num_key_value_heads = num_attention_heads"
-/* The class scores experts so, whether config.json says it or not. */
-#define SIGMOID_ROUTER "scoring_func = if(like_reference, nothing, 'sigmoid')"
+/* The class scores experts so where config.json does not say how. */
+#define SIGMOID_ROUTER "class.scoring_func = if(like_reference, nothing, 'sigmoid')"
 
 /* Defaults: as many heads of keys as of queries. */
 extern const char *const tare_llama_all_heads[];
