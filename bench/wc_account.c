@@ -75,8 +75,7 @@ static void make(subject *s, const tare_encoding *e, size_t bytes) {
     if (tare_encode_rows(&rows, e, values, NULL, NULL)) bench_die("rows");
     free(values);
     tare_wc_cut_tensor(&s->cut, e, sizes, dims, 2, false, &effort);
-    for (unsigned i = 0; i < s->cut.n_streams; i++)
-        s->fields[i] = tare_coded_field_of(&s->cut.streams[i], &s->cut.options[i]);
+    for (unsigned i = 0; i < s->cut.n_streams; i++) s->fields[i] = s->cut.streams[i].field;
     if (tare_coded_encode(&s->coded, s->regions, s->cut.n_regions, s->fields, s->cut.n_streams, &o,
                           NULL))
         bench_die("encoding");

@@ -78,14 +78,14 @@ static void measure_kinds(sums *all, bench_wc_subject *s, char **names, size_t n
 
 /* ---- of models ------------------------------------------------------------------------------- */
 
-static void measure_plane(sums *all, bench_wc_subject *s, const tare_wc_stream *p,
+static void measure_plane(sums *all, bench_wc_subject *s, const tare_coded_stream *p,
                           const tare_wc_source *source, const char *name) {
     if (!p->n_bytes || p->n_bytes > UINT32_MAX) return;
     uint8_t *bytes = bench_room((size_t)p->n_bytes);
     if (tare_wc_gather(bytes, p, source, 0, p->n_bytes, NULL)) bench_die("reading");
-    bench_wc_take(s, bytes, (uint32_t)p->n_bytes, p->shape.value_bits, p->shape.log2_segment);
-    s->shape.is_big_endian = p->shape.is_big_endian;
-    s->shape.is_scales = p->shape.is_scales;
+    bench_wc_take(s, bytes, (uint32_t)p->n_bytes, p->field.value_bits, p->field.log2_segment);
+    s->shape.is_big_endian = p->field.is_big_endian;
+    s->shape.is_scales = p->field.is_packed_scales;
     measure(all, s, name, is_verbose);
     free(bytes);
 }
@@ -107,7 +107,7 @@ static void measure_tensor(sums *all, bench_wc_subject *s, const tare_model *m,
         char name[NAME];
         snprintf(name, sizeof name, "%.*s: %s, plane %u",
                  (int)(t->name.len < 32 ? t->name.len : 32), t->name.ptr, t->encoding->name, p);
-        s->options = cut.options[p];
+        s->options = tare_wc_options_of(&cut.streams[p].field, cut.how);
         measure_plane(all, s, &cut.streams[p], &source, name);
     }
 }

@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 
-bool tare_wc_join_is_good(const tare_wc_join *w) {
+bool tare_wc_join_is_good(const tare_coded_join *w) {
     unsigned seen = 0;
     if (w->high_bits < 1 || w->high_bits > 2 || w->log2_values < TARE_WC_MIN_JOIN ||
         w->log2_values > TARE_WC_MAX_JOIN)
@@ -21,7 +21,7 @@ bool tare_wc_join_is_good(const tare_wc_join *w) {
 }
 
 /* Each bit doubles the list: what it adds is the same for all numbers below it. */
-void tare_wc_join_places(uint16_t places[TARE_WC_JOIN_VALUES], const tare_wc_join *w) {
+void tare_wc_join_places(uint16_t places[TARE_WC_JOIN_VALUES], const tare_coded_join *w) {
     places[0] = 0;
     for (unsigned i = 0; i < w->log2_values; i++)
         for (unsigned v = 0; v < 1u << i; v++)
@@ -88,7 +88,7 @@ static inline void pack_high(uint8_t *high, const uint8_t *tops, const uint16_t 
 }
 
 void tare_wc_join_c(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
-                    size_t stride, const tare_wc_join *w) {
+                    size_t stride, const tare_coded_join *w) {
     const uint32_t n = 1u << w->log2_values, n_high = tare_wc_join_high_bytes(w);
     uint16_t places[TARE_WC_JOIN_VALUES];
     uint8_t tops[TARE_WC_JOIN_VALUES];
@@ -109,7 +109,7 @@ void tare_wc_join_c(uint8_t *plane, const uint8_t *low, const uint8_t *high, siz
 _Static_assert(sizeof(uint16_t[TARE_WC_JOIN_VALUES]) <= sizeof((tare_wc_separator *)0)->room,
                "the values in the order of their high bits");
 
-void tare_wc_prepare_c(tare_wc_separator *out, const tare_wc_join *join) {
+void tare_wc_prepare_c(tare_wc_separator *out, const tare_coded_join *join) {
     const uint32_t n = 1u << join->log2_values;
     uint16_t places[TARE_WC_JOIN_VALUES], values[TARE_WC_JOIN_VALUES];
     out->join = *join;
@@ -120,7 +120,7 @@ void tare_wc_prepare_c(tare_wc_separator *out, const tare_wc_join *join) {
 
 void tare_wc_separate_c(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                         size_t stride, const tare_wc_separator *separator) {
-    const tare_wc_join *w = &separator->join;
+    const tare_coded_join *w = &separator->join;
     const uint32_t n = 1u << w->log2_values, n_high = tare_wc_join_high_bytes(w);
     const uint64_t mask = ((1u << w->high_bits) - 1) * UINT64_C(0x0101010101010101);
     uint16_t values[TARE_WC_JOIN_VALUES];

@@ -5,18 +5,18 @@
 #include "wcodec/wc_join_pieces.h"
 
 /* How many numbers of high bits a byte has, log2. */
-static unsigned log2_in_byte(const tare_wc_join *join) {
+static unsigned log2_in_byte(const tare_coded_join *join) {
     return join->high_bits == 2 ? 2 : 3;
 }
 
-unsigned tare_wc_join_tops_log2(const tare_wc_join *join, unsigned log2_step) {
+unsigned tare_wc_join_tops_log2(const tare_coded_join *join, unsigned log2_step) {
     unsigned n = 0;
     for (unsigned b = log2_step; b < join->log2_values; b++)
         n += join->place[b] >= log2_in_byte(join);
     return n;
 }
 
-static void set_value(tare_wc_join_pieces *out, const tare_wc_join *join, unsigned log2_step,
+static void set_value(tare_wc_join_pieces *out, const tare_coded_join *join, unsigned log2_step,
                       unsigned value) {
     const unsigned in_byte = log2_in_byte(join);
     unsigned byte = 0, piece = 0, shift = 0, top = 0, at = 0, n_piece = 0, n_top = 0;
@@ -38,7 +38,7 @@ static void set_value(tare_wc_join_pieces *out, const tare_wc_join *join, unsign
     out->from[piece][byte] = (uint8_t)(top << log2_step | (value & ((1u << log2_step) - 1)));
 }
 
-void tare_wc_join_pieces_of(tare_wc_join_pieces *out, const tare_wc_join *join,
+void tare_wc_join_pieces_of(tare_wc_join_pieces *out, const tare_coded_join *join,
                             unsigned log2_step) {
     *out = (tare_wc_join_pieces){0};
     for (unsigned v = 0; v < 1u << join->log2_values; v++) set_value(out, join, log2_step, v);

@@ -26,8 +26,9 @@ typedef struct tare_wc_join_pieces {
 } tare_wc_join_pieces;
 
 /* log2 of how many vectors there are, for steps of 2^log2_step values. */
-unsigned tare_wc_join_tops_log2(const tare_wc_join *join, unsigned log2_step);
+unsigned tare_wc_join_tops_log2(const tare_coded_join *join, unsigned log2_step);
 /* 2^log2_step to 2^TARE_WC_PIECES_LOG2 values, 256 bytes in all vectors at most. */
-void tare_wc_join_pieces_of(tare_wc_join_pieces *out, const tare_wc_join *join, unsigned log2_step);
+void tare_wc_join_pieces_of(tare_wc_join_pieces *out, const tare_coded_join *join,
+                            unsigned log2_step);
 
 #endif

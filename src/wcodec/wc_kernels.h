@@ -88,8 +88,8 @@ typedef struct tare_wc_kernels {
     uint32_t (*crc32)(uint32_t crc, const uint8_t *bytes, size_t n); /* as tare_crc32 */
     /* Units of a joined plane, from a region and back to it: as tare_wc_join_c. */
     void (*join)(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
-                 size_t stride, const tare_wc_join *join);
-    void (*prepare)(tare_wc_separator *out, const tare_wc_join *join);
+                 size_t stride, const tare_coded_join *join);
+    void (*prepare)(tare_wc_separator *out, const tare_coded_join *join);
     void (*separate)(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                      size_t stride, const tare_wc_separator *separator);
     /* `width` bytes of n units, which lie src_stride apart, to units dst_stride apart. */

@@ -226,7 +226,7 @@ static void units_of_any_size_take_bounded_memory(void **state) {
                                     .coded.region_bytes = {n},
                                     .name = {"zeros", 5}},
                 &source);
-    b.layers[0].coded.streams[0].stride = b.layers[0].coded.streams[0].width = n;
+    b.layers[0].coded.streams[0].field.stride = b.layers[0].coded.streams[0].field.width = n;
     b.index.files = &file;
     b.index.n_files = b.index.files_form = 1;
     uint8_t *bytes = build_end(&b, &size);
@@ -306,9 +306,10 @@ static tare_packed *open_bytes(const uint8_t *bytes, size_t size) {
 }
 
 /* The bytes of a plane of F32 that became zeros. */
-static void expect_zeros(uint8_t *numbers, const tare_wc_stream *p, uint64_t first, uint64_t end) {
+static void expect_zeros(uint8_t *numbers, const tare_coded_stream *p, uint64_t first,
+                         uint64_t end) {
     for (uint64_t i = first; i < end && i < p->n_bytes; i++)
-        numbers[i / p->width * p->stride + p->offset + i % p->width] = 0;
+        numbers[i / p->field.width * p->field.stride + p->field.offset + i % p->field.width] = 0;
 }
 
 /* What verifying finds of segments is what salvaging loses: the same items at the same offsets. */
@@ -336,8 +337,9 @@ static void check_verified(const char *name, const tare_report *lost) {
 }
 
 /* The second segment of the first plane, the head of the second. */
-static void damage(uint8_t *bytes, const tare_wc_stream *planes) {
+static void damage(uint8_t *bytes, const tare_coded_stream *planes) {
     assert_true(planes[1].head_bytes > 0);
+    bytes += TARE_WCODEC_HEADER; /* the layer comes first */
     bytes[planes[0].position + planes[0].head_bytes + 64 * (uint64_t)planes[0].sizes[0] + 300] ^= 4;
     bytes[planes[1].position + 3] ^= 1;
 }
@@ -351,8 +353,8 @@ static void only_damaged_segments_are_lost(void **state) {
     uint8_t *numbers = malloc(4 * N_VALUES);
     uint8_t *bytes = build_numbers(numbers, "f32", 32, &size);
     tare_packed *store = open_bytes(bytes, size);
-    const tare_wc_stream *planes = tare_wcodec_store_index(store)->layers[0].coded.streams;
-    uint64_t lost = UINT64_C(1) << planes[0].shape.log2_segment;
+    const tare_coded_stream *planes = tare_wcodec_store_index(store)->layers[0].coded.streams;
+    uint64_t lost = UINT64_C(1) << planes[0].field.log2_segment;
     expect_zeros(numbers, &planes[0], 2 * lost, 4 * lost);
     expect_zeros(numbers, &planes[1], 0, planes[1].n_bytes);
     damage(bytes, planes);
@@ -392,9 +394,9 @@ static void damaged_headers_lose_their_segment_alone(void **state) {
     uint8_t *numbers = malloc(4 * N_VALUES);
     uint8_t *bytes = build_numbers(numbers, "f32", 32, &size);
     tare_packed *store = open_bytes(bytes, size);
-    const tare_wc_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
-    uint64_t lost = UINT64_C(1) << p->shape.log2_segment;
-    uint64_t at = p->position + p->head_bytes + 64 * (uint64_t)p->sizes[0];
+    const tare_coded_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
+    uint64_t lost = UINT64_C(1) << p->field.log2_segment;
+    uint64_t at = TARE_WCODEC_HEADER + p->position + p->head_bytes + 64 * (uint64_t)p->sizes[0];
     expect_zeros(numbers, p, 2 * lost, 4 * lost);
     o.force = true;
     o.threads = 1;
@@ -436,9 +438,9 @@ static void findings_about_a_layer_are_bounded(void **state) {
     build_bytes(&b, TARE_WCODEC_RESOURCE, "noise", numbers, N - 1);
     uint8_t *bytes = build_end(&b, &size);
     tare_packed *store = open_bytes(bytes, size);
-    const tare_wc_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
+    const tare_coded_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
     assert_int_equal(p->n_segments, N >> 14);
-    uint64_t at = p->position + p->head_bytes;
+    uint64_t at = TARE_WCODEC_HEADER + p->position + p->head_bytes;
     for (uint64_t i = 0; i < p->n_segments; at += 64 * (uint64_t)p->sizes[i++]) bytes[at + 40] ^= 1;
     tare_packed_free(store);
     save("noise.wcodec", bytes, size);

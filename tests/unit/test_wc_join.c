@@ -17,9 +17,13 @@
 enum { ROUNDS = 300, MAX_UNITS = 9, FENCE = 0x5a };
 
 /* Those of the formats: docs/wcodec.md, 12. */
-static const tare_wc_join known[] = {
-    {1, 5, {4, 0, 1, 2, 3}},          {2, 7, {0, 2, 3, 4, 5, 6, 1}},    {2, 4, {1, 2, 3, 0}},
-    {1, 8, {0, 3, 4, 5, 6, 7, 1, 2}}, {2, 8, {1, 2, 3, 4, 5, 6, 0, 7}}, {2, 3, {0, 1, 2}},
+static const tare_coded_join known[] = {
+    {0, 1, 5, {4, 0, 1, 2, 3}},
+    {0, 2, 7, {0, 2, 3, 4, 5, 6, 1}},
+    {0, 2, 4, {1, 2, 3, 0}},
+    {0, 1, 8, {0, 3, 4, 5, 6, 7, 1, 2}},
+    {0, 2, 8, {1, 2, 3, 4, 5, 6, 0, 7}},
+    {0, 2, 3, {0, 1, 2}},
 };
 enum { N_KNOWN = sizeof known / sizeof *known };
 
@@ -27,8 +31,8 @@ static unsigned below(unsigned n, uint64_t *seed) {
     return (unsigned)(wc_random(seed) % n);
 }
 
-static tare_wc_join random_join(uint64_t *seed) {
-    tare_wc_join w = {.high_bits = (uint8_t)(1 + below(2, seed))};
+static tare_coded_join random_join(uint64_t *seed) {
+    tare_coded_join w = {.high_bits = (uint8_t)(1 + below(2, seed))};
     w.log2_values = (uint8_t)(TARE_WC_MIN_JOIN + below(8, seed));
     for (uint8_t i = 0; i < w.log2_values; i++) {
         unsigned j = below(i + 1u, seed);
@@ -45,7 +49,7 @@ static unsigned bits_at(const uint8_t *bytes, size_t at, unsigned n) {
 }
 
 /* Value v of a unit, as the specification says it. */
-static unsigned value_of(const tare_wc_join *w, const uint8_t *low, const uint8_t *high,
+static unsigned value_of(const tare_coded_join *w, const uint8_t *low, const uint8_t *high,
                          unsigned v) {
     unsigned number = 0;
     for (unsigned i = 0; i < w->log2_values; i++) number |= (v >> i & 1) << w->place[i];
@@ -55,12 +59,12 @@ static unsigned value_of(const tare_wc_join *w, const uint8_t *low, const uint8_
 
 /* A region of units with two runs in it, in any order, something between and around them. */
 typedef struct subject {
-    tare_wc_join join;
+    tare_coded_join join;
     size_t n, stride, low, high, n_low, n_high, unit, n_region, n_plane;
     uint8_t *region, *plane;
 } subject;
 
-static void begin(subject *s, const tare_wc_join *w, size_t n, uint64_t *seed) {
+static void begin(subject *s, const tare_coded_join *w, size_t n, uint64_t *seed) {
     *s = (subject){.join = *w, .n = n};
     s->n_low = tare_wc_join_low_bytes(w);
     s->n_high = tare_wc_join_high_bytes(w);
@@ -123,7 +127,7 @@ static void every_layout_comes_back(void **state) {
     const unsigned all = tare_cpu_detect();
     uint64_t seed = 7;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        tare_wc_join w = round % 2 ? known[round / 2 % N_KNOWN] : random_join(&seed);
+        tare_coded_join w = round % 2 ? known[round / 2 % N_KNOWN] : random_join(&seed);
         subject s;
         assert_true(tare_wc_join_is_good(&w));
         begin(&s, &w, round < 4 ? round : 1 + below(MAX_UNITS, &seed), &seed);
@@ -136,9 +140,10 @@ static void every_layout_comes_back(void **state) {
 
 static void other_joins_are_refused(void **state) {
     (void)state;
-    static const tare_wc_join bad[] = {
-        {0, 3, {0, 1, 2}}, {3, 3, {0, 1, 2}}, {4, 3, {0, 1, 2}}, {1, 2, {0, 1}},      {1, 11, {0}},
-        {1, 255, {0}},     {2, 3, {0, 1, 1}}, {2, 3, {0, 1, 3}}, {2, 3, {0, 255, 1}},
+    static const tare_coded_join bad[] = {
+        {0, 0, 3, {0, 1, 2}}, {0, 3, 3, {0, 1, 2}}, {0, 4, 3, {0, 1, 2}},
+        {0, 1, 2, {0, 1}},    {0, 1, 11, {0}},      {0, 1, 255, {0}},
+        {0, 2, 3, {0, 1, 1}}, {0, 2, 3, {0, 1, 3}}, {0, 2, 3, {0, 255, 1}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(tare_wc_join_is_good(&bad[i]));

@@ -39,18 +39,18 @@ static void check_region(const tare_wc_cut *cut, uint8_t region, const char *nam
     uint8_t covered[4096] = {0};
     uint32_t stride = 0;
     for (uint8_t i = 0; i < cut->n_streams; i++) {
-        const tare_wc_stream *p = &cut->streams[i];
-        if (p->region != region) continue;
-        assert_true(!stride || p->stride == stride);
-        stride = p->stride;
+        const tare_coded_stream *p = &cut->streams[i];
+        if (p->field.region != region) continue;
+        assert_true(!stride || p->field.stride == stride);
+        stride = p->field.stride;
         assert_in_range(stride, 1, sizeof covered);
         assert_int_equal(cut->region_bytes[region] % stride, 0);
-        assert_in_range(p->offset + p->width, 1, stride);
-        for (uint32_t b = 0; b < p->width; b++) covered[p->offset + b]++;
-        if (!p->join.high_bits) continue;
-        uint32_t n_high = tare_wc_join_high_bytes(&p->join);
-        assert_in_range(p->high_offset + n_high, 1, stride);
-        for (uint32_t b = 0; b < n_high; b++) covered[p->high_offset + b]++;
+        assert_in_range(p->field.offset + p->field.width, 1, stride);
+        for (uint32_t b = 0; b < p->field.width; b++) covered[p->field.offset + b]++;
+        if (!p->field.join.high_bits) continue;
+        uint32_t n_high = tare_wc_join_high_bytes(&p->field.join);
+        assert_in_range(p->field.join.high_offset + n_high, 1, stride);
+        for (uint32_t b = 0; b < n_high; b++) covered[p->field.join.high_offset + b]++;
     }
     for (uint32_t b = 0; b < stride; b++)
         if (covered[b] != 1) fail_msg("%s: byte %u is in %u planes", name, b, covered[b]);
@@ -58,26 +58,29 @@ static void check_region(const tare_wc_cut *cut, uint8_t region, const char *nam
 }
 
 static void check_plane(const tare_wc_cut *cut, uint8_t i, bool is_big_endian) {
-    const tare_wc_stream *p = &cut->streams[i];
-    uint8_t value_bits = p->shape.value_bits;
-    assert_int_equal(tare_wc_shape_check(&p->shape, NULL), TARE_OK);
-    assert_true(value_bits != 16 || p->width % 2 == 0);
-    assert_true(value_bits != 6 || p->join.high_bits || p->width % 3 == 0);
-    assert_int_equal(p->shape.is_big_endian, value_bits == 16 && is_big_endian);
-    assert_int_equal(p->n_bytes, cut->region_bytes[p->region] / p->stride * tare_wc_unit_bytes(p));
-    assert_int_equal(cut->options[i].used_bits, p->join.high_bits ? 4 + p->join.high_bits : 0);
+    const tare_coded_stream *p = &cut->streams[i];
+    const tare_wc_shape shape = tare_wc_shape_of(&p->field);
+    uint8_t value_bits = p->field.value_bits;
+    assert_int_equal(tare_wc_shape_check(&shape, NULL), TARE_OK);
+    assert_true(value_bits != 16 || p->field.width % 2 == 0);
+    assert_true(value_bits != 6 || p->field.join.high_bits || p->field.width % 3 == 0);
+    assert_int_equal(p->field.is_big_endian, value_bits == 16 && is_big_endian);
+    assert_int_equal(p->n_bytes,
+                     cut->region_bytes[p->field.region] / p->field.stride * tare_wc_unit_bytes(p));
+    assert_int_equal(tare_wc_used_bits(&p->field),
+                     p->field.join.high_bits ? 4 + p->field.join.high_bits : 0);
     tare_wc_layer l = {.n_regions = cut->n_regions, .n_streams = cut->n_streams};
-    tare_wc_stream streams[TARE_WC_MAX_STREAMS];
+    tare_coded_stream streams[TARE_WC_MAX_STREAMS];
     memcpy(streams, cut->streams, sizeof streams);
     memcpy(l.region_bytes, cut->region_bytes, sizeof l.region_bytes);
     l.streams = streams;
     assert_int_equal(tare_wc_check_stream(&l, i, 0, NULL), TARE_OK);
-    if (p->scale_stream == TARE_WC_NO_SCALES) return;
-    assert_true(p->scale_stream < i);
-    const tare_wc_stream *scales = &cut->streams[p->scale_stream];
+    if (!p->field.scale_stream) return;
+    assert_true(p->field.scale_stream <= i);
+    const tare_coded_stream *scales = &cut->streams[p->field.scale_stream - 1];
     uint64_t n = tare_wc_values_of(value_bits, p->n_bytes);
-    assert_int_equal(scales->shape.value_bits, 16);
-    assert_int_equal(tare_ceil_div_u64(n, p->values_per_scale), scales->n_bytes / 2);
+    assert_int_equal(scales->field.value_bits, 16);
+    assert_int_equal(tare_ceil_div_u64(n, p->field.values_per_scale), scales->n_bytes / 2);
 }
 
 static void every_encoding_is_covered(void **state) {
@@ -108,14 +111,14 @@ static void describe(char *out, size_t size, const tare_wc_cut *cut) {
     size_t n = 0;
     out[0] = '\0';
     for (uint8_t i = 0; i < cut->n_streams; i++) {
-        const tare_wc_stream *p = &cut->streams[i];
-        n += (size_t)snprintf(out + n, size - n, "%s%u:%u+%u", i ? " " : "", p->shape.value_bits,
-                              p->offset, p->width);
-        if (p->join.high_bits)
-            n += (size_t)snprintf(out + n, size - n, "~%u+%u", p->high_offset,
-                                  tare_wc_join_high_bytes(&p->join));
-        if (p->shape.is_scales) n += (size_t)snprintf(out + n, size - n, "s");
-        n += (size_t)snprintf(out + n, size - n, "/%u", p->stride);
+        const tare_coded_stream *p = &cut->streams[i];
+        n += (size_t)snprintf(out + n, size - n, "%s%u:%u+%u", i ? " " : "", p->field.value_bits,
+                              p->field.offset, p->field.width);
+        if (p->field.join.high_bits)
+            n += (size_t)snprintf(out + n, size - n, "~%u+%u", p->field.join.high_offset,
+                                  tare_wc_join_high_bytes(&p->field.join));
+        if (p->field.is_packed_scales) n += (size_t)snprintf(out + n, size - n, "s");
+        n += (size_t)snprintf(out + n, size - n, "/%u", p->field.stride);
     }
 }
 
@@ -164,7 +167,7 @@ static void small_tensors_stay_whole(void **state) {
     assert_int_equal(cut.n_streams, 1);
     assert_true(cut_of(&cut, tare_encoding_get(TARE_ENCODING_Q4_K), 1, 2048, false));
     assert_int_equal(cut.n_streams, 1);
-    assert_int_equal(cut.streams[0].scale_stream, TARE_WC_NO_SCALES);
+    assert_int_equal(cut.streams[0].field.scale_stream, 0);
 }
 
 /* Values of 5 bits are joined only where what that may add is not seen; those of 6 bits anywhere.
@@ -183,7 +186,8 @@ static void small_tensors_of_five_bits_are_not_joined(void **state) {
         bool is_joined = false;
         assert_true(
             cut_of(&cut, tare_encoding_get(rows[i].id), rows[i].n_rows, rows[i].cols, false));
-        for (uint8_t p = 0; p < cut.n_streams; p++) is_joined |= cut.streams[p].join.high_bits != 0;
+        for (uint8_t p = 0; p < cut.n_streams; p++)
+            is_joined |= cut.streams[p].field.join.high_bits != 0;
         assert_int_equal(is_joined, rows[i].is_joined);
     }
 }
@@ -315,7 +319,7 @@ static tare_status run_layer(uint8_t *data, uint64_t *n, const tare_wc_cut *cut,
     tare_arena_init(&arena, NULL);
     assert_int_equal(tare_wc_apply_cut(&l, cut, &arena, NULL), TARE_OK);
     const tare_wc_target target = {put_at, data};
-    const tare_wc_layer_job job = {&l, cut->options, {{reader}, {0}}, NULL, .may_be_whole = true};
+    const tare_wc_layer_job job = {&l, cut->how, {{reader}, {0}}, NULL, .may_be_whole = true};
     tare_wc_run run = {.jobs = &job, .n_jobs = 1, .how = {.threads = threads}};
     tare_status status = tare_wc_run_jobs(&run, &target, &arena, NULL);
     *n = run.offset;
@@ -383,8 +387,7 @@ static void noise_stays_as_large_as_it_is(void **state) {
         assert_int_equal(tare_wc_apply_cut(&l, &cut, &arena, NULL), TARE_OK);
         tare_reader_memory(&reader, noise, l.region_bytes[0], "noise");
         const tare_wc_target target = {encode_layer_put, &data};
-        const tare_wc_layer_job job = {
-            &l, cut.options, {{&reader}, {0}}, NULL, .may_be_whole = true};
+        const tare_wc_layer_job job = {&l, cut.how, {{&reader}, {0}}, NULL, .may_be_whole = true};
         tare_wc_run run = {.jobs = &job, .n_jobs = 1, .how = {.threads = 1}};
         assert_int_equal(tare_wc_run_jobs(&run, &target, &arena, NULL), TARE_OK);
         assert_in_range(data.size + l.n_streams * A_RECORD, 1,
@@ -412,8 +415,8 @@ static void segments_are_never_too_large(void **state) {
         memcpy(l.region_bytes, cut.region_bytes, sizeof l.region_bytes);
         l.n_streams = cut.n_streams;
         for (uint8_t p = 0; p < cut.n_streams; p++) {
-            uint8_t log2 = cut.streams[p].shape.value_bits == 16 ? 25 : TARE_WC_MAX_LOG2;
-            assert_int_equal(cut.streams[p].shape.log2_segment, log2);
+            uint8_t log2 = cut.streams[p].field.value_bits == 16 ? 25 : TARE_WC_MAX_LOG2;
+            assert_int_equal(cut.streams[p].field.log2_segment, log2);
             assert_int_equal(tare_wc_check_stream(&l, p, 0, NULL), TARE_OK);
         }
     }
@@ -434,8 +437,7 @@ static void codes_know_their_scales(void **state) {
         uint32_t found = 0;
         assert_true(cut_of(&cut, tare_encoding_get(rows[i].id), 640, 2304, false));
         for (uint8_t p = 0; p < cut.n_streams; p++)
-            if (cut.streams[p].scale_stream != TARE_WC_NO_SCALES)
-                found = cut.streams[p].values_per_scale;
+            if (cut.streams[p].field.scale_stream) found = cut.streams[p].field.values_per_scale;
         assert_int_equal(found, rows[i].values_per_scale);
     }
 }

@@ -26,22 +26,18 @@ typedef struct file {
     uint32_t n;
     bool has_base;
     tare_wcodec_layer layer;
-    tare_wc_stream planes[2];
-    tare_wc_options options[2];
+    tare_coded_stream streams[2];
     uint64_t seed;
 } file;
 
-static void add_plane(file *f, uint8_t region, uint8_t value_bits) {
+static void add_stream(file *f, uint8_t region, uint8_t value_bits) {
     uint32_t width = value_bits == 16 ? 2 : value_bits == 6 ? 3 : 1;
-    f->options[f->layer.coded.n_streams] =
-        (tare_wc_options){.mode = TARE_CODED_DIRECT, .is_full = true};
-    f->planes[f->layer.coded.n_streams++] = (tare_wc_stream){
-        .shape = {.value_bits = value_bits, .log2_segment = 14},
-        .region = region,
-        .scale_stream = TARE_WC_NO_SCALES,
-        .stride = width,
-        .width = width,
-    };
+    f->streams[f->layer.coded.n_streams++].field = (tare_coded_field){.region = region,
+                                                                      .value_bits = value_bits,
+                                                                      .log2_segment = 14,
+                                                                      .stride = width,
+                                                                      .width = width,
+                                                                      .mode = TARE_CODED_DIRECT};
 }
 
 static void begin(file *f, uint32_t n, uint8_t value_bits) {
@@ -52,8 +48,8 @@ static void begin(file *f, uint32_t n, uint8_t value_bits) {
                                    .coded.region_bytes = {n},
                                    .name = {"weight", 6},
                                    .encoding = {"i8", 2},
-                                   .coded.streams = f->planes};
-    if (value_bits) add_plane(f, 0, value_bits);
+                                   .coded.streams = f->streams};
+    if (value_bits) add_stream(f, 0, value_bits);
 }
 
 static tare_wc_source source_of(const tare_reader *reader) {
@@ -85,13 +81,14 @@ static void finish(file *f, tare_coded_mode mode, tare_wc_predictor predictor) {
     f->layer.coded.offset = TARE_WCODEC_HEADER;
     f->layer.base = f->has_base;
     assert_int_equal(encode_layer(&f->bytes, &f->layer.coded, &from,
-                                  f->has_base ? &base_from : NULL, f->options, &arena, &err),
+                                  f->has_base ? &base_from : NULL, true, &arena, &err),
                      TARE_OK);
     tare_wcodec_index_write(&f->bytes, header, &index, f->bytes.size);
     assert_int_equal(tare_buffer_status(&f->bytes, &err), TARE_OK);
     memcpy(f->bytes.data, header, sizeof header);
-    const tare_wc_stream *last = &f->planes[f->layer.coded.n_streams - 1];
-    const uint8_t *segment = f->bytes.data + last->position + last->head_bytes;
+    const tare_coded_stream *last = &f->streams[f->layer.coded.n_streams - 1];
+    const uint8_t *segment =
+        f->bytes.data + f->layer.coded.offset + last->position + last->head_bytes;
     assert_int_equal(segment[0] + 1, mode);
     assert_int_equal(segment[1], predictor);
     assert_true(f->bytes.size < MOST_FILE);
@@ -99,8 +96,8 @@ static void finish(file *f, tare_coded_mode mode, tare_wc_predictor predictor) {
 }
 
 static const uint8_t *last_segment(const file *f) {
-    const tare_wc_stream *last = &f->planes[f->layer.coded.n_streams - 1];
-    return f->bytes.data + last->position + last->head_bytes;
+    const tare_coded_stream *last = &f->streams[f->layer.coded.n_streams - 1];
+    return f->bytes.data + f->layer.coded.offset + last->position + last->head_bytes;
 }
 
 /* ---- reading it ------------------------------------------------------------------------------ */
@@ -186,7 +183,7 @@ static void raw(void **state) {
     (void)state;
     begin(&f, 1500, 8);
     fill_normal(1);
-    f.options[0].mode = TARE_CODED_RAW;
+    f.streams[0].field.mode = TARE_CODED_RAW;
     finish(&f, TARE_CODED_RAW, TARE_WC_NONE);
     flip_all(&f);
 }
@@ -195,7 +192,7 @@ static void constant(void **state) {
     (void)state;
     begin(&f, 999, 6);
     for (uint32_t i = 0; i < f.n; i += 3) memcpy(f.own + i, "abc", 3);
-    f.options[0].mode = TARE_CODED_CONSTANT;
+    f.streams[0].field.mode = TARE_CODED_CONSTANT;
     finish(&f, TARE_CODED_CONSTANT, TARE_WC_NONE);
     flip_all(&f);
 }
@@ -205,7 +202,7 @@ static void zstd(void **state) {
     begin(&f, 4000, 8);
     for (uint32_t i = 0; i < f.n; i++)
         f.own[i] = (uint8_t)("a model's metadata is text"[i % 26] + (i % 131 == 0));
-    f.options[0].mode = TARE_CODED_ZSTD;
+    f.streams[0].field.mode = TARE_CODED_ZSTD;
     finish(&f, TARE_CODED_ZSTD, TARE_WC_NONE);
     flip_all(&f);
 }
@@ -240,7 +237,7 @@ static void direct_with_sign_and_patches(void **state) {
         tare_store_le16(f.own + 2 * i, (uint16_t)(size | (x >> 40 & 1) << 15));
     }
     finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
-    const uint8_t *rule = f.bytes.data + f.planes[0].position + 8;
+    const uint8_t *rule = f.bytes.data + f.layer.coded.offset + f.streams[0].position + 8;
     assert_int_equal(rule[0], TARE_WC_SIGN);
     assert_true(tare_load_le32(last_segment(&f) + 16) > 0);
     flip_all(&f);
@@ -249,8 +246,8 @@ static void direct_with_sign_and_patches(void **state) {
 static void direct_with_packed_scales(void **state) {
     (void)state;
     begin(&f, 12 * 80, 6);
-    f.layer.coded.streams[0].stride = f.layer.coded.streams[0].width = 12;
-    f.planes[0].shape.is_scales = true;
+    f.layer.coded.streams[0].field.stride = f.layer.coded.streams[0].field.width = 12;
+    f.streams[0].field.is_packed_scales = true;
     for (uint32_t i = 0; i < f.n; i++)
         f.own[i] = (uint8_t)(i % 12 < 4 ? 0x3a : wc_random(&f.seed) % 64);
     finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
@@ -263,7 +260,7 @@ static void direct_with_patches_of_four_bits(void **state) {
     begin(&f, 14000, 4);
     for (uint32_t j = 0; j < 2 * f.n; j++)
         put_value(4, j, j == 7777 ? 13 : j == 20202 ? 9 : wc_random(&f.seed) % 64 == 0);
-    f.planes[0].shape.log2_segment = 15;
+    f.streams[0].field.log2_segment = 15;
     finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
     assert_int_equal(tare_load_le32(last_segment(&f) + 16), 2);
     flip_all(&f);
@@ -278,7 +275,7 @@ static void direct_with_edges(void **state) {
         if (v != 127 && v != -127) f.own[i] = (uint8_t)(v / 2);
     }
     finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
-    assert_int_equal(f.bytes.data[f.planes[0].position + 8], TARE_WC_EDGE);
+    assert_int_equal(f.bytes.data[f.layer.coded.offset + f.streams[0].position + 8], TARE_WC_EDGE);
     flip_all(&f);
 }
 
@@ -309,7 +306,7 @@ static void trellis(void **state) {
             *s = (uint8_t)(*s >> 1 ^ (a ? first : 0) ^ (odd ^ a ? second : 0));
         }
         f.own[1050] = 2; /* where no step leads: a patch */
-        f.options[0].trellis = (uint8_t)states;
+        f.streams[0].field.trellis = (uint8_t)states;
         finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
         assert_int_equal(tare_load_le32(last_segment(&f) + 16), 1);
         flip_all(&f);
@@ -321,9 +318,9 @@ static void structured(void **state) {
     begin(&f, 1024, 8);
     for (uint32_t i = 0; i < f.n; i++)
         f.own[i] = (uint8_t)((int)(i % 32 * 5 + i / 32 * 3) - 120 + wc_normal(&f.seed) / 300);
-    f.options[0].mode = TARE_CODED_STRUCTURED;
-    f.options[0].width = 32;
-    f.options[0].is_signed = true;
+    f.streams[0].field.mode = TARE_CODED_STRUCTURED;
+    f.streams[0].field.row = 32;
+    f.streams[0].field.is_signed = true;
     finish(&f, TARE_CODED_STRUCTURED, TARE_WC_NONE);
     flip_all(&f);
 }
@@ -332,12 +329,11 @@ static void structured(void **state) {
 static void make_joined(void) {
     enum { BLOCK = 22, BLOCKS = 120 };
     begin(&f, BLOCK * BLOCKS, 16);
-    add_plane(&f, 0, 6);
-    f.planes[0].stride = f.planes[1].stride = BLOCK;
-    f.planes[1].offset = 6;
-    f.planes[1].width = 16;
-    f.planes[1].high_offset = 2;
-    f.planes[1].join = (tare_wc_join){1, 5, {4, 0, 1, 2, 3}};
+    add_stream(&f, 0, 6);
+    f.streams[0].field.stride = f.streams[1].field.stride = BLOCK;
+    f.streams[1].field.offset = 6;
+    f.streams[1].field.width = 16;
+    f.streams[1].field.join = (tare_coded_join){2, 1, 5, {4, 0, 1, 2, 3}};
     for (uint32_t u = 0; u < BLOCKS; u++) {
         uint8_t *block = f.own + u * BLOCK;
         tare_store_le16(block, (uint16_t)(0x2c00 + 64 * (wc_random(&f.seed) % 5)));
@@ -387,12 +383,12 @@ static void make_by_scale(tare_coded_mode of_scales, uint32_t n_scales) {
     f.has_base = true;
     f.layer.coded.n_regions = 2;
     f.layer.coded.region_bytes[1] = 2 * (uint64_t)n_scales;
-    add_plane(&f, 1, 16);
-    add_plane(&f, 0, 8);
-    f.options[0].mode = of_scales;
-    f.planes[1].scale_stream = 0;
-    f.planes[1].scale_form = 1;
-    f.planes[1].values_per_scale = f.n / n_scales;
+    add_stream(&f, 1, 16);
+    add_stream(&f, 0, 8);
+    f.streams[0].field.mode = of_scales;
+    f.streams[1].field.scale_stream = 1;
+    f.streams[1].field.scale_form = 1;
+    f.streams[1].field.values_per_scale = f.n / n_scales;
     for (uint32_t i = 0; i < n_scales; i++) {
         bool is_odd = of_scales != TARE_CODED_RAW; /* DIRECT, and not by what they differ in */
         uint64_t own = is_odd ? wc_random(&f.seed) % 512 : i;

@@ -23,7 +23,8 @@
 typedef struct made {
     tare_wcodec_index index;
     tare_wcodec_layer layers[3];
-    tare_wc_stream planes[3][2];
+    tare_coded_stream streams[3][2];
+    tare_wc_record records[3][2];
     uint32_t sizes[3][2];
     tare_packed_file files[2];
     tare_packed_range ranges[2][3];
@@ -46,17 +47,18 @@ static void make(made *m) {
             .dims = {4, 8},
             .coded.region_bytes = {60},
             .name = {(const char *[]){"first", "second", "bytes"}[i], (size_t[]){5, 6, 5}[i]},
-            .coded.streams = m->planes[i],
+            .coded.streams = m->streams[i],
+            .coded.records = m->records[i],
         };
         if (i < 2) m->layers[i].encoding = (tare_str)TEXT("i8");
         for (unsigned p = 0; p < m->layers[i].coded.n_streams; p++) {
             m->sizes[i][p] = 1;
-            m->planes[i][p] = (tare_wc_stream){
-                .shape = {.value_bits = 8, .log2_segment = 14},
-                .scale_stream = TARE_WC_NO_SCALES,
-                .stride = i < 2 ? 6 : 1,
-                .offset = p * 2,
-                .width = i < 2 ? 2 + p * 2 : 1,
+            m->streams[i][p] = (tare_coded_stream){
+                .field = {.value_bits = 8,
+                          .log2_segment = 14,
+                          .stride = i < 2 ? 6 : 1,
+                          .offset = p * 2,
+                          .width = i < 2 ? 2 + p * 2 : 1},
                 .n_segments = 1,
                 .sizes = &m->sizes[i][p],
             };
@@ -117,7 +119,7 @@ static tare_status read_written(tare_wcodec_index *got, const written *w, tare_a
 
 static void check_same(const tare_wcodec_index *got, const made *m) {
     assert_int_equal(got->n_layers, 3);
-    assert_int_equal(got->layers[1].coded.streams[1].position, 128 + 128 + 64);
+    assert_int_equal(got->layers[1].coded.streams[1].position, 64);
     assert_int_equal(got->layers[1].coded.streams[1].n_bytes, 40);
     assert_int_equal(got->layers[1].base, 1);
     assert_int_equal(got->layers[0].dims[1], 8);
@@ -176,13 +178,13 @@ static void spoil(made *m, unsigned i) {
         m->files[0].size = 70;
         break;
     case 7:
-        m->planes[0][1].width = 3;
+        m->streams[0][1].field.width = 3;
         break;
     case 8:
-        m->planes[0][1].offset = 1;
+        m->streams[0][1].field.offset = 1;
         break;
     case 9:
-        m->planes[0][1].stride = 5;
+        m->streams[0][1].field.stride = 5;
         break;
     case 10:
         m->layers[0].coded.region_bytes[0] = 61;
@@ -200,16 +202,16 @@ static void spoil(made *m, unsigned i) {
         m->layers[2].n_dims = 1;
         break;
     case 15:
-        m->planes[0][1].scale_stream = 0;
+        m->streams[0][1].field.scale_stream = 1;
         break;
     case 16:
-        m->planes[0][0].shape.value_bits = 5;
+        m->streams[0][0].field.value_bits = 5;
         break;
     case 17:
-        m->planes[0][0].shape.log2_segment = 27;
+        m->streams[0][0].field.log2_segment = 27;
         break;
     case 18:
-        m->planes[0][0].head_bytes = 12800 + 64; /* more than any head needs */
+        m->streams[0][0].head_bytes = 12800 + 64; /* more than any head needs */
         break;
     default:
         m->layers[2].coded.n_streams = 0;
@@ -257,13 +259,12 @@ static void spoilt_indexes_are_refused(void **state) {
  * bytes of nibbles. */
 static void make_joined(made *m) {
     make(m);
-    m->planes[0][0].width = 1;
-    tare_wc_stream *p = &m->planes[0][1];
-    p->shape.value_bits = 6;
-    p->offset = 2;
-    p->width = 4;
-    p->high_offset = 1;
-    p->join = (tare_wc_join){1, 3, {2, 0, 1}};
+    m->streams[0][0].field.width = 1;
+    tare_coded_stream *p = &m->streams[0][1];
+    p->field.value_bits = 6;
+    p->field.offset = 2;
+    p->field.width = 4;
+    p->field.join = (tare_coded_join){1, 1, 3, {2, 0, 1}};
 }
 
 static void joined_planes_come_back(void **state) {
@@ -278,27 +279,27 @@ static void joined_planes_come_back(void **state) {
     write_index(&w, &m);
     assert_int_equal(read_written(&got, &w, &arena, &err), TARE_OK);
     check_same(&got, &m);
-    const tare_wc_stream *p = &got.layers[0].coded.streams[1];
-    assert_int_equal(p->high_offset, 1);
-    assert_memory_equal(&p->join, &m.planes[0][1].join, sizeof p->join);
+    const tare_coded_stream *p = &got.layers[0].coded.streams[1];
+    assert_int_equal(p->field.join.high_offset, 1);
+    assert_memory_equal(&p->field.join, &m.streams[0][1].field.join, sizeof p->field.join);
     assert_int_equal(p->n_bytes, 60);
-    assert_int_equal(got.layers[0].coded.streams[0].join.high_bits, 0);
+    assert_int_equal(got.layers[0].coded.streams[0].field.join.high_bits, 0);
     tare_buffer_free(&w.bytes);
     tare_arena_free(&arena);
 }
 
-static void spoil_join(tare_wc_stream *p, unsigned i) {
-    if (i == 0) p->shape.value_bits = 8;
-    if (i == 1) p->width = 2;
-    if (i == 2) p->join.place[1] = 2;
-    if (i == 3) p->join.place[0] = 3;
-    if (i == 4) p->join.high_bits = 3;
-    if (i == 5) p->join.log2_values = 2;
-    if (i == 6) p->join.log2_values = 11;
-    if (i == 7) p->high_offset = 6;
-    if (i == 8) p->high_offset = UINT32_MAX;
-    if (i == 9) p->high_offset = 0;
-    if (i == 10) p->high_offset = 3;
+static void spoil_join(tare_coded_stream *p, unsigned i) {
+    if (i == 0) p->field.value_bits = 8;
+    if (i == 1) p->field.width = 2;
+    if (i == 2) p->field.join.place[1] = 2;
+    if (i == 3) p->field.join.place[0] = 3;
+    if (i == 4) p->field.join.high_bits = 3;
+    if (i == 5) p->field.join.log2_values = 2;
+    if (i == 6) p->field.join.log2_values = 11;
+    if (i == 7) p->field.join.high_offset = 6;
+    if (i == 8) p->field.join.high_offset = UINT32_MAX;
+    if (i == 9) p->field.join.high_offset = 0;
+    if (i == 10) p->field.join.high_offset = 3;
 }
 
 static void spoilt_joins_are_refused(void **state) {
@@ -310,7 +311,7 @@ static void spoilt_joins_are_refused(void **state) {
         static made m;
         tare_error err;
         make_joined(&m);
-        spoil_join(&m.planes[0][1], i);
+        spoil_join(&m.streams[0][1], i);
         tare_status status = read_back(&m, &err);
         if (status != TARE_ERR_CORRUPT || strncmp(err.what, words[i], strlen(words[i])) != 0)
             fail_msg("case %u: status %d, %s", i, (int)status, err.what);

@@ -87,14 +87,11 @@ static void bytes_are_those_of_a_file(void **state) {
     (void)state;
     tare_coded_field fields[2] = {
         {.value_bits = 16, .stride = 18, .width = 2, .log2_segment = 14},
-        {.value_bits = 4, .stride = 18, .offset = 2, .log2_segment = 16},
+        {.value_bits = 4, .stride = 18, .offset = 2, .width = 16, .log2_segment = 16},
     };
     tare_coded_region region = {bytes, N / 18 * 18, NULL};
-    tare_wc_stream streams[2] = {
-        {{16, 14, false, false}, .scale_stream = 255, .stride = 18, .width = 2},
-        {{4, 16, false, false}, .scale_stream = 255, .stride = 18, .offset = 2, .width = 16}};
+    tare_coded_stream streams[2] = {{.field = fields[0]}, {.field = fields[1]}};
     tare_wc_layer layer = {1, 2, .region_bytes = {region.size}, .streams = streams};
-    const tare_wc_options how[2] = {{.mode = TARE_CODED_SMALLEST}, {.mode = TARE_CODED_SMALLEST}};
     tare_buffer file;
     tare_reader reader;
     tare_arena arena;
@@ -104,7 +101,7 @@ static void bytes_are_those_of_a_file(void **state) {
     tare_buffer_init(&file, NULL);
     tare_reader_memory(&reader, bytes, region.size, "bytes");
     const tare_wc_source own = {{&reader}, {0}};
-    assert_int_equal(encode_layer(&file, &layer, &own, NULL, how, &arena, &err), TARE_OK);
+    assert_int_equal(encode_layer(&file, &layer, &own, NULL, false, &arena, &err), TARE_OK);
     for (unsigned i = 0; i < 4; i++) {
         unsigned calls = 0;
         tare_coded_layer made;

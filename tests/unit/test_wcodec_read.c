@@ -280,8 +280,8 @@ static void verifying_looks_at_layers_and_digest(void **state) {
         tare_reader file;
         tare_reader_memory(&file, bytes, size, "packed");
         assert_int_equal(tare_packed_open(&store, &file, &limits, NULL, &err), TARE_OK);
-        const tare_wc_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
-        if (damaged) bytes[p->position + p->head_bytes + 5] ^= 1;
+        const tare_coded_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
+        if (damaged) bytes[TARE_WCODEC_HEADER + p->position + p->head_bytes + 5] ^= 1;
         tare_packed_free(store);
         save("plain.wcodec", bytes, size);
         tare_model *m = help_open(help_path("plain.wcodec"));

@@ -39,13 +39,12 @@ static inline void build_start(wcodec_build *b) {
 
 static inline void build_stream(tare_wcodec_layer *l, unsigned region, uint8_t value_bits,
                                 uint32_t stride, uint32_t offset, uint32_t width) {
-    l->coded.streams[l->coded.n_streams++] =
-        (tare_wc_stream){.shape = {.value_bits = value_bits, .log2_segment = 14},
-                         .region = (uint8_t)region,
-                         .scale_stream = TARE_WC_NO_SCALES,
-                         .stride = stride,
-                         .offset = offset,
-                         .width = width};
+    l->coded.streams[l->coded.n_streams++].field = (tare_coded_field){.region = (uint8_t)region,
+                                                                      .value_bits = value_bits,
+                                                                      .log2_segment = 14,
+                                                                      .stride = stride,
+                                                                      .offset = offset,
+                                                                      .width = width};
 }
 
 /* Cuts a region by what its size allows: bytes; 16-bit numbers; a head of 2 and 16 bytes of
@@ -68,17 +67,15 @@ static inline void build_cut(tare_wcodec_layer *l, unsigned region) {
 /* A layer over bytes of readers, encoded at once. */
 static inline void build_layer(wcodec_build *b, tare_wcodec_layer layer,
                                const tare_wc_source *source) {
-    tare_wc_options options[TARE_WC_MAX_STREAMS];
     tare_error err;
     assert_true(b->index.n_layers < BUILD_LAYERS);
     tare_wcodec_layer *l = &b->layers[b->index.n_layers++];
     *l = layer;
     l->coded.offset = b->out.size;
-    l->coded.streams = TARE_NEW_ARRAY(&b->arena, tare_wc_stream, TARE_WC_MAX_STREAMS);
+    l->coded.streams = TARE_NEW_ARRAY(&b->arena, tare_coded_stream, TARE_WC_MAX_STREAMS);
     assert_non_null(l->coded.streams);
     for (unsigned r = 0; r < l->coded.n_regions; r++) build_cut(l, r);
-    for (unsigned i = 0; i < TARE_WC_MAX_STREAMS; i++) options[i] = TARE_WC_OPTIONS_DEFAULT;
-    assert_int_equal(encode_layer(&b->out, &l->coded, source, NULL, options, &b->arena, &err),
+    assert_int_equal(encode_layer(&b->out, &l->coded, source, NULL, false, &b->arena, &err),
                      TARE_OK);
     if (!l->coded.size) l->coded.offset = TARE_WCODEC_HEADER;
 }

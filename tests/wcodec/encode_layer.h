@@ -18,10 +18,12 @@ static inline tare_status encode_layer_put(void *ctx, uint64_t offset, const uin
  * at layer->offset; `base`: what it may be predicted from, then layer->has_base must be set. */
 static inline tare_status encode_layer(tare_buffer *out, tare_wc_layer *layer,
                                        const tare_wc_source *own, const tare_wc_source *base,
-                                       const tare_wc_options *options, tare_arena *arena,
-                                       tare_error *err) {
+                                       bool is_full, tare_arena *arena, tare_error *err) {
     const tare_wc_target target = {encode_layer_put, out};
-    const tare_wc_layer_job job = {.layer = layer, .options = options, .own = *own, .base = base};
+    const tare_wc_layer_job job = {
+        .layer = layer, .how = {.is_full = is_full}, .own = *own, .base = base};
+    layer->records = TARE_NEW_ARRAY(arena, tare_wc_record, layer->n_streams);
+    if (!layer->records) return tare_fail(err, TARE_ERR_NOMEM, "streams");
     tare_wc_run run = {.jobs = &job,
                        .n_jobs = 1,
                        .offset = layer->offset,

@@ -23,9 +23,9 @@ static void modes(maker *m) {
             if (mode == TARE_CODED_STRUCTURED) v = (int)(i % 50 * 2 + i / 50 * 3) + v / 4 - 70;
             b[i] = (uint8_t)v;
         }
-        tare_wc_options *o = add_plane(m, 8, 1, 0, 1);
+        tare_coded_field *o = add_stream(m, 8, 1, 0, 1);
         o->mode = (tare_coded_mode)mode;
-        o->width = 50;
+        o->row = 50;
         o->is_signed = true;
         end_layer(m, NULL);
     }
@@ -42,7 +42,7 @@ static void rare(maker *m, uint8_t value_bits) {
         for (unsigned j = 0; j < value_bits; j++, bit++)
             b[bit / 8] = (uint8_t)(b[bit / 8] | (v >> j & 1) << bit % 8);
     }
-    add_plane(m, value_bits, value_bits == 6 ? 3 : 1, 0, value_bits == 6 ? 3 : 1)->mode =
+    add_stream(m, value_bits, value_bits == 6 ? 3 : 1, 0, value_bits == 6 ? 3 : 1)->mode =
         TARE_CODED_DIRECT;
     end_layer(m, NULL);
 }
@@ -52,7 +52,7 @@ static void items(maker *m) {
     begin(m);
     uint8_t *b = add_layer(m, "nibbles", "f4", 5000, 2500);
     for (uint32_t i = 0; i < 2500; i++) b[i] = two_normals(m, 120);
-    add_plane(m, 4, 1, 0, 1)->mode = TARE_CODED_DIRECT;
+    add_stream(m, 4, 1, 0, 1)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     rare(m, 4);
     rare(m, 6);
@@ -62,19 +62,19 @@ static void items(maker *m) {
             v |= (unsigned)(normal(m) / 40 & 63) << 6 * j;
             for (unsigned k = 0; j == 3 && k < 3; k++) b[3 * i + k] = (uint8_t)(v >> 8 * k);
         }
-    add_plane(m, 6, 3, 0, 3)->mode = TARE_CODED_DIRECT;
+    add_stream(m, 6, 3, 0, 3)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     b = add_layer(m, "bytes with a map", "i8", 8000, 8000);
     for (uint32_t i = 0; i < 8000; i++)
         b[i] = (uint8_t)(i % 400 ? normal(m) / 80 : (int)(next(m) & 255));
-    add_plane(m, 8, 1, 0, 1)->mode = TARE_CODED_DIRECT;
+    add_stream(m, 8, 1, 0, 1)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     b = add_layer(m, "8-bit floats", "f8_e4m3", 3000, 3000);
     for (uint32_t i = 0; i < 3000; i++) {
         int size = 60 + normal(m) / 20;
         b[i] = (uint8_t)((int)(next(m) & 128) + size);
     }
-    add_plane(m, 8, 1, 0, 1)->mode = TARE_CODED_DIRECT;
+    add_stream(m, 8, 1, 0, 1)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     for (unsigned big = 0; big < 2; big++) {
         b = add_layer(m, big ? "bf16, big-endian" : "bf16", "bf16", 20000, 40000);
@@ -85,8 +85,8 @@ static void items(maker *m) {
             if (i % 777 == 5) bits = next(m) << 1; /* what no top stands for */
             tare_store_u16(b + 2 * i, (uint16_t)(bits >> 16), big);
         }
-        add_plane(m, 16, 2, 0, 2)->mode = TARE_CODED_DIRECT;
-        m->planes[m->index.n_layers - 1][0].shape.is_big_endian = big;
+        add_stream(m, 16, 2, 0, 2)->mode = TARE_CODED_DIRECT;
+        m->streams[m->index.n_layers - 1][0].field.is_big_endian = big;
         end_layer(m, NULL);
     }
     b = add_layer(m, "blocks of a scale and 32 nibbles", "q4_0", 6400, 3600);
@@ -94,8 +94,8 @@ static void items(maker *m) {
         b[i] = (uint8_t)(i % 18 == 0   ? next(m)
                          : i % 18 == 1 ? 32 + next(m) % 4
                                        : two_normals(m, 90) ^ 0x88u); /* around 8 */
-    add_plane(m, 16, 18, 0, 2)->mode = TARE_CODED_DIRECT;
-    add_plane(m, 4, 18, 2, 16)->mode = TARE_CODED_DIRECT;
+    add_stream(m, 16, 18, 0, 2)->mode = TARE_CODED_DIRECT;
+    add_stream(m, 4, 18, 2, 16)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     add_layer(m, "nothing", "f32", 0, 0);
     end_layer(m, NULL);
@@ -115,7 +115,7 @@ static void classes(maker *m) {
             b[i] = (uint8_t)(normal(m) / (row == 0 ? 4 : row == 1 ? 20 : 90));
             if (small) b[i] = two_normals(m, row ? 250 : 60);
         }
-        add_plane(m, small ? 4 : 8, 1, 0, 1)->mode = TARE_CODED_DIRECT;
+        add_stream(m, small ? 4 : 8, 1, 0, 1)->mode = TARE_CODED_DIRECT;
         end_layer(m, NULL);
     }
     end(m, "classes.wcodec", NULL);
@@ -149,10 +149,10 @@ static void tiles(maker *m) {
                 b[at / 8] = (uint8_t)(b[at / 8] | (bits >> j & 1) << at % 8);
             }
         }
-        tare_wc_options *o = add_plane(m, forms[f].value_bits, forms[f].value_bits == 6 ? 3 : 1, 0,
-                                       forms[f].value_bits == 6 ? 3 : 1);
+        tare_coded_field *o = add_stream(m, forms[f].value_bits, forms[f].value_bits == 6 ? 3 : 1,
+                                         0, forms[f].value_bits == 6 ? 3 : 1);
         o->mode = TARE_CODED_STRUCTURED;
-        o->width = forms[f].width;
+        o->row = forms[f].width;
         o->is_signed = forms[f].is_signed;
         end_layer(m, NULL);
     }
@@ -174,7 +174,7 @@ static void trellis(maker *m) {
             *s = (uint8_t)(*s >> 1 ^ (*s & 1 ? f : 0) ^ ((odd ^ *s) & 1 ? e : 0));
         }
         for (uint32_t i = 4900; i < n; i += 9) b[i] = 2;
-        add_plane(m, 8, 1, 0, 1)->trellis = (uint8_t)states;
+        add_stream(m, 8, 1, 0, 1)->trellis = (uint8_t)states;
         end_layer(m, NULL);
     }
     end(m, "trellis.wcodec", NULL);
@@ -197,14 +197,14 @@ static void fill_base(maker *m, const maker *base) {
             memcpy(b, base->regions[i][0], n);
             for (uint32_t j = 0; i < 4 && j < n; j += 2) b[j] = (uint8_t)(b[j] + next(m) % 3);
         }
-        add_plane(m, value_bits,
-                  value_bits == 16  ? 2
-                  : value_bits == 6 ? 3
-                                    : 1,
-                  0,
-                  value_bits == 16  ? 2
-                  : value_bits == 6 ? 3
-                                    : 1);
+        add_stream(m, value_bits,
+                   value_bits == 16  ? 2
+                   : value_bits == 6 ? 3
+                                     : 1,
+                   0,
+                   value_bits == 16  ? 2
+                   : value_bits == 6 ? 3
+                                     : 1);
         end_layer(m, base);
     }
     /* Codes with a scale for each row of 100, in two regions. */
@@ -224,12 +224,12 @@ static void fill_base(maker *m, const maker *base) {
             codes[j] = (uint8_t)(int)((float)(int8_t)base->regions[5][0][j] * 1.17f +
                                       (float)(next(m) % 3));
     }
-    add_plane(m, 16, 2, 0, 2);
-    l->coded.streams[0].region = 1;
-    add_plane(m, 8, 1, 0, 1);
-    l->coded.streams[1].scale_stream = 0;
-    l->coded.streams[1].scale_form = 1;
-    l->coded.streams[1].values_per_scale = 100;
+    add_stream(m, 16, 2, 0, 2);
+    l->coded.streams[0].field.region = 1;
+    add_stream(m, 8, 1, 0, 1);
+    l->coded.streams[1].field.scale_stream = 1;
+    l->coded.streams[1].field.scale_form = 1;
+    l->coded.streams[1].field.values_per_scale = 100;
     end_layer(m, base);
 }
 
@@ -259,15 +259,15 @@ static void files(maker *m, const char *name) {
     begin(m);
     uint8_t *b = add_layer(m, "model-1.bin", NULL, 0, 400);
     for (uint32_t i = 0; i < 400; i++) b[i] = (uint8_t) "{\"header\": [1, 2, 3]} "[i % 22];
-    add_plane(m, 8, 1, 0, 1)->is_repetitive = true;
-    m->planes[0][0].shape.log2_segment = 22;
+    add_stream(m, 8, 1, 0, 1)->is_repetitive = true;
+    m->streams[0][0].field.log2_segment = 22;
     end_layer(m, NULL);
     for (unsigned t = 0; t < 2; t++) {
         uint8_t *w = add_layer(m, t ? "twin" : "weight", "i8", 700, 700);
         for (uint32_t i = 0; i < 700; i++)
             w[i] = (uint8_t)(t ? m->regions[1][0][i] : normal(m) / 30);
         if (t == 0) {
-            add_plane(m, 8, 1, 0, 1);
+            add_stream(m, 8, 1, 0, 1);
             end_layer(m, NULL);
             continue;
         }
@@ -298,8 +298,8 @@ static void edges(maker *m) {
         for (unsigned j = 0; j < 32; j++) block[2 + j] = (uint8_t)(x[j] * 127 / most);
         if (i % 50 == 7) block[2] = 0x80; /* beyond the edge */
     }
-    add_plane(m, 16, 34, 0, 2);
-    add_plane(m, 8, 34, 2, 32)->mode = TARE_CODED_DIRECT;
+    add_stream(m, 16, 34, 0, 2);
+    add_stream(m, 8, 34, 2, 32)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     end(m, "edges.wcodec", NULL);
     drop(m);
@@ -310,18 +310,18 @@ static void joined(maker *m) {
     static const struct {
         const char *name;
         uint32_t stride, low, high;
-        tare_wc_join join;
-    } forms[] = {{"q5_0", 22, 6, 2, {1, 5, {4, 0, 1, 2, 3}}},
-                 {"q5_1", 24, 8, 4, {1, 5, {4, 0, 1, 2, 3}}},
-                 {"q3_k", 110, 32, 0, {2, 7, {0, 2, 3, 4, 5, 6, 1}}},
-                 {"q5_k", 176, 48, 16, {1, 8, {0, 3, 4, 5, 6, 7, 1, 2}}},
-                 {"q6_k", 210, 0, 128, {2, 8, {1, 2, 3, 4, 5, 6, 0, 7}}},
-                 {"iq4_xs", 136, 4, 2, {2, 3, {0, 1, 2}}},
-                 {"any order", 800, 44, 560, {1, 10, {7, 3, 9, 0, 5, 2, 8, 1, 4, 6}}},
-                 {"another", 20, 4, 0, {2, 4, {3, 1, 0, 2}}}};
+        tare_coded_join join;
+    } forms[] = {{"q5_0", 22, 6, 2, {0, 1, 5, {4, 0, 1, 2, 3}}},
+                 {"q5_1", 24, 8, 4, {0, 1, 5, {4, 0, 1, 2, 3}}},
+                 {"q3_k", 110, 32, 0, {0, 2, 7, {0, 2, 3, 4, 5, 6, 1}}},
+                 {"q5_k", 176, 48, 16, {0, 1, 8, {0, 3, 4, 5, 6, 7, 1, 2}}},
+                 {"q6_k", 210, 0, 128, {0, 2, 8, {1, 2, 3, 4, 5, 6, 0, 7}}},
+                 {"iq4_xs", 136, 4, 2, {0, 2, 3, {0, 1, 2}}},
+                 {"any order", 800, 44, 560, {0, 1, 10, {7, 3, 9, 0, 5, 2, 8, 1, 4, 6}}},
+                 {"another", 20, 4, 0, {0, 2, 4, {3, 1, 0, 2}}}};
     begin(m);
     for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        const tare_wc_join *w = &forms[i].join;
+        const tare_coded_join *w = &forms[i].join;
         uint32_t n_low = tare_wc_join_low_bytes(w), n_high = tare_wc_join_high_bytes(w);
         uint32_t stride = forms[i].stride, n = (i % 4 ? 6000u : 15000u) / stride * stride;
         uint8_t *b = add_layer(m, forms[i].name, "u8", n, n);
@@ -329,11 +329,10 @@ static void joined(maker *m) {
             int v = j % stride / 4 % 2 ? 50 + normal(m) / 8 : normal(m) / 3;
             b[j] = (uint8_t)(v + v / 7 * 16);
         }
-        tare_wc_options *o = add_plane(m, 6, stride, forms[i].low, n_low);
-        tare_wc_stream *p = &m->layers[m->index.n_layers - 1].coded.streams[0];
+        tare_coded_field *o = add_stream(m, 6, stride, forms[i].low, n_low);
         o->mode = i == 1 ? TARE_CODED_RAW : i == 5 ? TARE_CODED_SMALLEST : TARE_CODED_DIRECT;
-        p->high_offset = forms[i].high;
-        p->join = *w;
+        o->join = *w;
+        o->join.high_offset = forms[i].high;
         /* What lies before, between and after them. */
         uint32_t ends[] = {
             0, forms[i].low, forms[i].low + n_low, forms[i].high, forms[i].high + n_high, stride};
@@ -344,7 +343,7 @@ static void joined(maker *m) {
                 ends[k + 2] = swap;
             }
         for (unsigned k = 0; k < 6; k += 2)
-            if (ends[k] < ends[k + 1]) add_plane(m, 8, stride, ends[k], ends[k + 1] - ends[k]);
+            if (ends[k] < ends[k + 1]) add_stream(m, 8, stride, ends[k], ends[k + 1] - ends[k]);
         end_layer(m, NULL);
     }
     end(m, "joined.wcodec", NULL);
@@ -368,9 +367,9 @@ static void scales(maker *m) {
                 b[12 + j] = (uint8_t)((v[4 + j] & 15) | (v[12 + j] & 15) << 4);
             }
         }
-        add_plane(m, 8, 16, 0, 4);
-        add_plane(m, 6, 16, 4, 12)->mode = i == 2 ? TARE_CODED_RAW : TARE_CODED_DIRECT;
-        m->planes[m->index.n_layers - 1][1].shape.is_scales = true;
+        add_stream(m, 8, 16, 0, 4);
+        add_stream(m, 6, 16, 4, 12)->mode = i == 2 ? TARE_CODED_RAW : TARE_CODED_DIRECT;
+        m->streams[m->index.n_layers - 1][1].field.is_packed_scales = true;
         end_layer(m, NULL);
     }
     end(m, "scales.wcodec", NULL);

@@ -22,8 +22,7 @@ typedef struct maker {
     tare_buffer out;
     tare_wcodec_index index;
     tare_wcodec_layer layers[MAX_LAYERS];
-    tare_wc_stream planes[MAX_LAYERS][TARE_WC_MAX_STREAMS];
-    tare_wc_options options[TARE_WC_MAX_STREAMS];
+    tare_coded_stream streams[MAX_LAYERS][TARE_WC_MAX_STREAMS];
     uint8_t *regions[MAX_LAYERS][TARE_WC_MAX_REGIONS];
     uint64_t first_seed, seed;
     bool is_later; /* files are of the next minor version */
@@ -75,7 +74,7 @@ static uint8_t *add_layer(maker *m, const char *name, const char *encoding, uint
         .coded.region_bytes = {n_bytes},
         .name = {name, strlen(name)},
         .encoding = {encoding ? encoding : "", encoding ? strlen(encoding) : 0},
-        .coded.streams = m->planes[m->index.n_layers],
+        .coded.streams = m->streams[m->index.n_layers],
     };
     uint8_t *bytes = calloc(MAX_REGION, 1);
     if (!bytes || n_bytes > MAX_REGION) fail("memory");
@@ -84,20 +83,16 @@ static uint8_t *add_layer(maker *m, const char *name, const char *encoding, uint
     return bytes;
 }
 
-static tare_wc_options *add_plane(maker *m, uint8_t value_bits, uint32_t stride, uint32_t offset,
-                                  uint32_t width) {
+static tare_coded_field *add_stream(maker *m, uint8_t value_bits, uint32_t stride, uint32_t offset,
+                                    uint32_t width) {
     tare_wcodec_layer *l = &m->layers[m->index.n_layers - 1];
-    tare_wc_options *o = &m->options[l->coded.n_streams];
-    l->coded.streams[l->coded.n_streams++] = (tare_wc_stream){
-        .shape = {.value_bits = value_bits, .log2_segment = 14},
-        .scale_stream = TARE_WC_NO_SCALES,
-        .stride = stride,
-        .offset = offset,
-        .width = width,
-    };
-    *o = TARE_WC_OPTIONS_DEFAULT;
-    o->is_full = true;
-    return o;
+    tare_coded_field *f = &l->coded.streams[l->coded.n_streams++].field;
+    *f = (tare_coded_field){.value_bits = value_bits,
+                            .log2_segment = 14,
+                            .stride = stride,
+                            .offset = offset,
+                            .width = width};
+    return f;
 }
 
 static tare_wc_source source_of(const maker *m, tare_reader readers[TARE_WC_MAX_REGIONS],
@@ -121,7 +116,7 @@ static void end_layer(maker *m, const maker *base) {
     if (base) other = source_of(base, base_readers, i);
     l->base = base != NULL;
     l->coded.offset = m->out.size;
-    if (encode_layer(&m->out, &l->coded, &own, base ? &other : NULL, m->options, &m->arena, &err) !=
+    if (encode_layer(&m->out, &l->coded, &own, base ? &other : NULL, true, &m->arena, &err) !=
         TARE_OK)
         fail(err.what);
     if (!l->coded.size) l->coded.offset = TARE_WCODEC_HEADER; /* as layers without data have it */

@@ -62,13 +62,11 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out, cons
         return TARE_OK;
     }
     TARE_TRY(tare_wc_apply_cut(&(*out)->coded, cut, &d->arena, err));
-    tare_wc_options *options = TARE_NEW_ARRAY(&d->arena, tare_wc_options, cut->n_streams);
     tare_wc_source *held = base_tensor ? TARE_NEW(&d->arena, tare_wc_source) : NULL;
-    if (!options || (base_tensor && !held)) return no_memory(err);
-    memcpy(options, cut->options, cut->n_streams * sizeof *options);
+    if (base_tensor && !held) return no_memory(err);
     if (base_tensor) *held = base_tensor->source;
     d->jobs[d->n_jobs++] =
-        (tare_wc_layer_job){.options = options,
+        (tare_wc_layer_job){.how = cut->how,
                             .own = *source,
                             .base = held,
                             .may_be_whole = d->effort.mode == TARE_CODED_SMALLEST};

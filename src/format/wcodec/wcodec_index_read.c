@@ -106,15 +106,14 @@ static tare_status check_footer(const reader *r, const uint8_t *header, const ui
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-static tare_status read_sizes(reader *r, tare_wc_stream *p, tare_cursor *c, uint64_t *position) {
+static tare_status read_sizes(reader *r, tare_coded_stream *p, tare_cursor *c, uint64_t *position) {
     uint64_t at = tare_cursor_offset(c);
-    uint64_t whole = tare_wc_whole_bytes(&p->shape);
-    p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
     if (!tare_cursor_fits(c, p->n_segments, 1, at,
                           "sizes of segments: the record is too small for their number"))
         return tare_cursor_status(c, r->err);
-    p->sizes = TARE_NEW_ARRAY(r->arena, uint32_t, p->n_segments);
-    if (!p->sizes) return no_memory(r);
+    uint32_t *sizes = TARE_NEW_ARRAY(r->arena, uint32_t, p->n_segments);
+    if (!sizes) return no_memory(r);
+    p->sizes = sizes;
     p->position = *position;
     bool fits = tare_add_u64(*position, p->head_bytes, position);
     for (uint64_t i = 0; i < p->n_segments; i++) {
@@ -125,52 +124,52 @@ static tare_status read_sizes(reader *r, tare_wc_stream *p, tare_cursor *c, uint
         uint32_t most = tare_wc_align(TARE_WC_SEGMENT_HEADER + tare_wc_segment_bytes(p, i));
         if (units == 0 || units > most / TARE_WC_UNIT)
             return refuse(r, at, "size of a segment: not between 1 and that of RAW");
-        p->sizes[i] = (uint32_t)units;
+        sizes[i] = (uint32_t)units;
         fits = fits && tare_add_u64(*position, units * TARE_WC_UNIT, position);
     }
     return fits ? TARE_OK : refuse(r, at, "sizes of segments: their sum overflows");
 }
 
 /* A stream without high bits would look like one that is not joined. */
-static tare_status read_join(const reader *r, tare_wc_stream *p, tare_cursor *c) {
+static tare_status read_join(const reader *r, tare_coded_stream *p, tare_cursor *c) {
     const uint64_t at = tare_cursor_offset(c);
-    p->high_offset = tare_cursor_u32(c, join_ends);
-    p->join.high_bits = tare_cursor_u8(c, join_ends);
-    p->join.log2_values = tare_cursor_u8(c, join_ends);
+    p->field.join.high_offset = tare_cursor_u32(c, join_ends);
+    p->field.join.high_bits = tare_cursor_u8(c, join_ends);
+    p->field.join.log2_values = tare_cursor_u8(c, join_ends);
     TARE_TRY(tare_cursor_status(c, r->err));
-    if (!p->join.high_bits) return refuse(r, at + 4, "join: no high bits");
-    if (p->join.log2_values > TARE_WC_MAX_JOIN)
+    if (!p->field.join.high_bits) return refuse(r, at + 4, "join: no high bits");
+    if (p->field.join.log2_values > TARE_WC_MAX_JOIN)
         return refuse(r, at + 5, "join: size of a unit: more values than a join may have");
-    const uint8_t *place = tare_cursor_take(c, p->join.log2_values, join_ends);
+    const uint8_t *place = tare_cursor_take(c, p->field.join.log2_values, join_ends);
     if (!place) return tare_cursor_status(c, r->err);
-    memcpy(p->join.place, place, p->join.log2_values);
+    memcpy(p->field.join.place, place, p->field.join.log2_values);
     return TARE_OK;
 }
 
 static tare_status read_stream(reader *r, tare_wcodec_layer *l, unsigned i, tare_cursor *c,
                                uint64_t *position) {
-    tare_wc_stream *p = &l->coded.streams[i];
+    tare_coded_stream *p = &l->coded.streams[i];
     uint64_t at = tare_cursor_offset(c);
-    p->region = tare_cursor_u8(c, stream_ends);
-    p->shape.value_bits = tare_cursor_u8(c, stream_ends);
-    p->shape.log2_segment = tare_cursor_u8(c, stream_ends);
+    p->field.region = tare_cursor_u8(c, stream_ends);
+    p->field.value_bits = tare_cursor_u8(c, stream_ends);
+    p->field.log2_segment = tare_cursor_u8(c, stream_ends);
     uint8_t flags = tare_cursor_u8(c, stream_ends);
-    p->shape.is_big_endian = flags & 1;
-    p->shape.is_scales = flags >> 1 & 1;
-    p->stride = tare_cursor_u32(c, stream_ends);
-    p->offset = tare_cursor_u32(c, stream_ends);
-    p->width = tare_cursor_u32(c, stream_ends);
-    p->scale_stream = tare_cursor_u8(c, stream_ends);
-    p->scale_form = tare_cursor_u8(c, stream_ends);
+    p->field.is_big_endian = flags & 1;
+    p->field.is_packed_scales = flags >> 1 & 1;
+    p->field.stride = tare_cursor_u32(c, stream_ends);
+    p->field.offset = tare_cursor_u32(c, stream_ends);
+    p->field.width = tare_cursor_u32(c, stream_ends);
+    p->field.scale_stream = (uint8_t)(tare_cursor_u8(c, stream_ends) + 1); /* 255: none */
+    p->field.scale_form = tare_cursor_u8(c, stream_ends);
     uint16_t is_joined = tare_cursor_u16(c, stream_ends);
-    p->values_per_scale = tare_cursor_u32(c, stream_ends);
+    p->field.values_per_scale = tare_cursor_u32(c, stream_ends);
     p->head_bytes = tare_cursor_u32(c, stream_ends);
     TARE_TRY(tare_cursor_status(c, r->err));
     if (flags > 3) return refuse(r, at + 3, "plane: a reserved bit is not 0");
     if (is_joined > 1) return refuse(r, at + 18, "plane: the joined flag is neither 0 nor 1");
     if (is_joined) TARE_TRY(read_join(r, p, c));
     TARE_TRY(tare_wc_check_stream(&l->coded, i, at, r->err));
-    p->n_bytes = tare_wc_stream_bytes(p, l->coded.region_bytes[p->region]);
+    tare_wc_measure_stream(p, l->coded.region_bytes[p->field.region]);
     return read_sizes(r, p, c, position);
 }
 
@@ -226,14 +225,14 @@ static tare_status read_streams(reader *r, tare_wcodec_layer *l, tare_cursor *c,
     if (!tare_cursor_fits(c, l->coded.n_streams, TARE_WC_STREAM_RECORD, at + 7,
                           "planes of a layer: the record is too small for their number"))
         return tare_cursor_status(c, r->err);
-    l->coded.streams = TARE_NEW_ARRAY(r->arena, tare_wc_stream, l->coded.n_streams);
-    if (!l->coded.streams) return no_memory(r);
-    uint64_t position = l->coded.offset, end;
+    l->coded.streams = TARE_NEW_ARRAY(r->arena, tare_coded_stream, l->coded.n_streams);
+    l->coded.records = TARE_NEW_ARRAY(r->arena, tare_wc_record, l->coded.n_streams);
+    if (!l->coded.streams || !l->coded.records) return no_memory(r);
+    uint64_t position = 0, end;
     for (unsigned i = 0; i < l->coded.n_streams; i++) TARE_TRY(read_stream(r, l, i, c, &position));
     TARE_TRY(tare_wcodec_crcs_read(&l->coded, c, at, r->index->minor, r->arena, r->err));
     TARE_TRY(end_record(r, c, "layer: bytes after its last plane"));
-    if (!tare_align_u64(position - l->coded.offset, TARE_WC_LAYER_ALIGN, &end) ||
-        end != l->coded.size)
+    if (!tare_align_u64(position, TARE_WC_LAYER_ALIGN, &end) || end != l->coded.size)
         return refuse(r, at + 32, "layer: its size is not that of its planes");
     return tare_wc_check_cover(&l->coded, at, r->err);
 }

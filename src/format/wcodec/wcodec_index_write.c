@@ -30,24 +30,24 @@ static void end_record(tare_buffer *out, size_t at) {
     if (!out->failed) tare_store_le32(out->data + at, (uint32_t)(out->size - at));
 }
 
-static void put_stream(tare_buffer *out, const tare_wc_stream *p) {
-    tare_buffer_put_u8(out, p->region);
-    tare_buffer_put_u8(out, p->shape.value_bits);
-    tare_buffer_put_u8(out, p->shape.log2_segment);
-    tare_buffer_put_u8(out, (uint8_t)(p->shape.is_big_endian | p->shape.is_scales << 1));
-    put_u32(out, p->stride);
-    put_u32(out, p->offset);
-    put_u32(out, p->width);
-    tare_buffer_put_u8(out, p->scale_stream);
-    tare_buffer_put_u8(out, p->scale_form);
-    put_u16(out, p->join.high_bits != 0);
-    put_u32(out, p->values_per_scale);
+static void put_stream(tare_buffer *out, const tare_coded_stream *p) {
+    tare_buffer_put_u8(out, p->field.region);
+    tare_buffer_put_u8(out, p->field.value_bits);
+    tare_buffer_put_u8(out, p->field.log2_segment);
+    tare_buffer_put_u8(out, (uint8_t)(p->field.is_big_endian | p->field.is_packed_scales << 1));
+    put_u32(out, p->field.stride);
+    put_u32(out, p->field.offset);
+    put_u32(out, p->field.width);
+    tare_buffer_put_u8(out, (uint8_t)(p->field.scale_stream - 1)); /* none: 255 */
+    tare_buffer_put_u8(out, p->field.scale_form);
+    put_u16(out, p->field.join.high_bits != 0);
+    put_u32(out, p->field.values_per_scale);
     put_u32(out, p->head_bytes);
-    if (p->join.high_bits) {
-        put_u32(out, p->high_offset);
-        tare_buffer_put_u8(out, p->join.high_bits);
-        tare_buffer_put_u8(out, p->join.log2_values);
-        tare_buffer_put(out, p->join.place, p->join.log2_values);
+    if (p->field.join.high_bits) {
+        put_u32(out, p->field.join.high_offset);
+        tare_buffer_put_u8(out, p->field.join.high_bits);
+        tare_buffer_put_u8(out, p->field.join.log2_values);
+        tare_buffer_put(out, p->field.join.place, p->field.join.log2_values);
     }
     for (uint64_t i = 0; i < p->n_segments; i++) tare_wc_put_varint(out, p->sizes[i]);
 }

@@ -22,9 +22,9 @@ static bool is_for_gpu(const tare_wcodec_index *x) {
     for (uint32_t i = 0; i < x->n_layers; i++) {
         const tare_wc_layer *l = &x->layers[i].coded;
         for (unsigned s = 0; x->layers[i].kind == TARE_WCODEC_TENSOR && s < l->n_streams; s++) {
-            const tare_wc_shape *shape = &l->streams[s].shape;
+            const tare_coded_field *f = &l->streams[s].field;
             if (l->streams[s].n_segments < 2) continue;
-            if (shape->log2_segment > tare_wc_most_for_gpu(shape->value_bits)) return false;
+            if (f->log2_segment > tare_wc_most_for_gpu(f->value_bits)) return false;
             has_short = true;
         }
     }

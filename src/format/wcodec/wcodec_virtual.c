@@ -426,8 +426,8 @@ enum { SURVEYED_AT_ONCE = 1 << 20 /* bytes of a stream, or a segment if that is 
 
 static tare_status survey_stream(const opened_layer *l, unsigned stream, bool lacks_base,
                                  tare_wc_scratch *scratch, tare_error *err) {
-    const tare_wc_stream *p = &l->opened.layer->streams[stream];
-    uint64_t whole = tare_wc_whole_bytes(&p->shape);
+    const tare_coded_stream *p = &l->opened.layer->streams[stream];
+    uint64_t whole = p->segment_bytes;
     uint64_t step = tare_min_u64(whole, p->n_bytes); /* segments may be shorter than theirs */
     if (!p->n_bytes) return TARE_OK;
     if (step < SURVEYED_AT_ONCE && !lacks_base) step *= SURVEYED_AT_ONCE / step;
@@ -486,13 +486,13 @@ uint64_t tare_packed_step(const tare_packed *store, uint32_t layer, unsigned reg
     const tare_wcodec_layer *l = &store->index.layers[layer];
     uint64_t step = 0, least = 0, whole = region_bytes(&l->coded, region);
     for (unsigned i = 0; i < l->coded.n_streams; i++) {
-        const tare_wc_stream *p = &l->coded.streams[i];
-        if (p->region != region) continue;
-        uint64_t bytes = tare_wc_whole_bytes(&p->shape);
+        const tare_coded_stream *p = &l->coded.streams[i];
+        if (p->field.region != region) continue;
+        uint64_t bytes = p->segment_bytes;
         uint64_t units = tare_max_u64(bytes / tare_wc_unit_bytes(p), 1);
         if (!least || units < least) {
             least = units;
-            step = units * p->stride;
+            step = units * p->field.stride;
         }
     }
     if (!step) return 1;

@@ -252,16 +252,16 @@ static void subtract(uint8_t *a, const uint8_t *b, uint8_t item, uint64_t n) {
 }
 
 static tare_status count_differences(bench *b, const piece *p, unsigned stream, uint64_t n) {
-    const tare_wc_stream *of = &b->cut.streams[stream];
+    const tare_coded_stream *of = &b->cut.streams[stream];
     const uint8_t *region = p->base;
     tare_wc_source source = {{0}, {0}};
     tare_reader reader;
-    for (unsigned r = 0; r < of->region; r++) region += p->of.plane_bytes[r];
-    tare_reader_memory(&reader, region, p->of.plane_bytes[of->region], "base");
-    source.readers[of->region] = &reader;
+    for (unsigned r = 0; r < of->field.region; r++) region += p->of.plane_bytes[r];
+    tare_reader_memory(&reader, region, p->of.plane_bytes[of->field.region], "base");
+    source.readers[of->field.region] = &reader;
     TARE_TRY(tare_wc_gather(p->spare, of, &source, 0, n, b->err));
-    subtract(p->back, p->spare, of->shape.value_bits, n);
-    count(b->counts[stream] + kinds_of(of->shape.value_bits), of->shape.value_bits, p->back, n);
+    subtract(p->back, p->spare, of->field.value_bits, n);
+    count(b->counts[stream] + kinds_of(of->field.value_bits), of->field.value_bits, p->back, n);
     return TARE_OK;
 }
 
@@ -330,8 +330,9 @@ static tare_status measure_piece(bench *b, piece *p) {
 static uint64_t most_bytes(const bench *b, const tare_sample_piece *of) {
     uint64_t n = of->bytes;
     for (unsigned i = 0; i < b->cut.n_streams; i++) {
-        const tare_wc_stream *p = &b->cut.streams[i];
-        n = tare_max_u64(n, tare_wc_stream_bytes(p, of->plane_bytes[p->region]));
+        const tare_coded_stream *p = &b->cut.streams[i];
+        n = tare_max_u64(n, of->plane_bytes[p->field.region] / p->field.stride *
+                                tare_wc_unit_bytes(p));
     }
     return n;
 }
@@ -393,8 +394,7 @@ static tare_status cut(bench *b) {
                                           &effort, &source, b->err));
         tare_wc_cut_tensor(&b->cut, e, sizes, b->t->dims, b->t->n_dims, false, &effort);
     }
-    for (unsigned i = 0; i < b->cut.n_streams; i++)
-        b->fields[i] = tare_coded_field_of(&b->cut.streams[i], &b->cut.options[i]);
+    for (unsigned i = 0; i < b->cut.n_streams; i++) b->fields[i] = b->cut.streams[i].field;
     return TARE_OK;
 }
 

@@ -17,46 +17,23 @@ static double worth(uint8_t value_bits) {
     return value_bits == 4 ? 4 : value_bits == 6 ? 5 : value_bits == 8 ? 7 : 11;
 }
 
-void tare_coded_stream_of(tare_wc_stream *p, tare_wc_options *how, const tare_coded_field *f,
-                          uint64_t region_bytes, const tare_coded_options *options) {
-    uint32_t least = f->value_bits == 16   ? 2
-                     : f->is_packed_scales ? 12
-                     : f->value_bits == 6  ? 3
-                                           : 1;
-    *p = (tare_wc_stream){
-        .shape = {f->value_bits, f->log2_segment, f->is_big_endian, f->is_packed_scales},
-        .region = f->region,
-        .scale_stream = f->scale_stream ? (uint8_t)(f->scale_stream - 1) : TARE_WC_NO_SCALES,
-        .scale_form = f->scale_form,
-        .values_per_scale = f->values_per_scale,
-        .stride = f->stride ? f->stride : least,
-        .offset = f->offset,
-        .width = f->width,
-    };
-    if (f->join.high_bits) {
-        const tare_coded_join *w = &f->join;
-        p->high_offset = w->high_offset;
-        p->join = (tare_wc_join){w->high_bits, w->log2_values, {0}};
-        memcpy(p->join.place, w->place, sizeof w->place);
-        if (!p->width && w->log2_values <= TARE_WC_MAX_JOIN)
-            p->width = tare_wc_join_low_bytes(&p->join);
-    }
-    if (!p->width && p->offset < p->stride) p->width = p->stride - p->offset;
-    p->n_bytes = tare_wc_stream_bytes(p, region_bytes);
+void tare_coded_complete(tare_coded_stream *p, const tare_coded_field *given,
+                         uint64_t region_bytes) {
+    tare_coded_field *f = &p->field;
+    *p = (tare_coded_stream){.field = *given};
+    if (!f->stride)
+        f->stride = f->value_bits == 16 ? 2 : f->is_packed_scales ? 12 : f->value_bits == 6 ? 3 : 1;
+    if (!f->join.high_bits) f->join = (tare_coded_join){0};
+    if (f->join.high_bits && !f->width && f->join.log2_values <= TARE_WC_MAX_JOIN)
+        f->width = tare_wc_join_low_bytes(&f->join);
+    if (!f->width && f->offset < f->stride) f->width = f->stride - f->offset;
     bool is_item =
         f->value_bits == 4 || f->value_bits == 6 || f->value_bits == 8 || f->value_bits == 16;
-    if (!p->shape.log2_segment && is_item)
-        p->shape.log2_segment = tare_wc_suggest_log2(tare_wc_values_of(f->value_bits, p->n_bytes),
-                                                     worth(f->value_bits));
-    if (!how) return;
-    *how = (tare_wc_options){.is_full = options->is_full,
-                             .is_repetitive = f->is_repetitive,
-                             .is_signed = f->is_signed,
-                             .width = f->row,
-                             .mode = (tare_coded_mode)f->mode,
-                             .trellis = f->trellis,
-                             .used_bits = tare_wc_value_bits(p),
-                             .tiles = options->tiles};
+    if (!is_item) return;
+    const uint64_t n_bytes = region_bytes / f->stride * tare_wc_unit_bytes(p);
+    if (!f->log2_segment)
+        f->log2_segment =
+            tare_wc_suggest_log2(tare_wc_values_of(f->value_bits, n_bytes), worth(f->value_bits));
 }
 
 tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
@@ -64,31 +41,6 @@ tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
     if (f->mode > TARE_CODED_STRUCTURED || (f->trellis && (!is_trellis || f->value_bits != 8)))
         return tare_fail(err, TARE_ERR_ARG, "field: mode or trellis");
     return TARE_OK;
-}
-
-tare_coded_field tare_coded_field_of(const tare_wc_stream *p, const tare_wc_options *how) {
-    tare_coded_field f = {
-        .region = p->region,
-        .value_bits = p->shape.value_bits,
-        .log2_segment = p->shape.log2_segment,
-        .is_big_endian = p->shape.is_big_endian,
-        .stride = p->stride,
-        .offset = p->offset,
-        .width = p->width,
-        .scale_stream = p->scale_stream == TARE_WC_NO_SCALES ? 0 : (uint8_t)(p->scale_stream + 1),
-        .scale_form = p->scale_form,
-        .values_per_scale = p->values_per_scale,
-        .join = {p->high_offset, p->join.high_bits, p->join.log2_values, {0}},
-        .is_packed_scales = p->shape.is_scales,
-    };
-    memcpy(f.join.place, p->join.place, sizeof f.join.place);
-    if (!how) return f;
-    f.is_signed = how->is_signed;
-    f.is_repetitive = how->is_repetitive;
-    f.trellis = how->trellis;
-    f.mode = (uint8_t)how->mode;
-    f.row = how->width;
-    return f;
 }
 
 /* ---- work ------------------------------------------------------------------------------------ */
@@ -126,8 +78,9 @@ static tare_coded *new_coded(const tare_allocator *allocator) {
     c->allocator = allocator;
     tare_arena_init(&c->arena, allocator);
     tare_buffer_init(&c->owned, allocator);
-    c->layer.streams = TARE_NEW_ARRAY(&c->arena, tare_wc_stream, TARE_WC_MAX_STREAMS);
-    if (c->layer.streams) return c;
+    c->layer.streams = TARE_NEW_ARRAY(&c->arena, tare_coded_stream, TARE_WC_MAX_STREAMS);
+    c->layer.records = TARE_NEW_ARRAY(&c->arena, tare_wc_record, TARE_WC_MAX_STREAMS);
+    if (c->layer.streams && c->layer.records) return c;
     tare_coded_free(c);
     return NULL;
 }
@@ -170,7 +123,7 @@ static void describe(tare_coded *c, bool is_in_file) {
                                       .crc = l->crc,
                                       .n_regions = l->n_regions,
                                       .n_streams = l->n_streams,
-                                      .streams = c->streams,
+                                      .streams = l->streams,
                                       .file = is_in_file ? file->name : NULL,
                                       .offset = l->offset};
     if (file->map) c->described.data = file->map + l->offset;
@@ -182,20 +135,6 @@ static tare_status open_data(tare_coded *c, const tare_reader *file, tare_error 
     tare_wc_layer *l = &c->layer;
     TARE_TRY(tare_wc_open_layer(&c->opened, file, l, &c->arena, err));
     TARE_TRY(tare_coded_make_heads(c, err));
-    c->streams = TARE_NEW_ARRAY(&c->arena, tare_coded_stream, l->n_streams);
-    if (!c->streams) return tare_fail(err, TARE_ERR_NOMEM, "planes");
-    for (unsigned i = 0; i < l->n_streams; i++) {
-        const tare_wc_stream *p = &l->streams[i];
-        c->streams[i] = (tare_coded_stream){
-            .field = tare_coded_field_of(p, NULL),
-            .n_bytes = p->n_bytes,
-            .segment_bytes = tare_wc_whole_bytes(&p->shape),
-            .n_segments = p->n_segments,
-            .sizes = p->sizes,
-            .position = p->position - l->offset,
-            .head_bytes = p->head_bytes,
-        };
-    }
     describe(c, file != &c->memory);
     return TARE_OK;
 }
@@ -237,14 +176,13 @@ const tare_coded_layer *tare_coded_describe(const tare_coded *c) {
 
 /* Sizes of a stream's segments: their number must match the stream's length, and each size must be
  * possible. */
-static tare_status take_sizes(tare_coded *c, tare_wc_stream *p, const tare_coded_stream *from,
+static tare_status take_sizes(tare_coded *c, tare_coded_stream *p, const tare_coded_stream *from,
                               uint64_t *position, tare_error *err) {
-    uint64_t whole = tare_wc_whole_bytes(&p->shape);
-    p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
     if (from->n_segments != p->n_segments || (p->n_segments && !from->sizes))
         return tare_fail(err, TARE_ERR_CORRUPT, "plane: number of segments");
-    p->sizes = TARE_NEW_ARRAY(&c->arena, uint32_t, p->n_segments);
-    if (!p->sizes) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
+    uint32_t *sizes = TARE_NEW_ARRAY(&c->arena, uint32_t, p->n_segments);
+    if (!sizes) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
+    p->sizes = sizes;
     p->position = *position;
     *position += p->head_bytes; /* a sum of 32-bit numbers, fewer than 2^32 of them */
     for (uint64_t s = 0; s < p->n_segments; s++) {
@@ -252,7 +190,7 @@ static tare_status take_sizes(tare_coded *c, tare_wc_stream *p, const tare_coded
         if (from->sizes[s] == 0 || from->sizes[s] > most)
             return tare_fail(err, TARE_ERR_CORRUPT,
                              "size of a segment: not between 1 and that of RAW");
-        p->sizes[s] = from->sizes[s];
+        sizes[s] = from->sizes[s];
         if (!tare_add_u64(*position, (uint64_t)from->sizes[s] * TARE_WC_UNIT, position))
             return tare_fail(err, TARE_ERR_CORRUPT, "sizes of segments");
     }
@@ -272,12 +210,15 @@ static tare_status take_layer(tare_coded *c, const tare_coded_layer *from, tare_
     for (unsigned i = 0; i < l->n_streams; i++) {
         const tare_coded_field *f = &from->streams[i].field;
         uint64_t bytes = f->region < l->n_regions ? l->region_bytes[f->region] : 0;
-        tare_coded_stream_of(&l->streams[i], NULL, f, bytes, NULL);
+        tare_coded_complete(&l->streams[i], f, bytes);
         l->streams[i].head_bytes = from->streams[i].head_bytes;
     }
     TARE_TRY(check_cut(l, err));
-    for (unsigned i = 0; i < l->n_streams; i++)
-        TARE_TRY(take_sizes(c, &l->streams[i], &from->streams[i], &position, err));
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        tare_coded_stream *p = &l->streams[i];
+        tare_wc_measure_stream(p, l->region_bytes[p->field.region]);
+        TARE_TRY(take_sizes(c, p, &from->streams[i], &position, err));
+    }
     if (!tare_align_u64(position, TARE_WC_LAYER_ALIGN, &end) || end != from->size)
         return tare_fail(err, TARE_ERR_CORRUPT, "layer: its size is not that of its planes");
     TARE_TRY(open_memory(c, from->data, (size_t)from->size, err));
@@ -340,12 +281,12 @@ static tare_status reserve(tare_coded *c, tare_error *err) {
     return tare_buffer_status(&c->owned, err);
 }
 
-static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_wc_options *how,
-                          const tare_coded_options *o, tare_error *err) {
+static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_coded_options *o,
+                          tare_error *err) {
     gathering g = {.out = &c->owned};
     const tare_wc_target target = {put, &g};
     const tare_wc_layer_job job = {.layer = &c->layer,
-                                   .options = how,
+                                   .how = {.is_full = o->is_full, .tiles = o->tiles},
                                    .own = *own,
                                    .base = c->layer.has_base ? &c->base : NULL};
     tare_wc_run run = {.jobs = &job,
@@ -360,15 +301,25 @@ static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_w
     return status;
 }
 
+/* Decoding does not need them, and a file would not have them. */
+static void forget_hints(tare_wc_layer *l) {
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        tare_coded_field *f = &l->streams[i].field;
+        f->is_signed = f->is_repetitive = false;
+        f->trellis = f->mode = 0;
+        f->row = 0;
+    }
+}
+
 /* The layer as cut by the fields; an impossible cut is the caller's fault. */
-static tare_status cut_layer(tare_coded *c, tare_wc_options *how, const tare_coded_field *fields,
-                             size_t n_fields, const tare_coded_options *o, tare_error *err) {
+static tare_status cut_layer(tare_coded *c, const tare_coded_field *fields, size_t n_fields,
+                             tare_error *err) {
     tare_wc_layer *l = &c->layer;
     l->n_streams = (uint8_t)n_fields;
     for (unsigned i = 0; i < l->n_streams; i++) {
         const tare_coded_field *f = &fields[i];
         uint64_t bytes = f->region < l->n_regions ? l->region_bytes[f->region] : 0;
-        tare_coded_stream_of(&l->streams[i], &how[i], f, bytes, o);
+        tare_coded_complete(&l->streams[i], f, bytes);
         tare_status status = tare_coded_field_check(f, err);
         if (status != TARE_OK) return of_field(status, i, err);
     }
@@ -380,7 +331,6 @@ static tare_status cut_layer(tare_coded *c, tare_wc_options *how, const tare_cod
 static tare_status encode_regions(tare_coded *c, const tare_coded_region *regions,
                                   const tare_coded_field *fields, size_t n_fields,
                                   const tare_coded_options *o, tare_error *err) {
-    tare_wc_options how[TARE_WC_MAX_STREAMS];
     tare_reader readers[TARE_WC_MAX_REGIONS];
     tare_wc_source own = {{0}, {0}};
     const void *bases[TARE_WC_MAX_REGIONS];
@@ -391,8 +341,9 @@ static tare_status encode_regions(tare_coded *c, const tare_coded_region *region
         own.readers[r] = &readers[r];
     }
     set_bases(c, regions[0].base ? bases : NULL);
-    TARE_TRY(cut_layer(c, how, fields, n_fields, o, err));
-    TARE_TRY(encode(c, &own, how, o, err));
+    TARE_TRY(cut_layer(c, fields, n_fields, err));
+    TARE_TRY(encode(c, &own, o, err));
+    forget_hints(&c->layer);
     return open_memory(c, c->owned.data, c->owned.size, err);
 }
 

@@ -13,7 +13,6 @@ struct tare_coded {
     const tare_allocator *allocator;
     tare_arena arena;
     tare_wc_layer layer; /* its data begins at 0 of `file` */
-    tare_coded_stream *streams;
     tare_coded_head *heads;
     tare_coded_layer described;
     tare_buffer owned;     /* what was encoded here; empty where the data is the caller's */
@@ -35,13 +34,10 @@ tare_status tare_coded_in_file(tare_coded **out, const tare_wc_layer *layer,
                                const tare_allocator *allocator, tare_error *err);
 /* The heads of the opened layer in their public form. */
 tare_status tare_coded_make_heads(tare_coded *coded, tare_error *err);
-/* The stream that a field requests, in a region of the given size, and how to look for its smallest
- * form (may be NULL; then the options may be, too). */
-void tare_coded_stream_of(tare_wc_stream *stream, tare_wc_options *how,
-                          const tare_coded_field *field, uint64_t region_bytes,
-                          const tare_coded_options *options);
-/* The reverse; `how` may be NULL. */
-tare_coded_field tare_coded_field_of(const tare_wc_stream *stream, const tare_wc_options *how);
+/* The stream that a field requests, in a region of the given size, as far as it can be told before
+ * the cut is checked. */
+void tare_coded_complete(tare_coded_stream *stream, const tare_coded_field *field,
+                         uint64_t region_bytes);
 /* Whether the field's requirements can be met. */
 tare_status tare_coded_field_check(const tare_coded_field *field, tare_error *err);
 /* A work list with the caller's settings for threads and progress. */

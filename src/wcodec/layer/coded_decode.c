@@ -50,7 +50,7 @@ static void add_share(decoding *d, share s) {
 
 static void add_stream(decoding *d, unsigned stream, uint64_t first, uint64_t end,
                        const tare_wc_window *to) {
-    const uint64_t whole = tare_wc_whole_bytes(&d->opened.layer->streams[stream].shape);
+    const uint64_t whole = d->opened.layer->streams[stream].segment_bytes;
     add_share(d, (share){.number = stream,
                          .first = first,
                          .end = end,
@@ -64,7 +64,7 @@ static void add_region(decoding *d, unsigned region, const tare_wc_window *to) {
     uint64_t first, end;
     tare_pages_to_fill(to->dst, (size_t)to->n);
     for (unsigned i = 0; i < l->n_streams; i++) {
-        if (l->streams[i].region != region) continue;
+        if (l->streams[i].field.region != region) continue;
         stream = i;
         n++;
     }
@@ -170,7 +170,7 @@ tare_status tare_coded_decode_segments(void *dst, const tare_coded *coded, unsig
     tare_coded_options o = TARE_CODED_OPTIONS_INIT;
     decoding d;
     TARE_REQUIRE(coded && stream < coded->layer.n_streams && (dst || !n), err);
-    const tare_coded_stream *p = &coded->streams[stream];
+    const tare_coded_stream *p = &coded->layer.streams[stream];
     TARE_REQUIRE(first <= p->n_segments && n <= p->n_segments - first, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     begin(&d, coded, &o);

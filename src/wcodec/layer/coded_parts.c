@@ -173,7 +173,7 @@ static void set_parts(tare_coded_segment *out, const tare_wc_piece *piece,
 tare_status tare_coded_parse_segment(tare_coded_segment *out, const tare_coded *c, unsigned stream,
                                      uint64_t segment, tare_error *err) {
     TARE_REQUIRE(out && out->size >= sizeof *out && c && stream < c->layer.n_streams, err);
-    const tare_wc_stream *p = &c->layer.streams[stream];
+    const tare_coded_stream *p = &c->layer.streams[stream];
     TARE_REQUIRE(segment < p->n_segments, err);
     uint8_t header[TARE_WC_SEGMENT_HEADER];
     tare_wc_parts parts;
@@ -185,7 +185,7 @@ tare_status tare_coded_parse_segment(tare_coded_segment *out, const tare_coded *
                            .n_bytes = tare_wc_segment_bytes(p, segment)};
     TARE_TRY(tare_reader_read(c->opened.file, piece.offset, header, sizeof header, err));
     TARE_TRY(tare_wc_read_header(&piece, err));
-    TARE_TRY(tare_wc_check_place(&piece, p, segment, err));
+    TARE_TRY(tare_wc_check_place(&piece, &c->layer.records[stream], segment, err));
     TARE_TRY(check_predictor(c, &piece, stream, segment, err));
     TARE_TRY(tare_wc_find_parts(&parts, &piece, err));
     *out = (tare_coded_segment){.size = out->size,

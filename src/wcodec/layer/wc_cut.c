@@ -96,48 +96,51 @@ uint8_t tare_wc_trellis_log2(const tare_wc_effort *effort) {
 }
 
 /* The settings common to all streams; NULL rule: bytes. */
-static void add_stream(cutter *c, const tare_wc_stream *stream, const cut_rule *rule) {
-    tare_wc_stream *p = &c->out->streams[c->out->n_streams];
-    tare_wc_options *o = &c->out->options[c->out->n_streams++];
-    uint8_t value_bits = stream->shape.value_bits;
-    *p = *stream;
-    p->scale_stream = TARE_WC_NO_SCALES;
-    *o = (tare_wc_options){
-        .is_full = c->effort->is_full, .mode = c->effort->mode, .tiles = c->effort->tiles};
-    p->n_bytes = tare_wc_stream_bytes(p, c->out->region_bytes[p->region]);
-    p->shape.is_big_endian = value_bits == 16 && c->is_big_endian;
-    o->is_repetitive = rule ? rule->is_repetitive : true;
-    o->no_zstd = rule && c->effort->is_for_gpu;
-    o->used_bits = tare_wc_value_bits(p);
-    uint64_t n_values = tare_wc_values_of(value_bits, p->n_bytes);
-    p->shape.log2_segment = c->effort->log2_segment;
-    while (tare_wc_whole_bytes(&p->shape) > TARE_WC_MAX_BYTES) p->shape.log2_segment--;
-    if (p->shape.log2_segment) return;
-    uint8_t suits = tare_wc_suggest_log2(n_values, rule ? rule->width : 8);
-    uint8_t most = !rule ? BYTES_LOG2 : rule->is_repetitive ? INTEGERS_LOG2 : suits;
-    while (most > suits && UINT64_C(1) << (most - 1) >= n_values) most--;
-    if (o->no_zstd && most > tare_wc_most_for_gpu(value_bits))
-        most = tare_wc_most_for_gpu(value_bits);
-    p->shape.log2_segment = most;
+static void add_stream(cutter *c, const tare_coded_field *field, const cut_rule *rule) {
+    tare_coded_stream *p = &c->out->streams[c->out->n_streams++];
+    tare_coded_field *f = &p->field;
+    *p = (tare_coded_stream){.field = *field};
+    f->mode = (uint8_t)c->effort->mode;
+    f->is_big_endian = f->value_bits == 16 && c->is_big_endian;
+    f->is_repetitive = rule ? rule->is_repetitive : true;
+    f->log2_segment = c->effort->log2_segment;
+    const uint64_t region_bytes = c->out->region_bytes[f->region];
+    const uint64_t n_values =
+        tare_wc_values_of(f->value_bits, region_bytes / f->stride * tare_wc_unit_bytes(p));
+    const bool is_given = f->log2_segment;
+    if (!is_given) {
+        uint8_t suits = tare_wc_suggest_log2(n_values, rule ? rule->width : 8);
+        uint8_t most = !rule ? BYTES_LOG2 : rule->is_repetitive ? INTEGERS_LOG2 : suits;
+        while (most > suits && UINT64_C(1) << (most - 1) >= n_values) most--;
+        if (c->out->how.no_zstd && most > tare_wc_most_for_gpu(f->value_bits))
+            most = tare_wc_most_for_gpu(f->value_bits);
+        f->log2_segment = most;
+    }
+    tare_wc_measure_stream(p, region_bytes);
+    while (is_given && p->segment_bytes > TARE_WC_MAX_BYTES) {
+        f->log2_segment--;
+        tare_wc_measure_stream(p, region_bytes);
+    }
 }
 
 static void add(cutter *c, uint8_t region, uint8_t value_bits, const cut_rule *rule,
                 uint32_t stride, uint32_t offset, uint32_t width) {
-    const tare_wc_stream p = {
-        .region = region,
-        .stride = stride,
-        .offset = offset,
-        .width = width,
-        .shape = {.value_bits = value_bits, .is_scales = rule && rule->is_scales}};
-    add_stream(c, &p, rule);
+    const tare_coded_field f = {.region = region,
+                                .stride = stride,
+                                .offset = offset,
+                                .width = width,
+                                .value_bits = value_bits,
+                                .is_packed_scales = rule && rule->is_scales};
+    add_stream(c, &f, rule);
 }
 
 /* Values of a stream that stand for a row of the tensor; where rows are very short (the taps of a
  * convolution), for enough of them that patterns can show. */
-static uint32_t view_width(const cutter *c, const tare_wc_stream *p, const tare_plane_info *info) {
+static uint32_t view_width(const cutter *c, const tare_coded_stream *p,
+                           const tare_plane_info *info) {
     enum { SHORT = 8 };
     if (info->scope != TARE_PLANE_ELEMENTS || c->effort->is_for_gpu) return 0; /* no tiles */
-    uint64_t cols = c->cols, a_unit = tare_wc_values_of(p->shape.value_bits, tare_wc_unit_bytes(p));
+    uint64_t cols = c->cols, a_unit = tare_wc_values_of(p->field.value_bits, tare_wc_unit_bytes(p));
     for (uint32_t d = c->n_dims; cols < SHORT && d-- > 1;)
         if (!tare_mul_u64(cols, c->dims[d - 1], &cols)) return 0;
     uint64_t width = tare_ceil_div_u64(cols, info->unit);
@@ -187,16 +190,15 @@ static void add_joined(cutter *c, const tare_joined *w) {
     const tare_plane_info *info = &c->encoding->planes[0];
     /* Below 5 for the longest segments, whose frames are the least part of noise. */
     const cut_rule rule = {.width = w->high_bits == 1 ? 4.9 : 5.8};
-    tare_wc_stream p = {.stride = info->unit_bytes,
-                        .offset = w->low,
-                        .width = tare_joined_low_bytes(w),
-                        .high_offset = w->high,
-                        .join = {w->high_bits, w->log2_values, {0}},
-                        .shape = {.value_bits = 6}};
-    memcpy(p.join.place, w->place, w->log2_values);
-    uint8_t number = c->out->n_streams;
-    add_stream(c, &p, &rule);
-    c->out->options[number].width = view_width(c, &c->out->streams[number], info);
+    tare_coded_field f = {.value_bits = 6,
+                          .stride = info->unit_bytes,
+                          .offset = w->low,
+                          .width = tare_joined_low_bytes(w),
+                          .join = {w->high, w->high_bits, w->log2_values, {0}}};
+    memcpy(f.join.place, w->place, w->log2_values);
+    tare_coded_stream *p = &c->out->streams[c->out->n_streams];
+    add_stream(c, &f, &rule);
+    p->field.row = view_width(c, p, info);
 }
 
 /* The streams of a field; `unit`: bytes of the unit it lies in. */
@@ -221,15 +223,15 @@ static void add_field(cutter *c, const tare_field *f) {
         }
     }
     for (uint8_t i = first; i < c->out->n_streams; i++) {
-        tare_wc_options *o = &c->out->options[i];
-        o->is_signed = f->type == TARE_FIELD_I8;
-        tare_wc_shape *shape = &c->out->streams[i].shape;
-        if (c->effort->trellis && o->is_signed && f->role == TARE_FIELD_CODE) {
-            o->trellis = c->effort->trellis;
-            shape->log2_segment = tare_wc_trellis_log2(c->effort);
+        tare_coded_stream *p = &c->out->streams[i];
+        p->field.is_signed = f->type == TARE_FIELD_I8;
+        if (c->effort->trellis && p->field.is_signed && f->role == TARE_FIELD_CODE) {
+            p->field.trellis = c->effort->trellis;
+            p->field.log2_segment = tare_wc_trellis_log2(c->effort);
+            tare_wc_measure_stream(p, c->out->region_bytes[f->plane]);
         }
-        if (shape->value_bits <= 8 && !shape->is_scales)
-            o->width = view_width(c, &c->out->streams[i], info);
+        if (p->field.value_bits <= 8 && !p->field.is_packed_scales)
+            p->field.row = view_width(c, p, info);
     }
 }
 
@@ -257,17 +259,17 @@ static bool is_scale(const tare_field *f) {
 static void link_scales(cutter *c, uint8_t codes, const tare_field *f, uint8_t scales,
                         const tare_field *scale) {
     const tare_plane_info *of_scale = &c->encoding->planes[scale->plane];
-    tare_wc_stream *p = &c->out->streams[codes];
-    uint64_t share = p->width;
+    tare_coded_stream *p = &c->out->streams[codes];
+    uint64_t share = p->field.width;
     if (f->plane != scale->plane && of_scale->scope == TARE_PLANE_ROW)
         share = c->cols;
     else if (of_scale->scope != TARE_PLANE_ELEMENTS || scale->count != 1 ||
              of_scale->unit != c->encoding->planes[f->plane].unit)
         return;
     if (!share || share > UINT32_MAX) return;
-    p->scale_stream = scales;
-    p->scale_form = scale->type == TARE_FIELD_F16 ? 1 : 2;
-    p->values_per_scale = (uint32_t)share;
+    p->field.scale_stream = (uint8_t)(1 + scales);
+    p->field.scale_form = scale->type == TARE_FIELD_F16 ? 1 : 2;
+    p->field.values_per_scale = (uint32_t)share;
 }
 
 /* Scales go first, because streams that refer to them come later. */
@@ -297,7 +299,7 @@ void tare_wc_cut_tensor(tare_wc_cut *out, const tare_encoding *encoding,
     static const cut_rule opaque = {.value_bits = 8, .width = 7};
     bool is_cut[TARE_MAX_PLANES];
     const tare_field *scale = NULL;
-    uint8_t scale_stream = TARE_WC_NO_SCALES;
+    uint8_t scale_stream = 0;
     cutter c = {.out = out,
                 .encoding = encoding,
                 .dims = dims,
@@ -305,6 +307,8 @@ void tare_wc_cut_tensor(tare_wc_cut *out, const tare_encoding *encoding,
                 .cols = n_dims ? dims[n_dims - 1] : 1,
                 .is_big_endian = is_big_endian,
                 .effort = effort};
+    out->how = (tare_wc_options){
+        .is_full = effort->is_full, .no_zstd = effort->is_for_gpu, .tiles = effort->tiles};
     out->n_streams = 0;
     out->n_regions = encoding->n_planes;
     /* An empty list is omitted; any other is always written, and not cut. */
@@ -327,6 +331,7 @@ void tare_wc_cut_bytes(tare_wc_cut *out, uint64_t n_bytes, const tare_wc_effort 
 void tare_wc_cut_whole(tare_wc_cut *out, const uint64_t *region_bytes, uint8_t n_regions,
                        const tare_wc_effort *effort) {
     cutter c = {.out = out, .effort = effort};
+    out->how = (tare_wc_options){.is_full = effort->is_full, .tiles = effort->tiles};
     out->n_streams = 0;
     out->n_regions = n_regions;
     memcpy(out->region_bytes, region_bytes, n_regions * sizeof *region_bytes);
@@ -338,8 +343,9 @@ tare_status tare_wc_apply_cut(tare_wc_layer *layer, const tare_wc_cut *cut, tare
     layer->n_regions = cut->n_regions;
     layer->n_streams = cut->n_streams;
     memcpy(layer->region_bytes, cut->region_bytes, cut->n_regions * sizeof *cut->region_bytes);
-    layer->streams = TARE_NEW_ARRAY(arena, tare_wc_stream, cut->n_streams);
-    if (!layer->streams) return tare_fail(err, TARE_ERR_NOMEM, "planes");
+    layer->streams = TARE_NEW_ARRAY(arena, tare_coded_stream, cut->n_streams);
+    layer->records = TARE_NEW_ARRAY(arena, tare_wc_record, cut->n_streams);
+    if (!layer->streams || !layer->records) return tare_fail(err, TARE_ERR_NOMEM, "streams");
     memcpy(layer->streams, cut->streams, cut->n_streams * sizeof *cut->streams);
     return TARE_OK;
 }

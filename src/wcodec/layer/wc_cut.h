@@ -31,8 +31,8 @@ typedef struct tare_wc_effort {
 typedef struct tare_wc_cut {
     uint8_t n_regions, n_streams;
     uint64_t region_bytes[TARE_WC_MAX_REGIONS];
-    tare_wc_stream streams[TARE_WC_MAX_STREAMS]; /* without what encoding them fills in */
-    tare_wc_options options[TARE_WC_MAX_STREAMS];
+    tare_coded_stream streams[TARE_WC_MAX_STREAMS]; /* without what encoding them fills in */
+    tare_wc_options how;                            /* what holds for all of them */
 } tare_wc_cut;
 
 /* log2 of the longest segments of tensors for GPUs: so short that those of one block of a model keep

@@ -7,8 +7,9 @@
 #include "wcodec/layer/wc_layer.h"
 
 /* Bytes first .. first + n - 1 of a stream, from its region; for a joined stream, whole units. */
-tare_status tare_wc_gather(uint8_t *dst, const tare_wc_stream *stream, const tare_wc_source *source,
-                           uint64_t first, uint64_t n, tare_error *err);
+tare_status tare_wc_gather(uint8_t *dst, const tare_coded_stream *stream,
+                           const tare_wc_source *source, uint64_t first, uint64_t n,
+                           tare_error *err);
 
 /* The scales of a segment, in the layer and in its base; NULL: none. */
 typedef struct tare_wc_scale_runs {

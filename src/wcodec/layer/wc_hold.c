@@ -6,9 +6,11 @@
 
 enum { CHUNK = 1 << 15, MOST_HELD = 8 << 20, PART = 3 /* of a unit */ };
 
-static bool may_hold(const tare_wc_layer_job *job, const tare_wc_stream *p) {
-    return p->n_bytes && !p->join.high_bits && p->stride <= CHUNK && p->width <= p->stride / PART &&
-           !tare_reader_borrow(job->own.readers[p->region], job->own.starts[p->region], 1);
+static bool may_hold(const tare_wc_layer_job *job, const tare_coded_stream *p) {
+    return p->n_bytes && !p->field.join.high_bits && p->field.stride <= CHUNK &&
+           p->field.width <= p->field.stride / PART &&
+           !tare_reader_borrow(job->own.readers[p->field.region], job->own.starts[p->field.region],
+                               1);
 }
 
 uint32_t tare_wc_streams_to_hold(const tare_wc_layer_job *job) {
@@ -17,7 +19,7 @@ uint32_t tare_wc_streams_to_hold(const tare_wc_layer_job *job) {
     uint32_t streams = 0;
     if (job->base) return 0; /* its bytes are read with those of the base */
     for (unsigned i = 0; i < l->n_streams; i++) {
-        const tare_wc_stream *p = &l->streams[i];
+        const tare_coded_stream *p = &l->streams[i];
         if (!may_hold(job, p) || n + p->n_bytes > MOST_HELD) continue;
         n += p->n_bytes;
         streams |= UINT32_C(1) << i;
@@ -29,17 +31,19 @@ uint32_t tare_wc_streams_to_hold(const tare_wc_layer_job *job) {
 static void take_units(uint8_t *const *dst, uint32_t streams, const tare_wc_layer *l,
                        unsigned region, const uint8_t *units, uint64_t unit, uint64_t n) {
     for (unsigned i = 0; i < l->n_streams; i++) {
-        const tare_wc_stream *p = &l->streams[i];
-        if (!(streams >> i & 1) || p->region != region) continue;
-        tare_wc_kernels_get()->copy_units(dst[i] + unit * p->width, p->width, units + p->offset,
-                                          p->stride, (size_t)n, p->width);
+        const tare_coded_stream *p = &l->streams[i];
+        if (!(streams >> i & 1) || p->field.region != region) continue;
+        tare_wc_kernels_get()->copy_units(dst[i] + unit * p->field.width, p->field.width,
+                                          units + p->field.offset, p->field.stride, (size_t)n,
+                                          p->field.width);
     }
 }
 
 /* The bytes of a unit of a region of which streams are held; 0: none are. */
 static uint32_t stride_of(uint32_t streams, const tare_wc_layer *l, unsigned region) {
     for (unsigned i = 0; i < l->n_streams; i++)
-        if (streams >> i & 1 && l->streams[i].region == region) return l->streams[i].stride;
+        if (streams >> i & 1 && l->streams[i].field.region == region)
+            return l->streams[i].field.stride;
     return 0;
 }
 

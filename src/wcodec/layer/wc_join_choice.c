@@ -10,14 +10,14 @@
 #define FRAME_BITS (UINT64_C(8) * 700)
 
 /* The stream of a cut that has joined values of 5 bits; NULL: none. */
-static const tare_wc_stream *five_bits(const tare_wc_cut *cut) {
+static const tare_coded_stream *five_bits(const tare_wc_cut *cut) {
     for (unsigned i = 0; i < cut->n_streams; i++)
-        if (cut->streams[i].join.high_bits == 1) return &cut->streams[i];
+        if (cut->streams[i].field.join.high_bits == 1) return &cut->streams[i];
     return NULL;
 }
 
-static tare_status count(uint64_t counts[64], const tare_wc_stream *p, const tare_wc_source *source,
-                         tare_error *err) {
+static tare_status count(uint64_t counts[64], const tare_coded_stream *p,
+                         const tare_wc_source *source, tare_error *err) {
     enum { CHUNK = 128 * 192 };
     uint8_t bytes[CHUNK];
     const uint64_t unit = tare_wc_unit_bytes(p), most = CHUNK / unit * unit;
@@ -64,7 +64,7 @@ tare_status tare_wc_joining_pays(bool *out, const tare_encoding *encoding,
     if (five_bits(&cut)) return TARE_OK;
     trial.joins_small = true;
     tare_wc_cut_tensor(&cut, encoding, plane_bytes, dims, n_dims, is_big_endian, &trial);
-    const tare_wc_stream *p = five_bits(&cut);
+    const tare_coded_stream *p = five_bits(&cut);
     if (!p) return TARE_OK;
     TARE_TRY(count(counts, p, source, err));
     *out = pays(counts);

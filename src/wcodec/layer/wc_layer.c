@@ -9,10 +9,10 @@
 
 enum { CRC_FIELD = 4 };
 
-/* Where every 64th segment lies. */
-static tare_status find_places(uint64_t **out, const tare_wc_stream *p, tare_arena *arena,
-                               tare_error *err) {
-    uint64_t at = p->position + p->head_bytes;
+/* Where every 64th segment lies; `at`: the layer. */
+static tare_status find_places(uint64_t **out, const tare_coded_stream *p, uint64_t at,
+                               tare_arena *arena, tare_error *err) {
+    at += p->position + p->head_bytes;
     *out = TARE_NEW_ARRAY(arena, uint64_t, p->n_segments / TARE_WC_PLACES + 1);
     if (!*out) return tare_fail(err, TARE_ERR_NOMEM, "places of segments");
     for (uint64_t s = 0; s < p->n_segments; s++) {
@@ -23,17 +23,20 @@ static tare_status find_places(uint64_t **out, const tare_wc_stream *p, tare_are
 }
 
 static tare_status read_head(tare_wc_opened *o, unsigned i, tare_arena *arena, tare_error *err) {
-    const tare_wc_stream *p = &o->layer->streams[i];
+    const tare_coded_stream *p = &o->layer->streams[i];
+    const tare_wc_record *r = &o->layer->records[i];
+    const tare_wc_shape shape = tare_wc_shape_of(&p->field);
+    const uint64_t at = o->layer->offset + p->position;
     uint8_t *bytes = TARE_NEW_ARRAY(arena, uint8_t, p->head_bytes);
     tare_cursor c;
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
-    TARE_TRY(tare_reader_read(o->file, p->position, bytes, p->head_bytes, err));
-    tare_cursor_init(&c, bytes, p->head_bytes, p->position);
+    TARE_TRY(tare_reader_read(o->file, at, bytes, p->head_bytes, err));
+    tare_cursor_init(&c, bytes, p->head_bytes, at);
     o->head_crcs[i] = tare_crc32(0, bytes, p->head_bytes);
-    tare_status status = p->crcs && o->head_crcs[i] != p->head_crc
-                             ? tare_fail_at(err, TARE_ERR_CHECKSUM, p->position,
-                                            "head of a plane: CRC-32 is not the index's")
-                             : tare_wc_head_read(&o->heads[i], &p->shape, &c, arena, err);
+    tare_status status =
+        r->crcs && o->head_crcs[i] != r->head_crc
+            ? tare_fail_at(err, TARE_ERR_CHECKSUM, at, "head of a plane: CRC-32 is not the index's")
+            : tare_wc_head_read(&o->heads[i], &shape, &c, arena, err);
     if (status != TARE_OK) tare_error_field(err, "planes", i, NULL, NULL);
     return status;
 }
@@ -57,7 +60,7 @@ tare_status tare_wc_open_watched(tare_wc_opened *out, const tare_reader *file,
             if (err) *err = fault;
             return status;
         }
-        TARE_TRY(find_places(&out->places[i], &layer->streams[i], arena, err));
+        TARE_TRY(find_places(&out->places[i], &layer->streams[i], layer->offset, arena, err));
     }
     return TARE_OK;
 }
@@ -67,9 +70,9 @@ tare_status tare_wc_open_layer(tare_wc_opened *out, const tare_reader *file,
     return tare_wc_open_watched(out, file, layer, 0, NULL, arena, err);
 }
 
-tare_status tare_wc_check_place(const tare_wc_piece *piece, const tare_wc_stream *p,
+tare_status tare_wc_check_place(const tare_wc_piece *piece, const tare_wc_record *r,
                                 uint64_t segment, tare_error *err) {
-    if (!p->crcs || piece->header.crc == p->crcs[segment]) return TARE_OK;
+    if (!r->crcs || piece->header.crc == r->crcs[segment]) return TARE_OK;
     return tare_fail_at(err, TARE_ERR_CHECKSUM, piece->offset + 4,
                         "segment: CRC-32 is not the index's: another segment, or damaged");
 }
@@ -91,7 +94,7 @@ tare_status tare_wc_check_layer(const tare_wc_opened *o, tare_error *err) {
     uint32_t crc = 0;
     uint64_t at = l->offset;
     for (unsigned i = 0; i < l->n_streams; i++) {
-        const tare_wc_stream *p = &l->streams[i];
+        const tare_coded_stream *p = &l->streams[i];
         TARE_TRY(add_crc(&crc, o->file, at, p->head_bytes, err));
         at += p->head_bytes;
         for (uint64_t s = 0; s < p->n_segments; s++) {

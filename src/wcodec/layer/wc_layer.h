@@ -54,7 +54,7 @@ tare_status tare_wc_read_stream(const tare_wc_window *to, const tare_wc_opened *
                                 unsigned stream, uint64_t first, uint64_t end,
                                 tare_wc_scratch *scratch, tare_error *err);
 /* Which bytes of a stream a window on its region needs. */
-void tare_wc_stream_span(uint64_t *first, uint64_t *end, const tare_wc_stream *stream,
+void tare_wc_stream_span(uint64_t *first, uint64_t *end, const tare_coded_stream *stream,
                          const tare_wc_window *window);
 /* As tare_wc_open_layer, for a layer watched under a given number: a damaged head loses only its
  * own stream. */
@@ -70,7 +70,7 @@ tare_status tare_wc_read_region(uint8_t *dst, const tare_wc_opened *opened, unsi
  * unless four segments of its largest stream have more. */
 uint64_t tare_wc_region_step(const tare_wc_layer *layer, unsigned region, uint64_t most);
 /* Whether the segment whose header was read is the one that belongs there, if that is known. */
-tare_status tare_wc_check_place(const tare_wc_piece *piece, const tare_wc_stream *stream,
+tare_status tare_wc_check_place(const tare_wc_piece *piece, const tare_wc_record *record,
                                 uint64_t segment, tare_error *err);
 /* Compares the layer's CRC with its heads and the CRCs in its segments; decodes nothing. */
 tare_status tare_wc_check_layer(const tare_wc_opened *opened, tare_error *err);

@@ -17,37 +17,39 @@ static tare_status refuse(tare_error *err, uint64_t at, unsigned n, const char *
 }
 
 tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at, tare_error *err) {
-    const tare_wc_stream *p = &l->streams[i];
-    uint8_t value_bits = p->shape.value_bits;
-    tare_status status = tare_wc_shape_check(&p->shape, err);
+    const tare_coded_stream *p = &l->streams[i];
+    const tare_coded_field *f = &p->field;
+    const tare_wc_shape shape = tare_wc_shape_of(f);
+    uint8_t value_bits = f->value_bits;
+    tare_status status = tare_wc_shape_check(&shape, err);
     if (status != TARE_OK) {
         if (err && at != TARE_NO_OFFSET) err->offset = at + 1;
         return status;
     }
-    if (p->region >= l->n_regions) return refuse(err, at, 0, "plane: region: the layer has fewer");
-    if (!p->stride || !p->width || p->width > p->stride || p->offset > p->stride - p->width)
+    if (f->region >= l->n_regions) return refuse(err, at, 0, "plane: region: the layer has fewer");
+    if (!f->stride || !f->width || f->width > f->stride || f->offset > f->stride - f->width)
         return refuse(err, at, 4, "plane: its bytes are not within a unit");
-    if ((value_bits == 16 && p->width % 2) ||
-        (value_bits == 6 && !p->join.high_bits && p->width % 3) ||
-        (p->shape.is_scales && (p->join.high_bits || p->width != TARE_WC_SCALES_UNIT)))
+    if ((value_bits == 16 && f->width % 2) ||
+        (value_bits == 6 && !f->join.high_bits && f->width % 3) ||
+        (f->is_packed_scales && (f->join.high_bits || f->width != TARE_WC_SCALES_UNIT)))
         return refuse(err, at, 12, "plane: width is not a whole number of values");
-    if (p->join.high_bits) TARE_TRY(tare_wc_check_join(p, at, err));
+    if (f->join.high_bits) TARE_TRY(tare_wc_check_join(p, at, err));
     if (p->head_bytes % TARE_WC_UNIT || p->head_bytes > MAX_HEAD)
         return refuse(err, at, 24,
                       "plane: size of the head: expected a multiple of 64, at most 12,800");
-    if (p->scale_stream == TARE_WC_NO_SCALES) {
-        if (p->scale_form || p->values_per_scale)
+    if (!f->scale_stream) {
+        if (f->scale_form || f->values_per_scale)
             return refuse(err, at, 16, "plane: scales: a form or number without a plane of them");
-    } else if (p->scale_stream >= i || l->streams[p->scale_stream].shape.value_bits != 16 ||
-               p->scale_form < 1 || p->scale_form > 2 || !p->values_per_scale) {
+    } else if (f->scale_stream > i || l->streams[f->scale_stream - 1].field.value_bits != 16 ||
+               f->scale_form < 1 || f->scale_form > 2 || !f->values_per_scale) {
         return refuse(err, at, 16,
                       "plane: scales: expected an earlier plane of 16-bit values, form 1 or 2, at "
                       "least one value each");
     }
-    if (l->region_bytes[p->region] % p->stride)
+    if (l->region_bytes[f->region] % f->stride)
         return refuse(err, at, 4, "plane: the region is not a whole number of units");
-    uint64_t n_bytes = tare_wc_stream_bytes(p, l->region_bytes[p->region]);
-    if (tare_min_u64(tare_wc_whole_bytes(&p->shape), n_bytes) > TARE_WC_MAX_BYTES)
+    uint64_t n_bytes = l->region_bytes[f->region] / f->stride * tare_wc_unit_bytes(p);
+    if (tare_min_u64(tare_wc_whole_bytes(&shape), n_bytes) > TARE_WC_MAX_BYTES)
         return refuse(err, at, 2, "plane: its segments are too large");
     return TARE_OK;
 }
@@ -57,14 +59,15 @@ typedef struct run {
     uint64_t begin, end;
 } run;
 
-static unsigned runs_of(run runs[2], const tare_wc_stream *p) {
-    runs[0] = (run){p->offset, (uint64_t)p->offset + p->width};
-    if (!p->join.high_bits) return 1;
-    runs[1] = (run){p->high_offset, (uint64_t)p->high_offset + tare_wc_join_high_bytes(&p->join)};
+static unsigned runs_of(run runs[2], const tare_coded_stream *p) {
+    runs[0] = (run){p->field.offset, (uint64_t)p->field.offset + p->field.width};
+    if (!p->field.join.high_bits) return 1;
+    runs[1] = (run){p->field.join.high_offset,
+                    (uint64_t)p->field.join.high_offset + tare_wc_join_high_bytes(&p->field.join)};
     return 2;
 }
 
-static bool overlap(const tare_wc_stream *p, const tare_wc_stream *q) {
+static bool overlap(const tare_coded_stream *p, const tare_coded_stream *q) {
     run of_p[2], of_q[2];
     unsigned n = runs_of(of_p, p), m = runs_of(of_q, q);
     for (unsigned i = 0; i < n; i++)
@@ -77,15 +80,15 @@ tare_status tare_wc_check_cover(const tare_wc_layer *l, uint64_t at, tare_error 
     for (unsigned region = 0; region < l->n_regions; region++) {
         uint64_t covered = 0, stride = 0;
         for (unsigned i = 0; i < l->n_streams; i++) {
-            const tare_wc_stream *p = &l->streams[i];
-            if (p->region != region) continue;
-            if (stride && p->stride != stride)
+            const tare_coded_stream *p = &l->streams[i];
+            if (p->field.region != region) continue;
+            if (stride && p->field.stride != stride)
                 return refuse(err, at, 0, "planes of a region: their strides differ");
-            stride = p->stride;
-            covered += p->width;
-            if (p->join.high_bits) covered += tare_wc_join_high_bytes(&p->join);
+            stride = p->field.stride;
+            covered += p->field.width;
+            if (p->field.join.high_bits) covered += tare_wc_join_high_bytes(&p->field.join);
             for (unsigned j = 0; j <= i; j++)
-                if (l->streams[j].region == region && overlap(p, &l->streams[j]))
+                if (l->streams[j].field.region == region && overlap(p, &l->streams[j]))
                     return refuse(err, at, 0, "planes of a region: they overlap");
         }
         if (covered != stride || (!stride && l->region_bytes[region]))

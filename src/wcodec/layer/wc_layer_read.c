@@ -20,7 +20,7 @@ enum {
 
 /* Decoded bytes of the streams beside the largest one of a region. */
 typedef struct companion {
-    const tare_wc_stream *stream;
+    const tare_coded_stream *stream;
     const uint8_t *bytes;
     uint64_t first, end; /* of the stream */
 } companion;
@@ -32,7 +32,7 @@ typedef struct companions {
 } companions;
 
 typedef struct slot {
-    const tare_wc_stream *stream;
+    const tare_coded_stream *stream;
     unsigned number; /* of the stream */
     uint64_t segment;
     uint64_t from, to;  /* bytes of the stream that are wanted of it */
@@ -80,7 +80,7 @@ static void scatter_units(const tare_wc_window *to, const slot *s, const uint8_t
 /* A few units at a time, so that they stay in the first-level cache until they are complete. */
 static void place_units(const slot *s, const uint8_t *bytes, uint64_t first, uint64_t end) {
     enum { RUN = 1 << 15 };
-    const uint64_t units = tare_max_u64(RUN / s->stream->stride, 1);
+    const uint64_t units = tare_max_u64(RUN / s->stream->field.stride, 1);
     const uint64_t run = units * tare_wc_unit_bytes(s->stream);
     for (uint64_t at = first, next; at < end; bytes += next - at, at = next) {
         next = tare_min_u64((at / run + 1) * run, end);
@@ -100,7 +100,7 @@ static void spread_taken(void *ctx, const uint8_t *bytes, uint32_t from, uint32_
 /* Where a segment's first byte goes if all its bytes are contiguous there and inside the target. */
 static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
     bool is_whole = s->from == s->start && s->to == s->start + n_bytes;
-    bool is_run = !b->target->n || s->stream->width == s->stream->stride;
+    bool is_run = !b->target->n || s->stream->field.width == s->stream->field.stride;
     if (!is_whole || !is_run || s->start < b->target->offset) return NULL;
     if (b->target->n && s->start + n_bytes > b->target->offset + b->target->n) return NULL;
     return b->target->dst + (s->start - b->target->offset);
@@ -150,7 +150,8 @@ static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const s
     if (!room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
     tare_status status = TARE_OK;
     if (has_scales)
-        status = read_scales(&scales, room + piece->n_bytes, b, s->stream->scale_stream, first, n);
+        status = read_scales(&scales, room + piece->n_bytes, b, s->stream->field.scale_stream - 1u,
+                             first, n);
     if (status == TARE_OK) {
         status = tare_wc_load_reference(&reference, room, l, s->number, s->segment, b->opened->base,
                                         &scales, b->err);
@@ -170,10 +171,12 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
     for (unsigned i = first; i < end; i++) {
         tare_wc_piece *piece = &b->pieces[i];
         if (!piece->head)
-            return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->slots[i].stream->position,
+            return tare_fail_at(b->err, TARE_ERR_CORRUPT,
+                                b->opened->layer->offset + b->slots[i].stream->position,
                                 "head of a plane: it is damaged");
         TARE_TRY(tare_wc_read_header(piece, b->err));
-        TARE_TRY(tare_wc_check_place(piece, b->slots[i].stream, b->slots[i].segment, b->err));
+        TARE_TRY(tare_wc_check_place(piece, &b->opened->layer->records[b->slots[i].number],
+                                     b->slots[i].segment, b->err));
         if (piece->header.predictor == TARE_WC_NONE)
             together[n++] = *piece;
         else
@@ -253,17 +256,17 @@ static tare_status flush(batch *b) {
 /* Bytes that are decoded in place: a little ahead. */
 static tare_wc_destination in_place(const slot *s, const uint8_t *dst) {
     enum { AHEAD = 4096 };
-    return (tare_wc_destination){dst + AHEAD, TARE_WC_CLASS_RUN / 8 * s->stream->shape.value_bits};
+    return (tare_wc_destination){dst + AHEAD, TARE_WC_CLASS_RUN / 8 * s->stream->field.value_bits};
 }
 
 /* Where units of a slot's stream are put together, if all of its segment's are in the window. */
 static tare_wc_destination destination_of(const batch *b, const slot *s, uint32_t n_bytes) {
-    const uint64_t unit_bytes = tare_wc_unit_bytes(s->stream), stride = s->stream->stride;
+    const uint64_t unit_bytes = tare_wc_unit_bytes(s->stream), stride = s->stream->field.stride;
     const uint64_t at = s->start / unit_bytes * stride, n = n_bytes / unit_bytes * stride;
     const tare_wc_window *t = b->target;
     if (!b->beside || at < t->offset || at + n > t->offset + t->n) return (tare_wc_destination){0};
     const uint64_t block =
-        TARE_WC_CLASS_RUN / 8 * s->stream->shape.value_bits * stride / unit_bytes;
+        TARE_WC_CLASS_RUN / 8 * s->stream->field.value_bits * stride / unit_bytes;
     return (tare_wc_destination){t->dst + (at - t->offset),
                                  (uint32_t)tare_min_u64(block, UINT32_MAX)};
 }
@@ -277,8 +280,8 @@ static size_t room_of(uint32_t stored) {
 
 /* At most what the segments of stream bytes first .. end - 1 take, and at most ROOM_MOST: a few
  * bytes of scales should not cost megabytes. */
-static size_t room_to_ask(const tare_wc_stream *p, uint64_t first, uint64_t end) {
-    uint64_t whole = tare_wc_whole_bytes(&p->shape);
+static size_t room_to_ask(const tare_coded_stream *p, uint64_t first, uint64_t end) {
+    uint64_t whole = p->segment_bytes;
     size_t room = 0;
     for (uint64_t s = first / whole; s * whole < end && room < ROOM_MOST; s++)
         room += room_of(p->sizes[s] * TARE_WC_UNIT) + tare_wc_segment_bytes(p, s);
@@ -290,7 +293,7 @@ static size_t ask_room(const tare_wc_layer *l, unsigned region, const tare_wc_wi
     size_t room = 0;
     for (unsigned i = 0; i < l->n_streams; i++) {
         uint64_t first, end;
-        if (l->streams[i].region != region) continue;
+        if (l->streams[i].field.region != region) continue;
         tare_wc_stream_span(&first, &end, &l->streams[i], window);
         room += room_to_ask(&l->streams[i], first, end);
     }
@@ -423,11 +426,11 @@ uint64_t tare_wc_segment_position(const tare_wc_opened *o, unsigned stream, uint
 
 /* Adds the segments of a stream that bytes first .. end - 1 lie in. */
 static tare_status walk(batch *b, unsigned stream, uint64_t first, uint64_t end) {
-    const tare_wc_stream *p = &b->opened->layer->streams[stream];
-    uint64_t whole = tare_wc_whole_bytes(&p->shape);
+    const tare_coded_stream *p = &b->opened->layer->streams[stream];
+    uint64_t whole = p->segment_bytes;
     if (first >= end) return TARE_OK;
     /* Decoding it may read scales: these must not be still pending in the batch. */
-    if (p->scale_stream != TARE_WC_NO_SCALES && b->n) TARE_TRY(flush(b));
+    if (p->field.scale_stream && b->n) TARE_TRY(flush(b));
     uint64_t segment = first / whole,
              position = tare_wc_segment_position(b->opened, stream, segment);
     for (; segment * whole < end; segment++) {
@@ -466,11 +469,11 @@ tare_status tare_wc_read_stream(const tare_wc_window *to, const tare_wc_opened *
     return finish(&b, walk(&b, stream, first, end));
 }
 
-void tare_wc_stream_span(uint64_t *first, uint64_t *end, const tare_wc_stream *p,
+void tare_wc_stream_span(uint64_t *first, uint64_t *end, const tare_coded_stream *p,
                          const tare_wc_window *window) {
-    *first = window->offset / p->stride * tare_wc_unit_bytes(p);
-    *end = tare_ceil_div_u64(window->offset + window->n, p->stride) * tare_wc_unit_bytes(p);
-    if (p->width != p->stride) return;
+    *first = window->offset / p->field.stride * tare_wc_unit_bytes(p);
+    *end = tare_ceil_div_u64(window->offset + window->n, p->field.stride) * tare_wc_unit_bytes(p);
+    if (p->field.width != p->field.stride) return;
     *first = window->offset;
     *end = window->offset + window->n;
 }
@@ -483,7 +486,7 @@ static unsigned main_stream(const tare_wc_layer *l, unsigned region) {
     uint64_t most = 0;
     for (unsigned i = 0; i < l->n_streams; i++) {
         const uint64_t n = tare_wc_unit_bytes(&l->streams[i]);
-        if (l->streams[i].region != region || n <= most) continue;
+        if (l->streams[i].field.region != region || n <= most) continue;
         most = n;
         main = i;
     }
@@ -493,16 +496,16 @@ static unsigned main_stream(const tare_wc_layer *l, unsigned region) {
 uint64_t tare_wc_region_step(const tare_wc_layer *l, unsigned region, uint64_t most) {
     enum { BESIDE_MOST = 2 << 20 };
     const unsigned main = main_stream(l, region);
-    const tare_wc_stream *p = &l->streams[main];
+    const tare_coded_stream *p = &l->streams[main];
     uint64_t others = 0;
     for (unsigned i = 0; i < l->n_streams; i++)
-        if (i != main && l->streams[i].region == region)
+        if (i != main && l->streams[i].field.region == region)
             others += tare_wc_unit_bytes(&l->streams[i]);
-    uint64_t units = most / p->stride;
+    uint64_t units = most / p->field.stride;
     if (others) units = tare_min_u64(units, BESIDE_MOST / others);
-    const uint64_t whole =
-        TARE_WC_SIDE_BY_SIDE * tare_wc_whole_bytes(&p->shape) / tare_wc_unit_bytes(p);
-    return tare_max_u64(units / tare_max_u64(whole, 1), 1) * tare_max_u64(whole, 1) * p->stride;
+    const uint64_t whole = TARE_WC_SIDE_BY_SIDE * p->segment_bytes / tare_wc_unit_bytes(p);
+    return tare_max_u64(units / tare_max_u64(whole, 1), 1) * tare_max_u64(whole, 1) *
+           p->field.stride;
 }
 
 /* Decodes the other streams' bytes in the window. */
@@ -513,9 +516,9 @@ static tare_status read_beside(companions *out, batch *b, unsigned region, unsig
     size_t room = 0;
     out->n = 0;
     for (unsigned i = 0; i < l->n_streams; i++) {
-        const tare_wc_stream *p = &l->streams[i];
+        const tare_coded_stream *p = &l->streams[i];
         companion *o = &out->of[out->n];
-        if (p->region != region || i == main) continue;
+        if (p->field.region != region || i == main) continue;
         o->stream = p;
         tare_wc_stream_span(&o->first, &o->end, p, window);
         runs[out->n++] = (tare_wc_window){.offset = o->first};
@@ -542,8 +545,8 @@ static tare_status read_window(batch *b, unsigned region, unsigned main) {
     b->beside = NULL;
     TARE_TRY(read_beside(&beside, b, region, main));
     b->beside = &beside;
-    if (l->streams[main].join.high_bits)
-        tare_wc_kernels_get()->prepare(&beside.separator, &l->streams[main].join);
+    if (l->streams[main].field.join.high_bits)
+        tare_wc_kernels_get()->prepare(&beside.separator, &l->streams[main].field.join);
     tare_wc_stream_span(&first, &end, &l->streams[main], b->target);
     TARE_TRY(walk(b, main, first, end));
     return b->n ? flush(b) : TARE_OK;

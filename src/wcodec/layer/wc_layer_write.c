@@ -23,14 +23,14 @@ void tare_wc_worker_free(tare_wc_worker *w) {
 
 tare_status tare_wc_measure_layer(tare_wc_layer *layer, tare_arena *arena, tare_error *err) {
     for (unsigned i = 0; i < layer->n_streams; i++) {
-        tare_wc_stream *p = &layer->streams[i];
-        p->n_bytes = tare_wc_stream_bytes(p, layer->region_bytes[p->region]);
-        p->n_segments = tare_ceil_div_u64(p->n_bytes, tare_wc_whole_bytes(&p->shape));
+        tare_coded_stream *p = &layer->streams[i];
+        tare_wc_record *r = &layer->records[i];
+        tare_wc_measure_stream(p, layer->region_bytes[p->field.region]);
         p->head_bytes = 0;
-        p->sizes = TARE_NEW_ARRAY(arena, uint32_t, p->n_segments);
-        p->crcs = TARE_NEW_ARRAY(arena, uint32_t, p->n_segments);
-        p->head_crc = 0;
-        if (!p->sizes || !p->crcs) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
+        *r = (tare_wc_record){.sizes = TARE_NEW_ARRAY(arena, uint32_t, p->n_segments),
+                              .crcs = TARE_NEW_ARRAY(arena, uint32_t, p->n_segments)};
+        p->sizes = r->sizes;
+        if (!r->sizes || !r->crcs) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
     }
     return TARE_OK;
 }
@@ -38,7 +38,7 @@ tare_status tare_wc_measure_layer(tare_wc_layer *layer, tare_arena *arena, tare_
 /* ---- one segment ----------------------------------------------------------------------------- */
 
 static tare_status take_room(tare_wc_worker *w, const tare_wc_layer_job *job, unsigned stream) {
-    const tare_wc_stream *p = &job->layer->streams[stream];
+    const tare_coded_stream *p = &job->layer->streams[stream];
     uint64_t first, n_scales = 0;
     size_t n = tare_wc_segment_bytes(p, 0), size = 2 * n;
     if (job->base && tare_wc_scale_span(&first, &n_scales, job->layer, stream, 0))
@@ -53,12 +53,12 @@ static tare_status take_room(tare_wc_worker *w, const tare_wc_layer_job *job, un
 /* Where a segment's bytes lie in memory as they lie in the stream: held, or in the source. */
 static const uint8_t *borrow(const tare_wc_worker *w, const tare_wc_layer_job *job, unsigned stream,
                              uint64_t segment) {
-    const tare_wc_stream *p = &job->layer->streams[stream];
-    if (w->held) return w->held + segment * tare_wc_whole_bytes(&p->shape);
-    if (p->width != p->stride || p->join.high_bits) return NULL;
-    return tare_reader_borrow(job->own.readers[p->region],
-                              job->own.starts[p->region] + p->offset +
-                                  segment * tare_wc_whole_bytes(&p->shape),
+    const tare_coded_stream *p = &job->layer->streams[stream];
+    if (w->held) return w->held + segment * p->segment_bytes;
+    if (p->field.width != p->field.stride || p->field.join.high_bits) return NULL;
+    return tare_reader_borrow(job->own.readers[p->field.region],
+                              job->own.starts[p->field.region] + p->field.offset +
+                                  segment * p->segment_bytes,
                               tare_wc_segment_bytes(p, segment));
 }
 
@@ -68,19 +68,18 @@ static tare_status load(const uint8_t **bytes, tare_wc_worker *w, const tare_wc_
                         unsigned stream, uint64_t segment, tare_wc_reference *room,
                         const tare_wc_reference **reference, tare_error *err) {
     const tare_wc_layer *l = job->layer;
-    const tare_wc_stream *p = &l->streams[stream];
+    const tare_coded_stream *p = &l->streams[stream];
     uint32_t n = tare_wc_segment_bytes(p, segment);
     uint64_t first, n_scales;
     tare_wc_scale_runs scales = {0};
     *reference = NULL;
     if (!job->base && (*bytes = borrow(w, job, stream, segment))) return TARE_OK;
     if (take_room(w, job, stream) != TARE_OK) return tare_fail(err, TARE_ERR_NOMEM, "segment");
-    TARE_TRY(
-        tare_wc_gather(w->room, p, &job->own, segment * tare_wc_whole_bytes(&p->shape), n, err));
+    TARE_TRY(tare_wc_gather(w->room, p, &job->own, segment * p->segment_bytes, n, err));
     *bytes = w->room;
     if (!job->base) return TARE_OK;
     if (tare_wc_scale_span(&first, &n_scales, l, stream, segment)) {
-        const tare_wc_stream *owner = &l->streams[p->scale_stream];
+        const tare_coded_stream *owner = &l->streams[p->field.scale_stream - 1];
         uint8_t *own = w->room + 2 * (size_t)n, *base = own + n_scales;
         TARE_TRY(tare_wc_gather(own, owner, &job->own, first, n_scales, err));
         TARE_TRY(tare_wc_gather(base, owner, job->base, first, n_scales, err));
@@ -105,10 +104,10 @@ tare_status tare_wc_tally_segment(tare_wc_tally *tally, const tare_wc_layer_job 
 enum { PREDICTOR_PLACE = 1, CRC_PLACE = 4, CRC_BYTES = 4 };
 
 /* The size and the CRC of a segment, which begins at `segment` and ends the output. */
-static void note_stored(tare_wc_stream *p, uint64_t number, const tare_buffer *out,
+static void note_stored(const tare_wc_record *r, uint64_t number, const tare_buffer *out,
                         size_t segment) {
-    p->sizes[number] = (uint32_t)((out->size - segment) / TARE_WC_UNIT);
-    if (p->crcs) p->crcs[number] = tare_load_le32(out->data + segment + CRC_PLACE);
+    r->sizes[number] = (uint32_t)((out->size - segment) / TARE_WC_UNIT);
+    r->crcs[number] = tare_load_le32(out->data + segment + CRC_PLACE);
 }
 
 tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_scheme *scheme,
@@ -117,12 +116,12 @@ tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_scheme *scheme,
     tare_wc_reference room;
     const tare_wc_reference *reference;
     const uint8_t *bytes;
-    tare_wc_stream *p = &job->layer->streams[stream];
+    tare_coded_stream *p = &job->layer->streams[stream];
     TARE_TRY(load(&bytes, w, job, stream, segment, &room, &reference, err));
     size_t start = out->size;
     TARE_TRY(tare_wc_encode_segment(out, scheme, bytes, tare_wc_segment_bytes(p, segment),
                                     reference, &w->scratch, err));
-    note_stored(p, segment, out, start);
+    note_stored(&job->layer->records[stream], segment, out, start);
     return TARE_OK;
 }
 
@@ -133,26 +132,26 @@ static tare_status put_alone(tare_buffer *out, const tare_wc_scheme *scheme,
     tare_wc_reference room;
     const tare_wc_reference *reference;
     const uint8_t *bytes;
-    tare_wc_stream *p = &job->layer->streams[stream];
+    tare_coded_stream *p = &job->layer->streams[stream];
     TARE_TRY(load(&bytes, w, job, stream, 0, &room, &reference, err));
     size_t start = out->size;
     TARE_TRY(tare_wc_encode_alone(out, &p->head_bytes, scheme, bytes, tare_wc_segment_bytes(p, 0),
                                   reference, &w->scratch, err));
-    p->head_crc = tare_crc32(0, out->data + start, p->head_bytes);
-    note_stored(p, 0, out, start + p->head_bytes);
+    job->layer->records[stream].head_crc = tare_crc32(0, out->data + start, p->head_bytes);
+    note_stored(&job->layer->records[stream], 0, out, start + p->head_bytes);
     return TARE_OK;
 }
 
 tare_status tare_wc_put_first(tare_buffer *out, const tare_wc_scheme *scheme,
                               const tare_wc_layer_job *job, unsigned stream, tare_wc_worker *w,
                               tare_error *err) {
-    tare_wc_stream *p = &job->layer->streams[stream];
+    tare_coded_stream *p = &job->layer->streams[stream];
     if (p->n_segments == 1) return put_alone(out, scheme, job, stream, w, err);
     size_t start = out->size;
     tare_wc_head_write(out, tare_wc_scheme_head(scheme));
     p->head_bytes = (uint32_t)(out->size - start);
     TARE_TRY(tare_wc_put_segment(out, scheme, job, stream, 0, w, err));
-    p->head_crc = tare_crc32(0, out->data + start, p->head_bytes);
+    job->layer->records[stream].head_crc = tare_crc32(0, out->data + start, p->head_bytes);
     return TARE_OK;
 }
 
@@ -160,16 +159,17 @@ tare_status tare_wc_put_first(tare_buffer *out, const tare_wc_scheme *scheme,
 
 static tare_status scheme_of_stream(tare_wc_scheme **out, const tare_wc_layer_job *job,
                                     unsigned stream, tare_wc_worker *w, tare_error *err) {
-    const tare_wc_stream *p = &job->layer->streams[stream];
-    if (tare_wc_is_tiny(&job->options[stream], p->n_bytes))
-        return tare_wc_scheme_tiny(out, &p->shape, &job->options[stream], w->scratch.allocator,
-                                   err);
-    tare_wc_tally *tally = tare_wc_tally_new(&p->shape, &job->options[stream], job->base != NULL,
-                                             w->scratch.allocator);
+    const tare_coded_stream *p = &job->layer->streams[stream];
+    const tare_wc_shape shape = tare_wc_shape_of(&p->field);
+    const tare_wc_options options = tare_wc_options_of(&p->field, job->how);
+    if (tare_wc_is_tiny(&options, p->n_bytes))
+        return tare_wc_scheme_tiny(out, &shape, &options, w->scratch.allocator, err);
+    tare_wc_tally *tally =
+        tare_wc_tally_new(&shape, &options, job->base != NULL, w->scratch.allocator);
     if (!tally) return tare_fail(err, TARE_ERR_NOMEM, "plane");
     tare_status status = TARE_OK;
     for (uint64_t s = 0; status == TARE_OK && s < p->n_segments; s++)
-        if (tare_wc_tally_wants(&job->options[stream], s, p->n_segments))
+        if (tare_wc_tally_wants(&options, s, p->n_segments))
             status = tare_wc_tally_segment(tally, job, stream, s, w, err);
     if (status == TARE_OK) status = tare_wc_scheme_new(out, tally, err);
     tare_wc_tally_free(tally);
@@ -179,7 +179,7 @@ static tare_status scheme_of_stream(tare_wc_scheme **out, const tare_wc_layer_jo
 static tare_status put_stream(tare_buffer *out, const tare_wc_layer_job *job, unsigned stream,
                               tare_wc_worker *w, tare_error *err) {
     tare_wc_layer *l = job->layer;
-    tare_wc_stream *p = &l->streams[stream];
+    tare_coded_stream *p = &l->streams[stream];
     tare_wc_scheme *scheme;
     TARE_TRY(scheme_of_stream(&scheme, job, stream, w, err));
     size_t start = out->size;
@@ -235,14 +235,11 @@ static bool is_better_whole(const tare_wc_layer *l) {
 /* A stream of one segment for each region; it has the place for its size and
  * CRC from one it replaces. */
 static void make_whole(tare_wc_layer *l, tare_wc_cut *cut) {
-    for (unsigned i = 0; i < l->n_streams; i++) {
-        if (!l->streams[i].n_segments) continue;
-        tare_wc_stream *p = &cut->streams[l->streams[i].region];
-        p->sizes = l->streams[i].sizes;
-        p->crcs = l->streams[i].crcs;
-    }
-    for (unsigned i = 0; i < cut->n_streams; i++)
-        cut->streams[i].n_segments = cut->streams[i].n_bytes > 0;
+    tare_wc_record records[TARE_WC_MAX_REGIONS] = {{0}};
+    for (unsigned i = 0; i < l->n_streams; i++)
+        if (l->streams[i].n_segments) records[l->streams[i].field.region] = l->records[i];
+    for (unsigned i = 0; i < cut->n_streams; i++) cut->streams[i].sizes = records[i].sizes;
+    memcpy(l->records, records, cut->n_streams * sizeof *records);
     memcpy(l->streams, cut->streams, cut->n_streams * sizeof *l->streams);
     l->n_streams = cut->n_streams;
 }
@@ -255,12 +252,12 @@ tare_status tare_wc_put_layer(tare_buffer *out, const tare_wc_layer_job *job, ta
     size_t start = out->size;
     TARE_TRY(put_streams(out, job, w, err));
     if (!job->may_be_whole || !is_better_whole(l)) return TARE_OK;
-    const tare_wc_effort effort = {.is_full = job->options->is_full};
+    const tare_wc_effort effort = {.is_full = job->how.is_full};
     tare_wc_layer_job whole = *job;
     tare_wc_cut cut;
     tare_wc_cut_whole(&cut, l->region_bytes, l->n_regions, &effort);
     make_whole(l, &cut);
-    whole.options = cut.options;
+    whole.how = cut.how;
     out->size = start;
     return put_streams(out, &whole, w, err);
 }

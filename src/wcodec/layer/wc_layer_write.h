@@ -9,11 +9,10 @@
 #include "wcodec/layer/wc_layer.h"
 
 /* A layer to be written. It has everything but sizes, places and CRC, which are filled in; its
- * streams say how they are cut, `options` (one for each stream) how to look for the smallest form.
- */
+ * streams say how they are cut, and with what hints. */
 typedef struct tare_wc_layer_job {
     tare_wc_layer *layer;
-    const tare_wc_options *options;
+    tare_wc_options how; /* what holds for all streams; hints are in their fields */
     tare_wc_source own;
     const tare_wc_source *base; /* the same layer of the base model; NULL: none */
     bool may_be_whole; /* streams that make a small layer larger give way to one for each region */
@@ -74,6 +73,12 @@ typedef struct tare_wc_run {
     tare_run how; /* threads, progress and cancelling; the rest is not looked at */
     tare_wc_visitor visitor;
     const tare_allocator *allocator;
+    /* For a layer of one stream that is never there as a whole. Its segments are only counted, and
+     * this is what comes of it, the caller's to free; NULL: they are encoded. */
+    tare_wc_scheme **learned;
+    /* They are encoded with what was learned before, without a head and what pads a layer; NULL: with
+     * what is counted now. */
+    tare_wc_scheme *scheme;
 } tare_wc_run;
 
 /* Writes the data of all layers, in their order. Memory: a few segments a thread, and small streams of

@@ -20,14 +20,14 @@ enum { PLACES = 16, A_PLACE = 4096, PAIRS = 256, TABLE = 64 };
 #define A_PATCH (10 * A_BIT)
 
 /* The stream that both cuts have, with values of different width; NULL: none. */
-static const tare_wc_stream *paired_stream(const tare_wc_cut *codes, const tare_wc_cut *pairs) {
+static const tare_coded_stream *paired_stream(const tare_wc_cut *codes, const tare_wc_cut *pairs) {
     for (unsigned i = 0; i < codes->n_streams; i++)
-        if (codes->streams[i].shape.value_bits != pairs->streams[i].shape.value_bits)
+        if (codes->streams[i].field.value_bits != pairs->streams[i].field.value_bits)
             return &pairs->streams[i];
     return NULL;
 }
 
-static tare_status count(uint64_t counts[PAIRS], const tare_wc_stream *p,
+static tare_status count(uint64_t counts[PAIRS], const tare_coded_stream *p,
                          const tare_wc_source *source, tare_error *err) {
     uint8_t bytes[A_PLACE];
     const uint64_t step = tare_max_u64(p->n_bytes / PLACES, A_PLACE);
@@ -81,7 +81,7 @@ tare_status tare_wc_pairing_pays(bool *out, const tare_encoding *encoding,
     tare_wc_cut_tensor(&codes, encoding, plane_bytes, dims, n_dims, false, &trial);
     trial.pairs_codes = true;
     tare_wc_cut_tensor(&pairs, encoding, plane_bytes, dims, n_dims, false, &trial);
-    const tare_wc_stream *p = paired_stream(&codes, &pairs);
+    const tare_coded_stream *p = paired_stream(&codes, &pairs);
     if (!p || !p->n_bytes) return TARE_OK;
     TARE_TRY(count(counts, p, source, err));
     *out = cost_of_pairs(counts) < cost_of_codes(counts);

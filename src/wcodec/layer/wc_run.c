@@ -111,7 +111,7 @@ static bool add_waiting(crew *c, const step *waiting) {
 
 /* The steps of a stream: it is counted before `waiting`, the stream before it, is encoded. */
 static bool add_stream(crew *c, size_t job, unsigned stream, uint32_t held, step *waiting) {
-    const tare_wc_stream *p = &c->run->jobs[job].layer->streams[stream];
+    const tare_coded_stream *p = &c->run->jobs[job].layer->streams[stream];
     stream_state *state = &c->states[c->n_states++];
     state->n_to_count = state->n_to_encode = p->n_segments;
     state->is_awaited = held >> stream & 1;
@@ -163,9 +163,23 @@ static bool add_layer(crew *c, size_t job, step *waiting) {
     return true;
 }
 
+/* Only one half of the work on a stream, the first of the only job. */
+static bool list_half(crew *c) {
+    const tare_coded_stream *p = c->run->jobs->layer->streams;
+    stream_state *state = &c->states[c->n_states++];
+    state->n_to_count = state->n_to_encode = p->n_segments;
+    state->scheme = c->run->scheme;
+    c->total = p->n_bytes;
+    return add_step(c, (step){.kind = c->run->learned ? COUNT : ENCODE,
+                              .n_tasks = p->n_segments,
+                              .begins_layer = true,
+                              .state = state});
+}
+
 static bool list_steps(crew *c) {
     step waiting = {0};
     uint64_t batch = 0;
+    if (c->run->learned || c->run->scheme) return list_half(c);
     for (size_t j = 0; j < c->run->n_jobs; j++) {
         const tare_wc_layer *l = c->run->jobs[j].layer;
         if (layer_bytes(l) <= SMALL) {
@@ -279,15 +293,16 @@ static void spare_tallies(crew *c, stream_state *state) {
 
 static tare_wc_tally *take_tally(crew *c, const tare_wc_layer_job *job, unsigned stream,
                                  unsigned worker) {
-    const tare_wc_shape *shape = &job->layer->streams[stream].shape;
-    const tare_wc_options *options = &job->options[stream];
+    const tare_coded_field *field = &job->layer->streams[stream].field;
+    const tare_wc_shape shape = tare_wc_shape_of(field);
+    const tare_wc_options options = tare_wc_options_of(field, job->how);
     pthread_mutex_lock(&c->mutex);
     tare_wc_tally *spare = c->spare[worker];
     c->spare[worker] = NULL;
     pthread_mutex_unlock(&c->mutex);
-    if (spare && tare_wc_tally_renew(spare, shape, options, job->base != NULL)) return spare;
+    if (spare && tare_wc_tally_renew(spare, &shape, &options, job->base != NULL)) return spare;
     tare_wc_tally_free(spare);
-    return tare_wc_tally_new(shape, options, job->base != NULL, c->run->allocator);
+    return tare_wc_tally_new(&shape, &options, job->base != NULL, c->run->allocator);
 }
 
 /* The sum of what the workers counted makes the scheme. */
@@ -336,7 +351,9 @@ static tare_status count(crew *c, const step *s, uint64_t segment, uint64_t task
     if (!wait_until_held(c, task, s->state)) return gave_up(err);
     TARE_TRY(own_tally(&tally, c, s, worker, err));
     c->workers[worker].held = s->state->held;
-    if (tare_wc_tally_wants(&job->options[s->stream], segment, n))
+    const tare_wc_options options =
+        tare_wc_options_of(&job->layer->streams[s->stream].field, job->how);
+    if (tare_wc_tally_wants(&options, segment, n))
         TARE_TRY(tare_wc_tally_segment(tally, job, s->stream, segment, &c->workers[worker], err));
     pthread_mutex_lock(&c->mutex);
     bool is_last = --s->state->n_to_count == 0;
@@ -346,6 +363,11 @@ static tare_status count(crew *c, const step *s, uint64_t segment, uint64_t task
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
+static void free_scheme(const crew *c, stream_state *state) {
+    if (state->scheme && !c->run->scheme) tare_wc_scheme_free(state->scheme);
+    state->scheme = NULL;
+}
+
 static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint64_t task,
                                   tare_buffer *out, unsigned worker, tare_error *err) {
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
@@ -353,7 +375,7 @@ static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint
     if (!scheme) return gave_up(err);
     tare_wc_worker *w = &c->workers[worker];
     w->held = s->state->held;
-    if (segment == 0)
+    if (segment == 0 && !c->run->scheme)
         TARE_TRY(tare_wc_put_first(out, scheme, job, s->stream, w, err));
     else
         TARE_TRY(tare_wc_put_segment(out, scheme, job, s->stream, segment, w, err));
@@ -361,8 +383,7 @@ static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint
     bool is_last = --s->state->n_to_encode == 0;
     pthread_mutex_unlock(&c->mutex);
     if (!is_last) return TARE_OK;
-    tare_wc_scheme_free(s->state->scheme);
-    s->state->scheme = NULL;
+    free_scheme(c, s->state);
     free_held(c, s->state);
     return TARE_OK;
 }
@@ -388,21 +409,20 @@ static void place_layers(crew *c, const step *s) {
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) {
         tare_wc_layer *l = c->run->jobs[i].layer;
         l->offset = l->size ? l->offset + c->position : c->run->offset;
-        for (unsigned p = 0; p < l->n_streams; p++) l->streams[p].position += l->offset;
     }
 }
 
 static void place_segment(crew *c, slot *of) {
     const step *s = of->step;
     tare_wc_layer *l = c->run->jobs[s->job].layer;
-    tare_wc_stream *p = &l->streams[s->stream];
+    tare_coded_stream *p = &l->streams[s->stream];
     size_t head = 0;
     if (of->segment == 0) {
         if (s->begins_layer) {
             l->offset = c->position;
             l->crc = 0;
         }
-        p->position = c->position;
+        p->position = c->position - l->offset;
         head = p->head_bytes;
         l->crc = tare_crc32(l->crc, of->out.data, head);
     }
@@ -464,8 +484,8 @@ static tare_status encode(crew *c, const step *s, uint64_t index, uint64_t task,
 /* The number of bytes a task handles, for progress. */
 static uint64_t task_bytes(const crew *c, const step *s, uint64_t index) {
     uint64_t n = 0;
-    if (s->kind == VISIT || s->kind == HOLD || s->kind == COUNT) return 0;
-    if (s->kind == ENCODE)
+    if (s->kind == VISIT || s->kind == HOLD || (s->kind == COUNT && !c->run->learned)) return 0;
+    if (s->kind != WHOLE)
         return tare_wc_segment_bytes(&c->run->jobs[s->job].layer->streams[s->stream], index);
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) n += layer_bytes(c->run->jobs[i].layer);
     return n;
@@ -518,7 +538,7 @@ static void give_back(crew *c) {
     const tare_allocator *a = c->run->allocator;
     for (size_t i = 0; c->states && i < c->n_states; i++) {
         free_tallies(c, &c->states[i]);
-        tare_wc_scheme_free(c->states[i].scheme);
+        free_scheme(c, &c->states[i]);
         free_held(c, &c->states[i]);
     }
     for (unsigned i = 0; c->workers && i < c->n_workers; i++) tare_wc_worker_free(&c->workers[i]);
@@ -543,7 +563,11 @@ static tare_status run_crew(crew *c, tare_arena *arena, tare_error *err) {
     tasks.ctx = c;
     tasks.total = c->total;
     tasks.done = &c->done;
-    return tare_run_parallel(&tasks, err);
+    TARE_TRY(tare_run_parallel(&tasks, err));
+    if (!run->learned) return TARE_OK;
+    *run->learned = c->states->scheme;
+    c->states->scheme = NULL;
+    return TARE_OK;
 }
 
 tare_status tare_wc_run_jobs(tare_wc_run *run, const tare_wc_target *target, tare_arena *arena,

@@ -8,7 +8,7 @@
 
 /* The stream's bytes first .. end - 1, which `bytes` begins with, to where they belong, as far as
  * the window shows them. Of a joined stream whole units; `separator`: see wc_join_units.h. */
-void tare_wc_scatter(const tare_wc_window *window, const tare_wc_stream *stream,
+void tare_wc_scatter(const tare_wc_window *window, const tare_coded_stream *stream,
                      const tare_wc_separator *separator, const uint8_t *bytes, uint64_t first,
                      uint64_t end);
 

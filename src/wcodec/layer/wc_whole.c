@@ -40,7 +40,7 @@ tare_wc_whole *tare_wc_whole_new(const tare_wc_layer *l, const uint32_t *head_cr
     atomic_init(&w->is_wrong, false);
     for (uint64_t i = 0; i < n_words; i++) atomic_init(&w->decoded[i], 0);
     for (unsigned i = l->n_streams; i-- > 0;) {
-        const tare_wc_stream *p = &l->streams[i];
+        const tare_coded_stream *p = &l->streams[i];
         w->first[i] = n -= p->n_segments;
         w->n_after[i] = n_after;
         n_after += CRC_BYTES * p->n_segments;

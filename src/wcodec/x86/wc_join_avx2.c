@@ -75,7 +75,7 @@ static ALWAYS_INLINE __m256i pieces(const look_up *l, const __m256i tables[TABLE
     return _mm256_or_si256(first, moved(bytes, _mm256_add_epi8(l->bit, l->bit), 2u << to));
 }
 
-static bool is_ours(const tare_wc_join *w) {
+static bool is_ours(const tare_coded_join *w) {
     return w->log2_values >= LEAST_LOG2 && w->log2_values <= MOST_LOG2;
 }
 
@@ -119,7 +119,7 @@ static ALWAYS_INLINE void store_values(uint8_t *plane, __m256i v, bool is_half) 
 }
 
 static void join(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
-                 size_t stride, const tare_wc_join *shape) {
+                 size_t stride, const tare_coded_join *shape) {
     uint16_t numbers[TARE_WC_JOIN_VALUES];
     look_up tops[MOST_STEPS];
     places p;
@@ -213,15 +213,15 @@ typedef union separator {
 } separator;
 _Static_assert(sizeof(separator) <= sizeof((tare_wc_separator *)0)->room, "a separator");
 
-static bool is_short(const tare_wc_join *shape) {
+static bool is_short(const tare_coded_join *shape) {
     return 1u << shape->log2_values <= STEP;
 }
 
-static bool is_separated_here(const tare_wc_join *shape) {
+static bool is_separated_here(const tare_coded_join *shape) {
     return is_ours(shape) && 1u << tare_wc_join_tops_log2(shape, LOG2_STEP) <= MOST_TOPS;
 }
 
-static void prepare_short(separator *s, const tare_wc_join *shape) {
+static void prepare_short(separator *s, const tare_coded_join *shape) {
     uint16_t numbers[TARE_WC_JOIN_VALUES];
     places p[MOST_OUTS];
     tare_wc_join_places(numbers, shape);
@@ -234,7 +234,7 @@ static void prepare_short(separator *s, const tare_wc_join *shape) {
     for (unsigned o = 0; o < MOST_OUTS; o++) finish(&s->few[o], &p[o]);
 }
 
-static void prepare_long(long_units *s, const tare_wc_join *shape) {
+static void prepare_long(long_units *s, const tare_coded_join *shape) {
     const unsigned n_high = tare_wc_join_high_bytes(shape);
     tare_wc_join_pieces pieces;
     tare_wc_join_pieces_of(&pieces, shape, LOG2_STEP);
@@ -254,7 +254,7 @@ static void prepare_long(long_units *s, const tare_wc_join *shape) {
     }
 }
 
-static void prepare(tare_wc_separator *out, const tare_wc_join *shape) {
+static void prepare(tare_wc_separator *out, const tare_coded_join *shape) {
     separator *s = (separator *)(void *)out->room;
     if (!is_separated_here(shape)) {
         tare_wc_prepare_c(out, shape);
@@ -268,7 +268,7 @@ static void prepare(tare_wc_separator *out, const tare_wc_join *shape) {
 }
 
 static void separate_short(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
-                           size_t stride, const tare_wc_join *shape, const look_up *outs) {
+                           size_t stride, const tare_coded_join *shape, const look_up *outs) {
     const unsigned n = 1u << shape->log2_values, n_bits = n * shape->high_bits;
     const bool is_half = n < STEP;
     for (; n_units; n_units--, low += stride, high += stride, plane += n / 4 * 3) {
@@ -303,7 +303,7 @@ static ALWAYS_INLINE void take_tops(__m256i tops[MOST_TOPS], const long_units *s
 
 /* The number of steps is known where this is called. */
 static ALWAYS_INLINE void separate_long(uint8_t *low, uint8_t *high, const uint8_t *plane,
-                                        size_t n_units, size_t stride, const tare_wc_join *shape,
+                                        size_t n_units, size_t stride, const tare_coded_join *shape,
                                         const long_units *s, const unsigned n_steps) {
     const size_t n_high = tare_wc_join_high_bytes(shape);
     const __m256i mask = _mm256_set1_epi8((char)((1u << shape->high_bits) - 1));
@@ -335,7 +335,7 @@ static ALWAYS_INLINE void separate_long(uint8_t *low, uint8_t *high, const uint8
 static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                      size_t stride, const tare_wc_separator *by) {
     const separator *s = (const separator *)(const void *)by->room;
-    const tare_wc_join *shape = &by->join;
+    const tare_coded_join *shape = &by->join;
     if (!is_separated_here(shape))
         tare_wc_separate_c(low, high, plane, n_units, stride, by);
     else if (is_short(shape))

@@ -30,7 +30,7 @@ static __mmask64 first_of(size_t n) {
     return n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
 }
 
-static void begin(joiner *w, const tare_wc_join *join) {
+static void begin(joiner *w, const tare_coded_join *join) {
     unsigned n = 1u << join->log2_values;
     w->n_steps = n > STEP ? n / STEP : 1;
     w->bits = join->high_bits;
@@ -57,7 +57,7 @@ static uint8_t turn(unsigned to, unsigned from_bit, unsigned to_bit) {
 /* ---- to the plane ---------------------------------------------------------------------------- */
 
 static void join(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
-                 size_t stride, const tare_wc_join *shape) {
+                 size_t stride, const tare_coded_join *shape) {
     uint16_t places[TARE_WC_JOIN_VALUES];
     uint8_t from[MOST_STEPS][STEP] = {{0}}, by[MOST_STEPS][STEP] = {{0}};
     __m512i froms[MOST_STEPS], bys[MOST_STEPS];
@@ -117,7 +117,7 @@ typedef struct separator {
 } separator;
 _Static_assert(sizeof(separator) <= sizeof((tare_wc_separator *)0)->room, "a separator");
 
-static void prepare_short(separator *s, const tare_wc_join *shape) {
+static void prepare_short(separator *s, const tare_coded_join *shape) {
     uint16_t places[TARE_WC_JOIN_VALUES];
     uint8_t from[STEP] = {0}, bit[STEP] = {0};
     tare_wc_join_places(places, shape);
@@ -130,7 +130,7 @@ static void prepare_short(separator *s, const tare_wc_join *shape) {
     s->few.bits = _mm512_loadu_si512(bit);
 }
 
-static void prepare_long(separator *s, const tare_wc_join *shape) {
+static void prepare_long(separator *s, const tare_coded_join *shape) {
     long_units *many = &s->many;
     tare_wc_join_pieces p;
     tare_wc_join_pieces_of(&p, shape, LOG2_STEP);
@@ -150,16 +150,16 @@ static void prepare_long(separator *s, const tare_wc_join *shape) {
     }
 }
 
-static bool is_short(const tare_wc_join *shape) {
+static bool is_short(const tare_coded_join *shape) {
     return (unsigned)shape->high_bits << shape->log2_values <= STEP;
 }
 
-static bool is_separated_here(const tare_wc_join *shape) {
+static bool is_separated_here(const tare_coded_join *shape) {
     return shape->log2_values <= MOST_LOG2 &&
            1u << tare_wc_join_tops_log2(shape, LOG2_STEP) <= MOST_TOPS;
 }
 
-static void prepare(tare_wc_separator *out, const tare_wc_join *shape) {
+static void prepare(tare_wc_separator *out, const tare_coded_join *shape) {
     separator *s = (separator *)(void *)out->room;
     if (!is_separated_here(shape)) {
         tare_wc_prepare_c(out, shape);
