@@ -2,8 +2,9 @@
 """Guards against: loaders that do not hand a host what it asked for. Hosts that are not installed have
 stand-ins with the calls and signatures of their releases."""
 import gc
-import importlib
+import importlib.util
 import inspect
+import pathlib
 import subprocess
 import sys
 import types
@@ -209,9 +210,12 @@ def test_comfyui(state, monkeypatch):
         return "model"
 
     host = stand_in(monkeypatch, "comfy.sd", load_diffusion_model_state_dict=make)
-    from tare.integrations.comfyui import NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS
-    assert NODE_CLASS_MAPPINGS.keys() == NODE_DISPLAY_NAME_MAPPINGS.keys()
-    (cls,) = NODE_CLASS_MAPPINGS.values()
+    spec = importlib.util.spec_from_file_location(
+        "comfyui_node", pathlib.Path(__file__).parents[2] / "examples" / "comfyui_node.py")
+    node = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(node)
+    assert node.NODE_CLASS_MAPPINGS.keys() == node.NODE_DISPLAY_NAME_MAPPINGS.keys()
+    (cls,) = node.NODE_CLASS_MAPPINGS.values()
     assert cls.INPUT_TYPES() == {"required": {"name": (["model.wcodec"],)}}
     assert getattr(cls(), cls.FUNCTION)("model.wcodec") == ("model",)
     assert equal(seen[0][0], expected) and seen[0][1] is None

@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A node for ComfyUI that loads diffusion models from every container.
-
-A file custom_nodes/tare_loader.py with one line is all that ComfyUI needs:
-
-    from tare.integrations.comfyui import NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS
-"""
+"""A node for ComfyUI that loads diffusion models from every container: copy this file to custom_nodes/."""
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-__all__ = ["NODE_CLASS_MAPPINGS", "NODE_DISPLAY_NAME_MAPPINGS", "TareDiffusionModelLoader"]
 
 SUFFIXES = (".gguf", ".infq", ".mcf", ".safetensors", ".wcodec")
 FOLDER = "diffusion_models"
@@ -48,13 +41,13 @@ class TareDiffusionModelLoader:
         import comfy.sd
         import folder_paths
 
-        from .._model import open as _open
-        from ..torch import load_file
+        import tare
+        from tare.torch import load_file
         path = folder_paths.get_full_path(FOLDER, name)
         if path is None:
             raise FileNotFoundError(f"{name}: in none of the folders of {FOLDER}")
         make = comfy.sd.load_diffusion_model_state_dict
-        with _open(path) as opened:
+        with tare.open(path) as opened:
             pairs = dict(opened.metadata.pairs)  # which say how some models are quantized
             known = {"metadata": pairs} if pairs and "metadata" in signature(make).parameters else {}
             model = make(load_file(opened), **known)
