@@ -8,7 +8,7 @@
 #include "encoding/rowwise.h"
 #include "encoding/simd/flat_codes.h"
 
-INLINE void decode_rows(float *dst, const tare_rows *src, int bits, bool is_past) {
+INLINE void decode_codes_to(float *dst, const tare_rows *src, int bits, bool is_past) {
     const size_t cols = (size_t)src->cols, row_bytes = flat_bytes(cols, bits);
     const uint8_t *codes = src->planes[0], *scales = src->planes[1];
     for (uint64_t r = 0; r < src->n_rows; r++, codes += row_bytes, scales += 2, dst += cols) {
@@ -19,10 +19,10 @@ INLINE void decode_rows(float *dst, const tare_rows *src, int bits, bool is_past
 
 INLINE void decode_rowwise(float *dst, const tare_rows *src, int bits) {
     if (goes_past(dst, src->n_rows * src->cols, src->cols)) {
-        decode_rows(dst, src, bits, true);
+        decode_codes_to(dst, src, bits, true);
         end_stores_past();
     } else {
-        decode_rows(dst, src, bits, false);
+        decode_codes_to(dst, src, bits, false);
     }
 }
 

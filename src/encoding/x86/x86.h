@@ -9,30 +9,20 @@
 
 /* The files of a level, NAME_avx2.c or NAME_avx512.c. */
 #define TARE_AVX2_FILES(FILE)                                                                      \
-    FILE(blocks32)                                                                                 \
     FILE(decoders)                                                                                 \
     FILE(deviation)                                                                                \
+    FILE(encoders)                                                                                 \
     FILE(fits)                                                                                     \
-    FILE(fp4_encode)                                                                               \
     FILE(halves)                                                                                   \
-    FILE(low_rank)                                                                                 \
-    FILE(lowbit_encode)                                                                            \
-    FILE(mcf)                                                                                      \
     FILE(points)                                                                                   \
-    FILE(rowwise)                                                                                  \
     FILE(searches)                                                                                 \
     FILE(words)
 
 #define TARE_AVX512_FILES(FILE)                                                                    \
-    FILE(blocks32)                                                                                 \
     FILE(decoders)                                                                                 \
-    FILE(fp4_encode)                                                                               \
+    FILE(encoders)                                                                                 \
     FILE(halves)                                                                                   \
-    FILE(low_rank)                                                                                 \
-    FILE(lowbit_encode)                                                                            \
-    FILE(mcf)                                                                                      \
     FILE(points)                                                                                   \
-    FILE(rowwise)                                                                                  \
     FILE(searches)
 
 #define TARE_DECLARE_AVX2(name)   void tare_kernels_use_##name##_avx2(tare_kernels *k);
