@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an encoder chooses from counts: the rule of a plane, the tables of its classes, the tables
+ * What an encoder chooses from counts: the rule of a stream, the tables of its classes, the tables
  * of its contexts. */
 #ifndef TARE_WCODEC_CHOOSE_H
 #define TARE_WCODEC_CHOOSE_H

@@ -7,7 +7,7 @@
 #include "wcodec/wc_choose.h"
 #include "wcodec/wc_segment.h"
 
-/* How the values of a plane are coded, with one predictor. */
+/* How the values of a stream are coded, with one predictor. */
 typedef struct tare_wc_direct_scheme {
     tare_wc_coder coder;
     uint8_t rule, first_table, n_classes; /* n_classes 1: no classes */

@@ -15,8 +15,8 @@ typedef struct choice {
     const tare_wc_scheme *scheme;
     const uint8_t *bytes;
     uint32_t n_bytes, stored; /* stored: 0, none yet */
-    uint32_t total;           /* with whatever else the plane needs for it */
-    bool is_alone;            /* in its plane: the head is its own */
+    uint32_t total;           /* with whatever else the stream needs for it */
+    bool is_alone;            /* in its stream: the head is its own */
     uint8_t *best, *trial;    /* room for the largest stored size each */
     tare_wc_segment header;
     tare_wc_scratch *scratch;
@@ -28,7 +28,7 @@ static bool may_use(const choice *c, tare_coded_mode mode) {
     return wish == TARE_CODED_SMALLEST || wish == mode;
 }
 
-/* What a plane needs besides segments of a mode. */
+/* What a stream needs besides segments of a mode. */
 static tare_wc_head head_for(const tare_wc_scheme *scheme, uint8_t mode) {
     tare_wc_head head = scheme->head;
     if (mode != TARE_CODED_DIRECT) head.n_rules = head.n_t64 = 0;

@@ -5,7 +5,7 @@
 #include "wcodec/wc_rule.h"
 #include "wcodec/wc_scales.h"
 
-enum { WHOLE_UNITS = 1 << TARE_WC_MAX_JOIN }; /* values: of joined planes, and groups of scales */
+enum { WHOLE_UNITS = 1 << TARE_WC_MAX_JOIN }; /* values: of joined streams, and groups of scales */
 
 _Static_assert(WHOLE_UNITS * 3 / 4 % (TARE_WC_SCALES_UNIT * TARE_WC_SCALES_GROUP) == 0, "groups");
 
@@ -71,7 +71,7 @@ static void lay_out(uint8_t *bytes, uint32_t n, const tare_wc_shape *shape) {
     if (shape->is_scales) tare_wc_kernels_get()->pack_scales(bytes, n);
 }
 
-/* Bytes up to `to` become those of the plane; `end`: positions that are decoded. */
+/* Bytes up to `to` become those of the stream; `end`: positions that are decoded. */
 static void finish_up_to(tare_wc_finish *f, tare_wc_job *job, uint32_t to) {
     const tare_wc_piece *piece = f->piece;
     uint8_t *bytes = job->dst + (f->n_done - job->gone);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what a kernel has decoded to the plane's bytes, while they are in the cache: patches, byte
+ * From what a kernel has decoded to the stream's bytes, while they are in the cache: patches, byte
  * order, packed scales, CRC; then on to the taker. A predictor is applied after the last of these
  * steps. */
 #ifndef TARE_WCODEC_FINISH_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parts of a plane of a .wcodec, as described in docs/wcodec.md: sizes, the head with its
+ * The parts of a stream of a .wcodec, as described in docs/wcodec.md: sizes, the head with its
  * rules, tables and contexts, the header of a segment. Parsed heads are immutable; any number of
  * threads may decode segments with one. */
 #ifndef TARE_WCODEC_FORMAT_H
@@ -41,7 +41,7 @@ typedef enum tare_wc_form {
     TARE_WC_EDGE = 2, /* 127 and -127 stand beside 0 (wc_edge.h) */
 } tare_wc_form;
 
-/* How a plane is cut. */
+/* How a stream is cut. */
 typedef struct tare_wc_shape {
     uint8_t value_bits; /* bits of a value: 4, 6, 8, 16 */
     uint8_t log2_segment;
@@ -109,7 +109,7 @@ static inline uint64_t tare_wc_values_of(uint8_t value_bits, uint64_t n_bytes) {
            : value_bits == 4 ? n_bytes * 2
                              : n_bytes / (value_bits / 8);
 }
-/* Decoded bytes of a segment that is not the plane's last. */
+/* Decoded bytes of a segment that is not the stream's last. */
 static inline uint64_t tare_wc_whole_bytes(const tare_wc_shape *shape) {
     return tare_wc_bytes_of(shape->value_bits, UINT64_C(1) << shape->log2_segment);
 }

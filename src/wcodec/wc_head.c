@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Heads of planes and headers of segments. */
+ * Heads of streams and headers of segments. */
 #include "wcodec/wc_head.h"
 
 #include <string.h>
@@ -18,13 +18,13 @@ bool tare_wc_is_zero(const uint8_t *bytes, size_t n) {
 tare_status tare_wc_shape_check(const tare_wc_shape *shape, tare_error *err) {
     uint8_t value_bits = shape->value_bits;
     if (value_bits != 4 && value_bits != 6 && value_bits != 8 && value_bits != 16)
-        return tare_fail(err, TARE_ERR_CORRUPT, "plane: bits of a value must be 4, 6, 8 or 16");
+        return tare_fail(err, TARE_ERR_CORRUPT, "stream: bits of a value must be 4, 6, 8 or 16");
     if (shape->log2_segment < TARE_WC_MIN_LOG2 || shape->log2_segment > TARE_WC_MAX_LOG2)
-        return tare_fail(err, TARE_ERR_CORRUPT, "plane: size of segments must be 2^14 to 2^26");
+        return tare_fail(err, TARE_ERR_CORRUPT, "stream: size of segments must be 2^14 to 2^26");
     if (shape->is_big_endian && value_bits != 16)
-        return tare_fail(err, TARE_ERR_CORRUPT, "plane: only 16-bit values have a byte order");
+        return tare_fail(err, TARE_ERR_CORRUPT, "stream: only 16-bit values have a byte order");
     if (shape->is_scales && value_bits != 6)
-        return tare_fail(err, TARE_ERR_CORRUPT, "plane: packed scales have 6 bits");
+        return tare_fail(err, TARE_ERR_CORRUPT, "stream: packed scales have 6 bits");
     return TARE_OK;
 }
 
@@ -115,24 +115,26 @@ static tare_status read_contexts(tare_wc_head *head, tare_cursor *c, tare_arena 
 
 static tare_status read_counts(tare_wc_head *head, tare_cursor *c, tare_error *err) {
     uint64_t at = tare_cursor_offset(c);
-    head->n_rules = tare_cursor_u8(c, "head of a plane: it ends inside its 8 bytes");
-    head->n_t64 = tare_cursor_u8(c, "head of a plane: it ends inside its 8 bytes");
-    head->n_t16 = tare_cursor_u8(c, "head of a plane: it ends inside its 8 bytes");
-    uint8_t zero = tare_cursor_u8(c, "head of a plane: it ends inside its 8 bytes");
-    head->n_contexts = tare_cursor_u16(c, "head of a plane: it ends inside its 8 bytes");
-    uint16_t zeros = tare_cursor_u16(c, "head of a plane: it ends inside its 8 bytes");
+    head->n_rules = tare_cursor_u8(c, "head of a stream: it ends inside its 8 bytes");
+    head->n_t64 = tare_cursor_u8(c, "head of a stream: it ends inside its 8 bytes");
+    head->n_t16 = tare_cursor_u8(c, "head of a stream: it ends inside its 8 bytes");
+    uint8_t zero = tare_cursor_u8(c, "head of a stream: it ends inside its 8 bytes");
+    head->n_contexts = tare_cursor_u16(c, "head of a stream: it ends inside its 8 bytes");
+    uint16_t zeros = tare_cursor_u16(c, "head of a stream: it ends inside its 8 bytes");
     TARE_TRY(tare_cursor_status(c, err));
     if (head->n_rules > TARE_WC_MAX_RULES || head->n_t64 > TARE_WC_MAX_TABLES ||
         head->n_t16 > TARE_WC_MAX_TABLES)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "head of a plane: too many rules or tables");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at,
+                            "head of a stream: too many rules or tables");
     if (zero || zeros)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "head of a plane: a reserved byte is not 0");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at,
+                            "head of a stream: a reserved byte is not 0");
     if (head->n_contexts == 0) return TARE_OK;
     unsigned planes = (head->n_contexts - 2u) / 33;
     if (head->n_contexts < 35 || (head->n_contexts - 2u) % 33 || planes > TARE_WC_MAX_MAGNITUDE)
         return tare_fail_at(
             err, TARE_ERR_CORRUPT, at + 4,
-            "head of a plane: number of contexts: expected 0 or 2 + 33 * B, B 1 to 12");
+            "head of a stream: number of contexts: expected 0 or 2 + 33 * B, B 1 to 12");
     head->max_magnitude = (uint8_t)planes;
     return TARE_OK;
 }
@@ -142,7 +144,7 @@ tare_status tare_wc_head_read(tare_wc_head **out, const tare_wc_shape *shape, ta
     *out = NULL;
     TARE_TRY(tare_wc_shape_check(shape, err));
     tare_wc_head *head = TARE_NEW(arena, tare_wc_head);
-    if (!head) return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
+    if (!head) return tare_fail(err, TARE_ERR_NOMEM, "head of a stream");
     head->shape = *shape;
     if (tare_cursor_left(c) == 0) {
         *out = head;
@@ -153,7 +155,7 @@ tare_status tare_wc_head_read(tare_wc_head **out, const tare_wc_shape *shape, ta
     head->t64 = TARE_NEW_ARRAY(arena, tare_wc_table, head->n_t64);
     head->t16 = TARE_NEW_ARRAY(arena, tare_wc_table, head->n_t16);
     if (!head->rules || !head->t64 || !head->t16)
-        return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
+        return tare_fail(err, TARE_ERR_NOMEM, "head of a stream");
     for (unsigned i = 0; i < head->n_rules; i++)
         TARE_TRY(read_rule(&head->rules[i], shape->value_bits, c, err));
     for (unsigned i = 0; i < head->n_t64; i++)
@@ -165,7 +167,7 @@ tare_status tare_wc_head_read(tare_wc_head **out, const tare_wc_shape *shape, ta
     if (left >= TARE_WC_UNIT ||
         !tare_wc_is_zero(tare_cursor_take(c, left, "padding"), (size_t)left))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at,
-                            "head of a plane: what follows it must be zeros to a multiple of 64");
+                            "head of a stream: what follows it must be zeros to a multiple of 64");
     *out = head;
     return TARE_OK;
 }

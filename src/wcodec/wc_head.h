@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The head of a plane and the header of a segment, read and written (docs/wcodec.md, 5.1 and 6). */
+ * The head of a stream and the header of a segment, read and written (docs/wcodec.md, 5.1, 6). */
 #ifndef TARE_WCODEC_HEAD_H
 #define TARE_WCODEC_HEAD_H
 
@@ -8,7 +8,7 @@
 #include "base/cursor.h"
 #include "wcodec/wc_format.h"
 
-/* Checks the part of a plane record that describes how its plane is cut. */
+/* Checks the part of a stream record that describes how its stream is cut. */
 tare_status tare_wc_shape_check(const tare_wc_shape *shape, tare_error *err);
 /* The head in all bytes that are left in the cursor (none: an empty head). Everything lies in the
  * arena. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joined planes: the scalar reference. Eight values are taken at a time, a byte each in one number;
+ * Joined streams: the scalar reference. Eight values are taken at once, a byte each in one number;
  * their high bits lie in an array, where each is found by number. */
 #include "wcodec/wc_join.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joined planes (docs/wcodec.md, 4.2): values of 6 bits whose low and high bits are stored
+ * Joined streams (docs/wcodec.md, 4.2): values of 6 bits whose low and high bits are stored
  * separately in a unit of the region. */
 #ifndef TARE_WCODEC_JOIN_H
 #define TARE_WCODEC_JOIN_H
@@ -24,7 +24,7 @@ typedef struct tare_wc_separator {
     _Alignas(64) uint8_t room[4096]; /* the kernel's */
 } tare_wc_separator;
 
-/* Bytes of a unit: nibbles, high bits, and the plane's, four values in three. */
+/* Bytes of a unit: nibbles, high bits, and the stream's, four values in three. */
 static inline uint32_t tare_wc_join_low_bytes(const tare_coded_join *w) {
     return 1u << w->log2_values >> 1;
 }
@@ -40,7 +40,7 @@ bool tare_wc_join_is_good(const tare_coded_join *join);
 /* The number of the high bits of each value of a unit. */
 void tare_wc_join_places(uint16_t places[TARE_WC_JOIN_VALUES], const tare_coded_join *join);
 
-/* The scalar reference of the kernels: n units, in the region `stride` bytes apart, in the plane
+/* The scalar reference of the kernels: n units, in the region `stride` bytes apart, in the stream
  * contiguous. */
 void tare_wc_join_c(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
                     size_t stride, const tare_coded_join *join);

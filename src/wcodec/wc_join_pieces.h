@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How kernels put the high bits of a unit of a joined plane together: the values of a unit come in
+ * How kernels put the high bits of a unit of a joined stream together: the values of a unit come in
  * steps, a byte each; high bits of steps that end up in the same bytes are collected in one vector of
  * bytes, beside each other as they will be, and each byte of high bits is made of one such byte or of
  * a few, each shifted. */

@@ -86,7 +86,7 @@ typedef struct tare_wc_kernels {
     /* counts[byte] += how often it occurs. */
     void (*count_bytes)(uint64_t counts[256], const uint8_t *bytes, size_t n);
     uint32_t (*crc32)(uint32_t crc, const uint8_t *bytes, size_t n); /* as tare_crc32 */
-    /* Units of a joined plane, from a region and back to it: as tare_wc_join_c. */
+    /* Units of a joined stream, from a region and back to it: as tare_wc_join_c. */
     void (*join)(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
                  size_t stride, const tare_coded_join *join);
     void (*prepare)(tare_wc_separator *out, const tare_coded_join *join);

@@ -50,7 +50,7 @@ static void shift_words(uint8_t *bytes, uint32_t n, const uint8_t *ref, bool is_
     }
 }
 
-/* Scale number i of a plane of 16-bit floats. binary16 and bfloat16 are exact as doubles. */
+/* Scale number i of a stream of 16-bit floats. binary16 and bfloat16 are exact as doubles. */
 static double scale_at(const uint8_t *scales, uint64_t i, const tare_wc_reference *r) {
     uint16_t bits = tare_load_u16(scales + 2 * (size_t)i, r->scales_are_big_endian);
     if (r->scale_form == 2) return (double)tare_f32_of_bits((uint32_t)bits << 16);

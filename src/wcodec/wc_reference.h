@@ -7,7 +7,7 @@
 
 #include "wcodec/wc_segment.h"
 
-/* values[i] = values[i] + r[i], or - r[i], modulo 2^value_bits; both as bytes of the plane. */
+/* values[i] = values[i] + r[i], or - r[i], modulo 2^value_bits; both as bytes of the stream. */
 void tare_wc_reference_add(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
                            const tare_wc_reference *reference, tare_wc_predictor predictor);
 void tare_wc_reference_subtract(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,

@@ -8,7 +8,7 @@
 #include "wcodec/wc_edge.h"
 #include "wcodec/wc_format.h"
 
-/* For a plane of nibbles or sixes: the byte in which the value at a position begins, and
+/* For a stream of nibbles or sixes: the byte in which the value at a position begins, and
  * its place there. */
 static inline uint32_t tare_wc_small_at(uint8_t value_bits, uint32_t p, unsigned *shift) {
     *shift = value_bits == 4 ? p % 128 / 64 * 4 : p % 4 * 6;

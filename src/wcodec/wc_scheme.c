@@ -7,7 +7,7 @@
 
 enum { RANK_TABLES = 2 };
 
-/* The size of a plane's head and a segment's frame, in bits: a rule and table that save less are
+/* The size of a stream's head and a segment's frame, in bits: a rule and table that save less are
  * not worthwhile. */
 #define FRAME_BITS (UINT64_C(8) * 700)
 
@@ -208,7 +208,7 @@ tare_status tare_wc_scheme_tiny(tare_wc_scheme **out, const tare_wc_shape *shape
                                 tare_error *err) {
     tare_wc_scheme *scheme = tare_alloc(allocator, sizeof *scheme);
     *out = scheme;
-    if (!scheme) return tare_fail(err, TARE_ERR_NOMEM, "plane");
+    if (!scheme) return tare_fail(err, TARE_ERR_NOMEM, "stream");
     *scheme = (tare_wc_scheme){.head = {.shape = *shape}, .options = *options};
     tare_arena_init(&scheme->arena, allocator);
     return TARE_OK;
@@ -221,7 +221,7 @@ tare_status tare_wc_scheme_new(tare_wc_scheme **out, const tare_wc_tally *tally,
     tare_status status = fill(scheme, tally);
     if (status != TARE_OK) {
         tare_wc_scheme_free(scheme);
-        return tare_fail(err, status, "plane");
+        return tare_fail(err, status, "stream");
     }
     *out = scheme;
     return TARE_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The result of a plane's tally: its head, and how to code with it. */
+ * The result of a stream's tally: its head, and how to code with it. */
 #ifndef TARE_WCODEC_SCHEME_H
 #define TARE_WCODEC_SCHEME_H
 

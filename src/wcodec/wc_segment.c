@@ -34,7 +34,7 @@ static tare_status check_reference(const tare_wc_piece *piece, tare_error *err) 
     if (s->predictor && !piece->reference)
         return tare_fail_at(err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
     if (s->predictor == TARE_WC_REF_SCALED && !piece->reference->own_scales)
-        return refuse(piece, 1, err, "segment: predicted by scale in a plane without scales");
+        return refuse(piece, 1, err, "segment: predicted by scale in a stream without scales");
     return TARE_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decoding segments (docs/wcodec.md, 6 to 9): stored bytes in, the plane's bytes out, into the
+ * Decoding segments (docs/wcodec.md, 6 to 9): stored bytes in, the stream's bytes out, into the
  * caller's memory. */
 #ifndef TARE_WCODEC_SEGMENT_H
 #define TARE_WCODEC_SEGMENT_H
@@ -10,9 +10,9 @@
 /* What the predictors add, for one segment. */
 typedef struct tare_wc_reference {
     const uint8_t *bytes; /* the base's bytes of the same values */
-    /* REF_SCALED: the scales from that of the segment's first value on, as their plane's bytes */
+    /* REF_SCALED: the scales from that of the segment's first value on, as their stream's bytes */
     const uint8_t *own_scales, *base_scales;
-    uint64_t first_value; /* of the segment in its plane */
+    uint64_t first_value; /* of the segment in its stream */
     uint32_t values_per_scale;
     uint8_t scale_form; /* 1 binary16, 2 bfloat16 */
     bool scales_are_big_endian;

@@ -49,7 +49,7 @@ void tare_wc_contexts(uint8_t *contexts, uint32_t counts[TARE_WC_PLANE_CONTEXTS]
                       const uint16_t *magnitudes, const uint8_t *transforms, uint32_t n_cells,
                       unsigned b);
 
-/* Padded-matrix values to and from plane bytes (items 4, 6, 8). */
+/* Padded-matrix values to and from stream bytes (items 4, 6, 8). */
 void tare_wc_matrix_store(uint8_t *bytes, uint8_t value_bits, const int16_t *matrix,
                           const tare_wc_view *v);
 void tare_wc_matrix_load(int16_t *matrix, uint8_t value_bits, bool is_signed, const uint8_t *bytes,
@@ -60,7 +60,7 @@ static inline int16_t tare_wc_wrap(int v, uint8_t value_bits, bool is_signed) {
     return (int16_t)(is_signed && low >> (value_bits - 1) ? low - (1 << value_bits) : low);
 }
 
-/* Value i of plane bytes (items 4, 6, 8). */
+/* Value i of stream bytes (items 4, 6, 8). */
 static inline int16_t tare_wc_value_at(const uint8_t *bytes, uint8_t value_bits, bool is_signed,
                                        uint32_t i) {
     const uint8_t *p = bytes + i / 4 * 3;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first pass over a plane: how often values occur, overall and in runs grouped by magnitude,
+ * The first pass over a stream: how often values occur, overall and in runs grouped by magnitude,
  * and what tiles would need. */
 #include "wcodec/wc_tally.h"
 
@@ -27,7 +27,7 @@ static void *take_zeros(const tare_allocator *allocator, size_t size) {
     return memory;
 }
 
-/* What is counted of a plane. */
+/* What is counted of a stream. */
 typedef struct wanted {
     uint32_t n_kinds;
     bool has_classes, has_tiles;
@@ -208,7 +208,7 @@ tare_status tare_wc_tally_add(tare_wc_tally *t, const uint8_t *bytes, uint32_t n
 }
 
 /* An eighth, but 4 where there are as many: of 2^18 values and more each, so that a table of 64
- * symbols fits the plane to 1e-4 bit even if its rows differ. Never the first or the last alone. */
+ * symbols fits the stream to 1e-4 bit even if its rows differ. Never first or last alone. */
 bool tare_wc_tally_wants(const tare_wc_options *options, uint64_t i, uint64_t n) {
     uint64_t step = n < 32 ? n / 4 : 8;
     return options->is_full || options->trellis || step < 2 || i % step == step / 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The counts of the first pass over a plane. */
+ * The counts of the first pass over a stream. */
 #ifndef TARE_WCODEC_TALLY_H
 #define TARE_WCODEC_TALLY_H
 
@@ -23,7 +23,7 @@ struct tare_wc_tally {
     uint64_t n_sketches;
 };
 
-/* The plane's bytes as the second pass codes them: in little-endian order, and with `predictor` as
+/* The stream's bytes as the second pass codes them: in little-endian order, and with `predictor` as
  * differences. Returns `bytes` if nothing changes. NULL: memory is out. */
 const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
                                const tare_wc_reference *reference, tare_wc_predictor predictor,

@@ -5,11 +5,11 @@ import json
 import struct
 
 from casebook import bad, good
-from wcodecbuilder import BYTES, METADATA, RESOURCE, Layer, Wcodec, entry, plane
+from wcodecbuilder import BYTES, METADATA, RESOURCE, Layer, Wcodec, entry, stream
 
 A, B = Layer("a", b"abcdef", dims=(2, 3)), Layer("b", b"\1\2\3\4", encoding="f32", dims=(1,))
-WIDE = [plane(16, stride=4, offset=2, width=2), plane(stride=4, offset=1),
-        plane(stride=4, offset=0)]
+WIDE = [stream(16, stride=4, offset=2, width=2), stream(stride=4, offset=1),
+        stream(stride=4, offset=0)]
 
 
 def u16(n):
@@ -40,15 +40,15 @@ def yes(name, note, source, *findings, **more):
 # ---- what is right
 yes("plain", "two tensors and no files", Wcodec(A, B), has={"format": "wcodec", "version": 1, "tensors": 2})
 yes("empty", "nothing at all", Wcodec(), has={"tensors": 0})
-yes("planes", "a float cut into three planes", Wcodec(Layer("b", b"\1\2\3\4" * 5000, encoding="f32",
-                                                           dims=(5000,), planes=WIDE)))
-Q6_K = [plane(16, stride=210, offset=208, width=2),
-        plane(6, stride=210, width=128, join=(128, 2, (1, 2, 3, 4, 5, 6, 0, 7))),
-        plane(stride=210, offset=192, width=16)]
+yes("streams", "a float cut into three streams", Wcodec(Layer("b", b"\1\2\3\4" * 5000, encoding="f32",
+                                                           dims=(5000,), streams=WIDE)))
+Q6_K = [stream(16, stride=210, offset=208, width=2),
+        stream(6, stride=210, width=128, join=(128, 2, (1, 2, 3, 4, 5, 6, 0, 7))),
+        stream(stride=210, offset=192, width=16)]
 BLOCKS = bytes(i * i % 113 for i in range(210 * 70))
-yes("joined", "nibbles and high bits in one plane",
-    Wcodec(Layer("w", BLOCKS, encoding="q6_k", dims=(70, 256), planes=Q6_K)), has={"tensors": 1})
-yes("segments", "a plane of four segments", Wcodec(Layer("a", bytes(50000))))
+yes("joined", "nibbles and high bits in one stream",
+    Wcodec(Layer("w", BLOCKS, encoding="q6_k", dims=(70, 256), streams=Q6_K)), has={"tensors": 1})
+yes("segments", "a stream of four segments", Wcodec(Layer("a", bytes(50000))))
 yes("no-bytes", "a tensor without elements", Wcodec(Layer("z", b"", dims=(0,)), A), has={"tensors": 2})
 yes("others", "metadata and a resource",
     Wcodec(A, Layer("", json.dumps([{"key": "k", "type": "u8", "value": 7}]).encode(), kind=METADATA),
@@ -87,7 +87,7 @@ yes("damaged-mode", "a mode that there is not", Wcodec(A, patches=[("segment 0.0
     deep=(("error", "wcodec.segment", "tensor -1"),), reads=(("0", "CORRUPT"),))
 yes("damaged-padding", "padding of a segment", Wcodec(A, patches=[("segment 0.0.0", 63, b"\1")]),
     deep=(("error", "wcodec.segment", "tensor -1"),), reads=(("0", "CORRUPT"),))
-yes("damaged-end", "padding behind the last plane", Wcodec(A, patches=[("segment 0.0.0", 127, b"\1")]),
+yes("damaged-end", "padding behind the last stream", Wcodec(A, patches=[("segment 0.0.0", 127, b"\1")]),
     deep=(("error", "wcodec.layer", "tensor -1"),))
 yes("damaged-rest", "a run of bytes that nothing needs",
     Wcodec(A, Layer("c", b"xyz", kind=BYTES), patches=[("segment 1.0.0", 33, b"?")]),
@@ -142,14 +142,14 @@ broken("layer-long", "a record beyond its run", "layer 1", 0, u32(2**31), "layer
 broken("layer-kind", "an unknown kind", "layer 1", 4, b"\4", "layer 1+4", "kind")
 broken("layer-dims", "nine dimensions", "layer 0", 5, b"\11", "layer 0+5", "dimensions")
 broken("layer-regions", "no region", "layer 0", 6, b"\0", "layer 0+5", "regions")
-broken("layer-planes", "33 planes", "layer 0", 7, b"\41", "layer 0+5", "planes")
+broken("layer-streams", "33 streams", "layer 0", 7, b"\41", "layer 0+5", "streams")
 broken("layer-base", "a base that is not there", "layer 0", 8, b"\1", "layer 0+8", "base")
 broken("layer-flag", "an unknown flag", "layer 0", 9, b"\2", "layer 0+9", "reserved")
 broken("layer-zero", "a reserved byte", "layer 0", 14, b"\1", "layer 0+14", "reserved")
 broken("layer-zeros", "four reserved bytes", "layer 0", 20, u32(1), "layer 0+20", "reserved")
 broken("layer-offset", "data at an odd place", "layer 0", 24, u64(129), "layer 0+24", "multiples of 128")
 broken("layer-in-header", "data in the header", "layer 0", 24, u64(0), "layer 0+24", "multiples of 128")
-broken("layer-bytes", "another size than that of its planes", "layer 0", 32, u64(256), "layer 0+32", "size")
+broken("layer-bytes", "another size than that of its streams", "layer 0", 32, u64(256), "layer 0+32", "size")
 broken("layer-gap", "a gap between two layers", "layer 1", 24, u64(384), 384, "gap")
 broken("layer-end", "an index behind a gap", "layer 1", 24, u64(128), 256, "end at the index")
 broken("layer-kind-dims", "bytes that have dimensions", "layer 0", 4, b"\1", "layer 0+5", "only tensors")
@@ -159,55 +159,55 @@ no("layer-twice", "two tensors of one name", Wcodec(A, Layer("a", b"x")), "layer
 no("metadata-twice", "metadata twice", Wcodec(*[Layer(n, b"[]", kind=METADATA) for n in "ab"]), "layer 1+48",
    "another layer", item="resource -1")
 
-# ---- planes
-broken("plane-region", "a region that is not there", "plane 0.0", 0, b"\1", "plane 0.0", "region")
-broken("plane-item", "values of five bits", "plane 0.0", 1, b"\5", "plane 0.0+1", "bits of a value")
-broken("plane-segment", "segments of 2^13 values", "plane 0.0", 2, b"\15", "plane 0.0+1",
+# ---- streams
+broken("stream-region", "a region that is not there", "stream 0.0", 0, b"\1", "stream 0.0", "region")
+broken("stream-item", "values of five bits", "stream 0.0", 1, b"\5", "stream 0.0+1", "bits of a value")
+broken("stream-segment", "segments of 2^13 values", "stream 0.0", 2, b"\15", "stream 0.0+1",
        "size of segments")
-broken("plane-order", "bytes in big-endian order", "plane 0.0", 3, b"\1", "plane 0.0+1", "byte order")
-broken("plane-flag", "an unknown flag", "plane 0.0", 3, b"\4", "plane 0.0+3", "reserved")
-broken("plane-packed", "packed scales of 8 bits", "plane 0.0", 3, b"\2", "plane 0.0+1", "packed scales")
-broken("plane-stride", "a stride of 0", "plane 0.0", 4, u32(0), "plane 0.0+4", "unit")
-broken("plane-width", "a width of 0", "plane 0.0", 12, u32(0), "plane 0.0+4", "unit")
-broken("plane-beyond", "bytes beyond the unit", "plane 0.0", 8, u32(1), "plane 0.0+4", "unit")
-broken("plane-odd", "16-bit values in one byte", "plane 0.0", 1, b"\20", "plane 0.0+12", "width")
-broken("plane-six", "6-bit values in one byte", "plane 0.0", 1, b"\6", "plane 0.0+12", "width")
-broken("plane-scales", "scales in a later plane", "plane 0.0", 16, b"\1", "plane 0.0+16", "scales")
-broken("plane-scale-form", "a form of scales that are not there", "plane 0.0", 17, b"\1",
-       "plane 0.0+16", "scales")
-broken("plane-scale-count", "values per scale that is not there", "plane 0.0", 20, u32(1),
-       "plane 0.0+16", "scales")
-broken("plane-joined", "a plane that is joined twice", "plane 0.0", 18, b"\2", "plane 0.0+18", "joined")
-broken("plane-joined-bytes", "a plane of bytes that is joined", "plane 0.0", 18, b"\1", "plane 0.0+28",
+broken("stream-order", "bytes in big-endian order", "stream 0.0", 3, b"\1", "stream 0.0+1", "byte order")
+broken("stream-flag", "an unknown flag", "stream 0.0", 3, b"\4", "stream 0.0+3", "reserved")
+broken("stream-packed", "packed scales of 8 bits", "stream 0.0", 3, b"\2", "stream 0.0+1", "packed scales")
+broken("stream-stride", "a stride of 0", "stream 0.0", 4, u32(0), "stream 0.0+4", "unit")
+broken("stream-width", "a width of 0", "stream 0.0", 12, u32(0), "stream 0.0+4", "unit")
+broken("stream-beyond", "bytes beyond the unit", "stream 0.0", 8, u32(1), "stream 0.0+4", "unit")
+broken("stream-odd", "16-bit values in one byte", "stream 0.0", 1, b"\20", "stream 0.0+12", "width")
+broken("stream-six", "6-bit values in one byte", "stream 0.0", 1, b"\6", "stream 0.0+12", "width")
+broken("stream-scales", "scales in a later stream", "stream 0.0", 16, b"\1", "stream 0.0+16", "scales")
+broken("stream-scale-form", "a form of scales that are not there", "stream 0.0", 17, b"\1",
+       "stream 0.0+16", "scales")
+broken("stream-scale-count", "values per scale that is not there", "stream 0.0", 20, u32(1),
+       "stream 0.0+16", "scales")
+broken("stream-joined", "a stream that is joined twice", "stream 0.0", 18, b"\2", "stream 0.0+18", "joined")
+broken("stream-joined-bytes", "a stream of bytes that is joined", "stream 0.0", 18, b"\1", "stream 0.0+28",
        "join", "TRUNCATED")
-broken("plane-head", "a head of 32 bytes", "plane 0.0", 24, u32(32), "plane 0.0+24", "head")
-broken("plane-head-large", "a head larger than any can be", "plane 0.0", 24, u32(12864), "plane 0.0+24",
+broken("stream-head", "a head of 32 bytes", "stream 0.0", 24, u32(32), "stream 0.0+24", "head")
+broken("stream-head-large", "a head larger than any can be", "stream 0.0", 24, u32(12864), "stream 0.0+24",
        "head")
-broken("plane-units", "half a unit at the end", "plane 0.0", 4, u32(4), "plane 0.0+4",
+broken("stream-units", "half a unit at the end", "stream 0.0", 4, u32(4), "stream 0.0+4",
        "whole number of units")
 broken("segment-none", "a segment of no bytes", "sizes 0.0", 0, b"\0", "sizes 0.0", "size of a segment")
 broken("segment-large", "a segment larger than RAW", "sizes 0.0", 0, b"\2", "sizes 0.0",
        "size of a segment")
-THREE = (Layer("b", b"\1\2\3\4", encoding="f32", dims=(1,), planes=WIDE),)
-broken("planes-stride", "planes of other strides", "plane 0.1", 4, u32(2), "layer 0", "strides",
+THREE = (Layer("b", b"\1\2\3\4", encoding="f32", dims=(1,), streams=WIDE),)
+broken("streams-stride", "streams of other strides", "stream 0.1", 4, u32(2), "layer 0", "strides",
        layers=THREE)
-broken("planes-overlap", "planes that overlap", "plane 0.2", 8, u32(1), "layer 0", "overlap", layers=THREE)
-broken("planes-gap", "planes that leave a byte out", "plane 0.0", 0, b"\1", "layer 0", "cover",
+broken("streams-overlap", "streams that overlap", "stream 0.2", 8, u32(1), "layer 0", "overlap", layers=THREE)
+broken("streams-gap", "streams that leave a byte out", "stream 0.0", 0, b"\1", "layer 0", "cover",
        layers=(Layer("c", b"abcd", b"abcd", encoding="c", dims=(1,),
-                     planes=[plane(stride=4, offset=i, region=int(i > 3)) for i in (0, 1, 2, 3)] +
-                     [plane(stride=4, offset=0, width=4, region=1)]),))
+                     streams=[stream(stride=4, offset=i, region=int(i > 3)) for i in (0, 1, 2, 3)] +
+                     [stream(stride=4, offset=0, width=4, region=1)]),))
 
 # ---- joins
-FIVE = [plane(16, stride=22, width=2), plane(6, stride=22, offset=6, width=16, join=(2, 1, (4, 0, 1, 2, 3)))]
-JOINED = (Layer("w", bytes(range(22)) * 3, encoding="q5_0", dims=(3, 32), planes=FIVE),)
+FIVE = [stream(16, stride=22, width=2), stream(6, stride=22, offset=6, width=16, join=(2, 1, (4, 0, 1, 2, 3)))]
+JOINED = (Layer("w", bytes(range(22)) * 3, encoding="q5_0", dims=(3, 32), streams=FIVE),)
 
 
 def tangled(name, note, distance, new, at, what, mark="join 0.1", **more):
     broken("join-" + name, note, mark, distance, new, at, what, layers=JOINED, **more)
 
 
-tangled("item", "joined values of 8 bits", 1, b"\10", "plane 0.1", "6 bits", mark="plane 0.1")
-tangled("width", "half of the nibbles", 12, u32(8), "plane 0.1", "width of its nibbles", mark="plane 0.1")
+tangled("item", "joined values of 8 bits", 1, b"\10", "stream 0.1", "6 bits", mark="stream 0.1")
+tangled("width", "half of the nibbles", 12, u32(8), "stream 0.1", "width of its nibbles", mark="stream 0.1")
 tangled("bits-none", "no high bits", 4, b"\0", "join 0.1+4", "no high bits")
 tangled("bits", "four high bits", 4, b"\4", "join 0.1", "join")
 tangled("few", "four values in a unit", 5, b"\2", "join 0.1", "join")
@@ -217,12 +217,12 @@ tangled("place", "a place beyond the number", 7, b"\5", "join 0.1", "permutation
 tangled("beyond", "high bits beyond the unit", 0, u32(19), "join 0.1", "in a unit")
 tangled("far", "high bits far beyond the unit", 0, u32(2**32 - 1), "join 0.1", "in a unit")
 tangled("own", "high bits among the nibbles", 0, u32(6), "layer 0", "overlap")
-tangled("other", "high bits in another plane", 0, u32(0), "layer 0", "overlap")
+tangled("other", "high bits in another stream", 0, u32(0), "layer 0", "overlap")
 tangled("pair", "a pair of bits where there is one", 4, b"\2", "layer 0", "overlap")
 broken("join-gap", "one bit where there is a pair", "join 0.1", 4, b"\1", "layer 0", "cover",
-       layers=(Layer("w", BLOCKS, encoding="q6_k", dims=(70, 256), planes=Q6_K),))
+       layers=(Layer("w", BLOCKS, encoding="q6_k", dims=(70, 256), streams=Q6_K),))
 no("join-cut", "a record that ends in its join",
-   Wcodec(*JOINED, patches=[("plane 0.1", 33, b"\12"), ("layer 0", 0, u32(133))]), "join 0.1+6", "join",
+   Wcodec(*JOINED, patches=[("stream 0.1", 33, b"\12"), ("layer 0", 0, u32(133))]), "join 0.1+6", "join",
    "TRUNCATED")
 
 # ---- bases

@@ -30,7 +30,7 @@ def raw(content):
     return out + bytes(align(len(out), 64) - len(out))
 
 
-def plane(value_bits=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0), join=None):
+def stream(value_bits=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0), join=None):
     """join: (offset of the high bytes, high bits, places)."""
     return {"value_bits": value_bits, "s": s, "stride": stride, "offset": offset, "width": width,
             "region": region, "scales": scales, "join": join}
@@ -49,7 +49,7 @@ def joined(p, unit):
     return out.to_bytes(6 * (1 << len(places)) // 8, "little")
 
 
-def plane_bytes(p, content):
+def stream_bytes(p, content):
     units = range(0, len(content), p["stride"])
     if p["join"]:
         return b"".join(joined(p, content[u:u + p["stride"]]) for u in units)
@@ -57,12 +57,12 @@ def plane_bytes(p, content):
 
 
 class Layer:
-    def __init__(self, name, *regions, kind=TENSOR, encoding="i8", dims=None, planes=None, base=0,
+    def __init__(self, name, *regions, kind=TENSOR, encoding="i8", dims=None, streams=None, base=0,
                  big=0):
         self.name, self.kind, self.regions, self.base, self.big = name, kind, regions, base, big
         self.encoding = encoding if kind == TENSOR else ""
         self.dims = (dims or (len(regions[0]),)) if kind == TENSOR else ()
-        self.planes = planes or [plane(region=i) for i in range(len(regions)) if regions[i]]
+        self.streams = streams or [stream(region=i) for i in range(len(regions)) if regions[i]]
 
     def digest(self):
         """That of the tensor: docs/behaviour.md, Digests."""
@@ -98,8 +98,8 @@ class Wcodec:
     def put_data(self, number, layer):
         """Heads are empty; returns the record's sizes and CRCs, and what it says of the data."""
         begin, crc, sizes, crcs = len(self.out), 0, [], b"CRCS"
-        for k, p in enumerate(layer.planes):
-            content = plane_bytes(p, layer.regions[p["region"]])
+        for k, p in enumerate(layer.streams):
+            content = stream_bytes(p, layer.regions[p["region"]])
             whole = (p["value_bits"] << p["s"]) // 8
             sizes.append(b"")
             crcs += struct.pack("<I", zlib.crc32(b""))
@@ -118,14 +118,14 @@ class Wcodec:
         sizes, crcs, crc, begin, size = placed
         name, encoding = layer.name.encode("latin-1"), layer.encoding.encode()
         out = struct.pack("<BBBBBBHHHIIQQ", layer.kind, len(layer.dims), len(layer.regions),
-                          len(layer.planes), layer.base, layer.big, len(name), len(encoding), 0, crc,
+                          len(layer.streams), layer.base, layer.big, len(name), len(encoding), 0, crc,
                           0, begin, size)
         out += struct.pack("<%dQ" % len(layer.dims), *layer.dims)
         self.at["regions %d" % number] = at + 4 + len(out)
         out += struct.pack("<%dQ" % len(layer.regions), *map(len, layer.regions))
         out += name + encoding
-        for k, p in enumerate(layer.planes):
-            self.at["plane %d.%d" % (number, k)] = at + 4 + len(out)
+        for k, p in enumerate(layer.streams):
+            self.at["stream %d.%d" % (number, k)] = at + 4 + len(out)
             out += struct.pack("<BBBBIIIBBHII", p["region"], p["value_bits"], p["s"], 0, p["stride"],
                                p["offset"], p["width"], p["scales"][0], p["scales"][1],
                                p["join"] is not None, p["scales"][2], 0)

@@ -135,9 +135,9 @@ def modes(container):
     met = set()
     for layer in container.layers:
         at = layer.offset
-        for plane in layer.planes:
-            at += plane.head_bytes
-            for size in plane.sizes:
+        for stream in layer.streams:
+            at += stream.head_bytes
+            for size in stream.sizes:
                 met.add(tuple(container.data[at:at + 2]))
                 at += size
     return met

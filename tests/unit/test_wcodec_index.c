@@ -229,18 +229,18 @@ static void spoilt_indexes_are_refused(void **state) {
                                         "range",
                                         "range",
                                         "file: its size",
-                                        "plane",
-                                        "planes of",
-                                        "plane",
-                                        "plane",
+                                        "stream",
+                                        "streams of",
+                                        "stream",
+                                        "stream",
                                         "size of a seg",
                                         "layer",
                                         "layers",
                                         "layer",
-                                        "plane: scales",
-                                        "plane: bits",
-                                        "plane: size",
-                                        "plane: size of the head",
+                                        "stream: scales",
+                                        "stream: bits",
+                                        "stream: size",
+                                        "stream: size of the head",
                                         "layer: it has no data"};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) {
         static made m;
@@ -304,9 +304,17 @@ static void spoil_join(tare_coded_stream *p, unsigned i) {
 
 static void spoilt_joins_are_refused(void **state) {
     (void)state;
-    static const char *const words[] = {
-        "plane: a joined", "join: not the width", "join",      "join",     "join", "join", "join",
-        "join: its",       "join: its",           "planes of", "planes of"};
+    static const char *const words[] = {"stream: a joined",
+                                        "join: not the width",
+                                        "join",
+                                        "join",
+                                        "join",
+                                        "join",
+                                        "join",
+                                        "join: its",
+                                        "join: its",
+                                        "streams of",
+                                        "streams of"};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) {
         static made m;
         tare_error err;

@@ -16,8 +16,8 @@ from wcodec_segments import Bad, Head, Reader, align, check, decode_segment, hal
 from wcodec_values import BIG_ENDIAN, SCALES, unpack_values
 
 
-class Plane:
-    """What a plane record says."""
+class Stream:
+    """What a stream record says."""
 
     def ranges(self):
         """Its bytes in a unit: first, past the last."""
@@ -26,12 +26,12 @@ class Plane:
             yield self.join.offset, self.join.offset + self.join.n_bytes
 
     def unit_bytes(self):
-        """Bytes of the plane that a unit has."""
+        """Bytes of the stream that a unit has."""
         return 6 * len(self.join.numbers) // 8 if self.join else self.width
 
 
 class Join:
-    """Where the high bits of a plane's values lie."""
+    """Where the high bits of a stream's values lie."""
 
     def __init__(self, record):
         self.offset = record.number(4)
@@ -60,11 +60,11 @@ def end_record(record, minor, what):
 class Layer:
     def __init__(self, r, minor):
         record = take_record(r)
-        self.kind, n_dims, n_regions, n_planes, self.base, flags = record.take(6)
+        self.kind, n_dims, n_regions, n_streams, self.base, flags = record.take(6)
         n_name, n_encoding, _ = record.number(2), record.number(2), record.zeros(2)
         self.crc, _ = record.number(4), record.zeros(4)
         self.offset, self.size = record.number(8), record.number(8)
-        check(self.kind <= 3 and n_dims <= 8 and 1 <= n_regions <= 4 and n_planes <= 32 and
+        check(self.kind <= 3 and n_dims <= 8 and 1 <= n_regions <= 4 and n_streams <= 32 and
               flags <= 1, "layer record")
         check(self.kind == 0 or (not n_dims and n_regions == 1 and not n_encoding), "layer record")
         check(self.offset % 128 == 0 and self.size % 128 == 0, "layer data")
@@ -73,39 +73,39 @@ class Layer:
         self.region_bytes = [record.number(8) for _ in range(n_regions)]
         self.name, self.encoding = record.take(n_name), record.take(n_encoding)
         self.big = bool(flags)
-        self.planes = []
-        for i in range(n_planes):
-            self.planes.append(self.plane(record, i))
+        self.streams = []
+        for i in range(n_streams):
+            self.streams.append(self.stream(record, i))
         self.crcs(record, minor)
         end_record(record, minor, "layer record")
         self.check_cover()
         self.regions = None
 
-    def plane(self, record, index):
-        p = Plane()
+    def stream(self, record, index):
+        p = Stream()
         p.region, p.value_bits, p.s, p.flags = record.take(4)
         p.stride, p.offset, p.width = (record.number(4) for _ in range(3))
-        p.scale_plane, p.scale_form, joined = (record.number(n) for n in (1, 1, 2))
+        p.scale_stream, p.scale_form, joined = (record.number(n) for n in (1, 1, 2))
         p.per_scale, p.head_bytes = record.number(4), record.number(4)
-        check(joined <= 1, "plane record")
+        check(joined <= 1, "stream record")
         p.join = Join(record) if joined else None
         check(p.region < len(self.region_bytes) and p.value_bits in (4, 6, 8, 16) and
-              14 <= p.s <= 26, "plane record")
-        check(p.flags in {16: (0, BIG_ENDIAN), 6: (0, SCALES)}.get(p.value_bits, (0,)), "plane record")
+              14 <= p.s <= 26, "stream record")
+        check(p.flags in {16: (0, BIG_ENDIAN), 6: (0, SCALES)}.get(p.value_bits, (0,)), "stream record")
         check(p.flags != SCALES or (p.width == 12 and not joined), "packed scales")
-        check(p.stride >= 1 and p.width >= 1 and p.offset + p.width <= p.stride, "plane record")
-        check(p.value_bits != 16 or p.width % 2 == 0, "plane width")
+        check(p.stride >= 1 and p.width >= 1 and p.offset + p.width <= p.stride, "stream record")
+        check(p.value_bits != 16 or p.width % 2 == 0, "stream width")
         if p.join:
-            check(p.value_bits == 6 and 2 * p.width == len(p.join.numbers), "joined plane")
-            check(p.join.offset + p.join.n_bytes <= p.stride, "joined plane")
+            check(p.value_bits == 6 and 2 * p.width == len(p.join.numbers), "joined stream")
+            check(p.join.offset + p.join.n_bytes <= p.stride, "joined stream")
         else:
-            check(p.value_bits != 6 or p.width % 3 == 0, "plane width")
+            check(p.value_bits != 6 or p.width % 3 == 0, "stream width")
         check(p.head_bytes % 64 == 0 and p.head_bytes <= 12800, "head size")
-        if p.scale_plane == 255:
-            check(not p.scale_form and not p.per_scale, "scales of a plane without")
+        if p.scale_stream == 255:
+            check(not p.scale_form and not p.per_scale, "scales of a stream without")
         else:
-            check(p.scale_plane < index and self.planes[p.scale_plane].value_bits == 16 and
-                  p.scale_form in (1, 2) and p.per_scale >= 1, "scale plane")
+            check(p.scale_stream < index and self.streams[p.scale_stream].value_bits == 16 and
+                  p.scale_form in (1, 2) and p.per_scale >= 1, "scale stream")
         units, rest = divmod(self.region_bytes[p.region], p.stride)
         check(rest == 0, "region is not a whole number of units")
         p.n_bytes = units * p.unit_bytes()
@@ -120,34 +120,34 @@ class Layer:
         check(there or minor < 2, "layer record without CRCs")
         if there:
             record.take(4)
-        for p in self.planes:
+        for p in self.streams:
             p.crcs = [record.number(4) for _ in range(1 + len(p.sizes))] if there else None
 
     def check_cover(self):
         for region, size in enumerate(self.region_bytes):
-            mine = [p for p in self.planes if p.region == region]
+            mine = [p for p in self.streams if p.region == region]
             at = 0
             for first, past in sorted(r for p in mine for r in p.ranges()):
-                check(first == at, "planes do not tile")
+                check(first == at, "streams do not tile")
                 at = past
-            check(all(p.stride == at for p in mine) and (not size or mine), "planes do not cover")
+            check(all(p.stride == at for p in mine) and (not size or mine), "streams do not cover")
 
     def decode(self, data, base):
         """All regions; base is the layer of the same name in the base model, decoded, or None."""
         at, checked = self.offset, b""
-        self.plane_bytes = []
+        self.stream_bytes = []
         regions = [bytearray(n) for n in self.region_bytes]
-        for p in self.planes:
+        for p in self.streams:
             head = data[at:at + p.head_bytes]
             at += p.head_bytes
             checked += head
             p.head = Head(head, p.value_bits)
             reference = gather(base.regions[p.region], p) if base else None
             scales = base_scales = None
-            if p.scale_plane != 255:
-                owner = self.planes[p.scale_plane]
+            if p.scale_stream != 255:
+                owner = self.streams[p.scale_stream]
                 scales = [half_float(v, p.scale_form, 0) for v in
-                          unpack_values(self.plane_bytes[p.scale_plane], 16, owner.flags)]
+                          unpack_values(self.stream_bytes[p.scale_stream], 16, owner.flags)]
                 if base:
                     base_scales = [half_float(v, p.scale_form, 0) for v in unpack_values(
                         gather(base.regions[owner.region], owner), 16, owner.flags)]
@@ -161,7 +161,7 @@ class Layer:
                 check(not p.crcs or p.crcs[1 + i] == int.from_bytes(segment[4:8], "little"),
                       "CRC of a segment in the index")
                 at += size
-            self.plane_bytes.append(out)
+            self.stream_bytes.append(out)
             scatter(regions[p.region], out, p)
         check(not any(data[at:self.offset + self.size]), "padding of a layer")
         check(self.size == 0 or self.offset + self.size - at < 128, "size of a layer")
@@ -178,7 +178,7 @@ def gather(region, p):
 
 
 def join(unit, p):
-    """The plane's bytes of a unit."""
+    """The stream's bytes of a unit."""
     low, high = (int.from_bytes(unit[a:b], "little") for a, b in p.ranges())
     values = 0
     for v, w in enumerate(p.join.numbers):

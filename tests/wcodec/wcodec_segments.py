@@ -98,7 +98,7 @@ class Table:
         check(max(self.freq) < 65536, "one symbol has all slots")
 
 
-# ---- 5.1 head of a plane -------------------------------------------------------------------------
+# ---- 5.1 head of a stream ------------------------------------------------------------------------
 
 class Rule:
     def __init__(self, reader, value_bits):
@@ -501,37 +501,37 @@ def read_fields(r):
             "rice": rice, "pattern": pattern}
 
 
-def decode_segment(data, plane, index, n_bytes, base, scales, base_scales):
+def decode_segment(data, stream, index, n_bytes, base, scales, base_scales):
     r = Reader(data)
     field = read_fields(r)
-    value_bits, mode = plane.value_bits, field["mode"]
+    value_bits, mode = stream.value_bits, field["mode"]
     check(len(data) <= align(32 + n_bytes, 64), "a segment larger than RAW")
     if mode == 0:
-        values = unpack_values(r.take(n_bytes), value_bits, plane.flags)
+        values = unpack_values(r.take(n_bytes), value_bits, stream.flags)
     elif mode == 1:
         width = {4: 1, 6: 3, 8: 1, 16: 2}[value_bits]
         check(not any(field["pattern"][width:]), "pattern")
-        values = unpack_values((field["pattern"][:width] * n_bytes)[:n_bytes], value_bits, plane.flags)
+        values = unpack_values((field["pattern"][:width] * n_bytes)[:n_bytes], value_bits, stream.flags)
     elif mode == 2:
-        values = unpack_values(decode_zstd(r.take(field["a"]), n_bytes), value_bits, plane.flags)
+        values = unpack_values(decode_zstd(r.take(field["a"]), n_bytes), value_bits, stream.flags)
     else:
         decode = decode_direct if mode == 3 else decode_structured
-        values = decode(r, field, plane.head, value_bits, n_bytes)
+        values = decode(r, field, stream.head, value_bits, n_bytes)
     check(r.rest() < 64, "stored size")
     r.zeros(r.rest())
     if field["predictor"]:
         check(base is not None, "needs the base model")
-        first = index << plane.s
+        first = index << stream.s
         at = first * value_bits // 8
-        q = unpack_values(base[at:at + n_bytes], value_bits, plane.flags)
+        q = unpack_values(base[at:at + n_bytes], value_bits, stream.flags)
         if field["predictor"] == 2:
             check(value_bits == 8 and scales is not None, "REF_SCALED")
-            check((first + n_bytes - 1) // plane.per_scale < len(scales), "a value without scale")
+            check((first + n_bytes - 1) // stream.per_scale < len(scales), "a value without scale")
             q = [rescale(v - 256 if v > 127 else v,
-                         base_scales[(first + i) // plane.per_scale],
-                         scales[(first + i) // plane.per_scale]) for i, v in enumerate(q)]
+                         base_scales[(first + i) // stream.per_scale],
+                         scales[(first + i) // stream.per_scale]) for i, v in enumerate(q)]
         values = [(d + p) % (1 << value_bits) for d, p in zip(values, q)]
-    out = pack_values(values, value_bits, plane.flags)
+    out = pack_values(values, value_bits, stream.flags)
     check(len(out) == n_bytes, "number of values")
     check(zlib.crc32(out) == field["crc"], "CRC of a segment")
     return out

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Values in the bytes of planes of .wcodec files, as docs/wcodec.md says (its section 4.2)."""
+"""Values in the bytes of streams of .wcodec files, as docs/wcodec.md says (its section 4.2)."""
 import struct
 
-BIG_ENDIAN, SCALES = 1, 2  # flags of a plane
+BIG_ENDIAN, SCALES = 1, 2  # flags of a stream
 
 
 def unpack_scales(data):
@@ -30,7 +30,7 @@ def pack_scales(values):
 
 
 def unpack_values(data, value_bits, flags):
-    """The values in a plane's bytes."""
+    """The values in a stream's bytes."""
     if flags & SCALES:
         return unpack_scales(data)
     if value_bits == 4:

@@ -37,7 +37,7 @@ static tare_status no_memory(tare_error *err) {
     return tare_fail(err, TARE_ERR_NOMEM, "layers");
 }
 
-/* A new layer, with its regions and planes; with a duplicate, those of that. */
+/* A new layer, with its regions and streams; with a duplicate, those of that. */
 static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out, const tare_wc_cut *cut,
                              const tare_wc_source *source, int64_t duplicate,
                              const tare_wcodec_base_tensor *base_tensor, tare_error *err) {

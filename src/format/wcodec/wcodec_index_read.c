@@ -32,7 +32,7 @@ typedef struct reader {
 static const char layer_ends[] = "layer: the record ends inside its fields";
 static const char base_ends[] = "base: the record ends inside its fields";
 static const char file_ends[] = "file: the record ends inside its fields";
-static const char stream_ends[] = "plane: the record of the layer ends inside it";
+static const char stream_ends[] = "stream: the record of the layer ends inside it";
 static const char join_ends[] = "join: the record of the layer ends inside it";
 
 static tare_status refuse(const reader *r, uint64_t at, const char *what) {
@@ -165,8 +165,8 @@ static tare_status read_stream(reader *r, tare_wcodec_layer *l, unsigned i, tare
     p->field.values_per_scale = tare_cursor_u32(c, stream_ends);
     p->head_bytes = tare_cursor_u32(c, stream_ends);
     TARE_TRY(tare_cursor_status(c, r->err));
-    if (flags > 3) return refuse(r, at + 3, "plane: a reserved bit is not 0");
-    if (is_joined > 1) return refuse(r, at + 18, "plane: the joined flag is neither 0 nor 1");
+    if (flags > 3) return refuse(r, at + 3, "stream: a reserved bit is not 0");
+    if (is_joined > 1) return refuse(r, at + 18, "stream: the joined flag is neither 0 nor 1");
     if (is_joined) TARE_TRY(read_join(r, p, c));
     TARE_TRY(tare_wc_check_stream(&l->coded, i, at, r->err));
     tare_wc_measure_stream(p, l->coded.region_bytes[p->field.region]);
@@ -178,7 +178,7 @@ static tare_status check_layer(const reader *r, const tare_wcodec_layer *l, uint
     if (l->n_dims > 8 || l->coded.n_regions < 1 || l->coded.n_regions > TARE_WC_MAX_REGIONS ||
         l->coded.n_streams > TARE_WC_MAX_STREAMS)
         return refuse(r, at + 5,
-                      "layer: expected at most 8 dimensions, 1 to 4 regions, at most 32 planes");
+                      "layer: expected at most 8 dimensions, 1 to 4 regions, at most 32 streams");
     if (l->kind != TARE_WCODEC_TENSOR && (l->n_dims || l->coded.n_regions != 1 || l->encoding.len))
         return refuse(r, at + 5, "layer: only tensors have dimensions and an encoding");
     if (l->base > r->index->n_bases)
@@ -223,7 +223,7 @@ static tare_status read_layer_fields(reader *r, tare_wcodec_layer *l, tare_curso
 
 static tare_status read_streams(reader *r, tare_wcodec_layer *l, tare_cursor *c, uint64_t at) {
     if (!tare_cursor_fits(c, l->coded.n_streams, TARE_WC_STREAM_RECORD, at + 7,
-                          "planes of a layer: the record is too small for their number"))
+                          "streams of a layer: the record is too small for their number"))
         return tare_cursor_status(c, r->err);
     l->coded.streams = TARE_NEW_ARRAY(r->arena, tare_coded_stream, l->coded.n_streams);
     l->coded.records = TARE_NEW_ARRAY(r->arena, tare_wc_record, l->coded.n_streams);
@@ -231,9 +231,9 @@ static tare_status read_streams(reader *r, tare_wcodec_layer *l, tare_cursor *c,
     uint64_t position = 0, end;
     for (unsigned i = 0; i < l->coded.n_streams; i++) TARE_TRY(read_stream(r, l, i, c, &position));
     TARE_TRY(tare_wcodec_crcs_read(&l->coded, c, at, r->index->minor, r->arena, r->err));
-    TARE_TRY(end_record(r, c, "layer: bytes after its last plane"));
+    TARE_TRY(end_record(r, c, "layer: bytes after its last stream"));
     if (!tare_align_u64(position, TARE_WC_LAYER_ALIGN, &end) || end != l->coded.size)
-        return refuse(r, at + 32, "layer: its size is not that of its planes");
+        return refuse(r, at + 32, "layer: its size is not that of its streams");
     return tare_wc_check_cover(&l->coded, at, r->err);
 }
 

@@ -16,7 +16,7 @@ _Static_assert((int)TARE_LAYER_TENSOR == (int)TARE_WCODEC_TENSOR &&
                    (int)TARE_LAYER_RESOURCE == (int)TARE_WCODEC_RESOURCE,
                "kinds of layers");
 
-/* Whether some planes of tensors have several segments, and all of these short ones. */
+/* Whether some streams of tensors have several segments, and all of these short ones. */
 static bool is_for_gpu(const tare_wcodec_index *x) {
     bool has_short = false;
     for (uint32_t i = 0; i < x->n_layers; i++) {

@@ -481,7 +481,7 @@ static uint64_t region_bytes(const tare_wc_layer *l, unsigned region) {
     return region < l->n_regions ? l->region_bytes[region] : 0;
 }
 
-/* Of the plane with the fewest units; units may be so large that they are cut themselves. */
+/* Of the stream with the fewest units; units may be so large that they are cut themselves. */
 uint64_t tare_packed_step(const tare_packed *store, uint32_t layer, unsigned region) {
     const tare_wcodec_layer *l = &store->index.layers[layer];
     uint64_t step = 0, least = 0, whole = region_bytes(&l->coded, region);

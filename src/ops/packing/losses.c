@@ -20,7 +20,7 @@ void tare_losses_free(tare_losses *l) {
 static int by_place(const void *a, const void *b) {
     const tare_loss *x = a, *y = b;
     if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
-    if (x->plane != y->plane) return x->plane < y->plane ? -1 : 1;
+    if (x->stream != y->stream) return x->stream < y->stream ? -1 : 1;
     return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
@@ -33,7 +33,7 @@ static size_t drop_repeated(tare_losses *l) {
     return n;
 }
 
-void tare_losses_note(tare_losses *l, uint64_t layer, unsigned plane, uint64_t segment,
+void tare_losses_note(tare_losses *l, uint64_t layer, unsigned stream, uint64_t segment,
                       const tare_error *fault) {
     pthread_mutex_lock(&l->mutex);
     void *items = l->items;
@@ -44,7 +44,7 @@ void tare_losses_note(tare_losses *l, uint64_t layer, unsigned plane, uint64_t s
     }
     if (tare_grow(l->allocator, &items, &l->capacity, room, sizeof *l->items)) {
         l->items = items;
-        l->items[l->n++] = (tare_loss){layer, segment, plane, *fault};
+        l->items[l->n++] = (tare_loss){layer, segment, stream, *fault};
     } else {
         l->n_untold++;
     }
@@ -66,10 +66,11 @@ static void report_one(const tare_loss *loss, const tare_packed_part *layer,
                        const tare_losses_words *words, tare_report *report) {
     const tare_finding f = finding_of(words, layer, &loss->fault);
     if (loss->segment == TARE_WC_ALL_SEGMENTS)
-        tare_report_addf(report, &f, "plane %u: its head is damaged and with it all segments%s: %s",
-                         loss->plane, words->became, loss->fault.what);
+        tare_report_addf(report, &f,
+                         "stream %u: its head is damaged and with it all segments%s: %s",
+                         loss->stream, words->became, loss->fault.what);
     else
-        tare_report_addf(report, &f, "plane %u, segment %" PRIu64 ": damaged%s: %s", loss->plane,
+        tare_report_addf(report, &f, "stream %u, segment %" PRIu64 ": damaged%s: %s", loss->stream,
                          loss->segment, words->became, loss->fault.what);
 }
 

@@ -9,8 +9,8 @@
 #include "format/packed.h"
 
 typedef struct tare_loss {
-    uint64_t layer, segment; /* TARE_WC_ALL_SEGMENTS: all of the plane */
-    unsigned plane;
+    uint64_t layer, segment; /* TARE_WC_ALL_SEGMENTS: all of the stream */
+    unsigned stream;
     tare_error fault;
 } tare_loss;
 
@@ -32,7 +32,7 @@ typedef struct tare_losses_words {
 tare_status tare_losses_init(tare_losses *losses, const tare_allocator *allocator, tare_error *err);
 void tare_losses_free(tare_losses *losses);
 /* What a watch calls. Thread safe. */
-void tare_losses_note(tare_losses *losses, uint64_t layer, unsigned plane, uint64_t segment,
+void tare_losses_note(tare_losses *losses, uint64_t layer, unsigned stream, uint64_t segment,
                       const tare_error *fault);
 /* Reports them in the order of the container, each once; returns how many there are. */
 size_t tare_losses_report(tare_losses *losses, const tare_packed *store,

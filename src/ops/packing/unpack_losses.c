@@ -5,9 +5,9 @@
 
 #include "base/report.h"
 
-static void note_loss(void *ctx, uint64_t layer, unsigned plane, uint64_t segment,
+static void note_loss(void *ctx, uint64_t layer, unsigned stream, uint64_t segment,
                       const tare_error *fault) {
-    tare_losses_note(&((tare_unpack_losses *)ctx)->segments, layer, plane, segment, fault);
+    tare_losses_note(&((tare_unpack_losses *)ctx)->segments, layer, stream, segment, fault);
 }
 
 static void note_coarse(void *ctx, uint64_t layer) {

@@ -61,9 +61,9 @@ typedef struct survey {
     bool is_of_tensors; /* else of all other layers */
 } survey;
 
-static void note_loss(void *ctx, uint64_t layer, unsigned plane, uint64_t segment,
+static void note_loss(void *ctx, uint64_t layer, unsigned stream, uint64_t segment,
                       const tare_error *fault) {
-    tare_losses_note(&((survey *)ctx)->losses, layer, plane, segment, fault);
+    tare_losses_note(&((survey *)ctx)->losses, layer, stream, segment, fault);
 }
 
 static tare_status survey_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {

@@ -179,7 +179,7 @@ const tare_coded_layer *tare_coded_describe(const tare_coded *c) {
 static tare_status take_sizes(tare_coded *c, tare_coded_stream *p, const tare_coded_stream *from,
                               uint64_t *position, tare_error *err) {
     if (from->n_segments != p->n_segments || (p->n_segments && !from->sizes))
-        return tare_fail(err, TARE_ERR_CORRUPT, "plane: number of segments");
+        return tare_fail(err, TARE_ERR_CORRUPT, "stream: number of segments");
     uint32_t *sizes = TARE_NEW_ARRAY(&c->arena, uint32_t, p->n_segments);
     if (!sizes) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
     p->sizes = sizes;
@@ -220,7 +220,7 @@ static tare_status take_layer(tare_coded *c, const tare_coded_layer *from, tare_
         TARE_TRY(take_sizes(c, p, &from->streams[i], &position, err));
     }
     if (!tare_align_u64(position, TARE_WC_LAYER_ALIGN, &end) || end != from->size)
-        return tare_fail(err, TARE_ERR_CORRUPT, "layer: its size is not that of its planes");
+        return tare_fail(err, TARE_ERR_CORRUPT, "layer: its size is not that of its streams");
     TARE_TRY(open_memory(c, from->data, (size_t)from->size, err));
     return tare_wc_check_layer(&c->opened, err);
 }

@@ -23,7 +23,7 @@ struct tare_coded {
 };
 
 _Static_assert((int)TARE_CODED_MAX_REGIONS == (int)TARE_WC_MAX_REGIONS, "regions");
-_Static_assert((int)TARE_CODED_MAX_STREAMS == (int)TARE_WC_MAX_STREAMS, "planes");
+_Static_assert((int)TARE_CODED_MAX_STREAMS == (int)TARE_WC_MAX_STREAMS, "streams");
 _Static_assert(sizeof((tare_coded_join *)0)->place == (size_t)TARE_WC_MAX_JOIN, "joins");
 _Static_assert((int)TARE_CODED_UNIT == (int)TARE_WC_UNIT, "units");
 

@@ -151,7 +151,7 @@ static tare_status check_predictor(const tare_coded *c, const tare_wc_piece *pie
     if (piece->header.predictor == TARE_WC_REF_SCALED &&
         !tare_wc_scale_span(&first, &n, &c->layer, stream, segment))
         return tare_fail_at(err, TARE_ERR_CORRUPT, piece->offset + 1,
-                            "segment: predicted by scale in a plane without scales");
+                            "segment: predicted by scale in a stream without scales");
     return TARE_OK;
 }
 

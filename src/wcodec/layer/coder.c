@@ -48,7 +48,7 @@ static tare_status piece_init(piece *p, const tare_coded_field *field, const voi
     }
     tare_wc_measure_stream(&p->stream, n);
     if (p->stream.segment_bytes > TARE_WC_MAX_BYTES)
-        return tare_fail(err, TARE_ERR_ARG, "plane: its segments are too large");
+        return tare_fail(err, TARE_ERR_ARG, "stream: its segments are too large");
     return TARE_OK;
 }
 

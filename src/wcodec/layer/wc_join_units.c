@@ -12,7 +12,7 @@ tare_status tare_wc_check_join(const tare_coded_stream *p, uint64_t at, tare_err
     const tare_coded_join *w = &p->field.join;
     uint64_t record = at == TARE_NO_OFFSET ? at : at + TARE_WC_STREAM_RECORD;
     if (p->field.value_bits != 6)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "plane: a joined one has values of 6 bits");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "stream: a joined one has values of 6 bits");
     if (!tare_wc_join_is_good(w))
         return tare_fail_at(err, TARE_ERR_CORRUPT, record,
                             "join: bits, number of values or no permutation");

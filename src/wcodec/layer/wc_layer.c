@@ -29,15 +29,15 @@ static tare_status read_head(tare_wc_opened *o, unsigned i, tare_arena *arena, t
     const uint64_t at = o->layer->offset + p->position;
     uint8_t *bytes = TARE_NEW_ARRAY(arena, uint8_t, p->head_bytes);
     tare_cursor c;
-    if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
+    if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "head of a stream");
     TARE_TRY(tare_reader_read(o->file, at, bytes, p->head_bytes, err));
     tare_cursor_init(&c, bytes, p->head_bytes, at);
     o->head_crcs[i] = tare_crc32(0, bytes, p->head_bytes);
-    tare_status status =
-        r->crcs && o->head_crcs[i] != r->head_crc
-            ? tare_fail_at(err, TARE_ERR_CHECKSUM, at, "head of a plane: CRC-32 is not the index's")
-            : tare_wc_head_read(&o->heads[i], &shape, &c, arena, err);
-    if (status != TARE_OK) tare_error_field(err, "planes", i, NULL, NULL);
+    tare_status status = r->crcs && o->head_crcs[i] != r->head_crc
+                             ? tare_fail_at(err, TARE_ERR_CHECKSUM, at,
+                                            "head of a stream: CRC-32 is not the index's")
+                             : tare_wc_head_read(&o->heads[i], &shape, &c, arena, err);
+    if (status != TARE_OK) tare_error_field(err, "streams", i, NULL, NULL);
     return status;
 }
 

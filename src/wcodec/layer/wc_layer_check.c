@@ -26,31 +26,32 @@ tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at
         if (err && at != TARE_NO_OFFSET) err->offset = at + 1;
         return status;
     }
-    if (f->region >= l->n_regions) return refuse(err, at, 0, "plane: region: the layer has fewer");
+    if (f->region >= l->n_regions) return refuse(err, at, 0, "stream: region: the layer has fewer");
     if (!f->stride || !f->width || f->width > f->stride || f->offset > f->stride - f->width)
-        return refuse(err, at, 4, "plane: its bytes are not within a unit");
+        return refuse(err, at, 4, "stream: its bytes are not within a unit");
     if ((value_bits == 16 && f->width % 2) ||
         (value_bits == 6 && !f->join.high_bits && f->width % 3) ||
         (f->is_packed_scales && (f->join.high_bits || f->width != TARE_WC_SCALES_UNIT)))
-        return refuse(err, at, 12, "plane: width is not a whole number of values");
+        return refuse(err, at, 12, "stream: width is not a whole number of values");
     if (f->join.high_bits) TARE_TRY(tare_wc_check_join(p, at, err));
     if (p->head_bytes % TARE_WC_UNIT || p->head_bytes > MAX_HEAD)
         return refuse(err, at, 24,
-                      "plane: size of the head: expected a multiple of 64, at most 12,800");
+                      "stream: size of the head: expected a multiple of 64, at most 12,800");
     if (!f->scale_stream) {
         if (f->scale_form || f->values_per_scale)
-            return refuse(err, at, 16, "plane: scales: a form or number without a plane of them");
+            return refuse(err, at, 16, "stream: scales: a form or number without a stream of them");
     } else if (f->scale_stream > i || l->streams[f->scale_stream - 1].field.value_bits != 16 ||
                f->scale_form < 1 || f->scale_form > 2 || !f->values_per_scale) {
-        return refuse(err, at, 16,
-                      "plane: scales: expected an earlier plane of 16-bit values, form 1 or 2, at "
-                      "least one value each");
+        return refuse(
+            err, at, 16,
+            "stream: scales: expected an earlier stream of 16-bit values, form 1 or 2, at "
+            "least one value each");
     }
     if (l->region_bytes[f->region] % f->stride)
-        return refuse(err, at, 4, "plane: the region is not a whole number of units");
+        return refuse(err, at, 4, "stream: the region is not a whole number of units");
     uint64_t n_bytes = l->region_bytes[f->region] / f->stride * tare_wc_unit_bytes(p);
     if (tare_min_u64(tare_wc_whole_bytes(&shape), n_bytes) > TARE_WC_MAX_BYTES)
-        return refuse(err, at, 2, "plane: its segments are too large");
+        return refuse(err, at, 2, "stream: its segments are too large");
     return TARE_OK;
 }
 
@@ -83,16 +84,16 @@ tare_status tare_wc_check_cover(const tare_wc_layer *l, uint64_t at, tare_error 
             const tare_coded_stream *p = &l->streams[i];
             if (p->field.region != region) continue;
             if (stride && p->field.stride != stride)
-                return refuse(err, at, 0, "planes of a region: their strides differ");
+                return refuse(err, at, 0, "streams of a region: their strides differ");
             stride = p->field.stride;
             covered += p->field.width;
             if (p->field.join.high_bits) covered += tare_wc_join_high_bytes(&p->field.join);
             for (unsigned j = 0; j <= i; j++)
                 if (l->streams[j].field.region == region && overlap(p, &l->streams[j]))
-                    return refuse(err, at, 0, "planes of a region: they overlap");
+                    return refuse(err, at, 0, "streams of a region: they overlap");
         }
         if (covered != stride || (!stride && l->region_bytes[region]))
-            return refuse(err, at, 0, "planes of a region: they do not cover it");
+            return refuse(err, at, 0, "streams of a region: they do not cover it");
     }
     return TARE_OK;
 }

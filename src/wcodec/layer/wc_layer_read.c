@@ -173,7 +173,7 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
         if (!piece->head)
             return tare_fail_at(b->err, TARE_ERR_CORRUPT,
                                 b->opened->layer->offset + b->slots[i].stream->position,
-                                "head of a plane: it is damaged");
+                                "head of a stream: it is damaged");
         TARE_TRY(tare_wc_read_header(piece, b->err));
         TARE_TRY(tare_wc_check_place(piece, &b->opened->layer->records[b->slots[i].number],
                                      b->slots[i].segment, b->err));
@@ -215,7 +215,7 @@ static void name_segment(const batch *b) {
         if (b->err->offset - piece->offset >= piece->stored) continue; /* before it, too */
         char segment[40];
         snprintf(segment, sizeof segment, "segments[%" PRIu64 "]", b->slots[i].segment);
-        tare_error_field(b->err, "planes", b->slots[i].number, segment, NULL);
+        tare_error_field(b->err, "streams", b->slots[i].number, segment, NULL);
     }
 }
 

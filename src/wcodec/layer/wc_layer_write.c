@@ -166,7 +166,7 @@ static tare_status scheme_of_stream(tare_wc_scheme **out, const tare_wc_layer_jo
         return tare_wc_scheme_tiny(out, &shape, &options, w->scratch.allocator, err);
     tare_wc_tally *tally =
         tare_wc_tally_new(&shape, &options, job->base != NULL, w->scratch.allocator);
-    if (!tally) return tare_fail(err, TARE_ERR_NOMEM, "plane");
+    if (!tally) return tare_fail(err, TARE_ERR_NOMEM, "stream");
     tare_status status = TARE_OK;
     for (uint64_t s = 0; status == TARE_OK && s < p->n_segments; s++)
         if (tare_wc_tally_wants(&options, s, p->n_segments))

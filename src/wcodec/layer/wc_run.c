@@ -337,10 +337,10 @@ static tare_status own_tally(tare_wc_tally **out, crew *c, const step *s, unsign
     }
     tare_wc_tally **tallies = s->state->tallies;
     pthread_mutex_unlock(&c->mutex);
-    if (!tallies) return tare_fail(err, TARE_ERR_NOMEM, "plane");
+    if (!tallies) return tare_fail(err, TARE_ERR_NOMEM, "stream");
     if (!tallies[worker]) tallies[worker] = take_tally(c, job, s->stream, worker);
     *out = tallies[worker];
-    return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "plane");
+    return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "stream");
 }
 
 static tare_status count(crew *c, const step *s, uint64_t segment, uint64_t task, unsigned worker,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of joined planes for AVX2, 32 values at a time. Bytes are looked up in tables of 16, and
- * most formats need one or two of these; on the way to the plane and in short units a bit is moved by
- * testing whether it is set. */
+ * Units of joined streams for AVX2, 32 values at a time. Bytes are looked up in tables of 16, and
+ * most formats need one or two of these; on the way to the stream and in short units a bit is moved
+ * by testing whether it is set. */
 #include <immintrin.h>
 
 #include "wcodec/wc_join_pieces.h"
@@ -94,7 +94,7 @@ static ALWAYS_INLINE void store_four(uint8_t *bytes, int four) {
     memcpy(bytes, &four, 4);
 }
 
-/* ---- to the plane ---------------------------------------------------------------------------- */
+/* ---- to the stream --------------------------------------------------------------------------- */
 
 /* n high bytes, 2 to 64, as tables. */
 static ALWAYS_INLINE void load_tables(__m256i tables[TABLES], const uint8_t *high, size_t n) {
@@ -155,7 +155,7 @@ static void join(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t
     }
 }
 
-/* ---- from the plane -------------------------------------------------------------------------- */
+/* ---- from the stream ------------------------------------------------------------------------- */
 
 /* 32 values from 24 bytes, or half of that: pairs of twelve bits, then each value. */
 static ALWAYS_INLINE __m256i load_values(const uint8_t *plane, bool is_half) {

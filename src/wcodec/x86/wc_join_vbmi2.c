@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of joined planes for AVX-512 with VBMI, up to 64 values at a time. Between a value and its
+ * Units of joined streams for AVX-512 with VBMI, up to 64 values at a time. Between a value and its
  * high bits lie a permutation of bytes and one of bits inside bytes: a multishift rotates each byte
  * as needed; bits of the next byte that come along are masked out. */
 #include <immintrin.h>
@@ -54,7 +54,7 @@ static uint8_t turn(unsigned to, unsigned from_bit, unsigned to_bit) {
     return (uint8_t)((to * 8 + from_bit + 64 - to_bit) & 63);
 }
 
-/* ---- to the plane ---------------------------------------------------------------------------- */
+/* ---- to the stream --------------------------------------------------------------------------- */
 
 static void join(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
                  size_t stride, const tare_coded_join *shape) {
@@ -92,7 +92,7 @@ static void join(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t
     }
 }
 
-/* ---- from the plane -------------------------------------------------------------------------- */
+/* ---- from the stream ------------------------------------------------------------------------- */
 
 /* Units with at most 64 high bits: each is a test of a byte. */
 typedef struct short_units {
@@ -173,7 +173,7 @@ static void prepare(tare_wc_separator *out, const tare_coded_join *shape) {
         prepare_long(s, shape);
 }
 
-/* The values of a step as the plane has them, eight to 64 bits. */
+/* The values of a step as the stream has them, eight to 64 bits. */
 static ALWAYS_INLINE __m512i load_eights(const joiner *w, const uint8_t *plane) {
     return _mm512_permutexvar_epi8(w->spread, _mm512_maskz_loadu_epi8(w->plane, plane));
 }
