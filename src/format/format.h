@@ -159,6 +159,12 @@ void tare_folder_end(tare_folder *folder);
 extern const tare_format *const tare_formats[]; /* drivers.c; NULL ends */
 const tare_format *tare_format_row(size_t i);   /* NULL beyond the end */
 const tare_format *tare_format_find(const char *name);
+/* The one that files are packed into; NULL: none is. */
+const tare_format *tare_format_packing(void);
+/* That of an output: by its name (NULL: none is asked for), else by the suffix of its path (NULL: a
+ * descriptor). ERR_ARG. */
+tare_status tare_format_of_output(const tare_format **out, const char *name, const char *path,
+                                  tare_error *err);
 
 /* The first bytes, as a text. */
 static inline tare_str tare_probe_text(const tare_probe *probe) {

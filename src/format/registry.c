@@ -30,6 +30,22 @@ bool tare_format_at(size_t i, tare_format_info *out) {
     return true;
 }
 
+const tare_format *tare_format_packing(void) {
+    size_t i = 0;
+    while (tare_formats[i] && !tare_formats[i]->write.pack) i++;
+    return tare_formats[i];
+}
+
+tare_status tare_format_of_output(const tare_format **out, const char *name, const char *path,
+                                  tare_error *err) {
+    if (!name && path) name = tare_format_of_path(path);
+    *out = name ? tare_format_find(name) : NULL;
+    if (*out) return TARE_OK;
+    return tare_fail(err, TARE_ERR_ARG,
+                     name ? "the output format is not known"
+                          : "the output's name does not determine a format: name one");
+}
+
 const char *tare_format_of_path(const char *path) {
     for (size_t i = 0; tare_formats[i]; i++)
         if (tare_formats[i]->suffix[0] &&

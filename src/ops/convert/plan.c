@@ -14,13 +14,7 @@
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
 static tare_status find_format(tare_plan *p, const char *path, tare_error *err) {
-    const char *name = p->options.to;
-    if (!name && path) name = tare_format_of_path(path);
-    if (!name)
-        return tare_fail(err, TARE_ERR_ARG,
-                         "the output's name does not determine a format: name one");
-    p->format = tare_format_find(name);
-    if (!p->format) return tare_fail(err, TARE_ERR_ARG, "the output format is not known");
+    TARE_TRY(tare_format_of_output(&p->format, p->options.to, path, err));
     if (!p->format->write.plan)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the output format cannot be written");
     if (p->mcf.dedup != TARE_DEDUP_TIED && !(p->format->stored.extras & TARE_EXTRA_SAME))

@@ -41,7 +41,6 @@ static tare_status open_model(tare_model **out, const tare_edit *e, const char *
 }
 
 static tare_status check_format(tare_edit *e, const tare_model *m, tare_error *err) {
-    e->format = tare_format_find(m->format);
     if (!e->format || !e->format->write.plan || e->format->write.pack || m->held_format)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a packed model is not edited: unpack it, edit that, and pack it again");
@@ -72,9 +71,9 @@ static tare_status find_directory(tare_edit *e, tare_error *err) {
 static tare_status open_parts(tare_edit *e, tare_error *err) {
     tare_model *whole;
     TARE_TRY(open_model(&whole, e, e->path, false, err));
-    const tare_format *format = tare_format_find(whole->format);
-    const bool is_set = whole->n_files > 1 && !e->options.out_path && format &&
-                        format->stored.shards == TARE_SHARDS_NUMBERED;
+    e->format = tare_format_find(whole->format);
+    const bool is_set = whole->n_files > 1 && !e->options.out_path && e->format &&
+                        e->format->stored.shards == TARE_SHARDS_NUMBERED;
     const size_t n = is_set ? whole->n_files : 1;
     e->parts = TARE_NEW_ARRAY(&e->arena, tare_edit_part, n);
     if (!e->parts) {

@@ -212,11 +212,7 @@ static tare_status read_arguments(tare_fit *f, const char *out_path,
     TARE_REQUIRE(f->convert.n_rules == 0 || f->convert.rules, err);
     for (size_t i = 0; i < f->convert.n_rules; i++)
         TARE_REQUIRE(f->convert.rules[i].pattern && f->convert.rules[i].encoding, err);
-    const char *name = f->convert.to ? f->convert.to : tare_format_of_path(out_path);
-    f->format = name ? tare_format_find(name) : NULL;
-    if (!f->format)
-        return tare_fail(err, TARE_ERR_ARG,
-                         "the output's name does not determine a format: name one");
+    TARE_TRY(tare_format_of_output(&f->format, f->convert.to, out_path, err));
     if (f->format->write.pack)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the size of a packed model is known only once it is packed: no types can "

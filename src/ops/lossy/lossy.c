@@ -162,7 +162,7 @@ static tare_status pack_models(tare_pack_summary *out, attempt *a, const char *p
     o.directory = NULL;
     o.lossy = NULL;
     if (o.packed) o.packed = tell_layer, o.packed_ctx = a;
-    const tare_pack_source source = {.format = tare_format_find("wcodec"),
+    const tare_pack_source source = {.format = tare_format_packing(),
                                      .model = stored,
                                      .opened = opened,
                                      .codes = r->codes,

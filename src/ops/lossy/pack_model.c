@@ -8,13 +8,6 @@
 #include "ops/output/sinks.h"
 #include "ops/packing/pack_run.h"
 
-/* The one format that files are packed into. */
-static const tare_format *packed_format(void) {
-    const tare_format *format = tare_format_row(0);
-    for (size_t i = 1; format && !format->write.pack; i++) format = tare_format_row(i);
-    return format;
-}
-
 static tare_status pack_lossy(tare_pack_summary *out, const char *out_path, const tare_model *in,
                               tare_pack_options *o, tare_error *err) {
     tare_lossy_options own = TARE_LOSSY_OPTIONS_INIT;
@@ -30,7 +23,7 @@ static tare_status pack_to(tare_pack_summary *out, const char *out_path, const t
     if (out) TARE_TRY(tare_result_check(out, err));
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     /* A model that was computed has no files: what it is made of is packed. */
-    const tare_pack_source source = {.format = packed_format(),
+    const tare_pack_source source = {.format = tare_format_packing(),
                                      .model = in,
                                      .has_files = in->catalog.layout || o.directory,
                                      .output = output};
