@@ -257,6 +257,7 @@ static void is_not_edited(void **state) {
     tare_error err;
     assert_int_equal(tare_edit_new(&edit, temp_path("a.num"), &step, 1, NULL, &err),
                      TARE_ERR_UNSUPPORTED);
+    assert_string_equal(err.what, "files of this format are only read: convert it, and edit that");
 }
 
 int main(void) {

@@ -41,7 +41,10 @@ static tare_status open_model(tare_model **out, const tare_edit *e, const char *
 }
 
 static tare_status check_format(tare_edit *e, const tare_model *m, tare_error *err) {
-    if (!e->format || !e->format->write.plan || e->format->write.pack || m->held_format)
+    if (e->format && !e->format->write.plan)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "files of this format are only read: convert it, and edit that");
+    if (!e->format || e->format->write.pack || m->held_format)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a packed model is not edited: unpack it, edit that, and pack it again");
     if (!e->format->is_directory && m->n_files > 1 &&
