@@ -145,7 +145,6 @@ static const py_option llama_option_table[] = {
     {"pre", PY_OPTION_TEXT, offsetof(tare_llama_options, pre), NULL},
     {"vocab_only", PY_OPTION_BOOL, offsetof(tare_llama_options, vocab_only), NULL},
     {"no_tokenizer", PY_OPTION_BOOL, offsetof(tare_llama_options, no_tokenizer), NULL},
-    {"like_reference", PY_OPTION_BOOL, offsetof(tare_llama_options, like_reference), NULL},
     {0},
 };
 

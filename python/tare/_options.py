@@ -42,7 +42,6 @@ class SavesOptions(TypedDict, total=False):
     pre: str | None
     vocab_only: bool
     no_tokenizer: bool
-    like_reference: bool
     measure: bool
     verify: bool
     strict: bool

@@ -192,7 +192,7 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
           mix: Any = None, output_type: Any = None, embedding_type: Any = None, pure: Any = None,
           leave_output: Any = None, allow_requantize: Any = None, keep_names: bool = False,
           name: Any = None, metadata: Any = None, pre: Any = None, vocab_only: bool = False,
-          no_tokenizer: bool = False, like_reference: bool = False, target_size: Any = None,
+          no_tokenizer: bool = False, target_size: Any = None,
           target_bpw: Any = None, target_damage: Any = None, choose_from: Any = None,
           sensitivities: Any = None, progress: Any = None) -> Plan:
     texts = _texts(to=format, mix=mix, type=_type(type), order=order, quality=quality, effort=effort,
@@ -217,7 +217,6 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
         "measure": bool(measure), "keep_names": bool(keep_names), "name": name,
         "metadata": json.dumps(dict(metadata)) if metadata else None, "pre": pre,
         "vocab_only": bool(vocab_only), "no_tokenizer": bool(no_tokenizer),
-        "like_reference": bool(like_reference),
     }
     report = adapt(progress)
     path = os.fsdecode(dst)
@@ -247,7 +246,7 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: Numb
             outlier_share: float | None = None, bases: Sequence[Any_source] = (),
             keep_names: bool = False, name: str | None = None,
             metadata: Mapping[str, Any] | None = None, pre: str | None = None, vocab_only: bool = False,
-            no_tokenizer: bool = False, like_reference: bool = False, measure: bool = False,
+            no_tokenizer: bool = False, measure: bool = False,
             verify: bool = False, strict: bool = False, overwrite: bool = False, sync: bool = True,
             threads: int = 0, progress: Any = None) -> Result:
     """Converts a model into another container, with the same or other number formats. A Hugging Face
@@ -270,7 +269,7 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: Numb
     effort, bases: of a .wcodec, as for pack()
     clip, dedup, compat: of MCF; outliers (a threshold), outlier_share: of INFQ
     keep_names  between Hugging Face and GGUF, names stay; what they are for will not run the output
-    name, metadata, pre, vocab_only, no_tokenizer, like_reference: of Hugging Face to GGUF, as the
+    name, metadata, pre, vocab_only, no_tokenizer: of Hugging Face to GGUF, as the
                 command's options; metadata {key: value}: general.* keys, which win
     measure     errors of encoding are in the tensors of the result
     verify      reads the output back and compares
@@ -288,7 +287,7 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: Numb
                      merges=merges, adapters=adapters, importance=importance, compat=compat,
                      outliers=outliers, outlier_share=outlier_share, bases=bases,
                      keep_names=keep_names, name=name, metadata=metadata, pre=pre,
-                     vocab_only=vocab_only, no_tokenizer=no_tokenizer, like_reference=like_reference,
+                     vocab_only=vocab_only, no_tokenizer=no_tokenizer,
                      measure=measure, verify=verify, strict=strict, overwrite=overwrite, sync=sync,
                      threads=threads, progress=progress).run()
 
