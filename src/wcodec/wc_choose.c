@@ -227,7 +227,7 @@ static bool choose(tare_wc_coder *out, uint8_t value_bits, const tare_wc_counts 
     out->symbol_of = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->cost = UINT64_MAX;
     if (!trial || !out->symbol_of) return false;
-    for (uint8_t form = TARE_WC_PLAIN; form < f.n; form++) {
+    for (uint8_t form = TARE_CODED_PLAIN; form < f.n; form++) {
         uint32_t n_tops = 0;
         for (uint8_t k = f.first_k[form]; k <= f.last_k[form]; k++) {
             tare_wc_coder coder = {.rule = {.form = form, .k = k}, .symbol_of = trial};
@@ -238,7 +238,7 @@ static bool choose(tare_wc_coder *out, uint8_t value_bits, const tare_wc_counts 
             n_tops /= 2;
             weigh(&coder, value_bits, tops, total);
             /* An edge must exist: without one, neighbouring values stay neighbours. */
-            uint64_t least = form == TARE_WC_EDGE ? out->cost / 1024 : 0;
+            uint64_t least = form == TARE_CODED_EDGE ? out->cost / 1024 : 0;
             if (coder.cost >= out->cost - least) continue;
             trial = out->symbol_of;
             *out = coder;

@@ -57,8 +57,9 @@ tare_status tare_wc_direct_parts(tare_wc_direct *d, const tare_wc_segment *s,
         return refuse(piece, 8, err, "segment: its parts do not add up to its size");
     d->n_read = d->n_groups;
     /* With one bit less, an edge could be next to 0. */
-    if (s->predictor == TARE_WC_NONE && rule->form != TARE_WC_EDGE && groups < d->n_groups)
-        d->n_read = groups || rule->form != TARE_WC_SIGN ? groups : 1;
+    if (s->predictor == TARE_CODED_NO_PREDICTOR && rule->form != TARE_CODED_EDGE &&
+        groups < d->n_groups)
+        d->n_read = groups || rule->form != TARE_CODED_SIGN ? groups : 1;
     return TARE_OK;
 }
 

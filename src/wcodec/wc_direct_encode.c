@@ -230,7 +230,7 @@ static bool write_parts(uint8_t *dst, uint32_t *size, tare_wc_segment *s, const 
     s->extent = tare_wc_patches_size(&how, e->patches);
     uint64_t end = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES + s->extent;
     end += 2 * ((uint64_t)s->size_a + s->size_b);
-    uint64_t aligned = (end + TARE_WC_UNIT - 1) / TARE_WC_UNIT * TARE_WC_UNIT;
+    uint64_t aligned = (end + TARE_CODED_UNIT - 1) / TARE_CODED_UNIT * TARE_CODED_UNIT;
     if (aligned + e->group_bytes > tare_wc_max_stored(e->n_bytes)) return false;
     uint8_t *at = tare_wc_put_write(put, dst + TARE_WC_SEGMENT_HEADER);
     tare_wc_patches_write(at, &how, e->patches);

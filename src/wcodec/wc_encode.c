@@ -58,7 +58,7 @@ static void offer(choice *c, const tare_wc_segment *header, uint32_t stored, uin
 
 /* ---- modes ----------------------------------------------------------------------------------- */
 
-static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor predictor) {
+static bool try_constant(choice *c, const uint8_t *values, tare_coded_predictor predictor) {
     uint8_t value_bits = c->scheme->head.shape.value_bits;
     uint32_t width = value_bits == 16 ? 2 : value_bits == 6 ? 3 : 1;
     bool is_big_endian = c->scheme->head.shape.is_big_endian;
@@ -68,13 +68,13 @@ static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor pre
     if (c->scheme->head.shape.is_scales && (values[0] | values[1] | values[2])) return false;
     tare_wc_segment s = {.mode = TARE_CODED_CONSTANT, .predictor = (uint8_t)predictor};
     for (uint32_t i = 0; i < width; i++) s.pattern[i] = values[is_big_endian ? width - 1 - i : i];
-    memset(c->trial + TARE_WC_SEGMENT_HEADER, 0, TARE_WC_UNIT - TARE_WC_SEGMENT_HEADER);
-    offer(c, &s, TARE_WC_UNIT, c->total);
+    memset(c->trial + TARE_WC_SEGMENT_HEADER, 0, TARE_CODED_UNIT - TARE_WC_SEGMENT_HEADER);
+    offer(c, &s, TARE_CODED_UNIT, c->total);
     return true;
 }
 
-static tare_status try_direct(choice *c, const uint8_t *values, tare_wc_predictor predictor) {
-    unsigned i = predictor != TARE_WC_NONE;
+static tare_status try_direct(choice *c, const uint8_t *values, tare_coded_predictor predictor) {
+    unsigned i = predictor != TARE_CODED_NO_PREDICTOR;
     tare_wc_segment s = {.mode = TARE_CODED_DIRECT, .predictor = (uint8_t)predictor};
     uint8_t value_bits = c->scheme->head.shape.value_bits;
     tare_status status;
@@ -133,7 +133,8 @@ static tare_status try_tiles(choice *c) {
 
 static tare_status try_all(choice *c, const tare_wc_reference *reference) {
     const tare_wc_shape *shape = &c->scheme->head.shape;
-    const tare_wc_predictor predictors[] = {TARE_WC_NONE, tare_wc_predictor_of(reference)};
+    const tare_coded_predictor predictors[] = {TARE_CODED_NO_PREDICTOR,
+                                               tare_wc_predictor_of(reference)};
     for (unsigned i = 0; i <= (reference != NULL); i++) {
         const uint8_t *values =
             tare_wc_prepare(c->bytes, c->n_bytes, shape, reference, predictors[i], c->scratch);

@@ -126,7 +126,7 @@ static tare_status check_crc(const tare_wc_piece *piece, uint32_t crc, tare_erro
 tare_status tare_wc_finish_whole(const tare_wc_piece *piece, bool is_coarse, tare_error *err) {
     if (piece->header.predictor)
         tare_wc_reference_add(piece->dst, piece->n_bytes, &piece->head->shape, piece->reference,
-                              (tare_wc_predictor)piece->header.predictor);
+                              (tare_coded_predictor)piece->header.predictor);
     if (!is_coarse)
         TARE_TRY(
             check_crc(piece, tare_wc_kernels_get()->crc32(0, piece->dst, piece->n_bytes), err));

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 
 enum {
-    TARE_WC_UNIT = 64,           /* stored sizes are multiples of it */
     TARE_WC_SEGMENT_HEADER = 32, /* bytes */
     TARE_WC_LANES = 64,
     TARE_WC_STATES = 4 * TARE_WC_LANES, /* bytes */
@@ -28,18 +27,6 @@ enum {
     TARE_WC_BYPASS_GROUPS = 5,    /* at most: 15 = 4 + 4 + 4 + 2 + 1 */
     TARE_WC_READ_AHEAD = 64,      /* bytes behind a segment that kernels may read */
 };
-
-typedef enum tare_wc_predictor {
-    TARE_WC_NONE = 0,
-    TARE_WC_REF = 1,
-    TARE_WC_REF_SCALED = 2,
-} tare_wc_predictor;
-
-typedef enum tare_wc_form {
-    TARE_WC_PLAIN = 0,
-    TARE_WC_SIGN = 1, /* the sign stands below the top, as the first bypass bit */
-    TARE_WC_EDGE = 2, /* 127 and -127 stand beside 0 (wc_edge.h) */
-} tare_wc_form;
 
 /* How a stream is cut. */
 typedef struct tare_wc_shape {
@@ -68,7 +55,7 @@ typedef struct tare_wc_table {
 } tare_wc_table;
 
 typedef struct tare_wc_rule {
-    uint8_t form; /* tare_wc_form */
+    uint8_t form; /* tare_coded_form */
     uint8_t k;    /* bypass bits */
     bool has_map;
     uint8_t trellis;  /* 0, 8, 32 */
@@ -114,7 +101,7 @@ static inline uint64_t tare_wc_whole_bytes(const tare_wc_shape *shape) {
     return tare_wc_bytes_of(shape->value_bits, UINT64_C(1) << shape->log2_segment);
 }
 static inline uint32_t tare_wc_align(uint32_t n) {
-    return (n + TARE_WC_UNIT - 1) / TARE_WC_UNIT * TARE_WC_UNIT;
+    return (n + TARE_CODED_UNIT - 1) / TARE_CODED_UNIT * TARE_CODED_UNIT;
 }
 /* Symbols of the tables that code values of so many bits. */
 static inline uint8_t tare_wc_alphabet(uint8_t value_bits) {

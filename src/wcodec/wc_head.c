@@ -31,15 +31,15 @@ tare_status tare_wc_shape_check(const tare_wc_shape *shape, tare_error *err) {
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 bool tare_wc_rule_is_valid(const tare_wc_rule *rule, uint8_t value_bits) {
-    if (rule->form > TARE_WC_EDGE || rule->k >= value_bits) return false;
+    if (rule->form > TARE_CODED_EDGE || rule->k >= value_bits) return false;
     if (value_bits < 8 && (rule->form || rule->k || rule->has_map)) return false;
-    if (rule->form == TARE_WC_SIGN && rule->k == 0) return false;
-    if (rule->form == TARE_WC_EDGE &&
+    if (rule->form == TARE_CODED_SIGN && rule->k == 0) return false;
+    if (rule->form == TARE_CODED_EDGE &&
         (value_bits != 8 || rule->k != TARE_WC_EDGE_K || rule->has_map))
         return false;
     if (rule->trellis == 0) return true;
     return (rule->trellis == 8 || rule->trellis == 32) && value_bits == 8 && rule->k == 0 &&
-           rule->form == TARE_WC_PLAIN && !rule->has_map;
+           rule->form == TARE_CODED_PLAIN && !rule->has_map;
 }
 
 void tare_wc_rule_complete(tare_wc_rule *rule, uint8_t value_bits) {
@@ -164,7 +164,7 @@ tare_status tare_wc_head_read(tare_wc_head **out, const tare_wc_shape *shape, ta
         TARE_TRY(tare_wc_table_read(&head->t16[i], 16, c, err));
     TARE_TRY(read_contexts(head, c, arena, err));
     uint64_t at = tare_cursor_offset(c), left = tare_cursor_left(c);
-    if (left >= TARE_WC_UNIT ||
+    if (left >= TARE_CODED_UNIT ||
         !tare_wc_is_zero(tare_cursor_take(c, left, "padding"), (size_t)left))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at,
                             "head of a stream: what follows it must be zeros to a multiple of 64");
@@ -203,8 +203,8 @@ void tare_wc_head_write(tare_buffer *out, const tare_wc_head *head) {
         if (bytes) tare_wc_table_write(bytes, t);
     }
     tare_buffer_put(out, head->contexts, head->n_contexts);
-    size_t rest = (out->size - start) % TARE_WC_UNIT;
-    if (rest) tare_buffer_put_zeros(out, TARE_WC_UNIT - rest);
+    size_t rest = (out->size - start) % TARE_CODED_UNIT;
+    if (rest) tare_buffer_put_zeros(out, TARE_CODED_UNIT - rest);
 }
 
 /* ---- segment --------------------------------------------------------------------------------- */
@@ -240,7 +240,7 @@ tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error 
             return tare_fail_at(err, TARE_ERR_CORRUPT, at + first,
                                 "segment: a field that the mode does not use is not 0");
     }
-    if (bytes[1] > TARE_WC_REF_SCALED)
+    if (bytes[1] > TARE_CODED_REF_SCALED)
         return tare_fail_at(err, TARE_ERR_UNSUPPORTED, at + 1, "segment: unknown predictor");
     *s = (tare_wc_segment){
         .mode = mode,

@@ -85,8 +85,8 @@ static void shift_scaled(uint8_t *bytes, uint32_t n, const tare_wc_reference *r,
 }
 
 static void shift(uint8_t *bytes, uint32_t n, const tare_wc_shape *shape,
-                  const tare_wc_reference *r, tare_wc_predictor predictor, unsigned sign) {
-    if (predictor == TARE_WC_REF_SCALED)
+                  const tare_wc_reference *r, tare_coded_predictor predictor, unsigned sign) {
+    if (predictor == TARE_CODED_REF_SCALED)
         shift_scaled(bytes, n, r, sign);
     else if (shape->value_bits == 4)
         shift_nibbles(bytes, n, r->bytes, sign);
@@ -101,11 +101,12 @@ static void shift(uint8_t *bytes, uint32_t n, const tare_wc_shape *shape,
 }
 
 void tare_wc_reference_add(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
-                           const tare_wc_reference *reference, tare_wc_predictor predictor) {
+                           const tare_wc_reference *reference, tare_coded_predictor predictor) {
     shift(bytes, n_bytes, shape, reference, predictor, 1);
 }
 
 void tare_wc_reference_subtract(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
-                                const tare_wc_reference *reference, tare_wc_predictor predictor) {
+                                const tare_wc_reference *reference,
+                                tare_coded_predictor predictor) {
     shift(bytes, n_bytes, shape, reference, predictor, 0 - 1u);
 }

@@ -9,9 +9,9 @@
 
 /* values[i] = values[i] + r[i], or - r[i], modulo 2^value_bits; both as bytes of the stream. */
 void tare_wc_reference_add(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
-                           const tare_wc_reference *reference, tare_wc_predictor predictor);
+                           const tare_wc_reference *reference, tare_coded_predictor predictor);
 void tare_wc_reference_subtract(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
-                                const tare_wc_reference *reference, tare_wc_predictor predictor);
+                                const tare_wc_reference *reference, tare_coded_predictor predictor);
 /* round(q * base / own), as REF_SCALED defines it. */
 int8_t tare_wc_rescale(int8_t q, double base, double own);
 

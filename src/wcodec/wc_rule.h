@@ -32,8 +32,8 @@ static inline bool tare_wc_small_value(const uint8_t *values, uint32_t n_bytes, 
 static inline uint32_t tare_wc_split(const tare_wc_rule *rule, uint8_t value_bits, uint32_t v,
                                      uint32_t *low) {
     uint32_t k = rule->k;
-    if (rule->form == TARE_WC_EDGE) v = tare_wc_edge_slot((uint8_t)v);
-    if (rule->form != TARE_WC_SIGN) {
+    if (rule->form == TARE_CODED_EDGE) v = tare_wc_edge_slot((uint8_t)v);
+    if (rule->form != TARE_CODED_SIGN) {
         *low = v & ((1u << k) - 1);
         return v >> k;
     }
@@ -46,10 +46,10 @@ static inline uint32_t tare_wc_split(const tare_wc_rule *rule, uint8_t value_bit
 static inline uint32_t tare_wc_value_of(const tare_wc_rule *rule, uint8_t value_bits, uint32_t top,
                                         uint32_t low) {
     uint32_t k = rule->k;
-    if (rule->form == TARE_WC_SIGN)
+    if (rule->form == TARE_CODED_SIGN)
         return low >> (k - 1) << (value_bits - 1) | top << (k - 1) | (low & ((1u << (k - 1)) - 1));
     uint32_t v = top << k | low;
-    return rule->form == TARE_WC_EDGE ? tare_wc_edge_value((uint8_t)v) : v;
+    return rule->form == TARE_CODED_EDGE ? tare_wc_edge_value((uint8_t)v) : v;
 }
 
 #endif

@@ -99,7 +99,7 @@ static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symb
     uint32_t left = job->n_bytes / width;
     if (p >= left) return;
     uint32_t n = left - p < 64 ? left - p : 64;
-    if (width == 1 && rule->form == TARE_WC_PLAIN && !rule->has_map && job->n_groups == 1 &&
+    if (width == 1 && rule->form == TARE_CODED_PLAIN && !rule->has_map && job->n_groups == 1 &&
         k == job->widths[0]) {
         emit_plain(job, p, symbols, n);
         return;
@@ -109,7 +109,7 @@ static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symb
     take_bypass(low, job, p);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t top = rule->map[symbols[i]], v = top << k | low[i];
-        if (rule->form == TARE_WC_SIGN)
+        if (rule->form == TARE_CODED_SIGN)
             v = (uint32_t)(low[i] >> (k - 1)) << (job->value_bits - 1) | top << (k - 1) |
                 (low[i] & ((1u << (k - 1)) - 1));
         if (width == 1)
@@ -117,7 +117,7 @@ static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symb
         else
             tare_store_le16(dst + 2 * i, (uint16_t)v);
     }
-    for (uint32_t i = 0; rule->form == TARE_WC_EDGE && i < n; i++)
+    for (uint32_t i = 0; rule->form == TARE_CODED_EDGE && i < n; i++)
         dst[i] = tare_wc_edge_value(dst[i]);
 }
 

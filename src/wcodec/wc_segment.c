@@ -21,9 +21,9 @@ tare_status tare_wc_read_header(tare_wc_piece *piece, tare_error *err) {
     if (piece->has_header) return TARE_OK;
     tare_cursor_init(&c, piece->bytes, piece->present, piece->offset);
     TARE_TRY(tare_wc_segment_read(s, &c, err));
-    if (piece->stored % TARE_WC_UNIT || piece->stored > tare_wc_max_stored(piece->n_bytes))
+    if (piece->stored % TARE_CODED_UNIT || piece->stored > tare_wc_max_stored(piece->n_bytes))
         return refuse(piece, 0, err, "segment: its size does not match its number of bytes");
-    if (s->predictor == TARE_WC_REF_SCALED && piece->head->shape.value_bits != 8)
+    if (s->predictor == TARE_CODED_REF_SCALED && piece->head->shape.value_bits != 8)
         return refuse(piece, 1, err, "segment: only 8-bit values are predicted by scale");
     piece->has_header = true;
     return TARE_OK;
@@ -33,7 +33,7 @@ static tare_status check_reference(const tare_wc_piece *piece, tare_error *err) 
     const tare_wc_segment *s = &piece->header;
     if (s->predictor && !piece->reference)
         return tare_fail_at(err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
-    if (s->predictor == TARE_WC_REF_SCALED && !piece->reference->own_scales)
+    if (s->predictor == TARE_CODED_REF_SCALED && !piece->reference->own_scales)
         return refuse(piece, 1, err, "segment: predicted by scale in a stream without scales");
     return TARE_OK;
 }
@@ -42,7 +42,7 @@ static tare_status check_reference(const tare_wc_piece *piece, tare_error *err) 
 
 /* The stored size must be what the mode needs, its padding 0. */
 static tare_status check_end(const tare_wc_piece *piece, uint64_t end, tare_error *err) {
-    if (end > piece->stored || piece->stored - end >= TARE_WC_UNIT)
+    if (end > piece->stored || piece->stored - end >= TARE_CODED_UNIT)
         return refuse(piece, 0, err, "segment: its parts do not add up to its size");
     return TARE_OK;
 }

@@ -65,7 +65,7 @@ tare_status tare_wc_structured_parts(tare_wc_structured *out, const tare_wc_segm
     uint64_t raw = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES;
     raw += 2 * ((uint64_t)s->size_a + s->size_b);
     uint64_t end = raw + s->count;
-    if (end > piece->stored || piece->stored - end >= TARE_WC_UNIT)
+    if (end > piece->stored || piece->stored - end >= TARE_CODED_UNIT)
         return refuse(piece, 8, err, "segment: its parts do not add up to its size");
     out->raw = (uint32_t)raw;
     out->end = (uint32_t)end;

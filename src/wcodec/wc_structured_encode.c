@@ -46,7 +46,7 @@ bool tare_wc_structured_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
     s->size_b = tare_wc_put_words(&put, 1);
     uint64_t end = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES + n_raw;
     end += 2 * ((uint64_t)s->size_a + s->size_b);
-    uint64_t aligned = (end + TARE_WC_UNIT - 1) / TARE_WC_UNIT * TARE_WC_UNIT;
+    uint64_t aligned = (end + TARE_CODED_UNIT - 1) / TARE_CODED_UNIT * TARE_CODED_UNIT;
     if (aligned > tare_wc_max_stored(n_bytes)) return false;
     uint8_t *at = tare_wc_put_write(&put, dst + TARE_WC_SEGMENT_HEADER);
     memcpy(at, sketch->raw, n_raw);

@@ -93,7 +93,7 @@ void tare_wc_tally_free(tare_wc_tally *t) {
 }
 
 const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
-                               const tare_wc_reference *reference, tare_wc_predictor predictor,
+                               const tare_wc_reference *reference, tare_coded_predictor predictor,
                                tare_wc_scratch *scratch) {
     if (!shape->is_big_endian && !shape->is_scales && !predictor) return bytes;
     size_t room = shape->is_scales ? 2 * (size_t)n_bytes : n_bytes;
@@ -186,7 +186,8 @@ static tare_status count_tiles(tare_wc_tally *t, const uint8_t *bytes, uint32_t 
 tare_status tare_wc_tally_add(tare_wc_tally *t, const uint8_t *bytes, uint32_t n_bytes,
                               const tare_wc_reference *reference, tare_wc_scratch *scratch,
                               tare_error *err) {
-    const tare_wc_predictor predictors[] = {TARE_WC_NONE, tare_wc_predictor_of(reference)};
+    const tare_coded_predictor predictors[] = {TARE_CODED_NO_PREDICTOR,
+                                               tare_wc_predictor_of(reference)};
     t->n_values += tare_wc_values_of(t->shape.value_bits, n_bytes);
     if (t->options.trellis) {
         tare_wc_trellis_count(t->counts[0], t->groups, t->options.trellis, bytes, n_bytes);

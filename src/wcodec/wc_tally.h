@@ -26,11 +26,13 @@ struct tare_wc_tally {
 /* The stream's bytes as the second pass codes them: in little-endian order, and with `predictor` as
  * differences. Returns `bytes` if nothing changes. NULL: memory is out. */
 const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
-                               const tare_wc_reference *reference, tare_wc_predictor predictor,
+                               const tare_wc_reference *reference, tare_coded_predictor predictor,
                                tare_wc_scratch *scratch);
 /* How a reference is used: by scale where there are scales. */
-static inline tare_wc_predictor tare_wc_predictor_of(const tare_wc_reference *reference) {
-    return !reference ? TARE_WC_NONE : reference->own_scales ? TARE_WC_REF_SCALED : TARE_WC_REF;
+static inline tare_coded_predictor tare_wc_predictor_of(const tare_wc_reference *reference) {
+    return !reference              ? TARE_CODED_NO_PREDICTOR
+           : reference->own_scales ? TARE_CODED_REF_SCALED
+                                   : TARE_CODED_REF;
 }
 /* The sketch of a segment, if it looks promising (or is forced); false: none. */
 bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape,

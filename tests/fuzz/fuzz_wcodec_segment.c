@@ -63,9 +63,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     shape.is_scales = (data[0] & 7) == 5;
     uint32_t n_bytes = whole_bytes(shape.value_bits, tare_load_le16(data + 1));
     if (shape.is_scales) n_bytes = n_bytes / 12 * 12;
-    size_t n_head = (size_t)data[3] * TARE_WC_UNIT;
+    size_t n_head = (size_t)data[3] * TARE_CODED_UNIT;
     if (size < PREFIX + n_head) return 0;
-    size_t stored = (size - PREFIX - n_head) / TARE_WC_UNIT * TARE_WC_UNIT;
+    size_t stored = (size - PREFIX - n_head) / TARE_CODED_UNIT * TARE_CODED_UNIT;
     if (stored == 0) return 0;
     tare_arena arena;
     tare_cursor c;

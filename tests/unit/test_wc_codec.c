@@ -164,7 +164,7 @@ static void edges_of_blocks_cost_little(void **state) {
     for (uint32_t i = 0; i < 1 << 17; i++) counts[values[i]]++;
     uint64_t entropy = tare_wc_entropy(counts, 256) >> 19;
     wc_encode(&p, &shape, &options, values, 1 << 17, NULL);
-    assert_int_equal(p.head.data[8], TARE_WC_EDGE);
+    assert_int_equal(p.head.data[8], TARE_CODED_EDGE);
     assert_true(p.segments.size < entropy + entropy / 200); /* else 0.9 % */
     for (unsigned groups = 0; groups < 2; groups++) {
         memset(got, 0, sizeof got);
@@ -287,7 +287,7 @@ static void a_base_predicts(void **state) {
         wc_encode(&p, &shape, &options, values, N, &reference);
         wc_encode(&alone, &shape, &options, values, N, NULL);
         assert_true(p.segments.size < alone.segments.size / 2);
-        assert_int_equal(wc_predictor(&p, 0), i == 4 ? TARE_WC_REF_SCALED : TARE_WC_REF);
+        assert_int_equal(wc_predictor(&p, 0), i == 4 ? TARE_CODED_REF_SCALED : TARE_CODED_REF);
         assert_int_equal(wc_decode(got, &p, &reference, TARE_WC_ALL_GROUPS, &err), TARE_OK);
         assert_memory_equal(got, values, N);
         assert_int_equal(wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err), TARE_ERR_ARG);

@@ -53,11 +53,11 @@ static void make_rule(tare_wc_rule *rule, uint8_t value_bits, uint64_t *seed) {
     *rule = (tare_wc_rule){0};
     if (value_bits >= 8) {
         rule->k = (uint8_t)below(value_bits, seed);
-        rule->form = rule->k && below(2, seed) ? TARE_WC_SIGN : TARE_WC_PLAIN;
+        rule->form = rule->k && below(2, seed) ? TARE_CODED_SIGN : TARE_CODED_PLAIN;
         rule->has_map = below(2, seed);
     }
     if (value_bits == 8 && below(4, seed) == 0)
-        *rule = (tare_wc_rule){.form = TARE_WC_EDGE, .k = 2};
+        *rule = (tare_wc_rule){.form = TARE_CODED_EDGE, .k = 2};
     if (value_bits == 8 && below(4, seed) == 0)
         *rule = (tare_wc_rule){.trellis = below(2, seed) ? 8 : 32};
     const unsigned mask = (1u << (value_bits - rule->k)) - 1;
@@ -69,7 +69,7 @@ static void make_rule(tare_wc_rule *rule, uint8_t value_bits, uint64_t *seed) {
 
 static void make_groups(tare_wc_job *job, memory *m, uint64_t *seed) {
     unsigned n = tare_wc_group_widths(job->widths, m->rule.k), missing = m->rule.k;
-    bool is_whole = m->rule.form == TARE_WC_EDGE || below(3, seed);
+    bool is_whole = m->rule.form == TARE_CODED_EDGE || below(3, seed);
     job->n_groups = (uint8_t)(is_whole ? n : below(n + 1, seed));
     for (unsigned g = 0; g < job->n_groups; g++) {
         m->groups[g] = random_bytes(tare_wc_group_bytes(job->widths[g], job->n_positions), seed);

@@ -136,9 +136,9 @@ static void make_rule(tare_wc_rule *rule, uint8_t *symbol_of, uint8_t value_bits
     *rule = (tare_wc_rule){0};
     if (value_bits < 8) return;
     rule->k = (uint8_t)below(value_bits == 8 ? 8 : 12, seed);
-    rule->form = rule->k && below(2, seed) ? TARE_WC_SIGN : TARE_WC_PLAIN;
+    rule->form = rule->k && below(2, seed) ? TARE_CODED_SIGN : TARE_CODED_PLAIN;
     if (value_bits == 8 && below(4, seed) == 0)
-        *rule = (tare_wc_rule){.form = TARE_WC_EDGE, .k = 2};
+        *rule = (tare_wc_rule){.form = TARE_CODED_EDGE, .k = 2};
     unsigned n_tops = 1u << (value_bits - rule->k);
     rule->has_map = n_tops > 64;
     for (unsigned i = 0; i < n_tops && !rule->has_map; i++) symbol_of[i] = (uint8_t)i;

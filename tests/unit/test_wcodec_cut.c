@@ -70,7 +70,7 @@ static void check_plane(const tare_wc_cut *cut, uint8_t i, bool is_big_endian) {
     assert_int_equal(tare_wc_used_bits(&p->field),
                      p->field.join.high_bits ? 4 + p->field.join.high_bits : 0);
     tare_wc_layer l = {.n_regions = cut->n_regions, .n_streams = cut->n_streams};
-    tare_coded_stream streams[TARE_WC_MAX_STREAMS];
+    tare_coded_stream streams[TARE_CODED_MAX_STREAMS];
     memcpy(streams, cut->streams, sizeof streams);
     memcpy(l.region_bytes, cut->region_bytes, sizeof l.region_bytes);
     l.streams = streams;
@@ -96,7 +96,7 @@ static void every_encoding_is_covered(void **state) {
             if (!cut_of(&cut, e, shapes[i / 2][0], shapes[i / 2][1], is_big_endian)) continue;
             bool has_list = e->planes[e->n_planes - 1].scope == TARE_PLANE_LIST; /* empty */
             assert_int_equal(cut.n_regions, e->n_planes - has_list);
-            assert_in_range(cut.n_streams, 1, TARE_WC_MAX_STREAMS);
+            assert_in_range(cut.n_streams, 1, TARE_CODED_MAX_STREAMS);
             for (uint8_t r = 0; r < cut.n_regions; r++) check_region(&cut, r, e->name);
             for (uint8_t p = 0; p < cut.n_streams; p++) check_plane(&cut, p, is_big_endian);
             n_cut++;
@@ -277,7 +277,7 @@ static void codes_are_paired_where_that_pays(void **state) {
                            ? (uint8_t)wc_random(&seed)
                            : 0;
         tare_reader_memory(&reader, bytes, CODES, "codes");
-        for (unsigned p = 0; p < TARE_WC_MAX_REGIONS; p++) source.readers[p] = &reader;
+        for (unsigned p = 0; p < TARE_CODED_MAX_REGIONS; p++) source.readers[p] = &reader;
         assert_int_equal(tare_encoding_sizes(sizes, e, dims, 2, NULL), TARE_OK);
         assert_int_equal(tare_wc_pairing_pays(&is_paired, e, sizes, dims, 2, &how, &source, NULL),
                          TARE_OK);

@@ -57,7 +57,7 @@ static tare_wc_source source_of(const tare_reader *reader) {
 }
 
 /* Writes the file, whose name says how its last plane is to be stored. */
-static void finish(file *f, tare_coded_mode mode, tare_wc_predictor predictor) {
+static void finish(file *f, tare_coded_mode mode, tare_coded_predictor predictor) {
     tare_packed_base base = {.hint = {"base", 4}};
     tare_packed_range range = {0, 0, 0, f->n};
     tare_packed_file whole = {.name = {"a.bin", 5}, .size = f->n, .n_ranges = 1, .ranges = &range};
@@ -184,7 +184,7 @@ static void raw(void **state) {
     begin(&f, 1500, 8);
     fill_normal(1);
     f.streams[0].field.mode = TARE_CODED_RAW;
-    finish(&f, TARE_CODED_RAW, TARE_WC_NONE);
+    finish(&f, TARE_CODED_RAW, TARE_CODED_NO_PREDICTOR);
     flip_all(&f);
 }
 
@@ -193,7 +193,7 @@ static void constant(void **state) {
     begin(&f, 999, 6);
     for (uint32_t i = 0; i < f.n; i += 3) memcpy(f.own + i, "abc", 3);
     f.streams[0].field.mode = TARE_CODED_CONSTANT;
-    finish(&f, TARE_CODED_CONSTANT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_CONSTANT, TARE_CODED_NO_PREDICTOR);
     flip_all(&f);
 }
 
@@ -203,7 +203,7 @@ static void zstd(void **state) {
     for (uint32_t i = 0; i < f.n; i++)
         f.own[i] = (uint8_t)("a model's metadata is text"[i % 26] + (i % 131 == 0));
     f.streams[0].field.mode = TARE_CODED_ZSTD;
-    finish(&f, TARE_CODED_ZSTD, TARE_WC_NONE);
+    finish(&f, TARE_CODED_ZSTD, TARE_CODED_NO_PREDICTOR);
     flip_all(&f);
 }
 
@@ -222,7 +222,7 @@ static void direct(void **state) {
         begin(&f, 1200, items[i]);
         for (uint32_t j = 0; j < f.n * 8 / items[i]; j++)
             put_value(items[i], j, wc_normal(&f.seed) / 150);
-        finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
+        finish(&f, TARE_CODED_DIRECT, TARE_CODED_NO_PREDICTOR);
         flip_all(&f);
     }
 }
@@ -236,9 +236,9 @@ static void direct_with_sign_and_patches(void **state) {
         unsigned size = i % 300 == 7 ? 0x5000 + i : 0x3000 + 37 * (unsigned)(x % 62);
         tare_store_le16(f.own + 2 * i, (uint16_t)(size | (x >> 40 & 1) << 15));
     }
-    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_DIRECT, TARE_CODED_NO_PREDICTOR);
     const uint8_t *rule = f.bytes.data + f.layer.coded.offset + f.streams[0].position + 8;
-    assert_int_equal(rule[0], TARE_WC_SIGN);
+    assert_int_equal(rule[0], TARE_CODED_SIGN);
     assert_true(tare_load_le32(last_segment(&f) + 16) > 0);
     flip_all(&f);
 }
@@ -250,7 +250,7 @@ static void direct_with_packed_scales(void **state) {
     f.streams[0].field.is_packed_scales = true;
     for (uint32_t i = 0; i < f.n; i++)
         f.own[i] = (uint8_t)(i % 12 < 4 ? 0x3a : wc_random(&f.seed) % 64);
-    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_DIRECT, TARE_CODED_NO_PREDICTOR);
     flip_all(&f);
 }
 
@@ -261,7 +261,7 @@ static void direct_with_patches_of_four_bits(void **state) {
     for (uint32_t j = 0; j < 2 * f.n; j++)
         put_value(4, j, j == 7777 ? 13 : j == 20202 ? 9 : wc_random(&f.seed) % 64 == 0);
     f.streams[0].field.log2_segment = 15;
-    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_DIRECT, TARE_CODED_NO_PREDICTOR);
     assert_int_equal(tare_load_le32(last_segment(&f) + 16), 2);
     flip_all(&f);
 }
@@ -274,8 +274,9 @@ static void direct_with_edges(void **state) {
         int v = (int8_t)f.own[i];
         if (v != 127 && v != -127) f.own[i] = (uint8_t)(v / 2);
     }
-    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
-    assert_int_equal(f.bytes.data[f.layer.coded.offset + f.streams[0].position + 8], TARE_WC_EDGE);
+    finish(&f, TARE_CODED_DIRECT, TARE_CODED_NO_PREDICTOR);
+    assert_int_equal(f.bytes.data[f.layer.coded.offset + f.streams[0].position + 8],
+                     TARE_CODED_EDGE);
     flip_all(&f);
 }
 
@@ -286,7 +287,7 @@ static void direct_with_classes(void **state) {
         begin(&f, items[i] == 4 ? 4000 : 4096, items[i]);
         for (uint32_t j = 0, n = f.n * 8 / items[i]; j < n; j++)
             put_value(items[i], j, wc_normal(&f.seed) / (j / (n / 4) % 2 ? 60 : 480));
-        finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
+        finish(&f, TARE_CODED_DIRECT, TARE_CODED_NO_PREDICTOR);
         assert_true(last_segment(&f)[24] >= 2);
         flip_all(&f);
     }
@@ -307,7 +308,7 @@ static void trellis(void **state) {
         }
         f.own[1050] = 2; /* where no step leads: a patch */
         f.streams[0].field.trellis = (uint8_t)states;
-        finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
+        finish(&f, TARE_CODED_DIRECT, TARE_CODED_NO_PREDICTOR);
         assert_int_equal(tare_load_le32(last_segment(&f) + 16), 1);
         flip_all(&f);
     }
@@ -321,7 +322,7 @@ static void structured(void **state) {
     f.streams[0].field.mode = TARE_CODED_STRUCTURED;
     f.streams[0].field.row = 32;
     f.streams[0].field.is_signed = true;
-    finish(&f, TARE_CODED_STRUCTURED, TARE_WC_NONE);
+    finish(&f, TARE_CODED_STRUCTURED, TARE_CODED_NO_PREDICTOR);
     flip_all(&f);
 }
 
@@ -348,7 +349,7 @@ static void make_joined(void) {
 static void joined(void **state) {
     (void)state;
     make_joined();
-    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_DIRECT, TARE_CODED_NO_PREDICTOR);
     flip_all(&f);
 }
 
@@ -358,7 +359,7 @@ static void joined_from_a_base(void **state) {
     f.has_base = true;
     memcpy(f.base, f.own, f.n);
     for (uint32_t i = 6; i < f.n; i += 22) f.base[i] ^= (uint8_t)(wc_random(&f.seed) & 1);
-    finish(&f, TARE_CODED_DIRECT, TARE_WC_REF);
+    finish(&f, TARE_CODED_DIRECT, TARE_CODED_REF);
     flip_all(&f);
 }
 
@@ -368,7 +369,7 @@ static void make_from_base(void) {
     f.has_base = true;
     for (uint32_t i = 0; i < f.n; i++)
         f.base[i] = (uint8_t)(f.own[i] + (unsigned)(wc_random(&f.seed) % 3));
-    finish(&f, TARE_CODED_DIRECT, TARE_WC_REF);
+    finish(&f, TARE_CODED_DIRECT, TARE_CODED_REF);
 }
 
 static void from_a_base(void **state) {
@@ -401,7 +402,7 @@ static void make_by_scale(tare_coded_mode of_scales, uint32_t n_scales) {
         f.base[i] = (uint8_t)(v / 2);
         f.own[i] = (uint8_t)(v / 2 * 2 + (int)(wc_random(&f.seed) & 1));
     }
-    finish(&f, TARE_CODED_DIRECT, TARE_WC_REF_SCALED);
+    finish(&f, TARE_CODED_DIRECT, TARE_CODED_REF_SCALED);
 }
 
 static void from_a_base_by_scale(void **state) {

@@ -72,7 +72,7 @@ static inline void build_layer(wcodec_build *b, tare_wcodec_layer layer,
     tare_wcodec_layer *l = &b->layers[b->index.n_layers++];
     *l = layer;
     l->coded.offset = b->out.size;
-    l->coded.streams = TARE_NEW_ARRAY(&b->arena, tare_coded_stream, TARE_WC_MAX_STREAMS);
+    l->coded.streams = TARE_NEW_ARRAY(&b->arena, tare_coded_stream, TARE_CODED_MAX_STREAMS);
     assert_non_null(l->coded.streams);
     for (unsigned r = 0; r < l->coded.n_regions; r++) build_cut(l, r);
     assert_int_equal(encode_layer(&b->out, &l->coded, source, NULL, false, &b->arena, &err),

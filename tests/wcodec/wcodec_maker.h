@@ -22,8 +22,8 @@ typedef struct maker {
     tare_buffer out;
     tare_wcodec_index index;
     tare_wcodec_layer layers[MAX_LAYERS];
-    tare_coded_stream streams[MAX_LAYERS][TARE_WC_MAX_STREAMS];
-    uint8_t *regions[MAX_LAYERS][TARE_WC_MAX_REGIONS];
+    tare_coded_stream streams[MAX_LAYERS][TARE_CODED_MAX_STREAMS];
+    uint8_t *regions[MAX_LAYERS][TARE_CODED_MAX_REGIONS];
     uint64_t first_seed, seed;
     bool is_later; /* files are of the next minor version */
 } maker;
@@ -95,7 +95,7 @@ static tare_coded_field *add_stream(maker *m, uint8_t value_bits, uint32_t strid
     return f;
 }
 
-static tare_wc_source source_of(const maker *m, tare_reader readers[TARE_WC_MAX_REGIONS],
+static tare_wc_source source_of(const maker *m, tare_reader readers[TARE_CODED_MAX_REGIONS],
                                 uint32_t layer) {
     tare_wc_source s = {{0}, {0}};
     for (unsigned r = 0; r < m->layers[layer].coded.n_regions; r++) {
@@ -110,7 +110,7 @@ static tare_wc_source source_of(const maker *m, tare_reader readers[TARE_WC_MAX_
 static void end_layer(maker *m, const maker *base) {
     uint32_t i = m->index.n_layers - 1;
     tare_wcodec_layer *l = &m->layers[i];
-    tare_reader own_readers[TARE_WC_MAX_REGIONS], base_readers[TARE_WC_MAX_REGIONS];
+    tare_reader own_readers[TARE_CODED_MAX_REGIONS], base_readers[TARE_CODED_MAX_REGIONS];
     tare_wc_source own = source_of(m, own_readers, i), other;
     tare_error err;
     if (base) other = source_of(base, base_readers, i);

@@ -122,10 +122,10 @@ static tare_status read_sizes(reader *r, tare_coded_stream *p, tare_cursor *c, u
                                            "not a number in the fewest bytes");
         TARE_TRY(tare_cursor_status(c, r->err));
         uint32_t most = tare_wc_align(TARE_WC_SEGMENT_HEADER + tare_wc_segment_bytes(p, i));
-        if (units == 0 || units > most / TARE_WC_UNIT)
+        if (units == 0 || units > most / TARE_CODED_UNIT)
             return refuse(r, at, "size of a segment: not between 1 and that of RAW");
         sizes[i] = (uint32_t)units;
-        fits = fits && tare_add_u64(*position, units * TARE_WC_UNIT, position);
+        fits = fits && tare_add_u64(*position, units * TARE_CODED_UNIT, position);
     }
     return fits ? TARE_OK : refuse(r, at, "sizes of segments: their sum overflows");
 }
@@ -175,8 +175,8 @@ static tare_status read_stream(reader *r, tare_wcodec_layer *l, unsigned i, tare
 
 static tare_status check_layer(const reader *r, const tare_wcodec_layer *l, uint64_t at) {
     if (l->kind >= TARE_WCODEC_KIND_COUNT) return refuse(r, at + 4, "layer: unknown kind");
-    if (l->n_dims > 8 || l->coded.n_regions < 1 || l->coded.n_regions > TARE_WC_MAX_REGIONS ||
-        l->coded.n_streams > TARE_WC_MAX_STREAMS)
+    if (l->n_dims > 8 || l->coded.n_regions < 1 || l->coded.n_regions > TARE_CODED_MAX_REGIONS ||
+        l->coded.n_streams > TARE_CODED_MAX_STREAMS)
         return refuse(r, at + 5,
                       "layer: expected at most 8 dimensions, 1 to 4 regions, at most 32 streams");
     if (l->kind != TARE_WCODEC_TENSOR && (l->n_dims || l->coded.n_regions != 1 || l->encoding.len))

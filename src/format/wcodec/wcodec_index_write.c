@@ -111,7 +111,7 @@ static void put_file(tare_buffer *out, const tare_packed_file *f, tare_wcodec_en
 bool tare_wcodec_ends_init(tare_wcodec_ends *ends, uint32_t n_layers,
                            const tare_allocator *allocator) {
     *ends = (tare_wcodec_ends){.allocator = allocator};
-    ends->n = (size_t)n_layers * TARE_WC_MAX_REGIONS;
+    ends->n = (size_t)n_layers * TARE_CODED_MAX_REGIONS;
     if (!ends->n) return true;
     ends->ends = tare_alloc(allocator, ends->n * sizeof *ends->ends);
     ends->files = tare_alloc(allocator, ends->n * sizeof *ends->files);
@@ -125,7 +125,7 @@ void tare_wcodec_ends_free(tare_wcodec_ends *ends) {
 }
 
 uint64_t *tare_wcodec_end(tare_wcodec_ends *ends, uint32_t layer, uint8_t region) {
-    size_t i = (size_t)layer * TARE_WC_MAX_REGIONS + region;
+    size_t i = (size_t)layer * TARE_CODED_MAX_REGIONS + region;
     if (ends->files[i] != ends->file) ends->ends[i] = 0;
     ends->files[i] = ends->file;
     return &ends->ends[i];

@@ -398,8 +398,8 @@ tare_status tare_packed_read(tare_packed *s, uint32_t layer, unsigned region, ui
 static unsigned groups_of(const tare_wc_rule *rule) {
     uint8_t widths[TARE_WC_BYPASS_GROUPS];
     unsigned n =
-        rule->trellis || rule->form == TARE_WC_EDGE ? 0 : tare_wc_group_widths(widths, rule->k);
-    return rule->form == TARE_WC_SIGN && n == 1 ? 0 : n;
+        rule->trellis || rule->form == TARE_CODED_EDGE ? 0 : tare_wc_group_widths(widths, rule->k);
+    return rule->form == TARE_CODED_SIGN && n == 1 ? 0 : n;
 }
 
 tare_status tare_packed_groups(tare_packed *s, uint32_t layer, unsigned *out, tare_error *err) {

@@ -78,8 +78,8 @@ static tare_coded *new_coded(const tare_allocator *allocator) {
     c->allocator = allocator;
     tare_arena_init(&c->arena, allocator);
     tare_buffer_init(&c->owned, allocator);
-    c->layer.streams = TARE_NEW_ARRAY(&c->arena, tare_coded_stream, TARE_WC_MAX_STREAMS);
-    c->layer.records = TARE_NEW_ARRAY(&c->arena, tare_wc_record, TARE_WC_MAX_STREAMS);
+    c->layer.streams = TARE_NEW_ARRAY(&c->arena, tare_coded_stream, TARE_CODED_MAX_STREAMS);
+    c->layer.records = TARE_NEW_ARRAY(&c->arena, tare_wc_record, TARE_CODED_MAX_STREAMS);
     if (c->layer.streams && c->layer.records) return c;
     tare_coded_free(c);
     return NULL;
@@ -186,12 +186,12 @@ static tare_status take_sizes(tare_coded *c, tare_coded_stream *p, const tare_co
     p->position = *position;
     *position += p->head_bytes; /* a sum of 32-bit numbers, fewer than 2^32 of them */
     for (uint64_t s = 0; s < p->n_segments; s++) {
-        uint32_t most = tare_wc_max_stored(tare_wc_segment_bytes(p, s)) / TARE_WC_UNIT;
+        uint32_t most = tare_wc_max_stored(tare_wc_segment_bytes(p, s)) / TARE_CODED_UNIT;
         if (from->sizes[s] == 0 || from->sizes[s] > most)
             return tare_fail(err, TARE_ERR_CORRUPT,
                              "size of a segment: not between 1 and that of RAW");
         sizes[s] = from->sizes[s];
-        if (!tare_add_u64(*position, (uint64_t)from->sizes[s] * TARE_WC_UNIT, position))
+        if (!tare_add_u64(*position, (uint64_t)from->sizes[s] * TARE_CODED_UNIT, position))
             return tare_fail(err, TARE_ERR_CORRUPT, "sizes of segments");
     }
     return TARE_OK;
@@ -331,9 +331,9 @@ static tare_status cut_layer(tare_coded *c, const tare_coded_field *fields, size
 static tare_status encode_regions(tare_coded *c, const tare_coded_region *regions,
                                   const tare_coded_field *fields, size_t n_fields,
                                   const tare_coded_options *o, tare_error *err) {
-    tare_reader readers[TARE_WC_MAX_REGIONS];
+    tare_reader readers[TARE_CODED_MAX_REGIONS];
     tare_wc_source own = {{0}, {0}};
-    const void *bases[TARE_WC_MAX_REGIONS];
+    const void *bases[TARE_CODED_MAX_REGIONS];
     for (unsigned r = 0; r < c->layer.n_regions; r++) {
         c->layer.region_bytes[r] = regions[r].size;
         bases[r] = regions[r].base;

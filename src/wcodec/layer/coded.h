@@ -18,14 +18,11 @@ struct tare_coded {
     tare_buffer owned;     /* what was encoded here; empty where the data is the caller's */
     tare_reader memory;    /* the data, where it is in memory */
     tare_wc_opened opened; /* of memory, or of a container */
-    tare_reader base_readers[TARE_WC_MAX_REGIONS];
+    tare_reader base_readers[TARE_CODED_MAX_REGIONS];
     tare_wc_source base;
 };
 
-_Static_assert((int)TARE_CODED_MAX_REGIONS == (int)TARE_WC_MAX_REGIONS, "regions");
-_Static_assert((int)TARE_CODED_MAX_STREAMS == (int)TARE_WC_MAX_STREAMS, "streams");
 _Static_assert(sizeof((tare_coded_join *)0)->place == (size_t)TARE_WC_MAX_JOIN, "joins");
-_Static_assert((int)TARE_CODED_UNIT == (int)TARE_WC_UNIT, "units");
 
 /* A layer of a file, from byte layer->offset on; both must outlive *out. `base` is NULL if the
  * layer needs none or it is not available. Reads the heads. */

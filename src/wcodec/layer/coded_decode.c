@@ -28,7 +28,7 @@ typedef struct share {
 typedef struct decoding {
     tare_wc_opened opened;
     const tare_coded_options *options;
-    share shares[TARE_WC_MAX_STREAMS];
+    share shares[TARE_CODED_MAX_STREAMS];
     unsigned n_shares, n_threads;
     uint64_t n_tasks, total;
     tare_wc_scratch *scratches; /* one a worker */

@@ -13,8 +13,6 @@
 _Static_assert(sizeof((tare_coded_segment *)0)->groups / sizeof(uint32_t) ==
                    (size_t)TARE_WC_BYPASS_GROUPS,
                "groups of bypass bits");
-_Static_assert((int)TARE_CODED_EDGE == (int)TARE_WC_EDGE, "forms");
-_Static_assert((int)TARE_CODED_REF_SCALED == (int)TARE_WC_REF_SCALED, "predictors");
 
 /* ---- heads ----------------------------------------------------------------------------------- */
 
@@ -148,7 +146,7 @@ static tare_status check_predictor(const tare_coded *c, const tare_wc_piece *pie
     if (piece->header.predictor && !c->layer.has_base)
         return tare_fail_at(err, TARE_ERR_CORRUPT, piece->offset + 1,
                             "segment: predicted in a layer without base");
-    if (piece->header.predictor == TARE_WC_REF_SCALED &&
+    if (piece->header.predictor == TARE_CODED_REF_SCALED &&
         !tare_wc_scale_span(&first, &n, &c->layer, stream, segment))
         return tare_fail_at(err, TARE_ERR_CORRUPT, piece->offset + 1,
                             "segment: predicted by scale in a stream without scales");
@@ -179,7 +177,7 @@ tare_status tare_coded_parse_segment(tare_coded_segment *out, const tare_coded *
     tare_wc_parts parts;
     tare_wc_piece piece = {.head = c->opened.heads[stream],
                            .bytes = header,
-                           .stored = p->sizes[segment] * TARE_WC_UNIT,
+                           .stored = p->sizes[segment] * TARE_CODED_UNIT,
                            .present = sizeof header,
                            .offset = tare_wc_segment_position(&c->opened, stream, segment),
                            .n_bytes = tare_wc_segment_bytes(p, segment)};

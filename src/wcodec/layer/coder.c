@@ -156,7 +156,7 @@ tare_status tare_coder_encode(void *dst, size_t *written, uint32_t *sizes, const
     if (status == TARE_OK) status = run_half(&p, NULL, coder->scheme, &target, &o, err);
     for (uint64_t s = 0; status == TARE_OK && s < p.stream.n_segments; s++) {
         sizes[s] = p.stream.sizes[s];
-        *written += (size_t)sizes[s] * TARE_WC_UNIT;
+        *written += (size_t)sizes[s] * TARE_CODED_UNIT;
     }
     tare_arena_free(&p.arena);
     return status;

@@ -9,7 +9,7 @@
 
 #include "wcodec/layer/wc_layer.h"
 
-_Static_assert(TARE_WC_MAX_REGIONS >= TARE_MAX_PLANES, "each plane of an encoding is a region");
+_Static_assert(TARE_CODED_MAX_REGIONS >= TARE_MAX_PLANES, "each plane of an encoding is a region");
 
 /* The effort to spend, and settings for tests. */
 typedef struct tare_wc_effort {
@@ -30,9 +30,9 @@ typedef struct tare_wc_effort {
 
 typedef struct tare_wc_cut {
     uint8_t n_regions, n_streams;
-    uint64_t region_bytes[TARE_WC_MAX_REGIONS];
-    tare_coded_stream streams[TARE_WC_MAX_STREAMS]; /* without what encoding them fills in */
-    tare_wc_options how;                            /* what holds for all of them */
+    uint64_t region_bytes[TARE_CODED_MAX_REGIONS];
+    tare_coded_stream streams[TARE_CODED_MAX_STREAMS]; /* without what encoding them fills in */
+    tare_wc_options how;                               /* what holds for all of them */
 } tare_wc_cut;
 
 /* log2 of the longest segments of tensors for GPUs: so short that those of one block of a model keep

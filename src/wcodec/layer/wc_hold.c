@@ -47,7 +47,7 @@ static uint32_t stride_of(uint32_t streams, const tare_wc_layer *l, unsigned reg
     return 0;
 }
 
-tare_status tare_wc_hold_streams(uint8_t *const dst[TARE_WC_MAX_STREAMS], uint32_t streams,
+tare_status tare_wc_hold_streams(uint8_t *const dst[TARE_CODED_MAX_STREAMS], uint32_t streams,
                                  const tare_wc_layer_job *job, tare_error *err) {
     const tare_wc_layer *l = job->layer;
     uint8_t chunk[CHUNK];

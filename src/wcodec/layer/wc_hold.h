@@ -11,7 +11,7 @@
  * memory. Together they have a few MiB. */
 uint32_t tare_wc_streams_to_hold(const tare_wc_layer_job *job);
 /* Reads these streams, each into its dst, in one pass over each region. */
-tare_status tare_wc_hold_streams(uint8_t *const dst[TARE_WC_MAX_STREAMS], uint32_t streams,
+tare_status tare_wc_hold_streams(uint8_t *const dst[TARE_CODED_MAX_STREAMS], uint32_t streams,
                                  const tare_wc_layer_job *job, tare_error *err);
 
 #endif

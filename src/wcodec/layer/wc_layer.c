@@ -17,7 +17,7 @@ static tare_status find_places(uint64_t **out, const tare_coded_stream *p, uint6
     if (!*out) return tare_fail(err, TARE_ERR_NOMEM, "places of segments");
     for (uint64_t s = 0; s < p->n_segments; s++) {
         if (s % TARE_WC_PLACES == 0) (*out)[s / TARE_WC_PLACES] = at;
-        at += (uint64_t)p->sizes[s] * TARE_WC_UNIT;
+        at += (uint64_t)p->sizes[s] * TARE_CODED_UNIT;
     }
     return TARE_OK;
 }
@@ -99,7 +99,7 @@ tare_status tare_wc_check_layer(const tare_wc_opened *o, tare_error *err) {
         at += p->head_bytes;
         for (uint64_t s = 0; s < p->n_segments; s++) {
             TARE_TRY(add_crc(&crc, o->file, at + 4, CRC_FIELD, err));
-            at += (uint64_t)p->sizes[s] * TARE_WC_UNIT;
+            at += (uint64_t)p->sizes[s] * TARE_CODED_UNIT;
         }
     }
     uint8_t padding[TARE_WC_LAYER_ALIGN];

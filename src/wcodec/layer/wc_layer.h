@@ -15,8 +15,8 @@
 
 /* The source of the bytes of a layer's regions: region i from byte starts[i] of reader i. */
 typedef struct tare_wc_source {
-    const tare_reader *readers[TARE_WC_MAX_REGIONS];
-    uint64_t starts[TARE_WC_MAX_REGIONS];
+    const tare_reader *readers[TARE_CODED_MAX_REGIONS];
+    uint64_t starts[TARE_CODED_MAX_REGIONS];
 } tare_wc_source;
 
 enum { TARE_WC_PLACES = 64 };
@@ -26,10 +26,10 @@ typedef struct tare_wc_opened {
     const tare_reader *file;
     const tare_wc_layer *layer;
     const tare_wc_source *base; /* NULL: layers that need one are refused */
-    tare_wc_head *heads[TARE_WC_MAX_STREAMS];
-    uint32_t head_crcs[TARE_WC_MAX_STREAMS];
-    uint64_t *places[TARE_WC_MAX_STREAMS]; /* of every 64th segment, in the file */
-    unsigned groups;                       /* of bypass bits; TARE_WC_ALL_GROUPS: all */
+    tare_wc_head *heads[TARE_CODED_MAX_STREAMS];
+    uint32_t head_crcs[TARE_CODED_MAX_STREAMS];
+    uint64_t *places[TARE_CODED_MAX_STREAMS]; /* of every 64th segment, in the file */
+    unsigned groups;                          /* of bypass bits; TARE_WC_ALL_GROUPS: all */
     tare_cache *cache;          /* of segments of which only a part was asked for; NULL: none */
     uint64_t number;            /* of the layer, in the cache and for the watch */
     const tare_wc_watch *watch; /* NULL: not reported */

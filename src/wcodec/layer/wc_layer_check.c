@@ -34,7 +34,7 @@ tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at
         (f->is_packed_scales && (f->join.high_bits || f->width != TARE_WC_SCALES_UNIT)))
         return refuse(err, at, 12, "stream: width is not a whole number of values");
     if (f->join.high_bits) TARE_TRY(tare_wc_check_join(p, at, err));
-    if (p->head_bytes % TARE_WC_UNIT || p->head_bytes > MAX_HEAD)
+    if (p->head_bytes % TARE_CODED_UNIT || p->head_bytes > MAX_HEAD)
         return refuse(err, at, 24,
                       "stream: size of the head: expected a multiple of 64, at most 12,800");
     if (!f->scale_stream) {

@@ -26,7 +26,7 @@ typedef struct companion {
 } companion;
 
 typedef struct companions {
-    companion of[TARE_WC_MAX_STREAMS];
+    companion of[TARE_CODED_MAX_STREAMS];
     unsigned n;
     tare_wc_separator separator; /* of the largest stream, if it is joined */
 } companions;
@@ -143,7 +143,7 @@ static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const s
                             "segment: predicted in a layer without base");
     if (!b->opened->base)
         return tare_fail_at(b->err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
-    bool has_scales = piece->header.predictor == TARE_WC_REF_SCALED &&
+    bool has_scales = piece->header.predictor == TARE_CODED_REF_SCALED &&
                       tare_wc_scale_span(&first, &n, l, s->number, s->segment);
     size_t size = piece->n_bytes + (has_scales ? 2 * (size_t)n : 0);
     uint8_t *room = tare_alloc(allocator, size);
@@ -177,7 +177,7 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
         TARE_TRY(tare_wc_read_header(piece, b->err));
         TARE_TRY(tare_wc_check_place(piece, &b->opened->layer->records[b->slots[i].number],
                                      b->slots[i].segment, b->err));
-        if (piece->header.predictor == TARE_WC_NONE)
+        if (piece->header.predictor == TARE_CODED_NO_PREDICTOR)
             together[n++] = *piece;
         else
             TARE_TRY(decode_with_reference(b, piece, &b->slots[i]));
@@ -284,7 +284,7 @@ static size_t room_to_ask(const tare_coded_stream *p, uint64_t first, uint64_t e
     uint64_t whole = p->segment_bytes;
     size_t room = 0;
     for (uint64_t s = first / whole; s * whole < end && room < ROOM_MOST; s++)
-        room += room_of(p->sizes[s] * TARE_WC_UNIT) + tare_wc_segment_bytes(p, s);
+        room += room_of(p->sizes[s] * TARE_CODED_UNIT) + tare_wc_segment_bytes(p, s);
     return (size_t)tare_min_u64(room, ROOM_MOST);
 }
 
@@ -358,7 +358,7 @@ static const uint8_t *lent_bytes(const batch *b, uint64_t position, uint32_t sto
 /* Adds a segment to the batch. */
 static tare_status add(batch *b, slot s, uint64_t position) {
     uint32_t n_bytes = tare_wc_segment_bytes(s.stream, s.segment);
-    uint32_t stored = s.stream->sizes[s.segment] * TARE_WC_UNIT;
+    uint32_t stored = s.stream->sizes[s.segment] * TARE_CODED_UNIT;
     uint8_t *dst = s.place ? tare_alloc(b->scratch->allocator, n_bytes) : place_of(b, &s, n_bytes);
     bool needs_room = !dst && !s.place;
     tare_status status = TARE_OK;
@@ -420,7 +420,7 @@ static tare_status take_part(batch *b, slot *s, uint64_t position) {
 uint64_t tare_wc_segment_position(const tare_wc_opened *o, unsigned stream, uint64_t segment) {
     uint64_t at = o->places[stream][segment / TARE_WC_PLACES];
     for (uint64_t s = segment / TARE_WC_PLACES * TARE_WC_PLACES; s < segment; s++)
-        at += (uint64_t)o->layer->streams[stream].sizes[s] * TARE_WC_UNIT;
+        at += (uint64_t)o->layer->streams[stream].sizes[s] * TARE_CODED_UNIT;
     return at;
 }
 
@@ -445,7 +445,7 @@ static tare_status walk(batch *b, unsigned stream, uint64_t first, uint64_t end)
         s.to = tare_min_u64(stop, end);
         bool is_whole = s.from == s.start && s.to == stop;
         TARE_TRY(is_whole || !b->opened->cache ? add(b, s, position) : take_part(b, &s, position));
-        position += (uint64_t)p->sizes[segment] * TARE_WC_UNIT;
+        position += (uint64_t)p->sizes[segment] * TARE_CODED_UNIT;
     }
     return TARE_OK;
 }
@@ -511,7 +511,7 @@ uint64_t tare_wc_region_step(const tare_wc_layer *l, unsigned region, uint64_t m
 /* Decodes the other streams' bytes in the window. */
 static tare_status read_beside(companions *out, batch *b, unsigned region, unsigned main) {
     const tare_wc_layer *l = b->opened->layer;
-    tare_wc_window runs[TARE_WC_MAX_STREAMS];
+    tare_wc_window runs[TARE_CODED_MAX_STREAMS];
     const tare_wc_window *window = b->target;
     size_t room = 0;
     out->n = 0;

@@ -106,7 +106,7 @@ enum { PREDICTOR_PLACE = 1, CRC_PLACE = 4, CRC_BYTES = 4 };
 /* The size and the CRC of a segment, which begins at `segment` and ends the output. */
 static void note_stored(const tare_wc_record *r, uint64_t number, const tare_buffer *out,
                         size_t segment) {
-    r->sizes[number] = (uint32_t)((out->size - segment) / TARE_WC_UNIT);
+    r->sizes[number] = (uint32_t)((out->size - segment) / TARE_CODED_UNIT);
     r->crcs[number] = tare_load_le32(out->data + segment + CRC_PLACE);
 }
 
@@ -199,7 +199,7 @@ static tare_status put_stream(tare_buffer *out, const tare_wc_layer_job *job, un
 
 void tare_wc_note_segment(tare_wc_layer *l, const uint8_t *segment) {
     l->crc = tare_crc32(l->crc, segment + CRC_PLACE, CRC_BYTES);
-    l->is_predicted |= segment[PREDICTOR_PLACE] != TARE_WC_NONE;
+    l->is_predicted |= segment[PREDICTOR_PLACE] != TARE_CODED_NO_PREDICTOR;
 }
 
 static tare_status put_streams(tare_buffer *out, const tare_wc_layer_job *job, tare_wc_worker *w,
@@ -235,7 +235,7 @@ static bool is_better_whole(const tare_wc_layer *l) {
 /* A stream of one segment for each region; it has the place for its size and
  * CRC from one it replaces. */
 static void make_whole(tare_wc_layer *l, tare_wc_cut *cut) {
-    tare_wc_record records[TARE_WC_MAX_REGIONS] = {{0}};
+    tare_wc_record records[TARE_CODED_MAX_REGIONS] = {{0}};
     for (unsigned i = 0; i < l->n_streams; i++)
         if (l->streams[i].n_segments) records[l->streams[i].field.region] = l->records[i];
     for (unsigned i = 0; i < cut->n_streams; i++) cut->streams[i].sizes = records[i].sizes;

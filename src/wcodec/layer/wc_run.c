@@ -246,7 +246,7 @@ static tare_status visit(const crew *c, size_t job, tare_error *err) {
 /* Streams that have no memory are read like all others. */
 static tare_status hold(crew *c, const step *s, tare_error *err) {
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
-    uint8_t *dst[TARE_WC_MAX_STREAMS] = {NULL};
+    uint8_t *dst[TARE_CODED_MAX_STREAMS] = {NULL};
     stream_state *state = s->state, *end = state;
     uint32_t held = 0;
     for (unsigned i = 0; i < job->layer->n_streams; i++) {

@@ -12,9 +12,7 @@
 #include "wcodec/wc_join.h"
 
 enum {
-    TARE_WC_LAYER_ALIGN = 128, /* a layer's data is padded to a multiple of it */
-    TARE_WC_MAX_STREAMS = 32,
-    TARE_WC_MAX_REGIONS = 4,
+    TARE_WC_LAYER_ALIGN = 128,  /* a layer's data is padded to a multiple of it */
     TARE_WC_STREAM_RECORD = 28, /* bytes of its record, up to the join or the sizes of segments */
 };
 
@@ -35,7 +33,7 @@ typedef struct tare_wc_layer {
     bool is_predicted; /* while it is written: a segment does */
     uint32_t crc;
     uint64_t offset, size; /* of its data in the file */
-    uint64_t region_bytes[TARE_WC_MAX_REGIONS];
+    uint64_t region_bytes[TARE_CODED_MAX_REGIONS];
     tare_coded_stream *streams; /* positions count from `offset` */
     tare_wc_record *records;    /* of each */
 } tare_wc_layer;

@@ -13,9 +13,10 @@ struct tare_wc_whole {
     const tare_allocator *allocator;
     const tare_wc_layer *layer;
     uint64_t n_words;
-    uint64_t first[TARE_WC_MAX_STREAMS];   /* number of a stream's first segment in the layer */
-    uint64_t n_after[TARE_WC_MAX_STREAMS]; /* bytes that the CRC is over, after the stream's own */
-    _Atomic uint32_t crc;                  /* of the heads, and of the segments so far */
+    uint64_t first[TARE_CODED_MAX_STREAMS]; /* number of a stream's first segment in the layer */
+    uint64_t
+        n_after[TARE_CODED_MAX_STREAMS]; /* bytes that the CRC is over, after the stream's own */
+    _Atomic uint32_t crc;                /* of the heads, and of the segments so far */
     _Atomic uint64_t n_left;
     _Atomic bool is_wrong;
     _Atomic uint64_t decoded[]; /* a bit for each segment */

@@ -80,10 +80,10 @@ static inline shape shape_of(const tare_wc_job *job) {
     if (job->value_bits == 6) return SIXES;
     if (job->rule->trellis) return TRELLIS;
     if (n_read < k) return ANY_SHAPE;
-    bool is_signed = job->rule->form == TARE_WC_SIGN;
+    bool is_signed = job->rule->form == TARE_CODED_SIGN;
     if (job->value_bits == 16)
         return is_signed && k >= 6 && k <= 10 ? WORDS_6 + (k - 6) : ANY_SHAPE;
-    if (job->rule->form == TARE_WC_EDGE) return EDGE_2;
+    if (job->rule->form == TARE_CODED_EDGE) return EDGE_2;
     if (is_signed) return k == 1 ? SIGNED_1 : k == 2 ? SIGNED_2 : ANY_SHAPE;
     if (k == 2 && !job->rule->has_map) return PLAIN_2;
     return k == 0 ? BYTES_0 : k == 1 ? BYTES_1 : ANY_SHAPE;
@@ -116,7 +116,7 @@ static inline top_row top_row_of(const uint16_t map[64], unsigned shift) {
 }
 
 static inline value_tables value_tables_of(const tare_wc_job *job) {
-    const unsigned k = job->rule->k, is_sign = job->rule->form == TARE_WC_SIGN;
+    const unsigned k = job->rule->k, is_sign = job->rule->form == TARE_CODED_SIGN;
     const unsigned keep = (1u << (k - is_sign)) - 1;
     uint8_t top[2][64];
     value_tables m = {.row = top_row_of(job->rule->map, k - is_sign)};

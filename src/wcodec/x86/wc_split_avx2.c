@@ -51,7 +51,7 @@ static void begin_groups(splitter *s, const tare_wc_split_job *job) {
 
 static void begin(splitter *s, const tare_wc_split_job *job) {
     const tare_wc_rule *rule = job->rule;
-    unsigned k = rule->k, is_sign = rule->form == TARE_WC_SIGN;
+    unsigned k = rule->k, is_sign = rule->form == TARE_CODED_SIGN;
     *s = (splitter){.job = job, .is_window = true, .window_size = 64};
     begin_groups(s, job);
     s->to_top = _mm_cvtsi32_si128((int)(k - is_sign));
@@ -167,7 +167,7 @@ static ALWAYS_INLINE void split_bytes(splitter *s, uint32_t p) {
     uint32_t misfits[2];
     for (unsigned h = 0; h < 2; h++) {
         __m256i v = load_256(s->job->values + p + 32 * h);
-        if (s->job->rule->form == TARE_WC_EDGE) v = edge_slots(v);
+        if (s->job->rule->form == TARE_CODED_EDGE) v = edge_slots(v);
         __m256i top = _mm256_and_si256(_mm256_srl_epi16(v, s->to_top), top_bits);
         __m256i low = _mm256_srl_epi16(_mm256_and_si256(v, sign), s->to_sign);
         low = _mm256_or_si256(low, _mm256_and_si256(v, keep));

@@ -22,7 +22,7 @@ typedef struct splitter {
 
 static void begin(splitter *s, const tare_wc_split_job *job) {
     const tare_wc_rule *rule = job->rule;
-    unsigned k = rule->k, is_sign = rule->form == TARE_WC_SIGN;
+    unsigned k = rule->k, is_sign = rule->form == TARE_CODED_SIGN;
     uint8_t map[256];
     *s = (splitter){.job = job};
     s->n_groups = tare_wc_group_widths(s->widths, k);
@@ -116,7 +116,7 @@ static void split_bytes(const splitter *s) {
     for (uint32_t p = job->first; p < job->end; p += TARE_WC_LANES) {
         __mmask64 is_value = first_of(job->n_bytes - p), none = 0;
         __m512i v = _mm512_maskz_loadu_epi8(is_value, job->values + p);
-        if (job->rule->form == TARE_WC_EDGE) v = edge_slots(v);
+        if (job->rule->form == TARE_CODED_EDGE) v = edge_slots(v);
         __m512i symbols = _mm512_and_si512(_mm512_srl_epi16(v, s->to_top), top_bits);
         __m512i low = _mm512_srl_epi16(_mm512_and_si512(v, sign), s->to_sign);
         low = _mm512_or_si512(low, _mm512_and_si512(v, keep));
