@@ -4,11 +4,10 @@
  * fastest to decode on, and a later one must be smaller; tiles, which take longest, by 1 %. */
 #include "wcodec/wc_encode.h"
 
-#include <zstd.h>
-
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_scheme.h"
 #include "wcodec/wc_screen.h"
+#include "wcodec/wc_zstd.h"
 
 /* One segment and the best form so far, which lies at the end of the output buffer. */
 typedef struct choice {
@@ -96,21 +95,23 @@ static void write_raw(choice *c) {
     offer(c, &s, stored, UINT64_MAX);
 }
 
-static void try_zstd(choice *c) {
+static tare_status try_zstd(choice *c, tare_error *err) {
     const tare_wc_options *o = &c->scheme->options;
     uint8_t *room = c->trial + TARE_WC_SEGMENT_HEADER;
     size_t room_size = tare_wc_max_stored(c->n_bytes) - TARE_WC_SEGMENT_HEADER;
     bool is_forced = o->mode == TARE_CODED_ZSTD;
     if (!is_forced && !o->is_repetitive && !c->scheme->is_surprised &&
         !(o->is_full && tare_wc_may_repeat(c->bytes, c->n_bytes, c->total, room, room_size)))
-        return;
-    int level = o->is_full ? 19 : 3;
-    size_t n = ZSTD_compress(room, room_size, c->bytes, c->n_bytes, level);
-    if (ZSTD_isError(n)) return; /* it does not shrink */
+        return TARE_OK;
+    size_t n;
+    TARE_TRY(
+        tare_wc_zstd_pack(&n, room, room_size, c->bytes, c->n_bytes, o->is_full ? 19 : 3, err));
+    if (!n) return TARE_OK; /* it does not shrink */
     tare_wc_segment s = {.mode = TARE_CODED_ZSTD, .size_a = (uint32_t)n};
     uint32_t end = TARE_WC_SEGMENT_HEADER + s.size_a, stored = tare_wc_align(end);
     memset(c->trial + end, 0, stored - end);
     offer(c, &s, stored, c->total);
+    return TARE_OK;
 }
 
 static tare_status try_tiles(choice *c) {
@@ -131,7 +132,7 @@ static tare_status try_tiles(choice *c) {
 
 /* ---- the segment ----------------------------------------------------------------------------- */
 
-static tare_status try_all(choice *c, const tare_wc_reference *reference) {
+static tare_status try_all(choice *c, const tare_wc_reference *reference, tare_error *err) {
     const tare_wc_shape *shape = &c->scheme->head.shape;
     const tare_coded_predictor predictors[] = {TARE_CODED_NO_PREDICTOR,
                                                tare_wc_predictor_of(reference)};
@@ -145,7 +146,7 @@ static tare_status try_all(choice *c, const tare_wc_reference *reference) {
         if (may_use(c, TARE_CODED_DIRECT)) TARE_TRY(try_direct(c, values, predictors[i]));
     }
     if (may_use(c, TARE_CODED_STRUCTURED)) TARE_TRY(try_tiles(c));
-    if (may_use(c, TARE_CODED_ZSTD)) try_zstd(c);
+    if (may_use(c, TARE_CODED_ZSTD)) TARE_TRY(try_zstd(c, err));
     /* RAW is as good as a mode that saves nothing, and faster. */
     if (c->scheme->options.mode == TARE_CODED_SMALLEST || !c->stored) write_raw(c);
     return TARE_OK;
@@ -159,8 +160,9 @@ static tare_status choose(choice *c, uint8_t *place, const tare_wc_reference *re
     c->best = tare_wc_scratch_take(c->scratch, TARE_WC_ENCODE_BEST, place ? room : 2 * room);
     if (!c->best) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     c->trial = place ? place : c->best + room;
-    tare_status status = try_all(c, reference);
-    if (status != TARE_OK) return tare_fail(err, status, "segment");
+    tare_status status = try_all(c, reference, err);
+    if (status == TARE_ERR_NOMEM) return tare_fail(err, status, "segment");
+    if (status != TARE_OK) return status;
     c->header.crc = tare_wc_kernels_get()->crc32(0, c->bytes, c->n_bytes);
     tare_wc_segment_write(c->best, &c->header);
     return TARE_OK;
