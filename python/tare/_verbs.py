@@ -390,28 +390,17 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     if measured is not None:
         loss["sensitivities"] = _read(measured)
     texts += _texts(**{f"lossy_{name}": value for name, value in loss.items()})
-    return pack_by_texts(src, dst, texts, bases, importance, (0, 0, 0), directory is None, progress)
+    return pack_by_texts(src, dst, texts, bases, importance, (0, 0, 0), progress)
 
 
 def pack_by_texts(src: Any_source, dst: Path, texts: list[tuple[str, str]], bases: Sequence[Any_source],
-                  importance: Path | None, tiles: tuple[int, int, int], of_model: bool, progress: Any) -> PackResult:
+                  importance: Path | None, tiles: tuple[int, int, int], progress: Any) -> PackResult:
     """Packs with options as texts; `tiles`: sets of shapes, predictors and transforms of STRUCTURED segments."""
     with _opened(src) as model:
         row = _core.pack(model, os.fsdecode(dst), texts, open_bases(bases, map=False),
                          None if importance is None else os.fsdecode(importance), tiles, adapt(progress))
-        note = _whole_set(src, model) if of_model else ()
     layers = tuple(PackedLayer(r[0], encoding(r[1]) if r[1] else None, *r[2:]) for r in row[6])
-    return PackResult(*row[:6], layers, note + _finish(row[7]), *row[8:])
-
-
-def _whole_set(src: Any_source, model: Model) -> tuple[Finding, ...]:
-    """That a path of one shard stands for all of them."""
-    n = model.info.n_files
-    if not isinstance(src, (str, bytes, os.PathLike)) or not os.path.isfile(src) or n < 2:
-        return ()
-    return make_findings([(0, 0, "pack.whole-set", os.fsdecode(src), None, None, "",
-                           f"a member of a set: all {n} files of the model are packed; "
-                           "open(path, one_shard=True) is one alone")])
+    return PackResult(*row[:6], layers, _finish(row[7]), *row[8:])
 
 
 def unpack(src: Any_source, dst: Path, *, planes: int | None = None, salvage: bool = False,

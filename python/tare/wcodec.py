@@ -98,7 +98,7 @@ def encode_checkpoint(input_path: Source | Model, output_path: Path, tile_size: 
         raise ValueError(f"effort: {effort!r} is not \"fast\" or \"full\"")
     texts = [("effort", effort), ("force", str(overwrite).lower()), ("threads", str(threads))]
     return pack_by_texts(input_path, output_path, texts, bases, None, _limits(tile_size, predictor_modes, transforms),
-                         True, progress)
+                         progress)
 
 
 def decode_checkpoint(input_path: Source | Model, output_path: Path, **options: Any) -> UnpackResult:
