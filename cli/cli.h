@@ -295,10 +295,11 @@ int cli_open(tare_model **out, const char *path, tare_report *report);
 tare_status cli_source(tare_source *out, const char *path, tare_error *err);
 /* The path from which standard input can be read. */
 tare_status cli_stdin(tare_source *source, tare_error *err);
-/* A file, of that name, that is sent to standard output when it is complete. Each returns 0, or an
- * exit code after saying what is wrong; what begins also ends, with the code of what was done. */
+/* The path of a file, to be made, that is sent to standard output when it is complete. Each returns
+ * 0, or an exit code after saying what is wrong; what begins also ends, with the code of what was
+ * done. */
 #define CLI_STREAM_PATH 4096
-int cli_stream_begin(char path[CLI_STREAM_PATH], const char *name);
+int cli_stream_begin(char path[CLI_STREAM_PATH], const char *suffix);
 int cli_stream_end(const char *path, int code);
 /* How an argument is shown: a URL without its password and query, other text unchanged. cli_source
  * knows which URL is meant. */

@@ -375,7 +375,7 @@ static int pack_to(const tare_model *model, outcome *o, tare_report *report) {
     char path[CLI_STREAM_PATH];
     o->is_stream = strcmp(o->out_path, "-") == 0;
     if (!o->is_stream || cli.dry_run) return pack_as_told(model, o, report);
-    const int code = cli_stream_begin(path, "output" SUFFIX);
+    const int code = cli_stream_begin(path, SUFFIX);
     if (code != CLI_YES) return code;
     o->out_path = path;
     return cli_stream_end(path, pack_as_told(model, o, report));
@@ -413,17 +413,15 @@ const cli_command cmd_pack = {
              "DIR [OUT.wcodec] [--exclude PATTERN]...\n"
              "IN OUT.wcodec --lossy --target-bpw BITS [--imatrix FILE]",
     .description =
-        "Packs one file, a set of shards or a whole directory: every file in it and in its "
-        "folders, with links, permissions and times, except what programs keep beside models "
-        "(.git, "
-        ".cache). Tensors "
+        "Packs one file, a set of shards, which any of them stands for (--one-shard: that one "
+        "alone), or a whole directory: every file in it and in its folders, with links, "
+        "permissions and times, except what programs keep beside models (.git, .cache). Tensors "
         "are compressed according to their types, in segments that can be decoded one by one; "
         "everything else is stored beside them, so that the files come back byte for byte. Without "
         "OUT, IN.wcodec is written. OUT appears under its name only when it is complete; - "
         "(standard output) needs --to wcodec and the space of OUT in TMPDIR or /var/tmp. With "
-        "--lossy, and only then, the numbers of "
-        "matrices change: OUT holds the closest model to IN that meets the target, and unpack "
-        "writes that model, not IN.",
+        "--lossy, and only then, the numbers of matrices change: OUT holds the closest model to IN "
+        "that meets the target, and unpack writes that model, not IN.",
     .examples = {{"tare pack model.gguf", "a file, as model.gguf.wcodec"},
                  {"tare pack https://example.org/model.gguf model.wcodec", "one on a server"},
                  {"tare pack hf-directory model.wcodec --effort full",
