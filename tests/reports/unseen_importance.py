@@ -54,6 +54,19 @@ def main():
         p.expect(f"a size: {name}", code == 0 and dead(name) == 0, text)
     code, text = p.run("quantize", p.path("in.gguf"), p.path("out.gguf"), "Q4_0", "--force", *matrix(q=(all_of, slice(0, 256, 2))))
     p.expect("single columns are no news", code == 0 and "only zeros" not in text, text)
+    # Packed with loss: what nobody looked at is no worse than without a matrix, and that is said.
+    lossy = ["--lossy", "--target-bpw", "4.5", "--force"]
+
+    def error(*more):
+        code, text = p.run("pack", p.path("in.gguf"), p.path("out.wcodec"), *lossy, *more)
+        p.expect(f"pack {more}", code == 0, text)
+        p.run("convert", p.path("out.wcodec"), p.path("out.gguf"), "--type", "f32", "--force")
+        x = weights[NAMES[0]]
+        return float(np.sqrt(np.mean((floats(p.path("out.gguf"))[NAMES[0]] - x) ** 2))), "pack.importance-zero" in text
+    without, seen_all, unseen = error(), error(*matrix()), error(*matrix(q=(all_of, all_of), gate=(all_of, all_of), down=(all_of, all_of)))
+    p.expect(f"with loss: said of zeros only: {without}, {seen_all}, {unseen}", not without[1] and not seen_all[1] and unseen[1])
+    p.expect(f"with loss: as without a matrix: {without}, {unseen}", unseen[0] < 1.05 * without[0])
+    p.expect("with loss: one expert", error(*matrix(gate=(2, all_of)))[1])
     return p.end("importances")
 
 

@@ -290,7 +290,13 @@ static void report_decoded(const tare_lossy_run *r) {
 }
 
 static void report_unweighed(const tare_lossy_run *r) {
-    const size_t n = r->n_unweighed;
+    const size_t n = r->n_unweighed, n_unseen = r->n_unseen;
+    if (n_unseen)
+        tare_report_addf(r->options->report,
+                         &TARE_FINDING(WARNING, TARE_OK, "pack.importance-zero"),
+                         "the importance matrix has zeros for most columns of %zu tensor%s, or of "
+                         "an expert of %s: all columns count the same there",
+                         n_unseen, n_unseen == 1 ? "" : "s", n_unseen == 1 ? "it" : "them");
     if (n == 0) return;
     tare_report_addf(r->options->report, &TARE_FINDING(WARNING, TARE_OK, "pack.importance-missing"),
                      "the importance matrix has no entry for %zu tensor%s: all columns count the "

@@ -119,6 +119,7 @@ typedef struct tare_lossy_run {
     tare_lossy_target *targets;
     size_t n_targets;
     size_t n_unweighed;          /* targets that the importance matrix should have, and has not */
+    size_t n_unseen;             /* targets for which it has zeros, or for slices of them */
     uint64_t n_weights;          /* of all tensors */
     uint64_t target_bytes;       /* of all, or of tensors; UINT64_MAX: a damage is asked for */
     double *kept;                /* bytes that each tensor takes without loss, about */

@@ -34,8 +34,8 @@ static float weight_of(const tare_lossy_target *t, float value, float median) {
     return x < LEAST_COUNTED ? LEAST_COUNTED : (float)x;
 }
 
-/* The mean over the slices that were used; false: there is none. */
-static bool average_slices(float *mean, const tare_lossy_target *t, float *scratch) {
+/* The mean over the slices that were used; how many these are. */
+static uint64_t average_slices(float *mean, const tare_lossy_target *t, float *scratch) {
     const uint64_t n_slices = t->n / t->slice;
     uint64_t n_used = 0;
     for (uint64_t s = 0; s < n_slices; s++) {
@@ -46,7 +46,7 @@ static bool average_slices(float *mean, const tare_lossy_target *t, float *scrat
         for (uint64_t c = 0; c < t->cols; c++) mean[c] += weight_of(t, values[c], t->medians[s]);
     }
     for (uint64_t c = 0; c < t->cols && n_used; c++) mean[c] /= (float)n_used;
-    return n_used > 0;
+    return n_used;
 }
 
 /* Steps go with the inverse fourth root: with one table for all columns that is the best power. */
@@ -110,7 +110,12 @@ tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, ta
     bool is_done = t->medians && mean;
     if (is_done) {
         memset(mean, 0, size);
-        if (average_slices(mean, t, mean + t->cols)) is_done = set_columns(t, mean, &r->arena);
+        const uint64_t n_used = average_slices(mean, t, mean + t->cols);
+        r->n_unseen += n_used < n_slices;
+        if (n_used)
+            is_done = set_columns(t, mean, &r->arena);
+        else
+            t->importance = NULL; /* zeros measure nothing: as without an entry */
     }
     tare_free(r->options->allocator, mean, 2 * size);
     return is_done ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "importance");
