@@ -255,7 +255,8 @@ tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
     }
     if (m->arch->is_bert) TARE_TRY(tare_llama_bert_keys(m, err));
     TARE_TRY(tare_llama_set_rows(m, m->arch->keys, err));
-    if (m->arch->has_pooling || tare_str_ends(m->hf_class, TARE_STR("Model")))
+    const bool may_pool = m->arch->has_pooling || tare_str_ends(m->hf_class, TARE_STR("Model"));
+    if (may_pool && !m->arch->is_bert) /* whose keys have it */
         TARE_TRY(tare_llama_pooling_keys(m, err));
     return m->arch->extra ? m->arch->extra(m, err) : TARE_OK;
 }

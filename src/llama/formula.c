@@ -180,7 +180,7 @@ static bool is_spelling(const char **list, tare_str word, tare_str *first) {
 
 /* A text of a closed list, as the first of its spellings. The list is a text of the formula. */
 static value known_word(reader *r, value v, const value *words) {
-    char list[160];
+    char list[400];
     tare_str first;
     if (v.kind != TARE_LLAMA_TEXT || words->kind != TARE_LLAMA_TEXT) return v;
     if (words->text.len >= sizeof list) {

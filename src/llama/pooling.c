@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arith.h"
+#include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
 
@@ -24,21 +26,44 @@ static tare_str pooling_folder(const tare_llama_node *modules) {
     return TARE_STR("");
 }
 
-/* llama.cpp's number for how the states of all tokens become one; 0: not said. */
-static double pooling_type(const tare_llama_node *pooling) {
+/* The modes that are on: as a text, which may be several, or a flag for each. */
+static size_t modes_of(tare_str *mode, const tare_llama_node *pooling) {
+    const tare_str prefix = TARE_STR("pooling_mode_");
+    const tare_llama_node *named = tare_llama_member(pooling, TARE_STR("pooling_mode"));
+    size_t n = 0;
+    for (const tare_llama_node *c = pooling ? pooling->child : NULL; c; c = c->next)
+        if (c->type == TARE_JSON_TRUE && tare_str_starts(c->key, prefix) && n++ == 0)
+            *mode = tare_str_cut(c->key, prefix.len);
+    if (n || !named) return n;
+    *mode = tare_llama_node_text(named);
+    for (const tare_llama_node *c = named->type == TARE_JSON_ARRAY ? named->child : NULL; c;
+         c = c->next)
+        if (n++ == 0) *mode = tare_llama_node_text(c);
+    return n ? n : mode->len > 0;
+}
+
+/* llama.cpp's number for how the states of all tokens become one; 0: not said, or it has none. */
+static double pooling_type(const tare_llama_mapping *m, const tare_llama_node *pooling) {
     static const struct {
-        const char *member, *mode;
+        const char *mode, *word;
         double type;
-    } ways[] = {{"pooling_mode_mean_tokens", "mean", 1},
-                {"pooling_mode_cls_token", "cls", 2},
-                {"pooling_mode_lasttoken", "lasttoken", 3}};
-    const tare_llama_node *mode = tare_llama_member(pooling, TARE_STR("pooling_mode"));
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        const tare_llama_node *flag = tare_llama_member(pooling, tare_str_of(ways[i].member));
-        if (flag && flag->type == TARE_JSON_TRUE) return ways[i].type;
+    } ways[] = {{"mean_tokens", "mean", 1}, {"cls_token", "cls", 2}, {"lasttoken", "lasttoken", 3}};
+    tare_str mode = TARE_STR("");
+    const size_t n = modes_of(&mode, pooling);
+    for (size_t i = 0; n == 1 && i < sizeof ways / sizeof *ways; i++)
+        if (tare_str_is(mode, ways[i].mode) || tare_str_is(mode, ways[i].word)) return ways[i].type;
+    if (n == 0) return 0;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.not-applied");
+    f.item_kind = TARE_ITEM_RESOURCE;
+    f.item_name = TARE_STR("config.json");
+    tare_report_addf(m->options->report, &f,
+                     "pooling mode %.*s%s: llama.cpp has mean, cls and lasttoken, one of them: the "
+                     "model is written without",
+                     (int)tare_min_u64(mode.len, 60), mode.ptr, n > 1 ? " and others" : "");
+    if (m->out->loss.status == TARE_OK) {
+        f.text = TARE_STR("the pooling mode: llama.cpp does not have it");
+        m->out->loss = f;
     }
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (tare_llama_node_is(mode, ways[i].mode)) return ways[i].type;
     return 0;
 }
 
@@ -51,7 +76,7 @@ tare_status tare_llama_pooling_keys(tare_llama_mapping *m, tare_error *err) {
     if (folder.len == 0 || folder.len > 100) return TARE_OK;
     snprintf(path, sizeof path, "%.*s/config.json", (int)folder.len, folder.ptr);
     TARE_TRY(tare_llama_json_resource(&pooling, m->hf, path, arena, err));
-    double type = pooling_type(pooling);
+    double type = pooling_type(m, pooling);
     return type > 0 ? tare_llama_set_number(m, "pooling_type", TARE_VALUE_U32, type, err) : TARE_OK;
 }
 

@@ -32,6 +32,23 @@ static tare_status fail_setting(const char *member, tare_error *err) {
     return TARE_ERR_CORRUPT;
 }
 
+/* The settings are an object, whatever they are called; a number that scales is above 0. */
+static tare_status check_settings(const tare_llama_mapping *m, tare_error *err) {
+    const char *const members[] = {"rope_scaling", "rope_parameters"};
+    double factor;
+    for (size_t i = 0; i < 2; i++) {
+        const tare_llama_node *n = tare_llama_config_find(&m->config, tare_str_of(members[i]));
+        if (!n || n->type == TARE_JSON_OBJECT || n->type == TARE_JSON_NULL ||
+            n->type == TARE_JSON_FALSE)
+            continue;
+        fail_config("settings of rotary positions: expected an object", err);
+        tare_error_detail(err, "%s", members[i]);
+        return TARE_ERR_CORRUPT;
+    }
+    TARE_TRY(tare_llama_number(&factor, m, "rope.factor", 1, err));
+    return factor > 0 ? TARE_OK : fail_setting("factor", err);
+}
+
 static bool is_head(double dim) {
     return dim >= 2 && dim <= 2 * MOST_FACTORS;
 }
@@ -98,6 +115,7 @@ static tare_status add_list(tare_llama_mapping *m, const char *name, const char 
 
 tare_status tare_llama_rope_tensors(tare_llama_mapping *m, tare_error *err) {
     tare_llama_value type;
+    TARE_TRY(check_settings(m, err));
     TARE_TRY(tare_llama_formula(&type, TARE_STR("rope.type"), &m->config, NULL, err));
     if (m->arch->has_rope_freqs && type.kind == TARE_LLAMA_TEXT && tare_str_is(type.text, "llama3"))
         TARE_TRY(add_frequencies(m, err));

@@ -6,11 +6,20 @@
 #include "base/str.h"
 #include "llama/mapping.h"
 
+/* Under any name that transformers or a model's own code has for one; another is a fault. */
+#define ACTIVATIONS                                                                                \
+    "silu/swish/swiglu gelu gelu_10 gelu_accurate gelu_fast gelu_new gelu_python "                 \
+    "gelu_python_tanh gelu_pytorch_tanh geglu gegelu quick_gelu relu reglu relu2/relu_squared "    \
+    "relu6 leaky_relu prelu elu selu celu hardswish hardsigmoid hardtanh softplus mish laplace "   \
+    "linear/identity sigmoid tanh sin xielu glu"
 #define ACTIVATION                                                                                 \
-    "(mlp_hidden_act | hidden_activation | hidden_act | activation_function | activation)"
+    "word(mlp_hidden_act | hidden_activation | hidden_act | activation_function | activation, "    \
+    "'" ACTIVATIONS "')"
 #define OTHER_THAN(words)                                                                          \
     "if(has(" ACTIVATION "), if(one_of(" ACTIVATION ", '" words "'), false, true))"
-#define GELU "gelu gelu_new gelu_fast gelu_python gelu_accurate gelu_pytorch_tanh geglu"
+#define GELU                                                                                       \
+    "gelu gelu_new gelu_fast gelu_python gelu_python_tanh gelu_accurate gelu_pytorch_tanh geglu"
+#define TOPK_METHOD "word(topk_method, 'greedy group_limited_greedy noaux_tc')"
 #define GELU_ARCHS                                                                                 \
     "bert bloom codeshell falcon gemma gemma2 gemma3 gemma-embedding gemma3n gemma4 "              \
     "gemma4-assistant gpt2 gptneox grok jina-bert-v2 jina-bert-v3 modern-bert mpt phi2 starcoder " \
@@ -64,6 +73,18 @@ static const struct {
     {NULL, "rope.type == 'proportional'", NULL, "rope_freqs.weight",
      "rope_type proportional: llama.cpp has no such factors in this architecture, the model is "
      "written without"},
+    {"!hunyuan-dense hunyuan-moe hunyuan_vl", "if(rope.type == 'dynamic', (rope.factor | 1) > 1)",
+     NULL, NULL,
+     "rope_type dynamic: llama.cpp does not stretch positions as a text grows, which differs in "
+     "texts longer than max_position_embeddings"},
+    {NULL, "if(has(rope.factor), has(rope.type) == false)", NULL, NULL,
+     "rope_scaling has a factor and no type: the model is written without"},
+    {"bert",
+     "if(has(position_embedding_type), word(position_embedding_type, 'absolute relative_key "
+     "relative_key_query alibi rotary/rope') == 'absolute') == false",
+     NULL, NULL,
+     "position_embedding_type: llama.cpp has absolute positions in this "
+     "architecture" OTHER_NUMBERS},
     {NULL, "rope.type == 'xdrope'", "rope.dimension_sections", NULL,
      "rope_type xdrope: llama.cpp does not have it in this architecture, the model is written "
      "without"},
@@ -87,9 +108,9 @@ static const struct {
      "which differs in texts longer than it"},
     {GELU_ARCHS, OTHER_THAN(GELU), NULL, NULL,
      "hidden_act: llama.cpp computes GELU in this architecture" OTHER_NUMBERS},
-    {SQUARED_ARCHS, OTHER_THAN("relu2 relu_squared"), NULL, NULL,
+    {SQUARED_ARCHS, OTHER_THAN("relu2"), NULL, NULL,
      "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_NUMBERS},
-    {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu swish swiglu"), NULL, NULL,
+    {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu"), NULL, NULL,
      "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
     {"distilbert bert", "if(is_classifier, model_type == 'distilbert')", NULL, NULL,
      "DistilBERT's classifier: llama.cpp computes tanh where it has ReLU" OTHER_NUMBERS},
@@ -100,7 +121,8 @@ static const struct {
      "norm_topk_prob: llama.cpp does not normalize the weights of experts in this "
      "architecture" OTHER_NUMBERS},
     {"deepseek2 deepseek2-ocr",
-     "if(topk_method == 'group_limited_greedy', if(n_group > 1, topk_group < n_group))", NULL, NULL,
+     "if(" TOPK_METHOD " == 'group_limited_greedy', if(n_group > 1, topk_group < n_group))", NULL,
+     NULL,
      "topk_method group_limited_greedy: llama.cpp rates a group by its two best "
      "experts" OTHER_NUMBERS},
     {"smollm3",

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """A word of config.json that is one of few is known in all of its spellings, and another one is an error that names it,
 never a silent "no". `closed_lists.py TARE FOLDER`"""
+import json
 import os
 import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "llama"))
 try:
+    import gguf
     import tiny_models
     from checks import Checks
     from malformed import faults, load, store
@@ -52,6 +54,16 @@ UNKNOWN = [
     ("cohere2moe", dict(expert_selection_fn="tanh"), "expert_selection_fn: 'tanh'"),
     ("glm4moe", dict(scoring_func="softmax"), "scoring_func: 'softmax'"),
     ("lfm2moe", dict(scoring_func="softmax"), "scoring_func: 'softmax'"),
+    ("llama", dict(hidden_act="spiral"), "hidden_act: 'spiral'"),
+    ("gemma2", dict(hidden_activation="spiral"), "hidden_activation: 'spiral'"),
+    ("bert", dict(hidden_act="spiral"), "hidden_act: 'spiral'"),
+    ("nemotron-h", dict(mlp_hidden_act="spiral"), "mlp_hidden_act: 'spiral'"),
+    ("bert", dict(position_embedding_type="spiral"), "position_embedding_type: 'spiral'"),
+    ("deepseek-v3", dict(topk_method="spiral"), "topk_method: 'spiral'"),
+    ("llama", dict(rope_scaling="linear"), "rope_scaling: settings"),
+    ("qwen3", dict(rope_parameters=[1]), "rope_parameters: settings"),
+    ("llama", dict(rope_scaling={"type": "linear", "factor": 0}), "factor: this setting"),
+    ("llama", dict(rope_scaling={"type": "yarn", "factor": -2.0}), "factor: this setting"),
 ]
 
 # ---- two spellings of the same: models are the same but for their names ------------------------------
@@ -80,6 +92,18 @@ WARNED = [
     ("nemotron-h", dict(rope_scaling=dict(SCALED, rope_type="yarn")), "rope_type yarn"),
     ("qwen3", dict(layer_types=["full_attention", "sliding_attention"], sliding_window=8, use_sliding_window=True),
      "layer_types has sliding_attention"),
+    ("llama", dict(rope_scaling={"type": "dynamic", "factor": 2.0}), "rope_type dynamic"),
+    ("llama", dict(rope_scaling={"factor": 2.0}), "a factor and no type"),
+    ("bert", dict(position_embedding_type="relative_key"), "position_embedding_type"),
+    ("bert", dict(hidden_act="relu"), "hidden_act"),
+]
+# How the states of tokens become one: a mode that llama.cpp has not, or two at once; what is said, the key.
+POOLING = [
+    ({"pooling_mode_mean_tokens": True}, None, 1),
+    ({"pooling_mode": "cls"}, None, 2),
+    ({"pooling_mode_max_tokens": True}, "pooling mode max_tokens", None),
+    ({"pooling_mode": "spiral"}, "pooling mode spiral", None),
+    ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}, "and others", None),
 ]
 QUIET = [
     ("llama-yarn", {}), ("llama-factors", {}), ("gemma4", {}), ("phi3", dict(sliding_window=None)), ("hunyuan-vl", {}), ("grok", {}),
@@ -126,6 +150,17 @@ def main():
         done = checks.run("convert", model, outs[0], "--no-tokenizer", "--no-sync", "--force")
         is_said = "llama.not-applied" in done.stderr
         checks.check(f"{name}: {members}: {done.stderr}", said[0] in done.stderr if said else not is_said)
+    for settings, said, number in POOLING:
+        changed(model, "bert", {})
+        for name, content in (("modules.json", [{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]),
+                              ("1_Pooling/config.json", settings)):
+            os.makedirs(os.path.dirname(os.path.join(model, name)), exist_ok=True)
+            with open(os.path.join(model, name), "w", encoding="utf-8") as f:
+                json.dump(content, f)
+        done = checks.run("convert", model, outs[0], "--no-tokenizer", "--no-sync", "--force")
+        key = gguf.GGUFReader(outs[0]).get_field("bert.pooling_type")
+        checks.check(f"{settings}: {done.stderr}", (said or "") in done.stderr and done.stderr.count("not-applied") == bool(said)
+                     and (key.contents() if key else None) == number)
     shutil.rmtree(folder)
     return checks.end()
 
