@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The options of convert() and load() as types, for functions that hand them on: a checker of types
+"""The options of convert(), load() and pack(lossy=) as types, for functions that hand them on: a checker of types
 finds one that is misspelt."""
 from __future__ import annotations
 
@@ -73,3 +73,14 @@ class LoadOptions(TypedDict, total=False):
     pin_memory: bool
     huge_pages: bool
     progress: Progress
+
+
+class LossyOptions(TypedDict, total=False):
+    """Those of pack() with loss: one of bpw, size and damage, and what it goes by."""
+
+    bpw: float
+    size: int | str
+    damage: float
+    importance: Path | None
+    sensitivities: Path | None
+    dry_run: bool

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._options import ConvertOptions, SaveOptions, SavesOptions
+    from ._options import ConvertOptions, LossyOptions, SaveOptions, SavesOptions
     from ._source import Source
 
     Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
@@ -361,7 +361,7 @@ def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, Any] | None = No
 
 def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[Any_source] = (),
          directory: Path | None = None, exclude: Sequence[str] = (), for_gpu: bool = False,
-         segment: int | str | None = None, lossy: Mapping[str, Any] | None = None, overwrite: bool = False,
+         segment: int | str | None = None, lossy: LossyOptions | None = None, overwrite: bool = False,
          strict: bool = False, sync: bool = True, threads: int = 0, progress: Any = None) -> PackResult:
     """Packs the files of a model into one .wcodec, without loss unless `lossy` is given.
 
@@ -380,7 +380,7 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     texts = _texts(effort=effort, directory=directory, for_gpu=for_gpu, segment=segment, force=overwrite, strict=strict,
                    no_sync=not sync, threads=threads)
     texts += [("exclude", pattern) for pattern in exclude]
-    loss = dict(lossy or {})
+    loss: dict[str, Any] = dict(lossy or {})
     unknown = sorted(loss.keys() - {"bpw", "size", "damage", "importance", "sensitivities", "dry_run"})
     if unknown:
         raise ValueError(f"pack: lossy: there is no {unknown[0]!r}")

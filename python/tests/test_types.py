@@ -18,6 +18,7 @@ tare.save({}, "b", treads=1)
 tare.saves({}, threds=1)
 tare.plan("a", "b", typ="f16")
 tare.open("a").load(dtyp="f16")
+tare.pack("a", "b", lossy={"bpww": 4.0})
 """
 RIGHT = """
 import numpy
@@ -30,6 +31,7 @@ with safe_open("x", framework="np") as f:
     wrong: int = f.get_tensor("a")  # type: ignore[assignment]
 tare.quantize("a", "b", "Q4_K_M", overwrite=True, type="f16", threads=2)
 tare.save({}, "b", format="hf", shard_size="1G")
+tare.pack("a", "b", lossy={"size": "2G", "importance": "i.gguf"})
 """
 
 
@@ -44,4 +46,4 @@ def test_words_are_checked(tmp_path):
             env={**os.environ, "MYPYPATH": package})
         n_wrong = sum(": error:" in line and "wrong.py" in line for line in done.stdout.splitlines())
         lines = {line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line}
-        assert len(lines) == (8 if name == "wrong" else 0), (n_wrong, done.stdout)
+        assert len(lines) == (9 if name == "wrong" else 0), (n_wrong, done.stdout)
