@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A LoRA adapter of PEFT as one of llama.cpp. What the converter does to rows of a weight it does to
- * those of the factor B, whose rows they are: a model is made up that has B in the place of each
- * weight, and mapped. A stays as it is, once for each tensor that its weight becomes. */
+ * A LoRA adapter of PEFT as one of llama.cpp. A model is made up that has the adapted weights, and
+ * mapped: what the converter does to the rows of a weight it does to those of the factor B, whose rows
+ * they are, and what it does to the columns to those of A, once for each tensor that the weight
+ * becomes. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "llama/lora_views.h"
 #include "llama/mapping.h"
 #include "model/foreign.h"
 #include "model/names.h"
@@ -18,6 +20,8 @@
 typedef struct pair {
     tare_str weight; /* first: they are found by it */
     int64_t a, b;    /* tensors of the adapter; -1: not seen */
+    bool is_turned;  /* the weight is the product's other way round: of embeddings, of Conv1D */
+    double factor;   /* of its scale, beside the alpha that the adapter has */
     bool is_used;
 } pair;
 
@@ -25,8 +29,11 @@ typedef struct lora {
     const tare_model *factors;
     tare_model *base;           /* as llama.cpp has it; NULL: its tensors are not known */
     bool has_one_rank, is_tied; /* the head that is adapted is the embeddings */
-    double rank;
-    tare_model *made_up; /* B under the names of the weights */
+    bool is_stabilized, is_conv;
+    double rank, alpha;
+    const tare_llama_node *alphas; /* alpha_pattern; NULL: none */
+    uint32_t made_file;
+    tare_model *made_up; /* shapes of the weights, under their names */
     tare_llama_virtual file;
     pair *pairs;
     size_t n_pairs;
@@ -42,10 +49,11 @@ static tare_status fail_factor(const lora *l, int64_t i, tare_status status, con
 }
 
 /* "base_model.model.X.lora_A.weight" -> "X.weight"; ptr NULL: it is no factor of a matrix. */
-static tare_str weight_of(tare_str name, bool *is_a, tare_arena *arena) {
+static tare_str weight_of(tare_str name, bool *is_a, bool *is_embedding, tare_arena *arena) {
     tare_peft_name parts;
-    if (!tare_peft_name_parse(&parts, name) || parts.is_embedding) return (tare_str){NULL, 0};
+    if (!tare_peft_name_parse(&parts, name)) return (tare_str){NULL, 0};
     *is_a = !parts.is_left;
+    *is_embedding = parts.is_embedding;
     return tare_llama_joined(parts.module, TARE_STR(".weight"), arena);
 }
 
@@ -71,13 +79,15 @@ static tare_status find_pairs(lora *l, tare_arena *arena, tare_error *err) {
     if (!l->pairs) return tare_fail(err, TARE_ERR_NOMEM, "adapter");
     TARE_TRY(tare_name_index_init(&index, arena, c->n_tensors + 1, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
-        bool is_a = false;
-        tare_str weight = weight_of(c->tensors[i].name, &is_a, arena);
+        bool is_a = false, is_embedding = false;
+        /* PEFT saves the weight beside the factors of heads and embeddings: it is the base's own */
+        if (tare_llama_contains(c->tensors[i].name, ".base_layer.")) continue;
+        tare_str weight = weight_of(c->tensors[i].name, &is_a, &is_embedding, arena);
         if (!weight.ptr || c->tensors[i].n_dims != 2)
             return fail_factor(
                 l, (int64_t)i, TARE_ERR_UNSUPPORTED,
                 "it is not a factor of a matrix, and llama.cpp's adapters hold only those", err);
-        l->pairs[l->n_pairs] = (pair){weight, -1, -1, false};
+        l->pairs[l->n_pairs] = (pair){weight, -1, -1, is_embedding, 1, false};
         int64_t k = tare_name_index_add(&index, l->pairs, sizeof *l->pairs, l->n_pairs, NULL);
         if (k < 0) k = (int64_t)l->n_pairs++;
         int64_t *factor = is_a ? &l->pairs[k].a : &l->pairs[k].b;
@@ -91,7 +101,38 @@ static tare_status find_pairs(lora *l, tare_arena *arena, tare_error *err) {
     return TARE_OK;
 }
 
-/* The base's config.json, and B in the place of each weight. */
+/* The shape of a weight: rows of B, columns of A, or the other way round. */
+static void weight_dims(uint64_t dims[2], const lora *l, const pair *p) {
+    const tare_tensor *tensors = l->factors->catalog.tensors;
+    dims[p->is_turned] = tensors[p->b].dims[0];
+    dims[!p->is_turned] = tensors[p->a].dims[1];
+}
+
+/* Whether the base's own weight has the shape of a product, straight or turned. */
+static bool has_shape(const lora *l, const tare_model *base, pair p, bool is_turned) {
+    uint64_t dims[2];
+    int64_t i = tare_model_find_tensor(base, p.weight);
+    const char *dot = memchr(p.weight.ptr, '.', p.weight.len);
+    if (i < 0 && dot) /* the base may be saved without "transformer." */
+        i = tare_model_find_tensor(base, tare_str_cut(p.weight, (size_t)(dot + 1 - p.weight.ptr)));
+    p.is_turned = is_turned;
+    weight_dims(dims, l, &p);
+    const tare_tensor *t = i < 0 ? NULL : &base->catalog.tensors[i];
+    return t && t->n_dims == 2 && t->dims[0] == dims[0] && t->dims[1] == dims[1];
+}
+
+/* Conv1D has its matrix turned. What adapter_config.json says of it (fan_in_fan_out) is true of some
+ * modules only; the base's shapes tell, where they are not square. */
+static void find_turned(lora *l, const tare_model *base) {
+    for (size_t k = 0; k < l->n_pairs; k++)
+        l->is_conv |= !l->pairs[k].is_turned && has_shape(l, base, l->pairs[k], true) &&
+                      !has_shape(l, base, l->pairs[k], false);
+    for (size_t k = 0; k < l->n_pairs && l->is_conv; k++)
+        if (has_shape(l, base, l->pairs[k], true) || !has_shape(l, base, l->pairs[k], false))
+            l->pairs[k].is_turned = true;
+}
+
+/* The base's config.json, and a tensor without data in the place of each weight. */
 static tare_status make_up(lora *l, const tare_model *base, const tare_open_options *open,
                            tare_error *err) {
     TARE_TRY(tare_model_new(&l->made_up, open, err));
@@ -112,10 +153,18 @@ static tare_status make_up(lora *l, const tare_model *base, const tare_open_opti
         m->catalog.resources[m->catalog.n_resources] = *r;
         m->catalog.resources[m->catalog.n_resources++].bytes = (const uint8_t *)text.ptr;
     }
+    tare_reader none;
+    uint32_t file;
+    tare_reader_callback(&none, NULL, NULL, INT64_MAX, "adapter");
+    TARE_TRY(tare_model_add_file(m, &none, "adapter", &file, err));
     for (size_t k = 0; k < l->n_pairs; k++) {
-        tare_tensor *t = &m->catalog.tensors[m->catalog.n_tensors++];
-        *t = l->factors->catalog.tensors[l->pairs[k].b];
-        t->name = l->pairs[k].weight;
+        tare_tensor *t = &m->catalog.tensors[m->catalog.n_tensors];
+        uint64_t dims[2];
+        weight_dims(dims, l, &l->pairs[k]);
+        *t = (tare_tensor){.name = l->pairs[k].weight, .offset = TARE_NO_OFFSET};
+        TARE_TRY(
+            tare_tensor_set(m, t, tare_encoding_get(TARE_ENCODING_F32), dims, 2, file, 0, err));
+        m->catalog.n_tensors++;
     }
     return tare_model_finish(m, NULL, err);
 }
@@ -132,30 +181,35 @@ static tare_status add_factor(tare_model *out, tare_str name, const char *suffix
     return TARE_OK;
 }
 
-/* B after what was done to its rows. */
-static tare_status add_made(tare_model *out, lora *l, const tare_llama_target *t, uint32_t file,
-                            uint64_t *end, tare_error *err) {
+/* A factor as a matrix of these dimensions, or as it lies where that is the same. */
+static tare_status add_made(tare_model *out, lora *l, tare_str name, const char *suffix,
+                            const tare_llama_made *as, const uint64_t *dims, uint64_t *end,
+                            tare_error *err) {
+    const tare_llama_piece *first = &as->pieces[0];
+    const tare_tensor *factor = &l->factors->catalog.tensors[first->source];
     tare_tensor made = {.offset = TARE_NO_OFFSET};
-    TARE_TRY(tare_tensor_set(out, &made, t->encoding, t->dims, t->n_dims, file, *end, err));
-    l->file.made[l->file.n_made++] =
-        (tare_llama_made){.offset = *end,
-                          .size = made.size_bytes,
-                          .pieces = t->pieces,
-                          .n_pieces = t->n_pieces,
-                          .encoding = t->encoding,
-                          .element_bytes = t->encoding->planes[0].unit_bytes};
+    if (as->n_pieces == 1 && first->arithmetic == TARE_LLAMA_AS_IS &&
+        tare_llama_view_is_plain(first->view, factor->n_elements)) {
+        made = *factor;
+        TARE_TRY(tare_tensor_set(out, &made, factor->encoding, dims, 2, factor->planes[0].file,
+                                 factor->planes[0].offset, err));
+        return add_factor(out, name, suffix, &made, err);
+    }
+    TARE_TRY(tare_tensor_set(out, &made, as->encoding, dims, 2, l->made_file, *end, err));
+    l->file.made[l->file.n_made] = *as;
+    l->file.made[l->file.n_made].offset = *end;
+    l->file.made[l->file.n_made++].size = made.size_bytes;
     *end += made.size_bytes; /* part of what is there already */
-    return add_factor(out, t->name, ".lora_b", &made, err);
+    return add_factor(out, name, suffix, &made, err);
 }
 
 static const char tied_head[] = "the base's head is tied to its embeddings, and llama.cpp adapts "
-                                "no embeddings: --apply-adapter merges the others into the base";
+                                "no head then: --apply-adapter merges the others into the base";
 
 /* llama.cpp refuses an adapter whose product is not of the shape of the base's tensor. */
 static tare_status check_base(const lora *l, const pair *p, const tare_llama_target *t,
                               tare_error *err) {
-    const tare_tensor *tensors = l->factors->catalog.tensors;
-    const uint64_t cols = tensors[p->a].dims[1];
+    const uint64_t cols = t->dims[1];
     if (!l->base) return TARE_OK;
     const int64_t i = tare_model_find_tensor(l->base, t->name);
     if (i < 0)
@@ -176,24 +230,114 @@ static tare_status check_base(const lora *l, const pair *p, const tare_llama_tar
     return TARE_ERR_CORRUPT;
 }
 
-static tare_status add_target(tare_model *out, lora *l, const tare_llama_target *t, uint32_t file,
-                              uint64_t *end, tare_error *err) {
+/* A factor of the weight's rows or of its columns: which tensor, and the steps between two elements
+ * of a row or column, and of the rank. */
+typedef struct side {
+    uint32_t source;
+    uint64_t stride, rank_stride;
+} side;
+
+static side side_of(const lora *l, const pair *p, bool is_of_rows) {
+    const tare_tensor *tensors = l->factors->catalog.tensors;
+    if (is_of_rows != p->is_turned) return (side){(uint32_t)p->b, tensors[p->b].dims[1], 1};
+    return (side){(uint32_t)p->a, 1, tensors[p->a].dims[1]};
+}
+
+/* What arithmetic does to the factor that has it; false: it is no multiplication. */
+static bool scale_of(tare_llama_piece *out, const tare_llama_piece *piece, const pair *p) {
+    double by = p->factor;
+    if (piece->arithmetic == TARE_LLAMA_MUL || piece->arithmetic == TARE_LLAMA_MUL_TWICE)
+        by *= (double)piece->constant;
+    else if (piece->arithmetic != TARE_LLAMA_AS_IS)
+        return false;
+    if (piece->arithmetic == TARE_LLAMA_MUL_TWICE) by *= (double)piece->second;
+    if (by != 1) {
+        out->arithmetic = TARE_LLAMA_MUL;
+        out->constant = (float)by;
+    }
+    return true;
+}
+
+/* The factor of the target's rows (is_front), or of its columns, of one piece. */
+static bool factor_piece(tare_llama_piece *out, const lora *l, const pair *p,
+                         const tare_llama_split *split, bool is_front, bool is_rank_first,
+                         tare_arena *arena) {
+    const side s = side_of(l, p, is_front != split->is_turned);
+    const uint64_t rank = l->factors->catalog.tensors[p->b].dims[1];
+    tare_llama_view *view = TARE_NEW(arena, tare_llama_view);
+    *out = (tare_llama_piece){.source = s.source, .view = view};
+    return view && tare_llama_factor_view(view, is_front ? &split->front : &split->back, s.stride,
+                                          rank, s.rank_stride, is_rank_first);
+}
+
+/* Both factors of a target; false: what becomes of the weight cannot be done to factors. */
+static bool make_factors(tare_llama_made *front, tare_llama_made *back, const lora *l,
+                         const pair *p, const tare_llama_target *t, bool is_embedding,
+                         tare_arena *arena) {
+    uint64_t dims[2];
+    const uint64_t rank = l->factors->catalog.tensors[p->b].dims[1];
+    tare_llama_piece *pieces = TARE_NEW_ARRAY(arena, tare_llama_piece, t->n_pieces + 1);
+    tare_llama_split first = {.is_turned = false};
+    if (!pieces || t->n_dims != 2 || t->joint == TARE_LLAMA_SLICES) return false;
+    weight_dims(dims, l, p);
+    for (size_t i = 0; i < t->n_pieces; i++) {
+        const tare_llama_piece *piece = &t->pieces[i];
+        tare_llama_split split;
+        if (piece->source != t->pieces[0].source || piece->end % t->dims[1] ||
+            !tare_llama_split_view(&split, piece->view, dims[0], dims[1]))
+            return false;
+        if (i == 0) first = split;
+        if (split.is_turned != first.is_turned ||
+            memcmp(&split.back, &first.back, sizeof split.back) != 0 ||
+            tare_llama_view_steps(&split.back) != t->dims[1] ||
+            !factor_piece(&pieces[i], l, p, &split, true, false, arena) ||
+            !scale_of(&pieces[i], piece, p))
+            return false;
+        pieces[i].end = piece->end / t->dims[1] * rank;
+    }
+    if (!factor_piece(&pieces[t->n_pieces], l, p, &first, false, !is_embedding, arena))
+        return false;
+    pieces[t->n_pieces].end = t->dims[1] * rank;
+    *front = (tare_llama_made){.pieces = pieces, .n_pieces = t->n_pieces};
+    *back = (tare_llama_made){.pieces = pieces + t->n_pieces, .n_pieces = 1};
+    return true;
+}
+
+/* The type of what is made: the factor's, F32 where it is multiplied. */
+static void set_encoding(tare_llama_made *made, const lora *l) {
+    made->encoding = l->factors->catalog.tensors[made->pieces[0].source].encoding;
+    for (size_t i = 0; i < made->n_pieces; i++)
+        if (made->pieces[i].arithmetic != TARE_LLAMA_AS_IS ||
+            tare_llama_is_decoded(l->factors, made->pieces[i].source))
+            made->encoding = tare_encoding_get(TARE_ENCODING_F32);
+    made->element_bytes = made->encoding->planes[0].unit_bytes;
+}
+
+/* llama.cpp takes rows of the embeddings' first factor by their numbers: it is the longer one. */
+static tare_status add_target(tare_model *out, lora *l, const tare_llama_target *t, uint64_t *end,
+                              tare_error *err) {
     pair *p = &l->pairs[t->pieces[0].source];
-    const tare_tensor *b = &l->factors->catalog.tensors[p->b];
-    const tare_llama_arithmetic arithmetic = t->pieces[0].arithmetic;
-    bool is_linear = arithmetic == TARE_LLAMA_AS_IS || arithmetic == TARE_LLAMA_MUL ||
-                     arithmetic == TARE_LLAMA_MUL_TWICE;
-    if (l->is_tied && tare_str_is(t->name, "token_embd.weight"))
+    const uint64_t rank = l->factors->catalog.tensors[p->b].dims[1];
+    const bool is_embedding = tare_str_starts(t->name, TARE_STR("token_embd"));
+    tare_llama_made front, back;
+    if (l->is_tied && is_embedding)
         return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED, tied_head, err);
-    if (t->n_pieces != 1 || t->joint == TARE_LLAMA_SLICES || !is_linear || t->n_dims != 2 ||
-        t->dims[1] != b->dims[1] || tare_str_starts(t->name, TARE_STR("token_embd")))
+    if (!make_factors(&front, &back, l, p, t, is_embedding, &out->arena))
         return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED,
                            "what becomes of its weight in llama.cpp cannot be done to factors",
                            err);
     TARE_TRY(check_base(l, p, t, err));
     p->is_used = true;
-    TARE_TRY(add_factor(out, t->name, ".lora_a", &l->factors->catalog.tensors[p->a], err));
-    return add_made(out, l, t, file, end, err);
+    set_encoding(&front, l);
+    set_encoding(&back, l);
+    const uint64_t of_front[] = {t->dims[0], rank}, of_back[] = {t->dims[1], rank},
+                   turned[] = {rank, t->dims[1]};
+    if (is_embedding) {
+        TARE_TRY(add_made(out, l, t->name, ".lora_a", &front, of_front, end, err));
+        return add_made(out, l, t->name, ".lora_b", &back, of_back, end, err);
+    }
+    TARE_TRY(add_made(out, l, t->name, ".lora_a", &back, turned, end, err));
+    return add_made(out, l, t->name, ".lora_b", &front, of_front, end, err);
 }
 
 /* Factors of the vision or audio encoder, and of other weights that llama.cpp has no use for, are
@@ -225,19 +369,18 @@ static tare_status check_rest(tare_llama_mapping *m, const lora *l, tare_error *
 static tare_status add_targets(tare_llama_mapping *m, lora *l, tare_error *err) {
     tare_model *out = m->out;
     tare_reader reader;
-    uint32_t file;
     uint64_t end = 0;
     l->is_tied = m->tied_name != NULL;
     out->catalog.tensors = TARE_NEW_ARRAY(&out->arena, tare_tensor, 2 * m->n_targets);
-    l->file.made = TARE_NEW_ARRAY(&out->arena, tare_llama_made, m->n_targets);
+    l->file.made = TARE_NEW_ARRAY(&out->arena, tare_llama_made, 2 * m->n_targets);
     if (!out->catalog.tensors || !l->file.made) return tare_fail(err, TARE_ERR_NOMEM, "adapter");
     TARE_TRY(tare_model_share_files(out, l->factors, err));
     tare_reader_callback(&reader, NULL, &l->file, 0, "adapter");
     reader.fetch = tare_llama_virtual_fetch;
-    TARE_TRY(tare_model_add_file(out, &reader, "adapter", &file, err));
+    TARE_TRY(tare_model_add_file(out, &reader, "adapter", &l->made_file, err));
     for (size_t i = 0; i < m->n_targets; i++)
-        if (!m->targets[i]->bytes) TARE_TRY(add_target(out, l, m->targets[i], file, &end, err));
-    out->files[file].reader.size = end;
+        if (!m->targets[i]->bytes) TARE_TRY(add_target(out, l, m->targets[i], &end, err));
+    out->files[l->made_file].reader.size = end;
     return check_rest(m, l, err);
 }
 
@@ -276,18 +419,53 @@ static tare_status read_config(double *out, lora *l, tare_str peft, tare_arena *
         const char *what = tare_peft_obstacle(c->key, is_set(c), tare_llama_node_text(c));
         if (what) return fail_config(what, TARE_ERR_UNSUPPORTED, err);
     }
-    const double alpha = number_of(root, "lora_alpha");
+    l->alpha = number_of(root, "lora_alpha");
     l->rank = number_of(root, "r");
     l->has_one_rank = !has(root, "rank_pattern");
-    if (!(alpha > 0 && alpha < 1e6 && l->rank >= 1))
+    l->is_stabilized = has(root, "use_rslora");
+    l->is_conv = has(root, "fan_in_fan_out");
+    l->alphas = tare_llama_member(root, TARE_STR("alpha_pattern"));
+    if (!(l->alpha > 0 && l->alpha < 1e6 && l->rank >= 1))
         return fail_config("it does not say lora_alpha and r as numbers above 0", TARE_ERR_CORRUPT,
                            err);
-    const bool is_stabilized = has(root, "use_rslora");
-    if (has(root, "alpha_pattern") || (is_stabilized && !l->has_one_rank))
-        return fail_config("llama.cpp has one alpha for all modules, and it has others in "
-                           "alpha_pattern, or ranks with use_rslora: --apply-adapter merges it",
-                           TARE_ERR_UNSUPPORTED, err);
-    *out = is_stabilized ? alpha * sqrt(l->rank) : alpha;
+    *out = l->is_stabilized ? l->alpha * sqrt(l->rank) : l->alpha;
+    return TARE_OK;
+}
+
+/* Whether a member of alpha_pattern is about a module: its name, or the end of it. */
+static bool is_about(tare_str pattern, tare_str module) {
+    return tare_str_ends(module, pattern) &&
+           (module.len == pattern.len || module.ptr[module.len - pattern.len - 1] == '.');
+}
+
+/* The alpha of a module. PEFT's patterns are regular expressions, of which names are known here. */
+static tare_status alpha_of(double *out, const lora *l, tare_str weight, tare_error *err) {
+    const tare_str module = {weight.ptr, weight.len - 7}; /* without ".weight" */
+    *out = l->alpha;
+    for (const tare_llama_node *c = l->alphas ? l->alphas->child : NULL; c; c = c->next) {
+        for (size_t i = 0; i < c->key.len; i++)
+            if (memchr("\\[](){}*+?|^$", c->key.ptr[i], 13))
+                return fail_config("alpha_pattern: a pattern, where names of modules are known",
+                                   TARE_ERR_UNSUPPORTED, err);
+        if (!is_about(c->key, module)) continue;
+        *out = tare_llama_value_of(c).number;
+        return *out > 0 && *out < 1e6
+                   ? TARE_OK
+                   : fail_config("alpha_pattern: expected numbers above 0", TARE_ERR_CORRUPT, err);
+    }
+    return TARE_OK;
+}
+
+/* llama.cpp scales each pair by the one alpha and its rank: the rest is the factor's. */
+static tare_status find_scales(lora *l, double alpha, tare_error *err) {
+    for (size_t k = 0; k < l->n_pairs; k++) {
+        pair *p = &l->pairs[k];
+        const double rank = (double)l->factors->catalog.tensors[p->b].dims[1];
+        double own;
+        TARE_TRY(alpha_of(&own, l, p->weight, err));
+        const double wanted = l->is_stabilized ? own * sqrt(rank) : own;
+        p->factor = wanted == alpha ? 1 : wanted / alpha;
+    }
     return TARE_OK;
 }
 
@@ -326,10 +504,12 @@ static tare_status fill(tare_llama_mapping *m, lora *l, const tare_model *base, 
     double alpha = 0;
     TARE_TRY(read_config(&alpha, l, peft, &m->out->arena, err));
     TARE_TRY(find_pairs(l, &m->out->arena, err));
+    TARE_TRY(find_scales(l, alpha, err));
+    find_turned(l, base);
     TARE_TRY(map_base(l, base, m->options, err));
     TARE_TRY(make_up(l, base, open, err));
     m->hf = l->made_up;
-    l->file.source = l->made_up;
+    l->file.source = l->factors;
     TARE_TRY(tare_llama_mapping_fill(m, err));
     TARE_TRY(add_targets(m, l, err));
     TARE_TRY(set_keys(m, alpha, err));

@@ -41,6 +41,10 @@ def permuted(w, heads):
     return w.reshape(heads, 2, w.shape[0] // heads // 2, -1).swapaxes(1, 2).reshape(w.shape)
 
 
+def b_of(factors):
+    return list(factors.values())[1]
+
+
 class Case:
     def __init__(self, tare, folder):
         self.tare, self.folder, self.found = tare, folder, []
@@ -104,11 +108,29 @@ def main():
     case.refused("one factor", "lora_A", "llama", half)
     case.refused("another rank", "rank", "llama", {**half, **dict(list(pair(P + "self_attn.q_proj", 64, 64, 8).items())[1:])})
     case.refused("DoRA", "DoRA", "llama", q, use_dora=True)
-    case.refused("alphas by module", "alpha", "llama", q, alpha_pattern={"q_proj": 8})
+    case.accepted("alphas by module", "llama", q, two("attn_q", q, permuted(b_of(q), 4) / 2), 16, alpha_pattern={"self_attn.q_proj": 8})
+    case.refused("a pattern of alphas", "alpha_pattern", "llama", q, alpha_pattern={".*q_proj": 8})
+    case.accepted("what PEFT saves of the base", "llama", {**q, P + "self_attn.q_proj.base_layer.weight": np.zeros((64, 64), np.float32)},
+                  two("attn_q", q, permuted(b_of(q), 4)), 16)
+    embedding = {"model.embed_tokens.lora_embedding_A": np.random.default_rng(1).standard_normal((4, 320)).astype(np.float32),
+                 "model.embed_tokens.lora_embedding_B": np.random.default_rng(2).standard_normal((64, 4)).astype(np.float32)}
+    first, second = embedding.values()
+    case.accepted("embeddings", "llama", embedding, {"token_embd.weight.lora_a": first.T, "token_embd.weight.lora_b": second}, 16)
+    for name, weight, heads in (("gptneox", "gpt_neox.layers.0.attention.query_key_value", 4), ("bloom", "h.0.self_attention.query_key_value", 4)):
+        qkv = pair(weight, 192, 64)
+        turned = b_of(qkv).reshape(heads, 3, 16, 4).swapaxes(0, 1).reshape(192, 4)
+        case.accepted(name, name, qkv, two("attn_qkv", qkv, turned), 16)
+    square = pair("transformer.h.0.attn.c_proj", 64, 64)
+    conv = pair("transformer.h.0.attn.c_attn", 192, 64)
+    case.accepted("Conv1D", "gpt2", {**square, **conv}, {**two("attn_output", square), **two("attn_qkv", conv)}, 16, fan_in_fan_out=False)
+    columns = pair("model.layers.0.linear_attn.out_proj", 64, 64)
+    kd = tiny_models.MODELS["qwen35"][0]()[0]
+    kh, vh, vd = kd["linear_num_key_heads"], kd["linear_num_value_heads"], kd["linear_value_head_dim"]
+    a = columns[list(columns)[0]].reshape(4, kh, vh // kh, vd).swapaxes(1, 2).reshape(4, 64)
+    case.accepted("columns", "qwen35", columns, {"blk.0.ssm_out.weight.lora_a": a, "blk.0.ssm_out.weight.lora_b": b_of(columns)}, 16)
     case.refused("no alpha", "lora_alpha", "llama", q, lora_alpha=0)
     case.refused("a whole module", "lm_head", "llama", {**q, "lm_head.weight": np.zeros((320, 64))})
     case.refused("no such weight", "strange", "llama", pair(P + "mlp.strange", 64, 64))
-    case.refused("embeddings", "embed_tokens", "llama", pair("model.embed_tokens", 320, 64))
     shutil.rmtree(folder)
     print("\n".join(case.found + [f"{len(case.found)} adapters not as they should be"]))
     return bool(case.found)
