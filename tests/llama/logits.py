@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""transformers' logits judge both ways. For each class that transformers has and tare maps, a tiny model with random
+numbers everywhere (norms, biases, routers) is made, converted and run in llama.cpp, and restored and run in transformers:
+the numbers are equal, or a row of NOT_EQUAL says why not. `logits.py TARE FOLDER [NAME...]`; `--table FILE` writes the table
+of docs/architectures.md. Run by a Python that has the packages of tests/llama/logits_requirements.txt; exit 77: one is
+missing."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+
+from checks import need
+from logits_models import GONE, MODELS, USUAL
+
+NEAR = 2e-3   # of the spread of the numbers: llama.cpp's GELU is a table of F16
+EXACT = 2e-4  # the way back is transformers on both sides
+MARKS = "<!-- logits: begin -->\n", "<!-- logits: end -->\n"
+
+# Why numbers are not equal: (there, back); None: they are.
+NOT_EQUAL = {
+    "bitnet": ("llama.cpp computes SiLU instead of the square of ReLU", "no way back"),
+    "cohere-norms": ("llama.cpp has norms of heads in models of 64 layers and more only", None),
+    "umt5": (None, "comes back as T5, whose layers share their positions"),
+    "phimoe": ("llama.cpp computes its norms and the weights of its experts in another way", None),
+}
+
+
+class Refused(Exception):
+    pass
+
+
+# ---- models -----------------------------------------------------------------------------------------
+
+def fill(model, name):
+    """Random numbers for all parameters, which no two runs have differently."""
+    import torch
+    g = torch.Generator().manual_seed(zlib.crc32(name.encode()))
+    for path, p in model.named_parameters():
+        r, last, low = torch.randn(p.shape, generator=g), path.rsplit(".", 1)[-1], path.lower()
+        if last in ("A_log", "dt_bias", "D"):
+            p.copy_(p + 0.1 * r)
+        elif p.dim() <= 1:
+            p.copy_(0.2 * r if "bias" in last else p + 0.2 * r)
+        else:
+            p.copy_(0.7 * r if re.search("embed|wte|shared", low) else r / p.shape[-1] ** 0.5)
+    for path, b in model.named_buffers():
+        if path.endswith(("e_score_correction_bias", "expert_bias")):
+            b.copy_(0.1 * torch.randn(b.shape, generator=g))
+
+
+def tokenizer(folder):
+    """384 tokens: the bytes, pairs, the last ones special."""
+    kept = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    bytes_ = [chr(b) for b in kept] + [chr(256 + i) for i in range(256 - len(kept))]
+    pairs = [a + b for a in "etaoinsrhl" for b in "etaoinsrhl"]
+    tokens = bytes_ + pairs + [f"<|{i}|>" for i in range(len(bytes_) + len(pairs), 384)]
+    tokens[-4:] = tokens[377], tokens[-3], "<|end|>", "<|endoftext|>"
+    tokens[375], tokens[377:379] = "</s>", ("<unk>", "<s>")  # llama.cpp looks for these
+    specials = [dict(id=i, content=tokens[i], special=True) for i in range(len(bytes_) + len(pairs), 384)]
+    made = dict(model=dict(type="BPE", vocab={t: i for i, t in enumerate(tokens)}, merges=[f"{p[0]} {p[1]}" for p in pairs]),
+                added_tokens=specials, pre_tokenizer=dict(type="ByteLevel", add_prefix_space=False, use_regex=True),
+                decoder=dict(type="ByteLevel"))
+    with open(os.path.join(folder, "tokenizer.json"), "w") as f:
+        json.dump(made, f)
+    with open(os.path.join(folder, "tokenizer_config.json"), "w") as f:
+        json.dump(dict(tokenizer_class="PreTrainedTokenizerFast", bos_token="<|376|>", eos_token="<|379|>"), f)
+
+
+def make(folder, name):
+    """The model's directory, and what is compared of it."""
+    import transformers
+    model_type, members, *rest = MODELS[name]
+    members = {k: v for k, v in dict(USUAL, **members).items() if v is not GONE}
+    config = transformers.AutoConfig.for_model(model_type, **members)
+    config._attn_implementation = "eager"
+    if rest:
+        model = getattr(transformers, rest[0])(config)
+    else:
+        model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    model = model.float().eval()
+    fill(model, name)
+    model.config.architectures = [type(model).__name__]
+    model.save_pretrained(folder)
+    tokenizer(folder)
+    return rest[1] if len(rest) > 1 else "logits"
+
+
+def numbers(folder, kind, ids):
+    """What transformers computes of a directory."""
+    import torch
+    import transformers
+    with open(os.path.join(folder, "config.json")) as f:
+        cls = getattr(transformers, json.load(f)["architectures"][0], None)
+    if not cls:
+        raise Refused("transformers has no such class")
+    model = cls.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", local_files_only=True).eval()
+    ids = torch.tensor([ids])
+    out = model(input_ids=ids, decoder_input_ids=ids) if kind == "decoder" else model(input_ids=ids)
+    if kind == "hidden" and not hasattr(out, "last_hidden_state"):
+        out = model.base_model(input_ids=ids)
+    return (out.last_hidden_state if kind == "hidden" else out.logits)[0].numpy()
+
+
+# ---- both ways --------------------------------------------------------------------------------------
+
+def tare_does(tare, *args):
+    run = subprocess.run([tare, "convert", *args, "--type", "f32", "--no-sync", "--force", "--quiet"], capture_output=True, text=True)
+    if run.returncode:
+        raise Refused("tare: " + run.stderr.strip().split("\n")[-1])
+    return run.stderr
+
+
+def in_llama(library, gguf, kind, ids, width):
+    from llama_library import NONE, RANK, Model
+    model = Model(library, gguf)
+    if kind == "classes":
+        return model.embeddings(ids, RANK, width)
+    if kind == "hidden":
+        return model.embeddings(ids, NONE)
+    return model.logits(ids, ids if kind == "decoder" else None)
+
+
+def distance(a, b):
+    """Of the spread."""
+    import numpy as np
+    d = np.abs(a[..., :b.shape[-1]] - b).max() / max(1, b.max() - b.min())
+    return float(d) if np.isfinite(d) else float("inf")
+
+
+def aside(function):
+    """What a function returns, or why it does not, in a process of its own: llama.cpp may abort."""
+    r, w = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        try:
+            said = repr(function())
+        except Exception as fault:  # noqa: BLE001 whatever it is, it is the answer
+            said = f"{type(fault).__name__}: {fault}" if not isinstance(fault, Refused) else str(fault)
+        os.write(w, said.replace("\n", " ").encode()[:4000])
+        os._exit(0)
+    os.close(w)
+    with os.fdopen(r) as f:
+        said = f.read()
+    os.waitpid(child, 0)
+    return said or "llama.cpp aborts"
+
+
+def judge(tare, library, folder, name):
+    """(there, back): None where the numbers are equal, else what is seen."""
+    import numpy as np
+    model, gguf, back = (os.path.join(folder, name + x) for x in ("", ".gguf", ".back"))
+    kind = make(model, name)
+    ids = [int(i) for i in np.random.default_rng(zlib.crc32(name.encode())).integers(3, 350, 40)]
+    want = numbers(model, kind, ids)
+
+    def there():
+        return distance(in_llama(library, gguf, kind, ids, want.shape[-1]), want)
+
+    def restored():
+        tare_does(tare, gguf, back, "--to", "hf")
+        return distance(numbers(back, kind, ids), want)
+    try:
+        tare_does(tare, model, gguf)
+    except Refused as fault:
+        return str(fault), str(fault)
+    return tuple(None if re.fullmatch(r"[\d.e-]+", said) and float(said) <= near else said
+                 for said, near in ((aside(there), NEAR), (aside(restored), EXACT)))
+
+
+def row_of(name, seen):
+    why = NOT_EQUAL.get(name, (None, None))
+    cells = ["equal" if not s else w or "differs" for s, w in zip(seen, why)]
+    return f"| {name} | {cells[0]} | {cells[1]} |\n"
+
+
+def write_table(path, rows):
+    with open(path) as f:
+        text = f.read()
+    begin, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
+    head = "| model | in llama.cpp | restored, in transformers |\n|---|---|---|\n"
+    with open(path, "w") as f:
+        f.write(text[:begin] + head + "".join(rows) + text[end:])
+
+
+def main(argv):
+    import torch
+    import transformers
+    from llama_library import Library
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    table = argv[argv.index("--table") + 1] if "--table" in argv else None
+    tare, folder, *names = [a for a in argv if a not in ("--table", table)]
+    library, rows, faults = Library(), [], 0
+    if not library.is_known():
+        print("llama_library.py: the structs of this xllamacpp are others")
+        return 1
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for name in names or MODELS:
+        try:
+            seen = judge(tare, library, folder, name)
+        except Exception as fault:  # noqa: BLE001 the model could not be made
+            seen = (f"not made: {type(fault).__name__}: {fault}",) * 2
+        why = NOT_EQUAL.get(name, (None, None))
+        for way, s, w in zip(("there", "back"), seen, why):
+            if bool(s) != bool(w):
+                print(f"{name}, {way}: " + (s if s else f"equal, though this was known: {w}")[:250], flush=True)
+                faults += 1
+        rows.append(row_of(name, seen))
+        for x in ("", ".gguf", ".back"):
+            path = os.path.join(folder, name + x)
+            shutil.rmtree(path, ignore_errors=True)
+            if os.path.exists(path):
+                os.remove(path)
+    if table:
+        write_table(table, rows)
+    print(f"{len(rows)} models both ways, {faults} not as they should be")
+    return faults > 0
+
+
+if __name__ == "__main__":
+    os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", GGML_NO_BACKTRACE="1")
+    need("llama/logits_requirements.txt", "numpy", "torch", "transformers", "xllamacpp")
+    sys.exit(main(sys.argv[1:]))
