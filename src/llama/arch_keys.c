@@ -244,6 +244,42 @@ static tare_status set_sections(tare_llama_mapping *m, tare_error *err) {
     return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, sections, 4, err);
 }
 
+/* How llama.cpp spreads windows over the layers where no key says it: all but every n-th, or all but the
+ * first of each n. */
+static const struct {
+    const char *arch;
+    unsigned n;
+    bool is_first_whole;
+} windows[] = {{"afmoe", 4, false},  {"cohere2", 4, false},         {"gemma2", 2, false},
+               {"gemma3", 6, false}, {"gemma-embedding", 6, false}, {"gpt-oss", 2, false},
+               {"laguna", 4, true},  {"olmo2", 4, false},           {"smallthinker", 4, true}};
+
+/* The kinds of layers, where they are not the ones that llama.cpp assumes. */
+static tare_status set_windows(tare_llama_mapping *m, tare_error *err) {
+    static const char key[] = "attention.sliding_window_pattern";
+    size_t row = 0;
+    bool differs = false;
+    while (row < sizeof windows / sizeof *windows && strcmp(windows[row].arch, m->arch->name) != 0)
+        row++;
+    const tare_llama_node *types = tare_llama_config_find(&m->config, TARE_STR("layer_types"));
+    if (row == sizeof windows / sizeof *windows || !types || types->n < m->n_layers ||
+        !tare_llama_has_key(m, "attention.sliding_window") || tare_llama_has_key(m, key))
+        return TARE_OK;
+    double *is_window = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
+    if (!is_window) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    const tare_llama_node *type = types->child;
+    for (uint64_t i = 0; i < m->n_layers; i++, type = type->next) {
+        const uint64_t at = i % windows[row].n;
+        is_window[i] = tare_llama_node_is(type, "sliding_attention");
+        differs |=
+            (is_window[i] > 0) != (windows[row].is_first_whole ? at > 0 : at + 1 < windows[row].n);
+    }
+    return differs && !m->options->like_reference
+               ? tare_llama_set_numbers(m, key, TARE_VALUE_BOOL, is_window, (size_t)m->n_layers,
+                                        err)
+               : TARE_OK;
+}
+
 tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_set_rows(m, m->arch->first, err));
     if (m->arch->own) {
@@ -258,5 +294,6 @@ tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
     const bool may_pool = m->arch->has_pooling || tare_str_ends(m->hf_class, TARE_STR("Model"));
     if (may_pool && !m->arch->is_bert) /* whose keys have it */
         TARE_TRY(tare_llama_pooling_keys(m, err));
+    TARE_TRY(set_windows(m, err));
     return m->arch->extra ? m->arch->extra(m, err) : TARE_OK;
 }

@@ -150,6 +150,11 @@ static const struct {
      "if(scale_attn_by_inverse_layer_idx | false, true, if(scale_attn_weights | true, false, "
      "true))",
      NULL, NULL, "the scale of attention: llama.cpp has the usual one" OTHER_NUMBERS},
+    {"gemma3n",
+     "if(has(activation_sparsity_pattern), if(at(activation_sparsity_pattern, layer) == "
+     "if(layer < 10, 0.95, 0), false, true), false)",
+     NULL, NULL,
+     "activation_sparsity_pattern: llama.cpp keeps 5 % of the first ten layers" OTHER_NUMBERS},
     {"afmoe", "if(mup_enabled | false, false, true)", NULL, NULL,
      "mup_enabled false: llama.cpp scales the embeddings" OTHER_NUMBERS},
     {"phimoe", "true", NULL, NULL,

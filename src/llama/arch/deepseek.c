@@ -20,7 +20,7 @@ static const tare_llama_key deepseek_keys[] = {
     {"leading_dense_block_count", U32,                                                             \
      "first_k_dense_replace | if(has(n_routed_experts), 0, num_hidden_layers)"},                   \
         KEY_VOCAB_SIZE, {                                                                          \
-        "attention.q_lora_rank", U32, "q_lora_rank"                                                \
+        "attention.q_lora_rank", U32, "q_lora_rank | lora.none"                                    \
     }
 #define KEYS_EXPERTS                                                                               \
     {"expert_feed_forward_length", U32, "moe_intermediate_size | intermediate_size"},              \
@@ -45,8 +45,12 @@ static const tare_llama_key deepseek_keys[] = {
         "attention.indexer.top_k", U32, "index_topk"                                               \
     }
 
+/* llama.cpp knows of models without this rank by their number of layers; others need a 0. */
+#define LORA_NONE                                                                                  \
+    "lora.none = if(like_reference, nothing, if(num_hidden_layers == 26, nothing, "                \
+    "if(num_hidden_layers == 27, nothing, 0)))"
 #define DEEPSEEK2_DEFAULTS                                                                         \
-    KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001", "rope_theta = 10000"
+    LORA_NONE, KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001", "rope_theta = 10000"
 static const char *const deepseek2_defaults[] = {DEEPSEEK2_DEFAULTS, NULL};
 /* From DeepSeek V3 on, and GLM. */
 static const char *const deepseek3_defaults[] = {DEEPSEEK2_DEFAULTS, SIGMOID_ROUTER, NULL};
@@ -122,7 +126,8 @@ static const char *const deepseek_back_config[] = {"model_type = 'deepseek'",
 static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",
                                               .config = deepseek_back_config};
 #define DEEPSEEK_BACK                                                                              \
-    "q_lora_rank = attention.q_lora_rank | null", "kv_lora_rank = attention.kv_lora_rank",         \
+    "q_lora_rank = if(attention.q_lora_rank > 0, attention.q_lora_rank) | null",                   \
+        "kv_lora_rank = attention.kv_lora_rank",                                                   \
         "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",                      \
         "qk_rope_head_dim = rope.dimension_count", "num_key_value_heads = attention.head_count",   \
         "head_dim = rope.dimension_count",                                                         \

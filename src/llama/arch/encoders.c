@@ -112,7 +112,13 @@ static const tare_llama_back neo_back = {
 
 static const char *const nomic_back_config[] = {"model_type = 'nomic_bert'",
                                                 "n_layer = block_count",
-                                                "num_hidden_layers = nothing",
+                                                "num_hidden_layers = block_count",
+                                                "hidden_size = embedding_length",
+                                                "intermediate_size = feed_forward_length",
+                                                "num_attention_heads = attention.head_count",
+                                                "layer_norm_eps = attention.layer_norm_epsilon",
+                                                "rope_parameters.rope_type = 'default'",
+                                                "rope_parameters.rope_theta = rope.freq_base",
                                                 "n_positions = if(context_length == 2048, 8192, "
                                                 "if(context_length == 512, 2048, context_length))",
                                                 "type_vocab_size = tensors.token_types.weight.rows",

@@ -149,18 +149,21 @@ static const tare_llama_special_rule gemma_specials[] = {
 static const char *const gemma_back_config[] = {"model_type = 'gemma'", NULL};
 static const tare_llama_back gemma_back = {.names = HF_DENSE, .config = gemma_back_config};
 static const char *const gemma2_back_config[] = {"model_type = 'gemma2'", GEMMA_HEAD_SCALE("46"),
-                                                 NULL};
+                                                 BACK_LAYER_TYPES, NULL};
 static const tare_llama_back gemma2_back = {.names = HF_DENSE HF_SANDWICH,
                                             .config = gemma2_back_config};
 static const char *const gemma3_back_config[] = {"model_type = 'gemma3_text'",
                                                  "sliding_window = attention.sliding_window",
-                                                 GEMMA_HEAD_SCALE("62"), NULL};
+                                                 GEMMA_HEAD_SCALE("62"), BACK_LAYER_TYPES, NULL};
 static const tare_llama_back gemma3_back = {.names = HF_DENSE HF_SANDWICH HF_QK_NORM,
                                             .config = gemma3_back_config};
 /* EmbeddingGemma sees all tokens. */
-static const char *const embedding_back_config[] = {
-    "model_type = 'gemma3_text'", "sliding_window = attention.sliding_window",
-    "use_bidirectional_attention = true", GEMMA_HEAD_SCALE("62"), NULL};
+static const char *const embedding_back_config[] = {"model_type = 'gemma3_text'",
+                                                    "sliding_window = attention.sliding_window",
+                                                    "use_bidirectional_attention = true",
+                                                    GEMMA_HEAD_SCALE("62"),
+                                                    BACK_LAYER_TYPES,
+                                                    NULL};
 static const tare_llama_back embedding_back = {.names = HF_DENSE HF_SANDWICH HF_QK_NORM,
                                                .config = embedding_back_config};
 

@@ -232,7 +232,8 @@ static const char *const mpt_back_config[] = {
     "n_layers = block_count",
     "num_hidden_layers = nothing",
     "attn_config.alibi = attention.max_alibi_bias > 0",
-    "attn_config.alibi_bias_max = if(attention.max_alibi_bias > 0, attention.max_alibi_bias)",
+    "attn_config.alibi_bias_max = if(attention.max_alibi_bias > 0, "
+    "floor(attention.max_alibi_bias))",
     NULL};
 static const tare_llama_back mpt_back = {
     .names =
@@ -295,7 +296,7 @@ const tare_llama_arch tare_llama_family_gpt[] = {
      .rules = falcon_rules,
      .back = &falcon_new_back},
     {.name = "mpt",
-     .classes = "MPTForCausalLM MptForCausalLM",
+     .classes = "MptForCausalLM MPTForCausalLM",
      .tensors = ENDS FUSED NORMS QK_NORMS "position_embd ffn_down ffn_up",
      .optional = "position_embd attn_q_norm attn_k_norm",
      .own = mpt_own,

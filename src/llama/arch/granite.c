@@ -64,6 +64,7 @@ static const tare_llama_key hybrid_keys[] = {
      "(expand | num_heads | mamba_expand | mamba_num_heads) * (mamba_head_dim | hidden_size)"},
     {"ssm.time_step_rank", U32, "n_heads | num_heads | mamba_n_heads | mamba_num_heads"},
     {"attention.head_count_kv[]", I32, "if(g.is_attention, num_key_value_heads, 0)"},
+    {"expert_used_count", U32, "if(num_local_experts | 0, num_experts_per_tok, 0)"},
     {"rope.scaling.finetuned", BOOL, "g.uses_rope"},
     {"context_length", U32, "if(g.uses_rope, nothing, 1048576)"},
     END_OF_KEYS};
@@ -152,6 +153,39 @@ static const tare_llama_shape_row hybrid_back_shapes[] = {
     {"*.shared_mlp.input_linear.weight", "2 * d0, d1"},
     {"*.shared_mlp.output_linear.weight", "d0, d1"},
     {NULL, NULL}};
+static const char *const bamba_back_config[] = {
+    "model_type = 'bamba'",
+    "attn_layer_indices[] = if(at(attention.head_count_kv, layer) > 0, layer)",
+    "num_key_value_heads = largest(attention.head_count_kv)",
+    "mamba_d_conv = ssm.conv_kernel",
+    "mamba_d_state = ssm.state_size",
+    "mamba_n_groups = ssm.group_count",
+    "mamba_n_heads = ssm.time_step_rank",
+    "mamba_expand = floor(ssm.inner_size / embedding_length)",
+    "mamba_d_head = floor(ssm.inner_size / ssm.time_step_rank)",
+    "rope_parameters.rope_type = 'default'",
+    "rope_parameters.rope_theta = rope.freq_base",
+    "rope_parameters.partial_rotary_factor = rope.dimension_count * attention.head_count / "
+    "embedding_length",
+    "rope_theta = nothing",
+    "num_local_experts = nothing",
+    "num_experts_per_tok = nothing",
+    "attn_rotary_emb = nothing",
+    NULL};
+static const tare_llama_shape_row bamba_back_shapes[] = {{"=blk.#.ssm_a", "d0"},
+                                                         {"=blk.#.ssm_d", "d0"},
+                                                         {"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
+                                                         {"=blk.#.ssm_norm.weight", "d0 * d1"},
+                                                         {NULL, NULL}};
+static const tare_llama_back bamba_back = {
+    .names = "model.layers. model.embed_tokens model.final_layernorm lm_head input_layernorm "
+             "pre_ff_layernorm feed_forward.gate_proj feed_forward.up_proj feed_forward.down_proj "
+             "mamba.in_proj mamba.conv1d mamba.dt_proj mamba.A_log mamba.D mamba.norm "
+             "mamba.out_proj " HF_ATTN HF_CONFIG,
+    .config = bamba_back_config,
+    .shapes = bamba_back_shapes,
+    .when = "if(has(ssm.conv_kernel), if(has(embedding_scale), false, has(expert_count) == false), "
+            "false)"};
 static const tare_llama_back hybrid_back = {
     .names = GRANITEMOE_NAMES
     " mamba.in_proj mamba.conv1d mamba.dt_proj mamba.A_log mamba.D mamba.norm mamba.out_proj",
@@ -195,7 +229,16 @@ const tare_llama_arch tare_llama_family_granite[] = {
      .tokenizer = {.reads_prefix_space = true},
      .back = &granitemoe_back},
     {.name = "granitehybrid",
-     .classes = "GraniteMoeHybridForCausalLM BambaForCausalLM",
+     .classes = "BambaForCausalLM",
+     .tensors = HYBRID_TENSORS,
+     .cut = ".dt_bias=.dt_proj.bias",
+     .defaults = hybrid_defaults,
+     .keys = hybrid_keys,
+     .rules = hybrid_rules,
+     .tokenizer = {.multiple = 8},
+     .back = &bamba_back},
+    {.name = "granitehybrid",
+     .classes = "GraniteMoeHybridForCausalLM",
      .requires = "g.is_hybrid",
      .tensors = HYBRID_TENSORS,
      .cut = ".dt_bias=.dt_proj.bias",

@@ -54,13 +54,15 @@ static const tare_llama_rule falcon_h1_rules[] = {
 
 /* ---- Nemotron H: a layer has either a mixer or a feed-forward --------------------------------- */
 
+#define NEMOTRON_KINDS "M/mamba/linear_attention */attention/full_attention -/mlp E/moe"
 static const char *const nemotron_h_defaults[] = {
     "n.pattern = hybrid_override_pattern | layers_block_type | layer_types",
     "num_hidden_layers = len(n.pattern)",
-    "n.kind = word(at(n.pattern, layer), 'M/mamba/linear_attention */attention/full_attention "
-    "-/mlp/E/moe')",
+    "n.has_experts = if(has(hybrid_override_pattern), num_experts_per_tok > 0, "
+    "in('E', n.pattern, '" NEMOTRON_KINDS "'))",
+    "n.kind = word(at(n.pattern, layer), '" NEMOTRON_KINDS "')",
     "n.is_attention = n.kind == '*'",
-    "n.is_feed_forward = n.kind == '-'",
+    "n.is_feed_forward = one_of(n.kind, '- E')",
     "n.head_dim = head_dim | attention_head_dim",
     "m.groups = n_groups | num_groups | mamba_n_groups | mamba_num_groups",
     "experts = n_routed_experts",
@@ -69,8 +71,7 @@ static const char *const nemotron_h_defaults[] = {
     {"block_count", U32, "layers"}, {"context_length", U32, "1048576"},                            \
         {"embedding_length", U32, "hidden_size"},                                                  \
         {"feed_forward_length[]", I32,                                                             \
-         "if(n.is_feed_forward, if(has(num_experts_per_tok), moe_intermediate_size, "              \
-         "intermediate_size), 0)"},                                                                \
+         "if(n.is_feed_forward, if(n.has_experts, moe_intermediate_size, intermediate_size), 0)"}, \
         {"attention.head_count", U32, "num_attention_heads"},                                      \
         {"attention.head_count_kv[]", I32, "if(n.is_attention, num_key_value_heads, 0)"},          \
         {"rope.freq_base", F32, "rope.theta"},                                                     \
@@ -104,11 +105,14 @@ static const tare_llama_key nemotron_h_moe_own[] = {
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     {"moe_latent_size", U32, "moe_latent_size"},
     END_OF_KEYS};
-static const tare_llama_rule nemotron_h_rules[] = {RULE_DROP("mtp.*"),
-                                                   RULES_PERMUTE,
-                                                   {"*.mixer.dt_bias", "=blk.#.ssm_dt.bias", NULL},
-                                                   RULES_MAMBA2,
-                                                   END_OF_RULES};
+/* Heads of attention: n_heads are those of the state-space layers here. */
+static const tare_llama_rule nemotron_h_rules[] = {
+    RULE_DROP("mtp.*"),
+    {"=blk.#.attn_q@", NULL, "heads(num_attention_heads)"},
+    {"=blk.#.attn_k@", NULL, "heads(num_key_value_heads)"},
+    {"*.mixer.dt_bias", "=blk.#.ssm_dt.bias", NULL},
+    RULES_MAMBA2,
+    END_OF_RULES};
 
 /* ---- Qwen 3 Next, Qwen 3.5: linear attention --------------------------------------------------- */
 
@@ -401,7 +405,7 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .back = &falcon_h1_back},
     {.name = "nemotron_h_moe",
      .classes = "NemotronHForCausalLM",
-     .requires = "num_experts_per_tok > 0",
+     .requires = "n.has_experts",
      .tensors = ENDS QKV "attn_norm ffn_down ffn_up ffn_gate_inp ffn_up_exps ffn_down_exps "
                          "ffn_latent_down ffn_latent_up ffn_down_shexp ffn_up_shexp "
                          "exp_probs_b " MAMBA2,

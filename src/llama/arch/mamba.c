@@ -89,11 +89,25 @@ static const char *const mamba_back_config[] = {
     NULL};
 static const tare_llama_shape_row mamba_back_shapes[] = {{"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
                                                          {NULL, NULL}};
+#define MAMBA_NAMES                                                                                \
+    "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.in_proj "             \
+    "mixer.conv1d mixer.x_proj mixer.dt_proj mixer.A_log mixer.D mixer.out_proj"
 static const tare_llama_back mamba_back = {
-    .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.in_proj "
-             "mixer.conv1d mixer.x_proj mixer.dt_proj mixer.A_log mixer.D mixer.out_proj",
-    .config = mamba_back_config,
-    .shapes = mamba_back_shapes};
+    .names = MAMBA_NAMES, .config = mamba_back_config, .shapes = mamba_back_shapes};
+/* Falcon Mamba normalizes what else comes out of its state. */
+static const char *const falcon_mamba_back_config[] = {
+    "model_type = 'falcon_mamba'",
+    "hidden_size = embedding_length",
+    "intermediate_size = ssm.inner_size",
+    "conv_kernel = ssm.conv_kernel",
+    "state_size = ssm.state_size",
+    "time_step_rank = ssm.time_step_rank",
+    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
+    NULL};
+static const tare_llama_back falcon_mamba_back = {.names = MAMBA_NAMES,
+                                                  .config = falcon_mamba_back_config,
+                                                  .shapes = mamba_back_shapes,
+                                                  .when = "ssm.dt_b_c_rms | false"};
 static const char *const mamba2_back_config[] = {
     "model_type = 'mamba2'",
     "hidden_size = embedding_length",
@@ -116,12 +130,14 @@ static const tare_llama_back mamba2_back = {
     .config = mamba2_back_config,
     .shapes = mamba2_back_shapes};
 static const char *const jamba_back_config[] = {
-    "model_type = 'jamba'",
-    "num_key_value_heads = attention.head_count",
-    "mamba_d_conv = ssm.conv_kernel",
-    "mamba_d_state = ssm.state_size",
-    "mamba_dt_rank = ssm.time_step_rank",
-    "mamba_expand = floor(ssm.inner_size / embedding_length)",
+    "model_type = 'jamba'", "num_key_value_heads = largest(attention.head_count_kv)",
+    /* where the layers of a kind are as far apart as they are few */
+    "attn_layer_offset = leading(attention.head_count_kv, 0)",
+    "attn_layer_period = floor(block_count / tensors.attn_q.weight.blocks)",
+    "expert_layer_period = floor(block_count / tensors.ffn_gate_inp.weight.blocks)",
+    "expert_layer_offset = if(tensors.ffn_gate_inp.weight.blocks == block_count, 0, 1)",
+    "mamba_d_conv = ssm.conv_kernel", "mamba_d_state = ssm.state_size",
+    "mamba_dt_rank = ssm.time_step_rank", "mamba_expand = floor(ssm.inner_size / embedding_length)",
     NULL};
 static const tare_llama_shape_row jamba_back_shapes[] = {{"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
                                                          {NULL, NULL}};
@@ -135,16 +151,16 @@ static const tare_llama_back jamba_back = {
     .config = jamba_back_config,
     .shapes = jamba_back_shapes};
 
+#define MAMBA_ROW(of, way_back)                                                                    \
+    {                                                                                              \
+        .name = "mamba", .classes = of, .tensors = ENDS "attn_norm " MAMBA,                        \
+        .defaults = mamba_defaults, .own = mamba_own, .rules = mamba_rules,                        \
+        .drops_equal_output = true, .tokenizer = {.prefers_json = true, .multiple = 8},            \
+        .back = &way_back                                                                          \
+    }
 const tare_llama_arch tare_llama_family_mamba[] = {
-    {.name = "mamba",
-     .classes = "MambaForCausalLM MambaLMHeadModel FalconMambaForCausalLM",
-     .tensors = ENDS "attn_norm " MAMBA,
-     .defaults = mamba_defaults,
-     .own = mamba_own,
-     .rules = mamba_rules,
-     .drops_equal_output = true,
-     .tokenizer = {.prefers_json = true, .multiple = 8},
-     .back = &mamba_back},
+    MAMBA_ROW("FalconMambaForCausalLM", falcon_mamba_back),
+    MAMBA_ROW("MambaForCausalLM MambaLMHeadModel", mamba_back),
     {.name = "mamba2",
      .classes = "Mamba2ForCausalLM",
      .tensors = ENDS "attn_norm " MAMBA2,

@@ -221,8 +221,12 @@ static const tare_llama_back jais_back = {
     .config = jais_back_config,
     .shapes = jais_back_shapes};
 
-static const char *const apertus_back_config[] = {"model_type = 'apertus'", "hidden_act = 'xielu'",
-                                                  "head_dim = attention.key_length", NULL};
+static const char *const apertus_back_config[] = {
+    "model_type = 'apertus'", "hidden_act = 'xielu'", "head_dim = attention.key_length",
+    /* transformers assumes Llama 3's factors */
+    "rope_scaling.rope_type = if(has(tensors.rope_freqs.weight), nothing, rope.scaling.type | "
+    "'default')",
+    NULL};
 static const tare_llama_shape_row apertus_back_shapes[] = {
     {"*.mlp.act_fn.beta", ""}, {"*.mlp.act_fn.eps", ""}, {NULL, NULL}};
 static const tare_llama_back apertus_back = {

@@ -33,9 +33,13 @@ static const tare_llama_rule grove_rules[] = {RULE_DROP("*.expert_bias"), GROVE_
                                               GROVE_CHUNK("gate_proj"), GROVE_CHUNK("up_proj"),
                                               END_OF_RULES};
 
+/* llama.cpp stops where none of the layers has the window that the keys tell of. */
+#define WITH_WINDOWS                                                                               \
+    "if(has(layer_types), if(in('sliding_attention', layer_types, '" WINDOWS "'), "                \
+    "sliding_window), sliding_window)"
 static const tare_llama_key mellum_keys[] = {
     KEY_EXPERT_FFN,
-    {"attention.sliding_window", U32, "if(use_sliding_window | true, sliding_window)"},
+    {"attention.sliding_window", U32, "if(use_sliding_window | true, " WITH_WINDOWS ")"},
     {"attention.sliding_window_pattern[layer_types]", BOOL,
      "if(use_sliding_window | true, " LAYER_WINDOW ")"},
     END_OF_KEYS};
@@ -47,7 +51,7 @@ static const char *const laguna_defaults[] = {
 static const tare_llama_key laguna_keys[] = {
     KEY_VOCAB_SIZE,
     {"attention.head_count[]", I32, "l.heads"},
-    {"attention.sliding_window", U32, "if(sliding_window > 0, sliding_window)"},
+    {"attention.sliding_window", U32, "if(sliding_window > 0, " WITH_WINDOWS ")"},
     KEY_EXPERT_FFN,
     {"expert_shared_feed_forward_length", U32, "shared_expert_intermediate_size"},
     {"expert_weights_norm", BOOL, "true"},
@@ -82,8 +86,9 @@ static const tare_llama_key cohere2moe_keys[] = {
 /* ---- MiMo 2, Step 3.5 --------------------------------------------------------------------------- */
 
 static const char *const mimo2_defaults[] = {
-    "m.is_window = if(layer < num_hidden_layers, at(hybrid_layer_pattern, layer) == 1, true)",
-    "m.nextn = 3", NULL};
+    "m.is_window = if(layer < num_hidden_layers, if(has(hybrid_layer_pattern), "
+    "at(hybrid_layer_pattern, layer) == 1, " LAYER_WINDOW "), true)",
+    "swa_num_key_value_heads = 2 * num_key_value_heads", "m.nextn = 3", NULL};
 static const tare_llama_key mimo2_keys[] = {
     {"attention.head_count_kv[]", I32,
      "if(m.is_window, swa_num_key_value_heads, num_key_value_heads)"},
@@ -271,8 +276,8 @@ static const char *const laguna_back_config[] = {
     "num_attention_heads_per_layer = attention.head_count",
     BACK_DENSE_FIRST("leading_dense_block_count"),
     /* llama.cpp takes every fourth layer for one without a window, and no key says it */
-    "layer_types[] = if(has(attention.sliding_window), if(layer % 4 == 0, 'full_attention', "
-    "'sliding_attention'))",
+    BACK_LAYER_TYPES " | if(has(attention.sliding_window), if(layer % 4 == 0, 'full_attention', "
+                     "'sliding_attention'), 'full_attention')",
     "sliding_window = attention.sliding_window",
     "gating = if(tensors.attn_gate.weight.rows > largest(attention.head_count), 'per-element', "
     "'per-head')",

@@ -14,7 +14,11 @@
 
 static const char *const t5_defaults[] = {"layer_norm_epsilon = 0.000001",
                                           "relative_attention_num_buckets = 32",
-                                          "decoder_start_token_id = 0", "d_kv = 64", NULL};
+                                          "decoder_start_token_id = 0",
+                                          "d_kv = 64",
+                                          "t.is_scaled = if(like_reference, false, "
+                                          "scale_decoder_outputs | tie_word_embeddings | true)",
+                                          NULL};
 static const tare_llama_key t5_own[] = {
     {"context_length", U32, "n_positions | 512"},
     {"embedding_length", U32, "d_model"},
@@ -43,8 +47,12 @@ static const tare_llama_key t5encoder_own[] = {
     {"attention.layer_norm_rms_epsilon", F32, "layer_norm_epsilon"},
     KEY_FILE_TYPE,
     END_OF_KEYS};
-/* Embeddings may be stored up to three times; the first counts. */
+/* Embeddings may be stored up to three times; the first counts. The first T5 scales what its head reads,
+ * which llama.cpp does not: the head is scaled, and then is another one than the embeddings. */
+#define T5_SCALE "if(t.is_scaled) mul(1 / sqrt(d_model)) "
 static const tare_llama_rule t5_rules[] = {
+    {"=output.weight", NULL, T5_SCALE},
+    {"shared.weight", "=output.weight", T5_SCALE "first"},
     {"decoder.embed_tokens.weight", "=token_embd.weight", "first"},
     {"encoder.embed_tokens.weight", "=token_embd.weight", "first"},
     {"shared.weight", "=token_embd.weight", "first"},
@@ -56,7 +64,7 @@ static const tare_llama_rule t5_rules[] = {
         "num_heads = attention.head_count", "d_kv = attention.key_length",                         \
         "layer_norm_epsilon = attention.layer_norm_rms_epsilon",                                   \
         "relative_attention_num_buckets = attention.relative_buckets_count",                       \
-        "is_encoder_decoder = true"
+        "is_encoder_decoder = true", "scale_decoder_outputs = false"
 static const char *const t5_back_config[] = {"model_type = 't5'",
                                              "feed_forward_proj = 'gated-gelu'", T5_SIZES, NULL};
 static const tare_llama_shape_row t5_back_shapes[] = {{"shared.weight", "d0, d1"}, {NULL, NULL}};
