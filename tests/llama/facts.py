@@ -160,6 +160,12 @@ def assumed(f):
     f.convert("starcoder2", drop=("layers.1.mlp.c_proj.bias",))
 
 
+    f.convert("t5")
+    head = f.tensors["output.weight"].data
+    f.convert("t5", {"tie_word_embeddings": True})
+    f.check("t5: the head of the first T5 is scaled", np.allclose(f.tensors["output.weight"].data, head / 8, atol=1e-6))
+
+
 def back(f):
     f.convert("deepseek-v2")
     config, _ = f.restored()

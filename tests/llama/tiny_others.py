@@ -125,7 +125,7 @@ def t5(name, model_type, decoder):
     c = dict(architectures=[name], model_type=model_type, vocab_size=320, d_model=64, d_ff=96,
              num_layers=2, num_decoder_layers=2, num_heads=4, d_kv=16, n_positions=128,
              layer_norm_epsilon=1e-6, relative_attention_num_buckets=32, decoder_start_token_id=0,
-             feed_forward_proj="gated-gelu")
+             feed_forward_proj="gated-gelu", tie_word_embeddings=False)
     t = {"shared.weight": (320, 64)}
     for side in ("encoder", "decoder") if decoder else ("encoder",):
         last = 2 if side == "decoder" else 1

@@ -79,7 +79,7 @@ def settings(p):
         return ["convert", base, p.path("o.gguf"), "--force", "--lora", adapter(p, module, **config)]
     for name, value in {"use_dora": True, "modules_to_save": ["lm_head"], "lora_bias": True, "layer_replication": [[0, 1]], "bias": "all",
                         "alora_invocation_tokens": [1], "target_parameters": ["x"], "trainable_token_indices": [4], "peft_type": "IA3",
-                        "init_lora_weights": "pissa", "alpha_pattern": {"down_proj": 16}}.items():
+                        "init_lora_weights": "pissa", "alpha_pattern": {"down_.*": 16}}.items():
         p.refused(name, [name], *convert(**{name: value}))
     for name, value in {"init_lora_weights": True, "modules_to_save": None, "layer_replication": None, "alpha_pattern": {}, "use_dora": False}.items():
         code, text = p.run(*convert(**{name: value}))
@@ -87,7 +87,8 @@ def settings(p):
     p.refused("another rank", ["r is 8", "4"], *convert(r=8))
     code, text = p.run(*convert(r=8, rank_pattern={"down_proj": 4}))
     p.expect("rank_pattern", code == 0 and keys(p.path("o.gguf"))["adapter.lora.alpha"] == 8, text)
-    p.refused("rank_pattern and rslora", ["use_rslora"], *convert(r=8, rank_pattern={"down_proj": 4}, use_rslora=True))
+    code, text = p.run(*convert(r=8, rank_pattern={"down_proj": 4}, use_rslora=True))  # the rest of the scale is in B
+    p.expect("rank_pattern and rslora", code == 0 and abs(keys(p.path("o.gguf"))["adapter.lora.alpha"] - 8 * 8 ** 0.5) < 1e-4, text)
     p.refused("a second name", ["second"], "convert", base, p.path("o4.gguf"), "--lora", two_names(p))
     code, text = p.run("convert", base, p.path("o.gguf"), "--force", "--lora", adapter(p, module, name="mine"))
     p.expect("an adapter with a name", code == 0, text)

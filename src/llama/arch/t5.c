@@ -58,6 +58,11 @@ static const tare_llama_rule t5_rules[] = {
     {"shared.weight", "=token_embd.weight", "first"},
     END_OF_RULES};
 
+static const tare_llama_rule t5encoder_rules[] = {
+    {"encoder.embed_tokens.weight", "=token_embd.weight", "first"},
+    {"shared.weight", "=token_embd.weight", "first"},
+    END_OF_RULES};
+
 #define T5_SIZES                                                                                   \
     "d_model = embedding_length", "d_ff = feed_forward_length", "num_layers = block_count",        \
         "num_hidden_layers = nothing", "num_decoder_layers = decoder_block_count",                 \
@@ -147,7 +152,7 @@ const tare_llama_arch tare_llama_family_t5[] = {
      .optional = "attn_rel_b ffn_gate",
      .defaults = t5_defaults,
      .own = t5encoder_own,
-     .rules = t5_rules,
+     .rules = t5encoder_rules,
      .tokenizer = {.family = TARE_LLAMA_VOCAB_UNIGRAM},
      .back = &t5encoder_back},
     {.name = NULL},
