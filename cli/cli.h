@@ -480,11 +480,34 @@ typedef struct cli_write {
 
 /* Prints the architectures that models can be mapped to; returns an exit code. */
 int cli_list_architectures(void);
-/* Maps a model of Hugging Face that is to become GGUF to llama.cpp's names and keys; *out NULL: its
- * names are kept; *beside: what it is made of beside the model, freed after it. 0, or an exit code
- * after saying what is wrong. */
-int cli_map(tare_model **out, tare_model **beside, const cli_command *command, const tare_model *in,
-            const char *in_path, const char *out_path, const cli_write *write, tare_report *report);
+/* Adapters named on the command line; `sets` those that were opened for it, or NULL. */
+typedef struct cli_adapters {
+    tare_adapter_use *items;
+    tare_adapter_set **sets;
+    size_t n;
+} cli_adapters;
+
+/* Opens those of --apply-adapter, or of --adapter; 0, or an exit code after saying what is wrong.
+ * To be closed in either case. */
+int cli_adapters_merge(cli_adapters *list, const tare_model *in, const cli_list *texts,
+                       tare_report *report);
+int cli_adapters_store(cli_adapters *list, const cli_command *command, const cli_list *texts,
+                       tare_report *report);
+void cli_adapters_close(cli_adapters *list);
+
+/* A model under the names that the output is to have. */
+typedef struct cli_mapped {
+    tare_model *model;     /* NULL: the input, whose names are kept */
+    tare_model *beside;    /* what it is made of beside the input; NULL: nothing */
+    tare_model *merged;    /* the input with adapters merged, where it is made of that */
+    cli_adapters adapters; /* those */
+} cli_mapped;
+
+/* Maps a model of Hugging Face that is to become GGUF to llama.cpp's names and keys, or back. 0, or
+ * an exit code after saying what is wrong; to be freed in either case, before the input. */
+int cli_map(cli_mapped *out, const cli_command *command, const tare_model *in, const char *in_path,
+            const char *out_path, const cli_write *write, tare_report *report);
+void cli_mapped_free(cli_mapped *mapped);
 
 /* A weights file beside a config.json means the directory, where a GGUF file is made of it: that is
  * opened as *out and said. *out NULL: the file is meant. The caller frees both. */
@@ -547,21 +570,6 @@ char *cli_fit_plot(const tare_fit *fit, size_t *n);
  * command line. Returns an exit code. */
 int cli_write_failed(const cli_command *command, const tare_error *err, const char *in_path,
                      const tare_report *report);
-
-/* Adapters named on the command line; `sets` those that were opened for it, or NULL. */
-typedef struct cli_adapters {
-    tare_adapter_use *items;
-    tare_adapter_set **sets;
-    size_t n;
-} cli_adapters;
-
-/* Opens those of --apply-adapter, or of --adapter; 0, or an exit code after saying what is wrong.
- * To be closed in either case. */
-int cli_adapters_merge(cli_adapters *list, const tare_model *in, const cli_list *texts,
-                       tare_report *report);
-int cli_adapters_store(cli_adapters *list, const cli_command *command, const cli_list *texts,
-                       tare_report *report);
-void cli_adapters_close(cli_adapters *list);
 
 /* Keys of metadata to set; texts are the caller's. `items` is freed with free(). */
 typedef struct cli_overrides {

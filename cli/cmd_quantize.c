@@ -102,6 +102,12 @@ static const cli_option options[] = {
      .choices = "default best",
      .help = "best: slower, with a smaller error in the same types",
      .text = &args.quality},
+    {.name = "apply-adapter",
+     .arg = "NAME|PATH[:SCALE]",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "merge an adapter of the input, or a PEFT directory or file, before its tensors are "
+             "quantized; its scale is multiplied by SCALE; may be given again",
+     .list = &args.merges},
     {.name = "override-kv",
      .arg = "KEY=TYPE:VALUE",
      .help = "set a key of the output's metadata, TYPE one of int, float, bool, str; may be given "

@@ -19,8 +19,30 @@ static void print_line(const tare_adapter *a) {
     free(name);
 }
 
-void info_print_adapters(const tare_model *model) {
+/* A PEFT folder, or its file of weights: factors for another model. */
+static void print_peft(const tare_model *model, const char *path) {
+    static const char config[] = "adapter_config.json";
+    tare_adapter_set *set = NULL;
+    if (tare_model_find_resource(model, (tare_str){config, sizeof config - 1}) < 0 ||
+        tare_adapters_open_path(&set, path, NULL, NULL) != TARE_OK)
+        return;
+    const size_t n = tare_adapters_count(set);
+    uint64_t rank = 0;
+    for (size_t i = 0; i < n; i++)
+        if (tare_adapters_at(set, i)->rank > rank) rank = tare_adapters_at(set, i)->rank;
+    tare_adapters_free(set);
+    char *name = cli_escape_path(path);
+    info_label("adapter");
+    printf("PEFT, %zu pair%s of factors of rank %" PRIu64 ": a change to a base model\n", n,
+           cli_plural(n), rank);
+    info_label("");
+    printf("to merge it: tare convert BASE OUT --apply-adapter %s\n", name);
+    free(name);
+}
+
+void info_print_adapters(const tare_model *model, const char *path) {
     const tare_adapter_set *set = tare_model_adapters(model);
+    if (!set) print_peft(model, path);
     const size_t n = tare_adapters_count(set), shown = n > LINES_MAX ? LINES_MAX - 1 : n;
     uint64_t bytes = 0;
     for (size_t i = 0; i < n; i++) bytes += bytes_of(tare_adapters_at(set, i));

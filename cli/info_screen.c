@@ -303,7 +303,7 @@ void info_print_screen(const tare_model *model, const char *path, uint64_t conte
     print_types(model, sum->tensor_bytes);
     print_outliers(model);
     print_schemes(model);
-    info_print_adapters(model);
+    info_print_adapters(model, path);
     print_shards(model, sum);
     print_resources(model);
     print_llama(model);

@@ -49,6 +49,9 @@ static int check_usage(const cli_command *command, const cli_write *w, tare_llam
     if (w->mmproj && (w->vocab_only || w->pre))
         return cli_usage(command, "--mmproj writes an encoder, which has no tokenizer: neither "
                                   "--vocab-only nor --pre goes with it");
+    if (w->merges.n && (w->lora || w->vocab_only))
+        return cli_usage(command, "--apply-adapter merges into weights, of which --%s writes none",
+                         w->lora ? "lora" : "vocab-only");
     if (naming == TARE_LLAMA_NAMES_LLAMA_CPP) return CLI_YES;
     if (w->lora)
         return cli_usage(command, "--lora is for a Hugging Face model, and an output that is GGUF");
@@ -117,24 +120,55 @@ static int fill_options(tare_llama_options *options, char **text, const cli_writ
     return code;
 }
 
+/* What can be done with an adapter that was given as a model. */
+static void hint_adapter(const char *path, const char *out_path) {
+    char *adapter = cli_escape_path(path), *out = cli_escape_path(out_path);
+    fprintf(stderr,
+            "merged into its base:        tare convert BASE %s --apply-adapter %s\n"
+            "beside it, for llama.cpp:    tare convert BASE %s --lora %s\n"
+            "(BASE: the model that it was trained on; --keep-names stores the factors as they "
+            "are)\n",
+            out, adapter, out, adapter);
+    free(adapter);
+    free(out);
+}
+
 /* A fault in the file of --metadata, which the library does not know, is named after it. */
-static int translate(tare_model **out, const tare_model *in, const char *in_path, const char *to,
-                     const char *metadata_path, const tare_llama_translate_options *options) {
+static int translate(tare_model **out, const tare_model *in, const char *in_path,
+                     const char *out_path, const char *to, const char *metadata_path,
+                     const tare_llama_translate_options *options) {
     tare_error err;
     if (tare_llama_translate(out, in, to, options, &err) == TARE_OK) return CLI_YES;
     const bool is_metadata = metadata_path && cli_has_code(&err, TARE_CODE_BAD_METADATA);
     if (is_metadata) err.file[0] = '\0';
-    return fail_mapping(&err, in_path, is_metadata ? metadata_path : in_path, options->report);
+    const int code =
+        fail_mapping(&err, in_path, is_metadata ? metadata_path : in_path, options->report);
+    if (cli_has_code(&err, TARE_CODE_IS_ADAPTER)) hint_adapter(in_path, out_path);
+    return code;
 }
 
-int cli_map(tare_model **out, tare_model **beside, const cli_command *command, const tare_model *in,
-            const char *in_path, const char *out_path, const cli_write *write,
-            tare_report *report) {
+/* Adapters are merged under the names that they know, before these change. */
+static int merge(cli_mapped *out, const tare_model **in, const char *in_path,
+                 const cli_write *write, tare_report *report) {
+    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_error err;
+    int code = cli_adapters_merge(&out->adapters, *in, &write->merges, report);
+    options.report = report;
+    if (code != CLI_YES) return code;
+    if (tare_adapters_merge(&out->merged, *in, out->adapters.items, out->adapters.n, &options,
+                            &err) != TARE_OK)
+        return fail_mapping(&err, in_path, in_path, report);
+    *in = out->merged;
+    return CLI_YES;
+}
+
+int cli_map(cli_mapped *out, const cli_command *command, const tare_model *in, const char *in_path,
+            const char *out_path, const cli_write *write, tare_report *report) {
     tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
     tare_llama_translate_options options = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
     const char *to = write->to ? write->to : tare_format_of_path(out_path);
     char *metadata, *directory = cli_whole_path(in_path);
-    *out = *beside = NULL;
+    *out = (cli_mapped){.model = NULL};
     int code = fill_options(&llama, &metadata, write);
     llama.directory = directory;
     options.llama = &llama;
@@ -142,17 +176,28 @@ int cli_map(tare_model **out, tare_model **beside, const cli_command *command, c
     options.keep_names = write->keep_names;
     options.opaque = write->opaque;
     options.type = write->type;
-    if (code == CLI_YES) code = check_usage(command, write, tare_llama_naming_of(in, to, &options));
+    const tare_llama_naming naming = tare_llama_naming_of(in, to, &options);
+    if (code == CLI_YES) code = check_usage(command, write, naming);
+    /* A choice of types has to see the numbers that are written. */
+    if (code == CLI_YES && write->merges.n && (naming == TARE_LLAMA_NAMES_LLAMA_CPP || write->fit))
+        code = merge(out, &in, in_path, write, report);
     if (code == CLI_YES && write->lora)
-        code = map_adapter(out, beside, in, write, report);
+        code = map_adapter(&out->model, &out->beside, in, write, report);
     else if (code == CLI_YES && write->with_mmproj)
-        code = cli_open(beside, write->with_mmproj, report);
-    options.tower = *beside;
+        code = cli_open(&out->beside, write->with_mmproj, report);
+    options.tower = out->beside;
     if (code == CLI_YES && !write->lora)
-        code = translate(out, in, in_path, to, write->metadata, &options);
+        code = translate(&out->model, in, in_path, out_path, to, write->metadata, &options);
     free(directory);
     free(metadata);
     return code;
+}
+
+void cli_mapped_free(cli_mapped *mapped) {
+    tare_model_free(mapped->model);
+    tare_model_free(mapped->beside);
+    tare_model_free(mapped->merged);
+    cli_adapters_close(&mapped->adapters);
 }
 
 /* ---- a file of a directory ------------------------------------------------------------------- */

@@ -572,7 +572,9 @@ out:
 
 int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
                     const char *out_path, const cli_write *write, tare_report *report) {
-    tare_model *whole, *mapped = NULL, *factors = NULL;
+    tare_model *whole;
+    cli_mapped mapped = {.model = NULL};
+    cli_write rest = *write;
     char *directory;
     if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
     if (cli_check_local(command, out_path) != CLI_YES) return CLI_USAGE;
@@ -581,11 +583,11 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
         cli_open_around(&whole, &directory, in, in_path,
                         write->to ? write->to : tare_format_of_path(out_path), write, report);
     if (whole) in = whole, in_path = directory;
-    if (code == 0) code = cli_map(&mapped, &factors, command, in, in_path, out_path, write, report);
-    if (code == 0)
-        code = write_model(command, mapped ? mapped : in, in_path, out_path, write, report);
-    tare_model_free(mapped);
-    tare_model_free(factors);
+    if (code == 0) code = cli_map(&mapped, command, in, in_path, out_path, write, report);
+    if (mapped.merged) rest.merges.n = 0;
+    if (mapped.model || mapped.merged) in = mapped.model ? mapped.model : mapped.merged;
+    if (code == 0) code = write_model(command, in, in_path, out_path, &rest, report);
+    cli_mapped_free(&mapped);
     tare_model_free(whole);
     free(directory);
     return code;

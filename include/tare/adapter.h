@@ -66,6 +66,16 @@ typedef struct tare_adapter_use {
 /* Whether a pair is one of those. */
 TARE_API bool tare_adapter_is_used(const tare_adapter_use *use, const tare_adapter *adapter);
 
+/* `in` with adapters merged, without a file: tensors that change are computed when they are read,
+ * in their own type if that is F32, F16 or BF16, else in F32. For what is to be done with a model
+ * before it is written, such as tare_llama_translate; a conversion alone merges by itself
+ * (tare_convert_options.merges) and rounds once. `in` and the sets must outlive *out. Of `options`
+ * the allocator, limits and report count. Errors: ARG: a use names no pair, or a pair has no tensor
+ * or one of a different shape; UNSUPPORTED: a factor cannot be decoded. */
+TARE_API tare_status tare_adapters_merge(tare_model **out, const tare_model *in,
+                                         const tare_adapter_use *uses, size_t n_uses,
+                                         const tare_open_options *options, tare_error *err);
+
 #ifdef __cplusplus
 }
 #endif

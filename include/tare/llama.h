@@ -34,6 +34,9 @@ typedef struct tare_llama_options {
 #define TARE_CODE_BAD_METADATA "llama.bad-metadata"
 /* The error of a Hugging Face model whose architecture tare does not map. */
 #define TARE_CODE_UNKNOWN_ARCHITECTURE "llama.unknown-architecture"
+/* The error of an adapter where a model was expected: it is merged into its base, or becomes an
+ * adapter of llama.cpp. */
+#define TARE_CODE_IS_ADAPTER "llama.is-adapter"
 
 #define TARE_LLAMA_OPTIONS_INIT                                                                    \
     {                                                                                              \

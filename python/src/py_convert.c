@@ -16,6 +16,7 @@ typedef struct measured {
 typedef struct py_plan {
     PyObject_HEAD py_state *state;
     py_handle *handle;
+    tare_model *merged;     /* with adapters, before names change; NULL: without */
     tare_model *translated; /* with other names; NULL: the model has them already */
     tare_plan *plan;
     tare_options *options;
@@ -201,12 +202,27 @@ static tare_status choose_types(py_plan *p, const char *path, const tare_model *
     return status == TARE_OK ? tare_fit_apply(p->fit, o, &p->mix, err) : status;
 }
 
+/* Adapters are merged under the names that they know, and before types are chosen. */
+static tare_status merge(py_plan *p, const tare_model **in, const char *to,
+                         const tare_llama_translate_options *names, tare_error *err) {
+    tare_convert_options *o = tare_options_convert(p->options);
+    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    open.report = p->report;
+    if (o->n_merges == 0 || (tare_llama_naming_of(*in, to, names) != TARE_LLAMA_NAMES_LLAMA_CPP &&
+                             !tare_options_target(p->options)))
+        return TARE_OK;
+    tare_status status = tare_adapters_merge(&p->merged, *in, o->merges, o->n_merges, &open, err);
+    if (status == TARE_OK) *in = p->merged, o->n_merges = 0;
+    return status;
+}
+
 static tare_status plan(py_plan *p, const char *path, const tare_llama_translate_options *names,
                         tare_error *err) {
     const tare_convert_options *o = tare_options_convert(p->options);
     const tare_model *in = p->handle->model;
     const char *to = o->to ? o->to : tare_format_of_path(path);
-    tare_status status = tare_llama_translate(&p->translated, in, to, names, err);
+    tare_status status = merge(p, &in, to, names, err);
+    if (status == TARE_OK) status = tare_llama_translate(&p->translated, in, to, names, err);
     if (p->translated) in = p->translated;
     if (status == TARE_OK) status = choose_types(p, path, in, err);
     return status == TARE_OK ? tare_plan_new(&p->plan, path, in, o, err) : status;
@@ -258,6 +274,7 @@ static void plan_dealloc(PyObject *self) {
     tare_plan_free(p->plan);
     tare_fit_free(p->fit);
     tare_model_free(p->translated);
+    tare_model_free(p->merged);
     tare_options_free(p->options);
     tare_importance_free(p->importance);
     for (size_t i = 0; i < p->n_sets; i++) tare_adapters_free(p->sets[i]);

@@ -85,6 +85,30 @@ def test_names_are_mapped_as_by_the_command(tmp_path, command):
         tare.plan(tmp_path / "hf", tmp_path / "x.gguf")
 
 
+def test_adapters_are_merged_before_names_change(tmp_path):
+    """As if merged into the directory first, also where types are chosen."""
+    tare.convert(tare.synth("llama-tiny"), tmp_path / "hf", format="hf")
+    rng = np.random.default_rng(5)
+    name = "base_model.model.model.layers.0.self_attn.q_proj."
+    (tmp_path / "lora").mkdir()
+    tare.save({name + "lora_A.weight": rng.standard_normal((4, 256), dtype="f4"),
+               name + "lora_B.weight": rng.standard_normal((256, 4), dtype="f4")},
+              tmp_path / "lora" / "adapter_model.safetensors")
+    (tmp_path / "lora" / "adapter_config.json").write_text('{"peft_type": "LORA", "r": 4, "lora_alpha": 8}')
+    adapter, options = [tmp_path / "lora"], {"no_tokenizer": True, "name": "m"}
+    tare.convert(tmp_path / "hf", tmp_path / "merged", format="hf", merges=adapter)
+    result = tare.convert(tmp_path / "hf", tmp_path / "one.gguf", type="f16", merges=adapter, **options)
+    assert "convert.merged" in {f.code for f in result.report}
+    tare.convert(tmp_path / "merged", tmp_path / "two.gguf", type="f16", **options)
+    assert tare.diff(tmp_path / "one.gguf", tmp_path / "two.gguf").same
+    tare.convert(tmp_path / "hf", tmp_path / "plain.gguf", type="f16", **options)
+    assert not tare.diff(tmp_path / "one.gguf", tmp_path / "plain.gguf").same
+    tare.quantize(tmp_path / "hf", tmp_path / "fit.gguf", target_bpw=6, merges=adapter, **options)
+    assert tare.diff(tmp_path / "one.gguf", tmp_path / "fit.gguf", tolerance=0.1).same
+    with pytest.raises(tare.UnsupportedError, match="PEFT adapter"):
+        tare.convert(tmp_path / "lora", tmp_path / "x.gguf")
+
+
 @pytest.mark.parametrize("suffix", ("hf", "mcf", "infq", "safetensors", "wcodec"))
 def test_models_are_compared_under_one_set_of_names(tmp_path, command, suffix):
     """What has Hugging Face's names, in whatever container, beside a GGUF file: as the command does."""

@@ -365,20 +365,49 @@ static tare_status decode_coded(tare_llama_mapping *m, mapped *own, const tare_o
     return TARE_OK;
 }
 
+static bool is_merged(const tare_model *in, size_t i) {
+    return in->files[in->catalog.tensors[i].planes[0].file].is_merged;
+}
+
+/* Adapters are merged for what is written: where that has none of their tensors, it is not what was
+ * meant. */
+static tare_status note_merged(const tare_llama_mapping *m, const bool *is_used, tare_error *err) {
+    const tare_catalog *c = &m->hf->catalog;
+    size_t n = 0, n_used = 0;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        if (!is_merged(m->hf, i)) continue;
+        n++;
+        if (is_used[i]) {
+            n_used++;
+            continue;
+        }
+        tare_finding f = TARE_FINDING(WARNING, TARE_OK, "llama.merged-left-out");
+        f.item_kind = TARE_ITEM_TENSOR;
+        f.item = (int64_t)i;
+        f.item_name = c->tensors[i].name;
+        f.text = TARE_STR("an adapter changes it, and it is no part of what is written");
+        tare_report_add(m->options->report, &f);
+    }
+    return n == 0 || n_used
+               ? TARE_OK
+               : tare_fail(err, TARE_ERR_ARG, "adapters that change no tensor of what is written");
+}
+
 /* Tensors that nothing is made of, such as poolers; buffers are no weights, and a tower may have been
  * reported. */
 static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
     const tare_catalog *c = &m->hf->catalog;
-    if (m->options->vocab_only || m->arch->tower) return TARE_OK;
     bool *is_used = TARE_NEW_ARRAY(&m->out->arena, bool, c->n_tensors);
     if (!is_used) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < m->n_targets; i++)
         for (size_t k = 0; k < m->targets[i]->n_pieces; k++)
             if (m->targets[i]->pieces[k].source != TARE_LLAMA_ZEROS)
                 is_used[m->targets[i]->pieces[k].source] = true;
+    TARE_TRY(note_merged(m, is_used, err));
+    if (m->options->vocab_only || m->arch->tower) return TARE_OK;
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_str name = c->tensors[i].name;
-        if (is_used[i] || tare_llama_is_buffer(name) ||
+        if (is_used[i] || is_merged(m->hf, i) || tare_llama_is_buffer(name) ||
             (m->tells_tower && tare_llama_is_left_out(name)))
             continue;
         tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.left-out");

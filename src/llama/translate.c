@@ -118,11 +118,13 @@ tare_status tare_llama_translate(tare_model **out, const tare_model *in, const c
     TARE_REQUIRE(in, err);
     tare_llama_translate_options o = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    if (to && strcmp(to, "gguf") == 0 && !o.keep_names && tare_model_is_peft(in))
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "a PEFT adapter, not a model: with its base as the input, --lora makes an "
-                         "adapter of llama.cpp and --apply-adapter merges it; --keep-names stores "
-                         "the factors as they are");
+    if (to && strcmp(to, "gguf") == 0 && !o.keep_names && tare_model_is_peft(in)) {
+        tare_fail(err, TARE_ERR_UNSUPPORTED,
+                  "a PEFT adapter, which is not a model: it is merged into its base, or written as "
+                  "an adapter that llama.cpp loads beside that");
+        tare_error_code(err, TARE_CODE_IS_ADAPTER);
+        return TARE_ERR_UNSUPPORTED;
+    }
     const tare_llama_naming naming = find_naming(in, to, &o);
     if (naming != TARE_LLAMA_NAMES_LLAMA_CPP && asks_for_mapping(o.llama))
         return tare_fail(err, TARE_ERR_ARG,

@@ -95,6 +95,7 @@ typedef struct tare_open_file {
     tare_file_info info;
     bool is_truncated; /* some tensor's data lies beyond the end */
     bool is_decoded;   /* from other files of the model, when it is read: no file to others */
+    bool is_merged;    /* of tensors into which adapters are merged */
 } tare_open_file;
 
 /* What only some models have: companions and schemes, found while opening (model/scheme.c). */

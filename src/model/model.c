@@ -83,6 +83,7 @@ tare_status tare_model_share_files(tare_model *out, const tare_model *in, tare_e
         TARE_TRY(tare_model_add_file(out, &reader, in->files[i].name, &index, err));
         out->files[index].is_truncated = in->files[i].is_truncated;
         out->files[index].is_decoded = in->files[i].is_decoded;
+        out->files[index].is_merged = in->files[i].is_merged;
     }
     return TARE_OK;
 }
