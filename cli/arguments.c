@@ -94,7 +94,11 @@ static const common_row common_rows[] = {
       .help = "print errors only, no progress",
       .flag = &cli.quiet}},
     {0, {.name = "no-color", .help = "no colours (also: NO_COLOR)", .flag = &cli.no_color}},
-    {0, {.name = "help", .letter = 'h', .help = "show examples and options", .flag = &cli.help}},
+    {0,
+     {.name = "help",
+      .letter = 'h',
+      .help = "show all options; -h: those that matter most, on one screen",
+      .flag = &cli.help}},
 };
 
 tare_effort cli_effort(void) {
@@ -121,7 +125,7 @@ static const char *option_name_at(void *ctx, size_t i) {
     return option ? option->name : NULL;
 }
 
-static bool is_word_of(const char *words, const char *word) {
+bool cli_has_word(const char *words, const char *word) {
     size_t n = strlen(word);
     for (const char *at = words; n > 0 && (at = strstr(at, word)) != NULL; at++) {
         if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
@@ -172,7 +176,7 @@ static bool store(const cli_command *command, const cli_option *option, const ch
     char wanted[160];
     if (option->complete == CLI_COMPLETE_FORMAT && is_no_format(wanted, sizeof wanted, value))
         return refuse(command, option, value, wanted);
-    if (option->choices && !is_word_of(option->choices, value)) {
+    if (option->choices && !cli_has_word(option->choices, value)) {
         snprintf(wanted, sizeof wanted, "one of: %s", option->choices);
         return refuse(command, option, value, wanted);
     }
@@ -202,8 +206,32 @@ static bool store(const cli_command *command, const cli_option *option, const ch
     return true;
 }
 
+/* Options of other programs, and those of tare that do the same. */
+static const struct {
+    const char *other, *own;
+} other_names[] = {
+    {"compress", "effort"},  {"dry", "dry-run"},
+    {"level", "effort"},     {"outtype", "type"},
+    {"overwrite", "force"},  {"split-max-size", "shard-size"},
+    {"best", "effort"},      {"list", "tensors"},
+    {"nthreads", "threads"}, {"max-shard-size", "shard-size"},
+    {"dtype", "type"},       {"filename", "output"},
+    {"outfile", "output"},   {"model-name", "name"},
+    {"ultra", "effort"},
+};
+
+static const char *option_meant(const cli_command *command, const char *name) {
+    const cli_option *option;
+    for (size_t k = 0; k < sizeof other_names / sizeof *other_names; k++)
+        for (size_t i = 0; strcmp(other_names[k].other, name) == 0 &&
+                           (option = cli_option_at(command, i)) != NULL;
+             i++)
+            if (strcmp(option->name, other_names[k].own) == 0) return option->name;
+    return cli_nearest(name, option_name_at, (void *)(uintptr_t)command);
+}
+
 static bool unknown_option(const cli_command *command, const char *name) {
-    const char *nearest = cli_nearest(name, option_name_at, (void *)(uintptr_t)command);
+    const char *nearest = option_meant(command, name);
     char *safe = cli_escape_path(name);
     if (nearest) {
         cli_usage(command, "no option --%s; did you mean --%s?", safe, nearest);
@@ -240,6 +268,20 @@ static bool parse_long(const cli_command *command, char ***next) {
     return store(command, option, value);
 }
 
+/* Levels of compression are digits elsewhere. */
+static void unknown_letter(const cli_command *command, char c) {
+    const char letter[2] = {c, '\0'};
+    char *safe = cli_escape_path(letter);
+    if (c < '0' || c > '9')
+        cli_usage(command, "no option -%s", safe);
+    else if (command->takes & CLI_TAKES_EFFORT)
+        cli_usage(command, "no option -%s: --effort full packs as small as it gets", safe);
+    else
+        cli_usage(command, "no option -%s: tare pack --effort full packs as small as it gets",
+                  safe);
+    free(safe);
+}
+
 /* "-tm", "-o value", "-ovalue". */
 static bool parse_short(const cli_command *command, char ***next) {
     for (const char *c = *(*next)++ + 1; *c; c++) {
@@ -248,14 +290,12 @@ static bool parse_short(const cli_command *command, char ***next) {
             if (option->letter == *c) break;
         }
         if (!option) {
-            char letter[2] = {*c, '\0'};
-            char *safe = cli_escape_path(letter);
-            cli_usage(command, "no option -%s", safe);
-            free(safe);
+            unknown_letter(command, *c);
             return false;
         }
         if (option->flag) {
             *option->flag = true;
+            if (option->flag == &cli.help) cli.is_brief = true;
             continue;
         }
         const char *value = c[1] ? c + 1 : *(*next)++;

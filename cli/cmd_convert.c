@@ -12,8 +12,8 @@ static const cli_option options[] = {
     {.name = "to",
      .arg = "FORMAT",
      .complete = CLI_COMPLETE_FORMAT,
-     .help =
-         "the output's format: gguf, mcf, infq, safetensors, hf, wcodec (default: by OUT's suffix)",
+     .help = "format of the output (default: by the suffix of OUT): gguf, mcf, infq, safetensors, "
+             "hf, wcodec",
      .text = &args.to},
     {.name = "type",
      .arg = "TYPE",
@@ -33,8 +33,7 @@ static const cli_option options[] = {
     {.name = "imatrix",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "importance matrix, as written by llama-imatrix, with which block types weight their "
-             "errors",
+     .help = "importance matrix of llama-imatrix, by which block types weight their errors",
      .text = &args.imatrix},
     {.name = "apply-adapter",
      .arg = "NAME|PATH[:SCALE]",
@@ -156,32 +155,42 @@ const cli_command cmd_convert = {
     .summary = "write a model in another format or with other number types",
     .usage = "IN OUT [--to FORMAT] [--type TYPE] [--tensor-type REGEX=TYPE]...",
     .description =
-        "Keeps every tensor, name, metadata key and side file. What the target cannot hold is "
-        "stored under another type, with a record that restores it on the way back; any loss is "
-        "reported. OUT appears under its name only when it is complete. IN may be - (standard "
-        "input), OUT may be - (standard output) with --to.",
-    .examples = {{"tare convert model.safetensors model.gguf", "another container, same numbers"},
-                 {"tare convert hf://ORG/NAME model.gguf --type q8_0", "from the hub, as a stream"},
+        "A Hugging Face model that becomes GGUF gets the names, keys and tokenizer that llama.cpp "
+        "expects, and a GGUF file those of Hugging Face on the way back. Otherwise every tensor, "
+        "name, metadata key and side file is kept. What the output's format cannot hold is stored "
+        "under another type, with a record that restores it on the way back; any loss is reported. "
+        "OUT appears under its name only when it is complete. IN may be - (standard input), OUT "
+        "may be - (standard output) with --to.\n\n"
+        "tare quantize makes the mixes of types that llama.cpp has (Q4_K_M), or one that fits a "
+        "size.",
+    .examples = {{"tare convert path/to/Qwen3-8B Qwen3-8B.gguf --type q8_0",
+                  "a Hugging Face directory for llama.cpp, 8 bits a weight"},
+                 {"tare convert hf://Qwen/Qwen3-8B Qwen3-8B.gguf",
+                  "the same from the hub, without a download, numbers as they are"},
+                 {"tare convert path/to/base tuned.gguf --apply-adapter path/to/lora",
+                  "with a LoRA merged into it"},
+                 {"tare convert model.gguf directory --to hf --shard-size 5G",
+                  "back to a Hugging Face directory, in files of at most 5 GB"},
+                 {"tare convert path/to/Qwen2.5-VL-7B mmproj.gguf --mmproj",
+                  "the vision encoder, which llama.cpp reads as a second file"},
+                 {"tare convert model.safetensors model.gguf --keep-names",
+                  "another container, same numbers and names"},
                  {"tare convert model.gguf small.gguf --type q8_0 --tensor-type 'output=f16'",
-                  "8 bits a weight, the output layer in f16"},
-                 {"tare convert big.gguf out --to hf --shard-size 5G",
-                  "back to a Hugging Face directory, in shards of at most 5 GB"},
-                 {"tare convert f16.gguf small.gguf --type iq2_xs --imatrix m.imatrix.gguf",
-                  "with an importance matrix, which very small types need"},
-                 {"tare convert hf-directory model.mcf --type k4 --quality best",
+                  "8 bits a weight, the output matrix in f16"},
+                 {"tare convert path/to/model model.mcf --type k4 --quality best",
                   "one file with 4 bits a weight and all side files"},
                  {"tare convert model.safetensors package.infq",
                   "an INFQ package: 8 bits a weight, a scale for each row"},
-                 {"tare convert model tuned --to hf --apply-adapter lora:0.5",
-                  "with a PEFT adapter merged at half its strength"},
                  {"tare convert model.safetensors small.wcodec --type q8_0 --effort full",
                   "8 bits a weight, and packed as small as it gets"},
-                 {"tare convert hf-directory model.gguf --type q8_0",
-                  "a file that llama.cpp runs, from a Hugging Face directory"},
                  {"tare convert in.gguf - --to safetensors | ssh host 'cat > m.safetensors'",
                   "through a pipe"}},
     .options = options,
-    .topic = {"Types", topic_row},
+    .groups = {CLI_MAPPING_GROUP,
+               {"MCF", "compat min-clip max-clip dedup"},
+               {"INFQ", "adapter outlier-threshold outliers"}},
+    .main = "type tensor-type to apply-adapter mmproj lora imatrix shard-size dry-run force",
+    .topic = {"Types", topic_row, false},
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
              CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT |
              CLI_TAKES_DEVICE,

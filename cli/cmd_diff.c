@@ -316,6 +316,7 @@ const cli_command cmd_diff = {
                   "does it hold what it was made from? keys and numbers"},
                  {"tare diff --brief a.gguf b.gguf && echo same", "in a script"}},
     .options = options,
+    .main = "tolerance brief directory keep-names json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,

@@ -544,6 +544,8 @@ const cli_command cmd_edit = {
                  {"tare edit hf-directory --set license=mit", "in the __metadata__ of the weights"},
                  {"tare edit model.gguf --recover", "after a crash"}},
     .options = options,
+    .main = "set remove rename chat-template special-token rename-tensor drop-tensors output "
+            "dry-run recover",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,

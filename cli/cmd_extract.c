@@ -229,6 +229,7 @@ const cli_command cmd_extract = {
                  {"tare extract package.infq sql --adapter -o sql-lora",
                   "the adapter \"sql\" as a PEFT directory"}},
     .options = options,
+    .main = "output form rows adapter",
     .takes = CLI_TAKES_WORK | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .last = CLI_COMPLETE_TENSOR,

@@ -21,19 +21,23 @@ static int run(int argc, const char **argv) {
         return CLI_YES;
     }
     if (argc == 0) {
-        (is_man ? cli_man_all : cli_help_all)(stdout);
+        if (is_man)
+            cli_man_all(stdout);
+        else
+            cli_help_all(stdout, NULL);
         return CLI_YES;
     }
     const cli_command *command = cli_command_find(argv[0]);
     if (!command) {
-        const char *nearest = cli_command_nearest(argv[0]);
         char *word = cli_escape_path(argv[0]);
-        cli_usage(&cmd_help, nearest ? "no command \"%s\"; did you mean %s?" : "no command \"%s\"",
-                  word, nearest);
+        cli_usage(&cmd_help, "no command \"%s\"%s", word, cli_command_guess(argv[0]).text);
         free(word);
         return CLI_USAGE;
     }
-    (is_man ? cli_man_command : cli_help_command)(stdout, command);
+    if (is_man)
+        cli_man_command(stdout, command);
+    else
+        cli_page(cli_help_command, command);
     return CLI_YES;
 }
 
@@ -45,6 +49,7 @@ const cli_command cmd_help = {
     .examples = {{"tare help convert", "examples and options of one command"},
                  {"tare help --man convert | man -l -", "the same as a manual page"}},
     .options = options,
+    .main = "man list",
     .complete = CLI_COMPLETE_COMMAND,
     .max_args = 1,
     .run = run,

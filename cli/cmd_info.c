@@ -423,6 +423,7 @@ const cli_command cmd_info = {
                  {"tare info --context 8Ki model.gguf", "the memory that 8192 tokens need"},
                  {"tare info --json -t model.gguf | jq '.tensors[].name'", "for scripts"}},
     .options = options,
+    .main = "tensors metadata filter sort stats context raw json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,

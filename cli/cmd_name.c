@@ -223,6 +223,7 @@ const cli_command cmd_name = {
                  {"tare name --make --base-name Tiny --size-label 3M --encoding F16",
                   "a name of parts"}},
     .options = options,
+    .main = "of make encoding fine-tune model-version",
     .takes = CLI_TAKES_QUIET | CLI_TAKES_JSON | CLI_TAKES_INPUT,
     .complete = CLI_COMPLETE_FILE,
     .max_args = -1,

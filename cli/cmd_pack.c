@@ -66,7 +66,7 @@ static const cli_option options[] = {
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
      .help = "with --lossy: measured sensitivities, a line TENSOR VALUE for each, in place of "
-             "constants; tools/sensitivity.py measures them",
+             "constants",
      .text = &args.sensitivity},
     {.name = "dry-run",
      .letter = 'n',
@@ -438,6 +438,9 @@ const cli_command cmd_pack = {
                   "about how large the file would be"},
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
+    .groups = {{"With --lossy", "target-bpw target-size target-damage imatrix sensitivity dry-run"},
+               {"Forms of the data", "mode segment"}},
+    .main = "effort base exclude lossy target-bpw target-size imatrix dry-run force json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
              CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR,
     .complete = CLI_COMPLETE_FILE,

@@ -15,12 +15,13 @@ static const cli_option options[] = {
     {.name = "to",
      .arg = "FORMAT",
      .complete = CLI_COMPLETE_FORMAT,
-     .help = "the output's format: gguf, mcf, safetensors, hf, wcodec (default: by OUT's suffix)",
+     .help =
+         "format of the output (default: by the suffix of OUT): gguf, mcf, safetensors, hf, wcodec",
      .text = &args.to},
     {.name = "target-size",
      .arg = "SIZE",
-     .help = "instead of TYPE: choose the type of each tensor so that the output is as good as "
-             "possible in at most this many bytes, headers included",
+     .help = "the best output of at most this many bytes, headers included: instead of TYPE, a "
+             "type is chosen for each tensor",
      .size = &fit.size},
     {.name = "target-bpw",
      .arg = "BITS",
@@ -40,7 +41,7 @@ static const cli_option options[] = {
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
      .help = "with a target: use measured sensitivities, one line TENSOR VALUE for each, instead "
-             "of constants; tools/sensitivity.py measures them",
+             "of constants",
      .text = &fit.sensitivity},
     {.name = "recipe",
      .arg = "FILE",
@@ -86,7 +87,7 @@ static const cli_option options[] = {
     {.name = "imatrix",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "importance matrix, as written by llama-imatrix, that guides the choice of types and "
+     .help = "importance matrix of llama-imatrix, which guides the choice of types and "
              "weights their errors",
      .text = &args.imatrix},
     {.name = "include-weights",
@@ -200,7 +201,7 @@ static const char *topic_row(size_t i, const char **what) {
 
 const cli_command cmd_quantize = {
     .name = "quantize",
-    .summary = "write a model in fewer bits: a mix of llama.cpp's, or to fit a size",
+    .summary = "write a model in fewer bits, by a mix of types or to fit a size",
     .usage = "IN OUT TYPE [--pure] [--tensor-type REGEX=TYPE]...\n"
              "IN OUT --target-size SIZE|--target-bpw BITS|--target-damage X\n"
              "IN OUT [TYPE] --tensor-type-file FILE",
@@ -215,23 +216,30 @@ const cli_command cmd_quantize = {
         "measured on some of its rows, times a constant for the tensor's role and layer, or a "
         "measured sensitivity. --tensor-type and similar options still apply; --dry-run shows the "
         "choice and the damage at other sizes.",
-    .examples = {{"tare quantize model-f16.gguf model-q4.gguf Q4_K_M", "the usual mix"},
-                 {"tare quantize model-f16.gguf q.gguf Q5_K_M --output-tensor-type q8_0",
-                  "with a better output matrix"},
-                 {"tare quantize model-f16.gguf q.gguf Q4_K_M --tensor-type 'ffn_down=q6_k'",
-                  "with better down projections"},
-                 {"tare quantize model-f16.gguf q.gguf IQ2_XS --imatrix m.imatrix.gguf",
-                  "with an importance matrix, which very small types need"},
-                 {"tare quantize hf-dir q.gguf Q8_0", "from a Hugging Face directory"},
-                 {"tare quantize model.gguf q.gguf IQ4_XS --dry-run", "types and sizes only"},
-                 {"tare quantize hf-dir q.gguf --target-size 7.5G --imatrix m.imatrix.gguf",
+    .examples = {{"tare quantize path/to/Qwen3-8B Qwen3-8B-Q4_K_M.gguf Q4_K_M",
+                  "a Hugging Face directory for llama.cpp, in the usual mix"},
+                 {"tare quantize hf://Qwen/Qwen3-8B Qwen3-8B-Q4_K_M.gguf Q4_K_M",
+                  "the same from the hub, without a download"},
+                 {"tare quantize model-f16.gguf small.gguf --target-size 7.5G",
                   "the best that fits 7.5 GB"},
-                 {"tare quantize model-f16.gguf q.gguf --target-bpw 4.25 --recipe r.txt",
+                 {"tare quantize model-f16.gguf small.gguf IQ2_XS --imatrix model.imatrix.gguf",
+                  "with an importance matrix, which very small types need"},
+                 {"tare quantize model-f16.gguf small.gguf Q4_K_M --tensor-type 'ffn_down=q6_k'",
+                  "with better down projections"},
+                 {"tare quantize path/to/base tuned.gguf Q4_K_M --apply-adapter path/to/lora",
+                  "with a LoRA merged into it first"},
+                 {"tare quantize model.gguf small.gguf IQ4_XS --dry-run", "types and sizes only"},
+                 {"tare quantize model-f16.gguf small.gguf --target-bpw 4.25 --recipe r.txt",
                   "by bits a weight, and the choice in a file"},
-                 {"tare quantize model-f16.gguf q.gguf --tensor-type-file r.txt",
+                 {"tare quantize model-f16.gguf small.gguf --tensor-type-file r.txt",
                   "the same choice again"}},
     .options = options,
-    .topic = {"Types", topic_row},
+    .groups = {{"With a target", "target-size target-bpw target-damage types sensitivity recipe "
+                                 "plot"},
+               {"Importance matrix", "imatrix include-weights exclude-weights"},
+               CLI_MAPPING_GROUP},
+    .main = "target-size imatrix tensor-type apply-adapter mmproj quality report dry-run force",
+    .topic = {"Types", topic_row, true},
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
              CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT,
     .complete = CLI_COMPLETE_FILE,

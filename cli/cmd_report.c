@@ -135,6 +135,7 @@ const cli_command cmd_report = {
                   "what is on the hub, without fetching its values"},
                  {"tare report model.gguf --json", "the same facts for a program"}},
     .options = options,
+    .main = "output against directory json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,

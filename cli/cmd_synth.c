@@ -68,6 +68,7 @@ const cli_command cmd_synth = {
                  {"tare synth llama-300m:outliers:7 m.gguf --type q8_0",
                   "with outlier channels, seed 7, quantized"}},
     .options = options,
+    .main = "type to tensor-type force",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN,
     .complete = CLI_COMPLETE_SYNTH,
     .last = CLI_COMPLETE_FILE,

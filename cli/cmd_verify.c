@@ -287,6 +287,7 @@ const cli_command cmd_verify = {
                  {"tare verify --manifest model.sha256 copy.safetensors",
                   "does another file hold the same tensors?"}},
     .options = options,
+    .main = "deep manifest write-manifest against strict json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT |
              CLI_TAKES_OUTPUT | CLI_TAKES_BASE | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,

@@ -25,6 +25,48 @@ static const char *command_name_at(void *ctx, size_t i) {
     return command ? command->name : NULL;
 }
 
-const char *cli_command_nearest(const char *word) {
-    return cli_nearest(word, command_name_at, NULL);
+/* Words of other programs for what tare does. */
+static const struct {
+    const char *word, *command;
+} other_words[] = {
+    {"cat", "extract"},
+    {"check", "verify"},
+    {"cmp", "diff"},
+    {"compare", "diff"},
+    {"compress", "pack"},
+    {"copy", "convert"},
+    {"cp", "convert"},
+    {"decompress", "unpack"},
+    {"dump", "info -t -m"},
+    {"export", "convert"},
+    {"hash", "verify --write-manifest"},
+    {"inspect", "info"},
+    {"list", "info -t"},
+    {"ls", "info -t"},
+    {"merge", "convert --apply-adapter"},
+    {"mv", "name"},
+    {"rename", "name"},
+    {"restore", "unpack"},
+    {"set", "edit --set"},
+    {"sha256sum", "verify --write-manifest"},
+    {"show", "info"},
+    {"split", "convert --shard-size"},
+    {"stat", "info"},
+    {"test", "verify"},
+    {"uncompress", "unpack"},
+    {"validate", "verify"},
+    {"version", "--version"},
+    {"view", "report"},
+    {"zip", "pack"},
+};
+
+cli_guess cli_command_guess(const char *word) {
+    cli_guess guess = {""};
+    const char *meant = NULL;
+    for (size_t i = 0; i < sizeof other_words / sizeof *other_words; i++)
+        if (strcmp(word, other_words[i].word) == 0) meant = other_words[i].command;
+    const char *nearest = meant ? NULL : cli_nearest(word, command_name_at, NULL);
+    if (meant) snprintf(guess.text, sizeof guess.text, ": that is tare %s", meant);
+    if (nearest) snprintf(guess.text, sizeof guess.text, "; did you mean %s?", nearest);
+    return guess;
 }

@@ -60,7 +60,7 @@ static int run_own_options(int argc, char **argv) {
     if (n_args > 0) return cli_usage(NULL, "the command comes first, its options after it");
     if (!cli_apply_cpu(&own_command)) return CLI_UNSUPPORTED;
     if (cli.help) {
-        cli_help_all(stdout);
+        cli_help_all(stdout, NULL);
     } else if (!wants_version) {
         return cli_usage(NULL, "a command is missing");
     } else if (cli.json) {
@@ -77,7 +77,10 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     int code = CLI_USAGE;
     if (n_args < 0) goto out;
     if (cli.help) {
-        cli_help_command(stdout, command);
+        if (cli.is_brief)
+            cli_help_brief(stdout, command);
+        else
+            cli_page(cli_help_command, command);
         code = CLI_YES;
         goto out;
     }
@@ -125,7 +128,7 @@ int main(int argc, char **argv) {
     allow_descriptors();
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error that is told */
     if (argc < 2) {
-        cli_help_all(stderr);
+        cli_help_all(stderr, NULL);
         return CLI_USAGE;
     }
     if (argv[1][0] == '-' && argv[1][1] != '\0') {
@@ -133,10 +136,8 @@ int main(int argc, char **argv) {
     }
     const cli_command *command = cli_command_find(argv[1]);
     if (!command) {
-        const char *nearest = cli_command_nearest(argv[1]);
         char *word = cli_escape_path(argv[1]);
-        int code = nearest ? cli_usage(NULL, "no command \"%s\"; did you mean %s?", word, nearest)
-                           : cli_usage(NULL, "no command \"%s\"", word);
+        int code = cli_usage(NULL, "no command \"%s\"%s", word, cli_command_guess(argv[1]).text);
         free(word);
         return code;
     }

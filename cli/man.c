@@ -42,7 +42,7 @@ static void paragraphs(FILE *out, const char *text) {
     }
 }
 
-static void option(FILE *out, const cli_option *o) {
+static void option(FILE *out, const cli_option *o, const char *help) {
     fputs(".TP\n", out);
     if (o->letter) fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
     fputs("\\fB\\-\\-", out);
@@ -52,8 +52,18 @@ static void option(FILE *out, const cli_option *o) {
     cli_option_value(value, sizeof value, o);
     if (*value) fprintf(out, " \\fI%s\\fR", value);
     fputc('\n', out);
-    put(out, o->help);
+    put(out, help);
     fputc('\n', out);
+}
+
+/* A command's own options under one heading; `heading` NULL: those under none. */
+static void option_group(FILE *out, const cli_command *command, const char *heading) {
+    if (heading) fprintf(out, ".SS %s\n", heading);
+    for (const cli_option *o = command->options; o && o->name; o++) {
+        const char *own = cli_group_of(command, o);
+        if (own == heading || (own && heading && strcmp(own, heading) == 0))
+            option(out, o, cli_option_help(o, heading));
+    }
 }
 
 static void title(FILE *out, const char *command, const char *summary) {
@@ -104,9 +114,11 @@ void cli_man_command(FILE *out, const cli_command *command) {
         fputc('\n', out);
     }
     fputs(".SH OPTIONS\n", out);
-    for (const cli_option *o = command->options; o && o->name; o++) option(out, o);
+    option_group(out, command, NULL);
+    for (const cli_group *g = command->groups; g->title; g++) option_group(out, command, g->title);
+    fputs(".SS Common options\n", out);
     const cli_option *o;
-    for (size_t i = 0; (o = cli_common_option(command, i)) != NULL; i++) option(out, o);
+    for (size_t i = 0; (o = cli_common_option(command, i)) != NULL; i++) option(out, o, o->help);
     fputs(".SH SEE ALSO\n.BR tare (1)\n", out);
 }
 
@@ -124,7 +136,7 @@ static const struct {
 };
 
 void cli_man_all(FILE *out) {
-    title(out, "", "open, inspect, verify and convert model files");
+    title(out, "", "inspect, verify, convert, quantize, edit and pack model files");
     fputs(".SH SYNOPSIS\n.B tare\n\\fICOMMAND\\fR [\\fIoptions\\fR] [\\fIarguments\\fR]\n", out);
     fputs(".SH COMMANDS\n", out);
     const cli_command *command;
@@ -140,6 +152,7 @@ void cli_man_all(FILE *out) {
         fputc('\n', out);
     }
     fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nif set and not empty, no colours\n"
+          ".TP\n.B PAGER\nwhat shows --help on a terminal (default: less; cat: nothing does)\n"
           ".TP\n.B TMPDIR\nwhere input from a pipe is kept while it is read (default: /var/tmp)\n",
           out);
 }

@@ -8,17 +8,28 @@
 
 #include "cli.h"
 
+static const FILE *on_terminal; /* what goes to it through a pager; NULL: nothing does */
+
+void cli_terminal_is(const FILE *out) {
+    on_terminal = out;
+}
+
+/* Where a stream is seen. */
+static int descriptor(FILE *out) {
+    return out == on_terminal ? STDOUT_FILENO : fileno(out);
+}
+
 size_t cli_columns(FILE *out) {
     struct winsize size;
-    if (!isatty(fileno(out))) return 0;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    if (!isatty(descriptor(out))) return 0;
+    if (ioctl(descriptor(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
     return 80;
 }
 
 static bool has_style(FILE *out) {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     if (cli.no_color || (no_color && *no_color) || !term || strcmp(term, "dumb") == 0) return false;
-    return isatty(fileno(out)) != 0;
+    return isatty(descriptor(out)) != 0;
 }
 
 const char *cli_style_on(FILE *out, cli_style style) {

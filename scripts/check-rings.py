@@ -21,7 +21,7 @@ import tree
 MEANT = {
     "cli_command_at": "the table of commands has commands that list it",
     "cli_command_find": "the table of commands has commands that list it",
-    "cli_command_nearest": "the table of commands has commands that list it",
+    "cli_command_guess": "the table of commands has commands that list it",
     "tare_format_*": "a driver's row, and the registry of rows: layouts name their driver, and a "
                      "container holds files of others",
     "tare_kernels_get": "the table of kernels names its scalar references, whose files call it",

@@ -98,7 +98,7 @@ def test_adapters_are_merged_before_names_change(tmp_path):
     adapter, options = [tmp_path / "lora"], {"no_tokenizer": True, "name": "m"}
     tare.convert(tmp_path / "hf", tmp_path / "merged", format="hf", merges=adapter)
     result = tare.convert(tmp_path / "hf", tmp_path / "one.gguf", type="f16", merges=adapter, **options)
-    assert "convert.merged" in {f.code for f in result.report}
+    assert "convert.merged" in {f.code for f in result.findings}
     tare.convert(tmp_path / "merged", tmp_path / "two.gguf", type="f16", **options)
     assert tare.diff(tmp_path / "one.gguf", tmp_path / "two.gguf").same
     tare.convert(tmp_path / "hf", tmp_path / "plain.gguf", type="f16", **options)

@@ -92,7 +92,7 @@ def transcript(lines, env):
 
 def environment(tare):
     path = os.path.dirname(os.path.abspath(tare)) + ":" + os.environ.get("PATH", "")
-    env = {"PATH": path, "LC_ALL": "C.UTF-8", "DATA": os.environ.get("TARE_TEST_DATA", ""),
+    env = {"PATH": path, "LC_ALL": "C.UTF-8", "PAGER": "cat", "DATA": os.environ.get("TARE_TEST_DATA", ""),
            "MODELS": os.environ.get("TARE_TEST_MODELS", "")}
     for name, value in os.environ.items():
         if name.endswith("SAN_OPTIONS"):
