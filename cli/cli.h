@@ -139,7 +139,7 @@ typedef enum cli_base_use {
 } cli_base_use;
 
 typedef struct cli_common {
-    bool json, quiet, force, strict, dry_run, no_sync, no_color, one_shard, help;
+    bool json, quiet, verbose, force, strict, dry_run, no_sync, no_color, one_shard, help;
     bool is_brief; /* -h: the help of one screen */
     uint64_t threads, timeout, retries;
     const char *cpu, *effort, *device;
@@ -291,10 +291,9 @@ int cli_fail_text(int code, const char *format, ...) __attribute__((format(print
 bool cli_has_code(const tare_error *err, const char *code);
 /* The line of an error, without "tare: ". */
 void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path);
-/* The findings of a report from `level` up, one per line, at most `most` of each code; the rest is
- * counted. */
-void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level,
-                        size_t most);
+/* The findings of a report from `level` up: a line for each code, the worst first, or with -v for
+ * each finding. */
+void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level);
 /* What a path is called in messages: "-" is standard input. */
 const char *cli_input_name(const char *path);
 /* "tensor", ... */

@@ -11,7 +11,6 @@
 
 #define TEXT_MOST     ((size_t)64 << 20) /* of a file that becomes a value */
 #define VALUE_COLUMNS 60
-#define FINDINGS_MAX  4
 
 static struct {
     const char *output, *chat_template;
@@ -452,7 +451,7 @@ static int edit_model(const char *path, const steps *s, tare_report *report) {
     if (status == TARE_OK && !cli.json && cli.dry_run) print_changes(edit);
     if (status == TARE_OK && !cli.json && !cli.quiet) {
         print_result(edit, path);
-        cli_print_findings(stderr, report, path, TARE_LEVEL_INFO, FINDINGS_MAX);
+        cli_print_findings(stderr, report, path, TARE_LEVEL_INFO);
     }
     tare_edit_free(edit);
     return status == TARE_OK ? CLI_YES : cli_fail(&err, path);

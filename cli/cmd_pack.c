@@ -298,7 +298,7 @@ static int pack(const tare_model *model, tare_pack_options *pack_options, outcom
     cli_progress_end();
     if (!cli.json)
         cli_print_findings(stderr, report, o->in_path,
-                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO, 4);
+                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
     if (status != TARE_OK) return failed(&err, o);
     if (cli.json)
         print_json(o);

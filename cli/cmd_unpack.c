@@ -7,8 +7,6 @@
 
 #include "commands.h"
 
-#define FINDINGS_MAX 4 /* of what is whole; what is lost is all told */
-
 static struct {
     const char *planes, *to;
     bool salvage;
@@ -106,13 +104,10 @@ static tare_status unpack(tare_unpack_result *r, const char *in_path, const char
     return status;
 }
 
-/* Everything that was lost is listed, whatever else is shortened. */
+/* Everything that was lost is listed. */
 static void print_findings(const tare_report *report, const char *in_path) {
-    cli_print_findings(stderr, report, in_path, TARE_LEVEL_ERROR, SIZE_MAX);
-    if (cli.quiet) return;
-    size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
-    if (tare_report_count(report) > n_errors)
-        cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, FINDINGS_MAX);
+    if (args.salvage) cli.verbose = true;
+    cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING);
 }
 
 /* "model.gguf.wcodec" -> "model.gguf"; NULL: the name does not end so. Owned by the caller. */

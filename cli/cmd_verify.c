@@ -40,8 +40,6 @@ static const cli_option options[] = {
     {0},
 };
 
-enum { LOSSES_MAX = 16 }; /* told of each kind, as all tensors may have lost something */
-
 /* ---- against its source ---------------------------------------------------------------------- */
 
 /* Models under the names that both have: one of Hugging Face that is compared with a GGUF file of
@@ -216,7 +214,7 @@ static int verify_one(struct json_t **document, const char *path) {
         cli.json = false; /* a failure is in the document already */
     } else {
         tare_level least = cli.quiet ? fatal : TARE_LEVEL_INFO;
-        cli_print_findings(stdout, report, path, least, args.against ? LOSSES_MAX : SIZE_MAX);
+        cli_print_findings(stdout, report, path, least);
         if (status == TARE_OK && !unchecked && !cli.quiet)
             print_verdict(model, path, report, is_good);
         if (status == TARE_OK && !cli.quiet && is_damaged(model, report))
@@ -271,7 +269,9 @@ const cli_command cmd_verify = {
     .usage = "FILE|DIR|URL... [--deep] [--manifest FILE | --write-manifest FILE]\n"
              "FILE|DIR|URL --against SOURCE [--strict]",
     .description =
-        "Lists every finding with its byte offset and tensor. Exit code 0: good, perhaps with "
+        "Prints a line for each kind of finding, with the byte offset and tensor of the first; -v "
+        "lists "
+        "all. Exit code 0: good, perhaps with "
         "warnings (--strict turns them into errors); 1: it opens but has errors; 2: a base model "
         "is missing, and everything that does not need it is good; 3 or 5: it does not open as a "
         "model; 4: it is missing or cannot be read. "

@@ -37,7 +37,7 @@ char *cli_whole_path(const char *path) {
 /* Says why it cannot be done; an exit code. `path`: what the error is about. */
 static int fail_mapping(const tare_error *err, const char *in_path, const char *path,
                         const tare_report *report) {
-    if (!cli.json) cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, 8);
+    if (!cli.json) cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING);
     cli_json_fail(err, path, report);
     return cli_fail(err, path);
 }

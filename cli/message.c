@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Messages about what the library found: a failure in one clear line, and with --json as a
- * document; findings one per line. Foreign text is always escaped. */
+ * document; findings in a line for each code, or with -v for each. Foreign text is always escaped. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -42,7 +42,8 @@ static const char *level_name(tare_level level) {
     return level == TARE_LEVEL_ERROR ? "error" : level == TARE_LEVEL_WARNING ? "warning" : "note";
 }
 
-static void print_finding(FILE *out, const tare_finding *f, const char *path) {
+/* `n_more`: findings that it stands for, too. */
+static void print_finding(FILE *out, const tare_finding *f, size_t n_more, const char *path) {
     static const cli_style styles[] = {[TARE_LEVEL_INFO] = CLI_PLAIN,
                                        [TARE_LEVEL_WARNING] = CLI_YELLOW,
                                        [TARE_LEVEL_ERROR] = CLI_RED};
@@ -66,45 +67,56 @@ static void print_finding(FILE *out, const tare_finding *f, const char *path) {
     if (f->code) {
         fprintf(out, " %s[%s]%s", cli_style_on(out, CLI_DIM), f->code, cli_style_off(out));
     }
+    if (n_more) fprintf(out, " (%s more: -v)", cli_exact_text(n_more).text);
     fputc('\n', out);
     free(text);
     free(file);
 }
 
-/* How many findings of one code were seen; codes are static, and few. */
-typedef struct code_count {
-    const char *code;
+/* Findings of one code and level: the first one, and how many. */
+typedef struct kind {
+    const tare_finding *first;
     size_t n;
-} code_count;
+} kind;
 
-#define CODES_MAX 64
-
-/* Counts a finding under its code and returns how many there are now. */
-static size_t count_code(code_count *counts, const char *code) {
-    size_t k = 0;
-    while (k < CODES_MAX - 1 && counts[k].code && strcmp(counts[k].code, code) != 0) k++;
-    counts[k].code = code;
-    return ++counts[k].n;
+static bool is_of_kind(const kind *k, const tare_finding *f) {
+    const char *a = k->first->code ? k->first->code : "", *b = f->code ? f->code : "";
+    return k->first->level == f->level && strcmp(a, b) == 0;
 }
 
-void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level,
-                        size_t most) {
+/* In the order of their first ones; owned by the caller. Codes are few. */
+static kind *find_kinds(size_t *n, const tare_report *report) {
+    kind *kinds = NULL;
+    const tare_finding *f;
+    *n = 0;
+    for (size_t i = 0; (f = tare_report_at(report, i)) != NULL; i++) {
+        size_t k = 0;
+        while (k < *n && !is_of_kind(&kinds[k], f)) k++;
+        if (k == *n) {
+            kinds = cli_grow(kinds, ++*n, sizeof *kinds);
+            kinds[k] = (kind){f, 0};
+        }
+        kinds[k].n++;
+    }
+    return kinds;
+}
+
+static void print_kinds(FILE *out, const tare_report *report, const char *path, tare_level level) {
+    size_t n;
+    kind *kinds = find_kinds(&n, report);
+    for (int worst = TARE_LEVEL_ERROR; worst >= (int)level; worst--)
+        for (size_t k = 0; k < n; k++)
+            if ((int)kinds[k].first->level == worst)
+                print_finding(out, kinds[k].first, kinds[k].n - 1, path);
+    free(kinds);
+}
+
+void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level) {
+    const tare_finding *f;
     if (out == stderr) cli_flush();
-    code_count counts[CODES_MAX] = {{NULL, 0}};
-    const tare_finding *finding;
-    for (size_t i = 0; (finding = tare_report_at(report, i)) != NULL; i++) {
-        if (finding->level < level) continue;
-        size_t n = count_code(counts, finding->code ? finding->code : "");
-        if (n <= most) print_finding(out, finding, path);
-    }
-    for (size_t k = 0; k < CODES_MAX && counts[k].code; k++) {
-        if (counts[k].n <= most) continue;
-        char *name = cli_escape_path(cli_input_name(path));
-        fprintf(out, "%s: %s more %s[%s]%s; --json lists all\n", name,
-                cli_exact_text(counts[k].n - most).text, cli_style_on(out, CLI_DIM), counts[k].code,
-                cli_style_off(out));
-        free(name);
-    }
+    if (!cli.verbose) print_kinds(out, report, path, level);
+    for (size_t i = 0; cli.verbose && (f = tare_report_at(report, i)) != NULL; i++)
+        if (f->level >= level) print_finding(out, f, 0, path);
 }
 
 int cli_write_failed(const cli_command *command, const tare_error *err, const char *in_path,

@@ -9,8 +9,6 @@
 
 #include "cli.h"
 
-#define FINDINGS_MAX 4 /* of one kind; a model may lose something in hundreds of tensors */
-
 static const char *const action_names[] = {
     [TARE_ACTION_COPY] = "copied",     [TARE_ACTION_STAND_IN] = "carried",
     [TARE_ACTION_ENCODE] = "encoded",  [TARE_ACTION_LOSSY] = "lossy",
@@ -551,8 +549,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
                    (status == TARE_ERR_ARG && options.n_merges > 0);
     if (!cli.json && is_told) {
         tare_level level = status == TARE_OK ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING;
-        cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : level,
-                           FINDINGS_MAX);
+        cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : level);
     }
     o.plan = plan;
     if (status == TARE_OK) tell(&o);

@@ -147,7 +147,7 @@ def main():
         checks.check(f"{name}: {both[1]} is another file than {both[0]}", files[0] == files[1])
     for name, members, *said in WARNED + QUIET:
         changed(model, name, members)
-        done = checks.run("convert", model, outs[0], "--no-tokenizer", "--no-sync", "--force")
+        done = checks.run("convert", model, outs[0], "--no-tokenizer", "--no-sync", "--force", "-v")
         is_said = "llama.not-applied" in done.stderr
         checks.check(f"{name}: {members}: {done.stderr}", said[0] in done.stderr if said else not is_said)
     for settings, said, number in POOLING:
