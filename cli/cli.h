@@ -597,8 +597,8 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
                   const char *out_path, const cli_fit *fit);
 void cli_fit_print(const tare_fit *fit);
 struct json_t *cli_fit_json(const tare_fit *fit);
-/* An SVG of the curve of size against damage; owned by the caller. */
-char *cli_fit_plot(const tare_fit *fit, size_t *n);
+/* An SVG of the curve of size against damage, with the name of the output; owned by the caller. */
+char *cli_fit_plot(const tare_fit *fit, const char *path, size_t *n);
 /* Says what failed before or while writing; a wrong argument that lies in no file is one of the
  * command line. Returns an exit code. */
 int cli_write_failed(const cli_command *command, const tare_error *err, const char *in_path,

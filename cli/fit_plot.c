@@ -10,10 +10,10 @@
 #include "cli.h"
 
 #define WIDTH  860.0
-#define HEIGHT 560.0
+#define HEIGHT 588.0
 #define LEFT   70.0
 #define RIGHT  34.0
-#define TOP    44.0
+#define TOP    72.0
 #define BOTTOM 56.0
 
 #define LABELS_MOST 48
@@ -73,32 +73,33 @@ static void find_range(picture *p, const tare_fit *f, const tare_fit_summary *s)
         least = fmin(least, point.damage);
         most = fmax(most, point.damage);
     }
-    p->least_log = floor(log10(least) * 2) / 2;
-    p->most_log = fmax(ceil(log10(most) * 2) / 2, p->least_log + 0.5);
     for (size_t i = 0; tare_fit_mix_at(f, i, &point); i++)
-        if (point.damage > 0) p->most_log = fmax(p->most_log, ceil(log10(point.damage) * 2) / 2);
+        if (point.damage > 0) most = fmax(most, point.damage);
+    p->least_log = floor(log10(least));
+    p->most_log = fmax(ceil(log10(most)), p->least_log + 1);
 }
 
 static void draw_axes(picture *p, double bytes_of_bit, double bytes_of_none) {
     for (double b = ceil(p->least_bits); b <= p->most_bits + 1e-9; b += 1) {
         const double x = x_of(p, b), bytes = bytes_of_none + b * bytes_of_bit;
-        put(p, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#ddd\"/>\n", x, TOP, HEIGHT - BOTTOM);
+        put(p, "<path d=\"M%.1f %.1fV%.1f\" class=\"grid\"/>\n", x, TOP, HEIGHT - BOTTOM);
         put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%g</text>\n", x,
             HEIGHT - BOTTOM + 18, b);
-        put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"#666\">%s</text>\n", x,
+        put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"weak\">%s</text>\n", x,
             HEIGHT - BOTTOM + 33, bytes > 0 ? cli_size_text((uint64_t)bytes).text : "");
     }
-    for (double l = p->least_log; l <= p->most_log + 1e-9; l += 0.5) {
-        const double y = y_of(p, pow(10, l));
-        put(p, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#ddd\"/>\n", LEFT, y, WIDTH - RIGHT);
-        put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%.2g</text>\n", LEFT - 8, y + 4,
-            pow(10, l));
+    for (double l = p->least_log; l <= p->most_log + 1e-9; l += 1) {
+        put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", LEFT - 8,
+            y_of(p, pow(10, l)) + 4, pow(10, l));
+        for (int digit = 1; digit < (l + 0.5 < p->most_log ? 10 : 2); digit++)
+            put(p, "<path d=\"M%.1f %.1fH%.1f\" class=\"%s\"/>\n", LEFT,
+                y_of(p, digit * pow(10, l)), WIDTH - RIGHT, digit == 1 ? "grid" : "fine");
     }
     put(p,
         "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">bits a weight; size of the file"
         "</text>\n",
         (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6);
-    put(p, "<text x=\"%.1f\" y=\"24\">predicted damage%s</text>\n", LEFT - 40,
+    put(p, "<text x=\"%.1f\" y=\"%.1f\">predicted damage%s</text>\n", LEFT - 40, TOP - 14,
         p->predicts_tokens ? ", about the KL divergence in nats a token" : "");
 }
 
@@ -138,10 +139,10 @@ static void draw_line(picture *p, const tare_fit_point *a, const tare_fit_point 
 static void draw_curve(picture *p, const tare_fit *f) {
     tare_fit_point point, before = {.damage = 0};
     put(p,
-        "<text x=\"%.1f\" y=\"24\" text-anchor=\"end\" fill=\"#1565c0\">best choices"
+        "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"best\">best choices"
         "</text>\n",
-        WIDTH - RIGHT);
-    put(p, "<path fill=\"none\" stroke=\"#1565c0\" stroke-width=\"2\" d=\"");
+        WIDTH - RIGHT, TOP - 14);
+    put(p, "<path class=\"curve\" d=\"");
     for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {
         if (!is_inside(p, &point)) continue;
         const label here = at_point(p, &point);
@@ -185,19 +186,36 @@ static label find_place(const picture *p, double x, double y, double width) {
     return first;
 }
 
-static void draw_point(picture *p, const tare_fit_point *point, const char *name, const char *color,
+static void draw_point(picture *p, const tare_fit_point *point, const char *name, const char *what,
                        double radius) {
     const label dot = at_point(p, point);
     const label l = find_place(p, dot.x, dot.y, LETTER * (double)strlen(name));
     if (p->n_labels < LABELS_MOST) p->labels[p->n_labels++] = l;
-    put(p, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%g\" fill=\"%s\"/>\n", dot.x, dot.y, radius, color);
+    put(p, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%g\" class=\"%s\"/>\n", dot.x, dot.y, radius, what);
     if (fabs(l.y - dot.y) > 2 * LINE) /* too far away to be seen as its own */
-        put(p, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#bbb\"/>\n", dot.x, dot.y,
+        put(p, "<path d=\"M%.1f %.1fL%.1f %.1f\" class=\"grid\"/>\n", dot.x, dot.y,
             l.x < dot.x ? l.x + l.width : l.x, l.y < dot.y ? l.y + 3 : l.y - LINE + 3);
-    put(p, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\">%s</text>\n", l.x, l.y, color, name);
+    put(p, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", l.x, l.y, what, name);
 }
 
-char *cli_fit_plot(const tare_fit *fit, size_t *n) {
+static const char style[] =
+    "<style>text{fill:#222}.weak{fill:#666}.grid,.fine{stroke:#ddd;fill:none}.fine{stroke:#f2f2f2}"
+    ".paper{fill:#fff}.best{fill:#1565c0}.curve{stroke:#1565c0;stroke-width:2;fill:none}"
+    ".own{fill:#c62828}.title{font-size:16px;font-weight:bold}"
+    "@media(prefers-color-scheme:dark){text{fill:#ddd}.weak{fill:#9a9a9a}.grid{stroke:#3c3c3c}"
+    ".fine{stroke:#262626}.paper{fill:#161616}.best{fill:#64b5f6}.curve{stroke:#64b5f6}"
+    ".own{fill:#ff8a80}}</style>\n";
+
+/* The name of a file as text of XML. */
+static void put_name(picture *p, const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *name = cli_escape_path(slash ? slash + 1 : path);
+    if (strlen(name) > 80) cli_cut(name, 80);
+    for (const char *c = name; *c; c++) put(p, *c == '<' ? "&lt;" : *c == '&' ? "&amp;" : "%c", *c);
+    free(name);
+}
+
+char *cli_fit_plot(const tare_fit *fit, const char *path, size_t *n) {
     const tare_fit_summary *s = tare_fit_summarize(fit);
     picture p = {.text = NULL, .predicts_tokens = s->predicts_tokens};
     tare_fit_point point;
@@ -205,18 +223,27 @@ char *cli_fit_plot(const tare_fit *fit, size_t *n) {
     find_range(&p, fit, s);
     put(&p,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
-        "font-family=\"sans-serif\" font-size=\"12\">\n",
+        "font-family=\"sans-serif\" font-size=\"12\">\n<title>",
         WIDTH, HEIGHT);
-    put(&p, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
+    put_name(&p, path);
+    put(&p, ": size and predicted damage</title>\n");
+    p.text = cli_grow(p.text, p.n + sizeof style, 1);
+    memcpy(p.text + p.n, style, sizeof style);
+    p.n += sizeof style - 1;
+    put(&p, "<rect width=\"100%%\" height=\"100%%\" class=\"paper\"/>\n");
+    put(&p, "<text x=\"%.1f\" y=\"26\" class=\"title\">", LEFT - 40);
+    put_name(&p, path);
+    put(&p, ": %s, %.2f bits a weight, damage %#.3g</text>\n", cli_size_text(s->file_bytes).text,
+        s->bits_per_weight, s->damage);
     draw_axes(&p, bytes_of_bit, (double)s->file_bytes - s->bits_per_weight * bytes_of_bit);
     draw_curve(&p, fit);
     for (size_t i = 0; tare_fit_mix_at(fit, i, &point); i++)
         if (is_inside(&p, &point)) add_spot(&p, at_point(&p, &point));
     point = (tare_fit_point){NULL, s->file_bytes, s->bits_per_weight, s->damage};
     add_spot(&p, at_point(&p, &point));
-    if (is_inside(&p, &point)) draw_point(&p, &point, "this file", "#c62828", 5);
+    if (is_inside(&p, &point)) draw_point(&p, &point, "this file", "own", 5);
     for (size_t i = 0; tare_fit_mix_at(fit, i, &point); i++)
-        if (is_inside(&p, &point)) draw_point(&p, &point, point.mix, "#777", 3.5);
+        if (is_inside(&p, &point)) draw_point(&p, &point, point.mix, "weak", 3.5);
     put(&p, "</svg>\n");
     free(p.spots);
     *n = p.n;

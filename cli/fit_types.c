@@ -113,7 +113,8 @@ static int write_file(const char *path, char *text, size_t n, const tare_model *
 }
 
 /* Both are written before the model, so that a file that is in the way is found at once. */
-static int write_files(const tare_fit *f, const tare_model *in, const cli_fit *args) {
+static int write_files(const tare_fit *f, const tare_model *in, const char *out_path,
+                       const cli_fit *args) {
     size_t n;
     char *text;
     int code = 0;
@@ -122,7 +123,7 @@ static int write_files(const tare_fit *f, const tare_model *in, const cli_fit *a
         code = write_file(args->recipe, text, n, in);
     }
     if (args->plot && code == 0) {
-        text = cli_fit_plot(f, &n);
+        text = cli_fit_plot(f, out_path, &n);
         code = write_file(args->plot, text, n, in);
     }
     return code;
@@ -164,5 +165,5 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
         }
     }
     free(sensitivities);
-    return code == 0 ? write_files(*out, in, args) : code;
+    return code == 0 ? write_files(*out, in, out_path, args) : code;
 }

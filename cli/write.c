@@ -238,6 +238,7 @@ typedef struct outcome {
     const tare_report *report;
     const tare_fit *fit;        /* NULL: no types were chosen */
     const tare_mix *mix;        /* NULL: none */
+    bool mix_is_named;          /* the output is: it is no mix that stands in for rules */
     tare_convert_result result; /* 0 bytes: nothing was written */
     losses losses;
 } outcome;
@@ -278,7 +279,7 @@ static void print_summary(const outcome *o, const char *out_path) {
            cli_plural(sum->n_tensors), cli_size_text(written_bytes(o)).text);
     if (sum->n_files > 1) printf(" in %zu files", sum->n_files);
     const bool is_mixed = o->mix && has_mix(o->mix, plan);
-    if (is_mixed) printf(", %s", o->fit ? "types chosen" : o->mix->name);
+    if (is_mixed) printf(", %s", o->mix_is_named ? o->mix->name : "types chosen");
     double bits = bits_a_weight(plan, o->in);
     if (is_mixed && bits > 0) printf(", %.2f bits/weight", bits);
     fputs(sum->is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
@@ -377,7 +378,7 @@ static void print_json(const outcome *o) {
     cli_json_u64(document, "read_bytes", sum->read_bytes);
     cli_json_u64(document, "write_bytes", written_bytes(o));
     if (o->mix && has_mix(o->mix, plan)) {
-        cli_json_text(document, "mix", o->mix->name);
+        if (o->mix_is_named) cli_json_text(document, "mix", o->mix->name);
         cli_json_real(document, "bits_per_weight", bits_a_weight(plan, o->in));
     }
     struct json_t *files = cli_json_array();
@@ -502,6 +503,7 @@ static int name_mix(tare_mix_options *mix, tare_convert_options *options,
                     const cli_command *command, const tare_model *in, const cli_write *write) {
     tare_error err;
     *mix = *options->mix;
+    mix->is_of_rules = true;
     options->mix = mix;
     if (tare_mix_of_rules(&mix->mix, in, options->rules, options->n_rules, &err) != TARE_OK)
         return cli_fail(&err, NULL);
@@ -535,6 +537,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     if (code != 0) goto out;
     o.fit = fit;
     o.mix = options.mix ? options.mix->mix : NULL;
+    o.mix_is_named = o.mix && !options.mix->is_of_rules;
     if (write->report) {
         options.measured = note_loss;
         options.measured_ctx = &o.losses;

@@ -69,10 +69,12 @@ typedef struct tare_mix_options {
     bool is_pure;                   /* the mix's type for every tensor, without exceptions */
     bool leave_output;              /* the output matrix stays as it is */
     bool allow_requantize;          /* tensors that are quantized already may change their type */
+    bool is_of_rules; /* rules choose the types; the output is not named after `mix`, which stands
+                         in where no rule matches: general.file_type is left out */
 } tare_mix_options;
 
 #define TARE_MIX_OPTIONS_INIT                                                                      \
-    { sizeof(tare_mix_options), NULL, NULL, NULL, false, false, false }
+    { sizeof(tare_mix_options), NULL, NULL, NULL, false, false, false, false }
 TARE_API void tare_mix_options_init(tare_mix_options *options, size_t size);
 
 /* ---- convert --------------------------------------------------------------------------------- */

@@ -88,8 +88,8 @@ TARE_API void tare_fit_target_init(tare_fit_target *target, size_t size);
 TARE_API tare_status tare_fit_choose(tare_fit *fit, const tare_fit_target *target, tare_error *err);
 
 /* Enters a choice into the options of a conversion: rules for all tensors, after the caller's own,
- * weighs_output, which the errors were measured with, and the mix that most of the weights are
- * closest to, for general.file_type. `mix` is what
+ * weighs_output, which the errors were measured with, and as a mix of rules the one that most of the
+ * weights are closest to, which the output is not named after. `mix` is what
  * options->mix will point to; both hold pointers into the fit. ERR_ARG: nothing was chosen. */
 TARE_API tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *options,
                                     tare_mix_options *mix, tare_error *err);
@@ -98,7 +98,8 @@ TARE_API tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *o
  * same model converted with these rules, weighs_output and tare_fit_mix has the same bytes. NULL
  * beyond the end. */
 TARE_API const tare_type_rule *tare_fit_rule(const tare_fit *fit, size_t i);
-/* The mix that goes with them: that of the rules (tare_mix_of_rules). NULL before a choice. */
+/* The mix that goes with them: that of the rules (tare_mix_of_rules, is_of_rules). NULL before a
+ * choice. */
 TARE_API const tare_mix *tare_fit_mix(const tare_fit *fit);
 
 /* The named mix of the type that rules give to most of a model's weights; for types of other
@@ -160,8 +161,8 @@ typedef struct tare_fit_point {
  * give all tensors the same types it is the first. The damage is that of a file of the mix, whose
  * output matrix is not weighed as that of a choice is (weighs_output). */
 TARE_API bool tare_fit_mix_at(const tare_fit *fit, size_t i, tare_fit_point *out);
-/* Point i of the curve of the best choices, smallest first, a quarter of a bit apart or more: those for
- * whose sizes nothing is better, and below whose line there is nothing, no mix either. */
+/* Point i of the curve of the best choices, smallest first and of ever less damage: every quarter of a
+ * bit, and for the size of each named mix one that is no worse. */
 TARE_API bool tare_fit_curve_at(const tare_fit *fit, size_t i, tare_fit_point *out);
 
 #ifdef __cplusplus

@@ -22,7 +22,7 @@ def known(p):
                                             "scaled_fp8": (np.zeros(2), "F8_E4M3"), "n.bias": (np.ones(4), "F32")})
             want = E4M3[CODES] * np.asarray(factors, F32)
             for out in ("out.safetensors", "out.gguf"):
-                code, text = p.run("convert", p.path("in.safetensors"), p.path(out), "--type", "f32", "--force")
+                code, text = p.run("convert", p.path("in.safetensors"), p.path(out), "--type", "f32", "--force", "-v")
                 made = floats(p.path(out)) if code == 0 else {}
                 p.expect(f"{name}, {kind}, {out}", set(made) == {"m.weight", "n.bias"} and np.array_equal(made["m.weight"], want), text)
                 p.expect(f"{name}: says so", text.count("left out") == 3, text)

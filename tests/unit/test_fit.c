@@ -96,6 +96,44 @@ static void sizes_are_met(void **state) {
     tare_model_free(in);
 }
 
+/* The damage of the best point of the curve that is not larger. */
+static double least_of_curve(const tare_fit *f, uint64_t bytes) {
+    tare_fit_point point;
+    double least = INFINITY, last = INFINITY;
+    for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {
+        assert_true(point.damage < last); /* a larger file that is no better is none */
+        last = point.damage;
+        if (point.file_bytes <= bytes) least = point.damage;
+    }
+    return least;
+}
+
+/* What was quantized once is in its own types again without a loss, far below what its neighbours
+ * lose. */
+static void a_mix_without_loss_is_on_the_curve(void **state) {
+    (void)state;
+    tare_model *in = synth("llama-tiny"), *again;
+    tare_mix_options m = TARE_MIX_OPTIONS_INIT;
+    tare_convert_options named = TARE_CONVERT_OPTIONS_INIT, plain = TARE_CONVERT_OPTIONS_INIT;
+    m.mix = tare_mix_find(TARE_STR("Q5_0"));
+    named.mix = &m;
+    named.force = plain.force = true;
+    help_convert(help_path("lossless.gguf"), in, &named);
+    tare_model_free(in);
+    assert_int_equal(tare_open_path(&in, help_path("lossless.gguf"), NULL, NULL), TARE_OK);
+    plain.type = tare_encoding_get(TARE_ENCODING_F32);
+    help_convert(help_path("plain.gguf"), in, &plain);
+    assert_int_equal(tare_open_path(&again, help_path("plain.gguf"), NULL, NULL), TARE_OK);
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit *f = fit_with(again, &o, NULL);
+    tare_fit_point mix;
+    for (size_t i = 0; tare_fit_mix_at(f, i, &mix); i++)
+        assert_true(least_of_curve(f, mix.file_bytes) <= mix.damage);
+    tare_fit_free(f);
+    tare_model_free(in);
+    tare_model_free(again);
+}
+
 static void no_mix_is_better(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny");
@@ -116,6 +154,7 @@ static void no_mix_is_better(void **state) {
         assert_true(tare_fit_summarize(f)->damage <= mix.damage);
         if (n > 0)
             assert_true(tare_fit_mix_at(f, n - 1, &other) && other.file_bytes <= mix.file_bytes);
+        assert_true(least_of_curve(f, mix.file_bytes) <= mix.damage);
     }
     assert_true(n >= 10);
     tare_fit_free(f);
@@ -145,6 +184,7 @@ static void rules_repeat_the_choice(void **state) {
     assert_ptr_equal(again.mix, tare_fit_mix(f));
     ruled.rules = rules;
     ruled.n_rules = n;
+    again.is_of_rules = true;
     ruled.mix = &again;
     help_convert(help_path("ruled.gguf"), in, &ruled);
     help_check_same_file(help_path("chosen.gguf"), help_path("ruled.gguf"));
@@ -583,6 +623,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_met),
         cmocka_unit_test(no_mix_is_better),
+        cmocka_unit_test(a_mix_without_loss_is_on_the_curve),
         cmocka_unit_test(rules_repeat_the_choice),
         cmocka_unit_test(threads_and_cpu_do_not_show),
         cmocka_unit_test(grids_are_found),

@@ -52,12 +52,14 @@ static const tare_encoding *type_for_all(const tare_plan *p) {
     return p->in->types->mostly ? p->in->types->mostly : p->in->types->usual;
 }
 
-/* Keeps general.file_type correct; false: the key is dropped, as it would be wrong. For the mixes
+/* Keeps general.file_type correct; false: the key is dropped, as it would be wrong, or types were
+ * chosen one by one. For the mixes
  * Q3_K to Q5_K it is that of the S variant. */
 static bool keep_file_type(const tare_plan *p, tare_metadata *m) {
     const tare_encoding *type = p->in->types ? type_for_all(p) : most_used(p);
     const tare_mix *mix = mix_of(p) ? mix_of(p) : tare_mix_mostly(type);
     tare_finding f = key_finding("convert.file-type", m->key);
+    if (p->mix.is_of_rules) return false;
     if (!mix) {
         tare_report_addf(p->options.report, &f,
                          "left out: no file type number stands for the new types");
@@ -169,7 +171,7 @@ tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
     copy_keys(plan, recodes);
     const tare_metadata version = u32_key(QUANTIZATION_VERSION, QUANTIZATION_NOW);
     if (has_blocks && !find_key(plan, version.key)) set_key(plan, &version);
-    if (mix) {
+    if (mix && !plan->mix.is_of_rules) {
         const tare_metadata file_type = u32_key(FILE_TYPE, (uint64_t)mix->file_type);
         set_key(plan, &file_type);
     }

@@ -76,6 +76,7 @@ static tare_status choose_by_mix(bool *is_known, size_t *choice, tare_fit *f, co
 /* Of a file of the mix, in which no tensor is encoded by an estimate of importance. */
 static tare_fit_point point_of_mix(const tare_fit *f, const size_t *choice) {
     tare_fit_point point = tare_fit_point_of(f, choice);
+    point.file_bytes += (uint64_t)f->name_bytes;
     for (size_t u = 0; u < f->n_units; u++) {
         const tare_fit_unit *unit = &f->units[u];
         const size_t k = f->candidates[u][choice[u]];
@@ -122,20 +123,49 @@ tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err) {
 
 /* ---- curve ----------------------------------------------------------------------------------- */
 
-/* Points where no choice is better for any size, so that no mix lies below the line between two. */
+/* The optima of the hulls, as far apart as the curve's points. */
+static tare_status add_optima(tare_fit *f, const tare_fit_problem *p, size_t *choice,
+                              tare_error *err) {
+    const double step = CURVE_STEP / 8 * (double)f->summary.n_weights;
+    tare_fit_cheapest(choice, p);
+    f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
+    for (bool is_end = f->n_units == 0; !is_end && f->n_curve <= CURVE_MOST;) {
+        const double cost = tare_fit_sum(p, choice).cost + step;
+        TARE_TRY(tare_fit_climb_beyond(choice, &is_end, p, cost, err));
+        f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
+    }
+    return TARE_OK;
+}
+
+/* For each mix what is at least as good in its size, as a choice for a target starts from there, too:
+ * between two optima a mix may lose next to nothing. */
+static tare_status add_improved(tare_fit *f, const tare_fit_problem *p, size_t *choice,
+                                tare_error *err) {
+    for (size_t i = 0; i < f->n_mixes; i++) {
+        memcpy(choice, f->mixes[i].choice, f->n_units * sizeof *choice);
+        TARE_TRY(tare_fit_improve(choice, p, tare_fit_sum(p, choice).cost, err));
+        f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
+    }
+    return TARE_OK;
+}
+
+static int by_point(const void *a, const void *b) {
+    const tare_fit_point *x = a, *y = b;
+    if (x->file_bytes != y->file_bytes) return x->file_bytes < y->file_bytes ? -1 : 1;
+    return (x->damage > y->damage) - (x->damage < y->damage);
+}
+
 tare_status tare_fit_draw_curve(tare_fit *f, tare_error *err) {
     const tare_fit_problem problem = {f->options, f->n_units, f->convert.allocator,
                                       f->convert.cancel};
-    size_t *choice = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units);
-    f->curve = TARE_NEW_ARRAY(&f->arena, tare_fit_point, CURVE_MOST + 1);
+    size_t *choice = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units), n = 0;
+    f->curve = TARE_NEW_ARRAY(&f->arena, tare_fit_point, CURVE_MOST + 1 + f->n_mixes);
     if (!choice || !f->curve) return tare_fail(err, TARE_ERR_NOMEM, "curve");
-    tare_fit_cheapest(choice, &problem);
-    const double step = CURVE_STEP / 8 * (double)f->summary.n_weights;
-    f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
-    for (bool is_end = f->n_units == 0; !is_end && f->n_curve <= CURVE_MOST;) {
-        const double cost = tare_fit_sum(&problem, choice).cost + step;
-        TARE_TRY(tare_fit_climb_beyond(choice, &is_end, &problem, cost, err));
-        f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
-    }
+    TARE_TRY(add_optima(f, &problem, choice, err));
+    TARE_TRY(add_improved(f, &problem, choice, err));
+    qsort(f->curve, f->n_curve, sizeof *f->curve, by_point);
+    for (size_t i = 0; i < f->n_curve; i++) /* those that a smaller one is as good as are none */
+        if (n == 0 || f->curve[i].damage < f->curve[n - 1].damage) f->curve[n++] = f->curve[i];
+    f->n_curve = n;
     return TARE_OK;
 }

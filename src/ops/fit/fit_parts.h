@@ -80,6 +80,7 @@ struct tare_fit {
     size_t n_units;
     /* What a choice costs: bytes of all files that do not depend on it, and padding. */
     double base_bytes;
+    double name_bytes;          /* that a file has which is named after a mix, and others lack */
     uint64_t base_tensor_bytes; /* of tensors that nothing is chosen for */
     uint64_t alignment;
     /* The problem that is solved: the options of each unit are its known candidates. */

@@ -26,6 +26,7 @@ tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *options,
     TARE_REQUIRE(fit && options && mix && fit->rules.rules, err);
     *mix = fit->mix;
     mix->mix = fit->named ? fit->named : tare_mix_at(TARE_MIX_F16); /* nothing was chosen for */
+    mix->is_of_rules = true;
     options->mix = mix;
     options->rules = fit->rules.rules;
     options->n_rules = fit->rules.n;
@@ -33,15 +34,31 @@ tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *options,
     return TARE_OK;
 }
 
-/* A plan of the choice. What it has to report is reported by the conversion. */
-static tare_status plan(tare_plan **out, tare_fit *f, tare_error *err) {
+/* A plan of the choice, perhaps named after a mix. What it has to report is reported by the
+ * conversion. */
+static tare_status plan_as(tare_plan **out, tare_fit *f, bool is_named, tare_error *err) {
     tare_convert_options options = f->convert;
     tare_mix_options mix;
     TARE_TRY(tare_fit_make_rules(f, err));
     TARE_TRY(tare_fit_apply(f, &options, &mix, err));
+    mix.is_of_rules = !is_named;
     options.report = NULL;
     options.strict = false;
     return tare_plan_new(out, f->out_path, f->in, &options, err);
+}
+
+static tare_status plan(tare_plan **out, tare_fit *f, tare_error *err) {
+    return plan_as(out, f, false, err);
+}
+
+/* What it takes to name a file of these types after a mix. */
+static tare_status note_name(tare_fit *f, const tare_plan *unnamed, tare_error *err) {
+    tare_plan *named;
+    TARE_TRY(plan_as(&named, f, true, err));
+    f->name_bytes = (double)tare_plan_summarize(named)->write_bytes -
+                    (double)tare_plan_summarize(unnamed)->write_bytes;
+    tare_plan_free(named);
+    return TARE_OK;
 }
 
 static uint64_t tensor_bytes_of(const tare_plan *p) {
@@ -192,6 +209,7 @@ static tare_status measure(tare_fit *f, const tare_fit_options *options, tare_er
     /* Measuring takes as long as encoding: better to know now. */
     const bool is_checked = options->check_output && first->out_path;
     tare_status status = is_checked ? tare_plan_check(first, err) : TARE_OK;
+    if (status == TARE_OK) status = note_name(f, first, err);
     if (status == TARE_OK) status = tare_fit_measure(f, first, err);
     tare_plan_free(first);
     f->rules = (tare_fit_rules){NULL, 0};

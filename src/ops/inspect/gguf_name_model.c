@@ -104,13 +104,40 @@ static tare_str main_encoding(const tare_model *model, scratch *s) {
     return keep(s, name, length);
 }
 
+/* Whether most numbers are in quantized types, of which there are several: no mix gave them. */
+static bool is_mixed(const tare_model *model) {
+    const tare_encoding *first = NULL;
+    bool has_several = false;
+    uint64_t n = 0;
+    for (size_t i = 0; i < model->catalog.n_tensors; i++) {
+        const tare_tensor *t = &model->catalog.tensors[i];
+        if (t->encoding->kind != TARE_KIND_BLOCK) continue;
+        has_several |= first && t->encoding != first;
+        first = t->encoding;
+        n += t->n_elements;
+    }
+    return has_several && n > tare_model_summarize(model)->n_parameters / 2;
+}
+
+/* "4_7BPW": bits a weight, for types that were chosen one by one. */
+static tare_str bits_of(const tare_model *model, scratch *s) {
+    const tare_model_summary *sum = tare_model_summarize(model);
+    const double bits = (double)sum->tensor_bytes * 8 / (double)sum->n_parameters;
+    char text[32];
+    const uint64_t tenths = (uint64_t)(bits * 10 + 0.5);
+    const int n = snprintf(text, sizeof text, "%u_%uBPW", (unsigned)(tenths / 10 % 1000),
+                           (unsigned)(tenths % 10));
+    return keep(s, text, (size_t)n);
+}
+
 static tare_str encoding_of(const tare_model *model, scratch *s) {
     uint64_t number;
     int64_t at = tare_model_find_key(model, TARE_STR("general.file_type"));
     const tare_metadata *entry = at < 0 ? NULL : tare_model_metadata(model, (size_t)at);
     bool has_number = entry && tare_value_u64(&entry->value, &number);
     const tare_mix *mix = has_number ? tare_mix_of_file_type(number) : NULL;
-    return mix ? tare_str_of(mix->name) : main_encoding(model, s);
+    if (mix) return tare_str_of(mix->name);
+    return is_mixed(model) ? bits_of(model, s) : main_encoding(model, s);
 }
 
 static void set_version(tare_gguf_name *out, const tare_model *model, scratch *s) {
