@@ -411,9 +411,9 @@ void cli_json_fail(const tare_error *err, const char *path, const tare_report *r
 /* Writes the document to stdout and frees it. */
 void cli_json_print(struct json_t *document);
 void cli_json_free(struct json_t *document);
-/* The documents of several models form one list: what is printed between these two calls goes into
- * it. The second call prints it, if the first was made. */
-void cli_json_begin_list(void);
+/* Several models form a list of one document, which this takes over: what is printed between these
+ * two calls goes into it. The second call prints the document, if the first was made. */
+void cli_json_begin_list(struct json_t *document, const char *key);
 void cli_json_end_list(void);
 
 /* ---- writing, for convert, quantize and synth ------------------------------------------------ */

@@ -131,7 +131,7 @@ static void print_text(const result *r, unsigned threads) {
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_bench(struct json_t *object, const result *r, const tare_bench *b) {
-    cli_json_u64(object, "bytes", b->bytes);
+    cli_json_u64(object, "size_bytes", b->bytes);
     cli_json_u64(object, "sample_bytes", b->sample_bytes);
     cli_json_real(object, "entropy_bytes", b->entropy_bytes);
     cli_json_real(object, "coded_bytes", b->coded_bytes);
@@ -140,21 +140,21 @@ static void put_bench(struct json_t *object, const result *r, const tare_bench *
     cli_json_real(object, "coded_error_bytes", b->coded_error);
     cli_json_real(object, "zstd3_error_bytes", b->zstd_error);
     if (args.best_zstd) cli_json_real(object, "zstd19_error_bytes", b->best_zstd_error);
-    if (cli.base.n) cli_json_u64(object, "alike", b->n_alike);
-    cli_json_real(object, "encode_gb_s", speed(b, b->encode_seconds));
-    cli_json_real(object, "decode_gb_s", speed(b, b->decode_seconds));
-    if (r->has_device) cli_json_real(object, "device_gb_s", speed(b, b->device_seconds));
-    cli_json_real(object, "memcpy_gb_s", speed(b, b->copy_seconds));
-    cli_json_real(object, "zstd3_gb_s", speed(b, b->zstd_seconds));
+    if (cli.base.n) cli_json_u64(object, "alike_tensor_count", b->n_alike);
+    cli_json_real(object, "encode_gb_per_s", speed(b, b->encode_seconds));
+    cli_json_real(object, "decode_gb_per_s", speed(b, b->decode_seconds));
+    if (r->has_device) cli_json_real(object, "device_gb_per_s", speed(b, b->device_seconds));
+    cli_json_real(object, "memcpy_gb_per_s", speed(b, b->copy_seconds));
+    cli_json_real(object, "zstd3_gb_per_s", speed(b, b->zstd_seconds));
 }
 
 static void print_json(const result *r, const char *path, unsigned threads) {
-    struct json_t *document = cli_json_new("tare.bench/1");
+    struct json_t *document = cli_json_new("tare.bench/2");
     struct json_t *tensors = cli_json_array(), *types = cli_json_array();
     struct json_t *all = cli_json_object();
-    cli_json_text(document, "file", path);
+    cli_json_text(document, "input", path);
     cli_json_text(document, "effort", cli.effort ? cli.effort : "fast");
-    cli_json_u64(document, "threads", threads);
+    cli_json_u64(document, "thread_count", threads);
     cli_json_text(document, "cpu", cli_cpu_name(tare_cpu_active()));
     if (r->has_device) cli_json_text(document, "device", cli_device_name());
     for (size_t i = 0; i < r->n_rows; i++) {
@@ -175,7 +175,7 @@ static void print_json(const result *r, const char *path, unsigned threads) {
     put_bench(all, r, &r->all);
     cli_json_add(document, "tensors", tensors);
     cli_json_add(document, "types", types);
-    cli_json_add(document, "all", all);
+    cli_json_add(document, "total", all);
     cli_json_print(document);
 }
 

@@ -3,6 +3,7 @@
  * tare diff: what differs between two models of any formats: metadata, the set of tensors, their
  * shapes and types, then values, worst first. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,16 +42,16 @@ static const struct kind {
     const char *section;
     char mark; /* as in diff: '-' only in A, '+' only in B, '~' in both */
 } kinds[] = {
-    [TARE_DIFF_KEY_ONLY_A] = {"key-only-a", "Metadata", '-'},
-    [TARE_DIFF_KEY_ONLY_B] = {"key-only-b", "Metadata", '+'},
+    [TARE_DIFF_KEY_ONLY_A] = {"key-missing", "Metadata", '-'},
+    [TARE_DIFF_KEY_ONLY_B] = {"key-added", "Metadata", '+'},
     [TARE_DIFF_KEY_VALUE] = {"key-value", "Metadata", '~'},
-    [TARE_DIFF_TENSOR_ONLY_A] = {"tensor-only-a", "Tensors", '-'},
-    [TARE_DIFF_TENSOR_ONLY_B] = {"tensor-only-b", "Tensors", '+'},
+    [TARE_DIFF_TENSOR_ONLY_A] = {"tensor-missing", "Tensors", '-'},
+    [TARE_DIFF_TENSOR_ONLY_B] = {"tensor-added", "Tensors", '+'},
     [TARE_DIFF_SHAPE] = {"shape", "Tensors", '~'},
     [TARE_DIFF_ENCODING] = {"type", "Values, worst first", '~'},
     [TARE_DIFF_VALUE] = {"value", "Values, worst first", '~'},
-    [TARE_DIFF_RESOURCE_ONLY_A] = {"resource-only-a", "Side files", '-'},
-    [TARE_DIFF_RESOURCE_ONLY_B] = {"resource-only-b", "Side files", '+'},
+    [TARE_DIFF_RESOURCE_ONLY_A] = {"resource-missing", "Side files", '-'},
+    [TARE_DIFF_RESOURCE_ONLY_B] = {"resource-added", "Side files", '+'},
     [TARE_DIFF_RESOURCE] = {"resource", "Side files", '~'},
 };
 
@@ -174,6 +175,51 @@ static void print_loss(const tare_model *model, const char *name) {
                cli_plural(info.n_tensors), info.bits_per_weight);
 }
 
+/* All that was compared, as if it were one tensor, and the worst. */
+typedef struct difference {
+    size_t n; /* places */
+    double error;
+    const tare_diff_item *worst; /* NULL: no values differ */
+} difference;
+
+static difference sum_up(const pair *models, const tare_diff *diff) {
+    const tare_diff_item *item;
+    difference d = {0};
+    double of_differences = 0, of_all = 0;
+    (void)models;
+    for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++) {
+        if (!item->is_tolerated) d.n++;
+        if (!is_value_kind(item->kind) || !item->is_decoded) continue;
+        const double off = item->relative_rmse * item->norm_a;
+        of_differences += off * off;
+        of_all += item->norm_a * item->norm_a;
+        if (!d.worst || item->relative_rmse > d.worst->relative_rmse) d.worst = item;
+    }
+    d.error = of_all > 0 ? sqrt(of_differences / of_all) : 0;
+    return d;
+}
+
+/* One of several models that are compared with the same one: a row. */
+static void add_row(cli_table *table, const pair *models, const tare_diff *diff) {
+    const difference d = sum_up(models, diff);
+    const tare_model_summary *sum = tare_model_summarize(models->b);
+    char *name = cli_escape_path(cli_input_name(models->b_path)), text[40];
+    char *worst = d.worst ? cli_escape(d.worst->name, false, 0) : cli_copy("", 0);
+    cli_table_add(table, name);
+    cli_table_add(table, cli_size_text(sum->file_bytes).text);
+    snprintf(text, sizeof text, "%.2f",
+             sum->n_parameters ? (double)sum->tensor_bytes * 8 / (double)sum->n_parameters : 0);
+    cli_table_add(table, text);
+    cli_table_add(table, tare_diff_is_same(diff) ? "same" : cli_exact_text(d.n).text);
+    snprintf(text, sizeof text, "%#.3g", d.error);
+    cli_table_add(table, args.is_directory ? "" : text);
+    snprintf(text, sizeof text, "%#.3g", d.worst ? d.worst->relative_rmse : 0);
+    cli_table_add(table, d.worst ? text : "");
+    cli_table_add(table, worst);
+    free(name);
+    free(worst);
+}
+
 static void print_text(const pair *models, const tare_diff *diff) {
     char *a = cli_escape_path(cli_input_name(models->a_path));
     char *b = cli_escape_path(cli_input_name(models->b_path));
@@ -211,38 +257,38 @@ static struct json_t *json_item(const pair *models, const tare_diff_item *item) 
     if (is_value_kind(item->kind) || item->kind == TARE_DIFF_SHAPE) {
         const tare_tensor *a = tare_model_tensor(models->a, (size_t)item->a);
         const tare_tensor *b = tare_model_tensor(models->b, (size_t)item->b);
-        cli_json_text(entry, "a_type", cli_type_text(a).text);
-        cli_json_text(entry, "b_type", cli_type_text(b).text);
-        cli_json_add(entry, "a_shape", cli_json_shape(a));
-        cli_json_add(entry, "b_shape", cli_json_shape(b));
+        cli_json_text(entry, "type", cli_type_text(a).text);
+        cli_json_text(entry, "other_type", cli_type_text(b).text);
+        cli_json_add(entry, "shape", cli_json_shape(a));
+        cli_json_add(entry, "other_shape", cli_json_shape(b));
     }
     cli_json_bool(entry, "is_tolerated", item->is_tolerated);
     if (item->is_decoded) {
         cli_json_real(entry, "relative_rmse", item->relative_rmse);
         cli_json_real(entry, "max_abs", item->max_abs);
-        cli_json_u64(entry, "different_elements", item->n_different);
+        cli_json_u64(entry, "different_count", item->n_different);
     }
     return entry;
 }
 
 static void print_json(const pair *models, const tare_diff *diff) {
-    struct json_t *document = cli_json_new("tare.diff/1");
-    cli_json_text(document, "a", models->a_path);
-    cli_json_text(document, "b", models->b_path);
+    const difference sum = sum_up(models, diff);
+    struct json_t *document = cli_json_object(), *items = cli_json_array();
+    cli_json_text(document, "other", cli_input_name(models->b_path));
     cli_json_text(document, "renamed", models->renamed);
     cli_json_bool(document, "is_same", tare_diff_is_same(diff));
-    cli_json_bool(document, "a_is_lossy", is_lossy(models->a));
-    cli_json_bool(document, "b_is_lossy", is_lossy(models->b));
-    struct json_t *items = cli_json_array();
+    cli_json_bool(document, "is_lossy", is_lossy(models->a));
+    cli_json_bool(document, "other_is_lossy", is_lossy(models->b));
+    cli_json_real(document, "relative_rmse", sum.error);
     const tare_diff_item *item;
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++) {
         cli_json_append(items, json_item(models, item));
     }
-    cli_json_add(document, "items", items);
+    cli_json_add(document, "differences", items);
     cli_json_print(document);
 }
 
-static int compare(const pair *models) {
+static int compare(const pair *models, cli_table *table) {
     tare_diff_options diff_options = TARE_DIFF_OPTIONS_INIT;
     diff_options.tolerance = args.tolerance;
     if (models->renamed && args.tolerance == 0) diff_options.tolerance = SAME_NUMBERS;
@@ -259,6 +305,8 @@ static int compare(const pair *models) {
     if (status != TARE_OK) return cli_fail(&err, models->a_path);
     if (cli.json) {
         print_json(models, diff);
+    } else if (table) {
+        add_row(table, models, diff);
     } else if (!cli.quiet) {
         print_text(models, diff);
     }
@@ -268,7 +316,7 @@ static int compare(const pair *models) {
 }
 
 /* A Hugging Face model is compared with a file of llama.cpp under the latter's names. */
-static int compare_alike(pair *models) {
+static int compare_alike(pair *models, cli_table *table) {
     tare_model *renamed_a = NULL, *renamed_b = NULL;
     int code = CLI_YES;
     if (!args.keep_names) code = cli_map_names(&renamed_a, models->a, models->a_path, models->b);
@@ -277,35 +325,57 @@ static int compare_alike(pair *models) {
         code = cli_map_names(&renamed_b, models->b, models->b_path, models->a);
     if (renamed_b) models->b = renamed_b;
     models->renamed = renamed_a ? models->a_path : renamed_b ? models->b_path : NULL;
-    if (code == CLI_YES) code = compare(models);
+    if (code == CLI_YES) code = compare(models, table);
     tare_model_free(renamed_a);
     tare_model_free(renamed_b);
     return code;
 }
 
-static int run(int argc, const char **argv) {
-    (void)argc;
-    if (strcmp(argv[0], "-") == 0 && strcmp(argv[1], "-") == 0) {
-        return cli_usage(&cmd_diff, "standard input can be one of the two only");
-    }
-    tare_model *a, *b = NULL;
-    int code = cli_open(&a, argv[0], NULL);
-    if (code == 0) code = cli_open(&b, argv[1], NULL);
-    if (code == 0) code = compare_alike(&(pair){a, b, argv[0], argv[1], NULL});
-    tare_model_free(a);
+static int compare_with(const tare_model *a, const char *a_path, const char *b_path,
+                        cli_table *table) {
+    tare_model *b = NULL;
+    int code = cli_open(&b, b_path, NULL);
+    if (code == 0) code = compare_alike(&(pair){a, b, a_path, b_path, NULL}, table);
     tare_model_free(b);
     return code;
+}
+
+static int run(int argc, const char **argv) {
+    int n_stdin = 0, worst;
+    for (int i = 0; i < argc; i++) n_stdin += strcmp(argv[i], "-") == 0;
+    if (n_stdin > 1) return cli_usage(&cmd_diff, "standard input can be one of the models only");
+    struct json_t *document = cli.json ? cli_json_new("tare.diff/2") : NULL;
+    if (document) cli_json_text(document, "input", cli_input_name(argv[0]));
+    if (document) cli_json_begin_list(document, "comparisons");
+    cli_table *table =
+        argc > 2 && !cli.json
+            ? cli_table_new("~MODEL|>SIZE|>BITS/WEIGHT|>PLACES|>RMSE/RMS|>WORST|~WORST TENSOR")
+            : NULL;
+    tare_model *a;
+    worst = cli_open(&a, argv[0], NULL);
+    if (worst == CLI_YES) {
+        for (int i = 1; i < argc && worst < CLI_CANCELLED; i++) {
+            const int code = compare_with(a, argv[0], argv[i], table);
+            if (code > worst) worst = code;
+        }
+        tare_model_free(a);
+    }
+    if (table && !cli.quiet) cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+    cli_json_end_list();
+    return worst;
 }
 
 const cli_command cmd_diff = {
     .name = "diff",
     .summary = "compare two models, across formats and number types",
-    .usage = "A B [--tolerance X] [--brief] [--directory] [--keep-names]",
+    .usage = "A B... [--tolerance X] [--brief] [--directory] [--keep-names]",
     .description =
         "Metadata first, then the set of tensors, shapes, types, then values: exactly where the "
         "types are the same, else by what both decode to. RMSE/RMS is the root of the mean squared "
         "difference over that of A's values. If one model has the tensor names of Hugging Face and "
-        "the other those of llama.cpp, the names are mapped first. Exit code 0: the same, 1: "
+        "the other those of llama.cpp, the names are mapped first. With several B there is a row "
+        "for each: how many places differ, and by how much. Exit code 0: all are the same, 1: "
         "different.",
     .examples = {{"tare diff model.gguf copy.safetensors", "are they the same model?"},
                  {"tare diff model.safetensors q8.gguf --tolerance 0.01",
@@ -314,12 +384,13 @@ const cli_command cmd_diff = {
                   "is it the same model, as far as a few requests tell?"},
                  {"tare diff hf-directory model.gguf",
                   "does it hold what it was made from? keys and numbers"},
+                 {"tare diff f16.gguf q8.gguf q5.gguf q4.gguf", "what do these lose? a table"},
                  {"tare diff --brief a.gguf b.gguf && echo same", "in a script"}},
     .options = options,
     .main = "tolerance brief directory keep-names json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,
-    .max_args = 2,
+    .max_args = -1,
     .run = run,
 };

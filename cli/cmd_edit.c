@@ -310,7 +310,7 @@ static struct json_t *json_resource(const tare_resource *r) {
     if (!r) return NULL;
     struct json_t *o = cli_json_object();
     cli_json_str(o, "name", r->name);
-    cli_json_u64(o, "size", r->size);
+    cli_json_u64(o, "size_bytes", r->size);
     return o;
 }
 
@@ -347,10 +347,10 @@ static struct json_t *json_files(const tare_edit *edit) {
     const tare_edit_file *f;
     for (size_t i = 0; (f = tare_edit_file_at(edit, i)); i++) {
         struct json_t *o = cli_json_object();
-        cli_json_text(o, "path", f->path);
+        cli_json_text(o, "name", f->path);
         cli_json_text(o, "action", actions[f->action]);
-        cli_json_u64(o, "old_size", f->old_size);
-        cli_json_u64(o, "new_size", f->new_size);
+        cli_json_u64(o, "old_size_bytes", f->old_size);
+        cli_json_u64(o, "new_size_bytes", f->new_size);
         cli_json_u64(o, "changed_bytes", f->changed_bytes);
         cli_json_append(list, o);
     }
@@ -359,7 +359,7 @@ static struct json_t *json_files(const tare_edit *edit) {
 
 static void print_json(const tare_edit *edit, const char *path, const tare_report *report) {
     const tare_edit_summary *s = tare_edit_summarize(edit);
-    struct json_t *document = cli_json_new("tare.edit/1");
+    struct json_t *document = cli_json_new("tare.edit/2");
     cli_json_text(document, "input", path);
     cli_json_text(document, "output", args.output ? args.output : path);
     cli_json_text(document, "format", s->format);

@@ -216,7 +216,7 @@ static struct json_t *json_regions(const tare_tensor *tensor) {
         struct json_t *entry = cli_json_object();
         cli_json_text(entry, "name", tensor->encoding->planes[p].name);
         cli_json_u64(entry, "offset", tensor->planes[p].offset);
-        cli_json_u64(entry, "bytes", tensor->planes[p].size);
+        cli_json_u64(entry, "size_bytes", tensor->planes[p].size);
         cli_json_append(list, entry);
     }
     return list;
@@ -237,17 +237,17 @@ static struct json_t *json_tensors(const tare_model *model, const char *path,
         cli_json_str(entry, "name", tensor->name);
         cli_json_text(entry, "type", cli_type_text(tensor).text);
         cli_json_add(entry, "shape", cli_json_shape(tensor));
-        cli_json_u64(entry, "bytes", tensor->size_bytes);
+        cli_json_u64(entry, "size_bytes", tensor->size_bytes);
         uint64_t packed;
         if (tare_tensor_packed_bytes(model, chosen[i], &packed))
             cli_json_u64(entry, "packed_bytes", packed);
-        cli_json_u64(entry, "file", tensor->planes[0].file);
+        cli_json_u64(entry, "file_index", tensor->planes[0].file);
         cli_json_u64(entry, "offset", tensor->planes[0].offset);
         if (tensor->encoding->n_planes > 1) cli_json_add(entry, "regions", json_regions(tensor));
         uint64_t n_outliers;
-        if (info_outliers(tensor, &n_outliers)) cli_json_u64(entry, "outliers", n_outliers);
+        if (info_outliers(tensor, &n_outliers)) cli_json_u64(entry, "outlier_count", n_outliers);
         if (scheme) cli_json_text(entry, "scheme", scheme);
-        if (info_is_cut_short(model, tensor)) cli_json_bool(entry, "cut_short", true);
+        if (info_is_cut_short(model, tensor)) cli_json_bool(entry, "is_truncated", true);
         if (stats) cli_json_add(entry, "stats", info_json_stats(&stats[chosen[i]]));
         if (args.is_layers) *code = info_json_layer(entry, model, chosen[i], path);
         cli_json_append(list, entry);
@@ -269,8 +269,9 @@ static struct json_t *json_metadata(const tare_model *model) {
 
 static int print_json(const tare_model *model, const char *path, const tare_tensor_stats *stats,
                       const tare_report *report) {
-    struct json_t *document = cli_json_new("tare.info/1");
+    struct json_t *document = cli_json_object();
     int code = CLI_YES;
+    cli_json_text(document, "input", cli_input_name(path));
     info_json_screen(document, model, path, args.context, report);
     if (args.is_tensors || args.is_layers)
         cli_json_add(document, "tensors", json_tensors(model, path, stats, &code));
@@ -389,7 +390,7 @@ static int run(int argc, const char **argv) {
     cli.base_use = CLI_BASES_NAMED;
     const int n = args.is_raw ? 1 : argc;
     int code = CLI_YES;
-    if (cli.json && n > 1) cli_json_begin_list();
+    if (cli.json) cli_json_begin_list(cli_json_new("tare.info/2"), "models");
     for (int i = 0; i < n; i++) {
         if (i && !cli.json) fputc('\n', stdout);
         const int own = show_path(argv[i], args.is_raw ? argv[1] : NULL, n > 1);
@@ -421,7 +422,7 @@ const cli_command cmd_info = {
                  {"tare info model.gguf tokenizer.chat_template --raw > template.jinja",
                   "one metadata value, as it is"},
                  {"tare info --context 8Ki model.gguf", "the memory that 8192 tokens need"},
-                 {"tare info --json -t model.gguf | jq '.tensors[].name'", "for scripts"}},
+                 {"tare info --json -t model.gguf | jq '.models[].tensors[].name'", "for scripts"}},
     .options = options,
     .main = "tensors metadata filter sort stats context raw json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,

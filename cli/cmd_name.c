@@ -86,7 +86,7 @@ static void print_parts(const char *path, const tare_gguf_name *name) {
 
 static struct json_t *json_parts(const char *path, const tare_gguf_name *name, bool is_good) {
     struct json_t *entry = cli_json_object();
-    cli_json_text(entry, "file", path);
+    cli_json_text(entry, "input", path);
     cli_json_bool(entry, "follows_convention", is_good);
     if (!is_good) return entry;
     part parts[N_PARTS];
@@ -106,7 +106,7 @@ static int parse_names(int argc, const char **argv) {
     struct json_t *document = NULL, *list = NULL;
     int code = CLI_YES;
     if (cli.json) {
-        document = cli_json_new("tare.name/1");
+        document = cli_json_new("tare.name/2");
         list = cli_json_array();
     }
     for (int i = 0; i < argc; i++) {
@@ -162,8 +162,8 @@ static int print_made(const tare_gguf_name *name) {
     char *text = cli_alloc(size, 1);
     tare_gguf_name_format(text, size, name);
     if (cli.json) {
-        struct json_t *document = cli_json_new("tare.name/1");
-        cli_json_text(document, "made", text);
+        struct json_t *document = cli_json_new("tare.name/2");
+        cli_json_text(document, "name", text);
         cli_json_print(document);
     } else {
         char *safe = cli_escape_path(text);

@@ -113,7 +113,7 @@ static void note(void *ctx, const tare_packed_layer *layer) {
     if (!o->layers) o->layers = cli_json_array();
     struct json_t *entry = cli_json_object();
     cli_json_str(entry, "name", layer->name);
-    cli_json_text(entry, "encoding", layer->encoding ? layer->encoding->name : NULL);
+    cli_json_text(entry, "type", layer->encoding ? layer->encoding->name : NULL);
     cli_json_u64(entry, "from_bytes", layer->from_bytes);
     cli_json_u64(entry, "to_bytes", layer->to_bytes);
     cli_json_bool(entry, "is_shared", layer->is_shared);
@@ -163,19 +163,20 @@ static void print_text(const outcome *o) {
 }
 
 static void print_json(outcome *o) {
-    struct json_t *document = cli_json_new("tare.pack/1");
+    struct json_t *document = cli_json_new("tare.pack/2");
+    cli_json_text(document, "input", cli_input_name(o->in_path));
     cli_json_text(document, "output", o->out_path);
-    cli_json_u64(document, "files", o->sum.n_files);
-    cli_json_u64(document, "tensors", o->sum.n_tensors);
-    cli_json_u64(document, "shared", o->sum.n_shared);
-    cli_json_u64(document, "referring", o->sum.n_referring);
+    cli_json_u64(document, "file_count", o->sum.n_files);
+    cli_json_u64(document, "tensor_count", o->sum.n_tensors);
+    cli_json_u64(document, "shared_tensor_count", o->sum.n_shared);
+    cli_json_u64(document, "difference_tensor_count", o->sum.n_referring);
     cli_json_u64(document, "from_bytes", o->sum.from_bytes);
     cli_json_u64(document, "to_bytes", o->sum.to_bytes);
     cli_json_real(document, "ratio", percent(o->sum.to_bytes, o->sum.from_bytes) / 100);
     cli_json_bool(document, "is_lossy", o->sum.n_lossy > 0);
     cli_json_bool(document, "is_dry_run", cli.dry_run);
     if (args.lossy) {
-        cli_json_u64(document, "lossy_tensors", o->sum.n_lossy);
+        cli_json_u64(document, "lossy_tensor_count", o->sum.n_lossy);
         cli_json_real(document, "bits_per_weight", o->sum.bits_per_weight);
         cli_json_real(document, "damage", o->sum.damage);
     }

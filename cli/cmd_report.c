@@ -3,6 +3,7 @@
  * tare report: what is in a model, as a page to look at. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands.h"
@@ -48,20 +49,20 @@ static int name_alike(report_input *in, tare_model **renamed) {
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-static int write_page(const report_input *in, struct json_t *document) {
-    size_t n;
+static int write_page(struct json_t *document, const report_input *in, size_t n_models) {
+    size_t n, n_tensors = 0;
     tare_error err;
     tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
     char *page = report_page(document, &n);
     int code = CLI_YES;
     run_options.force = cli.force;
     run_options.no_sync = cli.no_sync;
+    for (size_t i = 0; i < n_models; i++) n_tensors += tare_model_summarize(in[i].model)->n_tensors;
     if (strcmp(args.output, "-") == 0) {
         cli_put(page, n);
     } else if (tare_file_write(args.output, page, n, in->model, &run_options, &err) != TARE_OK) {
         code = cli_fail(&err, args.output);
     } else if (!cli.quiet && !cli.json) {
-        const size_t n_tensors = tare_model_summarize(in->model)->n_tensors;
         char *name = cli_escape_path(args.output);
         printf("%s: %s tensor%s, %s\n", name, cli_exact_text(n_tensors).text, cli_plural(n_tensors),
                cli_size_text(n).text);
@@ -71,23 +72,44 @@ static int write_page(const report_input *in, struct json_t *document) {
     return code;
 }
 
-static int report(report_input *in) {
+/* Adds what is told of one model; an exit code. */
+static int add_model(struct json_t *models, report_input *in) {
     tare_model *renamed = NULL;
     int code = in->base ? name_alike(in, &renamed) : CLI_YES;
     struct json_t *document = code == CLI_YES ? report_document(in, &code) : NULL;
-    if (document && args.output) code = write_page(in, document);
-    if (document && cli.json && code == CLI_YES)
-        cli_json_print(document);
-    else if (document)
-        cli_json_free(document);
+    if (document) cli_json_append(models, document);
     tare_model_free(renamed);
     return code;
 }
 
-static int run(int argc, const char **argv) {
-    (void)argc;
-    report_input in = {
-        .path = argv[0], .base_path = args.against, .is_directory = args.is_directory};
+static int report(report_input *in, size_t n) {
+    struct json_t *document = cli_json_new("tare.report/2"), *models = cli_json_array();
+    int code = CLI_YES;
+    cli_json_text(document, "tare_version", tare_version());
+    cli_json_add(document, "models", models);
+    for (size_t i = 0; i < n && code == CLI_YES; i++) code = add_model(models, &in[i]);
+    if (code == CLI_YES && args.output) code = write_page(document, in, n);
+    if (code == CLI_YES && cli.json)
+        cli_json_print(document);
+    else
+        cli_json_free(document);
+    return code;
+}
+
+static bool is_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The page must not replace what it is about; the first model is seen to when it is written. */
+static int check_output(int n, const char **paths) {
+    for (int i = 1; i < n; i++)
+        if (args.output && strcmp(args.output, "-") != 0 && is_same_file(paths[i], args.output))
+            return cli_usage(&cmd_report, "the page would replace a model that it is about");
+    return CLI_YES;
+}
+
+static int check_usage(int n, const char **paths) {
     if (args.output && cli_check_local(&cmd_report, args.output) != CLI_YES) return CLI_USAGE;
     const char *claimed = args.output ? cli_suffix_claims(args.output, "HTML") : NULL;
     if (claimed)
@@ -99,38 +121,59 @@ static int run(int argc, const char **argv) {
         return cli_usage(&cmd_report, "standard output is for the page or for --json, not both");
     if (is_stdout && isatty(STDOUT_FILENO))
         return cli_usage(&cmd_report, "standard output is a terminal; say -o FILE");
-    if (args.against && strcmp(args.against, "-") == 0 && strcmp(in.path, "-") == 0)
-        return cli_usage(&cmd_report, "standard input can be one of the two only");
-    tare_report *findings = tare_report_new();
-    tare_model *model, *base = NULL;
-    int code = cli_open(&model, argv[0], findings);
-    if (code == CLI_YES && args.against) code = cli_open(&base, args.against, NULL);
-    in.model = model;
-    in.base = in.given = base;
-    in.findings = findings;
-    if (code == CLI_YES) code = report(&in);
+    int n_stdin = args.against && strcmp(args.against, "-") == 0;
+    for (int i = 0; i < n; i++) n_stdin += strcmp(paths[i], "-") == 0;
+    if (n_stdin > 1) return cli_usage(&cmd_report, "standard input can be one of the models only");
+    return check_output(n, paths);
+}
+
+static int run(int argc, const char **argv) {
+    int code = check_usage(argc, argv);
+    if (code != CLI_YES) return code;
+    report_input *in = cli_alloc((size_t)argc, sizeof *in);
+    tare_model *base = NULL;
+    if (args.against) code = cli_open(&base, args.against, NULL);
+    int n = 0;
+    for (; n < argc && code == CLI_YES; n++) {
+        tare_model *model;
+        tare_report *findings = tare_report_new();
+        in[n] = (report_input){.path = argv[n],
+                               .base = base,
+                               .given = base,
+                               .base_path = args.against,
+                               .is_directory = args.is_directory,
+                               .findings = findings};
+        code = cli_open(&model, argv[n], findings);
+        in[n].model = model;
+    }
+    if (code == CLI_YES) code = report(in, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        tare_model_free((tare_model *)(uintptr_t)in[i].model);
+        tare_report_free((tare_report *)(uintptr_t)in[i].findings);
+    }
     tare_model_free(base);
-    tare_model_free(model);
-    tare_report_free(findings);
+    free(in);
     return code;
 }
 
 const cli_command cmd_report = {
     .name = "report",
     .summary = "make a page that shows what is in a model",
-    .usage = "FILE|DIR|URL -o x.html [--against BASE] [--directory]",
+    .usage = "FILE|DIR|URL... -o x.html [--against BASE] [--directory]",
     .description =
         "One HTML file that needs no network: where the bytes are, all tensors with their "
         "statistics and histograms, metadata, and a sample of the tokenizer. With --against it "
         "shows by layer and role how far the values are from those of another model, whose "
         "tensors may have Hugging Face's names where the model has llama.cpp's, or the reverse. "
-        "--json prints "
-        "what the page shows.",
+        "Several models stand side by side: sizes, bits, and with --against the error of each by "
+        "role. --json prints what the page shows.",
     .examples = {{"tare report model.gguf -o report.html", "a page to open in a browser"},
                  {"tare report q4.gguf --against f16.gguf -o report.html",
                   "what quantization cost, layer by layer"},
                  {"tare report q4.gguf --against hf-directory -o report.html",
                   "the same against the model it was converted from"},
+                 {"tare report q8.gguf q5.gguf q4.gguf --against f16.gguf -o report.html",
+                  "three files side by side"},
                  {"tare report hf://ORG/NAME --directory -o report.html",
                   "what is on the hub, without fetching its values"},
                  {"tare report model.gguf --json", "the same facts for a program"}},
@@ -139,6 +182,6 @@ const cli_command cmd_report = {
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
-    .max_args = 1,
+    .max_args = -1,
     .run = run,
 };

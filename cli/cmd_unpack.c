@@ -57,20 +57,20 @@ static void print_result(const tare_unpack_result *r, const char *out_path) {
 
 static void print_json(const tare_unpack_result *r, const char *in_path, const char *out_path,
                        const tare_report *report) {
-    struct json_t *document = cli_json_new("tare.unpack/1");
+    struct json_t *document = cli_json_new("tare.unpack/2");
     cli_json_text(document, "input", in_path);
     cli_json_text(document, "output", out_path);
     cli_json_bool(document, "is_directory", r->is_directory);
-    cli_json_u64(document, "files", r->n_files);
-    cli_json_u64(document, "bytes", r->n_bytes);
+    cli_json_u64(document, "file_count", r->n_files);
+    cli_json_u64(document, "size_bytes", r->n_bytes);
     cli_json_u64(document, "packed_bytes", r->packed_bytes);
     cli_json_bool(document, "is_whole", is_whole(r));
     cli_json_bool(document, "is_checked", !r->is_unchecked);
-    cli_json_u64(document, "segments_lost", r->n_lost);
-    cli_json_u64(document, "tensors_damaged", r->n_tensors_damaged);
-    cli_json_u64(document, "files_lost", r->n_files_lost);
-    cli_json_u64(document, "tensors_coarse", r->n_coarse);
-    cli_json_u64(document, "tensors_whole", r->n_whole);
+    cli_json_u64(document, "lost_segment_count", r->n_lost);
+    cli_json_u64(document, "damaged_tensor_count", r->n_tensors_damaged);
+    cli_json_u64(document, "lost_file_count", r->n_files_lost);
+    cli_json_u64(document, "coarse_tensor_count", r->n_coarse);
+    cli_json_u64(document, "whole_tensor_count", r->n_whole);
     cli_json_add(document, "findings", cli_json_findings(report));
     cli_json_print(document);
 }

@@ -148,8 +148,8 @@ static struct json_t *json_of(const tare_model *model, const char *path, const t
                               const tare_error *err, bool is_good) {
     size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
     size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) - n_errors;
-    struct json_t *document = cli_json_new("tare.verify/1");
-    cli_json_text(document, "file", path);
+    struct json_t *document = cli_json_object();
+    cli_json_text(document, "input", path);
     cli_json_bool(document, "opens", model != NULL);
     cli_json_bool(document, "is_good", is_good);
     cli_json_bool(document, "is_deep", args.is_deep);
@@ -162,8 +162,8 @@ static struct json_t *json_of(const tare_model *model, const char *path, const t
         cli_json_u64(document, "tensor_count", sum->n_tensors);
     }
     if (err) cli_json_add(document, "error", cli_json_error(err, path));
-    cli_json_u64(document, "errors", n_errors);
-    cli_json_u64(document, "warnings", n_warnings);
+    cli_json_u64(document, "error_count", n_errors);
+    cli_json_u64(document, "warning_count", n_warnings);
     cli_json_add(document, "findings", cli_json_findings(report));
     return document;
 }
@@ -251,7 +251,7 @@ static int run(int argc, const char **argv) {
     if (worst != CLI_YES) return worst;
     const bool reads_data = args.is_deep || args.manifest || args.write_manifest || args.against;
     cli.base_use = reads_data ? CLI_BASES_SOME : CLI_BASES_UNUSED;
-    if (cli.json && argc > 1) cli_json_begin_list();
+    if (cli.json) cli_json_begin_list(cli_json_new("tare.verify/2"), "models");
     for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
         struct json_t *document = NULL;
         int code = verify_one(&document, argv[i]);

@@ -123,7 +123,7 @@ void cli_fit_print(const tare_fit *fit) {
 static struct json_t *json_point(const tare_fit_point *p) {
     struct json_t *row = cli_json_object();
     if (p->mix) cli_json_text(row, "mix", p->mix);
-    cli_json_u64(row, "bytes", p->file_bytes);
+    cli_json_u64(row, "size_bytes", p->file_bytes);
     cli_json_real(row, "bits_per_weight", p->bits_per_weight);
     cli_json_real(row, "damage", p->damage);
     return row;
@@ -137,8 +137,8 @@ static struct json_t *json_tensors(const tare_fit *f) {
         cli_json_str(row, "name", t.name);
         cli_json_text(row, "role", t.role);
         cli_json_text(row, "type", t.type->name);
-        cli_json_u64(row, "weights", t.n_weights);
-        cli_json_u64(row, "bytes", t.bytes);
+        cli_json_u64(row, "weight_count", t.n_weights);
+        cli_json_u64(row, "size_bytes", t.bytes);
         cli_json_real(row, "sensitivity", t.sensitivity);
         cli_json_bool(row, "is_measured", t.is_measured);
         cli_json_bool(row, "is_pinned", t.is_pinned);
@@ -155,9 +155,9 @@ static struct json_t *json_roles(const tare_fit *f) {
     for (size_t i = 0; tare_fit_role_at(f, i, &r); i++) {
         struct json_t *row = cli_json_object();
         cli_json_text(row, "role", r.name);
-        cli_json_u64(row, "tensors", r.n_tensors);
-        cli_json_u64(row, "weights", r.n_weights);
-        cli_json_u64(row, "bytes", r.bytes);
+        cli_json_u64(row, "tensor_count", r.n_tensors);
+        cli_json_u64(row, "weight_count", r.n_weights);
+        cli_json_u64(row, "size_bytes", r.bytes);
         cli_json_real(row, "damage", r.damage);
         cli_json_real(row, "one_more_bit_saves", r.one_more);
         cli_json_append(list, row);
@@ -170,7 +170,7 @@ struct json_t *cli_fit_json(const tare_fit *fit) {
     struct json_t *document = cli_json_object(), *mixes = cli_json_array(),
                   *curve = cli_json_array();
     tare_fit_point p;
-    cli_json_u64(document, "bytes", s->file_bytes);
+    cli_json_u64(document, "size_bytes", s->file_bytes);
     cli_json_real(document, "bits_per_weight", s->bits_per_weight);
     cli_json_real(document, "damage", s->damage);
     cli_json_real(document, "lambda", s->lambda);
@@ -182,7 +182,7 @@ struct json_t *cli_fit_json(const tare_fit *fit) {
     for (size_t i = 0; tare_fit_mix_at(fit, i, &p); i++) cli_json_append(mixes, json_point(&p));
     cli_json_add(document, "mixes", mixes);
     for (size_t i = 0; tare_fit_curve_at(fit, i, &p); i++) cli_json_append(curve, json_point(&p));
-    cli_json_add(document, "curve", curve);
+    cli_json_add(document, "curve_points", curve);
     cli_json_add(document, "tensors", json_tensors(fit));
     return document;
 }

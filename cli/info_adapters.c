@@ -85,7 +85,7 @@ static struct json_t *json_factor(const tare_tensor *t) {
     cli_json_str(entry, "name", t->name);
     cli_json_text(entry, "type", cli_type_text(t).text);
     cli_json_add(entry, "shape", cli_json_shape(t));
-    cli_json_u64(entry, "bytes", t->size_bytes);
+    cli_json_u64(entry, "size_bytes", t->size_bytes);
     return entry;
 }
 
@@ -98,10 +98,10 @@ void info_json_adapters(struct json_t *document, const tare_model *model) {
         struct json_t *entry = cli_json_object();
         cli_json_str(entry, "name", a->name);
         cli_json_u64(entry, "rank", a->rank);
-        cli_json_u64(entry, "rows", a->rows);
-        cli_json_u64(entry, "cols", a->cols);
+        cli_json_u64(entry, "row_count", a->rows);
+        cli_json_u64(entry, "column_count", a->cols);
         cli_json_real(entry, "scale", a->scale);
-        cli_json_u64(entry, "bytes", bytes_of(a));
+        cli_json_u64(entry, "size_bytes", bytes_of(a));
         cli_json_add(entry, "a", json_factor(a->a));
         cli_json_add(entry, "b", json_factor(a->b));
         cli_json_append(list, entry);

@@ -72,7 +72,7 @@ static struct json_t *json_bases(const tare_model *model) {
         put_digest(digest, base.digest);
         cli_json_str(entry, "name", base.name);
         cli_json_text(entry, "sha256", digest);
-        cli_json_u64(entry, "tensors", base.n_tensors);
+        cli_json_u64(entry, "tensor_count", base.n_tensors);
         cli_json_append(list, entry);
     }
     return list;
@@ -86,7 +86,7 @@ static void json_loss(struct json_t *object, const tare_model *model) {
     if (!is_lossy) return;
     struct json_t *loss = cli_json_object();
     put_digest(digest, l.source);
-    cli_json_u64(loss, "tensors", l.n_tensors);
+    cli_json_u64(loss, "tensor_count", l.n_tensors);
     cli_json_real(loss, "bits_per_weight", l.bits_per_weight);
     if (l.target_bpw > 0) cli_json_real(loss, "target_bpw", l.target_bpw);
     if (l.target_bytes > 0) cli_json_u64(loss, "target_bytes", l.target_bytes);
@@ -110,8 +110,8 @@ void info_json_container(struct json_t *document, const tare_model *model) {
     if (c.format) cli_json_u64(object, "holds_version", c.format_version);
     cli_json_u64(object, "packed_bytes", c.packed_bytes);
     cli_json_u64(object, "unpacked_bytes", c.unpacked_bytes);
-    cli_json_real(object, "percent", percent(c.packed_bytes, c.unpacked_bytes));
-    cli_json_u64(object, "files", c.n_files);
+    cli_json_real(object, "packed_percent", percent(c.packed_bytes, c.unpacked_bytes));
+    cli_json_u64(object, "file_count", c.n_files);
     cli_json_bool(object, "is_directory", c.is_directory);
     cli_json_bool(object, "is_for_gpu", c.is_for_gpu);
     json_loss(object, model);

@@ -10,9 +10,9 @@ static struct json_t *json_types(const tare_model *model) {
     for (size_t i = 0; i < n; i++) {
         struct json_t *entry = cli_json_object();
         cli_json_text(entry, "type", shares[i].encoding->name);
-        cli_json_u64(entry, "tensors", shares[i].n_tensors);
-        cli_json_u64(entry, "elements", shares[i].n_elements);
-        cli_json_u64(entry, "bytes", shares[i].n_bytes);
+        cli_json_u64(entry, "tensor_count", shares[i].n_tensors);
+        cli_json_u64(entry, "element_count", shares[i].n_elements);
+        cli_json_u64(entry, "size_bytes", shares[i].n_bytes);
         cli_json_append(list, entry);
     }
     return list;
@@ -38,7 +38,7 @@ static struct json_t *json_files(const tare_model *model) {
     for (size_t i = 0; (file = tare_model_file(model, i)) != NULL; i++) {
         struct json_t *entry = cli_json_object();
         cli_json_text(entry, "name", file->name);
-        cli_json_u64(entry, "bytes", is_view ? c.packed_bytes : file->size);
+        cli_json_u64(entry, "size_bytes", is_view ? c.packed_bytes : file->size);
         cli_json_append(list, entry);
     }
     return list;
@@ -50,7 +50,7 @@ static struct json_t *json_resources(const tare_model *model) {
     for (size_t i = 0; (resource = tare_model_resource(model, i)) != NULL; i++) {
         struct json_t *entry = cli_json_object();
         cli_json_str(entry, "name", resource->name);
-        cli_json_u64(entry, "bytes", resource->size);
+        cli_json_u64(entry, "size_bytes", resource->size);
         cli_json_append(list, entry);
     }
     return list;
@@ -75,8 +75,8 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ch
     cli_json_u64(document, "alignment", sum->alignment);
     if (architecture.len) cli_json_str(document, "architecture", architecture);
     cli_json_add(document, "hyperparameters", json_params(model));
-    cli_json_u64(document, "parameters", sum->n_parameters);
-    cli_json_u64(document, "file_bytes", sum->file_bytes);
+    cli_json_u64(document, "parameter_count", sum->n_parameters);
+    cli_json_u64(document, "size_bytes", sum->file_bytes);
     cli_json_u64(document, "tensor_bytes", sum->tensor_bytes);
     cli_json_u64(document, "directory_bytes", sum->directory_bytes);
     if (sum->n_parameters) {
@@ -88,7 +88,7 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ch
     cli_json_bool(document, "is_truncated", sum->is_truncated);
     uint64_t n_outliers, n_tensors;
     if (info_count_outliers(model, &n_outliers, &n_tensors))
-        cli_json_u64(document, "outliers", n_outliers);
+        cli_json_u64(document, "outlier_count", n_outliers);
     cli_json_add(document, "types", json_types(model));
     cli_json_add(document, "files", json_files(model));
     cli_json_add(document, "resources", json_resources(model));

@@ -125,7 +125,7 @@ static tare_status json_segments(struct json_t **out, const tare_coded *coded, u
         struct json_t *entry = cli_json_object();
         cli_json_u64(entry, "offset", l->offset + s.position);
         cli_json_u64(entry, "stored_bytes", s.stored_bytes);
-        cli_json_u64(entry, "bytes", s.n_bytes);
+        cli_json_u64(entry, "size_bytes", s.n_bytes);
         cli_json_text(entry, "mode", modes[s.mode]);
         if (s.predictor) cli_json_text(entry, "predictor", predictors[s.predictor]);
         if (s.mode == TARE_CODED_STRUCTURED)
@@ -145,7 +145,7 @@ static tare_status json_streams(struct json_t **out, const tare_coded *coded, ta
         cli_json_u64(entry, "bits", of->field.value_bits);
         cli_json_u64(entry, "offset", l->offset + of->position);
         cli_json_u64(entry, "head_bytes", of->head_bytes);
-        cli_json_u64(entry, "bytes", of->n_bytes);
+        cli_json_u64(entry, "size_bytes", of->n_bytes);
         cli_json_append(list, entry);
         const tare_status status = json_segments(&segments, coded, i, err);
         cli_json_add(entry, "segments", segments);
@@ -165,8 +165,8 @@ int info_json_layer(struct json_t *entry, const tare_model *model, size_t tensor
     struct json_t *object = cli_json_object(), *streams;
     cli_json_text(object, "file", l->file);
     cli_json_u64(object, "offset", l->offset);
-    cli_json_u64(object, "bytes", l->size);
-    if (l->base) cli_json_u64(object, "base", l->base - 1);
+    cli_json_u64(object, "size_bytes", l->size);
+    if (l->base) cli_json_u64(object, "base_index", l->base - 1);
     status = json_streams(&streams, coded, &err);
     cli_json_add(object, "streams", streams);
     cli_json_add(entry, "layer", object);

@@ -122,12 +122,12 @@ static struct json_t *json_tokenizer(const cli_tokenizer *t) {
     struct json_t *object = cli_json_object(), *ids = cli_json_object();
     cli_json_str(object, "model", t->model);
     if (t->pre.len) cli_json_str(object, "pre", t->pre);
-    if (t->tokens) cli_json_u64(object, "tokens", t->tokens->count);
-    if (t->types) cli_json_u64(object, "control", t->n_control);
-    if (t->types) cli_json_u64(object, "user_defined", t->n_user_defined);
+    if (t->tokens) cli_json_u64(object, "token_count", t->tokens->count);
+    if (t->types) cli_json_u64(object, "control_token_count", t->n_control);
+    if (t->types) cli_json_u64(object, "user_defined_token_count", t->n_user_defined);
     for (size_t i = 0; i < t->n_special; i++)
         cli_json_u64(ids, t->special[i].name, t->special[i].id);
-    cli_json_add(object, "special", ids);
+    cli_json_add(object, "special_tokens", ids);
     return object;
 }
 
@@ -141,10 +141,10 @@ void info_json_use(struct json_t *document, const tare_model *model, const char 
     if (cli_tokenizer_read(&t, model)) cli_json_add(document, "tokenizer", json_tokenizer(&t));
     if (find_memory(&needs, model, context)) {
         struct json_t *memory = cli_json_object();
-        cli_json_u64(memory, "weights", needs.weights);
-        cli_json_u64(memory, "context", needs.context);
-        cli_json_u64(memory, "cache", needs.cache);
-        cli_json_u64(memory, "state", needs.state);
+        cli_json_u64(memory, "weights_bytes", needs.weights);
+        cli_json_u64(memory, "context_token_count", needs.context);
+        cli_json_u64(memory, "cache_bytes", needs.cache);
+        cli_json_u64(memory, "state_bytes", needs.state);
         cli_json_add(document, "memory", memory);
     }
     const char *why = name_fault(fault, sizeof fault, model, path);

@@ -53,10 +53,10 @@ void info_add_stats(cli_table *table, const tare_tensor_stats *stats) {
 
 struct json_t *info_json_stats(const tare_tensor_stats *stats) {
     struct json_t *object = cli_json_object(), *bins = cli_json_array();
-    cli_json_u64(object, "finite", stats->n_finite);
-    cli_json_u64(object, "zeros", stats->n_zero);
-    cli_json_u64(object, "nan", stats->n_nan);
-    cli_json_u64(object, "infinite", stats->n_inf);
+    cli_json_u64(object, "finite_count", stats->n_finite);
+    cli_json_u64(object, "zero_count", stats->n_zero);
+    cli_json_u64(object, "nan_count", stats->n_nan);
+    cli_json_u64(object, "infinite_count", stats->n_inf);
     if (stats->n_finite) {
         cli_json_real(object, "min", stats->min);
         cli_json_real(object, "max", stats->max);
@@ -66,7 +66,7 @@ struct json_t *info_json_stats(const tare_tensor_stats *stats) {
     cli_json_real(object, "reach", stats->reach);
     for (size_t i = 0; i < TARE_STATS_BINS; i++)
         cli_json_append(bins, cli_json_number(stats->histogram[i]));
-    cli_json_add(object, "histogram", bins);
+    cli_json_add(object, "histogram_counts", bins);
     return object;
 }
 

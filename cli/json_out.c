@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON documents of --json, by jansson. Every document names its schema, "tare.info/1"; fields may
+ * JSON documents of --json, by jansson. Every document names its schema, "tare.info/2"; fields may
  * be added within a version, none changes its meaning. Numbers beyond 2^63 - 1 and NaN or Inf,
  * which JSON lacks, are strings. */
 #include <inttypes.h>
@@ -148,7 +148,7 @@ json_t *cli_json_metadata(const tare_metadata *entry, uint64_t max_elements) {
     cli_json_text(out, "type", cli_value_type_name(value->type));
     if (value->type == TARE_VALUE_ARRAY) {
         cli_json_text(out, "element_type", cli_value_type_name(value->as.a.type));
-        cli_json_u64(out, "count", value->as.a.count);
+        cli_json_u64(out, "element_count", value->as.a.count);
         cli_json_bool(out, "is_shortened", value->as.a.count > max_elements);
     }
     if (value->type == TARE_VALUE_STRING) {
@@ -172,7 +172,7 @@ static void add_place(json_t *object, uint64_t offset, tare_item_kind kind, int6
     if (offset != TARE_NO_OFFSET) cli_json_u64(object, "offset", offset);
     if (kind == TARE_ITEM_NONE) return;
     cli_json_text(object, "item_kind", cli_item_kind(kind));
-    if (item >= 0) cli_json_u64(object, "item", (uint64_t)item);
+    if (item >= 0) cli_json_u64(object, "item_index", (uint64_t)item);
 }
 
 json_t *cli_json_findings(const tare_report *report) {
@@ -194,7 +194,7 @@ json_t *cli_json_findings(const tare_report *report) {
 }
 
 json_t *cli_json_error(const tare_error *err, const char *path) {
-    json_t *document = cli_json_new("tare.error/1");
+    json_t *document = cli_json_new("tare.error/2");
     cli_json_text(document, "status", tare_status_text(err->status));
     cli_json_u64(document, "exit_code", (uint64_t)cli_exit_code(err->status));
     cli_json_text(document, "file", err->file[0] ? err->file : path);
@@ -217,16 +217,19 @@ void cli_json_fail(const tare_error *err, const char *path, const tare_report *r
     cli.json = false;
 }
 
-static json_t *list; /* that documents are put into; NULL: each is printed by itself */
+/* What is printed goes into a list of this document; NULL: it is printed by itself. */
+static json_t *whole, *list;
 
-void cli_json_begin_list(void) {
+void cli_json_begin_list(json_t *document, const char *key) {
+    whole = document;
     list = cli_json_array();
+    cli_json_add(document, key, list);
 }
 
 void cli_json_end_list(void) {
-    json_t *documents = list;
-    list = NULL;
-    if (documents) cli_json_print(documents);
+    json_t *document = whole;
+    whole = list = NULL;
+    if (document) cli_json_print(document);
 }
 
 void cli_json_print(json_t *document) {

@@ -24,7 +24,7 @@ static void version_text(void) {
 }
 
 static void version_json(void) {
-    json_t *document = cli_json_new("tare.version/1");
+    json_t *document = cli_json_new("tare.version/2");
     cli_json_text(document, "version", tare_version());
     json_t *cpu = cli_json_object();
     cli_json_text(cpu, "active", cli_cpu_name(tare_cpu_active()));

@@ -240,7 +240,7 @@ int cli_open_around(tare_model **out, char **directory, const tare_model *in, co
 int cli_list_architectures(void) {
     tare_llama_known known = TARE_LLAMA_KNOWN_INIT;
     if (cli.json) {
-        struct json_t *document = cli_json_new("tare.architectures/1"), *list = cli_json_array();
+        struct json_t *document = cli_json_new("tare.architectures/2"), *list = cli_json_array();
         for (size_t i = 0; tare_llama_known_at(i, &known); i++) {
             struct json_t *row = cli_json_object();
             cli_json_text(row, "architecture", known.architecture);

@@ -71,8 +71,7 @@ static tare_diff *compare(const report_input *in, report_tensor *tensors, int *c
 static void add_model(struct json_t *document, const report_input *in) {
     const tare_value *name;
     const int64_t i = tare_model_find_key(in->model, (tare_str){"general.name", 12});
-    cli_json_text(document, "tare", tare_version());
-    cli_json_text(document, "path", cli_hide_secrets(cli_input_name(in->path)));
+    cli_json_text(document, "input", cli_hide_secrets(cli_input_name(in->path)));
     if (i >= 0) {
         name = &tare_model_metadata(in->model, (size_t)i)->value;
         if (name->type == TARE_VALUE_STRING) cli_json_str(document, "name", name->as.s);
@@ -92,7 +91,7 @@ struct json_t *report_document(const report_input *in, int *code) {
         tensors[i] = (report_tensor){.values = values ? &values[i] : NULL, .in_base = -1};
     if (*code == CLI_YES && in->base) diff = compare(in, tensors, code);
     if (*code == CLI_YES) {
-        document = cli_json_new("tare.report/1");
+        document = cli_json_object();
         add_model(document, in);
         report_add_tensors(document, in, tensors);
         if (diff) report_add_base(document, in, diff);

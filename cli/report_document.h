@@ -33,8 +33,8 @@ typedef struct report_tensor {
     int64_t in_base;                  /* -1: not there */
 } report_tensor;
 
-/* The document of --json, which is also what the page shows. The values of the tensors are read,
- * and those of the base. NULL: *code is an exit code, and it was said why. */
+/* What the document of --json, which the page shows, has of one model. The values of the tensors are
+ * read, and those of the base. NULL: *code is an exit code, and it was said why. */
 struct json_t *report_document(const report_input *in, int *code);
 
 /* Add their facts to a document. */

@@ -28,9 +28,9 @@ static void add_histogram(struct json_t *entry, const report_values *v) {
 static void add_values(struct json_t *entry, const report_values *v) {
     const tare_tensor_stats *s = &v->stats;
     if (!s->is_decoded) return;
-    cli_json_u64(entry, "zeros", s->n_zero);
-    if (s->n_nan) cli_json_u64(entry, "nan", s->n_nan);
-    if (s->n_inf) cli_json_u64(entry, "infinite", s->n_inf);
+    cli_json_u64(entry, "zero_count", s->n_zero);
+    if (s->n_nan) cli_json_u64(entry, "nan_count", s->n_nan);
+    if (s->n_inf) cli_json_u64(entry, "infinite_count", s->n_inf);
     if (s->n_finite == 0) return;
     cli_json_real(entry, "min", s->min);
     cli_json_real(entry, "max", s->max);
@@ -66,7 +66,7 @@ static void add_difference(struct json_t *entry, const report_input *in, const r
     if (!d) {
         cli_json_text(entry, "against", in->is_directory ? "same type" : "same");
         if (!t->values) return;
-        cli_json_real(entry, "error", 0);
+        cli_json_real(entry, "relative_rmse", 0);
         cli_json_real(entry, "base_norm", norm_of(&t->values->stats));
         return;
     }
@@ -75,10 +75,10 @@ static void add_difference(struct json_t *entry, const report_input *in, const r
                   : d->is_decoded            ? "differs"
                                              : "not compared");
     if (!d->is_decoded) return;
-    cli_json_real(entry, "error", d->relative_rmse);
+    cli_json_real(entry, "relative_rmse", d->relative_rmse);
     cli_json_real(entry, "base_norm", d->norm_a);
-    cli_json_real(entry, "max_error", d->max_abs);
-    cli_json_u64(entry, "different", d->n_different);
+    cli_json_real(entry, "max_abs", d->max_abs);
+    cli_json_u64(entry, "different_count", d->n_different);
 }
 
 static struct json_t *tensor_entry(const report_input *in, size_t i, const report_tensor *about) {
@@ -89,12 +89,12 @@ static struct json_t *tensor_entry(const report_input *in, size_t i, const repor
     cli_json_str(entry, "name", t->name);
     cli_json_text(entry, "type", cli_type_text(t).text);
     cli_json_add(entry, "shape", cli_json_shape(t));
-    cli_json_u64(entry, "bytes", t->size_bytes);
+    cli_json_u64(entry, "size_bytes", t->size_bytes);
     if (tare_tensor_packed_bytes(in->model, i, &packed))
         cli_json_u64(entry, "packed_bytes", packed);
     add_part(entry, t->name);
     if (scheme) cli_json_text(entry, "scheme", scheme);
-    if (info_is_cut_short(in->model, t)) cli_json_bool(entry, "cut_short", true);
+    if (info_is_cut_short(in->model, t)) cli_json_bool(entry, "is_truncated", true);
     if (about->values) add_values(entry, about->values);
     if (in->base) add_difference(entry, in, about);
     return entry;
@@ -131,7 +131,7 @@ static void add_missing(struct json_t *base, const tare_diff *diff) {
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++)
         if (item->kind == TARE_DIFF_TENSOR_ONLY_A && n++ < NAMES_MAX)
             cli_json_append(list, named(item->name, NULL));
-    cli_json_u64(base, "only_in_base", n);
+    cli_json_u64(base, "missing_tensor_count", n);
     cli_json_add(base, "tensors", list);
 }
 
@@ -142,7 +142,7 @@ static void add_keys(struct json_t *base, const tare_diff *diff) {
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++)
         if (item->kind <= TARE_DIFF_KEY_VALUE && n++ < NAMES_MAX)
             cli_json_append(list, named(item->name, what_of_key(item->kind)));
-    cli_json_u64(base, "keys_that_differ", n);
+    cli_json_u64(base, "different_key_count", n);
     cli_json_add(base, "keys", list);
 }
 
@@ -150,7 +150,7 @@ void report_add_base(struct json_t *document, const report_input *in, const tare
     struct json_t *base = cli_json_object();
     const tare_model_summary *sum = tare_model_summarize(in->given);
     const bool is_renamed = in->base != in->given;
-    cli_json_text(base, "path", cli_hide_secrets(cli_input_name(in->base_path)));
+    cli_json_text(base, "input", cli_hide_secrets(cli_input_name(in->base_path)));
     cli_json_text(base, "format", sum->format);
     cli_json_u64(base, "tensor_bytes", sum->tensor_bytes);
     cli_json_bool(base, "is_renamed", is_renamed);

@@ -27,7 +27,7 @@ static tare_str cut(tare_str text, size_t most) {
 static void add_cut(struct json_t *object, const char *key, tare_str text, size_t most) {
     const tare_value value = {.type = TARE_VALUE_STRING, .as.s = cut(text, most)};
     cli_json_add(object, key, cli_json_value(&value, 0));
-    if (text.len > most) cli_json_u64(object, "length", text.len);
+    if (text.len > most) cli_json_u64(object, "length_bytes", text.len);
 }
 
 static struct json_t *token_entry(uint64_t id, tare_str text) {
@@ -59,9 +59,9 @@ static void add_samples(struct json_t *object, const cli_tokenizer *t) {
         if (is_other && n_others++ < SAMPLE) cli_json_append(others, token_entry(id, text.as.s));
     }
     cli_json_u64(object, "token_bytes", n_bytes);
-    cli_json_add(object, "first", first);
-    cli_json_add(object, "last", last);
-    cli_json_add(object, "not_text", others);
+    cli_json_add(object, "first_tokens", first);
+    cli_json_add(object, "last_tokens", last);
+    cli_json_add(object, "non_text_tokens", others);
 }
 
 static struct json_t *special_tokens(const cli_tokenizer *t) {
@@ -84,11 +84,11 @@ static void add_tokenizer(struct json_t *document, const tare_model *model, bool
     add_cut(object, "model", t.model, TOKEN_MOST);
     if (t.pre.len) add_cut(object, "pre", t.pre, TOKEN_MOST);
     cli_json_bool(object, "is_mapped", is_mapped);
-    if (t.types) cli_json_u64(object, "control", t.n_control);
-    if (t.types) cli_json_u64(object, "user_defined", t.n_user_defined);
-    cli_json_add(object, "special", special_tokens(&t));
+    if (t.types) cli_json_u64(object, "control_token_count", t.n_control);
+    if (t.types) cli_json_u64(object, "user_defined_token_count", t.n_user_defined);
+    cli_json_add(object, "special_tokens", special_tokens(&t));
     if (t.tokens && t.tokens->type == TARE_VALUE_STRING) {
-        cli_json_u64(object, "tokens", t.tokens->count);
+        cli_json_u64(object, "token_count", t.tokens->count);
         add_samples(object, &t);
     }
     if (chat && chat->type == TARE_VALUE_STRING)
@@ -122,7 +122,7 @@ void report_add_metadata(struct json_t *document, const tare_model *model) {
         if (is_text) shown.value.as.s = cut(entry->value.as.s, TEXT_MOST);
         struct json_t *out = cli_json_metadata(&shown, ARRAY_ELEMENTS);
         if (is_text && entry->value.as.s.len > TEXT_MOST)
-            cli_json_u64(out, "length", entry->value.as.s.len);
+            cli_json_u64(out, "length_bytes", entry->value.as.s.len);
         cli_json_append(list, out);
     }
     cli_json_add(document, "metadata", list);

@@ -234,7 +234,7 @@ typedef struct outcome {
     const tare_plan *plan;
     const tare_model *in;
     const cli_write *write;
-    const char *out_path;
+    const char *in_path, *out_path;
     const tare_report *report;
     const tare_fit *fit;        /* NULL: no types were chosen */
     const tare_mix *mix;        /* NULL: none */
@@ -345,16 +345,16 @@ static struct json_t *json_plan_tensors(const outcome *o) {
         struct json_t *entry = cli_json_object();
         cli_json_str(entry, "name", t->name);
         cli_json_text(entry, "action", action_names[t->action]);
-        cli_json_text(entry, "from", t->from->name);
-        cli_json_text(entry, "becomes", t->becomes->name);
-        cli_json_text(entry, "to", t->to->name);
+        cli_json_text(entry, "from_type", t->from->name);
+        cli_json_text(entry, "type", t->becomes->name);
+        cli_json_text(entry, "stored_type", t->to->name);
         cli_json_u64(entry, "from_bytes", t->from_bytes);
         cli_json_u64(entry, "to_bytes", t->to_bytes);
-        cli_json_u64(entry, "file", t->file);
+        cli_json_u64(entry, "file_index", t->file);
         const tare_llama_origin *origin = tare_llama_origin_of(o->in, t->source);
         if (origin) {
             cli_json_str(entry, "made_of", origin->source);
-            cli_json_u64(entry, "pieces", origin->n_sources);
+            cli_json_u64(entry, "source_count", origin->n_sources);
             cli_json_text(entry, "operation", origin->operation);
         }
         const tare_tensor_error *error = loss_at(&o->losses, i);
@@ -370,7 +370,8 @@ static struct json_t *json_plan_tensors(const outcome *o) {
 static void print_json(const outcome *o) {
     const tare_plan *plan = o->plan;
     const tare_plan_summary *sum = tare_plan_summarize(plan);
-    struct json_t *document = cli_json_new("tare.convert/1");
+    struct json_t *document = cli_json_new("tare.convert/2");
+    if (o->in_path) cli_json_text(document, "input", cli_input_name(o->in_path));
     cli_json_text(document, "output", o->out_path);
     cli_json_bool(document, "is_dry_run", cli.dry_run);
     cli_json_text(document, "format", sum->format);
@@ -386,7 +387,7 @@ static void print_json(const outcome *o) {
     for (size_t i = 0; (file = tare_plan_file_at(plan, i)) != NULL; i++) {
         struct json_t *entry = cli_json_object();
         cli_json_text(entry, "name", file->name);
-        cli_json_u64(entry, "bytes", sum->n_files == 1 ? written_bytes(o) : file->size);
+        cli_json_u64(entry, "size_bytes", sum->n_files == 1 ? written_bytes(o) : file->size);
         cli_json_append(files, entry);
     }
     cli_json_add(document, "files", files);
@@ -520,6 +521,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
     parts p = {.containers = CLI_CONTAINERS_INIT};
     outcome o = {.in = in,
+                 .in_path = in_path,
                  .write = write,
                  .out_path = out_path,
                  .report = report,

@@ -56,6 +56,7 @@ if(TARGET tare)
   file(MAKE_DIRECTORY ${lib_link_dir})
   file(CREATE_LINK ${PROJECT_BINARY_DIR}/src ${lib_link} SYMBOLIC)
   install(TARGETS tare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY cli/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/tare)
   if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     set(self_dir ${PROJECT_BINARY_DIR}/self)
     add_custom_command(OUTPUT ${self_dir}/stamp VERBATIM DEPENDS tare

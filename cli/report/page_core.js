@@ -2,7 +2,10 @@
 "use strict";
 /* The document, elements, and numbers as text. Foreign text becomes text nodes and nothing else. */
 
-const doc = JSON.parse(document.getElementById("data").textContent);
+const whole = JSON.parse(document.getElementById("data").textContent);
+/* The model that the page is about, of those that stand side by side: "#2" is the second. */
+const shown = Math.min(Math.max(parseInt(location.hash.slice(1), 10) || 1, 1), whole.models.length) - 1;
+const doc = whole.models[shown];
 const $ = (id) => document.getElementById(id);
 
 /* Characters that change how others are shown, or are not shown at all: written as their numbers. */
@@ -122,15 +125,15 @@ const tensors = doc.tensors.map((t, index) => {
     index,
     elements,
     rank: 0,
-    bytes: number(t.bytes),
-    bits: elements ? (8 * number(t.bytes)) / elements : undefined,
+    bytes: number(t.size_bytes),
+    bits: elements ? (8 * number(t.size_bytes)) / elements : undefined,
     min: number(t.min),
     max: number(t.max),
     mean: number(t.mean),
     deviation: number(t.std_dev),
-    zeros: number(t.zeros),
-    bad: (number(t.nan) || 0) + (number(t.infinite) || 0),
-    error: number(t.error),
+    zeros: number(t.zero_count),
+    bad: (number(t.nan_count) || 0) + (number(t.infinite_count) || 0),
+    error: number(t.relative_rmse),
     norm: number(t.base_norm),
     bins: t.histogram ? t.histogram.split(" ").map(Number) : null,
     role: t.role || "other",

@@ -28,9 +28,9 @@ function facts(t) {
     fact("Type in the base", t.base_type),
     fact("Error against the base", t.error === undefined ? (t.against === "absent" ? "not in the base" : t.against) : errorText(t.error)),
     fact("Signal to noise", t.error > 0 && Number.isFinite(t.error) ? (-20 * Math.log10(t.error)).toFixed(1) + " dB" : undefined),
-    fact("Largest difference", real(number(t.max_error))),
-    fact("Elements that differ", t.different === undefined ? undefined : exact(number(t.different)) + ", " + percent(number(t.different), t.elements)),
-    fact("Stored", t.cut_short ? "beyond the end of the file" : undefined),
+    fact("Largest difference", real(number(t.max_abs))),
+    fact("Elements that differ", t.different_count === undefined ? undefined : exact(number(t.different_count)) + ", " + percent(number(t.different_count), t.elements)),
+    fact("Stored", t.is_truncated ? "beyond the end of the file" : undefined),
   ]);
 }
 

@@ -84,14 +84,14 @@ function startErrors() {
   const others = tensors.filter((t) => t.against === "other shape" || t.against === "not compared");
   $("errors").hidden = false;
   const e = errorOf(tensors);
-  $("errors-text").replaceChildren("Against ", el("span", { class: "mono" }, foreign(base.path)), " (" + base.format + ", " + size(number(base.tensor_bytes)) + " of tensors" + (base.is_renamed ? ", under the names of GGUF). " : "). "),
+  $("errors-text").replaceChildren("Against ", el("span", { class: "mono" }, foreign(base.input)), " (" + base.format + ", " + size(number(base.tensor_bytes)) + " of tensors" + (base.is_renamed ? ", under the names of GGUF). " : "). "),
     ...(e === undefined ? ["No values were compared."] : ["The relative error is the root of the mean squared difference over that of the base's values: ",
       el("span", { class: "unbroken" }, errorText(e)), " for all tensors together."]));
   $("beside").append(...[
     nameList("Tensors that the base lacks", absent.slice(0, 20), absent.length),
     nameList("Not compared", others.slice(0, 20).map((t) => ({ name: t.name, what: t.against === "other shape" ? t.against : t.base_type + " → " + t.type })), others.length),
-    nameList("Tensors that only the base has", base.tensors, number(base.only_in_base)),
-    nameList("Metadata keys that differ", base.keys || [], number(base.keys_that_differ || 0)),
+    nameList("Tensors that only the base has", base.tensors, number(base.missing_tensor_count)),
+    nameList("Metadata keys that differ", base.keys || [], number(base.different_key_count || 0)),
   ].flat().filter((x) => x));
   const table = $("heat");
   table.addEventListener("keydown", (event) => rove(table, "td[tabindex]", event));

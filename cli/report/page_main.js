@@ -8,24 +8,24 @@ function figure(name, value, note) {
 }
 
 function startHead() {
-  const name = doc.name || doc.path.replace(/\/+$/, "").split("/").pop() || doc.path;
+  const name = doc.name || doc.input.replace(/\/+$/, "").split("/").pop() || doc.input;
   document.title = plain(name) + " – tare report";
   $("name").replaceChildren(foreign(name));
-  if (name !== doc.path) $("path").replaceChildren(foreign(doc.path));
+  if (name !== doc.input) $("path").replaceChildren(foreign(doc.input));
   const format = doc.format + (doc.version ? " v" + doc.version : "");
   const h = doc.hyperparameters;
   $("figures").append(...[
-    figure("Parameters", count(number(doc.parameters)), exact(doc.parameters)),
-    figure("Size", size(number(doc.file_bytes)), [foreign(format), doc.mix ? ", " + doc.mix : null].filter((x) => x)),
+    figure("Parameters", count(number(doc.parameter_count)), exact(doc.parameter_count)),
+    figure("Size", size(number(doc.size_bytes)), [foreign(format), doc.mix ? ", " + doc.mix : null].filter((x) => x)),
     figure("Bits/weight", doc.bits_per_weight === undefined ? undefined : number(doc.bits_per_weight).toFixed(2)),
     figure("Tensors", exact(tensors.length), types.slice(0, 3).map((t) => t[0]).join(", ") + (types.length > 3 ? ", …" : "")),
     figure("Architecture", doc.architecture === undefined ? undefined : foreign(doc.architecture),
       [h.layer_count && plural(h.layer_count, "layer"), h.embedding_length && exact(h.embedding_length) + " wide"].filter(Boolean).join(", ")),
-    figure("Context", h.context_length === undefined ? undefined : exact(h.context_length), doc.memory && number(doc.memory.cache) ? size(number(doc.memory.cache)) + " of cache" : null),
+    figure("Context", h.context_length === undefined ? undefined : exact(h.context_length), doc.memory && number(doc.memory.cache_bytes) ? size(number(doc.memory.cache_bytes)) + " of cache" : null),
     figure("Vocabulary", h.vocab_size === undefined ? undefined : exact(h.vocab_size)),
     figure("Error", doc.base ? errorText(errorOf(tensors)) || "–" : undefined, doc.base ? "against the base" : null),
   ].filter((x) => x));
-  $("footer").textContent = "Made by tare " + doc.tare + ". The page holds all it shows and loads nothing.";
+  $("footer").textContent = "Made by tare " + whole.tare_version + ". The page holds all it shows and loads nothing.";
 }
 
 function startContents() {

@@ -13,7 +13,7 @@ function table(caption, heads, rows, second) {
 
 function tokenText(token) {
   if (token.text === undefined) return el("span", { class: "muted" }, "none");
-  return el("span", { class: "mono" }, foreign(token.text), token.length ? "…" : null);
+  return el("span", { class: "mono" }, foreign(token.text), token.length_bytes ? "…" : null);
 }
 
 function tokens(title, entries) {
@@ -30,36 +30,36 @@ function startTokenizer() {
     el("dl", { class: "facts" }, [
       fact("Model", foreign(t.model)),
       fact("Pre-tokenizer", t.pre && foreign(t.pre)),
-      fact("Tokens", t.tokens === undefined ? undefined : exact(t.tokens)),
-      fact("Control", t.control === undefined ? undefined : exact(t.control)),
-      fact("User defined", t.user_defined ? exact(t.user_defined) : undefined),
-      fact("Mean length", t.tokens ? (t.token_bytes / t.tokens).toFixed(1) + " bytes" : undefined),
+      fact("Tokens", t.token_count === undefined ? undefined : exact(t.token_count)),
+      fact("Control", t.control_token_count === undefined ? undefined : exact(t.control_token_count)),
+      fact("User defined", t.user_defined_token_count ? exact(t.user_defined_token_count) : undefined),
+      fact("Mean length", t.token_count ? (t.token_bytes / t.token_count).toFixed(1) + " bytes" : undefined),
     ]),
-    t.special.length ? [el("h3", {}, "Special tokens"), table("Special tokens", ["Role", "Number", "Text"], t.special.map((s) => [s.role, exact(s.id), tokenText(s)]))] : null,
-    tokens("First tokens", t.first),
-    tokens("Last tokens", t.last),
-    tokens("Control and user-defined tokens", t.not_text),
-    t.chat_template ? [el("h3", {}, "Chat template"), el("pre", { class: "template", tabindex: 0 }, foreign(t.chat_template, KEPT), t.length ? "…" : null)] : null,
+    t.special_tokens.length ? [el("h3", {}, "Special tokens"), table("Special tokens", ["Role", "Number", "Text"], t.special_tokens.map((s) => [s.role, exact(s.id), tokenText(s)]))] : null,
+    tokens("First tokens", t.first_tokens),
+    tokens("Last tokens", t.last_tokens),
+    tokens("Control and user-defined tokens", t.non_text_tokens),
+    t.chat_template ? [el("h3", {}, "Chat template"), el("pre", { class: "template", tabindex: 0 }, foreign(t.chat_template, KEPT), t.length_bytes ? "…" : null)] : null,
   ].flat(2).filter((x) => x));
 }
 
 function metadataValue(m) {
   if (m.type === "array") {
-    const more = number(m.count) > m.value.length ? ", … " + exact(m.count) + " in all" : "";
+    const more = number(m.element_count) > m.value.length ? ", … " + exact(m.element_count) + " in all" : "";
     return el("span", { class: "mono" }, foreign(m.value.map((v) => JSON.stringify(v)).join(", ")), more);
   }
   const value = String(m.value);
   if (value.length <= 200 && !value.includes("\n")) return el("span", { class: "mono" }, foreign(value));
-  return el("details", {}, el("summary", {}, exact(m.length || value.length) + (m.length ? " bytes" : " characters")), el("pre", {}, foreign(value, KEPT), m.length ? "…" : null));
+  return el("details", {}, el("summary", {}, exact(m.length_bytes || value.length) + (m.length_bytes ? " bytes" : " characters")), el("pre", {}, foreign(value, KEPT), m.length_bytes ? "…" : null));
 }
 
 function startMetadata() {
   const all = doc.metadata;
-  $("metadata-body").append(all.length ? table("Metadata", ["Key", "Type", "Value"], all.map((m) => [foreign(m.key), m.type === "array" ? m.element_type + "[" + exact(m.count) + "]" : m.type, metadataValue(m)]), "medium") : el("p", { class: "muted" }, "The model has no metadata keys."));
+  $("metadata-body").append(all.length ? table("Metadata", ["Key", "Type", "Value"], all.map((m) => [foreign(m.key), m.type === "array" ? m.element_type + "[" + exact(m.element_count) + "]" : m.type, metadataValue(m)]), "medium") : el("p", { class: "muted" }, "The model has no metadata keys."));
 }
 
 function startFiles() {
-  const named = (f) => [foreign(f.name), size(number(f.bytes))];
+  const named = (f) => [foreign(f.name), size(number(f.size_bytes))];
   $("files-body").append(...[
     table("Files", ["File", "Size"], doc.files.map(named)),
     doc.resources.length ? [el("h3", {}, "Side files"), table("Side files", ["File", "Size"], doc.resources.map(named))] : null,

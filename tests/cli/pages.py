@@ -89,7 +89,7 @@ def follow(lines, env):
 
 def environment(tare, cc, tools):
     """What pages rely on: tare, cc, and a library that pkg-config knows, as if all were installed."""
-    env = transcripts.environment(tare)
+    env = transcripts.environment(tare, tools)
     build = os.path.dirname(os.path.dirname(os.path.abspath(tare)))
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     library = os.path.join(build, "src")

@@ -111,12 +111,12 @@ def sort(page):
     head = f"#table thead th:nth-child({n})"
     page.click(head + " button")
     equal(page.run(f"document.querySelector({head!r}).getAttribute('aria-sort')"), "descending")
-    found = [by_name[name]["bytes"] for name in page.run(NAMES)]
+    found = [by_name[name]["size_bytes"] for name in page.run(NAMES)]
     equal(found, sorted(found, reverse=True))
     page.run(f"document.querySelector({head!r} + ' button').focus()")
     page.key("Enter")
     equal(page.run(f"document.querySelector({head!r}).getAttribute('aria-sort')"), "ascending")
-    found = [by_name[name]["bytes"] for name in page.run(NAMES)]
+    found = [by_name[name]["size_bytes"] for name in page.run(NAMES)]
     equal(found, sorted(found))
     page.key("Enter")
     equal(page.run("document.querySelectorAll('#table [aria-sort]').length"), 0)

@@ -18,6 +18,7 @@ A case is a text file:
 """
 import difflib
 import fcntl
+import json
 import os
 import pty
 import re
@@ -27,7 +28,19 @@ import sys
 import tempfile
 import termios
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import json_schema  # noqa: E402
+
 TIMEOUT = 120
+# Stands for the command: what it prints with --json is kept, too, to be held against its schema.
+KEEPER = """#!/bin/sh
+case " $* " in *" --json "*) ;; *) exec "$TARE" "$@" ;; esac
+kept=$(mktemp "$DOCUMENTS/XXXXXX")
+"$TARE" "$@" >"$kept"
+code=$?
+cat "$kept"
+exit $code
+"""
 
 
 def on_terminal(command, columns, directory, env):
@@ -90,9 +103,30 @@ def transcript(lines, env):
     return out
 
 
-def environment(tare):
-    path = os.path.dirname(os.path.abspath(tare)) + ":" + os.environ.get("PATH", "")
-    env = {"PATH": path, "LC_ALL": "C.UTF-8", "PAGER": "cat", "DATA": os.environ.get("TARE_TEST_DATA", ""),
+def faults_of_documents(folder):
+    """What is wrong with the documents that were kept; they are removed."""
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), "rb") as file:
+            text = file.read()
+        os.remove(os.path.join(folder, name))
+        if text:
+            try:
+                yield from json_schema.check(json.loads(text))
+            except ValueError as fault:
+                yield f"no JSON: {fault}: {text[:80]}"
+
+
+def environment(tare, folder):
+    """That of commands, with a keeper of documents in `folder`."""
+    tare = os.path.abspath(tare)
+    keeper, documents = os.path.join(folder, "bin", "tare"), os.path.join(folder, "documents")
+    os.makedirs(os.path.dirname(keeper))
+    os.makedirs(documents)
+    with open(keeper, "w", encoding="utf-8") as file:
+        file.write(KEEPER)
+    os.chmod(keeper, 0o755)
+    path = ":".join([os.path.dirname(keeper), os.path.dirname(tare), os.environ.get("PATH", "")])
+    env = {"PATH": path, "TARE": tare, "DOCUMENTS": documents, "LC_ALL": "C.UTF-8", "PAGER": "cat", "DATA": os.environ.get("TARE_TEST_DATA", ""),
            "MODELS": os.environ.get("TARE_TEST_MODELS", "")}
     for name, value in os.environ.items():
         if name.endswith("SAN_OPTIONS"):
@@ -101,9 +135,14 @@ def environment(tare):
 
 
 def main():
+    with tempfile.TemporaryDirectory(prefix="tare-keeper-") as folder:
+        return run(folder)
+
+
+def run(folder):
     update = "--update" in sys.argv
     tare, *cases = [arg for arg in sys.argv[1:] if arg != "--update"]
-    env = environment(tare)
+    env = environment(tare, folder)
     failed, skipped = [], []
     for case in cases:
         with open(case, encoding="utf-8") as file:
@@ -114,6 +153,10 @@ def main():
             skipped.append((case, "TARE_TEST_" + lacks[0]))
             continue
         now = transcript(lines, env)
+        wrong = list(faults_of_documents(env["DOCUMENTS"]))
+        if wrong:
+            failed.append(case)
+            print("\n".join(f"{case}: {fault}" for fault in wrong))
         if now == lines:
             continue
         if update:

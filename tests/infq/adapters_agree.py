@@ -246,8 +246,8 @@ def check_written(run):
     assert [(n, v[2]) for n, v in found.items()] == [
         ("sql.model.layers.0.self_attn.q_proj", 0.25), ("sql.model.layers.1.mlp.up_proj", 1 / 3),
         ("model.norm", 1)], found.keys()
-    told = json.loads(run.must("info", "--json", run.path("pkg.infq")))["adapters"]
-    assert [(a["name"], a["rank"], a["rows"], a["cols"]) for a in told] == [
+    told = json.loads(run.must("info", "--json", run.path("pkg.infq")))["models"][0]["adapters"]
+    assert [(a["name"], a["rank"], a["row_count"], a["column_count"]) for a in told] == [
         ("sql.model.layers.0.self_attn.q_proj", 4, 37, 131), ("sql.model.layers.1.mlp.up_proj", 3, 70, 64),
         ("model.norm", 1, 1, 33)], told
     run.convert("pkg.infq", "again.infq")

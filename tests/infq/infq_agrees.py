@@ -114,7 +114,7 @@ def check_small(run):
     # Norms that another program quantized are F32 for llama.cpp, whatever else becomes F16.
     run.convert("out.infq", "norms.gguf")
     types = {t["name"]: t["type"] for t in
-             json.loads(run.must("info", "--json", "-t", run.path("norms.gguf")))["tensors"]}
+             json.loads(run.must("info", "--json", "-t", run.path("norms.gguf")))["models"][0]["tensors"]}
     assert types["norm"] == types["scalar"] == "f32" and types["m.weight"] == "f16", types
 
 

@@ -42,7 +42,7 @@ class TareTest(unittest.TestCase):
 
     def info(self, name):
         """tare info --json with tensors (name -> entry) and metadata (key -> entry)."""
-        document = json.loads(self.tare("info", "--json", "-t", "-m", "--all", name))
+        document = json.loads(self.tare("info", "--json", "-t", "-m", "--all", name))["models"][0]
         document["tensors"] = {t["name"]: t for t in document["tensors"]}
         document["metadata"] = {m["key"]: m for m in document["metadata"]}
         return document

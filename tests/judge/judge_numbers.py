@@ -29,7 +29,7 @@ class GgmlNumbers(TareTest):
     def cut(self, name):
         """The bytes of all tensors of a GGUF file."""
         content = self.read(name)
-        return {name: content[t["offset"]:t["offset"] + t["bytes"]]
+        return {name: content[t["offset"]:t["offset"] + t["size_bytes"]]
                 for name, t in self.info(name)["tensors"].items()}
 
     def kinds(self, how):

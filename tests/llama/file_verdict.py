@@ -13,7 +13,7 @@ import tiny_models
 def verdict(tare, path):
     """Why not; empty: llama.cpp runs it."""
     run = subprocess.run([tare, "info", "--json", path], capture_output=True, text=True)
-    said = json.loads(run.stdout)["llama_cpp"]
+    said = json.loads(run.stdout)["models"][0]["llama_cpp"]
     return "" if said["runs"] else said["why"]
 
 

@@ -141,7 +141,7 @@ def run(tare, folder, name):
                           text=True)
     if done.returncode:
         return done.stderr.strip()
-    info = json.loads(subprocess.run([tare, "info", "--json", out], capture_output=True, text=True).stdout)
+    info = json.loads(subprocess.run([tare, "info", "--json", out], capture_output=True, text=True).stdout)["models"][0]
     _, complaint = ask(__file__, [out, str(int(name in ENCODERS))], 60)
     os.remove(out)
     if not complaint and not info["llama_cpp"]["runs"]:

@@ -31,7 +31,7 @@ class Towers(Checks):
         self.run("convert", self.model, self.out, "--mmproj", "--quiet", "--no-sync", "--force")
 
     def types(self):
-        listed = json.loads(self.run("info", "--json", "-t", self.out).stdout)["tensors"]
+        listed = json.loads(self.run("info", "--json", "-t", self.out).stdout)["models"][0]["tensors"]
         return {t["name"]: t["type"] for t in listed}
 
 
@@ -54,9 +54,9 @@ def shown(t):
     t.write("gemma3-vision")
     t.convert()
     check("info", "reads it beside a text model (--mmproj): gemma3" in run("info", out).stdout)
-    about = json.loads(run("info", "--json", out).stdout)
+    about = json.loads(run("info", "--json", out).stdout)["models"][0]
     check("info --json", about["llama_cpp"]["mmproj"] == "gemma3" and not about["llama_cpp"]["runs"])
-    check("verify", json.loads(run("verify", "--json", out).stdout)["findings"] == [])
+    check("verify", json.loads(run("verify", "--json", out).stdout)["models"][0]["findings"] == [])
     was = open(out, "rb").read()
     config, tensors = load(model)
     store(model, config, {("model." + k if k.startswith(("vision_tower.", "multi_modal")) else k): v
