@@ -241,6 +241,8 @@ typedef struct cli_format {
     char text[80];
 } cli_format;
 cli_format cli_format_text(const tare_model *model);
+/* What its files take, packed as they are. */
+uint64_t cli_file_bytes(const tare_model *model);
 /* A metadata value as text; arrays and strings shortened to about `limit` columns, 0: whole. */
 char *cli_value_text(const tare_value *value, size_t limit);
 /* "string", "u32", "string[32000]". */

@@ -182,11 +182,10 @@ typedef struct difference {
     const tare_diff_item *worst; /* NULL: no values differ */
 } difference;
 
-static difference sum_up(const pair *models, const tare_diff *diff) {
+static difference sum_up(const tare_diff *diff) {
     const tare_diff_item *item;
     difference d = {0};
     double of_differences = 0, of_all = 0;
-    (void)models;
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++) {
         if (!item->is_tolerated) d.n++;
         if (!is_value_kind(item->kind) || !item->is_decoded) continue;
@@ -201,12 +200,12 @@ static difference sum_up(const pair *models, const tare_diff *diff) {
 
 /* One of several models that are compared with the same one: a row. */
 static void add_row(cli_table *table, const pair *models, const tare_diff *diff) {
-    const difference d = sum_up(models, diff);
+    const difference d = sum_up(diff);
     const tare_model_summary *sum = tare_model_summarize(models->b);
     char *name = cli_escape_path(cli_input_name(models->b_path)), text[40];
     char *worst = d.worst ? cli_escape(d.worst->name, false, 0) : cli_copy("", 0);
     cli_table_add(table, name);
-    cli_table_add(table, cli_size_text(sum->file_bytes).text);
+    cli_table_add(table, cli_size_text(cli_file_bytes(models->b)).text);
     snprintf(text, sizeof text, "%.2f",
              sum->n_parameters ? (double)sum->tensor_bytes * 8 / (double)sum->n_parameters : 0);
     cli_table_add(table, text);
@@ -272,7 +271,7 @@ static struct json_t *json_item(const pair *models, const tare_diff_item *item) 
 }
 
 static void print_json(const pair *models, const tare_diff *diff) {
-    const difference sum = sum_up(models, diff);
+    const difference sum = sum_up(diff);
     struct json_t *document = cli_json_object(), *items = cli_json_array();
     cli_json_text(document, "other", cli_input_name(models->b_path));
     cli_json_text(document, "renamed", models->renamed);

@@ -297,9 +297,46 @@ static int print_text(const tare_model *model, const char *path, const tare_tens
     return args.is_layers ? print_layers(model, path) : CLI_YES;
 }
 
+/* Whether several models are rows of a table: no option asks for more of each. */
+static bool is_table(int n) {
+    return n > 1 && !cli.json && !args.is_tensors && !args.is_metadata && !args.is_layers &&
+           !args.is_raw && args.context == 0;
+}
+
+static void add_row(cli_table *table, const tare_model *model, const char *path) {
+    const tare_model_summary *sum = tare_model_summarize(model);
+    char *name = cli_escape_path(cli_input_name(path)), text[80] = "";
+    char *architecture = cli_escape(tare_model_architecture(model), false, 24);
+    info_share shares[TARE_ENCODING_COUNT];
+    const size_t n = info_count_types(shares, model);
+    tare_error why;
+    cli_table_add(table, name);
+    cli_table_add(table, cli_format_text(model).text);
+    cli_table_add(table, architecture);
+    cli_table_add(table, cli_count_text(sum->n_parameters).text);
+    cli_table_add(table, cli_size_text(cli_file_bytes(model)).text);
+    snprintf(text, sizeof text, "%.2f", (double)sum->tensor_bytes * 8 / (double)sum->n_parameters);
+    cli_table_add(table, sum->n_parameters ? text : "");
+    text[0] = '\0';
+    for (size_t i = 0; i < n && i < 3; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? ", " : "",
+                 shares[i].encoding->name);
+    if (n > 3) snprintf(text + strlen(text), sizeof text - strlen(text), ", ...");
+    cli_table_add(table, text);
+    const bool runs = info_llama(&why, model);
+    cli_table_add(table, runs ? "runs it" : why.status != TARE_OK ? "does not run it" : "");
+    free(name);
+    free(architecture);
+}
+
 /* Prints what the options request about an open model; returns an exit code. */
-static int show(const tare_model *model, const char *path, const tare_report *report) {
+static int show(const tare_model *model, const char *path, const tare_report *report,
+                cli_table *table) {
     tare_tensor_stats *stats = NULL;
+    if (table) {
+        add_row(table, model, path);
+        return CLI_YES;
+    }
     int code;
     if (args.is_layers && !info_is_packed(model)) {
         char *name = cli_escape_path(path);
@@ -324,7 +361,7 @@ static int show(const tare_model *model, const char *path, const tare_report *re
 }
 
 /* One model; if there are several, each under its name, with which the screen begins anyway. */
-static int show_path(const char *path, const char *key, bool has_heading) {
+static int show_path(const char *path, const char *key, bool has_heading, cli_table *table) {
     tare_report *report = tare_report_new();
     tare_model *model;
     int code = cli_open(&model, path, report);
@@ -333,7 +370,8 @@ static int show_path(const char *path, const char *key, bool has_heading) {
         printf("%s:\n", name);
         free(name);
     }
-    if (code == CLI_YES) code = key ? info_print_raw(model, path, key) : show(model, path, report);
+    if (code == CLI_YES)
+        code = key ? info_print_raw(model, path, key) : show(model, path, report, table);
     if (code == CLI_YES) code = info_fault(path);
     tare_model_free(model);
     tare_report_free(report);
@@ -391,11 +429,17 @@ static int run(int argc, const char **argv) {
     const int n = args.is_raw ? 1 : argc;
     int code = CLI_YES;
     if (cli.json) cli_json_begin_list(cli_json_new("tare.info/2"), "models");
+    cli_table *table =
+        is_table(n) ? cli_table_new("~MODEL|FORMAT|ARCHITECTURE|>PARAMETERS|>SIZE|>BITS/WEIGHT|"
+                                    "TYPES|LLAMA.CPP")
+                    : NULL;
     for (int i = 0; i < n; i++) {
-        if (i && !cli.json) fputc('\n', stdout);
-        const int own = show_path(argv[i], args.is_raw ? argv[1] : NULL, n > 1);
+        if (i && !cli.json && !table) fputc('\n', stdout);
+        const int own = show_path(argv[i], args.is_raw ? argv[1] : NULL, n > 1, table);
         if (own > code) code = own;
     }
+    if (table) cli_table_print(table, stdout, 0);
+    cli_table_free(table);
     cli_json_end_list();
     if (code == CLI_IO && n > 1) hint_key(n, argv);
     tare_pattern_free(pattern);
@@ -410,10 +454,11 @@ const cli_command cmd_info = {
     .description =
         "Reads a file's directory but none of its data, so it is quick at any size. Without "
         "options: format, parameters, types and sizes on one screen, and whether llama.cpp runs "
-        "it. "
+        "it; of several models a row for each. "
         "FILE may be any member of a "
         "shard set, DIR a Hugging Face directory, - standard input.",
     .examples = {{"tare info model.gguf", "one screen about a model"},
+                 {"tare info *.gguf", "several models as a table"},
                  {"tare info hf://ORG/NAME", "the same of a model on the hub, or behind a URL"},
                  {"tare info -t --sort size model.safetensors", "its tensors, largest first"},
                  {"tare info -t --filter 'blk\\.0\\.' model.gguf", "the tensors of one layer"},

@@ -225,3 +225,9 @@ cli_format cli_format_text(const tare_model *model) {
     if (c.format) add_format(&f, c.format, c.format_version);
     return f;
 }
+
+uint64_t cli_file_bytes(const tare_model *model) {
+    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    return tare_model_container(model, &c) ? c.packed_bytes
+                                           : tare_model_summarize(model)->file_bytes;
+}

@@ -17,7 +17,7 @@ import sys
 import tree
 
 FOLDER, OUTPUT = "cli/report", "cli/report_parts.c"
-SCRIPTS = ["core", "colours", "treemap", "errors", "table", "detail", "texts", "main"]
+SCRIPTS = ["core", "colours", "treemap", "errors", "compare", "table", "detail", "texts", "main"]
 COLUMNS = 160  # of a line in the source
 CHUNK = 3000  # bytes of a string: compilers need not take more than 4095
 

@@ -64,11 +64,11 @@ function ramp(share) {
 
 const rampCss = () => "linear-gradient(to right, " + [0, 0.2, 0.4, 0.6, 0.8, 1].map(ramp).join(", ") + ")";
 
-/* Errors go over powers of ten, over one at least: what hardly differs is to look alike. */
+/* Errors go from zero, in proportion: twice the error is twice as far from the ground. */
 function errorScale() {
   const all = tensors.map((t) => t.error).filter((e) => e > 0 && Number.isFinite(e));
-  const high = all.reduce((a, b) => Math.max(a, b), 0), low = all.reduce((a, b) => Math.min(a, b), high / 10);
-  return { low, high, any: all.length > 0, share: (e) => Math.log(Math.min(e, high) / low) / Math.log(high / low) };
+  const high = all.reduce((a, b) => Math.max(a, b), 0);
+  return { high, any: all.length > 0, share: (e) => (high ? Math.min(e, high) / high : 0) };
 }
 
 /* Entry of a legend. */
@@ -127,7 +127,7 @@ function errorColour(e) {
 }
 
 function errorKeys() {
-  const keys = scale.any ? [rampKey(errorText(scale.low), errorText(scale.high))] : [];
+  const keys = scale.any ? [rampKey("0", errorText(scale.high))] : [];
   if (tensors.some((t) => t.error === 0)) keys.push(key("same as in the base", errorColour(0)));
   if (tensors.some((t) => t.error === undefined)) keys.push(key("not compared", null));
   return keys;

@@ -3,8 +3,8 @@
 /* The document, elements, and numbers as text. Foreign text becomes text nodes and nothing else. */
 
 const whole = JSON.parse(document.getElementById("data").textContent);
-/* The model that the page is about, of those that stand side by side: "#2" is the second. */
-const shown = Math.min(Math.max(parseInt(location.hash.slice(1), 10) || 1, 1), whole.models.length) - 1;
+/* The model that the page is about, of those that stand side by side: "?model=2" is the second. */
+const shown = Math.min(Math.max(parseInt(new URLSearchParams(location.search).get("model"), 10) || 1, 1), whole.models.length) - 1;
 const doc = whole.models[shown];
 const $ = (id) => document.getElementById(id);
 
@@ -117,7 +117,7 @@ function series(name) {
   return m ? [m[1], name.slice(m[0].length)] : null;
 }
 
-const tensors = doc.tensors.map((t, index) => {
+function prepare(t, index) {
   const elements = t.shape.reduce((n, d) => n * number(d), 1);
   const parts = t.layer === undefined ? null : series(t.name);
   return {
@@ -142,7 +142,9 @@ const tensors = doc.tensors.map((t, index) => {
     words: (t.name + " " + t.type + " " + (t.role || "")).toLowerCase(),
     seen: true,
   };
-});
+}
+
+const tensors = doc.tensors.map(prepare);
 const totalBytes = sum(tensors, (t) => t.bytes);
 const stacks = new Set(tensors.map((t) => t.stack).filter((s) => s !== null));
 

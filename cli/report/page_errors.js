@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How far the model is from its base: roles down, layers across; the tensors that are farthest. */
 
-const WORST = 10, COLUMNS_MOST = 512;
+const WORST = 10, COLUMNS_MOST = 512, NUMBERS_MOST = 26; /* columns wide enough for numbers */
 /* As values flow through a model; what has no place here comes last. */
 const FLOW = ["token embedding", "position embedding", "type embedding", "attention query", "attention key", "attention value", "attention QKV",
   "attention output", "router", "feed-forward gate", "feed-forward up", "feed-forward gate and up", "feed-forward down", "recurrent",
@@ -14,7 +14,10 @@ function layersOf(list) {
   return columns;
 }
 
-function heatCell(role, column, list) {
+/* "7.2" for 7.2 %; what is smaller than that shows has none. */
+const inCell = (e) => (e === undefined || !Number.isFinite(e) ? "" : e === 0 ? "0" : e >= 0.0005 ? (100 * e).toPrecision(2) : "");
+
+function heatCell(role, column, list, hasNumber) {
   if (!list.length) return el("td", { "aria-label": "no tensor" });
   const e = errorOf(list), text = e === undefined ? "not compared" : errorText(e);
   const note = role + ", " + column.title + ": " + text + (list.length > 1 ? " over " + plural(list.length, "tensor") : "");
@@ -30,6 +33,10 @@ function heatCell(role, column, list) {
   const colour = errorColour(e);
   if (colour) cell.style.background = colour;
   else cell.classList.add("hatch");
+  if (colour && hasNumber) {
+    cell.textContent = inCell(e);
+    cell.style.color = inkOn(colour);
+  }
   cell.note = note;
   return cell;
 }
@@ -46,10 +53,10 @@ function drawHeat() {
     el("th", { scope: "col", class: "sum" }, "all"));
   const rows = [["all roles", list], ...roles.map((r) => [r, list.filter((t) => t.role === r)])].map(([role, own]) =>
     el("tr", {}, el("th", { scope: "row", class: "who", title: role }, role),
-      columns.map((c) => heatCell(role, c, own.filter(c.has))),
+      columns.map((c) => heatCell(role, c, own.filter(c.has), columns.length <= NUMBERS_MOST)),
       el("td", { class: "sum" }, errorText(errorOf(own)))));
   const table = $("heat");
-  table.style.maxWidth = 18 + 3 * columns.length + "rem";
+  table.style.maxWidth = 18 + 3.4 * columns.length + "rem";
   table.replaceChildren(
     el("caption", { class: "hidden" }, "Relative error by role and layer. Arrow keys move, Enter shows the tensor."),
     el("thead", {}, head), el("tbody", {}, rows));
@@ -86,7 +93,7 @@ function startErrors() {
   const e = errorOf(tensors);
   $("errors-text").replaceChildren("Against ", el("span", { class: "mono" }, foreign(base.input)), " (" + base.format + ", " + size(number(base.tensor_bytes)) + " of tensors" + (base.is_renamed ? ", under the names of GGUF). " : "). "),
     ...(e === undefined ? ["No values were compared."] : ["The relative error is the root of the mean squared difference over that of the base's values: ",
-      el("span", { class: "unbroken" }, errorText(e)), " for all tensors together."]));
+      el("span", { class: "unbroken" }, errorText(e)), " for all tensors together; in the map in percent, and darker in proportion."]));
   $("beside").append(...[
     nameList("Tensors that the base lacks", absent.slice(0, 20), absent.length),
     nameList("Not compared", others.slice(0, 20).map((t) => ({ name: t.name, what: t.against === "other shape" ? t.against : t.base_type + " → " + t.type })), others.length),

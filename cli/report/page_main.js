@@ -37,6 +37,7 @@ function startContents() {
 function recolour() {
   drawMap();
   if (doc.base) drawHeat();
+  startCompare();
 }
 
 function startTheme() {
@@ -56,6 +57,7 @@ function startTheme() {
 }
 
 startHead();
+startCompare();
 startErrors();
 startMap();
 startTable();

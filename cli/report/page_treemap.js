@@ -14,7 +14,7 @@ function makeGroups() {
   const found = new Map();
   for (const t of tensors) {
     const [id, name] = GROUPS[map.by](t);
-    if (!found.has(id)) found.set(id, { id, name, list: [], bytes: 0, rank: t.layer || 0, index: t.index });
+    if (!found.has(id)) found.set(id, { id, name, list: [], bytes: 0, stack: t.stack === null ? stacks.size : [...stacks].indexOf(t.stack), rank: t.layer || 0, index: t.index });
     found.get(id).list.push(t);
     found.get(id).bytes += t.bytes;
   }
@@ -70,6 +70,9 @@ function paint(node, t) {
 
 /* Equals in the order of layers. */
 const bySize = (a, b) => b.bytes - a.bytes || a.rank - b.rank || a.index - b.index;
+/* Blocks in their own order, those of a stack together; then what is in none. */
+const byPlace = (a, b) => a.stack - b.stack || a.rank - b.rank || a.index - b.index;
+const inOrder = (groups) => [...groups].sort(map.by === "layer" ? byPlace : bySize);
 const LABEL = 20; /* height of a group's label, as the style sheet has it */
 
 function groupTile(g, at) {
@@ -118,7 +121,7 @@ function tensorTile(t, at) {
 function drawMap() {
   const w = map.box.clientWidth, h = map.box.clientHeight;
   const group = map.groups.find((g) => g.id === map.open);
-  const items = group ? group.list.filter((t) => t.bytes > 0).sort(bySize) : [...map.groups].sort(bySize);
+  const items = group ? group.list.filter((t) => t.bytes > 0).sort(bySize) : inOrder(map.groups);
   const tiles = squarify(items.map((x) => x.bytes), 0, 0, w, h).map((at, i) => {
     const tile = group ? tensorTile(items[i], at) : groupTile(items[i], at);
     place(tile, at, w, h);
@@ -146,7 +149,7 @@ function zoom(id) {
   void map.box.offsetWidth;
   map.box.classList.add("enter");
   const all = [...map.box.querySelectorAll(".tile")];
-  const sorted = [...map.groups].sort(bySize);
+  const sorted = inOrder(map.groups);
   const i = id === null ? sorted.findIndex((g) => g.id === from) : 0;
   if (all.length) makeCurrent(all, all[Math.max(i, 0)]).focus({ preventScroll: true });
 }

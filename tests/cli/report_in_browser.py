@@ -105,7 +105,7 @@ def search(page):
 
 def sort(page):
     in_file = page.run(NAMES)
-    bytes_of = "JSON.parse(document.getElementById('data').textContent).tensors"
+    bytes_of = "JSON.parse(document.getElementById('data').textContent).models[0].tensors"
     by_name = {t["name"]: t for t in page.run(bytes_of)}
     n = column(page, "Size")
     head = f"#table thead th:nth-child({n})"
@@ -124,7 +124,7 @@ def sort(page):
     page.click("#table thead th:first-child button")
     equal(page.run(NAMES), sorted(in_file))
     page.click(f"#table thead th:nth-child({column(page, 'Error')}) button")
-    found = [by_name[name]["error"] for name in page.run(NAMES)]
+    found = [by_name[name]["relative_rmse"] for name in page.run(NAMES)]
     equal(found, sorted(found, reverse=True))
 
 
