@@ -146,8 +146,7 @@ static PyObject *model_find(PyObject *self, PyObject *key) {
 static PyObject *model_subscript(PyObject *self, PyObject *key) {
     PyObject *index = find(self, key);
     if (!index) {
-        if (!PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);
-        return NULL;
+        return PyErr_Occurred() ? NULL : PyObject_CallMethod(self, "__missing__", "O", key);
     }
     size_t i = PyLong_AsSize_t(index);
     Py_DECREF(index);

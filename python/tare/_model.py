@@ -7,7 +7,7 @@ from _collections_abc import Iterator, Mapping  # collections.abc loads all of c
 from . import _core
 from ._arrays import load_model
 from ._errors import make_error
-from ._records import Adapter, Base, Container, FileInfo, Finding, Info
+from ._records import Adapter, Base, Container, FileInfo, Finding, Info, MissingKey, counted, nearest, size_text, table
 from ._records import findings as make_findings
 from ._results import digest_model
 from ._source import prepare
@@ -94,7 +94,10 @@ class Metadata(Mapping[str, "Value"]):
                 self._offsets[key] = offset
 
     def __getitem__(self, key: str) -> Value:
-        return self._values[key]
+        try:
+            return self._values[key]
+        except KeyError:
+            raise MissingKey(key, f"no key {key!r}{nearest(key, self._values)}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -107,7 +110,7 @@ class Metadata(Mapping[str, "Value"]):
         return self._types[key]
 
     def __repr__(self) -> str:
-        return f"Metadata({self._values!r})"
+        return f"<Metadata {counted(len(self), 'key')}>"
 
 
 class Resource:
@@ -152,6 +155,9 @@ class Model(_core.Model, Mapping[str, Tensor]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
+
+    def __missing__(self, key: object) -> Tensor:
+        raise MissingKey(key, f"no tensor {key!r}{nearest(key, self.names())}")
 
     def __enter__(self) -> Model:
         if self.closed:
@@ -224,9 +230,21 @@ class Model(_core.Model, Mapping[str, Tensor]):
 
     def __repr__(self) -> str:
         if self.closed:
-            return "Model(closed)"
+            return "<Model closed>"
         info = _core.info(self)
-        return f"Model({info[0]}, {info[5]} tensors, {info[9]} parameters)"
+        return f"<Model {info[0]}, {counted(info[5], 'tensor')}, {size_text(info[10])}>"
+
+    def _repr_html_(self) -> str:
+        if self.closed:
+            return table(repr(self)[1:-1], [])
+        info = self.info
+        types: dict[str, int] = {}
+        for tensor in self.values():
+            types[tensor.encoding.name] = types.get(tensor.encoding.name, 0) + 1
+        return table(repr(self)[1:-1], [
+            ("architecture", info.architecture), ("parameters", f"{info.n_parameters:,}"),
+            ("types", ", ".join(f"{name}: {n}" for name, n in types.items())),
+            *((name, n) for name, n in info.parameters.items())])
 
 
 def open(source: Source, *, format: str | None = None, bases: Sequence[Source | Model] = (),

@@ -15,6 +15,43 @@ if TYPE_CHECKING:
 LEVELS = ("info", "warning", "error")
 
 
+def size_text(n: float) -> str:
+    """"4.92 GB", as the command writes it."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if n < 999.5 or unit == "TB":
+            break
+        n /= 1000
+    return f"{n:.0f} {unit}" if unit == "B" or n >= 99.95 else f"{n:.{1 if n >= 9.995 else 2}f} {unit}"
+
+
+def counted(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def nearest(word: object, words: Iterable[str]) -> str:
+    """"; did you mean 'a' or 'b'?", where some of the words resemble this one."""
+    if not isinstance(word, str):
+        return ""
+    from difflib import get_close_matches
+    found = get_close_matches(word, list(words)[:20000], n=2, cutoff=0.75)
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+class MissingKey(KeyError):
+    """A KeyError that says what may have been meant."""
+
+    def __str__(self) -> str:
+        return str(self.args[1]) if len(self.args) > 1 else super().__str__()
+
+
+def table(title: str, rows: Iterable[tuple[str, object]]) -> str:
+    """HTML for notebooks: a title and rows of two cells."""
+    from html import escape
+    cells = "".join(f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(str(value))}</td></tr>"
+                    for name, value in rows)
+    return f"<table><caption style='text-align:left'><b>{escape(title)}</b></caption>{cells}</table>"
+
+
 class Record:
     """Values with names, in the order of __slots__."""
 
@@ -24,7 +61,14 @@ class Record:
         for name, value in zip(self.__slots__, values, strict=True):
             setattr(self, name, value)
 
+    def _parts(self) -> list[str]:
+        """What a line about it says, where that is not all of its members."""
+        return []
+
     def __repr__(self) -> str:
+        parts = self._parts()
+        if parts:
+            return f"<{type(self).__name__} {', '.join(parts)}>"
         inner = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
         return f"{type(self).__name__}({inner})"
 

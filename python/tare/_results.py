@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _core
 from ._encodings import Encoding
 from ._progress import adapt
-from ._records import FileInfo, Finding, Record
+from ._records import FileInfo, Finding, Record, counted, size_text, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 ACTIONS = ("copy", "stand-in", "encode", "lossy", "repack")
 DIFFERENCES = ("key-only-a", "key-only-b", "key", "tensor-only-a", "tensor-only-b", "shape",
                "encoding", "value", "resource-only-a", "resource-only-b", "resource")
+
+
+def _findings(found: tuple[Finding, ...]) -> list[str]:
+    return [counted(len(found), "finding")] if found else []
 
 
 class PlannedTensor(Record):
@@ -47,6 +51,19 @@ class Result(Record):
     damage: float | None  # predicted; None: no types were chosen for a target
     recipe: str | None  # the types chosen: a line REGEX=TYPE for each group of tensors
 
+    def _parts(self) -> list[str]:
+        return [self.format, counted(len(self.tensors), "tensor"), size_text(self.written_bytes),
+                *_findings(self.findings)]
+
+    def _repr_html_(self) -> str:
+        groups: dict[tuple[str, str, str], int] = {}
+        for t in self.tensors:
+            key = (t.action, t.source.name, t.becomes.name)
+            groups[key] = groups.get(key, 0) + 1
+        rows = [(action, f"{counted(n, 'tensor')}, {a if a == b else a + ' → ' + b}")
+                for (action, a, b), n in groups.items()]
+        return table(repr(self)[1:-1], [("files", ", ".join(f.path for f in self.files[:4])), *rows])
+
 
 class PackedLayer(Record):
     """A tensor, or other content of a file, in a .wcodec."""
@@ -76,6 +93,12 @@ class PackResult(Record):
     bits_per_weight: float  # with loss: that tensors take
     damage: float  # with loss: as predicted
 
+    def _parts(self) -> list[str]:
+        share = f" ({100 * self.bytes / self.source_bytes:.2f} %)" if self.source_bytes else ""
+        return [counted(self.n_tensors, "tensor"),
+                f"{size_text(self.source_bytes)} -> {size_text(self.bytes)}{share}",
+                *([f"{self.n_lossy} with loss"] if self.n_lossy else []), *_findings(self.findings)]
+
 
 class UnpackResult(Record):
     """What was unpacked."""
@@ -94,6 +117,10 @@ class UnpackResult(Record):
     is_unchecked: bool
     findings: tuple[Finding, ...]
 
+    def _parts(self) -> list[str]:
+        return [counted(self.n_files, "file"), f"{size_text(self.bytes)} from {size_text(self.packed_bytes)}",
+                *([f"{self.n_lost} segments lost"] if self.n_lost else []), *_findings(self.findings)]
+
 
 class Report(Record):
     """What verify found."""
@@ -108,6 +135,9 @@ class Report(Record):
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def _parts(self) -> list[str]:
+        return ["good" if self.ok else "bad", *_findings(self.findings)]
 
 
 class DiffItem(Record):
@@ -137,6 +167,9 @@ class Diff(Record):
 
     def __iter__(self) -> Iterator[DiffItem]:
         return iter(self.items)
+
+    def _parts(self) -> list[str]:
+        return ["same" if self.same else counted(len(self.items), "difference")]
 
     def __len__(self) -> int:
         return len(self.items)

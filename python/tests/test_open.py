@@ -278,7 +278,7 @@ def test_arrays_outlive_the_model(gguf_path):
     expected = array.copy()
     model.close()
     model.close()
-    assert model.closed and repr(model) == "Model(closed)"
+    assert model.closed and repr(model) == "<Model closed>"
     assert np.array_equal(array, expected) and bytes(raw) == expected.tobytes()
     assert tokens[7] == "token7" and t.shape == (512,)
     for use in (lambda: model["norm.weight"], lambda: list(model), lambda: len(model), t.numpy,
@@ -397,3 +397,24 @@ def test_names_that_are_not_utf8(tmp_path):
     model = tare.open(path)
     (name,) = model
     assert name == "ab\udcff\udcfeef" and model[name].shape == (32,)
+
+
+def test_what_is_shown(tmp_path):
+    """A line each, however much they hold; HTML in notebooks; what a mistyped name may have meant."""
+    model = tare.synth("llama-tiny")
+    result = tare.quantize(model, tmp_path / "q.gguf", "Q8_0")
+    packed, other = tare.pack(tmp_path / "q.gguf", tmp_path / "q.wcodec"), tare.open(tmp_path / "q.gguf")
+    for thing in (model, other, other.metadata, result, packed, tare.verify(tmp_path / "q.gguf"), tare.diff(model, other)):
+        assert len(repr(thing)) < 100 and "\n" not in repr(thing), repr(thing)
+    assert repr(other) == "<Model gguf, 21 tensors, 1.96 MB>" and "21 tensors" in repr(result)
+    for thing in (other, result):
+        assert thing._repr_html_().startswith("<table>") and "21 tensors" in thing._repr_html_()
+    name = next(iter(other))
+    with pytest.raises(KeyError, match=f"did you mean '{name}'") as fault:
+        other[name[:-1]]
+    assert fault.value.args[0] == name[:-1] and len(str(fault.value)) < 300
+    with pytest.raises(KeyError, match="did you mean 'general.file_type'"):
+        other.metadata["general.filetype"]
+    with pytest.raises(KeyError, match="^no tensor 'nothing of this'$"):
+        other["nothing of this"]
+    assert other.get("no") is None and "no" not in other
