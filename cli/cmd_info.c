@@ -54,11 +54,35 @@ static const cli_option options[] = {
 #define JSON_ELEMENTS 8
 /* ---- which tensors, in which order ----------------------------------------------------------- */
 
-/* That of --filter. */
+/* --filter, and what it leaves of the model at hand: NULL without one. */
 static tare_pattern *pattern;
+static bool *wanted_tensors, *wanted_keys;
 
-static bool is_wanted(tare_str name) {
-    return !pattern || tare_pattern_matches(pattern, name);
+static bool is_wanted(const bool *wanted, size_t i) {
+    return !wanted || wanted[i];
+}
+
+static void forget_filter(void) {
+    free(wanted_tensors);
+    free(wanted_keys);
+    wanted_tensors = wanted_keys = NULL;
+}
+
+/* Before anything is printed, since an expression may take too long. */
+static int filter(const tare_model *model, const char *path) {
+    const tare_model_summary *sum = tare_model_summarize(model);
+    tare_status status = TARE_OK;
+    tare_error err;
+    if (!pattern) return CLI_YES;
+    wanted_tensors = cli_alloc(sum->n_tensors, sizeof *wanted_tensors);
+    wanted_keys = cli_alloc(sum->n_metadata, sizeof *wanted_keys);
+    for (size_t i = 0; status == TARE_OK && i < sum->n_tensors; i++)
+        status = tare_pattern_matches(&wanted_tensors[i], pattern,
+                                      tare_model_tensor(model, i)->name, &err);
+    for (size_t i = 0; status == TARE_OK && i < sum->n_metadata; i++)
+        status = tare_pattern_matches(&wanted_keys[i], pattern, tare_model_metadata(model, i)->key,
+                                      &err);
+    return status == TARE_OK ? CLI_YES : cli_fail(&err, path);
 }
 
 /* qsort knows no context. */
@@ -92,7 +116,7 @@ static size_t *choose_tensors(const tare_model *model, size_t *n) {
     size_t *chosen = cli_alloc(sum->n_tensors, sizeof *chosen);
     *n = 0;
     for (size_t i = 0; i < sum->n_tensors; i++) {
-        if (is_wanted(tare_model_tensor(model, i)->name)) chosen[(*n)++] = i;
+        if (is_wanted(wanted_tensors, i)) chosen[(*n)++] = i;
     }
     sorted_model = model;
     if (args.sort) qsort(chosen, *n, sizeof *chosen, compare_tensors);
@@ -189,7 +213,7 @@ static void print_metadata(const tare_model *model) {
     const tare_metadata *entry;
     size_t n = 0;
     for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
-        if (!is_wanted(entry->key)) continue;
+        if (!is_wanted(wanted_keys, i)) continue;
         n++;
         char *key = cli_escape(entry->key, false, 0);
         char *type = cli_value_type_text(&entry->value);
@@ -261,7 +285,7 @@ static struct json_t *json_metadata(const tare_model *model) {
     struct json_t *list = cli_json_array();
     const tare_metadata *entry;
     for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
-        if (!is_wanted(entry->key)) continue;
+        if (!is_wanted(wanted_keys, i)) continue;
         cli_json_append(list, cli_json_metadata(entry, most));
     }
     return list;
@@ -365,6 +389,7 @@ static int show_path(const char *path, const char *key, bool has_heading, cli_ta
     tare_report *report = tare_report_new();
     tare_model *model;
     int code = cli_open(&model, path, report);
+    if (code == CLI_YES) code = filter(model, path);
     if (code == CLI_YES && has_heading && !cli.json && (args.is_tensors || args.is_metadata)) {
         char *name = cli_escape_path(path);
         printf("%s:\n", name);
@@ -373,6 +398,7 @@ static int show_path(const char *path, const char *key, bool has_heading, cli_ta
     if (code == CLI_YES)
         code = key ? info_print_raw(model, path, key) : show(model, path, report, table);
     if (code == CLI_YES) code = info_fault(path);
+    forget_filter();
     tare_model_free(model);
     tare_report_free(report);
     return code;

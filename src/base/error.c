@@ -70,13 +70,6 @@ tare_status tare_fail_errno(tare_error *err, int os_error, const char *what) {
     return status;
 }
 
-/* Escapes `text` into a fixed field; what does not fit ends in "...". */
-static void put_name(char *field, size_t size, tare_str text) {
-    if (tare_str_escape(field, size, text, true) < size) return;
-    tare_str_escape(field, size - 3, text, true);
-    memcpy(field + strlen(field), "...", 4);
-}
-
 /* The same for a path, whose end says more than its beginning: "..." goes in front. */
 static void put_path(char *field, size_t size, tare_str path) {
     if (tare_str_escape(field, size, path, true) < size) return;
@@ -93,7 +86,7 @@ void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_st
     if (!err || err->item_kind != TARE_ITEM_NONE) return;
     err->item_kind = kind;
     err->item = item;
-    put_name(err->item_name, sizeof err->item_name, name);
+    tare_str_escape_cut(err->item_name, sizeof err->item_name, name);
 }
 
 void tare_error_file(tare_error *err, const char *file) {

@@ -8,10 +8,12 @@
  * kilobytes of the library instead of megabytes. OpenSSL 3 calls them deprecated in favour of the
  * others. */
 #define OPENSSL_SUPPRESS_DEPRECATED
+#define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/hash.h"
 
 #include <libdeflate.h>
 #include <openssl/opensslv.h>
+#include <pcre2.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -92,12 +94,16 @@ bool tare_unhex(uint8_t *out, const char *hex, size_t n) {
     return true;
 }
 
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+
 bool tare_dependency(size_t i, const char **name, const char **version) {
-    static const char *const names[] = {"libcrypto", "libdeflate", "libzstd"};
+    static const char *const names[] = {"libcrypto", "libdeflate", "libpcre2", "libzstd"};
     if (i >= sizeof names / sizeof names[0]) return false;
     *name = names[i];
     *version = i == 0   ? OPENSSL_VERSION_STR
                : i == 1 ? LIBDEFLATE_VERSION_STRING
+               : i == 2 ? TEXT(PCRE2_MAJOR) "." TEXT(PCRE2_MINOR)
                         : ZSTD_versionString();
     return true;
 }

@@ -1,370 +1,208 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading an expression into a program. What is repeated is copied, so a program has a largest
- * size, and nesting a largest depth. */
-#include "base/pattern_steps.h"
-
+ * Expressions are PCRE2's. Its own limits hold for a match from one place of a name, and names have
+ * many, so what is tried is counted here: PCRE2 calls before each item of an expression. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STEPS = 5000, MOST_DEPTH = 100, MOST_REPEATED = 32767, NO_MOST = -1 };
+#include "base/alloc.h"
+#include "base/pattern_cost.h"
+#include "base/str.h"
 
-typedef struct parser {
-    tare_pattern *p;
-    const char *text;
-    size_t n, at;
-    unsigned depth;
-    tare_error *err;
-} parser;
+struct tare_pattern {
+    const tare_allocator *allocator;
+    pcre2_general_context *general;
+    pcre2_code *code;
+    pcre2_match_context *context;
+    pcre2_match_data *data;
+    size_t at; /* in the name, where the item before was tried */
+    uint64_t n_done, n_allowed;
+    char text[48]; /* its beginning, for messages */
+};
 
-static tare_status refuse(const parser *r, size_t at, const char *what) {
-    return tare_fail_at(r->err, TARE_ERR_ARG, at, what);
+static tare_status name_it(const tare_pattern *p, tare_status status, tare_error *err) {
+    tare_error_detail(err, "expression \"%s\"", p->text);
+    return status;
 }
 
-static bool has(const parser *r, char c) {
-    return r->at < r->n && r->text[r->at] == c;
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Blocks begin with their size, which an allocator is told when they go. */
+typedef union block {
+    size_t size;
+    max_align_t align;
+} block;
+
+static void *take(size_t size, void *allocator) {
+    block *b = size <= SIZE_MAX - sizeof *b ? tare_alloc(allocator, sizeof *b + size) : NULL;
+    if (!b) return NULL;
+    b->size = sizeof *b + size;
+    return b + 1;
 }
 
-static bool skip(parser *r, char c) {
-    bool is_there = has(r, c);
-    r->at += is_there;
-    return is_there;
+static void give(void *memory, void *allocator) {
+    block *b = memory;
+    if (b) tare_free(allocator, b - 1, b[-1].size);
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
+/* ---- reading an expression ------------------------------------------------------------------- */
 
-/* Room for n more steps, not filled in, before step `at`. */
-static tare_status insert(parser *r, size_t at, size_t n) {
-    tare_pattern *p = r->p;
-    if (n > MOST_STEPS - p->n_steps)
-        return tare_fail_at(r->err, TARE_ERR_LIMIT, r->at, "it is too large");
-    if (!tare_grow(p->allocator, (void **)&p->steps, &p->steps_capacity, p->n_steps + n,
-                   sizeof *p->steps))
-        return tare_fail(r->err, TARE_ERR_NOMEM, "expression");
-    memmove(p->steps + at + n, p->steps + at, (p->n_steps - at) * sizeof *p->steps);
-    p->n_steps += n;
-    return TARE_OK;
+/* What users meet. PCRE2's own texts are made when asked for, ours are static. */
+static const struct {
+    int code;
+    const char *what;
+} faults[] = {
+    {PCRE2_ERROR_END_BACKSLASH, "it ends with a backslash"},
+    {PCRE2_ERROR_UNKNOWN_ESCAPE, "a letter or digit that no backslash may precede"},
+    {PCRE2_ERROR_QUANTIFIER_OUT_OF_ORDER, "expected {m}, {m,} or {m,n}, m not above n"},
+    {PCRE2_ERROR_QUANTIFIER_TOO_BIG, "expected {m}, {m,} or {m,n}, at most 65535"},
+    {PCRE2_ERROR_MISSING_SQUARE_BRACKET, "no ] closes what [ opens"},
+    {PCRE2_ERROR_ESCAPE_INVALID_IN_CLASS, "an escape that brackets may not hold"},
+    {PCRE2_ERROR_CLASS_RANGE_ORDER, "a range in [ ] whose end is before its beginning"},
+    {PCRE2_ERROR_CLASS_INVALID_RANGE, "a range in [ ] that ends with a class"},
+    {PCRE2_ERROR_UNKNOWN_POSIX_CLASS, "expected the name of a class, as in [:digit:]"},
+    {PCRE2_ERROR_POSIX_NO_SUPPORT_COLLATING, "expected the name of a class, as in [:digit:]"},
+    {PCRE2_ERROR_QUANTIFIER_INVALID, "nothing to repeat before * + ?"},
+    {PCRE2_ERROR_MISSING_CLOSING_PARENTHESIS, "no ) closes what ( opens"},
+    {PCRE2_ERROR_UNMATCHED_CLOSING_PARENTHESIS, "no ( opens what ) closes"},
+    {PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE, "it refers to a group that there is not"},
+    {PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH, "what (?<= ) looks back at has no fixed length"},
+    {PCRE2_ERROR_BACKSLASH_C_CALLER_DISABLED, "\\C is not known here"},
+    {PCRE2_ERROR_PATTERN_TOO_LARGE, "it is too large"},
+    {PCRE2_ERROR_PATTERN_STRING_TOO_LONG, "it is too large"},
+    {PCRE2_ERROR_PATTERN_TOO_COMPLICATED, "it is too large"},
+    {PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP, "too many groups in groups"},
+    {PCRE2_ERROR_PARENTHESES_STACK_CHECK, "too many groups in groups"},
+};
+
+static bool is_limit(int code) {
+    return code == PCRE2_ERROR_PATTERN_TOO_LARGE || code == PCRE2_ERROR_PATTERN_STRING_TOO_LONG ||
+           code == PCRE2_ERROR_PATTERN_TOO_COMPLICATED ||
+           code == PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP ||
+           code == PCRE2_ERROR_PARENTHESES_STACK_CHECK;
 }
 
-static tare_status put(parser *r, tare_pattern_op op, uint8_t byte, int32_t target) {
-    TARE_TRY(insert(r, r->p->n_steps, 1));
-    r->p->steps[r->p->n_steps - 1] = (tare_pattern_step){(uint8_t)op, byte, target};
-    return TARE_OK;
+static tare_status refuse(int code, size_t at, tare_error *err) {
+    const char *what = code < 0 ? "it is not UTF-8" : "it is no expression that is understood";
+    if (code == PCRE2_ERROR_HEAP_FAILED) return tare_fail(err, TARE_ERR_NOMEM, "expression");
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (faults[i].code == code) what = faults[i].what;
+    return tare_fail_at(err, is_limit(code) ? TARE_ERR_LIMIT : TARE_ERR_ARG, at, what);
 }
 
-static tare_status put_before(parser *r, size_t at, tare_pattern_op op, size_t target) {
-    TARE_TRY(insert(r, at, 1));
-    r->p->steps[at] = (tare_pattern_step){(uint8_t)op, 0, (int32_t)target};
-    return TARE_OK;
-}
-
-/* ---- sets ------------------------------------------------------------------------------------ */
-
-static void add_range(tare_pattern_set *s, unsigned first, unsigned last) {
-    for (unsigned c = first; c <= last; c++) s->bits[c / 64] |= UINT64_C(1) << c % 64;
-}
-
-/* A class by its letter, as in \d; a capital is the rest. */
-static bool add_class(tare_pattern_set *to, char letter) {
-    tare_pattern_set s = {{0}};
-    switch (letter | 0x20) {
-    case 'w':
-        add_range(&s, 'A', 'Z');
-        add_range(&s, 'a', 'z');
-        add_range(&s, '_', '_'); /* fall through */
-    case 'd':
-        add_range(&s, '0', '9');
-        break;
-    case 's':
-        add_range(&s, '\t', '\r');
-        add_range(&s, ' ', ' ');
-        break;
-    default:
-        return false;
+/* {,n} means {0,n} in Python, and these letters to PCRE2 before its version 10.43. */
+static tare_status check_repeats(const char *text, size_t n, tare_error *err) {
+    for (size_t i = 0; i + 1 < n; i++) {
+        size_t end = i + 2;
+        if (text[i] == '\\' || text[i] != '{' || text[i + 1] != ',') {
+            i += text[i] == '\\';
+            continue;
+        }
+        while (end < n && text[end] >= '0' && text[end] <= '9') end++;
+        if (end > i + 2 && end < n && text[end] == '}')
+            return tare_fail_at(err, TARE_ERR_ARG, i, "write {0,n} for {,n}");
     }
-    for (unsigned i = 0; i < 4; i++) to->bits[i] |= letter & 0x20 ? s.bits[i] : ~s.bits[i];
+    return TARE_OK;
+}
+
+/* A name is one line, whatever bytes it has; those that are no UTF-8 match nothing. */
+enum {
+    OPTIONS = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY |
+              PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT,
+};
+
+static tare_status compile(tare_pattern *p, const char *text, size_t n, tare_error *err) {
+    int code = PCRE2_ERROR_HEAP_FAILED;
+    PCRE2_SIZE at = 0;
+    pcre2_compile_context *c = p->general ? pcre2_compile_context_create(p->general) : NULL;
+    if (c) {
+        pcre2_set_max_pattern_length(c, TARE_PATTERN_LONGEST);
+        p->code = pcre2_compile((PCRE2_SPTR)text, n, OPTIONS, &code, &at, c);
+    }
+    pcre2_compile_context_free(c);
+    return p->code ? TARE_OK : refuse(code, at < n ? at : n, err);
+}
+
+/* ---- matching -------------------------------------------------------------------------------- */
+
+static int count(pcre2_callout_block *b, void *pattern) {
+    tare_pattern *p = pattern;
+    const size_t at = b->current_position;
+    p->n_done += 1 + (at > p->at ? at - p->at : p->at - at);
+    p->at = at;
+    return p->n_done > p->n_allowed ? PCRE2_ERROR_MATCHLIMIT : 0;
+}
+
+static bool prepare(tare_pattern *p) {
+    p->context = pcre2_match_context_create(p->general);
+    p->data = pcre2_match_data_create(1, p->general);
+    if (!p->context || !p->data) return false;
+    pcre2_set_callout(p->context, count, p);
+    pcre2_set_match_limit(p->context, TARE_PATTERN_STEPS);
+    pcre2_set_depth_limit(p->context, TARE_PATTERN_STEPS);
+    pcre2_set_heap_limit(p->context, TARE_PATTERN_HEAP_KIB);
     return true;
 }
 
-/* [:name:] within brackets. */
-static bool add_named(tare_pattern_set *to, const char *name, size_t n) {
-    static const struct {
-        const char *name, *ranges; /* first and last of each */
-    } classes[] = {
-        {"alpha", "AZaz"},   {"digit", "09"},     {"alnum", "09AZaz"},
-        {"upper", "AZ"},     {"lower", "az"},     {"xdigit", "09AFaf"},
-        {"space", "\t\r  "}, {"blank", "\t\t  "}, {"punct", "!/:@[`{~"},
-        {"print", " ~"},     {"graph", "!~"},     {"cntrl", "\1\37\177\177"},
-    };
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        const char *r = classes[i].ranges;
-        if (strlen(classes[i].name) != n || memcmp(classes[i].name, name, n) != 0) continue;
-        for (; *r; r += 2) add_range(to, (uint8_t)r[0], (uint8_t)r[1]);
-        return true;
-    }
-    return false;
+static tare_status give_up(const tare_pattern *p, int code, tare_error *err) {
+    tare_status status = TARE_ERR_LIMIT;
+    if (code == PCRE2_ERROR_NOMEMORY)
+        status = tare_fail(err, TARE_ERR_NOMEM, "matching an expression");
+    else if (code == PCRE2_ERROR_HEAPLIMIT)
+        tare_fail(err, status, "matching it takes more than 8 MiB");
+    else if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT)
+        tare_fail(err, status,
+                  "matching it takes more than 4,194,304 steps and 1,024 for each byte of a name");
+    else
+        tare_fail(err, status, "matching it takes more than PCRE2 allows");
+    return name_it(p, status, err);
 }
 
-/* A letter after a backslash that stands for another byte; others but letters and digits stand for
- * themselves. */
-static tare_status escaped(parser *r, uint8_t *out) {
-    static const char letters[] = "tnvfr", bytes[] = "\t\n\v\f\r";
-    if (r->at == r->n) return refuse(r, r->at, "it ends with a backslash");
-    const char c = r->text[r->at++], *letter = strchr(letters, c);
-    *out = (uint8_t)c;
-    if (c && letter) *out = (uint8_t)bytes[letter - letters];
-    bool is_other = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-    if (is_other && !(c && letter))
-        return refuse(r, r->at - 1, "a letter or digit that no backslash may precede");
-    return TARE_OK;
+tare_status tare_pattern_matches(bool *out, tare_pattern *p, tare_str name, tare_error *err) {
+    TARE_REQUIRE(out && p && (name.ptr || !name.len), err);
+    p->n_allowed += (uint64_t)TARE_PATTERN_STEPS_PER_BYTE * name.len;
+    p->at = 0;
+    const int code = pcre2_match(p->code, (PCRE2_SPTR)(name.ptr ? name.ptr : ""), name.len, 0, 0,
+                                 p->data, p->context);
+    *out = code >= 0;
+    return *out || code == PCRE2_ERROR_NOMATCH ? TARE_OK : give_up(p, code, err);
 }
 
-/* An end of a range within brackets; *is_class: it was a class instead, which is added. */
-static tare_status read_item(parser *r, tare_pattern_set *s, uint8_t *out, bool *is_class) {
-    *is_class = false;
-    if (has(r, '[') && r->at + 1 < r->n && strchr(":.=", r->text[r->at + 1])) {
-        const size_t start = r->at + 2;
-        size_t end = start;
-        while (end < r->n && r->text[end] != ':' && r->text[end] != ']') end++;
-        if (r->text[r->at + 1] != ':' || end + 1 >= r->n || r->text[end + 1] != ']' ||
-            !add_named(s, r->text + start, end - start))
-            return refuse(r, r->at, "expected the name of a class, as in [:digit:]");
-        r->at = end + 2;
-        *is_class = true;
-        return TARE_OK;
-    }
-    if (!skip(r, '\\')) {
-        *out = (uint8_t)r->text[r->at++];
-        return TARE_OK;
-    }
-    *is_class = r->at < r->n && add_class(s, r->text[r->at]);
-    r->at += *is_class;
-    return *is_class ? TARE_OK : escaped(r, out);
-}
-
-static tare_status read_brackets(parser *r, tare_pattern_set *s) {
-    const size_t start = r->at;
-    const bool is_inverted = skip(r, '^');
-    uint8_t first, last;
-    bool is_class;
-    for (bool is_first = true;; is_first = false) {
-        if (r->at == r->n) return refuse(r, start, "no ] closes what [ opens");
-        if (!is_first && skip(r, ']')) break;
-        TARE_TRY(read_item(r, s, &first, &is_class));
-        if (is_class) continue;
-        last = first;
-        if (has(r, '-') && r->at + 1 < r->n && r->text[r->at + 1] != ']') {
-            r->at++;
-            TARE_TRY(read_item(r, s, &last, &is_class));
-            if (is_class || last < first) return refuse(r, start, "a range in [ ]");
-        }
-        add_range(s, first, last);
-    }
-    for (unsigned i = 0; is_inverted && i < 4; i++) s->bits[i] = ~s->bits[i];
-    return TARE_OK;
-}
-
-static tare_status put_set(parser *r, const tare_pattern_set *s) {
-    tare_pattern *p = r->p;
-    if (!tare_grow(p->allocator, (void **)&p->sets, &p->sets_capacity, p->n_sets + 1,
-                   sizeof *p->sets))
-        return tare_fail(r->err, TARE_ERR_NOMEM, "expression");
-    p->sets[p->n_sets] = *s;
-    return put(r, TARE_PATTERN_SET, 0, (int32_t)p->n_sets++);
-}
-
-/* ---- the grammar ----------------------------------------------------------------------------- */
-
-static tare_status read_alternatives(parser *r);
-
-static tare_status read_group(parser *r) {
-    const size_t start = r->at - 1;
-    if (++r->depth > MOST_DEPTH)
-        return tare_fail_at(r->err, TARE_ERR_LIMIT, start, "too many groups in groups");
-    if (skip(r, '?') && !skip(r, ':'))
-        return refuse(r, start, "of groups that begin with (? only (?: is known");
-    TARE_TRY(read_alternatives(r));
-    r->depth--;
-    return skip(r, ')') ? TARE_OK : refuse(r, start, "no ) closes what ( opens");
-}
-
-static tare_status read_escape(parser *r) {
-    tare_pattern_set s = {{0}};
-    uint8_t byte;
-    if (skip(r, 'b')) return put(r, TARE_PATTERN_EDGE, 0, 0);
-    if (skip(r, 'B')) return put(r, TARE_PATTERN_NO_EDGE, 0, 0);
-    if (r->at < r->n && add_class(&s, r->text[r->at])) {
-        r->at++;
-        return put_set(r, &s);
-    }
-    TARE_TRY(escaped(r, &byte));
-    return put(r, TARE_PATTERN_BYTE, byte, 0);
-}
-
-static tare_status read_atom(parser *r) {
-    tare_pattern_set s = {{0}};
-    const char c = r->text[r->at++];
-    switch (c) {
-    case '(':
-        return read_group(r);
-    case '[':
-        TARE_TRY(read_brackets(r, &s));
-        return put_set(r, &s);
-    case '\\':
-        return read_escape(r);
-    case '.':
-        return put(r, TARE_PATTERN_ANY, 0, 0);
-    case '^':
-        return put(r, TARE_PATTERN_BEGIN, 0, 0);
-    case '$':
-        return put(r, TARE_PATTERN_END, 0, 0);
-    case '*':
-    case '+':
-    case '?':
-        return refuse(r, r->at - 1, "nothing to repeat before * + ?");
-    default:
-        return put(r, TARE_PATTERN_BYTE, (uint8_t)c, 0);
-    }
-}
-
-static bool read_number(parser *r, int *out) {
-    const size_t start = r->at;
-    for (*out = 0; r->at < r->n && r->text[r->at] >= '0' && r->text[r->at] <= '9'; r->at++)
-        if (*out <= MOST_REPEATED) *out = *out * 10 + (r->text[r->at] - '0');
-    return r->at > start;
-}
-
-/* How often the atom before is repeated; false: nothing says so. */
-static tare_status read_repeat(parser *r, bool *is_there, int *least, int *most) {
-    const size_t start = r->at;
-    *is_there = true;
-    *least = has(r, '+');
-    *most = has(r, '?') ? 1 : NO_MOST;
-    if (skip(r, '*') || skip(r, '+') || skip(r, '?')) return TARE_OK;
-    *is_there = skip(r, '{');
-    if (!*is_there) return TARE_OK;
-    const bool has_least = read_number(r, least);
-    *most = *least;
-    const bool has_comma = skip(r, ',');
-    const bool has_most = has_comma && read_number(r, most);
-    if (has_comma && !has_most) *most = NO_MOST;
-    if ((!has_least && !has_most) || !skip(r, '}') || *least > MOST_REPEATED ||
-        *most > MOST_REPEATED || (*most >= 0 && *most < *least))
-        return refuse(r, start, "expected {m}, {m,} or {m,n}, at most 32767");
-    return TARE_OK;
-}
-
-/* The steps from `start` on, n of them, once more at the end. */
-static tare_status copy(parser *r, size_t start, size_t n) {
-    TARE_TRY(insert(r, r->p->n_steps, n));
-    memcpy(r->p->steps + r->p->n_steps - n, r->p->steps + start, n * sizeof *r->p->steps);
-    return TARE_OK;
-}
-
-/* What begins at `start` once or not at all: a split in front of it. As often as one likes: and a
- * jump back behind it. */
-static tare_status make_optional(parser *r, size_t start, bool is_repeated) {
-    const size_t n = r->p->n_steps - start;
-    TARE_TRY(put_before(r, start, TARE_PATTERN_SPLIT, n + 1 + is_repeated));
-    if (!is_repeated) return TARE_OK;
-    return put(r, TARE_PATTERN_JUMP, 0, -(int32_t)(n + 1));
-}
-
-static tare_status repeat(parser *r, size_t start, int least, int most) {
-    const size_t n = r->p->n_steps - start;
-    if (!n) return TARE_OK; /* nothing, however often */
-    if (most == 0) {
-        r->p->n_steps = start;
-        return TARE_OK;
-    }
-    for (int i = 1; i < least; i++) TARE_TRY(copy(r, start, n));
-    if (least && most < 0) return put(r, TARE_PATTERN_SPLIT, 0, -(int32_t)n);
-    if (!least) TARE_TRY(make_optional(r, start, most < 0));
-    if (most < 0) return TARE_OK;
-    const size_t behind = least ? start : start + 1; /* the atom without its split */
-    for (int i = least ? least : 1; i < most; i++) {
-        const size_t at = r->p->n_steps;
-        TARE_TRY(copy(r, behind, n));
-        TARE_TRY(make_optional(r, at, false));
-    }
-    return TARE_OK;
-}
-
-static tare_status read_branch(parser *r) {
-    while (r->at < r->n && !has(r, '|') && !(has(r, ')') && r->depth)) {
-        const size_t start = r->p->n_steps;
-        bool is_repeated = true;
-        int least, most;
-        TARE_TRY(read_atom(r));
-        for (bool is_first = true;; is_first = false) {
-            if (!is_first && skip(r, '?')) continue; /* lazy: the same names */
-            TARE_TRY(read_repeat(r, &is_repeated, &least, &most));
-            if (!is_repeated) break;
-            TARE_TRY(repeat(r, start, least, most));
-        }
-    }
-    return TARE_OK;
-}
-
-static tare_status read_alternatives(parser *r) {
-    size_t start = r->p->n_steps;
-    size_t jumps[2] = {0, 0}; /* the last one, and how many there are */
-    TARE_TRY(read_branch(r));
-    while (skip(r, '|')) {
-        const size_t n = r->p->n_steps - start;
-        TARE_TRY(put_before(r, start, TARE_PATTERN_SPLIT, n + 2));
-        /* Until the end is known, a jump has the distance to the one before. */
-        const size_t at = r->p->n_steps;
-        TARE_TRY(put(r, TARE_PATTERN_JUMP, 0, jumps[1] ? (int32_t)(at - jumps[0]) : 0));
-        jumps[0] = at;
-        jumps[1]++;
-        start = r->p->n_steps;
-        TARE_TRY(read_branch(r));
-    }
-    for (size_t at = jumps[0]; jumps[1]; jumps[1]--) {
-        const size_t before = at - (size_t)r->p->steps[at].target;
-        r->p->steps[at].target = (int32_t)(r->p->n_steps - at);
-        at = before;
-    }
-    return TARE_OK;
+uint64_t tare_pattern_cost(const tare_pattern *p) {
+    return p->n_done;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
-
-/* A split backwards goes on behind, too, as one forwards does. */
-static tare_status make_room(tare_pattern *p, tare_error *err) {
-    const size_t n = p->n_steps;
-    p->room_size = 5 * n * sizeof *p->room;
-    p->room = tare_alloc(p->allocator, p->room_size);
-    if (!p->room) return tare_fail(err, TARE_ERR_NOMEM, "expression");
-    memset(p->room, 0, p->room_size);
-    p->now = (tare_pattern_states){p->room, p->room + n, 0};
-    p->next = (tare_pattern_states){p->room + 2 * n, p->room + 3 * n, 0};
-    p->stack = p->room + 4 * n;
-    return TARE_OK;
-}
 
 tare_status tare_pattern_new(tare_pattern **out, const char *text, size_t n,
                              const tare_allocator *allocator, tare_error *err) {
     TARE_REQUIRE(out && (text || !n), err);
     *out = NULL;
+    if (!text) text = "";
     tare_pattern *p = tare_alloc(allocator, sizeof *p);
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "expression");
-    *p = (tare_pattern){.allocator = allocator};
-    parser r = {.p = p, .text = text, .n = n, .err = err};
-    tare_status status = read_alternatives(&r);
-    if (status == TARE_OK) status = put(&r, TARE_PATTERN_MATCH, 0, 0);
-    if (status == TARE_OK) status = make_room(p, err);
-    if (status == TARE_OK)
-        *out = p;
-    else
+    *p = (tare_pattern){.allocator = allocator, .n_allowed = TARE_PATTERN_STEPS};
+    tare_str_escape_cut(p->text, sizeof p->text, (tare_str){text, n});
+    p->general = pcre2_general_context_create(take, give, (void *)(uintptr_t)allocator);
+    tare_status status = check_repeats(text, n, err);
+    if (status == TARE_OK) status = compile(p, text, n, err);
+    if (status == TARE_OK && !prepare(p)) status = tare_fail(err, TARE_ERR_NOMEM, "expression");
+    if (status != TARE_OK) {
+        name_it(p, status, err);
         tare_pattern_free(p);
-    return status;
+        return status;
+    }
+    *out = p;
+    return TARE_OK;
 }
 
 void tare_pattern_free(tare_pattern *p) {
     if (!p) return;
-    tare_free(p->allocator, p->steps, p->steps_capacity * sizeof *p->steps);
-    tare_free(p->allocator, p->sets, p->sets_capacity * sizeof *p->sets);
-    tare_free(p->allocator, p->room, p->room_size);
+    pcre2_match_data_free(p->data);
+    pcre2_match_context_free(p->context);
+    pcre2_code_free(p->code);
+    pcre2_general_context_free(p->general);
     tare_free(p->allocator, p, sizeof *p);
 }

@@ -169,3 +169,9 @@ size_t tare_str_escape(char *buf, size_t size, tare_str text, bool quote) {
     if (size > 0) buf[written] = 0;
     return whole;
 }
+
+void tare_str_escape_cut(char *buf, size_t size, tare_str text) {
+    if (tare_str_escape(buf, size, text, true) < size) return;
+    tare_str_escape(buf, size - 3, text, true);
+    memcpy(buf + strlen(buf), "...", 4);
+}

@@ -49,4 +49,8 @@ size_t tare_utf8_sequence(const void *text, size_t left);
 /* Writes a code point, up to 4 bytes; how many. */
 size_t tare_utf8_put(char *out, uint32_t point);
 
+/* Escapes a text for a message, in quotes, into a field of at least 4 bytes; what does not fit ends
+ * in "...". */
+void tare_str_escape_cut(char *buf, size_t size, tare_str text);
+
 #endif

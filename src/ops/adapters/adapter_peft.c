@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <tare/pattern.h>
 
@@ -59,16 +60,19 @@ static bool add_pattern(config *c, patterns *p, const tare_json_value *key, doub
     tare_buffer whole;
     tare_buffer_init(&whole, c->allocator);
     tare_pattern *made = NULL;
+    tare_error err = TARE_ERROR_NONE;
     tare_status status = TARE_ERR_NOMEM;
     if (text.ptr && write_pattern(&whole, text) &&
         tare_grow(c->allocator, (void **)&p->list, &p->capacity, p->n + 1, sizeof *p->list))
-        status = tare_pattern_new(&made, (char *)whole.data, whole.size, c->allocator, NULL);
+        status = tare_pattern_new(&made, (char *)whole.data, whole.size, c->allocator, &err);
     tare_buffer_free(&whole);
     if (status == TARE_ERR_NOMEM)
         return tare_json_fail(&c->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "pattern of modules");
-    if (status != TARE_OK)
-        return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, key->offset,
-                              "pattern of modules: no expression that is understood");
+    if (status != TARE_OK) {
+        tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, key->offset, err.what);
+        memcpy(c->j.err.field, err.field, sizeof err.field);
+        return false;
+    }
     p->list[p->n++] = (pattern){made, value};
     return true;
 }
@@ -153,11 +157,14 @@ static tare_status parse_config(config *c, tare_str text, tare_error *err) {
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* The index of the first expression that matches a module. */
-static double number_of(const patterns *p, tare_str module, double other) {
-    for (size_t i = 0; i < p->n; i++)
-        if (tare_pattern_matches(p->list[i].expression, module)) return p->list[i].value;
-    return other;
+/* That of the first expression that matches a module; *out stays if none does. */
+static tare_status find_number(double *out, const patterns *p, tare_str module, tare_error *err) {
+    bool is_match = false;
+    for (size_t i = 0; !is_match && i < p->n; i++) {
+        TARE_TRY(tare_pattern_matches(&is_match, p->list[i].expression, module, err));
+        if (is_match) *out = p->list[i].value;
+    }
+    return TARE_OK;
 }
 
 static tare_status finish_pair(const config *c, tare_adapter *a, tare_error *err) {
@@ -173,8 +180,9 @@ static tare_status finish_pair(const config *c, tare_adapter *a, tare_error *err
         a->b = left;
     }
     TARE_TRY(tare_adapter_measure(a, err));
-    const double rank = number_of(&c->ranks, a->name, c->rank);
-    const double alpha = number_of(&c->alphas, a->name, c->alpha);
+    double rank = c->rank, alpha = c->alpha;
+    TARE_TRY(find_number(&rank, &c->ranks, a->name, err));
+    TARE_TRY(find_number(&alpha, &c->alphas, a->name, err));
     if (rank != (double)a->rank)
         return tare_fail(err, TARE_ERR_CORRUPT,
                          "its factors have a rank other than its configuration says");

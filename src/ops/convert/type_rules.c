@@ -16,17 +16,21 @@ static tare_status compile(tare_pattern **patterns, const tare_type_rule *rules,
     for (size_t i = 0; i < n; i++) {
         const char *text = rules[i].pattern;
         tare_status status = tare_pattern_new(&patterns[i], text, strlen(text), allocator, err);
-        if (status == TARE_ERR_NOMEM) return status;
-        if (status != TARE_OK)
-            return tare_fail(err, TARE_ERR_ARG, "tensor type rule: not a regular expression");
+        if (status != TARE_OK && err) err->offset = TARE_NO_OFFSET; /* of no file */
+        if (status != TARE_OK) return status;
     }
     return TARE_OK;
 }
 
-static int64_t find(tare_pattern *const *patterns, size_t n, tare_str name) {
-    for (size_t i = 0; i < n; i++)
-        if (tare_pattern_matches(patterns[i], name)) return (int64_t)i;
-    return -1;
+/* The first that matches; *out stays if none does. */
+static tare_status find(int64_t *out, tare_pattern *const *patterns, size_t n, tare_str name,
+                        tare_error *err) {
+    bool is_match = false;
+    for (size_t i = 0; !is_match && i < n; i++) {
+        TARE_TRY(tare_pattern_matches(&is_match, patterns[i], name, err));
+        if (is_match) *out = (int64_t)i;
+    }
+    return TARE_OK;
 }
 
 tare_status tare_type_rules_match(int64_t *out, const tare_model *in, const tare_type_rule *rules,
@@ -40,8 +44,11 @@ tare_status tare_type_rules_match(int64_t *out, const tare_model *in, const tare
     if (!patterns) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
     for (size_t i = 0; i < n_rules; i++) patterns[i] = NULL;
     tare_status status = compile(patterns, rules, n_rules, in->allocator, err);
-    for (size_t i = 0; status == TARE_OK && i < c->n_tensors; i++)
-        out[i] = find(patterns, n_rules, c->tensors[i].name);
+    for (size_t i = 0; status == TARE_OK && i < c->n_tensors; i++) {
+        status = find(&out[i], patterns, n_rules, c->tensors[i].name, err);
+        if (status != TARE_OK)
+            tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, c->tensors[i].name);
+    }
     for (size_t i = 0; i < n_rules; i++) tare_pattern_free(patterns[i]);
     tare_free(in->allocator, patterns, n_rules * sizeof *patterns);
     return status;
