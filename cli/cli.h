@@ -398,8 +398,6 @@ void cli_json_add(struct json_t *object, const char *key, struct json_t *value);
 struct json_t *cli_json_object(void);
 struct json_t *cli_json_array(void);
 struct json_t *cli_json_number(uint64_t n);
-/* Whether a text is an object that has the member. */
-bool cli_json_has_member(const char *text, size_t n, tare_str name);
 void cli_json_append(struct json_t *array, struct json_t *value); /* steals */
 struct json_t *cli_json_value(const tare_value *value, uint64_t max_elements);
 /* A key with its type; arrays with at most the given number of elements, and their count. */

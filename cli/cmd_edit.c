@@ -420,7 +420,10 @@ static void note_config(const char *path, const steps *s) {
     if (!cli.quiet && stat(file, &st) == 0 && cli_read_file(&text, &n, file, TEXT_MOST) == CLI_YES)
         for (size_t i = 0; i < s->n; i++) {
             if (s->items[i].kind != TARE_EDIT_SET_KEY) continue;
-            if (!cli_json_has_member(text, n, s->items[i].name)) continue;
+            char *member = cli_copy(s->items[i].name.ptr, s->items[i].name.len);
+            const bool is_there = tare_json_has_member((tare_str){text, n}, member);
+            free(member);
+            if (!is_there) continue;
             char *name = cli_escape_path(path), *key = cli_escape(s->items[i].name, true, 0);
             fprintf(cli_error_stream(),
                     "%s: note: %s is also in config.json, which edit does not change: only the "

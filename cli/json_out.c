@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON documents of --json, by jansson. Every document names its schema, "tare.info/2"; fields may
+ * JSON documents of --json. Every document names its schema, "tare.info/2"; fields may
  * be added within a version, none changes its meaning. Numbers beyond 2^63 - 1 and NaN or Inf,
  * which JSON lacks, are strings. */
 #include <inttypes.h>
@@ -8,37 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
+#include "json_tree.h"
 
-#include "cli.h"
-
-static json_t *checked(json_t *value) {
-    if (!value) exit(cli_fail_text(CLI_MEMORY, "out of memory"));
-    return value;
+static json_t *json_of_text(const char *text) {
+    return cli_json_string((tare_str){text, strlen(text)});
 }
 
-void cli_json_add(json_t *object, const char *key, json_t *value) {
-    if (json_object_set_new_nocheck(object, key, checked(value)) != 0) checked(NULL);
-}
-
-bool cli_json_has_member(const char *text, size_t n, tare_str name) {
-    json_t *document = json_loadb(text, n, 0, NULL);
-    char *key = cli_copy(name.ptr, name.len);
-    const bool has = json_is_object(document) && json_object_get(document, key);
-    free(key);
-    json_decref(document);
-    return has;
-}
-
-void cli_json_append(json_t *array, json_t *value) {
-    if (json_array_append_new(array, checked(value)) != 0) checked(NULL);
-}
-
-json_t *cli_json_object(void) {
-    return checked(json_object());
-}
-json_t *cli_json_array(void) {
-    return checked(json_array());
+static json_t *json_of_bool(bool x) {
+    return cli_json_word(x ? JSON_TRUE : JSON_FALSE);
 }
 
 json_t *cli_json_new(const char *schema) {
@@ -48,24 +25,23 @@ json_t *cli_json_new(const char *schema) {
 }
 
 json_t *cli_json_number(uint64_t n) {
-    if (n <= INT64_MAX) return checked(json_integer((json_int_t)n));
+    if (n <= INT64_MAX) return cli_json_integer((int64_t)n);
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, n);
-    return checked(json_string_nocheck(text));
+    return json_of_text(text);
 }
 
 static json_t *json_of_real(double x) {
-    if (isfinite(x)) return checked(json_real(x));
-    return checked(json_string_nocheck(isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity"));
+    if (isfinite(x)) return cli_json_finite(x);
+    return json_of_text(isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
 }
 
 /* The text where it is UTF-8, else its escaped form; *is_raw tells. */
 static json_t *json_of_str(tare_str text, bool *is_raw) {
-    json_t *value = json_stringn(text.ptr ? text.ptr : "", text.len);
-    *is_raw = value != NULL;
-    if (value) return value;
+    *is_raw = tare_str_is_utf8(text);
+    if (*is_raw) return cli_json_string(text);
     char *safe = cli_escape(text, false, 0);
-    value = checked(json_string_nocheck(safe));
+    json_t *value = json_of_text(safe);
     free(safe);
     return value;
 }
@@ -79,12 +55,12 @@ void cli_json_real(json_t *object, const char *key, double x) {
 }
 
 void cli_json_bool(json_t *object, const char *key, bool x) {
-    cli_json_add(object, key, json_boolean(x));
+    cli_json_add(object, key, json_of_bool(x));
 }
 
 void cli_json_text(json_t *object, const char *key, const char *text) {
     if (!text) {
-        cli_json_add(object, key, json_null());
+        cli_json_add(object, key, cli_json_word(JSON_NULL));
     } else {
         cli_json_str(object, key, (tare_str){text, strlen(text)});
     }
@@ -99,7 +75,7 @@ void cli_json_str(json_t *object, const char *key, tare_str text) {
         snprintf(hex + 2 * i, 3, "%02x", (unsigned)(unsigned char)text.ptr[i]);
     }
     snprintf(hex_key, sizeof hex_key, "%s_hex", key);
-    cli_json_add(object, hex_key, json_string_nocheck(hex));
+    cli_json_add(object, hex_key, json_of_text(hex));
     free(hex);
 }
 
@@ -121,7 +97,7 @@ json_t *cli_json_value(const tare_value *value, uint64_t max_elements) {
     case TARE_VALUE_I16:
     case TARE_VALUE_I32:
     case TARE_VALUE_I64:
-        return checked(json_integer(value->as.i));
+        return cli_json_integer(value->as.i);
     case TARE_VALUE_F32:
     case TARE_VALUE_F64:
         return json_of_real(value->as.f);
@@ -130,7 +106,7 @@ json_t *cli_json_value(const tare_value *value, uint64_t max_elements) {
     case TARE_VALUE_ARRAY:
         return json_of_array(&value->as.a, max_elements);
     case TARE_VALUE_BOOL:
-        if (value->as.u <= 1) return json_boolean(value->as.u);
+        if (value->as.u <= 1) return json_of_bool(value->as.u == 1);
         break;
     case TARE_VALUE_U8:
     case TARE_VALUE_U16:
@@ -232,16 +208,17 @@ void cli_json_end_list(void) {
     if (document) cli_json_print(document);
 }
 
+static void put_out(const char *bytes, size_t n, void *ctx) {
+    fwrite(bytes, 1, n, ctx);
+}
+
 void cli_json_print(json_t *document) {
+    static const json_style style = {.indent = 2, .digits = 17};
     if (list) {
         cli_json_append(list, document);
         return;
     }
-    json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    cli_json_write(document, &style, put_out, stdout);
     fputc('\n', stdout);
-    json_decref(document);
-}
-
-void cli_json_free(json_t *document) {
-    json_decref(document);
+    cli_json_free(document);
 }

@@ -9,8 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include "cli.h"
 
 static void version_text(void) {
@@ -20,22 +18,20 @@ static void version_text(void) {
     const char *name, *version;
     fputs("with: ", stdout);
     for (size_t i = 0; tare_dependency(i, &name, &version); i++) printf("%s %s, ", name, version);
-    printf("jansson %s\n", jansson_version_str());
 }
 
 static void version_json(void) {
-    json_t *document = cli_json_new("tare.version/2");
+    struct json_t *document = cli_json_new("tare.version/2");
     cli_json_text(document, "version", tare_version());
-    json_t *cpu = cli_json_object();
+    struct json_t *cpu = cli_json_object();
     cli_json_text(cpu, "active", cli_cpu_name(tare_cpu_active()));
     cli_json_text(cpu, "detected", cli_cpu_name(tare_cpu_detect()));
     cli_json_add(document, "cpu", cpu);
-    json_t *dependencies = cli_json_object();
+    struct json_t *dependencies = cli_json_object();
     const char *name, *version;
     for (size_t i = 0; tare_dependency(i, &name, &version); i++) {
         cli_json_text(dependencies, name, version);
     }
-    cli_json_text(dependencies, "jansson", jansson_version_str());
     cli_json_add(document, "dependencies", dependencies);
     cli_json_print(document);
 }

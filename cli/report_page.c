@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
+#include "json_tree.h"
 #include "report_document.h"
 
 typedef struct text {
@@ -29,7 +28,7 @@ static void put_parts(text *t, const char *const *parts) {
 }
 
 /* Characters of HTML are part of JSON's strings only, where an escape means the same. */
-static int put_json(const char *bytes, size_t n, void *ctx) {
+static void put_json(const char *bytes, size_t n, void *ctx) {
     for (size_t i = 0; i < n; i++) {
         const char c = bytes[i];
         char escape[8];
@@ -39,15 +38,13 @@ static int put_json(const char *bytes, size_t n, void *ctx) {
             put(ctx, &c, 1);
         }
     }
-    return 0;
 }
 
 char *report_page(struct json_t *document, size_t *n) {
+    static const json_style style = {.is_ascii = true, .digits = 6};
     text page = {NULL, 0, 0};
     put_parts(&page, report_page_head);
-    if (json_dump_callback(document, put_json, &page,
-                           JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6)) != 0)
-        exit(cli_fail_text(CLI_MEMORY, "out of memory"));
+    cli_json_write(document, &style, put_json, &page);
     put_parts(&page, report_page_tail);
     *n = page.n;
     return page.bytes;

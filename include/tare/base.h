@@ -141,6 +141,11 @@ TARE_API size_t tare_error_format(char *buf, size_t size, const tare_error *err,
  * \n, \t, \", \\, \xNN. Writes at most size - 1 bytes and a NUL; never cuts an escape in two.
  * Returns the length the whole text has. */
 TARE_API size_t tare_str_escape(char *buf, size_t size, tare_str text, bool quote);
+/* Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
+TARE_API bool tare_str_is_utf8(tare_str text);
+/* Whether a text is JSON, an object (as Python writes it), and has a member of that
+ * name. */
+TARE_API bool tare_json_has_member(tare_str text, const char *name);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 

@@ -27,7 +27,7 @@ package = os.path.dirname(tare.__file__)
 assert [name.startswith("libtare-") for name in os.listdir(package) if ".so" in name].count(True) == 1
 assert os.path.getsize(command) < 1 << 20, "the command contains the library"
 licences = metadata.files("libtare") or []
-for library in ("libdeflate", "zstd", "openssl", "pcre2", "jansson"):
+for library in ("libdeflate", "zstd", "openssl", "pcre2"):
     assert any(file.name == library + ".txt" for file in licences), library
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)

@@ -506,3 +506,18 @@ tare_status tare_json_document(tare_json_value *out, tare_str text, tare_error *
     if (out) *out = v;
     return tare_json_status(&j, err);
 }
+
+bool tare_json_has_member(tare_str text, const char *name) {
+    tare_json j;
+    tare_json_value key, value;
+    tare_str raw;
+    bool has = false;
+    tare_json_init_python(&j, text, 0, TARE_JSON_MAX_DEPTH);
+    if (tare_json_begin(&j, &value) != TARE_JSON_OBJECT) return false;
+    while (tare_json_key(&j, &key) != TARE_JSON_END) {
+        has = has || tare_json_is(&key, name);
+        tare_json_next(&j, &value);
+        if (!tare_json_skip(&j, &value, &raw)) return false;
+    }
+    return tare_json_finish(&j) && has;
+}

@@ -39,8 +39,6 @@ typedef struct tare_hash_key {
 uint64_t tare_str_hash(tare_str a, const tare_hash_key *key);
 /* A key that nobody knows. For tables whose order nothing shows. */
 tare_hash_key tare_hash_key_new(void);
-/* Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
-bool tare_str_is_utf8(tare_str a);
 /* Whether all of n bytes are below 128. */
 bool tare_is_ascii(const void *bytes, size_t n);
 /* Length of the well-formed UTF-8 sequence that begins the `left` > 0 bytes at text (Unicode 15,
