@@ -39,11 +39,12 @@ ALLOWED = {
     "src/format/mcf": BELOW_FORMAT | {"format", "format/mcf"},
     "src/format/infq": BELOW_FORMAT | {"format", "format/infq", "format/safetensors"},
     "src/format/wcodec": BELOW_FORMAT | {"device", "format", "format/wcodec", "wcodec", "wcodec/layer"},
-    "src/llama": BELOW_FORMAT | {"format", "llama", "llama/arch", "llama/tokenizer", "llama/coded"},
-    "src/llama/arch": BELOW_FORMAT | {"llama", "llama/arch", "llama/tokenizer"},
-    "src/llama/restore": BELOW_FORMAT | {"format", "llama", "llama/restore", "llama/tokenizer"},
-    "src/llama/coded": BELOW_FORMAT | {"llama", "llama/coded"},
-    "src/llama/tokenizer": BELOW_FORMAT | {"format", "llama", "llama/tokenizer"},
+    # A library of its own (TARE_LLAMA): models are all that it sees, and it knows no format.
+    "src/llama": {"tare", "base", "encoding", "model", "llama", "llama/arch", "llama/tokenizer", "llama/coded"},
+    "src/llama/arch": {"tare", "base", "llama", "llama/arch", "llama/tokenizer"},
+    "src/llama/restore": {"tare", "base", "model", "llama", "llama/restore", "llama/tokenizer"},
+    "src/llama/coded": {"tare", "base", "encoding", "model", "llama", "llama/coded"},
+    "src/llama/tokenizer": {"tare", "base", "model", "llama", "llama/tokenizer"},
     # Verbs know no driver: what they need of one is in format.h and packed.h. What several verbs
     # need is in ops itself, or in a room below theirs.
     "src/ops": BELOW_OPS,

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In place of this folder where the library was built without it (TARE_LLAMA=OFF): models keep the
+ * names that they have, and what would need others is an error that says so. Names that a conversion
+ * is to give are chosen as ever (translate.c), so that nothing is converted with the wrong ones. */
+#include <tare/llama.h>
+
+#include "base/status.h"
+#include "base/str.h"
+#include "llama/config.h"
+
+#ifdef TARE_NO_LLAMA
+
+TARE_DEFINE_INIT(tare_llama_options, TARE_LLAMA_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_llama_restore_options, TARE_LLAMA_RESTORE_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_llama_known, TARE_LLAMA_KNOWN_INIT)
+
+static tare_status refuse(tare_model **out, tare_error *err) {
+    *out = NULL;
+    return tare_fail(
+        err, TARE_ERR_UNSUPPORTED,
+        "this build of tare knows no names of llama.cpp (TARE_LLAMA=OFF): names can be "
+        "kept only");
+}
+
+bool tare_llama_can_map(const tare_model *model, tare_str *hf_class) {
+    (void)model;
+    if (hf_class) *hf_class = TARE_STR("");
+    return false;
+}
+
+tare_status tare_llama_map(tare_model **out, const tare_model *in,
+                           const tare_llama_options *options, tare_error *err) {
+    TARE_REQUIRE(out && in, err);
+    (void)options;
+    return refuse(out, err);
+}
+
+tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
+                                   tare_str peft_config, const tare_model *base,
+                                   const tare_llama_options *options, tare_error *err) {
+    TARE_REQUIRE(out && factors && base, err);
+    (void)peft_config;
+    (void)options;
+    return refuse(out, err);
+}
+
+/* What a model with an architecture and without config.json is: it has to be refused. */
+bool tare_llama_can_restore(const tare_model *model, tare_str *architecture) {
+    const tare_str name =
+        model ? tare_catalog_get_str(&model->catalog, "general.architecture") : TARE_STR("");
+    if (architecture) *architecture = name;
+    return name.len && tare_model_find_resource(model, TARE_STR("config.json")) < 0;
+}
+
+tare_status tare_llama_restore(tare_model **out, const tare_model *in,
+                               const tare_llama_restore_options *options, tare_error *err) {
+    TARE_REQUIRE(out && in, err);
+    (void)options;
+    return refuse(out, err);
+}
+
+tare_status tare_llama_map_like(tare_model **out, const tare_model *in, const tare_model *to,
+                                const tare_llama_options *options, tare_error *err) {
+    TARE_REQUIRE(out && in && to, err);
+    (void)options;
+    *out = NULL;
+    return tare_model_shares_names(in, to) ? TARE_OK : refuse(out, err);
+}
+
+bool tare_llama_can_run(const tare_model *model, tare_error *why) {
+    (void)model;
+    tare_fail(why, TARE_ERR_UNSUPPORTED, "this build of tare cannot tell (TARE_LLAMA=OFF)");
+    return false;
+}
+
+const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t tensor) {
+    (void)model;
+    (void)tensor;
+    return NULL;
+}
+
+bool tare_llama_known_at(size_t i, tare_llama_known *out) {
+    (void)i;
+    (void)out;
+    return false;
+}
+
+tare_status tare_llama_find_file(int64_t *out, const tare_model *model, const char *name,
+                                 tare_error *err) {
+    (void)err;
+    *out = tare_model_find_resource(model, tare_str_of(name));
+    return TARE_OK;
+}
+
+#endif
