@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -18,7 +17,7 @@ static size_t cut_scale(const char *text, double *scale) {
     const char *colon = strrchr(text, ':');
     char *end;
     *scale = 1;
-    if (!colon || colon[1] == '\0' || access(text, F_OK) == 0) return strlen(text);
+    if (!colon || colon[1] == '\0' || cli_is_there(text)) return strlen(text);
     double number = strtod(colon + 1, &end);
     if (*end != '\0' || !isfinite(number)) return strlen(text);
     *scale = number;
@@ -63,7 +62,7 @@ static int add(cli_adapters *list, const tare_model *in, const char *text, tare_
     char *path = cli_copy(text, n), *equals = strchr(path, '=');
     const tare_adapter_set *own = tare_model_adapters(in);
     const char *from = path;
-    if (equals && access(path, F_OK) != 0 && !has_named(own, str_of(path, n))) {
+    if (equals && !cli_is_there(path) && !has_named(own, str_of(path, n))) {
         use.target = str_of(text, (size_t)(equals - path));
         from = equals + 1;
     }
@@ -71,7 +70,7 @@ static int add(cli_adapters *list, const tare_model *in, const char *text, tare_
     if (has_named(own, str_of(from, strlen(from)))) {
         use.set = own;
         use.name = str_of(text + (from - path), strlen(from));
-    } else if (access(from, F_OK) != 0) {
+    } else if (!cli_is_there(from)) {
         code = no_adapter(in, from);
     } else if (tare_adapters_open_path(&set, from, &options, &err) != TARE_OK) {
         code = cli_fail(&err, from);

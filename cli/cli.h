@@ -10,6 +10,8 @@
 
 #include <tare/tare.h>
 
+#include "system.h"
+
 /* ---- exit codes ------------------------------------------------------------------------------ */
 
 enum {
@@ -313,6 +315,8 @@ int cli_finish(int code);
 /* The kind of file that a name's suffix indicates ("zstd", "gguf"), if that is not `format`; NULL:
  * the name does not contradict it. `format`: of a model, or "HTML"; NULL: another. */
 const char *cli_suffix_claims(const char *path, const char *format);
+/* Whether two texts differ at most in the case of ASCII's letters. */
+bool cli_same_letters(const char *a, const char *b);
 
 /* ---- input ----------------------------------------------------------------------------------- */
 

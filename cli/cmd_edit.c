@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "commands.h"
 #include "edit_new_keys.h"
@@ -382,10 +381,9 @@ static int recover(const char *path) {
         "an edit was interrupted: finished"};
     tare_edit_recovery what;
     tare_error err;
-    struct stat st;
     if (tare_edit_recover(&what, path, NULL, &err) != TARE_OK) return cli_fail(&err, path);
     char *name = cli_escape_path(path);
-    if (what == TARE_EDIT_NOTHING && stat(path, &st) != 0) {
+    if (what == TARE_EDIT_NOTHING && !cli_is_there(path)) {
         cli_fail_text(CLI_IO, "%s: cannot be opened: %s", name, strerror(errno));
         free(name);
         return CLI_IO;
@@ -413,11 +411,10 @@ static tare_edit_options make_options(tare_report *report) {
 
 /* Keys of a Hugging Face directory that its config.json has, too: that is another place. */
 static void note_config(const char *path, const steps *s) {
-    struct stat st;
     char *text = NULL, *file = cli_alloc(strlen(path) + sizeof "/config.json", 1);
     size_t n;
     sprintf(file, "%s/config.json", path);
-    if (!cli.quiet && stat(file, &st) == 0 && cli_read_file(&text, &n, file, TEXT_MOST) == CLI_YES)
+    if (!cli.quiet && cli_is_there(file) && cli_read_file(&text, &n, file, TEXT_MOST) == CLI_YES)
         for (size_t i = 0; i < s->n; i++) {
             if (s->items[i].kind != TARE_EDIT_SET_KEY) continue;
             char *member = cli_copy(s->items[i].name.ptr, s->items[i].name.len);

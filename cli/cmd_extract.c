@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "commands.h"
 
@@ -132,7 +131,7 @@ static int extract(tare_model *model, const char *path, const char *name, const 
     extract_options.cancel = cli_cancel();
     cli_progress_start("extracting");
     tare_status status =
-        tare_extract(output, STDOUT_FILENO, model, (size_t)i, form, &extract_options, &err);
+        tare_extract(output, CLI_OUTPUT_FD, model, (size_t)i, form, &extract_options, &err);
     cli_progress_end();
     if (status != TARE_OK) {
         cli_name_base(&err);
@@ -201,7 +200,7 @@ static int run(int argc, const char **argv) {
         return answer;
     }
     const char *output = args.output ? args.output : "-";
-    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
+    if (strcmp(output, "-") == 0 && cli_is_terminal(stdout)) {
         return cli_usage(&cmd_extract, "standard output is a terminal; say -o FILE");
     }
     tare_model *model;

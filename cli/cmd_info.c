@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "commands.h"
 #include "info.h"
@@ -405,8 +404,8 @@ static int show_path(const char *path, const char *key, bool has_heading, cli_ta
 }
 
 /* Whether a word names a model, or at least a file. */
-static bool is_there(const char *path) {
-    return strcmp(path, "-") == 0 || tare_is_url(path) || access(path, F_OK) == 0;
+static bool is_model(const char *path) {
+    return strcmp(path, "-") == 0 || tare_is_url(path) || cli_is_there(path);
 }
 
 /* The key that a word is, or resembles, as text; NULL: none. */
@@ -421,8 +420,8 @@ static char *key_text(const tare_model *model, const char *word) {
 static void hint_key(int n, const char **paths) {
     const char *word = NULL, *path = NULL;
     for (int i = 0; i < n; i++) {
-        if (!is_there(paths[i]) && !word) word = paths[i];
-        if (is_there(paths[i]) && !path && strcmp(paths[i], "-") != 0) path = paths[i];
+        if (!is_model(paths[i]) && !word) word = paths[i];
+        if (is_model(paths[i]) && !path && strcmp(paths[i], "-") != 0) path = paths[i];
     }
     tare_model *model;
     tare_error err;

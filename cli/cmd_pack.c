@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "commands.h"
 
@@ -243,17 +241,16 @@ static int check_lossy(void) {
 
 /* An exit code. */
 static int fill_options(tare_pack_options *o, const char *in_path, tare_report *report) {
-    struct stat st;
     o->effort = cli_effort();
     o->is_for_gpu = args.made_for != NULL;
-    const bool is_known = stat(in_path, &st) == 0;
-    if (!is_known && errno != ENOENT && errno != ENOTDIR) {
+    const cli_path_kind kind = cli_look(in_path);
+    if (kind == CLI_PATH_NOTHING && errno != ENOENT && errno != ENOTDIR) {
         char *name = cli_escape_path(in_path);
         int code = cli_fail_text(CLI_IO, "%s: cannot be looked at: %s", name, strerror(errno));
         free(name);
         return code;
     }
-    if (is_known && S_ISDIR(st.st_mode)) o->directory = in_path;
+    if (kind == CLI_PATH_FOLDER) o->directory = in_path;
     if (args.exclude.n && !o->directory)
         return cli_usage(&cmd_pack, "--exclude: only a directory has files that can be left out");
     o->exclude = args.exclude.items;
@@ -349,8 +346,8 @@ static int check_output(const char *path) {
         if (!args.to) return cli_usage(&cmd_pack, "standard output needs --to wcodec");
         if (cli.json)
             return cli_usage(&cmd_pack, "--json and the output cannot both go to standard output");
-        return isatty(STDOUT_FILENO) ? cli_usage(&cmd_pack, "standard output is a terminal")
-                                     : CLI_YES;
+        return cli_is_terminal(stdout) ? cli_usage(&cmd_pack, "standard output is a terminal")
+                                       : CLI_YES;
     }
     if (cli_check_local(&cmd_pack, path) != CLI_YES) return CLI_USAGE;
     const char *format = tare_format_of_path(path);

@@ -3,8 +3,6 @@
  * tare report: what is in a model, as a page to look at. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "commands.h"
 #include "report_document.h"
@@ -119,7 +117,7 @@ static int check_usage(int n, const char **paths) {
         return cli_usage(&cmd_report, "name the page, as in -o report.html");
     if (is_stdout && cli.json)
         return cli_usage(&cmd_report, "standard output is for the page or for --json, not both");
-    if (is_stdout && isatty(STDOUT_FILENO))
+    if (is_stdout && cli_is_terminal(stdout))
         return cli_usage(&cmd_report, "standard output is a terminal; say -o FILE");
     int n_stdin = args.against && strcmp(args.against, "-") == 0;
     for (int i = 0; i < n; i++) n_stdin += strcmp(paths[i], "-") == 0;

@@ -3,7 +3,6 @@
  * tare unpack: the files that a .wcodec was packed from. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "commands.h"
 
@@ -98,7 +97,7 @@ static tare_status unpack(tare_unpack_result *r, const char *in_path, const char
     o.progress = cli_progress;
     o.cancel = cli_cancel();
     cli_progress_start("unpacking");
-    status = strcmp(out_path, "-") == 0 ? tare_unpack_fd(r, STDOUT_FILENO, &source, &o, err)
+    status = strcmp(out_path, "-") == 0 ? tare_unpack_fd(r, CLI_OUTPUT_FD, &source, &o, err)
                                         : tare_unpack(r, out_path, &source, &o, err);
     cli_progress_end();
     return status;
@@ -203,7 +202,7 @@ static int unpack_as(const char *in_path, const char *out_path) {
     bool is_stream = strcmp(out_path, "-") == 0;
     if (is_stream && cli.json)
         return cli_usage(&cmd_unpack, "--json and the output cannot both go to standard output");
-    if (is_stream && isatty(STDOUT_FILENO))
+    if (is_stream && cli_is_terminal(stdout))
         return cli_usage(&cmd_unpack, "standard output is a terminal");
     tare_report *report = tare_report_new();
     tare_unpack_result result = TARE_UNPACK_RESULT_INIT;

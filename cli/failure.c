@@ -3,7 +3,6 @@
  * Failures in one line, and the exit code that belongs to each status. Nothing here allocates
  * memory, so that running out of it can still be reported. */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -123,7 +122,7 @@ const char *cli_item_kind(tare_item_kind kind) {
 int cli_finish(int code) {
     cli_flush();
     if (output_errno == 0 && !ferror(stdout)) return code;
-    if (output_errno == EPIPE) return 128 + SIGPIPE;
+    if (output_errno == EPIPE) return CLI_OUTPUT_CLOSED;
     bool is_full = output_errno == ENOSPC || output_errno == EDQUOT || output_errno == EFBIG;
     return cli_fail_text(is_full ? CLI_MEMORY : CLI_IO, "standard output: %s",
                          output_errno ? strerror(output_errno) : "cannot be written");

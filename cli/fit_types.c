@@ -68,7 +68,7 @@ static char *recipe_text(const tare_fit *f, size_t *n) {
 static char *resolved(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *given = slash ? cli_copy(path, (size_t)(name - path)) : cli_copy(".", 1);
-    char *dir = realpath(given, NULL), *whole = NULL;
+    char *dir = cli_true_path(given), *whole = NULL;
     free(given);
     if (!dir) return NULL;
     const size_t size = strlen(dir) + strlen(name) + 2;

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The command `tare`: finds the subcommand in the table, reads its options, runs it. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -105,24 +100,8 @@ out:
     return code;
 }
 
-/* The soft limit is low for programs that use select(), which this one does not. */
-static void allow_descriptors(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-/* A file that is opened must not become standard output because that is closed. */
-static void keep_standard_descriptors(void) {
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)open("/dev/null", O_RDONLY);
-}
-
 int main(int argc, char **argv) {
-    keep_standard_descriptors();
-    allow_descriptors();
-    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error that is told */
+    cli_prepare_process();
     if (argc < 2) {
         cli_help_all(stderr, NULL);
         return CLI_USAGE;

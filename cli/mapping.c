@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -17,7 +16,7 @@
 static char *place_of_file(const char *path) {
     const char *slash = strrchr(path, '/');
     char *parent = slash ? cli_copy(path, (size_t)(slash - path) + 1) : cli_copy(".", 1);
-    char *whole = realpath(parent, NULL), text[2 * PATH_MAX];
+    char *whole = cli_true_path(parent), text[2 * PATH_MAX];
     snprintf(text, sizeof text, "%s/%s", whole ? whole : parent, slash ? slash + 1 : path);
     free(whole);
     free(parent);
@@ -25,10 +24,10 @@ static char *place_of_file(const char *path) {
 }
 
 char *cli_whole_path(const char *path) {
-    struct stat st;
-    if (stat(path, &st) != 0) return cli_copy(path, strlen(path));
-    if (!S_ISDIR(st.st_mode)) return place_of_file(path);
-    char *whole = realpath(path, NULL),
+    const cli_path_kind kind = cli_look(path);
+    if (kind == CLI_PATH_NOTHING) return cli_copy(path, strlen(path));
+    if (kind != CLI_PATH_FOLDER) return place_of_file(path);
+    char *whole = cli_true_path(path),
          *out = cli_copy(whole ? whole : path, strlen(whole ? whole : path));
     free(whole);
     return out;
@@ -64,8 +63,7 @@ static int check_usage(const cli_command *command, const cli_write *w, tare_llam
 }
 
 static bool is_file(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return cli_look(path) == CLI_PATH_FILE;
 }
 
 /* A file of an adapter's folder; the folder itself may be named by one of its files. */
@@ -204,8 +202,7 @@ void cli_mapped_free(cli_mapped *mapped) {
 
 /* Also a link that leads nowhere is there: opening its directory says so. */
 static int look_for(bool *is_there, const char *path) {
-    struct stat st;
-    *is_there = lstat(path, &st) == 0;
+    *is_there = cli_has_entry(path);
     if (*is_there || errno == ENOENT || errno == ENOTDIR) return CLI_YES;
     return cli_fail_text(CLI_IO, "%s: cannot be looked at: %s", path, strerror(errno));
 }

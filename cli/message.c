@@ -4,7 +4,6 @@
  * document; findings in a line for each code, or with -v for each. Foreign text is always escaped. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ static bool may_be_salvaged(const tare_error *err, const char *path) {
 
 int cli_fail(const tare_error *err, const char *path) {
     /* The reader of a pipe that went away knows; it needs no message. */
-    if (err->os_error == EPIPE) return 128 + SIGPIPE;
+    if (err->os_error == EPIPE) return CLI_OUTPUT_CLOSED;
     if (err->status == TARE_ERR_CANCELLED) return cli_fail_text(CLI_CANCELLED, "cancelled");
     char text[1200];
     cli_error_text(text, sizeof text, err, path);

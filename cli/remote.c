@@ -4,8 +4,6 @@
  * hub do. A URL may contain a password or a signature: the command never shows these. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -109,7 +107,7 @@ static bool is_offline(void) {
     const char *value = variable("HF_HUB_OFFLINE");
     if (!value) value = variable("TRANSFORMERS_OFFLINE");
     for (size_t i = 0; value && i < sizeof yes / sizeof *yes; i++)
-        if (strcasecmp(value, yes[i]) == 0) return true;
+        if (cli_same_letters(value, yes[i])) return true;
     return false;
 }
 
@@ -151,11 +149,9 @@ static bool has_scheme(const char *path) {
 
 /* A model is not read in sequence, so a pipe with a name is only good as standard input. */
 static tare_status check_kind(const char *path, tare_error *err) {
-    struct stat st;
-    const bool exists = stat(path, &st) == 0;
-    if (exists ? S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode)
-               : !has_scheme(path))
-        return TARE_OK;
+    const cli_path_kind kind = cli_look(path);
+    const bool exists = kind != CLI_PATH_NOTHING;
+    if (exists ? kind != CLI_PATH_OTHER : !has_scheme(path)) return TARE_OK;
     *err =
         (tare_error){.status = TARE_ERR_ARG,
                      .item = -1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Output names whose suffix contradicts what the output will be. */
+#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli.h"
 
@@ -31,13 +31,18 @@ static const struct {
     {".html", "HTML"},
 };
 
+bool cli_same_letters(const char *a, const char *b) {
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) a++, b++;
+    return !*a && !*b;
+}
+
 const char *cli_suffix_claims(const char *path, const char *format) {
     const char *claimed = tare_format_of_path(path);
     if (claimed) return format && strcmp(claimed, format) == 0 ? NULL : claimed;
     const size_t n = strlen(path);
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         const size_t n_suffix = strlen(foreign[i].suffix);
-        if (n > n_suffix && strcasecmp(path + n - n_suffix, foreign[i].suffix) == 0)
+        if (n > n_suffix && cli_same_letters(path + n - n_suffix, foreign[i].suffix))
             return format && strcmp(format, foreign[i].what) == 0 ? NULL : foreign[i].what;
     }
     return NULL;

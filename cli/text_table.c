@@ -3,8 +3,6 @@
  * Tables with aligned columns, and what is known of the terminal they appear on. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -15,21 +13,20 @@ void cli_terminal_is(const FILE *out) {
 }
 
 /* Where a stream is seen. */
-static int descriptor(FILE *out) {
-    return out == on_terminal ? STDOUT_FILENO : fileno(out);
+static FILE *seen_as(FILE *out) {
+    return out == on_terminal ? stdout : out;
 }
 
 size_t cli_columns(FILE *out) {
-    struct winsize size;
-    if (!isatty(descriptor(out))) return 0;
-    if (ioctl(descriptor(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    return 80;
+    if (!cli_is_terminal(seen_as(out))) return 0;
+    const size_t columns = cli_terminal_columns(seen_as(out));
+    return columns ? columns : 80;
 }
 
 static bool has_style(FILE *out) {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     if (cli.no_color || (no_color && *no_color) || !term || strcmp(term, "dumb") == 0) return false;
-    return isatty(descriptor(out)) != 0;
+    return cli_is_terminal(seen_as(out));
 }
 
 const char *cli_style_on(FILE *out, cli_style style) {

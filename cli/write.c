@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -421,7 +420,7 @@ static int check_stdout(const cli_command *command, const cli_write *write) {
         return cli_usage(command, "--%s and the output both want standard output",
                          cli.json ? "json" : "report");
     if (write->verify) return cli_usage(command, "--verify: standard output cannot be read back");
-    if (isatty(STDOUT_FILENO)) {
+    if (cli_is_terminal(stdout)) {
         return cli_usage(command, "standard output is a terminal; name a file or a pipe");
     }
     return 0;
@@ -433,7 +432,7 @@ static tare_status run_plan(tare_convert_result *out, const tare_plan *plan, con
     if (cli.dry_run) return is_stdout ? TARE_OK : tare_plan_check(plan, err);
     cli_progress_start("writing");
     tare_status status =
-        is_stdout ? tare_plan_run_fd(out, plan, STDOUT_FILENO, err) : tare_plan_run(out, plan, err);
+        is_stdout ? tare_plan_run_fd(out, plan, CLI_OUTPUT_FD, err) : tare_plan_run(out, plan, err);
     cli_progress_end();
     return status;
 }

@@ -6,7 +6,8 @@ Each folder names the folders whose headers it may include; "tare" is the public
 without a row belongs to the one it lies in; a folder with one is a place of its own, which others
 see only where they say so. What is not in the table may include nothing of ours. Each folder of src
 opens with a README.md of a few lines: what lives there, and what it may include. Kernels over lanes
-(simd/) know no instruction set: they neither include nor use intrinsics.
+(simd/) know no instruction set: they neither include nor use intrinsics. What is POSIX's and not C's is
+base's to know, and that of the files named below.
 """
 import os
 import re
@@ -82,6 +83,20 @@ ALLOWED = {
     "tests/cli": {"tare", "cli", "tests/cli"},
     "tests/consumer": {"tare"},
 }
+POSIX = {"dirent.h", "dlfcn.h", "fcntl.h", "fnmatch.h", "regex.h", "strings.h", "unistd.h"}
+# Beside src/base, whose files the rest goes through.
+KNOWS_POSIX = {
+    "cli/progress.c",
+    "cli/stdin.c",
+    "cli/stream.c",
+    "cli/system_posix.c",
+    "python/src/py_system_posix.c",
+    "src/ops/edit/edit_journal.c",
+    "src/ops/edit/edit_recover.c",
+    "src/ops/edit/edit_run.c",
+    "src/ops/edit/edit_state.h",
+    "src/ops/packing/pack_directory.c",
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 INTRINSIC = re.compile(r"\b(?:_mm\d*_\w+|_MM_\w+|__m(?:128|256|512)\w*|__mmask\d+|\w*mmintrin\.h)\b")
 SEES = re.compile(r"^Sees: (.*)\.$", re.M)
@@ -128,7 +143,9 @@ def may_see(folder, to):
     return to in allowed or (not folder.startswith("src/") and to.split("/")[0] in allowed)
 
 
-findings, checked = [], 0
+findings, checked, posix = [], 0, set()
+PRODUCT = {place for place in ALLOWED if place.split("/")[0] in ("src", "cli", "python", "cuda", "include")}
+PRODUCT -= {"src/base", "src/base/x86"}
 for path in tree.files(tree.C_SOURCES):
     checked += 1
     folder = place(path)
@@ -139,6 +156,8 @@ for path in tree.files(tree.C_SOURCES):
         quote, name = match.groups()
         where = f"{path}: #include {quote}{name}"
         to = target(path, name)
+        if to is None and (name in POSIX or name.startswith("sys/")) and folder in PRODUCT:
+            posix.add(path)
         if to is None:
             if quote == '"':
                 findings.append(f"{where}: no such file")
@@ -146,6 +165,8 @@ for path in tree.files(tree.C_SOURCES):
             findings.append(f"{where}: {folder or 'this folder'} must not see {to}")
         elif to == "tare" and quote == '"' and folder != "include/tare":
             findings.append(f"{where}: public headers are included as <tare/...>")
+findings += [f"{path}: includes a header of POSIX: that is for src/base" for path in sorted(posix - KNOWS_POSIX)]
+findings += [f"{path}: includes no header of POSIX any more: KNOWS_POSIX" for path in sorted(KNOWS_POSIX - posix)]
 folders = {os.path.dirname(path) for path in tree.files(tree.C_SOURCES) if path.startswith("src/")}
 for folder in sorted(folders):
     checked += 1

@@ -4,10 +4,9 @@
  * which is one anonymous mapping for all tensors of a call. The pages of a part go back to the
  * system as soon as nobody refers to it. */
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "py_core.h"
+#include "py_system.h"
 
 static PyObject *memory_new(py_state *state, PyObject *owner, uint8_t *ptr, size_t size,
                             bool is_read_only) {
@@ -33,19 +32,11 @@ PyObject *py_memory_allocate(py_state *state, size_t size) {
     return memory;
 }
 
-/* Gives whole pages back; those at the edges may hold a neighbour's bytes. */
-static void return_pages(uint8_t *ptr, size_t size) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = ((uintptr_t)ptr + page - 1) / page * page;
-    uintptr_t end = ((uintptr_t)ptr + size) / page * page;
-    if (end > first) madvise(ptr + (first - (uintptr_t)ptr), end - first, MADV_DONTNEED);
-}
-
 static void memory_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     py_memory *memory = (py_memory *)self;
     if (!memory->owner) free(memory->ptr);
-    if (memory->is_arena_part) return_pages(memory->ptr, memory->size);
+    if (memory->is_arena_part) py_pages_return(memory->ptr, memory->size);
     Py_XDECREF(memory->owner);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
@@ -123,13 +114,11 @@ static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *named) 
     if (!self) return NULL;
     self->state = state;
     if (size == 0) return (PyObject *)self;
-    void *ptr =
-        mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (ptr == MAP_FAILED) {
+    void *ptr = py_pages_take((size_t)size, wants_huge_pages);
+    if (!ptr) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
-    if (wants_huge_pages) madvise(ptr, (size_t)size, MADV_HUGEPAGE);
     self->ptr = ptr, self->size = (size_t)size;
     return (PyObject *)self;
 }
@@ -137,7 +126,7 @@ static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *named) 
 static void arena_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     py_arena *arena = (py_arena *)self;
-    if (arena->ptr) munmap(arena->ptr, arena->size);
+    if (arena->ptr) py_pages_give(arena->ptr, arena->size);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Packing models into .wcodec files, and back. */
-#include <errno.h>
-#include <unistd.h>
 
 #include "py_core.h"
+#include "py_system.h"
 
 /* What both verbs need until they return. */
 typedef struct packing {
@@ -112,13 +111,7 @@ static PyObject *core_pack(PyObject *module, PyObject *args) {
 /* Several threads write, each its own bytes. */
 static tare_status write_fd(void *ctx, uint64_t offset, const void *bytes, size_t n) {
     const int *fd = ctx;
-    for (size_t done = 0; done < n;) {
-        ssize_t got = pwrite(*fd, (const char *)bytes + done, n - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return errno == ENOSPC ? TARE_ERR_NOSPACE : TARE_ERR_IO;
-        done += (size_t)got;
-    }
-    return TARE_OK;
+    return py_descriptor_write(*fd, offset, bytes, n);
 }
 
 /* From the source, not from a model: the files are wanted, whatever they hold. */

@@ -3,9 +3,9 @@
  * What a model is opened from: paths, descriptors, memory, readers (file objects behind
  * tare._source.FileReader), and sequences of these as the shards of one model. */
 #include <errno.h>
-#include <unistd.h>
 
 #include "py_core.h"
+#include "py_system.h"
 
 /* [(offset, memoryview), ...], and the views alone in *views. */
 static PyObject *range_list(const tare_read_range *ranges, size_t n, PyObject **views) {
@@ -119,7 +119,7 @@ static bool from_descriptor(py_source *out, py_state *state, PyObject *from) {
         PyErr_SetString(PyExc_ValueError, "a descriptor must not be negative");
         return false;
     }
-    int fd = dup((int)number); /* the caller may close its own */
+    int fd = py_descriptor_copy((int)number); /* the caller may close its own */
     if (fd < 0) {
         tare_error err = {.status = TARE_ERR_IO,
                           .item = -1,
@@ -221,7 +221,8 @@ void py_source_clear(py_source *source) {
     PyMem_Free(source->parts);
     PyMem_Free(source->shards);
     if (source->view.obj) PyBuffer_Release(&source->view);
-    if (source->source.kind == TARE_SOURCE_FD && source->source.fd >= 0) close(source->source.fd);
+    if (source->source.kind == TARE_SOURCE_FD && source->source.fd >= 0)
+        py_descriptor_close(source->source.fd);
     tare_remote_free(source->remote);
     Py_CLEAR(source->path);
     Py_CLEAR(source->reader);

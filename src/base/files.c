@@ -26,7 +26,9 @@ static tare_status look_at(tare_files_entry *e, int directory, tare_error *err) 
     e->is_link = is_known && S_ISLNK(own.st_mode);
     if (is_known && fstatat(directory, e->name, &st, 0) == 0) {
         e->size = (uint64_t)st.st_size;
-        e->mode = st.st_mode;
+        e->kind = S_ISREG(st.st_mode)   ? TARE_PATH_FILE
+                  : S_ISDIR(st.st_mode) ? TARE_PATH_FOLDER
+                                        : TARE_PATH_OTHER;
     } else if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR &&
                !(e->is_link && errno == EACCES)) {
         tare_fail_errno(err, errno, "looking at a file of the directory");
@@ -93,7 +95,7 @@ tare_status tare_file_list_visit(const tare_file_list *list, tare_str folder, ta
         const tare_str name = {rest.ptr, slash ? (size_t)(slash - rest.ptr) : rest.len};
         if (last.len && tare_str_equal(name, last)) continue;
         last = name;
-        if (slash) e = (tare_files_entry){.mode = S_IFDIR};
+        if (slash) e = (tare_files_entry){.kind = TARE_PATH_FOLDER};
         e.name = tare_arena_str(arena, name).ptr;
         if (!e.name) return tare_fail(err, TARE_ERR_NOMEM, "directory");
         TARE_TRY(visit(ctx, &e, err));

@@ -5,16 +5,15 @@
 #ifndef TARE_BASE_FILES_H
 #define TARE_BASE_FILES_H
 
-#include <sys/types.h>
-
 #include "base/alloc.h"
+#include "base/os_path.h"
 #include "base/reader.h"
 
-/* An entry of a directory; links are followed. mode 0: a link that leads nowhere. */
+/* An entry of a directory; links are followed, NOTHING is one that leads nowhere. */
 typedef struct tare_files_entry {
     const char *name;
     uint64_t size;
-    mode_t mode;
+    tare_path_kind kind;
     bool is_link;
 } tare_files_entry;
 

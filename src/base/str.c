@@ -175,3 +175,15 @@ void tare_str_escape_cut(char *buf, size_t size, tare_str text) {
     tare_str_escape(buf, size - 3, text, true);
     memcpy(buf + strlen(buf), "...", 4);
 }
+
+static int lower(char c) {
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+bool tare_same_letters(const char *a, const char *b, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (lower(a[i]) != lower(b[i])) return false;
+        if (!a[i]) return true;
+    }
+    return true;
+}

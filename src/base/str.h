@@ -39,6 +39,8 @@ typedef struct tare_hash_key {
 uint64_t tare_str_hash(tare_str a, const tare_hash_key *key);
 /* A key that nobody knows. For tables whose order nothing shows. */
 tare_hash_key tare_hash_key_new(void);
+/* Whether n bytes are the same but for the case of ASCII's letters; ends where both do with a NUL. */
+bool tare_same_letters(const char *a, const char *b, size_t n);
 /* Whether all of n bytes are below 128. */
 bool tare_is_ascii(const void *bytes, size_t n);
 /* Length of the well-formed UTF-8 sequence that begins the `left` > 0 bytes at text (Unicode 15,

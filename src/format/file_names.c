@@ -5,8 +5,8 @@
  * explain what was found. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os_path.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "format/format.h"
@@ -108,13 +108,12 @@ static void warn(tare_report *report, const char *code, const char *path, const 
 
 /* Whether a file lies beside another under its name and a suffix. */
 static bool is_beside(const char *path, const char *suffix) {
-    struct stat st;
     const size_t n = strlen(path), m = strlen(suffix);
     char *beside = malloc(n + m + 1);
     if (!beside) return false;
     memcpy(beside, path, n);
     memcpy(beside + n, suffix, m + 1);
-    const bool is_there = stat(beside, &st) == 0;
+    const bool is_there = tare_path_look(beside, NULL) != TARE_PATH_NOTHING;
     free(beside);
     return is_there;
 }

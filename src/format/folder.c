@@ -4,9 +4,9 @@
  * in it as they do in the file system. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/arith.h"
+#include "base/os_path.h"
 #include "base/str.h"
 #include "format/format.h"
 
@@ -42,7 +42,7 @@ static tare_status open_file(const tare_files *files, tare_reader *out, const ch
 
 static tare_str file_at(const void *ctx, size_t i, tare_files_entry *entry) {
     const tare_folder *f = ctx;
-    *entry = (tare_files_entry){.size = f->sorted[i]->n_bytes, .mode = S_IFREG};
+    *entry = (tare_files_entry){.size = f->sorted[i]->n_bytes, .kind = TARE_PATH_FILE};
     return tare_str_of(f->sorted[i]->name);
 }
 
@@ -58,7 +58,6 @@ static tare_status list_files(const tare_files *files, const char *path, tare_fi
 }
 
 static tare_status take_files(tare_folder *f, tare_error *err) {
-    struct stat st;
     tare_source *own = TARE_NEW_ARRAY(&f->arena, tare_source, f->set->n_shards);
     f->sorted = TARE_NEW_ARRAY(&f->arena, tare_source *, f->set->n_shards);
     if (!own || !f->sorted) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
@@ -70,7 +69,7 @@ static tare_status take_files(tare_folder *f, tare_error *err) {
         if (s->kind == TARE_SOURCE_PATH || s->kind == TARE_SOURCE_URL)
             return tare_fail(err, TARE_ERR_ARG,
                              "source: a file of a folder is memory, a descriptor or a callback");
-        if (s->kind == TARE_SOURCE_FD && fstat(s->fd, &st) == 0) s->n_bytes = (uint64_t)st.st_size;
+        if (s->kind == TARE_SOURCE_FD) tare_descriptor_size(s->fd, &s->n_bytes);
         f->sorted[f->n] = s;
     }
     qsort(f->sorted, f->n, sizeof *f->sorted, by_name);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Opening: from the first bytes of a source to a driver. The suffix of a name decides nothing. */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arith.h"
+#include "base/os_path.h"
 #include "base/str.h"
 #include "format/format.h"
 #include "model/foreign.h"
@@ -21,15 +18,15 @@ typedef struct place {
 } place;
 
 static bool is_directory(const tare_source *s, const place *p) {
-    struct stat st;
     if (p->files) return p->is_directory;
-    return s->kind == TARE_SOURCE_PATH && s->name && stat(s->name, &st) == 0 && S_ISDIR(st.st_mode);
+    return s->kind == TARE_SOURCE_PATH && s->name &&
+           tare_path_look(s->name, NULL) == TARE_PATH_FOLDER;
 }
 
 /* A directory that may not be listed or searched would look like one without a model. */
 static tare_status check_access(const char *path, tare_error *err) {
-    if (faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0) return TARE_OK;
-    return tare_fail_errno(err, errno, "cannot be opened");
+    const int os_error = tare_path_check_folder(path);
+    return os_error ? tare_fail_errno(err, os_error, "cannot be opened") : TARE_OK;
 }
 
 /* Opens what the probes will examine: the source, or the first of its shards. */

@@ -4,11 +4,11 @@
  * handling of each response. A range that is cut off is resumed where it stopped; If-Range and the
  * validators of every response ensure that all parts belong to the same version of the file. */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/arith.h"
+#include "base/os_system.h"
 #include "base/str.h"
 #include "remote/session.h"
 #include "remote/transport.h"
@@ -533,16 +533,6 @@ static void *run(void *ctx) {
 
 /* ---- for the rest of the session ------------------------------------------------------------- */
 
-/* Signals are the caller's threads' to handle. */
-static int start_thread(tare_remote *r) {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int failed = pthread_create(&r->fetcher->thread, NULL, run, r);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return failed;
-}
-
 tare_status tare_fetcher_start(tare_remote *r, tare_error *err) {
     if (r->fetcher) return TARE_OK;
     struct tare_fetcher *e = tare_alloc(r->options.allocator, sizeof *e);
@@ -551,7 +541,7 @@ tare_status tare_fetcher_start(tare_remote *r, tare_error *err) {
     tare_status status = tare_transport_new(&e->transport, &r->options, err);
     if (status == TARE_OK) {
         r->fetcher = e;
-        if (start_thread(r) != 0) {
+        if (tare_thread_start(&r->fetcher->thread, run, r) != 0) {
             r->fetcher = NULL;
             status = tare_fail(err, TARE_ERR_NOMEM, "a thread for transfers");
         }

@@ -6,9 +6,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <strings.h>
-#include <sys/stat.h>
 
+#include "base/os_path.h"
 #include "base/reader.h"
 #include "base/str.h"
 #include "remote/hub.h"
@@ -53,7 +52,6 @@ static bool find_commit(char commit[REF_MOST], const tare_remote *r, const tare_
 }
 
 static const char *find(const tare_remote *r, const tare_hub_name *name, tare_buffer *path) {
-    struct stat st;
     char commit[REF_MOST];
     if (!r->options.hub_cache || !find_commit(commit, r, name, path)) return NULL;
     if (!put_path(path, r, name, "/snapshots/", tare_str_of(commit))) return NULL;
@@ -63,8 +61,8 @@ static const char *find(const tare_remote *r, const tare_hub_name *name, tare_bu
         tare_buffer_put_str(path, name->path);
         tare_buffer_put_u8(path, 0);
     }
-    return !path->failed && lstat((const char *)path->data, &st) == 0 ? (const char *)path->data
-                                                                      : NULL;
+    return !path->failed && tare_path_has_entry((const char *)path->data) ? (const char *)path->data
+                                                                          : NULL;
 }
 
 static bool is_of_hub(const tare_remote *r, const char *url) {
@@ -78,7 +76,7 @@ tare_status tare_hub_cached(const char **out, const tare_remote *r, const char *
     tare_buffer path;
     *out = NULL;
     if (!r->options.is_offline) return TARE_OK;
-    if (strncasecmp(url, "hf://", 5) != 0) {
+    if (!tare_same_letters(url, "hf://", 5)) {
         if (!is_of_hub(r, url)) return TARE_OK;
         return tare_fail(err, TARE_ERR_IO,
                          "offline: nothing is asked of the hub; hf://ORG/NAME opens what its cache "

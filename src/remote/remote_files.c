@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <strings.h>
-#include <sys/stat.h>
 
 #include "base/arith.h"
 #include "base/str.h"
@@ -118,7 +116,8 @@ static tare_status open_remote(const tare_files *files, tare_reader *out, const 
 static tare_str file_at(const void *ctx, size_t i, tare_files_entry *entry) {
     const tare_hub_list *list = ctx;
     const tare_hub_file *f = &list->files[i];
-    *entry = (tare_files_entry){.size = f->size == TARE_HUB_NO_SIZE ? 0 : f->size, .mode = S_IFREG};
+    *entry = (tare_files_entry){.size = f->size == TARE_HUB_NO_SIZE ? 0 : f->size,
+                                .kind = TARE_PATH_FILE};
     return f->path;
 }
 
@@ -231,7 +230,7 @@ tare_status tare_remote_files_begin(tare_remote_files *out, tare_remote *remote,
                                     const tare_limits *limits, tare_error *err) {
     *out = (tare_remote_files){.files = {open_remote, list_remote}, .remote = remote};
     tare_arena_init(&out->arena, remote->options.allocator);
-    if (strncasecmp(url, "hf://", 5) == 0) return begin_hub(out, url, limits, err);
+    if (tare_same_letters(url, "hf://", 5)) return begin_hub(out, url, limits, err);
     const char *kept = tare_arena_str(&out->arena, tare_str_of(url)).ptr;
     if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
     TARE_TRY(tare_url_split(&out->url, kept, err));

@@ -4,8 +4,6 @@
  */
 #include "remote/response.h"
 
-#include <strings.h>
-
 #include "base/arith.h"
 #include "base/str.h"
 #include "remote/hub.h"
@@ -36,7 +34,7 @@ static bool take_number(tare_str *text, uint64_t *out) {
 
 static bool take(tare_str *text, const char *word) {
     tare_str w = tare_str_of(word);
-    if (text->len < w.len || strncasecmp(text->ptr, word, w.len) != 0) return false;
+    if (text->len < w.len || !tare_same_letters(text->ptr, word, w.len)) return false;
     *text = tare_str_cut(*text, w.len);
     return true;
 }
@@ -157,7 +155,7 @@ void tare_response_line(tare_response *r, const char *text, size_t n) {
     if (!colon) return;
     tare_str name = {line.ptr, (size_t)(colon - line.ptr) + 1};
     tare_str value = trim(tare_str_cut(line, name.len));
-#define IS(header) (name.len == sizeof header - 1 && strncasecmp(name.ptr, header, name.len) == 0)
+#define IS(header) (name.len == sizeof header - 1 && tare_same_letters(name.ptr, header, name.len))
     if (IS("content-range:")) {
         if (!read_range(r, value)) r->fault = "Content-Range: \"bytes FIRST-LAST/SIZE\" expected";
     } else if (IS("content-length:")) {

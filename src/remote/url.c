@@ -5,13 +5,12 @@
 #include "remote/url.h"
 
 #include <stdio.h>
-#include <strings.h>
 
 #include "base/str.h"
 #include <tare/remote.h>
 
 static bool has_scheme(const char *text, const char *scheme) {
-    return strncasecmp(text, scheme, strlen(scheme)) == 0;
+    return tare_same_letters(text, scheme, strlen(scheme));
 }
 
 bool tare_is_url(const char *text) {
@@ -66,7 +65,7 @@ static tare_str origin_of(const tare_url *url) {
 
 bool tare_url_same_origin(const tare_url *a, const tare_url *b) {
     tare_str x = origin_of(a), y = origin_of(b);
-    return a->is_secure == b->is_secure && x.len == y.len && strncasecmp(x.ptr, y.ptr, x.len) == 0;
+    return a->is_secure == b->is_secure && x.len == y.len && tare_same_letters(x.ptr, y.ptr, x.len);
 }
 
 void tare_url_put(tare_buffer *out, const tare_url *url, bool with_query) {

@@ -31,7 +31,7 @@ static tare_status add_entry(void *ctx, const tare_files_entry *seen, tare_error
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "directory");
     f->entries[f->n++] = (tare_hf_entry){.name = {path, strlen(f->at) + name.len},
                                          .size = seen->size,
-                                         .mode = seen->mode,
+                                         .kind = seen->kind,
                                          .is_link = seen->is_link};
     return TARE_OK;
 }
@@ -60,7 +60,7 @@ tare_status tare_hf_list(tare_hf_folder *f, const tare_files *files, const char 
 /* ---- folders --------------------------------------------------------------------------------- */
 
 static bool is_walked(const tare_hf_entry *e) {
-    return S_ISDIR(e->mode) && !e->is_link && !tare_files_is_bookkeeping(e->name);
+    return e->kind == TARE_PATH_FOLDER && !e->is_link && !tare_files_is_bookkeeping(e->name);
 }
 
 /* Appends the contents of the folder that is entry i; the entry then no longer has a name. */
@@ -87,7 +87,7 @@ static tare_status walk(bool *fits, tare_hf_folder *f, size_t i, size_t most, ta
     *fits = true;
     TARE_TRY(open_folder(f, i, err));
     for (size_t k = before; k < f->n && *fits; k++) {
-        n_files += !S_ISDIR(f->entries[k].mode);
+        n_files += f->entries[k].kind != TARE_PATH_FOLDER;
         *fits = n_files <= most && f->n - before <= 4 * (size_t)FILES_MOST &&
                 depth_of(f->entries[k].name) < TARE_FOLDERS_MOST;
         if (*fits && is_walked(&f->entries[k])) TARE_TRY(open_folder(f, k, err));
@@ -128,6 +128,6 @@ tare_hf_entry *tare_hf_find(const tare_hf_folder *f, tare_str name) {
 }
 
 bool tare_hf_has_suffix(const tare_hf_entry *e, const char *suffix) {
-    return S_ISREG(e->mode) && !memchr(e->name.ptr, '/', e->name.len) &&
+    return e->kind == TARE_PATH_FILE && !memchr(e->name.ptr, '/', e->name.len) &&
            !tare_files_is_bookkeeping(e->name) && tare_str_ends(e->name, tare_str_of(suffix));
 }

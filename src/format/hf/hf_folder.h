@@ -4,15 +4,13 @@
 #ifndef TARE_FORMAT_HF_HF_FOLDER_H
 #define TARE_FORMAT_HF_HF_FOLDER_H
 
-#include <sys/stat.h>
-
 #include "base/files.h"
 #include "model/catalog.h"
 
 typedef struct tare_hf_entry {
     tare_str name; /* from the directory on, parts joined by '/'; NUL-terminated */
     uint64_t size;
-    mode_t mode; /* of what a link leads to; 0: it leads nowhere */
+    tare_path_kind kind; /* of what a link leads to; NOTHING: it leads nowhere */
     bool is_link;
     bool is_weights; /* for the caller to note */
 } tare_hf_entry;

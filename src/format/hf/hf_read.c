@@ -60,7 +60,7 @@ static tare_hf_entry *choose(const tare_hf_folder *f, bool *is_ambiguous) {
     *is_ambiguous = false;
     for (size_t i = 0; i < 2; i++) {
         tare_hf_entry *e = tare_hf_find(f, tare_str_of(preferred[i]));
-        if (e && S_ISREG(e->mode)) return e;
+        if (e && e->kind == TARE_PATH_FILE) return e;
     }
     size_t n_indexes, n_sets, n_files;
     tare_hf_entry *index = only(f, TARE_SAFETENSORS_INDEX_SUFFIX, &n_indexes);
@@ -112,14 +112,15 @@ typedef struct reason {
 static reason reason_against(const tare_hf_entry *e, const tare_model *m) {
     if (tare_files_is_bookkeeping(e->name))
         return (reason){"hf.skipped", "kept by other programs: not part of the model", false};
-    if (S_ISDIR(e->mode) && e->is_link)
+    if (e->kind == TARE_PATH_FOLDER && e->is_link)
         return (reason){"hf.sub-folder", "a link to a folder: not part of the model", true};
-    if (S_ISDIR(e->mode))
+    if (e->kind == TARE_PATH_FOLDER)
         return (reason){"hf.sub-folder",
                         "a folder with more than 256 files, or too deep: not part of the model",
                         true};
-    if (e->is_link && !e->mode) return (reason){"hf.not-a-file", LOST_LINK, true};
-    if (!S_ISREG(e->mode))
+    if (e->is_link && e->kind == TARE_PATH_NOTHING)
+        return (reason){"hf.not-a-file", LOST_LINK, true};
+    if (e->kind != TARE_PATH_FILE)
         return (reason){"hf.not-a-file", "neither a file nor a link to one: not part of the model",
                         true};
     if (is_other_weights(e))
@@ -249,7 +250,7 @@ static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout,
 static const tare_hf_entry *lost_link(const tare_hf_folder *f) {
     for (size_t i = 0; i < f->n; i++) {
         const tare_hf_entry *e = &f->entries[i];
-        if (e->is_link && !e->mode &&
+        if (e->is_link && e->kind == TARE_PATH_NOTHING &&
             (tare_str_ends(e->name, TARE_STR(TARE_SAFETENSORS_SUFFIX)) ||
              tare_str_ends(e->name, TARE_STR(TARE_SAFETENSORS_INDEX_SUFFIX))))
             return e;

@@ -4,7 +4,6 @@
  * nothing that driver knows is lost. A file NAME of the container C has the path C/NAME. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/arith.h"
 #include "base/str.h"
@@ -68,16 +67,16 @@ static tare_status open_packed(const tare_files *files, tare_reader *out, const 
 }
 
 /* A link that leads to no file of the container leads nowhere here. */
-static mode_t mode_of(const tare_packed_file *f) {
-    if (f->entry.kind == TARE_PACKED_FOLDER) return S_IFDIR;
-    return f->entry.kind == TARE_PACKED_LINK && !f->size ? 0 : S_IFREG;
+static tare_path_kind kind_of(const tare_packed_file *f) {
+    if (f->entry.kind == TARE_PACKED_FOLDER) return TARE_PATH_FOLDER;
+    return f->entry.kind == TARE_PACKED_LINK && !f->size ? TARE_PATH_NOTHING : TARE_PATH_FILE;
 }
 
 static tare_str file_at(const void *ctx, size_t i, tare_files_entry *entry) {
     const packed *p = ctx;
     const tare_packed_file *f = p->sorted[i];
     *entry = (tare_files_entry){
-        .size = f->size, .mode = mode_of(f), .is_link = f->entry.kind == TARE_PACKED_LINK};
+        .size = f->size, .kind = kind_of(f), .is_link = f->entry.kind == TARE_PACKED_LINK};
     return f->name;
 }
 

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/arith.h"
+#include "base/os_path.h"
 #include "base/str.h"
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -32,13 +32,13 @@ static size_t directory_length(const char *path) {
 }
 
 static bool is_directory(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return tare_path_look(path, NULL) == TARE_PATH_FOLDER;
 }
 
 static bool exists(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR); /* opening it says why */
+    int os_error;
+    return tare_path_look(path, &os_error) != TARE_PATH_NOTHING ||
+           (os_error != ENOENT && os_error != ENOTDIR); /* opening it says why */
 }
 
 /* ---- one pair -------------------------------------------------------------------------------- */

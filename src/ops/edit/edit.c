@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os_path.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "ops/edit/edit_state.h"
@@ -58,10 +58,10 @@ static tare_status check_format(tare_edit *e, const tare_model *m, tare_error *e
 
 /* The directory of a model in a directory format, with a trailing slash. */
 static tare_status find_directory(tare_edit *e, tare_error *err) {
-    struct stat st;
     tare_str path = tare_str_of(e->path);
     if (!e->format->is_directory) return TARE_OK;
-    if (stat(e->path, &st) == 0 && !S_ISDIR(st.st_mode)) {
+    const tare_path_kind kind = tare_path_look(e->path, NULL);
+    if (kind != TARE_PATH_NOTHING && kind != TARE_PATH_FOLDER) {
         while (path.len && path.ptr[path.len - 1] != '/') path.len--;
         if (!path.len) path = TARE_STR(".");
     }

@@ -4,11 +4,11 @@
  * of a set of shards are those of its first file, where programs look for them; tensors may be in
  * any file.
  */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/glob.h"
 #include "base/str.h"
 #include "model/names.h"
 #include "ops/edit/edit_state.h"
@@ -18,16 +18,6 @@
 #define TOKENS_KEY    "tokenizer.ggml.tokens"
 
 /* ---- patterns -------------------------------------------------------------------------------- */
-
-static tare_status matches(bool *out, tare_edit *e, tare_str pattern, tare_str name,
-                           tare_error *err) {
-    *out = false;
-    const char *p = tare_arena_str(&e->arena, pattern).ptr;
-    const char *n = tare_arena_str(&e->arena, name).ptr;
-    if (!p || !n) return tare_fail(err, TARE_ERR_NOMEM, "names");
-    *out = fnmatch(p, n, 0) == 0;
-    return TARE_OK;
-}
 
 static const char *star_in(tare_str s) {
     return s.len ? memchr(s.ptr, '*', s.len) : NULL;
@@ -140,12 +130,10 @@ static tare_status type_key(tare_edit *e, tare_edit_part *p, const tare_edit_ste
     return status == TARE_OK ? TARE_OK : key_fault(err, status, s->name);
 }
 
-static tare_status remove_keys(tare_edit *e, tare_edit_part *p, const tare_edit_step *s, size_t *n,
-                               tare_error *err) {
+static tare_status remove_keys(tare_edit_part *p, const tare_edit_step *s, size_t *n) {
     size_t kept = 0;
     for (size_t i = 0; i < p->n_metadata; i++) {
-        bool goes = false;
-        TARE_TRY(matches(&goes, e, s->name, p->metadata[i].key, err));
+        const bool goes = tare_glob_matches(s->name, p->metadata[i].key, false);
         *n += goes;
         if (goes) continue;
         p->metadata[kept] = p->metadata[i];
@@ -295,31 +283,27 @@ static tare_status rename_tensors(tare_edit *e, tare_edit_part *p, const tare_ed
 }
 
 /* Whether a step of this kind is for a tensor. */
-static tare_status is_named(bool *out, tare_edit *e, tare_edit_kind kind, tare_str name,
-                            tare_error *err) {
-    *out = false;
+static bool is_named(tare_edit *e, tare_edit_kind kind, tare_str name) {
+    bool is_any = false;
     for (size_t k = 0; k < e->n_steps; k++) {
-        bool does = false;
         if (e->steps[k].kind != kind) continue;
-        TARE_TRY(matches(&does, e, e->steps[k].name, name, err));
+        const bool does = tare_glob_matches(e->steps[k].name, name, false);
         e->n_matches[k] += does;
-        *out |= does;
+        is_any |= does;
     }
-    return TARE_OK;
+    return is_any;
 }
 
 /* By the names that the tensors have in the file, before all else. */
-static tare_status drop_tensors(tare_edit *e, tare_edit_part *p, tare_error *err) {
+static void drop_tensors(tare_edit *e, tare_edit_part *p) {
     bool keeps_some = false;
     for (size_t k = 0; k < e->n_steps; k++)
         keeps_some |= e->steps[k].kind == TARE_EDIT_KEEP_TENSORS;
     for (size_t i = 0; i < p->model->catalog.n_tensors; i++) {
-        bool goes, stays = true;
-        TARE_TRY(is_named(&goes, e, TARE_EDIT_DROP_TENSORS, p->names[i], err));
-        if (keeps_some) TARE_TRY(is_named(&stays, e, TARE_EDIT_KEEP_TENSORS, p->names[i], err));
+        const bool goes = is_named(e, TARE_EDIT_DROP_TENSORS, p->names[i]);
+        const bool stays = !keeps_some || is_named(e, TARE_EDIT_KEEP_TENSORS, p->names[i]);
         if (goes || !stays) p->names[i] = (tare_str){NULL, 0};
     }
-    return TARE_OK;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -353,7 +337,7 @@ static tare_status do_step(tare_edit *e, size_t k, tare_error *err) {
         ++*n;
         return set_key(e, first, s->name, s->text, s->type, err);
     case TARE_EDIT_REMOVE_KEYS:
-        return remove_keys(e, first, s, n, err);
+        return remove_keys(first, s, n);
     case TARE_EDIT_RENAME_KEYS:
         return rename_keys(e, first, s, n, err);
     case TARE_EDIT_TYPE_KEY:
@@ -477,7 +461,7 @@ static void settle(tare_edit *e, tare_edit_part *p) {
 tare_status tare_edit_make_lists(tare_edit *e, tare_error *err) {
     for (size_t i = 0; i < e->n_parts; i++) {
         TARE_TRY(begin(e, &e->parts[i], err));
-        TARE_TRY(drop_tensors(e, &e->parts[i], err));
+        drop_tensors(e, &e->parts[i]);
     }
     for (size_t k = 0; k < e->n_steps; k++) TARE_TRY(do_step(e, k, err));
     TARE_TRY(check_matches(e, err));

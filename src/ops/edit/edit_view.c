@@ -129,7 +129,7 @@ static tare_status list_files(const tare_files *files, const char *path, tare_fi
         const char *name = slash ? slash + 1 : f->path;
         if (v->e->targets[i].was.st_nlink || f->action == TARE_EDIT_KEPT) continue;
         if (target_in(&l, name, err) != (int64_t)i) continue; /* of another directory */
-        const tare_files_entry entry = {.name = name, .size = f->new_size, .mode = S_IFREG | 0644};
+        const tare_files_entry entry = {.name = name, .size = f->new_size, .kind = TARE_PATH_FILE};
         TARE_TRY(visit(ctx, &entry, err));
     }
     return TARE_OK;

@@ -4,10 +4,10 @@
  */
 #include "ops/output/replaced.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/outfile.h"
 #include "base/str.h"
 #include "format/format.h"
@@ -26,22 +26,35 @@ static bool is_model_name(const char *name) {
     return false;
 }
 
+typedef struct contents {
+    bool is_empty, has_model;
+} contents;
+
+static tare_status visit(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    contents *seen = ctx;
+    (void)err;
+    seen->is_empty = false;
+    seen->has_model |= is_model_name(entry->name);
+    return TARE_OK;
+}
+
 tare_status tare_check_replaced(const char *out_path, tare_error *err) {
-    DIR *dir = opendir(out_path);
-    if (!dir && (errno == ENOENT || errno == ENOTDIR)) return TARE_OK;
-    if (!dir) {
-        tare_fail_errno(err, errno, "the old output cannot be looked at");
+    contents seen = {.is_empty = true};
+    int os_error;
+    const tare_path_kind kind = tare_path_look(out_path, &os_error);
+    if (kind == TARE_PATH_NOTHING && os_error != ENOENT && os_error != ENOTDIR) {
+        tare_fail_errno(err, os_error, "the old output cannot be looked at");
         tare_error_file(err, out_path);
         return TARE_ERR_IO;
     }
-    bool is_empty = true, has_model = false;
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        is_empty = false;
-        has_model |= is_model_name(entry->d_name);
+    if (kind != TARE_PATH_FOLDER) return TARE_OK;
+    tare_status status = tare_files_list(NULL, out_path, visit, &seen, err);
+    if (status != TARE_OK) {
+        if (err) err->what = "the old output cannot be looked at";
+        tare_error_file(err, out_path);
+        return status;
     }
-    closedir(dir);
-    if (is_empty || has_model) return TARE_OK;
+    if (seen.is_empty || seen.has_model) return TARE_OK;
     tare_fail(err, TARE_ERR_ARG, "the old output holds no model: not replaced, remove it yourself");
     tare_error_file(err, out_path);
     return TARE_ERR_ARG;

@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/glob.h"
 #include "base/outfile_stale.h"
 #include "base/str.h"
 
@@ -126,16 +126,13 @@ static void note(const walk *w, tare_str name, const char *code, const char *tex
 /* A pattern without a slash matches names, in any folder; any other matches paths relative to the
  * directory. One that ends in a slash matches folders. */
 static bool matches(const char *pattern, const char *path, bool is_folder) {
-    char text[PATH_MAX];
-    size_t n = strlen(pattern);
-    bool for_folders = n > 1 && pattern[n - 1] == '/';
-    if (for_folders) n--;
-    if (n >= sizeof text || (for_folders && !is_folder)) return false;
-    memcpy(text, pattern, n);
-    text[n] = '\0';
+    tare_str p = tare_str_of(pattern);
+    const bool for_folders = p.len > 1 && p.ptr[p.len - 1] == '/';
+    p.len -= for_folders;
+    if (for_folders && !is_folder) return false;
+    const bool in_path = p.len && memchr(p.ptr, '/', p.len);
     const char *slash = strrchr(path, '/');
-    if (!strchr(text, '/')) return fnmatch(text, slash ? slash + 1 : path, 0) == 0;
-    return fnmatch(text, path, FNM_PATHNAME) == 0;
+    return tare_glob_matches(p, tare_str_of(in_path || !slash ? path : slash + 1), in_path);
 }
 
 /* Whether an entry is left out, which is reported. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * POSIX's stat and its like. */
+#include "base/os_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+tare_path_kind tare_path_look(const char *path, int *os_error) {
+    struct stat st;
+    const bool is_there = stat(path, &st) == 0;
+    if (os_error) *os_error = is_there ? 0 : errno;
+    if (!is_there) return TARE_PATH_NOTHING;
+    return S_ISREG(st.st_mode)   ? TARE_PATH_FILE
+           : S_ISDIR(st.st_mode) ? TARE_PATH_FOLDER
+                                 : TARE_PATH_OTHER;
+}
+
+bool tare_path_has_entry(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+int tare_path_check_folder(const char *path) {
+    return faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+bool tare_descriptor_size(int fd, uint64_t *size) {
+    struct stat st;
+    if (fstat(fd, &st) != 0) return false;
+    *size = (uint64_t)st.st_size;
+    return true;
+}

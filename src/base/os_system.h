@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a program asks of the system beside files: libraries that are loaded when they are needed,
+ * threads of its own. */
+#ifndef TARE_BASE_OS_SYSTEM_H
+#define TARE_BASE_OS_SYSTEM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A shared library, which stays loaded when it is dropped; NULL: it is not installed. */
+void *tare_library_load(const char *file_name);
+void tare_library_drop(void *library);
+/* Fills a pointer to a function, of `size` bytes; false: the library has none of that name. */
+bool tare_library_find(void *library, const char *name, void *function, size_t size);
+
+/* A thread that gets no signals, which are the caller's threads' to handle. 0, or an errno. */
+int tare_thread_start(pthread_t *out, void *(*run)(void *), void *ctx);
+
+#endif
