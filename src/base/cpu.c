@@ -2,11 +2,11 @@
  *
  * Which features the processor has, which of them the kernels may use, and the one-time filling of
  * the kernel tables. */
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
 #include "base/cpu.h"
+#include "base/os_system.h"
 
 #if defined(__x86_64__) && !defined(TARE_NO_SIMD)
 #include <cpuid.h>
@@ -106,5 +106,5 @@ void tare_cpu_ready(tare_cpu_domain *domain) {
         atomic_store_explicit(&domain->state, READY, memory_order_release);
         return;
     }
-    while (atomic_load_explicit(&domain->state, memory_order_acquire) != READY) sched_yield();
+    while (atomic_load_explicit(&domain->state, memory_order_acquire) != READY) tare_thread_yield();
 }

@@ -2,15 +2,14 @@
 #include "base/file_cache.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/cache.h"
+#include "base/descriptor.h"
+#include "base/os_system.h"
 
 #define KEPT_MOST 256 /* files of one model that are never closed */
 #define KEPT      8   /* descriptors that are not being read from */
@@ -30,9 +29,8 @@ typedef struct parked {
 } parked;
 
 size_t tare_files_kept_open(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur / 4 >= KEPT_MOST) return KEPT_MOST;
-    return (size_t)(limit.rlim_cur / 4);
+    const size_t most = tare_descriptors_allowed() / 4;
+    return most < KEPT_MOST ? most : KEPT_MOST;
 }
 
 /* A descriptor as the value of a cache, which may not be NULL. */
@@ -44,7 +42,7 @@ static void close_descriptor(void *ctx, void *value, size_t cost) {
     const tare_file_cache *c = ctx;
     descriptor *d = value;
     (void)cost;
-    close(d->fd);
+    tare_descriptor_close(d->fd);
     tare_free(c->allocator, d, sizeof *d);
 }
 
@@ -123,7 +121,7 @@ tare_status tare_file_cache_park(tare_file_cache *c, tare_reader *r, tare_error 
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
     *p = (parked){c, atomic_fetch_add(&c->n_parked, 1), r->size, r->device, r->inode, n};
     memcpy(p->path, path, n);
-    close(r->fd);
+    tare_descriptor_close(r->fd);
     r->fd = -1;
     r->owns_fd = false;
     r->fetch = fetch_parked;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/fork.h"
 
-#include <sched.h>
-#include <unistd.h>
+#include "base/os_system.h"
 
 int64_t tare_process_own(void) {
-    return (int64_t)getpid();
+    return tare_process_id();
 }
 
 bool tare_process_is_new(tare_process *process) {
@@ -14,7 +13,7 @@ bool tare_process_is_new(tare_process *process) {
         int64_t seen = atomic_load(process);
         if (seen == own) return false;
         if (seen == -own)
-            sched_yield(); /* another thread renews it */
+            tare_thread_yield(); /* another thread renews it */
         else if (atomic_compare_exchange_strong(process, &seen, -own))
             return true;
     }

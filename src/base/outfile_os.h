@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The system calls behind atomic output that not every system has. All differences between systems
- * live in outfile_os.c; everything here may report that it is unsupported, and the caller takes
+ * live in outfile_posix.c; everything here may report that it is unsupported, and the caller takes
  * another way. */
 #ifndef TARE_BASE_OUTFILE_OS_H
 #define TARE_BASE_OUTFILE_OS_H

@@ -3,13 +3,12 @@
  * A short-lived group of threads that take numbered tasks in order. Tasks are large (megabytes), so
  * starting new threads for each run costs too little to justify a permanent pool. */
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/os_system.h"
 #include "base/pool.h"
 
 #define MOST_THREADS 256 /* more exceed the bandwidth of any memory bus */
@@ -242,14 +241,8 @@ static unsigned cgroup_cpus(void) {
 }
 
 unsigned tare_default_threads(void) {
-    long n = 0;
-#ifdef __linux__
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) n = CPU_COUNT(&set);
-#endif
-    if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (n <= 0) n = 1;
-    unsigned cpus = cgroup_cpus();
-    if (cpus && (unsigned)n > cpus) n = (long)cpus;
-    return n > MOST_THREADS ? MOST_THREADS : (unsigned)n;
+    const unsigned own = tare_processors(), quota = cgroup_cpus();
+    unsigned n = own ? own : 1;
+    if (quota && n > quota) n = quota;
+    return n > MOST_THREADS ? MOST_THREADS : n;
 }

@@ -4,13 +4,9 @@
 #include "base/str.h"
 
 #include <time.h>
-#include <unistd.h>
-
-#if defined(__linux__) || defined(__APPLE__)
-#include <sys/random.h>
-#endif
 
 #include "base/bytes.h"
+#include "base/os_system.h"
 
 int tare_str_compare(tare_str a, tare_str b) {
     size_t n = a.len < b.len ? a.len : b.len;
@@ -64,7 +60,7 @@ uint64_t tare_str_hash(tare_str text, const tare_hash_key *key) {
 tare_hash_key tare_hash_key_new(void) {
     tare_hash_key key;
     struct timespec now = {0, 0};
-    if (getentropy(&key, sizeof key) == 0) return key;
+    if (tare_random_bytes(&key, sizeof key)) return key;
     clock_gettime(CLOCK_MONOTONIC, &now);
     key.half[0] = (uint64_t)(uintptr_t)&key ^ (uint64_t)now.tv_nsec << 32;
     key.half[1] = (uint64_t)(uintptr_t)&tare_hash_key_new ^ (uint64_t)now.tv_sec << 20;

@@ -14,11 +14,10 @@
 #if defined(__linux__)
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
-#elif defined(__APPLE__)
-#include <sys/random.h>
 #endif
+
+#include "base/os_system.h"
 
 #if defined(__linux__)
 
@@ -209,7 +208,7 @@ void tare_os_random_name(char *out, size_t n) {
         unsigned char byte;
         /* 248 = 4 * 62: values above it would make the modulus favour some letters. */
         do {
-            if (getentropy(&byte, 1) != 0) byte = (unsigned char)(i * 37);
+            if (!tare_random_bytes(&byte, 1)) byte = (unsigned char)(i * 37);
         } while (byte >= 248);
         out[i] = letters[byte % 62];
     }

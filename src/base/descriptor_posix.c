@@ -19,3 +19,7 @@ tare_status tare_descriptor_write(int fd, const void *bytes, size_t n, tare_erro
     }
     return TARE_OK;
 }
+
+void tare_descriptor_close(int fd) {
+    close(fd);
+}
