@@ -105,7 +105,7 @@ def write_wcodec(folder):
         write(folder, "wcodec_file", name, data)
         for i, layer in enumerate(wcodec_decoder.Container(data).layers):
             at = layer.offset
-            for j, p in enumerate(layer.planes):
+            for j, p in enumerate(layer.streams):
                 head = data[at:at + p.head_bytes]
                 at += p.head_bytes
                 unit = {4: 1, 6: 3, 8: 1, 16: 2}[p.value_bits]
