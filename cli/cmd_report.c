@@ -94,15 +94,10 @@ static int report(report_input *in, size_t n) {
     return code;
 }
 
-static bool is_same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* The page must not replace what it is about; the first model is seen to when it is written. */
 static int check_output(int n, const char **paths) {
     for (int i = 1; i < n; i++)
-        if (args.output && strcmp(args.output, "-") != 0 && is_same_file(paths[i], args.output))
+        if (args.output && strcmp(args.output, "-") != 0 && cli_is_same_file(paths[i], args.output))
             return cli_usage(&cmd_report, "the page would replace a model that it is about");
     return CLI_YES;
 }

@@ -25,6 +25,8 @@ static inline bool cli_is_there(const char *path) {
 }
 /* Also a link that leads nowhere is an entry; if there is none, errno says why. */
 bool cli_has_entry(const char *path);
+/* Whether two paths lead to one file. */
+bool cli_is_same_file(const char *a, const char *b);
 /* A path without links, from the root on, for free(); NULL: it leads nowhere. */
 char *cli_true_path(const char *path);
 

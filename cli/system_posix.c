@@ -26,6 +26,11 @@ bool cli_has_entry(const char *path) {
     return lstat(path, &st) == 0;
 }
 
+bool cli_is_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 char *cli_true_path(const char *path) {
     return realpath(path, NULL);
 }
