@@ -36,7 +36,7 @@ ROWS = (
     ("tare info --sort=n", "name"),
     ("tare info mod", "model.gguf"),
     ("tare info ", "model.gguf Other.gguf convert"),
-    ("tare diff --brief model.gguf Other.gguf ", ""),
+    ("tare diff --brief model.gguf Other.gguf ", "model.gguf Other.gguf convert"),
     ("tare info --sort size ", "model.gguf Other.gguf convert"),
     ("tare verify model.gguf mod", "model.gguf"),
     ("tare verify --manifest mod", "model.gguf"),

@@ -42,7 +42,7 @@ says 0
 without verify m.wcodec --write-manifest b.sha256 && cmp a.sha256 b.sha256 || fail 'manifest'
 with bench m.gguf --device cuda:0 --json || fail 'bench'
 says 0
-grep -qF "\"device\": \"$name\"" out && grep -q '"device_gb_s": [0-9.e-]*[1-9]' out || fail 'bench, JSON'
+grep -qF "\"device\": \"$name\"" out && grep -q '"device_gb_per_s": [0-9.e-]*[1-9]' out || fail 'bench, JSON'
 with bench m.gguf --device cuda:0 && grep -q 'DEVICE GB/S' out || fail 'bench, text'
 grep -qF "DEVICE: layers in the memory of $name" out || fail 'bench, the name'
 without bench m.gguf --device cuda:0 && ! grep -q DEVICE out || fail 'bench without the library'
