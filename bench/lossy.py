@@ -40,11 +40,11 @@ def take_names(path):
 
 
 def tensors(tare, path):
-    return {t["name"]: t for t in run(tare, "info", "-t", path)["tensors"]}
+    return {t["name"]: t for t in run(tare, "info", "-t", path)["models"][0]["tensors"]}
 
 
 def errors(tare, a, b):
-    return {i["name"]: i["relative_rmse"] for i in run(tare, "diff", a, b)["items"]
+    return {i["name"]: i["relative_rmse"] for i in run(tare, "diff", a, b)["comparisons"][0]["differences"]
             if i.get("relative_rmse") is not None}
 
 
@@ -65,7 +65,7 @@ def compare(tare, model, kind, folder):
         ours = error_of(errors(tare, model, packed), weights)
         damage *= error / ours
     lossy, total = tensors(tare, packed), sum(weights.values())
-    bits = 8 * sum(after[n]["bytes"] for n in weights) / total
+    bits = 8 * sum(after[n]["size_bytes"] for n in weights) / total
     packed_bits = 8 * sum(lossy[n]["packed_bytes"] for n in weights) / total
     least = -0.5 * math.log2(ours)
     print(f"{kind:8} {bits:.3f} bits, relative error {error ** 0.5:.4f}; with loss {packed_bits:.3f} "

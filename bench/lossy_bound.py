@@ -52,8 +52,8 @@ def rate_and_error(tare, matrix, bits):
     packed = matrix + ".wcodec"
     subprocess.run([tare, "pack", matrix, packed, "--lossy", "--target-bpw", str(bits), "--force", "--quiet",
                     "--no-sync"], check=True, stderr=subprocess.DEVNULL)
-    error, = (i["relative_rmse"] for i in ask(tare, "diff", matrix, packed)["items"])
-    return ask(tare, "info", packed)["container"]["loss"]["bits_per_weight"], error ** 2
+    error, = (i["relative_rmse"] for i in ask(tare, "diff", matrix, packed)["comparisons"][0]["differences"])
+    return ask(tare, "info", packed)["models"][0]["container"]["loss"]["bits_per_weight"], error ** 2
 
 
 def row(tare, label, matrix, entropy):

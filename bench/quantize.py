@@ -79,7 +79,7 @@ def pieces_of(plan, tensors):
         for n in shape[:-1]:
             rows *= n
         for first in range(0, rows, ROWS):
-            yield (GGML[t["to"]], offset + first * columns * 4, min(ROWS, rows - first), columns)
+            yield (GGML[t["type"]], offset + first * columns * 4, min(ROWS, rows - first), columns)
 
 
 def encoded_by_ggml(library, address, pieces, threads):

@@ -102,7 +102,7 @@ class Bench:
         original = size_of(path)
         with_best = values == "normal" and not self.args.no_zstd19
         told = json.loads(self.tare("bench", path, "--json", "--full",
-                                    *["--zstd19"] * with_best))["all"]
+                                    *["--zstd19"] * with_best))["total"]
         packed = {}
         for effort in ("fast", "full"):
             out = self.path(effort + ".wcodec")
@@ -111,16 +111,16 @@ class Bench:
         unpack_seconds = self.timed(back, "unpack", packed["fast"][0], back)
         if not is_same(path, back):
             raise SystemExit(f"{name}: another file came back")
-        rest = original - told["bytes"]
+        rest = original - told["size_bytes"]
         row = {"name": name, "type": kind, "values": values, "bytes": original,
-               "tensor_bytes": told["bytes"],
+               "tensor_bytes": told["size_bytes"],
                "entropy_bytes": told["entropy_bytes"] + rest,
                "fast_bytes": size_of(packed["fast"][0]), "full_bytes": size_of(packed["full"][0]),
                "pack_fast_gb_s": original / packed["fast"][1] / 1e9,
                "pack_full_gb_s": original / packed["full"][1] / 1e9,
                "unpack_gb_s": original / unpack_seconds / 1e9,
-               "encode_gb_s": told["encode_gb_s"], "decode_gb_s": told["decode_gb_s"],
-               "memcpy_gb_s": told["memcpy_gb_s"]}
+               "encode_gb_s": told["encode_gb_per_s"], "decode_gb_s": told["decode_gb_per_s"],
+               "memcpy_gb_s": told["memcpy_gb_per_s"]}
         if values == "file":
             row.update(self.zstd_of(path))
         else:
