@@ -386,7 +386,7 @@ static void make_by_scale(tare_coded_mode of_scales, uint32_t n_scales) {
     f.layer.coded.region_bytes[1] = 2 * (uint64_t)n_scales;
     add_stream(&f, 1, 16);
     add_stream(&f, 0, 8);
-    f.streams[0].field.mode = of_scales;
+    f.streams[0].field.mode = (uint8_t)of_scales;
     f.streams[1].field.scale_stream = 1;
     f.streams[1].field.scale_form = 1;
     f.streams[1].field.values_per_scale = f.n / n_scales;
