@@ -24,7 +24,7 @@ static void modes(maker *m) {
             b[i] = (uint8_t)v;
         }
         tare_coded_field *o = add_stream(m, 8, 1, 0, 1);
-        o->mode = (tare_coded_mode)mode;
+        o->mode = (uint8_t)mode;
         o->row = 50;
         o->is_signed = true;
         end_layer(m, NULL);
