@@ -33,7 +33,6 @@ add_custom_command(OUTPUT ${self_dir}/stamp VERBATIM DEPENDS tare
 add_custom_target(tare_self ALL DEPENDS ${self_dir}/stamp)
 set(share ${SKBUILD_DATA_DIR}/share)
 install(DIRECTORY ${self_dir}/man1 DESTINATION ${share}/man COMPONENT python)
-install(DIRECTORY cli/schemas DESTINATION ${share}/tare COMPONENT python)
 install(FILES ${self_dir}/bash/tare DESTINATION ${share}/bash-completion/completions COMPONENT python)
 install(FILES ${self_dir}/zsh/_tare DESTINATION ${share}/zsh/site-functions COMPONENT python)
 install(FILES ${self_dir}/fish/tare.fish DESTINATION ${share}/fish/vendor_completions.d COMPONENT python)
