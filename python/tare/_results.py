@@ -62,7 +62,7 @@ class Result(Record):
             groups[key] = groups.get(key, 0) + 1
         rows = [(action, f"{counted(n, 'tensor')}, {a if a == b else a + ' → ' + b}")
                 for (action, a, b), n in groups.items()]
-        return table(repr(self)[1:-1], [("files", ", ".join(f.path for f in self.files[:4])), *rows])
+        return table(repr(self)[1:-1], [("files", ", ".join(f.path or "" for f in self.files[:4])), *rows])
 
 
 class PackedLayer(Record):
