@@ -78,15 +78,12 @@ static const tare_llama_rule jamba_rules[] = {
     {"*.feed_forward.experts.0.down_proj.weight", ".feed_forward.down_proj.weight", JAMBA_IS_DENSE},
     END_OF_RULES};
 
-static const char *const mamba_back_config[] = {
-    "model_type = 'mamba'",
-    "hidden_size = embedding_length",
-    "intermediate_size = ssm.inner_size",
-    "conv_kernel = ssm.conv_kernel",
-    "state_size = ssm.state_size",
-    "time_step_rank = ssm.time_step_rank",
-    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
-    NULL};
+#define MAMBA_BACK                                                                                 \
+    "hidden_size = embedding_length", "intermediate_size = ssm.inner_size",                        \
+        "conv_kernel = ssm.conv_kernel", "state_size = ssm.state_size",                            \
+        "time_step_rank = ssm.time_step_rank",                                                     \
+        "layer_norm_epsilon = attention.layer_norm_rms_epsilon"
+static const char *const mamba_back_config[] = {"model_type = 'mamba'", MAMBA_BACK, NULL};
 static const tare_llama_shape_row mamba_back_shapes[] = {{"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
                                                          {NULL, NULL}};
 #define MAMBA_NAMES                                                                                \
@@ -95,15 +92,8 @@ static const tare_llama_shape_row mamba_back_shapes[] = {{"=blk.#.ssm_conv1d.wei
 static const tare_llama_back mamba_back = {
     .names = MAMBA_NAMES, .config = mamba_back_config, .shapes = mamba_back_shapes};
 /* Falcon Mamba normalizes what else comes out of its state. */
-static const char *const falcon_mamba_back_config[] = {
-    "model_type = 'falcon_mamba'",
-    "hidden_size = embedding_length",
-    "intermediate_size = ssm.inner_size",
-    "conv_kernel = ssm.conv_kernel",
-    "state_size = ssm.state_size",
-    "time_step_rank = ssm.time_step_rank",
-    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
-    NULL};
+static const char *const falcon_mamba_back_config[] = {"model_type = 'falcon_mamba'", MAMBA_BACK,
+                                                       NULL};
 static const tare_llama_back falcon_mamba_back = {.names = MAMBA_NAMES,
                                                   .config = falcon_mamba_back_config,
                                                   .shapes = mamba_back_shapes,
