@@ -146,7 +146,7 @@ static PyObject *model_find(PyObject *self, PyObject *key) {
 static PyObject *model_subscript(PyObject *self, PyObject *key) {
     PyObject *index = find(self, key);
     if (!index) {
-        return PyErr_Occurred() ? NULL : PyObject_CallMethod(self, "__missing__", "O", key);
+        return PyErr_Occurred() ? NULL : PyObject_CallMethod(self, "__missing__", "(O)", key);
     }
     size_t i = PyLong_AsSize_t(index);
     Py_DECREF(index);

@@ -7,7 +7,7 @@ from _collections_abc import Iterator, Mapping  # collections.abc loads all of c
 from . import _core
 from ._arrays import load_model
 from ._errors import make_error
-from ._records import Adapter, Base, Container, FileInfo, Finding, Info, MissingKey, counted, nearest, size_text, table
+from ._records import Adapter, Base, Container, FileInfo, Finding, Info, MissingKey, counted, size_text, table
 from ._records import findings as make_findings
 from ._results import digest_model
 from ._source import prepare
@@ -97,7 +97,7 @@ class Metadata(Mapping[str, "Value"]):
         try:
             return self._values[key]
         except KeyError:
-            raise MissingKey(key, f"no key {key!r}{nearest(key, self._values)}") from None
+            raise MissingKey(key, "key", self._values) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -157,7 +157,7 @@ class Model(_core.Model, Mapping[str, Tensor]):
         return iter(self.names())
 
     def __missing__(self, key: object) -> Tensor:
-        raise MissingKey(key, f"no tensor {key!r}{nearest(key, self.names())}")
+        raise MissingKey(key, "tensor", self.names())
 
     def __enter__(self) -> Model:
         if self.closed:

@@ -38,10 +38,19 @@ def nearest(word: object, words: Iterable[str]) -> str:
 
 
 class MissingKey(KeyError):
-    """A KeyError that says what may have been meant."""
+    """A KeyError that says what may have been meant. That is looked for when somebody reads it: many
+    programs ask for what may be missing."""
+
+    def __init__(self, key: object, what: str = "key", names: Iterable[str] = ()) -> None:
+        super().__init__(key, what)
+        self._names = names
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MissingKey, self.args
 
     def __str__(self) -> str:
-        return str(self.args[1]) if len(self.args) > 1 else super().__str__()
+        key, what = self.args
+        return f"no {what} {key!r}{nearest(key, self._names)}"
 
 
 def table(title: str, rows: Iterable[tuple[str, object]]) -> str:

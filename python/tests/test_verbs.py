@@ -561,6 +561,9 @@ def test_shard_stands_for_its_set(tmp_path):
     shard = str(tmp_path / "set" / "model-00001-of-00003.safetensors")
     result = tare.pack(shard, tmp_path / "whole.wcodec")
     assert [f.code for f in result.findings] == ["pack.whole-set"] and len(tare.open(tmp_path / "whole.wcodec")) == 21
+    assert not tare.pack(tmp_path / "set", tmp_path / "folder.wcodec").findings  # that was asked for
+    with tare.open(tmp_path / "set") as model:
+        assert not tare.pack(model, tmp_path / "opened.wcodec").findings
     with tare.open(shard, one_shard=True) as model:
         result = tare.pack(model, tmp_path / "one.wcodec")
         assert not result.findings and list(tare.open(tmp_path / "one.wcodec")) == list(model)

@@ -6,6 +6,7 @@
 #include "wcodec/wc_zstd.h"
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/pool.h"
 
@@ -13,6 +14,7 @@ enum {
     BLOCK = 1 << 17, /* ZSTD_BLOCKSIZE_MAX: of less, zstd would wait for the rest */
     /* ZSTD_c_stableInBuffer, whose name is kept for those who link zstd statically */
     INPUT_STAYS = ZSTD_c_experimentalParam9,
+    PIECES_SINCE = 10504, /* an older zstd takes an input that stays whole, and at once */
 };
 
 /* All but the last block are complete, so that each call ends with one. */
@@ -25,10 +27,13 @@ static tare_status pack_blocks(ZSTD_CCtx *zstd, ZSTD_outBuffer *out, const uint8
         in.size = n - in.pos > step ? in.pos + step : n;
         left = ZSTD_compressStream2(zstd, out, &in, in.size < n ? ZSTD_e_continue : ZSTD_e_end);
         bool is_done = in.size == n && left == 0;
-        if (ZSTD_isError(left) || (!is_done && out->pos == out->size)) {
-            out->pos = 0;
-            return TARE_OK;
-        }
+        const bool is_full = ZSTD_isError(left)
+                                 ? ZSTD_getErrorCode(left) == ZSTD_error_dstSize_tooSmall
+                                 : !is_done && out->pos == out->size;
+        if (is_full) out->pos = 0;
+        if (is_full) return TARE_OK;
+        if (ZSTD_isError(left))
+            return tare_fail(err, TARE_ERR_NOMEM, "zstd"); /* all that is left */
     } while (in.size < n || left);
     return TARE_OK;
 }
@@ -41,7 +46,8 @@ tare_status tare_wc_zstd_pack(size_t *size, uint8_t *dst, size_t room, const uin
     if (!zstd) return tare_fail(err, TARE_ERR_NOMEM, "zstd");
     ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setPledgedSrcSize(zstd, n);
-    bool stays = !ZSTD_isError(ZSTD_CCtx_setParameter(zstd, (ZSTD_cParameter)INPUT_STAYS, 1));
+    const bool stays = ZSTD_versionNumber() >= PIECES_SINCE &&
+                       !ZSTD_isError(ZSTD_CCtx_setParameter(zstd, (ZSTD_cParameter)INPUT_STAYS, 1));
     tare_status status = pack_blocks(zstd, &out, bytes, n, stays ? BLOCK : n, err);
     ZSTD_freeCCtx(zstd);
     *size = out.pos;

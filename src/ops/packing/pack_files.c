@@ -66,8 +66,9 @@ static void name_side_files(tare_str *names, const tare_model *m) {
 }
 
 /* A path of one shard stands for all of them, which is more than its name says. */
-static void say_whole_set(const tare_pack_files *f) {
-    if (!f->is_directory) return;
+static void say_whole_set(const tare_pack_files *f, const tare_model *m) {
+    const tare_layout *layout = m->catalog.layout;
+    if (!f->is_directory || (layout && layout->format->is_directory)) return;
     tare_report_addf(f->strict.report, &TARE_FINDING(INFO, TARE_OK, "pack.whole-set"),
                      "all %zu files of the model are packed; a member of a set can be "
                      "opened, and packed, alone",
@@ -82,7 +83,7 @@ static tare_status take_model(tare_pack_files *f, const tare_model *m, tare_erro
     for (size_t i = 0; i < m->n_files; i++) TARE_TRY(add(f, &m->files[i].reader, names[i], err));
     TARE_TRY(add_index(f, m, err));
     f->is_directory = f->n > 1;
-    say_whole_set(f);
+    say_whole_set(f, m);
     tare_strict_left_out(&f->strict, m);
     return TARE_OK;
 }

@@ -197,6 +197,16 @@ static tare_status take_sizes(tare_coded *c, tare_coded_stream *p, const tare_co
     return TARE_OK;
 }
 
+/* Decoding does not need them, and a file would not have them. */
+static void forget_hints(tare_wc_layer *l) {
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        tare_coded_field *f = &l->streams[i].field;
+        f->is_signed = f->is_repetitive = false;
+        f->trellis = f->mode = 0;
+        f->row = 0;
+    }
+}
+
 static tare_status take_layer(tare_coded *c, const tare_coded_layer *from, tare_error *err) {
     tare_wc_layer *l = &c->layer;
     uint64_t position = 0, end;
@@ -219,6 +229,7 @@ static tare_status take_layer(tare_coded *c, const tare_coded_layer *from, tare_
         tare_wc_measure_stream(p, l->region_bytes[p->field.region]);
         TARE_TRY(take_sizes(c, p, &from->streams[i], &position, err));
     }
+    forget_hints(l);
     if (!tare_align_u64(position, TARE_WC_LAYER_ALIGN, &end) || end != from->size)
         return tare_fail(err, TARE_ERR_CORRUPT, "layer: its size is not that of its streams");
     TARE_TRY(open_memory(c, from->data, (size_t)from->size, err));
@@ -299,16 +310,6 @@ static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_c
     pthread_mutex_destroy(&g.mutex);
     if (!c->layer.size) c->layer.offset = 0; /* nothing can be found */
     return status;
-}
-
-/* Decoding does not need them, and a file would not have them. */
-static void forget_hints(tare_wc_layer *l) {
-    for (unsigned i = 0; i < l->n_streams; i++) {
-        tare_coded_field *f = &l->streams[i].field;
-        f->is_signed = f->is_repetitive = false;
-        f->trellis = f->mode = 0;
-        f->row = 0;
-    }
 }
 
 /* The layer as cut by the fields; an impossible cut is the caller's fault. */
