@@ -4,6 +4,7 @@
  * zeros; a model that has lost one of them, or that of a norm, is none such. */
 #include <stdio.h>
 
+#include "base/arith.h"
 #include "base/str.h"
 #include "llama/mapping.h"
 #include "llama/needed.h"
@@ -60,6 +61,19 @@ static bool has_any(const tare_llama_mapping *m, tare_str word) {
     return false;
 }
 
+/* Biases that config.json speaks of are lost; those of a class without them are zeros. */
+static tare_status check_lost(const tare_llama_mapping *m, tare_str word, tare_error *err) {
+    double has_biases;
+    if (!tare_str_starts(word, TARE_STR("attn_")) && !tare_str_starts(word, TARE_STR("ffn_")))
+        return TARE_OK;
+    TARE_TRY(tare_llama_number(&has_biases, m, "if(use_bias | bias | attention_bias | false, 1, 0)",
+                               0, err));
+    if (!(has_biases > 0)) return TARE_OK;
+    tare_fail(err, TARE_ERR_CORRUPT, "config.json says that there are biases: these are missing");
+    tare_error_detail(err, "%.*s.bias", (int)tare_min_u64(word.len, 60), word.ptr);
+    return TARE_ERR_CORRUPT;
+}
+
 /* Zeros for each row of a weight, of all experts, where its bias is not there. */
 static tare_status add_beside(tare_llama_mapping *m, const tare_llama_target *weight,
                               tare_error *err) {
@@ -68,6 +82,7 @@ static tare_status add_beside(tare_llama_mapping *m, const tare_llama_target *we
     if (!word.len || tare_str_ends(word, TARE_STR("norm")) ||
         !tare_llama_needs_bias(m->arch->name, word) || has_any(m, word))
         return TARE_OK;
+    TARE_TRY(check_lost(m, word, err));
     snprintf(text, sizeof text, "%.*s.bias", (int)weight->name.len - 7, weight->name.ptr);
     const tare_str name = tare_arena_str(&m->out->arena, tare_str_of(text));
     if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "biases");

@@ -18,12 +18,17 @@ static tare_status fail_module(const char *file, tare_status status, const char 
 
 /* The numbers of a file's only tensor, "linear.weight", become those of the matrix `name`. */
 static tare_status take_weight(tare_llama_mapping *m, const tare_model *module, const char *file,
-                               const char *name, tare_error *err) {
+                               const char *name, double *width, tare_error *err) {
     const tare_tensor *t = &module->catalog.tensors[0];
     size_t n;
-    if (module->catalog.n_tensors != 1 || t->n_dims != 2)
-        return fail_module(file, TARE_ERR_UNSUPPORTED,
-                           "expected one matrix: llama.cpp has no bias of a Dense module", err);
+    if (module->catalog.n_tensors != 1 || t->n_dims != 2 || !tare_str_is(t->name, "linear.weight"))
+        return fail_module(
+            file, TARE_ERR_UNSUPPORTED,
+            "expected linear.weight alone: llama.cpp has a Dense module without bias", err);
+    if ((double)t->dims[1] != *width)
+        return fail_module(file, TARE_ERR_CORRUPT,
+                           "linear.weight: its columns are not what comes before the module", err);
+    *width = (double)t->dims[0];
     if (!tare_size_of_u64(t->n_elements, &n))
         return fail_module(file, TARE_ERR_LIMIT, "size of the matrix", err);
     float *values = TARE_NEW_ARRAY(&m->out->arena, float, n);
@@ -47,14 +52,18 @@ static tare_status check_settings(const tare_llama_mapping *m, const char *file,
     TARE_TRY(tare_llama_json_resource(&config, m->hf, file, &m->out->arena, err));
     const tare_str act =
         tare_llama_node_text(tare_llama_member(config, TARE_STR("activation_function")));
-    if (act.len && !tare_str_ends(act, TARE_STR("Identity")))
+    if (!tare_str_ends(act, TARE_STR("Identity")))
         return fail_module(file, TARE_ERR_UNSUPPORTED,
-                           "llama.cpp has no activation_function behind a Dense module", err);
+                           act.len
+                               ? "llama.cpp has no activation_function behind a Dense module"
+                               : "no activation_function, which then is Tanh: llama.cpp has none "
+                                 "behind a Dense module",
+                           err);
     return TARE_OK;
 }
 
 static tare_status add_module(tare_llama_mapping *m, tare_str folder, const char *name,
-                              tare_error *err) {
+                              double *width, tare_error *err) {
     char file[160];
     tare_str bytes;
     tare_model *module;
@@ -64,7 +73,7 @@ static tare_status add_module(tare_llama_mapping *m, tare_str folder, const char
     TARE_TRY(tare_llama_resource(&bytes, m->hf, file, &m->out->arena, err));
     if (!bytes.ptr)
         return fail_module(file, TARE_ERR_UNSUPPORTED,
-                           "modules.json names a Dense module whose weights are not there", err);
+                           "modules.json names a Dense module without this file", err);
     tare_source source = TARE_SOURCE_INIT;
     source.kind = TARE_SOURCE_MEMORY;
     source.name = file;
@@ -73,38 +82,51 @@ static tare_status add_module(tare_llama_mapping *m, tare_str folder, const char
     tare_open_options open = TARE_OPEN_OPTIONS_INIT;
     open.allocator = m->out->allocator;
     open.limits = &m->hf->limits;
-    TARE_TRY(tare_model_open(&module, &source, &open, err));
-    const tare_status status = take_weight(m, module, file, name, err);
+    tare_status status = tare_model_open(&module, &source, &open, err);
+    if (status == TARE_OK) status = take_weight(m, module, file, name, width, err);
     tare_model_free(module);
+    if (status != TARE_OK) tare_error_item(err, TARE_ITEM_RESOURCE, -1, tare_str_of(file));
     return status;
 }
 
-static void note_module(tare_llama_mapping *m) {
+static void note_module(tare_llama_mapping *m, tare_str type) {
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.not-applied");
     f.item_kind = TARE_ITEM_RESOURCE;
     f.item_name = TARE_STR("modules.json");
-    f.text = TARE_STR("a Dense module: llama.cpp does not have it in this architecture, and gives "
-                      "other embeddings");
-    tare_report_add(m->options->report, &f);
+    tare_report_addf(m->options->report, &f,
+                     "%.*s: llama.cpp does not have this module in this architecture, and gives "
+                     "other embeddings",
+                     (int)tare_min_u64(type.len, 80), type.ptr);
+    f.text = TARE_STR("a module that llama.cpp does not have in this architecture");
     if (m->out->loss.status == TARE_OK) m->out->loss = f;
+}
+
+/* What the model itself is, pooling.c, llama.cpp's caller, and what does nothing once trained. */
+static bool is_elsewhere(tare_str type) {
+    return tare_str_ends(type, TARE_STR("Transformer")) ||
+           tare_str_ends(type, TARE_STR("Pooling")) || tare_str_ends(type, TARE_STR("Normalize")) ||
+           tare_str_ends(type, TARE_STR("Dropout"));
 }
 
 tare_status tare_llama_add_dense_modules(tare_llama_mapping *m, tare_error *err) {
     static const char *const names[] = {"dense_2", "dense_3"};
     const tare_llama_node *modules;
     size_t n = 0;
+    double width;
+    TARE_TRY(tare_llama_number(&width, m, "hidden_size", 0, err));
     TARE_TRY(tare_llama_json_resource(&modules, m->hf, "modules.json", &m->out->arena, err));
     if (!modules || modules->type != TARE_JSON_ARRAY) return TARE_OK;
     for (const tare_llama_node *c = modules->child; c; c = c->next) {
-        const tare_str type = tare_llama_node_text(tare_llama_member(c, TARE_STR("type"))),
-                       folder = tare_llama_node_text(tare_llama_member(c, TARE_STR("path")));
-        if (!tare_str_ends(type, TARE_STR("Dense")) || folder.len == 0 || folder.len > 100)
-            continue;
-        if (n == 2 || !tare_llama_is_one_of(tare_str_of(names[n]), m->arch->tensors)) {
-            note_module(m);
+        const tare_str type = tare_llama_node_text(tare_llama_member(c, TARE_STR("type")));
+        tare_str folder = tare_llama_node_text(tare_llama_member(c, TARE_STR("path")));
+        if (is_elsewhere(type)) continue;
+        while (folder.len && folder.ptr[folder.len - 1] == '/') folder.len--;
+        if (!tare_str_ends(type, TARE_STR("Dense")) || folder.len == 0 || folder.len > 100 ||
+            n == 2 || !tare_llama_is_one_of(tare_str_of(names[n]), m->arch->tensors)) {
+            note_module(m, type);
             return TARE_OK;
         }
-        TARE_TRY(add_module(m, folder, names[n++], err));
+        TARE_TRY(add_module(m, folder, names[n++], &width, err));
     }
     return TARE_OK;
 }

@@ -63,6 +63,7 @@ static tare_status check_pair(const lora *l, const pair *p, tare_error *err) {
         return fail_factor(l, p->a < 0 ? p->b : p->a, TARE_ERR_CORRUPT,
                            "the other factor is missing", err);
     const uint64_t rank = tensors[p->b].dims[1];
+    if (rank == 0) return fail_factor(l, p->b, TARE_ERR_CORRUPT, "its rank is 0", err);
     if (tensors[p->a].dims[0] != rank)
         return fail_factor(l, p->b, TARE_ERR_CORRUPT, "its rank is not that of the other factor",
                            err);
@@ -392,6 +393,14 @@ static tare_status fail_config(const char *what, tare_status status, tare_error 
     return status;
 }
 
+/* A member with a number for each of some modules, or nothing. */
+static tare_status check_patterns(const tare_llama_node *root, const char *name, const char *what,
+                                  tare_error *err) {
+    const tare_llama_node *v = tare_llama_member(root, tare_str_of(name));
+    if (!v || v->type == TARE_JSON_OBJECT || v->type == TARE_JSON_NULL) return TARE_OK;
+    return fail_config(what, TARE_ERR_CORRUPT, err);
+}
+
 static bool is_set(const tare_llama_node *node) {
     if (node->type == TARE_JSON_NULL || node->type == TARE_JSON_FALSE) return false;
     if (node->type == TARE_JSON_STRING) return node->text.len > 0;
@@ -419,6 +428,8 @@ static tare_status read_config(double *out, lora *l, tare_str peft, tare_arena *
         const char *what = tare_peft_obstacle(c->key, is_set(c), tare_llama_node_text(c));
         if (what) return fail_config(what, TARE_ERR_UNSUPPORTED, err);
     }
+    TARE_TRY(check_patterns(root, "rank_pattern", "rank_pattern: expected an object", err));
+    TARE_TRY(check_patterns(root, "alpha_pattern", "alpha_pattern: expected an object", err));
     l->alpha = number_of(root, "lora_alpha");
     l->rank = number_of(root, "r");
     l->has_one_rank = !has(root, "rank_pattern");
@@ -432,10 +443,14 @@ static tare_status read_config(double *out, lora *l, tare_str peft, tare_arena *
     return TARE_OK;
 }
 
-/* Whether a member of alpha_pattern is about a module: its name, or the end of it. */
+/* Whether a member of alpha_pattern is about a module: its name, or the end of it. A dot is any
+ * character, as in all expressions. */
 static bool is_about(tare_str pattern, tare_str module) {
-    return tare_str_ends(module, pattern) &&
-           (module.len == pattern.len || module.ptr[module.len - pattern.len - 1] == '.');
+    if (pattern.len > module.len) return false;
+    const size_t from = module.len - pattern.len;
+    for (size_t i = 0; i < pattern.len; i++)
+        if (pattern.ptr[i] != '.' && pattern.ptr[i] != module.ptr[from + i]) return false;
+    return from == 0 || module.ptr[from - 1] == '.';
 }
 
 /* The alpha of a module. PEFT's patterns are regular expressions, of which names are known here. */

@@ -43,7 +43,8 @@ static size_t modes_of(tare_str *mode, const tare_llama_node *pooling) {
 }
 
 /* llama.cpp's number for how the states of all tokens become one; 0: not said, or it has none. */
-static double pooling_type(const tare_llama_mapping *m, const tare_llama_node *pooling) {
+static double pooling_type(const tare_llama_mapping *m, const tare_llama_node *pooling,
+                           const char *file) {
     static const struct {
         const char *mode, *word;
         double type;
@@ -55,7 +56,7 @@ static double pooling_type(const tare_llama_mapping *m, const tare_llama_node *p
     if (n == 0) return 0;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.not-applied");
     f.item_kind = TARE_ITEM_RESOURCE;
-    f.item_name = TARE_STR("config.json");
+    f.item_name = tare_str_of(file);
     tare_report_addf(m->options->report, &f,
                      "pooling mode %.*s%s: llama.cpp has mean, cls and lasttoken, one of them: the "
                      "model is written without",
@@ -76,7 +77,7 @@ tare_status tare_llama_pooling_keys(tare_llama_mapping *m, tare_error *err) {
     if (folder.len == 0 || folder.len > 100) return TARE_OK;
     snprintf(path, sizeof path, "%.*s/config.json", (int)folder.len, folder.ptr);
     TARE_TRY(tare_llama_json_resource(&pooling, m->hf, path, arena, err));
-    double type = pooling_type(m, pooling);
+    double type = pooling_type(m, pooling, path);
     return type > 0 ? tare_llama_set_number(m, "pooling_type", TARE_VALUE_U32, type, err) : TARE_OK;
 }
 

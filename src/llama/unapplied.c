@@ -27,8 +27,8 @@
 #define SQUARED_ARCHS "arcee jais2 nemotron nemotron_h nemotron_h_moe plm"
 /* Whose activation no member of these names says, or whose keys say it. */
 #define OTHER_ARCHS                                                                                \
-    "apertus chameleon dbrx gpt-oss jais lfm2 lfm2moe llada llada-moe mamba mamba2 minimax-m3 "    \
-    "neo-bert nomic-bert nomic-bert-moe openelm rwkv6 rwkv6qwen2 rwkv7 arwkv7 smallthinker t5 "    \
+    "apertus dbrx jais lfm2 lfm2moe llada llada-moe minimax-m3 neo-bert "                          \
+    " nomic-bert nomic-bert-moe openelm rwkv6 rwkv6qwen2 rwkv7 arwkv7 smallthinker t5 "            \
     "t5encoder talkie wavtokenizer-dec qwen refact"
 
 /* Where llama.cpp has windows of attention, by layer or in all; what others call so is refused. */
@@ -112,6 +112,8 @@ static const struct {
      "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_NUMBERS},
     {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu"), NULL, NULL,
      "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+    {"apertus", OTHER_THAN("xielu"), NULL, NULL,
+     "hidden_act: llama.cpp computes xIELU in this architecture" OTHER_NUMBERS},
     {"distilbert bert", "if(is_classifier, model_type == 'distilbert')", NULL, NULL,
      "DistilBERT's classifier: llama.cpp computes tanh where it has ReLU" OTHER_NUMBERS},
     {NORMALIZES, "if(norm_topk_prob | true, false, true)", NULL, NULL,
@@ -137,7 +139,7 @@ static const struct {
      "no_rope_layers: llama.cpp leaves positions out in every fourth layer" OTHER_NUMBERS},
     {"!dbrx mpt olmo", "has(clip_qkv)", NULL, NULL,
      "clip_qkv: llama.cpp does not clip in this architecture" OTHER_NUMBERS},
-    {NULL,
+    {"!grok mistral3",
      "if(rope.type == 'yarn', if((rope.beta_fast | 32) == 32, if((rope.beta_slow | 1) == 1, false, "
      "true), true))",
      NULL, NULL,

@@ -26,8 +26,8 @@ class Facts(Checks):
         self.name = ""
         self.model, self.out, self.back = (os.path.join(folder, x) for x in ("model", "out.gguf", "back"))
 
-    def convert(self, name, config=None, rename=None, add=None, drop=(), files=None):
-        """The tiny model with members set (None: taken out), tensors renamed, added and dropped; its keys and tensors."""
+    def make(self, name, config=None, rename=None, add=None, drop=(), files=None):
+        """The tiny model with members set (None: taken out), tensors renamed, added and dropped."""
         shutil.rmtree(self.model, ignore_errors=True)
         tiny_models.write(self.model, name)
         c, tensors = load(self.model)
@@ -47,10 +47,23 @@ class Facts(Checks):
             with open(os.path.join(self.model, file), "wb") as f:
                 f.write(content if isinstance(content, bytes) else json.dumps(content).encode())
         self.name = name
-        self.said = self.run("convert", self.model, self.out, "--type", "f32", "--no-tokenizer", "--no-sync", "--force").stderr
+
+    def write(self, code=0):
+        self.said = self.run("convert", self.model, self.out, "--type", "f32", "--no-tokenizer", "--no-sync", "--force", code=code).stderr
+
+    def convert(self, *model, **changes):
+        """Such a model, converted: its keys and tensors."""
+        self.make(*model, **changes)
+        self.write()
         reader = GGUFReader(self.out)
         self.keys = {f.name.split(".", 1)[1]: f.contents() for f in reader.fields.values() if "." in f.name}
         self.tensors = {t.name: t for t in reader.tensors}
+
+    def refuses(self, name, said, **changes):
+        """The same is an error, of which this is said."""
+        self.make(name, **changes)
+        self.write(code=None)
+        self.check(f"{name}: {said!r} is not in {self.said}", self.said.startswith("tare: ") and said in self.said)
 
     def key(self, name, value):
         got = self.keys.get(name)
@@ -136,7 +149,17 @@ def encoders(f):
     f.key("dense_3_feat_in", 96)
     f.check("dense_3 is another matrix", np.array_equal(f.tensors["dense_3.weight"].data, matrices["3_Dense"]))
     f.convert("qwen3", files=files)
-    f.warns("Dense module")
+    f.warns("models.Dense: llama.cpp does not have this module")
+    f.convert("embeddinggemma", files={"modules.json": [{"path": "2_LayerNorm", "type": "sentence_transformers.models.LayerNorm"}]})
+    f.warns("models.LayerNorm: llama.cpp does not have this module")
+    settings = files["2_Dense/config.json"]
+    f.refuses("embeddinggemma", "which then is Tanh",
+              files={**files, "2_Dense/config.json": {k: v for k, v in settings.items() if k != "activation_function"}})
+    f.refuses("embeddinggemma", "no activation_function behind",
+              files={**files, "2_Dense/config.json": {**settings, "activation_function": "torch.nn.modules.activation.Tanh"}})
+    f.refuses("embeddinggemma", "3_Dense/model.safetensors\": linear.weight: its columns",
+              files={**files, "3_Dense/model.safetensors": files["2_Dense/model.safetensors"]})
+    f.refuses("embeddinggemma", "2_Dense/model.safetensors\": not of any known format", files={**files, "2_Dense/model.safetensors": b"nothing"})
 
 
 def assumed(f):

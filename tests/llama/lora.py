@@ -109,6 +109,10 @@ def main():
     case.refused("another rank", "rank", "llama", {**half, **dict(list(pair(P + "self_attn.q_proj", 64, 64, 8).items())[1:])})
     case.refused("DoRA", "DoRA", "llama", q, use_dora=True)
     case.accepted("alphas by module", "llama", q, two("attn_q", q, permuted(b_of(q), 4) / 2), 16, alpha_pattern={"self_attn.q_proj": 8})
+    for odd in ([1, 2], 5, "q_proj"):
+        case.refused("alphas that are none", "alpha_pattern: expected an object", "llama", q, alpha_pattern=odd)
+        case.refused("ranks that are none", "rank_pattern: expected an object", "llama", q, rank_pattern=odd)
+    case.accepted("alphas, a dot for any character", "llama", q, two("attn_q", q, permuted(b_of(q), 4) / 2), 16, alpha_pattern={"self.attn.q_proj": 8})
     case.refused("a pattern of alphas", "alpha_pattern", "llama", q, alpha_pattern={".*q_proj": 8})
     case.accepted("what PEFT saves of the base", "llama", {**q, P + "self_attn.q_proj.base_layer.weight": np.zeros((64, 64), np.float32)},
                   two("attn_q", q, permuted(b_of(q), 4)), 16)

@@ -27,12 +27,13 @@ static void read_one(tare_llama_tokenizer *t, const tare_json_value *normalizer,
 
 /* Whether a step, or one of a sequence, puts a blank in front of a text. */
 static bool prepends_blank(const tare_json_value *step, unsigned depth) {
-    static const char *const names[] = {"type", "prepend_scheme", "add_prefix_space", "normalizers",
-                                        "pretokenizers"};
-    tare_json_value v[5], inner;
+    static const char *const names[] = {"type",        "prepend_scheme", "add_prefix_space",
+                                        "normalizers", "pretokenizers",  "prepend"};
+    tare_json_value v[6], inner;
     tare_json j;
-    tare_json_span_members(step, names, v, 5);
-    if (tare_json_is(&v[0], "Prepend")) return true;
+    tare_json_span_members(step, names, v, 6);
+    if (tare_json_is(&v[0], "Prepend"))
+        return tare_json_is(&v[5], "\xe2\x96\x81") || tare_json_is(&v[5], " ");
     if (tare_json_is(&v[0], "Metaspace"))
         return v[1].type == TARE_JSON_STRING ? !tare_json_is(&v[1], "never")
                                              : v[2].type != TARE_JSON_FALSE;
