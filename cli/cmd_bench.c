@@ -152,7 +152,7 @@ static void print_json(const result *r, const char *path, unsigned threads) {
     struct json_t *document = cli_json_new("tare.bench/2");
     struct json_t *tensors = cli_json_array(), *types = cli_json_array();
     struct json_t *all = cli_json_object();
-    cli_json_text(document, "input", path);
+    cli_json_text(document, "input", cli_input_name(path));
     cli_json_text(document, "effort", cli.effort ? cli.effort : "fast");
     cli_json_u64(document, "thread_count", threads);
     cli_json_text(document, "cpu", cli_cpu_name(tare_cpu_active()));

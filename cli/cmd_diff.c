@@ -175,20 +175,23 @@ static void print_loss(const tare_model *model, const char *name) {
                cli_plural(info.n_tensors), info.bits_per_weight);
 }
 
-/* All that was compared, as if it were one tensor, and the worst. */
+/* The tensors that differ, as if they were one, and the worst. */
 typedef struct difference {
-    size_t n; /* places */
+    size_t n;         /* places */
+    bool is_measured; /* `error`: whether all values that differ were looked at */
     double error;
     const tare_diff_item *worst; /* NULL: no values differ */
 } difference;
 
 static difference sum_up(const tare_diff *diff) {
     const tare_diff_item *item;
-    difference d = {0};
+    difference d = {.is_measured = !args.is_brief && !args.is_directory};
     double of_differences = 0, of_all = 0;
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++) {
         if (!item->is_tolerated) d.n++;
-        if (!is_value_kind(item->kind) || !item->is_decoded) continue;
+        if (!is_value_kind(item->kind)) continue;
+        d.is_measured = d.is_measured && item->is_decoded;
+        if (!item->is_decoded) continue;
         const double off = item->relative_rmse * item->norm_a;
         of_differences += off * off;
         of_all += item->norm_a * item->norm_a;
@@ -209,9 +212,11 @@ static void add_row(cli_table *table, const pair *models, const tare_diff *diff)
     snprintf(text, sizeof text, "%.2f",
              sum->n_parameters ? (double)sum->tensor_bytes * 8 / (double)sum->n_parameters : 0);
     cli_table_add(table, text);
-    cli_table_add(table, tare_diff_is_same(diff) ? "same" : cli_exact_text(d.n).text);
+    cli_table_add(table, tare_diff_is_same(diff) ? "same"
+                         : args.is_brief         ? "differ"
+                                                 : cli_exact_text(d.n).text);
     snprintf(text, sizeof text, "%#.3g", d.error);
-    cli_table_add(table, args.is_directory ? "" : text);
+    cli_table_add(table, d.is_measured ? text : "");
     snprintf(text, sizeof text, "%#.3g", d.worst ? d.worst->relative_rmse : 0);
     cli_table_add(table, d.worst ? text : "");
     cli_table_add(table, worst);
@@ -278,7 +283,7 @@ static void print_json(const pair *models, const tare_diff *diff) {
     cli_json_bool(document, "is_same", tare_diff_is_same(diff));
     cli_json_bool(document, "is_lossy", is_lossy(models->a));
     cli_json_bool(document, "other_is_lossy", is_lossy(models->b));
-    cli_json_real(document, "relative_rmse", sum.error);
+    if (sum.is_measured) cli_json_real(document, "relative_rmse", sum.error);
     const tare_diff_item *item;
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++) {
         cli_json_append(items, json_item(models, item));
@@ -348,7 +353,8 @@ static int run(int argc, const char **argv) {
     if (document) cli_json_begin_list(document, "comparisons");
     cli_table *table =
         argc > 2 && !cli.json
-            ? cli_table_new("~MODEL|>SIZE|>BITS/WEIGHT|>PLACES|>RMSE/RMS|>WORST|~WORST TENSOR")
+            ? cli_table_new(
+                  "~MODEL|>SIZE|>BITS/WEIGHT|>PLACES|>THEIR RMSE/RMS|>WORST|~WORST TENSOR")
             : NULL;
     tare_model *a;
     worst = cli_open(&a, argv[0], NULL);

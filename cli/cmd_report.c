@@ -96,8 +96,11 @@ static int report(report_input *in, size_t n) {
 
 /* The page must not replace what it is about; the first model is seen to when it is written. */
 static int check_output(int n, const char **paths) {
+    if (!args.output || strcmp(args.output, "-") == 0) return CLI_YES;
+    if (args.against && cli_is_same_file(args.against, args.output))
+        return cli_usage(&cmd_report, "the page would replace the model that it compares with");
     for (int i = 1; i < n; i++)
-        if (args.output && strcmp(args.output, "-") != 0 && cli_is_same_file(paths[i], args.output))
+        if (cli_is_same_file(paths[i], args.output))
             return cli_usage(&cmd_report, "the page would replace a model that it is about");
     return CLI_YES;
 }

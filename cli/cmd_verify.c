@@ -149,7 +149,7 @@ static struct json_t *json_of(const tare_model *model, const char *path, const t
     size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
     size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) - n_errors;
     struct json_t *document = cli_json_object();
-    cli_json_text(document, "input", path);
+    cli_json_text(document, "input", cli_input_name(path));
     cli_json_bool(document, "opens", model != NULL);
     cli_json_bool(document, "is_good", is_good);
     cli_json_bool(document, "is_deep", args.is_deep);

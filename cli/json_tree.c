@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A value is one of JSON's six kinds; members of an object stay in the order in which they came, and
- * each key comes once. Depth is that of our own documents. */
+ * who builds one gives each key once. Depth is that of our own documents. */
 #include "json_tree.h"
 
 #include <inttypes.h>

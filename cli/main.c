@@ -12,7 +12,9 @@ static void version_text(void) {
            cli_cpu_name(tare_cpu_detect()));
     const char *name, *version;
     fputs("with: ", stdout);
-    for (size_t i = 0; tare_dependency(i, &name, &version); i++) printf("%s %s, ", name, version);
+    for (size_t i = 0; tare_dependency(i, &name, &version); i++)
+        printf("%s%s %s", i ? ", " : "", name, version);
+    fputc('\n', stdout);
 }
 
 static void version_json(void) {

@@ -204,7 +204,11 @@ void cli_mapped_free(cli_mapped *mapped) {
 static int look_for(bool *is_there, const char *path) {
     *is_there = cli_has_entry(path);
     if (*is_there || errno == ENOENT || errno == ENOTDIR) return CLI_YES;
-    return cli_fail_text(CLI_IO, "%s: cannot be looked at: %s", path, strerror(errno));
+    const int failed = errno;
+    char *name = cli_escape_path(path);
+    const int code = cli_fail_text(CLI_IO, "%s: cannot be looked at: %s", name, strerror(failed));
+    free(name);
+    return code;
 }
 
 int cli_open_around(tare_model **out, char **directory, const tare_model *in, const char *in_path,

@@ -60,6 +60,8 @@ void cli_page(void (*print)(FILE *out, const void *what), const void *what) {
         return;
     }
     signal(SIGPIPE, SIG_IGN); /* a pager that is left early */
+    signal(SIGINT, SIG_IGN);  /* which is the pager's: it says when the help is over */
+    signal(SIGQUIT, SIG_IGN);
     cli_terminal_is(out);
     print(out, what);
     fclose(out);

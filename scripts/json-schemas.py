@@ -201,7 +201,7 @@ read_bytes | count | bytes that are read
 region | count | number of the plane
 regions | list | planes of a tensor
 relative_error | number | squared error of the type, relative to the values
-relative_rmse | number | root of the mean squared difference over that of the values
+relative_rmse | number | root of the mean squared difference over that of the values; in a comparison: of the tensors that differ, together
 renamed | text or null | the one that is compared under other names
 resources | list | side files
 role | text | what a tensor or token is for
@@ -301,7 +301,7 @@ roles [ role tensor_count weight_count size_bytes damage one_more_bit_saves ] mi
 curve_points [ size_bytes bits_per_weight damage ] tensors [ name role type weight_count size_bytes sensitivity is_measured is_pinned
 relative_error damage ] } tensors [ name action from_type type stored_type from_bytes to_bytes file_index made_of? source_count?
 operation? relative_rmse? max_abs? ] """ + FINDINGS,
-    "diff": """input comparisons [ other renamed is_same is_lossy other_is_lossy relative_rmse differences [ kind name type? other_type?
+    "diff": """input comparisons [ other renamed is_same is_lossy other_is_lossy relative_rmse? differences [ kind name type? other_type?
 shape? other_shape? is_tolerated relative_rmse? max_abs? different_count? ] ]""",
     "edit": """input output format is_dry_run is_in_place changed_bytes written_bytes changes [ kind old new ]
 files [ name action old_size_bytes new_size_bytes changed_bytes ] """ + FINDINGS,
