@@ -78,7 +78,7 @@ static tare_adapter_set *open_adapter(size_t rank) {
 
 static double convert(const tare_model *m, const tare_encoding *type, const tare_adapter_use *use,
                       int fd) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_plan *plan;
     o.to = "gguf";
     o.type = type;

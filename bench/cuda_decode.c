@@ -162,7 +162,7 @@ static double median(double *times, unsigned n) {
 }
 
 static double measure(tare_cuda_batch *batch, unsigned n_runs, bool with_crc) {
-    tare_cuda_decode_options o = TARE_CUDA_DECODE_OPTIONS_INIT;
+    tare_cuda_decode_options o = tare_cuda_decode_options_default();
     tare_error err;
     double times[MOST_RUNS];
     o.without_crc = !with_crc;
@@ -232,7 +232,7 @@ static void release_layers(const subject *s) {
 /* ---- loading --------------------------------------------------------------------------------- */
 
 static tare_model *open_model(const char *path) {
-    tare_source source = TARE_SOURCE_INIT;
+    tare_source source = tare_source_default();
     tare_model *model;
     tare_error err;
     source.name = path;

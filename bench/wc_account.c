@@ -48,7 +48,7 @@ typedef struct subject {
 } subject;
 
 static tare_coded_options one_thread(void) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     o.threads = 1;
     return o;
 }
@@ -110,7 +110,7 @@ static double loop_of(const subject *s, unsigned stream, uint8_t *room) {
     unsigned n = 0;
     size_t n_bytes = 0;
     for (; n < TARE_WC_SIDE_BY_SIDE && n < p->n_segments; n++) {
-        tare_coded_segment segment = TARE_CODED_SEGMENT_INIT;
+        tare_coded_segment segment = tare_coded_segment_default();
         if (tare_coded_parse_segment(&segment, s->coded, stream, n, NULL)) bench_die("segment");
         pieces[n] = (tare_wc_piece){.head = s->coded->opened.heads[stream],
                                     .bytes = s->layer->data + segment.position,

@@ -54,7 +54,7 @@ static const char *tare_name(void) {
 }
 
 static tare_coded_options one_thread(void) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     o.threads = 1;
     return o;
 }

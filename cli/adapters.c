@@ -54,7 +54,7 @@ static void keep(cli_adapters *list, const tare_adapter_use *use, tare_adapter_s
 
 static int add(cli_adapters *list, const tare_model *in, const char *text, tare_report *report) {
     tare_adapter_use use = {.scale = 1};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     tare_adapter_set *set = NULL;
     tare_error err;
     int code = 0;
@@ -95,7 +95,7 @@ int cli_adapters_store(cli_adapters *list, const cli_command *command, const cli
                        tare_report *report) {
     for (size_t i = 0; i < texts->n; i++) {
         const char *text = texts->items[i], *equals = strchr(text, '=');
-        tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+        tare_open_options options = tare_open_options_default();
         tare_adapter_set *set;
         tare_error err;
         options.report = report;

@@ -15,7 +15,7 @@ static void say_renamed(const char *path, const char *whose) {
 
 int cli_map_names(tare_model **renamed, const tare_model *from, const char *path,
                   const tare_model *to) {
-    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options options = tare_llama_options_default();
     tare_error err;
     char *directory = cli_whole_path(path);
     options.directory = directory;

@@ -106,7 +106,7 @@ tare_status cli_open_with_bases(tare_model **out, const tare_source *source,
 /* For a container that is read, this was checked when it was opened. */
 int cli_bases_of_output(tare_convert_wcodec_options *options, const char *to,
                         const cli_command *command, const tare_model *in) {
-    tare_container_info container = TARE_CONTAINER_INFO_INIT;
+    tare_container_info container = tare_container_info_default();
     tare_model **list;
     tare_error err;
     if (!cli.base.n) return CLI_YES;

@@ -576,8 +576,8 @@ typedef struct cli_containers {
 
 #define CLI_CONTAINERS_INIT                                                                        \
     {                                                                                              \
-        TARE_CONVERT_MCF_OPTIONS_INIT, TARE_CONVERT_INFQ_OPTIONS_INIT,                             \
-            TARE_CONVERT_WCODEC_OPTIONS_INIT                                                       \
+        tare_convert_mcf_options_default(), tare_convert_infq_options_default(),                   \
+            tare_convert_wcodec_options_default()                                                  \
     }
 
 /* False after saying what is wrong with an option. */

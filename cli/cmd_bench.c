@@ -46,7 +46,7 @@ static void sum_up(result *r) {
         const tare_encoding *encoding = tare_model_tensor(r->model, i)->encoding;
         size_t g = 0;
         while (g < r->n_groups && r->groups[g].encoding != encoding) g++;
-        if (g == r->n_groups) r->groups[r->n_groups++] = (group){encoding, TARE_BENCH_INIT};
+        if (g == r->n_groups) r->groups[r->n_groups++] = (group){encoding, tare_bench_default()};
         tare_bench_add(&r->groups[g].sum, tare_bench_row(r->rows, i));
         tare_bench_add(&r->all, tare_bench_row(r->rows, i));
     }
@@ -186,11 +186,11 @@ static int run(int argc, const char **argv) {
     tare_model *model;
     int code = cli_open(&model, argv[0], NULL);
     if (code != CLI_YES) return code;
-    tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
+    tare_bench_options o = tare_bench_options_default();
     tare_model **bases;
     tare_error err;
     const tare_model_summary *sum = tare_model_summarize(model);
-    result r = {.model = model, .n_rows = sum->n_tensors, .all = TARE_BENCH_INIT};
+    result r = {.model = model, .n_rows = sum->n_tensors, .all = tare_bench_default()};
     o.is_full = cli_effort() == TARE_EFFORT_FULL;
     o.is_whole = args.is_whole;
     o.best_zstd = args.best_zstd;

@@ -103,7 +103,7 @@ static const cli_option options[] = {
 
 /* The first writable format that supports a type directly; -1: none does. */
 static int holder_of(const tare_encoding *type) {
-    tare_format_info format = TARE_FORMAT_INFO_INIT;
+    tare_format_info format = tare_format_info_default();
     for (int i = 0; tare_format_at((size_t)i, &format); i++)
         if (format.can_write && tare_format_holds(format.name, type)) return i;
     return -1;
@@ -126,7 +126,7 @@ static bool list_types(char *out, size_t size, bool is_plain, int holder) {
 
 static const char *topic_row(size_t i, const char **what) {
     static char types[1024];
-    tare_format_info format = TARE_FORMAT_INFO_INIT;
+    tare_format_info format = tare_format_info_default();
     *what = types;
     if (i-- == 0) {
         list_types(types, sizeof types, true, -1);

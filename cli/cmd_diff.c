@@ -163,13 +163,13 @@ static void print_section(const pair *models, const tare_diff *diff, size_t *i) 
 }
 
 static bool is_lossy(const tare_model *model) {
-    tare_lossy_info info = TARE_LOSSY_INFO_INIT;
+    tare_lossy_info info = tare_lossy_info_default();
     return tare_model_lossy(model, &info) && info.n_tensors > 0;
 }
 
 /* A difference is no surprise then. */
 static void print_loss(const tare_model *model, const char *name) {
-    tare_lossy_info info = TARE_LOSSY_INFO_INIT;
+    tare_lossy_info info = tare_lossy_info_default();
     if (tare_model_lossy(model, &info) && info.n_tensors)
         printf("%s was packed with loss: %zu tensor%s, %.4f bits a weight\n", name, info.n_tensors,
                cli_plural(info.n_tensors), info.bits_per_weight);
@@ -293,7 +293,7 @@ static void print_json(const pair *models, const tare_diff *diff) {
 }
 
 static int compare(const pair *models, cli_table *table) {
-    tare_diff_options diff_options = TARE_DIFF_OPTIONS_INIT;
+    tare_diff_options diff_options = tare_diff_options_default();
     diff_options.tolerance = args.tolerance;
     if (models->renamed && args.tolerance == 0) diff_options.tolerance = SAME_NUMBERS;
     diff_options.brief = args.is_brief;

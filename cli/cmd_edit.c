@@ -394,7 +394,7 @@ static int recover(const char *path) {
 }
 
 static tare_edit_options make_options(tare_report *report) {
-    tare_edit_options o = TARE_EDIT_OPTIONS_INIT;
+    tare_edit_options o = tare_edit_options_default();
     o.out_path = args.output;
     o.way = args.in_place ? TARE_EDIT_IN_PLACE : args.rewrite ? TARE_EDIT_REWRITE : TARE_EDIT_AUTO;
     o.spare = args.spare;

@@ -117,7 +117,7 @@ static bool choose_rows(tare_extract_options *extract_options, const tare_tensor
 }
 
 static int extract(tare_model *model, const char *path, const char *name, const char *output) {
-    tare_extract_options extract_options = TARE_EXTRACT_OPTIONS_INIT;
+    tare_extract_options extract_options = tare_extract_options_default();
     tare_extract_form form;
     tare_error err;
     if (!choose_form(&form, output)) return CLI_USAGE;
@@ -151,7 +151,7 @@ static int extract(tare_model *model, const char *path, const char *name, const 
 }
 
 static int extract_adapter(const tare_model *model, const char *path, const char *name) {
-    tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run_options = tare_run_options_default();
     tare_error err;
     const tare_adapter_use use = {
         .set = tare_model_adapters(model), .name = {name, strlen(name)}, .scale = 1};

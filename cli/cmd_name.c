@@ -110,7 +110,7 @@ static int parse_names(int argc, const char **argv) {
         list = cli_json_array();
     }
     for (int i = 0; i < argc; i++) {
-        tare_gguf_name name = TARE_GGUF_NAME_INIT;
+        tare_gguf_name name = tare_gguf_name_default();
         bool is_good = tare_gguf_name_parse(&name, file_name_of(argv[i]));
         if (!is_good) code = CLI_NO;
         if (cli.json) {
@@ -175,7 +175,7 @@ static int print_made(const tare_gguf_name *name) {
 }
 
 static int make_name(void) {
-    tare_gguf_name name = TARE_GGUF_NAME_INIT;
+    tare_gguf_name name = tare_gguf_name_default();
     char computed[64];
     tare_model *model = NULL;
     int code = args.of ? cli_open(&model, args.of, NULL) : 0;

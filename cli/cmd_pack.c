@@ -15,7 +15,7 @@ static struct {
     cli_list exclude;
 } args;
 
-static tare_lossy_options lossy = TARE_LOSSY_OPTIONS_INIT;
+static tare_lossy_options lossy = {.size = sizeof lossy};
 
 #define SUFFIX ".wcodec"
 
@@ -358,7 +358,7 @@ static int check_output(const char *path) {
 
 /* 0, or an exit code after saying what is wrong. */
 static int open_importance(tare_importance **out, tare_report *report) {
-    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options o = tare_open_options_default();
     tare_error err;
     *out = NULL;
     o.report = report;
@@ -386,7 +386,7 @@ static int run(int argc, const char **argv) {
     outcome o = {.in_path = argv[0],
                  .out_path = argc < 2 ? name : argv[1],
                  .report = report,
-                 .sum = TARE_PACK_SUMMARY_INIT};
+                 .sum = tare_pack_summary_default()};
     tare_model *model = NULL;
     int code = check_output(o.out_path);
     if (code == CLI_YES) code = check_lossy();

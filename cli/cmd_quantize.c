@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static cli_write args;
-static tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
+static tare_mix_options mix = {.size = sizeof mix};
 static cli_fit fit;
 
 static const cli_option options[] = {

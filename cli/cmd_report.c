@@ -50,7 +50,7 @@ static int name_alike(report_input *in, tare_model **renamed) {
 static int write_page(struct json_t *document, const report_input *in, size_t n_models) {
     size_t n, n_tensors = 0;
     tare_error err;
-    tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run_options = tare_run_options_default();
     char *page = report_page(document, &n);
     int code = CLI_YES;
     run_options.force = cli.force;

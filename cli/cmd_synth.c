@@ -39,7 +39,7 @@ static const cli_option options[] = {
 static int run(int argc, const char **argv) {
     (void)argc;
     tare_report *report = tare_report_new();
-    tare_open_options open_options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open_options = tare_open_options_default();
     tare_model *model;
     tare_error err;
     open_options.report = report;

@@ -78,7 +78,7 @@ static void print_json(const tare_unpack_result *r, const char *in_path, const c
 
 static tare_status unpack(tare_unpack_result *r, const char *in_path, const char *out_path,
                           tare_report *report, tare_error *err) {
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
     tare_source source;
     tare_model **bases;
     tare_status status = cli_bases(&bases, &o.n_bases, err);
@@ -126,9 +126,9 @@ typedef struct held {
 } held;
 
 static held look_into(const char *in_path) {
-    tare_container_info info = TARE_CONTAINER_INFO_INIT;
-    tare_lossy_info lossy = TARE_LOSSY_INFO_INIT;
-    tare_format_info format = TARE_FORMAT_INFO_INIT;
+    tare_container_info info = tare_container_info_default();
+    tare_lossy_info lossy = tare_lossy_info_default();
+    tare_format_info format = tare_format_info_default();
     tare_model *model;
     tare_error err;
     held h = {NULL, false};
@@ -179,7 +179,7 @@ static const char *format_as_it_is(const char *in_path) {
     const cli_base_use use = cli.base_use;
     cli.base_use = CLI_BASES_UNUSED;
     if (strcmp(in_path, "-") != 0 && cli_open_quietly(&model, in_path, NULL, &err) == TARE_OK) {
-        tare_container_info c = TARE_CONTAINER_INFO_INIT;
+        tare_container_info c = tare_container_info_default();
         if (!tare_model_container(model, &c)) format = tare_model_summarize(model)->format;
         tare_model_free(model);
     }
@@ -205,7 +205,7 @@ static int unpack_as(const char *in_path, const char *out_path) {
     if (is_stream && cli_is_terminal(stdout))
         return cli_usage(&cmd_unpack, "standard output is a terminal");
     tare_report *report = tare_report_new();
-    tare_unpack_result result = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_result result = tare_unpack_result_default();
     tare_error err;
     int code = CLI_YES;
     tare_status status = unpack(&result, in_path, out_path, report, &err);

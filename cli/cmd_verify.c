@@ -62,7 +62,7 @@ static int name_alike(alike *a, const char *path) {
 
 /* An exit code where the source could not be compared, which has been said. */
 static int check_against(const tare_model *model, const char *path, tare_report *report) {
-    tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run_options = tare_run_options_default();
     tare_model *source;
     alike a = {.model = model};
     tare_error err;
@@ -91,7 +91,7 @@ static int check_against(const tare_model *model, const char *path, tare_report 
 /* Checks beyond the directory. A manifest that differs results in findings, not in a failure. */
 static tare_status check_more(const tare_model *model, tare_report *report, tare_error *err,
                               const char **path) {
-    tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run_options = tare_run_options_default();
     run_options.threads = (unsigned)cli.threads;
     run_options.report = report;
     run_options.progress = cli_progress;
@@ -134,7 +134,7 @@ static bool is_incomplete(const tare_report *report) {
 
 /* Whether a .wcodec is, of which files are to be had. */
 static bool is_damaged(const tare_model *model, const tare_report *report) {
-    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    tare_container_info c = tare_container_info_default();
     const tare_finding *f;
     if (!tare_model_container(model, &c) || !c.n_files) return false;
     for (size_t i = 0; (f = tare_report_at(report, i)) != NULL; i++)

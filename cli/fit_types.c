@@ -103,7 +103,7 @@ static int check_files(const cli_command *command, const char *out_path, const c
 }
 
 static int write_file(const char *path, char *text, size_t n, const tare_model *in) {
-    tare_run_options options = TARE_RUN_OPTIONS_INIT;
+    tare_run_options options = tare_run_options_default();
     tare_error err;
     options.force = cli.force;
     options.no_sync = cli.no_sync;
@@ -130,7 +130,7 @@ static int write_files(const tare_fit *f, const tare_model *in, const char *out_
 }
 
 static tare_status choose(tare_fit *f, const cli_fit *args, tare_error *err) {
-    tare_fit_target target = TARE_FIT_TARGET_INIT;
+    tare_fit_target target = tare_fit_target_default();
     target.file_bytes = args->size;
     target.bits_per_weight = args->bits;
     target.damage = args->damage;
@@ -140,7 +140,7 @@ static tare_status choose(tare_fit *f, const cli_fit *args, tare_error *err) {
 int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_options *mix,
                   const cli_command *command, const tare_model *in, const char *in_path,
                   const char *out_path, const cli_fit *args) {
-    tare_fit_options fit = TARE_FIT_OPTIONS_INIT;
+    tare_fit_options fit = tare_fit_options_default();
     const tare_encoding *types[TYPES_MOST];
     char *sensitivities = NULL, words[200];
     tare_error err;

@@ -18,7 +18,7 @@ static void put_digest(char out[65], const uint8_t digest[32]) {
 
 /* What was lost when it was packed. */
 static void print_loss(const tare_model *model) {
-    tare_lossy_info l = TARE_LOSSY_INFO_INIT;
+    tare_lossy_info l = tare_lossy_info_default();
     char digest[65];
     if (!tare_model_lossy(model, &l)) return;
     if (l.n_tensors == 0) {
@@ -41,8 +41,8 @@ static void print_loss(const tare_model *model) {
 }
 
 void info_print_container(const tare_model *model) {
-    tare_container_info c = TARE_CONTAINER_INFO_INIT;
-    tare_container_base base = TARE_CONTAINER_BASE_INIT;
+    tare_container_info c = tare_container_info_default();
+    tare_container_base base = tare_container_base_default();
     if (!tare_model_container(model, &c)) return;
     info_label("packed");
     printf("%s of", cli_size_text(c.packed_bytes).text);
@@ -65,7 +65,7 @@ void info_print_container(const tare_model *model) {
 
 static struct json_t *json_bases(const tare_model *model) {
     struct json_t *list = cli_json_array();
-    tare_container_base base = TARE_CONTAINER_BASE_INIT;
+    tare_container_base base = tare_container_base_default();
     for (size_t i = 0; tare_model_container_base(model, i, &base); i++) {
         struct json_t *entry = cli_json_object();
         char digest[65];
@@ -79,7 +79,7 @@ static struct json_t *json_bases(const tare_model *model) {
 }
 
 static void json_loss(struct json_t *object, const tare_model *model) {
-    tare_lossy_info l = TARE_LOSSY_INFO_INIT;
+    tare_lossy_info l = tare_lossy_info_default();
     char digest[65];
     const bool is_lossy = tare_model_lossy(model, &l);
     cli_json_bool(object, "is_lossy", is_lossy && l.n_tensors > 0);
@@ -101,7 +101,7 @@ static void json_loss(struct json_t *object, const tare_model *model) {
 }
 
 void info_json_container(struct json_t *document, const tare_model *model) {
-    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    tare_container_info c = tare_container_info_default();
     if (!tare_model_container(model, &c)) return;
     struct json_t *object = cli_json_object();
     cli_json_u64(object, "major_version", c.major_version);
@@ -120,7 +120,7 @@ void info_json_container(struct json_t *document, const tare_model *model) {
 }
 
 bool info_is_packed(const tare_model *model) {
-    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    tare_container_info c = tare_container_info_default();
     return tare_model_container(model, &c);
 }
 

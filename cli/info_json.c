@@ -32,7 +32,7 @@ static struct json_t *json_params(const tare_model *model) {
 static struct json_t *json_files(const tare_model *model) {
     struct json_t *list = cli_json_array();
     const tare_file_info *file;
-    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    tare_container_info c = tare_container_info_default();
     /* A .wcodec of a model, not of files, has the size of what it decodes to. */
     const bool is_view = tare_model_container(model, &c) && c.n_files == 0;
     for (size_t i = 0; (file = tare_model_file(model, i)) != NULL; i++) {

@@ -46,7 +46,7 @@ tare_str info_projector(const tare_model *model) {
 static tare_error fault;
 
 bool info_converts(tare_error *why, const tare_model *model) {
-    const tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    const tare_llama_options options = tare_llama_options_default();
     tare_model *mapped;
     tare_str hf_class;
     memset(why, 0, sizeof *why);

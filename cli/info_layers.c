@@ -26,7 +26,7 @@ static tare_status sum_up(stream_sum *out, const tare_coded *coded, unsigned str
     const tare_coded_stream *of = &tare_coded_describe(coded)->streams[stream];
     *out = (stream_sum){.stored_bytes = 0};
     for (uint64_t i = 0; i < of->n_segments; i++) {
-        tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+        tare_coded_segment s = tare_coded_segment_default();
         const tare_status status = tare_coded_parse_segment(&s, coded, stream, i, err);
         if (status != TARE_OK) return status;
         out->stored_bytes += s.stored_bytes;
@@ -119,7 +119,7 @@ static tare_status json_segments(struct json_t **out, const tare_coded *coded, u
     const tare_coded_layer *l = tare_coded_describe(coded);
     struct json_t *list = *out = cli_json_array();
     for (uint64_t i = 0; i < l->streams[stream].n_segments; i++) {
-        tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+        tare_coded_segment s = tare_coded_segment_default();
         const tare_status status = tare_coded_parse_segment(&s, coded, stream, i, err);
         if (status != TARE_OK) return status;
         struct json_t *entry = cli_json_object();

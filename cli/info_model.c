@@ -79,7 +79,7 @@ static void print_memory(const tare_model *model, uint64_t context) {
 
 /* Why a GGUF file's name does not follow the convention; NULL: it does, or needs not. */
 static const char *name_fault(char *buf, size_t size, const tare_model *model, const char *path) {
-    tare_gguf_name parts = TARE_GGUF_NAME_INIT;
+    tare_gguf_name parts = tare_gguf_name_default();
     char computed[64], wanted[256];
     const tare_model_summary *sum = tare_model_summarize(model);
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -80,7 +80,7 @@ tare_tensor_stats *info_read_stats(const tare_model *model, const size_t *chosen
     tare_error err;
     const tare_model_summary *sum = tare_model_summarize(model);
     tare_tensor_stats *items = cli_alloc(sum->n_tensors ? sum->n_tensors : 1, sizeof *items);
-    tare_run_options options = TARE_RUN_OPTIONS_INIT;
+    tare_run_options options = tare_run_options_default();
     options.threads = (unsigned)cli.threads;
     options.progress = cli_progress;
     options.cancel = cli_cancel();

@@ -79,7 +79,7 @@ static void adapter_path(char *out, size_t size, const char *adapter, const char
 /* A PEFT adapter of the model; *factors must live as long as *out. */
 static int map_adapter(tare_model **out, tare_model **factors, const tare_model *in,
                        const cli_write *write, tare_report *report) {
-    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options options = tare_llama_options_default();
     tare_error err;
     char *text, path[PATH_MAX];
     size_t n;
@@ -148,7 +148,7 @@ static int translate(tare_model **out, const tare_model *in, const char *in_path
 /* Adapters are merged under the names that they know, before these change. */
 static int merge(cli_mapped *out, const tare_model **in, const char *in_path,
                  const cli_write *write, tare_report *report) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     tare_error err;
     int code = cli_adapters_merge(&out->adapters, *in, &write->merges, report);
     options.report = report;
@@ -162,8 +162,8 @@ static int merge(cli_mapped *out, const tare_model **in, const char *in_path,
 
 int cli_map(cli_mapped *out, const cli_command *command, const tare_model *in, const char *in_path,
             const char *out_path, const cli_write *write, tare_report *report) {
-    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
-    tare_llama_translate_options options = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
+    tare_llama_options llama = tare_llama_options_default();
+    tare_llama_translate_options options = tare_llama_translate_options_default();
     const char *to = write->to ? write->to : tare_format_of_path(out_path);
     char *metadata, *directory = cli_whole_path(in_path);
     *out = (cli_mapped){.model = NULL};
@@ -239,7 +239,7 @@ int cli_open_around(tare_model **out, char **directory, const tare_model *in, co
 }
 
 int cli_list_architectures(void) {
-    tare_llama_known known = TARE_LLAMA_KNOWN_INIT;
+    tare_llama_known known = tare_llama_known_default();
     if (cli.json) {
         struct json_t *document = cli_json_new("tare.architectures/2"), *list = cli_json_array();
         for (size_t i = 0; tare_llama_known_at(i, &known); i++) {

@@ -5,7 +5,7 @@
 
 tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *report,
                              tare_error *err) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.report = report;
     options.one_shard = cli.one_shard;
     *out = NULL;

@@ -122,7 +122,7 @@ static bool report_progress(void *ctx, uint64_t done, uint64_t total) {
 
 static tare_status open_session(tare_error *err) {
     if (session) return TARE_OK;
-    tare_remote_options o = TARE_REMOTE_OPTIONS_INIT;
+    tare_remote_options o = tare_remote_options_default();
     char *token = find_token(), cache[PATH_MOST];
     o.hub_endpoint = variable("HF_ENDPOINT");
     o.hub_token = token;

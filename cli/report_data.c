@@ -21,7 +21,7 @@ static report_values *read_values(const report_input *in, int *code) {
     tare_error err;
     const size_t n = tare_model_summarize(in->model)->n_tensors;
     report_values *values = cli_alloc(n ? n : 1, sizeof *values);
-    tare_run_options options = TARE_RUN_OPTIONS_INIT;
+    tare_run_options options = tare_run_options_default();
     options.threads = (unsigned)cli.threads;
     options.progress = cli_progress;
     options.cancel = cli_cancel();
@@ -42,7 +42,7 @@ static report_values *read_values(const report_input *in, int *code) {
 static tare_diff *compare(const report_input *in, report_tensor *tensors, int *code) {
     tare_error err;
     tare_diff *diff;
-    tare_diff_options options = TARE_DIFF_OPTIONS_INIT;
+    tare_diff_options options = tare_diff_options_default();
     options.directory = in->is_directory;
     options.threads = (unsigned)cli.threads;
     options.progress = cli_progress;

@@ -40,7 +40,7 @@ static void add_values(struct json_t *entry, const report_values *v) {
 }
 
 static void add_part(struct json_t *entry, tare_str name) {
-    tare_tensor_part part = TARE_TENSOR_PART_INIT;
+    tare_tensor_part part = tare_tensor_part_default();
     tare_error err;
     if (tare_tensor_part_of_name(&part, name, &err) != TARE_OK) return;
     if (part.role) cli_json_text(entry, "role", part.role);

@@ -97,7 +97,7 @@ static void add_tokenizer(struct json_t *document, const tare_model *model, bool
 }
 
 void report_add_tokenizer(struct json_t *document, const tare_model *model) {
-    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options options = tare_llama_options_default();
     tare_model *mapped;
     tare_error err;
     if (cli_value_of(model, "tokenizer.ggml.model") || !tare_llama_can_map(model, NULL)) {

@@ -33,7 +33,7 @@ const char *cli_device_name(void) {
 }
 
 void cli_device_free(void) {
-    tare_device_counts counts = TARE_DEVICE_COUNTS_INIT;
+    tare_device_counts counts = tare_device_counts_default();
     if (!device) return;
     if (tare_device_count(&counts, device) == TARE_OK && counts.n_left) {
         char text[256];

@@ -51,7 +51,7 @@ static void name_target(tare_error *err, char *buf, size_t size, const tare_conv
 /* The formats that can be written, for --to. */
 static int no_format(const cli_command *command) {
     char names[160] = "";
-    tare_format_info format = TARE_FORMAT_INFO_INIT;
+    tare_format_info format = tare_format_info_default();
     for (size_t i = 0; tare_format_at(i, &format); i++) {
         size_t n = strlen(names);
         if (format.can_write) {
@@ -439,7 +439,7 @@ static tare_status run_plan(tare_convert_result *out, const tare_plan *plan, con
 
 static int open_importance(tare_importance **out, const cli_command *command,
                            const cli_write *write, tare_report *report) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     tare_error err;
     const cli_list *in = &write->include_weights, *ex = &write->exclude_weights;
     options.report = report;
@@ -517,16 +517,16 @@ static int name_mix(tare_mix_options *mix, tare_convert_options *options,
 
 static int write_model(const cli_command *command, const tare_model *in, const char *in_path,
                        const char *out_path, const cli_write *write, tare_report *report) {
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     parts p = {.containers = CLI_CONTAINERS_INIT};
     outcome o = {.in = in,
                  .in_path = in_path,
                  .write = write,
                  .out_path = out_path,
                  .report = report,
-                 .result = TARE_CONVERT_RESULT_INIT};
+                 .result = tare_convert_result_default()};
     tare_plan *plan = NULL;
-    tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
+    tare_mix_options mix = tare_mix_options_default();
     tare_fit *fit = NULL;
     tare_error err;
     char words[120];

@@ -148,7 +148,7 @@ void tare_cuda_batch_free(tare_cuda_batch *b) {
 
 tare_status tare_cuda_decode(tare_cuda_batch *b, const tare_cuda_decode_options *options,
                              tare_error *err) {
-    tare_cuda_decode_options o = TARE_CUDA_DECODE_OPTIONS_INIT;
+    tare_cuda_decode_options o = tare_cuda_decode_options_default();
     if (!b || !wg_options_read(&o, sizeof o, options))
         return wg_fail(err, TARE_ERR_ARG, -1, "batch or options");
     b->stream = o.stream;
@@ -199,7 +199,7 @@ static tare_status tell(tare_cuda_fault *out, const tare_cuda_plan *plan, const 
 }
 
 tare_status tare_cuda_finish(tare_cuda_fault *fault, tare_cuda_batch *b, tare_error *err) {
-    tare_cuda_fault found = TARE_CUDA_FAULT_INIT;
+    tare_cuda_fault found = tare_cuda_fault_default();
     wg_faults faults;
     if (!b || (fault && fault->size < sizeof fault->size))
         return wg_fail(err, TARE_ERR_ARG, -1, "batch or fault");

@@ -23,17 +23,15 @@ bool wg_options_read(void *out, size_t size, const void *options) {
     return true;
 }
 
-#define DEFINE_INIT(name, macro)                                                                   \
+#define DEFINE_INIT(name)                                                                          \
     void name##_init(name *out, size_t size) {                                                     \
-        const name all = macro;                                                                    \
         memset(out, 0, size);                                                                      \
-        memcpy(out, &all, size < sizeof all ? size : sizeof all);                                  \
         memcpy(out, &size, sizeof size);                                                           \
     }
-DEFINE_INIT(tare_cuda_plan_options, TARE_CUDA_PLAN_OPTIONS_INIT)
-DEFINE_INIT(tare_cuda_decode_options, TARE_CUDA_DECODE_OPTIONS_INIT)
-DEFINE_INIT(tare_cuda_needs, TARE_CUDA_NEEDS_INIT)
-DEFINE_INIT(tare_cuda_fault, TARE_CUDA_FAULT_INIT)
+DEFINE_INIT(tare_cuda_plan_options)
+DEFINE_INIT(tare_cuda_decode_options)
+DEFINE_INIT(tare_cuda_needs)
+DEFINE_INIT(tare_cuda_fault)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
@@ -275,7 +273,7 @@ void tare_cuda_plan_free(tare_cuda_plan *plan) {
 
 tare_status tare_cuda_plan_new(tare_cuda_plan **out, const tare_cuda_layer *layers, size_t n_layers,
                                const tare_cuda_plan_options *options, tare_error *err) {
-    tare_cuda_plan_options o = TARE_CUDA_PLAN_OPTIONS_INIT;
+    tare_cuda_plan_options o = tare_cuda_plan_options_default();
     if (!out) return wg_fail(err, TARE_ERR_ARG, -1, "out: NULL");
     *out = NULL;
     if ((n_layers && !layers) || n_layers >= UINT32_MAX || !wg_options_read(&o, sizeof o, options))

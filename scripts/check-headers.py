@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check-headers.py [CC [CXX]]: each public header compiles alone, as C11 and as C++17, and so do its
-_INIT macros; every struct that begins with its size has such a macro, and a function beside it."""
+"""check-headers.py [CC [CXX]]: each public header compiles alone, as C11 and as C++17, and so does
+what sets up its structs; every struct that begins with its size has that."""
 import os
 import re
 import shutil
@@ -16,22 +16,17 @@ cxx = sys.argv[2] if len(sys.argv) > 2 else "c++"
 languages = [[cc, "-xc", "-std=c11", "-Wstrict-prototypes"], [cxx, "-xc++", "-std=c++17"]]
 
 
-def uses_of_macros(text):
-    """Code that uses every _INIT macro of a header: TARE_NAME_INIT sets up a tare_name."""
-    lines = []
-    for macro in re.findall(r"^#define (TARE_\w+)_INIT\b", text, re.M):
-        name = macro.lower()
-        lines.append(f"{name} use_{name}(void);\n{name} use_{name}(void) {{ {name} x = {macro}_INIT; return x; }}")
-    return "\n".join(lines) + "\n"
+def uses_of_defaults(text):
+    """Code that sets up every struct that a header declares so."""
+    return "".join(f"{name} use_{name}(void);\n{name} use_{name}(void) {{ return {name}_default(); }}\n"
+                   for name in re.findall(r"^TARE_DECLARE_INIT\((\w+)\)", text, re.M))
 
 
 def lacks_init(text):
     """Structs with a size that cannot be set up."""
     for name in re.findall(r"^typedef struct (\w+) {\n    size_t size;", text, re.M):
-        if f"#define {name.upper()}_INIT" not in text:
-            yield f"{name} has no macro {name.upper()}_INIT"
-        if f"void {name}_init({name} *" not in text:
-            yield f"{name} has no function {name}_init"
+        if f"TARE_DECLARE_INIT({name})" not in text:
+            yield f"{name}: no TARE_DECLARE_INIT after it"
 
 
 findings, checked = [], 0
@@ -40,7 +35,7 @@ for header in tree.files(".h"):
         continue
     content = open(os.path.join(tree.ROOT, header)).read()
     findings += [f"{header}: {what}" for what in lacks_init(content)]
-    text = f"#include <{os.path.relpath(header, 'include')}>\n" + uses_of_macros(content)
+    text = f"#include <{os.path.relpath(header, 'include')}>\n" + uses_of_defaults(content)
     for language in languages:
         if not shutil.which(language[0]):
             findings.append(f"{language[0]}: no such compiler")

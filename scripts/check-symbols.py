@@ -30,6 +30,7 @@ for header in tree.files(".h"):
     if header.startswith("include/"):
         text = re.sub(r"/\*.*?\*/", "", tree.read(header), flags=re.S)
         declared |= set(re.findall(r"^TARE_API[^;(]*?\b(tare_\w+)\s*[(;]", text, re.M))
+        declared |= {name + "_init" for name in re.findall(r"^TARE_DECLARE_INIT\((\w+)\)", text, re.M)}
 
 findings = [f"{s}: external, but does not begin with tare_"
             for s in sorted(inside) if not s.startswith("tare_")]

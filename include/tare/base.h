@@ -6,8 +6,8 @@
  * Conventions of all headers
  *   - Argument order is always: out, inputs, options, error.
  *   - `options` and `err` may be NULL. On failure `*out` is NULL and the caller owns nothing.
- *   - Options structs begin with `size_t size`. Set them up with their _INIT macro, or, where there
- *     are no macros, with `tare_NAME_init(&options, sizeof options)`. A smaller size than the
+ *   - Options structs begin with `size_t size`. Set them up with `tare_NAME_default()`, or, from
+ *     other languages, with `tare_NAME_init(&options, sizeof options)`. A smaller size than the
  *     library's is accepted, the rest takes its default; a larger one only if its tail is zero.
  *   - A getter returns a pointer to what its handle owns. Where a call computes a result it fills a
  *     struct of the caller that begins with `size_t size`, set up in the same way: a smaller one
@@ -39,6 +39,16 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Declares what sets up a struct that begins with its size: tare_NAME_init(&x, sizeof x) gives the
+ * members that the caller knows their defaults; in C and C++ `tare_NAME x = tare_NAME_default()`. */
+#define TARE_DECLARE_INIT(type)                                                                    \
+    TARE_API void type##_init(type *x, size_t size);                                               \
+    static inline type type##_default(void) {                                                      \
+        type x;                                                                                    \
+        type##_init(&x, sizeof x);                                                                 \
+        return x;                                                                                  \
+    }
 
 #define TARE_VERSION_MAJOR 0
 #define TARE_VERSION_MINOR 1
@@ -186,12 +196,7 @@ typedef struct tare_limits {
     uint32_t shards;             /* 65,535 */
 } tare_limits;
 
-#define TARE_LIMITS_INIT                                                                           \
-    {                                                                                              \
-        sizeof(tare_limits), UINT64_C(1) << 24, UINT64_C(1) << 20, UINT64_C(1) << 30, 65535,       \
-            UINT64_C(1) << 30, 100000000, UINT64_C(1) << 26, 8, 8, 65535                           \
-    }
-TARE_API void tare_limits_init(tare_limits *limits, size_t size);
+TARE_DECLARE_INIT(tare_limits)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 

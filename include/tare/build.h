@@ -4,7 +4,7 @@
  * model that every verb accepts as if it had been opened: it can be converted, packed, compared or
  * verified.
  *
- *     tare_build_tensor t = TARE_BUILD_TENSOR_INIT;
+ *     tare_build_tensor t = tare_build_tensor_default();
  *     t.name = name, t.encoding = tare_encoding_get(TARE_ENCODING_BF16);
  *     t.dims = dims, t.n_dims = 2, t.planes[0] = weights;
  *     tare_builder_new(&builder, NULL, &err);
@@ -36,9 +36,7 @@ typedef struct tare_build_options {
     bool has_pairs;                  /* a safetensors __metadata__, even if no pair is added */
 } tare_build_options;
 
-#define TARE_BUILD_OPTIONS_INIT                                                                    \
-    { sizeof(tare_build_options), NULL, NULL, NULL, false }
-TARE_API void tare_build_options_init(tare_build_options *options, size_t size);
+TARE_DECLARE_INIT(tare_build_options)
 
 /* Fills buf with bytes offset .. offset + n - 1 of a plane, or fails. Called from many threads,
  * possibly several times for the same bytes, which must be the same each time. */
@@ -59,9 +57,7 @@ typedef struct tare_build_tensor {
     void *read_ctx;
 } tare_build_tensor;
 
-#define TARE_BUILD_TENSOR_INIT                                                                     \
-    { sizeof(tare_build_tensor), {NULL, 0}, NULL, NULL, 0, {NULL, NULL, NULL, NULL}, 0, NULL, NULL }
-TARE_API void tare_build_tensor_init(tare_build_tensor *tensor, size_t size);
+TARE_DECLARE_INIT(tare_build_tensor)
 
 TARE_API tare_status tare_builder_new(tare_builder **out, const tare_build_options *options,
                                       tare_error *err);

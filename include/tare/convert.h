@@ -30,9 +30,7 @@ typedef struct tare_format_info {
     bool is_directory;
 } tare_format_info;
 
-#define TARE_FORMAT_INFO_INIT                                                                      \
-    { sizeof(tare_format_info), NULL, NULL, NULL, false, false }
-TARE_API void tare_format_info_init(tare_format_info *info, size_t size);
+TARE_DECLARE_INIT(tare_format_info)
 
 /* Format i of the table; false beyond the end, or where out->size is not set. */
 TARE_API bool tare_format_at(size_t i, tare_format_info *out);
@@ -73,9 +71,7 @@ typedef struct tare_mix_options {
                          in where no rule matches: general.file_type is left out */
 } tare_mix_options;
 
-#define TARE_MIX_OPTIONS_INIT                                                                      \
-    { sizeof(tare_mix_options), NULL, NULL, NULL, false, false, false, false }
-TARE_API void tare_mix_options_init(tare_mix_options *options, size_t size);
+TARE_DECLARE_INIT(tare_mix_options)
 
 /* ---- convert --------------------------------------------------------------------------------- */
 
@@ -114,9 +110,7 @@ typedef struct tare_convert_mcf_options {
     float clip_min, clip_max;
 } tare_convert_mcf_options;
 
-#define TARE_CONVERT_MCF_OPTIONS_INIT                                                              \
-    { sizeof(tare_convert_mcf_options), TARE_COMPAT_NONE, TARE_DEDUP_TIED, false, 0, 0 }
-TARE_API void tare_convert_mcf_options_init(tare_convert_mcf_options *options, size_t size);
+TARE_DECLARE_INIT(tare_convert_mcf_options)
 
 /* Options of INFQ only; other formats refuse anything but the defaults. */
 typedef struct tare_convert_infq_options {
@@ -130,9 +124,7 @@ typedef struct tare_convert_infq_options {
     double outlier_share;
 } tare_convert_infq_options;
 
-#define TARE_CONVERT_INFQ_OPTIONS_INIT                                                             \
-    { sizeof(tare_convert_infq_options), NULL, 0, 0, 0 }
-TARE_API void tare_convert_infq_options_init(tare_convert_infq_options *options, size_t size);
+TARE_DECLARE_INIT(tare_convert_infq_options)
 
 /* Options of .wcodec only, as in tare_pack_options; other formats refuse anything but the
  * defaults. */
@@ -145,9 +137,7 @@ typedef struct tare_convert_wcodec_options {
     size_t n_bases;
 } tare_convert_wcodec_options;
 
-#define TARE_CONVERT_WCODEC_OPTIONS_INIT                                                           \
-    { sizeof(tare_convert_wcodec_options), TARE_EFFORT_FAST, NULL, NULL, 0 }
-TARE_API void tare_convert_wcodec_options_init(tare_convert_wcodec_options *options, size_t size);
+TARE_DECLARE_INIT(tare_convert_wcodec_options)
 
 typedef struct tare_convert_options {
     size_t size;
@@ -194,13 +184,7 @@ typedef struct tare_convert_options {
                            TARE_QUALITY_BEST. llama.cpp does not, so its bytes are others */
 } tare_convert_options;
 
-#define TARE_CONVERT_OPTIONS_INIT                                                                  \
-    {                                                                                              \
-        sizeof(tare_convert_options), NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL, 0,           \
-            TARE_ORDER_KEEP, TARE_QUALITY_DEFAULT, 0, 0, false, false, false, false, false, false, \
-            NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false \
-    }
-TARE_API void tare_convert_options_init(tare_convert_options *options, size_t size);
+TARE_DECLARE_INIT(tare_convert_options)
 
 /* What a conversion will do, before a byte is written. */
 typedef struct tare_plan tare_plan;
@@ -257,9 +241,7 @@ typedef struct tare_convert_result {
     uint64_t written_bytes; /* of all files */
 } tare_convert_result;
 
-#define TARE_CONVERT_RESULT_INIT                                                                   \
-    { sizeof(tare_convert_result), 0 }
-TARE_API void tare_convert_result_init(tare_convert_result *result, size_t size);
+TARE_DECLARE_INIT(tare_convert_result)
 
 /* Runs the plan. On failure nothing new has the final name, and an old file is untouched. The plan
  * does not change and may be run again. `out` may be NULL.

@@ -78,13 +78,7 @@ typedef struct tare_device_job {
     void *planes[TARE_MAX_PLANES];
 } tare_device_job;
 
-#define TARE_DEVICE_JOB_INIT                                                                       \
-    {                                                                                              \
-        sizeof(tare_device_job), 0, {                                                              \
-            NULL                                                                                   \
-        }                                                                                          \
-    }
-TARE_API void tare_device_job_init(tare_device_job *job, size_t size);
+TARE_DECLARE_INIT(tare_device_job)
 
 typedef struct tare_device_load_options {
     size_t size;
@@ -101,9 +95,7 @@ typedef struct tare_device_load_options {
     const tare_allocator *allocator;
 } tare_device_load_options;
 
-#define TARE_DEVICE_LOAD_OPTIONS_INIT                                                              \
-    { sizeof(tare_device_load_options), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL }
-TARE_API void tare_device_load_options_init(tare_device_load_options *options, size_t size);
+TARE_DECLARE_INIT(tare_device_load_options)
 
 /* Loads n tensors of a model in any container; all are in place when it returns. Layers of a .wcodec
  * are copied as they are stored, through page-locked buffers, and decoded on the device while the
@@ -126,9 +118,7 @@ typedef struct tare_device_counts {
                                              and STRUCTURED */
 } tare_device_counts;
 
-#define TARE_DEVICE_COUNTS_INIT                                                                    \
-    { sizeof(tare_device_counts), 0, 0, 0, NULL, 0, 0 }
-TARE_API void tare_device_counts_init(tare_device_counts *counts, size_t size);
+TARE_DECLARE_INIT(tare_device_counts)
 /* ERR_ARG: out->size is too small. */
 TARE_API tare_status tare_device_count(tare_device_counts *out, const tare_device *device);
 

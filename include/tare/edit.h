@@ -72,12 +72,7 @@ typedef struct tare_edit_options {
     bool is_dry_run; /* the edit will not be run: nothing is written at all */
 } tare_edit_options;
 
-#define TARE_EDIT_OPTIONS_INIT                                                                     \
-    {                                                                                              \
-        sizeof(tare_edit_options), NULL, TARE_EDIT_AUTO, 0, false, false, false, 0, NULL, NULL,    \
-            NULL, NULL, NULL, NULL, NULL, NULL, false                                              \
-    }
-TARE_API void tare_edit_options_init(tare_edit_options *options, size_t size);
+TARE_DECLARE_INIT(tare_edit_options)
 
 /* ---- an edit --------------------------------------------------------------------------------- */
 

@@ -246,9 +246,7 @@ typedef struct tare_encode_params {
     float clip_min, clip_max;
 } tare_encode_params;
 
-#define TARE_ENCODE_PARAMS_INIT                                                                    \
-    { sizeof(tare_encode_params), NULL, TARE_QUALITY_DEFAULT, TARE_COMPAT_NONE, false, 0, 0 }
-TARE_API void tare_encode_params_init(tare_encode_params *params, size_t size);
+TARE_DECLARE_INIT(tare_encode_params)
 
 /* n_rows * cols floats from planes. `dst` need not be aligned. Every bit pattern can be
  * decoded. List planes are ignored: tare_tensor_rows_f32 applies them.
@@ -277,8 +275,10 @@ typedef struct tare_nonfinite_counts {
     uint64_t first_nan, first_inf, first_overflow;
 } tare_nonfinite_counts;
 
-#define TARE_NONFINITE_COUNTS_INIT                                                                 \
-    { 0, 0, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX }
+static inline tare_nonfinite_counts tare_nonfinite_counts_default(void) {
+    tare_nonfinite_counts none = {0, 0, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    return none;
+}
 
 /* Counts NaN and Inf in n floats whose first one is element `position` of its tensor, and adds
  * them to *sum. */

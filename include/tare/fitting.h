@@ -11,7 +11,7 @@
  *
  *     tare_fit *fit;
  *     tare_fit_new(&fit, "out.gguf", model, &convert, NULL, &err);
- *     tare_fit_target target = TARE_FIT_TARGET_INIT;
+ *     tare_fit_target target = tare_fit_target_default();
  *     target.file_bytes = 7500000000;
  *     tare_fit_choose(fit, &target, &err);
  *     tare_fit_apply(fit, &convert, &mix);
@@ -45,9 +45,7 @@ typedef struct tare_fit_options {
     bool check_output; /* before measuring, tare_plan_check of the smallest choice */
 } tare_fit_options;
 
-#define TARE_FIT_OPTIONS_INIT                                                                      \
-    { sizeof(tare_fit_options), NULL, 0, {NULL, 0}, false }
-TARE_API void tare_fit_options_init(tare_fit_options *options, size_t size);
+TARE_DECLARE_INIT(tare_fit_options)
 
 typedef struct tare_fit tare_fit;
 
@@ -75,9 +73,7 @@ typedef struct tare_fit_target {
     double damage;          /* predicted, as small a file as it allows */
 } tare_fit_target;
 
-#define TARE_FIT_TARGET_INIT                                                                       \
-    { sizeof(tare_fit_target), 0, 0, 0 }
-TARE_API void tare_fit_target_init(tare_fit_target *target, size_t size);
+TARE_DECLARE_INIT(tare_fit_target)
 
 /* A fault of tare_fit_choose: no choice is as small as the target, or does as little damage.
  * tare_fit_summarize has the smallest there are. */

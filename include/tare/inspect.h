@@ -62,9 +62,7 @@ typedef struct tare_tensor_part {
     bool is_bias;
 } tare_tensor_part;
 
-#define TARE_TENSOR_PART_INIT                                                                      \
-    { sizeof(tare_tensor_part), NULL, -1, -1, false, false, false }
-TARE_API void tare_tensor_part_init(tare_tensor_part *part, size_t size);
+TARE_DECLARE_INIT(tare_tensor_part)
 
 /* O(length of the name). ERR_ARG: `out` is not set up. */
 TARE_API tare_status tare_tensor_part_of_name(tare_tensor_part *out, tare_str name,

@@ -38,12 +38,7 @@ typedef struct tare_llama_options {
  * adapter of llama.cpp. */
 #define TARE_CODE_IS_ADAPTER "llama.is-adapter"
 
-#define TARE_LLAMA_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        sizeof(tare_llama_options), NULL, NULL, NULL, NULL, NULL, {NULL, 0}, NULL, false, false,   \
-            false, false                                                                           \
-    }
-TARE_API void tare_llama_options_init(tare_llama_options *options, size_t size);
+TARE_DECLARE_INIT(tare_llama_options)
 
 /* Whether the model has a config.json of an architecture that tare_llama_map knows. *hf_class: its
  * architecture class, empty if no config.json names one; valid as long as the model. */
@@ -83,9 +78,7 @@ typedef struct tare_llama_restore_options {
                                   a Hugging Face model of both; NULL: `in` alone */
 } tare_llama_restore_options;
 
-#define TARE_LLAMA_RESTORE_OPTIONS_INIT                                                            \
-    { sizeof(tare_llama_restore_options), NULL, NULL, NULL, NULL, NULL }
-TARE_API void tare_llama_restore_options_init(tare_llama_restore_options *options, size_t size);
+TARE_DECLARE_INIT(tare_llama_restore_options)
 
 /* Whether tare_llama_restore can handle the model: it knows the general.architecture, of a vision or
  * audio encoder also the clip.projector_type, tensors have llama.cpp's names, and there is no
@@ -125,9 +118,7 @@ typedef struct tare_llama_translate_options {
     const tare_model *tower;         /* as for tare_llama_restore, which it requires; NULL: none */
 } tare_llama_translate_options;
 
-#define TARE_LLAMA_TRANSLATE_OPTIONS_INIT                                                          \
-    { sizeof(tare_llama_translate_options), NULL, NULL, NULL, false, false, NULL, NULL, NULL }
-TARE_API void tare_llama_translate_options_init(tare_llama_translate_options *options, size_t size);
+TARE_DECLARE_INIT(tare_llama_translate_options)
 
 /* Whose names a conversion into the format `to` (of tare_format_at; NULL: unknown) is to give. A
  * Hugging Face directory gets llama.cpp's in a GGUF file, also one that is packed, and a
@@ -185,9 +176,7 @@ typedef struct tare_llama_known {
     const char *projector; /* clip.projector_type of a tower (options.tower); NULL: a text model */
 } tare_llama_known;
 
-#define TARE_LLAMA_KNOWN_INIT                                                                      \
-    { sizeof(tare_llama_known), NULL, NULL, NULL }
-TARE_API void tare_llama_known_init(tare_llama_known *known, size_t size);
+TARE_DECLARE_INIT(tare_llama_known)
 
 /* Entry i of the table; false beyond the end, or where out->size is not set. */
 TARE_API bool tare_llama_known_at(size_t i, tare_llama_known *out);

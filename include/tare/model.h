@@ -66,9 +66,7 @@ typedef struct tare_source {
     tare_read_many_fn read_many; /* CALLBACK: instead of `read`, with the same read_ctx */
 } tare_source;
 
-#define TARE_SOURCE_INIT                                                                           \
-    { sizeof(tare_source), TARE_SOURCE_PATH, NULL, NULL, 0, -1, NULL, NULL, NULL, 0, NULL, NULL }
-TARE_API void tare_source_init(tare_source *source, size_t size);
+TARE_DECLARE_INIT(tare_source)
 
 struct tare_device;
 
@@ -97,12 +95,7 @@ typedef struct tare_open_options {
                                    to 512 MiB of decoded layers, or one if it has more, are kept */
 } tare_open_options;
 
-#define TARE_OPEN_OPTIONS_INIT                                                                     \
-    {                                                                                              \
-        sizeof(tare_open_options), NULL, NULL, NULL, NULL, TARE_MAP_NONE, false, NULL, 0, false,   \
-            0, NULL, NULL, NULL, NULL, NULL, NULL                                                  \
-    }
-TARE_API void tare_open_options_init(tare_open_options *options, size_t size);
+TARE_DECLARE_INIT(tare_open_options)
 
 /* Opens a model. The format is found by content. Any member of a shard set opens the whole set.
  * Errors: any status; err->offset and err->item say where. Time is linear in the directory. */

@@ -36,9 +36,7 @@ typedef struct tare_run_options {
     bool no_sync; /* an output: do not wait for the disk */
 } tare_run_options;
 
-#define TARE_RUN_OPTIONS_INIT                                                                      \
-    { sizeof(tare_run_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false }
-TARE_API void tare_run_options_init(tare_run_options *options, size_t size);
+TARE_DECLARE_INIT(tare_run_options)
 
 /* Writes n bytes to a file atomically, like every output. ERR_ARG: it exists and `force` is off, or
  * it is a file of `model` (which may be NULL). */
@@ -138,9 +136,7 @@ typedef struct tare_diff_options {
     bool directory; /* read no values: tensors differ by name, shape and type, side files by size */
 } tare_diff_options;
 
-#define TARE_DIFF_OPTIONS_INIT                                                                     \
-    { sizeof(tare_diff_options), 0, false, 0, NULL, NULL, NULL, NULL, NULL, NULL, false }
-TARE_API void tare_diff_options_init(tare_diff_options *options, size_t size);
+TARE_DECLARE_INIT(tare_diff_options)
 
 typedef struct tare_diff tare_diff;
 
@@ -171,9 +167,7 @@ typedef struct tare_extract_options {
     const tare_cancel *cancel; /* may be NULL */
 } tare_extract_options;
 
-#define TARE_EXTRACT_OPTIONS_INIT                                                                  \
-    { sizeof(tare_extract_options), 0, 0, false, false, NULL, NULL, NULL }
-TARE_API void tare_extract_options_init(tare_extract_options *options, size_t size);
+TARE_DECLARE_INIT(tare_extract_options)
 
 /* Writes one tensor to a file, atomically; path "-" writes to `fd` instead. */
 TARE_API tare_status tare_extract(const char *path, int fd, const tare_model *model, size_t tensor,
@@ -208,12 +202,7 @@ typedef struct tare_bench_options {
     struct tare_device *device; /* tare/device.h: decodes each layer, too; may be NULL */
 } tare_bench_options;
 
-#define TARE_BENCH_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        sizeof(tare_bench_options), false, false, false, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, \
-            NULL, NULL                                                                             \
-    }
-TARE_API void tare_bench_options_init(tare_bench_options *options, size_t size);
+TARE_DECLARE_INIT(tare_bench_options)
 
 /* Size and speed of one or several tensors in a .wcodec. Sizes of a sampled tensor are extrapolated
  * to the whole; with n_tensors 0 this is an empty sum. */
@@ -236,9 +225,7 @@ typedef struct tare_bench {
                               requested */
 } tare_bench;
 
-#define TARE_BENCH_INIT                                                                            \
-    { sizeof(tare_bench), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-TARE_API void tare_bench_init(tare_bench *bench, size_t size);
+TARE_DECLARE_INIT(tare_bench)
 
 /* The results, one row per tensor. Immutable: any number of threads may read it. */
 typedef struct tare_bench_rows tare_bench_rows;
@@ -285,12 +272,7 @@ typedef struct tare_gguf_name {
     bool is_version_assumed;
 } tare_gguf_name;
 
-#define TARE_GGUF_NAME_INIT                                                                        \
-    {                                                                                              \
-        sizeof(tare_gguf_name), {"", 0}, {"", 0}, {"", 0}, {"", 0}, {"", 0}, {"", 0}, {"", 0}, 0,  \
-            0, false                                                                               \
-    }
-TARE_API void tare_gguf_name_init(tare_gguf_name *name, size_t size);
+TARE_DECLARE_INIT(tare_gguf_name)
 
 /* Parses a file name (no directory). Of *out only `size` is read. The parts point into `name` (or
  * at static text). False: the name does not follow the convention. */

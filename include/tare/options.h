@@ -55,9 +55,7 @@ typedef struct tare_option_info {
     bool is_list;              /* each call adds a value; else it replaces the last one */
 } tare_option_info;
 
-#define TARE_OPTION_INFO_INIT                                                                      \
-    { sizeof(tare_option_info), NULL, TARE_OPTION_BOOL, NULL, NULL, NULL, false }
-TARE_API void tare_option_info_init(tare_option_info *info, size_t size);
+TARE_DECLARE_INIT(tare_option_info)
 
 /* Option i of a verb; false beyond the last, or where out->size is not set. What is not text (models,
  * reports, callbacks) has no row: set it in the struct. */

@@ -27,9 +27,7 @@ typedef struct tare_output {
     bool in_order;
 } tare_output;
 
-#define TARE_OUTPUT_INIT                                                                           \
-    { sizeof(tare_output), NULL, NULL, false }
-TARE_API void tare_output_init(tare_output *output, size_t size);
+TARE_DECLARE_INIT(tare_output)
 
 #ifdef __cplusplus
 }

@@ -52,9 +52,7 @@ typedef struct tare_lossy_options {
                      called for the tensors that may lose something */
 } tare_lossy_options;
 
-#define TARE_LOSSY_OPTIONS_INIT                                                                    \
-    { sizeof(tare_lossy_options), 0, 0, 0, NULL, {NULL, 0}, false }
-TARE_API void tare_lossy_options_init(tare_lossy_options *options, size_t size);
+TARE_DECLARE_INIT(tare_lossy_options)
 
 typedef struct tare_pack_options {
     size_t size;
@@ -99,13 +97,7 @@ typedef struct tare_pack_options {
     const tare_lossy_options *lossy;
 } tare_pack_options;
 
-#define TARE_PACK_OPTIONS_INIT                                                                     \
-    {                                                                                              \
-        sizeof(tare_pack_options), TARE_EFFORT_FAST, TARE_CODED_SMALLEST, 0, NULL, NULL, 0, NULL,  \
-            NULL, 0, false, false, false, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-            false, {0, 0, 0}, NULL                                                                 \
-    }
-TARE_API void tare_pack_options_init(tare_pack_options *options, size_t size);
+TARE_DECLARE_INIT(tare_pack_options)
 
 typedef struct tare_pack_summary {
     size_t size;
@@ -121,9 +113,7 @@ typedef struct tare_pack_summary {
     double damage;          /* with loss: of all tensors, as predicted */
 } tare_pack_summary;
 
-#define TARE_PACK_SUMMARY_INIT                                                                     \
-    { sizeof(tare_pack_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-TARE_API void tare_pack_summary_init(tare_pack_summary *summary, size_t size);
+TARE_DECLARE_INIT(tare_pack_summary)
 
 /* Packs the files of a model into one .wcodec, which appears whole or not at all; of a model from
  * memory or computed, which has none, its tensors, metadata and resources. The same model and
@@ -154,13 +144,7 @@ typedef struct tare_lossy_info {
     uint8_t source[32]; /* its model digest */
 } tare_lossy_info;
 
-#define TARE_LOSSY_INFO_INIT                                                                       \
-    {                                                                                              \
-        sizeof(tare_lossy_info), 0, 0, 0, 0, 0, 0, 0, false, {NULL, 0}, {NULL, 0}, {               \
-            0                                                                                      \
-        }                                                                                          \
-    }
-TARE_API void tare_lossy_info_init(tare_lossy_info *info, size_t size);
+TARE_DECLARE_INIT(tare_lossy_info)
 /* false: the model was not packed with loss, as far as its file tells. */
 TARE_API bool tare_model_lossy(const tare_model *model, tare_lossy_info *out);
 

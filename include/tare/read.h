@@ -3,7 +3,7 @@
  * tare/read.h: reads tensors, whole or in part, into the caller's memory: many of them in one
  * parallel call, as stored or decoded to floats.
  *
- *     tare_read_job jobs[2] = {TARE_READ_JOB_INIT, TARE_READ_JOB_INIT};
+ *     tare_read_job jobs[2] = {tare_read_job_default(), tare_read_job_default()};
  *     jobs[0].tensor = 0, jobs[0].dst = a;
  *     jobs[1].tensor = 7, jobs[1].dst = b, jobs[1].as = TARE_ENCODING_BF16;
  *     status = tare_read_many(model, jobs, 2, NULL, &err);
@@ -47,9 +47,7 @@ typedef struct tare_read_job {
                                only with a box or decoded. NULL: contiguous */
 } tare_read_job;
 
-#define TARE_READ_JOB_INIT                                                                         \
-    { sizeof(tare_read_job), 0, TARE_ENCODING_UNKNOWN, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
-TARE_API void tare_read_job_init(tare_read_job *job, size_t size);
+TARE_DECLARE_INIT(tare_read_job)
 
 typedef struct tare_read_options {
     size_t size;
@@ -66,9 +64,7 @@ typedef struct tare_read_options {
     void *job_done_ctx;
 } tare_read_options;
 
-#define TARE_READ_OPTIONS_INIT                                                                     \
-    { sizeof(tare_read_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
-TARE_API void tare_read_options_init(tare_read_options *options, size_t size);
+TARE_DECLARE_INIT(tare_read_options)
 
 /* The number of bytes that a job writes: the size of dst if `strides` is NULL. Errors as for
  * tare_read_many; dst is not accessed. O(dimensions). */

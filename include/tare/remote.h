@@ -5,9 +5,9 @@
  * model of any size takes a few requests.
  *
  *     tare_remote *remote;
- *     tare_remote_options options = TARE_REMOTE_OPTIONS_INIT;
+ *     tare_remote_options options = tare_remote_options_default();
  *     if (tare_remote_new(&remote, &options, &err) == TARE_OK) {
- *         tare_source source = TARE_SOURCE_INIT;
+ *         tare_source source = tare_source_default();
  *         source.kind = TARE_SOURCE_URL;
  *         source.name = "hf://ORG/NAME";
  *         source.remote = remote;
@@ -62,12 +62,7 @@ typedef struct tare_remote_options {
                                  folders models--ORG--NAME; NULL: none */
 } tare_remote_options;
 
-#define TARE_REMOTE_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(tare_remote_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,               \
-            UINT64_C(1) << 26, UINT64_C(1) << 26, 8, 5, 250, 30, 30, false, NULL                   \
-    }
-TARE_API void tare_remote_options_init(tare_remote_options *options, size_t size);
+TARE_DECLARE_INIT(tare_remote_options)
 
 /* A new session; nothing is loaded or connected yet. Texts are copied. Errors: ARG (an endpoint
  * that is no URL, a token with characters that no header may hold), NOMEM. */
@@ -90,9 +85,7 @@ typedef struct tare_remote_counts {
     uint64_t bytes; /* received, without headers */
 } tare_remote_counts;
 
-#define TARE_REMOTE_COUNTS_INIT                                                                    \
-    { sizeof(tare_remote_counts), 0, 0, 0, 0 }
-TARE_API void tare_remote_counts_init(tare_remote_counts *counts, size_t size);
+TARE_DECLARE_INIT(tare_remote_counts)
 
 /* Fills what the size covers; ARG where it is not set. */
 TARE_API tare_status tare_remote_count(const tare_remote *remote, tare_remote_counts *out,

@@ -39,12 +39,7 @@ typedef struct tare_unpack_options {
     struct tare_device *device; /* as in tare_open_options; not used with `is_coarse` */
 } tare_unpack_options;
 
-#define TARE_UNPACK_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(tare_unpack_options), false, false, false, false, false, 0, NULL, 0, 0, NULL, NULL, \
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL                                               \
-    }
-TARE_API void tare_unpack_options_init(tare_unpack_options *options, size_t size);
+TARE_DECLARE_INIT(tare_unpack_options)
 
 typedef struct tare_unpack_result {
     size_t size;
@@ -59,9 +54,7 @@ typedef struct tare_unpack_result {
     bool is_unchecked;        /* with `salvage`: no CRC vouches for the index */
 } tare_unpack_result;
 
-#define TARE_UNPACK_RESULT_INIT                                                                    \
-    { sizeof(tare_unpack_result), false, 0, 0, 0, 0, 0, 0, 0, 0, false }
-TARE_API void tare_unpack_result_init(tare_unpack_result *result, size_t size);
+TARE_DECLARE_INIT(tare_unpack_result)
 
 /* Writes the files of a container to `out_path`: the one file it was packed from, or a directory.
  * What is written appears only when it is complete. *out may be NULL. ERR_ARG: the container holds
@@ -99,9 +92,7 @@ typedef struct tare_container_info {
     size_t n_layers;
 } tare_container_info;
 
-#define TARE_CONTAINER_INFO_INIT                                                                   \
-    { sizeof(tare_container_info), 0, 0, NULL, 0, 0, 0, false, 0, 0, false, 0 }
-TARE_API void tare_container_info_init(tare_container_info *info, size_t size);
+TARE_DECLARE_INIT(tare_container_info)
 
 /* A model it was packed against. */
 typedef struct tare_container_base {
@@ -111,9 +102,7 @@ typedef struct tare_container_base {
     size_t n_tensors; /* that may refer to it */
 } tare_container_base;
 
-#define TARE_CONTAINER_BASE_INIT                                                                   \
-    { sizeof(tare_container_base), {NULL, 0}, {0}, 0 }
-TARE_API void tare_container_base_init(tare_container_base *base, size_t size);
+TARE_DECLARE_INIT(tare_container_base)
 
 /* false: the model was not opened from a .wcodec. Time is linear in its layers. */
 TARE_API bool tare_model_container(const tare_model *model, tare_container_info *out);
@@ -141,9 +130,7 @@ typedef struct tare_container_layer {
     unsigned base;       /* 1 + the index of the base that segments may refer to; 0: none */
 } tare_container_layer;
 
-#define TARE_CONTAINER_LAYER_INIT                                                                  \
-    { sizeof(tare_container_layer), TARE_LAYER_TENSOR, {NULL, 0}, NULL, 0, NULL, false, 0, 0, 0 }
-TARE_API void tare_container_layer_init(tare_container_layer *layer, size_t size);
+TARE_DECLARE_INIT(tare_container_layer)
 
 /* Layer i of the container, in the order of its index; false beyond the last. */
 TARE_API bool tare_model_container_layer(const tare_model *model, size_t i,

@@ -141,13 +141,7 @@ typedef struct tare_coded_options {
     tare_tile_limits tiles;          /* encoding */
 } tare_coded_options;
 
-#define TARE_CODED_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        sizeof(tare_coded_options), false, false, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, {      \
-            0, 0, 0                                                                                \
-        }                                                                                          \
-    }
-TARE_API void tare_coded_options_init(tare_coded_options *options, size_t size);
+TARE_DECLARE_INIT(tare_coded_options)
 
 /* An encoded layer and what is needed to decode it. Immutable: any number of threads may decode
  * from it at once. What the getters return is valid until tare_coded_free. */
@@ -307,12 +301,7 @@ typedef struct tare_coded_segment {
     uint32_t view_width;
 } tare_coded_segment;
 
-#define TARE_CODED_SEGMENT_INIT                                                                    \
-    {                                                                                              \
-        sizeof(tare_coded_segment), 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, {0}, {0}, {0}, 0, 0, false, 0                                                 \
-    }
-TARE_API void tare_coded_segment_init(tare_coded_segment *segment, size_t size);
+TARE_DECLARE_INIT(tare_coded_segment)
 
 /* Parses the header of a segment; its 32 bytes are read from the file if they are not in memory. Of
  * *out only `size` is read. ERR_ARG: no such segment; CORRUPT, UNSUPPORTED, IO: err->offset is its

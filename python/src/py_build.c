@@ -160,7 +160,7 @@ static bool add_all(tare_builder *builder, py_state *state, PyObject *keep, PyOb
 static PyObject *core_build(PyObject *module, PyObject *args) {
     PyObject *tensors, *keys, *resources;
     int has_pairs = 0;
-    tare_build_options options = TARE_BUILD_OPTIONS_INIT;
+    tare_build_options options = tare_build_options_default();
     tare_builder *builder = NULL;
     tare_error err;
     py_state *state = py_state_of(module);

@@ -68,7 +68,7 @@ static bool run_encode(py_coded *self, const region_list *regions, const tare_co
 /* coded_encode(regions, fields, is_full, (shapes, predictors, transforms), threads, progress) */
 static PyObject *coded_encode(PyObject *module, PyObject *args) {
     PyObject *from, *fields_from, *progress;
-    tare_coded_options options = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options options = tare_coded_options_default();
     int is_full;
     region_list regions;
     py_scratch scratch = {0};
@@ -95,7 +95,7 @@ static PyObject *coded_encode(PyObject *module, PyObject *args) {
 static PyObject *container_layers(PyObject *module, PyObject *model) {
     py_handle *handle = py_handle_of(py_state_of(module), model);
     PyObject *out = handle ? PyList_New(0) : NULL;
-    tare_container_layer l = TARE_CONTAINER_LAYER_INIT;
+    tare_container_layer l = tare_container_layer_default();
     for (size_t i = 0; out && tare_model_container_layer(handle->model, i, &l); i++) {
         PyObject *row =
             Py_BuildValue("iNiNKK", (int)l.kind, py_text(l.name),
@@ -163,7 +163,7 @@ static bool ended(py_coded *self, tare_status status, const tare_error *err) {
 /* segment(stream, i): (mode, predictor, bytes, stored bytes, crc) */
 static PyObject *coded_segment(PyObject *object, PyObject *args) {
     py_coded *self = (py_coded *)object;
-    tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+    tare_coded_segment s = tare_coded_segment_default();
     unsigned stream;
     unsigned long long i;
     tare_error err;
@@ -196,7 +196,7 @@ static PyObject *fill_end(fill *f) {
 
 /* region(buffer, i, offset, threads): its bytes from `offset` on, as many as the buffer takes. */
 static PyObject *coded_region(PyObject *self, PyObject *args) {
-    fill f = {.self = (py_coded *)self, .options = TARE_CODED_OPTIONS_INIT};
+    fill f = {.self = (py_coded *)self, .options = tare_coded_options_default()};
     unsigned region;
     unsigned long long offset;
     if (!PyArg_ParseTuple(args, "w*IKI:region", &f.view, &region, &offset, &f.options.threads))
@@ -245,7 +245,7 @@ static PyObject *coded_segments_size(PyObject *self, PyObject *args) {
 
 /* segments(buffer, stream, first, n, threads): the buffer has segments_size() bytes. */
 static PyObject *coded_segments(PyObject *self, PyObject *args) {
-    fill f = {.self = (py_coded *)self, .options = TARE_CODED_OPTIONS_INIT};
+    fill f = {.self = (py_coded *)self, .options = tare_coded_options_default()};
     unsigned stream;
     unsigned long long first, n;
     uint64_t size;

@@ -206,7 +206,7 @@ static tare_status choose_types(py_plan *p, const char *path, const tare_model *
 static tare_status merge(py_plan *p, const tare_model **in, const char *to,
                          const tare_llama_translate_options *names, tare_error *err) {
     tare_convert_options *o = tare_options_convert(p->options);
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open = tare_open_options_default();
     open.report = p->report;
     if (o->n_merges == 0 || (tare_llama_naming_of(*in, to, names) != TARE_LLAMA_NAMES_LLAMA_CPP &&
                              !tare_options_target(p->options)))
@@ -298,7 +298,7 @@ static PyObject *plan_check(PyObject *self, PyObject *unused) {
 /* run(progress): the bytes written */
 static PyObject *plan_run(PyObject *self, PyObject *progress) {
     tare_error err;
-    tare_convert_result result = TARE_CONVERT_RESULT_INIT;
+    tare_convert_result result = tare_convert_result_default();
     py_plan *p = (py_plan *)self;
     if (!py_handle_check_open(p->handle) || !begin(p, progress)) return NULL;
     if (!end(p, tare_plan_run(&result, p->plan, &err), &err)) return NULL;
@@ -316,7 +316,7 @@ static tare_status write_bytes(void *ctx, uint64_t offset, const void *bytes, si
 /* run_bytes(progress): the one file */
 static PyObject *plan_run_bytes(PyObject *self, PyObject *progress) {
     tare_error err;
-    tare_output output = TARE_OUTPUT_INIT;
+    tare_output output = tare_output_default();
     py_plan *p = (py_plan *)self;
     const tare_file_info *file = tare_plan_file_at(p->plan, 0);
     if (!py_handle_check_open(p->handle)) return NULL;

@@ -83,7 +83,7 @@ static bool run_pack(packing *c, py_handle *handle, const char *path, PyObject *
  * progress): (counts..., layers, findings, tensors with loss, bits a weight, damage) */
 static PyObject *core_pack(PyObject *module, PyObject *args) {
     PyObject *model, *path = NULL, *texts, *bases, *importance, *progress, *out = NULL;
-    tare_pack_summary s = TARE_PACK_SUMMARY_INIT;
+    tare_pack_summary s = tare_pack_summary_default();
     tare_tile_limits tiles;
     packing c;
     py_state *state = py_state_of(module);
@@ -125,7 +125,7 @@ static bool run_unpack(packing *c, py_source *source, PyObject *name, PyObject *
     o->cancel = c->run.cancel;
     o->report = c->report;
     const char *to = path ? PyBytes_AsString(path) : NULL;
-    tare_output output = TARE_OUTPUT_INIT;
+    tare_output output = tare_output_default();
     output.write = write_fd, output.ctx = &fd;
     py_run_begin(&c->run);
     tare_status status = to ? tare_unpack(result, to, &source->source, o, &c->err)
@@ -137,7 +137,7 @@ static bool run_unpack(packing *c, py_source *source, PyObject *name, PyObject *
  * Into a descriptor goes the one file of the container. */
 static PyObject *core_unpack(PyObject *module, PyObject *args) {
     PyObject *from, *name, *to, *texts, *bases, *progress, *path = NULL, *out = NULL;
-    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_result r = tare_unpack_result_default();
     py_source own = {0};
     packing c;
     py_state *state = py_state_of(module);

@@ -92,7 +92,7 @@ static const py_option remote_options[] = {
 
 static bool from_url(py_source *out, py_state *state, PyObject *remote) {
     tare_error err;
-    tare_remote_options options = TARE_REMOTE_OPTIONS_INIT;
+    tare_remote_options options = tare_remote_options_default();
     if (remote && (!py_options_only(remote_options, "remote", remote) ||
                    !py_options_set(&options, remote_options, remote)))
         return false;

@@ -139,12 +139,12 @@ static PyObject *model_parameters(PyObject *module, PyObject *model) {
 
 /* container(model): of a .wcodec; else None. */
 static PyObject *model_container(PyObject *module, PyObject *model) {
-    tare_container_info info = TARE_CONTAINER_INFO_INIT;
+    tare_container_info info = tare_container_info_default();
     py_handle *handle = py_handle_of(py_state_of(module), model);
     if (!handle) return NULL;
     if (!tare_model_container(handle->model, &info)) Py_RETURN_NONE;
     PyObject *bases = PyList_New(0);
-    tare_container_base base = TARE_CONTAINER_BASE_INIT;
+    tare_container_base base = tare_container_base_default();
     for (size_t i = 0; bases && tare_model_container_base(handle->model, i, &base); i++)
         if (!py_append(bases,
                        Py_BuildValue("Ny#n", py_text(base.name), (const char *)base.digest,
@@ -196,7 +196,7 @@ static PyObject *find_encoding(PyObject *module, PyObject *text) {
 
 static PyObject *formats(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
-    tare_format_info f = TARE_FORMAT_INFO_INIT;
+    tare_format_info f = tare_format_info_default();
     PyObject *out = PyList_New(0);
     for (size_t i = 0; out && tare_format_at(i, &f); i++)
         if (!py_append(out, Py_BuildValue("sssNN", f.name, f.description, f.suffix,

@@ -299,7 +299,7 @@ static PyObject *name_tuple(const tare_gguf_name *n) {
 
 /* parse_name(text): a tuple, or None. */
 static PyObject *parse_name(PyObject *module, PyObject *text) {
-    tare_gguf_name name = TARE_GGUF_NAME_INIT;
+    tare_gguf_name name = tare_gguf_name_default();
     tare_str bytes;
     PyObject *keep, *out;
     (void)module;

@@ -42,4 +42,7 @@ void tare_result_write(void *theirs, const void *ours, size_t our_size) {
     if (tare_result_check(theirs, NULL) == TARE_OK) tare_options_fill(theirs, size, ours, our_size);
 }
 
-TARE_DEFINE_INIT(tare_limits, TARE_LIMITS_INIT)
+TARE_DEFINE_INIT_WITH(tare_limits, .tensors = UINT64_C(1) << 24, .keys = UINT64_C(1) << 20,
+                      .array_elements = UINT64_C(1) << 30, .name_bytes = 65535,
+                      .metadata_bytes = UINT64_C(1) << 30, .safetensors_header = 100000000,
+                      .resource_bytes = UINT64_C(1) << 26, .dims = 8, .nesting = 8, .shards = 65535)

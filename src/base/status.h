@@ -67,11 +67,12 @@ tare_status tare_options_read(void *ours, size_t our_size, const void *theirs, t
 /* Fills a caller's struct, of which it knows the first `size` bytes, with defaults; its first
  * member becomes that size. */
 void tare_options_fill(void *theirs, size_t size, const void *defaults, size_t our_size);
-/* Defines tare_NAME_init for a public struct and its _INIT macro. */
-#define TARE_DEFINE_INIT(type, ...)                                                                \
-    void type##_init(type *options, size_t size) {                                                 \
-        static const type defaults = __VA_ARGS__;                                                  \
-        tare_options_fill(options, size, &defaults, sizeof defaults);                              \
+/* Defines tare_NAME_init for a public struct whose members are 0 unless they are stated. */
+#define TARE_DEFINE_INIT(type) TARE_DEFINE_INIT_WITH(type, .size = sizeof(type))
+#define TARE_DEFINE_INIT_WITH(type, ...)                                                           \
+    void type##_init(type *x, size_t size) {                                                       \
+        static const type defaults = {__VA_ARGS__};                                                \
+        tare_options_fill(x, size, &defaults, sizeof defaults);                                    \
     }
 
 /* The size stated in a caller's result struct. ERR_ARG: it is not initialised. */

@@ -60,7 +60,7 @@ static tare_status decode_host_segments(uint8_t *area, const tare_device_layer *
 static tare_status make_plan(tare_device_layer *l, tare_error *err) {
     const tare_cuda_layer layer = tare_device_parts_layer(&l->parts);
     TARE_TRY(l->device->library.plan_new(&l->plan, &layer, 1, NULL, err));
-    l->needs = (tare_cuda_needs)TARE_CUDA_NEEDS_INIT;
+    l->needs = (tare_cuda_needs){.size = sizeof(tare_cuda_needs)};
     return l->device->library.plan_needs(&l->needs, l->plan);
 }
 

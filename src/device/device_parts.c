@@ -40,7 +40,7 @@ tare_cuda_layer tare_device_parts_layer(const tare_device_parts *p) {
 
 tare_status tare_device_parts_decode(uint8_t *dst, const tare_device_parts *p, unsigned stream,
                                      uint64_t segment, tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     o.threads = 1;
     return tare_coded_decode_segments(dst, p->coded, stream, segment, 1, &o, err);
 }

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-TARE_DEFINE_INIT(tare_device_counts, TARE_DEVICE_COUNTS_INIT)
+TARE_DEFINE_INIT(tare_device_counts)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include "encoding/kernels.h"
 #include "encoding/slab.h"
 
-TARE_DEFINE_INIT(tare_encode_params, TARE_ENCODE_PARAMS_INIT)
+TARE_DEFINE_INIT(tare_encode_params)
 
 bool tare_encoding_can_decode(const tare_encoding *encoding) {
     return tare_kernels_get()->decode[encoding->id] != NULL;
@@ -238,7 +238,7 @@ static tare_status encode_parts(tare_encode_fn encode, const tare_rows_mut *dst,
 
 tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
                              const float *src, const tare_encode_params *params, tare_error *err) {
-    tare_encode_params own = TARE_ENCODE_PARAMS_INIT;
+    tare_encode_params own = tare_encode_params_default();
     TARE_REQUIRE(encoding && dst, err);
     TARE_TRY(tare_options_read(&own, sizeof own, params, err));
     tare_encode_fn encode;

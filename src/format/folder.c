@@ -81,7 +81,7 @@ static tare_status take_files(tare_folder *f, tare_error *err) {
 
 tare_status tare_folder_begin(tare_folder *f, const tare_source *source, tare_blocks **blocks,
                               const tare_allocator *allocator, tare_error *err) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     *f = (tare_folder){.files = {open_file, list_files}, .set = source, .blocks = blocks};
     tare_arena_init(&f->arena, allocator);
     if (source->n_shards > limits.shards)

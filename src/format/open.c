@@ -119,7 +119,7 @@ static tare_status open_path(tare_model **out, const char *root, const place *p,
 static tare_status open_remote(tare_model **out, const tare_source *source, const place *here,
                                const tare_open_options *options, tare_reader *first,
                                tare_error *err) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_remote_files files;
     TARE_REQUIRE(source->name && source->remote, err);
     tare_arena arena;

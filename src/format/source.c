@@ -10,7 +10,7 @@ static const char *display_name(const tare_source *s) {
 
 /* A file behind a URL, alone. */
 static tare_status open_url(tare_reader *out, const tare_source *source, tare_error *err) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_remote_files files;
     TARE_REQUIRE(source->name && source->remote, err);
     tare_status status =
@@ -23,7 +23,7 @@ static tare_status open_url(tare_reader *out, const tare_source *source, tare_er
 }
 
 tare_status tare_source_read(tare_source *out, const tare_source *theirs, tare_error *err) {
-    *out = (tare_source)TARE_SOURCE_INIT;
+    *out = tare_source_default();
     return tare_options_read(out, sizeof *out, theirs, err);
 }
 

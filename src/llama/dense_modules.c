@@ -74,12 +74,12 @@ static tare_status add_module(tare_llama_mapping *m, tare_str folder, const char
     if (!bytes.ptr)
         return fail_module(file, TARE_ERR_UNSUPPORTED,
                            "modules.json names a Dense module without this file", err);
-    tare_source source = TARE_SOURCE_INIT;
+    tare_source source = tare_source_default();
     source.kind = TARE_SOURCE_MEMORY;
     source.name = file;
     source.memory = bytes.ptr;
     source.n_bytes = bytes.len;
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open = tare_open_options_default();
     open.allocator = m->out->allocator;
     open.limits = &m->hf->limits;
     tare_status status = tare_model_open(&module, &source, &open, err);

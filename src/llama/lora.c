@@ -504,7 +504,7 @@ static tare_status set_keys(tare_llama_mapping *m, double alpha, tare_error *err
 /* The base's tensors under llama.cpp's names, if it has any. */
 static tare_status map_base(lora *l, const tare_model *base, const tare_llama_options *options,
                             tare_error *err) {
-    tare_llama_options o = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options o = tare_llama_options_default();
     if (base->catalog.n_tensors == 0) return TARE_OK;
     o.allocator = options->allocator;
     o.limits = options->limits;
@@ -537,10 +537,10 @@ tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(factors && base, err);
-    tare_llama_options o = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options o = tare_llama_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     o.no_tokenizer = true;
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open = tare_open_options_default();
     open.allocator = o.allocator;
     open.limits = o.limits ? o.limits : &base->limits;
     tare_llama_mapping m = {.hf = base, .options = &o, .is_rehearsal = true};

@@ -432,17 +432,17 @@ static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_open_opti
     return tare_model_finish(m->out, m->options->report, err);
 }
 
-TARE_DEFINE_INIT(tare_llama_options, TARE_LLAMA_OPTIONS_INIT)
-TARE_DEFINE_INIT(tare_llama_known, TARE_LLAMA_KNOWN_INIT)
+TARE_DEFINE_INIT(tare_llama_options)
+TARE_DEFINE_INIT(tare_llama_known)
 
 tare_status tare_llama_map(tare_model **out, const tare_model *in,
                            const tare_llama_options *options, tare_error *err) {
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(in, err);
-    tare_llama_options o = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options o = tare_llama_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open = tare_open_options_default();
     open.allocator = o.allocator;
     open.limits = o.limits ? o.limits : &in->limits;
     tare_llama_mapping m = {.hf = in, .options = &o};

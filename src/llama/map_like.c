@@ -9,7 +9,7 @@
 
 tare_status tare_llama_map_like(tare_model **out, const tare_model *in, const tare_model *to,
                                 const tare_llama_options *options, tare_error *err) {
-    tare_llama_options o = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options o = tare_llama_options_default();
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(in && to, err);

@@ -15,7 +15,7 @@
 #include "model/catalog.h"
 #include "model/peft.h"
 
-TARE_DEFINE_INIT(tare_llama_translate_options, TARE_LLAMA_TRANSLATE_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_llama_translate_options)
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
@@ -57,7 +57,7 @@ static tare_llama_naming find_naming(const tare_model *in, const char *to,
 
 tare_llama_naming tare_llama_naming_of(const tare_model *in, const char *to,
                                        const tare_llama_translate_options *options) {
-    tare_llama_translate_options o = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
+    tare_llama_translate_options o = tare_llama_translate_options_default();
     if (!in || tare_options_read(&o, sizeof o, options, NULL) != TARE_OK)
         return TARE_LLAMA_NAMES_KEPT;
     return find_naming(in, to, &o);
@@ -67,7 +67,7 @@ tare_llama_naming tare_llama_naming_of(const tare_model *in, const char *to,
 
 static tare_status map(tare_model **out, const tare_model *in,
                        const tare_llama_translate_options *o, tare_error *err) {
-    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options options = tare_llama_options_default();
     TARE_TRY(tare_options_read(&options, sizeof options, o->llama, err));
     options.allocator = o->allocator;
     options.limits = o->limits;
@@ -95,7 +95,7 @@ static bool is_vocabulary(const tare_model *in) {
 
 static tare_status restore(tare_model **out, const tare_model *in,
                            const tare_llama_translate_options *o, tare_error *err) {
-    tare_llama_restore_options options = TARE_LLAMA_RESTORE_OPTIONS_INIT;
+    tare_llama_restore_options options = tare_llama_restore_options_default();
     if (is_vocabulary(in))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "it has keys but no tensors, so it cannot become a Hugging Face model; "
@@ -116,7 +116,7 @@ tare_status tare_llama_translate(tare_model **out, const tare_model *in, const c
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(in, err);
-    tare_llama_translate_options o = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
+    tare_llama_translate_options o = tare_llama_translate_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     if (to && strcmp(to, "gguf") == 0 && !o.keep_names && tare_model_is_peft(in)) {
         tare_fail(err, TARE_ERR_UNSUPPORTED,

@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "model/catalog.h"
 
-TARE_DEFINE_INIT(tare_build_options, TARE_BUILD_OPTIONS_INIT)
-TARE_DEFINE_INIT(tare_build_tensor, TARE_BUILD_TENSOR_INIT)
+TARE_DEFINE_INIT(tare_build_options)
+TARE_DEFINE_INIT(tare_build_tensor)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -102,8 +102,8 @@ tare_status tare_builder_new(tare_builder **out, const tare_build_options *optio
                              tare_error *err) {
     TARE_REQUIRE(out, err);
     *out = NULL;
-    tare_build_options o = TARE_BUILD_OPTIONS_INIT;
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_build_options o = tare_build_options_default();
+    tare_open_options open = tare_open_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     open.allocator = o.allocator;
     open.limits = o.limits;
@@ -186,7 +186,7 @@ static tare_status fill_tensor(tare_tensor *t, tare_builder *b, const tare_build
 tare_status tare_builder_add_tensor(tare_builder *builder, const tare_build_tensor *tensor,
                                     tare_error *err) {
     TARE_REQUIRE(builder && tensor, err);
-    tare_build_tensor from = TARE_BUILD_TENSOR_INIT;
+    tare_build_tensor from = tare_build_tensor_default();
     tare_catalog *c = &builder->m->catalog;
     TARE_TRY(tare_options_read(&from, sizeof from, tensor, err));
     TARE_REQUIRE(from.encoding && from.encoding->id != TARE_ENCODING_UNKNOWN, err);

@@ -17,12 +17,12 @@ struct tare_kept {
  * their JSON form, two containers a level, must stay within TARE_JSON_MAX_DEPTH. */
 #define NESTING_MOST 30
 
-TARE_DEFINE_INIT(tare_source, TARE_SOURCE_INIT)
-TARE_DEFINE_INIT(tare_open_options, TARE_OPEN_OPTIONS_INIT)
+TARE_DEFINE_INIT_WITH(tare_source, .fd = -1)
+TARE_DEFINE_INIT(tare_open_options)
 
 tare_status tare_model_new(tare_model **out, const tare_open_options *options, tare_error *err) {
-    tare_open_options opt = TARE_OPEN_OPTIONS_INIT;
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_open_options opt = tare_open_options_default();
+    tare_limits limits = tare_limits_default();
     *out = NULL;
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
     TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));

@@ -85,7 +85,7 @@ static tare_status digest_tensors(tare_digest *digests, const tare_model *model,
 tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t tensor,
                                const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(out && model && tensor < model->catalog.n_tensors, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     o.threads = 1;
     if (!o.allocator) o.allocator = model->allocator;
@@ -132,7 +132,7 @@ static tare_status check_tensors(const tare_model *model, size_t first, size_t n
 tare_status tare_tensor_check(const tare_model *model, size_t tensor,
                               const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(model && tensor < model->catalog.n_tensors, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     o.threads = 1;
     return check_tensors(model, tensor, 1, &o, err);
@@ -163,7 +163,7 @@ tare_status tare_digest_of_digests(tare_digest *out, const tare_model *model,
 tare_status tare_model_digest(tare_digest *digests, tare_digest *whole, const tare_model *model,
                               const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(model, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     const size_t n = model->catalog.n_tensors, size = n * sizeof *digests;
     tare_digest *own = NULL;

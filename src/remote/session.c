@@ -54,14 +54,16 @@ static tare_status set_up(tare_remote *r, tare_error *err) {
     return r->blocks ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "a session");
 }
 
-TARE_DEFINE_INIT(tare_remote_options, TARE_REMOTE_OPTIONS_INIT)
-TARE_DEFINE_INIT(tare_remote_counts, TARE_REMOTE_COUNTS_INIT)
+TARE_DEFINE_INIT_WITH(tare_remote_options, .whole_bytes = UINT64_C(1) << 26,
+                      .cache_bytes = UINT64_C(1) << 26, .connections = 8, .retries = 5,
+                      .backoff_ms = 250, .connect_seconds = 30, .stall_seconds = 30)
+TARE_DEFINE_INIT(tare_remote_counts)
 
 tare_status tare_remote_new(tare_remote **out, const tare_remote_options *options,
                             tare_error *err) {
     TARE_REQUIRE(out, err);
     *out = NULL;
-    tare_remote_options o = TARE_REMOTE_OPTIONS_INIT;
+    tare_remote_options o = tare_remote_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     tare_remote *r = tare_alloc(o.allocator, sizeof *r);
     if (!r) return tare_fail(err, TARE_ERR_NOMEM, "a session");

@@ -80,7 +80,7 @@ static inline void cuda_cover(cuda_coverage *c, const tare_coded *coded) {
     const tare_coded_layer *l = tare_coded_describe(coded);
     for (unsigned i = 0; i < l->n_streams; i++)
         for (uint64_t n = 0; n < l->streams[i].n_segments; n++) {
-            tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+            tare_coded_segment s = tare_coded_segment_default();
             if (tare_coded_parse_segment(&s, coded, i, n, NULL) == TARE_OK)
                 cuda_cover_segment(c, &l->streams[i].field, &s, tare_coded_stream_head(coded, i));
         }

@@ -68,8 +68,8 @@ static tare_status fill_host_area(running *r, const tare_cuda_needs *needs, tare
 
 static tare_status set_up(running *r, const void *const *bases, const cuda_how *how,
                           cuda_counts *counts, tare_error *err) {
-    tare_cuda_plan_options o = TARE_CUDA_PLAN_OPTIONS_INIT;
-    tare_cuda_needs needs = TARE_CUDA_NEEDS_INIT;
+    tare_cuda_plan_options o = tare_cuda_plan_options_default();
+    tare_cuda_needs needs = tare_cuda_needs_default();
     const tare_cuda_layer layer = {r->layer, r->heads,
                                    (const tare_coded_segment *const *)r->segments, how->streams};
     void *stored;
@@ -101,7 +101,7 @@ static tare_status set_up(running *r, const void *const *bases, const cuda_how *
 
 static tare_status run(running *r, uint8_t *const *regions, const cuda_how *how,
                        tare_cuda_fault *fault, tare_error *err) {
-    tare_cuda_decode_options o = TARE_CUDA_DECODE_OPTIONS_INIT;
+    tare_cuda_decode_options o = tare_cuda_decode_options_default();
     o.without_crc = how->without_crc;
     for (unsigned i = 0; i < r->layer->n_regions; i++) /* what is not decoded stays */
         tare_cuda_upload(r->buffers.regions[i], r->cuda, regions[i],

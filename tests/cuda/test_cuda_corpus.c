@@ -64,14 +64,14 @@ static void check_file(const char *folder, const char *name) {
     tare_model *model;
     tare_coded *coded;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    tare_source source = TARE_SOURCE_INIT;
+    tare_source source = tare_source_default();
     source.name = path;
     n_files++;
     if (tare_model_open(&model, &source, NULL, NULL) != TARE_OK) {
         n_refused++;
         return;
     }
-    tare_container_info info = TARE_CONTAINER_INFO_INIT;
+    tare_container_info info = tare_container_info_default();
     tare_model_container(model, &info);
     for (size_t i = 0; i < info.n_layers; i++) {
         if (tare_model_layer_coded(&coded, model, i, NULL, NULL) != TARE_OK) continue;

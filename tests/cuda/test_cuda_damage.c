@@ -69,7 +69,7 @@ typedef struct layer {
 
 static layer make(const sample *s, uint8_t log2_segment, uint8_t mode) {
     layer l = {.size = (size_t)s->stride * s->units};
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     tare_coded_field fields[MAX_FIELDS];
     tare_error err;
     l.region = malloc(l.size);
@@ -132,7 +132,7 @@ static void what_is_encoded_comes_back(void **state) {
         cuda_cover(&coverage, l.coded);
         for (unsigned j = 0; j < d->n_streams; j++)
             for (uint64_t n = 0; n < d->streams[j].n_segments; n++) {
-                tare_coded_segment of = TARE_CODED_SEGMENT_INIT;
+                tare_coded_segment of = tare_coded_segment_default();
                 assert_int_equal(tare_coded_parse_segment(&of, l.coded, j, n, NULL), TARE_OK);
                 n_predictors[of.predictor]++;
                 n_classes += of.n_classes > 0;
@@ -159,7 +159,7 @@ static void check_verdict(const sample *s, const layer *l, const tare_coded *cod
                           bool is_general) {
     const void *bases[1] = {l->base};
     const cuda_how how = {.is_general = is_general};
-    tare_cuda_fault fault = TARE_CUDA_FAULT_INIT;
+    tare_cuda_fault fault = tare_cuda_fault_default();
     cuda_counts counts;
     tare_error gpu = {0};
     uint8_t *ours = calloc(1, l->size);
@@ -172,7 +172,7 @@ static void check_verdict(const sample *s, const layer *l, const tare_coded *cod
     if (meant == TARE_ERR_CHECKSUM && counts.n_host == 0)
         assert_int_equal(cpu->offset, fault.position);
     if (fault.n_faults) {
-        tare_coded_segment of = TARE_CODED_SEGMENT_INIT;
+        tare_coded_segment of = tare_coded_segment_default();
         assert_int_equal(fault.layer, 0);
         assert_int_equal(tare_coded_parse_segment(&of, coded, fault.stream, fault.segment, NULL),
                          TARE_OK);
@@ -187,7 +187,7 @@ static void compare(const sample *s, const layer *l, const uint8_t *data, verdic
     tare_coded_layer other = *tare_coded_describe(l->coded);
     const void *bases[1] = {l->base};
     tare_coded *coded;
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     tare_error cpu = {0};
     o.threads = 1;
     other.data = data;
@@ -209,7 +209,7 @@ static void compare(const sample *s, const layer *l, const uint8_t *data, verdic
 static size_t choose_place(const layer *l, unsigned turn) {
     const tare_coded_layer *d = tare_coded_describe(l->coded);
     unsigned stream = draw() % d->n_streams;
-    tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+    tare_coded_segment s = tare_coded_segment_default();
     uint64_t n = draw() % d->streams[stream].n_segments;
     assert_int_equal(tare_coded_parse_segment(&s, l->coded, stream, n, NULL), TARE_OK);
     uint32_t first = 0, size = s.stored_bytes;

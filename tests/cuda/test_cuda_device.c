@@ -25,7 +25,7 @@ static char folder[SCRATCH_NAME_SIZE], tuned[SCRATCH_PATH_SIZE], packed[SCRATCH_
     loose[SCRATCH_PATH_SIZE];
 
 static tare_source source_of(const char *path) {
-    tare_source s = TARE_SOURCE_INIT;
+    tare_source s = tare_source_default();
     s.name = path;
     return s;
 }
@@ -33,7 +33,7 @@ static tare_source source_of(const char *path) {
 /* Against itself. */
 static tare_status pack_tuned(const tare_model *model) {
     const tare_model *bases[] = {model};
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     o.bases = bases;
     o.n_bases = 1;
     snprintf(tuned, sizeof tuned, "%s/t.wcodec", folder);
@@ -80,7 +80,7 @@ static int tear_down(void **state) {
 
 static tare_model *open_model(tare_device *device) {
     const tare_source in = source_of(packed);
-    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options o = tare_open_options_default();
     tare_model *model;
     o.device = device;
     assert_int_equal(tare_model_open(&model, &in, &o, NULL), TARE_OK);
@@ -90,11 +90,11 @@ static tare_model *open_model(tare_device *device) {
 /* All tensors at once, by four threads. */
 static uint8_t *read_all(const tare_model *model, tare_status meant) {
     tare_read_job jobs[TENSORS];
-    tare_read_options o = TARE_READ_OPTIONS_INIT;
+    tare_read_options o = tare_read_options_default();
     uint8_t *bytes = calloc(TENSORS, N);
     assert_non_null(bytes);
     for (size_t i = 0; i < TENSORS; i++) {
-        jobs[i] = (tare_read_job)TARE_READ_JOB_INIT;
+        jobs[i] = tare_read_job_default();
         jobs[i].tensor = i;
         jobs[i].dst = bytes + i * N;
     }
@@ -104,7 +104,7 @@ static uint8_t *read_all(const tare_model *model, tare_status meant) {
 }
 
 static tare_device_counts counts_of(const tare_device *device) {
-    tare_device_counts c = TARE_DEVICE_COUNTS_INIT;
+    tare_device_counts c = tare_device_counts_default();
     assert_int_equal(tare_device_count(&c, device), TARE_OK);
     return c;
 }
@@ -138,7 +138,7 @@ static void the_device_reads_the_same(void **state) {
 static void all_checks_can_use_it(void **state) {
     (void)state;
     tare_device *device;
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     assert_int_equal(tare_device_open(&device, "cuda", NULL), TARE_OK);
     tare_model *model = open_model(device);
     o.report = tare_report_new();
@@ -153,7 +153,7 @@ static void all_checks_can_use_it(void **state) {
 static void differences_from_a_base_are_decoded(void **state) {
     (void)state;
     tare_device *device;
-    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options o = tare_open_options_default();
     const tare_source in = source_of(tuned), base_in = source_of(loose);
     tare_model *base, *model;
     assert_int_equal(tare_device_open(&device, "cuda", NULL), TARE_OK);

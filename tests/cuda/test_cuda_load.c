@@ -72,8 +72,8 @@ static int write_loose(void) {
 }
 
 static tare_model *open_file(int file, const tare_model *base) {
-    tare_source source = TARE_SOURCE_INIT;
-    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_source source = tare_source_default();
+    tare_open_options o = tare_open_options_default();
     tare_model *model;
     source.name = files[file];
     o.bases = &base;
@@ -107,7 +107,7 @@ static int set_up(void **state) {
     if (write_loose() != 0) return -1;
     tare_model *model = open_file(LOOSE, NULL);
     const tare_model *bases[] = {model};
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     o.effort = TARE_EFFORT_FULL;
     if (tare_pack(NULL, files[PACKED], model, &o, NULL) != TARE_OK) return -1;
     o.bases = bases;
@@ -131,7 +131,7 @@ static tare_device *open_device(void) {
 }
 
 static tare_device_counts counts_of(const tare_device *device) {
-    tare_device_counts c = TARE_DEVICE_COUNTS_INIT;
+    tare_device_counts c = tare_device_counts_default();
     assert_int_equal(tare_device_count(&c, device), TARE_OK);
     return c;
 }
@@ -139,7 +139,7 @@ static tare_device_counts counts_of(const tare_device *device) {
 /* Jobs for all tensors, each with device memory of exactly its size. */
 static void make_jobs(tare_device_job *jobs, tare_device *device, const tare_model *model) {
     for (size_t i = 0; i < TENSORS; i++) {
-        jobs[i] = (tare_device_job)TARE_DEVICE_JOB_INIT;
+        jobs[i] = tare_device_job_default();
         jobs[i].tensor = i;
         assert_int_equal(tare_device_alloc(&jobs[i].planes[0], device,
                                            tare_model_tensor(model, i)->planes[0].size, NULL),
@@ -168,7 +168,7 @@ static tare_device_counts load(int file, const tare_model *base, uint64_t window
     tare_device *device = open_device();
     tare_model *model = open_file(file, base);
     tare_device_job jobs[TENSORS];
-    tare_device_load_options o = TARE_DEVICE_LOAD_OPTIONS_INIT;
+    tare_device_load_options o = tare_device_load_options_default();
     assert_non_null(model);
     o.window = window;
     o.threads = 2;
@@ -246,7 +246,7 @@ static void it_can_be_stopped(void **state) {
     tare_device *device = open_device();
     tare_model *model = open_file(PACKED, NULL);
     tare_device_job jobs[TENSORS];
-    tare_device_load_options o = TARE_DEVICE_LOAD_OPTIONS_INIT;
+    tare_device_load_options o = tare_device_load_options_default();
     uint64_t seen = 0;
     make_jobs(jobs, device, model);
     o.window = 1;

@@ -29,7 +29,7 @@ typedef struct opened {
 static const char *folder = WCODEC_VECTORS;
 
 static void open_vector(opened *o, const char *name) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     char path[4096];
     uint64_t offset, size;
     tare_error err;
@@ -91,13 +91,13 @@ typedef struct totals {
  * kernel. */
 static void check_groups(const tare_coded *coded, const void *const *bases, unsigned n_groups,
                          totals *sum) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     const cuda_how how = {.is_coarse = n_groups < 5,
                           .without_crc = n_groups % 2,
                           .is_general = n_groups == 6,
                           .n_groups = n_groups};
     cuda_counts counts;
-    tare_cuda_fault fault = TARE_CUDA_FAULT_INIT;
+    tare_cuda_fault fault = tare_cuda_fault_default();
     tare_error err = {0};
     regions meant = new_regions(tare_coded_describe(coded), 0), made = meant;
     made = new_regions(tare_coded_describe(coded), 0xa5);

@@ -21,7 +21,7 @@ typedef enum written { WRITTEN, REFUSED, TOO_LARGE } written;
 
 /* Writes m as `format` into memory, if the format can hold it. */
 static written write_as(file *out, const tare_model *m, const char *format, bool *is_identity) {
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     options.to = format;
     options.threads = 1;
     options.opaque = true;

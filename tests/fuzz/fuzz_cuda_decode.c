@@ -52,7 +52,7 @@ static unsigned cover(tare_coded_field fields[3], uint8_t choices) {
 }
 
 static void compare(const tare_coded_layer *layer, const uint8_t *base) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     const void *bases[1] = {base};
     const cuda_how how = {.streams = 1};
     cuda_counts counts;

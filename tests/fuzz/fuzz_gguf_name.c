@@ -21,7 +21,7 @@ static bool has_space(const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    tare_gguf_name name = TARE_GGUF_NAME_INIT, again = TARE_GGUF_NAME_INIT;
+    tare_gguf_name name = tare_gguf_name_default(), again = tare_gguf_name_default();
     if (size > 4096) return 0;
     if (!tare_gguf_name_parse(&name, (tare_str){size ? (const char *)data : "", size})) return 0;
     size_t length = tare_gguf_name_format(NULL, 0, &name);

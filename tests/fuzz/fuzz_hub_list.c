@@ -18,7 +18,7 @@ static void check_path(tare_str path) {
 }
 
 static void check_list(tare_str text) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_hub_list list;
     tare_arena arena;
     tare_error err = {0};

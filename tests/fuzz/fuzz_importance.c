@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_sources(sources, &content);
     for (int i = 0; i < 2; i++) {
         tare_importance *m;
-        tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+        tare_open_options options = tare_open_options_default();
         options.limits = &limits;
         options.report = tare_report_new();
         status[i] = tare_importance_open(&m, &sources[i], &options, &errors[i]);

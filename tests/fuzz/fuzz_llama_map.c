@@ -6,7 +6,7 @@
 #include "map_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options options = tare_llama_options_default();
     if (size < 2) return 0;
     size_t n = (size_t)(data[0] | data[1] << 8);
     if (n > size - 2) n = size - 2;

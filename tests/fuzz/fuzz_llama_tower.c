@@ -22,7 +22,7 @@ static void write_part(const char *name, size_t n, const uint8_t **data, size_t 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char tokens[] =
         "{\"added_tokens_decoder\": {\"3\": {\"content\": \"[IMG_BREAK]\"}}}";
-    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options options = tare_llama_options_default();
     if (size < 4) return 0;
     const size_t n_config = take_size(&data, &size), n_processor = take_size(&data, &size);
     scratch_clear();

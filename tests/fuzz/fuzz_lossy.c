@@ -15,7 +15,7 @@ enum { ROWS = 4, COLS = 6, N = ROWS * COLS };
 static void add_tensor(tare_builder *b, const char *name, tare_encoding_id type,
                        const uint8_t *planes) {
     const uint64_t dims[2] = {ROWS, COLS};
-    tare_build_tensor t = TARE_BUILD_TENSOR_INIT;
+    tare_build_tensor t = tare_build_tensor_default();
     t.name = (tare_str){name, strlen(name)};
     t.encoding = tare_encoding_get(type);
     t.dims = dims;

@@ -48,7 +48,7 @@ static void scarce_free(void *ctx, void *p, size_t size) {
 static tare_status convert(const tare_model *m, const tare_allocator *allocator) {
     const tare_model_summary *summary = tare_model_summarize(m);
     if (summary->is_truncated) return TARE_OK;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     options.to = summary->format[0] == 'g' ? "safetensors" : "gguf";
     options.threads = 1;
     options.opaque = true;
@@ -69,7 +69,7 @@ static tare_status attempt(const uint8_t *data, size_t size, scarce *memory) {
     const tare_limits limits = fuzz_limits();
     const tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = data, .n_bytes = size};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.allocator = &allocator;
     options.limits = &limits;
     tare_model *m;

@@ -21,7 +21,7 @@ typedef struct content {
 
 /* Any of the ways to pack; small segments, so that a small file has several. */
 static tare_pack_options choose_options(const uint8_t *data, size_t size) {
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     uint32_t choice = tare_crc32(0, data, size);
     o.effort = choice & 1 ? TARE_EFFORT_FULL : TARE_EFFORT_FAST;
     o.mode = choice & 2 ? TARE_CODED_SMALLEST : (tare_coded_mode)((choice >> 3 & 3) + 2);
@@ -34,7 +34,7 @@ static content pack(const tare_model *m, tare_pack_options options, unsigned thr
     char path[512];
     content c;
     tare_error err;
-    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    tare_pack_summary sum = tare_pack_summary_default();
     options.threads = threads;
     scratch_path(path, sizeof path, PACKED);
     FUZZ_CHECK(tare_pack(&sum, path, m, &options, &err) == TARE_OK);
@@ -67,7 +67,7 @@ static void check_unpacked(const content *packed, const uint8_t *data, size_t si
 }
 
 static void check_converted(const tare_model *m) {
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     char path[512];
     content c;
     tare_error err;

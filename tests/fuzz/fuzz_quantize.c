@@ -13,7 +13,7 @@
 
 /* The mix, and how it is applied, follow from the input. */
 static tare_mix_options choose(const uint8_t *data, size_t size) {
-    tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
+    tare_mix_options mix = tare_mix_options_default();
     size_t n_mixes = 0;
     unsigned sum = 0;
     while (tare_mix_at(n_mixes)) n_mixes++;
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_model *m = fuzz_open(data, size, NULL);
     if (m == NULL) return 0;
     const tare_mix_options mix = choose(data, size);
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     tare_model_summary model;
     tare_plan_summary out;
     tare_plan *plan;

@@ -42,7 +42,7 @@ static bool unpack(archive *a, char name[256]) {
 
 static void open_path(const char *path, bool one_shard) {
     const tare_limits limits = fuzz_limits();
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.limits = &limits;
     options.one_shard = one_shard;
     options.report = tare_report_new();

@@ -22,7 +22,7 @@ static const uint8_t *put_file(const char *name, const uint8_t *at, const uint8_
 static tare_model *open_package(const char *name) {
     const tare_limits limits = fuzz_limits();
     char path[1024];
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.limits = &limits;
     options.format = "infq";
     tare_model *m;
@@ -53,7 +53,7 @@ static bool decodes(const tare_model *m) {
 }
 
 static void verify(const tare_model *m) {
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run = tare_run_options_default();
     run.report = tare_report_new();
     run.threads = 1;
     FUZZ_CHECK(tare_verify_data(m, &run, NULL) == TARE_OK);
@@ -66,8 +66,8 @@ static void verify(const tare_model *m) {
 
 static void rewrite(const tare_model *m) {
     char path[1024];
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
+    tare_run_options run = tare_run_options_default();
     tare_digest before, after;
     tare_error err;
     options.to = "infq";

@@ -19,7 +19,7 @@ static void check_pair(const tare_adapter *p) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const tare_limits limits = fuzz_limits();
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     tare_adapter_set *set;
     tare_error err;
     if (size < 2) return 0;

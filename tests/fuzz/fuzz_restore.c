@@ -29,7 +29,7 @@ static void check_files(const tare_model *m) {
 }
 
 static void restore(const tare_model *gguf, const tare_model *tower) {
-    tare_llama_restore_options options = TARE_LLAMA_RESTORE_OPTIONS_INIT;
+    tare_llama_restore_options options = tare_llama_restore_options_default();
     tare_error err = TARE_ERROR_NONE;
     tare_model *m;
     const bool is_truncated = tare_model_summarize(gguf)->is_truncated ||

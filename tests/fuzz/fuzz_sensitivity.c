@@ -10,7 +10,7 @@
 #include <tare/ops.h>
 
 static void check_fit(tare_fit *f) {
-    tare_fit_target target = TARE_FIT_TARGET_INIT;
+    tare_fit_target target = tare_fit_target_default();
     tare_fit_tensor t;
     size_t n_measured = 0;
     target.bits_per_weight = 5;
@@ -25,8 +25,8 @@ static void check_fit(tare_fit *f) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static tare_model *model;
     static const tare_encoding *types[2];
-    tare_convert_options convert = TARE_CONVERT_OPTIONS_INIT;
-    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    tare_convert_options convert = tare_convert_options_default();
+    tare_fit_options options = tare_fit_options_default();
     tare_fit *f;
     tare_error err;
     if (!model) FUZZ_CHECK(tare_synth_open(&model, "llama-tiny", NULL, NULL) == TARE_OK);

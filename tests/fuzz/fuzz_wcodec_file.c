@@ -64,8 +64,8 @@ static void parse_layer(const tare_reader *file, const tare_wcodec_layer *l) {
     for (unsigned i = 0; i < of->n_streams; i++) {
         const tare_coded_stream *stream = &of->streams[i];
         for (uint64_t s = 0; s < stream->n_segments && s < MOST_SEGMENTS; s++) {
-            tare_coded_segment parsed = TARE_CODED_SEGMENT_INIT;
-            tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+            tare_coded_segment parsed = tare_coded_segment_default();
+            tare_coded_options o = tare_coded_options_default();
             o.threads = 1;
             tare_status status = tare_coded_parse_segment(&parsed, coded, i, s, NULL);
             if (status == TARE_OK)
@@ -81,7 +81,7 @@ out:
 
 /* The same bytes as they are, by whatever is left of their directory. */
 static void salvage(const uint8_t *data, size_t size) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_error err = TARE_ERROR_NONE;
     tare_packed_damage damage;
     tare_wcodec_index index;
@@ -100,7 +100,7 @@ static void salvage(const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     uint64_t offset, n;
     tare_error err = TARE_ERROR_NONE;
     tare_wcodec_index index;

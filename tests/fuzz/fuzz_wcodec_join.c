@@ -26,7 +26,7 @@ static void take_places(tare_coded_join *w, const uint8_t *data, bool is_as_give
 }
 
 static void check_part(const tare_coded *coded, const uint8_t *bytes, size_t from, size_t n) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     tare_error err;
     uint8_t *got = malloc(n ? n : 1);
     o.threads = 1;
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                                     .width = (uint32_t)gaps[g]};
     size_t n = stride ? (size - CHOICES) / stride * stride : 0;
     const tare_coded_region region = {data + CHOICES, n, NULL};
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     tare_coded *coded;
     tare_error err = {0};
     o.threads = 1;

@@ -13,7 +13,7 @@
  * one that can only be found in the numbers (`late`). */
 static inline void fuzz_map_folder(tare_llama_options options, tare_status late) {
     const tare_limits limits = fuzz_limits();
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open = tare_open_options_default();
     tare_model *hf, *m;
     tare_error err = TARE_ERROR_NONE;
     open.limits = &limits;

@@ -9,7 +9,7 @@
 #include "support/visit.h"
 
 tare_limits fuzz_limits(void) {
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits limits = tare_limits_default();
     limits.tensors = 1 << 12;
     limits.keys = 1 << 12;
     limits.array_elements = 1 << 16;
@@ -69,7 +69,7 @@ tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format) {
     tare_status status[2];
     fuzz_sources(sources, &c);
     for (int i = 0; i < 2; i++) {
-        tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+        tare_open_options options = tare_open_options_default();
         options.limits = &limits;
         options.report = reports[i];
         options.format = format;
@@ -90,8 +90,8 @@ tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format) {
 
 void fuzz_check_same(const tare_model *a, const tare_model *b) {
     tare_digest da, db;
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
-    tare_diff_options options = TARE_DIFF_OPTIONS_INIT;
+    tare_run_options run = tare_run_options_default();
+    tare_diff_options options = tare_diff_options_default();
     run.threads = options.threads = 1;
     FUZZ_CHECK(tare_model_digest(NULL, &da, a, &run, NULL) == TARE_OK);
     FUZZ_CHECK(tare_model_digest(NULL, &db, b, &run, NULL) == TARE_OK);
@@ -110,7 +110,7 @@ void fuzz_read(const uint8_t *data, size_t size, const char *format) {
     FUZZ_CHECK(status == TARE_OK || (status == TARE_ERR_TRUNCATED && summary->is_truncated));
     if (!summary->is_truncated) {
         tare_report *report = new_report();
-        tare_run_options options = TARE_RUN_OPTIONS_INIT;
+        tare_run_options options = tare_run_options_default();
         options.report = report;
         options.threads = 1;
         FUZZ_CHECK(tare_verify_data(m, &options, NULL) == TARE_OK);

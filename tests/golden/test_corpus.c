@@ -207,7 +207,7 @@ static void check_model(run *r, const tare_model *m, const tare_report *report) 
     }
     if (s->is_truncated) return;
     tare_report *deep = tare_report_new();
-    tare_run_options options = TARE_RUN_OPTIONS_INIT;
+    tare_run_options options = tare_run_options_default();
     options.report = deep;
     options.threads = 1;
     if (deep == NULL || tare_verify_resources(m, &options, NULL) != TARE_OK ||
@@ -250,7 +250,7 @@ static void open_source(run *r, const tare_source *source, uint64_t file_bytes) 
     counter used = {0, 0};
     const tare_allocator allocator = {&used, count_alloc, count_resize, count_free};
     tare_report *report = tare_report_new();
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.allocator = &allocator;
     options.report = report;
     options.one_shard = r->want.one_shard;

@@ -71,8 +71,8 @@ static void call_count(void *arg) {
 static void compare_count(check *s, size_t n, int fill, int offset) {
     float *src = (void *)check_place(&s->in, n * sizeof(float), offset);
     check_fill_floats(s, src, n, fill);
-    count_call reference = {&s->c, src, n, TARE_NONFINITE_COUNTS_INIT};
-    count_call kernel = {&s->level, src, n, TARE_NONFINITE_COUNTS_INIT};
+    count_call reference = {&s->c, src, n, tare_nonfinite_counts_default()};
+    count_call kernel = {&s->level, src, n, tare_nonfinite_counts_default()};
     call_count(&reference);
     if (!check_call(s, call_count, &kernel)) {
         check_fail(s, "n=%zu fill=%s offset=%d", n, check_float_fill_name(fill), offset);
@@ -95,8 +95,8 @@ static void check_nonfinite(check *s) {
     if (s->is_bench) {
         float *src = (void *)check_place(&s->in, CHECK_BENCH_COUNT * sizeof(float), 0);
         check_fill_floats(s, src, CHECK_BENCH_COUNT, 6);
-        count_call c = {&s->c, src, CHECK_BENCH_COUNT, TARE_NONFINITE_COUNTS_INIT};
-        count_call k = {&s->level, src, CHECK_BENCH_COUNT, TARE_NONFINITE_COUNTS_INIT};
+        count_call c = {&s->c, src, CHECK_BENCH_COUNT, tare_nonfinite_counts_default()};
+        count_call k = {&s->level, src, CHECK_BENCH_COUNT, tare_nonfinite_counts_default()};
         check_bench(s, call_count, &c, &k);
     }
     check_end(s);

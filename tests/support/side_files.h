@@ -17,7 +17,7 @@ typedef struct side_file {
 /* The files must outlive the model; free it with tare_model_free. limits NULL: the defaults. */
 static inline tare_model *model_of_files(const side_file *files, size_t n,
                                          const tare_limits *limits) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.limits = limits;
     tare_model *m;
     if (tare_model_new(&m, &options, NULL) != TARE_OK) return NULL;

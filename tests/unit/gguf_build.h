@@ -107,7 +107,7 @@ static inline tare_status build_open(tare_model **m, const gguf_build *g, tare_r
                           .kind = TARE_SOURCE_MEMORY,
                           .memory = g->b.data,
                           .n_bytes = g->b.size};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.report = report;
     return tare_model_open(m, &source, &options, err);
 }

@@ -59,7 +59,7 @@ static inline tare_model *open_output(const output *o, tare_report *report) {
                           .kind = TARE_SOURCE_MEMORY,
                           .memory = o->bytes,
                           .n_bytes = o->size};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     tare_model *m;
     tare_error err;
     options.report = report;

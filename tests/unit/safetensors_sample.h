@@ -38,7 +38,7 @@ static inline tare_status open_bytes(tare_model **m, const void *bytes, size_t s
                           .memory = bytes,
                           .n_bytes = size,
                           .fd = -1};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.report = report;
     options.format = "safetensors";
     return tare_model_open(m, &source, &options, err);

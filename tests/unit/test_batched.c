@@ -73,7 +73,7 @@ static void clear(counted *c) {
 }
 
 static tare_source source_of(counted *c, const char *name) {
-    tare_source s = TARE_SOURCE_INIT;
+    tare_source s = tare_source_default();
     s.kind = TARE_SOURCE_CALLBACK;
     s.name = name;
     s.n_bytes = c->size;
@@ -92,10 +92,10 @@ static counted packed = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static int make(void **state) {
     static const uint64_t dims[2] = {ROWS, COLS}, small_dims[1] = {SMALL};
     static uint16_t small[SMALL];
-    tare_build_tensor tensors[2] = {TARE_BUILD_TENSOR_INIT, TARE_BUILD_TENSOR_INIT};
+    tare_build_tensor tensors[2] = {tare_build_tensor_default(), tare_build_tensor_default()};
     tare_builder *builder;
-    tare_pack_options pack_options = TARE_PACK_OPTIONS_INIT;
-    tare_output output = TARE_OUTPUT_INIT;
+    tare_pack_options pack_options = tare_pack_options_default();
+    tare_output output = tare_output_default();
     tare_model *m;
     tare_error err;
     uint64_t x = 1;
@@ -141,8 +141,8 @@ static void few_calls(void **state) {
     uint16_t *back = malloc((size_t)2 * ROWS * COLS);
     for (unsigned threads = 1; threads <= 4; threads += 3) {
         const tare_source source = source_of(&packed, "far.wcodec");
-        tare_read_options options = TARE_READ_OPTIONS_INIT;
-        tare_read_job job = TARE_READ_JOB_INIT;
+        tare_read_options options = tare_read_options_default();
+        tare_read_job job = tare_read_job_default();
         tare_error err;
         clear(&packed);
         tare_model *m = open_it(&source);
@@ -260,7 +260,7 @@ static void folder(void **state) {
                                  "model.safetensors.index.json", "config.json",
                                  "1_Pooling/config.json"};
     enum { N = sizeof files / sizeof *files };
-    tare_source sources[N], set = TARE_SOURCE_INIT;
+    tare_source sources[N], set = tare_source_default();
     char text[32] = "";
     tare_error err;
     for (unsigned i = 0; i < N; i++) sources[i] = source_of(&files[i], names[i]);

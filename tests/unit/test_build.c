@@ -38,7 +38,7 @@ static tare_status read_nothing(void *ctx, uint32_t plane, uint64_t offset, void
 
 static tare_build_tensor tensor(const char *name, tare_encoding_id id, const uint64_t *dims,
                                 uint32_t n_dims, const void *plane) {
-    tare_build_tensor t = TARE_BUILD_TENSOR_INIT;
+    tare_build_tensor t = tare_build_tensor_default();
     t.name = tare_str_of(name);
     t.encoding = tare_encoding_get(id);
     t.dims = dims;
@@ -144,9 +144,9 @@ static void test_content(void **state) {
 static void test_every_format(void **state) {
     (void)state;
     tare_model *m = build(false);
-    tare_format_info f = TARE_FORMAT_INFO_INIT;
+    tare_format_info f = tare_format_info_default();
     for (size_t i = 0; tare_format_at(i, &f); i++) {
-        tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+        tare_convert_options o = tare_convert_options_default();
         tare_model *again;
         char name[64];
         tare_error err;
@@ -172,7 +172,7 @@ static void test_every_format(void **state) {
     again = help_open(help_path("packed.wcodec"));
     help_check_same(m, again);
     tare_model_free(again);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.to = "gguf";
     help_convert(help_path("same.gguf"), m, &o);
     again = help_open(help_path("same.gguf"));

@@ -54,19 +54,19 @@ static tare_status convert(const tare_model *m, const char *name, const tare_con
 }
 
 static tare_status convert_best(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.type = tare_encoding_get(TARE_ENCODING_Q3_K);
     o.quality = TARE_QUALITY_BEST;
     return convert(m, "best.gguf", &o, cancel, err);
 }
 
 static tare_status convert_packed(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     return convert(m, "all.wcodec", &o, cancel, err);
 }
 
 static tare_status digest(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     tare_digest whole;
     o.threads = 2;
     o.cancel = cancel;
@@ -74,7 +74,7 @@ static tare_status digest(const tare_model *m, const tare_cancel *cancel, tare_e
 }
 
 static tare_status digest_one(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     tare_digest d;
     o.cancel = cancel;
     for (size_t i = 0; i < tare_model_summarize(m)->n_tensors; i++) {
@@ -85,7 +85,7 @@ static tare_status digest_one(const tare_model *m, const tare_cancel *cancel, ta
 }
 
 static tare_status diff(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_diff_options o = TARE_DIFF_OPTIONS_INIT;
+    tare_diff_options o = tare_diff_options_default();
     tare_diff *d;
     o.threads = 2;
     o.cancel = cancel;
@@ -95,14 +95,14 @@ static tare_status diff(const tare_model *m, const tare_cancel *cancel, tare_err
 }
 
 static tare_status extract(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
+    tare_extract_options o = tare_extract_options_default();
     o.no_sync = true;
     o.cancel = cancel;
     return tare_extract(help_path("one.npy"), -1, m, 0, TARE_EXTRACT_NPY, &o, err);
 }
 
 static tare_status verify(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     o.report = tare_report_new();
     o.threads = 2;
     o.cancel = cancel;
@@ -112,7 +112,7 @@ static tare_status verify(const tare_model *m, const tare_cancel *cancel, tare_e
 }
 
 static tare_status manifest(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     o.threads = 2;
     o.no_sync = true;
     o.cancel = cancel;
@@ -120,7 +120,7 @@ static tare_status manifest(const tare_model *m, const tare_cancel *cancel, tare
 }
 
 static tare_status bench(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
+    tare_bench_options o = tare_bench_options_default();
     tare_bench_rows *rows;
     o.threads = 2;
     o.cancel = cancel;
@@ -134,15 +134,15 @@ static void ignore(void *ctx, size_t tensor, const tare_tensor_stats *stats) {
 }
 
 static tare_status stats(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     o.threads = 2;
     o.cancel = cancel;
     return tare_model_stats(m, NULL, 0, ignore, NULL, &o, err);
 }
 
 static tare_status plan_outliers(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_convert_infq_options infq = TARE_CONVERT_INFQ_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_convert_infq_options infq = tare_convert_infq_options_default();
     tare_plan *plan;
     infq.outlier_share = 0.001;
     o.to = "infq";
@@ -157,7 +157,7 @@ static tare_status plan_outliers(const tare_model *m, const tare_cancel *cancel,
 static tare_status read_all(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
     const size_t n = tare_model_summarize(m)->n_tensors;
     tare_read_job *jobs = calloc(n, sizeof *jobs);
-    tare_read_options o = TARE_READ_OPTIONS_INIT;
+    tare_read_options o = tare_read_options_default();
     uint64_t most = 0;
     assert_non_null(jobs);
     for (size_t i = 0; i < n; i++) {
@@ -220,8 +220,8 @@ static void long_calls_stop_soon(void **state) {
 }
 
 static void packing_stops_soon(void **state) {
-    tare_convert_options plain = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_convert_options plain = tare_convert_options_default();
+    tare_pack_options o = tare_pack_options_default();
     stopper s = {.cancel = tare_cancel_new(), .after_ms = 60};
     tare_model *m;
     tare_error err;
@@ -278,14 +278,14 @@ static void no_stats(void *ctx, size_t tensor, const tare_tensor_stats *stats) {
 #define TAKE_POOL(o) ((o).threads = 2, (o).parallel = count_calls, (o).parallel_ctx = &calls)
 
 static void every_verb_takes_the_callers_threads(void **state) {
-    tare_convert_options convert_options = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options pack_options = TARE_PACK_OPTIONS_INIT;
-    tare_unpack_options unpack_options = TARE_UNPACK_OPTIONS_INIT;
-    tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
-    tare_diff_options diff_options = TARE_DIFF_OPTIONS_INIT;
-    tare_bench_options bench_options = TARE_BENCH_OPTIONS_INIT;
-    tare_read_options read_options = TARE_READ_OPTIONS_INIT;
-    tare_read_job job = TARE_READ_JOB_INIT;
+    tare_convert_options convert_options = tare_convert_options_default();
+    tare_pack_options pack_options = tare_pack_options_default();
+    tare_unpack_options unpack_options = tare_unpack_options_default();
+    tare_run_options run_options = tare_run_options_default();
+    tare_diff_options diff_options = tare_diff_options_default();
+    tare_bench_options bench_options = tare_bench_options_default();
+    tare_read_options read_options = tare_read_options_default();
+    tare_read_job job = tare_read_job_default();
     static uint8_t room[1 << 20];
     const tare_source packed = {.size = sizeof(tare_source),
                                 .kind = TARE_SOURCE_PATH,

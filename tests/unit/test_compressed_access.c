@@ -23,7 +23,7 @@ typedef struct packed {
 
 static void make_file(const char *type, const char *name) {
     tare_model *synth;
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_error err;
     o.type = tare_encoding_find((tare_str){type, strlen(type)});
     o.force = o.no_sync = true;
@@ -88,7 +88,7 @@ static void decode_stream(const packed *p, const tare_coded *coded, unsigned str
     assert_true(bytes && head && (base_bytes || !base));
     if (of->head_bytes) check_stored(p, coded, of->position, of->head_bytes);
     for (uint64_t i = 0; i < of->n_segments; i++) {
-        tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+        tare_coded_segment s = tare_coded_segment_default();
         assert_int_equal(tare_coded_parse_segment(&s, coded, stream, i, NULL), TARE_OK);
         assert_int_equal(s.position, next);
         assert_int_equal(s.stored_bytes, of->sizes[i] * TARE_CODED_UNIT);
@@ -217,8 +217,8 @@ static void segments_refer_to_a_base(void **state) {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         tare_model *base, *tuned;
         packed p;
-        tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-        tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+        tare_pack_options o = tare_pack_options_default();
+        tare_open_options open = tare_open_options_default();
         make_file(types[i], "base.gguf");
         assert_int_equal(tare_open_path(&base, temp_path("base.gguf"), NULL, NULL), TARE_OK);
         tune("tuned.gguf", "base.gguf", base);
@@ -251,7 +251,7 @@ static void without_its_base_a_layer_is_described(void **state) {
         assert_int_equal(tare_tensor_coded(&coded, NULL, p.m, t, NULL, NULL), TARE_OK);
         const tare_coded_layer *l = tare_coded_describe(coded);
         for (unsigned i = 0; i < l->n_streams; i++) {
-            tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+            tare_coded_segment s = tare_coded_segment_default();
             assert_int_equal(tare_coded_parse_segment(&s, coded, i, 0, NULL), TARE_OK);
             if (!s.predictor) continue;
             if (!l->streams[i].field.scale_stream) {
@@ -283,7 +283,7 @@ static void stored_bytes_are_borrowed_or_read(void **state) {
     for (int map = 0; map < 2; map++) {
         packed p;
         tare_coded *coded;
-        tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+        tare_open_options o = tare_open_options_default();
         o.map = map ? TARE_MAP_READ : TARE_MAP_NONE;
         read_file(&p, "model.wcodec");
         assert_int_equal(tare_open_path(&p.m, temp_path("model.wcodec"), &o, NULL), TARE_OK);
@@ -370,7 +370,7 @@ static void parts_of_damaged_segments_lie_inside(void **state) {
             uint8_t *header = p.bytes + l->offset + of->position + of->head_bytes;
             for (unsigned byte = 0; byte < 32; byte++) {
                 for (size_t m = 0; m < sizeof masks; m++) {
-                    tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+                    tare_coded_segment s = tare_coded_segment_default();
                     tare_error err;
                     header[byte] ^= masks[m];
                     tare_status status = tare_coded_parse_segment(&s, coded, i, 0, &err);
@@ -398,7 +398,7 @@ static void check_refused_at(const uint8_t header[32], unsigned place, const pac
                              const tare_coded *coded, unsigned stream) {
     const tare_coded_layer *l = tare_coded_describe(coded);
     const uint64_t at = l->offset + l->streams[stream].position + l->streams[stream].head_bytes;
-    tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+    tare_coded_segment s = tare_coded_segment_default();
     tare_error err;
     uint8_t kept[32];
     memcpy(kept, p->bytes + at, sizeof kept);
@@ -422,7 +422,7 @@ static void faults_are_named_by_their_place(void **state) {
     const tare_coded_layer *l = tare_coded_describe(coded);
     for (unsigned i = 0; i < l->n_streams; i++) {
         const tare_coded_head *head = tare_coded_stream_head(coded, i);
-        tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+        tare_coded_segment s = tare_coded_segment_default();
         uint8_t header[32];
         assert_int_equal(tare_coded_parse_segment(&s, coded, i, 0, NULL), TARE_OK);
         if (s.mode != TARE_CODED_DIRECT || s.n_classes) continue;
@@ -483,8 +483,8 @@ static void all_layers(void **state) {
     static const char *const names[] = {"files.wcodec", "contents.wcodec"};
     (void)state;
     tare_model *synth, *gguf;
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options pack = TARE_PACK_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_pack_options pack = tare_pack_options_default();
     o.force = o.no_sync = true;
     assert_int_equal(tare_synth_open(&synth, "llama-tiny", NULL, NULL), TARE_OK);
     assert_int_equal(tare_convert(temp_path("all.gguf"), synth, &o, NULL), TARE_OK);
@@ -493,8 +493,8 @@ static void all_layers(void **state) {
     assert_int_equal(tare_pack(NULL, temp_path(names[0]), gguf, &pack, NULL), TARE_OK);
     assert_int_equal(tare_pack(NULL, temp_path(names[1]), synth, &pack, NULL), TARE_OK);
     for (unsigned k = 0; k < 2; k++) {
-        tare_container_info info = TARE_CONTAINER_INFO_INIT;
-        tare_container_layer layer = TARE_CONTAINER_LAYER_INIT;
+        tare_container_info info = tare_container_info_default();
+        tare_container_layer layer = tare_container_layer_default();
         size_t n = 0, n_kinds[4] = {0};
         uint64_t sum = 0;
         tare_coded *coded;
@@ -533,8 +533,8 @@ static void all_layers(void **state) {
         assert_int_equal(tare_model_layer_coded(&coded, p.m, n, NULL, &err), TARE_ERR_ARG);
         drop(&p);
     }
-    assert_false(
-        tare_model_container_layer(synth, 0, &(tare_container_layer)TARE_CONTAINER_LAYER_INIT));
+    tare_container_layer none = tare_container_layer_default();
+    assert_false(tare_model_container_layer(synth, 0, &none));
     tare_model_free(gguf);
     tare_model_free(synth);
 }

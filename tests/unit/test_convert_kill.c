@@ -109,7 +109,7 @@ static void kill_at_many_moments(const tare_convert_options *options, const char
 
 static void killed_runs_leave_a_file_whole(void **state) {
     (void)state;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     options.force = true;
     options.type = tare_encoding_get(TARE_ENCODING_Q8_0);
     options.threads = 2;
@@ -118,7 +118,7 @@ static void killed_runs_leave_a_file_whole(void **state) {
 
 static void killed_runs_leave_a_directory_whole(void **state) {
     (void)state;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     options.to = "gguf";
     options.force = true;
     options.type = tare_encoding_get(TARE_ENCODING_BF16);
@@ -187,7 +187,7 @@ static int fill_up(const char *dir, const tare_model *m, const tare_convert_opti
 static void a_full_disk_leaves_the_old_file(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const tare_model *m = make(&made);
     options.force = true;
     pid_t child = fork();

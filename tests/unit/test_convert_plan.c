@@ -47,7 +47,7 @@ static void check_tensor(const tare_plan *p, const char *name, tare_encoding_id 
 static void a_type_is_for_eligible_tensors(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     made_begin(&made, 1 << 16, 20, 8);
     help_add(&made, "blk.0.attn_q.weight", TARE_ENCODING_F32, matrix, 2);
     help_add(&made, "blk.0.attn_q.half", TARE_ENCODING_BF16, matrix, 2);
@@ -82,7 +82,7 @@ static void a_type_is_for_eligible_tensors(void **state) {
 static void rules_come_first_and_the_first_counts(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const tare_type_rule rules[] = {{"\\.bias$", enc(TARE_ENCODING_F16)},
                                     {"^a", enc(TARE_ENCODING_Q4_0)},
                                     {"weight", enc(TARE_ENCODING_BF16)}};
@@ -118,7 +118,7 @@ static void rules_come_first_and_the_first_counts(void **state) {
 static void a_type_that_the_target_lacks_is_refused_or_carried(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     made_begin(&made, 1 << 16, 20, 8);
     help_add(&made, "weight", TARE_ENCODING_F32, matrix, 2);
     tare_model *m = finish(&made);
@@ -149,7 +149,7 @@ static void a_type_that_the_target_lacks_is_refused_or_carried(void **state) {
 static void what_the_target_lacks_is_decoded_to_f16_or_f32(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     made_begin(&made, 1 << 16, 20, 8);
     for (int t = 0; t < 2; t++) {
         uint8_t *block = made_add(&made, t ? TARE_STR("large") : TARE_STR("small"),
@@ -187,7 +187,7 @@ static void what_the_target_lacks_is_decoded_to_f16_or_f32(void **state) {
 static void what_cannot_be_decoded_is_refused(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     made_begin(&made, 1 << 16, 20, 8);
     help_add(&made, "fine", TARE_ENCODING_F32, matrix, 2);
     help_add(&made, "strange", TARE_ENCODING_I8, vector, 1);
@@ -219,7 +219,7 @@ static void parts_of_schemes_stay_together(void **state) {
     (void)state;
     static const uint64_t weights[] = {256, 256}, scales[] = {2, 2}, codes[] = {64, 64};
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     made_begin(&made, 1 << 20, 20, 8);
     uint8_t *w = made_add(&made, TARE_STR("p.weight"), TARE_ENCODING_F8_E4M3, weights, 2);
     uint8_t *s = made_add(&made, TARE_STR("p.weight_scale_inv"), TARE_ENCODING_F32, scales, 2);
@@ -278,7 +278,7 @@ static uint64_t key_of(const tare_model *m, const char *key) {
 static void keys_say_what_the_types_are(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     made_begin(&made, 1 << 16, 20, 8);
     help_add(&made, "a.weight", TARE_ENCODING_F32, matrix, 2);
     help_add(&made, "vector", TARE_ENCODING_F32, vector, 1);
@@ -331,7 +331,7 @@ static void every_type_has_its_number(void **state) {
     };
     static const uint64_t dims[] = {2, 256};
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     made_begin(&made, 1 << 16, 4, 8);
     help_add(&made, "a.weight", TARE_ENCODING_F32, dims, 2);
     add_key(&made, "general.file_type", 0);
@@ -360,7 +360,7 @@ static bool is_identity(const tare_model *m, const char *to, tare_convert_option
 static void only_the_unchanged_is_identical(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options plain = TARE_CONVERT_OPTIONS_INIT, options;
+    tare_convert_options plain = tare_convert_options_default(), options;
     help_convert(help_path("a.gguf"), help_make(&made, HELP_COMMON | HELP_CARRIED), &plain);
     tare_model *m = help_open(help_path("a.gguf"));
     assert_true(is_identity(m, "gguf", plain));
@@ -391,7 +391,7 @@ static void outputs_that_cannot_be(void **state) {
     (void)state;
     made_model made;
     tare_error err;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const tare_model *m = help_make(&made, HELP_COMMON);
     assert_int_equal(help_try(help_path("no.suffix"), m, &options, &err), TARE_ERR_ARG);
     options.to = "none";
@@ -418,7 +418,7 @@ static void only_directories_of_models_are_replaced(void **state) {
     (void)state;
     made_model made;
     tare_error err;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const tare_model *m = help_make(&made, HELP_COMMON);
     options.to = "hf";
     options.force = true;
@@ -440,7 +440,7 @@ static void data_that_is_not_there_is_found_first(void **state) {
     (void)state;
     made_model made;
     tare_error err;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     help_convert(help_path("x.gguf"), help_make(&made, HELP_COMMON), &options);
     size_t size;
     free(help_read(help_path("x.gguf"), &size));

@@ -45,7 +45,7 @@ static void threads_do_not_show(void **state) {
     made_model made;
     const tare_model *m = make_large(&made);
     for (size_t t = 0; t < 2; t++) {
-        tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+        tare_convert_options options = tare_convert_options_default();
         options.type = enc(types[t]);
         options.force = true;
         options.threads = 1;
@@ -77,7 +77,7 @@ static tare_status read_memory(void *ctx, uint64_t offset, void *buf, size_t n) 
 static void sources_do_not_show(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const char *in = help_path("in.safetensors"), *expected = help_path("expected.gguf"),
                *out = help_path("out.gguf"), *piped = help_path("piped.gguf");
     help_convert(in, make_large(&made), &options);
@@ -105,7 +105,7 @@ static void sources_do_not_show(void **state) {
     options.n_rules = 1;
     options.force = true;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-        tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+        tare_open_options open = tare_open_options_default();
         tare_model *m;
         tare_plan *p;
         open.map = i == 1;
@@ -136,7 +136,7 @@ static tare_status read_failing(void *ctx, uint64_t offset, void *buf, size_t n)
 static void a_failing_source_leaves_nothing(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const char *in = help_path("in.safetensors"), *out = help_path("out.gguf");
     help_convert(in, make_large(&made), &options);
     made_free(&made);
@@ -190,7 +190,7 @@ static void odd_numbers_are_counted(void **state) {
     set(w, 500100, 65519.0f); /* rounds down to the largest F16 */
     const tare_model *m = finish(&made);
     for (size_t t = 0; t < 2; t++) {
-        tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+        tare_convert_options options = tare_convert_options_default();
         options.type = enc(types[t]);
         options.report = tare_report_new();
         options.threads = (unsigned)t + 1;
@@ -227,7 +227,7 @@ static void a_stop_leaves_nothing(void **state) {
     made_model made;
     int calls = 0;
     tare_error err;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const tare_model *m = make_large(&made);
     help_convert(help_path("out.gguf"), m, &options);
     options.progress = stop_at_once;
@@ -259,7 +259,7 @@ static void progress_reaches_its_total(void **state) {
     (void)state;
     made_model made;
     progress seen = {0, 0};
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     options.progress = note_progress;
     options.progress_ctx = &seen;
     options.verify = true;
@@ -319,8 +319,8 @@ static void memory_is_bounded(void **state) {
                                 .read = read_zeros,
                                 .n_bytes = 8 + sizeof header - 1 + 201326592};
     for (size_t i = 0; i < 3; i++) {
-        tare_open_options open = TARE_OPEN_OPTIONS_INIT;
-        tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+        tare_open_options open = tare_open_options_default();
+        tare_convert_options options = tare_convert_options_default();
         tare_model *m;
         open.allocator = options.allocator = &counting;
         options.type = to[i] ? tare_encoding_find(tare_str_of(to[i])) : NULL;
@@ -389,7 +389,7 @@ static void the_check_sees_another_model(void **state) {
     (void)state;
     made_model made;
     tare_error err;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const char *path = help_path("out.gguf");
     help_convert(path, help_make(&made, HELP_COMMON | HELP_METADATA), &options);
     tare_model *m = help_open(path);
@@ -443,7 +443,7 @@ static void real_files_come_back(void **state) {
         const char *same = help_path(is_gguf ? "same.gguf" : "same.safetensors"),
                    *other = help_path(is_gguf ? "other.safetensors" : "other.gguf"),
                    *back = help_path(is_gguf ? "back.gguf" : "back.safetensors");
-        tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+        tare_convert_options options = tare_convert_options_default();
         options.force = options.verify = options.strict = true;
         tare_model *a = help_open(in);
         help_convert(same, a, &options);

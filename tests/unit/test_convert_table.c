@@ -23,7 +23,7 @@ static const char *path_for(const char *name, const tare_format_info *format) {
 static void walk_pair(const tare_format_info *a, const tare_format_info *b, unsigned content,
                       bool opaque) {
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const char *first = path_for("first", a), *there = path_for("there", b),
                *back = path_for("back", a);
     print_message("%s -> %s -> %s%s\n", a->name, b->name, a->name, opaque ? " --opaque" : "");
@@ -61,7 +61,7 @@ static bool keeps_floats(const tare_format_info *format) {
 }
 
 static void walk_all(unsigned content, bool opaque) {
-    tare_format_info a = TARE_FORMAT_INFO_INIT, b = TARE_FORMAT_INFO_INIT;
+    tare_format_info a = tare_format_info_default(), b = tare_format_info_default();
     size_t n = 0;
     for (size_t i = 0; tare_format_at(i, &a); i++)
         for (size_t k = 0; tare_format_at(k, &b); k++, n++)
@@ -89,7 +89,7 @@ static void opaque_carries_everything(void **state) {
 static void byte_orders_hold_the_same(void **state) {
     (void)state;
     made_model made;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const char *little = help_path("little.gguf"), *big = help_path("big.gguf"),
                *again = help_path("again.gguf"), *middle = help_path("middle.safetensors"),
                *from_big = help_path("from_big.gguf");
@@ -129,7 +129,7 @@ static void byte_orders_encode_the_same(void **state) {
     made_model made;
     const tare_model *m = help_make(&made, HELP_COMMON);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+        tare_convert_options options = tare_convert_options_default();
         options.type = tare_encoding_get(types[i]);
         options.force = options.verify = true;
         help_convert(help_path("little.gguf"), m, &options);
@@ -150,7 +150,7 @@ static void stand_ins_take_no_names(void **state) {
     static const uint64_t dims[] = {32};
     made_model made;
     char name[101], taken[64];
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     memset(name, 'n', 100);
     name[100] = '\0';
     memset(taken, 'n', 61);
@@ -172,7 +172,7 @@ static void formats_hold_what_their_drivers_say(void **state) {
     (void)state;
     const tare_encoding *f32 = tare_encoding_get(TARE_ENCODING_F32);
     const tare_encoding *q4_k = tare_encoding_get(TARE_ENCODING_Q4_K);
-    tare_format_info format = TARE_FORMAT_INFO_INIT;
+    tare_format_info format = tare_format_info_default();
     for (size_t i = 0; tare_format_at(i, &format); i++)
         assert_true(tare_format_holds(format.name, f32));
     assert_true(tare_format_holds("gguf", q4_k));

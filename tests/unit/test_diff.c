@@ -53,7 +53,7 @@ static void put_f32(uint8_t *at, const float *values, size_t n) {
 
 static tare_diff *diff_with(const made_model *a, const made_model *b, double tolerance, bool brief,
                             unsigned threads) {
-    tare_diff_options o = TARE_DIFF_OPTIONS_INIT;
+    tare_diff_options o = tare_diff_options_default();
     tare_diff *d;
     o.tolerance = tolerance;
     o.brief = brief;

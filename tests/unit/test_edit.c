@@ -36,7 +36,7 @@ static const char *long_text(char letter) {
 }
 
 static void make_model(const char *path, const char *format, uint64_t shard_size) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_metadata keys[] = {{.key = TARE_STR("general.name"),
                              .value = {.type = TARE_VALUE_STRING, .as.s = TARE_STR("old")}},
                             {.key = TARE_STR("a.text"), .value = {.type = TARE_VALUE_STRING}}};
@@ -125,7 +125,7 @@ static void check_left(const states *s, const char *folder, const char *path, in
     tare_model *m;
     char copy[2048];
     fingerprint(now, folder);
-    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options o = tare_open_options_default();
     if (tare_open_path(&m, path, &o, NULL) == TARE_OK) {
         /* whole, though a journal may lie beside it */
         tare_metadata const *name;
@@ -149,7 +149,7 @@ static void check_left(const states *s, const char *folder, const char *path, in
 static void kill_everywhere(const char *format, uint64_t shard_size, const char *folder,
                             const char *path, tare_edit_way way, const tare_edit_step *steps,
                             size_t n_steps, int least) {
-    tare_edit_options o = TARE_EDIT_OPTIONS_INIT;
+    tare_edit_options o = tare_edit_options_default();
     states s;
     int n = 0;
     o.way = way;
@@ -240,14 +240,14 @@ static void anew_is_as_converted(void **state) {
     const char *path = help_path("m.gguf"), *other = help_path("other.gguf");
     const tare_edit_step changed = set("general.name", "another, much longer name of this model");
     const tare_edit_step shorter = set("general.name", "x"), first = set("general.name", "old");
-    tare_edit_options o = TARE_EDIT_OPTIONS_INIT;
+    tare_edit_options o = tare_edit_options_default();
     uint8_t *a, *b;
     size_t na, nb;
     make_model(path, "gguf", 0);
     read_all(&a, &na, path);
     o.no_sync = true;
     edit(path, &changed, 1, &o);
-    tare_convert_options c = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options c = tare_convert_options_default();
     const tare_metadata key = {.key = TARE_STR("general.name"),
                                .value = {.type = TARE_VALUE_STRING, .as.s = changed.text}};
     tare_model *m;
@@ -281,7 +281,7 @@ static void a_large_file_is_not_copied(void **state) {
     static const char text[] = "{\"__metadata__\":{\"a\":\"first\"},\"w\":{\"dtype\":\"F32\","
                                "\"shape\":[1073741824],\"data_offsets\":[0,4294967296]}}  ";
     const tare_edit_step step = set("a", "other");
-    tare_edit_options o = TARE_EDIT_OPTIONS_INIT;
+    tare_edit_options o = tare_edit_options_default();
     uint8_t size[8];
     struct stat st;
     int fd = open(path, O_RDWR | O_CREAT, 0600);

@@ -150,7 +150,7 @@ static void test_nonfinite(void **state) {
     (void)state;
     float values[1000];
     for (int i = 0; i < 1000; i++) values[i] = (float)(i - 500) * 1e-38f;
-    tare_nonfinite_counts sum = TARE_NONFINITE_COUNTS_INIT;
+    tare_nonfinite_counts sum = tare_nonfinite_counts_default();
     tare_count_nonfinite(&sum, values, 1000, 5000);
     assert_true(sum.n_nan == 0 && sum.n_inf == 0 && sum.n_overflow == 0);
     assert_true(sum.first_nan == UINT64_MAX && sum.first_inf == UINT64_MAX);
@@ -167,7 +167,7 @@ static void test_nonfinite(void **state) {
 static tare_nonfinite_counts overflow_of(tare_encoding_id id, const float *values, uint64_t n_rows,
                                          uint64_t cols) {
     uint8_t bytes[4096];
-    tare_nonfinite_counts sum = TARE_NONFINITE_COUNTS_INIT;
+    tare_nonfinite_counts sum = tare_nonfinite_counts_default();
     tare_rows_mut out = {{bytes}, n_rows, cols};
     assert_int_equal(tare_encode_rows(&out, get(id), values, NULL, NULL), TARE_OK);
     tare_count_overflow(&sum, get(id), &(tare_rows){{bytes}, n_rows, cols}, 1000);
@@ -206,7 +206,7 @@ static void test_overflow(void **state) {
 static void test_overflow_of_carried_types(void **state) {
     (void)state;
     uint8_t bytes[2 * 84] = {0};
-    tare_nonfinite_counts sum = TARE_NONFINITE_COUNTS_INIT;
+    tare_nonfinite_counts sum = tare_nonfinite_counts_default();
     tare_store_le16(bytes + 84 + 82, 0xfc00);
     tare_count_overflow(&sum, get(TARE_ENCODING_Q2_K), &(tare_rows){{bytes}, 1, 512}, 0);
     assert_true(sum.n_overflow == 1 && sum.first_overflow == 256);

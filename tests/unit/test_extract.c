@@ -47,7 +47,7 @@ static size_t read_back(const char *name) {
 
 static size_t extract(const tare_model *m, size_t tensor, tare_extract_form form, uint64_t first,
                       uint64_t n) {
-    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
+    tare_extract_options o = tare_extract_options_default();
     o.first_row = first;
     o.n_rows = n;
     o.force = o.no_sync = true;
@@ -57,7 +57,7 @@ static size_t extract(const tare_model *m, size_t tensor, tare_extract_form form
 }
 
 static tare_status refuse(const tare_model *m, tare_extract_form form, uint64_t first, uint64_t n) {
-    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
+    tare_extract_options o = tare_extract_options_default();
     tare_error err;
     o.first_row = first;
     o.n_rows = n;
@@ -278,7 +278,7 @@ static void what_cannot_be_decoded_is_extracted_as_bytes_only(void **state) {
 
 static void an_existing_file_is_kept_unless_forced(void **state) {
     (void)state;
-    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
+    tare_extract_options o = tare_extract_options_default();
     tare_model *m;
     assert_int_equal(tare_synth_open(&m, "llama-tiny", NULL, NULL), TARE_OK);
     FILE *f = fopen(path, "wb");
@@ -296,8 +296,8 @@ static void an_existing_file_is_kept_unless_forced(void **state) {
 static void the_input_is_never_replaced(void **state) {
     (void)state;
     const uint64_t dims[1] = {4};
-    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_extract_options o = tare_extract_options_default();
+    tare_run_options run = tare_run_options_default();
     made_model made;
     tare_reader reader;
     FILE *f = fopen(path, "wb");
@@ -341,7 +341,7 @@ static bool stop_at_once(void *ctx, uint64_t done, uint64_t total) {
 
 static void it_can_be_stopped_and_leaves_nothing(void **state) {
     (void)state;
-    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
+    tare_extract_options o = tare_extract_options_default();
     tare_model *m;
     remove(path);
     assert_int_equal(tare_synth_open(&m, "llama-tiny", NULL, NULL), TARE_OK);

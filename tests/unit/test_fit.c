@@ -36,7 +36,7 @@ static tare_fit *fit_with(const tare_model *in, const tare_convert_options *conv
 
 static tare_status choose(tare_fit *f, uint64_t bytes, double bits, double damage,
                           tare_error *err) {
-    tare_fit_target target = TARE_FIT_TARGET_INIT;
+    tare_fit_target target = tare_fit_target_default();
     target.file_bytes = bytes;
     target.bits_per_weight = bits;
     target.damage = damage;
@@ -52,7 +52,7 @@ static const tare_encoding *type_of(const tare_fit *f, const char *name) {
 
 /* The size that the conversion itself gives a choice. */
 static uint64_t planned_size(const tare_fit *f, const tare_model *in) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_mix_options mix;
     tare_plan *plan;
     assert_int_equal(tare_fit_apply(f, &o, &mix, NULL), TARE_OK);
@@ -67,7 +67,7 @@ static uint64_t planned_size(const tare_fit *f, const tare_model *in) {
 static void sizes_are_met(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny");
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_fit *f = fit_with(in, &o, NULL);
     const tare_fit_summary *s = tare_fit_summarize(f);
     double last = INFINITY;
@@ -113,8 +113,8 @@ static double least_of_curve(const tare_fit *f, uint64_t bytes) {
 static void a_mix_without_loss_is_on_the_curve(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny"), *again;
-    tare_mix_options m = TARE_MIX_OPTIONS_INIT;
-    tare_convert_options named = TARE_CONVERT_OPTIONS_INIT, plain = TARE_CONVERT_OPTIONS_INIT;
+    tare_mix_options m = tare_mix_options_default();
+    tare_convert_options named = tare_convert_options_default(), plain = tare_convert_options_default();
     m.mix = tare_mix_find(TARE_STR("Q5_0"));
     named.mix = &m;
     named.force = plain.force = true;
@@ -124,7 +124,7 @@ static void a_mix_without_loss_is_on_the_curve(void **state) {
     plain.type = tare_encoding_get(TARE_ENCODING_F32);
     help_convert(help_path("plain.gguf"), in, &plain);
     assert_int_equal(tare_open_path(&again, help_path("plain.gguf"), NULL, NULL), TARE_OK);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_fit *f = fit_with(again, &o, NULL);
     tare_fit_point mix;
     for (size_t i = 0; tare_fit_mix_at(f, i, &mix); i++)
@@ -137,13 +137,13 @@ static void a_mix_without_loss_is_on_the_curve(void **state) {
 static void no_mix_is_better(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny");
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_fit *f = fit_with(in, &o, NULL);
     tare_fit_point mix, other;
     size_t n = 0;
     for (; tare_fit_mix_at(f, n, &mix); n++) {
-        tare_mix_options m = TARE_MIX_OPTIONS_INIT;
-        tare_convert_options named = TARE_CONVERT_OPTIONS_INIT;
+        tare_mix_options m = tare_mix_options_default();
+        tare_convert_options named = tare_convert_options_default();
         tare_plan *plan;
         m.mix = tare_mix_find(tare_str_of(mix.mix));
         named.mix = &m;
@@ -166,11 +166,11 @@ static void no_mix_is_better(void **state) {
 static void rules_repeat_the_choice(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny");
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT, chosen, ruled;
-    tare_mix_options mix, again = TARE_MIX_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default(), chosen, ruled;
+    tare_mix_options mix, again = tare_mix_options_default();
     tare_type_rule rules[64];
     o.force = true;
-    tare_mix_options pinned = TARE_MIX_OPTIONS_INIT;
+    tare_mix_options pinned = tare_mix_options_default();
     pinned.embedding = tare_encoding_get(TARE_ENCODING_Q8_0);
     o.mix = &pinned;
     tare_fit *f = fit_with(in, &o, NULL);
@@ -204,7 +204,7 @@ static void check_same_choice(const tare_fit *a, const tare_fit *b) {
 static void threads_and_cpu_do_not_show(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny");
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.threads = 1;
     tare_fit *one = fit_with(in, &o, NULL);
     assert_int_equal(choose(one, 0, 4, 0, NULL), TARE_OK);
@@ -227,7 +227,7 @@ static void threads_and_cpu_do_not_show(void **state) {
 /* A model whose weights were encoded as `type` and decoded again. */
 static tare_model *on_grid(tare_encoding_id type) {
     tare_model *in = synth("llama-tiny");
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.force = true;
     o.type = tare_encoding_get(type);
     help_convert(help_path("grid.gguf"), in, &o);
@@ -246,7 +246,7 @@ static void grids_are_found(void **state) {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         const tare_encoding *type = tare_encoding_get(types[i]);
         tare_model *in = on_grid(types[i]);
-        tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+        tare_convert_options o = tare_convert_options_default();
         tare_fit *f = fit_with(in, &o, NULL);
         assert_int_equal(choose(f, 0, tare_encoding_bits(type) + 0.1, 0, NULL), TARE_OK);
         /* NVFP4's encoder chooses other scales for some blocks. */
@@ -262,7 +262,7 @@ static void grids_are_found(void **state) {
 static void other_weights_get_no_grid(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny");
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_fit *f = fit_with(in, &o, NULL);
     tare_fit_tensor t;
     for (double bits = 3; bits < 6; bits += 0.25) {
@@ -282,8 +282,8 @@ static void wishes_are_kept(void **state) {
     const tare_type_rule pins[] = {{"down_proj", tare_encoding_get(TARE_ENCODING_Q8_0)}};
     const tare_encoding *types[] = {tare_encoding_get(TARE_ENCODING_Q4_K),
                                     tare_encoding_get(TARE_ENCODING_Q6_K)};
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT, chosen;
-    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default(), chosen;
+    tare_fit_options options = tare_fit_options_default();
     tare_mix_options mix;
     tare_fit_tensor t;
     tare_error err;
@@ -345,7 +345,7 @@ static void short_rows_get_short_blocks(void **state) {
     (void)state;
     made_model made;
     tare_model *in = make_short(&made);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_fit *f = fit_with(in, &o, NULL);
     assert_int_equal(choose(f, 0, 9.5, 0, NULL), TARE_OK);
     assert_int_equal(type_of(f, "blk.0.attn_q.weight")->block, 32);
@@ -361,8 +361,8 @@ static void rows_that_no_type_divides_are_named(void **state) {
     made_model made;
     tare_model *in = make_short(&made);
     const tare_encoding *types[] = {tare_encoding_get(TARE_ENCODING_Q4_K)};
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_fit_options options = tare_fit_options_default();
     tare_fit *f;
     tare_error err;
     options.types = types;
@@ -395,7 +395,7 @@ static tare_model *make_experts(made_model *made) {
 /* What all of them lose for an error of 1, with and without a pin to the type that all get. */
 static double sensitivity_of_experts(tare_model *in, const tare_type_rule *pin, size_t n_pins) {
     const tare_fit_options options = {sizeof options, &pin->encoding, 1, {NULL, 0}, false};
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_fit_tensor t;
     double sum = 0;
     o.rules = pin, o.n_rules = n_pins;
@@ -410,7 +410,7 @@ static void experts_get_one_type(void **state) {
     (void)state;
     made_model made;
     tare_model *in = make_experts(&made);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_fit *f = fit_with(in, &o, NULL);
     tare_fit_tensor t;
     const tare_encoding *types[2][2] = {{NULL}};
@@ -512,8 +512,8 @@ static void columns_weigh_by_role(void **state) {
     const double expected[] = {weighed_error(v, 200, 1.5), weighed_error(v, 100, 1),
                                weighed_error(v, 10, 1)};
     tare_importance *importance = make_importance();
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_fit_options options = tare_fit_options_default();
     const tare_encoding *types[] = {tare_encoding_get(TARE_ENCODING_Q8_0)};
     o.importance = importance;
     options.types = types;
@@ -535,8 +535,8 @@ static void columns_weigh_by_role(void **state) {
 
 static tare_status fit_text(tare_fit **f, const tare_model *in, const char *text,
                             tare_report *report, tare_error *err) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_fit_options options = tare_fit_options_default();
     options.sensitivities = tare_str_of(text);
     o.report = report;
     return tare_fit_new(f, "out.gguf", in, &o, &options, err);
@@ -601,7 +601,7 @@ static void bad_sensitivities_are_named(void **state) {
 static void wrong_arguments_are_refused(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny");
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_mix_options mix;
     tare_fit *f;
     tare_error err;

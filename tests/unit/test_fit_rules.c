@@ -24,7 +24,7 @@ static tare_model *numbered(void) {
     assert_int_equal(tare_builder_new(&builder, NULL, NULL), TARE_OK);
     for (size_t i = 0; i < TENSORS; i++) {
         char name[32];
-        tare_build_tensor t = TARE_BUILD_TENSOR_INIT;
+        tare_build_tensor t = tare_build_tensor_default();
         snprintf(name, sizeof name, "t.%zu.weight", i + FIRST);
         t.name = tare_str_of(name);
         t.encoding = tare_encoding_get(TARE_ENCODING_F32);
@@ -39,8 +39,8 @@ static tare_model *numbered(void) {
 
 static void many_numbers_make_one_expression(void **state) {
     (void)state;
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_fit_target target = TARE_FIT_TARGET_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_fit_target target = tare_fit_target_default();
     tare_mix_options mix;
     tare_fit *f;
     tare_plan *plan;

@@ -61,7 +61,7 @@ static tare_model *open_counted(counted *c, const gguf_build *g, size_t most_rea
                           .read = read_counted,
                           .read_ctx = c,
                           .n_bytes = g->b.size};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.allocator = &allocator;
     tare_model *m;
     tare_error err;
@@ -241,7 +241,7 @@ static void test_lies(void **state) {
                           .read = read_counted,
                           .read_ctx = &c,
                           .n_bytes = g.b.size};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.allocator = &allocator;
     tare_model *m;
     tare_error err;

@@ -93,7 +93,7 @@ static void parses_each_case(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const name_case *c = &cases[i];
-        tare_gguf_name n = TARE_GGUF_NAME_INIT;
+        tare_gguf_name n = tare_gguf_name_default();
         bool is_name = tare_gguf_name_parse(&n, text(c->name));
         if (is_name != (c->base != NULL)) fail_msg("%s: parsed as %d", c->name, is_name);
         if (!is_name) continue;
@@ -116,7 +116,7 @@ static void formats_each_case(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const name_case *c = &cases[i];
-        tare_gguf_name n = TARE_GGUF_NAME_INIT, again = TARE_GGUF_NAME_INIT;
+        tare_gguf_name n = tare_gguf_name_default(), again = tare_gguf_name_default();
         char name[200], expected[200];
         if (!c->base) continue;
         assert_true(tare_gguf_name_parse(&n, text(c->name)));
@@ -132,7 +132,7 @@ static void formats_each_case(void **state) {
 
 static void format_keeps_to_its_buffer(void **state) {
     (void)state;
-    tare_gguf_name n = TARE_GGUF_NAME_INIT;
+    tare_gguf_name n = tare_gguf_name_default();
     char whole[100], part[100];
     assert_true(tare_gguf_name_parse(&n, text("Grok-100B-v1.0-Q4_0-00003-of-00009.gguf")));
     size_t length = tare_gguf_name_format(whole, sizeof whole, &n);
@@ -160,7 +160,7 @@ static void format_makes_a_plain_name(void **state) {
 static void any_bytes_are_harmless(void **state) {
     (void)state;
     char name[400];
-    tare_gguf_name n = TARE_GGUF_NAME_INIT;
+    tare_gguf_name n = tare_gguf_name_default();
     uint32_t random = 1;
     static const char alphabet[] = "-----Av17B.x_ \xff\0";
     for (int round = 0; round < 20000; round++) {
@@ -186,7 +186,7 @@ typedef struct key_value {
 
 static void name_of(char name[200], made_model *made, const key_value *keys, size_t n) {
     char buf[64];
-    tare_gguf_name parts = TARE_GGUF_NAME_INIT;
+    tare_gguf_name parts = tare_gguf_name_default();
     tare_catalog *c = &made->model->catalog;
     c->metadata = TARE_NEW_ARRAY(&made->model->arena, tare_metadata, n + 1);
     for (size_t i = 0; i < n; i++) {
@@ -256,7 +256,7 @@ static void tensors_name_a_model(void **state) {
         assert_string_equal(name, models[i].expected);
     }
     tare_model *m;
-    tare_gguf_name parts = TARE_GGUF_NAME_INIT;
+    tare_gguf_name parts = tare_gguf_name_default();
     char name[200], buf[64];
     assert_int_equal(tare_synth_open(&m, "llama-1b:bf16", NULL, NULL), TARE_OK);
     tare_gguf_name_of_model(&parts, buf, sizeof buf, m);

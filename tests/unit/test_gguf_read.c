@@ -228,7 +228,7 @@ static void open_anything(const uint8_t *bytes, size_t size) {
     memcpy(copy, bytes, size);
     tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = copy, .n_bytes = size};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     tare_report *report = tare_report_new();
     options.report = report;
     tare_model *m;
@@ -320,7 +320,7 @@ static tare_status open_limited(const gguf_build *g, const tare_limits *limits, 
                           .kind = TARE_SOURCE_MEMORY,
                           .memory = g->b.data,
                           .n_bytes = g->b.size};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.limits = limits;
     tare_model *m;
     tare_status s = tare_model_open(&m, &source, &options, err);
@@ -333,7 +333,7 @@ static void test_limits(void **state) {
     gguf_build g;
     tare_error err;
     build_sample(&g, 3, false);
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits limits = tare_limits_default();
     assert_int_equal(open_limited(&g, &limits, &err), TARE_OK);
     limits.keys = g.n_keys - 1;
     assert_int_equal(open_limited(&g, &limits, &err), TARE_ERR_LIMIT);
@@ -421,7 +421,7 @@ static void test_out_of_memory(void **state) {
                               .read = read_scarce,
                               .read_ctx = &s,
                               .n_bytes = g.b.size};
-        tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+        tare_open_options options = tare_open_options_default();
         options.allocator = &allocator;
         tare_model *m;
         tare_error err;

@@ -94,7 +94,7 @@ static void test_any_member(void **state) {
     tare_model *m;
     put_set();
     for (int map = 0; map < 2; map++) {
-        tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+        tare_open_options options = tare_open_options_default();
         options.map = map ? TARE_MAP_READ : TARE_MAP_NONE;
         const char *path = path_of("m-00001-of-00002.gguf");
         assert_int_equal(tare_open_path(&m, path, &options, NULL), TARE_OK);
@@ -135,7 +135,7 @@ static void test_sources(void **state) {
     assert_int_equal(tare_model_open(&m, &all, NULL, &err), TARE_ERR_ARG);
     /* A single one whose siblings cannot be told, and the same asked for alone. */
     assert_int_equal(tare_model_open(&m, &shards[1], NULL, &err), TARE_ERR_ARG);
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.one_shard = true;
     assert_int_equal(tare_model_open(&m, &shards[1], &options, &err), TARE_OK);
     assert_int_equal(tare_model_find_key(m, TARE_STR("split.no")), 0);
@@ -168,7 +168,7 @@ static void test_missing(void **state) {
     assert_int_equal(s, TARE_ERR_IO);
     assert_int_equal(err.os_error, ENOENT);
     assert_non_null(strstr(err.file, "m-00002-of-00002.gguf"));
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.one_shard = true;
     s = tare_open_path(&m, path_of("m-00001-of-00002.gguf"), &options, &err);
     assert_int_equal(s, TARE_OK);

@@ -28,7 +28,7 @@ static void write_weights(const char *name, const char *header) {
 }
 
 static tare_model *open_folder(const char *name, tare_report *report) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.report = report;
     tare_error err;
     tare_model *m;
@@ -143,9 +143,9 @@ static void large_files_are_left_out(void **state) {
     write_weights("model.safetensors", header_a);
     write_temp_text("a.txt", "1234");
     write_temp_text("b.txt", "12345");
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits limits = tare_limits_default();
     limits.resource_bytes = 4;
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.limits = &limits;
     options.report = tare_report_new();
     tare_model *m;
@@ -203,7 +203,7 @@ typedef struct planned {
 
 static tare_status plan_hf(planned *p, const tare_catalog *c, const tare_model *source,
                            bool is_identity, tare_error *err) {
-    static const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_write_options options = {.source = source, .is_identity = is_identity, .limits = &limits};
     memset(p, 0, sizeof *p);
     tare_arena_init(&p->arena, NULL);

@@ -80,7 +80,7 @@ static tare_status try_open(tare_importance **out, const void *bytes, size_t siz
                           .memory = bytes,
                           .n_bytes = size,
                           .fd = -1};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.report = report;
     return tare_importance_open(out, &source, &options, err);
 }
@@ -395,7 +395,7 @@ static void each_slice_has_its_own_row(void **state) {
                                              TARE_ENCODING_IQ4_NL, TARE_ENCODING_Q8_0};
     fixture f;
     set_up(&f, "blk.1.ffn_up_exps.weight", "blk.0.attn_v.weight");
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     options.importance = f.importance;
     options.force = true;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -421,7 +421,7 @@ static void names_are_found_by_role(void **state) {
     (void)state;
     fixture f;
     set_up(&f, "model.layers.1.x", "model.layers.1.block_sparse_moe.experts.2.w3.weight");
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     options.importance = f.importance;
     options.type = tare_encoding_get(TARE_ENCODING_Q4_K);
     options.force = true;
@@ -441,7 +441,7 @@ static void strict_refuses_what_is_missing(void **state) {
     fixture f;
     tare_plan *plan;
     tare_error err = {0};
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     set_up(&f, "blk.1.ffn_up_exps.weight", "blk.0.attn_v.weight");
     options.importance = f.importance;
     options.type = tare_encoding_get(TARE_ENCODING_Q4_K);
@@ -461,7 +461,7 @@ static void a_usual_matrix_is_complete(void **state) {
     for (size_t i = 0; i < 2; i++) {
         fixture f;
         tare_plan *plan;
-        tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+        tare_convert_options options = tare_convert_options_default();
         set_up(&f, names[i], "blk.0.attn_v.weight");
         options.importance = f.importance;
         options.rules = &rule;
@@ -479,7 +479,7 @@ static void check_plan(const char *experts, const char *plain, tare_encoding_id 
     fixture f;
     tare_plan *plan;
     tare_error err = {0};
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     set_up(&f, experts, plain);
     options.importance = has_matrix ? f.importance : NULL;
     options.type = tare_encoding_get(id);

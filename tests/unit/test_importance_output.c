@@ -106,7 +106,7 @@ static void tear_down(fixture *f) {
 
 /* What the encoder makes of the output matrix with such weights. */
 static void encode(uint8_t *out, const fixture *f, const float *weights, tare_quality quality) {
-    tare_encode_params params = TARE_ENCODE_PARAMS_INIT;
+    tare_encode_params params = tare_encode_params_default();
     const tare_rows_mut to = {.planes = {out}, .n_rows = ROWS, .cols = COLS};
     params.importance = weights;
     params.quality = quality;
@@ -120,7 +120,7 @@ static bool is_estimated(const variant *v, bool weighs_output, tare_quality qual
     static uint8_t got[ROWS * 144], plain[ROWS * 144], weighed[ROWS * 144];
     fixture f;
     set_up(&f, v);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.importance = f.importance;
     o.type = tare_encoding_get(TARE_ENCODING_Q4_K);
     o.weighs_output = weighs_output;
@@ -188,9 +188,9 @@ static double damage_of(const variant *v, double *expected) {
     fixture f;
     set_up(&f, v);
     const tare_encoding *q8_0 = tare_encoding_get(TARE_ENCODING_Q8_0);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
-    tare_fit_target target = TARE_FIT_TARGET_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_fit_options options = tare_fit_options_default();
+    tare_fit_target target = tare_fit_target_default();
     tare_fit_tensor t;
     tare_fit *fit;
     o.importance = f.importance;
@@ -230,7 +230,7 @@ static void damage_follows_from_scores(void **state) {
 }
 
 static double damage_of_pinned(tare_fit *fit) {
-    tare_fit_target target = TARE_FIT_TARGET_INIT;
+    tare_fit_target target = tare_fit_target_default();
     tare_fit_tensor t;
     double sum = 0;
     target.bits_per_weight = 40;
@@ -248,9 +248,9 @@ static double damage_of_mix(tare_quality quality, bool by_estimate, double *expe
     const tare_type_rule rule = {"blk", tare_encoding_get(TARE_ENCODING_Q8_0)};
     const tare_rows_mut to = {.planes = {bytes}, .n_rows = ROWS, .cols = COLS};
     const tare_rows from = {.planes = {bytes}, .n_rows = ROWS, .cols = COLS};
-    tare_encode_params params = TARE_ENCODE_PARAMS_INIT;
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    tare_encode_params params = tare_encode_params_default();
+    tare_convert_options o = tare_convert_options_default();
+    tare_fit_options options = tare_fit_options_default();
     tare_fit_point mix;
     tare_fit *fit;
     fixture f;

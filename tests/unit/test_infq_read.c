@@ -26,7 +26,7 @@ static const char small[] =
 
 static tare_status open_cut(tare_model **m, const char *text, size_t n, tare_error *err) {
     write_temp("manifest.json", text, n);
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.format = "infq";
     return tare_open_path(m, temp_folder, &options, err);
 }

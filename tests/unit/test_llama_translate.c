@@ -25,7 +25,7 @@ static tare_model *open_temp(const char *name) {
 
 /* Writes a model in the format that the name or `to` says. */
 static void write_as(const char *name, const tare_model *in, const char *to) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_error err;
     o.to = to;
     o.no_sync = true;
@@ -44,7 +44,7 @@ static int make_model(void **state) {
 }
 
 static tare_llama_translate_options options_of(const tare_llama_options *llama) {
-    tare_llama_translate_options o = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
+    tare_llama_translate_options o = tare_llama_translate_options_default();
     o.llama = llama;
     return o;
 }
@@ -52,7 +52,7 @@ static tare_llama_translate_options options_of(const tare_llama_options *llama) 
 /* There and back, as a caller does it; and the same through a .wcodec. */
 static void names_go_there_and_back(void **state) {
     (void)state;
-    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options llama = tare_llama_options_default();
     llama.no_tokenizer = true;
     const tare_llama_translate_options to_gguf = options_of(&llama);
     tare_error err;
@@ -67,7 +67,7 @@ static void names_go_there_and_back(void **state) {
     assert_int_equal(tare_llama_translate(&out, gguf, "hf", NULL, &err), TARE_OK);
     assert_true(has(out, "model.layers.1.self_attn.q_proj.weight"));
     tare_model_free(out);
-    tare_pack_options pack = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options pack = tare_pack_options_default();
     pack.no_sync = true;
     assert_int_equal(tare_pack(NULL, temp_path("hf.wcodec"), hf, &pack, &err), TARE_OK);
     tare_model *packed = open_temp("hf.wcodec");
@@ -90,7 +90,7 @@ static void check_kept(const tare_model *in, const char *to,
 
 static void names_are_kept(void **state) {
     (void)state;
-    tare_llama_translate_options keep = TARE_LLAMA_TRANSLATE_OPTIONS_INIT, opaque = keep;
+    tare_llama_translate_options keep = tare_llama_translate_options_default(), opaque = keep;
     keep.keep_names = true;
     opaque.opaque = true;
     tare_model *hf = open_temp("hf"), *gguf;
@@ -134,7 +134,7 @@ static void containers_are_mapped(void **state) {
 /* Weights in one file are mapped if they come with a tokenizer, or if options ask for it. */
 static void weights_alone_are_not_mapped(void **state) {
     (void)state;
-    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options llama = tare_llama_options_default();
     tare_model *hf = open_temp("hf");
     write_as("w.safetensors", hf, NULL);
     tare_model *weights = open_temp("w.safetensors");
@@ -149,7 +149,7 @@ static void weights_alone_are_not_mapped(void **state) {
 
 static void what_cannot_be_done_is_said(void **state) {
     (void)state;
-    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options llama = tare_llama_options_default();
     tare_error err;
     tare_model *hf = open_temp("hf"), *out = hf;
     llama.vocab_only = true;
@@ -162,7 +162,7 @@ static void what_cannot_be_done_is_said(void **state) {
     static const char text[] = "{\"model_type\": \"novel\"}";
     write_temp_text("hf/config.json", text);
     hf = open_temp("hf");
-    tare_llama_translate_options kept = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
+    tare_llama_translate_options kept = tare_llama_translate_options_default();
     kept.keep_names = true;
     assert_int_equal(tare_llama_translate(&out, hf, "gguf", NULL, &err), TARE_ERR_UNSUPPORTED);
     assert_null(out);
@@ -175,9 +175,9 @@ static void what_cannot_be_done_is_said(void **state) {
 /* A file that the model should have had is lost under other names, too. */
 static void what_is_left_out_is_lost(void **state) {
     (void)state;
-    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options llama = tare_llama_options_default();
     tare_llama_translate_options o = options_of(&llama);
-    tare_convert_options strict = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options strict = tare_convert_options_default();
     tare_error err;
     tare_plan *plan;
     llama.no_tokenizer = true;
@@ -196,7 +196,7 @@ static void what_is_left_out_is_lost(void **state) {
 /* Only where that brings the names of the other; whatever the container. */
 static void names_are_those_of_the_other(void **state) {
     (void)state;
-    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_options llama = tare_llama_options_default();
     tare_error err;
     tare_model *hf = open_temp("hf"), *mapped, *out;
     llama.no_tokenizer = true;

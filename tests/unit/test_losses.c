@@ -15,7 +15,7 @@ enum { SEGMENTS = 300, TIMES = 200 };
 
 /* A container of two layers without a byte. */
 static tare_packed *open_container(wcodec_build *b) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     const tare_wc_source none = {0};
     tare_packed *container;
     tare_reader reader;

@@ -32,7 +32,7 @@ static tare_model *make(const char *record) {
     for (unsigned r = 0; r < ROWS; r++) tare_store_le16(scales + 2 * r, 0x3800); /* 0.5 */
     tare_outlier_store(outlier, &o);
     assert_int_equal(tare_builder_new(&b, NULL, NULL), TARE_OK);
-    tare_build_tensor t = TARE_BUILD_TENSOR_INIT;
+    tare_build_tensor t = tare_build_tensor_default();
     t.name = (tare_str){"plain", 5};
     t.encoding = tare_encoding_get(TARE_ENCODING_F32);
     t.dims = few;
@@ -121,7 +121,7 @@ static const char with_columns[] = RECORD("{\"tensor\":1,\"type\":\"f32\",\"colu
 static void numbers_are_what_the_record_says(void **state) {
     (void)state;
     tare_model *m = make(with_columns);
-    tare_lossy_info info = TARE_LOSSY_INFO_INIT;
+    tare_lossy_info info = tare_lossy_info_default();
     float got[N];
     uint8_t bytes[4 * N], part[4 * N]; /* little-endian on every machine */
     static const float factors[COLS] = {1, 2, 0.5f, 0x1.306fe0p+0f, 1};

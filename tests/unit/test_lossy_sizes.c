@@ -81,7 +81,7 @@ static tare_model *make(tensor *list, unsigned n) {
     assert_int_equal(tare_builder_new(&b, NULL, NULL), TARE_OK);
     for (unsigned i = 0; i < n; i++) {
         const uint64_t dims[2] = {list[i].rows, COLS};
-        tare_build_tensor t = TARE_BUILD_TENSOR_INIT;
+        tare_build_tensor t = tare_build_tensor_default();
         fill(&list[i], &state);
         t.name = (tare_str){list[i].name, strlen(list[i].name)};
         t.encoding = tare_encoding_get(list[i].is_bf16 ? TARE_ENCODING_BF16 : TARE_ENCODING_F32);
@@ -101,8 +101,8 @@ typedef struct result {
 } result;
 
 static result pack(const tare_model *m, const tare_lossy_options *lossy) {
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-    result r = {.sum = TARE_PACK_SUMMARY_INIT};
+    tare_pack_options o = tare_pack_options_default();
+    result r = {.sum = tare_pack_summary_default()};
     tare_error err = {0};
     o.report = tare_report_new();
     assert_non_null(o.report);
@@ -118,7 +118,7 @@ static result pack(const tare_model *m, const tare_lossy_options *lossy) {
 }
 
 static result pack_bits(const tare_model *m, double bits, bool dry_run) {
-    tare_lossy_options lossy = TARE_LOSSY_OPTIONS_INIT;
+    tare_lossy_options lossy = tare_lossy_options_default();
     lossy.target_bpw = bits;
     lossy.dry_run = dry_run;
     return pack(m, &lossy);
@@ -187,7 +187,7 @@ static void damages_are_met(void **state) {
     uint64_t size = 0;
     static const double wanted[] = {0.3, 0.03, 1e-3, 1e-4, 1e-5};
     for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        tare_lossy_options lossy = TARE_LOSSY_OPTIONS_INIT;
+        tare_lossy_options lossy = tare_lossy_options_default();
         lossy.target_damage = wanted[i];
         const result r = pack(m, &lossy);
         if (r.sum.damage > wanted[i] || r.sum.damage < 0.9 * wanted[i])

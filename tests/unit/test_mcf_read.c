@@ -32,7 +32,7 @@ static int make_file(void **state) {
     help_add_metadata(&made);
     tare_model *m = made_finish(&made, false, NULL, 0);
     m->catalog.layout = NULL; /* made by nobody's format */
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     help_convert(help_path("all.mcf"), m, &options);
     made_free(&made);
     file = help_read(help_path("all.mcf"), &file_size);
@@ -51,7 +51,7 @@ static tare_status open_bytes(tare_model **m, const uint8_t *bytes, size_t n, ta
                           .memory = bytes,
                           .n_bytes = n,
                           .fd = -1};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.format = "mcf";
     options.report = report;
     return tare_model_open(m, &source, &options, err);
@@ -98,7 +98,7 @@ static void try_spoilt(size_t at, uint8_t value, bool *is_noticed) {
     file[at] = value;
     tare_status status = open_bytes(&m, file, file_size, report, &err);
     if (status == TARE_OK) {
-        tare_run_options options = TARE_RUN_OPTIONS_INIT;
+        tare_run_options options = tare_run_options_default();
         options.threads = 1;
         options.report = report;
         read_all(m);
@@ -152,7 +152,7 @@ static void every_way_reads_the_same(void **state) {
     (void)state;
     const char *path = help_path("all.mcf");
     tare_model *plain = help_open(path), *other;
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     check_borrowed(plain, false);
 
     options.map = TARE_MAP_READ;

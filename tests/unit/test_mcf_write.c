@@ -351,11 +351,11 @@ static void bare_tensors_convert(void **state) {
     (void)state;
     made_model made;
     const tare_model *m = make_mixed(&made);
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     help_convert(help_path("bare.mcf"), m, &options);
     tare_model *read = help_open(help_path("bare.mcf")), *mapped;
     assert_int_equal(read->catalog.n_metadata, 0);
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open = tare_open_options_default();
     open.map = TARE_MAP_READ;
     assert_int_equal(tare_open_path(&mapped, help_path("bare.mcf"), &open, NULL), TARE_OK);
     static const char *const names[][2] = {{"read.mcf", "mapped.mcf"},

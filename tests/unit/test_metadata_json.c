@@ -31,7 +31,7 @@ static tare_value number(tare_value_type type, uint64_t bits) {
 static void check_round_trip(const tare_metadata *entries, size_t n) {
     tare_buffer text;
     tare_arena arena;
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits limits = tare_limits_default();
     tare_error err;
     tare_buffer_init(&text, NULL);
     tare_arena_init(&arena, NULL);
@@ -126,7 +126,7 @@ static void test_spaces(void **state) {
     entries[0].space = TARE_KEYS_SAFETENSORS;
     tare_buffer text;
     tare_arena arena;
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits limits = tare_limits_default();
     tare_buffer_init(&text, NULL);
     tare_arena_init(&arena, NULL);
     tare_metadata_to_json(&text, entries, 2, TARE_KEYS_MODEL);
@@ -179,7 +179,7 @@ static void test_refusals(void **state) {
         "[{\"type\":\"u8\",\"key\":\"a\",\"value\":1}]",
         "[{\"key\":\"a\",\"type\":\"u8\",\"value\":1}] x",
     };
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits limits = tare_limits_default();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         tare_arena arena;
         tare_metadata *list = NULL;

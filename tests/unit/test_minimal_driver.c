@@ -144,7 +144,7 @@ static void is_converted(void **state) {
     static const char *const names[] = {"c.gguf", "c.safetensors", "c.mcf", "c.wcodec", "c.num2"};
     (void)state;
     tare_model *m = opened("a.num");
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_error err;
     o.no_sync = true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -166,7 +166,7 @@ static void is_converted(void **state) {
 
 static void is_written(void **state) {
     (void)state;
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_error err;
     o.no_sync = o.verify = true;
     tare_model *m = opened("a.num");
@@ -193,7 +193,7 @@ static void is_written(void **state) {
 static void is_quantized(void **state) {
     (void)state;
     tare_model *m = opened("a.num");
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.no_sync = true;
     assert_int_equal(tare_quantize(temp_path("q.gguf"), m, TARE_STR("Q4_0"), &o, NULL), TARE_OK);
     tare_model_free(m);
@@ -213,9 +213,9 @@ static void is_compared(void **state) {
 static void check_packing(const char *name) {
     char before[16 * ROWS + HEAD], after[sizeof before];
     tare_model *m = opened(name);
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-    tare_unpack_options u = TARE_UNPACK_OPTIONS_INIT;
-    tare_source source = TARE_SOURCE_INIT;
+    tare_pack_options o = tare_pack_options_default();
+    tare_unpack_options u = tare_unpack_options_default();
+    tare_source source = tare_source_default();
     o.no_sync = u.no_sync = true;
     assert_int_equal(tare_pack(NULL, temp_path("a.wcodec"), m, &o, NULL), TARE_OK);
     tare_model *packed = opened("a.wcodec");

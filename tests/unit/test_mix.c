@@ -32,7 +32,7 @@ static uint64_t digest(const built *b, bool has_importance) {
     static tare_mix_choice choices[MOST_TENSORS];
     uint64_t sum = 0;
     for (size_t k = 0; tare_mix_at(k); k++) {
-        tare_mix_options options = TARE_MIX_OPTIONS_INIT;
+        tare_mix_options options = tare_mix_options_default();
         options.mix = tare_mix_at(k);
         if (!options.mix->type) continue;
         choose(choices, b, &options, has_importance, NULL, true);
@@ -204,7 +204,7 @@ static void check_table(const char *table, const tare_mix_choice *choices, const
 }
 
 static tare_mix_options by_name(const char *mix) {
-    tare_mix_options options = TARE_MIX_OPTIONS_INIT;
+    tare_mix_options options = tare_mix_options_default();
     options.mix = tare_mix_find(tare_str_of(mix));
     assert_non_null(options.mix);
     return options;
@@ -247,7 +247,7 @@ static void checkpoints_get_the_same_types(void **state) {
         build(&as_gguf, &shapes[s], &gguf, true);
         build(&as_hf, &shapes[s], &hf, shapes[s].attention != SEPARATE);
         for (size_t k = 0; tare_mix_at(k); k++) {
-            tare_mix_options options = TARE_MIX_OPTIONS_INIT;
+            tare_mix_options options = tare_mix_options_default();
             options.mix = tare_mix_at(k);
             choose(a, &as_gguf, &options, false, NULL, true);
             choose(b, &as_hf, &options, false, NULL, true);
@@ -442,7 +442,7 @@ static void mixes_say_whether_they_need_importance(void **state) {
     built b;
     build(&b, find_shape("llama7b"), &gguf, true);
     for (size_t k = 0; tare_mix_at(k); k++) {
-        tare_mix_options options = TARE_MIX_OPTIONS_INIT;
+        tare_mix_options options = tare_mix_options_default();
         bool is_needed = false;
         options.mix = tare_mix_at(k);
         choose(choices, &b, &options, false, NULL, true);

@@ -51,7 +51,7 @@ static tare_status read_nothing(void *ctx, uint64_t offset, void *buf, size_t n)
 }
 
 static void check_source(tare_source source, bool map, bool can_borrow) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.map = map;
     tare_model *m;
     assert_int_equal(tare_model_open(&m, &source, &options, NULL), TARE_OK);
@@ -97,7 +97,7 @@ static void test_kinds(void **state) {
 }
 
 static tare_model *open_mapped(tare_map_mode map, const char *name) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     tare_model *m;
     options.map = map;
     assert_int_equal(tare_open_path(&m, name, &options, NULL), TARE_OK);
@@ -209,7 +209,7 @@ static void test_arguments(void **state) {
                           .read = read_nothing,
                           .n_bytes = 100};
     assert_int_equal(tare_model_open(&m, &broken, NULL, &err), TARE_ERR_IO);
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.format = "gguf";
     assert_int_equal(tare_open_path(&m, path, &options, &err), TARE_OK);
     assert_int_equal(tare_tensor_read(m, 0, 0, 30, path, 4, &err), TARE_ERR_ARG);
@@ -257,7 +257,7 @@ static void test_other_content(void **state) {
 
 static void test_formats(void **state) {
     (void)state;
-    tare_format_info info = TARE_FORMAT_INFO_INIT;
+    tare_format_info info = tare_format_info_default();
     assert_true(tare_format_at(0, &info));
     size_t n = 0;
     while (tare_format_at(n, &info)) n++;

@@ -106,7 +106,7 @@ static tare_status run_manifest_check(bench *x) {
 }
 
 static tare_status run_diff(bench *x) {
-    tare_diff_options o = TARE_DIFF_OPTIONS_INIT;
+    tare_diff_options o = tare_diff_options_default();
     tare_diff *d;
     o.allocator = &x->allocator;
     o.threads = 1;
@@ -123,7 +123,7 @@ static tare_status run_diff(bench *x) {
 }
 
 static tare_status run_extract(bench *x) {
-    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
+    tare_extract_options o = tare_extract_options_default();
     o.force = o.no_sync = true;
     return tare_extract(path, -1, x->b.model, 1, TARE_EXTRACT_NPY, &o, NULL);
 }
@@ -134,7 +134,7 @@ static void ignore_error(void *ctx, size_t i, const tare_tensor_error *error) {
 
 /* A mix, a rule, a key and what is measured: all that planning and running allocates. */
 static tare_status run_quantize(bench *x) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     const tare_type_rule rule = {"^b", tare_encoding_get(TARE_ENCODING_Q8_0)};
     const tare_metadata key = {.key = TARE_STR("k"),
                                .value = {.type = TARE_VALUE_STRING, .as.s = TARE_STR("v")}};
@@ -156,7 +156,7 @@ static tare_status open_importance(bench *x, const void *bytes, size_t size) {
                           .memory = bytes,
                           .n_bytes = size,
                           .fd = -1};
-    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options o = tare_open_options_default();
     tare_importance *m;
     o.allocator = &x->allocator;
     tare_status s = tare_importance_open(&m, &source, &o, NULL);
@@ -195,7 +195,7 @@ static void run_out(tare_status (*operation)(bench *)) {
     bench x;
     failing f = {SIZE_MAX};
     x.allocator = (tare_allocator){&f, alloc, resize, release};
-    x.run = (tare_run_options)TARE_RUN_OPTIONS_INIT;
+    x.run = tare_run_options_default();
     x.run.threads = 1;
     x.run.allocator = &x.allocator;
     x.run.force = x.run.no_sync = true;

@@ -153,7 +153,7 @@ static void others(void **state) {
 static void table(void **state) {
     (void)state;
     for (int verb = 0; verb <= TARE_VERB_UNPACK; verb++) {
-        tare_option_info info = TARE_OPTION_INFO_INIT;
+        tare_option_info info = tare_option_info_default();
         tare_options *o = make((tare_verb)verb);
         const tare_convert_options *c = tare_options_convert(o);
         const tare_pack_options *p = tare_options_pack(o);

@@ -49,7 +49,7 @@ static tare_status keep(void *ctx, uint64_t offset, const void *bytes, size_t n)
 }
 
 static tare_output output_of(kept *k) {
-    tare_output o = TARE_OUTPUT_INIT;
+    tare_output o = tare_output_default();
     o.write = keep;
     o.ctx = k;
     o.in_order = k->in_order;
@@ -88,14 +88,14 @@ static void test_plans(void **state) {
     made_model made;
     tare_model *m = help_make(&made, HELP_COMMON | HELP_CARRIED);
     for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
-        tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+        tare_convert_options o = tare_convert_options_default();
         tare_plan *plan;
         tare_error err;
         o.to = formats[f];
         o.threads = 3;
         help_convert(help_path(formats[f]), m, &o);
         for (int in_order = 0; in_order < 2; in_order++) {
-            tare_convert_result r = TARE_CONVERT_RESULT_INIT;
+            tare_convert_result r = tare_convert_result_default();
             assert_int_equal(tare_plan_new(&plan, "-", m, &o, &err), TARE_OK);
             const uint64_t size = tare_plan_file_at(plan, 0)->size;
             kept k = make_kept((size_t)size, in_order);
@@ -117,9 +117,9 @@ static void test_packing(void **state) {
     (void)state;
     made_model made;
     tare_error err;
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options pack = TARE_PACK_OPTIONS_INIT;
-    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_pack_options pack = tare_pack_options_default();
+    tare_pack_summary sum = tare_pack_summary_default();
     size_t size;
     tare_model *m = help_make(&made, HELP_COMMON);
     o.to = "gguf";
@@ -143,8 +143,8 @@ static void test_packing(void **state) {
                                 .memory = k.bytes,
                                 .n_bytes = k.size};
     for (int in_order = 0; in_order < 2; in_order++) {
-        tare_unpack_options u = TARE_UNPACK_OPTIONS_INIT;
-        tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
+        tare_unpack_options u = tare_unpack_options_default();
+        tare_unpack_result r = tare_unpack_result_default();
         kept back = make_kept(size, in_order);
         u.threads = 3;
         output = output_of(&back);
@@ -164,9 +164,9 @@ static void test_refused(void **state) {
     tare_error err;
     tare_plan *plan;
     tare_model *m = help_make(&made, HELP_COMMON);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     kept k = make_kept(64, false);
-    tare_output output = output_of(&k), none = TARE_OUTPUT_INIT;
+    tare_output output = output_of(&k), none = tare_output_default();
     static const char *const formats[] = {"hf", "wcodec", "infq"};
     for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
         o.to = formats[f];

@@ -29,7 +29,7 @@ static bool is_directory(const char *path) {
 
 static void pack(const char *out, const char *in, tare_pack_options o) {
     tare_model *m = help_open(in);
-    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    tare_pack_summary sum = tare_pack_summary_default();
     tare_error err = {0};
     o.no_sync = o.force = true;
     o.directory = is_directory(in) ? in : NULL;
@@ -48,7 +48,7 @@ static void pack(const char *out, const char *in, tare_pack_options o) {
 static tare_packed *open_store(const char *path) {
     tare_reader reader;
     tare_packed *store;
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits limits = tare_limits_default();
     assert_int_equal(tare_reader_open(&reader, path, false, NULL), TARE_OK);
     assert_int_equal(tare_packed_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
     return store;
@@ -95,7 +95,7 @@ static void check_model(const char *packed, const char *source) {
 }
 
 static void check(const char *source) {
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     const char *packed = help_path("packed.wcodec");
     o.threads = 2;
     pack(packed, source, o);
@@ -106,7 +106,7 @@ static void check(const char *source) {
 
 /* The output does not depend on threads, and with full effort the same files are restored. */
 static void check_thoroughly(const char *source) {
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     const char *packed = help_path("packed.wcodec"), *other = help_path("other.wcodec");
     check(source);
     o.effort = TARE_EFFORT_FULL;
@@ -139,7 +139,7 @@ static const char *make(const char *name, const tare_format *format,
 
 static void every_container_comes_back(void **state) {
     (void)state;
-    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const tare_convert_options options = tare_convert_options_default();
     unsigned n = 0;
     for (size_t i = 0; tare_format_row(i); i++) {
         const tare_format *format = tare_format_row(i);
@@ -157,7 +157,7 @@ static void every_container_comes_back(void **state) {
 
 static void sets_of_shards_come_back(void **state) {
     (void)state;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     options.shard_size = 200000;
     check(make("shards", &tare_format_gguf, &options));
     check(make("folder", &tare_format_hf, &options));
@@ -165,7 +165,7 @@ static void sets_of_shards_come_back(void **state) {
 
 static void big_endian_comes_back(void **state) {
     (void)state;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     options.order = TARE_ORDER_BIG;
     check(make("big", &tare_format_gguf, &options));
 }
@@ -173,7 +173,7 @@ static void big_endian_comes_back(void **state) {
 /* Data after the end of a model, and other files in its directory, are restored too. */
 static void odd_bytes_come_back(void **state) {
     (void)state;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const char *path = make("tail", &tare_format_gguf, &options);
     FILE *f = fopen(path, "ab");
     assert_non_null(f);
@@ -194,10 +194,10 @@ static void odd_bytes_come_back(void **state) {
 static void nameless_models_come_back(void **state) {
     (void)state;
     static const char *const names[] = {NULL, "", "a/", "/", "..", "some/name"};
-    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const tare_convert_options options = tare_convert_options_default();
     const char *path = make("named", &tare_format_gguf, &options);
     const char *packed = help_path("named.wcodec");
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     size_t size;
     uint8_t *bytes = help_read(path, &size);
     o.force = o.no_sync = true;
@@ -238,8 +238,8 @@ static void equal_tensors_are_stored_once(void **state) {
     static const size_t other[ALL] = {[3] = BYTES - 300, [4] = 7};
     made_model made;
     const uint64_t dims[] = {ROWS, COLS}, wide[] = {COLS, ROWS};
-    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    const tare_convert_options options = tare_convert_options_default();
+    tare_pack_options o = tare_pack_options_default();
     const char *path = help_path("large.gguf"), *packed = help_path("large.wcodec");
     made_begin(&made, 16 << 20, ALL, 64);
     for (unsigned t = 0; t < ALL; t++) {
@@ -251,7 +251,7 @@ static void equal_tensors_are_stored_once(void **state) {
     help_convert(path, made_finish(&made, false, NULL, 0), &options);
     check_thoroughly(path);
     tare_model *m = help_open(path);
-    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    tare_pack_summary sum = tare_pack_summary_default();
     o.force = true;
     assert_int_equal(tare_pack(&sum, packed, m, &o, NULL), TARE_OK);
     assert_int_equal(sum.n_shared, EQUAL - 1);
@@ -266,7 +266,7 @@ static void small_tensors_of_noise_hardly_grow(void **state) {
                                            TARE_ENCODING_Q6_K, TARE_ENCODING_Q2_K};
     enum { TENSORS = 200 };
     const uint64_t dims[] = {64, 256};
-    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const tare_convert_options options = tare_convert_options_default();
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         const char *path = help_path("noise.gguf");
         made_model made;
@@ -281,7 +281,7 @@ static void small_tensors_of_noise_hardly_grow(void **state) {
         }
         help_convert(path, made_finish(&made, false, NULL, 0), &options);
         const char *one = help_path("one.wcodec"), *two = help_path("two.wcodec");
-        tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+        tare_pack_options o = tare_pack_options_default();
         o.threads = 1;
         pack(one, path, o); /* knows how much it may grow */
         o.threads = 2;
@@ -300,7 +300,7 @@ static void small_tensors_of_noise_hardly_grow(void **state) {
 static uint8_t *make_tuned(const char *path, tare_encoding_id id, unsigned generation) {
     made_model made;
     const uint64_t dims[] = {300, 1024};
-    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const tare_convert_options options = tare_convert_options_default();
     const tare_encoding *e = tare_encoding_get(id);
     made_begin(&made, 1 << 20, 1, 64);
     uint8_t *bytes = made_add(&made, TARE_STR("t"), id, dims, 2);
@@ -356,7 +356,7 @@ static void a_fine_tune_is_what_it_differs_in(void **state) {
     const char *first = help_path("first.gguf"), *tuned = help_path("tuned.gguf");
     const char *packed = help_path("tuned.wcodec");
     for (size_t i = 0; i < 2; i++) {
-        tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+        tare_pack_options o = tare_pack_options_default();
         free(make_tuned(first, ids[i], 0));
         uint8_t *expected = make_tuned(tuned, ids[i], 1);
         tare_model *base = help_open(first);
@@ -386,7 +386,7 @@ static void a_fine_tune_is_what_it_differs_in(void **state) {
 static void the_base_is_not_replaced(void **state) {
     (void)state;
     const char *first = help_path("kept.gguf");
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     tare_error err;
     free(make_tuned(first, TARE_ENCODING_BF16, 0));
     tare_model *m = help_open(first), *base = help_open(first);
@@ -409,14 +409,14 @@ static void the_base_is_not_replaced(void **state) {
 /* Each form can be asked for, and brings the same bytes back. */
 static void every_mode_comes_back(void **state) {
     (void)state;
-    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const tare_convert_options options = tare_convert_options_default();
     const char *packed = help_path("mode.wcodec");
     const char *path = make("modes", &tare_format_gguf, &options);
     for (int mode = TARE_CODED_SMALLEST; mode <= TARE_CODED_STRUCTURED; mode++) {
         /* What is slowest is tried in one size; segments are cut for all modes in one place. */
         unsigned most = mode == TARE_CODED_STRUCTURED ? 0 : 14;
         for (unsigned log2 = 0; log2 <= most; log2 += 14) {
-            tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+            tare_pack_options o = tare_pack_options_default();
             tare_model *m = help_open(path);
             o.mode = (tare_coded_mode)mode;
             o.log2_segment = log2;
@@ -432,8 +432,8 @@ static void every_mode_comes_back(void **state) {
 
 static void nothing_is_left_of_a_failure(void **state) {
     (void)state;
-    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    const tare_convert_options options = tare_convert_options_default();
+    tare_pack_options o = tare_pack_options_default();
     const char *path = make("cut", &tare_format_gguf, &options), *out = help_path("cut.wcodec");
     tare_model *m = help_open(path);
     tare_error err;
@@ -459,8 +459,8 @@ static bool stop(void *ctx, uint64_t done, uint64_t total) {
 
 static void stopping_leaves_nothing(void **state) {
     (void)state;
-    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    const tare_convert_options options = tare_convert_options_default();
+    tare_pack_options o = tare_pack_options_default();
     const char *path = make("stop", &tare_format_gguf, &options), *out = help_path("stop.wcodec");
     tare_model *m = help_open(path);
     o.progress = stop;
@@ -487,7 +487,7 @@ static bool watch(void *ctx, uint64_t done, uint64_t total) {
 }
 
 static tare_status convert_watched(watched *w, const tare_model *m) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_error err;
     o.type = tare_encoding_get(TARE_ENCODING_Q8_0);
     o.opaque = o.verify = o.no_sync = o.force = true;
@@ -520,9 +520,9 @@ static void progress_is_of_all_steps(void **state) {
  * the size of its file. */
 static void progress_counts_bytes_of_the_file(void **state) {
     (void)state;
-    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    const tare_convert_options options = tare_convert_options_default();
+    tare_pack_options o = tare_pack_options_default();
+    tare_pack_summary sum = tare_pack_summary_default();
     const char *path = make("watched", &tare_format_gguf, &options);
     tare_model *m = help_open(path);
     watched w = {0};
@@ -539,8 +539,8 @@ static void effort_is_for_packing(void **state) {
     (void)state;
     made_model made;
     const tare_model *m = help_make(&made, HELP_COMMON);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_convert_wcodec_options wcodec = TARE_CONVERT_WCODEC_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_convert_wcodec_options wcodec = tare_convert_wcodec_options_default();
     tare_error err;
     wcodec.effort = TARE_EFFORT_FULL;
     o.wcodec = &wcodec;

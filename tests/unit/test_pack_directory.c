@@ -31,7 +31,7 @@ static void link_to(const char *target, const char *name) {
 /* Weights behind a link, side files, folders. */
 static void make_directory(void) {
     made_model made;
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     mkdir(help_path("in"), 0755);
     mkdir(help_path("in/w"), 0755);
     help_convert(help_path("in/w/real.safetensors"), help_make(&made, HELP_COMMON), &o);
@@ -44,7 +44,7 @@ static void make_directory(void) {
 }
 
 static tare_status try_pack(tare_pack_options *o, tare_pack_summary *sum, tare_error *err) {
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open = tare_open_options_default();
     tare_model *m;
     open.report = o->report;
     assert_int_equal(tare_open_path(&m, help_path("in"), &open, err), TARE_OK);
@@ -61,7 +61,7 @@ static void must_pack(tare_pack_options *o, tare_pack_summary *sum) {
 }
 
 static void must_unpack(void) {
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
     const tare_source in = {.size = sizeof(tare_source),
                             .kind = TARE_SOURCE_PATH,
                             .name = help_path("p.wcodec"),
@@ -100,8 +100,8 @@ static void all_comes_back(void **state) {
     (void)state;
     static const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                              {.tv_sec = 981173106, .tv_nsec = 789000000}};
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    tare_pack_options o = tare_pack_options_default();
+    tare_pack_summary sum = tare_pack_summary_default();
     make_directory();
     link_to("../zero", "in/1_Pooling/up");
     link_to("1_Pooling", "in/folder");
@@ -137,14 +137,14 @@ static void all_comes_back(void **state) {
 /* Readers that know no links get what they lead to; such is the model inside. */
 static void links_have_the_bytes_of_files(void **state) {
     (void)state;
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     make_directory();
     link_to("1_Pooling", "in/folder");
     link_to("folder/config.json", "in/over");
     must_pack(&o, NULL);
     tare_reader reader;
     tare_packed *store;
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits limits = tare_limits_default();
     assert_int_equal(tare_reader_open(&reader, help_path("p.wcodec"), false, NULL), TARE_OK);
     assert_int_equal(tare_packed_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
     const tare_wcodec_index *x = tare_wcodec_store_index(store);
@@ -171,7 +171,7 @@ static void links_have_the_bytes_of_files(void **state) {
 
 static void what_leads_out_is_its_contents(void **state) {
     (void)state;
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     make_directory();
     write_text("outside", "words");
     mkdir(help_path("others"), 0755);
@@ -196,7 +196,7 @@ static void what_leads_out_is_its_contents(void **state) {
 static void what_is_left_out_is_named(void **state) {
     (void)state;
     static const char *const patterns[] = {"*.log", "runs/", "1_Pooling/none", "mistyped"};
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     tare_error err = {0};
     make_directory();
     mkdir(help_path("in/.git"), 0755);

@@ -42,7 +42,7 @@ static void quantize(const char *path, const tare_model *in, const char *mix,
 
 static void a_mix_is_named_in_the_file(void **state) {
     (void)state;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     tare_model *in = tiny();
     quantize(help_path("a.gguf"), in, "q5_k_m", &options);
     tare_model *out = help_open(help_path("a.gguf"));
@@ -56,8 +56,8 @@ static void a_mix_is_named_in_the_file(void **state) {
 
 static void quantized_tensors_stay_unless_allowed(void **state) {
     (void)state;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
+    tare_mix_options mix = tare_mix_options_default();
     tare_error err;
     tare_model *source = tiny();
     quantize(help_path("b.gguf"), source, "Q4_0", &options);
@@ -80,8 +80,8 @@ static void quantized_tensors_stay_unless_allowed(void **state) {
 
 static void wrong_use_is_refused(void **state) {
     (void)state;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
+    tare_mix_options mix = tare_mix_options_default();
     tare_error err;
     tare_model *in = tiny();
     const char *path = help_path("d.gguf");
@@ -108,7 +108,7 @@ static void wrong_use_is_refused(void **state) {
 
 static void write_shard(const char *dir, const char *name, const tare_model *in, unsigned no) {
     char path[200];
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     const tare_metadata keys[] = {
         {TARE_STR("split.no"), {.type = TARE_VALUE_U16, .as.u = no}, 0, TARE_NO_OFFSET},
         {TARE_STR("split.count"), {.type = TARE_VALUE_U16, .as.u = 2}, 0, TARE_NO_OFFSET},
@@ -123,7 +123,7 @@ static void write_shard(const char *dir, const char *name, const tare_model *in,
 static void an_empty_first_shard_stays(void **state) {
     (void)state;
     made_model none;
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     tare_model *in = tiny(), *set, *out;
     const char *dir = help_path("set"), *kept = help_path("kept");
     assert_int_equal(mkdir(dir, 0777), 0);
@@ -164,7 +164,7 @@ static void remember(void *ctx, size_t i, const tare_tensor_error *error) {
 }
 
 static told measure(const char *name, const tare_model *in, unsigned threads) {
-    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options options = tare_convert_options_default();
     told t = {.n = 0};
     options.measured = remember;
     options.measured_ctx = &t;

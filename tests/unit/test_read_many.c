@@ -236,7 +236,7 @@ static void check_boxes(const tare_model *m, unsigned threads, uint64_t *seed) {
                                               TARE_ENCODING_F16, TARE_ENCODING_BF16};
         tare_read_job *job = &jobs[n];
         const size_t n_tensors = tare_model_summarize(m)->n_tensors;
-        *job = (tare_read_job)TARE_READ_JOB_INIT;
+        *job = tare_read_job_default();
         job->tensor = (size_t)(wc_random(seed) % n_tensors);
         job->as = as[wc_random(seed) % 4];
         const tare_tensor *t = tare_model_tensor(m, job->tensor);
@@ -262,7 +262,7 @@ static void check_boxes(const tare_model *m, unsigned threads, uint64_t *seed) {
     memset(expected, 0xa5, (size_t)used);
     for (size_t i = 0; i < n; i++)
         put_expected(expected + ((uint8_t *)jobs[i].dst - room), m, &jobs[i], &boxes[i]);
-    tare_read_options o = TARE_READ_OPTIONS_INIT;
+    tare_read_options o = tare_read_options_default();
     tare_error err;
     o.threads = threads;
     o.job_done = note_done;
@@ -279,7 +279,7 @@ static void check_boxes(const tare_model *m, unsigned threads, uint64_t *seed) {
 static void check_whole(const tare_model *m, unsigned threads) {
     const size_t n_tensors = tare_model_summarize(m)->n_tensors;
     tare_read_job *jobs = calloc(n_tensors * 4, sizeof *jobs);
-    tare_read_options o = TARE_READ_OPTIONS_INIT;
+    tare_read_options o = tare_read_options_default();
     size_t n = 0;
     tare_error err;
     assert_non_null(jobs);
@@ -331,8 +331,8 @@ static void test_files(void **state) {
     (void)state;
     made_model made;
     tare_model *m = make_model(&made, false), *opened;
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_open_options open = tare_open_options_default();
     o.to = "gguf";
     help_convert(help_path("m.gguf"), m, &o);
     o.order = TARE_ORDER_BIG;
@@ -365,8 +365,8 @@ static void test_packed(void **state) {
     (void)state;
     made_model made;
     tare_model *m = make_model(&made, false);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options pack = TARE_PACK_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
+    tare_pack_options pack = tare_pack_options_default();
     struct stat st;
     tare_error err;
     o.to = "gguf";
@@ -388,7 +388,8 @@ static void test_packed(void **state) {
                                 .read = read_counted,
                                 .read_ctx = &c};
     const uint64_t start[] = {0, 100}, count[] = {2100, 30};
-    tare_read_job jobs[] = {TARE_READ_JOB_INIT, TARE_READ_JOB_INIT, TARE_READ_JOB_INIT};
+    tare_read_job jobs[] = {tare_read_job_default(), tare_read_job_default(),
+                            tare_read_job_default()};
     jobs[0].tensor = 2; /* columns of 1.3 million floats */
     jobs[0].start = start;
     jobs[0].count = count;
@@ -397,7 +398,7 @@ static void test_packed(void **state) {
     jobs[2].tensor = 1;
     for (unsigned threads = 1; threads <= 4; threads += 3) {
         for (size_t i = 0; i < COUNT(jobs); i++) {
-            tare_read_options r = TARE_READ_OPTIONS_INIT;
+            tare_read_options r = tare_read_options_default();
             uint64_t packed, size;
             r.threads = threads;
             assert_int_equal(tare_model_open(&m, &source, NULL, &err), TARE_OK);
@@ -419,7 +420,7 @@ static void test_packed(void **state) {
 static void expect(const tare_model *m, const tare_read_job *job, tare_status status,
                    const char *what) {
     uint8_t fine[64 * 1024];
-    tare_read_job jobs[2] = {TARE_READ_JOB_INIT, *job};
+    tare_read_job jobs[2] = {tare_read_job_default(), *job};
     tare_error err;
     uint64_t n;
     memset(fine, 0x11, sizeof fine);
@@ -491,8 +492,8 @@ static void test_cancelled(void **state) {
     (void)state;
     made_model made;
     tare_model *m = make_model(&made, false);
-    tare_read_options o = TARE_READ_OPTIONS_INIT;
-    tare_read_job job = TARE_READ_JOB_INIT;
+    tare_read_options o = tare_read_options_default();
+    tare_read_job job = tare_read_job_default();
     tare_error err;
     job.tensor = 2;
     job.dst = malloc(2100 * 640 * 4);

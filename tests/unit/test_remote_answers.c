@@ -21,7 +21,7 @@ static const char list_text[] =
     "{\"rfilename\":\"a\\u002fb.json\",\"size\":null},{\"rfilename\":\"README.md\"}],\"x\":1}";
 
 static tare_status parse(tare_str text, tare_hub_list *list, tare_arena *arena, tare_error *err) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     return tare_hub_list_parse(list, text, arena, &limits, err);
 }
 

@@ -27,7 +27,7 @@ static void refused(const tare_remote_options *o, const char *what) {
 
 static void options_are_checked(void **state) {
     (void)state;
-    tare_remote_options o = TARE_REMOTE_OPTIONS_INIT;
+    tare_remote_options o = tare_remote_options_default();
     o.hub_endpoint = "huggingface.co";
     refused(&o, "hub endpoint");
     o.hub_endpoint = "https://user:password@host";
@@ -88,7 +88,7 @@ static tare_status open_silent(const tare_remote_options *o, tare_remote_counts 
 
 static void nobody_listens(void **state) {
     (void)state;
-    tare_remote_options o = TARE_REMOTE_OPTIONS_INIT;
+    tare_remote_options o = tare_remote_options_default();
     tare_remote_counts counts;
     tare_error err;
     char line[400];
@@ -106,7 +106,7 @@ static void nobody_listens(void **state) {
 
 static void a_caller_can_stop(void **state) {
     (void)state;
-    tare_remote_options o = TARE_REMOTE_OPTIONS_INIT;
+    tare_remote_options o = tare_remote_options_default();
     tare_remote_counts counts;
     tare_error err;
     int calls = 0;

@@ -118,7 +118,7 @@ static void parts_have_words(void **state) {
     (void)state;
     tare_error err;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tare_tensor_part part = TARE_TENSOR_PART_INIT;
+        tare_tensor_part part = tare_tensor_part_default();
         tare_str name = tare_str_of(cases[i].name);
         assert_int_equal(tare_tensor_part_of_name(&part, name, &err), TARE_OK);
         assert_int_equal(part.role == NULL, cases[i].role == TARE_ROLE_UNKNOWN);
@@ -126,7 +126,7 @@ static void parts_have_words(void **state) {
         assert_int_equal(part.expert, cases[i].expert);
         assert_int_equal(part.is_bias, strchr(cases[i].marks, 'b') != NULL);
         for (size_t k = 0; k < i; k++) {
-            tare_tensor_part other = TARE_TENSOR_PART_INIT;
+            tare_tensor_part other = tare_tensor_part_default();
             tare_tensor_part_of_name(&other, tare_str_of(cases[k].name), &err);
             if (cases[k].role != cases[i].role && part.role && other.role)
                 assert_string_not_equal(part.role, other.role);

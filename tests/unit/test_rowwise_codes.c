@@ -84,7 +84,7 @@ static void overflow(void **state) {
     uint8_t codes[4], scales[4];
     const tare_rows_mut out = {{codes, scales}, 2, 2};
     const tare_rows in = {{codes, scales}, 2, 2};
-    tare_nonfinite_counts odd = TARE_NONFINITE_COUNTS_INIT;
+    tare_nonfinite_counts odd = tare_nonfinite_counts_default();
     assert_int_equal(tare_encode_rows(&out, int8(), x, NULL, NULL), TARE_OK);
     assert_int_equal(tare_load_le16(scales), 0x7bff);
     assert_int_equal(tare_load_le16(scales + 2), 0x7c00);

@@ -72,7 +72,7 @@ static int make_set(void **state) {
 /* Plans the model in one way; everything planned goes again. */
 static tare_status plan(const tare_model *m, const tare_format *format, bool is_identity,
                         uint64_t shard_size, const tare_allocator *allocator) {
-    static const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_write_options options = {
         .source = m, .is_identity = is_identity, .shard_size = shard_size, .limits = &limits};
     tare_arena arena;
@@ -85,7 +85,7 @@ static tare_status plan(const tare_model *m, const tare_format *format, bool is_
 
 static tare_status open_and_plan(const char *path, const tare_allocator *allocator,
                                  tare_report *report) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.allocator = allocator;
     options.report = report;
     tare_model *m;

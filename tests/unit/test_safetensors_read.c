@@ -210,7 +210,7 @@ static void expect_limit(const sample *s, const tare_limits *limits, const char 
                           .memory = s->bytes,
                           .n_bytes = s->size,
                           .fd = -1};
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.limits = limits;
     tare_model *m;
     tare_error err;
@@ -234,7 +234,7 @@ static void limits_are_kept(void **state) {
     tare_limits limits;
 #define EXPECT_LIMIT(field, value, at)                                                             \
     do {                                                                                           \
-        limits = (tare_limits)TARE_LIMITS_INIT;                                                    \
+        limits = tare_limits_default();                                                            \
         limits.field = value;                                                                      \
         expect_limit(&s, &limits, at);                                                             \
     } while (0)
@@ -517,7 +517,7 @@ static void real_files_open(void **state) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
         tare_report *report = tare_report_new();
-        tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+        tare_open_options options = tare_open_options_default();
         options.report = report;
         tare_error err;
         tare_model *m;

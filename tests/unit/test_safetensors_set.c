@@ -43,7 +43,7 @@ static int make_set(void **state) {
 
 static tare_status open_temp(tare_model **m, const char *name, bool one_shard, tare_report *report,
                              tare_error *err) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.one_shard = one_shard;
     options.report = report;
     return tare_open_path(m, temp_path(name), &options, err);
@@ -281,7 +281,7 @@ static void every_cut_and_flip_of_an_index_is_survived(void **state) {
 
 static void write_set(const tare_model *source, uint64_t shard_size, size_t *n_files,
                       uint64_t *largest) {
-    static const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_write_options options = {.source = source, .shard_size = shard_size, .limits = &limits};
     tare_arena arena;
     tare_arena_init(&arena, NULL);

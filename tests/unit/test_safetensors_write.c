@@ -22,7 +22,7 @@ typedef struct written {
 
 static void plan_catalog(written *w, const tare_format *format, const tare_catalog *c,
                          const tare_model *source, bool is_identity, uint64_t shard_size) {
-    static const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_write_options options = {.is_identity = is_identity,
                                   .source = source,
                                   .shard_size = shard_size,

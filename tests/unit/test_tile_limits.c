@@ -29,7 +29,7 @@ static void draw(void) {
 }
 
 static tare_coded *encode(const tare_tile_limits *limits) {
-    tare_coded_options options = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options options = tare_coded_options_default();
     tare_coded_field field = {.value_bits = 8, .row = COLS, .mode = TARE_CODED_STRUCTURED};
     const tare_coded_region region = {.bytes = image, .size = N};
     static uint8_t back[N];
@@ -44,7 +44,7 @@ static tare_coded *encode(const tare_tile_limits *limits) {
 }
 
 static tare_coded_segment segment_of(const tare_coded *coded) {
-    tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+    tare_coded_segment s = tare_coded_segment_default();
     tare_error err;
     assert_int_equal(tare_coded_parse_segment(&s, coded, 0, 0, &err), TARE_OK);
     return s;
@@ -117,7 +117,7 @@ static void unknown(void **state) {
     (void)state;
     const tare_tile_limits bad[] = {{.shapes = 16}, {.predictors = 64}, {.transforms = 8}};
     for (unsigned i = 0; i < 3; i++) {
-        tare_coded_options options = TARE_CODED_OPTIONS_INIT;
+        tare_coded_options options = tare_coded_options_default();
         const tare_coded_field field = {.value_bits = 8};
         const tare_coded_region region = {.bytes = image, .size = N};
         tare_coded *coded;

@@ -49,7 +49,7 @@ static void write_model(const char *name, const char *format, unsigned content, 
                         uint64_t shard_size) {
     made_model made;
     tare_model *m = help_make(&made, content);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.to = format;
     o.shard_size = shard_size;
     if (is_big) o.order = TARE_ORDER_BIG;
@@ -67,8 +67,8 @@ static void pack(const char *from, unsigned form) {
 }
 
 static void check_file(const char *name, const char *format, unsigned content, bool is_big) {
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
+    tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     write_model(name, format, content, is_big, 0);
     pack(name, 1);
@@ -93,8 +93,8 @@ static void files_come_back(void **state) {
 
 static void directories_come_back(void **state) {
     (void)state;
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
+    tare_unpack_result r = tare_unpack_result_default();
     char path[512], again[512];
     write_model("set", "gguf", HELP_COMMON | HELP_METADATA, false, 4000);
     tare_model *m = help_open(help_path("set"));
@@ -160,8 +160,8 @@ static void folders_come_back(void **state) {
     (void)state;
     static const char *const names[] = {"onnx/model.onnx", "a.txt", "x/y/z.bin", "x/y.bin"};
     static const char *const clash[] = {"a", "a/b"};
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
+    tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     char path[64];
     size_t n;
@@ -213,8 +213,8 @@ static void units_of_any_size_take_bounded_memory(void **state) {
     const uint32_t n = (72 << 20) + 1; /* more than the bytes that a segment may have */
     size_t size, largest = LARGEST;
     const tare_allocator bounded = {&largest, bounded_alloc, bounded_resize, bounded_free};
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result result = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
+    tare_unpack_result result = tare_unpack_result_default();
     tare_reader zeros = {.name = "zeros", .size = n, .fd = -1, .fetch = read_zeros};
     tare_wc_source source = {{&zeros}, {0}};
     tare_packed_range range = {0, 0, 0, n};
@@ -241,7 +241,7 @@ static void units_of_any_size_take_bounded_memory(void **state) {
 
 static void what_is_wrong_leaves_nothing(void **state) {
     (void)state;
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
     static wcodec_build b;
     tare_error err;
     size_t size;
@@ -297,7 +297,7 @@ static uint8_t *build_numbers(uint8_t *numbers, const char *encoding, unsigned i
 }
 
 static tare_packed *open_bytes(const uint8_t *bytes, size_t size) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_packed *store;
     tare_reader reader;
     tare_reader_memory(&reader, bytes, size, "packed");
@@ -314,7 +314,7 @@ static void expect_zeros(uint8_t *numbers, const tare_coded_stream *p, uint64_t 
 
 /* What verifying finds of segments is what salvaging loses: the same items at the same offsets. */
 static void check_verified(const char *name, const tare_report *lost) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     tare_error err;
     tare_model *m = help_open(help_path(name));
     tare_report *all = tare_report_new();
@@ -346,8 +346,8 @@ static void damage(uint8_t *bytes, const tare_coded_stream *planes) {
 
 static void only_damaged_segments_are_lost(void **state) {
     (void)state;
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
+    tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     size_t size, n = 4 * N_VALUES - 4, n_got;
     uint8_t *numbers = malloc(4 * N_VALUES);
@@ -387,8 +387,8 @@ static void only_damaged_segments_are_lost(void **state) {
 /* Whatever is wrong in the header of a segment, it is that segment which is damaged. */
 static void damaged_headers_lose_their_segment_alone(void **state) {
     (void)state;
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
+    tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     size_t size, n = 4 * N_VALUES - 4, n_got;
     uint8_t *numbers = malloc(4 * N_VALUES);
@@ -428,7 +428,7 @@ static void findings_about_a_layer_are_bounded(void **state) {
     (void)state;
     enum { N = 80 << 14, TOLD = 64 };
     static wcodec_build b;
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     tare_error err;
     size_t size;
     uint8_t *numbers = malloc(N);
@@ -461,8 +461,8 @@ static void findings_about_a_layer_are_bounded(void **state) {
 /* Each group more halves what is off, until nothing is. */
 static void coarse_numbers_are_near(void **state) {
     (void)state;
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
+    tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     size_t size, n;
     double worst = 1;
@@ -493,7 +493,7 @@ static void coarse_numbers_are_near(void **state) {
 
 static void what_cannot_be_coarse_is_said(void **state) {
     (void)state;
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
     tare_error err;
     size_t size;
     uint8_t *numbers = malloc(4 * N_VALUES), *bytes = build_numbers(numbers, "i16", 16, &size);
@@ -511,8 +511,8 @@ static void what_cannot_be_coarse_is_said(void **state) {
 
 /* A package whose tensors can be coarse, and which states their digests. */
 static void pack_package(void) {
-    tare_convert_options to = TARE_CONVERT_OPTIONS_INIT;
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_convert_options to = tare_convert_options_default();
+    tare_pack_options o = tare_pack_options_default();
     tare_model *m;
     tare_error err;
     to.to = "infq";
@@ -537,7 +537,7 @@ static bool stop_after_files(void *ctx, uint64_t done, uint64_t total) {
 
 static void digests_are_not_the_end_of_cancelling(void **state) {
     (void)state;
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
     tare_error err;
     uint64_t files = 0;
     pack_package();
@@ -554,8 +554,8 @@ static void digests_are_not_the_end_of_cancelling(void **state) {
 /* The container needs nothing that this limit forbids, the text of the package does. */
 static void a_package_that_is_not_opened_is_told(void **state) {
     (void)state;
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
+    tare_limits limits = tare_limits_default();
     tare_error err;
     o.is_coarse = true;
     o.limits = &limits;

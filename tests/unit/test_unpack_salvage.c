@@ -52,14 +52,14 @@ static int drop(void **state) {
 
 static tare_status salvage(const uint8_t *bytes, size_t n, tare_unpack_result *r,
                            tare_report *report, tare_error *err) {
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
     tare_source source = {.size = sizeof(tare_source),
                           .kind = TARE_SOURCE_MEMORY,
                           .name = "packed",
                           .memory = bytes,
                           .n_bytes = n,
                           .fd = -1};
-    *r = (tare_unpack_result)TARE_UNPACK_RESULT_INIT;
+    *r = tare_unpack_result_default();
     o.salvage = true;
     o.no_sync = true;
     o.threads = 1;

@@ -105,7 +105,7 @@ static const uint8_t *last_segment(const file *f) {
 /* The index that the bytes of a file have. */
 static tare_status read_index(tare_wcodec_index *index, const uint8_t *bytes, size_t n,
                               tare_arena *arena, tare_error *err) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     uint64_t offset, size;
     TARE_TRY(tare_wcodec_find_index(&offset, &size, bytes, n, &limits, err));
     return tare_wcodec_index_read(index, bytes, bytes + offset, offset, size, &limits, arena, err);

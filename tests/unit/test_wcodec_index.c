@@ -109,7 +109,7 @@ static void seal(written *w) {
 
 static tare_status read_written(tare_wcodec_index *got, const written *w, tare_arena *arena,
                                 tare_error *err) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     uint64_t offset, size;
     *err = (tare_error){.what = ""};
     TARE_TRY(

@@ -69,7 +69,7 @@ static void every_width_mode_and_size_comes_back(void **state) {
                                           .is_big_endian = items[i] == 16 && s % 2,
                                           .row = n >= 100 ? 50 : 0};
                 tare_coded_region region = {bytes, n, NULL};
-                tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+                tare_coded_options o = tare_coded_options_default();
                 if (mode == TARE_CODED_STRUCTURED && n > 5000) continue;
                 fill(bytes, n, 20);
                 if (mode == TARE_CODED_CONSTANT) memset(bytes, 7, n);
@@ -105,7 +105,7 @@ static void bytes_are_those_of_a_file(void **state) {
     for (unsigned i = 0; i < 4; i++) {
         unsigned calls = 0;
         tare_coded_layer made;
-        tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+        tare_coded_options o = tare_coded_options_default();
         o.threads = i + 1;
         if (i == 3) {
             o.parallel = backwards;
@@ -134,7 +134,7 @@ static void parts_are_as_the_whole(void **state) {
         {.value_bits = 4, .stride = 7, .offset = 5, .log2_segment = 15},
     };
     tare_coded_region region = {bytes, N / 7 * 7, NULL};
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     tare_coded_layer made;
     tare_error err;
     fill(bytes, N, 10);
@@ -182,7 +182,7 @@ static void joined_fields_come_back(void **state) {
     };
     for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         tare_coded_region region = {bytes, N / rows[r][0].stride * rows[r][0].stride, NULL};
-        tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+        tare_coded_options o = tare_coded_options_default();
         tare_coded_layer made;
         tare_error err;
         fill(bytes, N, 40);
@@ -223,7 +223,7 @@ static void layers_of_regions_and_bases_come_back(void **state) {
          .values_per_scale = 500},
     };
     tare_coded_region regions[2] = {{bytes, CODES, base}, {own_scales, SCALES, base_scales}};
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     tare_coded_layer made;
     tare_error err;
     fill(base, CODES, 20);
@@ -256,7 +256,7 @@ static void coarse_values_are_near(void **state) {
     (void)state;
     tare_coded_field field = {.value_bits = 8, .mode = TARE_CODED_DIRECT};
     tare_coded_region region = {bytes, 50000, NULL};
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     tare_error err;
     unsigned n_different = 0;
     fill(bytes, region.size, 4);
@@ -352,7 +352,7 @@ static void a_coder_makes_the_same_segments(void **state) {
         tare_coded_field field = {
             .value_bits = round == 2 ? 16 : 8, .log2_segment = 15, .is_big_endian = round == 2};
         tare_coded_region region = {bytes, 500000, round == 1 ? base : NULL};
-        tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+        tare_coded_options o = tare_coded_options_default();
         tare_coded_layer made;
         tare_coder *coder;
         tare_error err;
@@ -492,7 +492,7 @@ static void progress_stops_it(void **state) {
     tare_coded *whole = encode(&region, 1, &field, 1, NULL), *coded;
     for (unsigned is_own = 0; is_own < 2; is_own++) {
         stopper s = {0};
-        tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+        tare_coded_options o = tare_coded_options_default();
         tare_error err;
         o.threads = 2;
         o.progress = stop_later;
@@ -553,7 +553,7 @@ static void memory_that_is_out_is_told(void **state) {
     for (long k = 0;; k++) {
         failing f = {k};
         const tare_allocator allocator = {&f, alloc_or_not, resize_or_not, release};
-        tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+        tare_coded_options o = tare_coded_options_default();
         tare_coded_layer made;
         tare_coded *coded, *again = NULL;
         tare_error err;

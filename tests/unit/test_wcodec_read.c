@@ -37,7 +37,7 @@ static void pack(const char *from, unsigned form, const char *to) {
 static void write_model(const char *name, const char *format, unsigned content, bool is_big) {
     made_model made;
     tare_model *m = help_make(&made, content);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.to = format;
     if (is_big) o.order = TARE_ORDER_BIG;
     help_convert(help_path(name), m, &o);
@@ -47,8 +47,8 @@ static void write_model(const char *name, const char *format, unsigned content, 
 /* What the container says of itself, held against the files; a tensor's bytes against its layer. */
 static void check_container(const tare_model *m, const tare_model *original, const char *format) {
     tare_model_summary sum;
-    tare_container_info c = TARE_CONTAINER_INFO_INIT;
-    tare_container_base base = TARE_CONTAINER_BASE_INIT;
+    tare_container_info c = tare_container_info_default();
+    tare_container_base base = tare_container_base_default();
     uint64_t bytes, all = 0;
     assert_false(tare_model_container(original, &c));
     assert_false(tare_tensor_packed_bytes(original, 0, &bytes));
@@ -78,7 +78,7 @@ static void check_container(const tare_model *m, const tare_model *original, con
 
 /* A packed file opens as the file: the same content, and converting it gives the same bytes. */
 static void check_file(const char *name, const char *format, unsigned content, bool is_big) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_model_summary sum;
     write_model(name, format, content, is_big);
     pack(name, 1, "packed.wcodec");
@@ -108,7 +108,7 @@ static void packed_files_are_what_they_were(void **state) {
 static void check_directory(const char *name, const char *format, uint64_t shard_size) {
     made_model made;
     tare_model *from = help_make(&made, HELP_COMMON | HELP_METADATA);
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.to = format;
     o.shard_size = shard_size;
     help_convert(help_path(name), from, &o);
@@ -204,7 +204,7 @@ static tare_status read_parts(void *ctx, uint64_t task, unsigned worker, tare_er
 static void parts_are_those_of_the_whole(void **state) {
     (void)state;
     static wcodec_build b;
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     uint8_t *bytes = malloc(BIG);
     uint64_t seed = 77;
     assert_non_null(bytes);
@@ -272,10 +272,10 @@ static void verifying_looks_at_layers_and_digest(void **state) {
     made_model made;
     size_t size;
     tare_error err;
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     uint8_t *bytes = build_plain(help_make(&made, HELP_COMMON), &size);
     for (unsigned damaged = 0; damaged < 2; damaged++) {
-        const tare_limits limits = TARE_LIMITS_INIT;
+        const tare_limits limits = tare_limits_default();
         tare_packed *store;
         tare_reader file;
         tare_reader_memory(&file, bytes, size, "packed");

@@ -46,7 +46,7 @@ static void says_why(const tare_error *err) {
 }
 
 static tare_status open_bytes(opened *o, tare_error *err) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     uint64_t offset, size;
     tare_arena_init(&o->arena, NULL);
     tare_reader_memory(&o->reader, o->bytes, o->size, "vector");

@@ -46,9 +46,7 @@ typedef struct tare_cuda_plan_options {
     bool is_general; /* use only the general kernel, which handles every form, not the fast ones */
 } tare_cuda_plan_options;
 
-#define TARE_CUDA_PLAN_OPTIONS_INIT                                                                \
-    { sizeof(tare_cuda_plan_options), false, 0, false }
-TARE_API void tare_cuda_plan_options_init(tare_cuda_plan_options *options, size_t size);
+TARE_DECLARE_INIT(tare_cuda_plan_options)
 
 /* The work for some layers: which segments, with which tables, to which destinations. Immutable:
  * any number of threads and batches may use it at once. */
@@ -70,9 +68,7 @@ typedef struct tare_cuda_needs {
     uint32_t n_launches;      /* of kernels, at most, per call of tare_cuda_decode */
 } tare_cuda_needs;
 
-#define TARE_CUDA_NEEDS_INIT                                                                       \
-    { sizeof(tare_cuda_needs), 0, 0, 0, 0, 0, 0 }
-TARE_API void tare_cuda_needs_init(tare_cuda_needs *needs, size_t size);
+TARE_DECLARE_INIT(tare_cuda_needs)
 /* ERR_ARG: plan is NULL or out->size too small. */
 TARE_API tare_status tare_cuda_plan_needs(tare_cuda_needs *out, const tare_cuda_plan *plan);
 
@@ -174,9 +170,7 @@ typedef struct tare_cuda_decode_options {
     void *stream;     /* NULL: the default stream */
 } tare_cuda_decode_options;
 
-#define TARE_CUDA_DECODE_OPTIONS_INIT                                                              \
-    { sizeof(tare_cuda_decode_options), false, NULL }
-TARE_API void tare_cuda_decode_options_init(tare_cuda_decode_options *options, size_t size);
+TARE_DECLARE_INIT(tare_cuda_decode_options)
 
 /* Enqueues the decoding of all segments and returns. Allocates nothing and does not wait: a CUDA
  * graph can capture it. IO: it could not be launched. */
@@ -194,9 +188,7 @@ typedef struct tare_cuda_fault {
     uint64_t position; /* in the layer's data */
 } tare_cuda_fault;
 
-#define TARE_CUDA_FAULT_INIT                                                                       \
-    { sizeof(tare_cuda_fault), 0, TARE_OK, 0, 0, 0, 0 }
-TARE_API void tare_cuda_fault_init(tare_cuda_fault *fault, size_t size);
+TARE_DECLARE_INIT(tare_cuda_fault)
 
 /* Waits for the last tare_cuda_decode (or a replay of its graph) to complete. Returns the status of
  * the first damaged segment, with its position as err->offset; IO. `fault` may be NULL. */

@@ -88,7 +88,7 @@ static tare_status compare_pairs(splice *s, tare_error *err) {
 /* Whether a text of typed metadata matches the catalog. */
 static bool is_same_metadata(splice *s, tare_str text) {
     const tare_catalog *c = s->w->catalog;
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits limits = tare_limits_default();
     tare_metadata *entries = NULL;
     size_t n = 0, k = 0;
     if (tare_metadata_from_json(&entries, &n, text, &s->scratch, &limits, NULL) != TARE_OK) {

@@ -33,7 +33,7 @@ static bool is_for_gpu(const tare_wcodec_index *x) {
 
 bool tare_model_container(const tare_model *m, tare_container_info *out) {
     const tare_packed *store = m ? tare_packed_of(m) : NULL;
-    tare_container_info info = TARE_CONTAINER_INFO_INIT;
+    tare_container_info info = tare_container_info_default();
     tare_result_write(out, &info, sizeof info);
     if (!store || tare_result_check(out, NULL) != TARE_OK) return false;
     const tare_wcodec_index *x = tare_wcodec_store_index(store);
@@ -59,7 +59,7 @@ bool tare_model_container(const tare_model *m, tare_container_info *out) {
 
 bool tare_model_container_base(const tare_model *m, size_t i, tare_container_base *out) {
     const tare_packed *store = m ? tare_packed_of(m) : NULL;
-    tare_container_base base = TARE_CONTAINER_BASE_INIT;
+    tare_container_base base = tare_container_base_default();
     tare_result_write(out, &base, sizeof base);
     if (!store || i >= tare_wcodec_store_index(store)->n_bases ||
         tare_result_check(out, NULL) != TARE_OK)
@@ -75,7 +75,7 @@ bool tare_model_container_base(const tare_model *m, size_t i, tare_container_bas
 
 bool tare_model_container_layer(const tare_model *m, size_t i, tare_container_layer *out) {
     const tare_packed *store = m ? tare_packed_of(m) : NULL;
-    tare_container_layer layer = TARE_CONTAINER_LAYER_INIT;
+    tare_container_layer layer = tare_container_layer_default();
     tare_result_write(out, &layer, sizeof layer);
     if (!store || i >= tare_wcodec_store_index(store)->n_layers ||
         tare_result_check(out, NULL) != TARE_OK)
@@ -129,7 +129,7 @@ bool tare_tensor_packed_bytes(const tare_model *m, size_t tensor, uint64_t *out)
 
 tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places, const tare_model *m,
                               size_t tensor, const tare_coded_options *options, tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     uint32_t layer;
     TARE_REQUIRE(out, err);
     *out = NULL;
@@ -162,7 +162,7 @@ static double bits_per_weight(const tare_model *m) {
 
 bool tare_model_lossy(const tare_model *m, tare_lossy_info *out) {
     const tare_lossy *l = m ? m->lossy : NULL;
-    tare_lossy_info info = TARE_LOSSY_INFO_INIT;
+    tare_lossy_info info = tare_lossy_info_default();
     tare_result_write(out, &info, sizeof info);
     if (!l || tare_result_check(out, NULL) != TARE_OK) return false;
     info.bits_per_weight = bits_per_weight(m);
@@ -182,7 +182,7 @@ bool tare_model_lossy(const tare_model *m, tare_lossy_info *out) {
 
 tare_status tare_model_layer_coded(tare_coded **out, const tare_model *m, size_t i,
                                    const tare_coded_options *options, tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(m, err);

@@ -250,8 +250,8 @@ static tare_status check_keys(const tare_llama_restoring *r, const tare_model *a
 
 /* The way there and round: the converter maps the model that is to be. */
 static tare_status rehearse(tare_llama_restoring *r, tare_error *err) {
-    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_llama_options options = tare_llama_options_default();
+    tare_open_options open = tare_open_options_default();
     bool has_tokenizer = tare_model_find_resource(r->out, TARE_STR("tokenizer.json")) >= 0 ||
                          tare_model_find_resource(r->out, TARE_STR("tokenizer.model")) >= 0;
     const tare_value *pre = tare_llama_key_of(r->gguf, "tokenizer.ggml.pre");
@@ -295,7 +295,7 @@ tare_status tare_llama_restore_one(tare_model **out, const tare_model *in,
                                    const tare_llama_restore_options *options,
                                    tare_str text_architecture, const tare_llama_arch **arch,
                                    tare_error *err) {
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open = tare_open_options_default();
     open.allocator = options->allocator;
     open.limits = options->limits ? options->limits : &in->limits;
     tare_llama_restoring r = {

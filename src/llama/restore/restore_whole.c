@@ -179,7 +179,7 @@ static tare_status restore_both(tare_llama_whole *w, const tare_model *in,
 
 static tare_status restore_whole(tare_model **out, const tare_model *in,
                                  const tare_llama_restore_options *options, tare_error *err) {
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open = tare_open_options_default();
     tare_llama_whole w = {.text_gguf = in, .report = options->report};
     open.allocator = options->allocator;
     open.limits = options->limits ? options->limits : &in->limits;
@@ -209,14 +209,14 @@ static bool is_usual(const tare_encoding *e) {
     return e->id == TARE_ENCODING_F32 || e->id == TARE_ENCODING_BF16 || e->id == TARE_ENCODING_F16;
 }
 
-TARE_DEFINE_INIT(tare_llama_restore_options, TARE_LLAMA_RESTORE_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_llama_restore_options)
 
 tare_status tare_llama_restore(tare_model **out, const tare_model *in,
                                const tare_llama_restore_options *options, tare_error *err) {
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(in, err);
-    tare_llama_restore_options o = TARE_LLAMA_RESTORE_OPTIONS_INIT;
+    tare_llama_restore_options o = tare_llama_restore_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_REQUIRE(!o.type || is_usual(o.type), err);
     if (o.tower) return restore_whole(out, in, &o, err);

@@ -68,7 +68,7 @@ static double now(void) {
 }
 
 static tare_coded_options coded_options(const bench *b) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     o.is_full = b->options->is_full;
     o.threads = b->options->threads ? b->options->threads : 1;
     o.parallel = b->options->parallel;
@@ -501,7 +501,7 @@ static void add(tare_bench *sum, const tare_bench *row) {
 }
 
 void tare_bench_add(tare_bench *sum, const tare_bench *row) {
-    tare_bench ours = TARE_BENCH_INIT, theirs = TARE_BENCH_INIT;
+    tare_bench ours = tare_bench_default(), theirs = tare_bench_default();
     if (tare_options_read(&ours, sizeof ours, sum, NULL) != TARE_OK ||
         tare_options_read(&theirs, sizeof theirs, row, NULL) != TARE_OK)
         return;
@@ -537,7 +537,7 @@ static tare_status measure(tare_bench_rows *rows, const tare_model *model,
 
 tare_status tare_bench_run(tare_bench_rows **out, const tare_model *model,
                            const tare_bench_options *options, tare_error *err) {
-    tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
+    tare_bench_options o = tare_bench_options_default();
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(model, err);

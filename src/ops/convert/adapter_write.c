@@ -165,7 +165,7 @@ static tare_status collect(writing *w, tare_error *err) {
 static tare_status run(const writing *w, const char *path, bool is_file,
                        const tare_run_options *options, tare_error *err) {
     const tare_type_rule rule = {".", tare_encoding_get(TARE_ENCODING_F32)};
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     tare_plan *plan;
     o.to = is_file ? "safetensors" : "hf";
     o.rules = &rule;
@@ -187,9 +187,9 @@ static tare_status run(const writing *w, const char *path, bool is_file,
 tare_status tare_adapters_write(const char *path, const tare_adapter_use *use,
                                 const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(path && use && use->set, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    tare_open_options open_options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options open_options = tare_open_options_default();
     const bool is_file = tare_str_ends(tare_str_of(path), TARE_STR(".safetensors"));
     writing w = {.use = use};
     open_options.allocator = o.allocator;

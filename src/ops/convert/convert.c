@@ -37,7 +37,7 @@ static tare_status begin_watching(conversion *c, tare_error *err) {
         tare_alloc(p->options.allocator, tare_plan_n_stored(p) * sizeof *c->watch.nonfinite);
     if (!c->watch.nonfinite) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
     for (size_t i = 0; i < tare_plan_n_stored(p); i++)
-        c->watch.nonfinite[i] = (tare_nonfinite_counts)TARE_NONFINITE_COUNTS_INIT;
+        c->watch.nonfinite[i] = tare_nonfinite_counts_default();
     return p->options.measured ? tare_measure_new(&c->watch.measure, p, err) : TARE_OK;
 }
 
@@ -102,7 +102,7 @@ tare_status tare_plan_check(const tare_plan *plan, tare_error *err) {
 
 /* Digests that the input states, before anything is made of it. */
 static tare_status check_input(const conversion *c, tare_error *err) {
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run = tare_run_options_default();
     TARE_COPY_RUN_OPTIONS(&run, &c->plan->options);
     return tare_digests_check(c->plan->in, &run, err);
 }
@@ -168,7 +168,7 @@ static void end(conversion *c) {
 
 /* Returns the measurements and the number of bytes written, once nothing can fail any more. */
 static void tell(const conversion *c, tare_convert_result *out) {
-    tare_convert_result result = TARE_CONVERT_RESULT_INIT;
+    tare_convert_result result = tare_convert_result_default();
     result.written_bytes = c->written;
     if (c->watch.measure) tare_measure_tell(c->watch.measure);
     if (out) tare_result_write(out, &result, sizeof result);
@@ -265,8 +265,8 @@ tare_status tare_convert(const char *out_path, const tare_model *in,
 
 tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str mix,
                           const tare_convert_options *options, tare_error *err) {
-    tare_convert_options opt = TARE_CONVERT_OPTIONS_INIT;
-    tare_mix_options mix_options = TARE_MIX_OPTIONS_INIT;
+    tare_convert_options opt = tare_convert_options_default();
+    tare_mix_options mix_options = tare_mix_options_default();
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
     TARE_TRY(tare_options_read(&mix_options, sizeof mix_options, opt.mix, err));
     mix_options.mix = tare_mix_find(mix);

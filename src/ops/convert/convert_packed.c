@@ -57,7 +57,7 @@ static tare_status add_metadata(tare_model *m, const tare_plan *p, tare_error *e
 
 static tare_status make_model(tare_model **out, const tare_plan *p, const tare_outset *made,
                               tare_error *err) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.allocator = p->options.allocator;
     options.limits = &p->limits;
     TARE_TRY(tare_model_new(out, &options, err));
@@ -103,7 +103,7 @@ typedef struct check {
 
 static tare_status digest_of(tare_digest *out, const tare_model *m, const check *c,
                              tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_COPY_RUN_OPTIONS(&o, &c->plan->options);
     TARE_COPY_RUN_OPTIONS_STEPS(&o, c->steps);
     TARE_TRY(tare_model_digest(NULL, out, m, &o, err));
@@ -113,7 +113,7 @@ static tare_status digest_of(tare_digest *out, const tare_model *m, const check 
 
 static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
     const check *c = ctx;
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     const tare_source source = {.size = sizeof(tare_source),
                                 .kind = TARE_SOURCE_FD,
                                 .name = c->plan->out_path,
@@ -144,8 +144,8 @@ static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
 
 static tare_status pack(uint64_t *size, const tare_plan *plan, const tare_pack_source *source,
                         tare_error *err) {
-    tare_pack_options options = TARE_PACK_OPTIONS_INIT;
-    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    tare_pack_options options = tare_pack_options_default();
+    tare_pack_summary sum = tare_pack_summary_default();
     TARE_COPY_RUN_OPTIONS_OUTPUT(&options, &plan->options);
     options.effort = plan->wcodec.effort;
     options.bases = plan->wcodec.bases;

@@ -38,13 +38,14 @@ static void count_blocks(tare_nonfinite_counts *sum, const tare_encoding *to, co
 
 void tare_count_recoded(tare_nonfinite_counts *sum, const tare_encoding *to, const float *values,
                         const tare_rows_mut *rows, uint64_t position) {
-    tare_nonfinite_counts odd = TARE_NONFINITE_COUNTS_INIT, overflow = TARE_NONFINITE_COUNTS_INIT;
+    tare_nonfinite_counts odd = tare_nonfinite_counts_default(),
+                          overflow = tare_nonfinite_counts_default();
     tare_rows encoded = {.n_rows = rows->n_rows, .cols = rows->cols};
     for (uint32_t p = 0; p < to->n_planes; p++) encoded.planes[p] = rows->planes[p];
     tare_count_nonfinite(&odd, values, rows->n_rows * rows->cols, position);
     tare_count_overflow(&overflow, to, &encoded, position);
     if (overflow.n_overflow > 0 && odd.n_nan + odd.n_inf > 0) {
-        overflow = (tare_nonfinite_counts)TARE_NONFINITE_COUNTS_INIT;
+        overflow = tare_nonfinite_counts_default();
         count_blocks(&overflow, to, values, &encoded, position);
     }
     sum->n_nan += odd.n_nan;

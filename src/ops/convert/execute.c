@@ -452,7 +452,7 @@ static tare_status watch_chunk(tare_execution *x, const job *j, const tare_chunk
                                uint64_t index, const tare_chunk *chunk, const tare_rows_mut *rows,
                                tare_scratch *scratch, tare_error *err) {
     if (x->watch.nonfinite) {
-        tare_nonfinite_counts found = TARE_NONFINITE_COUNTS_INIT;
+        tare_nonfinite_counts found = tare_nonfinite_counts_default();
         tare_count_recoded(&found, chunks->to, chunk->values, rows, chunk->first);
         uint64_t first = UINT64_MAX;
         found.n_overflow += tare_outliers_overflow(&first, &chunk->outliers);

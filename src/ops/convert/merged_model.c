@@ -165,7 +165,7 @@ tare_status tare_adapters_merge(tare_model **out, const tare_model *in,
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(in && uses && n_uses, err);
-    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options o = tare_open_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     tare_model *model;
     if (!o.limits) o.limits = &in->limits;

@@ -316,11 +316,11 @@ tare_status tare_plan_changed(tare_plan **out, const char *out_path, const tare_
     TARE_REQUIRE(out_path && in, err);
     tare_plan asked = {.in = in,
                        .changes = changes,
-                       .options = TARE_CONVERT_OPTIONS_INIT,
-                       .mix = TARE_MIX_OPTIONS_INIT,
-                       .mcf = TARE_CONVERT_MCF_OPTIONS_INIT,
-                       .infq = TARE_CONVERT_INFQ_OPTIONS_INIT,
-                       .wcodec = TARE_CONVERT_WCODEC_OPTIONS_INIT,
+                       .options = tare_convert_options_default(),
+                       .mix = tare_mix_options_default(),
+                       .mcf = tare_convert_mcf_options_default(),
+                       .infq = tare_convert_infq_options_default(),
+                       .wcodec = tare_convert_wcodec_options_default(),
                        .limits = in->limits};
     TARE_TRY(read_options(&asked, options, err));
     tare_plan *p = tare_alloc(asked.options.allocator, sizeof *p);

@@ -157,7 +157,7 @@ static void report_shared(const tare_plan *p, const candidate *c, const candidat
 /* Candidates of one kind. */
 static tare_status match(size_t *same, const tare_plan *p, candidate *list, size_t n,
                          uint8_t *scratch, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     o.cancel = p->options.cancel;
     for (size_t i = 0; i < n; i++)
         TARE_TRY(tare_tensor_digest(&list[i].digest, p->in, list[i].planned->source, &o, err));

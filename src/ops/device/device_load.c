@@ -17,8 +17,8 @@
 enum { GROUPS = 2, MOST_MEMBERS = 256, ALIGNED = 256 };
 #define USUAL_WINDOW (UINT64_C(128) << 20)
 
-TARE_DEFINE_INIT(tare_device_job, TARE_DEVICE_JOB_INIT)
-TARE_DEFINE_INIT(tare_device_load_options, TARE_DEVICE_LOAD_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_device_job)
+TARE_DEFINE_INIT(tare_device_load_options)
 
 /* A layer of a group. */
 typedef struct member {
@@ -113,7 +113,7 @@ static void empty(const loading *l, group *g) {
 
 /* Waits for a group that is at work. */
 static tare_status finish(loading *l, group *g) {
-    tare_cuda_fault fault = TARE_CUDA_FAULT_INIT;
+    tare_cuda_fault fault = (tare_cuda_fault){.size = sizeof(tare_cuda_fault)};
     uint64_t n = 0;
     if (!g->batch) return TARE_OK;
     tare_status status = l->device->library.finish(&fault, g->batch, l->err);
@@ -166,7 +166,7 @@ static tare_status make_plan(loading *l, group *g) {
         }
         TARE_TRY(remove_member(l, g, (size_t)fault.item, fault.what));
     }
-    g->needs = (tare_cuda_needs)TARE_CUDA_NEEDS_INIT;
+    g->needs = (tare_cuda_needs){.size = sizeof(tare_cuda_needs)};
     return lib->plan_needs(&g->needs, g->plan);
 }
 
@@ -217,7 +217,8 @@ static tare_status send_host_area(const loading *l, const group *g) {
 /* Reads a group and enqueues the rest. */
 static tare_status start(loading *l, group *g) {
     tare_cuda_buffers buffers[MOST_MEMBERS];
-    tare_cuda_decode_options o = TARE_CUDA_DECODE_OPTIONS_INIT;
+    tare_cuda_decode_options o =
+        (tare_cuda_decode_options){.size = sizeof(tare_cuda_decode_options)};
     const tare_cuda_library *lib = &l->device->library;
     if (!g->n) return TARE_OK;
     TARE_TRY(make_plan(l, g));
@@ -289,7 +290,7 @@ static tare_status next_group(loading *l) {
 
 static tare_status load_tensor(loading *l, const tare_device_job *job) {
     group *g = &l->groups[l->current];
-    tare_container_info container = TARE_CONTAINER_INFO_INIT;
+    tare_container_info container = tare_container_info_default();
     bool is_member;
     if (!tare_model_container(l->model, &container)) return load_planes(l, job);
     TARE_TRY(open_member(&is_member, l, &g->members[g->n], job));
@@ -352,8 +353,10 @@ static void close_loading(loading *l) {
 tare_status tare_device_load(tare_device *device, const tare_model *model,
                              const tare_device_job *jobs, size_t n,
                              const tare_device_load_options *options, tare_error *err) {
-    loading l = {
-        .device = device, .model = model, .err = err, .options = TARE_DEVICE_LOAD_OPTIONS_INIT};
+    loading l = {.device = device,
+                 .model = model,
+                 .err = err,
+                 .options = tare_device_load_options_default()};
     TARE_REQUIRE(device && model && (jobs || !n), err);
     TARE_TRY(tare_options_read(&l.options, sizeof l.options, options, err));
     if (!l.options.window) l.options.window = USUAL_WINDOW;

@@ -52,8 +52,8 @@ static tare_status fill_from_layer(const filling *f, const tare_staging *s, tare
 }
 
 static tare_status fill_from_tensor(const filling *f, const tare_staging *s, tare_error *err) {
-    tare_read_job job = TARE_READ_JOB_INIT;
-    tare_read_options o = TARE_READ_OPTIONS_INIT;
+    tare_read_job job = tare_read_job_default();
+    tare_read_options o = tare_read_options_default();
     job.tensor = f->source->tensor;
     job.plane = f->source->plane;
     job.offset = f->offset;

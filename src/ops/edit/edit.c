@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "ops/edit/edit_state.h"
 
-TARE_DEFINE_INIT(tare_edit_options, TARE_EDIT_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_edit_options)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static tare_status settle_old(const tare_edit *e, tare_error *err) {
 
 static tare_status open_model(tare_model **out, const tare_edit *e, const char *path,
                               bool one_shard, tare_error *err) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.allocator = e->options.allocator;
     options.limits = &e->limits;
     options.one_shard = one_shard;
@@ -109,7 +109,7 @@ static tare_status check_output(const tare_edit *e, tare_error *err) {
 }
 
 static tare_status lay_out(tare_edit *e, tare_edit_part *p, tare_error *err) {
-    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options o = tare_convert_options_default();
     o.to = e->format->name;
     /* A directory keeps its shards by itself, but for one that loses tensors. */
     o.keep_split = p->model->n_files > 1 && (!e->format->is_directory || p->changes.has_dropped);
@@ -156,8 +156,8 @@ tare_status tare_edit_new(tare_edit **out, const char *path, const tare_edit_ste
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(path && (steps || n_steps == 0), err);
-    tare_edit_options asked = TARE_EDIT_OPTIONS_INIT;
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_edit_options asked = tare_edit_options_default();
+    tare_limits limits = tare_limits_default();
     TARE_TRY(tare_options_read(&asked, sizeof asked, options, err));
     TARE_TRY(tare_options_read(&limits, sizeof limits, asked.limits, err));
     tare_edit *e = tare_alloc(asked.allocator, sizeof *e);

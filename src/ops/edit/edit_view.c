@@ -139,7 +139,7 @@ static tare_status list_files(const tare_files *files, const char *path, tare_fi
 
 static tare_status open_part(tare_model **out, const view *v, tare_error *err) {
     const tare_edit *e = v->e;
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = e->root, .fd = -1};
     tare_probe probe = {.path = e->root, .is_directory = true, .files = &v->files};

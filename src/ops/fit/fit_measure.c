@@ -189,7 +189,7 @@ static tare_status try_type(double *error, const measure *m, const sampled_row *
                             const tare_encoding *type, const float *importance,
                             tare_scratch *scratch, tare_error *err) {
     const tare_slab at = {.n_rows = 1, .n_cols = row->cols, .row_length = row->cols};
-    tare_encode_params params = TARE_ENCODE_PARAMS_INIT;
+    tare_encode_params params = tare_encode_params_default();
     uint8_t *bytes = tare_scratch_get(scratch, TARE_SCRATCH_ENCODED, tare_slab_bytes(&at, type));
     float *after =
         (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_DECODED, row->cols * sizeof *after);

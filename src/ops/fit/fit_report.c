@@ -5,8 +5,8 @@
 
 #include "ops/fit/fit_parts.h"
 
-TARE_DEFINE_INIT(tare_fit_options, TARE_FIT_OPTIONS_INIT)
-TARE_DEFINE_INIT(tare_fit_target, TARE_FIT_TARGET_INIT)
+TARE_DEFINE_INIT(tare_fit_options)
+TARE_DEFINE_INIT(tare_fit_target)
 
 const tare_fit_summary *tare_fit_summarize(const tare_fit *fit) {
     return &fit->summary;

@@ -25,7 +25,7 @@ size_t tare_fit_type_index(const tare_fit *f, const tare_encoding *type) {
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 static tare_status check_type(const tare_fit *f, const tare_encoding *type, tare_error *err) {
-    tare_convert_mcf_options mcf = TARE_CONVERT_MCF_OPTIONS_INIT;
+    tare_convert_mcf_options mcf = tare_convert_mcf_options_default();
     TARE_TRY(tare_options_read(&mcf, sizeof mcf, f->convert.mcf, err));
     TARE_TRY(tare_type_check(type, f->convert.quality, &mcf, err));
     if (f->format->caps->has_encoding(type)) return TARE_OK;

@@ -222,8 +222,8 @@ static tare_status measure(tare_fit *f, const tare_fit_options *options, tare_er
 
 static tare_status read_arguments(tare_fit *f, const char *out_path,
                                   const tare_convert_options *convert, tare_error *err) {
-    f->convert = (tare_convert_options)TARE_CONVERT_OPTIONS_INIT;
-    f->mix = (tare_mix_options)TARE_MIX_OPTIONS_INIT;
+    f->convert = tare_convert_options_default();
+    f->mix = tare_mix_options_default();
     TARE_TRY(tare_options_read(&f->convert, sizeof f->convert, convert, err));
     TARE_TRY(tare_options_read(&f->mix, sizeof f->mix, f->convert.mix, err));
     TARE_REQUIRE(!f->convert.type, err);
@@ -244,7 +244,7 @@ tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model 
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(out_path && in, err);
-    tare_fit_options own = TARE_FIT_OPTIONS_INIT;
+    tare_fit_options own = tare_fit_options_default();
     tare_fit asked = {.in = in};
     TARE_TRY(tare_options_read(&own, sizeof own, options, err));
     TARE_REQUIRE(own.n_types == 0 || (own.types && own.n_types <= TARE_FIT_TYPES_MAX / 2), err);
@@ -408,7 +408,7 @@ static tare_status choose(tare_fit *f, const tare_fit_target *target, tare_error
 }
 
 tare_status tare_fit_choose(tare_fit *fit, const tare_fit_target *target, tare_error *err) {
-    tare_fit_target own = TARE_FIT_TARGET_INIT;
+    tare_fit_target own = tare_fit_target_default();
     TARE_REQUIRE(fit && target, err);
     TARE_TRY(tare_options_read(&own, sizeof own, target, err));
     TARE_REQUIRE((own.file_bytes > 0) + (own.bits_per_weight > 0) + (own.damage > 0) == 1, err);

@@ -271,10 +271,10 @@ tare_status tare_diff_new(tare_diff **out, const tare_model *a, const tare_model
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(a && b, err);
-    tare_diff_options o = TARE_DIFF_OPTIONS_INIT;
+    tare_diff_options o = tare_diff_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_REQUIRE(o.tolerance >= 0, err);
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run = tare_run_options_default();
     run.threads = o.threads;
     run.parallel = o.parallel;
     run.parallel_ctx = o.parallel_ctx;

@@ -232,7 +232,7 @@ tare_status tare_extract(const char *path, int fd, const tare_model *model, size
                          tare_error *err) {
     TARE_REQUIRE(path && model && tensor < model->catalog.n_tensors, err);
     TARE_REQUIRE(form == TARE_EXTRACT_NPY || form == TARE_EXTRACT_BIN, err);
-    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
+    tare_extract_options o = tare_extract_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     extraction x = {.model = model,
                     .tensor = tensor,

@@ -225,7 +225,7 @@ static bool parse_stem(tare_gguf_name *out, tare_str stem) {
 
 /* The parts of a name; none of them where it is not one. */
 static bool parse(tare_gguf_name *out, tare_str name) {
-    static const tare_gguf_name none = TARE_GGUF_NAME_INIT;
+    const tare_gguf_name none = tare_gguf_name_default();
     static const tare_str sidecars[] = {{"mmproj", 6}, {"mtp", 3}};
     const tare_str suffix = TARE_STR(".gguf");
     *out = none;
@@ -279,7 +279,7 @@ static void put_five_digits(text *t, uint32_t n) {
 }
 
 size_t tare_gguf_name_format(char *buf, size_t size, const tare_gguf_name *theirs) {
-    tare_gguf_name own = TARE_GGUF_NAME_INIT;
+    tare_gguf_name own = tare_gguf_name_default();
     const tare_gguf_name *name = &own;
     text t = {buf, size, 0};
     tare_options_read(&own, sizeof own, theirs, NULL);

@@ -166,7 +166,7 @@ static void set_kind(tare_gguf_name *out, const tare_model *model) {
 
 void tare_gguf_name_of_model(tare_gguf_name *theirs, char *buf, size_t size,
                              const tare_model *model) {
-    tare_gguf_name parts = TARE_GGUF_NAME_INIT, *out = &parts;
+    tare_gguf_name parts = tare_gguf_name_default(), *out = &parts;
     scratch s = {buf, size};
     out->base_name = text_of(model, "general.basename");
     if (out->base_name.len == 0) out->base_name = text_of(model, "general.name");

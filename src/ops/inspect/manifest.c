@@ -23,7 +23,7 @@ static void append_line(void *ctx, const tare_buffer *line) {
 tare_status tare_manifest_write(const char *path, const tare_model *model,
                                 const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(path && model, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     const size_t size = model->catalog.n_tensors * sizeof(tare_digest);
     tare_digest *digests = tare_alloc(o.allocator, size + 1);
@@ -175,7 +175,7 @@ static tare_status compare(check *c, const tare_digest *digests, tare_error *err
 tare_status tare_manifest_check(const char *path, const tare_model *model,
                                 const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(path && model, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     const size_t n = model->catalog.n_tensors;
     const size_t expected_size = n * sizeof(expectation) + 1, size = n * sizeof(tare_digest) + 1;

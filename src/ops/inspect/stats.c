@@ -219,7 +219,7 @@ tare_status tare_model_stats(const tare_model *model, const size_t *tensors, siz
     for (size_t i = 0; tensors && i < n_tensors; i++)
         if (tensors[i] >= model->catalog.n_tensors)
             return tare_fail(err, TARE_ERR_ARG, "no such tensor");
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     stats_walk w = {.model = model, .tensors = tensors, .fn = fn, .ctx = ctx};
     if (pthread_mutex_init(&w.lock, NULL) != 0) return tare_fail(err, TARE_ERR_NOMEM, "lock");

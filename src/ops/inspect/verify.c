@@ -295,7 +295,7 @@ static tare_status verify_packed(tare_packed_faults *told, const tare_model *mod
 tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
                              tare_error *err) {
     TARE_REQUIRE(model, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     tare_packed_faults told;
     TARE_TRY(verify_packed(&told, model, &o, err));

@@ -89,9 +89,9 @@ static void note_adapters(tare_strict *s, const tare_model *model, const tare_mo
 tare_status tare_verify_against(const tare_model *model, const tare_model *source,
                                 const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(model && source, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    tare_diff_options how = TARE_DIFF_OPTIONS_INIT;
+    tare_diff_options how = tare_diff_options_default();
     how.tolerance = LEAST_TOLERANCE;
     how.threads = o.threads;
     how.parallel = o.parallel;

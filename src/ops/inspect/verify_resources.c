@@ -78,7 +78,7 @@ static tare_status verify_resource(const tare_model *model, size_t i, tare_repor
 tare_status tare_verify_resources(const tare_model *model, const tare_run_options *options,
                                   tare_error *err) {
     TARE_REQUIRE(model, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     for (size_t i = 0; i < model->catalog.n_resources; i++) {
         TARE_TRY(tare_cancel_check(o.cancel, err));

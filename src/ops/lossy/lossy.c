@@ -316,7 +316,7 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     const tare_pack_options *o = r->options;
     const tare_wc_effort effort = {.log2_segment = (uint8_t)o->log2_segment,
                                    .is_for_gpu = o->is_for_gpu};
-    tare_run_options digest = TARE_RUN_OPTIONS_INIT;
+    tare_run_options digest = tare_run_options_default();
     tare_digest source;
     r->before = (tare_steps){.progress = o->progress,
                              .ctx = o->progress_ctx,
@@ -350,7 +350,7 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
 tare_status tare_pack_lossy(tare_pack_summary *out, const char *out_path, const tare_model *in,
                             const tare_pack_options *options, tare_error *err) {
     tare_lossy_run r = {.in = in, .options = options, .wish = options->lossy};
-    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    tare_pack_summary sum = tare_pack_summary_default();
     tare_arena_init(&r.arena, options->allocator);
     tare_status status = run(&sum, &r, out_path, err);
     tare_arena_free(&r.arena);

@@ -152,7 +152,7 @@ static tare_status fill(tare_model *m, const tare_lossy_run *r, const tare_diges
 
 static tare_status make(tare_model **out, const tare_lossy_run *r, const tare_digest *source,
                         tare_error *err) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options options = tare_open_options_default();
     options.allocator = r->options->allocator;
     options.limits = &r->in->limits;
     TARE_TRY(tare_model_new(out, &options, err));

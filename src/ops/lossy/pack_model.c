@@ -10,7 +10,7 @@
 
 static tare_status pack_lossy(tare_pack_summary *out, const char *out_path, const tare_model *in,
                               tare_pack_options *o, tare_error *err) {
-    tare_lossy_options own = TARE_LOSSY_OPTIONS_INIT;
+    tare_lossy_options own = tare_lossy_options_default();
     TARE_TRY(tare_options_read(&own, sizeof own, o->lossy, err));
     o->lossy = &own;
     return tare_pack_lossy(out, out_path, in, o, err);
@@ -19,7 +19,7 @@ static tare_status pack_lossy(tare_pack_summary *out, const char *out_path, cons
 static tare_status pack_to(tare_pack_summary *out, const char *out_path, const tare_output *output,
                            const tare_model *in, const tare_pack_options *options,
                            tare_error *err) {
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_options o = tare_pack_options_default();
     if (out) TARE_TRY(tare_result_check(out, err));
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     /* A model that was computed has no files: what it is made of is packed. */

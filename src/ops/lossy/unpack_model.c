@@ -23,7 +23,7 @@ static const tare_format *format_of(const tare_lossy *lossy) {
 static tare_status write_model(tare_unpack_result *result, const char *out_path,
                                const tare_model *m, const tare_unpack_options *o, tare_error *err) {
     const tare_format *format = m->lossy ? format_of(m->lossy) : NULL;
-    tare_convert_options c = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_options c = tare_convert_options_default();
     if (!format)
         return tare_fail(err, TARE_ERR_ARG,
                          "the container holds a model but no files: convert it instead");
@@ -48,8 +48,8 @@ static tare_status write_model(tare_unpack_result *result, const char *out_path,
 static tare_status unpack_model(tare_unpack_result *result, const char *out_path,
                                 const tare_source *in, const tare_unpack_options *options,
                                 tare_error *err) {
-    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    tare_unpack_options o = tare_unpack_options_default();
+    tare_open_options open = tare_open_options_default();
     tare_model *m;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     open.allocator = o.allocator;
@@ -62,7 +62,7 @@ static tare_status unpack_model(tare_unpack_result *result, const char *out_path
 
 tare_status tare_unpack(tare_unpack_result *out, const char *out_path, const tare_source *in,
                         const tare_unpack_options *options, tare_error *err) {
-    tare_unpack_result result = TARE_UNPACK_RESULT_INIT;
+    tare_unpack_result result = tare_unpack_result_default();
     bool is_model;
     TARE_REQUIRE(out_path && in, err);
     if (out) TARE_TRY(tare_result_check(out, err));

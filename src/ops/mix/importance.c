@@ -94,8 +94,8 @@ tare_status tare_importance_open(tare_importance **out, const tare_source *sourc
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(source, err);
-    tare_open_options opt = TARE_OPEN_OPTIONS_INIT;
-    tare_limits limits = TARE_LIMITS_INIT;
+    tare_open_options opt = tare_open_options_default();
+    tare_limits limits = tare_limits_default();
     tare_source own;
     TARE_TRY(tare_source_read(&own, source, err));
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "ops/options/option_table.h"
 
-TARE_DEFINE_INIT(tare_option_info, TARE_OPTION_INFO_INIT)
+TARE_DEFINE_INIT(tare_option_info)
 
 tare_status tare_options_new(tare_options **out, tare_verb verb, const tare_allocator *allocator,
                              tare_error *err) {
@@ -15,16 +15,16 @@ tare_status tare_options_new(tare_options **out, tare_verb verb, const tare_allo
     if (!o) return tare_fail(err, TARE_ERR_NOMEM, "options");
     *o = (tare_options){.allocator = allocator,
                         .verb = verb,
-                        .convert = TARE_CONVERT_OPTIONS_INIT,
-                        .mix = TARE_MIX_OPTIONS_INIT,
-                        .mcf = TARE_CONVERT_MCF_OPTIONS_INIT,
-                        .infq = TARE_CONVERT_INFQ_OPTIONS_INIT,
-                        .wcodec = TARE_CONVERT_WCODEC_OPTIONS_INIT,
-                        .pack = TARE_PACK_OPTIONS_INIT,
-                        .lossy = TARE_LOSSY_OPTIONS_INIT,
-                        .unpack = TARE_UNPACK_OPTIONS_INIT,
-                        .fit = TARE_FIT_OPTIONS_INIT,
-                        .target = TARE_FIT_TARGET_INIT};
+                        .convert = tare_convert_options_default(),
+                        .mix = tare_mix_options_default(),
+                        .mcf = tare_convert_mcf_options_default(),
+                        .infq = tare_convert_infq_options_default(),
+                        .wcodec = tare_convert_wcodec_options_default(),
+                        .pack = tare_pack_options_default(),
+                        .lossy = tare_lossy_options_default(),
+                        .unpack = tare_unpack_options_default(),
+                        .fit = tare_fit_options_default(),
+                        .target = tare_fit_target_default()};
     tare_arena_init(&o->arena, allocator);
     o->convert.mcf = &o->mcf;
     o->convert.infq = &o->infq;

@@ -10,7 +10,7 @@
 tare_status tare_file_write(const char *path, const void *bytes, size_t n, const tare_model *model,
                             const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(path && (bytes || n == 0), err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     tare_outset *set;
     uint32_t index;

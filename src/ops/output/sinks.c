@@ -104,7 +104,7 @@ tare_sink tare_sink_of_stream(tare_stream_sink *s) {
 /* ---- an output in any order ------------------------------------------------------------------ */
 
 tare_status tare_output_read(tare_output *out, const tare_output *theirs, tare_error *err) {
-    const tare_output defaults = TARE_OUTPUT_INIT;
+    const tare_output defaults = tare_output_default();
     *out = defaults;
     TARE_TRY(tare_options_read(out, sizeof *out, theirs, err));
     TARE_REQUIRE(out->write, err);

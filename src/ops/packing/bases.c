@@ -85,7 +85,7 @@ tare_status tare_bases_use(tare_packed *store, const tare_model *const *models, 
     tare_steps steps = {.progress = options->progress,
                         .ctx = options->progress_ctx,
                         .total = tare_bases_bytes(models, n)};
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run = tare_run_options_default();
     TARE_COPY_RUN_OPTIONS(&run, options);
     TARE_COPY_RUN_OPTIONS_STEPS(&run, &steps);
     if (n > UINT8_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of base models");

@@ -13,7 +13,7 @@
 /* A missing base makes reading fail later, but only for what refers to it. */
 static tare_status find_bases(tare_packed *store, const tare_open_options *o, tare_error *err) {
     tare_error fault = TARE_ERROR_NONE;
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run = tare_run_options_default();
     TARE_COPY_RUN_OPTIONS(&run, o);
     run.progress = o->progress;
     run.progress_ctx = o->progress_ctx;
@@ -29,7 +29,7 @@ tare_status tare_model_open(tare_model **out, const tare_source *source,
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(source, err);
-    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options o = tare_open_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_REQUIRE(o.bases || o.n_bases == 0, err);
     TARE_TRY(tare_format_open(out, source, &o, err));

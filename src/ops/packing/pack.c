@@ -215,7 +215,7 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
 tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
                           const tare_pack_source *source, const tare_pack_options *options,
                           tare_error *err) {
-    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    tare_pack_summary sum = tare_pack_summary_default();
     packing p = {.in = source->model, .source = source, .options = *options};
     TARE_REQUIRE((unsigned)options->mode <= TARE_CODED_STRUCTURED, err);
     TARE_TRY(tare_packed_check_tiles(&options->tiles, err));

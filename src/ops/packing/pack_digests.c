@@ -11,7 +11,7 @@
 
 tare_status tare_pack_digest_model(tare_digest *out, const tare_pack_digests *d,
                                    const tare_model *model, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_run_options o = tare_run_options_default();
     TARE_COPY_RUN_OPTIONS(&o, d->options);
     TARE_COPY_RUN_OPTIONS_STEPS(&o, d->steps);
     TARE_TRY(tare_model_digest(NULL, out, model, &o, err));

@@ -134,7 +134,7 @@ static tare_status run_tasks(unpacking *u, tare_error *err) {
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static tare_status open_store(unpacking *u, const tare_source *in, tare_error *err) {
-    const tare_limits limits = TARE_LIMITS_INIT;
+    const tare_limits limits = tare_limits_default();
     tare_limits own = limits;
     tare_reader file;
     TARE_TRY(tare_options_read(&own, sizeof own, u->options.limits, err));
@@ -159,14 +159,14 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     tare_packed_watch(u->store, &u->losses.watch,
                       u->options.is_coarse ? u->options.groups : TARE_PACKED_ALL_GROUPS);
     TARE_TRY(tare_packed_use_device(u->store, u->options.device, err));
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_run_options run = tare_run_options_default();
     TARE_COPY_RUN_OPTIONS(&run, &u->options);
     return tare_bases_use(u->store, u->options.bases, u->options.n_bases, &run, err);
 }
 
 static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_options *options,
                          bool may_convert, tare_error *err) {
-    *u = (unpacking){.options = TARE_UNPACK_OPTIONS_INIT, .may_convert = may_convert};
+    *u = (unpacking){.options = tare_unpack_options_default(), .may_convert = may_convert};
     TARE_TRY(tare_options_read(&u->options, sizeof u->options, options, err));
     tare_source source;
     TARE_TRY(tare_source_read(&source, in, err));

@@ -72,7 +72,7 @@ tare_status tare_unpack_salvage_end(const tare_unpack_result *r, const tare_loss
                                     tare_packed *store, const tare_unpack_options *o,
                                     tare_error *err) {
     if (r->is_unchecked) {
-        tare_run_options run = TARE_RUN_OPTIONS_INIT;
+        tare_run_options run = tare_run_options_default();
         TARE_COPY_RUN_OPTIONS(&run, o);
         run.progress = NULL; /* heads alone are read */
         TARE_TRY(tare_verify_layers(store, &run, err));

@@ -47,8 +47,8 @@ typedef struct reading {
     _Atomic uint64_t done;
 } reading;
 
-TARE_DEFINE_INIT(tare_read_job, TARE_READ_JOB_INIT)
-TARE_DEFINE_INIT(tare_read_options, TARE_READ_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_read_job)
+TARE_DEFINE_INIT(tare_read_options)
 
 /* ---- cutting --------------------------------------------------------------------------------- */
 
@@ -110,7 +110,7 @@ static void tell_done(const reading *r, const cut_job *j) {
 /* Jobs have the caller's struct size, which may differ from ours. */
 static tare_status take_job(tare_read_job *out, const tare_read_job *jobs, size_t i,
                             tare_error *err) {
-    const tare_read_job defaults = TARE_READ_JOB_INIT;
+    const tare_read_job defaults = tare_read_job_default();
     const void *theirs = (const uint8_t *)jobs + i * jobs->size;
     *out = defaults;
     TARE_TRY(tare_options_read(out, sizeof *out, theirs, err));
@@ -361,7 +361,7 @@ static tare_status run_all(reading *r, tare_error *err) {
 tare_status tare_read_many(const tare_model *model, const tare_read_job *jobs, size_t n,
                            const tare_read_options *options, tare_error *err) {
     TARE_REQUIRE(model && (jobs || n == 0), err);
-    reading r = {.options = TARE_READ_OPTIONS_INIT};
+    reading r = {.options = tare_read_options_default()};
     TARE_TRY(tare_options_read(&r.options, sizeof r.options, options, err));
     if (n == 0) return TARE_OK;
     tare_status s = take_jobs(&r, model, jobs, n, err);

@@ -308,7 +308,7 @@ tare_status tare_synth_open(tare_model **out, const char *text, const tare_open_
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(text, err);
-    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_open_options o = tare_open_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     synth_spec spec;
     TARE_TRY(parse_spec(&spec, text, err));

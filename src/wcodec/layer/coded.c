@@ -45,8 +45,8 @@ tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-TARE_DEFINE_INIT(tare_coded_options, TARE_CODED_OPTIONS_INIT)
-TARE_DEFINE_INIT(tare_coded_segment, TARE_CODED_SEGMENT_INIT)
+TARE_DEFINE_INIT(tare_coded_options)
+TARE_DEFINE_INIT(tare_coded_segment)
 
 unsigned tare_coded_threads(const tare_coded_options *o) {
     enum { MOST = 256 };
@@ -239,7 +239,7 @@ static tare_status take_layer(tare_coded *c, const tare_coded_layer *from, tare_
 tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *layer,
                             const void *const *bases, const tare_coded_options *options,
                             tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(layer && layer->n_regions >= 1 && layer->n_regions <= TARE_CODED_MAX_REGIONS, err);
@@ -351,7 +351,7 @@ static tare_status encode_regions(tare_coded *c, const tare_coded_region *region
 tare_status tare_coded_encode(tare_coded **out, const tare_coded_region *regions, size_t n_regions,
                               const tare_coded_field *fields, size_t n_fields,
                               const tare_coded_options *options, tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(regions && n_regions >= 1 && n_regions <= TARE_CODED_MAX_REGIONS, err);

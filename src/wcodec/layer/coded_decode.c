@@ -138,7 +138,7 @@ static tare_status run(decoding *d, tare_error *err) {
 tare_status tare_coded_decode_region(void *dst, const tare_coded *coded, unsigned region,
                                      uint64_t offset, size_t n, const tare_coded_options *options,
                                      tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     decoding d;
     TARE_REQUIRE(coded && region < coded->layer.n_regions && (dst || !n), err);
     TARE_REQUIRE(offset <= coded->layer.region_bytes[region], err);
@@ -151,7 +151,7 @@ tare_status tare_coded_decode_region(void *dst, const tare_coded *coded, unsigne
 
 tare_status tare_coded_decode_layer(void *const *dst, const tare_coded *coded,
                                     const tare_coded_options *options, tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     decoding d;
     TARE_REQUIRE(coded && dst, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
@@ -167,7 +167,7 @@ tare_status tare_coded_decode_layer(void *const *dst, const tare_coded *coded,
 tare_status tare_coded_decode_segments(void *dst, const tare_coded *coded, unsigned stream,
                                        uint64_t first, uint64_t n,
                                        const tare_coded_options *options, tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     decoding d;
     TARE_REQUIRE(coded && stream < coded->layer.n_streams && (dst || !n), err);
     const tare_coded_stream *p = &coded->layer.streams[stream];

@@ -79,7 +79,7 @@ static tare_status learn(tare_coder *coder, piece *p, const tare_coded_options *
 tare_status tare_coder_new(tare_coder **out, const tare_coded_field *field, const void *bytes,
                            size_t n, const void *base, const tare_coded_options *options,
                            tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     piece p;
     TARE_REQUIRE(out, err);
     *out = NULL;
@@ -140,7 +140,7 @@ static tare_status put(void *ctx, uint64_t offset, const uint8_t *bytes, size_t 
 tare_status tare_coder_encode(void *dst, size_t *written, uint32_t *sizes, const tare_coder *coder,
                               const void *bytes, size_t n, const void *base,
                               const tare_coded_options *options, tare_error *err) {
-    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options o = tare_coded_options_default();
     piece p;
     TARE_REQUIRE(written, err);
     *written = 0;

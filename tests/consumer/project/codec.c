@@ -21,7 +21,7 @@ static void one_after_the_other(void *ctx, unsigned n, void (*body)(void *body_c
 
 int main(void) {
     signed char *weights = (signed char *)malloc(N), *back = (signed char *)malloc(N);
-    tare_coded_options options = TARE_CODED_OPTIONS_INIT;
+    tare_coded_options options = tare_coded_options_default();
     tare_coded_region region;
     tare_coded_field field;
     tare_coded_layer layer;
