@@ -79,10 +79,12 @@ static tare_adapter_set *open_adapter(size_t rank) {
 static double convert(const tare_model *m, const tare_encoding *type, const tare_adapter_use *use,
                       int fd) {
     tare_convert_options o = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_plan *plan;
     o.to = "gguf";
     o.type = type;
-    o.threads = 1;
+    context.threads = 1;
     o.merges = use;
     o.n_merges = use ? 1 : 0;
     if (tare_plan_new(&plan, "-", m, &o, NULL) != TARE_OK) die("no plan");

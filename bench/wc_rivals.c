@@ -55,7 +55,8 @@ static const char *tare_name(void) {
 
 static tare_coded_options one_thread(void) {
     tare_coded_options o = tare_coded_options_default();
-    o.threads = 1;
+    static const tare_context context = {.size = sizeof context, .threads = 1};
+    o.context = &context;
     return o;
 }
 

@@ -55,6 +55,8 @@ static void keep(cli_adapters *list, const tare_adapter_use *use, tare_adapter_s
 static int add(cli_adapters *list, const tare_model *in, const char *text, tare_report *report) {
     tare_adapter_use use = {.scale = 1};
     tare_open_options options = tare_open_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     tare_adapter_set *set = NULL;
     tare_error err;
     int code = 0;
@@ -66,7 +68,7 @@ static int add(cli_adapters *list, const tare_model *in, const char *text, tare_
         use.target = str_of(text, (size_t)(equals - path));
         from = equals + 1;
     }
-    options.report = report;
+    context.report = report;
     if (has_named(own, str_of(from, strlen(from)))) {
         use.set = own;
         use.name = str_of(text + (from - path), strlen(from));
@@ -96,9 +98,11 @@ int cli_adapters_store(cli_adapters *list, const cli_command *command, const cli
     for (size_t i = 0; i < texts->n; i++) {
         const char *text = texts->items[i], *equals = strchr(text, '=');
         tare_open_options options = tare_open_options_default();
+        tare_context context = tare_context_default();
+        options.context = &context;
         tare_adapter_set *set;
         tare_error err;
-        options.report = report;
+        context.report = report;
         if (!equals || equals == text || equals[1] == '\0') {
             char *safe = cli_escape_path(text);
             cli_usage(command, "--adapter: \"%s\" is not NAME=PATH", safe);

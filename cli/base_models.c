@@ -83,22 +83,25 @@ void cli_name_base(tare_error *err) {
 tare_status cli_open_with_bases(tare_model **out, const tare_source *source,
                                 tare_open_options *options, tare_error *err) {
     const bool needs = cli.base_use == CLI_BASES_NOW;
-    tare_report *own = options->report ? NULL : tare_report_new();
+    tare_context context = options->context ? *options->context : tare_context_default();
+    tare_report *own = context.report ? NULL : tare_report_new();
     tare_status status = TARE_OK;
-    if (own) options->report = own;
+    if (own) context.report = own;
+    options->context = &context;
     if (cli.base_use != CLI_BASES_UNUSED) {
         tare_model **list;
         status = cli_bases(&list, &options->n_bases, err);
         options->bases = (const tare_model *const *)list;
         options->needs_bases = needs || (cli.base_use == CLI_BASES_NAMED && cli.base.n);
-        options->threads = (unsigned)cli.threads;
+        context.threads = (unsigned)cli.threads;
     }
     *out = NULL;
     if (status == TARE_OK) status = cli_device(&options->device, err);
     if (status == TARE_OK) status = tare_model_open(out, source, options, err);
-    cli_note_base(options->report);
+    cli_note_base(context.report);
     if (status != TARE_OK) cli_name_base(err);
-    tare_report_remove(options->report, TARE_CODE_NEEDS_BASE);
+    tare_report_remove(context.report, TARE_CODE_NEEDS_BASE);
+    options->context = NULL; /* it was this call's */
     tare_report_free(own);
     return status;
 }

@@ -381,6 +381,9 @@ void cli_progress_start(const char *verb);
 /* What such a stop also raises: for work that goes on for long without telling its progress. */
 const tare_cancel *cli_cancel(void);
 bool cli_progress(void *ctx, uint64_t done, uint64_t total);
+/* What the common options ask for: threads, progress and Ctrl-C; how outputs are written. */
+tare_context cli_context(tare_report *report);
+tare_output_options cli_output(void);
 void cli_progress_end(void);
 /* Data that a thread of the library fetches from a server: shown if nothing else is counted. True:
  * stop. */

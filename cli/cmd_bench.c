@@ -187,6 +187,8 @@ static int run(int argc, const char **argv) {
     int code = cli_open(&model, argv[0], NULL);
     if (code != CLI_YES) return code;
     tare_bench_options o = tare_bench_options_default();
+    const tare_context context = cli_context(NULL);
+    o.context = &context;
     tare_model **bases;
     tare_error err;
     const tare_model_summary *sum = tare_model_summarize(model);
@@ -194,9 +196,6 @@ static int run(int argc, const char **argv) {
     o.is_full = cli_effort() == TARE_EFFORT_FULL;
     o.is_whole = args.is_whole;
     o.best_zstd = args.best_zstd;
-    o.threads = cli.threads ? (unsigned)cli.threads : 1;
-    o.progress = cli_progress;
-    o.cancel = cli_cancel();
     tare_status status = cli_bases(&bases, &o.n_bases, &err);
     if (status == TARE_OK) status = cli_device(&o.device, &err);
     r.has_device = o.device != NULL;
@@ -209,9 +208,9 @@ static int run(int argc, const char **argv) {
     if (status == TARE_OK) {
         sum_up(&r);
         if (cli.json)
-            print_json(&r, argv[0], o.threads);
+            print_json(&r, argv[0], (cli.threads ? (unsigned)cli.threads : 1));
         else
-            print_text(&r, o.threads);
+            print_text(&r, (cli.threads ? (unsigned)cli.threads : 1));
         free(r.groups);
     } else {
         code = cli_fail(&err, argv[0]);

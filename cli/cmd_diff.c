@@ -294,13 +294,12 @@ static void print_json(const pair *models, const tare_diff *diff) {
 
 static int compare(const pair *models, cli_table *table) {
     tare_diff_options diff_options = tare_diff_options_default();
+    const tare_context context = cli_context(NULL);
+    diff_options.context = &context;
     diff_options.tolerance = args.tolerance;
     if (models->renamed && args.tolerance == 0) diff_options.tolerance = SAME_NUMBERS;
     diff_options.brief = args.is_brief;
     diff_options.directory = args.is_directory;
-    diff_options.threads = (unsigned)cli.threads;
-    diff_options.progress = cli_progress;
-    diff_options.cancel = cli_cancel();
     tare_diff *diff;
     tare_error err;
     cli_progress_start("comparing");

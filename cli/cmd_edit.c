@@ -393,19 +393,13 @@ static int recover(const char *path) {
     return CLI_YES;
 }
 
-static tare_edit_options make_options(tare_report *report) {
+static tare_edit_options make_options(void) {
     tare_edit_options o = tare_edit_options_default();
     o.out_path = args.output;
     o.way = args.in_place ? TARE_EDIT_IN_PLACE : args.rewrite ? TARE_EDIT_REWRITE : TARE_EDIT_AUTO;
     o.spare = args.spare;
-    o.force = cli.force;
     o.is_dry_run = cli.dry_run;
     o.keep_time = args.keep_time;
-    o.no_sync = cli.no_sync;
-    o.threads = (unsigned)cli.threads;
-    o.progress = cli_progress;
-    o.cancel = cli_cancel();
-    o.report = report;
     return o;
 }
 
@@ -434,7 +428,11 @@ static void note_config(const char *path, const steps *s) {
 }
 
 static int edit_model(const char *path, const steps *s, tare_report *report) {
-    const tare_edit_options o = make_options(report);
+    const tare_context context = cli_context(report);
+    const tare_output_options output = cli_output();
+    tare_edit_options o = make_options();
+    o.context = &context;
+    o.output = &output;
     tare_edit *edit;
     tare_error err;
     if (tare_edit_new(&edit, path, s->items, s->n, &o, &err) != TARE_OK)

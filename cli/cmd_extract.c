@@ -118,6 +118,10 @@ static bool choose_rows(tare_extract_options *extract_options, const tare_tensor
 
 static int extract(tare_model *model, const char *path, const char *name, const char *output) {
     tare_extract_options extract_options = tare_extract_options_default();
+    const tare_context context = cli_context(NULL);
+    extract_options.context = &context;
+    const tare_output_options written = cli_output();
+    extract_options.output = &written;
     tare_extract_form form;
     tare_error err;
     if (!choose_form(&form, output)) return CLI_USAGE;
@@ -125,10 +129,6 @@ static int extract(tare_model *model, const char *path, const char *name, const 
     if (i < 0) return no_tensor(model, path, name);
     const tare_tensor *tensor = tare_model_tensor(model, (size_t)i);
     if (!choose_rows(&extract_options, tensor)) return CLI_USAGE;
-    extract_options.force = cli.force;
-    extract_options.no_sync = cli.no_sync;
-    extract_options.progress = cli_progress;
-    extract_options.cancel = cli_cancel();
     cli_progress_start("extracting");
     tare_status status =
         tare_extract(output, CLI_OUTPUT_FD, model, (size_t)i, form, &extract_options, &err);
@@ -151,7 +151,8 @@ static int extract(tare_model *model, const char *path, const char *name, const 
 }
 
 static int extract_adapter(const tare_model *model, const char *path, const char *name) {
-    tare_run_options run_options = tare_run_options_default();
+    const tare_context context = cli_context(NULL);
+    const tare_output_options output = cli_output();
     tare_error err;
     const tare_adapter_use use = {
         .set = tare_model_adapters(model), .name = {name, strlen(name)}, .scale = 1};
@@ -161,13 +162,8 @@ static int extract_adapter(const tare_model *model, const char *path, const char
         free(safe);
         return CLI_USAGE;
     }
-    run_options.threads = (unsigned)cli.threads;
-    run_options.force = cli.force;
-    run_options.no_sync = cli.no_sync;
-    run_options.progress = cli_progress;
-    run_options.cancel = cli_cancel();
     cli_progress_start("extracting");
-    tare_status status = tare_adapters_write(args.output, &use, &run_options, &err);
+    tare_status status = tare_adapters_write(args.output, &use, &output, &context, &err);
     cli_progress_end();
     if (status != TARE_OK) return cli_fail(&err, path);
     if (cli.quiet) return CLI_YES;

@@ -240,7 +240,7 @@ static int check_lossy(void) {
 }
 
 /* An exit code. */
-static int fill_options(tare_pack_options *o, const char *in_path, tare_report *report) {
+static int fill_options(tare_pack_options *o, const char *in_path) {
     o->effort = cli_effort();
     o->is_for_gpu = args.made_for != NULL;
     const cli_path_kind kind = cli_look(in_path);
@@ -255,13 +255,6 @@ static int fill_options(tare_pack_options *o, const char *in_path, tare_report *
         return cli_usage(&cmd_pack, "--exclude: only a directory has files that can be left out");
     o->exclude = args.exclude.items;
     o->n_exclude = args.exclude.n;
-    o->threads = (unsigned)cli.threads;
-    o->force = cli.force;
-    o->strict = cli.strict;
-    o->no_sync = cli.no_sync;
-    o->report = report;
-    o->progress = cli_progress;
-    o->cancel = cli_cancel();
     lossy.target_bytes = args.target_size;
     lossy.target_bpw = args.target_bpw;
     lossy.target_damage = args.target_damage;
@@ -310,7 +303,11 @@ static int pack_as_told(const tare_model *model, outcome *o, tare_report *report
     tare_error err;
     if (tare_options_new(&named, TARE_VERB_PACK, NULL, &err) != TARE_OK) return failed(&err, o);
     tare_pack_options *pack_options = tare_options_pack(named);
-    int code = set_by_name(named) ? fill_options(pack_options, o->in_path, report) : (int)CLI_USAGE;
+    const tare_context context = cli_context(report);
+    const tare_output_options output = cli_output();
+    pack_options->context = &context;
+    pack_options->output = &output;
+    int code = set_by_name(named) ? fill_options(pack_options, o->in_path) : (int)CLI_USAGE;
     if (code == CLI_YES) code = pack(model, pack_options, o, report);
     tare_options_free(named);
     return code;
@@ -359,9 +356,11 @@ static int check_output(const char *path) {
 /* 0, or an exit code after saying what is wrong. */
 static int open_importance(tare_importance **out, tare_report *report) {
     tare_open_options o = tare_open_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_error err;
     *out = NULL;
-    o.report = report;
+    context.report = report;
     if (!args.imatrix || tare_importance_open_path(out, args.imatrix, &o, &err) == TARE_OK)
         return CLI_YES;
     cli_json_fail(&err, args.imatrix, report);

@@ -50,15 +50,13 @@ static int name_alike(report_input *in, tare_model **renamed) {
 static int write_page(struct json_t *document, const report_input *in, size_t n_models) {
     size_t n, n_tensors = 0;
     tare_error err;
-    tare_run_options run_options = tare_run_options_default();
+    const tare_output_options output = cli_output();
     char *page = report_page(document, &n);
     int code = CLI_YES;
-    run_options.force = cli.force;
-    run_options.no_sync = cli.no_sync;
     for (size_t i = 0; i < n_models; i++) n_tensors += tare_model_summarize(in[i].model)->n_tensors;
     if (strcmp(args.output, "-") == 0) {
         cli_put(page, n);
-    } else if (tare_file_write(args.output, page, n, in->model, &run_options, &err) != TARE_OK) {
+    } else if (tare_file_write(args.output, page, n, in->model, &output, NULL, &err) != TARE_OK) {
         code = cli_fail(&err, args.output);
     } else if (!cli.quiet && !cli.json) {
         char *name = cli_escape_path(args.output);

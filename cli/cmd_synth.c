@@ -40,9 +40,11 @@ static int run(int argc, const char **argv) {
     (void)argc;
     tare_report *report = tare_report_new();
     tare_open_options open_options = tare_open_options_default();
+    tare_context context = tare_context_default();
+    open_options.context = &context;
     tare_model *model;
     tare_error err;
-    open_options.report = report;
+    context.report = report;
     int code;
     if (tare_synth_open(&model, argv[0], &open_options, &err) != TARE_OK) {
         code = cli_fail(&err, argv[0]);

@@ -79,6 +79,10 @@ static void print_json(const tare_unpack_result *r, const char *in_path, const c
 static tare_status unpack(tare_unpack_result *r, const char *in_path, const char *out_path,
                           tare_report *report, tare_error *err) {
     tare_unpack_options o = tare_unpack_options_default();
+    const tare_context context = cli_context(report);
+    o.context = &context;
+    const tare_output_options output = cli_output();
+    o.output = &output;
     tare_source source;
     tare_model **bases;
     tare_status status = cli_bases(&bases, &o.n_bases, err);
@@ -86,16 +90,9 @@ static tare_status unpack(tare_unpack_result *r, const char *in_path, const char
     if (status == TARE_OK) status = cli_device(&o.device, err);
     if (status != TARE_OK) return status;
     o.bases = (const tare_model *const *)bases;
-    o.threads = (unsigned)cli.threads;
-    o.force = cli.force;
-    o.strict = cli.strict;
-    o.no_sync = cli.no_sync;
     o.salvage = args.salvage;
     o.is_coarse = args.planes != NULL;
     o.groups = args.planes ? (unsigned)(args.planes[0] - '0') : 0;
-    o.report = report;
-    o.progress = cli_progress;
-    o.cancel = cli_cancel();
     cli_progress_start("unpacking");
     status = strcmp(out_path, "-") == 0 ? tare_unpack_fd(r, CLI_OUTPUT_FD, &source, &o, err)
                                         : tare_unpack(r, out_path, &source, &o, err);

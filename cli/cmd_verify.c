@@ -62,14 +62,10 @@ static int name_alike(alike *a, const char *path) {
 
 /* An exit code where the source could not be compared, which has been said. */
 static int check_against(const tare_model *model, const char *path, tare_report *report) {
-    tare_run_options run_options = tare_run_options_default();
+    const tare_context context = cli_context(report);
     tare_model *source;
     alike a = {.model = model};
     tare_error err;
-    run_options.threads = (unsigned)cli.threads;
-    run_options.report = report;
-    run_options.progress = cli_progress;
-    run_options.cancel = cli_cancel();
     const cli_base_use use = cli.base_use;
     cli.base_use = CLI_BASES_NOW;
     int code = cli_open(&source, args.against, NULL);
@@ -78,7 +74,7 @@ static int check_against(const tare_model *model, const char *path, tare_report 
     if (code == CLI_YES) code = name_alike(&a, path);
     if (code == CLI_YES) {
         cli_progress_start("comparing");
-        const tare_status status = tare_verify_against(a.model, a.source, &run_options, &err);
+        const tare_status status = tare_verify_against(a.model, a.source, &context, &err);
         cli_progress_end();
         if (status != TARE_OK) code = cli_fail(&err, args.against);
     }
@@ -91,17 +87,12 @@ static int check_against(const tare_model *model, const char *path, tare_report 
 /* Checks beyond the directory. A manifest that differs results in findings, not in a failure. */
 static tare_status check_more(const tare_model *model, tare_report *report, tare_error *err,
                               const char **path) {
-    tare_run_options run_options = tare_run_options_default();
-    run_options.threads = (unsigned)cli.threads;
-    run_options.report = report;
-    run_options.progress = cli_progress;
-    run_options.cancel = cli_cancel();
-    run_options.force = cli.force;
-    run_options.no_sync = cli.no_sync;
-    tare_status status = tare_verify_resources(model, &run_options, err);
-    if (status == TARE_OK && args.is_deep) status = tare_verify_data(model, &run_options, err);
+    const tare_context context = cli_context(report);
+    const tare_output_options output = cli_output();
+    tare_status status = tare_verify_resources(model, &context, err);
+    if (status == TARE_OK && args.is_deep) status = tare_verify_data(model, &context, err);
     if (status == TARE_OK && args.manifest) {
-        status = tare_manifest_check(args.manifest, model, &run_options, err);
+        status = tare_manifest_check(args.manifest, model, &context, err);
         if (status == TARE_ERR_CHECKSUM) {
             status = TARE_OK;
         } else if (status != TARE_OK) {
@@ -109,7 +100,7 @@ static tare_status check_more(const tare_model *model, tare_report *report, tare
         }
     }
     if (status == TARE_OK && args.write_manifest) {
-        status = tare_manifest_write(args.write_manifest, model, &run_options, err);
+        status = tare_manifest_write(args.write_manifest, model, &output, &context, err);
         if (status != TARE_OK) *path = args.write_manifest;
     }
     if (status != TARE_OK) cli_name_base(err);

@@ -103,11 +103,9 @@ static int check_files(const cli_command *command, const char *out_path, const c
 }
 
 static int write_file(const char *path, char *text, size_t n, const tare_model *in) {
-    tare_run_options options = tare_run_options_default();
+    const tare_output_options output = cli_output();
     tare_error err;
-    options.force = cli.force;
-    options.no_sync = cli.no_sync;
-    tare_status status = tare_file_write(path, text, n, in, &options, &err);
+    tare_status status = tare_file_write(path, text, n, in, &output, NULL, &err);
     free(text);
     return status == TARE_OK ? 0 : cli_fail(&err, path);
 }
@@ -161,7 +159,7 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
             if (*out) name_target(&err, words, sizeof words, *out, args);
             if (cli_has_code(&err, TARE_CODE_BAD_SENSITIVITIES))
                 snprintf(err.file, sizeof err.file, "%s", args->sensitivity);
-            code = cli_write_failed(command, &err, in_path, options->report);
+            code = cli_write_failed(command, &err, in_path, options->context->report);
         }
     }
     free(sensitivities);

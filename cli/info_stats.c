@@ -80,12 +80,9 @@ tare_tensor_stats *info_read_stats(const tare_model *model, const size_t *chosen
     tare_error err;
     const tare_model_summary *sum = tare_model_summarize(model);
     tare_tensor_stats *items = cli_alloc(sum->n_tensors ? sum->n_tensors : 1, sizeof *items);
-    tare_run_options options = tare_run_options_default();
-    options.threads = (unsigned)cli.threads;
-    options.progress = cli_progress;
-    options.cancel = cli_cancel();
+    const tare_context context = cli_context(NULL);
     cli_progress_start("reading");
-    tare_status status = tare_model_stats(model, chosen, n, collect, items, &options, &err);
+    tare_status status = tare_model_stats(model, chosen, n, collect, items, &context, &err);
     cli_progress_end();
     *code = status == TARE_OK ? CLI_YES : cli_fail(&err, path);
     return items;

@@ -80,6 +80,8 @@ static void adapter_path(char *out, size_t size, const char *adapter, const char
 static int map_adapter(tare_model **out, tare_model **factors, const tare_model *in,
                        const cli_write *write, tare_report *report) {
     tare_llama_options options = tare_llama_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     tare_error err;
     char *text, path[PATH_MAX];
     size_t n;
@@ -93,7 +95,7 @@ static int map_adapter(tare_model **out, tare_model **factors, const tare_model 
         code = cli_fail(&err, write->lora);
     tare_adapters_free(set);
     if (code == CLI_YES) code = cli_open(factors, path, report);
-    options.report = report;
+    context.report = report;
     options.name = write->model_name;
     if (code == CLI_YES &&
         tare_llama_map_adapter(out, *factors, (tare_str){text, n}, in, &options, &err) != TARE_OK)
@@ -139,8 +141,8 @@ static int translate(tare_model **out, const tare_model *in, const char *in_path
     if (tare_llama_translate(out, in, to, options, &err) == TARE_OK) return CLI_YES;
     const bool is_metadata = metadata_path && cli_has_code(&err, TARE_CODE_BAD_METADATA);
     if (is_metadata) err.file[0] = '\0';
-    const int code =
-        fail_mapping(&err, in_path, is_metadata ? metadata_path : in_path, options->report);
+    const int code = fail_mapping(&err, in_path, is_metadata ? metadata_path : in_path,
+                                  options->context->report);
     if (cli_has_code(&err, TARE_CODE_IS_ADAPTER)) hint_adapter(in_path, out_path);
     return code;
 }
@@ -164,13 +166,15 @@ int cli_map(cli_mapped *out, const cli_command *command, const tare_model *in, c
             const char *out_path, const cli_write *write, tare_report *report) {
     tare_llama_options llama = tare_llama_options_default();
     tare_llama_translate_options options = tare_llama_translate_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     const char *to = write->to ? write->to : tare_format_of_path(out_path);
     char *metadata, *directory = cli_whole_path(in_path);
     *out = (cli_mapped){.model = NULL};
     int code = fill_options(&llama, &metadata, write);
     llama.directory = directory;
     options.llama = &llama;
-    options.report = report;
+    context.report = report;
     options.keep_names = write->keep_names;
     options.opaque = write->opaque;
     options.type = write->type;

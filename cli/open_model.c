@@ -6,7 +6,9 @@
 tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *report,
                              tare_error *err) {
     tare_open_options options = tare_open_options_default();
-    options.report = report;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.report = report;
     options.one_shard = cli.one_shard;
     *out = NULL;
     tare_source source;

@@ -136,3 +136,20 @@ void cli_progress_end(void) {
     state.is_shown = false;
     is_at_work = 0;
 }
+
+tare_context cli_context(tare_report *report) {
+    tare_context c = tare_context_default();
+    c.threads = (unsigned)cli.threads;
+    c.progress = cli_progress;
+    c.cancel = cli_cancel();
+    c.report = report;
+    return c;
+}
+
+tare_output_options cli_output(void) {
+    tare_output_options o = tare_output_options_default();
+    o.force = cli.force;
+    o.strict = cli.strict;
+    o.no_sync = cli.no_sync;
+    return o;
+}

@@ -123,6 +123,8 @@ static bool report_progress(void *ctx, uint64_t done, uint64_t total) {
 static tare_status open_session(tare_error *err) {
     if (session) return TARE_OK;
     tare_remote_options o = tare_remote_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     char *token = find_token(), cache[PATH_MOST];
     o.hub_endpoint = variable("HF_ENDPOINT");
     o.hub_token = token;
@@ -132,7 +134,7 @@ static tare_status open_session(tare_error *err) {
     if (!o.hub_cache && hub_path(cache, sizeof cache, "hub")) o.hub_cache = cache;
     o.ca_file = variable("CURL_CA_BUNDLE") ? variable("CURL_CA_BUNDLE") : variable("SSL_CERT_FILE");
     o.ca_folder = variable("SSL_CERT_DIR");
-    o.progress = report_progress;
+    context.progress = report_progress;
     o.retries = at_most(cli.retries, 100);
     o.connect_seconds = o.stall_seconds = at_most(cli.timeout, 3600);
     tare_status status = tare_remote_new(&session, &o, err);

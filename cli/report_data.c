@@ -21,12 +21,9 @@ static report_values *read_values(const report_input *in, int *code) {
     tare_error err;
     const size_t n = tare_model_summarize(in->model)->n_tensors;
     report_values *values = cli_alloc(n ? n : 1, sizeof *values);
-    tare_run_options options = tare_run_options_default();
-    options.threads = (unsigned)cli.threads;
-    options.progress = cli_progress;
-    options.cancel = cli_cancel();
+    const tare_context context = cli_context(NULL);
     cli_progress_start("reading");
-    tare_status status = tare_model_stats(in->model, NULL, 0, keep_values, values, &options, &err);
+    tare_status status = tare_model_stats(in->model, NULL, 0, keep_values, values, &context, &err);
     cli_progress_end();
     if (status != TARE_OK) {
         cli_name_base(&err);
@@ -43,10 +40,9 @@ static tare_diff *compare(const report_input *in, report_tensor *tensors, int *c
     tare_error err;
     tare_diff *diff;
     tare_diff_options options = tare_diff_options_default();
+    const tare_context context = cli_context(NULL);
+    options.context = &context;
     options.directory = in->is_directory;
-    options.threads = (unsigned)cli.threads;
-    options.progress = cli_progress;
-    options.cancel = cli_cancel();
     cli_progress_start("comparing");
     tare_status status = tare_diff_new(&diff, in->base, in->model, &options, &err);
     cli_progress_end();

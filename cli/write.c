@@ -69,10 +69,12 @@ typedef struct parts {
     cli_overrides overrides;
     cli_adapters merges, adapters;
     cli_containers containers;
+    tare_context context;
+    tare_output_options output;
 } parts;
 
 static bool fill_options(const cli_command *command, tare_convert_options *options,
-                         const cli_write *write, tare_report *report, const cli_rules *rules) {
+                         const cli_write *write, const cli_rules *rules) {
     if (write->report && cli.dry_run) {
         cli_usage(command, "--report: a dry run encodes nothing that could be measured");
         return false;
@@ -95,17 +97,10 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
     if (write->quality && strcmp(write->quality, "best") == 0) options->quality = TARE_QUALITY_BEST;
     options->shard_size = write->shard_size;
     options->alignment = (uint32_t)write->align;
-    options->threads = (unsigned)cli.threads;
     options->opaque = write->opaque;
     options->verify = write->verify;
-    options->force = cli.force;
-    options->strict = cli.strict;
-    options->no_sync = cli.no_sync;
     options->mix = write->mix;
     options->keep_split = write->keep_split;
-    options->report = report;
-    options->progress = cli_progress;
-    options->cancel = cli_cancel();
     return true;
 }
 
@@ -440,9 +435,11 @@ static tare_status run_plan(tare_convert_result *out, const tare_plan *plan, con
 static int open_importance(tare_importance **out, const cli_command *command,
                            const cli_write *write, tare_report *report) {
     tare_open_options options = tare_open_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     tare_error err;
     const cli_list *in = &write->include_weights, *ex = &write->exclude_weights;
-    options.report = report;
+    context.report = report;
     *out = NULL;
     if (in->n && ex->n)
         return cli_usage(command, "--include-weights and --exclude-weights exclude each other");
@@ -465,7 +462,7 @@ static int open_parts(parts *p, tare_convert_options *options, const cli_command
                       tare_report *report) {
     int code = cli_rules_read(&p->rules, command, &write->type_rules, write->type_file);
     if (code != 0) return code;
-    if (!fill_options(command, options, write, report, &p->rules) ||
+    if (!fill_options(command, options, write, &p->rules) ||
         !cli_containers_fill(&p->containers, command, write) ||
         !cli_overrides_parse(&p->overrides, command, in, &write->override_kv))
         return CLI_USAGE;
@@ -518,7 +515,8 @@ static int name_mix(tare_mix_options *mix, tare_convert_options *options,
 static int write_model(const cli_command *command, const tare_model *in, const char *in_path,
                        const char *out_path, const cli_write *write, tare_report *report) {
     tare_convert_options options = tare_convert_options_default();
-    parts p = {.containers = CLI_CONTAINERS_INIT};
+    parts p = {
+        .containers = CLI_CONTAINERS_INIT, .context = cli_context(report), .output = cli_output()};
     outcome o = {.in = in,
                  .in_path = in_path,
                  .write = write,
@@ -530,6 +528,8 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     tare_fit *fit = NULL;
     tare_error err;
     char words[120];
+    options.context = &p.context;
+    options.output = &p.output;
     int code = open_parts(&p, &options, command, in, out_path, write, report);
     if (code == 0 && write->fit)
         code = cli_fit_types(&fit, &options, &mix, command, in, in_path, out_path, write->fit);

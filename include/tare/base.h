@@ -267,6 +267,25 @@ TARE_API void tare_cancel_reset(tare_cancel *cancel);
 typedef void (*tare_parallel_fn)(void *ctx, unsigned n, void (*body)(void *body_ctx, unsigned i),
                                  void *body_ctx);
 
+/* ---- context --------------------------------------------------------------------------------- */
+
+/* What a call works with, and whom it tells. One can serve many calls. It is copied, but what it
+ * points to must outlive the call and what the call makes. */
+typedef struct tare_context {
+    size_t size;
+    unsigned threads;          /* 0: what affinity and cgroup allow */
+    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call.
+                                  Progress is then called from one of them at a time */
+    void *parallel_ctx;
+    tare_progress_fn progress; /* NULL: nobody wants to know */
+    void *progress_ctx;
+    const tare_cancel *cancel;       /* may be NULL */
+    const tare_allocator *allocator; /* NULL: malloc */
+    const tare_limits *limits;       /* NULL: the defaults */
+    tare_report *report;             /* findings; may be NULL */
+} tare_context;
+TARE_DECLARE_INIT(tare_context)
+
 /* ---- CPU ------------------------------------------------------------------------------------- */
 
 /* Instruction sets the kernels may use; a mask. Levels contain the ones below them. */

@@ -30,10 +30,9 @@ typedef struct tare_builder tare_builder;
 
 typedef struct tare_build_options {
     size_t size;
-    const tare_allocator *allocator; /* NULL: malloc */
-    const tare_limits *limits;       /* NULL: the defaults */
-    const char *name;                /* what messages call the model; NULL: "memory" */
-    bool has_pairs;                  /* a safetensors __metadata__, even if no pair is added */
+    const tare_context *context; /* NULL: the defaults */
+    const char *name;            /* what messages call the model; NULL: "memory" */
+    bool has_pairs;              /* a safetensors __metadata__, even if no pair is added */
 } tare_build_options;
 
 TARE_DECLARE_INIT(tare_build_options)

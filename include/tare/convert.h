@@ -141,6 +141,10 @@ TARE_DECLARE_INIT(tare_convert_wcodec_options)
 
 typedef struct tare_convert_options {
     size_t size;
+    const tare_context *context; /* NULL: the defaults */
+    /* NULL: the defaults. `force` also writes what llama.cpp would not run; `strict`: losses, NaN
+     * and overflow are errors */
+    const tare_output_options *output;
     const char *to;              /* format name; NULL: by the path's suffix */
     const tare_encoding *type;   /* every eligible tensor (two or more dimensions, float, not a
                                     norm); NULL: as they are */
@@ -161,20 +165,8 @@ typedef struct tare_convert_options {
     bool keep_split;     /* as many files as the input has, with its tensors in each */
     bool opaque;         /* carry types that the target lacks as stored planes, do not decode */
     bool verify;         /* read the result back and compare */
-    bool force;          /* replace an existing output; write what llama.cpp would not run */
-    bool strict;         /* losses, NaN and overflow are errors */
-    bool no_sync;
     tare_measured_fn measured; /* if set, errors of encoding are measured and passed to it */
     void *measured_ctx;
-    unsigned threads;          /* 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
-    void *parallel_ctx;
-    tare_progress_fn progress;
-    void *progress_ctx;
-    const tare_cancel *cancel; /* may be NULL */
-    const tare_allocator *allocator;
-    const tare_limits *limits;
-    tare_report *report;
     /* Options of one container each; NULL: its defaults. */
     const tare_convert_mcf_options *mcf;
     const tare_convert_infq_options *infq;

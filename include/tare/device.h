@@ -82,17 +82,11 @@ TARE_DECLARE_INIT(tare_device_job)
 
 typedef struct tare_device_load_options {
     size_t size;
+    const tare_context *context; /* NULL: the defaults; progress is in bytes of tensors */
     uint64_t window; /* stored bytes of layers that are decoded together, twice of which take memory
                         of the device; a larger layer is decoded alone. 0: 128 MiB */
     void *stream;    /* what was enqueued on it is complete before memory is written; NULL: on the
                         default stream */
-    unsigned threads; /* that read; 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel;
-    void *parallel_ctx;
-    tare_progress_fn progress; /* in bytes of tensors */
-    void *progress_ctx;
-    const tare_cancel *cancel; /* may be NULL */
-    const tare_allocator *allocator;
 } tare_device_load_options;
 
 TARE_DECLARE_INIT(tare_device_load_options)

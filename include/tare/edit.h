@@ -11,6 +11,7 @@
 
 #include <tare/base.h>
 #include <tare/model.h>
+#include <tare/output.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,23 +53,15 @@ typedef enum tare_edit_way {
 
 typedef struct tare_edit_options {
     size_t size;
+    const tare_context *context; /* NULL: the defaults */
+    /* NULL: the defaults. `force` also allows changes that can keep a program from loading the
+     * model */
+    const tare_output_options *output;
     const char *out_path; /* NULL: the model itself is changed */
     tare_edit_way way;
-    uint64_t spare; /* bytes to leave free for later edits when a directory is laid out anew */
-    bool force;     /* allow changes that can keep a program from loading the model; replace
-                       out_path */
-    bool keep_time; /* keep the modification time; backup programs that compare time and size then
+    uint64_t spare;  /* bytes to leave free for later edits when a directory is laid out anew */
+    bool keep_time;  /* keep the modification time; backup programs that compare time and size then
                        miss the change */
-    bool no_sync;
-    unsigned threads;          /* 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
-    void *parallel_ctx;
-    tare_progress_fn progress;
-    void *progress_ctx;
-    const tare_cancel *cancel;
-    const tare_allocator *allocator;
-    const tare_limits *limits;
-    tare_report *report;
     bool is_dry_run; /* the edit will not be run: nothing is written at all */
 } tare_edit_options;
 

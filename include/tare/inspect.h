@@ -40,7 +40,7 @@ typedef void (*tare_stats_fn)(void *ctx, size_t tensor, const tare_tensor_stats 
  * allocator and progress are used. ERR_ARG: there is no such tensor; else as for reading it. */
 TARE_API tare_status tare_model_stats(const tare_model *model, const size_t *tensors,
                                       size_t n_tensors, tare_stats_fn fn, void *ctx,
-                                      const tare_run_options *options, tare_error *err);
+                                      const tare_context *context, tare_error *err);
 
 /* Shares of the range from stats->min to stats->max, from a histogram: columns[i] becomes the
  * number of values in the i-th of n_columns equal parts. A bin that lies across a border is divided

@@ -13,9 +13,9 @@ extern "C" {
 
 typedef struct tare_llama_options {
     size_t size;
-    const tare_allocator *allocator; /* NULL: malloc */
-    const tare_limits *limits;       /* NULL: those that the input was opened with */
-    tare_report *report;             /* what is left out, repaired or guessed; may be NULL */
+    /* NULL: the defaults, and the limits of the input. The report gets what is left out, repaired
+     * or guessed */
+    const tare_context *context;
     const char *name;      /* general.name; NULL: from the model card, else config.json, else
                               `directory` */
     const char *directory; /* path of the model: its last part, or the repository in a cache of the
@@ -69,12 +69,10 @@ TARE_API tare_status tare_llama_map_adapter(tare_model **out, const tare_model *
 
 typedef struct tare_llama_restore_options {
     size_t size;
-    const tare_allocator *allocator; /* NULL: malloc */
-    const tare_limits *limits;       /* NULL: those that the input was opened with */
-    tare_report *report;             /* what cannot be restored; may be NULL */
-    const tare_encoding *type; /* of matrices: F32, F16 or BF16; NULL: the one that most of them
+    const tare_context *context; /* the same; the report gets what cannot be restored */
+    const tare_encoding *type;   /* of matrices: F32, F16 or BF16; NULL: the one that most of them
                                   have, F16 where they are quantized */
-    const tare_model *tower;   /* the file that llama.cpp reads beside the text model (mmproj), for
+    const tare_model *tower; /* the file that llama.cpp reads beside the text model (mmproj), for
                                   a Hugging Face model of both; NULL: `in` alone */
 } tare_llama_restore_options;
 
@@ -105,11 +103,10 @@ typedef enum tare_llama_naming {
 
 typedef struct tare_llama_translate_options {
     size_t size;
-    const tare_allocator *allocator; /* NULL: malloc */
-    const tare_limits *limits;       /* NULL: those that the input was opened with */
-    tare_report *report;             /* as for tare_llama_map and tare_llama_restore; may be NULL */
-    bool keep_names;                 /* names stay; what they are for will not run the output */
-    bool opaque; /* of the conversion: a GGUF file keeps its names, for those of Hugging
+    /* the same; the report as for tare_llama_map and tare_llama_restore */
+    const tare_context *context;
+    bool keep_names; /* names stay; what they are for will not run the output */
+    bool opaque;     /* of the conversion: a GGUF file keeps its names, for those of Hugging
                                   Face belong to decoded tensors */
     const tare_encoding *type; /* of the conversion; restored matrices get it if it is F32, F16 or
                                   BF16 */

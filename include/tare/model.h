@@ -72,12 +72,12 @@ struct tare_device;
 
 typedef struct tare_open_options {
     size_t size;
-    const tare_allocator *allocator; /* NULL: malloc */
-    const tare_limits *limits;       /* NULL: the defaults */
-    tare_report *report;             /* findings that do not prevent opening; may be NULL */
-    const char *format;              /* read the input as this format, do not probe; may be NULL */
-    tare_map_mode map;               /* map files, so that planes and resources can be borrowed */
-    bool one_shard;                  /* open a member of a shard set alone */
+    /* NULL: the defaults. Its report gets findings that do not prevent opening; its threads read
+     * bases, and its progress is of their bytes */
+    const tare_context *context;
+    const char *format; /* read the input as this format, do not probe; may be NULL */
+    tare_map_mode map;  /* map files, so that planes and resources can be borrowed */
+    bool one_shard;     /* open a member of a shard set alone */
     /* Models that a .wcodec may have been packed against. The right ones are found by their digests,
      * so all of them are read; they must outlive the model. Other formats need none. A missing base
      * is reported ("wcodec.base"), and what does not refer to it can still be read, unless
@@ -85,12 +85,6 @@ typedef struct tare_open_options {
     const tare_model *const *bases;
     size_t n_bases; /* at most 255 */
     bool needs_bases;
-    unsigned threads; /* that read bases; 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel;
-    void *parallel_ctx;
-    tare_progress_fn progress; /* of the bases' bytes */
-    void *progress_ctx;
-    const tare_cancel *cancel;
     struct tare_device *device; /* tare/device.h: decodes the layers of a .wcodec; NULL: the CPU. Up
                                    to 512 MiB of decoded layers, or one if it has more, are kept */
 } tare_open_options;

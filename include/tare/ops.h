@@ -11,6 +11,7 @@
 #include <tare/convert.h>
 #include <tare/encoding.h>
 #include <tare/model.h>
+#include <tare/output.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,75 +23,60 @@ typedef struct tare_digest {
     uint8_t bytes[32]; /* SHA-256 */
 } tare_digest;
 
-typedef struct tare_run_options {
-    size_t size;
-    unsigned threads;          /* 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
-    void *parallel_ctx;
-    tare_progress_fn progress;
-    void *progress_ctx;
-    const tare_cancel *cancel; /* may be NULL */
-    const tare_allocator *allocator;
-    tare_report *report;
-    bool force;   /* an output: replace an existing one */
-    bool no_sync; /* an output: do not wait for the disk */
-} tare_run_options;
-
-TARE_DECLARE_INIT(tare_run_options)
-
 /* Writes n bytes to a file atomically, like every output. ERR_ARG: it exists and `force` is off, or
  * it is a file of `model` (which may be NULL). */
 TARE_API tare_status tare_file_write(const char *path, const void *bytes, size_t n,
-                                     const tare_model *model, const tare_run_options *options,
-                                     tare_error *err);
+                                     const tare_model *model, const tare_output_options *output,
+                                     const tare_context *context, tare_error *err);
 
 /* SHA-256 over the encoding's canonical name, a NUL, rank and dimensions outermost first (u64
  * LE), then the planes in table order, little-endian, without padding. The same in every
  * container that holds the same encoding. */
 TARE_API tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t tensor,
-                                        const tare_run_options *options, tare_error *err);
+                                        const tare_context *context, tare_error *err);
 /* Reads all of a tensor and compares it with the digest that its container states (INFQ does).
  * TARE_ERR_CHECKSUM: they differ. OK: they are equal, or none is stated. Both calls use only
- * progress and `cancel` of the options: a digest is computed by one thread. */
+ * progress and `cancel` of the context: a digest is computed by one thread. */
 TARE_API tare_status tare_tensor_check(const tare_model *model, size_t tensor,
-                                       const tare_run_options *options, tare_error *err);
+                                       const tare_context *context, tare_error *err);
 /* Writes one digest per tensor to digests[n_tensors], in parallel, and the digest of the manifest
  * to *whole. Either pointer may be NULL. */
 TARE_API tare_status tare_model_digest(tare_digest *digests, tare_digest *whole,
-                                       const tare_model *model, const tare_run_options *options,
+                                       const tare_model *model, const tare_context *context,
                                        tare_error *err);
 /* Writes the manifest: lines "<hex>  <name>\n" sorted by name bytes, in sha256sum's form and with
  * its escapes. Atomic like every file; ERR_ARG: it exists and `force` is off. */
 TARE_API tare_status tare_manifest_write(const char *path, const tare_model *model,
-                                         const tare_run_options *options, tare_error *err);
+                                         const tare_output_options *output,
+                                         const tare_context *context, tare_error *err);
 /* Checks a model against a manifest; differences become findings of level error in
- * options->report and the result is TARE_ERR_CHECKSUM. A malformed line: TARE_ERR_CORRUPT. */
+ * context->report and the result is TARE_ERR_CHECKSUM. A malformed line: TARE_ERR_CORRUPT. */
 TARE_API tare_status tare_manifest_check(const char *path, const tare_model *model,
-                                         const tare_run_options *options, tare_error *err);
+                                         const tare_context *context, tare_error *err);
 
 /* ---- verify ---------------------------------------------------------------------------------- */
 
 /* Reads the side files of a model that are JSON by their names (config.json, tokenizer.json, index
- * files) and adds to options->report an error for each that is not ("resource.json"). Opening reads
+ * files) and adds to context->report an error for each that is not ("resource.json"). Opening reads
  * only those that it needs. TARE_OK even when there are findings. */
-TARE_API tare_status tare_verify_resources(const tare_model *model, const tare_run_options *options,
+TARE_API tare_status tare_verify_resources(const tare_model *model, const tare_context *context,
                                            tare_error *err);
 
-/* Reads all tensor data and adds to options->report: NaN, Inf, impossible scales, codes out of
+/* Reads all tensor data and adds to context->report: NaN, Inf, impossible scales, codes out of
  * range, padding that is not zero. The rules of the directory are checked while opening: open with
  * a report to get those findings. Tensors of a .wcodec that refer to a missing base model are
  * skipped; "wcodec.base" says how many. TARE_OK even when there are findings. */
-TARE_API tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
+TARE_API tare_status tare_verify_data(const tare_model *model, const tare_context *context,
                                       tare_error *err);
 
-/* Adds to options->report what `model` lost of `source`, the model it was made from, reading all of
+/* Adds to context->report what `model` lost of `source`, the model it was made from, reading all of
  * both; the rules and codes are those of tare_convert and tare_pack. Warnings: numbers that differ
  * ("convert.lossy"), side files that are missing or different, and those that opening the source
  * left out ("left-out"), adapters ("convert.adapters-left"), keys ("lost.key") except those that
  * follow from the types. Errors: tensors that are missing ("lost.tensor") or have a different shape
  * ("lost.shape"). Additions to the source are not a loss. TARE_OK even when there are findings. */
 TARE_API tare_status tare_verify_against(const tare_model *model, const tare_model *source,
-                                         const tare_run_options *options, tare_error *err);
+                                         const tare_context *context, tare_error *err);
 
 /* ---- diff ------------------------------------------------------------------------------------ */
 
@@ -122,17 +108,11 @@ typedef struct tare_diff_item {
 
 typedef struct tare_diff_options {
     size_t size;
+    const tare_context *context; /* NULL: the defaults */
     double tolerance; /* relative RMSE up to which tensors count as the same; beyond 0 the keys that
                          follow from the types (general.file_type, general.quantization_version)
                          may differ too */
     bool brief;       /* stop at the first difference */
-    unsigned threads; /* 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
-    void *parallel_ctx;
-    tare_progress_fn progress;
-    void *progress_ctx;
-    const tare_cancel *cancel; /* may be NULL */
-    const tare_allocator *allocator;
     bool directory; /* read no values: tensors differ by name, shape and type, side files by size */
 } tare_diff_options;
 
@@ -158,13 +138,10 @@ typedef enum tare_extract_form {
 
 typedef struct tare_extract_options {
     size_t size;
+    const tare_context *context;       /* NULL: the defaults */
+    const tare_output_options *output; /* NULL: the defaults */
     uint64_t first_row, n_rows; /* n_rows 0: all from first_row on; rows run over all dims but the
                                    last */
-    bool force;
-    bool no_sync;
-    tare_progress_fn progress;
-    void *progress_ctx;
-    const tare_cancel *cancel; /* may be NULL */
 } tare_extract_options;
 
 TARE_DECLARE_INIT(tare_extract_options)
@@ -179,12 +156,15 @@ TARE_API tare_status tare_extract(const char *path, int fd, const tare_model *mo
  * directory of all pairs that `use` names. Factors are F32, which loses nothing. ERR_ARG: no such
  * adapter, or a file for several pairs. */
 TARE_API tare_status tare_adapters_write(const char *path, const tare_adapter_use *use,
-                                         const tare_run_options *options, tare_error *err);
+                                         const tare_output_options *output,
+                                         const tare_context *context, tare_error *err);
 
 /* ---- bench ----------------------------------------------------------------------------------- */
 
 typedef struct tare_bench_options {
     size_t size;
+    /* NULL: the defaults. Threads are for the codec, 0: one; zstd and memcpy run on one */
+    const tare_context *context;
     bool is_full;                   /* the codec's full effort instead of the fast one */
     bool is_whole;                  /* measure all bytes, not a sample of each tensor */
     bool best_zstd;                 /* also measure zstd -19, on the same bytes; samples are smaller
@@ -192,13 +172,6 @@ typedef struct tare_bench_options {
     const tare_model *const *bases; /* similar models: tensors are stored as differences from the
                                        one that has the most similar */
     size_t n_bases;
-    unsigned threads;          /* for the codec, 0: one; zstd and memcpy run on one */
-    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
-    void *parallel_ctx;
-    tare_progress_fn progress;
-    void *progress_ctx;
-    const tare_cancel *cancel; /* may be NULL */
-    const tare_allocator *allocator;
     struct tare_device *device; /* tare/device.h: decodes each layer, too; may be NULL */
 } tare_bench_options;
 

@@ -82,6 +82,9 @@ TARE_API tare_convert_options *tare_options_convert(tare_options *options);
 TARE_API tare_pack_options *tare_options_pack(tare_options *options);
 TARE_API tare_unpack_options *tare_options_unpack(tare_options *options);
 
+/* The context that those structs point to, for what is not text: reports, callbacks. */
+TARE_API tare_context *tare_options_context(tare_options *options);
+
 /* For tare_fit_new and tare_fit_choose, valid as the structs above: what types are chosen from, and
  * for what. NULL: the options are of another verb than QUANTIZE; of the target also if none was
  * set. */

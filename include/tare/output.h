@@ -12,6 +12,15 @@
 extern "C" {
 #endif
 
+/* How a file or directory is written: whole or not at all, in any case. */
+typedef struct tare_output_options {
+    size_t size;
+    bool force;   /* replace an existing output */
+    bool strict;  /* what is lost is an error */
+    bool no_sync; /* do not wait for the disk */
+} tare_output_options;
+TARE_DECLARE_INIT(tare_output_options)
+
 /* Writes n bytes at byte `offset` of the output. Any status but OK ends the call with that status.
  */
 typedef tare_status (*tare_write_fn)(void *ctx, uint64_t offset, const void *bytes, size_t n);

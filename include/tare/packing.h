@@ -56,6 +56,12 @@ TARE_DECLARE_INIT(tare_lossy_options)
 
 typedef struct tare_pack_options {
     size_t size;
+    /* NULL: the defaults. Progress is of the bytes read: twice those of the model. With
+     * `directory`, findings of opening about files that are not part of the model are
+     * removed from the report, as they are packed or reported here */
+    const tare_context *context;
+    /* NULL: the defaults; `strict`: a file that is left out is an error */
+    const tare_output_options *output;
     tare_effort effort;
     tare_coded_mode mode;  /* for every segment that allows it; for tests */
     unsigned log2_segment; /* values of a segment, 14 to 26 (at most 64 MiB); 0: automatic */
@@ -74,20 +80,8 @@ typedef struct tare_pack_options {
     const tare_model *const *bases;
     const char *const *base_hints; /* their names in messages about a missing base; may be NULL */
     size_t n_bases;
-    bool force;  /* replace an existing output */
-    bool strict; /* a file that is left out is an error */
-    bool no_sync;
     tare_packed_fn packed;
     void *packed_ctx;
-    unsigned threads;          /* 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
-    void *parallel_ctx;
-    tare_progress_fn progress; /* of the bytes read: twice those of the model */
-    void *progress_ctx;
-    const tare_cancel *cancel; /* may be NULL */
-    const tare_allocator *allocator;
-    tare_report *report; /* with `directory`: findings of opening about files that are not part of
-                            the model are removed, as they are packed or reported here */
     bool is_for_gpu; /* tensors in shorter segments, without STRUCTURED and ZSTD, for decoders on
                         GPUs; about 0.2 % larger */
     tare_tile_limits tiles; /* of STRUCTURED segments, which are tried at full effort */

@@ -51,13 +51,8 @@ TARE_DECLARE_INIT(tare_read_job)
 
 typedef struct tare_read_options {
     size_t size;
-    unsigned threads;          /* 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
-    void *parallel_ctx;
-    tare_progress_fn progress; /* in bytes written to dst, over all jobs */
-    void *progress_ctx;
-    const tare_cancel *cancel; /* may be NULL */
-    const tare_allocator *allocator;
+    /* NULL: the defaults; progress is in bytes written to dst, over all jobs */
+    const tare_context *context;
     /* Called once for each job, in any order, as soon as it is complete, by the thread that
      * finished it; several threads may call at the same time. May be NULL. */
     void (*job_done)(void *ctx, size_t job);

@@ -38,16 +38,15 @@ typedef struct tare_remote tare_remote;
 
 typedef struct tare_remote_options {
     size_t size;
-    const tare_allocator *allocator; /* NULL: malloc */
-    const char *hub_endpoint;        /* of hf:// URLs; NULL: https://huggingface.co */
-    const char *hub_token;           /* sent to the endpoint and to no other host; NULL: none */
-    const char *ca_file;             /* certificates to trust, PEM; NULL: the system's */
-    const char *ca_folder;           /* the same as a folder of hashed names; may be NULL */
-    const char *proxy;               /* NULL: as libcurl finds it in the environment; "": none */
-    tare_progress_fn progress;       /* called about ten times a second while something is fetched,
-                                        from the session's thread, with the bytes received so far
-                                        and a total of 0; true cancels what is being fetched */
-    void *progress_ctx;
+    /* NULL: the defaults. Progress is called about ten times a second while something is fetched,
+     * from the session's thread, with the bytes received so far and a total of 0; true
+     * cancels what is being fetched */
+    const tare_context *context;
+    const char *hub_endpoint; /* of hf:// URLs; NULL: https://huggingface.co */
+    const char *hub_token;    /* sent to the endpoint and to no other host; NULL: none */
+    const char *ca_file;      /* certificates to trust, PEM; NULL: the system's */
+    const char *ca_folder;    /* the same as a folder of hashed names; may be NULL */
+    const char *proxy;        /* NULL: as libcurl finds it in the environment; "": none */
     uint64_t whole_bytes;     /* 64 MiB: from a server without ranges, a whole file up to this size
                                  is fetched and kept in memory */
     uint64_t cache_bytes;     /* 64 MiB: memory for what was read, beside what is being read */

@@ -16,9 +16,11 @@ extern "C" {
 
 typedef struct tare_unpack_options {
     size_t size;
-    bool force;  /* replace an existing output */
-    bool strict; /* with `is_coarse`: a tensor that cannot be coarse is an error */
-    bool no_sync;
+    /* NULL: the defaults. Progress is of the files' bytes; then, if digests of coarse tensors have
+     * to be updated, of those tensors' */
+    const tare_context *context;
+    /* NULL: the defaults; `strict`, with `is_coarse`: a tensor that cannot be coarse is an error */
+    const tare_output_options *output;
     bool salvage;    /* damaged segments become zeros, and each is reported; a container that lost
                         its header, its footer or a part of its index is read as far as possible */
     bool is_coarse;  /* read only the first bits of real numbers; damage is not detected then, so
@@ -26,16 +28,6 @@ typedef struct tare_unpack_options {
     unsigned groups; /* with `is_coarse`: groups of uncoded bits to read */
     const tare_model *const *bases; /* models that this one may have been packed against */
     size_t n_bases;
-    unsigned threads;          /* 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
-    void *parallel_ctx;
-    tare_progress_fn progress; /* of the files' bytes; then, if digests of coarse tensors have to
-                                  be updated, of those tensors' */
-    void *progress_ctx;
-    const tare_cancel *cancel; /* may be NULL */
-    const tare_allocator *allocator;
-    const tare_limits *limits;
-    tare_report *report;
     struct tare_device *device; /* as in tare_open_options; not used with `is_coarse` */
 } tare_unpack_options;
 

@@ -122,23 +122,16 @@ typedef struct tare_tile_limits {
 
 typedef struct tare_coded_options {
     size_t size;
+    /* NULL: the defaults. Progress counts bytes of regions. zstd's own memory does not come from
+     * the allocator */
+    const tare_context *context;
     bool is_full;   /* encoding: the smallest form that can be found, instead of a fast one */
     bool is_coarse; /* decoding: use only the first n_groups groups of bypass bits (of 4, 2 or 1
                        bits, the most significant first) and take the middle of the range that the
                        missing bits leave open. Values without bypass bits are exact; coarse ones
                        are not checked */
     unsigned n_groups;
-    unsigned threads;          /* 0: what affinity and cgroup allow */
-    tare_parallel_fn parallel; /* the caller's pool: runs `threads` bodies. NULL: threads that live
-                                  as long as the call */
-    void *parallel_ctx;
-    /* Called now and then, and may ask to stop: from the calling thread or, with `parallel`, from
-     * one of its threads at a time. Counts bytes of regions. */
-    tare_progress_fn progress;
-    void *progress_ctx;
-    const tare_allocator *allocator; /* NULL: malloc. zstd's own memory does not come from it */
-    const tare_cancel *cancel;       /* may be NULL */
-    tare_tile_limits tiles;          /* encoding */
+    tare_tile_limits tiles; /* encoding */
 } tare_coded_options;
 
 TARE_DECLARE_INIT(tare_coded_options)

@@ -52,13 +52,13 @@ static bool parse_regions(region_list *list, PyObject *from) {
 }
 
 static bool run_encode(py_coded *self, const region_list *regions, const tare_coded_field *fields,
-                       size_t n_fields, tare_coded_options *options, PyObject *progress) {
+                       size_t n_fields, const tare_coded_options *options, tare_context *context,
+                       PyObject *progress) {
     tare_error err;
     py_run run;
     py_source none = {0};
     if (!py_run_init(&run, self->state, progress)) return false;
-    options->progress = py_run_progress, options->progress_ctx = &run;
-    options->cancel = run.cancel;
+    py_run_join(context, &run);
     py_run_begin(&run);
     tare_status status = tare_coded_encode(&self->coded, regions->regions, regions->n, fields,
                                            n_fields, options, &err);
@@ -69,13 +69,15 @@ static bool run_encode(py_coded *self, const region_list *regions, const tare_co
 static PyObject *coded_encode(PyObject *module, PyObject *args) {
     PyObject *from, *fields_from, *progress;
     tare_coded_options options = tare_coded_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     int is_full;
     region_list regions;
     py_scratch scratch = {0};
     size_t n_fields;
     if (!PyArg_ParseTuple(args, "O!O!p(III)IO:coded_encode", &PyList_Type, &from, &PyList_Type,
                           &fields_from, &is_full, &options.tiles.shapes, &options.tiles.predictors,
-                          &options.tiles.transforms, &options.threads, &progress))
+                          &options.tiles.transforms, &context.threads, &progress))
         return NULL;
     options.is_full = is_full != 0;
     py_coded *self = NULL;
@@ -83,7 +85,8 @@ static PyObject *coded_encode(PyObject *module, PyObject *args) {
     if (parse_regions(&regions, from)) fields = py_coded_fields(&scratch, fields_from, &n_fields);
     if (fields) self = py_coded_new(py_state_of(module));
     if (self) self->keep = Py_NewRef(regions.bases);
-    if (self && !run_encode(self, &regions, fields, n_fields, &options, progress)) Py_CLEAR(self);
+    if (self && !run_encode(self, &regions, fields, n_fields, &options, &context, progress))
+        Py_CLEAR(self);
     regions_clear(&regions);
     py_scratch_clear(&scratch);
     return (PyObject *)self;
@@ -184,6 +187,7 @@ typedef struct fill {
     py_coded *self;
     Py_buffer view;
     tare_coded_options options;
+    tare_context context;
     tare_error err;
     tare_status status;
 } fill;
@@ -196,10 +200,13 @@ static PyObject *fill_end(fill *f) {
 
 /* region(buffer, i, offset, threads): its bytes from `offset` on, as many as the buffer takes. */
 static PyObject *coded_region(PyObject *self, PyObject *args) {
-    fill f = {.self = (py_coded *)self, .options = tare_coded_options_default()};
+    fill f = {.self = (py_coded *)self,
+              .options = tare_coded_options_default(),
+              .context = tare_context_default()};
+    f.options.context = &f.context;
     unsigned region;
     unsigned long long offset;
-    if (!PyArg_ParseTuple(args, "w*IKI:region", &f.view, &region, &offset, &f.options.threads))
+    if (!PyArg_ParseTuple(args, "w*IKI:region", &f.view, &region, &offset, &f.context.threads))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     f.status = tare_coded_decode_region(f.view.buf, f.self->coded, region, offset,
@@ -245,12 +252,15 @@ static PyObject *coded_segments_size(PyObject *self, PyObject *args) {
 
 /* segments(buffer, stream, first, n, threads): the buffer has segments_size() bytes. */
 static PyObject *coded_segments(PyObject *self, PyObject *args) {
-    fill f = {.self = (py_coded *)self, .options = tare_coded_options_default()};
+    fill f = {.self = (py_coded *)self,
+              .options = tare_coded_options_default(),
+              .context = tare_context_default()};
+    f.options.context = &f.context;
     unsigned stream;
     unsigned long long first, n;
     uint64_t size;
     if (!PyArg_ParseTuple(args, "w*IKKI:segments", &f.view, &stream, &first, &n,
-                          &f.options.threads))
+                          &f.context.threads))
         return NULL;
     bool ok = segments_size(self, stream, first, n, &size);
     if (ok && size != (uint64_t)f.view.len)

@@ -127,9 +127,10 @@ static bool set_options(py_plan *p, PyObject *given) {
     tare_convert_infq_options *infq = (tare_convert_infq_options *)(uintptr_t)o->infq;
     tare_convert_wcodec_options *wcodec = (tare_convert_wcodec_options *)(uintptr_t)o->wcodec;
     PyObject *bases = py_options_get(given, "bases");
-    o->progress = on_progress, o->progress_ctx = p;
-    o->cancel = p->cancel;
-    o->report = p->report;
+    tare_context *context = tare_options_context(p->options);
+    context->progress = on_progress, context->progress_ctx = p;
+    context->cancel = p->cancel;
+    context->report = p->report;
     if (py_options_get(given, "measure") == Py_True) o->measured = on_measured, o->measured_ctx = p;
     return set_overrides(p, o, given) &&
            set_adapters(p, py_options_get(given, "merges"), &o->merges, &o->n_merges) &&
@@ -152,12 +153,14 @@ static const py_option llama_option_table[] = {
 /* As for tare_llama_translate, which the caller then calls without the interpreter. `llama` is what
  * *out points to. */
 static bool set_translation(py_plan *p, tare_llama_translate_options *out,
-                            tare_llama_options *llama, PyObject *given) {
+                            tare_llama_options *llama, tare_context *context, PyObject *given) {
     const tare_convert_options *o = tare_options_convert(p->options);
     PyObject *metadata = py_options_get(given, "metadata");
     tare_llama_translate_options_init(out, sizeof *out);
     tare_llama_options_init(llama, sizeof *llama);
-    out->report = p->report;
+    tare_context_init(context, sizeof *context);
+    context->report = p->report;
+    out->context = context;
     out->keep_names = py_options_get(given, "keep_names") == Py_True;
     out->opaque = o->opaque;
     out->type = o->type;
@@ -232,7 +235,8 @@ static bool make_plan(py_plan *p, const char *path, PyObject *given, PyObject *p
     tare_error err;
     tare_llama_options llama;
     tare_llama_translate_options names;
-    if (!set_translation(p, &names, &llama, given) || !begin(p, progress)) return false;
+    tare_context context;
+    if (!set_translation(p, &names, &llama, &context, given) || !begin(p, progress)) return false;
     if (!end(p, plan(p, path, &names, &err), &err)) return false;
     p->n_measured = tare_plan_summarize(p->plan)->n_tensors;
     p->measured = py_scratch_array(&p->scratch, p->n_measured, sizeof *p->measured);

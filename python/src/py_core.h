@@ -216,8 +216,10 @@ bool py_run_end(py_run *run, tare_status status, const tare_error *err, py_handl
 /* The same where no model was opened. */
 bool py_run_end_source(py_run *run, tare_status status, const tare_error *err, py_source *source,
                        PyObject *name);
-/* For the options of the library; ctx is the py_run. */
+/* ctx is the py_run. */
 bool py_run_progress(void *ctx, uint64_t done, uint64_t total);
+/* Progress and cancelling of a call of the library are those of the run. */
+void py_run_join(tare_context *context, py_run *run);
 
 /* ---- options --------------------------------------------------------------------------------- */
 

@@ -145,12 +145,12 @@ static bool parse_job(tare_device_job *job, PyObject *from) {
 }
 
 static bool run_load(py_device *self, py_handle *handle, const tare_device_job *jobs, size_t n,
-                     tare_device_load_options *options, PyObject *progress) {
+                     const tare_device_load_options *options, tare_context *context,
+                     PyObject *progress) {
     tare_error err;
     py_run run;
     if (!py_run_init(&run, handle->state, progress)) return false;
-    options->progress = py_run_progress, options->progress_ctx = &run;
-    options->cancel = run.cancel;
+    py_run_join(context, &run);
     py_run_begin(&run);
     tare_status status = tare_device_load(self->device, handle->model, jobs, n, options, &err);
     return py_run_end(&run, status, &err, handle);
@@ -162,9 +162,11 @@ static PyObject *device_load(PyObject *object, PyObject *args) {
     PyObject *model, *list, *progress;
     unsigned long long window, stream;
     tare_device_load_options options;
+    tare_context context = tare_context_default();
     tare_device_load_options_init(&options, sizeof options);
+    options.context = &context;
     if (!PyArg_ParseTuple(args, "OO!KKIO:load", &model, &PyList_Type, &list, &window, &stream,
-                          &options.threads, &progress))
+                          &context.threads, &progress))
         return NULL;
     options.window = window;
     options.stream = (void *)(uintptr_t)stream; /* a handle of CUDA */
@@ -176,7 +178,7 @@ static PyObject *device_load(PyObject *object, PyObject *args) {
     bool ok = jobs != NULL;
     py_handle_ref(handle); /* another thread may close the model meanwhile */
     for (Py_ssize_t i = 0; ok && i < n; i++) ok = parse_job(&jobs[i], PyList_GetItem(list, i));
-    ok = ok && run_load(self, handle, jobs, (size_t)n, &options, progress);
+    ok = ok && run_load(self, handle, jobs, (size_t)n, &options, &context, progress);
     py_scratch_clear(&scratch);
     py_handle_unref(handle);
     if (!ok) return NULL;

@@ -23,45 +23,52 @@ static const py_option open_options[] = {
     {"format", PY_OPTION_TEXT, offsetof(tare_open_options, format), NULL},
     {"one_shard", PY_OPTION_BOOL, offsetof(tare_open_options, one_shard), NULL},
     {"needs_bases", PY_OPTION_BOOL, offsetof(tare_open_options, needs_bases), NULL},
-    {"threads", PY_OPTION_UNSIGNED, offsetof(tare_open_options, threads), NULL},
+    {0},
+};
+
+static const py_option context_options[] = {
+    {"threads", PY_OPTION_UNSIGNED, offsetof(tare_context, threads), NULL},
     {0},
 };
 
 /* Without the GIL: opens handle->source, or the computed model that `spec` describes. */
-static bool open_handle(py_handle *handle, const char *spec, tare_open_options *options,
-                        PyObject *progress) {
+static bool open_handle(py_handle *handle, const char *spec, const tare_open_options *options,
+                        tare_context *context, PyObject *progress) {
     tare_error err;
     py_run run;
-    options->report = tare_report_new();
-    if (!options->report) PyErr_NoMemory();
-    if (!options->report || !py_run_init(&run, handle->state, progress)) {
-        tare_report_free(options->report);
+    context->report = tare_report_new();
+    if (!context->report) PyErr_NoMemory();
+    if (!context->report || !py_run_init(&run, handle->state, progress)) {
+        tare_report_free(context->report);
         return false;
     }
-    options->progress = py_run_progress, options->progress_ctx = &run;
-    options->cancel = run.cancel;
+    py_run_join(context, &run);
     py_run_begin(&run);
     tare_status status =
         spec ? tare_synth_open(&handle->model, spec, options, &err)
              : tare_model_open(&handle->model, &handle->source.source, options, &err);
     bool ok = py_run_end(&run, status, &err, handle);
-    if (ok) ok = (handle->findings = py_findings(options->report)) != NULL;
-    tare_report_free(options->report);
+    if (ok) ok = (handle->findings = py_findings(context->report)) != NULL;
+    tare_report_free(context->report);
     return ok;
 }
 
-static bool fill_options(tare_open_options *options, tare_limits *limits, py_scratch *scratch,
-                         py_handle *handle, PyObject *given) {
+static bool fill_options(tare_open_options *options, tare_context *context, tare_limits *limits,
+                         py_scratch *scratch, py_handle *handle, PyObject *given) {
     PyObject *limited = py_options_get(given, "limits"), *bases = py_options_get(given, "bases");
     tare_open_options_init(options, sizeof *options);
     options->map = handle->map;
-    if (!py_options_set(options, open_options, given)) return false;
+    tare_context_init(context, sizeof *context);
+    options->context = context;
+    if (!py_options_set(options, open_options, given) ||
+        !py_options_set(context, context_options, given))
+        return false;
     if (limited) {
         tare_limits_init(limits, sizeof *limits);
         if (!py_options_only(limit_options, "limits", limited) ||
             !py_options_set(limits, limit_options, limited))
             return false;
-        options->limits = limits;
+        context->limits = limits;
     }
     if (!bases) return true;
     bool ok = py_scratch_models(scratch, handle->state, bases, &options->bases, &options->n_bases);
@@ -85,11 +92,12 @@ static PyObject *core_open(PyObject *module, PyObject *args) {
     handle->map = (tare_map_mode)map;
     if (name != Py_None) handle->name = Py_NewRef(name);
     tare_open_options options;
+    tare_context context;
     tare_limits limits;
     py_scratch scratch = {0};
     bool ok = (spec || py_source_init(&handle->source, state, source, remote)) &&
-              fill_options(&options, &limits, &scratch, handle, given) &&
-              open_handle(handle, spec, &options, progress);
+              fill_options(&options, &context, &limits, &scratch, handle, given) &&
+              open_handle(handle, spec, &options, &context, progress);
     py_scratch_clear(&scratch);
     if (!ok) {
         py_handle_unref(handle);

@@ -71,9 +71,9 @@ static bool run_pack(packing *c, py_handle *handle, const char *path, PyObject *
                                               &o->base_hints, &o->n_bases))
         return false;
     o->packed = on_packed, o->packed_ctx = c;
-    o->progress = py_run_progress, o->progress_ctx = &c->run;
-    o->cancel = c->run.cancel;
-    o->report = c->report;
+    tare_context *context = tare_options_context(c->options);
+    py_run_join(context, &c->run);
+    context->report = c->report;
     py_run_begin(&c->run);
     tare_status status = tare_pack(summary, path, handle->model, o, &c->err);
     return py_run_end(&c->run, status, &c->err, handle);
@@ -121,9 +121,9 @@ static bool run_unpack(packing *c, py_source *source, PyObject *name, PyObject *
     if (bases != Py_None &&
         !py_scratch_models(&c->scratch, c->run.state, bases, &o->bases, &o->n_bases))
         return false;
-    o->progress = py_run_progress, o->progress_ctx = &c->run;
-    o->cancel = c->run.cancel;
-    o->report = c->report;
+    tare_context *context = tare_options_context(c->options);
+    py_run_join(context, &c->run);
+    context->report = c->report;
     const char *to = path ? PyBytes_AsString(path) : NULL;
     tare_output output = tare_output_default();
     output.write = write_fd, output.ctx = &fd;

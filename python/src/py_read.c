@@ -94,9 +94,10 @@ static bool run_jobs(const job_list *list, py_handle *handle, unsigned threads,
     py_run run;
     if (!py_run_init(&run, handle->state, progress)) return false;
     tare_read_options_init(&options, sizeof options);
-    options.threads = threads;
-    options.progress = py_run_progress, options.progress_ctx = &run;
-    options.cancel = run.cancel;
+    tare_context context = tare_context_default();
+    context.threads = threads;
+    py_run_join(&context, &run);
+    options.context = &context;
     py_run_begin(&run);
     tare_status status = tare_read_many(handle->model, list->jobs, list->n, &options, &err);
     return py_run_end(&run, status, &err, handle);

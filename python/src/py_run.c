@@ -37,6 +37,11 @@ bool py_run_init(py_run *run, py_state *state, PyObject *progress) {
     return false;
 }
 
+void py_run_join(tare_context *context, py_run *run) {
+    context->progress = py_run_progress, context->progress_ctx = run;
+    context->cancel = run->cancel;
+}
+
 void py_run_begin(py_run *run) {
     run->signals_at = now();
     run->callback_at = run->signals_at - CALLBACK_EVERY;

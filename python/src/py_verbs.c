@@ -5,8 +5,12 @@
 #include "py_core.h"
 
 static const py_option run_option_table[] = {
-    {"threads", PY_OPTION_UNSIGNED, offsetof(tare_run_options, threads), NULL},
-    {"overwrite", PY_OPTION_BOOL, offsetof(tare_run_options, force), NULL},
+    {"threads", PY_OPTION_UNSIGNED, offsetof(tare_context, threads), NULL},
+    {0},
+};
+
+static const py_option output_option_table[] = {
+    {"overwrite", PY_OPTION_BOOL, offsetof(tare_output_options, force), NULL},
     {0},
 };
 
@@ -14,23 +18,27 @@ static const py_option run_option_table[] = {
 typedef struct verb {
     py_handle *handle; /* a reference, so that another thread may close the model meanwhile */
     py_run run;
-    tare_run_options options;
+    tare_context context;
     tare_error err;
 } verb;
+
+static bool set_output(tare_output_options *output, PyObject *given) {
+    tare_output_options_init(output, sizeof *output);
+    output->no_sync = py_options_get(given, "sync") == Py_False;
+    return py_options_set(output, output_option_table, given);
+}
 
 static bool verb_begin(verb *v, py_state *state, PyObject *model, PyObject *given,
                        PyObject *progress) {
     *v = (verb){0};
-    tare_run_options_init(&v->options, sizeof v->options);
-    if (!py_options_set(&v->options, run_option_table, given)) return false;
+    tare_context_init(&v->context, sizeof v->context);
+    if (!py_options_set(&v->context, run_option_table, given)) return false;
     py_handle *handle = PyObject_TypeCheck(model, state->tensor_type) ? ((py_tensor *)model)->handle
                                                                       : py_handle_of(state, model);
     if (!handle || !py_handle_check_open(handle) || !py_run_init(&v->run, state, progress))
         return false;
     v->handle = py_handle_ref(handle);
-    v->options.progress = py_run_progress, v->options.progress_ctx = &v->run;
-    v->options.cancel = v->run.cancel;
-    v->options.no_sync = py_options_get(given, "sync") == Py_False;
+    py_run_join(&v->context, &v->run);
     py_run_begin(&v->run);
     return true;
 }
@@ -63,7 +71,7 @@ static PyObject *tensor_digest(PyObject *module, PyObject *args) {
     size_t index;
     verb v;
     if (!tensor_begin(&v, &index, module, args)) return NULL;
-    tare_status status = tare_tensor_digest(&digest, v.handle->model, index, &v.options, &v.err);
+    tare_status status = tare_tensor_digest(&digest, v.handle->model, index, &v.context, &v.err);
     return verb_end(&v, status) ? digest_bytes(&digest) : NULL;
 }
 
@@ -71,7 +79,7 @@ static PyObject *tensor_check(PyObject *module, PyObject *args) {
     size_t index;
     verb v;
     if (!tensor_begin(&v, &index, module, args)) return NULL;
-    if (!verb_end(&v, tare_tensor_check(v.handle->model, index, &v.options, &v.err))) return NULL;
+    if (!verb_end(&v, tare_tensor_check(v.handle->model, index, &v.context, &v.err))) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -87,7 +95,7 @@ static PyObject *model_digest(PyObject *module, PyObject *args) {
     size_t n = handle ? tare_model_summarize(handle->model)->n_tensors : 0;
     tare_digest *each = handle ? py_scratch_array(&scratch, n, sizeof *each) : NULL;
     if (each && verb_begin(&v, state, model, given, progress) &&
-        verb_end(&v, tare_model_digest(each, &whole, v.handle->model, &v.options, &v.err))) {
+        verb_end(&v, tare_model_digest(each, &whole, v.handle->model, &v.context, &v.err))) {
         PyObject *list = PyList_New((Py_ssize_t)n);
         for (size_t i = 0; list && i < n; i++) {
             PyObject *bytes = digest_bytes(&each[i]);
@@ -109,10 +117,12 @@ static PyObject *manifest_write(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OO&O!O", &model, PyUnicode_FSConverter, &path, &PyDict_Type,
                           &given, &progress))
         return NULL;
-    bool ok = verb_begin(&v, py_state_of(module), model, given, progress);
+    tare_output_options output;
+    bool ok =
+        set_output(&output, given) && verb_begin(&v, py_state_of(module), model, given, progress);
     if (ok)
-        ok = verb_end(
-            &v, tare_manifest_write(PyBytes_AsString(path), v.handle->model, &v.options, &v.err));
+        ok = verb_end(&v, tare_manifest_write(PyBytes_AsString(path), v.handle->model, &output,
+                                              &v.context, &v.err));
     Py_DECREF(path);
     if (!ok) return NULL;
     Py_RETURN_NONE;
@@ -126,7 +136,7 @@ static bool report_begin(verb *v, py_state *state, PyObject *model, PyObject *gi
     tare_report *report = tare_report_new();
     if (!report) PyErr_NoMemory();
     if (report && verb_begin(v, state, model, given, progress)) {
-        v->options.report = report;
+        v->context.report = report;
         return true;
     }
     tare_report_free(report);
@@ -134,18 +144,18 @@ static bool report_begin(verb *v, py_state *state, PyObject *model, PyObject *gi
 }
 
 static PyObject *report_end(verb *v, tare_status status) {
-    PyObject *out = verb_end(v, status) ? py_findings(v->options.report) : NULL;
-    tare_report_free(v->options.report);
+    PyObject *out = verb_end(v, status) ? py_findings(v->context.report) : NULL;
+    tare_report_free(v->context.report);
     return out;
 }
 
 /* With all there is to check, in this order; a manifest that differs is a finding, not an error. */
 static tare_status verify(verb *v, bool is_deep, const char *manifest) {
     const tare_model *model = v->handle->model;
-    tare_status status = tare_verify_resources(model, &v->options, &v->err);
-    if (status == TARE_OK && is_deep) status = tare_verify_data(model, &v->options, &v->err);
+    tare_status status = tare_verify_resources(model, &v->context, &v->err);
+    if (status == TARE_OK && is_deep) status = tare_verify_data(model, &v->context, &v->err);
     if (status == TARE_OK && manifest) {
-        status = tare_manifest_check(manifest, model, &v->options, &v->err);
+        status = tare_manifest_check(manifest, model, &v->context, &v->err);
         if (status == TARE_ERR_CHECKSUM) status = TARE_OK;
     }
     return status;
@@ -178,7 +188,7 @@ static PyObject *model_verify_against(PyObject *module, PyObject *args) {
     py_handle_ref(original);
     if (report_begin(&v, state, model, given, progress))
         out = report_end(&v,
-                         tare_verify_against(v.handle->model, original->model, &v.options, &v.err));
+                         tare_verify_against(v.handle->model, original->model, &v.context, &v.err));
     py_handle_unref(original);
     return out;
 }
@@ -186,7 +196,6 @@ static PyObject *model_verify_against(PyObject *module, PyObject *args) {
 /* ---- diff ------------------------------------------------------------------------------------ */
 
 static const py_option diff_option_table[] = {
-    {"threads", PY_OPTION_UNSIGNED, offsetof(tare_diff_options, threads), NULL},
     {"tolerance", PY_OPTION_DOUBLE, offsetof(tare_diff_options, tolerance), NULL},
     {"brief", PY_OPTION_BOOL, offsetof(tare_diff_options, brief), NULL},
     {"directory", PY_OPTION_BOOL, offsetof(tare_diff_options, directory), NULL},
@@ -228,12 +237,13 @@ static PyObject *model_diff(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOO!O", &first, &second, &PyDict_Type, &given, &progress))
         return NULL;
     py_handle *a = py_handle_of(state, first), *b = a ? py_handle_of(state, second) : NULL;
+    tare_context context = tare_context_default();
     tare_diff_options_init(&options, sizeof options);
+    options.context = &context;
     if (!b || !py_options_set(&options, diff_option_table, given) ||
-        !py_run_init(&run, state, progress))
+        !py_options_set(&context, run_option_table, given) || !py_run_init(&run, state, progress))
         return NULL;
-    options.progress = py_run_progress, options.progress_ctx = &run;
-    options.cancel = run.cancel;
+    py_run_join(&context, &run);
     py_handle_ref(a), py_handle_ref(b);
     py_run_begin(&run);
     tare_status status = tare_diff_new(&diff, a->model, b->model, &options, &err);
@@ -253,7 +263,6 @@ static PyObject *model_diff(PyObject *module, PyObject *args) {
 static const py_option extract_option_table[] = {
     {"first_row", PY_OPTION_U64, offsetof(tare_extract_options, first_row), NULL},
     {"n_rows", PY_OPTION_U64, offsetof(tare_extract_options, n_rows), NULL},
-    {"overwrite", PY_OPTION_BOOL, offsetof(tare_extract_options, force), NULL},
     {0},
 };
 
@@ -269,14 +278,16 @@ static PyObject *tensor_extract(PyObject *module, PyObject *args) {
                           &path, &is_npy, &PyDict_Type, &given, &progress))
         return NULL;
     py_tensor *tensor = (py_tensor *)object;
+    tare_context context = tare_context_default();
+    tare_output_options output;
     tare_extract_options_init(&options, sizeof options);
+    options.context = &context;
+    options.output = &output;
     bool ok = py_handle_check_open(tensor->handle) &&
-              py_options_set(&options, extract_option_table, given) &&
+              py_options_set(&options, extract_option_table, given) && set_output(&output, given) &&
               py_run_init(&run, state, progress);
     if (ok) {
-        options.no_sync = py_options_get(given, "sync") == Py_False;
-        options.progress = py_run_progress, options.progress_ctx = &run;
-        options.cancel = run.cancel;
+        py_run_join(&context, &run);
         py_run_begin(&run);
         tare_status status =
             tare_extract(PyBytes_AsString(path), -1, tensor->handle->model, tensor->index,

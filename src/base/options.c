@@ -42,6 +42,23 @@ void tare_result_write(void *theirs, const void *ours, size_t our_size) {
     if (tare_result_check(theirs, NULL) == TARE_OK) tare_options_fill(theirs, size, ours, our_size);
 }
 
+tare_status tare_context_keep(tare_context *own, const tare_context **context, tare_error *err) {
+    *own = tare_context_default();
+    TARE_TRY(tare_options_read(own, sizeof *own, *context, err));
+    *context = own;
+    return TARE_OK;
+}
+
+tare_status tare_output_keep(tare_output_options *own, const tare_output_options **output,
+                             tare_error *err) {
+    *own = tare_output_options_default();
+    TARE_TRY(tare_options_read(own, sizeof *own, *output, err));
+    *output = own;
+    return TARE_OK;
+}
+
+TARE_DEFINE_INIT(tare_context)
+TARE_DEFINE_INIT(tare_output_options)
 TARE_DEFINE_INIT_WITH(tare_limits, .tensors = UINT64_C(1) << 24, .keys = UINT64_C(1) << 20,
                       .array_elements = UINT64_C(1) << 30, .name_bytes = 65535,
                       .metadata_bytes = UINT64_C(1) << 30, .safetensors_header = 100000000,

@@ -54,7 +54,7 @@ static void cancel(crew *c) {
 
 static bool is_cancelled(crew *c) {
     if (atomic_load(&c->is_cancelled)) return true;
-    if (!c->run->cancel || !tare_cancel_is_requested(c->run->cancel)) return false;
+    if (!c->run->context.cancel || !tare_cancel_is_requested(c->run->context.cancel)) return false;
     cancel(c);
     return true;
 }
@@ -94,9 +94,9 @@ static void *work(void *arg) {
 
 static void tell_progress(crew *c) {
     const tare_run *run = c->run;
-    if (!run->progress || atomic_load(&c->stop)) return;
+    if (!run->context.progress || atomic_load(&c->stop)) return;
     uint64_t done = run->done ? atomic_load(run->done) : 0;
-    if (run->progress(run->progress_ctx, done, run->total)) cancel(c);
+    if (run->context.progress(run->context.progress_ctx, done, run->total)) cancel(c);
 }
 
 static void wait_for_crew(crew *c) {
@@ -176,7 +176,7 @@ static bool make_locks(crew *c) {
 }
 
 unsigned tare_run_threads(const tare_run *run) {
-    unsigned threads = run->threads ? run->threads : tare_default_threads();
+    unsigned threads = run->context.threads ? run->context.threads : tare_default_threads();
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     return threads > run->n_tasks ? (unsigned)run->n_tasks : threads;
 }
@@ -186,8 +186,8 @@ tare_status tare_run_parallel(const tare_run *run, tare_error *err) {
     crew c = {.run = run, .failed_task = UINT64_MAX, .err = TARE_ERROR_NONE};
     if (!make_locks(&c)) return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
     clock_gettime(CLOCK_MONOTONIC, &c.told);
-    if (run->parallel && threads)
-        run->parallel(run->parallel_ctx, threads, work_and_tell, &c);
+    if (run->context.parallel && threads)
+        run->context.parallel(run->context.parallel_ctx, threads, work_and_tell, &c);
     else
         run_crew(&c, threads);
     tell_progress(&c);

@@ -10,27 +10,15 @@
 typedef tare_status (*tare_task_fn)(void *ctx, uint64_t task, unsigned worker, tare_error *err);
 
 typedef struct tare_run {
-    unsigned threads; /* 0: tare_default_threads() */
+    /* Threads, progress and cancelling. Progress is called from the calling thread, or, with
+     * `parallel`, from one of the caller's at a time, about ten times a second. */
+    tare_context context;
     uint64_t n_tasks;
     tare_task_fn task;
     void *ctx;
-    tare_progress_fn progress; /* called from the calling thread, about ten times a second */
-    void *progress_ctx;
-    uint64_t total;            /* what progress is told */
-    _Atomic uint64_t *done;    /* counted up by the tasks; may be NULL */
-    tare_parallel_fn parallel; /* the caller's threads, `threads` of them; progress is then called
-                                  from one of them at a time. NULL: threads of our own */
-    void *parallel_ctx;
-    const tare_cancel *cancel; /* may be NULL */
+    uint64_t total;         /* what progress is told */
+    _Atomic uint64_t *done; /* counted up by the tasks; may be NULL */
 } tare_run;
-
-/* What a verb's options say about its threads, whatever their struct. */
-#define TARE_RUN_THREADS(o)                                                                        \
-    .threads = (o)->threads, .parallel = (o)->parallel, .parallel_ctx = (o)->parallel_ctx,         \
-    .cancel = (o)->cancel
-/* And about its progress. */
-#define TARE_RUN_FROM(o)                                                                           \
-    TARE_RUN_THREADS(o), .progress = (o)->progress, .progress_ctx = (o)->progress_ctx
 
 /* Returns when all tasks have run, one has failed (the failure of the lowest task that failed is
  * reported), or progress or `cancel` asked to stop (CANCELLED). With one thread everything runs in

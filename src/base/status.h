@@ -6,6 +6,7 @@
 #define TARE_BASE_STATUS_H
 
 #include <tare/base.h>
+#include <tare/output.h>
 
 /* Returns a failing status to the caller. TARE_TRACE builds tell where. */
 #ifdef TARE_TRACE
@@ -74,6 +75,12 @@ void tare_options_fill(void *theirs, size_t size, const void *defaults, size_t o
         static const type defaults = {__VA_ARGS__};                                                \
         tare_options_fill(x, size, &defaults, sizeof defaults);                                    \
     }
+
+/* Reads the context that options point to, NULL for the defaults, into *own, and lets them point to
+ * that: what is below an entry of the library has a complete one. */
+tare_status tare_context_keep(tare_context *own, const tare_context **context, tare_error *err);
+tare_status tare_output_keep(tare_output_options *own, const tare_output_options **output,
+                             tare_error *err);
 
 /* The size stated in a caller's result struct. ERR_ARG: it is not initialised. */
 tare_status tare_result_check(const void *theirs, tare_error *err);

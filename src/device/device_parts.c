@@ -41,6 +41,7 @@ tare_cuda_layer tare_device_parts_layer(const tare_device_parts *p) {
 tare_status tare_device_parts_decode(uint8_t *dst, const tare_device_parts *p, unsigned stream,
                                      uint64_t segment, tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
-    o.threads = 1;
+    const tare_context context = {.size = sizeof context, .threads = 1};
+    o.context = &context;
     return tare_coded_decode_segments(dst, p->coded, stream, segment, 1, &o, err);
 }

@@ -100,7 +100,7 @@ static tare_status open_source(tare_model **out, const tare_source *source, cons
     const tare_format *format;
     TARE_TRY(look(&probe, first, head, source, p, options->map, err));
     TARE_TRY(choose(&format, &probe, options, err));
-    TARE_TRY(tare_model_new(out, options, err));
+    TARE_TRY(tare_model_new(out, options->context, err));
     if (source->kind == TARE_SOURCE_SHARDS) tare_reader_close(first);
     (*out)->format = format->name;
     tare_open_context ctx = {source, options, &probe, first, p->blocks};
@@ -124,13 +124,14 @@ static tare_status open_remote(tare_model **out, const tare_source *source, cons
     TARE_REQUIRE(source->name && source->remote, err);
     tare_arena arena;
     const char *cached;
-    tare_arena_init(&arena, options->allocator);
+    tare_arena_init(&arena, options->context->allocator);
     tare_status found = tare_hub_cached(&cached, source->remote, source->name, &arena, err);
     if (found == TARE_OK && cached) found = open_path(out, cached, here, options, first, err);
     tare_arena_free(&arena);
     if (found != TARE_OK || cached) return found;
-    tare_status status = tare_remote_files_begin(&files, source->remote, source->name,
-                                                 options->limits ? options->limits : &limits, err);
+    tare_status status =
+        tare_remote_files_begin(&files, source->remote, source->name,
+                                options->context->limits ? options->context->limits : &limits, err);
     if (status == TARE_OK) {
         const place p = {.files = &files.files, .is_directory = files.is_directory};
         status = open_path(out, files.root, &p, options, first, err);
@@ -143,7 +144,8 @@ static tare_status open_folder(tare_model **out, const tare_source *source, tare
                                const tare_open_options *options, tare_reader *first,
                                tare_error *err) {
     tare_folder folder;
-    tare_status status = tare_folder_begin(&folder, source, blocks, options->allocator, err);
+    tare_status status =
+        tare_folder_begin(&folder, source, blocks, options->context->allocator, err);
     if (status == TARE_OK) {
         const place p = {.files = &folder.files, .is_directory = true, .blocks = blocks};
         status = open_path(out, folder.root, &p, options, first, err);
@@ -169,7 +171,8 @@ tare_status tare_format_open(tare_model **out, const tare_source *source,
     tare_blocks_note_opened(blocks);
     tare_blocks_release(blocks);
     tare_reader_close(&first);
-    if (s == TARE_OK && own.kind != TARE_SOURCE_URL) tare_note_unfinished(*out, options->report);
+    if (s == TARE_OK && own.kind != TARE_SOURCE_URL)
+        tare_note_unfinished(*out, options->context->report);
     if (s != TARE_OK && own.kind != TARE_SOURCE_URL) tare_blame_unfinished(own.name, s, err);
     if (s == TARE_OK) tare_model_note_summary(*out);
     if (s != TARE_OK) {

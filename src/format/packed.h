@@ -116,7 +116,7 @@ typedef struct tare_pack_job {
     tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
                          tare_error *err);
     void *write_ctx;
-    tare_run how;      /* threads, progress and cancelling; the rest is not looked at */
+    tare_context how;
     tare_arena *arena; /* of what is told of it */
 } tare_pack_job;
 

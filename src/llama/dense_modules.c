@@ -80,8 +80,9 @@ static tare_status add_module(tare_llama_mapping *m, tare_str folder, const char
     source.memory = bytes.ptr;
     source.n_bytes = bytes.len;
     tare_open_options open = tare_open_options_default();
-    open.allocator = m->out->allocator;
-    open.limits = &m->hf->limits;
+    const tare_context context = {
+        .size = sizeof context, .allocator = m->out->allocator, .limits = &m->hf->limits};
+    open.context = &context;
     tare_status status = tare_model_open(&module, &source, &open, err);
     if (status == TARE_OK) status = take_weight(m, module, file, name, width, err);
     tare_model_free(module);
@@ -93,7 +94,7 @@ static void note_module(tare_llama_mapping *m, tare_str type) {
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.not-applied");
     f.item_kind = TARE_ITEM_RESOURCE;
     f.item_name = TARE_STR("modules.json");
-    tare_report_addf(m->options->report, &f,
+    tare_report_addf(m->options->context->report, &f,
                      "%.*s: llama.cpp does not have this module in this architecture, and gives "
                      "other embeddings",
                      (int)tare_min_u64(type.len, 80), type.ptr);

@@ -82,7 +82,7 @@ static void warn(const tare_llama_mapping *m, const char *text) {
     f.item_kind = TARE_ITEM_RESOURCE;
     f.item_name = TARE_STR("config.json");
     f.text = tare_str_of(text);
-    tare_report_add(m->options->report, &f);
+    tare_report_add(m->options->context->report, &f);
 }
 
 void tare_llama_note_head(const tare_llama_mapping *m) {

@@ -134,7 +134,7 @@ static void find_turned(lora *l, const tare_model *base) {
 }
 
 /* The base's config.json, and a tensor without data in the place of each weight. */
-static tare_status make_up(lora *l, const tare_model *base, const tare_open_options *open,
+static tare_status make_up(lora *l, const tare_model *base, const tare_context *open,
                            tare_error *err) {
     TARE_TRY(tare_model_new(&l->made_up, open, err));
     tare_model *m = l->made_up;
@@ -362,7 +362,7 @@ static tare_status check_rest(tare_llama_mapping *m, const lora *l, tare_error *
             "its factors, of a vision or audio encoder for example",
             err);
     if (n_lost)
-        tare_report_addf(m->options->report, &m->out->loss,
+        tare_report_addf(m->options->context->report, &m->out->loss,
                          "left out: %s (%zu of %zu pairs of factors)", what, n_lost, l->n_pairs);
     return TARE_OK;
 }
@@ -506,8 +506,9 @@ static tare_status map_base(lora *l, const tare_model *base, const tare_llama_op
                             tare_error *err) {
     tare_llama_options o = tare_llama_options_default();
     if (base->catalog.n_tensors == 0) return TARE_OK;
-    o.allocator = options->allocator;
-    o.limits = options->limits;
+    tare_context context = *options->context;
+    context.report = NULL;
+    o.context = &context;
     o.no_tokenizer = true;
     const tare_status status = tare_llama_map(&l->base, base, &o, err);
     if (status != TARE_OK && base->n_files) tare_error_file(err, base->files[0].name);
@@ -515,7 +516,7 @@ static tare_status map_base(lora *l, const tare_model *base, const tare_llama_op
 }
 
 static tare_status fill(tare_llama_mapping *m, lora *l, const tare_model *base, tare_str peft,
-                        const tare_open_options *open, tare_error *err) {
+                        const tare_context *open, tare_error *err) {
     double alpha = 0;
     TARE_TRY(read_config(&alpha, l, peft, &m->out->arena, err));
     TARE_TRY(find_pairs(l, &m->out->arena, err));
@@ -528,7 +529,7 @@ static tare_status fill(tare_llama_mapping *m, lora *l, const tare_model *base, 
     TARE_TRY(tare_llama_mapping_fill(m, err));
     TARE_TRY(add_targets(m, l, err));
     TARE_TRY(set_keys(m, alpha, err));
-    return tare_model_finish(m->out, m->options->report, err);
+    return tare_model_finish(m->out, m->options->context->report, err);
 }
 
 tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
@@ -538,11 +539,13 @@ tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
     *out = NULL;
     TARE_REQUIRE(factors && base, err);
     tare_llama_options o = tare_llama_options_default();
+    tare_context context;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     o.no_tokenizer = true;
-    tare_open_options open = tare_open_options_default();
-    open.allocator = o.allocator;
-    open.limits = o.limits ? o.limits : &base->limits;
+    tare_context open = tare_context_default();
+    open.allocator = o.context->allocator;
+    open.limits = o.context->limits ? o.context->limits : &base->limits;
     tare_llama_mapping m = {.hf = base, .options = &o, .is_rehearsal = true};
     TARE_TRY(tare_model_new(&m.out, &open, err));
     m.out->format = "adapter";

@@ -115,7 +115,7 @@ static tare_status correct_extra_layers(tare_llama_mapping *m, double n_layers, 
     tare_finding f = TARE_FINDING(WARNING, TARE_OK, "llama.nextn-gone");
     f.item_kind = TARE_ITEM_RESOURCE;
     f.item_name = TARE_STR("config.json");
-    tare_report_addf(m->options->report, &f,
+    tare_report_addf(m->options->context->report, &f,
                      "it counts %.0f layers that predict more tokens, and the tensors are of %.0f: "
                      "that is what is written",
                      *extra, n);
@@ -209,7 +209,7 @@ static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
     o.hf_class = m->hf_class;
     o.like_reference = m->options->like_reference;
     TARE_TRY(tare_llama_tokenizer_keys(&m->vocab, &m->n_vocab, m->hf, &o, &m->out->arena,
-                                       m->options->report, err));
+                                       m->options->context->report, err));
     for (size_t i = 0; i < m->n_vocab; i++)
         if (tare_str_is(m->vocab[i].key, "tokenizer.ggml.tokens"))
             m->facts[1].number = (double)m->vocab[i].value.as.a.count;
@@ -357,9 +357,9 @@ static const tare_encoding *kept_type(const tare_llama_mapping *m) {
 }
 
 /* The input with its packed weights decoded, where it has any. */
-static tare_status decode_coded(tare_llama_mapping *m, mapped *own, const tare_open_options *open,
+static tare_status decode_coded(tare_llama_mapping *m, mapped *own, const tare_context *open,
                                 tare_error *err) {
-    TARE_TRY(tare_llama_decode_coded(&own->decoded, m->hf, open, m->options->report, err));
+    TARE_TRY(tare_llama_decode_coded(&own->decoded, m->hf, open, m->options->context->report, err));
     if (own->decoded) m->hf = own->decoded;
     own->file.source = m->hf;
     return TARE_OK;
@@ -415,12 +415,12 @@ static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
         f.item = (int64_t)i;
         f.item_name = name;
         f.text = TARE_STR("llama.cpp has no use for it: it is left out");
-        tare_report_add(m->options->report, &f);
+        tare_report_add(m->options->context->report, &f);
     }
     return TARE_OK;
 }
 
-static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_open_options *open,
+static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_context *open,
                         tare_error *err) {
     TARE_TRY(decode_coded(m, own, open, err));
     TARE_TRY(tare_llama_mapping_fill(m, err));
@@ -429,7 +429,7 @@ static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_open_opti
     own->types.usual = tare_encoding_get(m->usual_type);
     own->types.mostly = kept_type(m);
     m->out->types = &own->types;
-    return tare_model_finish(m->out, m->options->report, err);
+    return tare_model_finish(m->out, m->options->context->report, err);
 }
 
 TARE_DEFINE_INIT(tare_llama_options)
@@ -441,10 +441,12 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
     *out = NULL;
     TARE_REQUIRE(in, err);
     tare_llama_options o = tare_llama_options_default();
+    tare_context context;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    tare_open_options open = tare_open_options_default();
-    open.allocator = o.allocator;
-    open.limits = o.limits ? o.limits : &in->limits;
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
+    tare_context open = tare_context_default();
+    open.allocator = o.context->allocator;
+    open.limits = o.context->limits ? o.context->limits : &in->limits;
     tare_llama_mapping m = {.hf = in, .options = &o};
     TARE_TRY(tare_model_new(&m.out, &open, err));
     m.out->format = format_name;

@@ -79,7 +79,7 @@ void tare_llama_tower_note(tare_llama_mapping *m) {
     if (m->n_of_tower == 0 || m->is_rehearsal || find_row(&tower, &ignored) != TARE_OK) return;
     const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.tower");
     tare_report_addf(
-        m->options->report, &f,
+        m->options->context->report, &f,
         "%zu tensors of the vision or audio encoder are left out: --mmproj writes them to a file "
         "of their own",
         m->n_of_tower);

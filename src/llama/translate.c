@@ -69,9 +69,7 @@ static tare_status map(tare_model **out, const tare_model *in,
                        const tare_llama_translate_options *o, tare_error *err) {
     tare_llama_options options = tare_llama_options_default();
     TARE_TRY(tare_options_read(&options, sizeof options, o->llama, err));
-    options.allocator = o->allocator;
-    options.limits = o->limits;
-    options.report = o->report;
+    options.context = o->context;
     int64_t config;
     TARE_TRY(tare_llama_find_file(&config, in, "config.json", err));
     if (config < 0 && !asks_for_mapping(&options)) {
@@ -79,7 +77,7 @@ static tare_status map(tare_model **out, const tare_model *in,
         f.text =
             TARE_STR("there is no config.json, which would name the architecture: tensors keep "
                      "their names");
-        tare_report_add(o->report, &f);
+        tare_report_add(o->context->report, &f);
         return TARE_OK;
     }
     return tare_llama_map(out, in, &options, err);
@@ -101,9 +99,7 @@ static tare_status restore(tare_model **out, const tare_model *in,
                          "it has keys but no tensors, so it cannot become a Hugging Face model; "
                          "--keep-names stores the keys");
     if (!tare_llama_can_restore(in, NULL) && !o->tower) return TARE_OK;
-    options.allocator = o->allocator;
-    options.limits = o->limits;
-    options.report = o->report;
+    options.context = o->context;
     options.tower = o->tower;
     if (o->type && (o->type->id == TARE_ENCODING_F32 || o->type->id == TARE_ENCODING_F16 ||
                     o->type->id == TARE_ENCODING_BF16))
@@ -117,7 +113,9 @@ tare_status tare_llama_translate(tare_model **out, const tare_model *in, const c
     *out = NULL;
     TARE_REQUIRE(in, err);
     tare_llama_translate_options o = tare_llama_translate_options_default();
+    tare_context context;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     if (to && strcmp(to, "gguf") == 0 && !o.keep_names && tare_model_is_peft(in)) {
         tare_fail(err, TARE_ERR_UNSUPPORTED,
                   "a PEFT adapter, which is not a model: it is merged into its base, or written as "

@@ -201,7 +201,7 @@ tare_status tare_llama_note_unapplied(tare_llama_mapping *m, tare_error *err) {
         f.item_kind = TARE_ITEM_RESOURCE;
         f.item_name = TARE_STR("config.json");
         f.text = tare_str_of(wishes[i].text);
-        tare_report_add(m->options->report, &f);
+        tare_report_add(m->options->context->report, &f);
         if (m->out->loss.status == TARE_OK) m->out->loss = f;
     }
     return TARE_OK;

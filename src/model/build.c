@@ -103,11 +103,13 @@ tare_status tare_builder_new(tare_builder **out, const tare_build_options *optio
     TARE_REQUIRE(out, err);
     *out = NULL;
     tare_build_options o = tare_build_options_default();
-    tare_open_options open = tare_open_options_default();
+    tare_context context;
+    tare_context open = tare_context_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    open.allocator = o.allocator;
-    open.limits = o.limits;
-    tare_builder *b = tare_alloc(o.allocator, sizeof *b);
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
+    open.allocator = o.context->allocator;
+    open.limits = o.context->limits;
+    tare_builder *b = tare_alloc(o.context->allocator, sizeof *b);
     if (!b) return no_memory(err);
     *b = (tare_builder){.m = NULL};
     tare_status s = tare_model_new(&b->m, &open, err);
@@ -121,7 +123,7 @@ tare_status tare_builder_new(tare_builder **out, const tare_build_options *optio
     else if (b->m)
         tare_builder_free(b);
     else
-        tare_free(o.allocator, b, sizeof *b);
+        tare_free(o.context->allocator, b, sizeof *b);
     return s;
 }
 

@@ -181,7 +181,7 @@ struct tare_model {
 
 /* ---- building, for drivers ------------------------------------------------------------------- */
 
-tare_status tare_model_new(tare_model **out, const tare_open_options *options, tare_error *err);
+tare_status tare_model_new(tare_model **out, const tare_context *context, tare_error *err);
 /* Takes over the reader; its name is copied. *index: the file's number. */
 tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *name,
                                 uint32_t *index, tare_error *err);

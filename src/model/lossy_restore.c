@@ -253,7 +253,7 @@ static void close_decoded(void *ctx) {
 /* ---- the model behind ------------------------------------------------------------------------ */
 
 static tare_status make_stored(tare_model **out, const tare_model *m, tare_error *err) {
-    tare_open_options options = tare_open_options_default();
+    tare_context options = tare_context_default();
     options.allocator = m->allocator;
     options.limits = &m->limits;
     TARE_TRY(tare_model_new(out, &options, err));

@@ -20,15 +20,15 @@ struct tare_kept {
 TARE_DEFINE_INIT_WITH(tare_source, .fd = -1)
 TARE_DEFINE_INIT(tare_open_options)
 
-tare_status tare_model_new(tare_model **out, const tare_open_options *options, tare_error *err) {
-    tare_open_options opt = tare_open_options_default();
+tare_status tare_model_new(tare_model **out, const tare_context *context, tare_error *err) {
+    tare_context own;
     tare_limits limits = tare_limits_default();
     *out = NULL;
-    TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
-    TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));
-    tare_model *m = tare_alloc(opt.allocator, sizeof *m);
+    TARE_TRY(tare_context_keep(&own, &context, err));
+    TARE_TRY(tare_options_read(&limits, sizeof limits, context->limits, err));
+    tare_model *m = tare_alloc(context->allocator, sizeof *m);
     if (!m) return tare_fail(err, TARE_ERR_NOMEM, "model");
-    *m = (tare_model){.allocator = opt.allocator, .limits = limits};
+    *m = (tare_model){.allocator = context->allocator, .limits = limits};
     m->limits.dims = (uint32_t)tare_min_u64(limits.dims, TARE_MAX_DIMS);
     m->limits.nesting = (uint32_t)tare_min_u64(limits.nesting, NESTING_MOST);
     for (size_t i = 0; i < TARE_PARAM_COUNT; i++) m->config[i].type = TARE_VALUE_STRING;

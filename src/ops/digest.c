@@ -70,23 +70,22 @@ static tare_status digest_one(void *ctx, size_t item, const tare_walk_job *job, 
 }
 
 static tare_status digest_tensors(tare_digest *digests, const tare_model *model, size_t first,
-                                  size_t n, const tare_run_options *o, tare_error *err) {
+                                  size_t n, const tare_context *o, tare_error *err) {
     digest_walk w = {model, first, digests};
     return tare_walk_run(&(tare_walk){.n_items = n,
                                       .size_of = tensor_size,
                                       .visit = digest_one,
                                       .ctx = &w,
                                       .scratch_size = TARE_PIECE,
-                                      TARE_RUN_FROM(o),
-                                      .allocator = o->allocator},
+                                      .context = *o},
                          err);
 }
 
 tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t tensor,
-                               const tare_run_options *options, tare_error *err) {
+                               const tare_context *context, tare_error *err) {
     TARE_REQUIRE(out && model && tensor < model->catalog.n_tensors, err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     o.threads = 1;
     if (!o.allocator) o.allocator = model->allocator;
     return digest_tensors(out, model, tensor, 1, &o, err);
@@ -117,31 +116,31 @@ static tare_status check_one(void *ctx, size_t item, const tare_walk_job *job, t
 }
 
 static tare_status check_tensors(const tare_model *model, size_t first, size_t n,
-                                 const tare_run_options *o, tare_error *err) {
+                                 const tare_context *o, tare_error *err) {
     digest_walk w = {model, first, NULL};
     return tare_walk_run(&(tare_walk){.n_items = n,
                                       .size_of = tensor_size,
                                       .visit = check_one,
                                       .ctx = &w,
                                       .scratch_size = TARE_PIECE,
-                                      TARE_RUN_FROM(o),
-                                      .allocator = o->allocator ? o->allocator : model->allocator},
+                                      .context = *o},
                          err);
 }
 
-tare_status tare_tensor_check(const tare_model *model, size_t tensor,
-                              const tare_run_options *options, tare_error *err) {
+tare_status tare_tensor_check(const tare_model *model, size_t tensor, const tare_context *context,
+                              tare_error *err) {
     TARE_REQUIRE(model && tensor < model->catalog.n_tensors, err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     o.threads = 1;
+    if (!o.allocator) o.allocator = model->allocator;
     return check_tensors(model, tensor, 1, &o, err);
 }
 
-tare_status tare_digests_check(const tare_model *model, const tare_run_options *options,
+tare_status tare_digests_check(const tare_model *model, const tare_context *context,
                                tare_error *err) {
     if (!model->catalog.digests) return TARE_OK;
-    return check_tensors(model, 0, model->catalog.n_tensors, options, err);
+    return check_tensors(model, 0, model->catalog.n_tensors, context, err);
 }
 
 /* ---- the manifest's digest ------------------------------------------------------------------- */
@@ -161,10 +160,10 @@ tare_status tare_digest_of_digests(tare_digest *out, const tare_model *model,
 }
 
 tare_status tare_model_digest(tare_digest *digests, tare_digest *whole, const tare_model *model,
-                              const tare_run_options *options, tare_error *err) {
+                              const tare_context *context, tare_error *err) {
     TARE_REQUIRE(model, err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     const size_t n = model->catalog.n_tensors, size = n * sizeof *digests;
     tare_digest *own = NULL;
     if (!digests && n) {

@@ -19,7 +19,7 @@ tare_status tare_manifest_lines(const tare_model *model, const tare_digest *dige
 
 /* Compares all tensors whose digests the container states with these: what is computed from damaged
  * ones would look sound. */
-tare_status tare_digests_check(const tare_model *model, const tare_run_options *options,
+tare_status tare_digests_check(const tare_model *model, const tare_context *context,
                                tare_error *err);
 
 /* The digest of a tensor in a visit of it; scratch has TARE_PIECE bytes, or those of the tensor. */

@@ -44,23 +44,18 @@ tare_status tare_walk_tick(const tare_walk_job *job, uint64_t n, tare_error *err
 tare_status tare_walk_run(const tare_walk *walk, tare_error *err) {
     tare_status s = TARE_OK;
     tare_walk_state state = {.walk = walk};
-    tare_run run = {.threads = walk->threads,
-                    .parallel = walk->parallel,
-                    .parallel_ctx = walk->parallel_ctx,
-                    .cancel = walk->cancel,
+    tare_run run = {.context = walk->context,
                     .n_tasks = walk->n_items,
                     .task = visit_one,
                     .ctx = &state,
-                    .progress = walk->progress,
-                    .progress_ctx = walk->progress_ctx,
                     .done = &state.done};
     const size_t threads = tare_run_threads(&run);
     if (threads == 0) return TARE_OK;
 
     const size_t order_size = walk->n_items * sizeof(sized_item);
     const size_t scratch_size = threads * walk->scratch_size;
-    sized_item *order = tare_alloc(walk->allocator, order_size);
-    if (scratch_size) state.scratch = tare_alloc(walk->allocator, scratch_size);
+    sized_item *order = tare_alloc(walk->context.allocator, order_size);
+    if (scratch_size) state.scratch = tare_alloc(walk->context.allocator, scratch_size);
     if (!order || (scratch_size && !state.scratch)) {
         s = tare_fail(err, TARE_ERR_NOMEM, "work memory");
         goto out;
@@ -74,8 +69,8 @@ tare_status tare_walk_run(const tare_walk *walk, tare_error *err) {
     run.total = state.total;
     s = tare_run_parallel(&run, err);
 out:
-    if (state.scratch) tare_free(walk->allocator, state.scratch, scratch_size);
-    if (order) tare_free(walk->allocator, order, order_size);
+    if (state.scratch) tare_free(walk->context.allocator, state.scratch, scratch_size);
+    if (order) tare_free(walk->context.allocator, order, order_size);
     return s;
 }
 

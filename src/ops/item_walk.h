@@ -21,13 +21,7 @@ typedef struct tare_walk {
     tare_status (*visit)(void *ctx, size_t item, const tare_walk_job *job, tare_error *err);
     void *ctx;
     size_t scratch_size; /* a thread's */
-    unsigned threads;    /* 0: tare_default_threads() */
-    tare_parallel_fn parallel;
-    void *parallel_ctx;
-    tare_progress_fn progress;
-    void *progress_ctx;
-    const tare_cancel *cancel;
-    const tare_allocator *allocator;
+    tare_context context;
 } tare_walk;
 
 /* What a visit works with. */

@@ -22,3 +22,22 @@ bool tare_steps_stay(void *ctx, uint64_t done, uint64_t total) {
 void tare_steps_end(tare_steps *s, uint64_t bytes) {
     s->done += bytes;
 }
+
+static tare_context with(const tare_context *whole, tare_progress_fn progress, tare_steps *steps) {
+    tare_context c = *whole;
+    c.progress = steps && steps->progress ? progress : NULL;
+    c.progress_ctx = steps;
+    return c;
+}
+
+tare_context tare_steps_context(const tare_context *whole, tare_steps *steps) {
+    return with(whole, tare_steps_tell, steps);
+}
+
+tare_context tare_steps_context_stay(const tare_context *whole, tare_steps *steps) {
+    return with(whole, tare_steps_stay, steps);
+}
+
+tare_context tare_steps_context_quiet(const tare_context *whole) {
+    return with(whole, NULL, NULL);
+}

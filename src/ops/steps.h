@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Combined progress of work in several steps: it never goes back and has a single total. Also,
- * which options a run passes on to another run that is part of it. */
+ * Combined progress of work in several steps: it never goes back and has a single total, whatever
+ * runs are part of it. */
 #ifndef TARE_OPS_STEPS_H
 #define TARE_OPS_STEPS_H
 
@@ -22,19 +22,12 @@ bool tare_steps_stay(void *steps, uint64_t done, uint64_t total);
 /* The step at hand, of so many bytes, is over. */
 void tare_steps_end(tare_steps *steps, uint64_t bytes);
 
-/* Threads, cancelling, memory and findings: the options that a step shares with the whole, whatever
- * the types of the two structs. Progress goes through steps. */
-#define TARE_COPY_RUN_OPTIONS(to, from)                                                            \
-    ((to)->threads = (from)->threads, (to)->parallel = (from)->parallel,                           \
-     (to)->parallel_ctx = (from)->parallel_ctx, (to)->cancel = (from)->cancel,                     \
-     (to)->allocator = (from)->allocator, (to)->report = (from)->report)
-/* And how an output is written. */
-#define TARE_COPY_RUN_OPTIONS_OUTPUT(to, from)                                                     \
-    (TARE_COPY_RUN_OPTIONS(to, from), (to)->force = (from)->force, (to)->no_sync = (from)->no_sync)
-/* For a step that does not count. */
-#define TARE_RUN_STAY(steps)                                                                       \
-    .progress = (steps)->progress ? tare_steps_stay : NULL, .progress_ctx = (steps)
-#define TARE_COPY_RUN_OPTIONS_STEPS(to, steps)                                                     \
-    ((to)->progress = (steps)->progress ? tare_steps_tell : NULL, (to)->progress_ctx = (steps))
+/* The context of a step that is part of the whole: the same, but for the progress, which goes
+ * through `steps`. */
+tare_context tare_steps_context(const tare_context *whole, tare_steps *steps);
+/* The same for a step that does not count. */
+tare_context tare_steps_context_stay(const tare_context *whole, tare_steps *steps);
+/* For a step that tells nobody how far it is. */
+tare_context tare_steps_context_quiet(const tare_context *whole);
 
 #endif

@@ -93,7 +93,7 @@ static void finish(fetch *f) {
     }
     f->file->n_fetches--;
     pthread_cond_broadcast(&r->blocks->changed);
-    tare_free(r->options.allocator, f, sizeof *f);
+    tare_free(r->options.context->allocator, f, sizeof *f);
 }
 
 static void finish_with(fetch *f, tare_status status, const char *what) {
@@ -489,10 +489,11 @@ static void drop(tare_remote *r, bool all) {
 static bool is_cancelled(tare_remote *r) {
     struct tare_fetcher *e = r->fetcher;
     uint64_t now = now_ms(), bytes = r->counts.bytes;
-    if (!r->options.progress || (!e->queued && !e->running) || now < e->next_poll) return false;
+    if (!r->options.context->progress || (!e->queued && !e->running) || now < e->next_poll)
+        return false;
     e->next_poll = now + POLL_MS;
     pthread_mutex_unlock(&r->blocks->mutex);
-    bool stops = r->options.progress(r->options.progress_ctx, bytes, 0);
+    bool stops = r->options.context->progress(r->options.context->progress_ctx, bytes, 0);
     pthread_mutex_lock(&r->blocks->mutex);
     return stops;
 }
@@ -535,7 +536,7 @@ static void *run(void *ctx) {
 
 tare_status tare_fetcher_start(tare_remote *r, tare_error *err) {
     if (r->fetcher) return TARE_OK;
-    struct tare_fetcher *e = tare_alloc(r->options.allocator, sizeof *e);
+    struct tare_fetcher *e = tare_alloc(r->options.context->allocator, sizeof *e);
     if (!e) return tare_fail(err, TARE_ERR_NOMEM, "transfers");
     *e = (struct tare_fetcher){.transport = NULL};
     tare_status status = tare_transport_new(&e->transport, &r->options, err);
@@ -548,7 +549,7 @@ tare_status tare_fetcher_start(tare_remote *r, tare_error *err) {
     }
     if (status != TARE_OK) {
         tare_transport_free(e->transport);
-        tare_free(r->options.allocator, e, sizeof *e);
+        tare_free(r->options.context->allocator, e, sizeof *e);
     }
     return status;
 }
@@ -562,13 +563,13 @@ void tare_fetcher_stop(tare_remote *r) {
     pthread_mutex_unlock(&r->blocks->mutex);
     pthread_join(e->thread, NULL);
     tare_transport_free(e->transport);
-    tare_free(r->options.allocator, e, sizeof *e);
+    tare_free(r->options.context->allocator, e, sizeof *e);
     r->fetcher = NULL;
 }
 
 tare_status tare_fetcher_add(tare_remote *r, tare_remote_file *file, uint64_t first_block,
                              tare_cached *const *entries, size_t n, tare_error *err) {
-    fetch *f = tare_alloc(r->options.allocator, sizeof *f);
+    fetch *f = tare_alloc(r->options.context->allocator, sizeof *f);
     if (!f) return tare_fail(err, TARE_ERR_NOMEM, "a request");
     *f = (fetch){.file = file, .n_blocks = n, .err = TARE_ERROR_NONE};
     f->begin = first_block * TARE_BLOCK_BYTES;

@@ -29,12 +29,12 @@ static void close_file(void *ctx) {
     tare_remote_drop_text(r, f->location);
     tare_remote_drop_text(r, f->userinfo);
     tare_buffer_free(&f->whole);
-    tare_free(r->options.allocator, f, sizeof *f);
+    tare_free(r->options.context->allocator, f, sizeof *f);
 }
 
 static tare_status new_file(tare_remote_file **out, tare_remote *r, const tare_remote_place *place,
                             tare_error *err) {
-    tare_remote_file *f = tare_alloc(r->options.allocator, sizeof *f);
+    tare_remote_file *f = tare_alloc(r->options.context->allocator, sizeof *f);
     *out = NULL;
     if (!f) return tare_fail(err, TARE_ERR_NOMEM, "a file");
     *f = (tare_remote_file){.remote = r,
@@ -45,7 +45,7 @@ static tare_status new_file(tare_remote_file **out, tare_remote *r, const tare_r
                                        .run_opened = TARE_RUN_STREAM,
                                        .request = request,
                                        .ctx = f}};
-    tare_buffer_init(&f->whole, r->options.allocator);
+    tare_buffer_init(&f->whole, r->options.context->allocator);
     f->name = tare_remote_copy_text(r, place->name);
     f->address = tare_remote_copy_text(r, place->address);
     if (place->userinfo) f->userinfo = tare_remote_copy_text(r, place->userinfo);

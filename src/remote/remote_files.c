@@ -229,7 +229,7 @@ static tare_status begin_file(tare_remote_files *p, tare_error *err) {
 tare_status tare_remote_files_begin(tare_remote_files *out, tare_remote *remote, const char *url,
                                     const tare_limits *limits, tare_error *err) {
     *out = (tare_remote_files){.files = {open_remote, list_remote}, .remote = remote};
-    tare_arena_init(&out->arena, remote->options.allocator);
+    tare_arena_init(&out->arena, remote->options.context->allocator);
     if (tare_same_letters(url, "hf://", 5)) return begin_hub(out, url, limits, err);
     const char *kept = tare_arena_str(&out->arena, tare_str_of(url)).ptr;
     if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "a URL");

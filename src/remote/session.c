@@ -50,7 +50,7 @@ static tare_status set_up(tare_remote *r, tare_error *err) {
     TARE_TRY(check_options(r, err));
     size_t budget;
     if (!tare_size_of_u64(r->options.cache_bytes, &budget)) budget = SIZE_MAX;
-    r->blocks = tare_blocks_new(budget, r->options.allocator);
+    r->blocks = tare_blocks_new(budget, r->options.context->allocator);
     return r->blocks ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "a session");
 }
 
@@ -64,11 +64,14 @@ tare_status tare_remote_new(tare_remote **out, const tare_remote_options *option
     TARE_REQUIRE(out, err);
     *out = NULL;
     tare_remote_options o = tare_remote_options_default();
+    tare_context context;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    tare_remote *r = tare_alloc(o.allocator, sizeof *r);
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
+    tare_remote *r = tare_alloc(o.context->allocator, sizeof *r);
     if (!r) return tare_fail(err, TARE_ERR_NOMEM, "a session");
-    *r = (tare_remote){.options = o};
-    tare_arena_init(&r->arena, o.allocator);
+    *r = (tare_remote){.options = o, .context = context};
+    r->options.context = &r->context;
+    tare_arena_init(&r->arena, o.context->allocator);
     tare_status status = set_up(r, err);
     if (status == TARE_OK)
         *out = r;
@@ -82,7 +85,7 @@ void tare_remote_free(tare_remote *r) {
     tare_fetcher_stop(r);
     tare_blocks_release(r->blocks);
     tare_arena_free(&r->arena);
-    tare_free(r->options.allocator, r, sizeof *r);
+    tare_free(r->options.context->allocator, r, sizeof *r);
 }
 
 tare_status tare_remote_count(const tare_remote *remote, tare_remote_counts *out, tare_error *err) {

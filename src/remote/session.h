@@ -22,6 +22,7 @@
 struct tare_fetcher;
 
 struct tare_remote {
+    tare_context context;
     tare_remote_options options; /* texts are in the arena */
     tare_arena arena;
     tare_blocks *blocks;          /* its condition: also a file, or the number of its fetches */
@@ -79,12 +80,12 @@ void tare_fetcher_forget(tare_remote *remote, tare_remote_file *file);
 /* A copy of a text, with the session's allocator; NULL: memory is out. */
 static inline char *tare_remote_copy_text(const tare_remote *remote, const char *text) {
     size_t size = strlen(text) + 1;
-    char *copy = tare_alloc(remote->options.allocator, size);
+    char *copy = tare_alloc(remote->options.context->allocator, size);
     if (copy) memcpy(copy, text, size);
     return copy;
 }
 static inline void tare_remote_drop_text(const tare_remote *remote, char *text) {
-    if (text) tare_free(remote->options.allocator, text, strlen(text) + 1);
+    if (text) tare_free(remote->options.context->allocator, text, strlen(text) + 1);
 }
 
 #endif

@@ -29,7 +29,7 @@ typedef struct channel {
 
 tare_status tare_transport_new(tare_transport **out, const tare_remote_options *options,
                                tare_error *err) {
-    tare_transport *t = tare_alloc(options->allocator, sizeof *t);
+    tare_transport *t = tare_alloc(options->context->allocator, sizeof *t);
     *out = NULL;
     if (!t) return tare_fail(err, TARE_ERR_NOMEM, "transfers");
     *t = (tare_transport){.options = *options};
@@ -51,7 +51,7 @@ void tare_transport_free(tare_transport *t) {
     if (!t) return;
     if (t->multi) t->curl.multi_cleanup(t->multi);
     tare_curl_unload(&t->curl);
-    tare_free(t->options.allocator, t, sizeof *t);
+    tare_free(t->options.context->allocator, t, sizeof *t);
 }
 
 void tare_transport_wake(tare_transport *t) {
@@ -123,7 +123,7 @@ static void set_options(const tare_transport *t, const channel *c, tare_exchange
 }
 
 bool tare_transport_start(tare_transport *t, tare_exchange *x) {
-    channel *c = tare_alloc(t->options.allocator, sizeof *c);
+    channel *c = tare_alloc(t->options.context->allocator, sizeof *c);
     if (!c) return false;
     *c = (channel){.easy = t->curl.easy_init()};
     x->handle = c;
@@ -148,7 +148,7 @@ void tare_transport_release(tare_transport *t, tare_exchange *x) {
         t->curl.easy_cleanup(c->easy);
     }
     t->curl.slist_free_all(c->headers);
-    tare_free(t->options.allocator, c, sizeof *c);
+    tare_free(t->options.context->allocator, c, sizeof *c);
     x->handle = NULL;
     x->redirect = NULL;
 }

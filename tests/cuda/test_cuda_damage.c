@@ -70,6 +70,8 @@ typedef struct layer {
 static layer make(const sample *s, uint8_t log2_segment, uint8_t mode) {
     layer l = {.size = (size_t)s->stride * s->units};
     tare_coded_options o = tare_coded_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_coded_field fields[MAX_FIELDS];
     tare_error err;
     l.region = malloc(l.size);
@@ -87,7 +89,7 @@ static layer make(const sample *s, uint8_t log2_segment, uint8_t mode) {
         fields[i].mode = mode;
     }
     o.is_full = s->is_full;
-    o.threads = 1;
+    context.threads = 1;
     const tare_coded_region r = {l.region, l.size, s->has_base ? l.base : NULL};
     tare_status status = tare_coded_encode(&l.coded, &r, 1, fields, s->n_fields, &o, &err);
     if (status != TARE_OK) fail_msg("%s: %s", s->name, err.what);
@@ -188,8 +190,10 @@ static void compare(const sample *s, const layer *l, const uint8_t *data, verdic
     const void *bases[1] = {l->base};
     tare_coded *coded;
     tare_coded_options o = tare_coded_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_error cpu = {0};
-    o.threads = 1;
+    context.threads = 1;
     other.data = data;
     other.offset = 0;
     if (tare_coded_open(&coded, &other, bases, NULL, NULL) != TARE_OK) return;

@@ -91,6 +91,8 @@ static tare_model *open_model(tare_device *device) {
 static uint8_t *read_all(const tare_model *model, tare_status meant) {
     tare_read_job jobs[TENSORS];
     tare_read_options o = tare_read_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     uint8_t *bytes = calloc(TENSORS, N);
     assert_non_null(bytes);
     for (size_t i = 0; i < TENSORS; i++) {
@@ -98,7 +100,7 @@ static uint8_t *read_all(const tare_model *model, tare_status meant) {
         jobs[i].tensor = i;
         jobs[i].dst = bytes + i * N;
     }
-    o.threads = 4;
+    context.threads = 4;
     assert_int_equal(tare_read_many(model, jobs, TENSORS, &o, NULL), meant);
     return bytes;
 }
@@ -138,7 +140,7 @@ static void the_device_reads_the_same(void **state) {
 static void all_checks_can_use_it(void **state) {
     (void)state;
     tare_device *device;
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     assert_int_equal(tare_device_open(&device, "cuda", NULL), TARE_OK);
     tare_model *model = open_model(device);
     o.report = tare_report_new();

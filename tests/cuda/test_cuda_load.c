@@ -169,9 +169,11 @@ static tare_device_counts load(int file, const tare_model *base, uint64_t window
     tare_model *model = open_file(file, base);
     tare_device_job jobs[TENSORS];
     tare_device_load_options o = tare_device_load_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     assert_non_null(model);
     o.window = window;
-    o.threads = 2;
+    context.threads = 2;
     make_jobs(jobs, device, model);
     assert_int_equal(tare_device_load(device, model, jobs, TENSORS, &o, NULL), TARE_OK);
     compare(jobs, device, model);
@@ -247,11 +249,13 @@ static void it_can_be_stopped(void **state) {
     tare_model *model = open_file(PACKED, NULL);
     tare_device_job jobs[TENSORS];
     tare_device_load_options o = tare_device_load_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     uint64_t seen = 0;
     make_jobs(jobs, device, model);
     o.window = 1;
-    o.progress = stop;
-    o.progress_ctx = &seen;
+    context.progress = stop;
+    context.progress_ctx = &seen;
     assert_int_equal(tare_device_load(device, model, jobs, TENSORS, &o, NULL), TARE_ERR_CANCELLED);
     assert_true(seen > 0 && seen < tare_model_summarize(model)->tensor_bytes);
     void *kept = jobs[2].planes[0];

@@ -92,6 +92,8 @@ typedef struct totals {
 static void check_groups(const tare_coded *coded, const void *const *bases, unsigned n_groups,
                          totals *sum) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     const cuda_how how = {.is_coarse = n_groups < 5,
                           .without_crc = n_groups % 2,
                           .is_general = n_groups == 6,
@@ -103,7 +105,7 @@ static void check_groups(const tare_coded *coded, const void *const *bases, unsi
     made = new_regions(tare_coded_describe(coded), 0xa5);
     o.is_coarse = how.is_coarse;
     o.n_groups = n_groups;
-    o.threads = 1;
+    context.threads = 1;
     assert_int_equal(tare_coded_decode_layer((void *const *)meant.bytes, coded, &o, NULL), TARE_OK);
     tare_status status = cuda_decode(made.bytes, coded, bases, &how, &counts, &fault, &err);
     if (status != TARE_OK) fail_msg("%s: layer, stream %u", err.what, fault.stream);

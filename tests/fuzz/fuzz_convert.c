@@ -22,8 +22,10 @@ typedef enum written { WRITTEN, REFUSED, TOO_LARGE } written;
 /* Writes m as `format` into memory, if the format can hold it. */
 static written write_as(file *out, const tare_model *m, const char *format, bool *is_identity) {
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     options.to = format;
-    options.threads = 1;
+    context.threads = 1;
     options.opaque = true;
     tare_plan *plan;
     tare_error err;

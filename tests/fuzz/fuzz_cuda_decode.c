@@ -53,12 +53,14 @@ static unsigned cover(tare_coded_field fields[3], uint8_t choices) {
 
 static void compare(const tare_coded_layer *layer, const uint8_t *base) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     const void *bases[1] = {base};
     const cuda_how how = {.streams = 1};
     cuda_counts counts;
     tare_coded *coded;
     size_t n = (size_t)layer->region_bytes[0], n_stream = (size_t)layer->streams[0].n_bytes;
-    o.threads = 1;
+    context.threads = 1;
     if (tare_coded_open(&coded, layer, base ? bases : NULL, NULL, NULL) != TARE_OK) return;
     uint8_t *own = calloc(1, n + 1), *whole = calloc(1, n + 1), *stream = malloc(n_stream + 1);
     FUZZ_CHECK(own && whole && stream);

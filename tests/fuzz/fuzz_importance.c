@@ -42,8 +42,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int i = 0; i < 2; i++) {
         tare_importance *m;
         tare_open_options options = tare_open_options_default();
-        options.limits = &limits;
-        options.report = tare_report_new();
+        tare_context context = tare_context_default();
+        options.context = &context;
+        context.limits = &limits;
+        context.report = tare_report_new();
         status[i] = tare_importance_open(&m, &sources[i], &options, &errors[i]);
         FUZZ_CHECK((status[i] == TARE_OK) == (m != NULL));
         if (status[i] == TARE_OK)
@@ -51,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         else
             fuzz_check_error(status[i], &errors[i]);
         tare_importance_free(m);
-        tare_report_free(options.report);
+        tare_report_free(context.report);
     }
     FUZZ_CHECK(status[0] == status[1]);
     if (status[0] != TARE_OK) FUZZ_CHECK(fuzz_same_error(&errors[0], &errors[1]));

@@ -49,10 +49,12 @@ static tare_status convert(const tare_model *m, const tare_allocator *allocator)
     const tare_model_summary *summary = tare_model_summarize(m);
     if (summary->is_truncated) return TARE_OK;
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     options.to = summary->format[0] == 'g' ? "safetensors" : "gguf";
-    options.threads = 1;
+    context.threads = 1;
     options.opaque = true;
-    options.allocator = allocator;
+    context.allocator = allocator;
     tare_plan *plan;
     tare_status status = tare_plan_new(&plan, "-", m, &options, NULL);
     if (status != TARE_OK) return status;
@@ -70,8 +72,10 @@ static tare_status attempt(const uint8_t *data, size_t size, scarce *memory) {
     const tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = data, .n_bytes = size};
     tare_open_options options = tare_open_options_default();
-    options.allocator = &allocator;
-    options.limits = &limits;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.allocator = &allocator;
+    context.limits = &limits;
     tare_model *m;
     tare_error err;
     tare_status status = tare_model_open(&m, &source, &options, &err);

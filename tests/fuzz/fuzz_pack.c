@@ -26,7 +26,6 @@ static tare_pack_options choose_options(const uint8_t *data, size_t size) {
     o.effort = choice & 1 ? TARE_EFFORT_FULL : TARE_EFFORT_FAST;
     o.mode = choice & 2 ? TARE_CODED_SMALLEST : (tare_coded_mode)((choice >> 3 & 3) + 2);
     o.log2_segment = choice & 4 ? 14 : 0;
-    o.force = o.no_sync = true;
     return o;
 }
 
@@ -35,7 +34,10 @@ static content pack(const tare_model *m, tare_pack_options options, unsigned thr
     content c;
     tare_error err;
     tare_pack_summary sum = tare_pack_summary_default();
-    options.threads = threads;
+    const tare_context context = {.size = sizeof context, .threads = threads};
+    const tare_output_options output = {.size = sizeof output, .force = true, .no_sync = true};
+    options.context = &context;
+    options.output = &output;
     scratch_path(path, sizeof path, PACKED);
     FUZZ_CHECK(tare_pack(&sum, path, m, &options, &err) == TARE_OK);
     c.bytes = scratch_read(PACKED, &c.size);
@@ -72,8 +74,11 @@ static void check_converted(const tare_model *m) {
     content c;
     tare_error err;
     tare_model *back;
-    options.threads = 1;
-    options.opaque = options.force = options.no_sync = true;
+    const tare_context context = {.size = sizeof context, .threads = 1};
+    const tare_output_options output = {.size = sizeof output, .force = true, .no_sync = true};
+    options.context = &context;
+    options.output = &output;
+    options.opaque = true;
     scratch_path(path, sizeof path, PACKED);
     tare_status status = tare_convert(path, m, &options, &err);
     if (status != TARE_OK) {

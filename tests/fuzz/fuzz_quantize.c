@@ -62,13 +62,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (m == NULL) return 0;
     const tare_mix_options mix = choose(data, size);
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     tare_model_summary model;
     tare_plan_summary out;
     tare_plan *plan;
     tare_error err;
     bool is_odd = false;
     options.to = "gguf";
-    options.threads = 1;
+    context.threads = 1;
     options.opaque = true;
     options.mix = &mix;
     options.measured = ignore_error;

@@ -43,9 +43,11 @@ static bool unpack(archive *a, char name[256]) {
 static void open_path(const char *path, bool one_shard) {
     const tare_limits limits = fuzz_limits();
     tare_open_options options = tare_open_options_default();
-    options.limits = &limits;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.limits = &limits;
     options.one_shard = one_shard;
-    options.report = tare_report_new();
+    context.report = tare_report_new();
     tare_model *m;
     tare_error err;
     tare_status status = tare_open_path(&m, path, &options, &err);
@@ -60,7 +62,7 @@ static void open_path(const char *path, bool one_shard) {
     } else {
         fuzz_check_error(status, &err);
     }
-    tare_report_free(options.report);
+    tare_report_free(context.report);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -23,7 +23,9 @@ static tare_model *open_package(const char *name) {
     const tare_limits limits = fuzz_limits();
     char path[1024];
     tare_open_options options = tare_open_options_default();
-    options.limits = &limits;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.limits = &limits;
     options.format = "infq";
     tare_model *m;
     tare_error err;
@@ -53,7 +55,7 @@ static bool decodes(const tare_model *m) {
 }
 
 static void verify(const tare_model *m) {
-    tare_run_options run = tare_run_options_default();
+    tare_context run = tare_context_default();
     run.report = tare_report_new();
     run.threads = 1;
     FUZZ_CHECK(tare_verify_data(m, &run, NULL) == TARE_OK);
@@ -67,12 +69,16 @@ static void verify(const tare_model *m) {
 static void rewrite(const tare_model *m) {
     char path[1024];
     tare_convert_options options = tare_convert_options_default();
-    tare_run_options run = tare_run_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
+    tare_context run = tare_context_default();
     tare_digest before, after;
     tare_error err;
     options.to = "infq";
-    options.threads = run.threads = 1;
-    options.no_sync = true;
+    context.threads = run.threads = 1;
+    output.no_sync = true;
     tare_status status = tare_convert(scratch_path(path, sizeof path, "out"), m, &options, &err);
     if (status != TARE_OK) {
         fuzz_check_error(status, &err);

@@ -20,6 +20,8 @@ static void check_pair(const tare_adapter *p) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const tare_limits limits = fuzz_limits();
     tare_open_options options = tare_open_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     tare_adapter_set *set;
     tare_error err;
     if (size < 2) return 0;
@@ -28,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     scratch_clear();
     scratch_write("adapter_config.json", data + 2, n);
     scratch_write("adapter_model.safetensors", data + 2 + n, size - 2 - n);
-    options.limits = &limits;
+    context.limits = &limits;
     tare_status status = tare_adapters_open_path(&set, scratch_folder(), &options, &err);
     if (status != TARE_OK) {
         fuzz_check_error(status, &err);

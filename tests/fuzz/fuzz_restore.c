@@ -30,12 +30,14 @@ static void check_files(const tare_model *m) {
 
 static void restore(const tare_model *gguf, const tare_model *tower) {
     tare_llama_restore_options options = tare_llama_restore_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     tare_error err = TARE_ERROR_NONE;
     tare_model *m;
     const bool is_truncated = tare_model_summarize(gguf)->is_truncated ||
                               (tower && tare_model_summarize(tower)->is_truncated);
     options.tower = tower;
-    options.report = tare_report_new();
+    context.report = tare_report_new();
     tare_status status = tare_llama_restore(&m, gguf, &options, &err);
     FUZZ_CHECK((status == TARE_OK) == (m != NULL));
     if (status == TARE_OK) {
@@ -43,12 +45,12 @@ static void restore(const tare_model *gguf, const tare_model *tower) {
         status = visit_model(m);
         FUZZ_CHECK(status == TARE_OK || (status == TARE_ERR_TRUNCATED && is_truncated));
         FUZZ_CHECK((m->loss.code != NULL) ==
-                   (tare_report_count_level(options.report, TARE_LEVEL_WARNING) > 0));
+                   (tare_report_count_level(context.report, TARE_LEVEL_WARNING) > 0));
         tare_model_free(m);
     } else {
         fuzz_check_error(status, &err);
     }
-    tare_report_free(options.report);
+    tare_report_free(context.report);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

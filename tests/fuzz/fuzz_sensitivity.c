@@ -26,6 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static tare_model *model;
     static const tare_encoding *types[2];
     tare_convert_options convert = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    convert.context = &context;
     tare_fit_options options = tare_fit_options_default();
     tare_fit *f;
     tare_error err;
@@ -36,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.n_types = 2;
     options.sensitivities = (tare_str){(const char *)data, size};
     if (size == 0) return 0;
-    convert.threads = 1;
+    context.threads = 1;
     tare_status status = tare_fit_new(&f, "out.gguf", model, &convert, &options, &err);
     FUZZ_CHECK((status == TARE_OK) == (f != NULL));
     if (status == TARE_OK)

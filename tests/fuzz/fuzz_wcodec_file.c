@@ -66,7 +66,9 @@ static void parse_layer(const tare_reader *file, const tare_wcodec_layer *l) {
         for (uint64_t s = 0; s < stream->n_segments && s < MOST_SEGMENTS; s++) {
             tare_coded_segment parsed = tare_coded_segment_default();
             tare_coded_options o = tare_coded_options_default();
-            o.threads = 1;
+            tare_context context = tare_context_default();
+            o.context = &context;
+            context.threads = 1;
             tare_status status = tare_coded_parse_segment(&parsed, coded, i, s, NULL);
             if (status == TARE_OK)
                 check_parts(&parsed, tare_coded_stream_head(coded, i), stream->field.value_bits);

@@ -27,9 +27,11 @@ static void take_places(tare_coded_join *w, const uint8_t *data, bool is_as_give
 
 static void check_part(const tare_coded *coded, const uint8_t *bytes, size_t from, size_t n) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_error err;
     uint8_t *got = malloc(n ? n : 1);
-    o.threads = 1;
+    context.threads = 1;
     FUZZ_CHECK(got);
     FUZZ_CHECK(tare_coded_decode_region(got, coded, 0, from, n, &o, &err) == TARE_OK);
     FUZZ_CHECK(memcmp(got, bytes + from, n) == 0);
@@ -62,9 +64,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t n = stride ? (size - CHOICES) / stride * stride : 0;
     const tare_coded_region region = {data + CHOICES, n, NULL};
     tare_coded_options o = tare_coded_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_coded *coded;
     tare_error err = {0};
-    o.threads = 1;
+    context.threads = 1;
     if (tare_coded_encode(&coded, &region, 1, fields, n_fields, &o, &err) != TARE_OK) {
         FUZZ_CHECK(err.status == TARE_ERR_ARG && err.what && err.what[0]);
         return 0;

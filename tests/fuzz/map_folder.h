@@ -14,11 +14,15 @@
 static inline void fuzz_map_folder(tare_llama_options options, tare_status late) {
     const tare_limits limits = fuzz_limits();
     tare_open_options open = tare_open_options_default();
+    tare_context context = tare_context_default();
+    open.context = &context;
     tare_model *hf, *m;
     tare_error err = TARE_ERROR_NONE;
-    open.limits = &limits;
+    context.limits = &limits;
     if (tare_open_path(&hf, scratch_folder(), &open, &err) != TARE_OK) return;
-    options.report = tare_report_new();
+    tare_context mapping = tare_context_default();
+    mapping.report = tare_report_new();
+    options.context = &mapping;
     const bool is_truncated = tare_model_summarize(hf)->is_truncated;
     tare_status status = tare_llama_map(&m, hf, &options, &err);
     FUZZ_CHECK((status == TARE_OK) == (m != NULL));
@@ -31,7 +35,7 @@ static inline void fuzz_map_folder(tare_llama_options options, tare_status late)
         fuzz_check_error(status, &err);
     }
     tare_model_free(m);
-    tare_report_free(options.report);
+    tare_report_free(mapping.report);
     tare_model_free(hf);
 }
 

@@ -70,8 +70,10 @@ tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format) {
     fuzz_sources(sources, &c);
     for (int i = 0; i < 2; i++) {
         tare_open_options options = tare_open_options_default();
-        options.limits = &limits;
-        options.report = reports[i];
+        tare_context context = tare_context_default();
+        options.context = &context;
+        context.limits = &limits;
+        context.report = reports[i];
         options.format = format;
         status[i] = tare_model_open(&models[i], &sources[i], &options, &errors[i]);
         FUZZ_CHECK((status[i] == TARE_OK) == (models[i] != NULL));
@@ -90,9 +92,11 @@ tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format) {
 
 void fuzz_check_same(const tare_model *a, const tare_model *b) {
     tare_digest da, db;
-    tare_run_options run = tare_run_options_default();
+    tare_context run = tare_context_default();
     tare_diff_options options = tare_diff_options_default();
-    run.threads = options.threads = 1;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    run.threads = context.threads = 1;
     FUZZ_CHECK(tare_model_digest(NULL, &da, a, &run, NULL) == TARE_OK);
     FUZZ_CHECK(tare_model_digest(NULL, &db, b, &run, NULL) == TARE_OK);
     FUZZ_CHECK(memcmp(&da, &db, sizeof da) == 0);
@@ -110,7 +114,7 @@ void fuzz_read(const uint8_t *data, size_t size, const char *format) {
     FUZZ_CHECK(status == TARE_OK || (status == TARE_ERR_TRUNCATED && summary->is_truncated));
     if (!summary->is_truncated) {
         tare_report *report = new_report();
-        tare_run_options options = tare_run_options_default();
+        tare_context options = tare_context_default();
         options.report = report;
         options.threads = 1;
         FUZZ_CHECK(tare_verify_data(m, &options, NULL) == TARE_OK);

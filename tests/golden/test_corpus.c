@@ -207,7 +207,7 @@ static void check_model(run *r, const tare_model *m, const tare_report *report) 
     }
     if (s->is_truncated) return;
     tare_report *deep = tare_report_new();
-    tare_run_options options = tare_run_options_default();
+    tare_context options = tare_context_default();
     options.report = deep;
     options.threads = 1;
     if (deep == NULL || tare_verify_resources(m, &options, NULL) != TARE_OK ||
@@ -229,7 +229,7 @@ static tare_status open_model(run *r, const tare_source *source, const tare_open
     const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     if (seconds > TIME_LIMIT) fail(r, "opening took %.1f s of processor time", seconds);
     if (r->verbose) printf("     %.3f s\n", seconds);
-    if (status == TARE_OK && r->want.status == TARE_OK) check_model(r, m, options->report);
+    if (status == TARE_OK && r->want.status == TARE_OK) check_model(r, m, options->context->report);
     if (status != TARE_OK && m != NULL) fail(r, "a model in spite of a failure");
     tare_model_free(m);
     return status;
@@ -240,7 +240,7 @@ static tare_status open_importance(run *r, const tare_source *source,
     tare_importance *m = NULL;
     tare_status status = tare_importance_open(&m, source, options, err);
     if (status == TARE_OK && r->want.status == TARE_OK)
-        compare_findings(r, options->report, r->want.findings, r->want.n_findings);
+        compare_findings(r, options->context->report, r->want.findings, r->want.n_findings);
     if (status != TARE_OK && m != NULL) fail(r, "a matrix in spite of a failure");
     tare_importance_free(m);
     return status;
@@ -251,8 +251,10 @@ static void open_source(run *r, const tare_source *source, uint64_t file_bytes) 
     const tare_allocator allocator = {&used, count_alloc, count_resize, count_free};
     tare_report *report = tare_report_new();
     tare_open_options options = tare_open_options_default();
-    options.allocator = &allocator;
-    options.report = report;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.allocator = &allocator;
+    context.report = report;
     options.one_shard = r->want.one_shard;
     tare_error err;
     tare_status status = r->want.is_importance ? open_importance(r, source, &options, &err)

@@ -17,10 +17,10 @@ typedef struct side_file {
 /* The files must outlive the model; free it with tare_model_free. limits NULL: the defaults. */
 static inline tare_model *model_of_files(const side_file *files, size_t n,
                                          const tare_limits *limits) {
-    tare_open_options options = tare_open_options_default();
-    options.limits = limits;
+    tare_context context = tare_context_default();
+    context.limits = limits;
     tare_model *m;
-    if (tare_model_new(&m, &options, NULL) != TARE_OK) return NULL;
+    if (tare_model_new(&m, &context, NULL) != TARE_OK) return NULL;
     m->format = "hf";
     m->catalog.resources = TARE_NEW_ARRAY(&m->arena, tare_resource_entry, n);
     for (size_t i = 0; i < n; i++)

@@ -99,7 +99,9 @@ static inline tare_model *help_open(const char *path) {
 static inline tare_status help_try(const char *path, const tare_model *in,
                                    const tare_convert_options *options, tare_error *err) {
     tare_convert_options o = *options;
-    o.no_sync = true;
+    tare_output_options output = o.output ? *o.output : tare_output_options_default();
+    output.no_sync = true;
+    o.output = &output;
     return tare_convert(path, in, &o, err);
 }
 

@@ -108,7 +108,9 @@ static inline tare_status build_open(tare_model **m, const gguf_build *g, tare_r
                           .memory = g->b.data,
                           .n_bytes = g->b.size};
     tare_open_options options = tare_open_options_default();
-    options.report = report;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.report = report;
     return tare_model_open(m, &source, &options, err);
 }
 

@@ -60,9 +60,11 @@ static inline tare_model *open_output(const output *o, tare_report *report) {
                           .memory = o->bytes,
                           .n_bytes = o->size};
     tare_open_options options = tare_open_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     tare_model *m;
     tare_error err;
-    options.report = report;
+    context.report = report;
     if (tare_model_open(&m, &source, &options, &err) != TARE_OK) fail_msg("%s", err.what);
     return m;
 }

@@ -39,7 +39,9 @@ static inline tare_status open_bytes(tare_model **m, const void *bytes, size_t s
                           .n_bytes = size,
                           .fd = -1};
     tare_open_options options = tare_open_options_default();
-    options.report = report;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.report = report;
     options.format = "safetensors";
     return tare_model_open(m, &source, &options, err);
 }

@@ -142,6 +142,8 @@ static void few_calls(void **state) {
     for (unsigned threads = 1; threads <= 4; threads += 3) {
         const tare_source source = source_of(&packed, "far.wcodec");
         tare_read_options options = tare_read_options_default();
+        tare_context context = tare_context_default();
+        options.context = &context;
         tare_read_job job = tare_read_job_default();
         tare_error err;
         clear(&packed);
@@ -149,7 +151,7 @@ static void few_calls(void **state) {
         assert_in_range(packed.n_calls, 1, 4);
         assert_true(packed.n_bytes < 4 << 20); /* nothing is read ahead */
         clear(&packed);
-        options.threads = threads;
+        context.threads = threads;
         job.tensor = (size_t)tare_model_find_tensor(m, (tare_str){"large", 5});
         job.dst = back;
         assert_int_equal(tare_read_many(m, &job, 1, &options, &err), TARE_OK);

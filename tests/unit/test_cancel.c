@@ -47,9 +47,10 @@ typedef tare_status (*verb)(const tare_model *model, const tare_cancel *cancel, 
 static tare_status convert(const tare_model *m, const char *name, const tare_convert_options *o,
                            const tare_cancel *cancel, tare_error *err) {
     tare_convert_options options = *o;
-    options.threads = 2;
-    options.no_sync = true;
-    options.cancel = cancel;
+    const tare_context context = {.size = sizeof context, .threads = 2, .cancel = cancel};
+    const tare_output_options output = {.size = sizeof output, .no_sync = true};
+    options.context = &context;
+    options.output = &output;
     return tare_convert(help_path(name), m, &options, err);
 }
 
@@ -66,7 +67,7 @@ static tare_status convert_packed(const tare_model *m, const tare_cancel *cancel
 }
 
 static tare_status digest(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     tare_digest whole;
     o.threads = 2;
     o.cancel = cancel;
@@ -74,7 +75,7 @@ static tare_status digest(const tare_model *m, const tare_cancel *cancel, tare_e
 }
 
 static tare_status digest_one(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     tare_digest d;
     o.cancel = cancel;
     for (size_t i = 0; i < tare_model_summarize(m)->n_tensors; i++) {
@@ -86,9 +87,11 @@ static tare_status digest_one(const tare_model *m, const tare_cancel *cancel, ta
 
 static tare_status diff(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
     tare_diff_options o = tare_diff_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_diff *d;
-    o.threads = 2;
-    o.cancel = cancel;
+    context.threads = 2;
+    context.cancel = cancel;
     tare_status status = tare_diff_new(&d, m, m, &o, err);
     tare_diff_free(d);
     return status;
@@ -96,13 +99,17 @@ static tare_status diff(const tare_model *m, const tare_cancel *cancel, tare_err
 
 static tare_status extract(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
     tare_extract_options o = tare_extract_options_default();
-    o.no_sync = true;
-    o.cancel = cancel;
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
+    output.no_sync = true;
+    context.cancel = cancel;
     return tare_extract(help_path("one.npy"), -1, m, 0, TARE_EXTRACT_NPY, &o, err);
 }
 
 static tare_status verify(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     o.report = tare_report_new();
     o.threads = 2;
     o.cancel = cancel;
@@ -112,18 +119,20 @@ static tare_status verify(const tare_model *m, const tare_cancel *cancel, tare_e
 }
 
 static tare_status manifest(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
+    const tare_output_options output = {.size = sizeof output, .no_sync = true};
     o.threads = 2;
-    o.no_sync = true;
     o.cancel = cancel;
-    return tare_manifest_write(help_path("sums"), m, &o, err);
+    return tare_manifest_write(help_path("sums"), m, &output, &o, err);
 }
 
 static tare_status bench(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
     tare_bench_options o = tare_bench_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_bench_rows *rows;
-    o.threads = 2;
-    o.cancel = cancel;
+    context.threads = 2;
+    context.cancel = cancel;
     const tare_status status = tare_bench_run(&rows, m, &o, err);
     tare_bench_free(rows);
     return status;
@@ -134,7 +143,7 @@ static void ignore(void *ctx, size_t tensor, const tare_tensor_stats *stats) {
 }
 
 static tare_status stats(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     o.threads = 2;
     o.cancel = cancel;
     return tare_model_stats(m, NULL, 0, ignore, NULL, &o, err);
@@ -142,13 +151,15 @@ static tare_status stats(const tare_model *m, const tare_cancel *cancel, tare_er
 
 static tare_status plan_outliers(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
     tare_convert_options o = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_convert_infq_options infq = tare_convert_infq_options_default();
     tare_plan *plan;
     infq.outlier_share = 0.001;
     o.to = "infq";
     o.infq = &infq;
-    o.threads = 2;
-    o.cancel = cancel;
+    context.threads = 2;
+    context.cancel = cancel;
     tare_status status = tare_plan_new(&plan, "-", m, &o, err);
     tare_plan_free(plan);
     return status;
@@ -158,6 +169,8 @@ static tare_status read_all(const tare_model *m, const tare_cancel *cancel, tare
     const size_t n = tare_model_summarize(m)->n_tensors;
     tare_read_job *jobs = calloc(n, sizeof *jobs);
     tare_read_options o = tare_read_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     uint64_t most = 0;
     assert_non_null(jobs);
     for (size_t i = 0; i < n; i++) {
@@ -169,8 +182,8 @@ static tare_status read_all(const tare_model *m, const tare_cancel *cancel, tare
         if (size > most) most = size;
     }
     jobs[0].dst = malloc((size_t)most);
-    o.threads = 1; /* all into the same memory */
-    o.cancel = cancel;
+    context.threads = 1; /* all into the same memory */
+    context.cancel = cancel;
     for (size_t i = 0; i < n; i++) jobs[i].dst = jobs[0].dst;
     tare_status status = tare_read_many(m, jobs, n, &o, err);
     free(jobs[0].dst);
@@ -222,6 +235,8 @@ static void long_calls_stop_soon(void **state) {
 static void packing_stops_soon(void **state) {
     tare_convert_options plain = tare_convert_options_default();
     tare_pack_options o = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     stopper s = {.cancel = tare_cancel_new(), .after_ms = 60};
     tare_model *m;
     tare_error err;
@@ -231,8 +246,8 @@ static void packing_stops_soon(void **state) {
     help_convert(help_path("in.gguf"), m, &plain);
     tare_model_free(m);
     m = help_open(help_path("in.gguf"));
-    o.threads = 2;
-    o.cancel = s.cancel;
+    context.threads = 2;
+    context.cancel = s.cancel;
     assert_int_equal(pthread_create(&thread, NULL, stop_later, &s), 0);
     tare_status status = tare_pack(NULL, help_path("out.wcodec"), m, &o, &err);
     const double took = seconds();
@@ -275,13 +290,10 @@ static void no_stats(void *ctx, size_t tensor, const tare_tensor_stats *stats) {
     (void)ctx, (void)tensor, (void)stats;
 }
 
-#define TAKE_POOL(o) ((o).threads = 2, (o).parallel = count_calls, (o).parallel_ctx = &calls)
-
 static void every_verb_takes_the_callers_threads(void **state) {
     tare_convert_options convert_options = tare_convert_options_default();
     tare_pack_options pack_options = tare_pack_options_default();
     tare_unpack_options unpack_options = tare_unpack_options_default();
-    tare_run_options run_options = tare_run_options_default();
     tare_diff_options diff_options = tare_diff_options_default();
     tare_bench_options bench_options = tare_bench_options_default();
     tare_read_options read_options = tare_read_options_default();
@@ -297,49 +309,47 @@ static void every_verb_takes_the_callers_threads(void **state) {
     tare_diff *d;
     int calls = 0;
     (void)state;
+    tare_context context = tare_context_default();
+    context.threads = 2;
+    context.parallel = count_calls;
+    context.parallel_ctx = &calls;
+    convert_options.context = pack_options.context = unpack_options.context = diff_options.context =
+        bench_options.context = read_options.context = &context;
     tare_model *m = help_make(&made, HELP_COMMON);
-    TAKE_POOL(convert_options);
     help_convert(help_path("c.gguf"), m, &convert_options);
     assert_int_equal(calls, 1);
     tare_model *opened = help_open(help_path("c.gguf"));
     calls = 0;
-    TAKE_POOL(pack_options);
     assert_int_equal(tare_pack(NULL, help_path("p.wcodec"), opened, &pack_options, NULL), TARE_OK);
     assert_true(calls >= 1); /* layers, and digests of what may be duplicates */
     calls = 0;
-    TAKE_POOL(unpack_options);
     assert_int_equal(tare_unpack(NULL, help_path("u.gguf"), &packed, &unpack_options, NULL),
                      TARE_OK);
     assert_int_equal(calls, 1);
     calls = 0;
-    TAKE_POOL(run_options);
-    assert_int_equal(tare_model_digest(NULL, &whole, opened, &run_options, NULL), TARE_OK);
-    assert_int_equal(tare_verify_data(opened, &run_options, NULL), TARE_OK);
-    assert_int_equal(tare_manifest_write(help_path("sums"), opened, &run_options, NULL), TARE_OK);
-    assert_int_equal(tare_manifest_check(help_path("sums"), opened, &run_options, NULL), TARE_OK);
+    assert_int_equal(tare_model_digest(NULL, &whole, opened, &context, NULL), TARE_OK);
+    assert_int_equal(tare_verify_data(opened, &context, NULL), TARE_OK);
+    assert_int_equal(tare_manifest_write(help_path("sums"), opened, NULL, &context, NULL), TARE_OK);
+    assert_int_equal(tare_manifest_check(help_path("sums"), opened, &context, NULL), TARE_OK);
     assert_int_equal(calls, 4);
     calls = 0;
-    run_options.report = tare_report_new();
-    assert_int_equal(tare_verify_against(opened, m, &run_options, NULL), TARE_OK);
-    tare_report_free(run_options.report);
-    run_options.report = NULL;
+    context.report = tare_report_new();
+    assert_int_equal(tare_verify_against(opened, m, &context, NULL), TARE_OK);
+    tare_report_free(context.report);
+    context.report = NULL;
     assert_true(calls > 0);
     calls = 0;
-    assert_int_equal(tare_model_stats(opened, NULL, 0, no_stats, NULL, &run_options, NULL),
-                     TARE_OK);
+    assert_int_equal(tare_model_stats(opened, NULL, 0, no_stats, NULL, &context, NULL), TARE_OK);
     assert_int_equal(calls, 1);
     calls = 0;
-    TAKE_POOL(read_options);
     job.dst = room;
     assert_int_equal(tare_read_many(opened, &job, 1, &read_options, NULL), TARE_OK);
     assert_int_equal(calls, 1);
     calls = 0;
-    TAKE_POOL(diff_options);
     assert_int_equal(tare_diff_new(&d, opened, m, &diff_options, NULL), TARE_OK);
     tare_diff_free(d);
     assert_int_equal(calls, 1);
     calls = 0;
-    TAKE_POOL(bench_options);
     assert_int_equal(tare_bench_run(&rows, opened, &bench_options, NULL), TARE_OK);
     assert_true(calls > 0);
     assert_null(tare_bench_row(rows, tare_model_summarize(opened)->n_tensors));

@@ -24,9 +24,11 @@ typedef struct packed {
 static void make_file(const char *type, const char *name) {
     tare_model *synth;
     tare_convert_options o = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_error err;
     o.type = tare_encoding_find((tare_str){type, strlen(type)});
-    o.force = o.no_sync = true;
+    output.force = output.no_sync = true;
     assert_non_null(o.type);
     assert_int_equal(tare_synth_open(&synth, "llama-tiny", NULL, &err), TARE_OK);
     assert_int_equal(tare_convert(temp_path(name), synth, &o, &err), TARE_OK);
@@ -218,6 +220,8 @@ static void segments_refer_to_a_base(void **state) {
         tare_model *base, *tuned;
         packed p;
         tare_pack_options o = tare_pack_options_default();
+        tare_output_options output = tare_output_options_default();
+        o.output = &output;
         tare_open_options open = tare_open_options_default();
         make_file(types[i], "base.gguf");
         assert_int_equal(tare_open_path(&base, temp_path("base.gguf"), NULL, NULL), TARE_OK);
@@ -225,7 +229,7 @@ static void segments_refer_to_a_base(void **state) {
         assert_int_equal(tare_open_path(&tuned, temp_path("tuned.gguf"), NULL, NULL), TARE_OK);
         o.bases = open.bases = (const tare_model *const[]){base};
         o.n_bases = open.n_bases = 1;
-        o.force = o.no_sync = true;
+        output.force = output.no_sync = true;
         assert_int_equal(tare_pack(NULL, temp_path("model.wcodec"), tuned, &o, NULL), TARE_OK);
         read_file(&p, "model.wcodec");
         assert_int_equal(tare_open_path(&p.m, temp_path("model.wcodec"), &open, NULL), TARE_OK);
@@ -484,12 +488,16 @@ static void all_layers(void **state) {
     (void)state;
     tare_model *synth, *gguf;
     tare_convert_options o = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_pack_options pack = tare_pack_options_default();
-    o.force = o.no_sync = true;
+    tare_output_options pack_output = tare_output_options_default();
+    pack.output = &pack_output;
+    output.force = output.no_sync = true;
     assert_int_equal(tare_synth_open(&synth, "llama-tiny", NULL, NULL), TARE_OK);
     assert_int_equal(tare_convert(temp_path("all.gguf"), synth, &o, NULL), TARE_OK);
     assert_int_equal(tare_open_path(&gguf, temp_path("all.gguf"), NULL, NULL), TARE_OK);
-    pack.no_sync = true;
+    pack_output.no_sync = true;
     assert_int_equal(tare_pack(NULL, temp_path(names[0]), gguf, &pack, NULL), TARE_OK);
     assert_int_equal(tare_pack(NULL, temp_path(names[1]), synth, &pack, NULL), TARE_OK);
     for (unsigned k = 0; k < 2; k++) {

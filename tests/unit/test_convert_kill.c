@@ -110,17 +110,23 @@ static void kill_at_many_moments(const tare_convert_options *options, const char
 static void killed_runs_leave_a_file_whole(void **state) {
     (void)state;
     tare_convert_options options = tare_convert_options_default();
-    options.force = true;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
+    output.force = true;
     options.type = tare_encoding_get(TARE_ENCODING_Q8_0);
-    options.threads = 2;
+    context.threads = 2;
     kill_at_many_moments(&options, "out.gguf");
 }
 
 static void killed_runs_leave_a_directory_whole(void **state) {
     (void)state;
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     options.to = "gguf";
-    options.force = true;
+    output.force = true;
     options.type = tare_encoding_get(TARE_ENCODING_BF16);
     options.shard_size = 1 << 20;
     kill_at_many_moments(&options, "out");
@@ -188,8 +194,10 @@ static void a_full_disk_leaves_the_old_file(void **state) {
     (void)state;
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     const tare_model *m = make(&made);
-    options.force = true;
+    output.force = true;
     pid_t child = fork();
     if (child == 0) {
         /* Of 7.5 MiB the old file takes 0.9, the new one needs 6.3. */

@@ -48,6 +48,10 @@ static void a_type_is_for_eligible_tensors(void **state) {
     (void)state;
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     made_begin(&made, 1 << 16, 20, 8);
     help_add(&made, "blk.0.attn_q.weight", TARE_ENCODING_F32, matrix, 2);
     help_add(&made, "blk.0.attn_q.half", TARE_ENCODING_BF16, matrix, 2);
@@ -59,7 +63,7 @@ static void a_type_is_for_eligible_tensors(void **state) {
     help_add(&made, "narrow.weight", TARE_ENCODING_F32, narrow, 2);
     tare_model *m = finish(&made);
     options.type = enc(TARE_ENCODING_Q8_0);
-    options.report = tare_report_new();
+    context.report = tare_report_new();
     tare_plan *p = plan(m, &options, "gguf", TARE_OK, NULL);
     check_tensor(p, "blk.0.attn_q.weight", TARE_ENCODING_Q8_0, TARE_ACTION_ENCODE);
     check_tensor(p, "blk.0.attn_q.half", TARE_ENCODING_Q8_0, TARE_ACTION_ENCODE);
@@ -69,13 +73,13 @@ static void a_type_is_for_eligible_tensors(void **state) {
     check_tensor(p, "quantized.weight", TARE_ENCODING_Q8_0, TARE_ACTION_ENCODE);
     check_tensor(p, "already.weight", TARE_ENCODING_Q8_0, TARE_ACTION_COPY);
     check_tensor(p, "narrow.weight", TARE_ENCODING_F32, TARE_ACTION_COPY);
-    assert_int_equal(help_findings(options.report, "convert.kept"), 1);
+    assert_int_equal(help_findings(context.report, "convert.kept"), 1);
     tare_plan_free(p);
     tare_error err;
-    options.strict = true;
+    output.strict = true;
     assert_null(plan(m, &options, "gguf", TARE_ERR_UNSUPPORTED, &err));
     assert_string_equal(err.item_name, "narrow.weight");
-    tare_report_free(options.report);
+    tare_report_free(context.report);
     made_free(&made);
 }
 
@@ -83,6 +87,8 @@ static void rules_come_first_and_the_first_counts(void **state) {
     (void)state;
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     const tare_type_rule rules[] = {{"\\.bias$", enc(TARE_ENCODING_F16)},
                                     {"^a", enc(TARE_ENCODING_Q4_0)},
                                     {"weight", enc(TARE_ENCODING_BF16)}};
@@ -96,14 +102,14 @@ static void rules_come_first_and_the_first_counts(void **state) {
     options.type = enc(TARE_ENCODING_Q8_0);
     options.rules = rules;
     options.n_rules = 3;
-    options.report = tare_report_new();
+    context.report = tare_report_new();
     tare_plan *p = plan(m, &options, "gguf", TARE_OK, NULL);
     check_tensor(p, "a.weight", TARE_ENCODING_Q4_0, TARE_ACTION_ENCODE);
     check_tensor(p, "b.weight", TARE_ENCODING_BF16, TARE_ACTION_ENCODE);
     check_tensor(p, "c", TARE_ENCODING_Q8_0, TARE_ACTION_ENCODE);
     check_tensor(p, "a.bias", TARE_ENCODING_F16, TARE_ACTION_ENCODE);
     check_tensor(p, "an.integer", TARE_ENCODING_I32, TARE_ACTION_COPY);
-    assert_int_equal(help_findings(options.report, "convert.kept"), 1);
+    assert_int_equal(help_findings(context.report, "convert.kept"), 1);
     tare_plan_free(p);
     const tare_type_rule wrong[] = {{"(", enc(TARE_ENCODING_F16)}, {NULL, NULL}};
     options.rules = wrong;
@@ -111,7 +117,7 @@ static void rules_come_first_and_the_first_counts(void **state) {
     assert_null(plan(m, &options, "gguf", TARE_ERR_ARG, NULL));
     options.rules = wrong + 1;
     assert_null(plan(m, &options, "gguf", TARE_ERR_ARG, NULL));
-    tare_report_free(options.report);
+    tare_report_free(context.report);
     made_free(&made);
 }
 
@@ -150,6 +156,10 @@ static void what_the_target_lacks_is_decoded_to_f16_or_f32(void **state) {
     (void)state;
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     made_begin(&made, 1 << 16, 20, 8);
     for (int t = 0; t < 2; t++) {
         uint8_t *block = made_add(&made, t ? TARE_STR("large") : TARE_STR("small"),
@@ -160,11 +170,11 @@ static void what_the_target_lacks_is_decoded_to_f16_or_f32(void **state) {
         }
     }
     tare_model *m = finish(&made);
-    options.report = tare_report_new();
+    context.report = tare_report_new();
     tare_plan *p = plan(m, &options, "safetensors", TARE_OK, NULL);
     check_tensor(p, "small", TARE_ENCODING_F16, TARE_ACTION_LOSSY);
     check_tensor(p, "large", TARE_ENCODING_F32, TARE_ACTION_LOSSY);
-    assert_int_equal(help_findings(options.report, "convert.lossy"), 2);
+    assert_int_equal(help_findings(context.report, "convert.lossy"), 2);
     tare_plan_free(p);
     help_convert(help_path("d.safetensors"), m, &options);
     tare_model *back = help_open(help_path("d.safetensors"));
@@ -172,7 +182,7 @@ static void what_the_target_lacks_is_decoded_to_f16_or_f32(void **state) {
     assert_int_equal(tare_tensor_rows_f32(rows, back, 1, 0, 4, NULL), TARE_OK);
     assert_true(rows[0] == 3.5f && rows[5 * 32] == 7 * 65504.0f);
     tare_model_free(back);
-    options.strict = true;
+    output.strict = true;
     tare_error err;
     assert_null(plan(m, &options, "safetensors", TARE_ERR_UNSUPPORTED, &err));
     assert_string_equal(err.item_name, "small");
@@ -180,7 +190,7 @@ static void what_the_target_lacks_is_decoded_to_f16_or_f32(void **state) {
     p = plan(m, &options, "safetensors", TARE_OK, NULL);
     check_tensor(p, "small", TARE_ENCODING_U8, TARE_ACTION_STAND_IN);
     tare_plan_free(p);
-    tare_report_free(options.report);
+    tare_report_free(context.report);
     made_free(&made);
 }
 
@@ -220,6 +230,8 @@ static void parts_of_schemes_stay_together(void **state) {
     static const uint64_t weights[] = {256, 256}, scales[] = {2, 2}, codes[] = {64, 64};
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     made_begin(&made, 1 << 20, 20, 8);
     uint8_t *w = made_add(&made, TARE_STR("p.weight"), TARE_ENCODING_F8_E4M3, weights, 2);
     uint8_t *s = made_add(&made, TARE_STR("p.weight_scale_inv"), TARE_ENCODING_F32, scales, 2);
@@ -233,14 +245,14 @@ static void parts_of_schemes_stay_together(void **state) {
     assert_non_null(tare_tensor_scheme(m, 1));
     assert_non_null(tare_tensor_scheme(m, 2));
     options.type = enc(TARE_ENCODING_F32);
-    options.report = tare_report_new();
+    context.report = tare_report_new();
     tare_plan *p = plan(m, &options, "safetensors", TARE_OK, NULL);
     check_tensor(p, "p.weight", TARE_ENCODING_F32, TARE_ACTION_ENCODE);
     check_tensor(p, "g.qweight", TARE_ENCODING_I32, TARE_ACTION_COPY);
     check_tensor(p, "g.scales", TARE_ENCODING_F16, TARE_ACTION_COPY);
     const tare_plan_summary *summary = tare_plan_summarize(p);
     assert_int_equal(summary->n_tensors, 5); /* the block scales are in the weights now */
-    assert_int_equal(help_findings(options.report, "convert.companion-dropped"), 1);
+    assert_int_equal(help_findings(context.report, "convert.companion-dropped"), 1);
     tare_plan_free(p);
     options.verify = true;
     help_convert(help_path("w.safetensors"), m, &options);
@@ -256,7 +268,7 @@ static void parts_of_schemes_stay_together(void **state) {
     check_tensor(p, "p.weight", TARE_ENCODING_I8, TARE_ACTION_STAND_IN);
     check_tensor(p, "p.weight_scale_inv", TARE_ENCODING_F32, TARE_ACTION_COPY);
     tare_plan_free(p);
-    tare_report_free(options.report);
+    tare_report_free(context.report);
     made_free(&made);
 }
 
@@ -279,6 +291,8 @@ static void keys_say_what_the_types_are(void **state) {
     (void)state;
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     made_begin(&made, 1 << 16, 20, 8);
     help_add(&made, "a.weight", TARE_ENCODING_F32, matrix, 2);
     help_add(&made, "vector", TARE_ENCODING_F32, vector, 1);
@@ -287,29 +301,29 @@ static void keys_say_what_the_types_are(void **state) {
     add_key(&made, "split.count", 3);
     add_key(&made, "split.tensors.count", 100);
     tare_model *m = finish(&made);
-    options.report = tare_report_new();
+    context.report = tare_report_new();
     options.type = enc(TARE_ENCODING_Q8_0);
     help_convert(help_path("q8.gguf"), m, &options);
     tare_model *out = help_open(help_path("q8.gguf"));
     assert_int_equal(key_of(out, "general.file_type"), 7);
     assert_int_equal(key_of(out, "general.quantization_version"), 2);
     assert_int_equal(key_of(out, "split.count"), UINT64_MAX);
-    assert_int_equal(help_findings(options.report, "convert.split-keys-dropped"), 1);
-    assert_int_equal(help_findings(options.report, "convert.not-llama-cpp"), 1);
+    assert_int_equal(help_findings(context.report, "convert.split-keys-dropped"), 1);
+    assert_int_equal(help_findings(context.report, "convert.not-llama-cpp"), 1);
     tare_model_free(out);
     options.type = enc(TARE_ENCODING_F8_E4M3); /* no number says that */
     help_convert(help_path("f8.gguf"), m, &options);
     out = help_open(help_path("f8.gguf"));
     assert_int_equal(key_of(out, "general.file_type"), UINT64_MAX);
     assert_int_equal(key_of(out, "general.quantization_version"), UINT64_MAX);
-    assert_int_equal(help_findings(options.report, "convert.file-type"), 1);
+    assert_int_equal(help_findings(context.report, "convert.file-type"), 1);
     tare_model_free(out);
     options.type = NULL;
     help_convert(help_path("f32.gguf"), m, &options);
     out = help_open(help_path("f32.gguf"));
     assert_int_equal(key_of(out, "general.file_type"), 0);
     tare_model_free(out);
-    tare_report_free(options.report);
+    tare_report_free(context.report);
     made_free(&made);
 }
 
@@ -332,11 +346,13 @@ static void every_type_has_its_number(void **state) {
     static const uint64_t dims[] = {2, 256};
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     made_begin(&made, 1 << 16, 4, 8);
     help_add(&made, "a.weight", TARE_ENCODING_F32, dims, 2);
     add_key(&made, "general.file_type", 0);
     tare_model *m = finish(&made);
-    options.force = true;
+    output.force = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         options.type = enc(cases[i].id);
         help_convert(help_path("a.gguf"), m, &options);
@@ -368,7 +384,9 @@ static void only_the_unchanged_is_identical(void **state) {
     options = plain;
     options.order = TARE_ORDER_LITTLE;
     options.alignment = 32;
-    options.opaque = options.verify = options.force = true;
+    const tare_output_options output = {.size = sizeof output, .force = true};
+    options.output = &output;
+    options.opaque = options.verify = true;
     assert_true(is_identity(m, "gguf", options));
     options.order = TARE_ORDER_BIG;
     assert_false(is_identity(m, "gguf", options));
@@ -392,6 +410,8 @@ static void outputs_that_cannot_be(void **state) {
     made_model made;
     tare_error err;
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     const tare_model *m = help_make(&made, HELP_COMMON);
     assert_int_equal(help_try(help_path("no.suffix"), m, &options, &err), TARE_ERR_ARG);
     options.to = "none";
@@ -400,7 +420,7 @@ static void outputs_that_cannot_be(void **state) {
     help_convert(help_path("x.gguf"), m, &options);
     assert_int_equal(help_try(help_path("x.gguf"), m, &options, &err), TARE_ERR_ARG);
     tare_model *in = help_open(help_path("x.gguf"));
-    options.force = true; /* not even then */
+    output.force = true; /* not even then */
     assert_int_equal(help_try(help_path("x.gguf"), in, &options, &err), TARE_ERR_ARG);
     assert_int_equal(symlink(help_path("x.gguf"), help_path("link.gguf")), 0);
     assert_int_equal(help_try(help_path("link.gguf"), in, &options, &err), TARE_ERR_ARG);
@@ -419,9 +439,11 @@ static void only_directories_of_models_are_replaced(void **state) {
     made_model made;
     tare_error err;
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     const tare_model *m = help_make(&made, HELP_COMMON);
     options.to = "hf";
-    options.force = true;
+    output.force = true;
     mkdir(help_path("out"), 0700);
     help_convert(help_path("out"), m, &options); /* empty */
     help_convert(help_path("out"), m, &options); /* a model */

@@ -46,12 +46,16 @@ static void threads_do_not_show(void **state) {
     const tare_model *m = make_large(&made);
     for (size_t t = 0; t < 2; t++) {
         tare_convert_options options = tare_convert_options_default();
+        tare_context context = tare_context_default();
+        options.context = &context;
+        tare_output_options output = tare_output_options_default();
+        options.output = &output;
         options.type = enc(types[t]);
-        options.force = true;
-        options.threads = 1;
+        output.force = true;
+        context.threads = 1;
         help_convert(help_path("one.gguf"), m, &options);
         for (unsigned threads = 2; threads < 8; threads += 3) {
-            options.threads = threads;
+            context.threads = threads;
             options.order = TARE_ORDER_KEEP;
             help_convert(help_path("more.gguf"), m, &options);
             help_check_same_file(help_path("one.gguf"), help_path("more.gguf"));
@@ -78,6 +82,8 @@ static void sources_do_not_show(void **state) {
     (void)state;
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     const char *in = help_path("in.safetensors"), *expected = help_path("expected.gguf"),
                *out = help_path("out.gguf"), *piped = help_path("piped.gguf");
     help_convert(in, make_large(&made), &options);
@@ -103,7 +109,7 @@ static void sources_do_not_show(void **state) {
     const tare_type_rule rule = {"weight", enc(TARE_ENCODING_Q8_0)};
     options.rules = &rule;
     options.n_rules = 1;
-    options.force = true;
+    output.force = true;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         tare_open_options open = tare_open_options_default();
         tare_model *m;
@@ -191,25 +197,29 @@ static void odd_numbers_are_counted(void **state) {
     const tare_model *m = finish(&made);
     for (size_t t = 0; t < 2; t++) {
         tare_convert_options options = tare_convert_options_default();
+        tare_context context = tare_context_default();
+        options.context = &context;
+        tare_output_options output = tare_output_options_default();
+        options.output = &output;
         options.type = enc(types[t]);
-        options.report = tare_report_new();
-        options.threads = (unsigned)t + 1;
-        options.force = true;
+        context.report = tare_report_new();
+        context.threads = (unsigned)t + 1;
+        output.force = true;
         help_convert(help_path("odd.gguf"), m, &options);
-        assert_true(has_finding(options.report, "convert.nan", "2 NaN, first at element 300000"));
-        assert_true(has_finding(options.report, "convert.inf", "2 Inf, first at element 7"));
+        assert_true(has_finding(context.report, "convert.nan", "2 NaN, first at element 300000"));
+        assert_true(has_finding(context.report, "convert.inf", "2 Inf, first at element 7"));
         /* Q4_0 counts scales: that of the block the number is in, by its first element. */
-        assert_true(has_finding(options.report, "convert.overflow",
+        assert_true(has_finding(context.report, "convert.overflow",
                                 t ? "2 out of range for the type, first at element 96"
                                   : "2 out of range for the type, first at element 100"));
-        options.strict = true;
+        output.strict = true;
         tare_error err;
-        options.force = false;
+        output.force = false;
         assert_int_equal(help_try(help_path("strict.gguf"), m, &options, &err),
                          TARE_ERR_UNSUPPORTED);
         assert_string_equal(err.item_name, "odd.weight");
         assert_int_equal(help_count_entries(help_dir), 1);
-        tare_report_free(options.report);
+        tare_report_free(context.report);
     }
     made_free(&made);
 }
@@ -228,13 +238,17 @@ static void a_stop_leaves_nothing(void **state) {
     int calls = 0;
     tare_error err;
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     const tare_model *m = make_large(&made);
     help_convert(help_path("out.gguf"), m, &options);
-    options.progress = stop_at_once;
-    options.progress_ctx = &calls;
-    options.force = true;
+    context.progress = stop_at_once;
+    context.progress_ctx = &calls;
+    output.force = true;
     options.type = enc(TARE_ENCODING_Q8_0);
-    for (options.threads = 1; options.threads < 3; options.threads++)
+    for (context.threads = 1; context.threads < 3; context.threads++)
         assert_int_equal(help_try(help_path("out.gguf"), m, &options, &err), TARE_ERR_CANCELLED);
     assert_true(calls > 0);
     assert_int_equal(help_count_entries(help_dir), 1);
@@ -260,8 +274,10 @@ static void progress_reaches_its_total(void **state) {
     made_model made;
     progress seen = {0, 0};
     tare_convert_options options = tare_convert_options_default();
-    options.progress = note_progress;
-    options.progress_ctx = &seen;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.progress = note_progress;
+    context.progress_ctx = &seen;
     options.verify = true;
     help_convert(help_path("out.gguf"), make_large(&made), &options);
     assert_true(seen.total > 2 * (20 << 20));
@@ -320,12 +336,18 @@ static void memory_is_bounded(void **state) {
                                 .n_bytes = 8 + sizeof header - 1 + 201326592};
     for (size_t i = 0; i < 3; i++) {
         tare_open_options open = tare_open_options_default();
+        tare_context context = tare_context_default();
+        open.context = &context;
         tare_convert_options options = tare_convert_options_default();
+        tare_context options_context = tare_context_default();
+        options.context = &options_context;
+        tare_output_options output = tare_output_options_default();
+        options.output = &output;
         tare_model *m;
-        open.allocator = options.allocator = &counting;
+        context.allocator = options_context.allocator = &counting;
         options.type = to[i] ? tare_encoding_find(tare_str_of(to[i])) : NULL;
-        options.threads = 3;
-        options.force = true;
+        options_context.threads = 3;
+        output.force = true;
         options.verify = true;
         atomic_store(&peak, 0);
         assert_int_equal(tare_model_open(&m, &source, &open, NULL), TARE_OK);
@@ -444,7 +466,9 @@ static void real_files_come_back(void **state) {
                    *other = help_path(is_gguf ? "other.safetensors" : "other.gguf"),
                    *back = help_path(is_gguf ? "back.gguf" : "back.safetensors");
         tare_convert_options options = tare_convert_options_default();
-        options.force = options.verify = options.strict = true;
+        tare_output_options output = tare_output_options_default();
+        options.output = &output;
+        output.force = options.verify = output.strict = true;
         tare_model *a = help_open(in);
         help_convert(same, a, &options);
         help_check_same_file(in, same);

@@ -24,11 +24,13 @@ static void walk_pair(const tare_format_info *a, const tare_format_info *b, unsi
                       bool opaque) {
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     const char *first = path_for("first", a), *there = path_for("there", b),
                *back = path_for("back", a);
     print_message("%s -> %s -> %s%s\n", a->name, b->name, a->name, opaque ? " --opaque" : "");
     options.opaque = opaque;
-    options.strict = true; /* nothing may be lost */
+    output.strict = true; /* nothing may be lost */
     options.verify = true;
     options.to = a->name;
     help_convert(first, help_make(&made, content), &options);
@@ -90,11 +92,13 @@ static void byte_orders_hold_the_same(void **state) {
     (void)state;
     made_model made;
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     const char *little = help_path("little.gguf"), *big = help_path("big.gguf"),
                *again = help_path("again.gguf"), *middle = help_path("middle.safetensors"),
                *from_big = help_path("from_big.gguf");
     unsigned all = HELP_COMMON | HELP_CARRIED | HELP_ALL_BLOCKS | HELP_METADATA;
-    options.strict = options.opaque = true;
+    output.strict = options.opaque = true;
     help_convert(little, help_make(&made, all), &options);
     tare_model *a = help_open(little);
     options.order = TARE_ORDER_BIG;
@@ -130,8 +134,10 @@ static void byte_orders_encode_the_same(void **state) {
     const tare_model *m = help_make(&made, HELP_COMMON);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         tare_convert_options options = tare_convert_options_default();
+        tare_output_options output = tare_output_options_default();
+        options.output = &output;
         options.type = tare_encoding_get(types[i]);
-        options.force = options.verify = true;
+        output.force = options.verify = true;
         help_convert(help_path("little.gguf"), m, &options);
         options.order = TARE_ORDER_BIG;
         help_convert(help_path("big.gguf"), m, &options);

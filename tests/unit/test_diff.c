@@ -54,10 +54,12 @@ static void put_f32(uint8_t *at, const float *values, size_t n) {
 static tare_diff *diff_with(const made_model *a, const made_model *b, double tolerance, bool brief,
                             unsigned threads) {
     tare_diff_options o = tare_diff_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_diff *d;
     o.tolerance = tolerance;
     o.brief = brief;
-    o.threads = threads;
+    context.threads = threads;
     assert_int_equal(tare_diff_new(&d, a->model, b->model, &o, NULL), TARE_OK);
     return d;
 }

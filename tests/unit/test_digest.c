@@ -43,7 +43,7 @@ static tare_digest digest_of(const tare_model *m, size_t tensor) {
 }
 
 static tare_digest whole_of(const tare_model *m, unsigned threads) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     tare_digest d;
     o.threads = threads;
     assert_int_equal(tare_model_digest(NULL, &d, m, &o, NULL), TARE_OK);
@@ -206,7 +206,7 @@ static void order_and_threads_do_not_matter(void **state) {
     assert_true(same(first, whole_of(make_hard(&other, 5), 4)));
     assert_true(same(first, whole_of(made.model, 7)));
     tare_digest each[N_HARD];
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     for (o.threads = 1; o.threads < 4; o.threads += 2) {
         assert_int_equal(tare_model_digest(each, NULL, made.model, &o, NULL), TARE_OK);
         for (size_t i = 0; i < N_HARD; i++) assert_true(same(each[i], digest_of(made.model, i)));
@@ -269,11 +269,13 @@ static void every_container_gives_the_same_digest(void **state) {
     tare_digest expected = whole_of(source, 1);
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         tare_convert_options o = tare_convert_options_default();
+        tare_output_options output = tare_output_options_default();
+        o.output = &output;
         tare_model *m;
         tare_error err = {.what = ""};
         o.to = targets[i].to;
         o.order = targets[i].order;
-        o.force = o.no_sync = true;
+        output.force = output.no_sync = true;
         if (tare_convert(path, source, &o, &err) != TARE_OK) fail_msg("%s", err.what);
         if (tare_open_path(&m, path, NULL, &err) != TARE_OK) fail_msg("%s", err.what);
         const tare_model_summary *summary = tare_model_summarize(m);
@@ -304,15 +306,14 @@ static void write_file(tare_str text) {
 }
 
 static tare_status check(const tare_model *m, tare_report **report, tare_error *err) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     o.report = *report = tare_report_new();
     return tare_manifest_check(path, m, &o, err);
 }
 
 static void write_manifest(const tare_model *m) {
-    tare_run_options o = tare_run_options_default();
-    o.force = o.no_sync = true;
-    assert_int_equal(tare_manifest_write(path, m, &o, NULL), TARE_OK);
+    const tare_output_options o = {.size = sizeof o, .force = true, .no_sync = true};
+    assert_int_equal(tare_manifest_write(path, m, &o, NULL, NULL), TARE_OK);
 }
 
 static void manifest_has_the_form_of_sha256sum(void **state) {
@@ -371,14 +372,14 @@ static void manifest_has_the_form_of_sha256sum(void **state) {
 static void an_existing_manifest_is_kept_unless_forced(void **state) {
     (void)state;
     made_model made;
-    tare_run_options o = tare_run_options_default();
+    tare_output_options o = tare_output_options_default();
     tare_error err;
     tare_model *m = make_hard(&made, 1);
     write_file(TARE_STR("precious"));
-    assert_int_equal(tare_manifest_write(path, m, &o, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_manifest_write(path, m, &o, NULL, &err), TARE_ERR_ARG);
     assert_true(tare_str_is(read_file(), "precious"));
     o.force = true;
-    assert_int_equal(tare_manifest_write(path, m, &o, &err), TARE_OK);
+    assert_int_equal(tare_manifest_write(path, m, &o, NULL, &err), TARE_OK);
     assert_true(read_file().len > 64 * N_HARD);
     made_free(&made);
 }

@@ -37,6 +37,8 @@ static const char *long_text(char letter) {
 
 static void make_model(const char *path, const char *format, uint64_t shard_size) {
     tare_convert_options o = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_metadata keys[] = {{.key = TARE_STR("general.name"),
                              .value = {.type = TARE_VALUE_STRING, .as.s = TARE_STR("old")}},
                             {.key = TARE_STR("a.text"), .value = {.type = TARE_VALUE_STRING}}};
@@ -45,7 +47,7 @@ static void make_model(const char *path, const char *format, uint64_t shard_size
     assert_int_equal(tare_synth_open(&m, "llama-tiny", 0, NULL), TARE_OK);
     o.to = format;
     o.shard_size = shard_size;
-    o.no_sync = true;
+    output.no_sync = true;
     o.overrides = keys;
     o.n_overrides = 2;
     assert_int_equal(tare_convert(path, m, &o, NULL), TARE_OK);
@@ -150,10 +152,12 @@ static void kill_everywhere(const char *format, uint64_t shard_size, const char 
                             const char *path, tare_edit_way way, const tare_edit_step *steps,
                             size_t n_steps, int least) {
     tare_edit_options o = tare_edit_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     states s;
     int n = 0;
     o.way = way;
-    o.no_sync = true;
+    output.no_sync = true;
     bool is_folder = strcmp(folder, path) == 0;
     for (bool is_killed = true; is_killed; n++) {
         help_remove(folder);
@@ -241,13 +245,17 @@ static void anew_is_as_converted(void **state) {
     const tare_edit_step changed = set("general.name", "another, much longer name of this model");
     const tare_edit_step shorter = set("general.name", "x"), first = set("general.name", "old");
     tare_edit_options o = tare_edit_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     uint8_t *a, *b;
     size_t na, nb;
     make_model(path, "gguf", 0);
     read_all(&a, &na, path);
-    o.no_sync = true;
+    output.no_sync = true;
     edit(path, &changed, 1, &o);
     tare_convert_options c = tare_convert_options_default();
+    tare_output_options c_output = tare_output_options_default();
+    c.output = &c_output;
     const tare_metadata key = {.key = TARE_STR("general.name"),
                                .value = {.type = TARE_VALUE_STRING, .as.s = changed.text}};
     tare_model *m;
@@ -256,7 +264,7 @@ static void anew_is_as_converted(void **state) {
     assert_int_equal(tare_open_path(&m, path, NULL, NULL), TARE_OK);
     c.overrides = &key;
     c.n_overrides = 1;
-    c.no_sync = true;
+    c_output.no_sync = true;
     assert_int_equal(tare_convert(other, m, &c, NULL), TARE_OK);
     tare_model_free(m);
     uint8_t *x, *y;

@@ -48,9 +48,11 @@ static size_t read_back(const char *name) {
 static size_t extract(const tare_model *m, size_t tensor, tare_extract_form form, uint64_t first,
                       uint64_t n) {
     tare_extract_options o = tare_extract_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     o.first_row = first;
     o.n_rows = n;
-    o.force = o.no_sync = true;
+    output.force = output.no_sync = true;
     tare_error err = {.what = ""};
     if (tare_extract(path, -1, m, tensor, form, &o, &err) != TARE_OK) fail_msg("%s", err.what);
     return read_back(path);
@@ -58,10 +60,12 @@ static size_t extract(const tare_model *m, size_t tensor, tare_extract_form form
 
 static tare_status refuse(const tare_model *m, tare_extract_form form, uint64_t first, uint64_t n) {
     tare_extract_options o = tare_extract_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_error err;
     o.first_row = first;
     o.n_rows = n;
-    o.force = true;
+    output.force = true;
     remove(path);
     tare_status s = tare_extract(path, -1, m, 0, form, &o, &err);
     assert_int_not_equal(s, TARE_OK);
@@ -279,6 +283,8 @@ static void what_cannot_be_decoded_is_extracted_as_bytes_only(void **state) {
 static void an_existing_file_is_kept_unless_forced(void **state) {
     (void)state;
     tare_extract_options o = tare_extract_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_model *m;
     assert_int_equal(tare_synth_open(&m, "llama-tiny", NULL, NULL), TARE_OK);
     FILE *f = fopen(path, "wb");
@@ -287,7 +293,7 @@ static void an_existing_file_is_kept_unless_forced(void **state) {
     assert_int_equal(tare_extract(path, -1, m, 8, TARE_EXTRACT_NPY, &o, NULL), TARE_ERR_ARG);
     assert_int_equal(read_back(path), 8);
     assert_memory_equal(got, "precious", 8);
-    o.force = true;
+    output.force = true;
     assert_int_equal(tare_extract(path, -1, m, 8, TARE_EXTRACT_NPY, &o, NULL), TARE_OK);
     assert_int_equal(read_back(path), 128 + 256 * 4);
     tare_model_free(m);
@@ -297,7 +303,8 @@ static void the_input_is_never_replaced(void **state) {
     (void)state;
     const uint64_t dims[1] = {4};
     tare_extract_options o = tare_extract_options_default();
-    tare_run_options run = tare_run_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     made_model made;
     tare_reader reader;
     FILE *f = fopen(path, "wb");
@@ -308,9 +315,9 @@ static void the_input_is_never_replaced(void **state) {
     assert_int_equal(tare_reader_open(&reader, path, false, NULL), TARE_OK);
     made.model->files[0].reader = reader;
     tare_model *m = made_finish(&made, false, NULL, 0);
-    o.force = run.force = true;
+    output.force = true;
     assert_int_equal(tare_extract(path, -1, m, 0, TARE_EXTRACT_BIN, &o, NULL), TARE_ERR_ARG);
-    assert_int_equal(tare_manifest_write(path, m, &run, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_manifest_write(path, m, &output, NULL, NULL), TARE_ERR_ARG);
     assert_int_equal(read_back(path), 16);
     assert_memory_equal(got, "0123456789abcdef", 16);
     made_free(&made);
@@ -342,10 +349,12 @@ static bool stop_at_once(void *ctx, uint64_t done, uint64_t total) {
 static void it_can_be_stopped_and_leaves_nothing(void **state) {
     (void)state;
     tare_extract_options o = tare_extract_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_model *m;
     remove(path);
     assert_int_equal(tare_synth_open(&m, "llama-tiny", NULL, NULL), TARE_OK);
-    o.progress = stop_at_once;
+    context.progress = stop_at_once;
     assert_int_equal(tare_extract(path, -1, m, 0, TARE_EXTRACT_NPY, &o, NULL), TARE_ERR_CANCELLED);
     assert_int_not_equal(access(path, F_OK), 0);
     tare_model_free(m);

@@ -81,7 +81,7 @@ static void many_files_need_few_descriptors(void **state) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     assert_int_equal(tare_files_kept_open(), 16);
     tare_file_cache *cache = open_all();
-    const tare_run run = {.threads = 4, .n_tasks = 10 * N_FILES, .task = read_one};
+    const tare_run run = {.context.threads = 4, .n_tasks = 10 * N_FILES, .task = read_one};
     assert_int_equal(tare_run_parallel(&run, NULL), TARE_OK);
     close_all(cache);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);

@@ -169,7 +169,8 @@ static void rules_repeat_the_choice(void **state) {
     tare_convert_options o = tare_convert_options_default(), chosen, ruled;
     tare_mix_options mix, again = tare_mix_options_default();
     tare_type_rule rules[64];
-    o.force = true;
+    const tare_output_options output = {.size = sizeof output, .force = true};
+    o.output = &output;
     tare_mix_options pinned = tare_mix_options_default();
     pinned.embedding = tare_encoding_get(TARE_ENCODING_Q8_0);
     o.mix = &pinned;
@@ -205,13 +206,15 @@ static void threads_and_cpu_do_not_show(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny");
     tare_convert_options o = tare_convert_options_default();
-    o.threads = 1;
+    tare_context context = tare_context_default();
+    o.context = &context;
+    context.threads = 1;
     tare_fit *one = fit_with(in, &o, NULL);
     assert_int_equal(choose(one, 0, 4, 0, NULL), TARE_OK);
     const unsigned cpu = tare_cpu_active();
     for (unsigned threads = 2; threads < 8; threads += 3) {
         if (threads > 2) tare_cpu_limit(0);
-        o.threads = threads;
+        context.threads = threads;
         tare_fit *more = fit_with(in, &o, NULL);
         assert_int_equal(choose(more, 0, 4, 0, NULL), TARE_OK);
         check_same_choice(one, more);
@@ -228,7 +231,9 @@ static void threads_and_cpu_do_not_show(void **state) {
 static tare_model *on_grid(tare_encoding_id type) {
     tare_model *in = synth("llama-tiny");
     tare_convert_options o = tare_convert_options_default();
-    o.force = true;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
+    output.force = true;
     o.type = tare_encoding_get(type);
     help_convert(help_path("grid.gguf"), in, &o);
     tare_model_free(in);
@@ -300,7 +305,8 @@ static void wishes_are_kept(void **state) {
     }
     assert_float_equal(damage, s->damage, 1e-12); /* of what is pinned, too */
     chosen = o;
-    chosen.force = true;
+    const tare_output_options output = {.size = sizeof output, .force = true};
+    chosen.output = &output;
     assert_int_equal(tare_fit_apply(f, &chosen, &mix, NULL), TARE_OK);
     help_convert(help_path("pinned.gguf"), in, &chosen);
     tare_model *out = help_open(help_path("pinned.gguf"));
@@ -536,9 +542,11 @@ static void columns_weigh_by_role(void **state) {
 static tare_status fit_text(tare_fit **f, const tare_model *in, const char *text,
                             tare_report *report, tare_error *err) {
     tare_convert_options o = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_fit_options options = tare_fit_options_default();
     options.sensitivities = tare_str_of(text);
-    o.report = report;
+    context.report = report;
     return tare_fit_new(f, "out.gguf", in, &o, &options, err);
 }
 

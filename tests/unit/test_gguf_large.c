@@ -62,7 +62,9 @@ static tare_model *open_counted(counted *c, const gguf_build *g, size_t most_rea
                           .read_ctx = c,
                           .n_bytes = g->b.size};
     tare_open_options options = tare_open_options_default();
-    options.allocator = &allocator;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.allocator = &allocator;
     tare_model *m;
     tare_error err;
     if (tare_model_open(&m, &source, &options, &err) != TARE_OK) fail_msg("%s", err.what);
@@ -242,7 +244,9 @@ static void test_lies(void **state) {
                           .read_ctx = &c,
                           .n_bytes = g.b.size};
     tare_open_options options = tare_open_options_default();
-    options.allocator = &allocator;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.allocator = &allocator;
     tare_model *m;
     tare_error err;
     assert_int_equal(tare_model_open(&m, &source, &options, &err), TARE_ERR_TRUNCATED);

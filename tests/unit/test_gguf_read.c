@@ -229,8 +229,10 @@ static void open_anything(const uint8_t *bytes, size_t size) {
     tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = copy, .n_bytes = size};
     tare_open_options options = tare_open_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     tare_report *report = tare_report_new();
-    options.report = report;
+    context.report = report;
     tare_model *m;
     tare_error err;
     tare_status s = tare_model_open(&m, &source, &options, &err);
@@ -321,7 +323,9 @@ static tare_status open_limited(const gguf_build *g, const tare_limits *limits, 
                           .memory = g->b.data,
                           .n_bytes = g->b.size};
     tare_open_options options = tare_open_options_default();
-    options.limits = limits;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.limits = limits;
     tare_model *m;
     tare_status s = tare_model_open(&m, &source, &options, err);
     tare_model_free(m);
@@ -422,7 +426,9 @@ static void test_out_of_memory(void **state) {
                               .read_ctx = &s,
                               .n_bytes = g.b.size};
         tare_open_options options = tare_open_options_default();
-        options.allocator = &allocator;
+        tare_context context = tare_context_default();
+        options.context = &context;
+        context.allocator = &allocator;
         tare_model *m;
         tare_error err;
         status = tare_model_open(&m, &source, &options, &err);

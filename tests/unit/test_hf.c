@@ -29,7 +29,9 @@ static void write_weights(const char *name, const char *header) {
 
 static tare_model *open_folder(const char *name, tare_report *report) {
     tare_open_options options = tare_open_options_default();
-    options.report = report;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.report = report;
     tare_error err;
     tare_model *m;
     if (tare_open_path(&m, temp_path(name), &options, &err)) {
@@ -146,15 +148,17 @@ static void large_files_are_left_out(void **state) {
     tare_limits limits = tare_limits_default();
     limits.resource_bytes = 4;
     tare_open_options options = tare_open_options_default();
-    options.limits = &limits;
-    options.report = tare_report_new();
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.limits = &limits;
+    context.report = tare_report_new();
     tare_model *m;
     assert_int_equal(tare_open_path(&m, temp_folder, &options, NULL), TARE_OK);
     assert_resource(m, 0, "a.txt", "1234");
     assert_null(tare_model_resource(m, 1));
-    assert_finding(options.report, "hf.large-file", "b.txt");
+    assert_finding(context.report, "hf.large-file", "b.txt");
     tare_model_free(m);
-    tare_report_free(options.report);
+    tare_report_free(context.report);
 }
 
 static void expect_refusal(tare_status status) {

@@ -81,7 +81,9 @@ static tare_status try_open(tare_importance **out, const void *bytes, size_t siz
                           .n_bytes = size,
                           .fd = -1};
     tare_open_options options = tare_open_options_default();
-    options.report = report;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.report = report;
     return tare_importance_open(out, &source, &options, err);
 }
 
@@ -396,22 +398,26 @@ static void each_slice_has_its_own_row(void **state) {
     fixture f;
     set_up(&f, "blk.1.ffn_up_exps.weight", "blk.0.attn_v.weight");
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     options.importance = f.importance;
-    options.force = true;
+    output.force = true;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         bool is_weighted = types[i] != TARE_ENCODING_Q8_0;
         options.type = tare_encoding_get(types[i]);
-        options.threads = 1 + (unsigned)i;
-        options.report = tare_report_new();
+        context.threads = 1 + (unsigned)i;
+        context.report = tare_report_new();
         help_convert(help_path("out.gguf"), f.made.model, &options);
         check_encoded(&f, 0, types[i], f.weights, help_path("out.gguf"));
         check_encoded(&f, 1, types[i], f.weights + SLICES * COLS, help_path("out.gguf"));
         check_encoded(&f, 2, types[i], NULL, help_path("out.gguf"));
-        assert_int_equal(help_findings(options.report, "convert.importance-missing"),
+        assert_int_equal(help_findings(context.report, "convert.importance-missing"),
                          is_weighted ? 2 : 0);
-        assert_int_equal(tare_report_count_level(options.report, TARE_LEVEL_WARNING),
+        assert_int_equal(tare_report_count_level(context.report, TARE_LEVEL_WARNING),
                          is_weighted ? 1 : 0);
-        tare_report_free(options.report);
+        tare_report_free(context.report);
     }
     tear_down(&f);
 }
@@ -422,9 +428,11 @@ static void names_are_found_by_role(void **state) {
     fixture f;
     set_up(&f, "model.layers.1.x", "model.layers.1.block_sparse_moe.experts.2.w3.weight");
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     options.importance = f.importance;
     options.type = tare_encoding_get(TARE_ENCODING_Q4_K);
-    options.force = true;
+    output.force = true;
     help_convert(help_path("role.gguf"), f.made.model, &options);
     check_encoded(&f, 1, TARE_ENCODING_Q4_K, f.weights + 2 * COLS, help_path("role.gguf"));
     check_encoded(&f, 0, TARE_ENCODING_Q4_K, NULL, help_path("role.gguf"));
@@ -442,10 +450,12 @@ static void strict_refuses_what_is_missing(void **state) {
     tare_plan *plan;
     tare_error err = {0};
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     set_up(&f, "blk.1.ffn_up_exps.weight", "blk.0.attn_v.weight");
     options.importance = f.importance;
     options.type = tare_encoding_get(TARE_ENCODING_Q4_K);
-    options.strict = true;
+    output.strict = true;
     assert_int_equal(tare_plan_new(&plan, help_path("no.gguf"), f.made.model, &options, &err),
                      TARE_ERR_UNSUPPORTED);
     assert_int_equal(err.item, 2);
@@ -462,11 +472,13 @@ static void a_usual_matrix_is_complete(void **state) {
         fixture f;
         tare_plan *plan;
         tare_convert_options options = tare_convert_options_default();
+        tare_output_options options_output = tare_output_options_default();
+        options.output = &options_output;
         set_up(&f, names[i], "blk.0.attn_v.weight");
         options.importance = f.importance;
         options.rules = &rule;
         options.n_rules = 1;
-        options.strict = true;
+        options_output.strict = true;
         assert_int_equal(tare_plan_new(&plan, help_path("no.gguf"), f.made.model, &options, NULL),
                          TARE_OK);
         tare_plan_free(plan);

@@ -26,9 +26,11 @@ static tare_model *open_temp(const char *name) {
 /* Writes a model in the format that the name or `to` says. */
 static void write_as(const char *name, const tare_model *in, const char *to) {
     tare_convert_options o = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_error err;
     o.to = to;
-    o.no_sync = true;
+    output.no_sync = true;
     if (tare_convert(temp_path(name), in, &o, &err)) fail_msg("%s: %s", name, err.what);
 }
 
@@ -68,7 +70,9 @@ static void names_go_there_and_back(void **state) {
     assert_true(has(out, "model.layers.1.self_attn.q_proj.weight"));
     tare_model_free(out);
     tare_pack_options pack = tare_pack_options_default();
-    pack.no_sync = true;
+    tare_output_options output = tare_output_options_default();
+    pack.output = &output;
+    output.no_sync = true;
     assert_int_equal(tare_pack(NULL, temp_path("hf.wcodec"), hf, &pack, &err), TARE_OK);
     tare_model *packed = open_temp("hf.wcodec");
     assert_int_equal(tare_llama_translate(&out, packed, "gguf", &to_gguf, &err), TARE_OK);
@@ -178,13 +182,15 @@ static void what_is_left_out_is_lost(void **state) {
     tare_llama_options llama = tare_llama_options_default();
     tare_llama_translate_options o = options_of(&llama);
     tare_convert_options strict = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    strict.output = &output;
     tare_error err;
     tare_plan *plan;
     llama.no_tokenizer = true;
     assert_int_equal(symlink("nowhere", temp_path("hf/notes.txt")), 0);
     tare_model *hf = open_temp("hf"), *out;
     assert_int_equal(tare_llama_translate(&out, hf, "gguf", &o, &err), TARE_OK);
-    strict.strict = true;
+    output.strict = true;
     strict.type = tare_encoding_get(TARE_ENCODING_F32);
     assert_int_equal(tare_plan_new(&plan, temp_path("s.gguf"), out, &strict, &err),
                      TARE_ERR_UNSUPPORTED);

@@ -102,18 +102,22 @@ typedef struct result {
 
 static result pack(const tare_model *m, const tare_lossy_options *lossy) {
     tare_pack_options o = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     result r = {.sum = tare_pack_summary_default()};
     tare_error err = {0};
-    o.report = tare_report_new();
-    assert_non_null(o.report);
+    context.report = tare_report_new();
+    assert_non_null(context.report);
     o.lossy = lossy;
-    o.force = o.no_sync = true;
-    o.threads = 2;
+    output.force = output.no_sync = true;
+    context.threads = 2;
     if (tare_pack(&r.sum, temp_path("m.wcodec"), m, &o, &err) != TARE_OK)
         fail_msg("%g bits, %g damage: %s", lossy->target_bpw, lossy->target_damage, err.what);
-    for (size_t i = 0; i < tare_report_count(o.report); i++)
-        r.is_finest |= strcmp(tare_report_at(o.report, i)->code, "pack.finest") == 0;
-    tare_report_free(o.report);
+    for (size_t i = 0; i < tare_report_count(context.report); i++)
+        r.is_finest |= strcmp(tare_report_at(context.report, i)->code, "pack.finest") == 0;
+    tare_report_free(context.report);
     return r;
 }
 

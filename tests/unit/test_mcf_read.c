@@ -52,8 +52,10 @@ static tare_status open_bytes(tare_model **m, const uint8_t *bytes, size_t n, ta
                           .n_bytes = n,
                           .fd = -1};
     tare_open_options options = tare_open_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     options.format = "mcf";
-    options.report = report;
+    context.report = report;
     return tare_model_open(m, &source, &options, err);
 }
 
@@ -98,7 +100,7 @@ static void try_spoilt(size_t at, uint8_t value, bool *is_noticed) {
     file[at] = value;
     tare_status status = open_bytes(&m, file, file_size, report, &err);
     if (status == TARE_OK) {
-        tare_run_options options = tare_run_options_default();
+        tare_context options = tare_context_default();
         options.threads = 1;
         options.report = report;
         read_all(m);

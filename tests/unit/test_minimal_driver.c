@@ -43,7 +43,7 @@ static tare_status open_numbers(tare_model *m, const tare_open_context *ctx, tar
                              2, file, HEAD, err));
     m->catalog.n_tensors = 1;
     m->catalog.layout = fills_layout ? TARE_NEW(&m->arena, tare_layout) : NULL;
-    return tare_model_finish(m, ctx->options->report, err);
+    return tare_model_finish(m, ctx->options->context->report, err);
 }
 
 static const tare_format numbers = {.name = "numbers",
@@ -145,8 +145,10 @@ static void is_converted(void **state) {
     (void)state;
     tare_model *m = opened("a.num");
     tare_convert_options o = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_error err;
-    o.no_sync = true;
+    output.no_sync = true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (tare_convert(temp_path(names[i]), m, &o, &err)) fail_msg("%s: %s", names[i], err.what);
         tare_model *other = opened(names[i]);
@@ -167,8 +169,10 @@ static void is_converted(void **state) {
 static void is_written(void **state) {
     (void)state;
     tare_convert_options o = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_error err;
-    o.no_sync = o.verify = true;
+    output.no_sync = o.verify = true;
     tare_model *m = opened("a.num");
     assert_int_equal(tare_convert(temp_path("w.num2"), m, &o, NULL), TARE_OK);
     tare_model_free(m);
@@ -194,7 +198,9 @@ static void is_quantized(void **state) {
     (void)state;
     tare_model *m = opened("a.num");
     tare_convert_options o = tare_convert_options_default();
-    o.no_sync = true;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
+    output.no_sync = true;
     assert_int_equal(tare_quantize(temp_path("q.gguf"), m, TARE_STR("Q4_0"), &o, NULL), TARE_OK);
     tare_model_free(m);
 }
@@ -214,9 +220,13 @@ static void check_packing(const char *name) {
     char before[16 * ROWS + HEAD], after[sizeof before];
     tare_model *m = opened(name);
     tare_pack_options o = tare_pack_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_unpack_options u = tare_unpack_options_default();
+    tare_output_options u_output = tare_output_options_default();
+    u.output = &u_output;
     tare_source source = tare_source_default();
-    o.no_sync = u.no_sync = true;
+    output.no_sync = u_output.no_sync = true;
     assert_int_equal(tare_pack(NULL, temp_path("a.wcodec"), m, &o, NULL), TARE_OK);
     tare_model *packed = opened("a.wcodec");
     assert_same(m, packed);

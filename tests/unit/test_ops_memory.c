@@ -80,7 +80,7 @@ static void make(made_model *made, bool is_b) {
 typedef struct bench {
     made_model a, b;
     tare_allocator allocator;
-    tare_run_options run;
+    tare_context run;
 } bench;
 
 static tare_status run_digest(bench *x) {
@@ -98,7 +98,8 @@ static tare_status run_verify(bench *x) {
 }
 
 static tare_status run_manifest_write(bench *x) {
-    return tare_manifest_write(manifest, x->a.model, &x->run, NULL);
+    const tare_output_options output = {.size = sizeof output, .force = true, .no_sync = true};
+    return tare_manifest_write(manifest, x->a.model, &output, &x->run, NULL);
 }
 
 static tare_status run_manifest_check(bench *x) {
@@ -107,9 +108,11 @@ static tare_status run_manifest_check(bench *x) {
 
 static tare_status run_diff(bench *x) {
     tare_diff_options o = tare_diff_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_diff *d;
-    o.allocator = &x->allocator;
-    o.threads = 1;
+    context.allocator = &x->allocator;
+    context.threads = 1;
     tare_status s = tare_diff_new(&d, x->a.model, x->b.model, &o, NULL);
     if (s == TARE_OK) {
         size_t n = 0;
@@ -124,7 +127,9 @@ static tare_status run_diff(bench *x) {
 
 static tare_status run_extract(bench *x) {
     tare_extract_options o = tare_extract_options_default();
-    o.force = o.no_sync = true;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
+    output.force = output.no_sync = true;
     return tare_extract(path, -1, x->b.model, 1, TARE_EXTRACT_NPY, &o, NULL);
 }
 
@@ -135,12 +140,16 @@ static void ignore_error(void *ctx, size_t i, const tare_tensor_error *error) {
 /* A mix, a rule, a key and what is measured: all that planning and running allocates. */
 static tare_status run_quantize(bench *x) {
     tare_convert_options o = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     const tare_type_rule rule = {"^b", tare_encoding_get(TARE_ENCODING_Q8_0)};
     const tare_metadata key = {.key = TARE_STR("k"),
                                .value = {.type = TARE_VALUE_STRING, .as.s = TARE_STR("v")}};
-    o.allocator = &x->allocator;
-    o.threads = 1;
-    o.force = o.no_sync = true;
+    context.allocator = &x->allocator;
+    context.threads = 1;
+    output.force = output.no_sync = true;
     o.to = "gguf";
     o.rules = &rule;
     o.n_rules = 1;
@@ -157,8 +166,10 @@ static tare_status open_importance(bench *x, const void *bytes, size_t size) {
                           .n_bytes = size,
                           .fd = -1};
     tare_open_options o = tare_open_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_importance *m;
-    o.allocator = &x->allocator;
+    context.allocator = &x->allocator;
     tare_status s = tare_importance_open(&m, &source, &o, NULL);
     if (s == TARE_OK)
         assert_int_equal(tare_importance_at(m, 0)->n_values, 2);
@@ -195,10 +206,9 @@ static void run_out(tare_status (*operation)(bench *)) {
     bench x;
     failing f = {SIZE_MAX};
     x.allocator = (tare_allocator){&f, alloc, resize, release};
-    x.run = tare_run_options_default();
+    x.run = tare_context_default();
     x.run.threads = 1;
     x.run.allocator = &x.allocator;
-    x.run.force = x.run.no_sync = true;
     make(&x.a, false);
     make(&x.b, true);
     const tare_allocator *own = x.a.model->allocator;

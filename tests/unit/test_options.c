@@ -62,8 +62,8 @@ static void convert(void **state) {
     assert_int_equal(c->shard_size, 4000000000u);
     assert_int_equal(c->order, TARE_ORDER_BIG);
     assert_int_equal(c->quality, TARE_QUALITY_BEST);
-    assert_true(c->verify && !c->force && !c->keep_split);
-    assert_int_equal(c->threads, 7);
+    assert_true(c->verify && !c->output->force && !c->keep_split);
+    assert_int_equal(c->context->threads, 7);
     assert_int_equal(c->alignment, UINT32_MAX);
     assert_int_equal(c->mcf->compat, TARE_COMPAT_MANTLE);
     assert_int_equal(c->mcf->dedup, TARE_DEDUP_NONE);

@@ -89,10 +89,12 @@ static void test_plans(void **state) {
     tare_model *m = help_make(&made, HELP_COMMON | HELP_CARRIED);
     for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
         tare_convert_options o = tare_convert_options_default();
+        tare_context context = tare_context_default();
+        o.context = &context;
         tare_plan *plan;
         tare_error err;
         o.to = formats[f];
-        o.threads = 3;
+        context.threads = 3;
         help_convert(help_path(formats[f]), m, &o);
         for (int in_order = 0; in_order < 2; in_order++) {
             tare_convert_result r = tare_convert_result_default();
@@ -119,6 +121,8 @@ static void test_packing(void **state) {
     tare_error err;
     tare_convert_options o = tare_convert_options_default();
     tare_pack_options pack = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    pack.context = &context;
     tare_pack_summary sum = tare_pack_summary_default();
     size_t size;
     tare_model *m = help_make(&made, HELP_COMMON);
@@ -126,7 +130,7 @@ static void test_packing(void **state) {
     help_convert(help_path("plain"), m, &o);
     made_free(&made);
     m = help_open(help_path("plain"));
-    pack.threads = 3;
+    context.threads = 3;
     assert_int_equal(tare_pack(&sum, help_path("packed"), m, &pack, &err), TARE_OK);
     kept k = make_kept((size_t)sum.to_bytes, false);
     tare_output output = output_of(&k);
@@ -144,9 +148,11 @@ static void test_packing(void **state) {
                                 .n_bytes = k.size};
     for (int in_order = 0; in_order < 2; in_order++) {
         tare_unpack_options u = tare_unpack_options_default();
+        tare_context u_context = tare_context_default();
+        u.context = &u_context;
         tare_unpack_result r = tare_unpack_result_default();
         kept back = make_kept(size, in_order);
-        u.threads = 3;
+        u_context.threads = 3;
         output = output_of(&back);
         assert_int_equal(tare_unpack_to(&r, &output, &source, &u, &err), TARE_OK);
         assert_int_equal(r.n_bytes, size);

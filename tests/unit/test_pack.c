@@ -31,7 +31,8 @@ static void pack(const char *out, const char *in, tare_pack_options o) {
     tare_model *m = help_open(in);
     tare_pack_summary sum = tare_pack_summary_default();
     tare_error err = {0};
-    o.no_sync = o.force = true;
+    const tare_output_options output = {.size = sizeof output, .force = true, .no_sync = true};
+    o.output = &output;
     o.directory = is_directory(in) ? in : NULL;
     if (tare_pack(&sum, out, m, &o, &err) != TARE_OK) {
         char line[512];
@@ -96,8 +97,10 @@ static void check_model(const char *packed, const char *source) {
 
 static void check(const char *source) {
     tare_pack_options o = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     const char *packed = help_path("packed.wcodec");
-    o.threads = 2;
+    context.threads = 2;
     pack(packed, source, o);
     check_files(packed, source);
     check_model(packed, source);
@@ -107,13 +110,15 @@ static void check(const char *source) {
 /* The output does not depend on threads, and with full effort the same files are restored. */
 static void check_thoroughly(const char *source) {
     tare_pack_options o = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     const char *packed = help_path("packed.wcodec"), *other = help_path("other.wcodec");
     check(source);
     o.effort = TARE_EFFORT_FULL;
-    o.threads = 1;
+    context.threads = 1;
     pack(packed, source, o);
     check_files(packed, source);
-    o.threads = 5;
+    context.threads = 5;
     pack(other, source, o);
     help_check_same_file(packed, other);
     help_remove(packed);
@@ -198,9 +203,11 @@ static void nameless_models_come_back(void **state) {
     const char *path = make("named", &tare_format_gguf, &options);
     const char *packed = help_path("named.wcodec");
     tare_pack_options o = tare_pack_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     size_t size;
     uint8_t *bytes = help_read(path, &size);
-    o.force = o.no_sync = true;
+    output.force = output.no_sync = true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const tare_source source = {.size = sizeof(tare_source),
                                     .kind = TARE_SOURCE_MEMORY,
@@ -240,6 +247,8 @@ static void equal_tensors_are_stored_once(void **state) {
     const uint64_t dims[] = {ROWS, COLS}, wide[] = {COLS, ROWS};
     const tare_convert_options options = tare_convert_options_default();
     tare_pack_options o = tare_pack_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     const char *path = help_path("large.gguf"), *packed = help_path("large.wcodec");
     made_begin(&made, 16 << 20, ALL, 64);
     for (unsigned t = 0; t < ALL; t++) {
@@ -252,7 +261,7 @@ static void equal_tensors_are_stored_once(void **state) {
     check_thoroughly(path);
     tare_model *m = help_open(path);
     tare_pack_summary sum = tare_pack_summary_default();
-    o.force = true;
+    output.force = true;
     assert_int_equal(tare_pack(&sum, packed, m, &o, NULL), TARE_OK);
     assert_int_equal(sum.n_shared, EQUAL - 1);
     tare_model_free(m);
@@ -282,9 +291,11 @@ static void small_tensors_of_noise_hardly_grow(void **state) {
         help_convert(path, made_finish(&made, false, NULL, 0), &options);
         const char *one = help_path("one.wcodec"), *two = help_path("two.wcodec");
         tare_pack_options o = tare_pack_options_default();
-        o.threads = 1;
+        tare_context context = tare_context_default();
+        o.context = &context;
+        context.threads = 1;
         pack(one, path, o); /* knows how much it may grow */
-        o.threads = 2;
+        context.threads = 2;
         pack(two, path, o);
         help_check_same_file(one, two);
         check_files(one, path);
@@ -357,6 +368,8 @@ static void a_fine_tune_is_what_it_differs_in(void **state) {
     const char *packed = help_path("tuned.wcodec");
     for (size_t i = 0; i < 2; i++) {
         tare_pack_options o = tare_pack_options_default();
+        tare_output_options output = tare_output_options_default();
+        o.output = &output;
         free(make_tuned(first, ids[i], 0));
         uint8_t *expected = make_tuned(tuned, ids[i], 1);
         tare_model *base = help_open(first);
@@ -371,7 +384,7 @@ static void a_fine_tune_is_what_it_differs_in(void **state) {
         check_predicted(packed, base, expected);
         off_t fast = st.st_size;
         o.effort = TARE_EFFORT_FULL;
-        o.force = true;
+        output.force = true;
         pack(packed, tuned, o);
         assert_int_equal(stat(packed, &st), 0);
         assert_in_range(st.st_size, 0, fast);
@@ -387,12 +400,14 @@ static void the_base_is_not_replaced(void **state) {
     (void)state;
     const char *first = help_path("kept.gguf");
     tare_pack_options o = tare_pack_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_error err;
     free(make_tuned(first, TARE_ENCODING_BF16, 0));
     tare_model *m = help_open(first), *base = help_open(first);
     o.bases = &(const tare_model *const){base};
     o.n_bases = 1;
-    o.force = o.no_sync = true;
+    output.force = output.no_sync = true;
     assert_int_equal(tare_pack(NULL, first, m, &o, &err), TARE_ERR_ARG);
     tare_model_free(m);
     const char *tuned = help_path("tuned.gguf");
@@ -417,10 +432,12 @@ static void every_mode_comes_back(void **state) {
         unsigned most = mode == TARE_CODED_STRUCTURED ? 0 : 14;
         for (unsigned log2 = 0; log2 <= most; log2 += 14) {
             tare_pack_options o = tare_pack_options_default();
+            tare_output_options output = tare_output_options_default();
+            o.output = &output;
             tare_model *m = help_open(path);
             o.mode = (tare_coded_mode)mode;
             o.log2_segment = log2;
-            o.force = o.no_sync = true;
+            output.force = output.no_sync = true;
             assert_int_equal(tare_pack(NULL, packed, m, &o, NULL), TARE_OK);
             tare_model_free(m);
             check_files(packed, path);
@@ -434,14 +451,16 @@ static void nothing_is_left_of_a_failure(void **state) {
     (void)state;
     const tare_convert_options options = tare_convert_options_default();
     tare_pack_options o = tare_pack_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     const char *path = make("cut", &tare_format_gguf, &options), *out = help_path("cut.wcodec");
     tare_model *m = help_open(path);
     tare_error err;
-    o.no_sync = true;
+    output.no_sync = true;
     assert_int_equal(tare_pack(NULL, path, m, &o, &err), TARE_ERR_ARG);
-    o.force = true;
+    output.force = true;
     assert_int_equal(tare_pack(NULL, path, m, &o, &err), TARE_ERR_ARG);
-    o.force = false;
+    output.force = false;
     tare_model_free(m);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
@@ -461,9 +480,11 @@ static void stopping_leaves_nothing(void **state) {
     (void)state;
     const tare_convert_options options = tare_convert_options_default();
     tare_pack_options o = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     const char *path = make("stop", &tare_format_gguf, &options), *out = help_path("stop.wcodec");
     tare_model *m = help_open(path);
-    o.progress = stop;
+    context.progress = stop;
     assert_int_equal(tare_pack(NULL, out, m, &o, NULL), TARE_ERR_CANCELLED);
     assert_int_not_equal(access(out, F_OK), 0);
     tare_model_free(m);
@@ -488,12 +509,16 @@ static bool watch(void *ctx, uint64_t done, uint64_t total) {
 
 static tare_status convert_watched(watched *w, const tare_model *m) {
     tare_convert_options o = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_error err;
     o.type = tare_encoding_get(TARE_ENCODING_Q8_0);
-    o.opaque = o.verify = o.no_sync = o.force = true;
-    o.threads = 2;
-    o.progress = watch;
-    o.progress_ctx = w;
+    o.opaque = o.verify = output.no_sync = output.force = true;
+    context.threads = 2;
+    context.progress = watch;
+    context.progress_ctx = w;
     return tare_convert(help_path("watched.wcodec"), m, &o, &err);
 }
 
@@ -522,12 +547,14 @@ static void progress_counts_bytes_of_the_file(void **state) {
     (void)state;
     const tare_convert_options options = tare_convert_options_default();
     tare_pack_options o = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_pack_summary sum = tare_pack_summary_default();
     const char *path = make("watched", &tare_format_gguf, &options);
     tare_model *m = help_open(path);
     watched w = {0};
-    o.progress = watch;
-    o.progress_ctx = &w;
+    context.progress = watch;
+    context.progress_ctx = &w;
     assert_int_equal(tare_pack(&sum, help_path("watched.wcodec"), m, &o, NULL), TARE_OK);
     assert_int_equal(w.total, sum.from_bytes);
     assert_true(w.last <= w.total && w.last > w.total - w.total / 10);
@@ -540,11 +567,13 @@ static void effort_is_for_packing(void **state) {
     made_model made;
     const tare_model *m = help_make(&made, HELP_COMMON);
     tare_convert_options o = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_convert_wcodec_options wcodec = tare_convert_wcodec_options_default();
     tare_error err;
     wcodec.effort = TARE_EFFORT_FULL;
     o.wcodec = &wcodec;
-    o.opaque = o.no_sync = true;
+    o.opaque = output.no_sync = true;
     assert_int_equal(tare_convert(help_path("effort.gguf"), m, &o, &err), TARE_ERR_ARG);
     assert_int_not_equal(access(help_path("effort.gguf"), F_OK), 0);
     made_free(&made);

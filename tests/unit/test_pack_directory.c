@@ -45,12 +45,18 @@ static void make_directory(void) {
 
 static tare_status try_pack(tare_pack_options *o, tare_pack_summary *sum, tare_error *err) {
     tare_open_options open = tare_open_options_default();
+    tare_context context = tare_context_default();
+    open.context = &context;
     tare_model *m;
-    open.report = o->report;
+    context.report = o->context ? o->context->report : NULL;
     assert_int_equal(tare_open_path(&m, help_path("in"), &open, err), TARE_OK);
     o->directory = help_path("in");
-    o->no_sync = o->force = true;
+    const tare_output_options *asked = o->output;
+    tare_output_options output = o->output ? *o->output : tare_output_options_default();
+    output.no_sync = output.force = true;
+    o->output = &output;
     const tare_status status = tare_pack(sum, help_path("p.wcodec"), m, o, err);
+    o->output = asked;
     tare_model_free(m);
     return status;
 }
@@ -62,12 +68,14 @@ static void must_pack(tare_pack_options *o, tare_pack_summary *sum) {
 
 static void must_unpack(void) {
     tare_unpack_options o = tare_unpack_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     const tare_source in = {.size = sizeof(tare_source),
                             .kind = TARE_SOURCE_PATH,
                             .name = help_path("p.wcodec"),
                             .fd = -1};
     tare_error err = {0};
-    o.no_sync = true;
+    output.no_sync = true;
     if (tare_unpack(NULL, help_path("out"), &in, &o, &err) != TARE_OK) fail_msg("%s", err.what);
 }
 
@@ -101,6 +109,10 @@ static void all_comes_back(void **state) {
     static const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                              {.tv_sec = 981173106, .tv_nsec = 789000000}};
     tare_pack_options o = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_pack_summary sum = tare_pack_summary_default();
     make_directory();
     link_to("../zero", "in/1_Pooling/up");
@@ -110,13 +122,13 @@ static void all_comes_back(void **state) {
     assert_int_equal(chmod(help_path("in/zero"), 0640), 0);
     assert_int_equal(chmod(help_path("in/1_Pooling/config.json"), 0444), 0);
     assert_int_equal(utimensat(AT_FDCWD, help_path("in/1_Pooling/config.json"), times, 0), 0);
-    o.report = tare_report_new();
-    o.strict = true;
+    context.report = tare_report_new();
+    output.strict = true;
     must_pack(&o, &sum);
     assert_int_equal(sum.n_files, 9);
     assert_true(sum.n_tensors > 0); /* the weights were seen behind their link */
-    assert_int_equal(tare_report_count(o.report), 0);
-    tare_report_free(o.report);
+    assert_int_equal(tare_report_count(context.report), 0);
+    tare_report_free(context.report);
     must_unpack();
     help_check_same_file(help_path("in/w/real.safetensors"), help_path("out/w/real.safetensors"));
     help_check_same_file(help_path("in/1_Pooling/config.json"),
@@ -172,6 +184,8 @@ static void links_have_the_bytes_of_files(void **state) {
 static void what_leads_out_is_its_contents(void **state) {
     (void)state;
     tare_pack_options o = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     make_directory();
     write_text("outside", "words");
     mkdir(help_path("others"), 0755);
@@ -180,12 +194,13 @@ static void what_leads_out_is_its_contents(void **state) {
     link_to(help_path("others"), "in/folder");
     link_to("w/../zero", "in/round"); /* stays, but not by its looks */
     link_to("..", "in/circle");
-    o.report = tare_report_new();
+    context.report = tare_report_new();
     must_pack(&o, NULL);
-    assert_true(has_finding(o.report, "pack.link-followed", "link"));
-    assert_true(has_finding(o.report, "pack.link-followed", "folder"));
-    assert_true(has_finding(o.report, "left-out", "circle/in")); /* it lies in what it leads to */
-    tare_report_free(o.report);
+    assert_true(has_finding(context.report, "pack.link-followed", "link"));
+    assert_true(has_finding(context.report, "pack.link-followed", "folder"));
+    assert_true(
+        has_finding(context.report, "left-out", "circle/in")); /* it lies in what it leads to */
+    tare_report_free(context.report);
     must_unpack();
     help_check_same_file(help_path("outside"), help_path("out/link"));
     help_check_same_file(help_path("others/a"), help_path("out/folder/a"));
@@ -197,6 +212,10 @@ static void what_is_left_out_is_named(void **state) {
     (void)state;
     static const char *const patterns[] = {"*.log", "runs/", "1_Pooling/none", "mistyped"};
     tare_pack_options o = tare_pack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_error err = {0};
     make_directory();
     mkdir(help_path("in/.git"), 0755);
@@ -206,22 +225,22 @@ static void what_is_left_out_is_named(void **state) {
     write_text("in/w/a.log", "");
     write_text("in/runs", "a file, no folder");
     assert_int_equal(mkfifo(help_path("in/pipe"), 0600), 0);
-    o.report = tare_report_new();
+    context.report = tare_report_new();
     o.exclude = patterns;
     o.n_exclude = 4;
     must_pack(&o, NULL);
-    assert_true(has_finding(o.report, "pack.skipped", ".git"));
-    assert_true(has_finding(o.report, "pack.skipped", "w/.cache"));
-    assert_true(has_finding(o.report, "pack.excluded", "w/runs"));
-    assert_true(has_finding(o.report, "pack.excluded", "w/a.log"));
-    assert_true(has_finding(o.report, "pack.excluded", "1_Pooling/none"));
-    assert_true(has_finding(o.report, "pack.exclude-unused", ""));
-    assert_true(has_finding(o.report, "left-out", "pipe"));
+    assert_true(has_finding(context.report, "pack.skipped", ".git"));
+    assert_true(has_finding(context.report, "pack.skipped", "w/.cache"));
+    assert_true(has_finding(context.report, "pack.excluded", "w/runs"));
+    assert_true(has_finding(context.report, "pack.excluded", "w/a.log"));
+    assert_true(has_finding(context.report, "pack.excluded", "1_Pooling/none"));
+    assert_true(has_finding(context.report, "pack.exclude-unused", ""));
+    assert_true(has_finding(context.report, "left-out", "pipe"));
     must_unpack();
     assert_int_equal(help_count_entries(help_path("out")), 5); /* and the file "runs" */
     assert_int_equal(help_count_entries(help_path("out/w")), 1);
     /* One that is lost is an error under strict, one that is excluded is not. */
-    o.strict = true;
+    output.strict = true;
     assert_int_equal(try_pack(&o, NULL, &err), TARE_ERR_UNSUPPORTED);
     o.n_exclude = 3;
     assert_int_equal(try_pack(&o, NULL, &err), TARE_ERR_UNSUPPORTED);
@@ -233,7 +252,7 @@ static void what_is_left_out_is_named(void **state) {
     o.exclude = weights;
     o.n_exclude = 1;
     assert_int_equal(try_pack(&o, NULL, &err), TARE_ERR_ARG);
-    tare_report_free(o.report);
+    tare_report_free(context.report);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, help_set_up, help_tear_down)

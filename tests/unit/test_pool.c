@@ -32,7 +32,7 @@ static void each_task_runs_once(void **state) {
     (void)state;
     for (unsigned threads = 1; threads <= 5; threads++) {
         work w = {.fails_from = UINT64_MAX};
-        tare_run run = {.threads = threads, .n_tasks = N, .task = task, .ctx = &w};
+        tare_run run = {.context.threads = threads, .n_tasks = N, .task = task, .ctx = &w};
         assert_int_equal(tare_run_parallel(&run, NULL), TARE_OK);
         for (size_t i = 0; i < N; i++) assert_int_equal(w.times[i], 1);
     }
@@ -44,7 +44,7 @@ static void lowest_failure_is_told(void **state) {
     (void)state;
     for (unsigned threads = 1; threads <= 4; threads++) {
         work w = {.fails_from = 300};
-        tare_run run = {.threads = threads, .n_tasks = N, .task = task, .ctx = &w};
+        tare_run run = {.context.threads = threads, .n_tasks = N, .task = task, .ctx = &w};
         tare_error err;
         assert_int_equal(tare_run_parallel(&run, &err), TARE_ERR_CORRUPT);
         assert_int_equal(err.offset, 300);
@@ -64,12 +64,12 @@ static void progress_can_stop(void **state) {
     (void)state;
     int calls = 0;
     work w = {.fails_from = UINT64_MAX};
-    tare_run run = {.threads = 2,
+    tare_run run = {.context.threads = 2,
                     .n_tasks = N,
                     .task = task,
                     .ctx = &w,
-                    .progress = stop_at_once,
-                    .progress_ctx = &calls,
+                    .context.progress = stop_at_once,
+                    .context.progress_ctx = &calls,
                     .total = N,
                     .done = &w.done};
     tare_error err;
@@ -87,12 +87,12 @@ static void a_callers_pool_is_used(void **state) {
     (void)state;
     unsigned asked = 0;
     work w = {.fails_from = UINT64_MAX};
-    tare_run run = {.threads = 3,
+    tare_run run = {.context.threads = 3,
                     .n_tasks = N,
                     .task = task,
                     .ctx = &w,
-                    .parallel = backwards,
-                    .parallel_ctx = &asked};
+                    .context.parallel = backwards,
+                    .context.parallel_ctx = &asked};
     assert_int_equal(tare_run_parallel(&run, NULL), TARE_OK);
     assert_int_equal(asked, 3);
     for (size_t i = 0; i < N; i++) assert_int_equal(w.times[i], 1);

@@ -35,9 +35,13 @@ static const char *type_of(const tare_model *m, const char *name) {
 static void quantize(const char *path, const tare_model *in, const char *mix,
                      tare_convert_options *options) {
     tare_error err;
-    options->no_sync = true;
+    const tare_output_options *asked = options->output;
+    tare_output_options output = options->output ? *options->output : tare_output_options_default();
+    output.no_sync = true;
+    options->output = &output;
     if (tare_quantize(path, in, tare_str_of(mix), options, &err) != TARE_OK)
         fail_msg("%s: %s", mix, err.what);
+    options->output = asked;
 }
 
 static void a_mix_is_named_in_the_file(void **state) {
@@ -57,12 +61,14 @@ static void a_mix_is_named_in_the_file(void **state) {
 static void quantized_tensors_stay_unless_allowed(void **state) {
     (void)state;
     tare_convert_options options = tare_convert_options_default();
+    tare_output_options output = tare_output_options_default();
+    options.output = &output;
     tare_mix_options mix = tare_mix_options_default();
     tare_error err;
     tare_model *source = tiny();
     quantize(help_path("b.gguf"), source, "Q4_0", &options);
     tare_model *in = help_open(help_path("b.gguf"));
-    options.no_sync = true;
+    output.no_sync = true;
     assert_int_equal(tare_quantize(help_path("c.gguf"), in, TARE_STR("Q8_0"), &options, &err),
                      TARE_ERR_ARG);
     assert_string_equal(err.item_name, "model.embed_tokens.weight");
@@ -165,10 +171,12 @@ static void remember(void *ctx, size_t i, const tare_tensor_error *error) {
 
 static told measure(const char *name, const tare_model *in, unsigned threads) {
     tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     told t = {.n = 0};
     options.measured = remember;
     options.measured_ctx = &t;
-    options.threads = threads;
+    context.threads = threads;
     quantize(help_path(name), in, "Q4_K_M", &options);
     return t;
 }

@@ -263,8 +263,10 @@ static void check_boxes(const tare_model *m, unsigned threads, uint64_t *seed) {
     for (size_t i = 0; i < n; i++)
         put_expected(expected + ((uint8_t *)jobs[i].dst - room), m, &jobs[i], &boxes[i]);
     tare_read_options o = tare_read_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_error err;
-    o.threads = threads;
+    context.threads = threads;
     o.job_done = note_done;
     if (tare_read_many(m, jobs, n, &o, &err) != TARE_OK) fail_msg("%s %s", err.item_name, err.what);
     const bool is_same = memcmp(room, expected, (size_t)used) == 0;
@@ -280,6 +282,8 @@ static void check_whole(const tare_model *m, unsigned threads) {
     const size_t n_tensors = tare_model_summarize(m)->n_tensors;
     tare_read_job *jobs = calloc(n_tensors * 4, sizeof *jobs);
     tare_read_options o = tare_read_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     size_t n = 0;
     tare_error err;
     assert_non_null(jobs);
@@ -300,7 +304,7 @@ static void check_whole(const tare_model *m, unsigned threads) {
         assert_int_equal(tare_read_job_bytes(&size, m, &jobs[i], NULL), TARE_OK);
         jobs[i].dst = malloc((size_t)size + 1);
     }
-    o.threads = threads;
+    context.threads = threads;
     if (tare_read_many(m, jobs, n, &o, &err) != TARE_OK) fail_msg("%s %s", err.item_name, err.what);
     for (size_t i = 0; i < n; i++) {
         uint64_t size;
@@ -399,8 +403,10 @@ static void test_packed(void **state) {
     for (unsigned threads = 1; threads <= 4; threads += 3) {
         for (size_t i = 0; i < COUNT(jobs); i++) {
             tare_read_options r = tare_read_options_default();
+            tare_context context = tare_context_default();
+            r.context = &context;
             uint64_t packed, size;
-            r.threads = threads;
+            context.threads = threads;
             assert_int_equal(tare_model_open(&m, &source, NULL, &err), TARE_OK);
             assert_true(tare_tensor_packed_bytes(m, jobs[i].tensor, &packed));
             assert_int_equal(tare_read_job_bytes(&size, m, &jobs[i], NULL), TARE_OK);
@@ -493,17 +499,19 @@ static void test_cancelled(void **state) {
     made_model made;
     tare_model *m = make_model(&made, false);
     tare_read_options o = tare_read_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_read_job job = tare_read_job_default();
     tare_error err;
     job.tensor = 2;
     job.dst = malloc(2100 * 640 * 4);
     tare_cancel *flag = tare_cancel_new();
     tare_cancel_request(flag);
-    o.cancel = flag;
+    context.cancel = flag;
     assert_int_equal(tare_read_many(m, &job, 1, &o, &err), TARE_ERR_CANCELLED);
     tare_cancel_free(flag);
-    o.cancel = NULL;
-    o.progress = stop;
+    context.cancel = NULL;
+    context.progress = stop;
     assert_int_equal(tare_read_many(m, &job, 1, &o, &err), TARE_ERR_CANCELLED);
     free(job.dst);
     made_free(&made);

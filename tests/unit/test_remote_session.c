@@ -107,13 +107,15 @@ static void nobody_listens(void **state) {
 static void a_caller_can_stop(void **state) {
     (void)state;
     tare_remote_options o = tare_remote_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_remote_counts counts;
     tare_error err;
     int calls = 0;
     o.proxy = "";
     o.backoff_ms = 30000;
-    o.progress = stop;
-    o.progress_ctx = &calls;
+    context.progress = stop;
+    context.progress_ctx = &calls;
     tare_status status = open_silent(&o, &counts, &err);
     if (status == TARE_ERR_UNSUPPORTED) skip();
     assert_int_equal(status, TARE_ERR_CANCELLED);

@@ -86,8 +86,10 @@ static tare_status plan(const tare_model *m, const tare_format *format, bool is_
 static tare_status open_and_plan(const char *path, const tare_allocator *allocator,
                                  tare_report *report) {
     tare_open_options options = tare_open_options_default();
-    options.allocator = allocator;
-    options.report = report;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.allocator = allocator;
+    context.report = report;
     tare_model *m;
     tare_status status = tare_open_path(&m, path, &options, NULL);
     if (status != TARE_OK) {

@@ -211,7 +211,9 @@ static void expect_limit(const sample *s, const tare_limits *limits, const char 
                           .n_bytes = s->size,
                           .fd = -1};
     tare_open_options options = tare_open_options_default();
-    options.limits = limits;
+    tare_context context = tare_context_default();
+    options.context = &context;
+    context.limits = limits;
     tare_model *m;
     tare_error err;
     tare_status status = tare_model_open(&m, &source, &options, &err);
@@ -518,7 +520,9 @@ static void real_files_open(void **state) {
         snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
         tare_report *report = tare_report_new();
         tare_open_options options = tare_open_options_default();
-        options.report = report;
+        tare_context context = tare_context_default();
+        options.context = &context;
+        context.report = report;
         tare_error err;
         tare_model *m;
         if (tare_open_path(&m, path, &options, &err)) fail_msg("%s: %s", path, err.what);

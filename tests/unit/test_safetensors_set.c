@@ -44,8 +44,10 @@ static int make_set(void **state) {
 static tare_status open_temp(tare_model **m, const char *name, bool one_shard, tare_report *report,
                              tare_error *err) {
     tare_open_options options = tare_open_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     options.one_shard = one_shard;
-    options.report = report;
+    context.report = report;
     return tare_open_path(m, temp_path(name), &options, err);
 }
 

@@ -28,7 +28,7 @@ static void functions_set_up_structs(void **state) {
     tare_convert_options_init(&convert, sizeof convert);
     assert_int_equal(convert.size, sizeof convert);
     assert_int_equal(convert.order, TARE_ORDER_KEEP);
-    assert_null(convert.report);
+    assert_null(convert.context);
     tare_gguf_name name; /* its texts are "", and each program has its own */
     tare_gguf_name_init(&name, sizeof name);
     assert_int_equal(name.size, sizeof name);

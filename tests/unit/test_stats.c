@@ -24,7 +24,7 @@ static void keep(void *ctx, size_t tensor, const tare_tensor_stats *stats) {
 }
 
 static void read_stats(const tare_model *m, unsigned threads) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     tare_error err;
     o.threads = threads;
     memset(got, 0, sizeof got);

@@ -25,7 +25,7 @@ static tare_model *open_synth(const char *spec) {
 }
 
 static void digest_hex(char hex[65], const tare_model *m, unsigned threads) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     tare_digest digest;
     o.threads = threads;
     assert_int_equal(tare_model_digest(NULL, &digest, m, &o, NULL), TARE_OK);
@@ -192,8 +192,10 @@ static void running_out_of_memory_is_an_error(void **state) {
         failing f = {k};
         tare_allocator a = {&f, fail_alloc, fail_resize, fail_free};
         tare_open_options o = tare_open_options_default();
+        tare_context context = tare_context_default();
+        o.context = &context;
         tare_model *m;
-        o.allocator = &a;
+        context.allocator = &a;
         s = tare_synth_open(&m, "llama-tiny:outliers", &o, NULL);
         assert_true(s == TARE_OK || s == TARE_ERR_NOMEM);
         f.left = SIZE_MAX;

@@ -32,7 +32,9 @@ static tare_status unpack(const char *from, const char *to, tare_unpack_options 
                           tare_unpack_result *result, tare_error *err) {
     tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = help_path(from), .fd = -1};
-    o.no_sync = true;
+    tare_output_options output = o.output ? *o.output : tare_output_options_default();
+    output.no_sync = true;
+    o.output = &output;
     return tare_unpack(result, help_path(to), &source, &o, err);
 }
 
@@ -68,11 +70,13 @@ static void pack(const char *from, unsigned form) {
 
 static void check_file(const char *name, const char *format, unsigned content, bool is_big) {
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     write_model(name, format, content, is_big, 0);
     pack(name, 1);
-    for (o.threads = 1; o.threads <= 3; o.threads += 2) {
+    for (context.threads = 1; context.threads <= 3; context.threads += 2) {
         must_unpack("packed.wcodec", "again", o, &r);
         help_check_same_file(help_path(name), help_path("again"));
         assert_false(r.is_directory);
@@ -94,13 +98,15 @@ static void files_come_back(void **state) {
 static void directories_come_back(void **state) {
     (void)state;
     tare_unpack_options o = tare_unpack_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_unpack_result r = tare_unpack_result_default();
     char path[512], again[512];
     write_model("set", "gguf", HELP_COMMON | HELP_METADATA, false, 4000);
     tare_model *m = help_open(help_path("set"));
     pack("set", 2);
     for (unsigned i = 0; i < 2; i++) {
-        o.force = i > 0;
+        output.force = i > 0;
         must_unpack("packed.wcodec", "set.again", o, &r);
     }
     assert_true(r.is_directory);
@@ -161,6 +167,8 @@ static void folders_come_back(void **state) {
     static const char *const names[] = {"onnx/model.onnx", "a.txt", "x/y/z.bin", "x/y.bin"};
     static const char *const clash[] = {"a", "a/b"};
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     char path[64];
@@ -175,7 +183,7 @@ static void folders_come_back(void **state) {
         free(bytes);
     }
     build_directory("clash.wcodec", clash, 2);
-    o.threads = 1;
+    context.threads = 1;
     assert_int_equal(unpack("clash.wcodec", "clash", o, NULL, &err), TARE_ERR_IO);
     assert_string_equal(err.file, "a/b");
     assert_true(access(help_path("clash"), F_OK) != 0);
@@ -214,6 +222,8 @@ static void units_of_any_size_take_bounded_memory(void **state) {
     size_t size, largest = LARGEST;
     const tare_allocator bounded = {&largest, bounded_alloc, bounded_resize, bounded_free};
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_unpack_result result = tare_unpack_result_default();
     tare_reader zeros = {.name = "zeros", .size = n, .fd = -1, .fetch = read_zeros};
     tare_wc_source source = {{&zeros}, {0}};
@@ -231,8 +241,8 @@ static void units_of_any_size_take_bounded_memory(void **state) {
     b.index.n_files = b.index.files_form = 1;
     uint8_t *bytes = build_end(&b, &size);
     save("unit.wcodec", bytes, size);
-    o.allocator = &bounded;
-    o.threads = 1;
+    context.allocator = &bounded;
+    context.threads = 1;
     must_unpack("unit.wcodec", "unit", o, &result);
     assert_int_equal(result.n_bytes, n);
     help_remove(help_path("unit"));
@@ -242,10 +252,12 @@ static void units_of_any_size_take_bounded_memory(void **state) {
 static void what_is_wrong_leaves_nothing(void **state) {
     (void)state;
     tare_unpack_options o = tare_unpack_options_default();
+    tare_output_options o_output = tare_output_options_default();
+    o.output = &o_output;
     static wcodec_build b;
     tare_error err;
     size_t size;
-    o.force = true;
+    o_output.force = true;
     assert_int_equal(unpack("packed.wcodec", "packed.wcodec", o, NULL, &err), TARE_ERR_ARG);
     assert_string_equal(err.what, "the output is the input, or holds it");
     build_start(&b);
@@ -314,7 +326,7 @@ static void expect_zeros(uint8_t *numbers, const tare_coded_stream *p, uint64_t 
 
 /* What verifying finds of segments is what salvaging loses: the same items at the same offsets. */
 static void check_verified(const char *name, const tare_report *lost) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     tare_error err;
     tare_model *m = help_open(help_path(name));
     tare_report *all = tare_report_new();
@@ -347,6 +359,10 @@ static void damage(uint8_t *bytes, const tare_coded_stream *planes) {
 static void only_damaged_segments_are_lost(void **state) {
     (void)state;
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     size_t size, n = 4 * N_VALUES - 4, n_got;
@@ -364,20 +380,20 @@ static void only_damaged_segments_are_lost(void **state) {
     assert_string_equal(err.item_name, "numbers");
     assert_true(access(help_path("rest"), F_OK) != 0);
     o.salvage = true;
-    for (o.threads = 1; o.threads <= 3; o.threads++) {
-        o.report = tare_report_new();
+    for (context.threads = 1; context.threads <= 3; context.threads++) {
+        context.report = tare_report_new();
         must_unpack("damaged.wcodec", "rest", o, &r);
         uint8_t *got = help_read(help_path("rest"), &n_got);
         assert_int_equal(n_got, n);
         assert_memory_equal(got, numbers, n);
         assert_int_equal(r.n_lost, 2);
-        assert_int_equal(help_findings(o.report, "unpack.lost"), 2);
-        assert_int_equal(help_findings(o.report, "unpack.not-whole"), 1);
+        assert_int_equal(help_findings(context.report, "unpack.lost"), 2);
+        assert_int_equal(help_findings(context.report, "unpack.not-whole"), 1);
         assert_int_equal(r.n_tensors_damaged, 1);
-        check_verified("damaged.wcodec", o.report);
-        tare_report_free(o.report);
+        check_verified("damaged.wcodec", context.report);
+        tare_report_free(context.report);
         free(got);
-        o.force = true;
+        output.force = true;
     }
     tare_packed_free(store);
     free(bytes);
@@ -388,6 +404,10 @@ static void only_damaged_segments_are_lost(void **state) {
 static void damaged_headers_lose_their_segment_alone(void **state) {
     (void)state;
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     size_t size, n = 4 * N_VALUES - 4, n_got;
@@ -398,8 +418,8 @@ static void damaged_headers_lose_their_segment_alone(void **state) {
     uint64_t lost = UINT64_C(1) << p->field.log2_segment;
     uint64_t at = TARE_WCODEC_HEADER + p->position + p->head_bytes + 64 * (uint64_t)p->sizes[0];
     expect_zeros(numbers, p, 2 * lost, 4 * lost);
-    o.force = true;
-    o.threads = 1;
+    output.force = true;
+    context.threads = 1;
     for (unsigned i = 0; i < TARE_WC_SEGMENT_HEADER; i++) {
         uint8_t flipped = (uint8_t)(1u << i % 2); /* of byte 1: a predictor, and there is no base */
         bytes[at + i] ^= flipped;
@@ -428,7 +448,7 @@ static void findings_about_a_layer_are_bounded(void **state) {
     (void)state;
     enum { N = 80 << 14, TOLD = 64 };
     static wcodec_build b;
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     tare_error err;
     size_t size;
     uint8_t *numbers = malloc(N);
@@ -462,6 +482,8 @@ static void findings_about_a_layer_are_bounded(void **state) {
 static void coarse_numbers_are_near(void **state) {
     (void)state;
     tare_unpack_options o = tare_unpack_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_unpack_result r = tare_unpack_result_default();
     tare_error err;
     size_t size, n;
@@ -469,7 +491,7 @@ static void coarse_numbers_are_near(void **state) {
     uint8_t *numbers = malloc(4 * N_VALUES), *bytes = build_numbers(numbers, "bf16", 16, &size);
     save("numbers.wcodec", bytes, size);
     free(bytes);
-    o.is_coarse = o.force = true;
+    o.is_coarse = output.force = true;
     for (o.groups = 1; worst > 0; o.groups++) {
         double off = 0;
         assert_true(o.groups < 5);
@@ -494,17 +516,19 @@ static void coarse_numbers_are_near(void **state) {
 static void what_cannot_be_coarse_is_said(void **state) {
     (void)state;
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_error err;
     size_t size;
     uint8_t *numbers = malloc(4 * N_VALUES), *bytes = build_numbers(numbers, "i16", 16, &size);
     save("integers.wcodec", bytes, size);
     o.is_coarse = true;
     o.groups = 1;
-    o.report = tare_report_new();
+    context.report = tare_report_new();
     assert_int_equal(unpack("integers.wcodec", "whole", o, NULL, &err), TARE_ERR_UNSUPPORTED);
-    assert_int_equal(help_findings(o.report, "unpack.whole"), 1);
+    assert_int_equal(help_findings(context.report, "unpack.whole"), 1);
     assert_true(access(help_path("whole"), F_OK) != 0);
-    tare_report_free(o.report);
+    tare_report_free(context.report);
     free(bytes);
     free(numbers);
 }
@@ -513,6 +537,8 @@ static void what_cannot_be_coarse_is_said(void **state) {
 static void pack_package(void) {
     tare_convert_options to = tare_convert_options_default();
     tare_pack_options o = tare_pack_options_default();
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_model *m;
     tare_error err;
     to.to = "infq";
@@ -520,7 +546,7 @@ static void pack_package(void) {
     help_convert(help_path("package.infq"), m, &to);
     tare_model_free(m);
     m = help_open(help_path("package.infq"));
-    o.no_sync = true;
+    output.no_sync = true;
     o.directory = help_path("package.infq");
     if (tare_pack(NULL, help_path("package.wcodec"), m, &o, &err) != TARE_OK)
         fail_msg("%s", err.what);
@@ -538,15 +564,19 @@ static bool stop_after_files(void *ctx, uint64_t done, uint64_t total) {
 static void digests_are_not_the_end_of_cancelling(void **state) {
     (void)state;
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_error err;
     uint64_t files = 0;
     pack_package();
-    o.is_coarse = o.force = true;
-    o.threads = 3;
+    o.is_coarse = output.force = true;
+    context.threads = 3;
     must_unpack("package.wcodec", "stopped", o, NULL);
     help_remove(help_path("stopped"));
-    o.progress = stop_after_files;
-    o.progress_ctx = &files;
+    context.progress = stop_after_files;
+    context.progress_ctx = &files;
     assert_int_equal(unpack("package.wcodec", "stopped", o, NULL, &err), TARE_ERR_CANCELLED);
     assert_true(access(help_path("stopped"), F_OK) != 0);
 }
@@ -555,10 +585,12 @@ static void digests_are_not_the_end_of_cancelling(void **state) {
 static void a_package_that_is_not_opened_is_told(void **state) {
     (void)state;
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_limits limits = tare_limits_default();
     tare_error err;
     o.is_coarse = true;
-    o.limits = &limits;
+    context.limits = &limits;
     limits.nesting = 0;
     assert_int_equal(unpack("package.wcodec", "refused", o, NULL, &err), TARE_ERR_LIMIT);
     assert_true(access(help_path("refused"), F_OK) != 0);

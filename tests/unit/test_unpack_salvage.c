@@ -53,6 +53,10 @@ static int drop(void **state) {
 static tare_status salvage(const uint8_t *bytes, size_t n, tare_unpack_result *r,
                            tare_report *report, tare_error *err) {
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
+    tare_output_options output = tare_output_options_default();
+    o.output = &output;
     tare_source source = {.size = sizeof(tare_source),
                           .kind = TARE_SOURCE_MEMORY,
                           .name = "packed",
@@ -61,9 +65,9 @@ static tare_status salvage(const uint8_t *bytes, size_t n, tare_unpack_result *r
                           .fd = -1};
     *r = tare_unpack_result_default();
     o.salvage = true;
-    o.no_sync = true;
-    o.threads = 1;
-    o.report = report;
+    output.no_sync = true;
+    context.threads = 1;
+    context.report = report;
     return tare_unpack(r, help_path("out"), &source, &o, err);
 }
 

@@ -19,7 +19,7 @@
 #define ROWS 5
 
 static tare_report *verify(const tare_model *m, unsigned threads) {
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     o.report = tare_report_new();
     o.threads = threads;
     assert_non_null(o.report);
@@ -338,7 +338,7 @@ static void it_can_be_stopped(void **state) {
     tare_error err;
     assert_int_equal(tare_synth_open(&m, "llama-300m", NULL, NULL), TARE_OK);
     for (unsigned threads = 1; threads <= 2; threads++) {
-        tare_run_options o = tare_run_options_default();
+        tare_context o = tare_context_default();
         o.threads = threads;
         o.progress = stop_at_once;
         assert_int_equal(tare_verify_data(m, &o, &err), TARE_ERR_CANCELLED);

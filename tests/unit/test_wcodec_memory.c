@@ -70,10 +70,12 @@ static void every_width_mode_and_size_comes_back(void **state) {
                                           .row = n >= 100 ? 50 : 0};
                 tare_coded_region region = {bytes, n, NULL};
                 tare_coded_options o = tare_coded_options_default();
+                tare_context context = tare_context_default();
+                o.context = &context;
                 if (mode == TARE_CODED_STRUCTURED && n > 5000) continue;
                 fill(bytes, n, 20);
                 if (mode == TARE_CODED_CONSTANT) memset(bytes, 7, n);
-                o.threads = 1;
+                context.threads = 1;
                 tare_coded *coded = encode(&region, 1, &field, 1, &o);
                 check_region(coded, 0, bytes, n, &o);
                 tare_coded_free(coded);
@@ -106,10 +108,12 @@ static void bytes_are_those_of_a_file(void **state) {
         unsigned calls = 0;
         tare_coded_layer made;
         tare_coded_options o = tare_coded_options_default();
-        o.threads = i + 1;
+        tare_context context = tare_context_default();
+        o.context = &context;
+        context.threads = i + 1;
         if (i == 3) {
-            o.parallel = backwards;
-            o.parallel_ctx = &calls;
+            context.parallel = backwards;
+            context.parallel_ctx = &calls;
         }
         tare_coded *coded = encode(&region, 1, fields, 2, &o);
         made = *tare_coded_describe(coded);
@@ -135,6 +139,8 @@ static void parts_are_as_the_whole(void **state) {
     };
     tare_coded_region region = {bytes, N / 7 * 7, NULL};
     tare_coded_options o = tare_coded_options_default();
+    tare_context context = tare_context_default();
+    o.context = &context;
     tare_coded_layer made;
     tare_error err;
     fill(bytes, N, 10);
@@ -143,7 +149,7 @@ static void parts_are_as_the_whole(void **state) {
         size_t from = (size_t)(wc_random(&seed) % region.size);
         size_t n = (size_t)(wc_random(&seed) % (round % 2 ? 50 : 300000));
         if (n > region.size - from) n = region.size - from;
-        o.threads = 1 + round % 3;
+        context.threads = 1 + round % 3;
         memset(got, 0, sizeof got);
         got[n] = 0xa5;
         assert_int_equal(tare_coded_decode_region(got, coded, 0, from, n, &o, &err), TARE_OK);
@@ -183,6 +189,8 @@ static void joined_fields_come_back(void **state) {
     for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         tare_coded_region region = {bytes, N / rows[r][0].stride * rows[r][0].stride, NULL};
         tare_coded_options o = tare_coded_options_default();
+        tare_context context = tare_context_default();
+        o.context = &context;
         tare_coded_layer made;
         tare_error err;
         fill(bytes, N, 40);
@@ -195,7 +203,7 @@ static void joined_fields_come_back(void **state) {
             size_t from = (size_t)(wc_random(&seed) % region.size);
             size_t n = (size_t)(wc_random(&seed) % (round % 2 ? 500 : 300000));
             if (n > region.size - from) n = region.size - from;
-            o.threads = 1 + round % 3;
+            context.threads = 1 + round % 3;
             memset(got, 0, sizeof got);
             got[n] = 0xa5;
             assert_int_equal(tare_coded_decode_region(got, again, 0, from, n, &o, &err), TARE_OK);
@@ -493,11 +501,13 @@ static void progress_stops_it(void **state) {
     for (unsigned is_own = 0; is_own < 2; is_own++) {
         stopper s = {0};
         tare_coded_options o = tare_coded_options_default();
+        tare_context context = tare_context_default();
+        o.context = &context;
         tare_error err;
-        o.threads = 2;
-        o.progress = stop_later;
-        o.progress_ctx = &s;
-        if (is_own) o.parallel = forwards;
+        context.threads = 2;
+        context.progress = stop_later;
+        context.progress_ctx = &s;
+        if (is_own) context.parallel = forwards;
         assert_int_equal(tare_coded_encode(&coded, &region, 1, &field, 1, &o, &err),
                          TARE_ERR_CANCELLED);
         assert_null(coded);
@@ -506,11 +516,11 @@ static void progress_stops_it(void **state) {
                          TARE_ERR_CANCELLED);
         assert_int_equal(s.total, N);
         if (is_own) { /* stopped after the first task, long before the end */
-            o.progress = stop_in_the_middle;
+            context.progress = stop_in_the_middle;
             assert_int_equal(tare_coded_decode_region(got, whole, 0, 0, N, &o, &err),
                              TARE_ERR_CANCELLED);
             assert_true(s.done > 0 && s.done < N);
-            o.progress = stop_later;
+            context.progress = stop_later;
         }
         s = (stopper){.allowed = UINT32_MAX};
         assert_int_equal(tare_coded_decode_region(got, whole, 0, 0, N, &o, &err), TARE_OK);
@@ -554,12 +564,14 @@ static void memory_that_is_out_is_told(void **state) {
         failing f = {k};
         const tare_allocator allocator = {&f, alloc_or_not, resize_or_not, release};
         tare_coded_options o = tare_coded_options_default();
+        tare_context context = tare_context_default();
+        o.context = &context;
         tare_coded_layer made;
         tare_coded *coded, *again = NULL;
         tare_error err;
         const void *const bases[1] = {base};
-        o.allocator = &allocator;
-        o.threads = 2;
+        context.allocator = &allocator;
+        context.threads = 2;
         tare_status status = tare_coded_encode(&coded, &region, 1, fields, 2, &o, &err);
         if (status == TARE_OK) {
             made = *tare_coded_describe(coded);

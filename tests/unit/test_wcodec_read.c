@@ -220,7 +220,8 @@ static void parts_are_those_of_the_whole(void **state) {
         tare_reader_memory(&file, packed, size, "packed");
         assert_int_equal(tare_packed_open(&store, &file, &limits, NULL, &err), TARE_OK);
         readers all = {store, bytes};
-        tare_run run = {.threads = READERS, .n_tasks = READERS, .task = read_parts, .ctx = &all};
+        tare_run run = {
+            .context.threads = READERS, .n_tasks = READERS, .task = read_parts, .ctx = &all};
         if (n == BIG) assert_int_equal(tare_run_parallel(&run, &err), TARE_OK);
         uint8_t *whole = malloc(n);
         assert_int_equal(tare_packed_read(store, 0, 0, 0, whole, n, &err), TARE_OK);
@@ -272,7 +273,7 @@ static void verifying_looks_at_layers_and_digest(void **state) {
     made_model made;
     size_t size;
     tare_error err;
-    tare_run_options o = tare_run_options_default();
+    tare_context o = tare_context_default();
     uint8_t *bytes = build_plain(help_make(&made, HELP_COMMON), &size);
     for (unsigned damaged = 0; damaged < 2; damaged++) {
         const tare_limits limits = tare_limits_default();

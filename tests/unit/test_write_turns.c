@@ -66,7 +66,8 @@ static tare_status run(scene *s, tare_error *err) {
     assert_int_equal(
         tare_write_turns_new(&s->turns, s->threads, s->buffer_size, write_piece, s, NULL, err),
         TARE_OK);
-    const tare_run all = {.threads = s->threads, .n_tasks = N_PIECES, .task = make_piece, .ctx = s};
+    const tare_run all = {
+        .context.threads = s->threads, .n_tasks = N_PIECES, .task = make_piece, .ctx = s};
     tare_status status = tare_run_parallel(&all, err);
     if (status == TARE_OK) status = tare_write_turns_finish(s->turns, err);
     tare_write_turns_free(s->turns);

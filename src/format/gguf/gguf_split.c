@@ -331,12 +331,12 @@ static tare_status settle_lists(tare_gguf_reader *r, tare_status status, tare_er
 }
 
 tare_status tare_gguf_open(tare_model *m, const tare_open_context *ctx, tare_error *err) {
-    tare_gguf_reader r = {.m = m, .report = ctx->options->report};
+    tare_gguf_reader r = {.m = m, .report = ctx->options->context->report};
     tare_layout *layout = TARE_NEW(&m->arena, tare_layout);
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
     tare_status s = open_any(&r, ctx, layout, err);
     TARE_TRY(settle_lists(&r, s, err));
     layout->is_kept = true;
     m->catalog.layout = layout;
-    return tare_model_finish(m, ctx->options->report, err);
+    return tare_model_finish(m, ctx->options->context->report, err);
 }

@@ -208,7 +208,8 @@ static tare_status open_single(tare_model *m, tare_safetensors_layout *layout,
                                const tare_open_options *options, tare_error *err) {
     TARE_TRY(tare_safetensors_make_shards(m, layout, 1, err));
     TARE_TRY(tare_safetensors_open_shard(m, layout, 0, f->path, name, options->map, err));
-    tare_status s = tare_safetensors_load(m, layout, &tare_format_hf, options->report, err);
+    tare_status s =
+        tare_safetensors_load(m, layout, &tare_format_hf, options->context->report, err);
     if (s != TARE_OK) tare_error_file(err, m->files[layout->shards[0].file].name);
     return s;
 }
@@ -299,8 +300,8 @@ static tare_status open_folder(tare_model *m, tare_hf_folder *f, const tare_open
         tare_hf_entry *e = tare_hf_find(f, tare_str_of(layout->shards[i].name));
         if (e) e->is_weights = true;
     }
-    TARE_TRY(add_resources(m, f, options->report, err));
-    return tare_model_finish(m, options->report, err);
+    TARE_TRY(add_resources(m, f, options->context->report, err));
+    return tare_model_finish(m, options->context->report, err);
 }
 
 static tare_status open_hf(tare_model *m, const tare_open_context *ctx, tare_error *err) {

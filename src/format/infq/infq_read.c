@@ -214,7 +214,7 @@ static tare_status read_all(tare_infq_reader *r, tare_error *err) {
     TARE_TRY(read_metadata(r, &o.metadata, TARE_KEYS_MODEL, err));
     TARE_TRY(read_metadata(r, &o.safetensors, TARE_KEYS_SAFETENSORS, err));
     TARE_TRY(read_files(r, &o.files, n_files, err));
-    TARE_TRY(tare_model_finish(r->m, r->options->report, err));
+    TARE_TRY(tare_model_finish(r->m, r->options->context->report, err));
     tare_infq_finish_adapters(r->m);
     return TARE_OK;
 }

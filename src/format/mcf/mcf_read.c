@@ -211,10 +211,11 @@ static tare_status read_all(tare_mcf_reader *r, tare_error *err) {
 static tare_status open_mcf(tare_model *m, const tare_open_context *ctx, tare_error *err) {
     if (ctx->source->kind == TARE_SOURCE_SHARDS || ctx->probe->is_directory)
         return tare_fail(err, TARE_ERR_ARG, "an MCF model is one file");
-    tare_mcf_reader r = {.m = m, .report = ctx->options->report, .file_size = ctx->first->size};
+    tare_mcf_reader r = {
+        .m = m, .report = ctx->options->context->report, .file_size = ctx->first->size};
     TARE_TRY(tare_model_add_file(m, ctx->first, ctx->first->name, &r.file, err));
     TARE_TRY(read_all(&r, err));
-    return tare_model_finish(m, ctx->options->report, err);
+    return tare_model_finish(m, ctx->options->context->report, err);
 }
 
 static bool probe(const tare_probe *p) {

@@ -204,7 +204,7 @@ static void note_mapping(const index_walk *w, const mapping *entry, int64_t tens
     f.offset = entry->offset;
     f.file = tare_str_of(w->layout->index_path);
     f.text = tare_str_of(what);
-    tare_report_add(w->options->report, &f);
+    tare_report_add(w->options->context->report, &f);
 }
 
 /* Of entries with one name the last counts, as in Python. */
@@ -229,7 +229,7 @@ static void note_unmapped(const index_walk *w, const tare_tensor *t, size_t numb
     finding.offset = t->offset;
     finding.file = tare_str_of(w->m->files[t->planes[0].file].name);
     finding.text = TARE_STR("the index does not list the tensor");
-    tare_report_add(w->options->report, &finding);
+    tare_report_add(w->options->context->report, &finding);
 }
 
 static void check_total(const index_walk *w) {
@@ -245,7 +245,7 @@ static void check_total(const index_walk *w) {
     finding.offset = w->total_size.offset;
     finding.file = tare_str_of(w->layout->index_path);
     finding.text = TARE_STR("total_size is not the size of all tensors");
-    tare_report_add(w->options->report, &finding);
+    tare_report_add(w->options->context->report, &finding);
 }
 
 /* The entry of a tensor; NULL: there is none. */
@@ -319,7 +319,7 @@ static tare_status open_set(index_walk *w, const char *directory, const tare_for
         return status;
     }
     TARE_TRY(open_files(w, directory, err));
-    TARE_TRY(tare_safetensors_load(w->m, w->layout, format, w->options->report, err));
+    TARE_TRY(tare_safetensors_load(w->m, w->layout, format, w->options->context->report, err));
     return check(w, err);
 }
 

@@ -59,5 +59,5 @@ tare_status tare_safetensors_open_numbered(tare_model *m, tare_safetensors_layou
         tare_buffer_free(&text);
         TARE_TRY(status);
     }
-    return tare_safetensors_load(m, layout, format, options->report, err);
+    return tare_safetensors_load(m, layout, format, options->context->report, err);
 }

@@ -28,7 +28,8 @@ static tare_status open_single(tare_model *m, tare_safetensors_layout *layout, t
                                const tare_open_options *options, tare_error *err) {
     TARE_TRY(tare_safetensors_make_shards(m, layout, 1, err));
     TARE_TRY(tare_safetensors_add_reader(m, &layout->shards[0], reader, err));
-    return tare_safetensors_load(m, layout, &tare_format_safetensors, options->report, err);
+    return tare_safetensors_load(m, layout, &tare_format_safetensors, options->context->report,
+                                 err);
 }
 
 static tare_status open_sources(tare_model *m, tare_safetensors_layout *layout,
@@ -41,7 +42,8 @@ static tare_status open_sources(tare_model *m, tare_safetensors_layout *layout,
                                   ctx->blocks, err));
         TARE_TRY(tare_safetensors_add_reader(m, &layout->shards[i], &reader, err));
     }
-    return tare_safetensors_load(m, layout, &tare_format_safetensors, ctx->options->report, err);
+    return tare_safetensors_load(m, layout, &tare_format_safetensors, ctx->options->context->report,
+                                 err);
 }
 
 /* A path up to its last slash, "" where there is none; in the arena. */
@@ -126,7 +128,7 @@ static tare_status open_safetensors(tare_model *m, const tare_open_context *ctx,
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
     layout->files = ctx->probe->files;
     TARE_TRY(open_any(m, layout, ctx, err));
-    return tare_model_finish(m, ctx->options->report, err);
+    return tare_model_finish(m, ctx->options->context->report, err);
 }
 
 /* A header's size, then its brace. A size that fits the file and something that JSON could begin

@@ -339,7 +339,7 @@ static void finish_duplicates(tare_wcodec_draft *d) {
 }
 
 tare_status tare_wcodec_draft_write_layers(tare_wcodec_draft *d, const tare_wc_target *target,
-                                           const tare_run *how, const tare_wc_visitor *visitor,
+                                           const tare_context *how, const tare_wc_visitor *visitor,
                                            uint64_t *end, tare_error *err) {
     tare_wc_layer_job *jobs = order_jobs(d);
     if (!jobs) return no_memory(err);

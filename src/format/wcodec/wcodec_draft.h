@@ -65,7 +65,7 @@ uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n);
 /* Writes the data of layers, with the threads and progress of `how`; their numbers are visited, but
  * for those that have a duplicate before them. *end: of what is written. */
 tare_status tare_wcodec_draft_write_layers(tare_wcodec_draft *draft, const tare_wc_target *target,
-                                           const tare_run *how, const tare_wc_visitor *visitor,
+                                           const tare_context *how, const tare_wc_visitor *visitor,
                                            uint64_t *end, tare_error *err);
 /* Then everything else, after draft->index.digest is known. *size: of the file. */
 tare_status tare_wcodec_draft_write_index(tare_wcodec_draft *draft, const tare_wc_target *target,

@@ -130,11 +130,13 @@ bool tare_tensor_packed_bytes(const tare_model *m, size_t tensor, uint64_t *out)
 tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places, const tare_model *m,
                               size_t tensor, const tare_coded_options *options, tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context;
     uint32_t layer;
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(m && tensor < m->catalog.n_tensors, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     const tare_packed *store = tare_packed_of(m);
     if (!store) return tare_fail(err, TARE_ERR_ARG, "model: it was not opened from a .wcodec");
     tare_status status = TARE_OK;
@@ -143,7 +145,7 @@ tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places, const 
     else if (layer == UINT32_MAX)
         status = tare_fail(err, TARE_ERR_UNSUPPORTED, "it has no bytes");
     else
-        status = tare_wcodec_store_coded(out, store, layer, o.allocator, err);
+        status = tare_wcodec_store_coded(out, store, layer, o.context->allocator, err);
     if (status != TARE_OK)
         tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, m->catalog.tensors[tensor].name);
     return status;
@@ -183,14 +185,16 @@ bool tare_model_lossy(const tare_model *m, tare_lossy_info *out) {
 tare_status tare_model_layer_coded(tare_coded **out, const tare_model *m, size_t i,
                                    const tare_coded_options *options, tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context;
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(m, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     const tare_packed *store = tare_packed_of(m);
     if (!store) return tare_fail(err, TARE_ERR_ARG, "model: it was not opened from a .wcodec");
     TARE_REQUIRE(i < tare_wcodec_store_index(store)->n_layers, err);
-    return tare_wcodec_store_coded(out, store, (uint32_t)i, o.allocator, err);
+    return tare_wcodec_store_coded(out, store, (uint32_t)i, o.context->allocator, err);
 }
 
 /* ---- for verbs (format/packed.h) -------------------------------------------------------------- */

@@ -181,8 +181,8 @@ tare_status tare_wcodec_open_layers(tare_model *m, tare_packed *store,
     TARE_TRY(read_tensors(&r));
     TARE_TRY(read_others(&r));
     TARE_TRY(tare_lossy_restore(m, err));
-    report_loss(m, options->report);
-    return tare_model_finish(m, options->report, err);
+    report_loss(m, options->context->report);
+    return tare_model_finish(m, options->context->report, err);
 }
 
 /* ---- the driver ------------------------------------------------------------------------------ */

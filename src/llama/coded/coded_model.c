@@ -168,7 +168,7 @@ static tare_status fill(tare_model *out, decoded *own, tare_llama_coded_search *
 }
 
 static tare_status make_model(tare_model **out, tare_llama_coded_search *u,
-                              const tare_open_options *open, tare_report *report, tare_error *err) {
+                              const tare_context *open, tare_report *report, tare_error *err) {
     tare_model *m;
     TARE_TRY(tare_model_new(&m, open, err));
     m->format = u->in->format;
@@ -190,7 +190,7 @@ static tare_status make_model(tare_model **out, tare_llama_coded_search *u,
 }
 
 tare_status tare_llama_decode_coded(tare_model **out, const tare_model *in,
-                                    const tare_open_options *open, tare_report *report,
+                                    const tare_context *open, tare_report *report,
                                     tare_error *err) {
     tare_arena arena;
     const tare_llama_node *root;

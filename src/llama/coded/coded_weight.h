@@ -51,8 +51,7 @@ typedef struct tare_llama_coded {
  * by their weights; `in` must outlive it. UNSUPPORTED: a way of packing that is not known; CORRUPT:
  * parts that do not fit each other. */
 tare_status tare_llama_decode_coded(tare_model **out, const tare_model *in,
-                                    const tare_open_options *open, tare_report *report,
-                                    tare_error *err);
+                                    const tare_context *open, tare_report *report, tare_error *err);
 
 /* The ways of decoding (coded_rows.c). Each has checked that its parts fit. */
 tare_status tare_llama_read_gptq(void *out, const tare_llama_coded *p, const tare_model *in,

@@ -151,7 +151,7 @@ static tare_status fill_catalog(tare_llama_restoring *r, tare_error *err) {
                                  0, err));
         c->n_tensors++;
     }
-    return tare_model_finish(r->out, r->options->report, err);
+    return tare_model_finish(r->out, r->options->context->report, err);
 }
 
 /* Whether all numbers of a tensor are ones of the usual type; logarithms are so but for their last
@@ -251,7 +251,7 @@ static tare_status check_keys(const tare_llama_restoring *r, const tare_model *a
 /* The way there and round: the converter maps the model that is to be. */
 static tare_status rehearse(tare_llama_restoring *r, tare_error *err) {
     tare_llama_options options = tare_llama_options_default();
-    tare_open_options open = tare_open_options_default();
+    tare_context open = tare_context_default();
     bool has_tokenizer = tare_model_find_resource(r->out, TARE_STR("tokenizer.json")) >= 0 ||
                          tare_model_find_resource(r->out, TARE_STR("tokenizer.model")) >= 0;
     const tare_value *pre = tare_llama_key_of(r->gguf, "tokenizer.ggml.pre");
@@ -261,6 +261,7 @@ static tare_status rehearse(tare_llama_restoring *r, tare_error *err) {
         options.pre = tare_arena_str(&r->out->arena, pre->as.s).ptr;
     open.allocator = r->out->allocator;
     open.limits = &r->out->limits;
+    options.context = &open;
     tare_llama_mapping m = {.hf = r->out, .options = &options, .is_rehearsal = true};
     TARE_TRY(tare_model_new(&m.out, &open, err));
     tare_status status = tare_llama_mapping_fill(&m, err);
@@ -295,9 +296,9 @@ tare_status tare_llama_restore_one(tare_model **out, const tare_model *in,
                                    const tare_llama_restore_options *options,
                                    tare_str text_architecture, const tare_llama_arch **arch,
                                    tare_error *err) {
-    tare_open_options open = tare_open_options_default();
-    open.allocator = options->allocator;
-    open.limits = options->limits ? options->limits : &in->limits;
+    tare_context open = tare_context_default();
+    open.allocator = options->context->allocator;
+    open.limits = options->context->limits ? options->context->limits : &in->limits;
     tare_llama_restoring r = {
         .gguf = in, .options = options, .text_architecture = text_architecture};
     TARE_TRY(tare_model_new(&r.out, &open, err));

@@ -21,7 +21,7 @@ void tare_llama_not_restored_in(tare_model *out, tare_report *report, tare_item_
 
 void tare_llama_not_restored(const tare_llama_restoring *r, tare_item_kind kind, tare_str name,
                              const char *why) {
-    tare_llama_not_restored_in(r->out, r->options->report, kind, name, why);
+    tare_llama_not_restored_in(r->out, r->options->context->report, kind, name, why);
 }
 
 tare_status tare_llama_add_file(tare_llama_restoring *r, const char *name, tare_buffer *text,

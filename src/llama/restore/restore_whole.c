@@ -179,10 +179,10 @@ static tare_status restore_both(tare_llama_whole *w, const tare_model *in,
 
 static tare_status restore_whole(tare_model **out, const tare_model *in,
                                  const tare_llama_restore_options *options, tare_error *err) {
-    tare_open_options open = tare_open_options_default();
-    tare_llama_whole w = {.text_gguf = in, .report = options->report};
-    open.allocator = options->allocator;
-    open.limits = options->limits ? options->limits : &in->limits;
+    tare_context open = tare_context_default();
+    tare_llama_whole w = {.text_gguf = in, .report = options->context->report};
+    open.allocator = options->context->allocator;
+    open.limits = options->context->limits ? options->context->limits : &in->limits;
     TARE_TRY(tare_model_new(&w.out, &open, err));
     tare_status status = restore_both(&w, in, options, err);
     halves *h = TARE_NEW(&w.out->arena, halves);
@@ -217,7 +217,9 @@ tare_status tare_llama_restore(tare_model **out, const tare_model *in,
     *out = NULL;
     TARE_REQUIRE(in, err);
     tare_llama_restore_options o = tare_llama_restore_options_default();
+    tare_context context;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     TARE_REQUIRE(!o.type || is_usual(o.type), err);
     if (o.tower) return restore_whole(out, in, &o, err);
     return tare_llama_restore_one(out, in, &o, TARE_STR(""), NULL, err);

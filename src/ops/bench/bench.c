@@ -40,6 +40,7 @@ typedef struct spread {
 /* A tensor at work. */
 typedef struct bench {
     const tare_bench_options *options;
+    tare_context coding; /* the context of the codec */
     const tare_tensor *t;
     tare_sampling sampling, base; /* base.model NULL: no base has such a tensor */
     tare_wc_cut cut;
@@ -70,17 +71,13 @@ static double now(void) {
 static tare_coded_options coded_options(const bench *b) {
     tare_coded_options o = tare_coded_options_default();
     o.is_full = b->options->is_full;
-    o.threads = b->options->threads ? b->options->threads : 1;
-    o.parallel = b->options->parallel;
-    o.parallel_ctx = b->options->parallel_ctx;
-    o.cancel = b->options->cancel;
-    o.allocator = b->options->allocator;
+    o.context = &b->coding;
     return o;
 }
 
 /* Called between the steps of a piece: those outside the codec take a fraction of a second. */
 static tare_status stop_if_asked(const bench *b) {
-    return tare_cancel_check(b->options->cancel, b->err);
+    return tare_cancel_check(b->options->context->cancel, b->err);
 }
 
 /* ---- how sure a sample is -------------------------------------------------------------------- */
@@ -184,7 +181,7 @@ static tare_status squeeze(bench *b, const piece *p, int level, uint64_t *out, s
                            double *seconds) {
     const size_t n = (size_t)p->of.bytes;
     size_t room = ZSTD_compressBound(n);
-    void *dst = tare_alloc(b->options->allocator, room ? room : 1);
+    void *dst = tare_alloc(b->options->context->allocator, room ? room : 1);
     if (!dst) return tare_fail(b->err, TARE_ERR_NOMEM, "zstd");
     double best = INFINITY;
     size_t size = 0;
@@ -196,7 +193,7 @@ static tare_status squeeze(bench *b, const piece *p, int level, uint64_t *out, s
         status = stop_if_asked(b);
     }
     if (seconds) *seconds += best;
-    tare_free(b->options->allocator, dst, room ? room : 1);
+    tare_free(b->options->context->allocator, dst, room ? room : 1);
     TARE_TRY(status);
     if (ZSTD_isError(size)) return tare_fail(b->err, TARE_ERR_NOMEM, "zstd");
     *out += size;
@@ -271,7 +268,7 @@ static tare_status count_streams(bench *b, const piece *p, const tare_coded_laye
         const tare_coded_stream *stream = &layer->streams[i];
         size_t size = 2 * kinds_of(stream->field.value_bits) * sizeof *b->counts[i];
         if (!b->counts[i]) {
-            b->counts[i] = tare_alloc(b->options->allocator, size);
+            b->counts[i] = tare_alloc(b->options->context->allocator, size);
             if (!b->counts[i]) return tare_fail(b->err, TARE_ERR_NOMEM, "counts");
             memset(b->counts[i], 0, size);
         }
@@ -338,7 +335,7 @@ static uint64_t most_bytes(const bench *b, const tare_sample_piece *of) {
 }
 
 static tare_status run_piece(bench *b, const tare_sample_piece *of) {
-    const tare_allocator *a = b->options->allocator;
+    const tare_allocator *a = b->options->context->allocator;
     piece p = {.of = *of};
     size_t size;
     if (!of->bytes) return TARE_OK;
@@ -435,8 +432,14 @@ static tare_status find_base(bench *b, const tare_model *model) {
 
 static tare_status measure_tensor(tare_bench *row, const tare_model *model, size_t tensor,
                                   uint64_t sample, const tare_bench_options *o, tare_error *err) {
-    bench b = {.options = o, .t = tare_model_tensor(model, tensor), .row = row, .err = err};
+    bench b = {.options = o,
+               .coding = *o->context,
+               .t = tare_model_tensor(model, tensor),
+               .row = row,
+               .err = err};
     tare_sample_piece of;
+    b.coding.progress = NULL;
+    if (!b.coding.threads) b.coding.threads = 1;
     *row = (tare_bench){.size = sizeof *row, .n_tensors = 1, .bytes = b.t->size_bytes};
     tare_sampling_init(&b.sampling, model, tensor);
     tare_status status = cut(&b);
@@ -455,7 +458,7 @@ static tare_status measure_tensor(tare_bench *row, const tare_model *model, size
     else
         tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, b.t->name);
     for (unsigned i = 0; i < b.cut.n_streams; i++)
-        tare_free(o->allocator, b.counts[i],
+        tare_free(o->context->allocator, b.counts[i],
                   2 * kinds_of(b.fields[i].value_bits) * sizeof *b.counts[i]);
     return status;
 }
@@ -525,11 +528,11 @@ static tare_status measure(tare_bench_rows *rows, const tare_model *model,
     const uint64_t all = tare_model_summarize(model)->tensor_bytes;
     const sample_size *size = o->best_zstd ? &slow_sample : &usual_sample;
     for (size_t i = 0; i < rows->n; i++) {
-        TARE_TRY(tare_cancel_check(o->cancel, err));
+        TARE_TRY(tare_cancel_check(o->context->cancel, err));
         TARE_TRY(measure_tensor(&rows->rows[i], model, i, sample_of(size, model, i, all), o,
                                 err ? err : &ignored));
         done += rows->rows[i].bytes;
-        if (o->progress && o->progress(o->progress_ctx, done, all))
+        if (o->context->progress && o->context->progress(o->context->progress_ctx, done, all))
             return tare_fail(err, TARE_ERR_CANCELLED, "cancelled");
     }
     return TARE_OK;
@@ -538,14 +541,16 @@ static tare_status measure(tare_bench_rows *rows, const tare_model *model,
 tare_status tare_bench_run(tare_bench_rows **out, const tare_model *model,
                            const tare_bench_options *options, tare_error *err) {
     tare_bench_options o = tare_bench_options_default();
+    tare_context context;
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(model, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     const size_t n = tare_model_summarize(model)->n_tensors;
-    tare_bench_rows *rows = tare_alloc(o.allocator, rows_size(n));
+    tare_bench_rows *rows = tare_alloc(o.context->allocator, rows_size(n));
     if (!rows) return tare_fail(err, TARE_ERR_NOMEM, "rows of the benchmark");
-    *rows = (tare_bench_rows){.allocator = o.allocator, .n = n};
+    *rows = (tare_bench_rows){.allocator = o.context->allocator, .n = n};
     tare_status status = measure(rows, model, &o, err);
     if (status == TARE_OK)
         *out = rows;

@@ -163,16 +163,16 @@ static tare_status collect(writing *w, tare_error *err) {
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static tare_status run(const writing *w, const char *path, bool is_file,
-                       const tare_run_options *options, tare_error *err) {
+                       const tare_output_options *output, const tare_context *context,
+                       tare_error *err) {
     const tare_type_rule rule = {".", tare_encoding_get(TARE_ENCODING_F32)};
     tare_convert_options o = tare_convert_options_default();
     tare_plan *plan;
     o.to = is_file ? "safetensors" : "hf";
     o.rules = &rule;
     o.n_rules = 1;
-    TARE_COPY_RUN_OPTIONS_OUTPUT(&o, options);
-    o.progress = options->progress;
-    o.progress_ctx = options->progress_ctx;
+    o.context = context;
+    o.output = output;
     TARE_TRY(tare_plan_new(&plan, path, w->m, &o, err));
     for (size_t i = 0; i < plan->files.n_files; i++) {
         tare_write_file *file = &plan->files.files[i];
@@ -185,15 +185,16 @@ static tare_status run(const writing *w, const char *path, bool is_file,
 }
 
 tare_status tare_adapters_write(const char *path, const tare_adapter_use *use,
-                                const tare_run_options *options, tare_error *err) {
+                                const tare_output_options *output, const tare_context *context,
+                                tare_error *err) {
     TARE_REQUIRE(path && use && use->set, err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    tare_open_options open_options = tare_open_options_default();
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
+    tare_context own = tare_context_default();
     const bool is_file = tare_str_ends(tare_str_of(path), TARE_STR(".safetensors"));
     writing w = {.use = use};
-    open_options.allocator = o.allocator;
-    TARE_TRY(tare_model_new(&w.m, &open_options, err));
+    own.allocator = o.allocator;
+    TARE_TRY(tare_model_new(&w.m, &own, err));
     w.m->format = "adapter";
     tare_status status = collect(&w, err);
     if (status == TARE_OK) status = is_file ? add_pair(&w, err) : add_peft(&w, err);
@@ -201,7 +202,7 @@ tare_status tare_adapters_write(const char *path, const tare_adapter_use *use,
     /* Borrowed while it is being read. */
     w.m->files = use->set->factors->files;
     w.m->n_files = use->set->factors->n_files;
-    if (status == TARE_OK) status = run(&w, path, is_file, &o, err);
+    if (status == TARE_OK) status = run(&w, path, is_file, output, &o, err);
     w.m->files = NULL;
     w.m->n_files = 0;
     tare_model_free(w.m);

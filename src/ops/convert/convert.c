@@ -33,8 +33,8 @@ static tare_status begin_watching(conversion *c, tare_error *err) {
         encodes |=
             p->tensors[i].action == TARE_ACTION_ENCODE || p->tensors[i].action == TARE_ACTION_LOSSY;
     if (!encodes) return TARE_OK;
-    c->watch.nonfinite =
-        tare_alloc(p->options.allocator, tare_plan_n_stored(p) * sizeof *c->watch.nonfinite);
+    c->watch.nonfinite = tare_alloc(p->options.context->allocator,
+                                    tare_plan_n_stored(p) * sizeof *c->watch.nonfinite);
     if (!c->watch.nonfinite) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
     for (size_t i = 0; i < tare_plan_n_stored(p); i++)
         c->watch.nonfinite[i] = tare_nonfinite_counts_default();
@@ -48,8 +48,8 @@ static void report_count(const tare_plan *p, size_t tensor, const char *code, co
     f.item_kind = TARE_ITEM_TENSOR;
     f.item = (int64_t)p->tensors[tensor].source;
     f.item_name = p->tensors[tensor].becomes->name;
-    tare_report_addf(p->options.report, &f, "%" PRIu64 " %s, first at element %" PRIu64, count,
-                     what, first);
+    tare_report_addf(p->options.context->report, &f, "%" PRIu64 " %s, first at element %" PRIu64,
+                     count, what, first);
 }
 
 static tare_status report_nonfinite(const conversion *c, tare_error *err) {
@@ -68,7 +68,7 @@ static tare_status report_nonfinite(const conversion *c, tare_error *err) {
         if (odd < 0 || (is_here && !is_refused)) odd = (int64_t)i;
         is_refused |= is_here;
     }
-    if (odd < 0 || !(p->options.strict || is_refused)) return TARE_OK;
+    if (odd < 0 || !(p->options.output->strict || is_refused)) return TARE_OK;
     const tare_planned *planned = &p->tensors[odd];
     tare_fail(err, TARE_ERR_UNSUPPORTED, "NaN, Inf or overflow among the numbers to encode");
     tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)planned->source, planned->becomes->name);
@@ -78,17 +78,17 @@ static tare_status report_nonfinite(const conversion *c, tare_error *err) {
 /* ---- into files ------------------------------------------------------------------------------ */
 
 static tare_status check_replaced(const tare_plan *p, tare_error *err) {
-    return p->files.is_directory && p->options.force ? tare_check_replaced(p->out_path, err)
-                                                     : TARE_OK;
+    return p->files.is_directory && p->options.output->force ? tare_check_replaced(p->out_path, err)
+                                                             : TARE_OK;
 }
 
 static tare_out_options out_options(const tare_plan *p) {
     tare_out_options options = {.is_directory = p->files.is_directory,
                                 .has_folders = p->files.is_directory,
-                                .force = p->options.force,
-                                .no_sync = p->options.no_sync,
+                                .force = p->options.output->force,
+                                .no_sync = p->options.output->no_sync,
                                 .withheld = tare_model_withheld(p->in),
-                                .report = p->options.report};
+                                .report = p->options.context->report};
     for (size_t i = 0; i < p->files.n_files; i++) options.total_size += p->files.files[i].size;
     return options;
 }
@@ -97,13 +97,12 @@ tare_status tare_plan_check(const tare_plan *plan, tare_error *err) {
     TARE_REQUIRE(plan && plan->out_path, err);
     const tare_out_options options = out_options(plan);
     TARE_TRY(check_replaced(plan, err));
-    return tare_outset_check(plan->out_path, &options, plan->options.allocator, err);
+    return tare_outset_check(plan->out_path, &options, plan->options.context->allocator, err);
 }
 
 /* Digests that the input states, before anything is made of it. */
 static tare_status check_input(const conversion *c, tare_error *err) {
-    tare_run_options run = tare_run_options_default();
-    TARE_COPY_RUN_OPTIONS(&run, &c->plan->options);
+    const tare_context run = tare_steps_context_quiet(c->plan->options.context);
     return tare_digests_check(c->plan->in, &run, err);
 }
 
@@ -111,13 +110,13 @@ static tare_status begin_files(conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     const tare_out_options options = out_options(p);
     TARE_TRY(check_replaced(p, err));
-    TARE_TRY(tare_outset_new(&c->set, p->out_path, &options, p->options.allocator, err));
+    TARE_TRY(tare_outset_new(&c->set, p->out_path, &options, p->options.context->allocator, err));
     for (size_t i = 0; i < p->files.n_files; i++) {
         uint32_t index;
         const tare_write_file *file = &p->files.files[i];
         TARE_TRY(tare_outset_add(c->set, file->name, file->size, &index, err));
     }
-    c->hinted = tare_alloc(p->options.allocator, p->files.n_files * sizeof *c->hinted);
+    c->hinted = tare_alloc(p->options.context->allocator, p->files.n_files * sizeof *c->hinted);
     if (!c->hinted) return tare_fail(err, TARE_ERR_NOMEM, "output files");
     for (size_t i = 0; i < p->files.n_files; i++) atomic_init(&c->hinted[i], 0);
     return TARE_OK;
@@ -145,8 +144,8 @@ static tare_status write_files(conversion *c, tare_error *err) {
 static tare_status write_packed(conversion *c, tare_error *err) {
     const tare_convert_options *o = &c->plan->options;
     uint64_t work = tare_execution_bytes(c->execution);
-    tare_steps steps = {.progress = o->progress,
-                        .ctx = o->progress_ctx,
+    tare_steps steps = {.progress = o->context->progress,
+                        .ctx = o->context->progress_ctx,
                         .done = work,
                         .total = work + tare_convert_pack_work(c->plan)};
     tare_file_sink files = {c->set, c->hinted};
@@ -161,9 +160,9 @@ static void end(conversion *c) {
     tare_outset_free(c->set);
     tare_execution_free(c->execution);
     tare_measure_free(c->watch.measure);
-    tare_free(p->options.allocator, c->watch.nonfinite,
+    tare_free(p->options.context->allocator, c->watch.nonfinite,
               tare_plan_n_stored(p) * sizeof *c->watch.nonfinite);
-    tare_free(p->options.allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
+    tare_free(p->options.context->allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
 }
 
 /* Returns the measurements and the number of bytes written, once nothing can fail any more. */
@@ -266,8 +265,12 @@ tare_status tare_convert(const char *out_path, const tare_model *in,
 tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str mix,
                           const tare_convert_options *options, tare_error *err) {
     tare_convert_options opt = tare_convert_options_default();
+    tare_context context;
+    tare_output_options output;
     tare_mix_options mix_options = tare_mix_options_default();
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
+    TARE_TRY(tare_context_keep(&context, &opt.context, err));
+    TARE_TRY(tare_output_keep(&output, &opt.output, err));
     TARE_TRY(tare_options_read(&mix_options, sizeof mix_options, opt.mix, err));
     mix_options.mix = tare_mix_find(mix);
     if (!mix_options.mix) return tare_fail(err, TARE_ERR_ARG, "unknown mix");

@@ -136,7 +136,7 @@ static tare_status check_resource(const tare_plan *p, size_t i, const tare_model
 #define BUFFER_SIZE ((size_t)1 << 17)
 
 tare_status tare_convert_check_model(const tare_plan *p, const tare_model *m, tare_error *err) {
-    const tare_allocator *a = p->options.allocator;
+    const tare_allocator *a = p->options.context->allocator;
     uint64_t *offsets = tare_alloc(a, tare_plan_n_stored(p) * sizeof *offsets);
     uint8_t *buf = tare_alloc(a, BUFFER_SIZE);
     tare_status status = TARE_OK;
@@ -159,11 +159,11 @@ static tare_status open_directory(tare_model **out, const tare_plan *p, const ta
     if (p->format->is_directory) return tare_open_path(out, dir, options, err);
     const char *name = p->files.files[0].name;
     size_t size = strlen(dir) + strlen(name) + 2;
-    char *path = tare_alloc(p->options.allocator, size);
+    char *path = tare_alloc(p->options.context->allocator, size);
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "output path");
     snprintf(path, size, "%s/%s", dir, name);
     tare_status status = tare_open_path(out, path, options, err);
-    tare_free(p->options.allocator, path, size);
+    tare_free(p->options.context->allocator, path, size);
     return status;
 }
 
@@ -174,8 +174,10 @@ tare_status tare_convert_check(const tare_plan *plan, tare_outset *set, tare_err
                           .name = plan->out_path,
                           .fd = tare_outset_fd(set)};
     tare_model *m;
-    options.allocator = plan->options.allocator;
-    options.limits = &plan->limits;
+    const tare_context context = {.size = sizeof context,
+                                  .allocator = plan->options.context->allocator,
+                                  .limits = &plan->limits};
+    options.context = &context;
     options.format = plan->format->name;
     if (plan->files.is_directory)
         TARE_TRY(open_directory(&m, plan, set, &options, err));

@@ -57,8 +57,8 @@ static tare_status add_metadata(tare_model *m, const tare_plan *p, tare_error *e
 
 static tare_status make_model(tare_model **out, const tare_plan *p, const tare_outset *made,
                               tare_error *err) {
-    tare_open_options options = tare_open_options_default();
-    options.allocator = p->options.allocator;
+    tare_context options = tare_context_default();
+    options.allocator = p->options.context->allocator;
     options.limits = &p->limits;
     TARE_TRY(tare_model_new(out, &options, err));
     tare_model *m = *out;
@@ -103,9 +103,7 @@ typedef struct check {
 
 static tare_status digest_of(tare_digest *out, const tare_model *m, const check *c,
                              tare_error *err) {
-    tare_run_options o = tare_run_options_default();
-    TARE_COPY_RUN_OPTIONS(&o, &c->plan->options);
-    TARE_COPY_RUN_OPTIONS_STEPS(&o, c->steps);
+    const tare_context o = tare_steps_context(c->plan->options.context, c->steps);
     TARE_TRY(tare_model_digest(NULL, out, m, &o, err));
     tare_steps_end(c->steps, tare_catalog_tensor_bytes(&m->catalog));
     return TARE_OK;
@@ -120,18 +118,16 @@ static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
                                 .fd = tare_outset_fd(set)};
     tare_digest meant, found;
     tare_model *m;
-    options.allocator = c->plan->options.allocator;
-    options.limits = &c->plan->limits;
+    tare_context context = tare_steps_context_quiet(c->plan->options.context);
+    context.limits = &c->plan->limits;
+    context.report = NULL;
+    options.context = &context;
     TARE_TRY(tare_outset_sync(set, err));
     TARE_TRY(tare_convert_check(c->plan, set, err));
     TARE_TRY(digest_of(&meant, c->meant, c, err));
     options.bases = c->plan->wcodec.bases;
     options.n_bases = c->plan->wcodec.n_bases;
     options.needs_bases = true;
-    options.threads = c->plan->options.threads;
-    options.parallel = c->plan->options.parallel;
-    options.parallel_ctx = c->plan->options.parallel_ctx;
-    options.cancel = c->plan->options.cancel;
     TARE_TRY(tare_model_open(&m, &source, &options, err));
     tare_status status = digest_of(&found, m, c, err);
     tare_model_free(m);
@@ -146,7 +142,13 @@ static tare_status pack(uint64_t *size, const tare_plan *plan, const tare_pack_s
                         tare_error *err) {
     tare_pack_options options = tare_pack_options_default();
     tare_pack_summary sum = tare_pack_summary_default();
-    TARE_COPY_RUN_OPTIONS_OUTPUT(&options, &plan->options);
+    tare_context context = tare_steps_context_quiet(plan->options.context);
+    const tare_output_options output = {.size = sizeof output,
+                                        .force = plan->options.output->force,
+                                        .no_sync = plan->options.output->no_sync};
+    context.limits = NULL;
+    options.context = &context;
+    options.output = &output;
     options.effort = plan->wcodec.effort;
     options.bases = plan->wcodec.bases;
     options.base_hints = plan->wcodec.base_hints;

@@ -67,8 +67,8 @@ struct tare_execution {
 
 static tare_status add_job(tare_execution *x, job j, uint64_t n_tasks, tare_error *err) {
     if (n_tasks == 0) return TARE_OK;
-    if (!tare_grow(x->plan->options.allocator, (void **)&x->jobs, &x->jobs_capacity, x->n_jobs + 1,
-                   sizeof *x->jobs))
+    if (!tare_grow(x->plan->options.context->allocator, (void **)&x->jobs, &x->jobs_capacity,
+                   x->n_jobs + 1, sizeof *x->jobs))
         return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
     j.first_task = x->n_tasks;
     x->jobs[x->n_jobs++] = j;
@@ -141,7 +141,8 @@ static tare_status place_planes(tare_execution *x, tare_error *err) {
         has_any |=
             tare_planned_is_made(&p->tensors[i]) && p->tensors[i].becomes->encoding->n_planes > 1;
     if (!has_any) return TARE_OK;
-    x->planes = tare_alloc(p->options.allocator, tare_plan_n_stored(p) * sizeof *x->planes);
+    x->planes =
+        tare_alloc(p->options.context->allocator, tare_plan_n_stored(p) * sizeof *x->planes);
     if (!x->planes) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
     memset(x->planes, 0, tare_plan_n_stored(p) * sizeof *x->planes);
     for (size_t i = 0; i < p->files.n_extents; i++) {
@@ -220,7 +221,7 @@ static tare_status add_extents(tare_execution *x, const tare_extent **sorted, bo
  * possible. */
 static tare_status cut(tare_execution *x, tare_error *err) {
     const tare_write_plan *w = &x->plan->files;
-    const tare_allocator *a = x->plan->options.allocator;
+    const tare_allocator *a = x->plan->options.context->allocator;
     const tare_extent **sorted = tare_alloc(a, w->n_extents * sizeof *sorted);
     if (!sorted) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
     for (size_t i = 0; i < w->n_extents; i++) sorted[i] = &w->extents[i];
@@ -234,7 +235,7 @@ static tare_status cut(tare_execution *x, tare_error *err) {
 
 tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool is_sequential,
                                tare_error *err) {
-    const tare_allocator *a = plan->options.allocator;
+    const tare_allocator *a = plan->options.context->allocator;
     size_t n = plan->files.n_files;
     *out = NULL;
     tare_execution *x = tare_alloc(a, sizeof *x);
@@ -261,7 +262,7 @@ tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool
 
 void tare_execution_free(tare_execution *x) {
     if (!x) return;
-    const tare_allocator *a = x->plan->options.allocator;
+    const tare_allocator *a = x->plan->options.context->allocator;
     size_t n = x->plan->files.n_files;
     pthread_mutex_destroy(&x->mutex);
     tare_merge_free(x->merge);
@@ -552,7 +553,9 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
 tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const tare_watch *watch,
                                _Atomic uint64_t *done, uint64_t total, tare_error *err) {
     const tare_convert_options *o = &x->plan->options;
-    unsigned threads = sink->is_sequential ? 1 : o->threads ? o->threads : tare_default_threads();
+    unsigned threads = sink->is_sequential   ? 1
+                       : o->context->threads ? o->context->threads
+                                             : tare_default_threads();
     if (x->n_tasks > x->first_digest && !sink->read)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the format's digests need a file to read back");
@@ -561,12 +564,15 @@ tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const t
     x->done = done;
     for (size_t i = 0; i < x->plan->files.n_files; i++)
         atomic_store(&x->file_left[i], x->file_tasks[i]);
-    x->scratch = tare_scratch_new(threads, o->allocator);
+    x->scratch = tare_scratch_new(threads, o->context->allocator);
     if (!x->scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
-    tare_run run = {TARE_RUN_FROM(o), .n_tasks = x->first_digest,
-                    .task = run_task, .ctx = x,
-                    .total = total,   .done = done};
-    run.threads = threads;
+    tare_run run = {.context = *o->context,
+                    .n_tasks = x->first_digest,
+                    .task = run_task,
+                    .ctx = x,
+                    .total = total,
+                    .done = done};
+    run.context.threads = threads;
     x->first_task = 0;
     tare_status status = tare_run_parallel(&run, err);
     if (status == TARE_OK && x->n_tasks > x->first_digest) {
@@ -574,7 +580,7 @@ tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const t
         run.n_tasks = x->n_tasks - x->first_digest;
         status = tare_run_parallel(&run, err);
     }
-    tare_scratch_delete(x->scratch, threads, o->allocator);
+    tare_scratch_delete(x->scratch, threads, o->context->allocator);
     x->scratch = NULL;
     return status;
 }

@@ -23,7 +23,7 @@ struct tare_measure {
 };
 
 tare_status tare_measure_new(tare_measure **out, const tare_plan *plan, tare_error *err) {
-    const tare_allocator *a = plan->options.allocator;
+    const tare_allocator *a = plan->options.context->allocator;
     size_t n = plan->catalog.n_tensors;
     *out = NULL;
     tare_measure *m = tare_alloc(a, sizeof *m);
@@ -40,13 +40,14 @@ tare_status tare_measure_new(tare_measure **out, const tare_plan *plan, tare_err
 }
 
 static void drop_chunks(tare_measure *m, measured *t) {
-    tare_free(m->plan->options.allocator, t->chunks, (size_t)t->n_chunks * sizeof *t->chunks);
+    tare_free(m->plan->options.context->allocator, t->chunks,
+              (size_t)t->n_chunks * sizeof *t->chunks);
     t->chunks = NULL;
 }
 
 void tare_measure_free(tare_measure *m) {
     if (!m) return;
-    const tare_allocator *a = m->plan->options.allocator;
+    const tare_allocator *a = m->plan->options.context->allocator;
     size_t n = m->plan->catalog.n_tensors;
     for (size_t i = 0; i < n; i++) drop_chunks(m, &m->tensors[i]);
     pthread_mutex_destroy(&m->mutex);
@@ -67,8 +68,8 @@ static tare_status enter(tare_measure *m, measured *t, uint64_t n_chunks, uint64
                          const tare_deviation_sums *sums, tare_error *err) {
     if (!t->chunks) {
         if (n_chunks <= SIZE_MAX / sizeof *t->chunks)
-            t->chunks =
-                tare_alloc(m->plan->options.allocator, (size_t)n_chunks * sizeof *t->chunks);
+            t->chunks = tare_alloc(m->plan->options.context->allocator,
+                                   (size_t)n_chunks * sizeof *t->chunks);
         if (!t->chunks) return tare_fail(err, TARE_ERR_NOMEM, "measurement");
         t->n_chunks = t->n_left = n_chunks;
     }

@@ -74,8 +74,8 @@ static void report_version(const tare_plan *p) {
     const tare_layout *layout = p->catalog.layout;
     if (!layout || layout->version == p->format->write.version) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.version");
-    tare_report_addf(p->options.report, &f, "%s version %u becomes version %u", p->format->name,
-                     layout->version, p->format->write.version);
+    tare_report_addf(p->options.context->report, &f, "%s version %u becomes version %u",
+                     p->format->name, layout->version, p->format->write.version);
 }
 
 /* GGUF converted from another format holds the model's numbers, but not what llama.cpp needs. */
@@ -85,7 +85,7 @@ static void report_not_llama_cpp(const tare_plan *p) {
         return;
     if (tare_catalog_get_str(&p->in->catalog, "general.architecture").len > 0) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.not-llama-cpp");
-    tare_report_addf(p->options.report, &f,
+    tare_report_addf(p->options.context->report, &f,
                      "the output is not a llama.cpp model: tensor names and metadata are kept as "
                      "they are, no tokenizer or architecture keys are made");
 }
@@ -98,7 +98,7 @@ static void report_not_hugging_face(const tare_plan *p) {
     if (architecture.len == 0) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.not-hugging-face");
     tare_report_addf(
-        p->options.report, &f,
+        p->options.context->report, &f,
         "the output is not a Hugging Face model: tensor names and metadata are kept as "
         "they are, no config.json or tokenizer files are made");
 }
@@ -112,7 +112,7 @@ static tare_status copy_resources(tare_plan *p, tare_error *err) {
     if (n) memcpy(p->catalog.resources, from, n * sizeof *from);
     p->catalog.n_resources = n;
     if (p->mcf.compat == TARE_COMPAT_NONE || !p->format->write.imitate) return TARE_OK;
-    return p->format->write.imitate(&p->catalog, p->in, &p->arena, p->options.report, err);
+    return p->format->write.imitate(&p->catalog, p->in, &p->arena, p->options.context->report, err);
 }
 
 /* A type of unknown structure cannot change its byte order, so no other may be requested; nor does
@@ -175,7 +175,7 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
                                   .stays = stays,
                                   .stays_ctx = p,
                                   .stem = stem_of(p),
-                                  .report = p->options.report,
+                                  .report = p->options.context->report,
                                   .limits = &p->limits};
     if (!options.stem) return tare_fail(err, TARE_ERR_NOMEM, "output name");
     if (p->options.keep_split) TARE_TRY(keep_split(p, &p->arena, &options, err));
@@ -245,7 +245,7 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(check_not_input(p, err));
     if (layout && layout->format == p->format) p->catalog.layout = layout;
     TARE_TRY(tare_merge_new(&p->merge, p->in, p->options.merges, p->options.n_merges,
-                            p->options.report, p->options.allocator, err));
+                            p->options.context->report, p->options.context->allocator, err));
     TARE_TRY(tare_plan_tensors(p, err));
     TARE_TRY(tare_strict_check(&p->strict, err)); /* before tensors are read */
     TARE_TRY(tare_plan_adapters(p, err));
@@ -270,6 +270,8 @@ static tare_status read_options(tare_plan *p, const tare_convert_options *option
                                 tare_error *err) {
     tare_convert_options *o = &p->options;
     TARE_TRY(tare_options_read(o, sizeof *o, options, err));
+    TARE_TRY(tare_context_keep(&p->context, &o->context, err));
+    TARE_TRY(tare_output_keep(&p->output, &o->output, err));
     TARE_REQUIRE(o->n_rules == 0 || o->rules, err);
     TARE_REQUIRE(!o->type || !o->mix, err);
     TARE_REQUIRE(!o->keep_split || o->shard_size == 0, err);
@@ -284,7 +286,7 @@ static tare_status read_options(tare_plan *p, const tare_convert_options *option
     TARE_REQUIRE(p->infq.outlier_share >= 0 && p->infq.outlier_share <= 1, err);
     TARE_REQUIRE(p->infq.outlier_threshold == 0 || p->infq.outlier_share == 0, err);
     TARE_REQUIRE(p->wcodec.n_bases == 0 || p->wcodec.bases, err);
-    return tare_options_read(&p->limits, sizeof p->limits, o->limits, err);
+    return tare_options_read(&p->limits, sizeof p->limits, o->context->limits, err);
 }
 
 /* Drops references to what the caller lent for planning only. */
@@ -323,11 +325,14 @@ tare_status tare_plan_changed(tare_plan **out, const char *out_path, const tare_
                        .wcodec = tare_convert_wcodec_options_default(),
                        .limits = in->limits};
     TARE_TRY(read_options(&asked, options, err));
-    tare_plan *p = tare_alloc(asked.options.allocator, sizeof *p);
+    tare_plan *p = tare_alloc(asked.options.context->allocator, sizeof *p);
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "plan");
     *p = asked;
-    p->strict = (tare_strict){.report = p->options.report, .is_strict = p->options.strict};
-    tare_arena_init(&p->arena, p->options.allocator);
+    p->options.context = &p->context;
+    p->options.output = &p->output;
+    p->strict =
+        (tare_strict){.report = p->options.context->report, .is_strict = p->options.output->strict};
+    tare_arena_init(&p->arena, p->options.context->allocator);
     tare_status status = plan_all(p, strcmp(out_path, "-") == 0 ? NULL : out_path, err);
     forget_options(p);
     if (status == TARE_OK)
@@ -341,7 +346,7 @@ void tare_plan_free(tare_plan *plan) {
     if (!plan) return;
     tare_merge_free(plan->merge);
     tare_arena_free(&plan->arena);
-    tare_free(plan->options.allocator, plan, sizeof *plan);
+    tare_free(plan->options.context->allocator, plan, sizeof *plan);
 }
 
 /* ---- getters --------------------------------------------------------------------------------- */

@@ -59,6 +59,8 @@ typedef struct tare_plan_changes {
 struct tare_plan {
     const tare_model *in;
     const tare_plan_changes *changes; /* NULL: none */
+    tare_context context;
+    tare_output_options output;
     tare_convert_options options; /* they point to the caller's data, and are set to NULL except for
                                      what running needs */
     tare_mix_options mix;         /* mix.mix NULL: none */

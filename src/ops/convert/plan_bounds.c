@@ -62,7 +62,8 @@ static void report_left(const tare_plan *p) {
     size_t n = 0;
     for (size_t i = 0; i < p->catalog.n_tensors; i++) n += leaves_bounds(p, i);
     if (n)
-        tare_report_addf(p->options.report, &TARE_FINDING(INFO, TARE_OK, "convert.bounds-left"),
+        tare_report_addf(p->options.context->report,
+                         &TARE_FINDING(INFO, TARE_OK, "convert.bounds-left"),
                          "the bounds that the input states of %zu tensor%s are lost: if it is "
                          "written to MCF again, they are measured anew",
                          n, n == 1 ? "" : "s");

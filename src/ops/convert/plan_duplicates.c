@@ -89,17 +89,17 @@ static int by_offset(const void *a, const void *b) {
 /* The tensors of the input in the order of their positions. */
 static size_t *sort_places(const tare_plan *p) {
     size_t n = p->in->catalog.n_tensors, size = n * sizeof(place);
-    size_t *order = tare_alloc(p->options.allocator, n * sizeof *order);
-    place *places = tare_alloc(p->options.allocator, size);
+    size_t *order = tare_alloc(p->options.context->allocator, n * sizeof *order);
+    place *places = tare_alloc(p->options.context->allocator, size);
     for (size_t i = 0; order && places && i < n; i++)
         places[i] = (place){p->in->catalog.tensors[i].planes[0].offset, i};
     if (order && places) qsort(places, n, sizeof *places, by_offset);
     for (size_t i = 0; order && places && i < n; i++) order[i] = places[i].tensor;
     if (order && !places) {
-        tare_free(p->options.allocator, order, n * sizeof *order);
+        tare_free(p->options.context->allocator, order, n * sizeof *order);
         order = NULL;
     }
-    tare_free(p->options.allocator, places, size);
+    tare_free(p->options.context->allocator, places, size);
     return order;
 }
 
@@ -150,15 +150,15 @@ static void report_shared(const tare_plan *p, const candidate *c, const candidat
     f.item_kind = TARE_ITEM_TENSOR;
     f.item = (int64_t)c->planned->source;
     f.item_name = c->from->name;
-    tare_report_addf(p->options.report, &f, "stored once with \"%.*s\"",
+    tare_report_addf(p->options.context->report, &f, "stored once with \"%.*s\"",
                      (int)tare_min_u64(first->from->name.len, 200), first->from->name.ptr);
 }
 
 /* Candidates of one kind. */
 static tare_status match(size_t *same, const tare_plan *p, candidate *list, size_t n,
                          uint8_t *scratch, tare_error *err) {
-    tare_run_options o = tare_run_options_default();
-    o.cancel = p->options.cancel;
+    tare_context o = tare_context_default();
+    o.cancel = p->options.context->cancel;
     for (size_t i = 0; i < n; i++)
         TARE_TRY(tare_tensor_digest(&list[i].digest, p->in, list[i].planned->source, &o, err));
     qsort(list, n, sizeof *list, by_digest);
@@ -179,7 +179,7 @@ static tare_status match(size_t *same, const tare_plan *p, candidate *list, size
 
 static tare_status match_all(size_t *same, const tare_plan *p, candidate *list, size_t n,
                              tare_error *err) {
-    const tare_allocator *a = p->options.allocator;
+    const tare_allocator *a = p->options.context->allocator;
     uint8_t *scratch = tare_alloc(a, 2 * TARE_PIECE);
     tare_status status = scratch ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "work memory");
     qsort(list, n, sizeof *list, by_kind);
@@ -197,7 +197,7 @@ static tare_status match_places(size_t *same, const tare_plan *p, const size_t *
                                 tare_error *err) {
     const tare_tensor *tensors = p->in->catalog.tensors;
     const size_t n = p->in->catalog.n_tensors;
-    const tare_allocator *a = p->options.allocator;
+    const tare_allocator *a = p->options.context->allocator;
     size_t *planned = tare_alloc(a, n * sizeof *planned);
     if (!planned) return tare_fail(err, TARE_ERR_NOMEM, "equal tensors");
     for (size_t i = 0; i < n; i++) planned[i] = SIZE_MAX;
@@ -217,7 +217,7 @@ static tare_status match_places(size_t *same, const tare_plan *p, const size_t *
 }
 
 tare_status tare_plan_duplicates(tare_plan *plan, tare_error *err) {
-    const tare_allocator *a = plan->options.allocator;
+    const tare_allocator *a = plan->options.context->allocator;
     size_t n = plan->catalog.n_tensors;
     if (!(plan->format->stored.extras & TARE_EXTRA_SAME) || plan->mcf.dedup == TARE_DEDUP_NONE ||
         n < 2)

@@ -19,7 +19,7 @@ static void report_estimate(const tare_plan *p, size_t tensor) {
     f.item_kind = TARE_ITEM_TENSOR;
     f.item = (int64_t)tensor;
     f.item_name = p->in->catalog.tensors[tensor].name;
-    tare_report_addf(p->options.report, &f,
+    tare_report_addf(p->options.context->report, &f,
                      "the matrix has no entry for it: weighed by what the last layer reads");
 }
 
@@ -61,7 +61,7 @@ static void note_unseen(tare_plan *p, tare_planned *planned) {
     }
     f.level = TARE_LEVEL_INFO;
     f.status = TARE_OK;
-    tare_report_addf(p->options.report, &f,
+    tare_report_addf(p->options.context->report, &f,
                      "the importance matrix has only zeros for %.3g %% of it, which is encoded as "
                      "if all of that counted alike",
                      share);
@@ -110,7 +110,7 @@ static tare_status weigh(tare_plan *p, tare_planned *planned, tare_error *err) {
     if (is_measured)
         tare_strict_note(&p->strict, &f, missing, "%s", missing);
     else
-        tare_report_addf(p->options.report, &f, "%s", missing);
+        tare_report_addf(p->options.context->report, &f, "%s", missing);
     return TARE_OK;
 }
 

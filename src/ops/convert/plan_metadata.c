@@ -61,7 +61,7 @@ static bool keep_file_type(const tare_plan *p, tare_metadata *m) {
     tare_finding f = key_finding("convert.file-type", m->key);
     if (p->mix.is_of_rules) return false;
     if (!mix) {
-        tare_report_addf(p->options.report, &f,
+        tare_report_addf(p->options.context->report, &f,
                          "left out: no file type number stands for the new types");
         return false;
     }
@@ -127,7 +127,8 @@ static void copy_keys(tare_plan *p, bool recodes) {
     }
     if (!had_split) return;
     tare_finding f = key_finding("convert.split-keys-dropped", TARE_STR("split.*"));
-    tare_report_addf(p->options.report, &f, "left out: they describe how the input was split");
+    tare_report_addf(p->options.context->report, &f,
+                     "left out: they describe how the input was split");
 }
 
 /* The keys that the caller sets; their texts are copied, since the caller owns them. */

@@ -62,14 +62,15 @@ static void report_fallbacks(const tare_plan *p, const tare_mix_choice *choices,
         if (!c->wanted) continue;
         if (n_fallbacks++ == 0) *first = (int64_t)i;
         tare_finding f = fallback_finding(p, (int64_t)i, "mix.fallback");
-        tare_report_addf(p->options.report, &f,
+        tare_report_addf(p->options.context->report, &f,
                          "%s, not %s: rows of %" PRIu64
                          " are not a whole number of blocks of %" PRIu32,
                          c->type->name, c->wanted->name, source(p, i)->cols, c->wanted->block);
     }
     if (n_fallbacks == 0) return;
     tare_finding f = fallback_finding(p, -1, "mix.fallbacks");
-    tare_report_addf(p->options.report, &f, "%zu of %zu tensors needed a fallback", n_fallbacks, n);
+    tare_report_addf(p->options.context->report, &f, "%zu of %zu tensors needed a fallback",
+                     n_fallbacks, n);
 }
 
 /* Tensors for which a rule decides need no role. */

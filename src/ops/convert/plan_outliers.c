@@ -96,7 +96,7 @@ static tare_status find_bin(finder *f, uint32_t *bin, uint64_t *n, tare_error *e
 static tare_status find_rule(finder *f, uint64_t n, tare_error *err) {
     uint32_t lower;
     const size_t size = tare_plan_threads(f->plan) * BINS * sizeof *f->bins;
-    f->bins = tare_alloc(f->plan->options.allocator, size);
+    f->bins = tare_alloc(f->plan->options.context->allocator, size);
     if (!f->bins) return tare_fail(err, TARE_ERR_NOMEM, "counts of magnitudes");
     tare_status status = find_bin(f, &f->upper, &n, err);
     f->takes_lower = true;
@@ -105,7 +105,7 @@ static tare_status find_rule(finder *f, uint64_t n, tare_error *err) {
         f->out->rule.bits = n ? f->upper << 16 | lower : 0;
         f->out->rule.n_equal = f->out->rule.bits ? n : 0;
     }
-    tare_free(f->plan->options.allocator, f->bins, size);
+    tare_free(f->plan->options.context->allocator, f->bins, size);
     return status;
 }
 
@@ -125,7 +125,7 @@ static void report_left_out(const tare_plan *p, size_t i) {
     f.item_kind = TARE_ITEM_TENSOR;
     f.item = (int64_t)p->tensors[i].source;
     f.item_name = t->name;
-    tare_report_addf(p->options.report, &f,
+    tare_report_addf(p->options.context->report, &f,
                      "written without outliers: a record cannot hold a position among its %s",
                      t->cols > TARE_OUTLIER_COLS ? "columns" : "rows");
 }

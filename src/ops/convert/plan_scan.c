@@ -23,12 +23,12 @@ tare_status tare_plan_scan(const tare_plan *plan, const tare_chunks *chunks, tar
                            tare_task_fn task, void *ctx, tare_error *err) {
     const tare_convert_options *o = &plan->options;
     const unsigned threads = tare_plan_threads(plan);
-    *scratch = tare_scratch_new(threads, o->allocator);
+    *scratch = tare_scratch_new(threads, o->context->allocator);
     if (!*scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
-    tare_run run = {TARE_RUN_FROM(o), .n_tasks = chunks->n_chunks, .task = task, .ctx = ctx};
-    run.threads = threads;
+    tare_run run = {.context = *o->context, .n_tasks = chunks->n_chunks, .task = task, .ctx = ctx};
+    run.context.threads = threads;
     tare_status status = tare_run_parallel(&run, err);
-    tare_scratch_delete(*scratch, threads, o->allocator);
+    tare_scratch_delete(*scratch, threads, o->context->allocator);
     tare_merge_leave(plan->merge, chunks->tensor); /* which may not have been read to its end */
     if (status != TARE_OK)
         tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)chunks->tensor,
@@ -37,7 +37,7 @@ tare_status tare_plan_scan(const tare_plan *plan, const tare_chunks *chunks, tar
 }
 
 unsigned tare_plan_threads(const tare_plan *plan) {
-    return plan->options.threads ? plan->options.threads : tare_default_threads();
+    return plan->options.context->threads ? plan->options.context->threads : tare_default_threads();
 }
 
 /* Runs a task for each chunk of a tensor that is only decoded. */
@@ -139,7 +139,7 @@ tare_status tare_plan_range(tare_value_range *out, const tare_plan *plan, size_t
     unsigned threads = tare_plan_threads(plan);
     scan s = {.is_over = false};
     *out = (tare_value_range){0};
-    s.ranges = tare_alloc(plan->options.allocator, threads * sizeof *s.ranges);
+    s.ranges = tare_alloc(plan->options.context->allocator, threads * sizeof *s.ranges);
     if (!s.ranges) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
     for (unsigned t = 0; t < threads; t++) s.ranges[t] = (tare_value_range){0};
     tare_status status = run_scan(&s, plan, tensor, find_range, err);
@@ -149,7 +149,7 @@ tare_status tare_plan_range(tare_value_range *out, const tare_plan *plan, size_t
         out->has_odd |= s.ranges[t].has_odd;
     }
     out->largest = fmaxf(-out->min, out->max);
-    tare_free(plan->options.allocator, s.ranges, threads * sizeof *s.ranges);
+    tare_free(plan->options.context->allocator, s.ranges, threads * sizeof *s.ranges);
     return status;
 }
 

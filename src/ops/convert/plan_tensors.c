@@ -191,7 +191,7 @@ static tare_status choose_by_mix(decider *d, tare_error *err) {
 static void drop(decider *d, size_t i, const char *why) {
     d->is_dropped[i] = true;
     tare_finding f = finding(d, i, TARE_LEVEL_INFO, "convert.companion-dropped");
-    tare_report_addf(d->plan->options.report, &f, "left out: %s", why);
+    tare_report_addf(d->plan->options.context->report, &f, "left out: %s", why);
 }
 
 static bool is_decoded(const decider *d, size_t i) {
@@ -328,7 +328,7 @@ static tare_status check_merged(const decider *d, size_t i, tare_error *err) {
     if (!why && !tare_encoding_can_encode(t->encoding)) why = "its type cannot be encoded";
     if (!why) return TARE_OK;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.not-merged");
-    tare_report_addf(d->plan->options.report, &f, "no adapter can be merged into %s: %s",
+    tare_report_addf(d->plan->options.context->report, &f, "no adapter can be merged into %s: %s",
                      t->encoding->name, why);
     return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
                             "an adapter applies to it, and its type cannot be merged with one: "
@@ -484,7 +484,7 @@ static void check_rules(const decider *d) {
 static void report_repacked(const decider *d) {
     if (d->n_repacked == 0) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.repacked");
-    tare_report_addf(d->plan->options.report, &f,
+    tare_report_addf(d->plan->options.context->report, &f,
                      "repacked is without loss: the same codes and scales in the order of the "
                      "target's type");
 }

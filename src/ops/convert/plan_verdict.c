@@ -30,7 +30,7 @@ static tare_status list_keys(tare_model *m, tare_arena *arena, tare_error *err) 
 static tare_status judge(bool *runs, const tare_plan *p, tare_arena *arena, tare_error *why,
                          tare_error *err) {
     tare_model m = {.format = p->format->name,
-                    .allocator = p->options.allocator,
+                    .allocator = p->options.context->allocator,
                     .limits = p->limits,
                     .catalog = p->catalog};
     m.catalog.layout = NULL; /* its byte order is whatever was asked for */
@@ -61,19 +61,19 @@ static void warn(const tare_plan *p, const tare_error *why) {
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, TARE_CODE_NOT_RUNNABLE);
     f.item_kind = why->item_kind;
     f.item_name = tare_str_of(why->item_name);
-    tare_report_addf(p->options.report, &f, "llama.cpp will not run the result: %s%s%s", why->field,
-                     why->field[0] ? ": " : "", why->what);
+    tare_report_addf(p->options.context->report, &f, "llama.cpp will not run the result: %s%s%s",
+                     why->field, why->field[0] ? ": " : "", why->what);
 }
 
 tare_status tare_plan_verdict(const tare_plan *p, tare_error *err) {
-    const bool is_forced = p->changes ? p->changes->is_forced : p->options.force;
+    const bool is_forced = p->changes ? p->changes->is_forced : p->options.output->force;
     bool runs = true;
     tare_error why = {0};
     tare_arena arena;
     if (p->format->stored.program != TARE_PROGRAM_LLAMA_CPP || (p->is_identity && !p->changes) ||
         p->catalog.n_tensors == 0)
         return TARE_OK;
-    tare_arena_init(&arena, p->options.allocator);
+    tare_arena_init(&arena, p->options.context->allocator);
     const tare_status status = judge(&runs, p, &arena, &why, err);
     tare_arena_free(&arena);
     TARE_TRY(status);

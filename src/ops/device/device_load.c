@@ -45,6 +45,7 @@ typedef struct loading {
     tare_device *device;
     const tare_model *model;
     tare_device_load_options options;
+    tare_context context; /* of the options */
     tare_staging staging;
     group *groups;
     unsigned current;
@@ -62,9 +63,9 @@ static uint64_t take_place(group *g, uint64_t n) {
 static tare_status report(loading *l, uint64_t n) {
     const tare_device_load_options *o = &l->options;
     l->done += n;
-    if (o->progress && o->progress(o->progress_ctx, l->done, l->total))
+    if (o->context->progress && o->context->progress(o->context->progress_ctx, l->done, l->total))
         return tare_fail(l->err, TARE_ERR_CANCELLED, "cancelled");
-    return tare_cancel_check(o->cancel, l->err);
+    return tare_cancel_check(o->context->cancel, l->err);
 }
 
 static tare_status blame(tare_status status, const loading *l, const tare_device_job *job) {
@@ -200,7 +201,7 @@ static tare_status send_host_area(const loading *l, const group *g) {
     const size_t n = (size_t)g->needs.host_bytes;
     tare_cuda_host_segment h;
     if (!n) return TARE_OK;
-    uint8_t *area = tare_alloc(l->options.allocator, n);
+    uint8_t *area = tare_alloc(l->options.context->allocator, n);
     if (!area) return tare_fail(l->err, TARE_ERR_NOMEM, "segments of layers");
     memset(area, 0, n);
     tare_status status = TARE_OK;
@@ -210,7 +211,7 @@ static tare_status send_host_area(const loading *l, const group *g) {
                                           h.segment, l->err);
     if (status == TARE_OK)
         status = tare_device_upload(g->memory + g->host_area, l->device, area, n, l->err);
-    tare_free(l->options.allocator, area, n);
+    tare_free(l->options.context->allocator, area, n);
     return status;
 }
 
@@ -319,7 +320,7 @@ static tare_status read_jobs(loading *l, const tare_device_job *jobs, size_t n) 
 
 static tare_status open_loading(loading *l) {
     const tare_cuda_library *lib = &l->device->library;
-    l->groups = tare_alloc(l->options.allocator, GROUPS * sizeof *l->groups);
+    l->groups = tare_alloc(l->options.context->allocator, GROUPS * sizeof *l->groups);
     if (!l->groups) return tare_fail(l->err, TARE_ERR_NOMEM, "groups of layers");
     memset(l->groups, 0, GROUPS * sizeof *l->groups);
     TARE_TRY(lib->stream_wait(l->device->cuda, l->options.stream, l->err));
@@ -347,7 +348,7 @@ static void close_loading(loading *l) {
         tare_device_release(l->device, g->memory);
     }
     tare_staging_close(&l->staging);
-    if (l->groups) tare_free(l->options.allocator, l->groups, GROUPS * sizeof *l->groups);
+    if (l->groups) tare_free(l->options.context->allocator, l->groups, GROUPS * sizeof *l->groups);
 }
 
 tare_status tare_device_load(tare_device *device, const tare_model *model,
@@ -359,6 +360,7 @@ tare_status tare_device_load(tare_device *device, const tare_model *model,
                  .options = tare_device_load_options_default()};
     TARE_REQUIRE(device && model && (jobs || !n), err);
     TARE_TRY(tare_options_read(&l.options, sizeof l.options, options, err));
+    TARE_TRY(tare_context_keep(&l.context, &l.options.context, err));
     if (!l.options.window) l.options.window = USUAL_WINDOW;
     TARE_TRY(read_jobs(&l, jobs, n));
     tare_status status = open_loading(&l);

@@ -8,6 +8,7 @@
 
 #include "base/arith.h"
 #include "base/pool.h"
+#include "ops/steps.h"
 
 enum { BUFFERS = 4, BUFFER = 16 << 20, PIECE = 1 << 20 /* that a thread reads at once */ };
 
@@ -46,8 +47,10 @@ static tare_status read_piece(void *ctx, uint64_t task, unsigned worker, tare_er
 
 static tare_status fill_from_layer(const filling *f, const tare_staging *s, tare_error *err) {
     filling own = *f;
-    const tare_run run = {TARE_RUN_THREADS(s->options), .n_tasks = tare_ceil_div_u64(f->n, PIECE),
-                          .task = read_piece, .ctx = &own};
+    const tare_run run = {.context = tare_steps_context_quiet(s->options->context),
+                          .n_tasks = tare_ceil_div_u64(f->n, PIECE),
+                          .task = read_piece,
+                          .ctx = &own};
     return tare_run_parallel(&run, err);
 }
 
@@ -59,11 +62,8 @@ static tare_status fill_from_tensor(const filling *f, const tare_staging *s, tar
     job.offset = f->offset;
     job.n_bytes = f->n;
     job.dst = f->dst;
-    o.threads = s->options->threads;
-    o.parallel = s->options->parallel;
-    o.parallel_ctx = s->options->parallel_ctx;
-    o.cancel = s->options->cancel;
-    o.allocator = s->options->allocator;
+    const tare_context context = tare_steps_context_quiet(s->options->context);
+    o.context = &context;
     return tare_read_many(s->model, &job, 1, &o, err);
 }
 

@@ -19,24 +19,26 @@ TARE_DEFINE_INIT(tare_edit_options)
 static tare_status settle_old(const tare_edit *e, tare_error *err) {
     tare_edit_recovery what;
     if (e->options.is_dry_run || e->options.out_path) return TARE_OK;
-    TARE_TRY(tare_edit_recover(&what, e->path, e->options.allocator, err));
+    TARE_TRY(tare_edit_recover(&what, e->path, e->options.context->allocator, err));
     if (what == TARE_EDIT_NOTHING) return TARE_OK;
     const bool is_finished = what == TARE_EDIT_FINISHED;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, is_finished ? "edit.finished" : "edit.undone");
     f.text = is_finished ? TARE_STR("an earlier edit was interrupted: it is finished now")
                          : TARE_STR("an earlier edit was interrupted before it changed anything; "
                                     "its journal is removed");
-    tare_report_add(e->options.report, &f);
+    tare_report_add(e->options.context->report, &f);
     return TARE_OK;
 }
 
 static tare_status open_model(tare_model **out, const tare_edit *e, const char *path,
                               bool one_shard, tare_error *err) {
     tare_open_options options = tare_open_options_default();
-    options.allocator = e->options.allocator;
-    options.limits = &e->limits;
+    const tare_context context = {.size = sizeof context,
+                                  .allocator = e->context.allocator,
+                                  .limits = &e->limits,
+                                  .report = one_shard ? NULL : e->context.report};
+    options.context = &context;
     options.one_shard = one_shard;
-    options.report = one_shard ? NULL : e->options.report;
     return tare_open_path(out, path, &options, err);
 }
 
@@ -113,17 +115,11 @@ static tare_status lay_out(tare_edit *e, tare_edit_part *p, tare_error *err) {
     o.to = e->format->name;
     /* A directory keeps its shards by itself, but for one that loses tensors. */
     o.keep_split = p->model->n_files > 1 && (!e->format->is_directory || p->changes.has_dropped);
-    o.force = e->options.force || !e->options.out_path;
-    o.no_sync = e->options.no_sync;
-    o.threads = e->options.threads;
-    o.parallel = e->options.parallel;
-    o.parallel_ctx = e->options.parallel_ctx;
-    o.progress = e->options.progress;
-    o.progress_ctx = e->options.progress_ctx;
-    o.cancel = e->options.cancel;
-    o.allocator = e->options.allocator;
-    o.limits = &e->limits;
-    o.report = e->options.report;
+    const tare_output_options output = {.size = sizeof output,
+                                        .force = e->output.force || !e->options.out_path,
+                                        .no_sync = e->output.no_sync};
+    o.output = &output;
+    o.context = &e->context;
     const char *path = e->options.out_path ? e->options.out_path
                        : e->directory      ? e->directory
                                            : p->model->files[0].name;
@@ -157,13 +153,22 @@ tare_status tare_edit_new(tare_edit **out, const char *path, const tare_edit_ste
     *out = NULL;
     TARE_REQUIRE(path && (steps || n_steps == 0), err);
     tare_edit_options asked = tare_edit_options_default();
+    tare_context context;
+    tare_output_options output;
     tare_limits limits = tare_limits_default();
     TARE_TRY(tare_options_read(&asked, sizeof asked, options, err));
-    TARE_TRY(tare_options_read(&limits, sizeof limits, asked.limits, err));
-    tare_edit *e = tare_alloc(asked.allocator, sizeof *e);
+    TARE_TRY(tare_context_keep(&context, &asked.context, err));
+    TARE_TRY(tare_output_keep(&output, &asked.output, err));
+    TARE_TRY(tare_options_read(&limits, sizeof limits, asked.context->limits, err));
+    tare_edit *e = tare_alloc(asked.context->allocator, sizeof *e);
     if (!e) return tare_fail(err, TARE_ERR_NOMEM, "edit");
     *e = (tare_edit){.options = asked, .limits = limits, .steps = steps, .n_steps = n_steps};
-    tare_arena_init(&e->arena, asked.allocator);
+    e->context = context;
+    e->context.limits = &e->limits;
+    e->output = output;
+    e->options.context = &e->context;
+    e->options.output = &e->output;
+    tare_arena_init(&e->arena, asked.context->allocator);
     e->path = tare_arena_str(&e->arena, tare_str_of(path)).ptr;
     if (asked.out_path)
         e->options.out_path = tare_arena_str(&e->arena, tare_str_of(asked.out_path)).ptr;
@@ -186,7 +191,7 @@ void tare_edit_free(tare_edit *edit) {
         tare_model_free(edit->parts[i].model);
     }
     tare_arena_free(&edit->arena);
-    tare_free(edit->options.allocator, edit, sizeof *edit);
+    tare_free(edit->options.context->allocator, edit, sizeof *edit);
 }
 
 /* ---- getters --------------------------------------------------------------------------------- */

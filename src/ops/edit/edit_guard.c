@@ -112,7 +112,7 @@ tare_status tare_edit_guard(const tare_edit *e, tare_error *err) {
                 return refuse(err,
                               "the key describes the file's layout, which edit does not change",
                               m->key, true);
-            const char *why = e->options.force ? NULL : why_not(e, m, c->new_key);
+            const char *why = e->options.output->force ? NULL : why_not(e, m, c->new_key);
             if (why) return refuse(err, why, m->key, false);
         }
     }

@@ -383,7 +383,7 @@ static tare_status recount(tare_edit *e, tare_error *err) {
             n += e->parts[i].names[t].ptr != NULL;
             has_dropped |= e->parts[i].names[t].ptr == NULL;
         }
-    if (has_dropped && n == 0 && !e->options.force) {
+    if (has_dropped && n == 0 && !e->options.output->force) {
         tare_fail(err, TARE_ERR_ARG, "no tensor would be left");
         tare_error_code(err, TARE_CODE_EDIT_REFUSED);
         return TARE_ERR_ARG;
@@ -447,7 +447,7 @@ static void settle(tare_edit *e, tare_edit_part *p) {
                              .resources = p->resources,
                              .n_resources = p->n_resources,
                              .replaces_input = !e->options.out_path,
-                             .is_forced = e->options.force,
+                             .is_forced = e->options.output->force,
                              .keeps_place =
                                  !e->options.out_path && e->options.way != TARE_EDIT_REWRITE,
                              .spare = e->options.spare};

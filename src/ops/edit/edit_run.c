@@ -132,10 +132,13 @@ static tare_status take_hold(runner *r, tare_error *err) {
 /* ---- making files ---------------------------------------------------------------------------- */
 
 static tare_status begin_file(runner *r, size_t i, uint64_t size, tare_error *err) {
-    const tare_out_options options = {
-        .force = true, .no_sync = r->e->options.no_sync, .keeps_old = true, .total_size = size};
+    const tare_out_options options = {.force = true,
+                                      .no_sync = r->e->options.output->no_sync,
+                                      .keeps_old = true,
+                                      .total_size = size};
     uint32_t index;
-    TARE_TRY(tare_outset_new(&r->sets[i], r->names[i], &options, r->e->options.allocator, err));
+    TARE_TRY(
+        tare_outset_new(&r->sets[i], r->names[i], &options, r->e->options.context->allocator, err));
     TARE_TRY(tare_outset_add(r->sets[i], NULL, size, &index, err));
     r->fds[i] = tare_outset_fd(r->sets[i]);
     return TARE_OK;
@@ -159,10 +162,10 @@ static tare_status copy_all(runner *r, size_t i, int fd, tare_error *err) {
     const size_t scratch_size = (size_t)1 << 20;
     const tare_edit_file *f = &r->e->files[i];
     const uint64_t n = f->old_size < f->new_size ? f->old_size : f->new_size;
-    uint8_t *scratch = tare_alloc(r->e->options.allocator, scratch_size);
+    uint8_t *scratch = tare_alloc(r->e->options.context->allocator, scratch_size);
     if (!scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
     tare_status status = tare_outset_copy(r->sets[i], 0, 0, fd, 0, n, scratch, scratch_size, err);
-    tare_free(r->e->options.allocator, scratch, scratch_size);
+    tare_free(r->e->options.context->allocator, scratch, scratch_size);
     return status;
 }
 
@@ -317,8 +320,8 @@ static tare_status run_journal(runner *r, const tare_edit_watch *watch, tare_are
     for (size_t i = 0; i < r->n && status == TARE_OK; i++)
         if (r->names[i] && i != r->leader) status = describe(&j.ops[j.n_ops++], r, i, err);
     if (status == TARE_OK)
-        return tare_edit_journal_run(&j, r->dir_fd, r->e->options.no_sync, watch,
-                                     r->e->options.allocator, err);
+        return tare_edit_journal_run(&j, r->dir_fd, r->e->options.output->no_sync, watch,
+                                     r->e->options.context->allocator, err);
     for (size_t i = 0; i < j.n_ops; i++)
         if (j.ops[i].temporary) unlinkat(r->dir_fd, j.ops[i].temporary, 0);
     return status;
@@ -355,7 +358,7 @@ tare_status tare_edit_run_watched(const tare_edit *e, const tare_edit_watch *wat
     if (e->options.out_path) return tare_plan_run(NULL, e->parts[0].plan, err);
     runner r = {.e = e, .n = e->summary.n_files, .dir_fd = -1, .lock_fd = -1};
     tare_arena arena;
-    tare_arena_init(&arena, e->options.allocator);
+    tare_arena_init(&arena, e->options.context->allocator);
     r.sets = TARE_NEW_ARRAY(&arena, tare_outset *, r.n);
     r.fds = TARE_NEW_ARRAY(&arena, int, r.n);
     r.names = TARE_NEW_ARRAY(&arena, const char *, r.n);

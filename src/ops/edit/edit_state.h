@@ -38,6 +38,8 @@ typedef struct tare_edit_target {
 } tare_edit_target;
 
 struct tare_edit {
+    tare_context context; /* of the options, which point to both */
+    tare_output_options output;
     tare_edit_options options;
     tare_limits limits;
     tare_arena arena;

@@ -157,7 +157,7 @@ static tare_status collect(tare_edit_target *t, const layout *l, tare_error *err
 
 /* Cuts a run down to what differs from the file. */
 static tare_status narrow(tare_edit_piece *r, const layout *l, tare_error *err) {
-    const tare_allocator *a = l->e->options.allocator;
+    const tare_allocator *a = l->e->options.context->allocator;
     const uint64_t there = r->offset < l->old.size ? l->old.size - r->offset : 0;
     const size_t n = (size_t)tare_min_u64(r->size, there);
     uint8_t *old = tare_alloc(a, n + 1);

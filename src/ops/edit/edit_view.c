@@ -51,10 +51,10 @@ static void close_patched(void *ctx) {
 
 static tare_status open_patched(tare_reader *out, const view *v, size_t target, tare_error *err) {
     const tare_edit_file *f = &v->e->files[target];
-    patched *p = tare_alloc(v->e->options.allocator, sizeof *p);
+    patched *p = tare_alloc(v->e->options.context->allocator, sizeof *p);
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "edit");
     *p = (patched){.target = &v->e->targets[target],
-                   .allocator = v->e->options.allocator,
+                   .allocator = v->e->options.context->allocator,
                    .old = {.fd = -1},
                    .size = f->new_size};
     tare_status status = f->old_size ? tare_reader_open(&p->old, f->path, false, err) : TARE_OK;
@@ -99,7 +99,7 @@ typedef struct listing {
 /* The target of a name in a directory; -1: none. */
 static int64_t target_in(const listing *l, const char *name, tare_error *err) {
     tare_arena arena;
-    tare_arena_init(&arena, l->v->e->options.allocator);
+    tare_arena_init(&arena, l->v->e->options.context->allocator);
     const tare_str folder = tare_str_of(l->path);
     const bool has_slash = folder.len && folder.ptr[folder.len - 1] == '/';
     const char *path = has_slash ? l->path : tare_join_path(&arena, l->path, TARE_STR("/"));
@@ -140,12 +140,13 @@ static tare_status list_files(const tare_files *files, const char *path, tare_fi
 static tare_status open_part(tare_model **out, const view *v, tare_error *err) {
     const tare_edit *e = v->e;
     tare_open_options options = tare_open_options_default();
+    const tare_context context = {
+        .size = sizeof context, .allocator = e->context.allocator, .limits = &e->limits};
     tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = e->root, .fd = -1};
     tare_probe probe = {.path = e->root, .is_directory = true, .files = &v->files};
     tare_reader first = {.fd = -1};
-    options.allocator = e->options.allocator;
-    options.limits = &e->limits;
+    options.context = &context;
     options.format = e->format->name;
     options.one_shard = e->n_parts > 1;
     if (!e->directory) {
@@ -154,7 +155,7 @@ static tare_status open_part(tare_model **out, const view *v, tare_error *err) {
         TARE_TRY(open_file(&v->files, &first, source.name, err));
         probe.file_size = first.size;
     }
-    tare_status status = tare_model_new(out, &options, err);
+    tare_status status = tare_model_new(out, &context, err);
     if (status == TARE_OK) {
         const tare_open_context ctx = {&source, &options, &probe, &first, NULL};
         (*out)->format = e->format->name;

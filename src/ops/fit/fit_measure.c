@@ -291,14 +291,15 @@ static tare_status run(measure *m, tare_fit *f, const tare_plan *plan, tare_erro
     const tare_convert_options *o = &f->convert;
     const unsigned threads = tare_plan_threads(plan);
     tare_arena arena;
-    tare_arena_init(&arena, o->allocator);
+    tare_arena_init(&arena, o->context->allocator);
     tare_status status = cut(m, &arena, err);
-    m->scratch = tare_scratch_new(threads, o->allocator);
+    m->scratch = tare_scratch_new(threads, o->context->allocator);
     if (status == TARE_OK && !m->scratch)
         status = tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
     _Atomic uint64_t done = 0;
-    tare_run run = {TARE_RUN_FROM(o), .n_tasks = m->n_pieces, .task = measure_piece, .ctx = m};
-    run.threads = threads;
+    tare_run run = {
+        .context = *o->context, .n_tasks = m->n_pieces, .task = measure_piece, .ctx = m};
+    run.context.threads = threads;
     run.total = m->n_pieces;
     run.done = &done;
     if (status == TARE_OK) status = tare_run_parallel(&run, err);
@@ -314,7 +315,7 @@ static tare_status run(measure *m, tare_fit *f, const tare_plan *plan, tare_erro
         }
         conclude(u, m, &all);
     }
-    if (m->scratch) tare_scratch_delete(m->scratch, threads, o->allocator);
+    if (m->scratch) tare_scratch_delete(m->scratch, threads, o->context->allocator);
     tare_arena_free(&arena);
     return status;
 }

@@ -102,7 +102,7 @@ static bool is_known_choice(const tare_fit *f, const size_t *choice) {
 tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err) {
     const tare_mix *mix;
     tare_arena arena;
-    tare_arena_init(&arena, f->convert.allocator);
+    tare_arena_init(&arena, f->convert.context->allocator);
     tare_status status = TARE_OK;
     f->mixes = TARE_NEW_ARRAY(&f->arena, tare_fit_named, TARE_MIX_COUNT);
     if (!f->mixes) status = tare_fail(err, TARE_ERR_NOMEM, "mixes");

@@ -63,6 +63,8 @@ typedef struct tare_fit_named {
 
 struct tare_fit {
     const tare_model *in;
+    tare_context context; /* of `convert` */
+    tare_output_options output;
     tare_convert_options convert; /* the caller's */
     tare_mix_options mix;         /* the same, without a mix */
     const char *out_path;

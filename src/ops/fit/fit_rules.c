@@ -107,7 +107,7 @@ static void add_tensor(writer *w, size_t i, const tare_encoding *type, bool is_e
     if (g == 0) {
         g = ++w->n_groups;
         w->groups[g - 1] = (group){.first = name, .type = type, .is_expert = is_expert};
-        tare_buffer_init(&w->groups[g - 1].numbers, w->f->convert.allocator);
+        tare_buffer_init(&w->groups[g - 1].numbers, w->f->convert.context->allocator);
     }
     add_number(&w->groups[g - 1], name.number);
 }
@@ -179,7 +179,7 @@ static bool has_nul(const group *g) {
 
 static tare_status put_rule(tare_fit *f, const group *g, tare_error *err) {
     tare_buffer b;
-    tare_buffer_init(&b, f->convert.allocator);
+    tare_buffer_init(&b, f->convert.context->allocator);
     tare_buffer_put_text(&b, "^");
     put_literal(&b, g->first.before, false);
     tare_status status = put_numbers(&b, g, &f->rules_arena, err);
@@ -248,7 +248,7 @@ tare_status tare_mix_of_rules(const tare_mix **out, const tare_model *in,
 tare_status tare_fit_make_rules(tare_fit *f, tare_error *err) {
     const size_t n = f->in->catalog.n_tensors, n_own = f->convert.n_rules;
     tare_arena_free(&f->rules_arena);
-    tare_arena_init(&f->rules_arena, f->convert.allocator);
+    tare_arena_init(&f->rules_arena, f->convert.context->allocator);
     writer w = {.f = f, .groups = TARE_NEW_ARRAY(&f->rules_arena, group, n)};
     f->rules = (tare_fit_rules){TARE_NEW_ARRAY(&f->rules_arena, tare_type_rule, n + n_own), 0};
     if (!w.groups || !f->rules.rules) return tare_fail(err, TARE_ERR_NOMEM, "rules");

@@ -177,11 +177,11 @@ tare_status tare_fit_read_sensitivities(tare_fit *f, tare_str text, tare_error *
     tare_sensitivities l;
     size_t n_missing = 0;
     tare_arena arena;
-    tare_arena_init(&arena, f->convert.allocator);
+    tare_arena_init(&arena, f->convert.context->allocator);
     tare_status status = tare_sensitivities_read(&l, text, &arena, err);
     for (size_t u = 0; status == TARE_OK && u < f->n_units; u++)
         n_missing += !measure_unit(&f->units[u], f, &l);
     tare_arena_free(&arena);
     if (status != TARE_OK) return status;
-    return tare_sensitivities_check(n_missing, f->n_units, f->convert.report, err);
+    return tare_sensitivities_check(n_missing, f->n_units, f->convert.context->report, err);
 }

@@ -42,8 +42,12 @@ static tare_status plan_as(tare_plan **out, tare_fit *f, bool is_named, tare_err
     TARE_TRY(tare_fit_make_rules(f, err));
     TARE_TRY(tare_fit_apply(f, &options, &mix, err));
     mix.is_of_rules = !is_named;
-    options.report = NULL;
-    options.strict = false;
+    tare_context context = f->context;
+    tare_output_options output = f->output;
+    context.report = NULL;
+    output.strict = false;
+    options.context = &context;
+    options.output = &output;
     return tare_plan_new(out, f->out_path, f->in, &options, err);
 }
 
@@ -106,7 +110,8 @@ static tare_status make_options(tare_fit *f, tare_error *err) {
 }
 
 static tare_fit_problem problem_of(const tare_fit *f) {
-    return (tare_fit_problem){f->options, f->n_units, f->convert.allocator, f->convert.cancel};
+    return (tare_fit_problem){f->options, f->n_units, f->convert.context->allocator,
+                              f->convert.context->cancel};
 }
 
 /* What the plan of the choice takes besides the choice. */
@@ -182,7 +187,7 @@ static void report_no_roles(const tare_fit *f) {
     if (f->model.has_roles || f->n_units == 0) return;
     tare_finding finding = TARE_FINDING(WARNING, TARE_OK, "fit.no-roles");
     tare_report_addf(
-        f->convert.report, &finding,
+        f->convert.context->report, &finding,
         "the roles of tensors do not follow from their names: all weights count the same");
 }
 
@@ -225,6 +230,8 @@ static tare_status read_arguments(tare_fit *f, const char *out_path,
     f->convert = tare_convert_options_default();
     f->mix = tare_mix_options_default();
     TARE_TRY(tare_options_read(&f->convert, sizeof f->convert, convert, err));
+    TARE_TRY(tare_context_keep(&f->context, &f->convert.context, err));
+    TARE_TRY(tare_output_keep(&f->output, &f->convert.output, err));
     TARE_TRY(tare_options_read(&f->mix, sizeof f->mix, f->convert.mix, err));
     TARE_REQUIRE(!f->convert.type, err);
     TARE_REQUIRE(f->convert.n_rules == 0 || f->convert.rules, err);
@@ -249,11 +256,13 @@ tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model 
     TARE_TRY(tare_options_read(&own, sizeof own, options, err));
     TARE_REQUIRE(own.n_types == 0 || (own.types && own.n_types <= TARE_FIT_TYPES_MAX / 2), err);
     TARE_TRY(read_arguments(&asked, out_path, convert, err));
-    tare_fit *f = tare_alloc(asked.convert.allocator, sizeof *f);
+    tare_fit *f = tare_alloc(asked.convert.context->allocator, sizeof *f);
     if (!f) return tare_fail(err, TARE_ERR_NOMEM, "fit");
     *f = asked;
-    tare_arena_init(&f->arena, f->convert.allocator);
-    tare_arena_init(&f->rules_arena, f->convert.allocator);
+    f->convert.context = &f->context;
+    f->convert.output = &f->output;
+    tare_arena_init(&f->arena, f->convert.context->allocator);
+    tare_arena_init(&f->rules_arena, f->convert.context->allocator);
     f->out_path = tare_arena_str(&f->arena, tare_str_of(out_path)).ptr;
     tare_status status =
         f->out_path ? measure(f, &own, err) : tare_fail(err, TARE_ERR_NOMEM, "output path");
@@ -268,7 +277,7 @@ void tare_fit_free(tare_fit *fit) {
     if (!fit) return;
     tare_arena_free(&fit->rules_arena);
     tare_arena_free(&fit->arena);
-    tare_free(fit->convert.allocator, fit, sizeof *fit);
+    tare_free(fit->convert.context->allocator, fit, sizeof *fit);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -297,7 +306,7 @@ static tare_status choose_within(tare_fit *f, double bytes, tare_error *err) {
 /* The smallest choice of at most so much damage: the same problem, with costs and losses swapped. */
 static tare_status choose_by_damage(tare_fit *f, double damage, tare_error *err) {
     tare_arena arena;
-    tare_arena_init(&arena, f->convert.allocator);
+    tare_arena_init(&arena, f->convert.context->allocator);
     tare_fit_unit_options *units = TARE_NEW_ARRAY(&arena, tare_fit_unit_options, f->n_units);
     tare_status status = units ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "choice of types");
     for (size_t u = 0; status == TARE_OK && u < f->n_units; u++) {
@@ -307,7 +316,8 @@ static tare_status choose_by_damage(tare_fit *f, double damage, tare_error *err)
         for (size_t i = 0; o && i < f->options[u].n; i++)
             o[i] = (tare_fit_option){f->options[u].options[i].loss, f->options[u].options[i].cost};
     }
-    const tare_fit_problem problem = {units, f->n_units, f->convert.allocator, f->convert.cancel};
+    const tare_fit_problem problem = {units, f->n_units, f->convert.context->allocator,
+                                      f->convert.context->cancel};
     double slope;
     if (status == TARE_OK) status = tare_fit_allocate(f->choice, &slope, &problem, damage, err);
     if (status == TARE_OK) f->summary.lambda = slope > 0 ? 1 / slope : 0;
@@ -348,7 +358,7 @@ static tare_status settle(double *size, tare_fit *f, const tare_fit_target *targ
 
 static void report_finest(const tare_fit *f, double size, double limit) {
     if (f->summary.lambda > 0 || size >= FINEST * limit) return;
-    tare_report_addf(f->convert.report, &TARE_FINDING(INFO, TARE_OK, "fit.finest"),
+    tare_report_addf(f->convert.context->report, &TARE_FINDING(INFO, TARE_OK, "fit.finest"),
                      "smaller than requested: no larger choice of types loses less");
 }
 

@@ -13,6 +13,7 @@
 #include "model/write_plan.h"
 #include "ops/digest.h"
 #include "ops/inspect/diff_tensor.h"
+#include "ops/steps.h"
 
 struct tare_diff {
     const tare_allocator *allocator;
@@ -241,8 +242,7 @@ static tare_status diff_pairs(differ *d, pair *pairs, size_t n, tare_error *err)
                                         .visit = compare_pair,
                                         .ctx = &w,
                                         .scratch_size = TARE_PAIR_SCRATCH,
-                                        TARE_RUN_FROM(d->options),
-                                        .allocator = d->diff->allocator},
+                                        .context = *d->options->context},
                            err));
     if (n) qsort(pairs, n, sizeof *pairs, worst_first);
     for (size_t i = 0; i < n && pairs[i].differs && !is_done(d); i++)
@@ -272,19 +272,16 @@ tare_status tare_diff_new(tare_diff **out, const tare_model *a, const tare_model
     *out = NULL;
     TARE_REQUIRE(a && b, err);
     tare_diff_options o = tare_diff_options_default();
+    tare_context context;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     TARE_REQUIRE(o.tolerance >= 0, err);
-    tare_run_options run = tare_run_options_default();
-    run.threads = o.threads;
-    run.parallel = o.parallel;
-    run.parallel_ctx = o.parallel_ctx;
-    run.cancel = o.cancel;
-    run.allocator = o.allocator;
+    const tare_context run = tare_steps_context_quiet(o.context);
     TARE_TRY(tare_digests_check(a, &run, err));
     TARE_TRY(tare_digests_check(b, &run, err));
-    tare_diff *diff = tare_alloc(o.allocator, sizeof *diff);
+    tare_diff *diff = tare_alloc(o.context->allocator, sizeof *diff);
     if (!diff) return tare_fail(err, TARE_ERR_NOMEM, "differences");
-    *diff = (tare_diff){.allocator = o.allocator};
+    *diff = (tare_diff){.allocator = o.context->allocator};
     differ d = {diff, a, b, &o};
     tare_status s = diff_metadata(&d, err);
     if (s == TARE_OK && !is_done(&d)) s = diff_resources(&d, err);

@@ -41,8 +41,8 @@ static tare_status put(extraction *x, const void *bytes, size_t n, tare_error *e
         TARE_TRY(tare_descriptor_write(x->fd, bytes, n, err));
     x->done += n;
     const tare_extract_options *o = x->options;
-    TARE_TRY(tare_cancel_check(o->cancel, err));
-    if (o->progress && o->progress(o->progress_ctx, x->done, x->total))
+    TARE_TRY(tare_cancel_check(o->context->cancel, err));
+    if (o->context->progress && o->context->progress(o->context->progress_ctx, x->done, x->total))
         return tare_fail(err, TARE_ERR_CANCELLED, "cancelled");
     return TARE_OK;
 }
@@ -207,8 +207,8 @@ static tare_status measure(extraction *x, tare_extract_form form, tare_buffer *h
 /* Opens the output, unless it is the descriptor. */
 static tare_status open_output(extraction *x, const char *path, tare_error *err) {
     if (strcmp(path, "-") == 0) return TARE_OK;
-    const tare_out_options out = {.force = x->options->force,
-                                  .no_sync = x->options->no_sync,
+    const tare_out_options out = {.force = x->options->output->force,
+                                  .no_sync = x->options->output->no_sync,
                                   .withheld = tare_model_withheld(x->model),
                                   .total_size = x->total};
     TARE_TRY(tare_walk_guard(x->model, path, err));
@@ -233,7 +233,11 @@ tare_status tare_extract(const char *path, int fd, const tare_model *model, size
     TARE_REQUIRE(path && model && tensor < model->catalog.n_tensors, err);
     TARE_REQUIRE(form == TARE_EXTRACT_NPY || form == TARE_EXTRACT_BIN, err);
     tare_extract_options o = tare_extract_options_default();
+    tare_context context;
+    tare_output_options output;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
+    TARE_TRY(tare_output_keep(&output, &o.output, err));
     extraction x = {.model = model,
                     .tensor = tensor,
                     .t = &model->catalog.tensors[tensor],

@@ -21,10 +21,11 @@ static void append_line(void *ctx, const tare_buffer *line) {
 }
 
 tare_status tare_manifest_write(const char *path, const tare_model *model,
-                                const tare_run_options *options, tare_error *err) {
+                                const tare_output_options *output, const tare_context *context,
+                                tare_error *err) {
     TARE_REQUIRE(path && model, err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     const size_t size = model->catalog.n_tensors * sizeof(tare_digest);
     tare_digest *digests = tare_alloc(o.allocator, size + 1);
     if (!digests) return tare_fail(err, TARE_ERR_NOMEM, "the manifest");
@@ -34,7 +35,7 @@ tare_status tare_manifest_write(const char *path, const tare_model *model,
     if (s == TARE_OK) s = tare_model_digest(digests, NULL, model, &o, err);
     if (s == TARE_OK) s = tare_manifest_lines(model, digests, o.allocator, append_line, &text, err);
     if (s == TARE_OK) s = tare_buffer_status(&text, err);
-    if (s == TARE_OK) s = tare_file_write(path, text.data, text.size, model, &o, err);
+    if (s == TARE_OK) s = tare_file_write(path, text.data, text.size, model, output, &o, err);
     tare_buffer_free(&text);
     tare_free(o.allocator, digests, size + 1);
     return s;
@@ -51,7 +52,7 @@ typedef struct expectation {
 typedef struct check {
     const char *path;
     const tare_model *model;
-    const tare_run_options *options;
+    const tare_context *context;
     expectation *expected; /* one a tensor */
     size_t n_differences;
 } check;
@@ -65,7 +66,7 @@ static void report(check *c, const char *code, int64_t tensor, tare_str name, ui
     f.offset = offset;
     if (offset != TARE_NO_OFFSET) f.file = tare_str_of(c->path);
     f.text = tare_str_of(text);
-    tare_report_add(c->options->report, &f);
+    tare_report_add(c->context->report, &f);
     c->n_differences++;
 }
 
@@ -121,7 +122,7 @@ static tare_status check_line(check *c, tare_str line, uint64_t offset, tare_buf
 static tare_status check_lines(check *c, tare_str text, tare_error *err) {
     tare_buffer scratch;
     tare_status s = TARE_OK;
-    tare_buffer_init(&scratch, c->options->allocator);
+    tare_buffer_init(&scratch, c->context->allocator);
     for (size_t at = 0; s == TARE_OK && at < text.len;) {
         tare_str line = tare_str_cut(text, at);
         const char *end = memchr(line.ptr, '\n', line.len);
@@ -145,13 +146,13 @@ static tare_status read_manifest(check *c, tare_error *err) {
         goto out;
     }
     if (size == 0) goto out;
-    text = tare_alloc(c->options->allocator, size);
+    text = tare_alloc(c->context->allocator, size);
     if (!text)
         s = tare_fail(err, TARE_ERR_NOMEM, "the manifest");
     else
         s = tare_reader_read(&reader, 0, text, size, err);
     if (s == TARE_OK) s = check_lines(c, (tare_str){text, size}, err);
-    if (text) tare_free(c->options->allocator, text, size);
+    if (text) tare_free(c->context->allocator, text, size);
 out:
     tare_reader_close(&reader);
     return s;
@@ -173,13 +174,13 @@ static tare_status compare(check *c, const tare_digest *digests, tare_error *err
 }
 
 tare_status tare_manifest_check(const char *path, const tare_model *model,
-                                const tare_run_options *options, tare_error *err) {
+                                const tare_context *context, tare_error *err) {
     TARE_REQUIRE(path && model, err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     const size_t n = model->catalog.n_tensors;
     const size_t expected_size = n * sizeof(expectation) + 1, size = n * sizeof(tare_digest) + 1;
-    check c = {.path = path, .model = model, .options = &o};
+    check c = {.path = path, .model = model, .context = &o};
     c.expected = tare_alloc(o.allocator, expected_size);
     tare_digest *digests = tare_alloc(o.allocator, size);
     tare_status s = TARE_OK;

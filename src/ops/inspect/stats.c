@@ -213,14 +213,14 @@ static tare_status visit(void *ctx, size_t item, const tare_walk_job *job, tare_
 }
 
 tare_status tare_model_stats(const tare_model *model, const size_t *tensors, size_t n_tensors,
-                             tare_stats_fn fn, void *ctx, const tare_run_options *options,
+                             tare_stats_fn fn, void *ctx, const tare_context *context,
                              tare_error *err) {
     if (!model || !fn) return tare_fail(err, TARE_ERR_ARG, "no model, or no function to call");
     for (size_t i = 0; tensors && i < n_tensors; i++)
         if (tensors[i] >= model->catalog.n_tensors)
             return tare_fail(err, TARE_ERR_ARG, "no such tensor");
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     stats_walk w = {.model = model, .tensors = tensors, .fn = fn, .ctx = ctx};
     if (pthread_mutex_init(&w.lock, NULL) != 0) return tare_fail(err, TARE_ERR_NOMEM, "lock");
     const tare_walk walk = {
@@ -228,13 +228,7 @@ tare_status tare_model_stats(const tare_model *model, const size_t *tensors, siz
         .size_of = item_size,
         .visit = visit,
         .ctx = &w,
-        .threads = o.threads,
-        .parallel = o.parallel,
-        .parallel_ctx = o.parallel_ctx,
-        .cancel = o.cancel,
-        .allocator = o.allocator,
-        .progress = o.progress,
-        .progress_ctx = o.progress_ctx,
+        .context = o,
     };
     tare_status status = tare_walk_run(&walk, err);
     pthread_mutex_destroy(&w.lock);

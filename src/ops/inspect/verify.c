@@ -243,9 +243,9 @@ static tare_status hand_over(tare_report *to, const tare_report *from, const tar
 }
 
 static tare_status verify_model(const tare_model *model, bool is_of_factors,
-                                tare_packed_faults told, const tare_run_options *options,
+                                tare_packed_faults told, const tare_context *context,
                                 tare_error *err) {
-    const tare_run_options o = *options;
+    const tare_context o = *context;
     verify_walk w = {
         .model = model, .report = tare_report_new(), .is_of_factors = is_of_factors, .told = told};
     if (!w.report) return tare_fail(err, TARE_ERR_NOMEM, "findings");
@@ -265,8 +265,7 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
                                                .visit = verify_item,
                                                .ctx = &w,
                                                .scratch_size = TARE_PIECE,
-                                               TARE_RUN_FROM(&o),
-                                               .allocator = o.allocator},
+                                               .context = o},
                                   err);
     if (s == TARE_OK && !is_of_factors) s = tare_verify_zeros(model, w.zeros, w.report, err);
     tare_free(o.allocator, w.zeros, zeros_size);
@@ -280,9 +279,9 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
 
 /* What is packed, before the pass over all data that is shown. */
 static tare_status verify_packed(tare_packed_faults *told, const tare_model *model,
-                                 const tare_run_options *options, tare_error *err) {
+                                 const tare_context *context, tare_error *err) {
     const tare_layout *layout = model->catalog.layout;
-    tare_run_options o = *options;
+    tare_context o = *context;
     tare_steps before = {.progress = o.progress,
                          .ctx = o.progress_ctx,
                          .total = tare_catalog_tensor_bytes(&model->catalog)};
@@ -292,11 +291,11 @@ static tare_status verify_packed(tare_packed_faults *told, const tare_model *mod
     return tare_verify_packed(told, model, &o, err);
 }
 
-tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
+tare_status tare_verify_data(const tare_model *model, const tare_context *context,
                              tare_error *err) {
     TARE_REQUIRE(model, err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     tare_packed_faults told;
     TARE_TRY(verify_packed(&told, model, &o, err));
     TARE_TRY(verify_model(model, false, told, &o, err));

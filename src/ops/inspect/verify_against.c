@@ -87,19 +87,13 @@ static void note_adapters(tare_strict *s, const tare_model *model, const tare_mo
 }
 
 tare_status tare_verify_against(const tare_model *model, const tare_model *source,
-                                const tare_run_options *options, tare_error *err) {
+                                const tare_context *context, tare_error *err) {
     TARE_REQUIRE(model && source, err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     tare_diff_options how = tare_diff_options_default();
     how.tolerance = LEAST_TOLERANCE;
-    how.threads = o.threads;
-    how.parallel = o.parallel;
-    how.parallel_ctx = o.parallel_ctx;
-    how.progress = o.progress;
-    how.progress_ctx = o.progress_ctx;
-    how.cancel = o.cancel;
-    how.allocator = o.allocator;
+    how.context = &o;
     tare_diff *diff;
     TARE_TRY(tare_diff_new(&diff, source, model, &how, err));
     tare_strict strict = {.report = o.report};

@@ -75,11 +75,11 @@ static tare_status verify_resource(const tare_model *model, size_t i, tare_repor
     return status;
 }
 
-tare_status tare_verify_resources(const tare_model *model, const tare_run_options *options,
+tare_status tare_verify_resources(const tare_model *model, const tare_context *context,
                                   tare_error *err) {
     TARE_REQUIRE(model, err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     for (size_t i = 0; i < model->catalog.n_resources; i++) {
         TARE_TRY(tare_cancel_check(o.cancel, err));
         TARE_TRY(verify_resource(model, i, o.report, o.allocator, err));

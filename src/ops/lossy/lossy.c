@@ -197,7 +197,7 @@ static tare_status make(tare_pack_summary *out, attempt *a, const char *path,
 
 static void free_made(tare_lossy_run *r) {
     tare_outset_free(r->made);
-    tare_free(r->options->allocator, r->side, (size_t)r->side_bytes);
+    tare_free(r->options->context->allocator, r->side, (size_t)r->side_bytes);
     r->made = NULL;
     r->side = NULL;
     r->side_bytes = 0;
@@ -270,7 +270,7 @@ static void tell(tare_pack_summary *sum, const tare_lossy_run *r) {
 static void report_finest(const tare_lossy_run *r, size_t n_lossy) {
     if (r->target_bytes == UINT64_MAX || (double)r->size >= (1 - NEAR) * (double)r->target_bytes)
         return;
-    tare_report_addf(r->options->report, &TARE_FINDING(WARNING, TARE_OK, "pack.finest"),
+    tare_report_addf(r->options->context->report, &TARE_FINDING(WARNING, TARE_OK, "pack.finest"),
                      n_lossy ? "smaller than requested: finer steps of a tensor would be too large"
                              : "smaller than requested: nothing is lost");
 }
@@ -284,7 +284,8 @@ static void report_decoded(const tare_lossy_run *r) {
              r->in->catalog.tensors[t->tensor].encoding->kind == TARE_KIND_BLOCK;
     }
     if (n == 0) return;
-    tare_report_addf(r->options->report, &TARE_FINDING(INFO, TARE_OK, "pack.lossy-decodes"),
+    tare_report_addf(r->options->context->report,
+                     &TARE_FINDING(INFO, TARE_OK, "pack.lossy-decodes"),
                      "%zu tensor%s quantized already: unpacked %s f16, which is larger", n,
                      n == 1 ? " is" : "s are", n == 1 ? "it becomes" : "they become");
 }
@@ -298,7 +299,8 @@ static void report_unweighed(const tare_lossy_run *r) {
                          "an expert of %s: all columns count the same there",
                          n_unseen, n_unseen == 1 ? "" : "s", n_unseen == 1 ? "it" : "them");
     if (n == 0) return;
-    tare_report_addf(r->options->report, &TARE_FINDING(WARNING, TARE_OK, "pack.importance-missing"),
+    tare_report_addf(r->options->context->report,
+                     &TARE_FINDING(WARNING, TARE_OK, "pack.importance-missing"),
                      "the importance matrix has no entry for %zu tensor%s: all columns count the "
                      "same there",
                      n, n == 1 ? "" : "s");
@@ -307,8 +309,8 @@ static void report_unweighed(const tare_lossy_run *r) {
 /* Choosing takes a while, so an output that cannot be is found before. */
 static tare_status check_output(const tare_lossy_run *r, const char *path, tare_error *err) {
     const tare_pack_options *o = r->options;
-    const tare_out_options out = {.force = o->force, .no_sync = o->no_sync};
-    return r->wish->dry_run ? TARE_OK : tare_outset_check(path, &out, o->allocator, err);
+    const tare_out_options out = {.force = o->output->force, .no_sync = o->output->no_sync};
+    return r->wish->dry_run ? TARE_OK : tare_outset_check(path, &out, o->context->allocator, err);
 }
 
 static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *path,
@@ -316,10 +318,9 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     const tare_pack_options *o = r->options;
     const tare_wc_effort effort = {.log2_segment = (uint8_t)o->log2_segment,
                                    .is_for_gpu = o->is_for_gpu};
-    tare_run_options digest = tare_run_options_default();
     tare_digest source;
-    r->before = (tare_steps){.progress = o->progress,
-                             .ctx = o->progress_ctx,
+    r->before = (tare_steps){.progress = o->context->progress,
+                             .ctx = o->context->progress_ctx,
                              .total = 1,
                              .shown = tare_catalog_tensor_bytes(&r->in->catalog)};
     TARE_TRY(check_wish(r, err));
@@ -332,11 +333,10 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     set_target(r);
     r->codes = TARE_NEW_ARRAY(&r->arena, tare_pack_codes, r->in->catalog.n_tensors);
     if (!r->codes) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    TARE_COPY_RUN_OPTIONS(&digest, o);
     if (r->wish->dry_run) {
         TARE_TRY(estimate(sum, r, err));
     } else {
-        if (o->progress) digest.progress = tare_steps_stay, digest.progress_ctx = &r->before;
+        const tare_context digest = tare_steps_context_stay(o->context, &r->before);
         TARE_TRY(tare_model_digest(NULL, &source, r->in, &digest, err));
         TARE_TRY(try_all(sum, r, path, &source, err));
     }
@@ -351,7 +351,7 @@ tare_status tare_pack_lossy(tare_pack_summary *out, const char *out_path, const 
                             const tare_pack_options *options, tare_error *err) {
     tare_lossy_run r = {.in = in, .options = options, .wish = options->lossy};
     tare_pack_summary sum = tare_pack_summary_default();
-    tare_arena_init(&r.arena, options->allocator);
+    tare_arena_init(&r.arena, options->context->allocator);
     tare_status status = run(&sum, &r, out_path, err);
     tare_arena_free(&r.arena);
     if (out) tare_result_write(out, &sum, sizeof sum);

@@ -184,7 +184,8 @@ static tare_status settle(outcome *out, const tare_lossy_run *r, tare_lossy_targ
         tare_lossy_choose(&b->room, t, out->n);
         count(b->counts, &b->room, t, out->n);
         if (c->is_wide)
-            TARE_TRY(tare_lossy_rule_cost(&out->bits, b->counts->wide, r->options->allocator, err));
+            TARE_TRY(tare_lossy_rule_cost(&out->bits, b->counts->wide,
+                                          r->options->context->allocator, err));
         else
             out->bits = c->states ? price_steps(p, b->counts, c->lambda)
                                   : price_codes(p, b->counts, c->lambda);

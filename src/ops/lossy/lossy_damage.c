@@ -65,15 +65,15 @@ static tare_status measure_all(tare_lossy_run *r, tare_error *err) {
         else
             n_missing++;
     }
-    return tare_sensitivities_check(n_missing, r->n_targets, r->options->report, err);
+    return tare_sensitivities_check(n_missing, r->n_targets, r->options->context->report, err);
 }
 
 tare_status tare_lossy_weigh(tare_lossy_run *r, tare_error *err) {
     const size_t size = (size_t)MOST_LAYERS * N_ROLES * sizeof(double);
-    double *of_experts = tare_alloc(r->options->allocator, size);
+    double *of_experts = tare_alloc(r->options->context->allocator, size);
     if (!of_experts) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < size / sizeof *of_experts; i++) of_experts[i] = 0;
     weigh_all(r, of_experts);
-    tare_free(r->options->allocator, of_experts, size);
+    tare_free(r->options->context->allocator, of_experts, size);
     return r->wish->sensitivities.len ? measure_all(r, err) : TARE_OK;
 }

@@ -38,7 +38,8 @@ static tare_status keep_outliers(piece *p, const tare_lossy_run *r, const tare_l
     const float unit = t->choice.unit;
     p->n_outliers = room->n_outliers;
     if (!p->n_outliers) return TARE_OK;
-    p->outliers = tare_alloc(r->options->allocator, p->n_outliers * (size_t)TARE_OUTLIER_BYTES);
+    p->outliers =
+        tare_alloc(r->options->context->allocator, p->n_outliers * (size_t)TARE_OUTLIER_BYTES);
     if (!p->outliers) return tare_fail(err, TARE_ERR_NOMEM, "outliers");
     for (uint32_t i = 0; i < p->n_outliers; i++) {
         const uint64_t element = p->first + room->outliers[i].at;
@@ -65,8 +66,8 @@ static tare_status encode_piece(void *ctx, uint64_t task, unsigned worker, tare_
     const tare_lossy_target *t = &r->targets[p->target];
     tare_lossy_room *room = &e->rooms[worker];
     if (!room->memory)
-        TARE_TRY(
-            tare_lossy_room_init(room, UINT32_C(1) << r->log2_segment, r->options->allocator, err));
+        TARE_TRY(tare_lossy_room_init(room, UINT32_C(1) << r->log2_segment,
+                                      r->options->context->allocator, err));
     TARE_TRY(tare_lossy_load(room, 0, r, t, p->first, p->n, err));
     room->n_outliers = 0;
     if (!t->choice.is_wide) tare_lossy_take_outliers(room, p->n);
@@ -92,7 +93,7 @@ static tare_status gather_side(encoding *e, tare_error *err) {
     for (size_t i = 0; i < r->n_targets; i++) bytes += 2 * tare_lossy_scales(&r->targets[i]);
     size_t size;
     if (!tare_size_of_u64(bytes, &size)) return tare_fail(err, TARE_ERR_LIMIT, "scales");
-    uint8_t *at = tare_alloc(r->options->allocator, size);
+    uint8_t *at = tare_alloc(r->options->context->allocator, size);
     if (!at) return tare_fail(err, TARE_ERR_NOMEM, "scales and outliers");
     r->side = at;
     r->side_bytes = size;
@@ -141,9 +142,10 @@ static uint64_t cut(encoding *e) {
 }
 
 static tare_status begin_file(tare_lossy_run *r, const char *path, uint64_t size, tare_error *err) {
-    const tare_out_options out = {.force = r->options->force, .no_sync = true, .total_size = size};
+    const tare_out_options out = {
+        .force = r->options->output->force, .no_sync = true, .total_size = size};
     uint32_t index;
-    TARE_TRY(tare_outset_new(&r->made, path, &out, r->options->allocator, err));
+    TARE_TRY(tare_outset_new(&r->made, path, &out, r->options->context->allocator, err));
     return tare_outset_add(r->made, NULL, size, &index, err);
 }
 
@@ -151,12 +153,10 @@ static tare_status run_pieces(encoding *e, const char *path, tare_steps *steps, 
     tare_lossy_run *r = e->r;
     const uint64_t size = cut(e);
     TARE_TRY(begin_file(r, path, size, err));
-    const tare_run run = {TARE_RUN_THREADS(r->options),
+    const tare_run run = {.context = tare_steps_context(r->options->context, steps),
                           .n_tasks = e->n_pieces,
                           .task = encode_piece,
                           .ctx = e,
-                          .progress = steps->progress ? tare_steps_tell : NULL,
-                          .progress_ctx = steps,
                           .total = size,
                           .done = &e->done};
     TARE_TRY(tare_run_parallel(&run, err));
@@ -173,8 +173,9 @@ static void tell_damage(tare_lossy_run *r) {
 
 tare_status tare_lossy_encode(tare_lossy_run *r, const char *path, tare_steps *steps,
                               tare_error *err) {
-    const unsigned n = r->options->threads ? r->options->threads : tare_default_threads();
-    const tare_allocator *a = r->options->allocator;
+    const unsigned n =
+        r->options->context->threads ? r->options->context->threads : tare_default_threads();
+    const tare_allocator *a = r->options->context->allocator;
     encoding e = {.r = r, .n_pieces = count_pieces(r)};
     e.pieces = tare_alloc(a, e.n_pieces * sizeof *e.pieces);
     e.rooms = tare_alloc(a, n * sizeof *e.rooms);

@@ -106,7 +106,7 @@ tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, ta
                       .weighing;
     t->slice = t->n / n_slices;
     t->medians = TARE_NEW_ARRAY(&r->arena, float, n_slices);
-    float *mean = tare_alloc(r->options->allocator, 2 * size);
+    float *mean = tare_alloc(r->options->context->allocator, 2 * size);
     bool is_done = t->medians && mean;
     if (is_done) {
         memset(mean, 0, size);
@@ -117,7 +117,7 @@ tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, ta
         else
             t->importance = NULL; /* zeros measure nothing: as without an entry */
     }
-    tare_free(r->options->allocator, mean, 2 * size);
+    tare_free(r->options->context->allocator, mean, 2 * size);
     return is_done ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "importance");
 }
 

@@ -48,7 +48,7 @@ static tare_status estimate_floats(double *bytes, tally *y, const tare_lossy_run
     uint64_t n;
     double bits;
     TARE_TRY(count_sample(y, &n, r, tensor, err));
-    TARE_TRY(tare_lossy_rule_cost(&bits, y->tops, r->options->allocator, err));
+    TARE_TRY(tare_lossy_rule_cost(&bits, y->tops, r->options->context->allocator, err));
     for (unsigned k = 0; k < 2; k++) bits += (double)tare_wc_entropy(y->low[k], 256) / 65536;
     *bytes = FRAME + bits / 8 * (double)r->in->catalog.tensors[tensor].n_elements / (double)n;
     return TARE_OK;
@@ -67,17 +67,19 @@ static tare_status estimate(void *ctx, uint64_t task, unsigned worker, tare_erro
     (void)worker;
     r->kept[task] = FRAME / 2 + share * (double)t->size_bytes;
     if (!is_sampled(t)) return TARE_OK;
-    tally *y = tare_alloc(r->options->allocator, sizeof *y);
+    tally *y = tare_alloc(r->options->context->allocator, sizeof *y);
     if (!y) return tare_fail(err, TARE_ERR_NOMEM, "numbers");
     tare_status status = estimate_floats(&r->kept[task], y, r, (size_t)task, err);
-    tare_free(r->options->allocator, y, sizeof *y);
+    tare_free(r->options->context->allocator, y, sizeof *y);
     return status;
 }
 
 tare_status tare_lossy_estimate_kept(tare_lossy_run *r, tare_error *err) {
     const size_t n = r->in->catalog.n_tensors;
-    const tare_run run = {TARE_RUN_THREADS(r->options), .n_tasks = n, .task = estimate, .ctx = r,
-                          TARE_RUN_STAY(&r->before)};
+    const tare_run run = {.context = tare_steps_context_stay(r->options->context, &r->before),
+                          .n_tasks = n,
+                          .task = estimate,
+                          .ctx = r};
     r->kept = TARE_NEW_ARRAY(&r->arena, double, n);
     if (!r->kept) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_run_parallel(&run, err));

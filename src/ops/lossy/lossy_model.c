@@ -152,8 +152,8 @@ static tare_status fill(tare_model *m, const tare_lossy_run *r, const tare_diges
 
 static tare_status make(tare_model **out, const tare_lossy_run *r, const tare_digest *source,
                         tare_error *err) {
-    tare_open_options options = tare_open_options_default();
-    options.allocator = r->options->allocator;
+    tare_context options = tare_context_default();
+    options.allocator = r->options->context->allocator;
     options.limits = &r->in->limits;
     TARE_TRY(tare_model_new(out, &options, err));
     tare_status status = fill(*out, r, source, err);

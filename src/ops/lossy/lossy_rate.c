@@ -52,7 +52,7 @@ typedef struct search {
 static tare_status choose_for(const search *s, tare_lossy_target *t, unsigned worker,
                               tare_error *err) {
     tare_lossy_bench *b = &s->benches[worker];
-    if (!b->counts) TARE_TRY(tare_lossy_bench_init(b, s->r->options->allocator, err));
+    if (!b->counts) TARE_TRY(tare_lossy_bench_init(b, s->r->options->context->allocator, err));
     return tare_lossy_choose_for(t, s->r, b, err);
 }
 
@@ -80,8 +80,10 @@ static total add_up(const tare_lossy_run *r) {
 
 static tare_status try_factor(total *out, search *s, tare_error *err) {
     tare_lossy_run *r = s->r;
-    const tare_run run = {TARE_RUN_THREADS(r->options), .n_tasks = r->n_targets, .task = choose,
-                          .ctx = s, TARE_RUN_STAY(&r->before)};
+    const tare_run run = {.context = tare_steps_context_stay(r->options->context, &r->before),
+                          .n_tasks = r->n_targets,
+                          .task = choose,
+                          .ctx = s};
     r->factor = tare_lossy_exp2(s->at);
     TARE_TRY(tare_run_parallel(&run, err));
     *out = add_up(r);
@@ -218,7 +220,7 @@ static void bind_large(search *s, double room) {
 /* In a narrow interval: the tensors that jump there do or do not, the largest first. *any: there
  * were some, and the interval is open again on its heavy side. */
 static tare_status bind_jumps(bool *any, search *s, tare_error *err) {
-    const tare_allocator *a = s->r->options->allocator;
+    const tare_allocator *a = s->r->options->context->allocator;
     const size_t size = s->r->n_targets * sizeof(jump);
     double room;
     jump *jumps = tare_alloc(a, size);
@@ -346,8 +348,9 @@ static tare_status find(search *s, tare_error *err) {
 }
 
 tare_status tare_lossy_find_factor(tare_lossy_run *r, tare_error *err) {
-    const unsigned n = r->options->threads ? r->options->threads : tare_default_threads();
-    const tare_allocator *a = r->options->allocator;
+    const unsigned n =
+        r->options->context->threads ? r->options->context->threads : tare_default_threads();
+    const tare_allocator *a = r->options->context->allocator;
     search s = {.r = r, .benches = tare_alloc(a, n * sizeof *s.benches)};
     if (!s.benches) return tare_fail(err, TARE_ERR_NOMEM, "numbers");
     for (unsigned i = 0; i < n; i++) s.benches[i] = (tare_lossy_bench){.counts = NULL};

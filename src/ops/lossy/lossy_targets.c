@@ -71,11 +71,11 @@ static tare_status survey_numbers(sums *s, const tare_lossy_run *r, float *x, ta
 static tare_status survey_piece(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     const survey *v = ctx;
     const size_t size = 3 * AT_ONCE * sizeof(float);
-    float *x = tare_alloc(v->r->options->allocator, size);
+    float *x = tare_alloc(v->r->options->context->allocator, size);
     (void)worker;
     if (!x) return tare_fail(err, TARE_ERR_NOMEM, "numbers");
     tare_status status = survey_numbers(&v->pieces[task], v->r, x, err);
-    tare_free(v->r->options->allocator, x, size);
+    tare_free(v->r->options->context->allocator, x, size);
     return status;
 }
 
@@ -89,8 +89,10 @@ static tare_status survey_all(tare_lossy_run *r, tare_error *err) {
     for (size_t i = 0; i < r->n_targets; i++)
         for (uint64_t at = 0; at < r->targets[i].n; at += PIECE)
             v.pieces[n++] = (sums){.target = i, .first = at};
-    const tare_run run = {TARE_RUN_THREADS(r->options), .n_tasks = n, .task = survey_piece,
-                          .ctx = &v, TARE_RUN_STAY(&r->before)};
+    const tare_run run = {.context = tare_steps_context_stay(r->options->context, &r->before),
+                          .n_tasks = n,
+                          .task = survey_piece,
+                          .ctx = &v};
     TARE_TRY(tare_run_parallel(&run, err));
     for (size_t i = 0; i < n; i++) {
         tare_lossy_target *t = &r->targets[v.pieces[i].target];

@@ -20,8 +20,12 @@ static tare_status pack_to(tare_pack_summary *out, const char *out_path, const t
                            const tare_model *in, const tare_pack_options *options,
                            tare_error *err) {
     tare_pack_options o = tare_pack_options_default();
+    tare_context context;
+    tare_output_options written;
     if (out) TARE_TRY(tare_result_check(out, err));
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
+    TARE_TRY(tare_output_keep(&written, &o.output, err));
     /* A model that was computed has no files: what it is made of is packed. */
     const tare_pack_source source = {.format = tare_format_packing(),
                                      .model = in,

@@ -24,16 +24,17 @@ static tare_status write_model(tare_unpack_result *result, const char *out_path,
                                const tare_model *m, const tare_unpack_options *o, tare_error *err) {
     const tare_format *format = m->lossy ? format_of(m->lossy) : NULL;
     tare_convert_options c = tare_convert_options_default();
+    const tare_output_options output = {
+        .size = sizeof output, .force = o->output->force, .no_sync = o->output->no_sync};
     if (!format)
         return tare_fail(err, TARE_ERR_ARG,
                          "the container holds a model but no files: convert it instead");
-    TARE_COPY_RUN_OPTIONS_OUTPUT(&c, o);
     c.to = format->name;
-    c.progress = o->progress;
-    c.progress_ctx = o->progress_ctx;
+    c.context = o->context;
+    c.output = &output;
     if (m->lossy->n_tensors)
         tare_report_addf(
-            o->report, &TARE_FINDING(WARNING, TARE_OK, "unpack.lossy"),
+            o->context->report, &TARE_FINDING(WARNING, TARE_OK, "unpack.lossy"),
             "packed with loss: what is written is %s with the tensors in their types, but "
             "not the original",
             format->name);
@@ -49,11 +50,17 @@ static tare_status unpack_model(tare_unpack_result *result, const char *out_path
                                 const tare_source *in, const tare_unpack_options *options,
                                 tare_error *err) {
     tare_unpack_options o = tare_unpack_options_default();
+    tare_context context;
+    tare_output_options output;
     tare_open_options open = tare_open_options_default();
     tare_model *m;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    open.allocator = o.allocator;
-    open.limits = o.limits;
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
+    TARE_TRY(tare_output_keep(&output, &o.output, err));
+    tare_context quiet = tare_context_default();
+    quiet.allocator = o.context->allocator;
+    quiet.limits = o.context->limits;
+    open.context = &quiet;
     TARE_TRY(tare_model_open(&m, in, &open, err));
     tare_status status = write_model(result, out_path, m, &o, err);
     tare_model_free(m);

@@ -95,15 +95,18 @@ tare_status tare_importance_open(tare_importance **out, const tare_source *sourc
     *out = NULL;
     TARE_REQUIRE(source, err);
     tare_open_options opt = tare_open_options_default();
+    tare_context context;
     tare_limits limits = tare_limits_default();
     tare_source own;
     TARE_TRY(tare_source_read(&own, source, err));
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
-    TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));
-    tare_importance *m = tare_alloc(opt.allocator, sizeof *m);
+    TARE_TRY(tare_context_keep(&context, &opt.context, err));
+    TARE_TRY(tare_options_read(&limits, sizeof limits, opt.context->limits, err));
+    tare_importance *m = tare_alloc(opt.context->allocator, sizeof *m);
     if (!m) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
-    *m = (tare_importance){.allocator = opt.allocator, .limits = limits, .report = opt.report};
-    tare_arena_init(&m->arena, opt.allocator);
+    *m = (tare_importance){
+        .allocator = opt.context->allocator, .limits = limits, .report = opt.context->report};
+    tare_arena_init(&m->arena, opt.context->allocator);
     opt.format = "gguf";
     tare_status status = own.kind == TARE_SOURCE_SHARDS ? open_gguf(m, source, &opt, err)
                                                         : open_file(m, source, &opt, err);

@@ -15,6 +15,8 @@ tare_status tare_options_new(tare_options **out, tare_verb verb, const tare_allo
     if (!o) return tare_fail(err, TARE_ERR_NOMEM, "options");
     *o = (tare_options){.allocator = allocator,
                         .verb = verb,
+                        .context = tare_context_default(),
+                        .output = tare_output_options_default(),
                         .convert = tare_convert_options_default(),
                         .mix = tare_mix_options_default(),
                         .mcf = tare_convert_mcf_options_default(),
@@ -30,7 +32,9 @@ tare_status tare_options_new(tare_options **out, tare_verb verb, const tare_allo
     o->convert.infq = &o->infq;
     o->convert.wcodec = &o->wcodec;
     if (verb == TARE_VERB_QUANTIZE) o->convert.mix = &o->mix;
-    o->convert.allocator = o->pack.allocator = o->unpack.allocator = allocator;
+    o->context.allocator = allocator;
+    o->convert.context = o->pack.context = o->unpack.context = &o->context;
+    o->convert.output = o->pack.output = o->unpack.output = &o->output;
     *out = o;
     return TARE_OK;
 }
@@ -74,6 +78,10 @@ tare_pack_options *tare_options_pack(tare_options *o) {
 
 tare_unpack_options *tare_options_unpack(tare_options *o) {
     return o && o->verb == TARE_VERB_UNPACK ? &o->unpack : NULL;
+}
+
+tare_context *tare_options_context(tare_options *o) {
+    return o ? &o->context : NULL;
 }
 
 tare_fit_options *tare_options_fit(tare_options *o) {

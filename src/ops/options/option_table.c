@@ -28,11 +28,11 @@
     { INFO(name, kind, NULL, value, help, is_list), verbs, 0, NULL, tare_option_##function }
 #define FLAG(verbs, name, member, help) ROW(verbs, name, BOOL, member, "false", help)
 
-#define OUTPUT(verbs, of)                                                                          \
-    FLAG(verbs, "force", of.force, "replace an existing output"),                                  \
-        FLAG(verbs, "strict", of.strict, "what is lost is an error"),                              \
-        FLAG(verbs, "no_sync", of.no_sync, "do not wait for the output to reach the disk"),        \
-        ROW(verbs, "threads", NUMBER, of.threads, "0",                                             \
+#define OUTPUT(verbs)                                                                              \
+    FLAG(verbs, "force", output.force, "replace an existing output"),                              \
+        FLAG(verbs, "strict", output.strict, "what is lost is an error"),                          \
+        FLAG(verbs, "no_sync", output.no_sync, "do not wait for the output to reach the disk"),    \
+        ROW(verbs, "threads", NUMBER, context.threads, "0",                                        \
             "threads; 0: as many as this process may use")
 #define EFFORT(verbs, member)                                                                      \
     CHOICE(verbs, "effort", "fast full", member, "fast",                                           \
@@ -76,7 +76,7 @@ static const tare_option_row rows[] = {
     FLAG(CONVERT, "keep_split", convert.keep_split, "as many files as the input has"),
     FLAG(CONVERT, "opaque", convert.opaque, "carry types that the target lacks as stored bytes"),
     FLAG(CONVERT, "verify", convert.verify, "read the result back and compare"),
-    OUTPUT(CONVERT, convert),
+    OUTPUT(CONVERT),
     CHOICE(CONVERT, "compat", "none mantle", mcf.compat, "none",
            "MCF: encode as this program does"),
     CHOICE(CONVERT, "dedup", "tied all none", mcf.dedup, "tied",
@@ -108,12 +108,12 @@ static const tare_option_row rows[] = {
     OWN(PACK, "lossy_sensitivities", TEXT, set_sensitivities, "",
         "with loss: measured sensitivities, as the text of their file", false),
     FLAG(PACK, "lossy_dry_run", lossy.dry_run, "with loss: estimate what it takes, write nothing"),
-    OUTPUT(PACK, pack),
+    OUTPUT(PACK),
 
     FLAG(UNPACK, "salvage", unpack.salvage, "damaged segments become zeros"),
     OWN(UNPACK, "planes", NUMBER, set_planes, "",
         "groups of uncoded bits to read, for a coarse model; unset: all", false),
-    OUTPUT(UNPACK, unpack),
+    OUTPUT(UNPACK),
 };
 
 const tare_option_row *tare_option_row_at(tare_verb verb, size_t i) {

@@ -14,6 +14,8 @@ struct tare_options {
     const tare_allocator *allocator;
     tare_arena arena; /* of texts */
     tare_verb verb;
+    tare_context context; /* of all verbs */
+    tare_output_options output;
     tare_convert_options convert;
     tare_mix_options mix;
     tare_convert_mcf_options mcf;

@@ -8,19 +8,22 @@
 #include "ops/output/replaced.h"
 
 tare_status tare_file_write(const char *path, const void *bytes, size_t n, const tare_model *model,
-                            const tare_run_options *options, tare_error *err) {
+                            const tare_output_options *output, const tare_context *context,
+                            tare_error *err) {
     TARE_REQUIRE(path && (bytes || n == 0), err);
-    tare_run_options o = tare_run_options_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context c;
+    tare_output_options o;
+    TARE_TRY(tare_context_keep(&c, &context, err));
+    TARE_TRY(tare_output_keep(&o, &output, err));
     tare_outset *set;
     uint32_t index;
     const tare_out_options out = {.force = o.force,
                                   .no_sync = o.no_sync,
                                   .withheld = model ? tare_model_withheld(model) : 0,
                                   .total_size = n,
-                                  .report = o.report};
+                                  .report = c.report};
     if (model) TARE_TRY(tare_walk_guard(model, path, err));
-    TARE_TRY(tare_outset_new(&set, path, &out, o.allocator, err));
+    TARE_TRY(tare_outset_new(&set, path, &out, c.allocator, err));
     tare_status s = tare_outset_add(set, NULL, n, &index, err);
     if (s == TARE_OK) s = tare_outset_write(set, index, 0, bytes, n, err);
     if (s == TARE_OK) s = tare_outset_commit(set, err);

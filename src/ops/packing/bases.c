@@ -79,15 +79,13 @@ static tare_status use(tare_packed *store, uint32_t base, const tare_model *cons
 }
 
 tare_status tare_bases_use(tare_packed *store, const tare_model *const *models, size_t n,
-                           const tare_run_options *options, tare_error *err) {
+                           const tare_context *context, tare_error *err) {
     const tare_packed_contents x = tare_packed_describe(store);
     tare_digest digests[UINT8_MAX];
-    tare_steps steps = {.progress = options->progress,
-                        .ctx = options->progress_ctx,
+    tare_steps steps = {.progress = context->progress,
+                        .ctx = context->progress_ctx,
                         .total = tare_bases_bytes(models, n)};
-    tare_run_options run = tare_run_options_default();
-    TARE_COPY_RUN_OPTIONS(&run, options);
-    TARE_COPY_RUN_OPTIONS_STEPS(&run, &steps);
+    const tare_context run = tare_steps_context(context, &steps);
     if (n > UINT8_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of base models");
     bool has_any = false;
     for (uint32_t i = 0; i < x.n_bases; i++) has_any |= is_needed(store, i);
@@ -99,7 +97,7 @@ tare_status tare_bases_use(tare_packed *store, const tare_model *const *models, 
     for (uint32_t i = 0; i < x.n_bases; i++) {
         if (!is_needed(store, i)) continue;
         tare_status s =
-            use(store, i, models, digests, n, options->report, status == TARE_OK ? err : NULL);
+            use(store, i, models, digests, n, context->report, status == TARE_OK ? err : NULL);
         if (status == TARE_OK) status = s;
     }
     return status;

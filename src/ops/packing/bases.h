@@ -13,7 +13,7 @@
  * ("wcodec.base"), along with the digests of the given models. The others are handed over
  * nevertheless. */
 tare_status tare_bases_use(tare_packed *store, const tare_model *const *models, size_t n,
-                           const tare_run_options *options, tare_error *err);
+                           const tare_context *context, tare_error *err);
 
 /* The tensor from which a tensor of `m` may be predicted: one with the same name, type, shape and
  * byte order. Where several models have one, samples are read, and it is that which differs least

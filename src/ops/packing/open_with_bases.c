@@ -13,11 +13,7 @@
 /* A missing base makes reading fail later, but only for what refers to it. */
 static tare_status find_bases(tare_packed *store, const tare_open_options *o, tare_error *err) {
     tare_error fault = TARE_ERROR_NONE;
-    tare_run_options run = tare_run_options_default();
-    TARE_COPY_RUN_OPTIONS(&run, o);
-    run.progress = o->progress;
-    run.progress_ctx = o->progress_ctx;
-    tare_status status = tare_bases_use(store, o->bases, o->n_bases, &run, &fault);
+    tare_status status = tare_bases_use(store, o->bases, o->n_bases, o->context, &fault);
     const bool is_missing = fault.code && strcmp(fault.code, TARE_CODE_NEEDS_BASE) == 0;
     if (status == TARE_OK || (is_missing && !o->needs_bases)) return TARE_OK;
     if (err) *err = fault;
@@ -30,7 +26,9 @@ tare_status tare_model_open(tare_model **out, const tare_source *source,
     *out = NULL;
     TARE_REQUIRE(source, err);
     tare_open_options o = tare_open_options_default();
+    tare_context context;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     TARE_REQUIRE(o.bases || o.n_bases == 0, err);
     TARE_TRY(tare_format_open(out, source, &o, err));
     tare_packed *store = tare_packed_of(*out);

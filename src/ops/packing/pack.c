@@ -43,8 +43,8 @@ uint64_t tare_pack_work(const tare_catalog *c) {
 static void begin_steps(packing *p, uint64_t file_bytes) {
     const tare_catalog *c = &p->in->catalog;
     p->write_bytes = p->source->has_files ? file_bytes : tare_catalog_bytes(c);
-    p->own_steps = (tare_steps){.progress = p->options.progress,
-                                .ctx = p->options.progress_ctx,
+    p->own_steps = (tare_steps){.progress = p->options.context->progress,
+                                .ctx = p->options.context->progress_ctx,
                                 .total = tare_bases_bytes(p->options.bases, p->options.n_bases) +
                                          p->write_bytes,
                                 .shown = p->write_bytes};
@@ -121,9 +121,7 @@ static tare_status write_file(packing *p, tare_error *err) {
                                .tiles = o->tiles,
                                .write = put,
                                .write_ctx = &sink,
-                               .how = {TARE_RUN_THREADS(o),
-                                       .progress = p->steps->progress ? tare_steps_tell : NULL,
-                                       .progress_ctx = p->steps},
+                               .how = tare_steps_context(o->context, p->steps),
                                .arena = &p->arena};
     TARE_TRY(p->source->format->write.pack(&p->outcome, &job, err));
     tare_steps_end(p->steps, p->write_bytes);
@@ -140,10 +138,10 @@ static uint16_t withheld_of(const packing *p) {
 }
 
 static tare_status begin_output(packing *p, const char *path, tare_error *err) {
-    const tare_out_options out = {.force = p->options.force,
-                                  .no_sync = p->options.no_sync,
+    const tare_out_options out = {.force = p->options.output->force,
+                                  .no_sync = p->options.output->no_sync,
                                   .withheld = withheld_of(p),
-                                  .report = p->options.report};
+                                  .report = p->options.context->report};
     uint32_t index;
     if (p->source->output) return TARE_OK;
     for (size_t i = 0; i < p->options.n_bases; i++) {
@@ -157,7 +155,7 @@ static tare_status begin_output(packing *p, const char *path, tare_error *err) {
         if (reader && tare_same_file(path, reader))
             return tare_fail(err, TARE_ERR_ARG, "the output is the input");
     }
-    TARE_TRY(tare_outset_new(&p->set, path, &out, p->options.allocator, err));
+    TARE_TRY(tare_outset_new(&p->set, path, &out, p->options.context->allocator, err));
     return tare_outset_add(p->set, NULL, 0, &index, err);
 }
 
@@ -179,12 +177,12 @@ static void tell_bases(const packing *p) {
         const tare_packed_base *b = &p->bases[i];
         const bool is_needed = p->outcome.needs_base[i];
         if (is_needed && !p->source->has_files) /* else the summary says it */
-            tare_report_addf(p->options.report,
+            tare_report_addf(p->options.context->report,
                              &TARE_FINDING(INFO, TARE_ERR_ARG, "pack.base-needed"),
                              "what reads the output needs the base \"%.*s\" again",
                              (int)b->hint.len, b->hint.ptr);
         if (is_needed) continue;
-        tare_report_addf(p->options.report,
+        tare_report_addf(p->options.context->report,
                          &TARE_FINDING(WARNING, TARE_ERR_ARG, "pack.base-unused"),
                          "no tensor is stored as a difference from the base \"%.*s\": the "
                          "output does not need it",
@@ -219,7 +217,7 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
     packing p = {.in = source->model, .source = source, .options = *options};
     TARE_REQUIRE((unsigned)options->mode <= TARE_CODED_STRUCTURED, err);
     TARE_TRY(tare_packed_check_tiles(&options->tiles, err));
-    tare_arena_init(&p.arena, options->allocator);
+    tare_arena_init(&p.arena, options->context->allocator);
     tare_status status = pack(&p, out_path, &sum, err);
     tare_outset_free(p.set);
     tare_arena_free(&p.arena);

@@ -11,9 +11,7 @@
 
 tare_status tare_pack_digest_model(tare_digest *out, const tare_pack_digests *d,
                                    const tare_model *model, tare_error *err) {
-    tare_run_options o = tare_run_options_default();
-    TARE_COPY_RUN_OPTIONS(&o, d->options);
-    TARE_COPY_RUN_OPTIONS_STEPS(&o, d->steps);
+    const tare_context o = tare_steps_context(d->options->context, d->steps);
     TARE_TRY(tare_model_digest(NULL, out, model, &o, err));
     tare_steps_end(d->steps, tare_catalog_tensor_bytes(&model->catalog));
     return TARE_OK;
@@ -102,9 +100,7 @@ static tare_status hash_all(tare_pack_digests *d, const candidate *list, size_t 
                             .visit = hash,
                             .ctx = &c,
                             .scratch_size = TARE_PIECE,
-                            TARE_RUN_THREADS(d->options),
-                            TARE_RUN_STAY(d->steps),
-                            .allocator = d->options->allocator};
+                            .context = tare_steps_context_stay(d->options->context, d->steps)};
     return tare_walk_run(&walk, err);
 }
 
@@ -122,7 +118,7 @@ static void match(const tare_pack_digests *d, candidate *list, size_t n) {
 }
 
 tare_status tare_pack_digests_begin(tare_pack_digests *d, tare_arena *arena, tare_error *err) {
-    const tare_allocator *a = d->options->allocator;
+    const tare_allocator *a = d->options->context->allocator;
     const size_t all = d->model->catalog.n_tensors;
     size_t n = 0;
     d->tensors = TARE_NEW_ARRAY(arena, tare_digest, all);
@@ -148,7 +144,7 @@ tare_status tare_pack_digests_begin(tare_pack_digests *d, tare_arena *arena, tar
 
 static tare_status visit(void *ctx, size_t tensor, tare_error *err) {
     tare_pack_digests *d = ctx;
-    const tare_allocator *a = d->options->allocator;
+    const tare_allocator *a = d->options->context->allocator;
     const uint64_t bytes = d->model->catalog.tensors[tensor].size_bytes;
     const size_t n = (size_t)tare_min_u64(bytes, TARE_PIECE);
     if (d->is_known[tensor]) return TARE_OK;
@@ -162,8 +158,8 @@ static tare_status visit(void *ctx, size_t tensor, tare_error *err) {
 static tare_status finish(void *ctx, uint8_t digest[32], tare_error *err) {
     tare_pack_digests *d = ctx;
     if (!d->opened)
-        TARE_TRY(
-            tare_digest_of_digests(&d->whole, d->model, d->tensors, d->options->allocator, err));
+        TARE_TRY(tare_digest_of_digests(&d->whole, d->model, d->tensors,
+                                        d->options->context->allocator, err));
     memcpy(digest, d->whole.bytes, sizeof d->whole.bytes);
     return TARE_OK;
 }

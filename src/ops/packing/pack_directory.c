@@ -120,7 +120,7 @@ static void note(const walk *w, tare_str name, const char *code, const char *tex
     f.item_kind = TARE_ITEM_RESOURCE;
     f.item_name = name;
     f.text = tare_str_of(text);
-    tare_report_add(w->o->report, &f);
+    tare_report_add(w->o->context->report, &f);
 }
 
 /* A pattern without a slash matches names, in any folder; any other matches paths relative to the
@@ -266,8 +266,8 @@ static tare_status list_folder(paths *list, const walk *w, const char *path, DIR
                                tare_error *err) {
     for (const struct dirent *d; (d = next_entry(directory)) != NULL;) {
         if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
-        if (!tare_grow(w->o->allocator, (void **)&list->items, &list->capacity, list->n + 1,
-                       sizeof *list->items))
+        if (!tare_grow(w->o->context->allocator, (void **)&list->items, &list->capacity,
+                       list->n + 1, sizeof *list->items))
             return tare_fail(err, TARE_ERR_NOMEM, "files");
         const char *entry = tare_join_path(&w->f->arena, path, tare_str_of(d->d_name));
         if (!entry) return tare_fail(err, TARE_ERR_NOMEM, "files");
@@ -293,7 +293,7 @@ static tare_status take_folder(const walk *w, const char *path, const chain *up,
     closedir(directory);
     for (size_t i = 0; status == TARE_OK && i < list.n; i++)
         status = take_entry(w, list.items[i], up, err);
-    tare_free(w->o->allocator, list.items, list.capacity * sizeof *list.items);
+    tare_free(w->o->context->allocator, list.items, list.capacity * sizeof *list.items);
     return status;
 }
 
@@ -311,7 +311,8 @@ tare_status tare_pack_directory(tare_pack_files *f, const tare_model *in,
     if (stat(o->directory, &st) != 0) return tare_fail_errno(err, errno, "opening the directory");
     /* Files that opening does not count as the model's are packed nevertheless, or reported here.
      */
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) tare_report_remove(o->report, told[i]);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        tare_report_remove(o->context->report, told[i]);
     f->is_directory = true;
     const chain top = {NULL, st.st_dev, st.st_ino, 0};
     TARE_TRY(list_own(&w, err));

@@ -97,8 +97,9 @@ static int by_name(const void *a, const void *b) {
 
 tare_status tare_pack_files_open(tare_pack_files *f, const tare_model *in,
                                  const tare_pack_options *options, tare_error *err) {
-    *f = (tare_pack_files){.strict = {.report = options->report, .is_strict = options->strict}};
-    tare_arena_init(&f->arena, options->allocator);
+    *f = (tare_pack_files){
+        .strict = {.report = options->context->report, .is_strict = options->output->strict}};
+    tare_arena_init(&f->arena, options->context->allocator);
     TARE_TRY(options->directory ? tare_pack_directory(f, in, options, err)
                                 : take_model(f, in, err));
     if (f->n) qsort(f->files, f->n, sizeof *f->files, by_name);

@@ -31,6 +31,8 @@ typedef struct job {
 
 typedef struct unpacking {
     tare_unpack_options options;
+    tare_context context; /* of the options */
+    tare_output_options output;
     tare_packed *store;
     tare_packed_contents contents;
     tare_unpack_losses losses;
@@ -63,7 +65,7 @@ static uint32_t n_ranges(const tare_packed_file *f) {
 }
 
 static tare_status cut(unpacking *u, tare_error *err) {
-    const tare_allocator *a = u->options.allocator;
+    const tare_allocator *a = u->options.context->allocator;
     for (uint32_t f = 0; f < u->contents.n_files; f++) u->n_jobs += n_ranges(&u->contents.files[f]);
     u->jobs = tare_alloc(a, u->n_jobs * sizeof *u->jobs);
     u->left = tare_alloc(a, u->contents.n_files * sizeof *u->left);
@@ -120,11 +122,15 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
 
 static tare_status run_tasks(unpacking *u, tare_error *err) {
     const tare_unpack_options *o = &u->options;
-    tare_run run = {TARE_RUN_FROM(o), .n_tasks = u->n_tasks, .task = run_task,
-                    .ctx = u,         .total = u->total,     .done = &u->done};
-    if (u->sink.is_sequential) run.threads = 1;
+    tare_run run = {.context = *o->context,
+                    .n_tasks = u->n_tasks,
+                    .task = run_task,
+                    .ctx = u,
+                    .total = u->total,
+                    .done = &u->done};
+    if (u->sink.is_sequential) run.context.threads = 1;
     TARE_TRY(tare_write_turns_new(&u->turns, tare_run_threads(&run), u->buffer_size, write_piece, u,
-                                  o->allocator, err));
+                                  o->context->allocator, err));
     TARE_TRY(tare_run_parallel(&run, err));
     TARE_TRY(tare_write_turns_finish(u->turns, err));
     TARE_TRY(tare_unpack_losses_report(&u->losses, u->store, o, &u->result, err));
@@ -137,9 +143,9 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     const tare_limits limits = tare_limits_default();
     tare_limits own = limits;
     tare_reader file;
-    TARE_TRY(tare_options_read(&own, sizeof own, u->options.limits, err));
+    TARE_TRY(tare_options_read(&own, sizeof own, u->options.context->limits, err));
     tare_blocks *blocks = NULL;
-    const tare_allocator *a = u->options.allocator;
+    const tare_allocator *a = u->options.context->allocator;
     tare_packed_damage damage = {.is_unchecked = false};
     tare_status status = tare_source_open(&file, in, false, &blocks, err);
     if (status == TARE_OK)
@@ -149,7 +155,8 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     tare_blocks_release(blocks);
     TARE_TRY(status);
     u->contents = tare_packed_describe(u->store);
-    TARE_TRY(tare_unpack_salvage_begin(&u->result, &damage, u->store, u->options.report, err));
+    TARE_TRY(
+        tare_unpack_salvage_begin(&u->result, &damage, u->store, u->options.context->report, err));
     u->is_model = u->contents.n_files == 0;
     if (u->is_model && !(u->may_convert && !u->options.salvage && !u->options.is_coarse))
         return tare_fail(err, TARE_ERR_ARG,
@@ -159,8 +166,7 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     tare_packed_watch(u->store, &u->losses.watch,
                       u->options.is_coarse ? u->options.groups : TARE_PACKED_ALL_GROUPS);
     TARE_TRY(tare_packed_use_device(u->store, u->options.device, err));
-    tare_run_options run = tare_run_options_default();
-    TARE_COPY_RUN_OPTIONS(&run, &u->options);
+    const tare_context run = tare_steps_context_quiet(&u->context);
     return tare_bases_use(u->store, u->options.bases, u->options.n_bases, &run, err);
 }
 
@@ -168,6 +174,8 @@ static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_
                          bool may_convert, tare_error *err) {
     *u = (unpacking){.options = tare_unpack_options_default(), .may_convert = may_convert};
     TARE_TRY(tare_options_read(&u->options, sizeof u->options, options, err));
+    TARE_TRY(tare_context_keep(&u->context, &u->options.context, err));
+    TARE_TRY(tare_output_keep(&u->output, &u->options.output, err));
     tare_source source;
     TARE_TRY(tare_source_read(&source, in, err));
     if (source.kind == TARE_SOURCE_SHARDS || source.kind == TARE_SOURCE_FOLDER)
@@ -185,7 +193,7 @@ static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_
 }
 
 static void end(unpacking *u) {
-    const tare_allocator *a = u->options.allocator;
+    const tare_allocator *a = u->options.context->allocator;
     tare_outset_free(u->set);
     tare_write_turns_free(u->turns);
     if (u->store) {
@@ -222,19 +230,19 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
     const tare_unpack_options *o = &u->options;
     const tare_reader *file = tare_packed_source(u->store);
     tare_out_options options = {.is_directory = u->result.is_directory,
-                                .force = o->force,
-                                .no_sync = o->no_sync,
+                                .force = o->output->force,
+                                .no_sync = o->output->no_sync,
                                 .has_folders = true,
                                 .withheld = file->withheld,
                                 .total_size = u->total,
-                                .report = o->report};
+                                .report = o->context->report};
     if (tare_holds_file(out_path, file))
         return tare_fail(err, TARE_ERR_ARG, "the output is the input, or holds it");
     for (size_t i = 0; i < o->n_bases; i++)
         if (tare_replaces_model(out_path, o->bases[i]))
             return tare_fail(err, TARE_ERR_ARG, "the output is a base, or holds one");
-    if (options.is_directory && o->force) TARE_TRY(tare_check_replaced(out_path, err));
-    TARE_TRY(tare_outset_new(&u->set, out_path, &options, o->allocator, err));
+    if (options.is_directory && o->output->force) TARE_TRY(tare_check_replaced(out_path, err));
+    TARE_TRY(tare_outset_new(&u->set, out_path, &options, o->context->allocator, err));
     for (uint32_t i = 0; i < u->contents.n_files; i++) {
         const tare_packed_file *f = &u->contents.files[i];
         const tare_status status = add_output(u, f, err);

@@ -135,8 +135,7 @@ static tare_status mend(mending *d, const tare_unpack_options *o, tare_error *er
                             .visit = hash_tensor,
                             .ctx = d,
                             .scratch_size = TARE_PIECE,
-                            TARE_RUN_FROM(o),
-                            .allocator = o->allocator};
+                            .context = *o->context};
     TARE_TRY(tare_walk_run(&walk, err));
     for (size_t i = 0; i < d->n; i++)
         TARE_TRY(tare_walk_blame(put_digest(d, &d->list[i], err), d->m, d->list[i].tensor, err));
@@ -152,15 +151,18 @@ static bool is_no_model(tare_status status) {
 tare_status tare_unpack_mend_digests(const tare_unpack_digests *to, const tare_source *in,
                                      const tare_unpack_options *options, tare_error *err) {
     tare_open_options open = tare_open_options_default();
-    mending d = {
-        .to = to, .contents = tare_packed_describe(to->store), .allocator = options->allocator};
-    open.allocator = options->allocator;
-    open.limits = options->limits;
+    mending d = {.to = to,
+                 .contents = tare_packed_describe(to->store),
+                 .allocator = options->context->allocator};
+    const tare_context context = {.size = sizeof context,
+                                  .allocator = options->context->allocator,
+                                  .limits = options->context->limits};
+    open.context = &context;
     tare_status status = tare_model_open(&d.m, in, &open, err);
     if (is_no_model(status)) return TARE_OK;
     if (status != TARE_OK) return status;
     status = mend(&d, options, err);
-    if (d.list) tare_free(options->allocator, d.list, d.room * sizeof *d.list);
+    if (d.list) tare_free(options->context->allocator, d.list, d.room * sizeof *d.list);
     tare_model_free(d.m);
     return status;
 }

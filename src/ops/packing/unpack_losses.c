@@ -19,12 +19,12 @@ tare_status tare_unpack_losses_init(tare_unpack_losses *l, const tare_packed *st
                                     const tare_unpack_options *o, tare_error *err) {
     *l = (tare_unpack_losses){.is_coarse = NULL};
     const uint32_t n_layers = tare_packed_describe(store).n_layers;
-    TARE_TRY(tare_losses_init(&l->segments, o->allocator, err));
+    TARE_TRY(tare_losses_init(&l->segments, o->context->allocator, err));
     l->watch.ctx = l;
     if (o->salvage) l->watch.lost = note_loss;
     if (!o->is_coarse || n_layers == 0) return TARE_OK;
     l->watch.coarse = note_coarse;
-    l->is_coarse = tare_alloc(o->allocator, n_layers * sizeof *l->is_coarse);
+    l->is_coarse = tare_alloc(o->context->allocator, n_layers * sizeof *l->is_coarse);
     if (!l->is_coarse) return tare_fail(err, TARE_ERR_NOMEM, "list of layers");
     for (uint32_t i = 0; i < n_layers; i++) atomic_init(&l->is_coarse[i], false);
     return TARE_OK;
@@ -62,20 +62,20 @@ static tare_status report_whole(const tare_unpack_losses *l, tare_packed *store,
         f.item_name = layer.name;
         n_fixed += groups == 0;
         if (groups)
-            tare_report_addf(o->report, &f, "read whole: it has %u group%s of bits", groups,
-                             groups == 1 ? "" : "s");
+            tare_report_addf(o->context->report, &f, "read whole: it has %u group%s of bits",
+                             groups, groups == 1 ? "" : "s");
         else
-            tare_report_addf(o->report, &f, "read whole: its type has no coarse form");
+            tare_report_addf(o->context->report, &f, "read whole: its type has no coarse form");
     }
     if (!result->n_whole || !result->n_coarse) return TARE_OK;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "unpack.whole");
     const size_t n_asked = (size_t)result->n_whole - n_fixed;
     if (n_asked)
-        tare_report_addf(o->report, &f,
+        tare_report_addf(o->context->report, &f,
                          "%zu tensors are read whole: they have no more groups of bits", n_asked);
     if (n_fixed)
-        tare_report_addf(o->report, &f, "%zu tensors are read whole: they have no coarse form",
-                         n_fixed);
+        tare_report_addf(o->context->report, &f,
+                         "%zu tensors are read whole: they have no coarse form", n_fixed);
     return TARE_OK;
 }
 
@@ -97,11 +97,11 @@ tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_packed *store,
                                       tare_error *err) {
     static const tare_losses_words words = {"unpack.lost", ", now zeros", SIZE_MAX};
     unsigned most = 0;
-    result->n_lost = tare_losses_report(&l->segments, store, &words, o->report);
+    result->n_lost = tare_losses_report(&l->segments, store, &words, o->context->report);
     result->n_tensors_damaged = tare_losses_layers(&l->segments, store, true);
     if (!o->is_coarse) return TARE_OK;
     if (l->is_coarse) TARE_TRY(report_whole(l, store, o, result, &most, err));
-    if (result->n_coarse && !(o->strict && result->n_whole)) return TARE_OK;
+    if (result->n_coarse && !(o->output->strict && result->n_whole)) return TARE_OK;
     return tare_fail(
         err, TARE_ERR_UNSUPPORTED,
         result->n_coarse

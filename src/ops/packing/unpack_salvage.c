@@ -72,11 +72,9 @@ tare_status tare_unpack_salvage_end(const tare_unpack_result *r, const tare_loss
                                     tare_packed *store, const tare_unpack_options *o,
                                     tare_error *err) {
     if (r->is_unchecked) {
-        tare_run_options run = tare_run_options_default();
-        TARE_COPY_RUN_OPTIONS(&run, o);
-        run.progress = NULL; /* heads alone are read */
+        const tare_context run = tare_steps_context_quiet(o->context); /* heads alone are read */
         TARE_TRY(tare_verify_layers(store, &run, err));
     }
-    if (r->n_lost || r->n_files_lost) report_incomplete(r, lost, store, o->report);
+    if (r->n_lost || r->n_files_lost) report_incomplete(r, lost, store, o->context->report);
     return TARE_OK;
 }

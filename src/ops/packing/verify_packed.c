@@ -75,13 +75,13 @@ static tare_status survey_layer(void *ctx, uint64_t task, unsigned worker, tare_
 }
 
 static tare_status survey_layers(size_t *n_lost, const check *c, bool is_of_tensors,
-                                 const tare_run_options *o, tare_error *err) {
+                                 const tare_context *o, tare_error *err) {
     static const tare_losses_words words = {"wcodec.segment", "", 64};
     survey s = {.store = c->store, .is_of_tensors = is_of_tensors};
     s.watch = (tare_wc_watch){.lost = note_loss, .ctx = &s};
     TARE_TRY(tare_losses_init(&s.losses, o->allocator, err));
-    const tare_run run = {TARE_RUN_FROM(o), .n_tasks = c->contents.n_layers, .task = survey_layer,
-                          .ctx = &s};
+    const tare_run run = {
+        .context = *o, .n_tasks = c->contents.n_layers, .task = survey_layer, .ctx = &s};
     tare_status status = tare_run_parallel(&run, err);
     *n_lost = tare_losses_report(&s.losses, c->store, &words, o->report);
     tare_losses_free(&s.losses);
@@ -133,8 +133,8 @@ static void report_bases(const check *c) {
 /* Where tensors cannot be read, *n_lost says how many segments are to blame. (A layer that is not the
  * one of its CRC cannot be read as a whole, and is reported.) */
 static tare_status check_digest(size_t *n_lost, const check *c, const tare_model *model,
-                                const tare_run_options *o, tare_error *err) {
-    tare_run_options options = *o;
+                                const tare_context *o, tare_error *err) {
+    tare_context options = *o;
     tare_error fault = TARE_ERROR_NONE;
     tare_digest digest;
     options.report = NULL;
@@ -150,25 +150,25 @@ static tare_status check_digest(size_t *n_lost, const check *c, const tare_model
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static tare_status check_layers(check *c, const tare_run_options *o, tare_error *err) {
+static tare_status check_layers(check *c, const tare_context *o, tare_error *err) {
     uint32_t n = c->contents.n_layers;
     if (n == 0) return TARE_OK;
     c->faults = tare_alloc(o->allocator, n * sizeof *c->faults);
     if (!c->faults) return tare_fail(err, TARE_ERR_NOMEM, "list of layers");
-    const tare_run run = {TARE_RUN_FROM(o), .n_tasks = n, .task = check_layer, .ctx = c};
+    const tare_run run = {.context = *o, .n_tasks = n, .task = check_layer, .ctx = c};
     tare_status status = tare_run_parallel(&run, err);
     for (uint32_t i = 0; status == TARE_OK && i < n; i++) report_layer(c, i);
     tare_free(o->allocator, c->faults, n * sizeof *c->faults);
     return status;
 }
 
-tare_status tare_verify_layers(tare_packed *store, const tare_run_options *o, tare_error *err) {
+tare_status tare_verify_layers(tare_packed *store, const tare_context *o, tare_error *err) {
     check c = {.store = store, .contents = tare_packed_describe(store), .report = o->report};
     return check_layers(&c, o, err);
 }
 
 tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
-                               const tare_run_options *o, tare_error *err) {
+                               const tare_context *o, tare_error *err) {
     tare_packed *store = tare_packed_of(model);
     size_t n_lost = 0, n_lost_tensors = 0;
     *out = (tare_packed_faults){false, false};

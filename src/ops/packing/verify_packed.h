@@ -17,10 +17,9 @@ typedef struct tare_packed_faults {
  * segment"), base models that are missing ("wcodec.base") and, where nothing of the kind is found,
  * a model that is not that of the header ("wcodec.digest"). Other formats have nothing of this. */
 tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
-                               const tare_run_options *options, tare_error *err);
+                               const tare_context *context, tare_error *err);
 
 /* The first part of it: reports layers that do not have their CRC ("wcodec.layer"). */
-tare_status tare_verify_layers(tare_packed *store, const tare_run_options *options,
-                               tare_error *err);
+tare_status tare_verify_layers(tare_packed *store, const tare_context *context, tare_error *err);
 
 #endif

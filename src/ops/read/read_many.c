@@ -39,7 +39,8 @@ typedef struct cut_job {
 
 typedef struct reading {
     tare_read_options options;
-    cut_job *jobs; /* in the order of the file */
+    tare_context context; /* of the options */
+    cut_job *jobs;        /* in the order of the file */
     size_t n_jobs, size;
     uint64_t n_tasks, total;
     unsigned threads;
@@ -124,7 +125,7 @@ static tare_status take_jobs(reading *r, const tare_model *m, const tare_read_jo
     uint64_t bytes;
     if (!tare_mul_u64(n, sizeof *r->jobs, &bytes) || !tare_size_of_u64(bytes, &r->size))
         return tare_fail(err, TARE_ERR_NOMEM, "list of jobs");
-    r->jobs = tare_alloc(r->options.allocator, r->size);
+    r->jobs = tare_alloc(r->options.context->allocator, r->size);
     if (!r->jobs) return tare_fail(err, TARE_ERR_NOMEM, "list of jobs");
     for (size_t i = 0; i < n; i++) {
         cut_job *j = &r->jobs[i];
@@ -347,14 +348,18 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
 static tare_status run_all(reading *r, tare_error *err) {
     for (size_t i = 0; i < r->n_jobs; i++)
         if (!r->jobs[i].grid.n_cells) tell_done(r, &r->jobs[i]);
-    r->threads = r->options.threads ? r->options.threads : tare_default_threads();
+    r->threads = r->options.context->threads ? r->options.context->threads : tare_default_threads();
     r->threads = (unsigned)tare_min_u64(r->threads, MOST_THREADS);
     r->threads = (unsigned)tare_min_u64(r->threads, r->total / THREAD_BYTES + 1);
-    r->scratch = tare_scratch_new(r->threads, r->options.allocator);
+    r->scratch = tare_scratch_new(r->threads, r->options.context->allocator);
     if (!r->scratch) return tare_fail(err, TARE_ERR_NOMEM, "work memory");
-    tare_run run = {TARE_RUN_FROM(&r->options), .n_tasks = r->n_tasks, .task = run_task, .ctx = r,
-                    .total = r->total,          .done = &r->done};
-    run.threads = r->threads;
+    tare_run run = {.context = *r->options.context,
+                    .n_tasks = r->n_tasks,
+                    .task = run_task,
+                    .ctx = r,
+                    .total = r->total,
+                    .done = &r->done};
+    run.context.threads = r->threads;
     return tare_run_parallel(&run, err);
 }
 
@@ -363,11 +368,12 @@ tare_status tare_read_many(const tare_model *model, const tare_read_job *jobs, s
     TARE_REQUIRE(model && (jobs || n == 0), err);
     reading r = {.options = tare_read_options_default()};
     TARE_TRY(tare_options_read(&r.options, sizeof r.options, options, err));
+    TARE_TRY(tare_context_keep(&r.context, &r.options.context, err));
     if (n == 0) return TARE_OK;
     tare_status s = take_jobs(&r, model, jobs, n, err);
     if (s == TARE_OK) s = run_all(&r, err);
-    if (r.scratch) tare_scratch_delete(r.scratch, r.threads, r.options.allocator);
-    if (r.jobs) tare_free(r.options.allocator, r.jobs, r.size);
+    if (r.scratch) tare_scratch_delete(r.scratch, r.threads, r.options.context->allocator);
+    if (r.jobs) tare_free(r.options.context->allocator, r.jobs, r.size);
     return s;
 }
 

@@ -309,15 +309,17 @@ tare_status tare_synth_open(tare_model **out, const char *text, const tare_open_
     *out = NULL;
     TARE_REQUIRE(text, err);
     tare_open_options o = tare_open_options_default();
+    tare_context context;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     synth_spec spec;
     TARE_TRY(parse_spec(&spec, text, err));
     builder b = {.spec = &spec};
-    TARE_TRY(tare_model_new(&b.model, &o, err));
+    TARE_TRY(tare_model_new(&b.model, &context, err));
     b.model->format = "synth";
     tare_status s = add_file(&b, text, err);
     if (s == TARE_OK) s = add_side_files(&b, err);
-    if (s == TARE_OK) s = tare_model_finish(b.model, o.report, err);
+    if (s == TARE_OK) s = tare_model_finish(b.model, context.report, err);
     if (s != TARE_OK) {
         tare_model_free(b.model);
         return s;

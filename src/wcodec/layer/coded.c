@@ -50,23 +50,20 @@ TARE_DEFINE_INIT(tare_coded_segment)
 
 unsigned tare_coded_threads(const tare_coded_options *o) {
     enum { MOST = 256 };
-    unsigned n = o->threads ? o->threads : tare_default_threads();
+    unsigned n = o->context->threads ? o->context->threads : tare_default_threads();
     return n < MOST ? n : MOST;
 }
 
 tare_run tare_coded_run(const tare_coded_options *o, uint64_t n_tasks, tare_task_fn task, void *ctx,
                         uint64_t total, _Atomic uint64_t *done) {
-    return (tare_run){.threads = tare_coded_threads(o),
-                      .n_tasks = n_tasks,
-                      .task = task,
-                      .ctx = ctx,
-                      .progress = o->progress,
-                      .progress_ctx = o->progress_ctx,
-                      .total = total,
-                      .done = done,
-                      .parallel = o->parallel,
-                      .parallel_ctx = o->parallel_ctx,
-                      .cancel = o->cancel};
+    tare_run run = {.context = *o->context,
+                    .n_tasks = n_tasks,
+                    .task = task,
+                    .ctx = ctx,
+                    .total = total,
+                    .done = done};
+    run.context.threads = tare_coded_threads(o);
+    return run;
 }
 
 /* ---- the handle ------------------------------------------------------------------------------ */
@@ -240,6 +237,7 @@ tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *layer,
                             const void *const *bases, const tare_coded_options *options,
                             tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context;
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(layer && layer->n_regions >= 1 && layer->n_regions <= TARE_CODED_MAX_REGIONS, err);
@@ -249,7 +247,8 @@ tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *layer,
     for (unsigned r = 0; bases && r < layer->n_regions; r++)
         TARE_REQUIRE(bases[r] || !layer->region_bytes[r], err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    tare_coded *c = new_coded(o.allocator);
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
+    tare_coded *c = new_coded(o.context->allocator);
     if (!c) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     tare_status status = take_layer(c, layer, err);
     if (status == TARE_OK) {
@@ -300,10 +299,7 @@ static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_c
                                    .how = {.is_full = o->is_full, .tiles = o->tiles},
                                    .own = *own,
                                    .base = c->layer.has_base ? &c->base : NULL};
-    tare_wc_run run = {.jobs = &job,
-                       .n_jobs = 1,
-                       .how = tare_coded_run(o, 0, NULL, NULL, 0, NULL),
-                       .allocator = c->allocator};
+    tare_wc_run run = {.jobs = &job, .n_jobs = 1, .how = *o->context, .allocator = c->allocator};
     TARE_TRY(reserve(c, err));
     if (pthread_mutex_init(&g.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     tare_status status = tare_wc_run_jobs(&run, &target, &c->arena, err);
@@ -352,6 +348,7 @@ tare_status tare_coded_encode(tare_coded **out, const tare_coded_region *regions
                               const tare_coded_field *fields, size_t n_fields,
                               const tare_coded_options *options, tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context;
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(regions && n_regions >= 1 && n_regions <= TARE_CODED_MAX_REGIONS, err);
@@ -361,8 +358,9 @@ tare_status tare_coded_encode(tare_coded **out, const tare_coded_region *regions
         TARE_REQUIRE(!regions[r].base == !regions[0].base, err);
     }
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     TARE_TRY(tare_wc_limits_check(&o.tiles, err));
-    tare_coded *c = new_coded(o.allocator);
+    tare_coded *c = new_coded(o.context->allocator);
     if (!c) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     c->layer.n_regions = (uint8_t)n_regions;
     tare_status status = encode_regions(c, regions, fields, n_fields, &o, err);

@@ -103,11 +103,11 @@ static tare_status decode_some(void *ctx, uint64_t task, unsigned worker, tare_e
 
 static void free_segment(void *ctx, void *value, size_t cost) {
     const decoding *d = ctx;
-    tare_free(d->options->allocator, value, cost);
+    tare_free(d->options->context->allocator, value, cost);
 }
 
 static tare_status run_tasks(decoding *d, tare_error *err) {
-    const tare_allocator *a = d->options->allocator;
+    const tare_allocator *a = d->options->context->allocator;
     unsigned n = d->n_threads;
     if (n > d->n_tasks) n = (unsigned)d->n_tasks;
     if (!n) return TARE_OK;
@@ -126,7 +126,7 @@ static tare_status run(decoding *d, tare_error *err) {
     bool has_regions = false;
     for (unsigned i = 0; i < d->n_shares; i++) has_regions |= d->shares[i].is_region;
     if (!has_regions) return run_tasks(d, err);
-    d->opened.cache = tare_cache_new(KEPT_MOST, free_segment, d, d->options->allocator);
+    d->opened.cache = tare_cache_new(KEPT_MOST, free_segment, d, d->options->context->allocator);
     if (!d->opened.cache) return tare_fail(err, TARE_ERR_NOMEM, "work memory");
     tare_status status = run_tasks(d, err);
     tare_cache_free(d->opened.cache);
@@ -139,11 +139,13 @@ tare_status tare_coded_decode_region(void *dst, const tare_coded *coded, unsigne
                                      uint64_t offset, size_t n, const tare_coded_options *options,
                                      tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context;
     decoding d;
     TARE_REQUIRE(coded && region < coded->layer.n_regions && (dst || !n), err);
     TARE_REQUIRE(offset <= coded->layer.region_bytes[region], err);
     TARE_REQUIRE(n <= coded->layer.region_bytes[region] - offset, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     begin(&d, coded, &o);
     add_region(&d, region, &(tare_wc_window){dst, offset, n});
     return run(&d, err);
@@ -152,9 +154,11 @@ tare_status tare_coded_decode_region(void *dst, const tare_coded *coded, unsigne
 tare_status tare_coded_decode_layer(void *const *dst, const tare_coded *coded,
                                     const tare_coded_options *options, tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context;
     decoding d;
     TARE_REQUIRE(coded && dst, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     begin(&d, coded, &o);
     for (unsigned r = 0; r < coded->layer.n_regions; r++) {
         uint64_t n = coded->layer.region_bytes[r];
@@ -168,11 +172,13 @@ tare_status tare_coded_decode_segments(void *dst, const tare_coded *coded, unsig
                                        uint64_t first, uint64_t n,
                                        const tare_coded_options *options, tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context;
     decoding d;
     TARE_REQUIRE(coded && stream < coded->layer.n_streams && (dst || !n), err);
     const tare_coded_stream *p = &coded->layer.streams[stream];
     TARE_REQUIRE(first <= p->n_segments && n <= p->n_segments - first, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     begin(&d, coded, &o);
     uint64_t start = first * p->segment_bytes;
     uint64_t end = tare_min_u64((first + n) * p->segment_bytes, p->n_bytes);

@@ -30,7 +30,7 @@ typedef struct piece {
 static tare_status piece_init(piece *p, const tare_coded_field *field, const void *bytes, size_t n,
                               const void *base, const tare_coded_options *o, tare_error *err) {
     *p = (piece){.layer = {.n_regions = 1, .n_streams = 1, .region_bytes = {n}}};
-    tare_arena_init(&p->arena, o->allocator);
+    tare_arena_init(&p->arena, o->context->allocator);
     TARE_TRY(tare_coded_field_check(field, err));
     p->layer.streams = &p->stream;
     p->layer.records = &p->record;
@@ -58,8 +58,8 @@ static tare_status run_half(piece *p, tare_wc_scheme **learned, tare_wc_scheme *
                             tare_error *err) {
     tare_wc_run run = {.jobs = &p->job,
                        .n_jobs = 1,
-                       .how = tare_coded_run(o, 0, NULL, NULL, 0, NULL),
-                       .allocator = o->allocator,
+                       .how = *o->context,
+                       .allocator = o->context->allocator,
                        .learned = learned,
                        .scheme = scheme};
     return tare_wc_run_jobs(&run, target, &p->arena, err);
@@ -80,20 +80,22 @@ tare_status tare_coder_new(tare_coder **out, const tare_coded_field *field, cons
                            size_t n, const void *base, const tare_coded_options *options,
                            tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context;
     piece p;
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(field && bytes && n, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     TARE_TRY(tare_wc_limits_check(&o.tiles, err));
     tare_coded_field whole = *field;
     whole.region = 0;
     whole.stride = whole.offset = whole.width = 0;
     whole.join = (tare_coded_join){0};
-    tare_coder *coder = tare_alloc(o.allocator, sizeof *coder);
+    tare_coder *coder = tare_alloc(o.context->allocator, sizeof *coder);
     if (!coder) return tare_fail(err, TARE_ERR_NOMEM, "coder");
-    *coder = (tare_coder){.allocator = o.allocator};
-    tare_buffer_init(&coder->head, o.allocator);
+    *coder = (tare_coder){.allocator = o.context->allocator};
+    tare_buffer_init(&coder->head, o.context->allocator);
     tare_status status = piece_init(&p, &whole, bytes, n, base, &o, err);
     if (status == TARE_OK) status = learn(coder, &p, &o, err);
     tare_arena_free(&p.arena);
@@ -141,11 +143,13 @@ tare_status tare_coder_encode(void *dst, size_t *written, uint32_t *sizes, const
                               const void *bytes, size_t n, const void *base,
                               const tare_coded_options *options, tare_error *err) {
     tare_coded_options o = tare_coded_options_default();
+    tare_context context;
     piece p;
     TARE_REQUIRE(written, err);
     *written = 0;
     TARE_REQUIRE(dst && sizes && coder && bytes && !base == !coder->has_base, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     const tare_coded_field field = {.value_bits = coder->shape.value_bits,
                                     .log2_segment = coder->shape.log2_segment,
                                     .is_big_endian = coder->shape.is_big_endian,

@@ -69,8 +69,8 @@ typedef struct tare_wc_run {
     const tare_wc_layer_job *jobs;
     size_t n_jobs;
     uint64_t
-        offset;   /* of the first layer, a multiple of 128; when done, of what follows the last */
-    tare_run how; /* threads, progress and cancelling; the rest is not looked at */
+        offset; /* of the first layer, a multiple of 128; when done, of what follows the last */
+    tare_context how; /* threads, progress and cancelling */
     tare_wc_visitor visitor;
     const tare_allocator *allocator;
     /* For a layer of one stream that is never there as a whole. Its segments are only counted, and

@@ -556,8 +556,8 @@ static tare_status run_crew(crew *c, tare_arena *arena, tare_error *err) {
     for (size_t i = 0; i < run->n_jobs; i++)
         TARE_TRY(tare_wc_measure_layer(run->jobs[i].layer, arena, err));
     TARE_TRY(take_memory(c, err));
-    tare_run tasks = run->how;
-    tasks.threads = c->n_workers;
+    tare_run tasks = {.context = run->how};
+    tasks.context.threads = c->n_workers;
     tasks.n_tasks = c->n_tasks;
     tasks.task = run_task;
     tasks.ctx = c;

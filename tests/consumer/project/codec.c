@@ -22,6 +22,8 @@ static void one_after_the_other(void *ctx, unsigned n, void (*body)(void *body_c
 int main(void) {
     signed char *weights = (signed char *)malloc(N), *back = (signed char *)malloc(N);
     tare_coded_options options = tare_coded_options_default();
+    tare_context context = tare_context_default();
+    options.context = &context;
     tare_coded_region region;
     tare_coded_field field;
     tare_coded_layer layer;
@@ -37,8 +39,8 @@ int main(void) {
     region.size = N;
     field.value_bits = 8;
     field.is_signed = true;
-    options.threads = 2;
-    options.parallel = one_after_the_other;
+    context.threads = 2;
+    context.parallel = one_after_the_other;
     if (tare_coded_encode(&coded, &region, 1, &field, 1, &options, &err) != TARE_OK) {
         fprintf(stderr, "%s\n", err.what);
         return 1;
