@@ -153,7 +153,8 @@ static int merge(cli_mapped *out, const tare_model **in, const char *in_path,
     tare_open_options options = tare_open_options_default();
     tare_error err;
     int code = cli_adapters_merge(&out->adapters, *in, &write->merges, report);
-    options.report = report;
+    const tare_context context = cli_context(report);
+    options.context = &context;
     if (code != CLI_YES) return code;
     if (tare_adapters_merge(&out->merged, *in, out->adapters.items, out->adapters.n, &options,
                             &err) != TARE_OK)

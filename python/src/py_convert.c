@@ -210,7 +210,9 @@ static tare_status merge(py_plan *p, const tare_model **in, const char *to,
                          const tare_llama_translate_options *names, tare_error *err) {
     tare_convert_options *o = tare_options_convert(p->options);
     tare_open_options open = tare_open_options_default();
-    open.report = p->report;
+    tare_context context = tare_context_default();
+    context.report = p->report;
+    open.context = &context;
     if (o->n_merges == 0 || (tare_llama_naming_of(*in, to, names) != TARE_LLAMA_NAMES_LLAMA_CPP &&
                              !tare_options_target(p->options)))
         return TARE_OK;

@@ -386,7 +386,7 @@ static tare_status note_merged(const tare_llama_mapping *m, const bool *is_used,
         f.item = (int64_t)i;
         f.item_name = c->tensors[i].name;
         f.text = TARE_STR("an adapter changes it, and it is no part of what is written");
-        tare_report_add(m->options->report, &f);
+        tare_report_add(m->options->context->report, &f);
     }
     return n == 0 || n_used
                ? TARE_OK

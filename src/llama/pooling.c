@@ -57,7 +57,7 @@ static double pooling_type(const tare_llama_mapping *m, const tare_llama_node *p
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.not-applied");
     f.item_kind = TARE_ITEM_RESOURCE;
     f.item_name = tare_str_of(file);
-    tare_report_addf(m->options->report, &f,
+    tare_report_addf(m->options->context->report, &f,
                      "pooling mode %.*s%s: llama.cpp has mean, cls and lasttoken, one of them: the "
                      "model is written without",
                      (int)tare_min_u64(mode.len, 60), mode.ptr, n > 1 ? " and others" : "");

@@ -117,7 +117,9 @@ static void a_mix_without_loss_is_on_the_curve(void **state) {
     tare_convert_options named = tare_convert_options_default(), plain = tare_convert_options_default();
     m.mix = tare_mix_find(TARE_STR("Q5_0"));
     named.mix = &m;
-    named.force = plain.force = true;
+    tare_output_options output = tare_output_options_default();
+    output.force = true;
+    named.output = plain.output = &output;
     help_convert(help_path("lossless.gguf"), in, &named);
     tare_model_free(in);
     assert_int_equal(tare_open_path(&in, help_path("lossless.gguf"), NULL, NULL), TARE_OK);

@@ -167,16 +167,18 @@ tare_status tare_adapters_merge(tare_model **out, const tare_model *in,
     TARE_REQUIRE(in && uses && n_uses, err);
     tare_open_options o = tare_open_options_default();
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_context context;
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
     tare_model *model;
-    if (!o.limits) o.limits = &in->limits;
-    TARE_TRY(tare_model_new(&model, &o, err));
+    if (!context.limits) context.limits = &in->limits;
+    TARE_TRY(tare_model_new(&model, &context, err));
     merged *m = TARE_NEW(&model->arena, merged);
     tare_status status = m ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "model");
     if (m) {
-        *m = (merged){.in = in, .allocator = o.allocator};
+        *m = (merged){.in = in, .allocator = context.allocator};
         model->private_data = m;
         model->free_private = free_merged;
-        status = tare_merge_new(&m->merge, in, uses, n_uses, o.report, o.allocator, err);
+        status = tare_merge_new(&m->merge, in, uses, n_uses, context.report, context.allocator, err);
     }
     if (status == TARE_OK) status = fill(model, m, err);
     if (status == TARE_OK)

@@ -156,8 +156,8 @@ static int by_point(const void *a, const void *b) {
 }
 
 tare_status tare_fit_draw_curve(tare_fit *f, tare_error *err) {
-    const tare_fit_problem problem = {f->options, f->n_units, f->convert.allocator,
-                                      f->convert.cancel};
+    const tare_fit_problem problem = {f->options, f->n_units, f->convert.context->allocator,
+                                      f->convert.context->cancel};
     size_t *choice = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units), n = 0;
     f->curve = TARE_NEW_ARRAY(&f->arena, tare_fit_point, CURVE_MOST + 1 + f->n_mixes);
     if (!choice || !f->curve) return tare_fail(err, TARE_ERR_NOMEM, "curve");

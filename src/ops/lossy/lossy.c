@@ -293,7 +293,7 @@ static void report_decoded(const tare_lossy_run *r) {
 static void report_unweighed(const tare_lossy_run *r) {
     const size_t n = r->n_unweighed, n_unseen = r->n_unseen;
     if (n_unseen)
-        tare_report_addf(r->options->report,
+        tare_report_addf(r->options->context->report,
                          &TARE_FINDING(WARNING, TARE_OK, "pack.importance-zero"),
                          "the importance matrix has zeros for most columns of %zu tensor%s, or of "
                          "an expert of %s: all columns count the same there",
