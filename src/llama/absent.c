@@ -11,9 +11,9 @@
 
 #ifdef TARE_NO_LLAMA
 
-TARE_DEFINE_INIT(tare_llama_options, TARE_LLAMA_OPTIONS_INIT)
-TARE_DEFINE_INIT(tare_llama_restore_options, TARE_LLAMA_RESTORE_OPTIONS_INIT)
-TARE_DEFINE_INIT(tare_llama_known, TARE_LLAMA_KNOWN_INIT)
+TARE_DEFINE_INIT(tare_llama_options)
+TARE_DEFINE_INIT(tare_llama_restore_options)
+TARE_DEFINE_INIT(tare_llama_known)
 
 static tare_status refuse(tare_model **out, tare_error *err) {
     *out = NULL;
