@@ -114,7 +114,8 @@ static void a_mix_without_loss_is_on_the_curve(void **state) {
     (void)state;
     tare_model *in = synth("llama-tiny"), *again;
     tare_mix_options m = tare_mix_options_default();
-    tare_convert_options named = tare_convert_options_default(), plain = tare_convert_options_default();
+    tare_convert_options named = tare_convert_options_default(),
+                         plain = tare_convert_options_default();
     m.mix = tare_mix_find(TARE_STR("Q5_0"));
     named.mix = &m;
     tare_output_options output = tare_output_options_default();

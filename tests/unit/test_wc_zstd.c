@@ -63,7 +63,8 @@ static tare_status pack(void *ctx, uint64_t task, unsigned worker, tare_error *e
 
 static void stops_between_blocks(void **state) {
     stop s = {.cancel = tare_cancel_new(), .n = 1};
-    const tare_run run = {.context = {.threads = 1, .cancel = s.cancel}, .n_tasks = 1, .task = pack, .ctx = &s};
+    const tare_run run = {
+        .context = {.threads = 1, .cancel = s.cancel}, .n_tasks = 1, .task = pack, .ctx = &s};
     tare_error err;
     (void)state;
     assert_int_equal(tare_run_parallel(&run, &err), TARE_ERR_CANCELLED);

@@ -178,7 +178,8 @@ tare_status tare_adapters_merge(tare_model **out, const tare_model *in,
         *m = (merged){.in = in, .allocator = context.allocator};
         model->private_data = m;
         model->free_private = free_merged;
-        status = tare_merge_new(&m->merge, in, uses, n_uses, context.report, context.allocator, err);
+        status =
+            tare_merge_new(&m->merge, in, uses, n_uses, context.report, context.allocator, err);
     }
     if (status == TARE_OK) status = fill(model, m, err);
     if (status == TARE_OK)
