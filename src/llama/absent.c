@@ -86,7 +86,7 @@ bool tare_llama_known_at(size_t i, tare_llama_known *out) {
     return false;
 }
 
-tare_status tare_llama_find_file(int64_t *out, const tare_model *model, const char *name,
+tare_status tare_model_find_file(int64_t *out, const tare_model *model, const char *name,
                                  tare_error *err) {
     (void)err;
     *out = tare_model_find_resource(model, tare_str_of(name));

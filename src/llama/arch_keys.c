@@ -25,7 +25,7 @@ static tare_status not_finite(const char *name, tare_error *err) {
 }
 
 /* An array of config.json: numbers of one kind, or texts. Whole numbers become I32, others F32. */
-static tare_status set_tree(tare_llama_mapping *m, const char *name, const tare_llama_node *tree,
+static tare_status set_tree(tare_llama_mapping *m, const char *name, const tare_json_node *tree,
                             tare_error *err) {
     if (tree->type != TARE_JSON_ARRAY) return wrong_kind(name, err);
     double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, tree->n);
@@ -33,7 +33,7 @@ static tare_status set_tree(tare_llama_mapping *m, const char *name, const tare_
     if (!numbers || !texts) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     tare_value_type type = TARE_VALUE_I32;
     size_t n = 0, n_texts = 0, n_bools = 0;
-    for (const tare_llama_node *c = tree->child; c; c = c->next, n++) {
+    for (const tare_json_node *c = tree->child; c; c = c->next, n++) {
         tare_llama_value v = tare_llama_value_of(c);
         numbers[n] = v.number;
         texts[n] = v.text;
@@ -237,7 +237,7 @@ static tare_status set_sections(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_formula(&v, TARE_STR("rope.mrope_section"), &m->config, NULL, err));
     if (v.kind != TARE_LLAMA_TREE || v.tree->type != TARE_JSON_ARRAY) return TARE_OK;
     size_t n = 0;
-    for (const tare_llama_node *c = v.tree->child; c && n < 4; c = c->next) {
+    for (const tare_json_node *c = v.tree->child; c && n < 4; c = c->next) {
         sections[n] = tare_llama_value_of(c).number;
         if (!isfinite(sections[n++])) return not_finite("rope.dimension_sections", err);
     }
@@ -261,16 +261,16 @@ static tare_status set_windows(tare_llama_mapping *m, tare_error *err) {
     bool differs = false;
     while (row < sizeof windows / sizeof *windows && strcmp(windows[row].arch, m->arch->name) != 0)
         row++;
-    const tare_llama_node *types = tare_llama_config_find(&m->config, TARE_STR("layer_types"));
+    const tare_json_node *types = tare_llama_config_find(&m->config, TARE_STR("layer_types"));
     if (row == sizeof windows / sizeof *windows || !types || types->n < m->n_layers ||
         !tare_llama_has_key(m, "attention.sliding_window") || tare_llama_has_key(m, key))
         return TARE_OK;
     double *is_window = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
     if (!is_window) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    const tare_llama_node *type = types->child;
+    const tare_json_node *type = types->child;
     for (uint64_t i = 0; i < m->n_layers; i++, type = type->next) {
         const uint64_t at = i % windows[row].n;
-        is_window[i] = tare_llama_node_is(type, "sliding_attention");
+        is_window[i] = tare_json_node_is(type, "sliding_attention");
         differs |=
             (is_window[i] > 0) != (windows[row].is_first_whole ? at > 0 : at + 1 < windows[row].n);
     }

@@ -48,10 +48,10 @@ static tare_status take_weight(tare_llama_mapping *m, const tare_model *module, 
 
 /* llama.cpp computes the product alone. */
 static tare_status check_settings(const tare_llama_mapping *m, const char *file, tare_error *err) {
-    const tare_llama_node *config;
-    TARE_TRY(tare_llama_json_resource(&config, m->hf, file, &m->out->arena, err));
+    const tare_json_node *config;
+    TARE_TRY(tare_model_json(&config, m->hf, file, &m->out->arena, err));
     const tare_str act =
-        tare_llama_node_text(tare_llama_member(config, TARE_STR("activation_function")));
+        tare_json_node_text(tare_json_member(config, TARE_STR("activation_function")));
     if (!tare_str_ends(act, TARE_STR("Identity")))
         return fail_module(file, TARE_ERR_UNSUPPORTED,
                            act.len
@@ -70,7 +70,7 @@ static tare_status add_module(tare_llama_mapping *m, tare_str folder, const char
     snprintf(file, sizeof file, "%.*s/config.json", (int)folder.len, folder.ptr);
     TARE_TRY(check_settings(m, file, err));
     snprintf(file, sizeof file, "%.*s/model.safetensors", (int)folder.len, folder.ptr);
-    TARE_TRY(tare_llama_resource(&bytes, m->hf, file, &m->out->arena, err));
+    TARE_TRY(tare_model_text(&bytes, m->hf, file, &m->out->arena, err));
     if (!bytes.ptr)
         return fail_module(file, TARE_ERR_UNSUPPORTED,
                            "modules.json names a Dense module without this file", err);
@@ -111,15 +111,15 @@ static bool is_elsewhere(tare_str type) {
 
 tare_status tare_llama_add_dense_modules(tare_llama_mapping *m, tare_error *err) {
     static const char *const names[] = {"dense_2", "dense_3"};
-    const tare_llama_node *modules;
+    const tare_json_node *modules;
     size_t n = 0;
     double width;
     TARE_TRY(tare_llama_number(&width, m, "hidden_size", 0, err));
-    TARE_TRY(tare_llama_json_resource(&modules, m->hf, "modules.json", &m->out->arena, err));
+    TARE_TRY(tare_model_json(&modules, m->hf, "modules.json", &m->out->arena, err));
     if (!modules || modules->type != TARE_JSON_ARRAY) return TARE_OK;
-    for (const tare_llama_node *c = modules->child; c; c = c->next) {
-        const tare_str type = tare_llama_node_text(tare_llama_member(c, TARE_STR("type")));
-        tare_str folder = tare_llama_node_text(tare_llama_member(c, TARE_STR("path")));
+    for (const tare_json_node *c = modules->child; c; c = c->next) {
+        const tare_str type = tare_json_node_text(tare_json_member(c, TARE_STR("type")));
+        tare_str folder = tare_json_node_text(tare_json_member(c, TARE_STR("path")));
         if (is_elsewhere(type)) continue;
         while (folder.len && folder.ptr[folder.len - 1] == '/') folder.len--;
         if (!tare_str_ends(type, TARE_STR("Dense")) || folder.len == 0 || folder.len > 100 ||

@@ -58,7 +58,7 @@ static bool is_number(const value *v) {
     return v->kind == TARE_LLAMA_NUMBER || v->kind == TARE_LLAMA_BOOL;
 }
 
-value tare_llama_value_of(const tare_llama_node *node) {
+value tare_llama_value_of(const tare_json_node *node) {
     if (!node || node->type == TARE_JSON_NULL) return absent();
     switch (node->type) {
     case TARE_JSON_TRUE:
@@ -119,7 +119,7 @@ static value value_of_name(reader *r, tare_str name) {
         if (tare_str_is(name, b->name)) return number(b->number, true);
     for (const tare_llama_binding *b = r->config->facts; b && b->name; b++)
         if (tare_str_is(name, b->name)) return number(b->number, true);
-    const tare_llama_node *node = tare_llama_config_find(r->config, name);
+    const tare_json_node *node = tare_llama_config_find(r->config, name);
     if (node) {
         value found = tare_llama_value_of(node);
         found.member = name;
@@ -215,7 +215,7 @@ static bool is_listed(tare_str text, const value *words) {
 }
 
 /* An element of a list, which is in the same member of config.json. */
-static value item_of(const value *list, const tare_llama_node *node) {
+static value item_of(const value *list, const tare_json_node *node) {
     value v = tare_llama_value_of(node);
     v.member = list->member;
     return v;
@@ -233,8 +233,8 @@ static value leading_number(tare_str text) {
 }
 
 /* The member of an object whose name is a whole number: "5", "05". */
-static const tare_llama_node *numbered_member(const tare_llama_node *object, double number) {
-    for (const tare_llama_node *c = object->child; c; c = c->next) {
+static const tare_json_node *numbered_member(const tare_json_node *object, double number) {
+    for (const tare_json_node *c = object->child; c; c = c->next) {
         const tare_llama_value n = leading_number(c->key);
         if (n.kind == TARE_LLAMA_NUMBER && n.number == number) return c;
     }
@@ -244,7 +244,7 @@ static const tare_llama_node *numbered_member(const tare_llama_node *object, dou
 /* An element of a list, or a member of that element; a member of an object; a character of a text. */
 static value element(const value *list, const value *index, const value *member) {
     if (list->kind == TARE_LLAMA_TREE && index->kind == TARE_LLAMA_TEXT)
-        return tare_llama_value_of(tare_llama_path(list->tree, index->text));
+        return tare_llama_value_of(tare_json_path(list->tree, index->text));
     if (!is_number(index) || !(index->number >= 0)) return absent();
     double left = index->number;
     if (list->kind == TARE_LLAMA_TEXT && left < (double)list->text.len)
@@ -252,15 +252,15 @@ static value element(const value *list, const value *index, const value *member)
                        .text = {list->text.ptr + (size_t)left, 1},
                        .member = list->member};
     if (list->kind != TARE_LLAMA_TREE) return absent();
-    const tare_llama_node *c = list->tree->child;
+    const tare_json_node *c = list->tree->child;
     if (list->tree->type == TARE_JSON_OBJECT) c = numbered_member(list->tree, left);
     for (; c && list->tree->type == TARE_JSON_ARRAY && left >= 1; left--) c = c->next;
-    if (c && member->kind == TARE_LLAMA_TEXT) c = tare_llama_path(c, member->text);
+    if (c && member->kind == TARE_LLAMA_TEXT) c = tare_json_path(c, member->text);
     return item_of(list, c);
 }
 
 /* An element of a list that is compared: a word of a closed list, or a finite number. */
-static value compared_item(reader *r, const value *list, const tare_llama_node *node,
+static value compared_item(reader *r, const value *list, const tare_json_node *node,
                            const value *words) {
     const value v = noted(r, item_of(list, node));
     need(r, &v);
@@ -271,7 +271,7 @@ static value compared_item(reader *r, const value *list, const tare_llama_node *
 static bool holds(reader *r, const value *list, const value *item, const value *words) {
     bool is_there = false;
     if (list->kind != TARE_LLAMA_TREE) return false;
-    for (const tare_llama_node *c = list->tree->child; c; c = c->next) {
+    for (const tare_json_node *c = list->tree->child; c; c = c->next) {
         const value v = compared_item(r, list, c, words);
         is_there |= is_number(&v) && is_number(item) && v.number == item->number;
         is_there |=
@@ -312,7 +312,7 @@ static value call_numbers(reader *r, tare_str name, const value *a) {
 static value largest(const value *list) {
     value most = {0};
     if (list->kind == TARE_LLAMA_NUMBER) return *list;
-    const tare_llama_node *c = list->kind == TARE_LLAMA_TREE ? list->tree->child : NULL;
+    const tare_json_node *c = list->kind == TARE_LLAMA_TREE ? list->tree->child : NULL;
     for (; c; c = c->next) {
         value v = item_of(list, c);
         if (isnan(v.number)) return v;
@@ -326,7 +326,7 @@ static value leading(reader *r, const value *list, const value *x, const value *
     size_t n = 0;
     bool is_leading = true;
     if (list->kind != TARE_LLAMA_TREE) return absent();
-    for (const tare_llama_node *c = list->tree->child; c; c = c->next) {
+    for (const tare_json_node *c = list->tree->child; c; c = c->next) {
         const value v = compared_item(r, list, c, words);
         is_leading &= v.kind == x->kind && v.number == x->number && tare_str_equal(v.text, x->text);
         n += is_leading;

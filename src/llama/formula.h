@@ -38,7 +38,7 @@ typedef struct tare_llama_value {
     bool is_whole; /* a NUMBER that Python would call an int */
     double number; /* BOOL: 0 or 1; of a node of config.json that is not finite: NAN */
     tare_str text;
-    const tare_llama_node *tree;
+    const tare_json_node *tree;
     tare_str member; /* of config.json, that it is or is in; empty: it is computed */
 } tare_llama_value;
 
@@ -59,6 +59,6 @@ tare_status tare_llama_formula_u64(uint64_t *out, bool *is_there, tare_str formu
                                    const tare_llama_config *config,
                                    const tare_llama_binding *bindings, tare_error *err);
 /* The value of a node of config.json. */
-tare_llama_value tare_llama_value_of(const tare_llama_node *node);
+tare_llama_value tare_llama_value_of(const tare_json_node *node);
 
 #endif

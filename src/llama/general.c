@@ -14,8 +14,8 @@
 
 typedef struct general {
     tare_llama_mapping *m;
-    const tare_llama_node *card, *overrides; /* NULL: none */
-    tare_llama_model_id ids[2];              /* by config.json, by the directory */
+    const tare_json_node *card, *overrides; /* NULL: none */
+    tare_llama_model_id ids[2];             /* by config.json, by the directory */
     uint64_t n_weights;
 } general;
 
@@ -41,8 +41,8 @@ const tare_llama_sampling *tare_llama_sampling_at(size_t i) {
 }
 
 /* A member of the caller's object; its keys have dots in them, so no path. */
-static const tare_llama_node *override_of(const general *g, const char *key) {
-    return tare_llama_member(g->overrides, tare_str_of(key));
+static const tare_json_node *override_of(const general *g, const char *key) {
+    return tare_json_member(g->overrides, tare_str_of(key));
 }
 
 /* A warning about generation_config.json, of which nothing is needed. */
@@ -57,10 +57,10 @@ static void note_sampling(const general *g, uint64_t offset, const char *member,
 }
 
 static tare_status set_sampling(general *g, tare_error *err) {
-    const tare_llama_node *config = NULL;
+    const tare_json_node *config = NULL;
     tare_error fault = TARE_ERROR_NONE;
-    tare_status status = tare_llama_json_resource(&config, g->m->hf, "generation_config.json",
-                                                  &g->m->out->arena, &fault);
+    tare_status status =
+        tare_model_json(&config, g->m->hf, "generation_config.json", &g->m->out->arena, &fault);
     if (status == TARE_ERR_NOMEM || status == TARE_ERR_IO) {
         if (err) *err = fault;
         return status;
@@ -68,8 +68,8 @@ static tare_status set_sampling(general *g, tare_error *err) {
     if (status != TARE_OK) note_sampling(g, fault.offset, "", fault.what);
     for (size_t i = 0; i < sizeof samplings / sizeof *samplings; i++) {
         const tare_llama_sampling *s = &samplings[i];
-        const tare_llama_node *node = override_of(g, s->key);
-        if (!node) node = tare_llama_member(config, tare_str_of(s->member));
+        const tare_json_node *node = override_of(g, s->key);
+        if (!node) node = tare_json_member(config, tare_str_of(s->member));
         tare_llama_value v = tare_llama_value_of(node);
         if (node && v.kind == TARE_LLAMA_NUMBER && !isfinite(v.number))
             note_sampling(g, node->offset, s->member, "not a finite number");
@@ -84,11 +84,11 @@ static tare_status set_sampling(general *g, tare_error *err) {
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 /* The texts of a list, with commas between them; ptr NULL: memory is out. */
-static tare_str joined_list(const tare_llama_node *list, tare_arena *arena) {
+static tare_str joined_list(const tare_json_node *list, tare_arena *arena) {
     size_t size = 0, at = 0;
-    for (const tare_llama_node *c = list->child; c; c = c->next) size += c->text.len + 1;
+    for (const tare_json_node *c = list->child; c; c = c->next) size += c->text.len + 1;
     char *out = tare_arena_take(arena, size);
-    for (const tare_llama_node *c = list->child; out && c; c = c->next) {
+    for (const tare_json_node *c = list->child; out && c; c = c->next) {
         if (at) out[at++] = ',';
         if (c->text.len) memcpy(out + at, c->text.ptr, c->text.len);
         at += c->text.len;
@@ -100,7 +100,7 @@ static tare_str joined_list(const tare_llama_node *list, tare_arena *arena) {
 static tare_str card_text(const general *g, const char *names) {
     for (const char *at = names; at && *at;) {
         size_t n = strcspn(at, " ");
-        const tare_llama_node *node = tare_llama_member(g->card, (tare_str){at, n});
+        const tare_json_node *node = tare_json_member(g->card, (tare_str){at, n});
         if (node && node->type == TARE_JSON_STRING) return node->text;
         if (node && node->n) return joined_list(node, &g->m->out->arena);
         at += n;
@@ -189,9 +189,9 @@ static tare_str size_label(const general *g) {
 }
 
 static tare_status set_text_key(general *g, const tare_llama_card_key *k, tare_error *err) {
-    const tare_llama_node *given = override_of(g, k->key);
+    const tare_json_node *given = override_of(g, k->key);
     bool is_name = k == &texts[0];
-    tare_str text = tare_llama_node_text(given);
+    tare_str text = tare_json_node_text(given);
     if (is_name && g->m->options->name) text = tare_str_of(g->m->options->name);
     if (!text.len) text = card_text(g, k->card);
     if (!text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
@@ -256,15 +256,15 @@ static tare_status set_relation(general *g, const char *list, size_t i, tare_str
 }
 
 /* The first of these members that the card has. */
-static const tare_llama_node *card_node(const general *g, const char *const *names) {
-    const tare_llama_node *node = NULL;
-    for (; *names && !node; names++) node = tare_llama_member(g->card, tare_str_of(*names));
+static const tare_json_node *card_node(const general *g, const char *const *names) {
+    const tare_json_node *node = NULL;
+    for (; *names && !node; names++) node = tare_json_member(g->card, tare_str_of(*names));
     return node;
 }
 
 static tare_status set_relations(general *g, const char *list, const char *const *names,
                                  tare_error *err) {
-    const tare_llama_node *node = card_node(g, names);
+    const tare_json_node *node = card_node(g, names);
     char key[64];
     if (!node) return TARE_OK;
     bool is_list = node->type == TARE_JSON_ARRAY;
@@ -272,7 +272,7 @@ static tare_status set_relations(general *g, const char *list, const char *const
     TARE_TRY(tare_llama_set_number(g->m, key, TARE_VALUE_U32, is_list ? (double)node->n : 1, err));
     if (!is_list) return set_relation(g, list, 0, node->text, err);
     size_t i = 0;
-    for (const tare_llama_node *c = node->child; c; c = c->next)
+    for (const tare_json_node *c = node->child; c; c = c->next)
         TARE_TRY(set_relation(g, list, i++, c->text, err));
     return TARE_OK;
 }
@@ -280,36 +280,36 @@ static tare_status set_relations(general *g, const char *list, const char *const
 /* All texts of two members, which may be lists. */
 static tare_status set_array(general *g, const char *key, const char *const *names,
                              tare_error *err) {
-    const tare_llama_node *given = override_of(g, key);
+    const tare_json_node *given = override_of(g, key);
     size_t n = 0, most = given ? given->n : 0;
     for (size_t i = 0; !given && i < 2; i++) {
-        const tare_llama_node *node = tare_llama_member(g->card, tare_str_of(names[i]));
+        const tare_json_node *node = tare_json_member(g->card, tare_str_of(names[i]));
         if (node) most += node->type == TARE_JSON_ARRAY ? node->n : 1;
     }
     tare_str *items = TARE_NEW_ARRAY(&g->m->out->arena, tare_str, most);
     if (!items) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     for (size_t i = 0; i < 2; i++) {
-        const tare_llama_node *node =
-            given ? (i ? NULL : given) : tare_llama_member(g->card, tare_str_of(names[i]));
+        const tare_json_node *node =
+            given ? (i ? NULL : given) : tare_json_member(g->card, tare_str_of(names[i]));
         if (node && node->type == TARE_JSON_STRING && n < most) items[n++] = node->text;
         if (!node || node->type != TARE_JSON_ARRAY) continue;
-        for (const tare_llama_node *c = node->child; c; c = c->next)
-            items[n++] = tare_llama_node_text(c);
+        for (const tare_json_node *c = node->child; c; c = c->next)
+            items[n++] = tare_json_node_text(c);
     }
     return tare_llama_set_texts(g->m, key, items, n, err);
 }
 
 /* ---- what the caller gives ------------------------------------------------------------------- */
 
-static bool is_text_list(const tare_llama_node *node) {
+static bool is_text_list(const tare_json_node *node) {
     if (node->type != TARE_JSON_ARRAY) return false;
-    for (const tare_llama_node *c = node->child; c; c = c->next)
+    for (const tare_json_node *c = node->child; c; c = c->next)
         if (c->type != TARE_JSON_STRING) return false;
     return true;
 }
 
 /* What the value of such a key has to be; NULL: it is that. */
-static const char *expected_of(const tare_llama_node *given) {
+static const char *expected_of(const tare_json_node *given) {
     const tare_llama_value v = tare_llama_value_of(given);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (tare_str_is(given->key, texts[i].key))
@@ -330,7 +330,7 @@ static const char *expected_of(const tare_llama_node *given) {
 static tare_status check_overrides(const general *g, tare_error *err) {
     if (g->overrides->type != TARE_JSON_OBJECT)
         return tare_fail(err, TARE_ERR_CORRUPT, "an object was expected");
-    for (const tare_llama_node *c = g->overrides->child; c; c = c->next) {
+    for (const tare_json_node *c = g->overrides->child; c; c = c->next) {
         const char *expected = expected_of(c);
         if (!expected) continue;
         tare_fail(err, TARE_ERR_CORRUPT, expected);
@@ -369,7 +369,7 @@ static tare_status read_sources(general *g, tare_error *err) {
         g->n_weights += n;
     }
     if (m->options->metadata.len) {
-        tare_status s = tare_llama_json_read(&g->overrides, m->options->metadata, arena, err);
+        tare_status s = tare_json_tree(&g->overrides, m->options->metadata, arena, err);
         if (s == TARE_OK) s = check_overrides(g, err);
         if (s != TARE_OK) {
             tare_error_file(err, "metadata");
@@ -377,14 +377,14 @@ static tare_status read_sources(general *g, tare_error *err) {
         }
         TARE_TRY(s);
     }
-    TARE_TRY(tare_llama_resource(&readme, m->hf, "README.md", arena, err));
+    TARE_TRY(tare_model_text(&readme, m->hf, "README.md", arena, err));
     if (readme.ptr) {
         readme = tare_llama_valid_text(readme, arena);
         if (!readme.ptr) return tare_fail(err, TARE_ERR_NOMEM, "model card");
     }
     if (readme.ptr) TARE_TRY(tare_llama_model_card_read(&g->card, readme, arena, err));
     tare_str path =
-        tare_llama_node_text(tare_llama_member(m->config.root, TARE_STR("_name_or_path")));
+        tare_json_node_text(tare_json_member(m->config.root, TARE_STR("_name_or_path")));
     TARE_TRY(parse_path(&g->ids[0], g, path, false, err));
     return parse_path(&g->ids[1], g, tare_str_of(m->options->directory), true, err);
 }

@@ -86,7 +86,7 @@ static void warn(const tare_llama_mapping *m, const char *text) {
 }
 
 void tare_llama_note_head(const tare_llama_mapping *m) {
-    const tare_llama_node *said =
+    const tare_json_node *said =
         tare_llama_config_find(&m->config, TARE_STR("tie_word_embeddings"));
     const bool has_head = tare_llama_has_target(m, TARE_STR("output.weight"));
     if (!said || !tare_llama_has_target(m, TARE_STR("token_embd.weight")) ||

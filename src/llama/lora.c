@@ -31,7 +31,7 @@ typedef struct lora {
     bool has_one_rank, is_tied; /* the head that is adapted is the embeddings */
     bool is_stabilized, is_conv;
     double rank, alpha;
-    const tare_llama_node *alphas; /* alpha_pattern; NULL: none */
+    const tare_json_node *alphas; /* alpha_pattern; NULL: none */
     uint32_t made_file;
     tare_model *made_up; /* shapes of the weights, under their names */
     tare_llama_virtual file;
@@ -150,7 +150,7 @@ static tare_status make_up(lora *l, const tare_model *base, const tare_context *
         const tare_resource_entry *r = &base->catalog.resources[i];
         tare_str text;
         if (!tare_str_is(r->info.name, "config.json")) continue;
-        TARE_TRY(tare_llama_resource(&text, base, "config.json", &m->arena, err));
+        TARE_TRY(tare_model_text(&text, base, "config.json", &m->arena, err));
         m->catalog.resources[m->catalog.n_resources] = *r;
         m->catalog.resources[m->catalog.n_resources++].bytes = (const uint8_t *)text.ptr;
     }
@@ -394,26 +394,26 @@ static tare_status fail_config(const char *what, tare_status status, tare_error 
 }
 
 /* A member with a number for each of some modules, or nothing. */
-static tare_status check_patterns(const tare_llama_node *root, const char *name, const char *what,
+static tare_status check_patterns(const tare_json_node *root, const char *name, const char *what,
                                   tare_error *err) {
-    const tare_llama_node *v = tare_llama_member(root, tare_str_of(name));
+    const tare_json_node *v = tare_json_member(root, tare_str_of(name));
     if (!v || v->type == TARE_JSON_OBJECT || v->type == TARE_JSON_NULL) return TARE_OK;
     return fail_config(what, TARE_ERR_CORRUPT, err);
 }
 
-static bool is_set(const tare_llama_node *node) {
+static bool is_set(const tare_json_node *node) {
     if (node->type == TARE_JSON_NULL || node->type == TARE_JSON_FALSE) return false;
     if (node->type == TARE_JSON_STRING) return node->text.len > 0;
     return (node->type != TARE_JSON_ARRAY && node->type != TARE_JSON_OBJECT) || node->n > 0;
 }
 
-static double number_of(const tare_llama_node *root, const char *name) {
-    const tare_llama_value v = tare_llama_value_of(tare_llama_member(root, tare_str_of(name)));
+static double number_of(const tare_json_node *root, const char *name) {
+    const tare_llama_value v = tare_llama_value_of(tare_json_member(root, tare_str_of(name)));
     return v.kind == TARE_LLAMA_NUMBER ? v.number : 0;
 }
 
-static bool has(const tare_llama_node *root, const char *name) {
-    const tare_llama_node *node = tare_llama_member(root, tare_str_of(name));
+static bool has(const tare_json_node *root, const char *name) {
+    const tare_json_node *node = tare_json_member(root, tare_str_of(name));
     return node && is_set(node);
 }
 
@@ -421,11 +421,10 @@ static bool has(const tare_llama_node *root, const char *name) {
  * has, as rank_pattern says. */
 static tare_status read_config(double *out, lora *l, tare_str peft, tare_arena *arena,
                                tare_error *err) {
-    const tare_llama_node *root;
-    TARE_TRY(tare_name_foreign(tare_llama_json_read(&root, peft, arena, err), peft, peft.len, true,
-                               err));
-    for (const tare_llama_node *c = root->child; c; c = c->next) {
-        const char *what = tare_peft_obstacle(c->key, is_set(c), tare_llama_node_text(c));
+    const tare_json_node *root;
+    TARE_TRY(tare_name_foreign(tare_json_tree(&root, peft, arena, err), peft, peft.len, true, err));
+    for (const tare_json_node *c = root->child; c; c = c->next) {
+        const char *what = tare_peft_obstacle(c->key, is_set(c), tare_json_node_text(c));
         if (what) return fail_config(what, TARE_ERR_UNSUPPORTED, err);
     }
     TARE_TRY(check_patterns(root, "rank_pattern", "rank_pattern: expected an object", err));
@@ -435,7 +434,7 @@ static tare_status read_config(double *out, lora *l, tare_str peft, tare_arena *
     l->has_one_rank = !has(root, "rank_pattern");
     l->is_stabilized = has(root, "use_rslora");
     l->is_conv = has(root, "fan_in_fan_out");
-    l->alphas = tare_llama_member(root, TARE_STR("alpha_pattern"));
+    l->alphas = tare_json_member(root, TARE_STR("alpha_pattern"));
     if (!(l->alpha > 0 && l->alpha < 1e6 && l->rank >= 1))
         return fail_config("it does not say lora_alpha and r as numbers above 0", TARE_ERR_CORRUPT,
                            err);
@@ -457,7 +456,7 @@ static bool is_about(tare_str pattern, tare_str module) {
 static tare_status alpha_of(double *out, const lora *l, tare_str weight, tare_error *err) {
     const tare_str module = {weight.ptr, weight.len - 7}; /* without ".weight" */
     *out = l->alpha;
-    for (const tare_llama_node *c = l->alphas ? l->alphas->child : NULL; c; c = c->next) {
+    for (const tare_json_node *c = l->alphas ? l->alphas->child : NULL; c; c = c->next) {
         for (size_t i = 0; i < c->key.len; i++)
             if (memchr("\\[](){}*+?|^$", c->key.ptr[i], 13))
                 return fail_config("alpha_pattern: a pattern, where names of modules are known",

@@ -34,16 +34,16 @@ static const char whole_classes[] =
     "Sarashina2VisionForCausalLM Exaone4_5_ForConditionalGeneration";
 
 tare_str tare_llama_class_of(const tare_llama_config *config) {
-    const tare_llama_node *whole = tare_llama_member(config->root, TARE_STR("architectures"));
-    const tare_llama_node *list = NULL;
-    if (config->text) list = tare_llama_member(config->text, TARE_STR("architectures"));
+    const tare_json_node *whole = tare_json_member(config->root, TARE_STR("architectures"));
+    const tare_json_node *list = NULL;
+    if (config->text) list = tare_json_member(config->text, TARE_STR("architectures"));
     if (whole && whole->type == TARE_JSON_ARRAY &&
-        tare_llama_is_one_of(tare_llama_node_text(whole->child), whole_classes))
+        tare_llama_is_one_of(tare_json_node_text(whole->child), whole_classes))
         list = whole;
     if (!list) list = whole;
-    if (list && list->type == TARE_JSON_ARRAY) return tare_llama_node_text(list->child);
-    const tare_llama_node *ssm = tare_llama_path(config->root, TARE_STR("ssm_cfg"));
-    tare_str layer = tare_llama_node_text(tare_llama_member(ssm, TARE_STR("layer")));
+    if (list && list->type == TARE_JSON_ARRAY) return tare_json_node_text(list->child);
+    const tare_json_node *ssm = tare_json_path(config->root, TARE_STR("ssm_cfg"));
+    tare_str layer = tare_json_node_text(tare_json_member(ssm, TARE_STR("layer")));
     if (tare_str_is(layer, "Mamba2")) return TARE_STR("Mamba2ForCausalLM");
     return ssm ? TARE_STR("MambaForCausalLM") : TARE_STR("");
 }

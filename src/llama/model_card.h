@@ -9,7 +9,7 @@
 
 /* *out: an object of STRINGs and ARRAYs of STRINGs; NULL: there is no front matter. What is more
  * than that (nested maps) is left out. ERR_NOMEM only. */
-tare_status tare_llama_model_card_read(const tare_llama_node **out, tare_str readme,
+tare_status tare_llama_model_card_read(const tare_json_node **out, tare_str readme,
                                        tare_arena *arena, tare_error *err);
 
 #endif

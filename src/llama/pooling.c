@@ -15,35 +15,35 @@
 /* ---- pooling --------------------------------------------------------------------------------- */
 
 /* The folder of the first module of sentence-transformers that pools; empty: there is none. */
-static tare_str pooling_folder(const tare_llama_node *modules) {
-    const tare_llama_node *module =
+static tare_str pooling_folder(const tare_json_node *modules) {
+    const tare_json_node *module =
         modules && modules->type == TARE_JSON_ARRAY ? modules->child : NULL;
     for (; module; module = module->next) {
-        tare_str type = tare_llama_node_text(tare_llama_member(module, TARE_STR("type")));
+        tare_str type = tare_json_node_text(tare_json_member(module, TARE_STR("type")));
         if (tare_str_ends(type, TARE_STR("Pooling")))
-            return tare_llama_node_text(tare_llama_member(module, TARE_STR("path")));
+            return tare_json_node_text(tare_json_member(module, TARE_STR("path")));
     }
     return TARE_STR("");
 }
 
 /* The modes that are on: as a text, which may be several, or a flag for each. */
-static size_t modes_of(tare_str *mode, const tare_llama_node *pooling) {
+static size_t modes_of(tare_str *mode, const tare_json_node *pooling) {
     const tare_str prefix = TARE_STR("pooling_mode_");
-    const tare_llama_node *named = tare_llama_member(pooling, TARE_STR("pooling_mode"));
+    const tare_json_node *named = tare_json_member(pooling, TARE_STR("pooling_mode"));
     size_t n = 0;
-    for (const tare_llama_node *c = pooling ? pooling->child : NULL; c; c = c->next)
+    for (const tare_json_node *c = pooling ? pooling->child : NULL; c; c = c->next)
         if (c->type == TARE_JSON_TRUE && tare_str_starts(c->key, prefix) && n++ == 0)
             *mode = tare_str_cut(c->key, prefix.len);
     if (n || !named) return n;
-    *mode = tare_llama_node_text(named);
-    for (const tare_llama_node *c = named->type == TARE_JSON_ARRAY ? named->child : NULL; c;
+    *mode = tare_json_node_text(named);
+    for (const tare_json_node *c = named->type == TARE_JSON_ARRAY ? named->child : NULL; c;
          c = c->next)
-        if (n++ == 0) *mode = tare_llama_node_text(c);
+        if (n++ == 0) *mode = tare_json_node_text(c);
     return n ? n : mode->len > 0;
 }
 
 /* llama.cpp's number for how the states of all tokens become one; 0: not said, or it has none. */
-static double pooling_type(const tare_llama_mapping *m, const tare_llama_node *pooling,
+static double pooling_type(const tare_llama_mapping *m, const tare_json_node *pooling,
                            const char *file) {
     static const struct {
         const char *mode, *word;
@@ -69,14 +69,14 @@ static double pooling_type(const tare_llama_mapping *m, const tare_llama_node *p
 }
 
 tare_status tare_llama_pooling_keys(tare_llama_mapping *m, tare_error *err) {
-    const tare_llama_node *modules, *pooling;
+    const tare_json_node *modules, *pooling;
     tare_arena *arena = &m->out->arena;
     char path[128];
-    TARE_TRY(tare_llama_json_resource(&modules, m->hf, "modules.json", arena, err));
+    TARE_TRY(tare_model_json(&modules, m->hf, "modules.json", arena, err));
     tare_str folder = pooling_folder(modules);
     if (folder.len == 0 || folder.len > 100) return TARE_OK;
     snprintf(path, sizeof path, "%.*s/config.json", (int)folder.len, folder.ptr);
-    TARE_TRY(tare_llama_json_resource(&pooling, m->hf, path, arena, err));
+    TARE_TRY(tare_model_json(&pooling, m->hf, path, arena, err));
     double type = pooling_type(m, pooling, path);
     return type > 0 ? tare_llama_set_number(m, "pooling_type", TARE_VALUE_U32, type, err) : TARE_OK;
 }
@@ -101,9 +101,9 @@ static tare_status fail_labels(const char *what, tare_status status, tare_error 
 
 /* id2label, in the order of the classes. */
 static tare_status read_labels(label *labels, const tare_llama_mapping *m, tare_error *err) {
-    const tare_llama_node *names = tare_llama_config_find(&m->config, TARE_STR("id2label"));
+    const tare_json_node *names = tare_llama_config_find(&m->config, TARE_STR("id2label"));
     size_t n = 0;
-    for (const tare_llama_node *c = names->child; c; c = c->next) {
+    for (const tare_json_node *c = names->child; c; c = c->next) {
         const tare_json_value id = {.type = TARE_JSON_NUMBER, .raw = c->key};
         label *l = &labels[n++];
         if (!c->key.len || c->type != TARE_JSON_STRING || !tare_json_i64(&id, &l->id))

@@ -37,7 +37,7 @@ static tare_status check_settings(const tare_llama_mapping *m, tare_error *err) 
     const char *const members[] = {"rope_scaling", "rope_parameters"};
     double factor;
     for (size_t i = 0; i < 2; i++) {
-        const tare_llama_node *n = tare_llama_config_find(&m->config, tare_str_of(members[i]));
+        const tare_json_node *n = tare_llama_config_find(&m->config, tare_str_of(members[i]));
         if (!n || n->type == TARE_JSON_OBJECT || n->type == TARE_JSON_NULL ||
             n->type == TARE_JSON_FALSE)
             continue;
@@ -104,7 +104,7 @@ static tare_status add_list(tare_llama_mapping *m, const char *name, const char 
     TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, NULL, err));
     if (v.kind != TARE_LLAMA_TREE || v.tree->type != TARE_JSON_ARRAY) return TARE_OK;
     size_t n = 0;
-    for (const tare_llama_node *c = v.tree->child; c; c = c->next) {
+    for (const tare_json_node *c = v.tree->child; c; c = c->next) {
         tare_llama_value factor = tare_llama_value_of(c);
         if (factor.kind != TARE_LLAMA_NUMBER || !isfinite(factor.number) || n == MOST_FACTORS)
             return fail_config("factors of rotary positions: expected finite numbers", err);

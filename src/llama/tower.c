@@ -35,11 +35,11 @@ static tare_status read_processor(tare_llama_mapping *m, tare_error *err) {
         const char *file, *inner;
     } places[] = {{"processor_config.json", "image_processor"},
                   {"preprocessor_config.json", "media_proc_cfg"}};
-    const tare_llama_node **nodes = m->config.processor;
+    const tare_json_node **nodes = m->config.processor;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const tare_llama_node *root;
-        TARE_TRY(tare_llama_json_resource(&root, m->hf, places[i].file, &m->out->arena, err));
-        nodes[2 * i] = tare_llama_member(root, tare_str_of(places[i].inner));
+        const tare_json_node *root;
+        TARE_TRY(tare_model_json(&root, m->hf, places[i].file, &m->out->arena, err));
+        nodes[2 * i] = tare_json_member(root, tare_str_of(places[i].inner));
         nodes[2 * i + 1] = root;
     }
     return TARE_OK;
@@ -53,14 +53,14 @@ static tare_status fail_config(tare_status status, const char *file, const char 
 }
 
 /* architectures[0] of an object of config.json. */
-static tare_str class_in(const tare_llama_node *object) {
-    const tare_llama_node *list = tare_llama_member(object, TARE_STR("architectures"));
-    return list && list->type == TARE_JSON_ARRAY ? tare_llama_node_text(list->child) : TARE_STR("");
+static tare_str class_in(const tare_json_node *object) {
+    const tare_json_node *list = tare_json_member(object, TARE_STR("architectures"));
+    return list && list->type == TARE_JSON_ARRAY ? tare_json_node_text(list->child) : TARE_STR("");
 }
 
 /* The tower's own class counts before that of the whole model. */
 static tare_status find_row(tare_llama_mapping *m, tare_error *err) {
-    const tare_llama_node *vision = tare_llama_path(m->config.root, TARE_STR("vision_config"));
+    const tare_json_node *vision = tare_json_path(m->config.root, TARE_STR("vision_config"));
     m->hf_class = class_in(vision);
     m->arch = tare_llama_tower_find(m->hf_class, &m->config);
     if (m->arch) return TARE_OK;

@@ -71,7 +71,7 @@ static tare_status map(tare_model **out, const tare_model *in,
     TARE_TRY(tare_options_read(&options, sizeof options, o->llama, err));
     options.context = o->context;
     int64_t config;
-    TARE_TRY(tare_llama_find_file(&config, in, "config.json", err));
+    TARE_TRY(tare_model_find_file(&config, in, "config.json", err));
     if (config < 0 && !asks_for_mapping(&options)) {
         tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.no-config");
         f.text =

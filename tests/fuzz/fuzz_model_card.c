@@ -29,7 +29,7 @@ static void check_scalar(tare_str text) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const tare_str text = {size ? (const char *)data : "", size};
-    const tare_llama_node *card;
+    const tare_json_node *card;
     tare_arena arena;
     tare_error err = {0};
     tare_arena_init(&arena, NULL);

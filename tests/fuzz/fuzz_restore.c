@@ -18,12 +18,11 @@ static void check_files(const tare_model *m) {
     FUZZ_CHECK(tare_model_find_resource(m, TARE_STR("config.json")) >= 0);
     for (size_t i = 0; i < m->catalog.n_resources; i++) {
         const tare_resource_entry *r = &m->catalog.resources[i];
-        const tare_llama_node *root;
+        const tare_json_node *root;
         if (!tare_str_ends(r->info.name, TARE_STR(".json"))) continue;
         FUZZ_CHECK(r->bytes && r->info.size > 0);
-        FUZZ_CHECK(tare_llama_json_read(&root,
-                                        (tare_str){(const char *)r->bytes, (size_t)r->info.size},
-                                        &arena, NULL) == TARE_OK);
+        FUZZ_CHECK(tare_json_tree(&root, (tare_str){(const char *)r->bytes, (size_t)r->info.size},
+                                  &arena, NULL) == TARE_OK);
     }
     tare_arena_free(&arena);
 }

@@ -26,8 +26,7 @@ static tare_status try_at(tare_llama_value *v, const char *formula, double layer
     tare_llama_config config = {.defaults = defaults};
     tare_arena arena;
     tare_arena_init(&arena, NULL);
-    assert_int_equal(tare_llama_json_read(&config.root, tare_str_of(config_json), &arena, NULL),
-                     TARE_OK);
+    assert_int_equal(tare_json_tree(&config.root, tare_str_of(config_json), &arena, NULL), TARE_OK);
     const tare_status status = tare_llama_formula(v, tare_str_of(formula), &config, bindings, err);
     v->tree = NULL; /* the tree goes; its texts are static */
     tare_arena_free(&arena);
@@ -160,7 +159,7 @@ static void test_not_finite(void **state) {
         tare_error err = {.status = TARE_OK};
         tare_arena arena;
         tare_arena_init(&arena, NULL);
-        assert_int_equal(tare_llama_json_read(&config.root, tare_str_of(config_json), &arena, NULL),
+        assert_int_equal(tare_json_tree(&config.root, tare_str_of(config_json), &arena, NULL),
                          TARE_OK);
         tare_status status =
             tare_llama_formula(&v, tare_str_of(rows[i].formula), &config, none, &err);

@@ -14,7 +14,7 @@
 /* Runs a program on a source of these dimensions; the view in *out. */
 static void run(tare_llama_share *share, const char *program, const uint64_t *dims, uint32_t n_dims,
                 uint64_t *n_result) {
-    const tare_llama_node root = {.type = TARE_JSON_OBJECT};
+    const tare_json_node root = {.type = TARE_JSON_OBJECT};
     tare_llama_config config = {.root = &root};
     tare_llama_draft draft = {.source = 0};
     const tare_llama_view *view;
@@ -109,7 +109,7 @@ static void test_turns(void **state) {
     const uint64_t dims[] = {24, 5};
     bool is_there[120] = {false};
     for (size_t i = 0; i < 2; i++) {
-        const tare_llama_node root = {.type = TARE_JSON_OBJECT};
+        const tare_json_node root = {.type = TARE_JSON_OBJECT};
         tare_llama_config config = {.root = &root};
         tare_llama_draft draft = {.source = 0};
         tare_llama_share share;

@@ -23,7 +23,7 @@ typedef struct projectors {
     size_t n;
 } projectors;
 
-static int64_t number_of(const tare_llama_node *node, int64_t otherwise) {
+static int64_t number_of(const tare_json_node *node, int64_t otherwise) {
     const tare_llama_value v = tare_llama_value_of(node);
     return v.kind == TARE_LLAMA_NUMBER && v.is_whole && v.number > -1e9 && v.number < 1e9
                ? (int64_t)v.number
@@ -48,9 +48,9 @@ static tare_status fail_map(const char *what, tare_error *err) {
 
 /* deepstack_layer_map: pairs of a layer of the encoder and one of the text model, from the end where
  * they are below 0. Tensors are counted in the order of the pairs. */
-static tare_status add_pairs(projectors *p, const tare_llama_node *list, int64_t n_seen,
+static tare_status add_pairs(projectors *p, const tare_json_node *list, int64_t n_seen,
                              int64_t n_text, tare_error *err) {
-    for (const tare_llama_node *c = list ? list->child : NULL; c; c = c->next) {
+    for (const tare_json_node *c = list ? list->child : NULL; c; c = c->next) {
         if (p->n == MOST_PROJECTORS || c->n != 2)
             return fail_map("deepstack_layer_map: expected pairs of layers", err);
         p->all[p->n++] = (projector){number_of(c->child, INT64_MAX),
@@ -67,10 +67,10 @@ static tare_status add_pairs(projectors *p, const tare_llama_node *list, int64_t
 }
 
 /* spatial_target_layers: layers of the text model, all fed from one of the encoder. */
-static tare_status add_spatial(projectors *p, const tare_llama_node *list, int64_t taken,
+static tare_status add_spatial(projectors *p, const tare_json_node *list, int64_t taken,
                                tare_error *err) {
     int64_t i = 0;
-    for (const tare_llama_node *c = list ? list->child : NULL; c; c = c->next, i++) {
+    for (const tare_json_node *c = list ? list->child : NULL; c; c = c->next, i++) {
         if (p->n == MOST_PROJECTORS)
             return fail_map("spatial_target_layers: expected fewer layers", err);
         p->all[p->n++] = (projector){taken, number_of(c, INT64_MAX), i, i};
@@ -148,10 +148,10 @@ static void put_places(tare_buffer *b, const projectors *p, const char *name, bo
 }
 
 /* Width and height of each size that pictures are cut from. */
-static void put_sizes(tare_buffer *b, const tare_llama_node *list) {
+static void put_sizes(tare_buffer *b, const tare_json_node *list) {
     const char *separator = "";
     tare_buffer_put_text(b, "\"sizes\": [");
-    for (const tare_llama_node *c = list ? list->child : NULL; c; c = c->next) {
+    for (const tare_json_node *c = list ? list->child : NULL; c; c = c->next) {
         if (c->n != 2) continue;
         tare_buffer_printf(b, "%s%lld, %lld", separator, (long long)number_of(c->child->next, 0),
                            (long long)number_of(c->child, 0));
@@ -178,7 +178,7 @@ static tare_status describe(tare_llama_mapping *m, tare_error *err) {
         tare_buffer_put_text(&b, "], ");
     }
     const tare_str rate =
-        tare_llama_node_text(tare_llama_config_find(c, TARE_STR("downsample_rate")));
+        tare_json_node_text(tare_llama_config_find(c, TARE_STR("downsample_rate")));
     const char *slash = rate.len ? memchr(rate.ptr, '/', rate.len) : NULL;
     tare_buffer_put_text(&b, "\"window\": ");
     tare_buffer_put_json(&b, slash ? tare_str_cut(rate, (size_t)(slash - rate.ptr) + 1) : rate);
@@ -192,10 +192,10 @@ static tare_status describe(tare_llama_mapping *m, tare_error *err) {
     tare_buffer_free(&b);
     TARE_TRY(status);
     if (!text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "config.json");
-    const tare_llama_node *added;
-    TARE_TRY(tare_llama_json_read(&added, text, &m->out->arena, err));
-    tare_llama_node *root = TARE_NEW(&m->out->arena, tare_llama_node);
-    tare_llama_node *member = TARE_NEW(&m->out->arena, tare_llama_node);
+    const tare_json_node *added;
+    TARE_TRY(tare_json_tree(&added, text, &m->out->arena, err));
+    tare_json_node *root = TARE_NEW(&m->out->arena, tare_json_node);
+    tare_json_node *member = TARE_NEW(&m->out->arena, tare_json_node);
     if (!root || !member) return tare_fail(err, TARE_ERR_NOMEM, "config.json");
     *root = *m->config.root;
     *member = *added->child;

@@ -193,16 +193,16 @@ tare_status tare_llama_decode_coded(tare_model **out, const tare_model *in,
                                     const tare_context *open, tare_report *report,
                                     tare_error *err) {
     tare_arena arena;
-    const tare_llama_node *root;
+    const tare_json_node *root;
     tare_llama_coded_search u = {.in = in, .arena = &arena};
     *out = NULL;
     tare_arena_init(&arena, in->allocator);
-    tare_status status = tare_llama_json_resource(&root, in, "config.json", &arena, err);
+    tare_status status = tare_model_json(&root, in, "config.json", &arena, err);
     if (status == TARE_OK) {
-        u.settings = tare_llama_member(root, TARE_STR("quantization_config"));
+        u.settings = tare_json_member(root, TARE_STR("quantization_config"));
         static const char *const files[] = {"quantize_config.json", "quant_config.json"};
         for (size_t i = 0; status == TARE_OK && !u.settings && i < 2; i++) /* of older programs */
-            status = tare_llama_json_resource(&u.settings, in, files[i], &arena, err);
+            status = tare_model_json(&u.settings, in, files[i], &arena, err);
     }
     if (status == TARE_OK) {
         u.is_dropped = TARE_NEW_ARRAY(&arena, bool, in->catalog.n_tensors);

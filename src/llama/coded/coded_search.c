@@ -47,7 +47,7 @@ static int64_t find(const tare_llama_coded_search *u, tare_str stem, const char 
 /* A number of quantization_config; `otherwise` where it has none. */
 static uint64_t setting(const tare_llama_coded_search *u, const char *name, uint64_t otherwise) {
     uint64_t n;
-    return tare_llama_node_u64(tare_llama_path(u->settings, tare_str_of(name)), &n) ? n : otherwise;
+    return tare_json_node_u64(tare_json_path(u->settings, tare_str_of(name)), &n) ? n : otherwise;
 }
 
 static tare_llama_coded *new_weight(tare_llama_coded_search *u, tare_str stem, const char *suffix,
@@ -91,7 +91,7 @@ static tare_status finish(tare_llama_coded_search *u, tare_llama_coded *p, const
 /* ---- GPTQ and AWQ ------------------------------------------------------------------------------ */
 
 static bool setting_is(const tare_llama_coded_search *u, const char *name, const char *text) {
-    return tare_llama_node_is(tare_llama_member(u->settings, tare_str_of(name)), text);
+    return tare_json_node_is(tare_json_member(u->settings, tare_str_of(name)), text);
 }
 
 /* Whether all zero points of a tensor are the same: that one; -1: they differ. */
@@ -121,7 +121,7 @@ static tare_status only_zero(int64_t *out, const tare_llama_coded_search *u, int
 static tare_status read_zero_form(bool *adds_one, tare_llama_coded_search *u, int64_t zeros,
                                   uint32_t bits, tare_error *err) {
     static const char format[] = "checkpoint_format", packing[] = "packing_format";
-    const tare_llama_node *sym = tare_llama_member(u->settings, TARE_STR("sym"));
+    const tare_json_node *sym = tare_json_member(u->settings, TARE_STR("sym"));
     const int64_t middle = INT64_C(1) << (bits - 1);
     int64_t zero;
     *adds_one = !setting_is(u, format, "gptq_v2") && !setting_is(u, format, "gptq_p") &&
@@ -193,9 +193,9 @@ static tare_status read_shape(uint64_t *dims, const tare_llama_coded_search *u, 
 }
 
 /* What config_groups says of the weights of its first group. */
-static const tare_llama_node *group_weights(const tare_llama_coded_search *u) {
-    const tare_llama_node *groups = tare_llama_member(u->settings, TARE_STR("config_groups"));
-    return tare_llama_member(groups ? groups->child : NULL, TARE_STR("weights"));
+static const tare_json_node *group_weights(const tare_llama_coded_search *u) {
+    const tare_json_node *groups = tare_json_member(u->settings, TARE_STR("config_groups"));
+    return tare_json_member(groups ? groups->child : NULL, TARE_STR("weights"));
 }
 
 static tare_status add_packed(tare_llama_coded_search *u, tare_str stem, size_t codes,
@@ -208,7 +208,7 @@ static tare_status add_packed(tare_llama_coded_search *u, tare_str stem, size_t 
     uint64_t bits;
     if (scales < 0) return does_not_fit(u, (int64_t)codes, err);
     TARE_TRY(read_shape(p->dims, u, shape, err));
-    if (!tare_llama_node_u64(tare_llama_member(group_weights(u), TARE_STR("num_bits")), &bits))
+    if (!tare_json_node_u64(tare_json_member(group_weights(u), TARE_STR("num_bits")), &bits))
         bits = 4;
     if (bits != 2 && bits != 4 && bits != 8)
         return fail_tensor(u, codes, TARE_ERR_UNSUPPORTED, "codes of this many bits", err);
@@ -257,7 +257,7 @@ static tare_status add_scaled(tare_llama_coded_search *u, size_t codes, int64_t 
 
 /* ---- bitsandbytes, 4 bits ---------------------------------------------------------------------- */
 
-static tare_status read_state(const tare_llama_node **out, const tare_llama_coded_search *u,
+static tare_status read_state(const tare_json_node **out, const tare_llama_coded_search *u,
                               int64_t i, tare_error *err) {
     const tare_tensor *t = tensor(u, i);
     if (t->encoding->id != TARE_ENCODING_U8 || t->n_elements > MOST_STATE)
@@ -265,8 +265,7 @@ static tare_status read_state(const tare_llama_node **out, const tare_llama_code
     char *text = tare_arena_take(u->arena, (size_t)t->n_elements + 1);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
     TARE_TRY(tare_tensor_read(u->in, (size_t)i, 0, 0, text, (size_t)t->n_elements, err));
-    if (tare_llama_json_read(out, (tare_str){text, (size_t)t->n_elements}, u->arena, NULL) !=
-        TARE_OK)
+    if (tare_json_tree(out, (tare_str){text, (size_t)t->n_elements}, u->arena, NULL) != TARE_OK)
         return fail_tensor(u, (size_t)i, TARE_ERR_CORRUPT, "its bytes are no JSON", err);
     return TARE_OK;
 }
@@ -275,19 +274,19 @@ static tare_status add_flat4(tare_llama_coded_search *u, tare_str stem, int64_t 
                              tare_error *err) {
     const int64_t codes = find(u, stem, ""), table = find(u, stem, ".quant_map");
     int64_t state = find(u, stem, ".quant_state.bitsandbytes__nf4");
-    const tare_llama_node *root;
+    const tare_json_node *root;
     uint64_t n = 1;
     tare_llama_coded *p = new_weight(u, stem, "", err);
     if (!p) return TARE_ERR_NOMEM;
     if (state < 0) state = find(u, stem, ".quant_state.bitsandbytes__fp4");
     if (codes < 0 || table < 0 || state < 0) return does_not_fit(u, scales, err);
     TARE_TRY(read_state(&root, u, state, err));
-    const tare_llama_node *shape = tare_llama_member(root, TARE_STR("shape"));
-    for (const tare_llama_node *d = shape ? shape->child : NULL; d && p->n_dims < 4; d = d->next)
-        if (!tare_llama_node_u64(d, &p->dims[p->n_dims++]) || p->dims[p->n_dims - 1] == 0 ||
+    const tare_json_node *shape = tare_json_member(root, TARE_STR("shape"));
+    for (const tare_json_node *d = shape ? shape->child : NULL; d && p->n_dims < 4; d = d->next)
+        if (!tare_json_node_u64(d, &p->dims[p->n_dims++]) || p->dims[p->n_dims - 1] == 0 ||
             !tare_mul_u64(n, p->dims[p->n_dims - 1], &n))
             return does_not_fit(u, state, err);
-    if (!tare_llama_node_u64(tare_llama_member(root, TARE_STR("blocksize")), &p->block))
+    if (!tare_json_node_u64(tare_json_member(root, TARE_STR("blocksize")), &p->block))
         p->block = 64;
     if (p->n_dims == 0 || p->block < 2 || p->block % 2 || p->block > UINT64_C(1) << 24 ||
         tensor(u, codes)->n_elements != tare_ceil_div_u64(n, 2) ||
@@ -301,12 +300,12 @@ static tare_status add_flat4(tare_llama_coded_search *u, tare_str stem, int64_t 
     if (is_of(u, scales, TARE_ENCODING_U8)) {
         const int64_t outer = find(u, stem, ".nested_absmax");
         const int64_t outer_table = find(u, stem, ".nested_quant_map");
-        const tare_llama_node *offset = tare_llama_member(root, TARE_STR("nested_offset"));
+        const tare_json_node *offset = tare_json_member(root, TARE_STR("nested_offset"));
         double number = 0;
         const tare_json_value v = {.type = TARE_JSON_NUMBER,
                                    .raw = offset ? offset->text : TARE_STR("0")};
-        if (!tare_llama_node_u64(tare_llama_member(root, TARE_STR("nested_blocksize")),
-                                 &p->nested_block))
+        if (!tare_json_node_u64(tare_json_member(root, TARE_STR("nested_blocksize")),
+                                &p->nested_block))
             p->nested_block = 256;
         if (outer < 0 || outer_table < 0 || p->nested_block == 0 || !tare_json_f64(&v, &number) ||
             tensor(u, outer_table)->n_elements != 256 ||

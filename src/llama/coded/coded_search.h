@@ -8,7 +8,7 @@
 
 typedef struct tare_llama_coded_search {
     const tare_model *in;
-    const tare_llama_node *settings; /* quantization_config of config.json; NULL: none */
+    const tare_json_node *settings; /* quantization_config of config.json; NULL: none */
     tare_arena *arena;
     tare_llama_coded *weights; /* freed by whoever has it found */
     size_t n_weights, capacity;

@@ -75,14 +75,14 @@ bool tare_llama_can_restore(const tare_model *model, tare_str *architecture) {
 
 /* What formulas over a tower's keys call text_architecture. */
 static tare_status add_text_architecture(tare_llama_restoring *r, tare_error *err) {
-    tare_llama_node *root = TARE_NEW(&r->out->arena, tare_llama_node);
-    tare_llama_node *node = TARE_NEW(&r->out->arena, tare_llama_node);
+    tare_json_node *root = TARE_NEW(&r->out->arena, tare_json_node);
+    tare_json_node *node = TARE_NEW(&r->out->arena, tare_json_node);
     if (!root || !node) return tare_fail(err, TARE_ERR_NOMEM, "keys");
     *root = *r->keys;
-    *node = (tare_llama_node){.type = TARE_JSON_STRING,
-                              .key = TARE_STR("text_architecture"),
-                              .text = r->text_architecture,
-                              .next = root->child};
+    *node = (tare_json_node){.type = TARE_JSON_STRING,
+                             .key = TARE_STR("text_architecture"),
+                             .text = r->text_architecture,
+                             .next = root->child};
     root->child = node;
     r->keys = root;
     return TARE_OK;

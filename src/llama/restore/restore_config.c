@@ -44,7 +44,7 @@ static tare_status set(writer *w, tare_str path, tare_str text, tare_error *err)
 
 static void put_value(tare_buffer *b, const tare_llama_value *v) {
     char text[48];
-    const tare_llama_node *c;
+    const tare_json_node *c;
     switch (v->kind) {
     case TARE_LLAMA_ABSENT:
         tare_buffer_put_text(b, "null");
@@ -273,7 +273,7 @@ static bool is_fact(const tare_llama_restoring *r, tare_str name) {
 static tare_status set_rows(writer *w, const tare_llama_key *rows, tare_error *err) {
     for (; rows->name; rows++) {
         tare_str spelled = {NULL, 0}, first = {NULL, 0};
-        const tare_llama_node *key = tare_llama_path(w->r->keys, tare_str_of(rows->name));
+        const tare_json_node *key = tare_json_path(w->r->keys, tare_str_of(rows->name));
         if (!key || key->type == TARE_JSON_OBJECT || !rows->formula) continue;
         find_member(&spelled, &first, w->r, tare_str_of(rows->formula), MOST_DEPTH);
         tare_str path = spelled.len ? spelled : first;
@@ -296,7 +296,7 @@ static tare_status fail_key(const tare_llama_restoring *r, const char *name, con
 
 static tare_status check_rows(writer *w, const tare_llama_key *rows, tare_error *err) {
     for (; rows->name; rows++) {
-        const tare_llama_node *key = tare_llama_path(w->r->keys, tare_str_of(rows->name));
+        const tare_json_node *key = tare_json_path(w->r->keys, tare_str_of(rows->name));
         if (!key || key->type == TARE_JSON_OBJECT) continue;
         bool is_text = key->type == TARE_JSON_STRING;
         if (is_text != (rows->type == TARE_VALUE_STRING))
@@ -326,8 +326,8 @@ static tare_status read_layers(tare_llama_restoring *r, tare_error *err) {
     const char *name = "block_count";
     tare_llama_value v;
     if (r->arch->tower)
-        name = tare_llama_path(r->keys, TARE_STR("audio")) ? "audio.block_count"
-                                                           : "vision.block_count";
+        name =
+            tare_json_path(r->keys, TARE_STR("audio")) ? "audio.block_count" : "vision.block_count";
     TARE_TRY(tare_llama_formula(&v, tare_str_of(name), &r->by_keys, NULL, err));
     if (v.kind == TARE_LLAMA_ABSENT) return fail_key(r, name, "the key is missing", err);
     if (v.kind != TARE_LLAMA_NUMBER || !v.is_whole || v.number < 0)
@@ -342,7 +342,7 @@ static tare_status read_layers(tare_llama_restoring *r, tare_error *err) {
 static tare_status check_heads(const tare_llama_restoring *r, tare_error *err) {
     static const char name[] = "attention.head_count";
     tare_llama_value v;
-    if (!tare_llama_path(r->keys, TARE_STR("tensors.attn_q.weight"))) return TARE_OK;
+    if (!tare_json_path(r->keys, TARE_STR("tensors.attn_q.weight"))) return TARE_OK;
     TARE_TRY(tare_llama_formula(&v, tare_str_of(name), &r->by_keys, NULL, err));
     if (v.kind == TARE_LLAMA_ABSENT) return fail_key(r, name, "the key is missing", err);
     if (v.kind == TARE_LLAMA_NUMBER && v.number < 1)
@@ -423,7 +423,7 @@ static tare_status set_labels(writer *w, tare_error *err) {
 static tare_str class_of(const tare_llama_restoring *r) {
     const char *classes = r->arch->classes;
     const tare_str first = {classes, strcspn(classes, " ")};
-    if (!tare_llama_path(r->keys, TARE_STR("tensors.cls")) || r->arch->tower) return first;
+    if (!tare_json_path(r->keys, TARE_STR("tensors.cls")) || r->arch->tower) return first;
     for (tare_str word; (word = tare_llama_next_word(&classes)).len;)
         if (tare_str_ends(word, TARE_STR("ForSequenceClassification"))) return word;
     return first;
@@ -501,7 +501,7 @@ static tare_status restore_generation(tare_llama_restoring *r, tare_error *err) 
 }
 
 /* A file of the members from `from` on that `depth` bytes of its path name, and the same as a tree. */
-static tare_status add_object(const tare_llama_node **out, writer *w, const char *name, size_t from,
+static tare_status add_object(const tare_json_node **out, writer *w, const char *name, size_t from,
                               size_t depth, tare_error *err) {
     tare_llama_restoring *r = w->r;
     tare_buffer b;
@@ -510,15 +510,15 @@ static tare_status add_object(const tare_llama_node **out, writer *w, const char
     tare_buffer_put_u8(&b, '\n');
     TARE_TRY(tare_llama_add_file(r, name, &b, err));
     const tare_resource_entry *file = &r->files[r->n_files - 1];
-    return tare_llama_json_read(out, (tare_str){(const char *)file->bytes, (size_t)file->info.size},
-                                &r->out->arena, err);
+    return tare_json_tree(out, (tare_str){(const char *)file->bytes, (size_t)file->info.size},
+                          &r->out->arena, err);
 }
 
 /* What a tower's config.json says of the text model, and the file of the processor. */
 static tare_status add_processor(writer *w, tare_error *err) {
     tare_llama_config *config = &w->r->config;
     size_t i = 0;
-    config->text = tare_llama_member(config->root, TARE_STR("text_config"));
+    config->text = tare_json_member(config->root, TARE_STR("text_config"));
     while (i < w->n &&
            (!w->members[i].text.ptr || !tare_str_starts(w->members[i].path, of_processor)))
         i++;

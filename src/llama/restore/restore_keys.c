@@ -20,12 +20,12 @@ typedef struct builder {
     bool is_out_of_memory, is_too_long;
 } builder;
 
-static tare_llama_node *add_child(builder *b, tare_llama_node *parent, tare_str key) {
+static tare_json_node *add_child(builder *b, tare_json_node *parent, tare_str key) {
     if (b->n_names++ == MOST_NAMES) {
         b->is_too_long = true;
         return NULL;
     }
-    tare_llama_node *node = TARE_NEW(b->arena, tare_llama_node);
+    tare_json_node *node = TARE_NEW(b->arena, tare_json_node);
     if (!node) {
         b->is_out_of_memory = true;
         return NULL;
@@ -39,12 +39,12 @@ static tare_llama_node *add_child(builder *b, tare_llama_node *parent, tare_str 
 
 /* The node at a path of names with dots between them; its parents are made. NULL: memory is out, or
  * there are too many. */
-static tare_llama_node *place(builder *b, tare_llama_node *root, tare_str path) {
-    tare_llama_node *at = root;
+static tare_json_node *place(builder *b, tare_json_node *root, tare_str path) {
+    tare_json_node *at = root;
     while (at && path.len) {
         const char *dot = memchr(path.ptr, '.', path.len);
         tare_str name = {path.ptr, dot ? (size_t)(dot - path.ptr) : path.len};
-        tare_llama_node *child = (tare_llama_node *)(uintptr_t)tare_llama_member(at, name);
+        tare_json_node *child = (tare_json_node *)(uintptr_t)tare_json_member(at, name);
         if (!child) child = add_child(b, at, name);
         if (child && dot) child->type = TARE_JSON_OBJECT;
         path = tare_str_cut(path, name.len + (dot != NULL));
@@ -53,7 +53,7 @@ static tare_llama_node *place(builder *b, tare_llama_node *root, tare_str path) 
     return at;
 }
 
-static bool set_scalar(builder *b, tare_llama_node *node, const tare_value *v) {
+static bool set_scalar(builder *b, tare_json_node *node, const tare_value *v) {
     char text[48];
     double number;
     uint64_t whole;
@@ -83,14 +83,14 @@ static bool set_scalar(builder *b, tare_llama_node *node, const tare_value *v) {
     return n > 0;
 }
 
-static void set_array(builder *b, tare_llama_node *node, const tare_array *a) {
+static void set_array(builder *b, tare_json_node *node, const tare_array *a) {
     tare_array_walk walk;
     tare_value v;
-    const tare_llama_node **tail = &node->child;
+    const tare_json_node **tail = &node->child;
     node->type = TARE_JSON_ARRAY;
     tare_array_begin(&walk, a);
     while (tare_array_next(&walk, &v)) {
-        tare_llama_node *element = TARE_NEW(b->arena, tare_llama_node);
+        tare_json_node *element = TARE_NEW(b->arena, tare_json_node);
         if (!element) {
             b->is_out_of_memory = true;
             return;
@@ -164,7 +164,7 @@ bool tare_llama_is_uniform(const tare_value *value) {
     return value->type != TARE_VALUE_ARRAY || is_uniform(&number, &value->as.a);
 }
 
-static void add_keys(builder *b, tare_llama_node *root, const tare_model *gguf,
+static void add_keys(builder *b, tare_json_node *root, const tare_model *gguf,
                      tare_str architecture) {
     for (size_t i = 0; i < gguf->catalog.n_metadata && !b->is_out_of_memory; i++) {
         const tare_metadata *m = &gguf->catalog.metadata[i];
@@ -175,7 +175,7 @@ static void add_keys(builder *b, tare_llama_node *root, const tare_model *gguf,
         if ((!is_own && !tare_str_starts(path, TARE_STR("tokenizer.ggml."))) ||
             !is_for_formulas(&m->value))
             continue;
-        tare_llama_node *node = place(b, root, path);
+        tare_json_node *node = place(b, root, path);
         if (!node) return;
         tare_value v = m->value;
         if (v.type == TARE_VALUE_ARRAY && is_own && !is_by_layer(architecture, path))
@@ -187,9 +187,9 @@ static void add_keys(builder *b, tare_llama_node *root, const tare_model *gguf,
     }
 }
 
-static void add_count(builder *b, tare_llama_node *parent, const char *name, uint64_t n) {
+static void add_count(builder *b, tare_json_node *parent, const char *name, uint64_t n) {
     const tare_value v = {.type = TARE_VALUE_U64, .as.u = n};
-    tare_llama_node *node = add_child(b, parent, tare_str_of(name));
+    tare_json_node *node = add_child(b, parent, tare_str_of(name));
     if (node) set_scalar(b, node, &v);
 }
 
@@ -210,28 +210,28 @@ static tare_str without_block(tare_str name, tare_arena *arena) {
 }
 
 /* One more block that has a tensor. */
-static void count_block(builder *b, const tare_llama_node *node) {
-    const tare_llama_node *count = tare_llama_member(node, TARE_STR("blocks"));
+static void count_block(builder *b, const tare_json_node *node) {
+    const tare_json_node *count = tare_json_member(node, TARE_STR("blocks"));
     uint64_t n = 0;
     const tare_json_value v = {.type = TARE_JSON_NUMBER,
                                .raw = count ? count->text : TARE_STR("0")};
     if (!count || !tare_json_u64(&v, &n)) return;
     const tare_value more = {.type = TARE_VALUE_U64, .as.u = n + 1};
-    set_scalar(b, (tare_llama_node *)(uintptr_t)count, &more);
+    set_scalar(b, (tare_json_node *)(uintptr_t)count, &more);
 }
 
-static void add_tensors(builder *b, tare_llama_node *root, const tare_model *gguf) {
-    tare_llama_node *all = add_child(b, root, TARE_STR("tensors"));
+static void add_tensors(builder *b, tare_json_node *root, const tare_model *gguf) {
+    tare_json_node *all = add_child(b, root, TARE_STR("tensors"));
     if (!all) return;
     all->type = TARE_JSON_OBJECT;
     for (size_t i = 0; i < gguf->catalog.n_tensors && !b->is_out_of_memory; i++) {
         const tare_tensor *t = &gguf->catalog.tensors[i];
         tare_str path = without_block(t->name, b->arena);
         b->is_out_of_memory |= !path.ptr;
-        const tare_llama_node *there = path.ptr ? tare_llama_path(all, path) : NULL;
+        const tare_json_node *there = path.ptr ? tare_json_path(all, path) : NULL;
         if (there) count_block(b, there);
         if (!path.ptr || there) continue;
-        tare_llama_node *node = place(b, all, path);
+        tare_json_node *node = place(b, all, path);
         if (!node) return;
         node->type = TARE_JSON_OBJECT;
         add_count(b, node, "cols", t->cols);
@@ -240,10 +240,10 @@ static void add_tensors(builder *b, tare_llama_node *root, const tare_model *ggu
     }
 }
 
-tare_status tare_llama_keys_tree(const tare_llama_node **out, const tare_model *gguf,
+tare_status tare_llama_keys_tree(const tare_json_node **out, const tare_model *gguf,
                                  tare_str architecture, tare_arena *arena, tare_error *err) {
     builder b = {.arena = arena};
-    tare_llama_node *root = TARE_NEW(arena, tare_llama_node);
+    tare_json_node *root = TARE_NEW(arena, tare_json_node);
     if (!root) return tare_fail(err, TARE_ERR_NOMEM, "keys");
     root->type = TARE_JSON_OBJECT;
     add_keys(&b, root, gguf, architecture);

@@ -5,10 +5,10 @@
 #include "base/str.h"
 #include "llama/restore/restore_whole.h"
 
-static void put_node(tare_buffer *b, const tare_llama_node *node, unsigned indent);
+static void put_node(tare_buffer *b, const tare_json_node *node, unsigned indent);
 
 /* A member in a line of its own. */
-static void put_member(tare_buffer *b, const tare_llama_node *node, unsigned indent,
+static void put_member(tare_buffer *b, const tare_json_node *node, unsigned indent,
                        bool *is_first) {
     tare_buffer_printf(b, "%s\n%*s", *is_first ? "" : ",", (int)indent, "");
     *is_first = false;
@@ -19,7 +19,7 @@ static void put_member(tare_buffer *b, const tare_llama_node *node, unsigned ind
     put_node(b, node, indent);
 }
 
-static void put_node(tare_buffer *b, const tare_llama_node *node, unsigned indent) {
+static void put_node(tare_buffer *b, const tare_json_node *node, unsigned indent) {
     const bool is_object = node->type == TARE_JSON_OBJECT;
     bool is_first = true;
     if (node->type == TARE_JSON_STRING) {
@@ -28,7 +28,7 @@ static void put_node(tare_buffer *b, const tare_llama_node *node, unsigned inden
         tare_buffer_put_str(b, node->text);
     } else {
         tare_buffer_put_u8(b, is_object ? '{' : '[');
-        for (const tare_llama_node *c = node->child; c; c = c->next)
+        for (const tare_json_node *c = node->child; c; c = c->next)
             put_member(b, c, indent + 2, &is_first);
         tare_buffer_printf(b, "\n%*s%c", (int)indent, "", is_object ? '}' : ']');
     }
@@ -36,15 +36,15 @@ static void put_node(tare_buffer *b, const tare_llama_node *node, unsigned inden
 
 /* The text model's members, those that the tower states before them; one that tells of a tower
  * itself has its place in the whole. */
-static void put_text_config(tare_buffer *b, const tare_llama_node *text,
-                            const tare_llama_node *stated, bool *is_first) {
+static void put_text_config(tare_buffer *b, const tare_json_node *text,
+                            const tare_json_node *stated, bool *is_first) {
     bool is_first_inside = true;
     tare_buffer_printf(b, "%s\n  \"text_config\": {", *is_first ? "" : ",");
     *is_first = false;
-    for (const tare_llama_node *c = stated ? stated->child : NULL; c; c = c->next)
+    for (const tare_json_node *c = stated ? stated->child : NULL; c; c = c->next)
         put_member(b, c, 4, &is_first_inside);
-    for (const tare_llama_node *c = text->child; c; c = c->next)
-        if (!tare_llama_member(stated, c->key) && !tare_str_is(c->key, "vision_config"))
+    for (const tare_json_node *c = text->child; c; c = c->next)
+        if (!tare_json_member(stated, c->key) && !tare_str_is(c->key, "vision_config"))
             put_member(b, c, 4, &is_first_inside);
     tare_buffer_put_text(b, "\n  }");
 }
@@ -76,20 +76,20 @@ static void put_tokens(tare_buffer *b, const tare_llama_whole *w) {
 
 tare_status tare_llama_whole_config(tare_str *out, const tare_llama_whole *w, tare_error *err) {
     static const char of_both[] = "tie_word_embeddings bos_token_id eos_token_id pad_token_id";
-    const tare_llama_node *text, *tower;
+    const tare_json_node *text, *tower;
     tare_arena *arena = &w->out->arena;
     bool is_first = true;
     tare_buffer b;
-    TARE_TRY(tare_llama_json_resource(&text, w->text, "config.json", arena, err));
-    TARE_TRY(tare_llama_json_resource(&tower, w->tower, "config.json", arena, err));
+    TARE_TRY(tare_model_json(&text, w->text, "config.json", arena, err));
+    TARE_TRY(tare_model_json(&tower, w->tower, "config.json", arena, err));
     tare_buffer_init(&b, w->out->allocator);
     tare_buffer_put_u8(&b, '{');
-    for (const tare_llama_node *c = tower->child; c; c = c->next)
+    for (const tare_json_node *c = tower->child; c; c = c->next)
         if (!tare_str_is(c->key, "text_config") && !tare_str_is(c->key, "torch_dtype"))
             put_member(&b, c, 2, &is_first);
     put_tokens(&b, w);
-    put_text_config(&b, text, tare_llama_member(tower, TARE_STR("text_config")), &is_first);
-    for (const tare_llama_node *c = text->child; c; c = c->next)
+    put_text_config(&b, text, tare_json_member(tower, TARE_STR("text_config")), &is_first);
+    for (const tare_json_node *c = text->child; c; c = c->next)
         if (tare_llama_is_one_of(c->key, of_both) || tare_str_is(c->key, "torch_dtype"))
             put_member(&b, c, 2, &is_first);
     tare_buffer_put_text(&b, "\n}\n");

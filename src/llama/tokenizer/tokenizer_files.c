@@ -48,7 +48,7 @@ tare_status tare_llama_text(tare_str *out, tare_llama_tokenizer *t, const tare_j
 tare_status tare_llama_file_read(tare_llama_file *out, tare_llama_tokenizer *t, const char *name,
                                  tare_error *err) {
     *out = (tare_llama_file){.name = name};
-    TARE_TRY(tare_llama_find_file(&out->resource, t->hf, name, err));
+    TARE_TRY(tare_model_find_file(&out->resource, t->hf, name, err));
     if (out->resource < 0) return TARE_OK;
     const tare_resource *r = tare_model_resource(t->hf, (size_t)out->resource);
     size_t size;
