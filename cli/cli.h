@@ -147,6 +147,7 @@ typedef struct cli_common {
     const char *cpu, *effort, *device;
     cli_list base;
     cli_base_use base_use; /* set by a command */
+    bool is_stored;        /* the same: tensors as they lie in the files, not packed weights */
     bool is_salvaging;     /* the same: what is damaged is read as far as possible */
 } cli_common;
 

@@ -182,6 +182,7 @@ static void print_json(const result *r, const char *path, unsigned threads) {
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int run(int argc, const char **argv) {
+    cli.is_stored = true;
     (void)argc;
     tare_model *model;
     int code = cli_open(&model, argv[0], NULL);

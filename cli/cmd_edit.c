@@ -498,6 +498,7 @@ static int check_usage(const steps *s) {
 }
 
 static int run(int argc, const char **argv) {
+    cli.is_stored = true;
     steps s = {.n = 0};
     (void)argc;
     if (strcmp(argv[0], "-") == 0 || strstr(argv[0], "://"))

@@ -116,7 +116,8 @@ static bool choose_rows(tare_extract_options *extract_options, const tare_tensor
     return true;
 }
 
-static int extract(tare_model *model, const char *path, const char *name, const char *output) {
+static int extract(const tare_model *model, const char *path, const char *name,
+                   const char *output) {
     tare_extract_options extract_options = tare_extract_options_default();
     const tare_context context = cli_context(NULL);
     extract_options.context = &context;
@@ -125,8 +126,12 @@ static int extract(tare_model *model, const char *path, const char *name, const 
     tare_extract_form form;
     tare_error err;
     if (!choose_form(&form, output)) return CLI_USAGE;
-    int64_t i = tare_model_find_tensor(model, (tare_str){name, strlen(name)});
-    if (i < 0) return no_tensor(model, path, name);
+    /* numbers of a packed weight, bytes of what it is stored in */
+    const tare_str text = {name, strlen(name)};
+    const tare_model *stored = tare_model_as_stored(model), *whole = model;
+    if (form == TARE_EXTRACT_BIN || tare_model_find_tensor(model, text) < 0) model = stored;
+    int64_t i = tare_model_find_tensor(model, text);
+    if (i < 0) return no_tensor(whole, path, name);
     const tare_tensor *tensor = tare_model_tensor(model, (size_t)i);
     if (!choose_rows(&extract_options, tensor)) return CLI_USAGE;
     cli_progress_start("extracting");

@@ -44,6 +44,10 @@ static const cli_option options[] = {
      .help = "context length, in tokens, to compute the size of the cache for (default: the "
              "model's own)",
      .size = &args.context},
+    {.name = "stored",
+     .help =
+         "of packed weights (GPTQ, AWQ, FP8 with scales, ...) the tensors that they are stored in",
+     .flag = &cli.is_stored},
     {.name = "all", .help = "print arrays and strings in full", .flag = &args.is_all},
     {0},
 };
@@ -176,7 +180,7 @@ static void print_tensors(const tare_model *model, const tare_tensor_stats *stat
         cli_table_add(table, name);
         cli_table_add(table, cli_type_text(tensor).text);
         cli_table_add(table, shape);
-        cli_table_add(table, cli_size_text(tensor->size_bytes).text);
+        cli_table_add(table, cli_size_text(tare_tensor_stored_bytes(model, chosen[i])).text);
         if (is_packed) info_put_packed(table, model, chosen[i]);
         if (stats)
             info_add_stats(table, &stats[chosen[i]]);
@@ -260,7 +264,7 @@ static struct json_t *json_tensors(const tare_model *model, const char *path,
         cli_json_str(entry, "name", tensor->name);
         cli_json_text(entry, "type", cli_type_text(tensor).text);
         cli_json_add(entry, "shape", cli_json_shape(tensor));
-        cli_json_u64(entry, "size_bytes", tensor->size_bytes);
+        cli_json_u64(entry, "size_bytes", tare_tensor_stored_bytes(model, chosen[i]));
         uint64_t packed;
         if (tare_tensor_packed_bytes(model, chosen[i], &packed))
             cli_json_u64(entry, "packed_bytes", packed);

@@ -379,6 +379,7 @@ static int pack_to(const tare_model *model, outcome *o, tare_report *report) {
 }
 
 static int run(int argc, const char **argv) {
+    cli.is_stored = true;
     tare_importance *importance = NULL;
     tare_report *report = tare_report_new();
     char *name = argc < 2 ? name_output(argv[0]) : NULL, *sensitivities = NULL;

@@ -232,6 +232,7 @@ static int fail_name(const char *in_path) {
 }
 
 static int run(int argc, const char **argv) {
+    cli.is_stored = true;
     cli.is_salvaging = args.salvage;
     if (argc > 1) {
         int code = cli_check_local(&cmd_unpack, argv[1]);

@@ -238,6 +238,7 @@ static int check_manifests(int n_models) {
 }
 
 static int run(int argc, const char **argv) {
+    cli.is_stored = true;
     int worst = check_manifests(argc);
     if (worst != CLI_YES) return worst;
     const bool reads_data = args.is_deep || args.manifest || args.write_manifest || args.against;

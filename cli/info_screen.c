@@ -26,7 +26,7 @@ size_t info_count_types(info_share *shares, const tare_model *model) {
         share->encoding = t->encoding;
         share->n_tensors++;
         share->n_elements += t->n_elements;
-        share->n_bytes += t->size_bytes;
+        share->n_bytes += tare_tensor_stored_bytes(model, i);
     }
     size_t n = 0;
     for (size_t i = 0; i < TARE_ENCODING_COUNT; i++) {

@@ -10,6 +10,7 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
     options.context = &context;
     context.report = report;
     options.one_shard = cli.one_shard;
+    options.stored = cli.is_stored;
     *out = NULL;
     tare_source source;
     tare_status status = cli_source(&source, path, err);

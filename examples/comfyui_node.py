@@ -47,7 +47,7 @@ class TareDiffusionModelLoader:
         if path is None:
             raise FileNotFoundError(f"{name}: in none of the folders of {FOLDER}")
         make = comfy.sd.load_diffusion_model_state_dict
-        with tare.open(path) as opened:
+        with tare.open(path, stored=True) as opened:
             pairs = dict(opened.metadata.pairs)  # which say how some models are quantized
             known = {"metadata": pairs} if pairs and "metadata" in signature(make).parameters else {}
             model = make(load_file(opened), **known)

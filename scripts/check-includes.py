@@ -28,6 +28,8 @@ ALLOWED = {
     "src/wcodec/x86": {"tare", "base", "wcodec", "wcodec/simd", "wcodec/x86"},
     "src/wcodec/layer": {"tare", "base", "encoding", "wcodec", "wcodec/layer"},
     "src/model": {"tare", "base", "encoding", "model"},
+    # Above the catalog; what maps, converts and opens models sees weights through it.
+    "src/quantized": BELOW_FORMAT | {"quantized"},
     "src/remote": {"tare", "base", "remote"},
     # What loads libtare_cuda, of which it sees the header.
     "src/device": {"tare", "base", "device", "cuda/include/tare"},
@@ -41,10 +43,9 @@ ALLOWED = {
     "src/format/infq": BELOW_FORMAT | {"format", "format/infq", "format/safetensors"},
     "src/format/wcodec": BELOW_FORMAT | {"device", "format", "format/wcodec", "wcodec", "wcodec/layer"},
     # A library of its own (TARE_LLAMA): models are all that it sees, and it knows no format.
-    "src/llama": {"tare", "base", "encoding", "model", "llama", "llama/arch", "llama/tokenizer", "llama/coded"},
+    "src/llama": {"tare", "base", "encoding", "model", "quantized", "llama", "llama/arch", "llama/tokenizer"},
     "src/llama/arch": {"tare", "base", "llama", "llama/arch", "llama/tokenizer"},
     "src/llama/restore": {"tare", "base", "model", "llama", "llama/restore", "llama/tokenizer"},
-    "src/llama/coded": {"tare", "base", "encoding", "model", "llama", "llama/coded"},
     "src/llama/tokenizer": {"tare", "base", "model", "llama", "llama/tokenizer"},
     # Verbs know no driver: what they need of one is in format.h and packed.h. What several verbs
     # need is in ops itself, or in a room below theirs.
@@ -55,9 +56,9 @@ ALLOWED = {
     "src/ops/mix": BELOW_OPS | {"ops/mix"},
     "src/ops/adapters": BELOW_OPS | {"ops/adapters"},
     "src/ops/output": BELOW_OPS | {"ops/output"},
-    "src/ops/packing": BELOW_OPS | {"ops/output", "ops/packing"},
+    "src/ops/packing": BELOW_OPS | {"quantized", "ops/output", "ops/packing"},
     "src/ops/inspect": BELOW_OPS | {"ops/inspect", "ops/mix", "ops/output", "ops/packing"},
-    "src/ops/convert": BELOW_OPS | {"ops/adapters", "ops/convert", "ops/mix", "ops/output", "ops/packing"},
+    "src/ops/convert": BELOW_OPS | {"quantized", "ops/adapters", "ops/convert", "ops/mix", "ops/output", "ops/packing"},
     "src/ops/edit": BELOW_OPS | {"ops/convert", "ops/edit"},
     "src/ops/fit": BELOW_OPS | {"ops/convert", "ops/fit", "ops/mix"},
     "src/ops/lossy": BELOW_OPS | {"ops/fit", "ops/lossy", "ops/mix", "ops/output", "ops/packing", "wcodec", "wcodec/layer"},
@@ -73,7 +74,7 @@ ALLOWED = {
     # Tests and benchmarks of what is not public see a floor with all its folders.
     "bench": {"tare", "base", "bench", "tests/judge", "wcodec", "format", "model"},
     "tests/support": {"tare", "base", "model", "tests/support"},
-    "tests/unit": BELOW_FORMAT | {"remote", "wcodec", "format", "llama", "ops", "tests/support", "tests/unit", "tests/wcodec"},
+    "tests/unit": BELOW_FORMAT | {"quantized", "remote", "wcodec", "format", "llama", "ops", "tests/support", "tests/unit", "tests/wcodec"},
     "tests/kernel": {"tare", "base", "encoding", "wcodec", "tests/support", "tests/kernel"},
     "tests/fuzz": {"tare", "base", "remote", "wcodec", "model", "format", "llama", "ops", "tests/support", "tests/fuzz", "tests/cuda"},
     "tests/cuda": {"tare", "base", "wcodec", "format", "cuda", "tests/support", "tests/unit", "tests/cuda"},

@@ -87,6 +87,9 @@ typedef struct tare_open_options {
     bool needs_bases;
     struct tare_device *device; /* tare/device.h: decodes the layers of a .wcodec; NULL: the CPU. Up
                                    to 512 MiB of decoded layers, or one if it has more, are kept */
+    bool
+        stored; /* the tensors as they lie in the files: of packed weights (GPTQ, AWQ, FP8 with scales,
+                    ...) the codes, scales and zero points, not the weights */
 } tare_open_options;
 
 TARE_DECLARE_INIT(tare_open_options)
@@ -99,6 +102,10 @@ TARE_API tare_status tare_model_open(tare_model **out, const tare_source *source
 TARE_API tare_status tare_open_path(tare_model **out, const char *path,
                                     const tare_open_options *options, tare_error *err);
 TARE_API void tare_model_free(tare_model *model);
+
+/* The model as its files have it: the parts of packed weights, not these. The same one where it has
+ * none; it lives as long as `model`. */
+TARE_API const tare_model *tare_model_as_stored(const tare_model *model);
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
@@ -251,6 +258,8 @@ typedef struct tare_tensor {
 TARE_API const tare_tensor *tare_model_tensor(const tare_model *model, size_t i);
 /* The index of a tensor by its whole name, -1 if there is none. O(1). */
 TARE_API int64_t tare_model_find_tensor(const tare_model *model, tare_str name);
+/* The bytes that a tensor takes in the model's files: of a packed weight, those of all its parts. */
+TARE_API uint64_t tare_tensor_stored_bytes(const tare_model *model, size_t tensor);
 /* Whether a tensor of one model has a namesake in the other; also where one has no tensors. */
 TARE_API bool tare_model_shares_names(const tare_model *a, const tare_model *b);
 
@@ -276,8 +285,7 @@ TARE_API tare_status tare_tensor_borrow_mut(uint8_t **out, const tare_model *mod
  * computed, in the other byte order, or truncated). */
 TARE_API bool tare_tensor_place(tare_plane *out, const tare_model *model, size_t tensor,
                                 uint32_t plane);
-/* Decodes rows [first, first + n) to n * cols floats. FP8 weights with a "NAME_scale_inv"
- * companion are decoded with its block scales. Allocates a bounded scratch buffer. */
+/* Decodes rows [first, first + n) to n * cols floats. Allocates a bounded scratch buffer. */
 TARE_API tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor,
                                           uint64_t first, uint64_t n, tare_error *err);
 /* The same as floats, or as numbers of 16 bits: `as` is F32, F16 or BF16. Rounded once, after
@@ -288,8 +296,8 @@ TARE_API tare_status tare_tensor_rows_as(void *out, tare_encoding_id as, const t
 /* Whether rows_f32 and rows_as can work: the encoding can be decoded, and the tensor does not hold
  * packed codes of a scheme (GPTQ, AWQ, NVFP4 pairs) whose scales are in another tensor. */
 TARE_API bool tare_tensor_can_decode(const tare_model *model, size_t tensor);
-/* The name of the packed scheme or companion role a tensor is part of ("gptq codes", "fp8 block
- * scales"), NULL for an ordinary tensor. Static. */
+/* The name of the scheme that a weight is packed by ("gptq"), or of the role that a part of one has
+ * ("gptq codes", "fp8 block scales"); NULL for an ordinary tensor. Static. */
 TARE_API const char *tare_tensor_scheme(const tare_model *model, size_t tensor);
 
 /* ---- resources ------------------------------------------------------------------------------- */

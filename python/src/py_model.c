@@ -22,6 +22,7 @@ static const py_option limit_options[] = {
 static const py_option open_options[] = {
     {"format", PY_OPTION_TEXT, offsetof(tare_open_options, format), NULL},
     {"one_shard", PY_OPTION_BOOL, offsetof(tare_open_options, one_shard), NULL},
+    {"stored", PY_OPTION_BOOL, offsetof(tare_open_options, stored), NULL},
     {"needs_bases", PY_OPTION_BOOL, offsetof(tare_open_options, needs_bases), NULL},
     {0},
 };

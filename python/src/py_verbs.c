@@ -83,7 +83,7 @@ static PyObject *tensor_check(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* digest(model, options, progress): (whole, [one for each tensor]) */
+/* digest(model, options, progress): (whole, [(name, one) for each tensor that is stored]) */
 static PyObject *model_digest(PyObject *module, PyObject *args) {
     PyObject *model, *given, *progress, *out = NULL;
     tare_digest whole;
@@ -92,17 +92,20 @@ static PyObject *model_digest(PyObject *module, PyObject *args) {
     py_state *state = py_state_of(module);
     if (!PyArg_ParseTuple(args, "OO!O", &model, &PyDict_Type, &given, &progress)) return NULL;
     py_handle *handle = py_handle_of(state, model);
-    size_t n = handle ? tare_model_summarize(handle->model)->n_tensors : 0;
+    const tare_model *stored = handle ? tare_model_as_stored(handle->model) : NULL;
+    size_t n = stored ? tare_model_summarize(stored)->n_tensors : 0;
     tare_digest *each = handle ? py_scratch_array(&scratch, n, sizeof *each) : NULL;
     if (each && verb_begin(&v, state, model, given, progress) &&
-        verb_end(&v, tare_model_digest(each, &whole, v.handle->model, &v.context, &v.err))) {
+        verb_end(&v, tare_model_digest(each, &whole, tare_model_as_stored(v.handle->model),
+                                       &v.context, &v.err))) {
         PyObject *list = PyList_New((Py_ssize_t)n);
         for (size_t i = 0; list && i < n; i++) {
-            PyObject *bytes = digest_bytes(&each[i]);
-            if (!bytes)
+            PyObject *pair = Py_BuildValue("NN", py_text(tare_model_tensor(stored, i)->name),
+                                           digest_bytes(&each[i]));
+            if (!pair)
                 Py_CLEAR(list);
             else
-                PyList_SetItem(list, (Py_ssize_t)i, bytes);
+                PyList_SetItem(list, (Py_ssize_t)i, pair);
         }
         if (list) out = Py_BuildValue("NN", digest_bytes(&whole), list);
     }
@@ -121,7 +124,8 @@ static PyObject *manifest_write(PyObject *module, PyObject *args) {
     bool ok =
         set_output(&output, given) && verb_begin(&v, py_state_of(module), model, given, progress);
     if (ok)
-        ok = verb_end(&v, tare_manifest_write(PyBytes_AsString(path), v.handle->model, &output,
+        ok = verb_end(&v, tare_manifest_write(PyBytes_AsString(path),
+                                              tare_model_as_stored(v.handle->model), &output,
                                               &v.context, &v.err));
     Py_DECREF(path);
     if (!ok) return NULL;
@@ -151,7 +155,7 @@ static PyObject *report_end(verb *v, tare_status status) {
 
 /* With all there is to check, in this order; a manifest that differs is a finding, not an error. */
 static tare_status verify(verb *v, bool is_deep, const char *manifest) {
-    const tare_model *model = v->handle->model;
+    const tare_model *model = tare_model_as_stored(v->handle->model);
     tare_status status = tare_verify_resources(model, &v->context, &v->err);
     if (status == TARE_OK && is_deep) status = tare_verify_data(model, &v->context, &v->err);
     if (status == TARE_OK && manifest) {
@@ -187,8 +191,9 @@ static PyObject *model_verify_against(PyObject *module, PyObject *args) {
     if (!original) return NULL;
     py_handle_ref(original);
     if (report_begin(&v, state, model, given, progress))
-        out = report_end(&v,
-                         tare_verify_against(v.handle->model, original->model, &v.context, &v.err));
+        out = report_end(&v, tare_verify_against(tare_model_as_stored(v.handle->model),
+                                                 tare_model_as_stored(original->model), &v.context,
+                                                 &v.err));
     py_handle_unref(original);
     return out;
 }

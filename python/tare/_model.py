@@ -248,7 +248,7 @@ class Model(_core.Model, Mapping[str, Tensor]):
 
 
 def open(source: Source, *, format: str | None = None, bases: Sequence[Source | Model] = (),
-         map: bool = True, one_shard: bool = False, limits: Mapping[str, int] | None = None,
+         map: bool = True, one_shard: bool = False, stored: bool = False, limits: Mapping[str, int] | None = None,
          strict: bool = False, remote: Mapping[str, Any] | None = None, threads: int = 0,
          progress: Any = None) -> Model:
     """Opens a model. The format is found by content; only the directory is read.
@@ -260,6 +260,8 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     map        files are mapped, so that plain tensors need no copy. A file that is cut short while
                it is mapped ends the process with SIGBUS; with False it is an error
     one_shard  opens a member of a shard set alone
+    stored     tensors as they lie in the files: of packed weights (GPTQ, AWQ, FP8 with scales, ...) the codes, scales
+               and zero points, not the weights
     limits     what a file may ask for at most, by name: {"tensors": 1000}
     strict     findings of opening are errors, a missing base among them
     remote     settings of URLs, by name: {"hub_token": "hf_...", "connections": 16}; others are hub_endpoint, ca_file,
@@ -271,7 +273,7 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     'gguf'
     """
     prepared, name = prepare(source)
-    options = {"format": format, "bases": open_bases(bases, map=True), "one_shard": one_shard,
+    options = {"format": format, "bases": open_bases(bases, map=True), "one_shard": one_shard, "stored": stored,
                "needs_bases": strict, "limits": limits and dict(limits),
                "remote": remote and dict(remote), "threads": threads}
     model = _core.open(prepared, name, 2 if map else 0, options, _progress(progress))

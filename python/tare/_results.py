@@ -189,7 +189,7 @@ class Digests(Record):
 def digest_model(model: Model, threads: int, progress: Any) -> Digests:
     """Those of an open model."""
     whole, each = _core.digest(model, {"threads": threads}, adapt(progress))
-    return Digests(whole, dict(zip(model.names(), each)))
+    return Digests(whole, dict(each))
 
 
 class GGUFName(Record):

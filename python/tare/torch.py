@@ -76,7 +76,7 @@ def _opened(f: Any) -> Model | None:
     if not is_folder and (not head or head[:1] == b"\x80" or head == b"PK\x03\x04"):
         return None  # pickles and torch's zip files
     try:
-        return _open(f)
+        return _open(f, stored=True)
     except ValueError as error:
         if "of any known format" not in str(error):
             raise

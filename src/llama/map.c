@@ -8,9 +8,9 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
-#include "llama/coded/coded_weight.h"
 #include "llama/mapping.h"
 #include "llama/tower.h"
+#include "quantized/quantized.h"
 
 /* What a mapped model has in addition to its catalog. */
 typedef struct mapped {
@@ -222,8 +222,7 @@ static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
 static bool is_renamed_only(const tare_llama_mapping *m, const tare_llama_target *t) {
     return !t->bytes && t->n_pieces == 1 && t->pieces[0].source != TARE_LLAMA_ZEROS &&
            !t->pieces[0].view && t->pieces[0].arithmetic == TARE_LLAMA_AS_IS &&
-           t->encoding == m->hf->catalog.tensors[t->pieces[0].source].encoding &&
-           !tare_tensor_needs_rows(m->hf, t->pieces[0].source);
+           t->encoding == m->hf->catalog.tensors[t->pieces[0].source].encoding;
 }
 
 static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_llama_target *t,
@@ -242,6 +241,7 @@ static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_lla
         const tare_plane *p = &m->hf->catalog.tensors[t->pieces[0].source].planes[0];
         file = p->file;
         offset = p->offset;
+        own->types.origins[at] = tare_tensor_origin(m->hf, t->pieces[0].source);
     }
     tare_status status =
         tare_tensor_set(m->out, out, t->encoding, t->dims, t->n_dims, file, offset, err);
@@ -356,12 +356,19 @@ static const tare_encoding *kept_type(const tare_llama_mapping *m) {
     return NULL;
 }
 
-/* The input with its packed weights decoded, where it has any. */
-static tare_status decode_coded(tare_llama_mapping *m, mapped *own, const tare_context *open,
-                                tare_error *err) {
-    TARE_TRY(tare_llama_decode_coded(&own->decoded, m->hf, open, m->options->context->report, err));
+/* The input with its packed weights as llama.cpp has them, where that makes a difference. */
+static tare_status take_packed(tare_llama_mapping *m, mapped *own, const tare_context *open,
+                               tare_error *err) {
+    const char *scheme;
+    const size_t n = tare_quantized_count(m->hf, &scheme);
+    TARE_TRY(tare_quantized_for_llama(&own->decoded, m->hf, open, err));
     if (own->decoded) m->hf = own->decoded;
     own->file.source = m->hf;
+    if (n) {
+        const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.coded-weights");
+        tare_report_addf(m->options->context->report, &f, "%zu weights were stored as codes and scales (%s)",
+                         n, scheme);
+    }
     return TARE_OK;
 }
 
@@ -422,10 +429,11 @@ static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
 
 static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_context *open,
                         tare_error *err) {
-    TARE_TRY(decode_coded(m, own, open, err));
+    TARE_TRY(take_packed(m, own, open, err));
     TARE_TRY(tare_llama_mapping_fill(m, err));
     TARE_TRY(add_tensors(m, own, err));
     TARE_TRY(note_unused(m, err));
+    TARE_TRY(tare_quantized_check(m->hf, m->options->context->report, err));
     own->types.usual = tare_encoding_get(m->usual_type);
     own->types.mostly = kept_type(m);
     m->out->types = &own->types;

@@ -38,14 +38,12 @@ static tare_status fail_tensor(const pass *p, tare_status status, const char *wh
 
 /* ---- which are left out ---------------------------------------------------------------------- */
 
-/* Scales that are multiplied into the weights they belong to, and what goes with these. */
-static tare_status find_companions(bool *is_companion, const tare_model *hf, tare_error *err) {
-    for (size_t i = 0; hf->notes && i < hf->catalog.n_tensors; i++) {
-        is_companion[i] = tare_tensor_serves(hf, i) >= 0 || hf->notes[i].is_marker;
+/* Packed weights that cannot be read, but for those that llama.cpp has no use for. */
+static tare_status check_packed(const tare_model *hf, tare_error *err) {
+    for (size_t i = 0; hf->notes && i < hf->catalog.n_tensors; i++)
         if (!tare_llama_is_left_out(hf->catalog.tensors[i].name))
-            TARE_TRY(tare_tensor_check_scales(hf, i, err));
-    }
-    return TARE_OK;
+            TARE_TRY(tare_tensor_check_packed(hf, i, err));
+    return hf->refusal ? tare_fail(err, TARE_ERR_UNSUPPORTED, hf->refusal) : TARE_OK;
 }
 
 /* ---- targets --------------------------------------------------------------------------------- */
@@ -56,8 +54,7 @@ static const tare_encoding *encoding_of(const tare_llama_mapping *m, const tare_
                                         const char *operation) {
     const tare_encoding *e = m->hf->catalog.tensors[draft->source].encoding;
     bool is_decoded = tare_llama_is_decoded(m->hf, draft->source);
-    if (is_decoded && e->kind == TARE_KIND_BLOCK && operation[0] == '\0' && draft->n_slots == 0 &&
-        !tare_tensor_needs_rows(m->hf, draft->source))
+    if (is_decoded && e->kind == TARE_KIND_BLOCK && operation[0] == '\0' && draft->n_slots == 0)
         return e;
     if (is_decoded) return tare_encoding_get(TARE_ENCODING_F32);
     if (draft->arithmetic == TARE_LLAMA_AS_IS || e->id == TARE_ENCODING_F16) return e;
@@ -616,28 +613,32 @@ static tare_status drop_equal_output(tare_llama_mapping *m, tare_error *err) {
     return TARE_OK;
 }
 
+/* The file that a tensor counts as being in: where it lies, a packed weight where its codes lie. One
+ * that its name is made up for comes before all files, as in llama.cpp's own converter. */
+static tare_str file_of(const tare_model *hf, size_t i) {
+    const tare_str name = hf->catalog.tensors[i].name;
+    if (hf->stored && tare_model_find_tensor(hf->stored, name) < 0) return TARE_STR("");
+    return tare_str_of(hf->files[tare_tensor_origin(hf, i).file].name);
+}
+
 tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err) {
     const tare_catalog *in = &m->hf->catalog;
     const size_t n = (size_t)in->n_tensors; /* all of them are in memory */
     entry *entries = tare_alloc(m->out->allocator, n * sizeof *entries);
-    bool *is_companion = TARE_NEW_ARRAY(&m->out->arena, bool, n);
     m->n_join_slots = n + 1;
     m->join_key = tare_hash_key_new();
     m->joins = TARE_NEW_ARRAY(&m->out->arena, join *, m->n_join_slots);
-    if (!entries || !m->joins || !is_companion) {
+    if (!entries || !m->joins) {
         tare_free(m->out->allocator, entries, n * sizeof *entries);
         return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
     }
-    for (size_t i = 0; i < n; i++)
-        entries[i] = (entry){tare_str_of(m->hf->files[in->tensors[i].planes[0].file].name),
-                             in->tensors[i].name, i};
-    tare_status status = find_companions(is_companion, m->hf, err);
+    for (size_t i = 0; i < n; i++) entries[i] = (entry){file_of(m->hf, i), in->tensors[i].name, i};
+    tare_status status = check_packed(m->hf, err);
     if (n) qsort(entries, n, sizeof *entries, by_file_and_name);
     if (status == TARE_OK && !m->arch->tower) status = find_guards(m, err);
     for (size_t i = 0; i < n && status == TARE_OK; i++) {
         pass p = {.m = m, .index = entries[i].index};
         note_usual_type(m, &in->tensors[p.index]);
-        if (is_companion[p.index]) continue;
         status = map_tensor(&p, err);
     }
     tare_free(m->out->allocator, entries, n * sizeof *entries);

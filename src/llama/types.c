@@ -57,25 +57,26 @@ tare_fixed_type tare_llama_fixed_type(tare_str name, uint32_t n_dims, const tare
                : TARE_FIXED_NONE;
 }
 
-/* The bytes of n elements where a tensor has whole blocks of them. */
-static uint64_t bytes_of(const tare_tensor *t, uint64_t n) {
-    const uint64_t block = tare_max_u64(t->encoding->block, 1);
-    const uint64_t blocks = tare_max_u64(t->n_elements / block, 1);
-    return n == t->n_elements ? t->size_bytes : n / block * (t->size_bytes / blocks);
+/* The stored bytes of n elements of a tensor. */
+static uint64_t bytes_of(const tare_tensor *t, uint64_t stored, uint64_t n) {
+    if (n == t->n_elements) return stored;
+    return (uint64_t)((double)stored / (double)tare_max_u64(t->n_elements, 1) * (double)n);
 }
 
 tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_llama_piece *pieces,
                                         size_t n_pieces, uint64_t n_elements) {
-    tare_origin origin = {NULL, 0};
+    tare_origin origin = {NULL, 0, 0};
     uint64_t before = 0;
     for (size_t i = 0; i < n_pieces; i++) {
         const uint64_t of_turn = pieces[i].end - before, turn = pieces[n_pieces - 1].end;
         before = pieces[i].end;
         if (pieces[i].source == TARE_LLAMA_ZEROS) continue;
         const tare_tensor *t = &source->catalog.tensors[pieces[i].source];
-        if (origin.encoding && origin.encoding != t->encoding) return (tare_origin){NULL, 0};
-        origin.encoding = t->encoding;
-        origin.size_bytes += bytes_of(t, n_elements / tare_max_u64(turn, 1) * of_turn);
+        const tare_origin from = tare_tensor_origin(source, pieces[i].source);
+        if (origin.encoding && origin.encoding != from.encoding) return (tare_origin){NULL, 0, 0};
+        origin.encoding = from.encoding;
+        origin.size_bytes +=
+            bytes_of(t, from.size_bytes, n_elements / tare_max_u64(turn, 1) * of_turn);
     }
     return origin;
 }

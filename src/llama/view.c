@@ -30,8 +30,7 @@ typedef struct job {
 
 bool tare_llama_is_decoded(const tare_model *source, size_t tensor) {
     const tare_encoding *e = source->catalog.tensors[tensor].encoding;
-    return tare_tensor_needs_rows(source, tensor) || e->kind == TARE_KIND_BLOCK ||
-           e->n_planes != 1 || e->planes[0].unit != 1;
+    return e->kind == TARE_KIND_BLOCK || e->n_planes != 1 || e->planes[0].unit != 1;
 }
 
 /* ---- elements of the source ------------------------------------------------------------------ */

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/str.h"
-#include "model/catalog.h"
+#include "model/model_internal.h"
 
 TARE_DEFINE_INIT(tare_build_options)
 TARE_DEFINE_INIT(tare_build_tensor)
@@ -338,7 +338,7 @@ static tare_status finish(tare_builder *b, tare_error *err) {
     return tare_model_finish(b->m, NULL, err);
 }
 
-tare_status tare_builder_finish(tare_model **out, tare_builder *builder, tare_error *err) {
+tare_status tare_builder_end(tare_model **out, tare_builder *builder, tare_error *err) {
     TARE_REQUIRE(out && builder, err);
     *out = NULL;
     tare_status s = finish(builder, err);

@@ -98,15 +98,16 @@ typedef struct tare_open_file {
     bool is_merged;    /* of tensors into which adapters are merged */
 } tare_open_file;
 
-/* What only some models have: companions and schemes, found while opening (model/scheme.c). */
+/* What is known of a packed weight, or of a tensor that is a part of one (src/quantized). */
 typedef struct tare_tensor_note {
-    const char *scheme; /* NULL: none */
-    int64_t companion;  /* index of the tensor of its block scales; -1: none */
-    int64_t serves;     /* of scales: the weights that alone need them; -1: none */
-    int64_t unused;     /* beside FP8 codes: what may be their scale, and is not known; -1: none */
+    const char *scheme;    /* NULL: none */
     bool has_packed_codes; /* codes that must not be decoded as numbers */
-    bool is_marker;        /* says of the model that it has FP8 weights with scales */
+    const char *refusal;   /* why the weight cannot be read; NULL: it can, or there is none */
+    tare_status refused_as;
+    int64_t refused_about; /* the stored tensor that this is about; -1: its codes */
 } tare_tensor_note;
+
+struct tare_packed_weights;
 
 /* A file next to a model that is not considered part of it, so that outputs made from the model
  * lack it. */
@@ -121,6 +122,7 @@ typedef struct tare_left_out {
 typedef struct tare_origin {
     const tare_encoding *encoding;
     uint64_t size_bytes;
+    uint32_t file; /* of the model; of packed weights, that of their codes */
 } tare_origin;
 
 /* A tensor's type where the program that a model was mapped for wants one, whatever is requested. */
@@ -158,11 +160,16 @@ struct tare_model {
     tare_name_index tensor_index, key_index, resource_index;
     tare_stand_in *stand_ins; /* sorted by tensor */
     size_t n_stand_ins;
-    const tare_metadata *carried;        /* the record they were restored from; NULL: none */
-    size_t stand_ins_at;                 /* where it stood among the metadata */
-    tare_tensor_note *notes;             /* n_tensors, or NULL: no tensor has one */
-    tare_value config[TARE_PARAM_COUNT]; /* from config.json; type STRING: absent */
-    tare_left_out *left_out;             /* lost by whoever writes the model elsewhere */
+    const tare_metadata *carried; /* the record they were restored from; NULL: none */
+    size_t stand_ins_at;          /* where it stood among the metadata */
+    tare_tensor_note *notes;      /* n_tensors, or NULL: no tensor has one */
+    const char *refusal;          /* why no packed weight can be read; NULL: they can */
+    const tare_model *stored;     /* the model as its files have it; NULL: this one is it */
+    const int64_t *stored_of;   /* with it, n_tensors: which of its tensors one is; -1: a weight */
+    const tare_origin *origins; /* with it, n_tensors */
+    const struct tare_packed_weights *packed; /* with it */
+    tare_value config[TARE_PARAM_COUNT];      /* from config.json; type STRING: absent */
+    tare_left_out *left_out;                  /* lost by whoever writes the model elsewhere */
     size_t n_left_out;
     tare_finding loss; /* the first thing that was lost when it was made of another model, which was
                           reported then; its text is static. code NULL: nothing */
@@ -207,7 +214,7 @@ uint64_t tare_catalog_bytes(const tare_catalog *catalog);
 /* Gives the list plane of a tensor, empty so far, its size; planes are the tensor's own then. */
 tare_status tare_tensor_set_list(tare_tensor *t, uint64_t size, tare_arena *arena, tare_error *err);
 /* The last step of every driver: builds the indexes (duplicate or empty names fail with the
- * record's offset), restores stand-ins, finds schemes and companions, reads config.json. */
+ * record's offset), restores stand-ins, reads config.json. */
 tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *err);
 
 /* Builds m->key_index in an arena: a step of tare_model_finish, and of code that looks at the model
@@ -223,13 +230,12 @@ const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor);
 /* How the tensor is stored in the file that it comes from, also where a mapping decodes it. */
 tare_origin tare_tensor_origin(const tare_model *m, size_t tensor);
 
-/* Whether a tensor scales activations or a cache, not weights. */
-bool tare_is_activation_scale(tare_str name);
-/* UNSUPPORTED where a tensor beside codes may be their scale, and is not known: they are no numbers
- * without it. Names both. */
-tare_status tare_tensor_check_scales(const tare_model *m, size_t tensor, tare_error *err);
-/* The weights that alone need a tensor; -1: none do, or it is no scale. */
-int64_t tare_tensor_serves(const tare_model *m, size_t tensor);
+/* Fails where a tensor is a packed weight, or codes of one, that cannot be read, and says why. */
+tare_status tare_tensor_check_packed(const tare_model *m, size_t tensor, tare_error *err);
+/* The same for all tensors that are codes. */
+tare_status tare_model_check_packed(const tare_model *m, tare_error *err);
+/* Whether a tensor is a part of a packed weight, and no numbers of its own. */
+bool tare_tensor_is_part(const tare_model *m, size_t tensor);
 
 /* ---- values, for operations ------------------------------------------------------------------ */
 
@@ -240,8 +246,6 @@ tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t t
 /* The same as F32, F16 or BF16. */
 tare_status tare_tensor_values_as(void *out, tare_encoding_id as, const tare_model *model,
                                   size_t tensor, uint64_t first, uint64_t n, tare_error *err);
-/* Whether a tensor has block scales, so that it is best read in whole rows. */
-bool tare_tensor_needs_rows(const tare_model *model, size_t tensor);
 /* Whether a list plane of the tensor has records. */
 bool tare_tensor_has_records(const tare_model *model, size_t tensor);
 /* Replaces elements [begin, end), in `values`, that records of the list plane are about. CORRUPT: a

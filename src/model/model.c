@@ -189,10 +189,21 @@ const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor) {
     return &m->catalog.tensors[tensor];
 }
 
+const tare_model *tare_model_as_stored(const tare_model *model) {
+    return model && model->stored ? model->stored : model;
+}
+
 tare_origin tare_tensor_origin(const tare_model *m, size_t tensor) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
+    if (m->origins) return m->origins[tensor];
     if (m->types && m->types->origins[tensor].encoding) return m->types->origins[tensor];
-    return (tare_origin){t->encoding, t->size_bytes};
+    return (tare_origin){t->encoding, t->size_bytes, t->planes[0].file};
+}
+
+uint64_t tare_tensor_stored_bytes(const tare_model *model, size_t tensor) {
+    if (tensor >= model->catalog.n_tensors) return 0;
+    return model->origins ? model->origins[tensor].size_bytes
+                          : model->catalog.tensors[tensor].size_bytes;
 }
 
 const char *tare_model_record_file(const tare_model *m, uint32_t data_file) {
@@ -228,11 +239,14 @@ void tare_model_note_summary(tare_model *m) {
         out->file_bytes += m->files[i].reader.size;
         out->is_truncated = out->is_truncated || m->files[i].is_truncated;
     }
-    if (m->lossy) out->file_bytes = tare_catalog_bytes(c); /* not as it is stored */
+    if (m->lossy)
+        out->file_bytes =
+            tare_catalog_bytes(&tare_model_as_stored(m)->catalog); /* not as it is stored */
     for (size_t i = 0; i < c->n_tensors; i++) {
         out->n_parameters += c->tensors[i].n_elements;
         out->tensor_bytes += c->tensors[i].size_bytes;
     }
+    if (m->stored) out->tensor_bytes = tare_catalog_tensor_bytes(&m->stored->catalog);
 }
 
 /* ---- getters --------------------------------------------------------------------------------- */

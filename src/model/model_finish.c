@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is left to do once a driver has filled a model: names are indexed and must differ, stand-ins
- * are replaced by what they stand for, schemes and hyperparameters are found. */
+ * are replaced by what they stand for, hyperparameters are found. */
 #include "model/model_internal.h"
 #include "model/names.h"
 #include "model/stand_in.h"
@@ -69,7 +69,6 @@ tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *er
     TARE_TRY(index_tensors(m, err));
     TARE_TRY(tare_model_index_keys(m, &m->arena, err));
     TARE_TRY(index_resources(m, err));
-    TARE_TRY(tare_model_find_schemes(m, err));
     TARE_TRY(tare_model_expect_records(m, err));
     tare_model_note_summary(m);
     return tare_model_read_config(m, report, err);

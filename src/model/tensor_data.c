@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors as numbers of 32 or 16 bits: rows and elements are decoded, multiplied by the scales of a
- * companion, patched with their recorded outliers, and rounded. */
+ * Tensors as numbers of 32 or 16 bits: rows and elements are decoded, patched with their recorded
+ * outliers, and rounded. */
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "encoding/float16.h"
@@ -18,12 +18,35 @@ bool tare_tensor_can_decode(const tare_model *model, size_t tensor) {
            tare_encoding_can_decode(model->catalog.tensors[tensor].encoding);
 }
 
-/* Memory for decoding: one step of numbers aside, encoded bytes, one row of scales. */
+tare_status tare_tensor_check_packed(const tare_model *m, size_t tensor, tare_error *err) {
+    const tare_tensor_note *n = m->notes ? &m->notes[tensor] : NULL;
+    if (!n || !n->refusal) return TARE_OK;
+    const tare_model *stored = tare_model_as_stored(m);
+    tare_fail_tensor(err, n->refused_as, &m->catalog.tensors[tensor], tensor, n->refusal);
+    if (n->refused_about >= 0) {
+        const tare_str about = stored->catalog.tensors[n->refused_about].name;
+        tare_error_detail(err, "%.*s", (int)tare_min_u64(about.len, 160), about.ptr);
+    }
+    return n->refused_as;
+}
+
+bool tare_tensor_is_part(const tare_model *m, size_t tensor) {
+    const tare_tensor_note *n = m->notes ? &m->notes[tensor] : NULL;
+    const bool is_weight = m->stored_of && m->stored_of[tensor] < 0;
+    return n && !is_weight && (n->scheme || n->has_packed_codes);
+}
+
+tare_status tare_model_check_packed(const tare_model *m, tare_error *err) {
+    for (size_t i = 0; m->notes && i < m->catalog.n_tensors; i++)
+        if (m->notes[i].has_packed_codes) TARE_TRY(tare_tensor_check_packed(m, i, err));
+    return m->refusal ? tare_fail(err, TARE_ERR_UNSUPPORTED, m->refusal) : TARE_OK;
+}
+
+/* Memory for decoding: one step of numbers aside, encoded bytes. */
 typedef struct workspace {
     float *aside;
     uint8_t *bytes;
     size_t n_bytes;
-    float *scales;
 } workspace;
 
 /* What is decoded: a tensor of a model, to numbers of a type. */
@@ -109,85 +132,45 @@ static tare_status decode_range(void *out, const source *src, uint64_t begin, ui
     return TARE_OK;
 }
 
-/* Multiplies elements [begin, end) by the block scales of a companion. */
-static tare_status apply_scales(float *out, const tare_model *m, size_t tensor, size_t companion,
-                                uint64_t begin, uint64_t end, const workspace *w, tare_error *err) {
-    const tare_tensor *t = &m->catalog.tensors[tensor];
-    const source scales = source_of(m, companion, TARE_ENCODING_F32);
-    tare_block_scales b;
-    tare_block_scales_fit(&b, t, scales.t);
-    uint64_t loaded = UINT64_MAX;
-    while (begin < end) {
-        const uint64_t r = begin / t->cols, row = r / b.rows * b.n_rows + r % b.rows / b.block_rows;
-        const uint64_t n = tare_min_u64((r + 1) * t->cols, end) - begin;
-        if (row != loaded)
-            TARE_TRY(
-                decode_range(w->scales, &scales, row * b.n_cols, (row + 1) * b.n_cols, w, err));
-        loaded = row;
-        for (uint64_t i = 0, c = begin % t->cols; i < n;) {
-            const float scale = w->scales[c / b.block_cols];
-            const uint64_t stop = tare_min_u64(n, i + b.block_cols - c % b.block_cols);
-            c += stop - i;
-            for (; i < stop; i++)
-                tare_put_f32(out, (size_t)i, tare_get_f32(out, (size_t)i) * scale);
-        }
-        out += n;
-        begin += n;
-    }
-    return TARE_OK;
-}
-
-/* Elements [begin, end), with a companion's scales applied. */
-static tare_status decode_elements(void *out, const source *src, int64_t companion, uint64_t begin,
-                                   uint64_t end, tare_error *err) {
+/* Elements [begin, end). */
+static tare_status decode_elements(void *out, const source *src, uint64_t begin, uint64_t end,
+                                   tare_error *err) {
     const tare_model *m = src->m;
     const tare_tensor *t = src->t;
-    uint64_t step = tare_encoding_step(t->encoding), floats = step, bytes;
+    uint64_t step = tare_encoding_step(t->encoding), bytes;
     uint64_t n_steps = (end - begin) / step + (end - begin) / tare_max_u64(row_length(t), 1) + 1;
     uint64_t encoded = (tare_min_u64(n_steps, SCRATCH_BYTES) + 1) * step_bytes(t->encoding);
-    if (companion >= 0) {
-        const tare_tensor *s = &m->catalog.tensors[companion];
-        step = tare_max_u64(step, tare_encoding_step(s->encoding));
-        floats = step + t->cols; /* a row of scales is no longer than a row of weights */
-        encoded = SCRATCH_BYTES;
-    }
     workspace w = {.n_bytes = (size_t)tare_min_u64(encoded, SCRATCH_BYTES)};
     size_t size;
-    if (!tare_mul_u64(floats, sizeof(float), &bytes) || !tare_add_u64(bytes, w.n_bytes, &bytes) ||
+    if (!tare_mul_u64(step, sizeof(float), &bytes) || !tare_add_u64(bytes, w.n_bytes, &bytes) ||
         !tare_size_of_u64(bytes, &size))
         return tare_fail(err, TARE_ERR_LIMIT, "row too long to decode");
     w.aside = tare_alloc(m->allocator, size);
     if (!w.aside) return tare_fail(err, TARE_ERR_NOMEM, "scratch buffer");
-    w.scales = w.aside + step;
-    w.bytes = (uint8_t *)(w.aside + floats);
+    w.bytes = (uint8_t *)(w.aside + step);
     tare_status s = decode_range(out, src, begin, end, &w, err);
-    if (s == TARE_OK && companion >= 0 && begin < end)
-        s = apply_scales(out, m, src->tensor, (size_t)companion, begin, end, &w, err);
     tare_free(m->allocator, w.aside, size);
     return s;
 }
 
-/* As floats, with companion scales and outlier records applied. */
-static tare_status decode_floats(float *out, const source *src, int64_t companion, uint64_t begin,
-                                 uint64_t end, tare_error *err) {
-    TARE_TRY(decode_elements(out, src, companion, begin, end, err));
+/* As floats, with outlier records applied. */
+static tare_status decode_floats(float *out, const source *src, uint64_t begin, uint64_t end,
+                                 tare_error *err) {
+    TARE_TRY(decode_elements(out, src, begin, end, err));
     return tare_tensor_apply_records(out, src->m, src->tensor, begin, end, err);
 }
 
-/* Floats that scales or records change before they are rounded pass through memory; in whole rows,
- * as scales go by rows. */
+/* Floats that records change before they are rounded pass through memory. */
 #define FLOATS_AT_ONCE ((uint64_t)1 << 16)
 
-static tare_status decode_then_round(void *out, const source *src, int64_t companion,
-                                     uint64_t begin, uint64_t end, tare_error *err) {
+static tare_status decode_then_round(void *out, const source *src, uint64_t begin, uint64_t end,
+                                     tare_error *err) {
     const tare_model *m = src->m;
     const source floats = source_of(m, src->tensor, TARE_ENCODING_F32);
-    const uint64_t cols = tare_max_u64(src->t->cols, 1);
-    uint64_t step = companion >= 0 ? tare_max_u64(FLOATS_AT_ONCE / cols, 1) * cols : FLOATS_AT_ONCE;
+    const uint64_t step = tare_min_u64(FLOATS_AT_ONCE, end - begin);
     uint64_t bytes;
     size_t size;
     uint8_t *to = out;
-    step = tare_min_u64(step, end - begin);
     if (!tare_mul_u64(step, sizeof(float), &bytes) || !tare_size_of_u64(bytes, &size))
         return tare_fail(err, TARE_ERR_LIMIT, "row too long to decode");
     if (size == 0) return TARE_OK;
@@ -196,7 +179,7 @@ static tare_status decode_then_round(void *out, const source *src, int64_t compa
     tare_status s = TARE_OK;
     for (; begin < end && s == TARE_OK; begin += step) {
         const uint64_t n = tare_min_u64(step, end - begin);
-        s = decode_floats(values, &floats, companion, begin, begin + n, err);
+        s = decode_floats(values, &floats, begin, begin + n, err);
         if (s == TARE_OK) tare_round_floats(to, src->as, values, (size_t)n);
         to += n * tare_float_bytes(src->as);
     }
@@ -211,22 +194,21 @@ static bool is_stored_so(const source *src) {
 
 static tare_status decode_values(void *out, const source *src, uint64_t begin, uint64_t end,
                                  tare_error *err) {
-    const tare_tensor_note *note = src->m->notes ? &src->m->notes[src->tensor] : NULL;
-    const int64_t companion = note ? note->companion : -1;
+    TARE_TRY(tare_tensor_check_packed(src->m, src->tensor, err));
     if (!tare_tensor_can_decode(src->m, src->tensor))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         note && note->has_packed_codes ? "codes of a packed scheme are not decoded"
-                                                        : "this type cannot be decoded");
-    TARE_TRY(tare_tensor_check_scales(src->m, src->tensor, err));
-    const bool is_final = companion < 0 && !tare_tensor_has_records(src->m, src->tensor);
+                         src->m->notes && src->m->notes[src->tensor].has_packed_codes
+                             ? "codes of a packed scheme are not decoded"
+                             : "this type cannot be decoded");
+    const bool is_final = !tare_tensor_has_records(src->m, src->tensor);
     if (is_final && is_stored_so(src)) {
         const uint64_t width = tare_float_bytes(src->as);
         return tare_tensor_read(src->m, src->tensor, 0, begin * width, out,
                                 (size_t)((end - begin) * width), err);
     }
-    if (src->as == TARE_ENCODING_F32) return decode_floats(out, src, companion, begin, end, err);
-    return is_final ? decode_elements(out, src, -1, begin, end, err)
-                    : decode_then_round(out, src, companion, begin, end, err);
+    if (src->as == TARE_ENCODING_F32) return decode_floats(out, src, begin, end, err);
+    return is_final ? decode_elements(out, src, begin, end, err)
+                    : decode_then_round(out, src, begin, end, err);
 }
 
 static tare_status values_as(void *out, tare_encoding_id as, const tare_model *m, size_t tensor,
@@ -248,10 +230,6 @@ tare_status tare_tensor_rows_as(void *out, tare_encoding_id as, const tare_model
 tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor, uint64_t first,
                                  uint64_t n, tare_error *err) {
     return tare_tensor_rows_as(out, TARE_ENCODING_F32, model, tensor, first, n, err);
-}
-
-bool tare_tensor_needs_rows(const tare_model *model, size_t tensor) {
-    return model->notes && model->notes[tensor].companion >= 0;
 }
 
 tare_status tare_tensor_values_as(void *out, tare_encoding_id as, const tare_model *model,

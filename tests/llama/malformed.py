@@ -258,10 +258,11 @@ def _(c, t):
     t[P + "self_attn.q_proj.g_idx"] = dtype, shape, struct.pack("<i", 99) + raw[4:]
 
 
-@case("gptq", "qweight", "bits")
+@case("gptq", "qzeros", "shape")
 def _(c, t):
-    "codes of 5 bits"
-    c["quantization_config"]["bits"] = 5
+    "zero points of a width that is no whole number of bits"
+    dtype, shape, raw = t[P + "self_attn.q_proj.qzeros"]
+    t[P + "self_attn.q_proj.qzeros"] = dtype, [shape[0], shape[1] - 1], raw[:-4 * shape[0]]
 
 
 @case("packed", "weight_shape")

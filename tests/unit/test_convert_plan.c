@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "convert_help.h"
+#include "quantized/quantized.h"
 
 static const uint64_t matrix[] = {4, 64}, narrow[] = {4, 30}, vector[] = {64};
 
@@ -225,9 +226,10 @@ static void what_cannot_be_decoded_is_refused(void **state) {
     made_free(&made);
 }
 
-static void parts_of_schemes_stay_together(void **state) {
+/* A weight that its codes and scales stand for; they themselves, where nothing is asked for. */
+static void packed_weights_are_weights(void **state) {
     (void)state;
-    static const uint64_t weights[] = {256, 256}, scales[] = {2, 2}, codes[] = {64, 64};
+    static const uint64_t weights[] = {256, 256}, scales[] = {2, 2};
     made_model made;
     tare_convert_options options = tare_convert_options_default();
     tare_context context = tare_context_default();
@@ -237,22 +239,16 @@ static void parts_of_schemes_stay_together(void **state) {
     uint8_t *s = made_add(&made, TARE_STR("p.weight_scale_inv"), TARE_ENCODING_F32, scales, 2);
     memset(w, 0x38, 256 * 256); /* 1.0 */
     for (uint32_t i = 0; i < 4; i++) tare_store_le32(s + 4 * i, tare_f32_bits((float)(i + 1)));
-    help_add(&made, "g.qweight", TARE_ENCODING_I32, codes, 2);
-    help_add(&made, "g.qzeros", TARE_ENCODING_I32, codes, 2);
-    help_add(&made, "g.scales", TARE_ENCODING_F16, codes, 2);
-    help_add(&made, "g.g_idx", TARE_ENCODING_I32, vector, 1);
+    help_add(&made, "v", TARE_ENCODING_F32, vector, 1);
     tare_model *m = finish(&made);
-    assert_non_null(tare_tensor_scheme(m, 1));
-    assert_non_null(tare_tensor_scheme(m, 2));
+    assert_int_equal(tare_quantized_open(m, false, NULL), TARE_OK);
+    assert_string_equal(tare_tensor_scheme(m, 0), "fp8");
     options.type = enc(TARE_ENCODING_F32);
     context.report = tare_report_new();
     tare_plan *p = plan(m, &options, "safetensors", TARE_OK, NULL);
     check_tensor(p, "p.weight", TARE_ENCODING_F32, TARE_ACTION_ENCODE);
-    check_tensor(p, "g.qweight", TARE_ENCODING_I32, TARE_ACTION_COPY);
-    check_tensor(p, "g.scales", TARE_ENCODING_F16, TARE_ACTION_COPY);
-    const tare_plan_summary *summary = tare_plan_summarize(p);
-    assert_int_equal(summary->n_tensors, 5); /* the block scales are in the weights now */
-    assert_int_equal(help_findings(context.report, "convert.companion-dropped"), 1);
+    assert_int_equal(tare_plan_summarize(p)->n_tensors, 2);
+    assert_int_equal(help_findings(context.report, "convert.decoded"), 1);
     tare_plan_free(p);
     options.verify = true;
     help_convert(help_path("w.safetensors"), m, &options);
@@ -264,6 +260,7 @@ static void parts_of_schemes_stay_together(void **state) {
     assert_int_equal(tare_model_find_tensor(back, TARE_STR("p.weight_scale_inv")), -1);
     tare_model_free(back);
     options.type = NULL; /* nothing asked: nothing happens to them */
+    options.opaque = true;
     p = plan(m, &options, "gguf", TARE_OK, NULL);
     check_tensor(p, "p.weight", TARE_ENCODING_I8, TARE_ACTION_STAND_IN);
     check_tensor(p, "p.weight_scale_inv", TARE_ENCODING_F32, TARE_ACTION_COPY);
@@ -484,7 +481,7 @@ int main(void) {
         T(a_type_that_the_target_lacks_is_refused_or_carried),
         T(what_the_target_lacks_is_decoded_to_f16_or_f32),
         T(what_cannot_be_decoded_is_refused),
-        T(parts_of_schemes_stay_together),
+        T(packed_weights_are_weights),
         T(keys_say_what_the_types_are),
         T(every_type_has_its_number),
         T(only_the_unchanged_is_identical),

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/str.h"
 #include "model/catalog.h"
+#include "quantized/quantized.h"
 
 /* ---- models made by hand --------------------------------------------------------------------- */
 
@@ -229,6 +230,7 @@ static void test_schemes(void **state) {
     add(&k, "e.weight", TARE_ENCODING_U8, DIMS(4));
     add(&k, "f.scales", TARE_ENCODING_F16, DIMS(4));
     finish(&k);
+    assert_int_equal(tare_quantized_open(k.m, true, NULL), TARE_OK);
     expect_scheme(&k, "a.qweight", "gptq codes", false);
     expect_scheme(&k, "a.qzeros", "gptq zero points", false);
     expect_scheme(&k, "a.scales", "gptq scales", true);
@@ -263,9 +265,13 @@ static void test_block_scales(void **state) {
     memset(add(&k, "x", TARE_ENCODING_F8_E4M3, DIMS(2, 2)), 0x38, 4);
     add(&k, "x_scale_inv", TARE_ENCODING_F32, DIMS(3, 2)); /* does not fit */
     finish(&k);
-    expect_scheme(&k, "w", "fp8 with block scales", true);
-    expect_scheme(&k, "w_scale_inv", "fp8 block scales", true);
+    assert_int_equal(tare_quantized_open(k.m, false, NULL), TARE_OK);
+    expect_scheme(&k, "w", "fp8", true);
     expect_scheme(&k, "x", NULL, true);
+    assert_int_equal(tare_model_find_tensor(k.m, TARE_STR("w_scale_inv")), -1);
+    const made stored = {.m = (tare_model *)(uintptr_t)tare_model_as_stored(k.m)};
+    expect_scheme(&stored, "w", "fp8 with block scales", false);
+    expect_scheme(&stored, "w_scale_inv", "fp8 block scales", true);
     float rows[30];
     assert_int_equal(tare_tensor_rows_f32(rows, k.m, 0, 0, 6, NULL), TARE_OK);
     for (size_t i = 0; i < 30; i++) assert_true(rows[i] == (float)(i / 5 / 4 * 2 + i % 5 / 4 + 1));
@@ -277,7 +283,7 @@ static void test_block_scales(void **state) {
     for (size_t i = 0; i < 30; i++) assert_int_equal(halves[i], bf16[i / 5 / 4 * 2 + i % 5 / 4]);
     assert_int_equal(tare_tensor_rows_as(halves, TARE_ENCODING_U8, k.m, 0, 0, 6, NULL),
                      TARE_ERR_ARG);
-    assert_int_equal(tare_tensor_rows_f32(rows, k.m, 2, 0, 3, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_rows_f32(rows, k.m, 1, 0, 3, NULL), TARE_OK);
     for (size_t i = 0; i < 6; i++) assert_true(rows[i] == (float)(i / 2 + 1));
     /* ranges that begin and end anywhere in a row */
     assert_int_equal(tare_tensor_values_f32(rows, k.m, 0, 3, 20, NULL), TARE_OK);
@@ -285,7 +291,7 @@ static void test_block_scales(void **state) {
         assert_true(rows[i - 3] == (float)(i / 5 / 4 * 2 + i % 5 / 4 + 1));
     /* codes beside a scale that was not used */
     tare_error err;
-    assert_int_equal(tare_tensor_rows_f32(rows, k.m, 4, 0, 2, &err), TARE_ERR_UNSUPPORTED);
+    assert_int_equal(tare_tensor_rows_f32(rows, k.m, 2, 0, 2, &err), TARE_ERR_UNSUPPORTED);
     assert_string_equal(err.item_name, "x");
     char line[512];
     tare_error_format(line, sizeof line, &err, NULL);
@@ -309,9 +315,11 @@ static void test_names_of_scales(void **state) {
         add(&k, "w.input_scale", TARE_ENCODING_F32, DIMS(1));
         add(&k, "scaled_fp8", TARE_ENCODING_F8_E4M3, DIMS(2));
         finish(&k);
-        expect_scheme(&k, known[i], "fp8 block scales", true);
-        expect_scheme(&k, "w.input_scale", "fp8 activation scale", true);
-        expect_scheme(&k, "scaled_fp8", "fp8 marker", true);
+        assert_int_equal(tare_quantized_open(k.m, false, NULL), TARE_OK);
+        const made stored = {.m = (tare_model *)(uintptr_t)tare_model_as_stored(k.m)};
+        expect_scheme(&stored, known[i], "fp8 block scales", true);
+        expect_scheme(&stored, "scaled_fp8", "fp8 marker", true);
+        assert_int_equal(k.m->catalog.n_tensors, 1);
         assert_int_equal(tare_tensor_rows_f32(row, k.m, 0, 0, 1, NULL), TARE_OK);
         assert_true(row[3] == 3);
         tare_model_free(k.m);
@@ -323,6 +331,7 @@ static void test_names_of_scales(void **state) {
         add(&k, unknown[i], TARE_ENCODING_F32, DIMS(1));
         add(&k, "logit_scale", TARE_ENCODING_F32, DIMS(1));
         finish(&k);
+        assert_int_equal(tare_quantized_open(k.m, false, NULL), TARE_OK);
         assert_int_equal(tare_tensor_rows_f32(row, k.m, 0, 0, 1, NULL), TARE_ERR_UNSUPPORTED);
         tare_model_free(k.m);
     }

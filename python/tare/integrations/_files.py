@@ -41,8 +41,8 @@ def open_weights(path: Any, **options: Any) -> list[Model]:
         if not os.path.isfile(os.path.join(folder, "model.safetensors")):
             files = packed_files(folder)
             if files:
-                return [_open(file, **options) for file in files]
-    return [_open(path, **options)]
+                return [_open(file, stored=True, **options) for file in files]
+    return [_open(path, stored=True, **options)]
 
 
 def tensors_of(models: list[Model]) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def refit(engine: Any, source: Source | Model, names: Mapping[str, str] | None =
     Returns how many weights were set. KeyError: the file lacks one; RuntimeError: TensorRT refused.
     """
     if not isinstance(source, Model):
-        with _open(source) as model:
+        with _open(source, stored=True) as model:
             return refit(engine, model, names, stream=stream, device=device, logger=logger, threads=threads)
     host = _host()
     refitter = host.Refitter(engine, logger or host.Logger())

@@ -207,7 +207,7 @@ class _Opened(Generic[A]):
         self._framework = FRAMEWORKS[framework]
         self._device = _device_of(device, self._framework)
         self._dtype = dtype
-        self._model: Model | None = open(source, map=map, bases=bases)
+        self._model: Model | None = open(source, map=map, bases=bases, stored=True)
 
     @property
     def _opened(self) -> Model:

@@ -103,7 +103,7 @@ def deserialize(data: bytes) -> list[tuple[str, dict[str, Any]]]:
     """
     from .._model import open
     out = []
-    with open(data) as model:
+    with open(data, stored=True) as model:
         for name, tensor in model.items():
             as_ = tensor.target(None)
             data_of: Any = tensor._bytes(as_, 0, False)

@@ -154,8 +154,7 @@ static bool is_run(uint64_t *offset, const tare_tensor *out, const part *p,
     bool is_straight = v->n_axes == 0 || (v->n_axes == 1 && v->axes[0].stride == 1);
     bool has_rows = row == t->cols || e->block <= 1;
     if (!is_straight || !has_rows || p->share.n != out->n_elements || e->n_planes != 1 ||
-        p->arithmetic != TARE_LLAMA_AS_IS || tare_tensor_needs_rows(gguf, p->tensor) ||
-        v->offset % tare_max_u64(e->block, 1))
+        p->arithmetic != TARE_LLAMA_AS_IS || v->offset % tare_max_u64(e->block, 1))
         return false;
     uint64_t unit = t->size_bytes / tare_max_u64(t->n_elements / tare_max_u64(e->block, 1), 1);
     *offset = t->planes[0].offset + v->offset / tare_max_u64(e->block, 1) * unit;

@@ -27,11 +27,10 @@ tare_status tare_chunks_init(tare_chunks *s, const tare_model *model, size_t ten
     if (to && !tare_encoding_can_encode(to))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type cannot be encoded");
     if (t->n_elements == 0) return TARE_OK;
-    bool needs_rows = tare_tensor_needs_rows(model, tensor);
-    bool is_one_row = !needs_rows && (!to || tare_encoding_is_linear(to, t->cols));
+    bool is_one_row = !to || tare_encoding_is_linear(to, t->cols);
     s->row_length = is_one_row ? t->n_elements : t->cols;
     s->n_rows = is_one_row ? 1 : t->n_rows;
-    if (needs_rows || (to && tare_encoding_has_scope(to, TARE_PLANE_ROW)) ||
+    if ((to && tare_encoding_has_scope(to, TARE_PLANE_ROW)) ||
         s->row_length < TARE_CHUNK_ELEMENTS) {
         s->step = tare_max_u64(TARE_CHUNK_ELEMENTS / s->row_length, 1);
         s->n_chunks = tare_ceil_div_u64(s->n_rows, s->step);
@@ -114,11 +113,10 @@ static tare_status decode_stored(tare_chunk *out, const tare_chunks *s, uint64_t
     if (!tare_mul_u64(tare_chunk_count(out), sizeof(float), &bytes)) return fail_memory(err);
     out->values = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_VALUES, bytes);
     if (!out->values) return fail_memory(err);
-    /* Not one long row: rows that the source pads, packed rows that may begin within a byte, rows
-     * with factors of a companion, and rows whose decoded values are replaced by outliers. */
+    /* Not one long row: rows that the source pads, packed rows that may begin within a byte, and rows
+     * whose decoded values are replaced by outliers. */
     bool is_one_row = s->row_length == t->n_elements;
     bool is_direct =
-        !tare_tensor_needs_rows(s->model, s->tensor) &&
         !tare_tensor_has_records(s->model, s->tensor) &&
         (is_one_row ? tare_encoding_is_linear(s->from, t->cols) : !s->from->is_bit_packed);
     if (!is_direct)

@@ -169,6 +169,7 @@ static tare_status open_directory(tare_model **out, const tare_plan *p, const ta
 
 tare_status tare_convert_check(const tare_plan *plan, tare_outset *set, tare_error *err) {
     tare_open_options options = tare_open_options_default();
+    options.stored = true;
     tare_source source = {.size = sizeof(tare_source),
                           .kind = TARE_SOURCE_FD,
                           .name = plan->out_path,

@@ -112,6 +112,7 @@ static tare_status digest_of(tare_digest *out, const tare_model *m, const check 
 static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
     const check *c = ctx;
     tare_open_options options = tare_open_options_default();
+    options.stored = true;
     const tare_source source = {.size = sizeof(tare_source),
                                 .kind = TARE_SOURCE_FD,
                                 .name = c->plan->out_path,

@@ -70,7 +70,7 @@ static tare_status check_pair(const part *p, const tare_model *in, tare_report *
     const tare_model *factors = p->set->factors;
     const size_t pair[2] = {tare_adapter_factor(p->set, a->a), tare_adapter_factor(p->set, a->b)};
     for (int i = 0; i < 2; i++) {
-        if (!tare_tensor_can_decode(factors, pair[i]) || tare_tensor_needs_rows(factors, pair[i]))
+        if (!tare_tensor_can_decode(factors, pair[i]))
             return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type of a factor cannot be decoded");
         TARE_TRY(tare_tensor_check_data(factors, pair[i], err));
     }

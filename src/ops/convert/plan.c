@@ -236,8 +236,9 @@ static tare_status describe(tare_plan *p, tare_error *err) {
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
-    const tare_layout *layout = p->in->catalog.layout;
     TARE_TRY(find_format(p, path, err));
+    TARE_TRY(tare_plan_packed(p, err));
+    const tare_layout *layout = p->in->catalog.layout;
     if (path) {
         p->out_path = tare_arena_str(&p->arena, tare_str_of(path)).ptr;
         if (!p->out_path) return tare_fail(err, TARE_ERR_NOMEM, "output path");
@@ -256,6 +257,7 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(tare_plan_metadata(p, err));
     TARE_TRY(tare_plan_verdict(p, err));
     TARE_TRY(copy_resources(p, err));
+    TARE_TRY(tare_plan_packed_config(p, err));
     tare_strict_left_out(&p->strict, p->in);
     report_version(p);
     report_not_llama_cpp(p);

@@ -116,6 +116,11 @@ tare_status tare_plan_metadata(tare_plan *plan, tare_error *err);
 /* UNSUPPORTED (TARE_CODE_NOT_RUNNABLE): llama.cpp would not run the output, and would the input, or
  * the input is mapped to its names; not with `force`. After tensors and metadata. */
 tare_status tare_plan_verdict(const tare_plan *plan, tare_error *err);
+/* Chooses between packed weights and their parts: `in` is what is converted. UNSUPPORTED, CORRUPT: a
+ * weight that is to be decoded cannot be (plan_packed.c). */
+tare_status tare_plan_packed(tare_plan *p, tare_error *err);
+/* config.json names the type that decoded weights get. */
+tare_status tare_plan_packed_config(tare_plan *p, tare_error *err);
 /* Fills catalog.bounds where the format or an encoding asks for them. */
 tare_status tare_plan_bounds(tare_plan *plan, tare_error *err);
 /* Finds the outliers of tensors that get a type with a list of them: `outliers`, and the sizes of

@@ -107,8 +107,7 @@ static tare_status plan_factor(tare_plan *p, size_t at, const stored *s, const t
     if (!is_kept) {
         to = tare_encoding_get(p->format->write.floats_become);
         planned->action = TARE_ACTION_ENCODE;
-        if (!tare_tensor_can_decode(s->set->factors, source) ||
-            tare_tensor_needs_rows(s->set->factors, source))
+        if (!tare_tensor_can_decode(s->set->factors, source))
             return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type of a factor cannot be decoded");
         TARE_TRY(tare_tensor_derive(t, to, factor->dims, factor->n_dims, &p->arena, err));
     }

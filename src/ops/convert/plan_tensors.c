@@ -53,8 +53,7 @@ static const char *obstacle(const decider *d, size_t i, const tare_encoding *to)
 /* `type` applies to matrices other than norms. */
 static bool takes_type(const decider *d, size_t i) {
     const tare_tensor *t = source_tensor(d, i);
-    return t->n_dims >= 2 && tare_tensor_is_real(t) &&
-           !tare_tensor_is_part_of_scheme(d->plan->in, i) &&
+    return t->n_dims >= 2 && tare_tensor_is_real(t) && !tare_tensor_is_part(d->plan->in, i) &&
            tare_role_of_name(t->name).role != TARE_ROLE_NORM;
 }
 
@@ -88,8 +87,7 @@ static const tare_encoding *fixed_type(tare_fixed_type fixed, const tare_encodin
 static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
     const tare_tensor *t = source_tensor(d, i);
     const tare_model_types *types = d->plan->in->types;
-    if (!tare_tensor_is_real(t) || tare_tensor_is_part_of_scheme(d->plan->in, i))
-        return (wish){NULL, false};
+    if (!tare_tensor_is_real(t) || tare_tensor_is_part(d->plan->in, i)) return (wish){NULL, false};
     if (types->fixed[i])
         return (wish){fixed_type(types->fixed[i], type ? type : types->usual), true};
     if (t->encoding == types->mostly && !d->plan->options.type) return (wish){t->encoding, true};
@@ -188,38 +186,6 @@ static tare_status choose_by_mix(decider *d, tare_error *err) {
     return TARE_OK;
 }
 
-static void drop(decider *d, size_t i, const char *why) {
-    d->is_dropped[i] = true;
-    tare_finding f = finding(d, i, TARE_LEVEL_INFO, "convert.companion-dropped");
-    tare_report_addf(d->plan->options.context->report, &f, "left out: %s", why);
-}
-
-static bool is_decoded(const decider *d, size_t i) {
-    return d->wanted[i] != source_tensor(d, i)->encoding;
-}
-
-/* Scales that were multiplied into the decoded weights are no longer needed, nor are those of their
- * activations; that the model has such weights is no longer true once all are decoded. */
-static void drop_companions(decider *d) {
-    const tare_model *in = d->plan->in;
-    size_t n_decoded = 0, n_left = 0;
-    for (size_t i = 0; in->notes && i < in->catalog.n_tensors; i++) {
-        const int64_t weight = tare_tensor_serves(in, i);
-        if (weight < 0) continue;
-        if (!is_decoded(d, (size_t)weight)) {
-            n_left++;
-            continue;
-        }
-        n_decoded++;
-        drop(d, i,
-             in->notes[weight].companion == (int64_t)i
-                 ? "its scales are in the decoded weights now"
-                 : "it scales what goes into weights that are decoded now");
-    }
-    for (size_t i = 0; n_decoded && !n_left && i < in->catalog.n_tensors; i++)
-        if (in->notes[i].is_marker) drop(d, i, "the weights that it marks are decoded now");
-}
-
 /* ---- what the target takes ------------------------------------------------------------------- */
 
 /* The encoding that a tensor is decoded to because the target lacks its own. */
@@ -228,7 +194,7 @@ static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **ou
     const tare_plan *p = d->plan;
     const tare_encoding *f16 = tare_encoding_get(TARE_ENCODING_F16);
     const tare_tensor *t = source_tensor(d, i);
-    if (!tare_tensor_can_decode(p->in, i) || tare_tensor_is_part_of_scheme(p->in, i))
+    if (!tare_tensor_can_decode(p->in, i) || tare_tensor_is_part(p->in, i))
         return tare_fail_tensor(
             err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
             "the target lacks the type, and it cannot be decoded; --opaque carries "
@@ -304,7 +270,7 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
     *out = false;
     d->lacks_code = NULL;
     if (tare_merge_changes(p->merge, i)) return TARE_OK;
-    if (!other || t->cols % 32 != 0 || tare_tensor_is_part_of_scheme(p->in, i)) return TARE_OK;
+    if (!other || t->cols % 32 != 0 || tare_tensor_is_part(p->in, i)) return TARE_OK;
     if (*to == t->encoding ? holds(d, i, *to) || !holds(d, i, other) || p->options.opaque
                            : *to != other)
         return TARE_OK;
@@ -324,7 +290,8 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
 static tare_status check_merged(const decider *d, size_t i, tare_error *err) {
     const tare_tensor *t = source_tensor(d, i);
     const char *why = obstacle(d, i, t->encoding);
-    if (!why && tare_tensor_needs_rows(d->plan->in, i)) why = "its block scales are stored apart";
+    if (!why && tare_tensor_origin(d->plan->in, i).encoding != t->encoding)
+        why = "its codes and scales are stored apart";
     if (!why && !tare_encoding_can_encode(t->encoding)) why = "its type cannot be encoded";
     if (!why) return TARE_OK;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.not-merged");
@@ -379,7 +346,7 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
     if (is_merged && to == t->encoding) TARE_TRY(check_merged(d, i, err));
     if ((is_merged || to != t->encoding) && planned->action == TARE_ACTION_COPY)
         planned->action = TARE_ACTION_ENCODE;
-    if (to != t->encoding || is_merged) TARE_TRY(tare_tensor_check_scales(p->in, i, err));
+    if (to != t->encoding || is_merged) TARE_TRY(tare_tensor_check_packed(p->in, i, err));
     if (to != t->encoding) TARE_TRY(derive(p, &planned->becomes, t, to, err));
     *stored = *planned->becomes;
     if (stand_in == to && tare_format_caps_has_shape(h, planned->becomes)) return TARE_OK;
@@ -442,6 +409,7 @@ static bool is_identity(const decider *d) {
         return false;
     if (o->n_overrides > 0 || p->merge) return false;
     if (p->changes && p->changes->has_dropped) return false;
+    if (p->in->stored) return false; /* its tensors are not those of the files */
     if (p->changes && p->changes->has_renamed && p->in->n_stand_ins) return false; /* new record */
     if (p->mix.mix && p->mix.mix->type) return false; /* general.file_type names the mix */
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
@@ -480,6 +448,16 @@ static void check_rules(const decider *d) {
     }
 }
 
+/* A type that nothing gets, because everything that it is for has it. */
+static void report_unchanged(const decider *d) {
+    const tare_plan *p = d->plan;
+    if (!p->options.type || p->in->stored || p->in->types) return;
+    for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
+        if (d->wanted[i] != source_tensor(d, i)->encoding) return;
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.type-unchanged");
+    tare_report_addf(p->options.report, &f, "--type %s changes no tensor", p->options.type->name);
+}
+
 /* Reported once for all tensors; their actions show which ones. */
 static void report_repacked(const decider *d) {
     if (d->n_repacked == 0) return;
@@ -510,8 +488,8 @@ static tare_status decide_all(decider *d, tare_error *err) {
         if (d->wanted[i] != source_tensor(d, i)->encoding)
             TARE_TRY(check_type(d->wanted[i], p, err));
     }
-    drop_companions(d);
     check_rules(d);
+    report_unchanged(d);
     p->is_identity = is_identity(d);
     if (p->is_identity) return keep_all(p, err);
     for (size_t i = 0; i < n; i++) {

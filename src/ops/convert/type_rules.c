@@ -78,15 +78,10 @@ bool tare_tensor_is_real(const tare_tensor *t) {
     return t->encoding->kind == TARE_KIND_FLOAT || t->encoding->kind == TARE_KIND_BLOCK;
 }
 
-bool tare_tensor_is_part_of_scheme(const tare_model *in, size_t tensor) {
-    const tare_tensor_note *note = in->notes ? &in->notes[tensor] : NULL;
-    return note && note->companion < 0 && (note->scheme || note->has_packed_codes);
-}
-
 const char *tare_type_obstacle(const tare_model *in, const tare_format_caps *caps, size_t tensor,
                                const tare_encoding *to) {
     const tare_tensor *t = &in->catalog.tensors[tensor];
-    if (tare_tensor_is_part_of_scheme(in, tensor)) return "it is part of a packed scheme";
+    if (tare_tensor_is_part(in, tensor)) return "it is part of a packed scheme";
     if (!tare_tensor_is_real(t)) return "its numbers are not floats";
     if (!tare_tensor_can_decode(in, tensor)) return "its type cannot be decoded";
     if (!to->is_edge_padded && !to->is_bit_packed && t->cols % to->block != 0)

@@ -20,9 +20,6 @@ tare_status tare_type_check(const tare_encoding *type, tare_quality quality,
                             const tare_convert_mcf_options *mcf, tare_error *err);
 /* Real numbers: plain floats and quantized blocks. */
 bool tare_tensor_is_real(const tare_tensor *t);
-/* Block scales and packed codes have a meaning only together with their partners; an FP8 weight
- * with its scales is an ordinary weight once decoded. */
-bool tare_tensor_is_part_of_scheme(const tare_model *in, size_t tensor);
 /* Why a tensor cannot have a type in a container; NULL: it can. */
 const char *tare_type_obstacle(const tare_model *in, const tare_format_caps *caps, size_t tensor,
                                const tare_encoding *to);

@@ -39,6 +39,7 @@ static tare_status open_model(tare_model **out, const tare_edit *e, const char *
                                   .report = one_shard ? NULL : e->context.report};
     options.context = &context;
     options.one_shard = one_shard;
+    options.stored = true;
     return tare_open_path(out, path, &options, err);
 }
 

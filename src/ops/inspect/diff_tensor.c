@@ -149,11 +149,9 @@ static tare_status sum_values(tare_deviation_sums *out, const tare_tensor_pair *
     return TARE_OK;
 }
 
-/* A piece both tensors can be read by: elements, or rows where one of them needs rows. */
 static tare_status compare_values(tare_diff_item *item, const tare_tensor_pair *p,
                                   const tare_walk_job *job, tare_error *err) {
-    const uint64_t piece = tare_tensor_needs_rows(p->a, p->in_a) ? tare_values_piece(p->a, p->in_a)
-                                                                 : tare_values_piece(p->b, p->in_b);
+    const uint64_t piece = tare_values_piece(p->a, p->in_a);
     uint64_t bytes;
     size_t size;
     item->is_decoded = true;

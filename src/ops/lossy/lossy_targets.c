@@ -23,7 +23,7 @@ static bool is_eligible(const tare_model *m, size_t i) {
     return t->n_dims >= 2 && t->n_rows > 1 && t->cols > 1 && t->n_elements >= LEAST_WEIGHTS &&
            t->n_rows <= UINT32_MAX && t->cols <= UINT16_MAX + 1u && !role.is_bias &&
            !role.is_kept && (is_plain || t->encoding->kind == TARE_KIND_BLOCK) &&
-           tare_tensor_can_decode(m, i) && !tare_tensor_needs_rows(m, i);
+           tare_tensor_can_decode(m, i) && !tare_tensor_is_part(m, i);
 }
 
 /* ---- energy ---------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ static tare_status pack_to(tare_pack_summary *out, const char *out_path, const t
     tare_pack_options o = tare_pack_options_default();
     tare_context context;
     tare_output_options written;
+    in = tare_model_as_stored(in);
     if (out) TARE_TRY(tare_result_check(out, err));
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_TRY(tare_context_keep(&context, &o.context, err));

@@ -53,6 +53,7 @@ static tare_status unpack_model(tare_unpack_result *result, const char *out_path
     tare_context context;
     tare_output_options output;
     tare_open_options open = tare_open_options_default();
+    open.stored = true;
     tare_model *m;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_TRY(tare_context_keep(&context, &o.context, err));

@@ -163,9 +163,8 @@ static void classify(looker *l) {
 /* Numbers that can be had as floats and stand for themselves. */
 static bool is_plain_numbers(const looker *l, size_t i) {
     tare_encoding_kind kind = tensor(l, i)->encoding->kind;
-    const tare_tensor_note *note = l->in->notes ? &l->in->notes[i] : NULL;
     if (kind != TARE_KIND_FLOAT && kind != TARE_KIND_BLOCK) return false;
-    return !note || note->companion >= 0 || (!note->scheme && !note->has_packed_codes);
+    return !tare_tensor_is_part(l->in, i);
 }
 
 static void look_at_tensors(looker *l) {

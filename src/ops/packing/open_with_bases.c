@@ -9,6 +9,7 @@
 #include "model/catalog.h"
 #include "ops/packing/bases.h"
 #include "ops/steps.h"
+#include "quantized/quantized.h"
 
 /* A missing base makes reading fail later, but only for what refers to it. */
 static tare_status find_bases(tare_packed *store, const tare_open_options *o, tare_error *err) {
@@ -33,6 +34,7 @@ tare_status tare_model_open(tare_model **out, const tare_source *source,
     TARE_TRY(tare_format_open(out, source, &o, err));
     tare_packed *store = tare_packed_of(*out);
     tare_status status = store ? find_bases(store, &o, err) : TARE_OK;
+    if (status == TARE_OK) status = tare_quantized_open(*out, o.stored, err);
     if (status != TARE_OK) {
         tare_model_free(*out);
         *out = NULL;

@@ -151,6 +151,7 @@ static bool is_no_model(tare_status status) {
 tare_status tare_unpack_mend_digests(const tare_unpack_digests *to, const tare_source *in,
                                      const tare_unpack_options *options, tare_error *err) {
     tare_open_options open = tare_open_options_default();
+    open.stored = true;
     mending d = {.to = to,
                  .contents = tare_packed_describe(to->store),
                  .allocator = options->context->allocator};

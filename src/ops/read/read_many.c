@@ -29,7 +29,6 @@ typedef struct cut_job {
     uint64_t place; /* of the first cell */
     tare_grain grain;
     uint64_t align;        /* cells: pieces begin at multiples of it */
-    bool takes_rows;       /* only whole rows can be decoded */
     uint64_t n_runs;       /* along the last axis */
     uint64_t runs_at_once; /* of a task; 1: runs have n_pieces each, some of them empty */
     uint64_t n_pieces;
@@ -90,10 +89,7 @@ static void prepare(cut_job *j) {
     j->place = tare_grid_place(g, g->first);
     j->grain = tare_reader_grain(&g->m->files[j->file].reader, j->place);
     if (!j->grain.step) j->grain = (tare_grain){0, PIECE};
-    j->takes_rows = g->as != TARE_ENCODING_UNKNOWN && tare_tensor_needs_rows(g->m, g->tensor);
-    j->align = j->takes_rows                    ? g->t->cols
-               : g->as != TARE_ENCODING_UNKNOWN ? tare_encoding_step(g->t->encoding)
-                                                : 1;
+    j->align = g->as != TARE_ENCODING_UNKNOWN ? tare_encoding_step(g->t->encoding) : 1;
     cut(j);
 }
 
@@ -190,20 +186,16 @@ typedef struct hand {
     tare_error *err;
 } hand;
 
-/* Cells [begin, end) aside, widened to what can be decoded by itself; *at is where `begin` lies. */
+/* Cells [begin, end) aside. */
 static tare_status read_aside(const hand *h, uint64_t begin, uint64_t end, const uint8_t **at) {
     const tare_grid *g = &h->j->grid;
-    uint64_t from = begin, to = end, bytes;
-    if (h->j->takes_rows) {
-        from -= from % g->t->cols;
-        to = tare_ceil_div_u64(to, g->t->cols) * g->t->cols;
-    }
-    if (!tare_mul_u64(to - from, g->width, &bytes))
+    uint64_t bytes;
+    if (!tare_mul_u64(end - begin, g->width, &bytes))
         return tare_fail(h->err, TARE_ERR_LIMIT, "row too long to decode");
     uint8_t *aside = tare_scratch_get(h->scratch, 0, bytes);
     if (!aside) return tare_fail(h->err, TARE_ERR_NOMEM, "buffer");
-    *at = aside + (begin - from) * g->width;
-    return tare_grid_read(aside, g, from, to - from, h->err);
+    *at = aside;
+    return tare_grid_read(aside, g, begin, end - begin, h->err);
 }
 
 /* Cells of a run that are far apart. */
@@ -223,12 +215,11 @@ static tare_status read_run(const hand *h, const place *of, uint64_t begin, uint
     const tare_grid *g = &h->j->grid;
     const tare_axis *inner = inner_of(h->j);
     const bool is_run = inner->step == 1 && inner->stride == (int64_t)g->width;
-    const bool is_whole = !h->j->takes_rows || (begin % g->t->cols == 0 && end % g->t->cols == 0);
     if (begin >= end) return TARE_OK;
-    if (is_run && is_whole)
+    if (is_run)
         return tare_grid_read(of->dst + (begin - of->first) * g->width, g, begin, end - begin,
                               h->err);
-    if (inner->step >= FAR_APART && !h->j->takes_rows) return read_each(h, of, begin, end);
+    if (inner->step >= FAR_APART) return read_each(h, of, begin, end);
     while (begin < end) {
         const uint64_t stop = tare_min_u64((begin / CELLS_ASIDE + 1) * CELLS_ASIDE, end);
         const uint64_t index = tare_ceil_div_u64(begin - of->first, inner->step);
@@ -263,8 +254,8 @@ static uint64_t together(const cut_job *j, uint64_t n) {
     const tare_axis *inner = inner_of(j), *outer = inner - 1;
     const uint64_t span = span_of(j), step = tare_max_u64(outer->step, 1);
     const bool is_run = inner->step == 1 && inner->stride == (int64_t)g->width;
-    if (is_run && span * g->width >= RUN_LONG && !j->takes_rows) return 1;
-    if (inner->count < step / 4 && !j->takes_rows) return 1; /* most of it would be in vain */
+    if (is_run && span * g->width >= RUN_LONG) return 1;
+    if (inner->count < step / 4) return 1; /* most of it would be in vain */
     if (span >= CELLS_ASIDE) return 1;
     return tare_min_u64((CELLS_ASIDE - span) / step + 1, n);
 }

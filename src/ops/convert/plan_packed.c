@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packed weights in a conversion. They stay as they are stored where nothing else is asked for and
+ * the target has tensors in the same way; everywhere else they are decoded, and the output says
+ * nothing of their packing any more. */
+#include "base/report.h"
+#include "base/str.h"
+#include "model/json_resource.h"
+#include "ops/convert/plan.h"
+#include "ops/convert/type_rules.h"
+#include "quantized/quantized.h"
+
+/* Whether tensors, their names, and side files mean the same there. */
+static bool has_same_form(const tare_plan *p) {
+    const tare_layout *layout = p->in->catalog.layout;
+    const tare_format *from = layout ? layout->format : NULL;
+    if (p->format->write.pack || !from || from == p->format) return true;
+    return from->stored.keys == TARE_KEY_FORM_PAIRS &&
+           p->format->stored.keys == TARE_KEY_FORM_PAIRS;
+}
+
+/* Whether a rule is about a packed weight. */
+static tare_status rules_match(bool *out, const tare_plan *p, const tare_model *in,
+                               tare_arena *arena, tare_error *err) {
+    const tare_convert_options *o = &p->options;
+    int64_t *rule = TARE_NEW_ARRAY(arena, int64_t, in->catalog.n_tensors);
+    *out = false;
+    if (!rule) return tare_fail(err, TARE_ERR_NOMEM, "plan");
+    TARE_TRY(tare_type_rules_match(rule, in, o->rules, o->n_rules, err));
+    for (size_t i = 0; i < in->catalog.n_tensors; i++)
+        *out = *out || (rule[i] >= 0 && in->stored_of[i] < 0);
+    return TARE_OK;
+}
+
+static tare_status are_decoded(bool *out, tare_plan *p, const tare_model *in, tare_error *err) {
+    const tare_convert_options *o = &p->options;
+    *out = !p->changes && !o->opaque && (o->type || p->mix.mix || o->n_merges || !has_same_form(p));
+    if (*out || p->changes || o->n_rules == 0 || !in->stored) return TARE_OK;
+    return rules_match(out, p, in, &p->arena, err);
+}
+
+/* The type that has to be rounded to, if it is one; NULL: there is none. */
+static const tare_encoding *rounded_to(const tare_plan *p) {
+    const tare_encoding *type = p->options.type;
+    return type && (type->id == TARE_ENCODING_BF16 || type->id == TARE_ENCODING_F16) ? type : NULL;
+}
+
+static void report_decoded(const tare_plan *p) {
+    const char *scheme;
+    const size_t n = tare_quantized_count(p->in, &scheme);
+    const tare_encoding *rounded = rounded_to(p);
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.decoded");
+    if (n)
+        tare_report_addf(p->options.report, &f,
+                         "%zu packed weight%s decoded (%s): codes, scales and settings of their "
+                         "packing are left out",
+                         n, n == 1 ? " is" : "s are", scheme);
+    f.code = "convert.rounded";
+    if (n && rounded && !tare_quantized_is_exact(p->in, rounded->id))
+        tare_report_addf(
+            p->options.report, &f,
+            "%s rounds the decoded weights, by up to 1/%d of each: --type f32 has them "
+            "exactly",
+            rounded->name, rounded->id == TARE_ENCODING_BF16 ? 512 : 4096);
+}
+
+static void report_kept(const tare_model *in, const tare_plan *p) {
+    const char *scheme;
+    const size_t n = tare_quantized_count(in, &scheme);
+    const tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.packed");
+    if (n)
+        tare_report_addf(p->options.report, &f,
+                         "%zu packed weight%s (%s) as stored: --type decodes them", n,
+                         n == 1 ? " stays" : "s stay", scheme);
+}
+
+tare_status tare_plan_packed(tare_plan *p, tare_error *err) {
+    const tare_model *in = p->in;
+    bool is_decoded;
+    TARE_TRY(are_decoded(&is_decoded, p, in, err));
+    if (!is_decoded) {
+        if (!p->changes && !p->options.opaque && !p->format->write.pack) report_kept(in, p);
+        p->in = tare_model_as_stored(in);
+        return TARE_OK;
+    }
+    TARE_TRY(tare_model_check_packed(in, err));
+    TARE_TRY(tare_quantized_check(in, p->options.report, err));
+    if (in->stored) report_decoded(p);
+    return TARE_OK;
+}
+
+/* The type's name in config.json; NULL: it has none there. */
+static const char *dtype_of(const tare_plan *p) {
+    const tare_encoding_id id = p->options.type ? p->options.type->id : TARE_ENCODING_F32;
+    return id == TARE_ENCODING_F32    ? "float32"
+           : id == TARE_ENCODING_F16  ? "float16"
+           : id == TARE_ENCODING_BF16 ? "bfloat16"
+                                      : NULL;
+}
+
+tare_status tare_plan_packed_config(tare_plan *p, tare_error *err) {
+    const char *dtype = dtype_of(p);
+    tare_str text, plain;
+    if (!tare_quantized_count(p->in, NULL) || !dtype) return TARE_OK;
+    for (size_t i = 0; i < p->catalog.n_resources; i++) {
+        tare_resource_entry *r = &p->catalog.resources[i];
+        if (!tare_str_is(r->info.name, "config.json")) continue;
+        TARE_TRY(tare_model_text(&text, p->in, "config.json", &p->arena, err));
+        TARE_TRY(tare_quantized_plain_config(&plain, text, dtype, &p->arena, err));
+        if (!plain.ptr) continue;
+        r->bytes = (const uint8_t *)plain.ptr;
+        r->info.size = plain.len;
+    }
+    return TARE_OK;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How scales in a tensor of their own are laid over the numbers of a weight. */
+#include "quantized/block_scales.h"
+
+#include "base/arith.h"
+#include "base/str.h"
+
+void tare_weight_shape_of(tare_weight *w, const tare_tensor *codes, uint64_t times) {
+    w->n_dims = codes->n_dims;
+    memcpy(w->dims, codes->dims, codes->n_dims * sizeof *codes->dims);
+    if (codes->n_dims && !tare_mul_u64(codes->cols, times, &w->dims[codes->n_dims - 1]))
+        w->dims[codes->n_dims - 1] = UINT64_MAX; /* found to be too large when it is counted */
+}
+
+/* Block sizes that the settings name, [rows, columns]: 0 where there are none. */
+static uint64_t named_block(const tare_weight_search *s, unsigned axis, uint64_t n,
+                            uint64_t n_scales) {
+    const tare_json_node *block =
+        tare_json_member(s->settings.config, TARE_STR("weight_block_size"));
+    const tare_json_node *at = NULL, *weights = NULL;
+    do {
+        uint64_t length = 0;
+        const tare_json_node *entry = block ? block->child : NULL;
+        if (axis == 1 && entry) entry = entry->next;
+        if (tare_json_node_u64(entry, &length) && length &&
+            tare_ceil_div_u64(n, length) == n_scales)
+            return length;
+        weights = tare_weight_group(&s->settings, &at);
+        block = tare_json_member(weights, TARE_STR("block_structure"));
+    } while (at);
+    return 0;
+}
+
+/* How many numbers of a dimension share one factor. Published block sizes are powers of two, nearly
+ * always 128; a factor a row or for all of them also occurs. */
+static uint64_t block_length(const tare_weight_search *s, unsigned axis, uint64_t n,
+                             uint64_t n_scales) {
+    if (n_scales == 0 || n_scales > n) return 0;
+    if (n_scales == 1) return n;
+    const uint64_t named = named_block(s, axis, n, n_scales);
+    if (named) return named;
+    if (tare_ceil_div_u64(n, 128) == n_scales) return 128;
+    for (uint64_t b = 1; b < n; b *= 2)
+        if (tare_ceil_div_u64(n, b) == n_scales) return b;
+    const uint64_t b = tare_ceil_div_u64(n, n_scales);
+    return tare_ceil_div_u64(n, b) == n_scales ? b : 0;
+}
+
+/* The dimensions of scales without those of one element between others: [n, 1, m, 1] is [n, m]. */
+static uint32_t squeeze(uint64_t *out, const tare_tensor *scales, uint32_t n_dims) {
+    uint32_t n = 0, spare = scales->n_dims > n_dims ? scales->n_dims - n_dims : 0;
+    for (uint32_t d = 0; d < scales->n_dims; d++) {
+        if (scales->dims[d] == 1 && spare && d > 0)
+            spare--;
+        else
+            out[n++] = scales->dims[d];
+    }
+    return n;
+}
+
+bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
+                            const tare_tensor *scales) {
+    const uint32_t n = w->n_dims, leading = n > 2 ? n - 2 : 0;
+    const uint64_t rows = n > 1 ? w->dims[n - 2] : 1, cols = n ? w->dims[n - 1] : 1;
+    uint64_t n_rows = 1, n_cols = 1, dims[TARE_MAX_DIMS];
+    if (scales->n_elements == 0) return false;
+    if (scales->n_elements != 1) {
+        const uint32_t m = squeeze(dims, scales, n);
+        if (m < leading || m > n) return false;
+        for (uint32_t d = 0; d < leading; d++)
+            if (dims[d] != w->dims[d]) return false;
+        const uint32_t rest = m - leading;
+        if (rest > 1) n_rows = dims[leading];
+        if (rest > 0) n_cols = dims[m - 1];
+        /* One list of factors belongs to the rows of the matrix, one each. */
+        if (rest == 1 && n > 1) {
+            if (leading || n_cols != rows) return false;
+            n_rows = n_cols;
+            n_cols = 1;
+        }
+    } else if (leading) {
+        return false;
+    }
+    w->block_rows = block_length(s, 0, rows, n_rows);
+    /* groups of single rows are whole */
+    const bool is_whole = n_rows == rows && rows > 1 && cols % n_cols == 0;
+    w->group = is_whole ? cols / n_cols : block_length(s, 1, cols, n_cols);
+    w->n_groups = w->scale_line = n_cols;
+    w->matrix_rows = rows;
+    return w->block_rows && w->group;
+}
+
+bool tare_weight_lay_groups(tare_weight *w, uint64_t lines, uint64_t groups) {
+    const uint64_t rows = w->dims[w->n_dims - 2], cols = w->dims[w->n_dims - 1];
+    if (groups == 0 || cols == 0 || rows == 0 || cols % groups || lines != rows) return false;
+    w->block_rows = 1;
+    w->matrix_rows = rows;
+    w->n_groups = w->scale_line = groups;
+    w->group = cols / groups;
+    return true;
+}
+
+uint64_t tare_weight_group_length(const tare_weight_search *s, uint64_t cols, uint64_t groups) {
+    static const char *const names[] = {"group_size", "q_group_size"};
+    if (groups == 0 || groups > cols) return 0;
+    if (groups == 1) return cols;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const uint64_t g = tare_weight_setting(&s->settings, names[i], 0);
+        if (g && g < cols && tare_ceil_div_u64(cols, g) == groups) return g;
+    }
+    if (cols % groups == 0) return cols / groups;
+    for (uint64_t g = 128; g >= 16; g /= 2)
+        if (tare_ceil_div_u64(cols, g) == groups) return g;
+    return 0;
+}

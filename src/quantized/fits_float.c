@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Schemes of small floats: FP8 with scales of any shape, and microscaling formats. */
+#include "base/arith.h"
+#include "base/str.h"
+#include "quantized/block_scales.h"
+
+static bool is_fp8(const tare_tensor *t) {
+    const tare_encoding_id id = t->encoding->id;
+    return id == TARE_ENCODING_F8_E4M3 || id == TARE_ENCODING_F8_E5M2 ||
+           id == TARE_ENCODING_F8_E4M3FNUZ || id == TARE_ENCODING_F8_E5M2FNUZ;
+}
+
+static bool is_float(const tare_tensor *t) {
+    return t->encoding->kind == TARE_KIND_FLOAT && t->encoding->block == 1;
+}
+
+/* Exponents of two, under their own type or as bytes. */
+static bool is_exponents(const tare_tensor *t) {
+    return t->encoding->id == TARE_ENCODING_U8 || t->encoding->id == TARE_ENCODING_F8_E8M0;
+}
+
+static tare_status comfy_of(tare_comfy_note *out, const tare_weight *w, const tare_weight_search *s,
+                            tare_error *err) {
+    return tare_weight_comfy(out, s, w->stem, err);
+}
+
+/* ---- FP8 --------------------------------------------------------------------------------------- */
+
+TARE_SCHEME_FITS(fp8) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    (void)err;
+    if (!is_fp8(codes) || (!is_float(scales) && !is_exponents(scales))) return TARE_OK;
+    tare_weight_shape_of(w, codes, 1);
+    if (!tare_weight_lay_scales(w, s, scales)) {
+        w->n_dims = 0; /* not its scale */
+        return TARE_OK;
+    }
+    w->bits = 8;
+    w->value = TARE_VALUE_OF_PART;
+    if (scales->encoding->id == TARE_ENCODING_U8) w->scale_value = TARE_SCALE_E8M0;
+    return TARE_OK;
+}
+
+/* ---- microscaling ------------------------------------------------------------------------------ */
+
+/* Rows of n scales, in cuBLAS's tiles of 128 x 4. */
+static bool fits_tiles(const tare_tensor *scales, uint64_t rows, uint64_t n) {
+    return scales->n_elements == tare_ceil_div_u64(rows, 128) * 128 * tare_ceil_div_u64(n, 4) * 4;
+}
+
+/* Scales of runs of `group` columns. */
+static tare_status lay(tare_weight *w, const tare_weight_search *s, const tare_tensor *codes,
+                       uint64_t per_byte, uint64_t group, bool is_tiled, tare_error *err) {
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    if (codes->n_dims < 2 || codes->n_elements == 0 || codes->cols > UINT64_C(1) << 40)
+        return tare_weight_misfit(w, s, TARE_PART_CODES, err);
+    tare_weight_shape_of(w, codes, per_byte);
+    const uint64_t cols = codes->cols * per_byte, rows = codes->n_rows;
+    w->matrix_rows = w->dims[w->n_dims - 2];
+    w->block_rows = 1;
+    w->group = group;
+    w->n_groups = w->scale_line = cols / group;
+    w->line = codes->cols * codes->encoding->planes[0].unit_bytes;
+    w->scale_order = is_tiled ? TARE_SCALES_TILED : TARE_SCALES_BY_ROW;
+    if (cols % group == 0 && (is_tiled ? w->n_dims == 2 && fits_tiles(scales, rows, w->n_groups)
+                                       : scales->n_elements == rows * w->n_groups))
+        return TARE_OK;
+    return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+}
+
+/* Codes of four bits, two a byte; of six bits, four in three; of eight. */
+TARE_SCHEME_FITS(microscale) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_encoding_id id = codes->encoding->id;
+    tare_comfy_note comfy;
+    TARE_TRY(comfy_of(&comfy, w, s, err));
+    if (!is_exponents(scales) || codes->n_dims < 2 || scales->n_elements == 0) return TARE_OK;
+    const bool is_tiled = tare_str_is(comfy.format, "mxfp8");
+    w->scale_value = TARE_SCALE_E8M0;
+    if (is_tiled && id == TARE_ENCODING_F8_E4M3) {
+        w->bits = 8;
+        w->value = TARE_VALUE_OF_PART;
+        return lay(w, s, codes, 1, 32, true, err);
+    }
+    if (id != TARE_ENCODING_U8 && id != TARE_ENCODING_I8) return TARE_OK;
+    if (codes->n_elements == scales->n_elements * 24) {
+        w->bits = 6;
+        w->value = TARE_VALUE_E2M3;
+        TARE_TRY(lay(w, s, codes, 1, 24, false, err));
+        w->dims[w->n_dims - 1] = codes->cols / 3 * 4;
+        w->group = 32;
+        return TARE_OK;
+    }
+    w->bits = 4;
+    w->value = TARE_VALUE_E2M1;
+    TARE_TRY(lay(w, s, codes, 2, 32, false, err));
+    if (s->is_for_llama) w->encoding = tare_encoding_get(TARE_ENCODING_MXFP4);
+    return TARE_OK;
+}
+
+TARE_SCHEME_FITS(nvfp4) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *factor = tare_weight_part(w, s, TARE_PART_FACTOR);
+    const tare_tensor *columns = tare_weight_part(w, s, TARE_PART_COLUMNS);
+    tare_comfy_note comfy;
+    if (codes->encoding->id != TARE_ENCODING_U8 || scales->encoding->id != TARE_ENCODING_F8_E4M3)
+        return TARE_OK;
+    TARE_TRY(comfy_of(&comfy, w, s, err));
+    const bool is_comfy = tare_str_is(comfy.format, "nvfp4");
+    TARE_TRY(lay(w, s, codes, 2, 16, is_comfy, err));
+    if (factor && (!is_float(factor) || (factor->n_elements != 1 &&
+                                         factor->n_elements * w->matrix_rows != codes->n_rows)))
+        return tare_weight_misfit(w, s, TARE_PART_FACTOR, err);
+    if (columns && (columns->n_elements != 2 * codes->cols || !is_float(columns)))
+        return tare_weight_misfit(w, s, TARE_PART_COLUMNS, err);
+    w->bits = 4;
+    w->value = TARE_VALUE_E2M1;
+    w->high_first = is_comfy;
+    w->scale_value = TARE_SCALE_E4M3;
+    w->factor_divides = factor && tare_str_ends(factor->name, TARE_STR("_global_scale"));
+    return TARE_OK;
+}
+
+/* MLX's, which differ in how many words share a scale. */
+TARE_SCHEME_FITS(mlx_float) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *factor = tare_weight_part(w, s, TARE_PART_FACTOR);
+    static const struct {
+        uint64_t words;
+        uint32_t bits;
+        uint64_t group;
+        tare_code_value value;
+        tare_scale_value scale;
+    } kinds[] = {{4, 4, 32, TARE_VALUE_E2M1, TARE_SCALE_E8M0},
+                 {8, 8, 32, TARE_VALUE_E4M3, TARE_SCALE_E8M0},
+                 {2, 4, 16, TARE_VALUE_E2M1, TARE_SCALE_E4M3}};
+    const tare_encoding_id id = codes->encoding->id;
+    if ((id != TARE_ENCODING_U32 && id != TARE_ENCODING_I32) ||
+        scales->encoding->id != TARE_ENCODING_U8 || scales->n_elements == 0)
+        return TARE_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (codes->n_elements != scales->n_elements * kinds[i].words) continue;
+        w->bits = kinds[i].bits;
+        w->value = kinds[i].value;
+        w->scale_value = kinds[i].scale;
+        TARE_TRY(lay(w, s, codes, 32 / w->bits, kinds[i].group, false, err));
+        if (factor &&
+            (kinds[i].scale != TARE_SCALE_E4M3 || !is_float(factor) ||
+             (factor->n_elements != 1 && factor->n_elements * w->matrix_rows != codes->n_rows)))
+            return tare_weight_misfit(w, s, TARE_PART_FACTOR, err);
+        w->factor_unit = factor ? 2688 : 0;
+        if (s->is_for_llama && kinds[i].words == 4)
+            w->encoding = tare_encoding_get(TARE_ENCODING_MXFP4);
+        return TARE_OK;
+    }
+    return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+}
+
+/* ---- gpt-oss ----------------------------------------------------------------------------------- */
+
+/* One weight of each matrix: for llama.cpp the rows of gate and up, which lie in turns, apart. */
+static tare_status split(tare_weight *w, tare_weight_search *s, tare_error *err) {
+    const tare_str both = TARE_STR("gate_up_proj");
+    const bool is_both = tare_str_ends(w->stem, both);
+    w->encoding = tare_encoding_get(TARE_ENCODING_MXFP4);
+    if (!is_both) return tare_weight_rename(w, s, w->stem, ".weight", err);
+    if (w->dims[w->n_dims - 2] % 2) return tare_weight_misfit(w, s, TARE_PART_CODES, err);
+    const tare_str stem = {w->stem.ptr, w->stem.len - both.len};
+    w->dims[w->n_dims - 2] /= 2;
+    w->step = 2;
+    tare_weight up = *w;
+    up.first = 1;
+    TARE_TRY(tare_weight_rename(w, s, stem, "gate_proj.weight", err));
+    TARE_TRY(tare_weight_rename(&up, s, stem, "up_proj.weight", err));
+    return tare_weight_add_second(s, &up, err);
+}
+
+TARE_SCHEME_FITS(gpt_oss) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const uint32_t n = codes->n_dims;
+    if (codes->encoding->id != TARE_ENCODING_U8 || !is_exponents(scales)) return TARE_OK;
+    if (n < 3 || n > 5 || codes->dims[n - 1] != 16 || codes->dims[n - 2] > UINT64_C(1) << 40 ||
+        codes->dims[n - 3] == 0 || scales->n_elements != codes->n_elements / 16)
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    w->n_dims = n - 1;
+    memcpy(w->dims, codes->dims, (n - 1) * sizeof *codes->dims);
+    w->dims[n - 2] *= 32;
+    w->bits = 4;
+    w->value = TARE_VALUE_E2M1;
+    w->scale_value = TARE_SCALE_E8M0;
+    w->matrix_rows = w->dims[n - 3];
+    w->block_rows = 1;
+    w->group = 32;
+    w->n_groups = w->scale_line = codes->dims[n - 2];
+    w->line = codes->dims[n - 2] * 16;
+    if (s->is_for_llama) return split(w, s, err);
+    if (n == 3) return tare_weight_rename(w, s, w->stem, ".weight", err);
+    /* transformers has these matrices transposed */
+    const uint64_t rows = w->dims[n - 3];
+    w->dims[n - 3] = w->dims[n - 2];
+    w->dims[n - 2] = rows;
+    w->order = TARE_ORDER_TRANSPOSED;
+    return TARE_OK;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Schemes whose codes lie transposed, or interleaved: GPTQ, AWQ, Quark. */
+#include "base/arith.h"
+#include "base/str.h"
+#include "quantized/block_scales.h"
+
+static bool is_float(const tare_tensor *t) {
+    return t->encoding->kind == TARE_KIND_FLOAT && t->encoding->block == 1;
+}
+
+static bool is_matrix(const tare_tensor *t) {
+    return t->n_dims == 2 && t->dims[0] <= UINT64_C(1) << 40 && t->dims[1] <= UINT64_C(1) << 40;
+}
+
+/* The bytes of the words that codes lie in; 0: it is no whole number. */
+static uint32_t word_of(const tare_tensor *t) {
+    return t->encoding->kind == TARE_KIND_INTEGER ? t->encoding->planes[0].unit_bytes : 0;
+}
+
+static tare_status set_shape(tare_weight *w, const tare_weight_search *s, uint64_t rows,
+                             uint64_t cols, uint64_t groups, tare_error *err) {
+    w->n_dims = 2;
+    w->dims[0] = rows;
+    w->dims[1] = cols;
+    w->n_groups = w->scale_line = groups;
+    w->block_rows = 1;
+    w->matrix_rows = rows;
+    w->group = tare_weight_group_length(s, cols, groups);
+    w->value = TARE_VALUE_WHOLE;
+    w->formula = TARE_FORMULA_CENTRED;
+    if (w->group) return TARE_OK;
+    if (groups == 0 || groups > cols) return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    return tare_weight_refuse(w, s,
+                              "how many columns share a scale is neither stated nor told by the "
+                              "shapes (group_size)",
+                              err);
+}
+
+/* ---- GPTQ -------------------------------------------------------------------------------------- */
+
+/* Whether zero points are stored as they are. */
+static bool has_whole_zeros(const tare_weight_search *s) {
+    static const char format[] = "checkpoint_format", packing[] = "packing_format";
+    return tare_weight_setting_is(&s->settings, format, "gptq_v2") ||
+           tare_weight_setting_is(&s->settings, format, "gptq_p") ||
+           tare_weight_setting_is(&s->settings, packing, "auto_round") ||
+           tare_weight_setting_is(&s->settings, packing, "auto_round:gptqmodel");
+}
+
+TARE_SCHEME_FITS(gptq) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    const tare_tensor *index = tare_weight_part(w, s, TARE_PART_INDEX);
+    const uint32_t word = word_of(codes);
+    if (!is_matrix(codes) || !is_matrix(scales) || !is_matrix(zeros) || !word ||
+        !is_float(scales) || codes->dims[1] != scales->dims[1] || word_of(zeros) != word ||
+        tare_weight_setting_is(&s->settings, "version", "gemv") ||
+        tare_weight_setting_is(&s->settings, "version", "gemv_fast"))
+        return TARE_OK;
+    const uint64_t rows = scales->dims[1], stored_bits = zeros->dims[1] * word * 8;
+    if (zeros->dims[0] != scales->dims[0]) return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (rows == 0 || stored_bits % rows) return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
+    const uint64_t bits = stored_bits / rows, in_bits = codes->dims[0] * word * 8;
+    if (bits < 2 || bits > 8)
+        return tare_weight_refuse(w, s, "gptq: codes of this many bits are not decoded", err);
+    if (in_bits % bits) return tare_weight_misfit(w, s, TARE_PART_CODES, err);
+    w->bits = (uint32_t)bits;
+    TARE_TRY(set_shape(w, s, rows, in_bits / bits, scales->dims[0], err));
+    if (index && (index->encoding->id != TARE_ENCODING_I32 || index->n_elements != w->dims[1]))
+        return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
+    w->order = TARE_ORDER_DOWN;
+    w->word_bytes = word;
+    w->scale_order = TARE_SCALES_BY_GROUP;
+    w->zero_order = TARE_ZEROS_ALONG;
+    w->is_planar = tare_weight_setting_is(&s->settings, "checkpoint_format", "gptq_p") &&
+                   bits != 2 && bits != 4 && bits != 8;
+    if (w->is_planar && (w->dims[1] % 32 || rows % 32))
+        return tare_weight_misfit(w, s, TARE_PART_CODES, err);
+    w->adds_one = !has_whole_zeros(s);
+    w->is_symmetric = s->settings.config ? tare_weight_setting_holds(&s->settings, "sym") : true;
+    return TARE_OK;
+}
+
+/* ---- AWQ --------------------------------------------------------------------------------------- */
+
+/* Eight outputs a word, [columns, rows / 8]. */
+static tare_status fit_gemm(tare_weight *w, const tare_weight_search *s, tare_error *err) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    const uint64_t rows = scales->dims[1];
+    if (codes->dims[1] * 8 != rows || word_of(codes) != 4 || word_of(zeros) != 4 ||
+        zeros->dims[0] != scales->dims[0] || zeros->dims[1] != codes->dims[1])
+        return tare_weight_misfit(w, s, TARE_PART_CODES, err);
+    w->bits = 4;
+    TARE_TRY(set_shape(w, s, rows, codes->dims[0], scales->dims[0], err));
+    w->order = TARE_ORDER_ACROSS;
+    w->awq_order = true;
+    w->scale_order = TARE_SCALES_BY_GROUP;
+    w->zero_order = TARE_ZEROS_ACROSS;
+    return TARE_OK;
+}
+
+/* Of scales that are padded, as many as the groups of a row are: the settings say how long one is. */
+static uint64_t padded_groups(const tare_weight_search *s, uint64_t cols, uint64_t room) {
+    const uint64_t otherwise = tare_weight_setting(&s->settings, "q_group_size", 0);
+    const uint64_t length = tare_weight_setting(&s->settings, "group_size", otherwise);
+    if (length == 0 || length >= cols) return length ? 1 : 0;
+    const uint64_t groups = tare_ceil_div_u64(cols, length);
+    return groups <= room ? groups : 0;
+}
+
+/* Rows of the weight, not interleaved; scales and zero points padded to whole words. */
+static tare_status fit_gemv(tare_weight *w, const tare_weight_search *s, tare_error *err) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    const uint64_t rows = codes->dims[0], cols = codes->dims[1] * 8;
+    if (word_of(codes) != 4 || word_of(zeros) != 4 || scales->dims[0] != rows ||
+        zeros->dims[0] != rows || scales->dims[1] != zeros->dims[1] * 8)
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    w->bits = 4;
+    TARE_TRY(set_shape(w, s, rows, cols, padded_groups(s, cols, scales->dims[1]), err));
+    w->scale_line = scales->dims[1];
+    w->line = codes->dims[1] * 4;
+    w->zero_order = TARE_ZEROS_IN_ROW;
+    return TARE_OK;
+}
+
+/* Four rows in turns, zero points multiplied by the scale already. */
+static tare_status fit_tiles(tare_weight *w, const tare_weight_search *s, tare_error *err) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    const uint64_t rows = codes->dims[0] * 4, cols = codes->dims[1];
+    if (scales->dims[1] != rows || zeros->dims[1] != rows || zeros->dims[0] != scales->dims[0] ||
+        cols % 64 || !is_float(zeros))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    w->bits = 4;
+    TARE_TRY(set_shape(w, s, rows, cols, padded_groups(s, cols, scales->dims[0]), err));
+    w->order = TARE_ORDER_TILES;
+    w->scale_order = TARE_SCALES_BY_GROUP;
+    w->formula = TARE_FORMULA_RAISED;
+    return TARE_OK;
+}
+
+TARE_SCHEME_FITS(awq) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    if (!word_of(codes) || !is_float(scales)) return TARE_OK;
+    if (!is_matrix(codes) || !is_matrix(scales) || !is_matrix(zeros))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (codes->encoding->id == TARE_ENCODING_I16) return fit_tiles(w, s, err);
+    const bool is_gemv = codes->dims[0] == scales->dims[0] && zeros->dims[0] == codes->dims[0] &&
+                         scales->dims[1] == zeros->dims[1] * 8 &&
+                         codes->dims[1] * 8 != scales->dims[1];
+    if (is_gemv || tare_weight_setting_is(&s->settings, "version", "gemv"))
+        return fit_gemv(w, s, err);
+    return fit_gemm(w, s, err);
+}
+
+/* ---- Quark ------------------------------------------------------------------------------------- */
+
+TARE_SCHEME_FITS(quark) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    if (codes->encoding->id != TARE_ENCODING_I32 || !is_matrix(codes) || !is_float(scales))
+        return TARE_OK;
+    if (!is_matrix(scales) || !is_matrix(zeros) || word_of(zeros) != 4 ||
+        codes->dims[1] * 8 != scales->dims[1] || zeros->dims[0] != scales->dims[0] ||
+        zeros->dims[1] != codes->dims[1])
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    w->bits = 4;
+    TARE_TRY(set_shape(w, s, scales->dims[1], codes->dims[0], scales->dims[0], err));
+    w->order = TARE_ORDER_ACROSS;
+    w->awq_order = tare_weight_setting_is(&s->settings, "export.pack_method", "reorder");
+    w->scale_order = TARE_SCALES_BY_GROUP;
+    w->zero_order = TARE_ZEROS_ACROSS;
+    return TARE_OK;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Schemes of whole numbers that lie row by row: compressed-tensors, bytes, ModelOpt, BitNet, Gemma,
+ * MLX, torchao, bitsandbytes. All sizes are checked here, so that reading rows needs no checks. */
+#include "base/arith.h"
+#include "base/bytes.h"
+#include "base/str.h"
+#include "quantized/block_scales.h"
+
+static bool is_words(const tare_weight *w, const tare_weight_search *s, tare_part_kind kind) {
+    return tare_weight_part_is(w, s, kind, TARE_ENCODING_I32) ||
+           tare_weight_part_is(w, s, kind, TARE_ENCODING_U32);
+}
+
+static bool is_float(const tare_tensor *t) {
+    return t->encoding->kind == TARE_KIND_FLOAT && t->encoding->block == 1;
+}
+
+/* ---- compressed-tensors ------------------------------------------------------------------------ */
+
+/* weight_shape: two whole numbers. */
+static tare_status read_shape(tare_weight *w, const tare_weight_search *s, tare_error *err) {
+    const tare_tensor *t = tare_weight_part(w, s, TARE_PART_STATE);
+    const tare_encoding_id id = t->encoding->id;
+    uint8_t bytes[16];
+    if (t->n_elements != 2 || (id != TARE_ENCODING_I64 && id != TARE_ENCODING_I32))
+        return tare_weight_misfit(w, s, TARE_PART_STATE, err);
+    const size_t width = id == TARE_ENCODING_I64 ? 8 : 4;
+    TARE_TRY(tare_weight_bytes(bytes, w, s->m, TARE_PART_STATE, 0, 2 * width, err));
+    for (size_t d = 0; d < 2; d++)
+        w->dims[d] = width == 8 ? tare_load_le64(bytes + 8 * d) : tare_load_le32(bytes + 4 * d);
+    if (w->dims[0] - 1 >= UINT64_C(1) << 40 || w->dims[1] - 1 >= UINT64_C(1) << 40)
+        return tare_weight_misfit(w, s, TARE_PART_STATE, err);
+    w->n_dims = 2;
+    return TARE_OK;
+}
+
+static bool has_width(uint64_t bits, uint64_t cols, uint64_t words) {
+    return tare_ceil_div_u64(cols * bits, 32) == words;
+}
+
+/* The bits of a code: those of a group of the settings, if they fit; where they state none, the only
+ * number that does; 0: none. */
+static uint32_t find_bits(const tare_weight_search *s, uint64_t cols, uint64_t words) {
+    const tare_json_node *at = NULL, *weights;
+    bool is_stated = false;
+    uint64_t bits;
+    do {
+        weights = tare_weight_group(&s->settings, &at);
+        if (!tare_json_node_u64(tare_json_member(weights, TARE_STR("num_bits")), &bits)) continue;
+        is_stated = true;
+        if (bits >= 2 && bits <= 8 && has_width(bits, cols, words)) return (uint32_t)bits;
+    } while (at);
+    for (bits = 2; bits <= 8 && !is_stated; bits++)
+        if (has_width(bits, cols, words)) return (uint32_t)bits;
+    return 0;
+}
+
+TARE_SCHEME_FITS(packed) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    const tare_tensor *index = tare_weight_part(w, s, TARE_PART_INDEX);
+    if (!is_words(w, s, TARE_PART_CODES)) return TARE_OK;
+    TARE_TRY(read_shape(w, s, err));
+    const uint64_t rows = w->dims[0], cols = w->dims[1], words = codes->cols;
+    if (codes->n_dims != 2 || codes->dims[0] != rows)
+        return tare_weight_misfit(w, s, TARE_PART_CODES, err);
+    w->bits = find_bits(s, cols, words);
+    if (!w->bits)
+        return tare_weight_refuse(w, s,
+                                  "compressed-tensors: codes of this width are not decoded (before "
+                                  "0.20 those of 3, 5, 6 and 7 bits left bits of each word free)",
+                                  err);
+    if (!is_float(scales) || scales->n_elements % rows ||
+        !tare_weight_lay_groups(w, rows, scales->n_elements / rows))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (zeros && (!is_words(w, s, TARE_PART_ZEROS) ||
+                  zeros->n_elements != tare_ceil_div_u64(rows * w->bits, 32) * w->n_groups))
+        return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
+    if (index && (!is_words(w, s, TARE_PART_INDEX) || index->n_elements != cols))
+        return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
+    w->line = words * 4;
+    w->value = TARE_VALUE_WHOLE;
+    w->middle = zeros ? 0 : (float)(1u << (w->bits - 1));
+    w->zero_order = TARE_ZEROS_DOWN;
+    w->formula = zeros ? TARE_FORMULA_CENTRED : TARE_FORMULA_SCALED;
+    return TARE_OK;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------- */
+
+TARE_SCHEME_FITS(scaled_bytes) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    if (codes->encoding->id != TARE_ENCODING_I8 || codes->n_dims < 2 || !is_float(scales) ||
+        scales->encoding->id == TARE_ENCODING_F8_E8M0)
+        return TARE_OK;
+    tare_weight_shape_of(w, codes, 1);
+    if (!tare_weight_lay_scales(w, s, scales))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (zeros && (zeros->n_elements != scales->n_elements ||
+                  (zeros->encoding->id != TARE_ENCODING_I8 && !is_float(zeros))))
+        return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
+    w->bits = 8;
+    w->line = codes->cols;
+    w->value = TARE_VALUE_SIGNED;
+    w->formula = zeros ? TARE_FORMULA_CENTRED : TARE_FORMULA_SCALED;
+    return TARE_OK;
+}
+
+/* bitsandbytes: a factor a row, 127 times the step. */
+TARE_SCHEME_FITS(flat8) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *state = tare_weight_part(w, s, TARE_PART_STATE);
+    uint8_t order = 0;
+    if (codes->encoding->id != TARE_ENCODING_I8 || codes->n_dims != 2) return TARE_OK;
+    if (scales->n_elements != codes->dims[0] || !is_float(scales))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (state && state->n_elements == 1 && state->encoding->id == TARE_ENCODING_U8)
+        TARE_TRY(tare_weight_bytes(&order, w, s->m, TARE_PART_STATE, 0, 1, err));
+    if (order != 0)
+        return tare_weight_refuse(
+            w, s, "bitsandbytes: codes in the order of a kernel (weight_format) are not decoded",
+            err);
+    tare_weight_shape_of(w, codes, 1);
+    tare_weight_lay_groups(w, codes->dims[0], 1);
+    w->bits = 8;
+    w->line = codes->cols;
+    w->value = TARE_VALUE_SIGNED;
+    w->constant = 7.874015718698502e-3f;
+    return TARE_OK;
+}
+
+/* ---- codes that share bytes -------------------------------------------------------------------- */
+
+/* ModelOpt's int4: two rows a byte, signed. */
+TARE_SCHEME_FITS(two_rows) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *columns = tare_weight_part(w, s, TARE_PART_COLUMNS);
+    if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 2 || scales->n_dims != 2 ||
+        scales->dims[0] != 2 * codes->dims[0] || !is_float(scales) ||
+        scales->encoding->id == TARE_ENCODING_F8_E8M0)
+        return TARE_OK;
+    tare_weight_shape_of(w, codes, 1);
+    w->dims[0] *= 2;
+    if (!tare_weight_lay_groups(w, scales->dims[0], scales->dims[1]))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (columns && (columns->n_elements != codes->cols || !is_float(columns)))
+        return tare_weight_misfit(w, s, TARE_PART_COLUMNS, err);
+    w->order = TARE_ORDER_TWO_ROWS;
+    w->bits = 4;
+    w->value = TARE_VALUE_SIGNED;
+    return TARE_OK;
+}
+
+/* BitNet: four rows a quarter of the weight apart in each byte. */
+TARE_SCHEME_FITS(ternary) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 2 || scales->n_elements != 1 ||
+        !is_float(scales) || tare_str_is(s->settings.method, "gemma"))
+        return TARE_OK;
+    if (codes->dims[0] > UINT64_C(1) << 40) return tare_weight_misfit(w, s, TARE_PART_CODES, err);
+    tare_weight_shape_of(w, codes, 1);
+    w->dims[0] *= 4;
+    w->block_rows = w->matrix_rows = w->dims[0];
+    w->n_groups = w->scale_line = 1;
+    w->group = codes->cols;
+    w->order = TARE_ORDER_LAYERS;
+    w->word_bytes = 1;
+    w->n_layers = 4;
+    w->bits = 2;
+    w->value = TARE_VALUE_WHOLE;
+    w->middle = 1;
+    w->formula = tare_weight_setting_is(&s->settings, "linear_class", "autobitlinear")
+                     ? TARE_FORMULA_SCALED
+                     : TARE_FORMULA_DIVIDED;
+    return TARE_OK;
+}
+
+/* A factor a row, and codes of 2 or 4 bits: the settings say which. */
+TARE_SCHEME_FITS(gemma) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    uint64_t bits;
+    if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 2 || !is_float(scales) ||
+        scales->n_dims == 0 || scales->dims[0] != codes->dims[0] ||
+        scales->encoding->id == TARE_ENCODING_F8_E8M0)
+        return TARE_OK;
+    TARE_TRY(tare_weight_gemma_bits(&bits, s, w, err));
+    if (bits != 2 && bits != 4)
+        return tare_weight_refuse(w, s,
+                                  "gemma: the settings do not say that its codes have 2 or 4 bits "
+                                  "(num_bits)",
+                                  err);
+    tare_weight_shape_of(w, codes, 8 / bits);
+    if (!tare_weight_lay_scales(w, s, scales))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    w->line = codes->cols;
+    w->bits = (uint32_t)bits;
+    w->value = TARE_VALUE_WHOLE;
+    w->middle = (float)(1u << (bits - 1));
+    return TARE_OK;
+}
+
+/* torchao's Int4Tensor: signed, scales and what is added lie by group. */
+TARE_SCHEME_FITS(torchao4) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 2 || scales->n_dims != 2 ||
+        !is_float(scales))
+        return TARE_OK;
+    tare_weight_shape_of(w, codes, 2);
+    if (!tare_weight_lay_groups(w, scales->dims[1], scales->dims[0]) ||
+        zeros->n_elements != scales->n_elements || !is_float(zeros))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    w->line = codes->cols;
+    w->bits = 4;
+    w->value = TARE_VALUE_SIGNED;
+    w->scale_order = TARE_SCALES_BY_GROUP;
+    w->formula = TARE_FORMULA_RAISED;
+    return TARE_OK;
+}
+
+/* ---- MLX --------------------------------------------------------------------------------------- */
+
+static const uint64_t mlx_groups[] = {32, 64, 128}, mlx_bits[] = {2, 3, 4, 5, 6, 8};
+
+static bool is_mlx(uint64_t group, uint64_t words, uint64_t groups) {
+    for (size_t i = 0; i < 6; i++)
+        if (group * mlx_bits[i] * groups == words * 32) return true;
+    return false;
+}
+
+/* The columns that share a scale: as the settings say, or the only number that the shapes allow. */
+static uint64_t mlx_group(const tare_weight *w, const tare_weight_search *s, uint64_t words,
+                          uint64_t groups) {
+    const uint64_t said = tare_weight_mlx_setting(&s->settings, w->stem, "group_size");
+    uint64_t found = 0;
+    if (said) return is_mlx(said, words, groups) ? said : 0;
+    for (size_t i = 0; i < 3; i++) {
+        if (!is_mlx(mlx_groups[i], words, groups)) continue;
+        if (found) return 0;
+        found = mlx_groups[i];
+    }
+    return found;
+}
+
+TARE_SCHEME_FITS(mlx) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *biases = tare_weight_part(w, s, TARE_PART_ZEROS);
+    if (!is_words(w, s, TARE_PART_CODES)) return TARE_OK;
+    if (!is_float(scales) || codes->n_dims < 2 || codes->n_rows != scales->n_rows ||
+        codes->cols > UINT64_C(1) << 40 || scales->cols == 0)
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (biases->n_elements != scales->n_elements || !is_float(biases))
+        return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
+    const uint64_t group = mlx_group(w, s, codes->cols, scales->cols);
+    if (!group)
+        return tare_weight_refuse(w, s,
+                                  "mlx: its shapes allow several group sizes, and no settings say "
+                                  "which one it is, or none of these",
+                                  err);
+    tare_weight_shape_of(w, codes, 1);
+    w->dims[w->n_dims - 1] = group * scales->cols;
+    tare_weight_lay_groups(w, w->dims[w->n_dims - 2], scales->cols);
+    w->bits = (uint32_t)(codes->cols * 32 / w->dims[w->n_dims - 1]);
+    w->line = codes->cols * 4;
+    w->value = TARE_VALUE_WHOLE;
+    w->formula = TARE_FORMULA_RAISED;
+    return TARE_OK;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model whose tensors are weights, whatever they are stored in. The model as its files have it is
+ * behind it (tare_model.stored), for those who move parts as they are. */
+#ifndef TARE_QUANTIZED_QUANTIZED_H
+#define TARE_QUANTIZED_QUANTIZED_H
+
+#include "model/catalog.h"
+
+/* Recognises the packed weights of a model that a driver or a builder has finished: its parts get
+ * notes, and where `stored` does not ask for them as they are, its tensors become the weights.
+ * Settings that are no JSON, parts that do not fit, and schemes that are known by name only do not
+ * prevent that a model is opened: reading such numbers fails, and names them. */
+tare_status tare_quantized_open(tare_model *m, bool stored, tare_error *err);
+/* The same weights as llama.cpp has them: microscaling codes stay blocks, experts lie apart. *out
+ * NULL: there is no difference. Its tensors are those of `in`, which must outlive it. */
+tare_status tare_quantized_for_llama(tare_model **out, const tare_model *in,
+                                     const tare_open_options *open, tare_error *err);
+/* How many weights are decoded; *scheme: of which scheme, the first one, where there are several. */
+size_t tare_quantized_count(const tare_model *m, const char **scheme);
+/* Whether all of them are numbers of a narrower type. */
+bool tare_quantized_is_exact(const tare_model *m, tare_encoding_id type);
+/* Looks at zero points: warns of those that are not stored as the settings say, and says which ones
+ * cannot be what was meant. Reads them all. */
+tare_status tare_quantized_check(const tare_model *m, tare_report *report, tare_error *err);
+
+/* config.json of a model whose weights are plain: without settings of their packing, with this name
+ * of a type, if one is given. *out is in the arena; ptr NULL: nothing has to change, or the text is
+ * no JSON. */
+tare_status tare_quantized_plain_config(tare_str *out, tare_str text, const char *dtype,
+                                        tare_arena *arena, tare_error *err);
+/* Whether a side file only says how weights are packed. */
+bool tare_quantized_is_settings(tare_str name);
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which tensors of a model are parts of packed weights: the names of scales lead to codes, the first
+ * scheme whose parts are there and fit counts. What is left and is named like a scale of codes makes
+ * these no numbers. */
+#include "quantized/search.h"
+
+#include <stdio.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+
+static const tare_tensor *tensor(const tare_weight_search *s, int64_t i) {
+    return &s->m->catalog.tensors[i];
+}
+
+/* ---- parts ------------------------------------------------------------------------------------- */
+
+int64_t tare_weight_find(const tare_weight_search *s, tare_str stem, const char *suffix) {
+    char name[1024];
+    const size_t n = strlen(suffix);
+    if (stem.len + n > sizeof name) return -1; /* published names are far shorter */
+    memcpy(name, stem.ptr, stem.len);
+    memcpy(name + stem.len, suffix, n);
+    return tare_model_find_tensor(s->m, (tare_str){name, stem.len + n});
+}
+
+const tare_tensor *tare_weight_part(const tare_weight *w, const tare_weight_search *s,
+                                    tare_part_kind kind) {
+    return w->parts[kind] < 0 ? NULL : tensor(s, w->parts[kind]);
+}
+
+bool tare_weight_part_is(const tare_weight *w, const tare_weight_search *s, tare_part_kind kind,
+                         tare_encoding_id id) {
+    const tare_tensor *t = tare_weight_part(w, s, kind);
+    return t && t->encoding->id == id;
+}
+
+tare_status tare_weight_misfit(const tare_weight *w, const tare_weight_search *s,
+                               tare_part_kind kind, tare_error *err) {
+    const int64_t i = w->parts[kind] < 0 ? w->parts[TARE_PART_CODES] : w->parts[kind];
+    return tare_fail_tensor(err, TARE_ERR_CORRUPT, tensor(s, i), (size_t)i,
+                            "its shape does not fit the packed weight it is a part of");
+}
+
+tare_status tare_weight_refuse(const tare_weight *w, const tare_weight_search *s, const char *why,
+                               tare_error *err) {
+    const int64_t i = w->parts[TARE_PART_CODES];
+    return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, tensor(s, i), (size_t)i, why);
+}
+
+tare_status tare_weight_rename(tare_weight *w, const tare_weight_search *s, tare_str stem,
+                               const char *suffix, tare_error *err) {
+    char name[1200];
+    const int n =
+        snprintf(name, sizeof name, "%.*s%s", (int)tare_min_u64(stem.len, 1024), stem.ptr, suffix);
+    w->name = tare_arena_str(&s->m->arena, (tare_str){name, (size_t)n});
+    return w->name.ptr ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "packed weights");
+}
+
+/* ---- notes ------------------------------------------------------------------------------------- */
+
+static tare_tensor_note *note_of(tare_weight_search *s, int64_t i) {
+    tare_model *m = s->m;
+    if (!m->notes) m->notes = TARE_NEW_ARRAY(&m->arena, tare_tensor_note, m->catalog.n_tensors);
+    return m->notes ? &m->notes[i] : NULL;
+}
+
+/* The codes are no numbers; the first reason counts. `about`: a tensor that it is about; -1: none. */
+static tare_status note_refusal(tare_weight_search *s, int64_t i, tare_status status,
+                                const char *why, int64_t about, tare_error *err) {
+    tare_tensor_note *n = note_of(s, i);
+    if (!n) return tare_fail(err, TARE_ERR_NOMEM, "tensor notes");
+    if (n->refusal) return TARE_OK;
+    n->refusal = why;
+    n->refused_as = status;
+    n->refused_about = about;
+    n->has_packed_codes = n->has_packed_codes || tensor(s, i)->encoding->kind != TARE_KIND_FLOAT;
+    return TARE_OK;
+}
+
+static tare_status note_part(tare_weight_search *s, int64_t i, const tare_scheme_part *part,
+                             tare_error *err) {
+    tare_tensor_note *n = note_of(s, i);
+    if (!n) return tare_fail(err, TARE_ERR_NOMEM, "tensor notes");
+    if (n->scheme) return TARE_OK;
+    n->scheme = part->label;
+    /* scales that are whole numbers are codes themselves */
+    n->has_packed_codes =
+        part->kind == TARE_PART_CODES ||
+        (tensor(s, i)->encoding->kind == TARE_KIND_INTEGER && part->kind != TARE_PART_INDEX &&
+         part->kind != TARE_PART_STATE && part->kind != TARE_PART_UNUSED);
+    return TARE_OK;
+}
+
+/* ---- schemes ----------------------------------------------------------------------------------- */
+
+/* Finds the parts; false: one that is required is missing, or has another weight already. */
+static bool find_parts(int64_t *found, tare_weight *w, const tare_weight_search *s,
+                       const tare_scheme *row) {
+    for (int k = 0; k < TARE_PART_KINDS; k++) w->parts[k] = -1;
+    for (size_t p = 0; p < TARE_SCHEME_PARTS && row->parts[p].suffix; p++) {
+        found[p] = tare_weight_find(s, w->stem, row->parts[p].suffix);
+        if (found[p] < 0 && row->parts[p].is_required) return false;
+        if (found[p] >= 0 && s->weight_of[found[p]] >= 0) return false;
+        if (found[p] >= 0 && w->parts[row->parts[p].kind] < 0)
+            w->parts[row->parts[p].kind] = found[p];
+    }
+    return true;
+}
+
+static tare_status add(tare_weight_search *s, const tare_weight *w, tare_error *err) {
+    if (!tare_grow(s->m->allocator, (void **)&s->weights, &s->capacity, s->n_weights + 1,
+                   sizeof *s->weights))
+        return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
+    s->weights[s->n_weights++] = *w;
+    return TARE_OK;
+}
+
+tare_status tare_weight_add_second(tare_weight_search *s, tare_weight *w, tare_error *err) {
+    w->cols = w->dims[w->n_dims - 1];
+    w->n_rows = 1;
+    for (uint32_t d = 0; d + 1 < w->n_dims; d++) w->n_rows *= w->dims[d];
+    return add(s, w, err);
+}
+
+static tare_status count_elements(tare_weight *w, const tare_weight_search *s, tare_error *err) {
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < w->n_dims; d++)
+        if (w->dims[d] == 0 || !tare_mul_u64(n, w->dims[d], &n) || n > UINT64_C(1) << 48)
+            return tare_fail_tensor(err, TARE_ERR_LIMIT, tare_weight_part(w, s, TARE_PART_CODES),
+                                    (size_t)w->parts[TARE_PART_CODES], "number of its elements");
+    w->cols = w->dims[w->n_dims - 1];
+    w->n_rows = n / w->cols;
+    return TARE_OK;
+}
+
+static tare_status check_name(const tare_weight *w, const tare_weight_search *s,
+                              const int64_t *found, tare_error *err) {
+    const int64_t same = tare_model_find_tensor(s->m, w->name);
+    for (size_t p = 0; p < TARE_SCHEME_PARTS && w->scheme->parts[p].suffix; p++)
+        if (same < 0 || found[p] == same) return TARE_OK;
+    return tare_fail_tensor(err, TARE_ERR_CORRUPT, tensor(s, same), (size_t)same,
+                            "it is there packed, too");
+}
+
+/* A weight of which the parts are there. */
+static tare_status take(tare_weight *w, tare_weight_search *s, const int64_t *found,
+                        tare_error *err) {
+    TARE_TRY(tare_weight_rename(w, s, w->stem, w->scheme->weight, err));
+    TARE_TRY(w->scheme->fits(w, s, err));
+    if (w->n_dims == 0) return TARE_OK;
+    TARE_TRY(count_elements(w, s, err));
+    TARE_TRY(check_name(w, s, found, err));
+    if (s->settings.refusal) return tare_weight_refuse(w, s, s->settings.refusal, err);
+    return TARE_OK;
+}
+
+/* *is_taken: the scheme's parts fit, or are known not to. */
+static tare_status try_scheme(bool *is_taken, tare_weight_search *s, const tare_scheme *row,
+                              size_t scales, tare_error *err) {
+    const tare_str name = tensor(s, (int64_t)scales)->name;
+    tare_weight w = {.scheme = row, .step = 1, .encoding = tare_encoding_get(TARE_ENCODING_F32)};
+    int64_t found[TARE_SCHEME_PARTS];
+    tare_error why = TARE_ERROR_NONE;
+    w.stem = (tare_str){name.ptr, name.len - strlen(row->parts[1].suffix)};
+    if (!find_parts(found, &w, s, row)) return TARE_OK;
+    const int64_t codes = w.parts[TARE_PART_CODES];
+    const size_t before = s->n_weights;
+    const tare_status status = take(&w, s, found, &why);
+    const bool is_refused = status == TARE_ERR_CORRUPT || status == TARE_ERR_UNSUPPORTED ||
+                            status == TARE_ERR_LIMIT || status == TARE_ERR_TRUNCATED;
+    if (status != TARE_OK && !is_refused) {
+        if (err) *err = why;
+        return status;
+    }
+    *is_taken = is_refused || w.n_dims > 0;
+    if (!*is_taken) return TARE_OK;
+    for (size_t p = 0; p < TARE_SCHEME_PARTS && row->parts[p].suffix; p++)
+        if (found[p] >= 0) TARE_TRY(note_part(s, found[p], &row->parts[p], err));
+    if (is_refused) {
+        s->n_weights = before;
+        return note_refusal(s, codes, status, why.what, why.item == codes ? -1 : why.item, err);
+    }
+    for (size_t p = 0; p < TARE_SCHEME_PARTS && row->parts[p].suffix; p++)
+        if (found[p] >= 0) s->weight_of[found[p]] = (int64_t)s->n_weights;
+    return add(s, &w, err);
+}
+
+static tare_status try_schemes(tare_weight_search *s, size_t i, tare_error *err) {
+    const tare_str name = tensor(s, (int64_t)i)->name;
+    bool is_taken = false;
+    for (const tare_scheme *row = tare_schemes; row->name && !is_taken; row++)
+        if (s->weight_of[i] < 0 && tare_str_ends(name, tare_str_of(row->parts[1].suffix)))
+            TARE_TRY(try_scheme(&is_taken, s, row, i, err));
+    return TARE_OK;
+}
+
+static tare_status try_names(tare_weight_search *s, size_t i, tare_error *err) {
+    const tare_str name = tensor(s, (int64_t)i)->name;
+    for (const tare_named_scheme *n = tare_named_schemes; n->suffix; n++) {
+        const tare_str end = tare_str_of(n->suffix);
+        if (!tare_str_ends(name, end)) continue;
+        const tare_str stem = {name.ptr, name.len - end.len};
+        const int64_t beside = n->beside ? tare_weight_find(s, stem, n->beside) : -1;
+        const bool is_plain = beside >= 0 && tensor(s, beside)->encoding->kind == TARE_KIND_FLOAT &&
+                              strcmp(n->beside, ".weight") == 0;
+        if ((n->beside && beside < 0) || is_plain) continue;
+        TARE_TRY(note_refusal(s, (int64_t)i, TARE_ERR_UNSUPPORTED, n->why, -1, err));
+        const int64_t weight = tare_weight_find(s, stem, ".weight");
+        if (weight >= 0) TARE_TRY(note_refusal(s, weight, TARE_ERR_UNSUPPORTED, n->why, -1, err));
+    }
+    return TARE_OK;
+}
+
+/* ---- what is beside ---------------------------------------------------------------------------- */
+
+static bool is_same_letter(char a, char b) {
+    return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b);
+}
+
+/* Where a word in small letters begins in a text; text.len: nowhere. */
+static size_t find_word(tare_str text, tare_str word) {
+    for (size_t i = 0; i + word.len <= text.len; i++) {
+        size_t n = 0;
+        while (n < word.len && is_same_letter(text.ptr[i + n], word.ptr[n])) n++;
+        if (n == word.len) return i;
+    }
+    return text.len;
+}
+
+/* A name without its last part; empty: it has one. */
+static tare_str parent_of(tare_str name) {
+    while (name.len && name.ptr[name.len - 1] != '.') name.len--;
+    if (name.len) name.len--;
+    return name;
+}
+
+static tare_str last_part(tare_str name) {
+    const tare_str parent = parent_of(name);
+    return tare_str_cut(name, parent.len ? parent.len + 1 : 0);
+}
+
+/* Scales of activations or of a cache: they say nothing of weights. */
+static bool is_activation_scale(tare_str name) {
+    static const char *const parts[] = {"input_scale",       "input_global_scale",
+                                        "activation_scale",  "activation_scales",
+                                        "act_scale",         "qscale_act",
+                                        "output_scale",      "q_scale",
+                                        "k_scale",           "v_scale",
+                                        "kv_scale",          "scale_input",
+                                        "input_scale_ub",    "activation_scale_ub",
+                                        "prob_output_scale", "output_global_scale",
+                                        "k_zero_point",      "v_zero_point",
+                                        "q_zero_point",      "input_zero_point",
+                                        "output_zero_point", "k_global_scale",
+                                        "v_global_scale",    "q_global_scale"};
+    const tare_str part = last_part(name);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (tare_str_is(part, parts[i])) return true;
+    return tare_str_ends(part, TARE_STR("_activation_scale"));
+}
+
+/* Codes: 8-bit floats, or a matrix of whole numbers; a part of a weight that was found, too. */
+static bool is_codes(const tare_weight_search *s, int64_t i) {
+    if (i < 0) return false;
+    const tare_tensor *t = tensor(s, i);
+    const bool is_fp8 = t->encoding->kind == TARE_KIND_FLOAT &&
+                        t->encoding->planes[0].unit_bytes == 1 &&
+                        t->encoding->id != TARE_ENCODING_F8_E8M0;
+    return is_fp8 || (t->encoding->kind == TARE_KIND_INTEGER && t->n_dims >= 2);
+}
+
+/* The codes that a tensor is named like a scale of; -1: there are none. The names are those that
+ * people give: X.scales or X.weight.scale or X.weight_quantizer.scale beside X.weight, X_scale
+ * beside X or X.weight, X._scale beside X._data, scale_X beside X. */
+static int64_t scaled_codes(const tare_weight_search *s, tare_str name) {
+    static const char *const ends[] = {"",       ".weight", ".weight_packed", ".qweight",
+                                       "._data", "_qdata",  "_blocks",        ".W_q"};
+    const tare_str part = last_part(name);
+    const size_t at = find_word(part, TARE_STR("scale"));
+    if (at == part.len) return -1;
+    const tare_str parent = parent_of(name), grandparent = parent_of(parent);
+    const bool is_of_parent =
+        parent.len && find_word(last_part(parent), TARE_STR("quant")) < last_part(parent).len;
+    tare_str head = {name.ptr, (size_t)(part.ptr - name.ptr) + at};
+    while (head.len && (head.ptr[head.len - 1] == '_' || head.ptr[head.len - 1] == '.')) head.len--;
+    const tare_str stems[] = {parent, head, is_of_parent ? grandparent : TARE_STR("")};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; stems[k].len && i < sizeof ends / sizeof *ends; i++) {
+            const int64_t codes = tare_weight_find(s, stems[k], ends[i]);
+            if (is_codes(s, codes)) return codes;
+        }
+    return -1;
+}
+
+static const char unused_scale[] =
+    "named like the scale of its codes, and not used: they are no numbers without it";
+
+/* Scales of activations serve a weight whose own scale is known; any other is one that nothing used.
+ */
+static tare_status note_beside(tare_weight_search *s, size_t i, tare_error *err) {
+    const tare_str name = tensor(s, (int64_t)i)->name;
+    if (s->weight_of[i] >= 0 || s->is_dropped[i] || (s->m->notes && s->m->notes[i].scheme))
+        return TARE_OK;
+    const int64_t codes = scaled_codes(s, name);
+    if (codes < 0 || codes == (int64_t)i) return TARE_OK;
+    if (s->weight_of[codes] >= 0 && is_activation_scale(name)) {
+        static const tare_scheme_part part = {"", "activation scale", TARE_PART_UNUSED, false};
+        return note_part(s, (int64_t)i, &part, err);
+    }
+    if (tensor(s, codes)->encoding->kind == TARE_KIND_INTEGER && s->weight_of[codes] < 0 &&
+        is_activation_scale(name))
+        return TARE_OK; /* of whole numbers that nothing is known of */
+    return note_refusal(s, codes, TARE_ERR_UNSUPPORTED, unused_scale, (int64_t)i, err);
+}
+
+/* ---- ComfyUI ----------------------------------------------------------------------------------- */
+
+/* "scaled_fp8", once in a model. */
+static bool is_marker(const tare_tensor *t) {
+    return t->n_elements <= 2 && t->encoding->kind == TARE_KIND_FLOAT &&
+           t->encoding->planes[0].unit_bytes == 1 && tare_str_ends(t->name, TARE_STR("scaled_fp8"));
+}
+
+/* A module's own note, which the weight found for it obeys. */
+static tare_status check_comfy(tare_weight_search *s, tare_str module, tare_error *err) {
+    int64_t codes = tare_weight_find(s, module, ".weight");
+    tare_comfy_note note;
+    char name[1024]; /* the metadata may leave out where the module is */
+    const int n = snprintf(name, sizeof name, "model.diffusion_model.%.*s.weight",
+                           (int)tare_min_u64(module.len, 900), module.ptr);
+    if (codes < 0) codes = tare_model_find_tensor(s->m, (tare_str){name, (size_t)n});
+    TARE_TRY(tare_weight_comfy(&note, s, module, err));
+    const char *why = tare_comfy_obstacle(&note);
+    if (!why || codes < 0) return TARE_OK;
+    return note_refusal(s, codes, TARE_ERR_UNSUPPORTED, why, -1, err);
+}
+
+static tare_status note_comfy(tare_weight_search *s, size_t i, tare_error *err) {
+    const tare_str end = TARE_STR(".comfy_quant"), name = tensor(s, (int64_t)i)->name;
+    static const tare_scheme_part state = {"", "comfyui state", TARE_PART_UNUSED, false};
+    static const tare_scheme_part marker = {"", "fp8 marker", TARE_PART_UNUSED, false};
+    if (is_marker(tensor(s, (int64_t)i))) {
+        s->is_dropped[i] = s->has_marker = true;
+        return note_part(s, (int64_t)i, &marker, err);
+    }
+    if (!tare_str_ends(name, end)) return TARE_OK;
+    s->is_dropped[i] = true;
+    TARE_TRY(note_part(s, (int64_t)i, &state, err));
+    return check_comfy(s, (tare_str){name.ptr, name.len - end.len}, err);
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
+/* Tensors that only quantized models have, and that say nothing of weights. */
+static bool is_of_no_use(const tare_weight_search *s, size_t i) {
+    const tare_str name = tensor(s, (int64_t)i)->name;
+    const tare_str dummy = TARE_STR(".scale_weight");
+    if (s->weight_of[i] >= 0) return false;
+    if (s->has_marker && tare_str_ends(name, dummy)) {
+        const int64_t w =
+            tare_weight_find(s, (tare_str){name.ptr, name.len - dummy.len}, ".weight");
+        return w >= 0 && !is_codes(s, w);
+    }
+    return is_activation_scale(name) || tare_str_ends(name, TARE_STR(".weight_format")) ||
+           tare_str_ends(name, TARE_STR("_quantizer._amax"));
+}
+
+/* Weights that a note makes no numbers are none; the others move up. */
+static void drop_refused(tare_weight_search *s) {
+    const size_t n = s->m->catalog.n_tensors;
+    size_t kept = 0;
+    for (size_t i = 0; i < s->n_weights; i++) {
+        const tare_weight *w = &s->weights[i];
+        const bool is_refused = s->m->notes[w->parts[TARE_PART_CODES]].refusal != NULL;
+        s->new_number[i] = is_refused ? -1 : (int64_t)kept;
+        if (!is_refused) s->weights[kept++] = *w;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (s->weight_of[i] >= 0) s->weight_of[i] = s->new_number[s->weight_of[i]];
+    s->n_weights = kept;
+}
+
+static tare_status find_all(tare_weight_search *s, tare_error *err) {
+    const size_t n = s->m->catalog.n_tensors;
+    for (size_t i = 0; i < n; i++) TARE_TRY(try_names(s, i, err));
+    for (size_t i = 0; i < n; i++) TARE_TRY(try_schemes(s, i, err));
+    for (size_t i = 0; i < n; i++) TARE_TRY(note_comfy(s, i, err));
+    for (const tare_json_node *l = s->settings.layers ? s->settings.layers->child : NULL; l;
+         l = l->next)
+        TARE_TRY(check_comfy(s, l->key, err));
+    const bool is_packed = s->n_weights > 0 || s->settings.config;
+    for (size_t i = 0; i < n; i++)
+        s->is_dropped[i] = s->is_dropped[i] || (is_packed && is_of_no_use(s, i));
+    for (size_t i = 0; i < n; i++) TARE_TRY(note_beside(s, i, err));
+    s->new_number = TARE_NEW_ARRAY(s->arena, int64_t, s->n_weights);
+    if (!s->new_number) return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
+    if (s->m->notes) drop_refused(s);
+    return TARE_OK;
+}
+
+/* Whether there may be anything to find: plain models are not asked for their settings. */
+static bool may_be_packed(const tare_weight_search *s) {
+    for (size_t i = 0; i < s->m->catalog.n_tensors; i++) {
+        const tare_str part = last_part(tensor(s, (int64_t)i)->name);
+        if (is_codes(s, (int64_t)i) || find_word(part, TARE_STR("scale")) < part.len) return true;
+    }
+    return false;
+}
+
+tare_status tare_weight_search_run(tare_weight_search *s, tare_error *err) {
+    const size_t n = s->m->catalog.n_tensors;
+    s->weight_of = TARE_NEW_ARRAY(s->arena, int64_t, n);
+    s->is_dropped = TARE_NEW_ARRAY(s->arena, bool, n);
+    if (!s->weight_of || !s->is_dropped) return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
+    for (size_t i = 0; i < n; i++) s->weight_of[i] = -1;
+    if (!may_be_packed(s)) return TARE_OK;
+    TARE_TRY(tare_weight_settings_read(&s->settings, s->m, s->arena, err));
+    s->m->refusal = s->settings.refusal;
+    return find_all(s, err);
+}
