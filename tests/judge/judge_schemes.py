@@ -1,0 +1,445 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Packed weights of every scheme in docs/schemes.md, made of random codes and scales, and what they stand for
+by the formula of the scheme: as F32 and rounded once to BF16, out of `tare convert --to hf`, with no part left,
+no settings left, and the count that info tells. Then the samples of TARE_TEST_DATA/../cases/schemes, if they
+are there. `judge_schemes.py TARE [NAME...]`"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../support"))
+import numpy as np  # noqa: E402
+from safetensors_file import read_safetensors, safetensors  # noqa: E402
+
+F = np.float32
+BYTES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1", "U8": "u1", "I16": "<i2", "I32": "<i4", "U32": "<u4", "I64": "<i8",
+         "F8_E4M3": "u1", "F8_E5M2": "u1", "F8_E8M0": "u1"}
+E2M1 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6], F)
+E2M3 = np.array([(1 - 2 * (c >> 5)) * (m / 8 if not e else (1 + m / 8) * 2.0 ** (e - 1)) for c in range(64) for e, m in [(c >> 3 & 3, c & 7)]], F)
+E4M3 = np.array([(-1 if c & 128 else 1) * ((c & 7) / 512 if not c >> 3 & 15 else (1 + (c & 7) / 8) * 2.0 ** ((c >> 3 & 15) - 7)) for c in range(256)], F)
+AWQ = [0, 2, 4, 6, 1, 3, 5, 7]
+
+
+def half(x):
+    """BF16, rounded to the nearest even, as bits."""
+    u = np.ascontiguousarray(x, F).view(np.uint32)
+    return ((u + 0x7FFF + (u >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def number(kind, a):
+    if kind == "BF16":
+        return (a.astype(np.uint32) << 16).view(F)
+    return E4M3[a] if kind == "F8_E4M3" else np.ldexp(F(1), a.astype(int) - 127).astype(F) if kind == "F8_E8M0" else a.astype(F)
+
+
+def dense(codes, bits, word="<i4"):
+    """Codes along the last axis, the first in the lowest bits, across the borders of words."""
+    size = np.dtype(word).itemsize * 8
+    s = (codes.astype(np.uint8)[..., None] >> np.arange(bits, dtype=np.uint8) & 1).reshape(*codes.shape[:-1], -1)
+    s = np.concatenate([s, np.zeros((*s.shape[:-1], -s.shape[-1] % size), np.uint8)], -1)
+    return np.packbits(s, -1, bitorder="little").view(word)
+
+
+def planar(codes, bits):
+    c, out, at = codes.reshape(*codes.shape[:-1], -1, 32), [], 0
+    while at < bits:
+        width = (2 if bits == 3 else 4) if at == 0 else min(2, bits - at)
+        out.append(dense(c >> at & (1 << width) - 1, width))
+        at += width
+    return np.concatenate(out, -1).reshape(*codes.shape[:-1], -1)
+
+
+class Maker:
+    def __init__(self, name, rows=64, cols=192):
+        self.r, self.shape = np.random.default_rng(sum(map(ord, name))), (rows, cols)
+
+    def codes(self, bits, shape=None):
+        return self.r.integers(0, 1 << bits, shape or self.shape)
+
+    def scales(self, *shape):
+        return (self.r.random(shape) / 64 + .01).astype(F)
+
+    def halves(self, *shape):
+        return half(self.scales(*shape))
+
+    def exponents(self, *shape):
+        return self.r.integers(110, 128, shape).astype(np.uint8)
+
+    def fp8(self, *shape):
+        return (self.r.integers(0, 126, shape or self.shape) | self.r.integers(0, 2, shape or self.shape) << 7).astype(np.uint8)
+
+
+def wide(s, cols):
+    return np.repeat(s, -(-cols // s.shape[-1]), -1)[..., :cols]
+
+
+def gptq(bits=4, g=64, order=False, v2=False, planes=False, word="<i4"):
+    def make(m):
+        o, i = m.shape
+        q, z = m.codes(bits), m.codes(bits, (i // g, o))
+        z = np.maximum(z, 0 if v2 else 1)
+        s = m.scales(i // g, o).astype(np.float16)
+        index = m.r.permutation(np.arange(i) // g) if order else np.arange(i) // g
+        put = planar if planes else lambda c, b: dense(c, b, word)
+        kind = {"<i4": "I32", "<i2": "I16"}[word]
+        t = {"x.qweight": (kind, put(q, bits).T), "x.qzeros": (kind, put(z - (not v2), bits)), "x.scales": ("F16", s)}
+        if order:
+            t["x.g_idx"] = ("I32", index.astype(np.int32))
+        return t, s.astype(F)[index].T * (q - z[index].T).astype(F)
+    return make
+
+
+def awq(m, g=64):
+    o, i = m.shape
+    q, z, s = m.codes(4), m.codes(4, (i // g, o)), m.scales(i // g, o).astype(np.float16)
+    put = lambda c: dense(c.reshape(*c.shape[:-1], -1, 8)[..., AWQ].reshape(c.shape), 4)  # noqa: E731
+    return {"x.qweight": ("I32", put(q.T)), "x.qzeros": ("I32", put(z)), "x.scales": ("F16", s)}, \
+        (q - np.repeat(z, g, 0).T).astype(F) * np.repeat(s.astype(F), g, 0).T
+
+
+def awq_tiles(m, g=64):
+    """llm-awq's pack_intweight, code by code."""
+    o, i = m.shape
+    q, s, z = m.codes(4), m.scales(8, o).astype(np.float16), (-m.scales(8, o)).astype(np.float16)
+    words = np.zeros((o // 4, i), np.uint32)
+    for row in range(o):
+        for col in range(i):
+            c = col % 32
+            at = row % 4 * 64 + col % 64 // 32 * 32 + c // 2 % 4 * 8 + c % 2 * 4 + c // 8
+            words[row // 4, col // 64 * 64 + at // 4] |= np.uint32(q[row, col] << at % 4 * 4)
+    n = i // g
+    return {"x.qweight": ("I16", words.astype(np.uint16).view(np.int16)), "x.qzeros": ("F16", z), "x.scales": ("F16", s)}, \
+        q.astype(F) * np.repeat(s[:n].astype(F), g, 0).T + np.repeat(z[:n].astype(F), g, 0).T
+
+
+def packed(bits, groups, zero=False):
+    def make(m):
+        o, i = m.shape
+        q, s, z = m.codes(bits), m.halves(o, groups), m.codes(bits, (o, groups))
+        t = {"x.weight_packed": ("I32", dense(q, bits)), "x.weight_scale": ("BF16", s), "x.weight_shape": ("I64", np.array([o, i]))}
+        if zero:
+            t["x.weight_zero_point"] = ("I32", dense(z.T, bits).T)
+        return t, (q - (wide(z, i) if zero else 1 << bits - 1)).astype(F) * wide(number("BF16", s), i)
+    return make
+
+
+def mlx(bits, g, bias=".biases"):
+    def make(m):
+        o, i = m.shape
+        q, s, b = m.codes(bits), m.halves(o, i // g), m.halves(o, i // g)
+        return {"x.weight": ("U32", dense(q, bits, "<u4")), "x.scales": ("BF16", s), "x" + bias: ("BF16", b)}, \
+            q.astype(F) * wide(number("BF16", s), i) + wide(number("BF16", b), i)
+    return make
+
+
+def fp8(scale, shape, kind="F32", more=(), codes="x.weight"):
+    def make(m):
+        o, i = m.shape
+        q = m.fp8()
+        s = {"F32": m.scales, "BF16": m.halves}.get(kind, m.exponents)(*shape)
+        full = number("F8_E8M0" if kind == "U8" else kind, s)
+        full = full.reshape(full.shape[0] if full.ndim > 1 or full.size == o else 1, -1)
+        rows = 128 if -(-o // 128) == full.shape[0] and full.shape[0] > 1 else -(-o // full.shape[0])
+        full = np.repeat(full, rows, 0)[:o]
+        cols = 128 if -(-i // 128) == full.shape[1] and full.shape[1] > 1 else -(-i // full.shape[1])
+        return {codes: ("F8_E4M3", q), scale: (kind, s), **dict(more)}, E4M3[q] * np.repeat(full, cols, 1)[:, :i]
+    return make
+
+
+def pair(c, high=False):
+    return (c[..., 0::2] << 4 | c[..., 1::2] if high else c[..., 0::2] | c[..., 1::2] << 4).astype(np.uint8)
+
+
+def fp4(codes, scales, stored="U8", kind="U8"):
+    def make(m):
+        q, e = m.codes(4), m.exponents(m.shape[0], m.shape[1] // 32)
+        b = pair(q)
+        b = b.view("<u4") if stored == "U32" else b.view(np.int8) if stored == "I8" else b
+        return {codes: (stored, b), scales: (kind, e)}, E2M1[q] * wide(number("F8_E8M0", e), m.shape[1])
+    return make
+
+
+def tiles(a):
+    r, c = -(-a.shape[0] // 128) * 128, -(-a.shape[1] // 4) * 4
+    out = np.zeros(r * c, a.dtype)
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            out[(i // 128 * (c // 4) + k // 4) * 512 + i % 32 * 16 + i % 128 // 32 * 4 + k % 4] = a[i, k]
+    return out.reshape(r, c)
+
+
+def text(s):
+    return ("U8", np.frombuffer(s.encode(), np.uint8))
+
+
+def nvfp4(style):
+    def make(m):
+        o, i = m.shape
+        q, s, g = m.codes(4), m.r.integers(1, 126, (o, i // 16)).astype(np.uint8), F(.0123)
+        p = half(m.r.uniform(.5, 2, i).astype(F))
+        if style == "ct":
+            return {"x.weight_packed": ("U8", pair(q)), "x.weight_scale": ("F8_E4M3", s), "x.weight_global_scale": ("F32", np.array([g])),
+                    "x.input_global_scale": ("F32", np.array([F(3)]))}, E2M1[q] * wide(E4M3[s] / g, i)
+        if style == "mlx":
+            return {"x.weight": ("U32", pair(q).view("<u4")), "x.scales": ("U8", s), "x.global_scale": ("F32", np.array([g]))}, \
+                E2M1[q] * wide(E4M3[s] * (g / F(2688)), i)
+        if style == "comfy":
+            return {"x.weight": ("U8", pair(q, True)), "x.weight_scale": ("F8_E4M3", tiles(s)), "x.weight_scale_2": ("F32", g),
+                    "x.comfy_quant": text('{"format": "nvfp4"}')}, E2M1[q] * wide(E4M3[s] * g, i)
+        more = {"x.pre_quant_scale": ("BF16", p)} if style == "awq" else {}
+        d = E2M1[q] * wide(E4M3[s] * g, i)
+        return {"x.weight": ("U8", pair(q)), "x.weight_scale": ("F8_E4M3", s), "x.weight_scale_2": ("F32", g), **more}, \
+            d * number("BF16", p) if more else d
+    return make
+
+
+def mxfp6(m):
+    q, e = m.codes(6), m.exponents(m.shape[0], m.shape[1] // 32)
+    return {"x.weight_packed": ("U8", dense(q, 6, "u1")), "x.weight_scale": ("U8", e)}, E2M3[q] * wide(number("F8_E8M0", e), m.shape[1])
+
+
+def comfy_mxfp8(m):
+    q, e = m.fp8(), m.exponents(m.shape[0], m.shape[1] // 32)
+    return {"x.weight": ("F8_E4M3", q), "x.weight_scale": ("U8", tiles(e)), "x.comfy_quant": text('{"format": "mxfp8"}')}, \
+        E4M3[q] * wide(number("F8_E8M0", e), m.shape[1])
+
+
+def mlx_fp8(m):
+    q, e = m.fp8(), m.exponents(m.shape[0], m.shape[1] // 32)
+    return {"x.weight": ("U32", q.view("<u4")), "x.scales": ("U8", e)}, E4M3[q] * wide(number("F8_E8M0", e), m.shape[1])
+
+
+def int8(codes="x.weight", scale="x.weight_scale", zero=None, groups=1):
+    def make(m):
+        o, i = m.shape
+        q, s, z = (m.codes(8) - 128).astype(np.int8), m.halves(o, groups), (m.codes(8, (o, groups)) - 128).astype(np.int8)
+        t = {codes: ("I8", q), scale: ("BF16", s), **({zero: ("I8", z)} if zero else {})}
+        return t, (q.astype(F) - (wide(z, i).astype(F) if zero else 0)) * wide(number("BF16", s), i)
+    return make
+
+
+def bnb4(nested):
+    def make(m):
+        o, i = m.shape
+        n, table = o * i, np.sort(m.r.uniform(-1, 1, 16)).astype(F)
+        q = m.codes(4, (n,))
+        state = {"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [o, i]}
+        t = {"x.weight": ("U8", pair(q, True)[:, None]), "x.weight.quant_map": ("F32", table)}
+        a = m.scales(-(-n // 64))
+        if nested:
+            c, map2, outer = m.codes(8, a.shape), m.scales(256), m.scales(-(-len(a) // 256))
+            a = map2[c] * np.repeat(outer, 256)[:len(a)] + F(.25)
+            t |= {"x.weight.absmax": ("U8", c), "x.weight.nested_absmax": ("F32", outer), "x.weight.nested_quant_map": ("F32", map2)}
+            state |= {"nested_blocksize": 256, "nested_offset": .25}
+        else:
+            t["x.weight.absmax"] = ("F32", a)
+        t["x.weight.quant_state.bitsandbytes__nf4"] = text(json.dumps(state))
+        return t, (table[q] * np.repeat(a, 64)[:n]).reshape(o, i)
+    return make
+
+
+def bnb8(m):
+    q, s = (m.codes(8) - 128).astype(np.int8), m.scales(m.shape[0])
+    return {"x.weight": ("I8", q), "x.SCB": ("F32", s), "x.weight_format": ("U8", np.uint8(0))}, q.astype(F) * s[:, None] * F(7.874015718698502e-3)
+
+
+def hqq(bits, g, axis):
+    def make(m):
+        n = m.shape[0] * m.shape[1]
+        shape = (n // g, g) if axis else (g, n // g)
+        one = (n // g, 1) if axis else (1, n // g)
+        q, s, z = m.codes(bits, shape), m.halves(*one), m.halves(*one)
+        per = {8: 1, 4: 2, 3: 10, 2: 4, 1: 8}[bits]
+        p = np.pad(q, ((0, -len(q) % per), (0, 0))).reshape(per, -1, shape[1])
+        store = sum(p[k].astype(np.uint32) << bits * (per - 1 - k) for k in range(per))
+        t = {"x.W_q": ("I32", store.view(np.int32)) if bits == 3 else ("U8", store), "x.scale": ("BF16", s), "x.zero": ("BF16", z),
+             "x.shape": ("I64", np.array(m.shape)), "x.nbits": ("I32", np.int32(bits)), "x.group_size": ("I32", np.int32(g)), "x.axis": ("I32", np.int32(axis))}
+        return t, ((q.astype(F) - number("BF16", z)) * number("BF16", s)).reshape(m.shape)
+    return make
+
+
+def quanto4(m):
+    o, i = m.shape
+    q, s, h = m.codes(4, (o * i // 96, 96)), m.halves(o * i // 96, 1), m.halves(o * i // 96, 1)
+    p = q.reshape(2, -1, 96)
+    return {"x.q_proj.weight._data._data": ("U8", p[0] | p[1] << 4), "x.q_proj.weight._scale": ("BF16", s), "x.q_proj.weight._shift": ("BF16", h)}, \
+        (q.astype(F) * number("BF16", s) - number("BF16", h)).reshape(o, i)
+
+
+def gemma(bits):
+    def make(m):
+        q, s = m.codes(bits), m.scales(m.shape[0], 1)
+        return {"x.weight": ("U8", dense(q, bits, "u1")), "x.weight_scale": ("F32", s)}, (q - (1 << bits - 1)).astype(F) * s
+    return make
+
+
+def bitnet(multiplies):
+    def make(m):
+        q, s = m.r.integers(0, 3, m.shape), half(np.array([.37], F))
+        p = q.reshape(4, -1, m.shape[1])
+        v, w = (q - 1).astype(F), number("BF16", s)
+        return {"x.weight": ("U8", p[0] | p[1] << 2 | p[2] << 4 | p[3] << 6), "x.weight_scale": ("BF16", s)}, v * w if multiplies else v / w
+    return make
+
+
+def int4_awq(m):
+    o, i = m.shape
+    q, s, p = m.codes(4), m.scales(o, i // 64), half(m.r.uniform(.5, 2, i).astype(F))
+    return {"x.weight": ("U8", q[0::2] | q[1::2] << 4), "x.weight_scale": ("F32", s), "x.pre_quant_scale": ("BF16", p)}, \
+        np.where(q > 7, q - 16, q).astype(F) * wide(s, i) * number("BF16", p)
+
+
+def quark4(m, g=64):
+    o, i = m.shape
+    q, z, s = m.codes(4), m.codes(4, (i // g, o)), m.halves(i // g, o)
+    return {"x.weight": ("I32", dense(q.T, 4)), "x.weight_zero_point": ("I32", dense(z, 4)), "x.weight_scale": ("BF16", s)}, \
+        (q - np.repeat(z, g, 0).T).astype(F) * np.repeat(number("BF16", s), g, 0).T
+
+
+def experts(m):
+    e, rows, cols = 2, 48, 64
+    q, s = m.codes(4, (e, rows, cols)), m.exponents(e, rows, cols // 32)
+    return {"x.gate_up_proj_blocks": ("U8", pair(q).reshape(e, rows, cols // 32, 16)), "x.gate_up_proj_scales": ("U8", s)}, \
+        (E2M1[q] * wide(number("F8_E8M0", s), cols)).transpose(0, 2, 1)
+
+
+GPTQ = {"quant_method": "gptq", "sym": False}
+SCHEMES = {
+    "gptq": (dict(GPTQ, bits=4, group_size=64), gptq()), "gptq order": (dict(GPTQ, bits=8), gptq(8, 32, True)),
+    "gptq 3 bits": (dict(GPTQ, bits=3), gptq(3)), "gptq v2": (dict(GPTQ, checkpoint_format="gptq_v2"), gptq(2, 32, v2=True)),
+    "gptq words": (GPTQ, gptq(4, 96, word="<i2")), "gptq planar 3": (dict(GPTQ, checkpoint_format="gptq_p"), gptq(3, 32, v2=True, planes=True)),
+    "gptq planar 7": (dict(GPTQ, checkpoint_format="gptq_p"), gptq(7, 32, v2=True, planes=True)),
+    "auto-round 5": ({"quant_method": "auto-round", "packing_format": "auto_round"}, gptq(5, 32, v2=True)),
+    "awq": ({"quant_method": "awq", "bits": 4, "group_size": 64, "version": "gemm"}, awq),
+    "awq tiles": ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64, "version": "gemv_fast"}, awq_tiles),
+    **{f"compressed-tensors {b}": (None, packed(b, 3)) for b in (2, 3, 4, 5, 6, 7, 8)}, "compressed-tensors zero": (None, packed(4, 6, True)),
+    "compressed-tensors zero 3": (None, packed(3, 2, True)), "compressed-tensors channel": (None, packed(4, 1)),
+    "int8": (None, int8()), "int8 zero": (None, int8(zero="x.weight_zero_point")),
+    "torchao": (None, int8("x._weight_qdata", "x._weight_scale", "x._weight_zero_point", 3)),
+    "torchao fp8": (None, fp8("x._weight_scale", (64, 1), codes="x._weight_qdata")), "quanto": (None, int8("x.weight._data", "x.weight._scale")),
+    "quanto fp8": (None, fp8("x.weight._scale", (64, 1), "BF16", codes="x.weight._data")), "quanto 4": ({"quant_method": "quanto"}, quanto4),
+    "fp8 blocks": (None, fp8("x.weight_scale_inv", (1, 2))), "fp8 exponents": (None, fp8("x.weight_scale_inv", (1, 2), "F8_E8M0")),
+    "fp8 bytes": (None, fp8("x.weight_scale_inv", (64, 6), "U8")), "fp8 row": (None, fp8("x.weight_scale", (64,))),
+    "fp8 4-D": (None, fp8("x.weight_scale", (1, 1, 2, 1))), "fp8 one": (None, fp8("x.qscale_weight", (), "F32", {"x.qscale_act": ("F32", F(2))})),
+    "comfyui": (None, fp8("x.scale_weight", (1,), "F32", {"x.scale_input": ("F32", F(1)), "scaled_fp8": ("F8_E4M3", np.zeros(2))})),
+    "deepseek 4": (None, fp8("x.scale", (1, 2), "F8_E8M0")), "deepseek 4 experts": (None, fp4("x.weight", "x.scale", "I8", "F8_E8M0")),
+    "mxfp4": (None, fp4("x.weight_packed", "x.weight_scale")), "quark mxfp4": (None, fp4("x.weight", "x.weight_scale")),
+    "mxfp6": (None, mxfp6), "comfyui mxfp8": (None, comfy_mxfp8), "gpt-oss": ({"quant_method": "mxfp4"}, experts),
+    "nvfp4": (None, nvfp4("modelopt")), "nvfp4 awq": (None, nvfp4("awq")), "nvfp4 ct": (None, nvfp4("ct")), "nvfp4 comfyui": (None, nvfp4("comfy")),
+    "mlx nvfp4": (None, nvfp4("mlx")), "mlx mxfp4": (None, fp4("x.weight", "x.scales", "U32")), "mlx mxfp8": (None, mlx_fp8),
+    **{f"mlx {b}": ({"bits": b, "group_size": 64}, mlx(b, 64)) for b in (2, 3, 4, 5, 6, 8)}, "metal": ({"quant_method": "metal", "group_size": 32}, mlx(4, 32, ".qbiases")),
+    "bitsandbytes": (None, bnb4(False)), "bitsandbytes nested": (None, bnb4(True)), "bitsandbytes 8": (None, bnb8),
+    **{f"hqq {b} axis {a}": (None, hqq(b, 64, a)) for b in (1, 2, 3, 4, 8) for a in (1, 0)}, "quark int4": (None, quark4),
+    "gemma 2": ({"quant_method": "gemma", "num_bits": 2}, gemma(2)), "gemma 4": ({"quant_method": "gemma", "module_quant_configs": {"^x$": {"num_bits": 4}}}, gemma(4)),
+    "bitnet": ({"quant_method": "bitnet"}, bitnet(False)), "bitnet auto": ({"quant_method": "bitnet", "linear_class": "autobitlinear"}, bitnet(True)),
+    "int4-awq": (None, int4_awq),
+}
+REFUSED = {
+    "exl2": (None, {"x.q_weight": ("I32", np.zeros((4, 4))), "x.q_scale": ("I32", np.zeros((4, 4)))}),
+    "exl3": (None, {"x.trellis": ("I16", np.zeros((4, 4, 8)))}), "aqlm": (None, {"x.codes": ("I8", np.zeros((4, 4, 1))), "x.codebooks": ("F16", np.ones((1, 4)))}),
+    "quip": (None, {"x.Qidxs": ("I16", np.zeros((4, 4)))}), "eetq": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scales": ("F16", np.ones(4))}),
+    "vptq": ({"quant_method": "vptq"}, {"x.indices": ("I32", np.zeros((4, 4)))}), "marlin": ({"quant_method": "gptq", "checkpoint_format": "marlin"}, gptq()),
+    "transform": ({"quant_method": "compressed-tensors", "transform_config": {"config_groups": {"a": {}}}}, packed(4, 3)),
+    "sparsity": ({"quant_method": "compressed-tensors", "sparsity_config": {"format": "sparse-24-bitmask"}}, packed(4, 3)),
+    "convrot": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(4)), "x.comfy_quant": text('{"format": "int8_tensorwise", "convrot": true}')}),
+    "x.weight_scale_9": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(4)), "x.weight_scale_9": ("F32", np.ones(4))}),
+    "x.weight_scale": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(3))}),
+}
+
+
+def write(folder, settings, tensors):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    with open(os.path.join(folder, "model.safetensors"), "wb") as f:
+        f.write(safetensors((n, k, list(np.shape(a)), np.ascontiguousarray(a).astype(BYTES[k]).tobytes()) for n, (k, a) in tensors.items()))
+    with open(os.path.join(folder, "config.json"), "w") as f:
+        json.dump({"hidden_size": 192, "model_type": "x", "torch_dtype": "float16", **({"quantization_config": settings} if settings else {})}, f)
+
+
+def judge(tare, source, want, work):
+    """What is wrong with a conversion; a list of texts."""
+    wrong = []
+    for kind in ("f32", "bf16"):
+        out = os.path.join(work, "out")
+        shutil.rmtree(out, ignore_errors=True)
+        run = subprocess.run([tare, "convert", source, out, "--to", "hf", "--type", kind, "-q"], capture_output=True, text=True)
+        if run.returncode:
+            wrong.append(f"{kind}: exit {run.returncode}: {run.stderr.strip()}")
+            continue
+        got = read_safetensors(os.path.join(out, "model.safetensors"))[1]
+        if set(got) != set(want):
+            wrong.append(f"{kind}: tensors {sorted(set(got) ^ set(want))[:6]}")
+        for name in set(want) & set(got):
+            stored, shape, data = got[name]
+            have, right = number(stored, np.frombuffer(data, BYTES[stored]).reshape(shape)), np.asarray(want[name], F)
+            if kind == "bf16" and stored == "BF16":
+                right = number("BF16", half(right))
+            if have.shape != right.shape or not np.array_equal(have, right):
+                wrong.append(f"{kind}: {name} {stored} {shape}: {np.sum(have != right) if have.shape == right.shape else 'shape'}")
+        if os.path.exists(os.path.join(out, "config.json")):
+            with open(os.path.join(out, "config.json")) as f:
+                config = json.load(f)
+            if {"quantization_config", "quantization"} & set(config) or config["torch_dtype"] != {"f32": "float32", "bf16": "bfloat16"}[kind]:
+                wrong.append(f"{kind}: config.json {config}")
+    told = json.loads(subprocess.run([tare, "info", "--json", source], capture_output=True, text=True).stdout)
+    if told.get("parameters") != sum(int(np.size(a)) for a in want.values()):
+        wrong.append(f"info: {told.get('parameters')} weights")
+    return wrong
+
+
+def samples():
+    """Those that are kept apart; none if they are not there."""
+    folder = os.path.join(os.environ.get("TARE_TEST_DATA", "/nowhere"), "../cases/schemes")
+    if not os.path.exists(os.path.join(folder, "make_schemes.py")):
+        print("SKIP of the samples: TARE_TEST_DATA/../cases/schemes is not there")
+        return None
+    sys.path.insert(0, folder)
+    sys.dont_write_bytecode = True
+    import make_schemes
+    return make_schemes
+
+
+def main():
+    names, bad, n = [a for a in sys.argv[1:] if a != "-v"], [], 0
+    tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
+    work = tempfile.mkdtemp(prefix="tare-schemes-")
+    source = os.path.join(work, "in")
+
+    def tell(name, wrong):
+        for w in wrong:
+            print(f"{name}: {w}", flush=True)
+        bad.extend(wrong[:1])
+
+    for name, (settings, make) in SCHEMES.items():
+        if names and name not in names:
+            continue
+        tensors, decoded = make(Maker(name))
+        stem = "x.q_proj.weight" if "x.q_proj.weight._data._data" in tensors else "x.gate_up_proj" if "x.gate_up_proj_blocks" in tensors else "x.weight"
+        plain = half(np.ones(7, F))
+        write(source, settings, {**tensors, "norm.weight": ("BF16", plain)})
+        tell(name, judge(tare, source, {stem: decoded, "norm.weight": number("BF16", plain)}, work))
+        n += 1
+    for name, (settings, made) in REFUSED.items():
+        if names and name not in names:
+            continue
+        write(source, settings, made(Maker(name))[0] if callable(made) else made)
+        run = subprocess.run([tare, "convert", source, os.path.join(work, "out"), "--to", "hf", "--type", "f32", "--force"], capture_output=True, text=True)
+        if run.returncode not in (3, 5) or name not in run.stderr:
+            tell(name, [f"exit {run.returncode}: {run.stderr}"])
+        n += 1
+    made = None if names else samples()
+    for name in made.SAMPLES if made else ():
+        tell(name, judge(tare, made.write(work, name), made.expected(name), work))
+        n += 1
+    shutil.rmtree(work)
+    print(f"{n} schemes, {len(bad)} wrong")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
