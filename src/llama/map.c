@@ -366,8 +366,8 @@ static tare_status take_packed(tare_llama_mapping *m, mapped *own, const tare_co
     own->file.source = m->hf;
     if (n) {
         const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.coded-weights");
-        tare_report_addf(m->options->context->report, &f, "%zu weights were stored as codes and scales (%s)",
-                         n, scheme);
+        tare_report_addf(m->options->context->report, &f,
+                         "%zu weights were stored as codes and scales (%s)", n, scheme);
     }
     return TARE_OK;
 }

@@ -614,10 +614,10 @@ static tare_status drop_equal_output(tare_llama_mapping *m, tare_error *err) {
 }
 
 /* The file that a tensor counts as being in: where it lies, a packed weight where its codes lie. One
- * that its name is made up for comes before all files, as in llama.cpp's own converter. */
+ * that its name is made up for comes after all files, as in llama.cpp's own converter. */
 static tare_str file_of(const tare_model *hf, size_t i) {
     const tare_str name = hf->catalog.tensors[i].name;
-    if (hf->stored && tare_model_find_tensor(hf->stored, name) < 0) return TARE_STR("");
+    if (hf->stored && tare_model_find_tensor(hf->stored, name) < 0) return TARE_STR("\xff");
     return tare_str_of(hf->files[tare_tensor_origin(hf, i).file].name);
 }
 

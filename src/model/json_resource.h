@@ -4,7 +4,7 @@
 #ifndef TARE_MODEL_JSON_RESOURCE_H
 #define TARE_MODEL_JSON_RESOURCE_H
 
-#include "base/json_tree.h"
+#include "base/json_node.h"
 #include "model/catalog.h"
 
 /* A resource as a tree; *out NULL: the model has none of that name. */

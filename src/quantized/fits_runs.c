@@ -282,8 +282,10 @@ tare_status tare_weight_gemma_bits(uint64_t *out, const tare_weight_search *s, c
         if (status != TARE_OK)
             return tare_weight_refuse(w, s, "gemma: a name in module_quant_configs is no pattern",
                                       err);
-        const bool is_it = tare_pattern_matches(pattern, w->stem);
+        bool is_it;
+        const tare_status matched = tare_pattern_matches(&is_it, pattern, w->stem, err);
         tare_pattern_free(pattern);
+        TARE_TRY(matched);
         if (!is_it) continue;
         if (!tare_json_node_u64(tare_json_member(m, TARE_STR("num_bits")), out)) *out = 0;
         return TARE_OK;

@@ -15,7 +15,7 @@ tare_status tare_quantized_open(tare_model *m, bool stored, tare_error *err);
 /* The same weights as llama.cpp has them: microscaling codes stay blocks, experts lie apart. *out
  * NULL: there is no difference. Its tensors are those of `in`, which must outlive it. */
 tare_status tare_quantized_for_llama(tare_model **out, const tare_model *in,
-                                     const tare_open_options *open, tare_error *err);
+                                     const tare_context *open, tare_error *err);
 /* How many weights are decoded; *scheme: of which scheme, the first one, where there are several. */
 size_t tare_quantized_count(const tare_model *m, const char **scheme);
 /* Whether all of them are numbers of a narrower type. */

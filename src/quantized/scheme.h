@@ -83,6 +83,8 @@ const char *tare_comfy_obstacle(const tare_comfy_note *note);
 /* A weight's name, where it is not the one that the table says. */
 tare_status tare_weight_rename(tare_weight *w, const tare_weight_search *s, tare_str stem,
                                const char *suffix, tare_error *err);
+/* Keeps a weight that was found. */
+tare_status tare_weight_add(tare_weight_search *s, const tare_weight *w, tare_error *err);
 /* Another weight of the same parts. */
 tare_status tare_weight_add_second(tare_weight_search *s, tare_weight *w, tare_error *err);
 /* Bits of a code of Gemma's, as the settings say; 0: they do not. */

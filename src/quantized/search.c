@@ -14,50 +14,6 @@ static const tare_tensor *tensor(const tare_weight_search *s, int64_t i) {
     return &s->m->catalog.tensors[i];
 }
 
-/* ---- parts ------------------------------------------------------------------------------------- */
-
-int64_t tare_weight_find(const tare_weight_search *s, tare_str stem, const char *suffix) {
-    char name[1024];
-    const size_t n = strlen(suffix);
-    if (stem.len + n > sizeof name) return -1; /* published names are far shorter */
-    memcpy(name, stem.ptr, stem.len);
-    memcpy(name + stem.len, suffix, n);
-    return tare_model_find_tensor(s->m, (tare_str){name, stem.len + n});
-}
-
-const tare_tensor *tare_weight_part(const tare_weight *w, const tare_weight_search *s,
-                                    tare_part_kind kind) {
-    return w->parts[kind] < 0 ? NULL : tensor(s, w->parts[kind]);
-}
-
-bool tare_weight_part_is(const tare_weight *w, const tare_weight_search *s, tare_part_kind kind,
-                         tare_encoding_id id) {
-    const tare_tensor *t = tare_weight_part(w, s, kind);
-    return t && t->encoding->id == id;
-}
-
-tare_status tare_weight_misfit(const tare_weight *w, const tare_weight_search *s,
-                               tare_part_kind kind, tare_error *err) {
-    const int64_t i = w->parts[kind] < 0 ? w->parts[TARE_PART_CODES] : w->parts[kind];
-    return tare_fail_tensor(err, TARE_ERR_CORRUPT, tensor(s, i), (size_t)i,
-                            "its shape does not fit the packed weight it is a part of");
-}
-
-tare_status tare_weight_refuse(const tare_weight *w, const tare_weight_search *s, const char *why,
-                               tare_error *err) {
-    const int64_t i = w->parts[TARE_PART_CODES];
-    return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, tensor(s, i), (size_t)i, why);
-}
-
-tare_status tare_weight_rename(tare_weight *w, const tare_weight_search *s, tare_str stem,
-                               const char *suffix, tare_error *err) {
-    char name[1200];
-    const int n =
-        snprintf(name, sizeof name, "%.*s%s", (int)tare_min_u64(stem.len, 1024), stem.ptr, suffix);
-    w->name = tare_arena_str(&s->m->arena, (tare_str){name, (size_t)n});
-    return w->name.ptr ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "packed weights");
-}
-
 /* ---- notes ------------------------------------------------------------------------------------- */
 
 static tare_tensor_note *note_of(tare_weight_search *s, int64_t i) {
@@ -107,21 +63,6 @@ static bool find_parts(int64_t *found, tare_weight *w, const tare_weight_search 
             w->parts[row->parts[p].kind] = found[p];
     }
     return true;
-}
-
-static tare_status add(tare_weight_search *s, const tare_weight *w, tare_error *err) {
-    if (!tare_grow(s->m->allocator, (void **)&s->weights, &s->capacity, s->n_weights + 1,
-                   sizeof *s->weights))
-        return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
-    s->weights[s->n_weights++] = *w;
-    return TARE_OK;
-}
-
-tare_status tare_weight_add_second(tare_weight_search *s, tare_weight *w, tare_error *err) {
-    w->cols = w->dims[w->n_dims - 1];
-    w->n_rows = 1;
-    for (uint32_t d = 0; d + 1 < w->n_dims; d++) w->n_rows *= w->dims[d];
-    return add(s, w, err);
 }
 
 static tare_status count_elements(tare_weight *w, const tare_weight_search *s, tare_error *err) {
@@ -184,7 +125,7 @@ static tare_status try_scheme(bool *is_taken, tare_weight_search *s, const tare_
     }
     for (size_t p = 0; p < TARE_SCHEME_PARTS && row->parts[p].suffix; p++)
         if (found[p] >= 0) s->weight_of[found[p]] = (int64_t)s->n_weights;
-    return add(s, &w, err);
+    return tare_weight_add(s, &w, err);
 }
 
 static tare_status try_schemes(tare_weight_search *s, size_t i, tare_error *err) {

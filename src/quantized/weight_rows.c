@@ -7,11 +7,6 @@
 #include "base/bytes.h"
 #include "quantized/weight.h"
 
-tare_status tare_weight_bytes(void *out, const tare_weight *w, const tare_model *stored,
-                              tare_part_kind part, uint64_t from, uint64_t n, tare_error *err) {
-    return tare_tensor_read(stored, (size_t)w->parts[part], 0, from, out, (size_t)n, err);
-}
-
 /* ---- scales ------------------------------------------------------------------------------------ */
 
 /* A run of elements with one scale. Products and sums are rounded one by one (no contraction). */

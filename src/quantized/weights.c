@@ -400,7 +400,7 @@ static tare_status share_catalog(tare_model *out, const tare_model *in, tare_err
 }
 
 tare_status tare_quantized_for_llama(tare_model **out, const tare_model *in,
-                                     const tare_open_options *open, tare_error *err) {
+                                     const tare_context *open, tare_error *err) {
     const struct tare_packed_weights *p = in->packed;
     bool differs = false;
     *out = NULL;

@@ -387,8 +387,8 @@ def judge(tare, source, want, work):
             if {"quantization_config", "quantization"} & set(config) or config["torch_dtype"] != {"f32": "float32", "bf16": "bfloat16"}[kind]:
                 wrong.append(f"{kind}: config.json {config}")
     told = json.loads(subprocess.run([tare, "info", "--json", source], capture_output=True, text=True).stdout)
-    if told.get("parameters") != sum(int(np.size(a)) for a in want.values()):
-        wrong.append(f"info: {told.get('parameters')} weights")
+    if told["models"][0]["parameter_count"] != sum(int(np.size(a)) for a in want.values()):
+        wrong.append(f"info: {told['models'][0]['parameter_count']} weights")
     return wrong
 
 

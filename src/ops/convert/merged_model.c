@@ -99,14 +99,13 @@ static void free_merged(void *data) {
 static const tare_encoding *type_of(const tare_model *in, size_t tensor) {
     const tare_encoding *e = in->catalog.tensors[tensor].encoding;
     const bool is_plain = e->id == TARE_ENCODING_F16 || e->id == TARE_ENCODING_BF16;
-    return is_plain && !tare_tensor_needs_rows(in, tensor) ? e
-                                                           : tare_encoding_get(TARE_ENCODING_F32);
+    return is_plain ? e : tare_encoding_get(TARE_ENCODING_F32);
 }
 
 static tare_status add_part(tare_model *out, merged *m, size_t i, uint32_t file, uint64_t *end,
                             tare_error *err) {
     const tare_tensor *from = &m->in->catalog.tensors[i];
-    if (tare_tensor_is_part_of_scheme(m->in, i) || !tare_tensor_is_real(from))
+    if (tare_tensor_is_part(m->in, i) || !tare_tensor_is_real(from))
         return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, from, i,
                                 "an adapter applies to it, and it holds codes, not numbers: merge "
                                 "the adapter into the model that was quantized");
@@ -120,13 +119,10 @@ static tare_status add_part(tare_model *out, merged *m, size_t i, uint32_t file,
                : tare_fail(err, TARE_ERR_LIMIT, "size of all tensors");
 }
 
-/* All tensors but the scales of those that are decoded. */
 static tare_status add_tensors(tare_model *out, merged *m, uint32_t file, tare_error *err) {
     const tare_catalog *c = &m->in->catalog;
     uint64_t end = 0;
     for (size_t i = 0; i < c->n_tensors; i++) {
-        const int64_t served = tare_tensor_serves(m->in, i);
-        if (served >= 0 && tare_merge_changes(m->merge, (size_t)served)) continue;
         if (tare_merge_changes(m->merge, i))
             TARE_TRY(add_part(out, m, i, file, &end, err));
         else

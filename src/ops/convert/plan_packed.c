@@ -51,14 +51,14 @@ static void report_decoded(const tare_plan *p) {
     const tare_encoding *rounded = rounded_to(p);
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.decoded");
     if (n)
-        tare_report_addf(p->options.report, &f,
+        tare_report_addf(p->options.context->report, &f,
                          "%zu packed weight%s decoded (%s): codes, scales and settings of their "
                          "packing are left out",
                          n, n == 1 ? " is" : "s are", scheme);
     f.code = "convert.rounded";
     if (n && rounded && !tare_quantized_is_exact(p->in, rounded->id))
         tare_report_addf(
-            p->options.report, &f,
+            p->options.context->report, &f,
             "%s rounds the decoded weights, by up to 1/%d of each: --type f32 has them "
             "exactly",
             rounded->name, rounded->id == TARE_ENCODING_BF16 ? 512 : 4096);
@@ -69,7 +69,7 @@ static void report_kept(const tare_model *in, const tare_plan *p) {
     const size_t n = tare_quantized_count(in, &scheme);
     const tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.packed");
     if (n)
-        tare_report_addf(p->options.report, &f,
+        tare_report_addf(p->options.context->report, &f,
                          "%zu packed weight%s (%s) as stored: --type decodes them", n,
                          n == 1 ? " stays" : "s stay", scheme);
 }
@@ -84,7 +84,7 @@ tare_status tare_plan_packed(tare_plan *p, tare_error *err) {
         return TARE_OK;
     }
     TARE_TRY(tare_model_check_packed(in, err));
-    TARE_TRY(tare_quantized_check(in, p->options.report, err));
+    TARE_TRY(tare_quantized_check(in, p->options.context->report, err));
     if (in->stored) report_decoded(p);
     return TARE_OK;
 }

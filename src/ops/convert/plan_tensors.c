@@ -455,7 +455,8 @@ static void report_unchanged(const decider *d) {
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
         if (d->wanted[i] != source_tensor(d, i)->encoding) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.type-unchanged");
-    tare_report_addf(p->options.report, &f, "--type %s changes no tensor", p->options.type->name);
+    tare_report_addf(p->options.context->report, &f, "--type %s changes no tensor",
+                     p->options.type->name);
 }
 
 /* Reported once for all tensors; their actions show which ones. */

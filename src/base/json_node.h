@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Documents of JSON as trees in an arena, for side files of a model, which are small. */
-#ifndef TARE_BASE_JSON_TREE_H
-#define TARE_BASE_JSON_TREE_H
+#ifndef TARE_BASE_JSON_NODE_H
+#define TARE_BASE_JSON_NODE_H
 
 #include "base/json.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Trees of JSON in an arena: members are found by name or by a path, texts are unescaped. */
-#include "base/json_tree.h"
+#include "base/json_node.h"
 
 #include "base/str.h"
 
