@@ -271,7 +271,7 @@ static void compare_loaded(tare_device *device, const tare_model *model,
             size_t size = (size_t)t->planes[p].size;
             uint8_t *made = room(size), *meant = room(size);
             must(tare_device_download(made, device, jobs[i].planes[p], size, &err), &err);
-            must(tare_tensor_read(model, i, p, 0, meant, size, &err), &err);
+            must(tare_tensor_read(meant, model, i, p, 0, size, &err), &err);
             if (memcmp(made, meant, size) != 0) die("the device has loaded other bytes");
             free(made);
             free(meant);

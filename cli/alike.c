@@ -30,7 +30,7 @@ int cli_restore_names(tare_model **renamed, const tare_model *from, const char *
                       const tare_model *to) {
     tare_error err;
     *renamed = NULL;
-    if (tare_model_shares_names(from, to) || !tare_llama_can_restore(from, NULL)) return CLI_YES;
+    if (tare_model_shares_names(from, to) || !tare_llama_can_restore(NULL, from)) return CLI_YES;
     if (tare_llama_restore(renamed, from, NULL, &err) != TARE_OK) return cli_fail(&err, path);
     if (tare_model_shares_names(*renamed, to)) {
         say_renamed(path, "Hugging Face's");

@@ -114,7 +114,7 @@ int cli_bases_of_output(tare_convert_wcodec_options *options, const char *to,
     tare_error err;
     if (!cli.base.n) return CLI_YES;
     if (strcmp(to, "wcodec") != 0)
-        return tare_model_container(in, &container)
+        return tare_model_container(&container, in)
                    ? CLI_YES
                    : cli_usage(command, "--base: neither the input nor the output is a .wcodec");
     if (cli_bases(&list, &options->n_bases, &err) != TARE_OK)

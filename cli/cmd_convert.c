@@ -104,7 +104,7 @@ static const cli_option options[] = {
 /* The first writable format that supports a type directly; -1: none does. */
 static int holder_of(const tare_encoding *type) {
     tare_format_info format = tare_format_info_default();
-    for (int i = 0; tare_format_at((size_t)i, &format); i++)
+    for (int i = 0; tare_format_at(&format, (size_t)i); i++)
         if (format.can_write && tare_format_holds(format.name, type)) return i;
     return -1;
 }
@@ -134,7 +134,7 @@ static const char *topic_row(size_t i, const char **what) {
         snprintf(types + n, sizeof types - n, " (as integers where the format lacks them)");
         return "any format";
     }
-    for (int holder = 0; tare_format_at((size_t)holder, &format); holder++)
+    for (int holder = 0; tare_format_at(&format, (size_t)holder); holder++)
         if (list_types(types, sizeof types, false, holder) && i-- == 0) return format.name;
     return NULL;
 }

@@ -164,13 +164,13 @@ static void print_section(const pair *models, const tare_diff *diff, size_t *i) 
 
 static bool is_lossy(const tare_model *model) {
     tare_lossy_info info = tare_lossy_info_default();
-    return tare_model_lossy(model, &info) && info.n_tensors > 0;
+    return tare_model_lossy(&info, model) && info.n_tensors > 0;
 }
 
 /* A difference is no surprise then. */
 static void print_loss(const tare_model *model, const char *name) {
     tare_lossy_info info = tare_lossy_info_default();
-    if (tare_model_lossy(model, &info) && info.n_tensors)
+    if (tare_model_lossy(&info, model) && info.n_tensors)
         printf("%s was packed with loss: %zu tensor%s, %.4f bits a weight\n", name, info.n_tensors,
                cli_plural(info.n_tensors), info.bits_per_weight);
 }

@@ -266,7 +266,7 @@ static struct json_t *json_tensors(const tare_model *model, const char *path,
         cli_json_add(entry, "shape", cli_json_shape(tensor));
         cli_json_u64(entry, "size_bytes", tare_tensor_stored_bytes(model, chosen[i]));
         uint64_t packed;
-        if (tare_tensor_packed_bytes(model, chosen[i], &packed))
+        if (tare_tensor_packed_bytes(&packed, model, chosen[i]))
             cli_json_u64(entry, "packed_bytes", packed);
         cli_json_u64(entry, "file_index", tensor->planes[0].file);
         cli_json_u64(entry, "offset", tensor->planes[0].offset);

@@ -131,10 +131,10 @@ static held look_into(const char *in_path) {
     held h = {NULL, false};
     cli.base_use = CLI_BASES_UNUSED;
     if (cli_open_quietly(&model, in_path, NULL, &err) == TARE_OK &&
-        tare_model_container(model, &info))
+        tare_model_container(&info, model))
         h = (held){info.format, info.is_directory}; /* the name is static */
-    const bool is_lossy = tare_model_lossy(model, &lossy);
-    for (size_t i = 0; is_lossy && tare_format_at(i, &format); i++)
+    const bool is_lossy = tare_model_lossy(&lossy, model);
+    for (size_t i = 0; is_lossy && tare_format_at(&format, i); i++)
         if (strlen(format.name) == lossy.container.len &&
             memcmp(format.name, lossy.container.ptr, lossy.container.len) == 0)
             h = (held){format.name, format.is_directory};
@@ -177,7 +177,7 @@ static const char *format_as_it_is(const char *in_path) {
     cli.base_use = CLI_BASES_UNUSED;
     if (strcmp(in_path, "-") != 0 && cli_open_quietly(&model, in_path, NULL, &err) == TARE_OK) {
         tare_container_info c = tare_container_info_default();
-        if (!tare_model_container(model, &c)) format = tare_model_summarize(model)->format;
+        if (!tare_model_container(&c, model)) format = tare_model_summarize(model)->format;
         tare_model_free(model);
     }
     cli.base_use = use;

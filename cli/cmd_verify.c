@@ -127,7 +127,7 @@ static bool is_incomplete(const tare_report *report) {
 static bool is_damaged(const tare_model *model, const tare_report *report) {
     tare_container_info c = tare_container_info_default();
     const tare_finding *f;
-    if (!tare_model_container(model, &c) || !c.n_files) return false;
+    if (!tare_model_container(&c, model) || !c.n_files) return false;
     for (size_t i = 0; (f = tare_report_at(report, i)) != NULL; i++)
         if (f->level == TARE_LEVEL_ERROR && f->code && strncmp(f->code, "wcodec.", 7) == 0 &&
             strcmp(f->code, TARE_CODE_NEEDS_BASE) != 0)

@@ -16,7 +16,7 @@ static const char *encoding_word(size_t i) {
 
 static const char *format_word(size_t i) {
     tare_format_info format = tare_format_info_default();
-    for (size_t k = 0; tare_format_at(k, &format); k++) {
+    for (size_t k = 0; tare_format_at(&format, k); k++) {
         if (format.can_write && i-- == 0) return format.name;
     }
     return NULL;

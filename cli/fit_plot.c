@@ -68,12 +68,12 @@ static void find_range(picture *p, const tare_fit *f, const tare_fit_summary *s)
     double least = s->damage > 0 ? s->damage : 1, most = least;
     p->least_bits = floor(s->smallest_bits * 2) / 2;
     p->most_bits = fmax(ceil(s->bits_per_weight + 1), 9);
-    for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {
+    for (size_t i = 0; tare_fit_curve_at(&point, f, i); i++) {
         if (!(point.damage > 0) || point.bits_per_weight > p->most_bits) continue;
         least = fmin(least, point.damage);
         most = fmax(most, point.damage);
     }
-    for (size_t i = 0; tare_fit_mix_at(f, i, &point); i++)
+    for (size_t i = 0; tare_fit_mix_at(&point, f, i); i++)
         if (point.damage > 0) most = fmax(most, point.damage);
     p->least_log = floor(log10(least));
     p->most_log = fmax(ceil(log10(most)), p->least_log + 1);
@@ -143,7 +143,7 @@ static void draw_curve(picture *p, const tare_fit *f) {
         "</text>\n",
         WIDTH - RIGHT, TOP - 14);
     put(p, "<path class=\"curve\" d=\"");
-    for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {
+    for (size_t i = 0; tare_fit_curve_at(&point, f, i); i++) {
         if (!is_inside(p, &point)) continue;
         const label here = at_point(p, &point);
         if (before.damage > 0)
@@ -237,12 +237,12 @@ char *cli_fit_plot(const tare_fit *fit, const char *path, size_t *n) {
         s->bits_per_weight, s->damage);
     draw_axes(&p, bytes_of_bit, (double)s->file_bytes - s->bits_per_weight * bytes_of_bit);
     draw_curve(&p, fit);
-    for (size_t i = 0; tare_fit_mix_at(fit, i, &point); i++)
+    for (size_t i = 0; tare_fit_mix_at(&point, fit, i); i++)
         if (is_inside(&p, &point)) add_spot(&p, at_point(&p, &point));
     point = (tare_fit_point){NULL, s->file_bytes, s->bits_per_weight, s->damage};
     add_spot(&p, at_point(&p, &point));
     if (is_inside(&p, &point)) draw_point(&p, &point, "this file", "own", 5);
-    for (size_t i = 0; tare_fit_mix_at(fit, i, &point); i++)
+    for (size_t i = 0; tare_fit_mix_at(&point, fit, i); i++)
         if (is_inside(&p, &point)) draw_point(&p, &point, point.mix, "weak", 3.5);
     put(&p, "</svg>\n");
     free(p.spots);

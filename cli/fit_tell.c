@@ -27,14 +27,14 @@ static void print_mixes(const tare_fit *f, const tare_fit_summary *s) {
     size_t n_below = 0;
     const tare_fit_point own = {
         .file_bytes = s->file_bytes, .bits_per_weight = s->bits_per_weight, .damage = s->damage};
-    while (tare_fit_mix_at(f, n_below, &mix) && mix.file_bytes < s->file_bytes) n_below++;
+    while (tare_fit_mix_at(&mix, f, n_below) && mix.file_bytes < s->file_bytes) n_below++;
     cli_table *table = cli_table_new(">SIZE|>BITS/WEIGHT|>DAMAGE|MIX");
     for (size_t i = n_below > 2 ? n_below - 2 : 0; i < n_below; i++) {
-        tare_fit_mix_at(f, i, &mix);
+        tare_fit_mix_at(&mix, f, i);
         add_point(table, mix.mix, &mix);
     }
     add_point(table, "this file", &own);
-    for (size_t i = n_below; i < n_below + 2 && tare_fit_mix_at(f, i, &mix); i++)
+    for (size_t i = n_below; i < n_below + 2 && tare_fit_mix_at(&mix, f, i); i++)
         add_point(table, mix.mix, &mix);
     cli_table_print(table, stdout, 2);
     cli_table_free(table);
@@ -44,7 +44,7 @@ static void print_roles(const tare_fit *f, const tare_fit_summary *s) {
     tare_fit_role r;
     cli_table *table =
         cli_table_new("ROLE|>TENSORS|>SIZE|>BITS/WEIGHT|>DAMAGE|>SHARE|>ONE MORE BIT");
-    for (size_t i = 0; tare_fit_role_at(f, i, &r); i++) {
+    for (size_t i = 0; tare_fit_role_at(&r, f, i); i++) {
         char text[40];
         cli_table_add(table, r.name);
         cli_table_add(table, cli_exact_text(r.n_tensors).text);
@@ -66,7 +66,7 @@ static void print_roles(const tare_fit *f, const tare_fit_summary *s) {
 static bool is_shown(const tare_fit *f, size_t i, tare_fit_point *p) {
     const tare_fit_summary *s = tare_fit_summarize(f);
     const double most = s->damage > 0 ? fmax(9, s->bits_per_weight + 1) : 9;
-    return tare_fit_curve_at(f, i, p) && (i == 0 || p->bits_per_weight <= most);
+    return tare_fit_curve_at(p, f, i) && (i == 0 || p->bits_per_weight <= most);
 }
 
 /* A bar for each size: its length is the logarithm of the damage. */
@@ -132,7 +132,7 @@ static struct json_t *json_point(const tare_fit_point *p) {
 static struct json_t *json_tensors(const tare_fit *f) {
     struct json_t *list = cli_json_array();
     tare_fit_tensor t;
-    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++) {
+    for (size_t i = 0; tare_fit_tensor_at(&t, f, i); i++) {
         struct json_t *row = cli_json_object();
         cli_json_str(row, "name", t.name);
         cli_json_text(row, "role", t.role);
@@ -152,7 +152,7 @@ static struct json_t *json_tensors(const tare_fit *f) {
 static struct json_t *json_roles(const tare_fit *f) {
     struct json_t *list = cli_json_array();
     tare_fit_role r;
-    for (size_t i = 0; tare_fit_role_at(f, i, &r); i++) {
+    for (size_t i = 0; tare_fit_role_at(&r, f, i); i++) {
         struct json_t *row = cli_json_object();
         cli_json_text(row, "role", r.name);
         cli_json_u64(row, "tensor_count", r.n_tensors);
@@ -179,9 +179,9 @@ struct json_t *cli_fit_json(const tare_fit *fit) {
     cli_json_bool(document, "predicts_tokens", s->predicts_tokens);
     cli_json_u64(document, "smallest_bytes", s->smallest_bytes);
     cli_json_add(document, "roles", json_roles(fit));
-    for (size_t i = 0; tare_fit_mix_at(fit, i, &p); i++) cli_json_append(mixes, json_point(&p));
+    for (size_t i = 0; tare_fit_mix_at(&p, fit, i); i++) cli_json_append(mixes, json_point(&p));
     cli_json_add(document, "mixes", mixes);
-    for (size_t i = 0; tare_fit_curve_at(fit, i, &p); i++) cli_json_append(curve, json_point(&p));
+    for (size_t i = 0; tare_fit_curve_at(&p, fit, i); i++) cli_json_append(curve, json_point(&p));
     cli_json_add(document, "curve_points", curve);
     cli_json_add(document, "tensors", json_tensors(fit));
     return document;

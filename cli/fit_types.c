@@ -154,7 +154,7 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
         tare_status status = tare_fit_new(out, out_path, in, options, &fit, &err);
         cli_progress_end();
         if (status == TARE_OK) status = choose(*out, args, &err);
-        if (status == TARE_OK) status = tare_fit_apply(*out, options, mix, &err);
+        if (status == TARE_OK) status = tare_fit_apply(options, mix, *out, &err);
         if (status != TARE_OK) {
             if (*out) name_target(&err, words, sizeof words, *out, args);
             if (cli_has_code(&err, TARE_CODE_BAD_SENSITIVITIES))

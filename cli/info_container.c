@@ -20,7 +20,7 @@ static void put_digest(char out[65], const uint8_t digest[32]) {
 static void print_loss(const tare_model *model) {
     tare_lossy_info l = tare_lossy_info_default();
     char digest[65];
-    if (!tare_model_lossy(model, &l)) return;
+    if (!tare_model_lossy(&l, model)) return;
     if (l.n_tensors == 0) {
         info_label("");
         printf("nothing lost: %.4f bits a weight\n", l.bits_per_weight);
@@ -43,7 +43,7 @@ static void print_loss(const tare_model *model) {
 void info_print_container(const tare_model *model) {
     tare_container_info c = tare_container_info_default();
     tare_container_base base = tare_container_base_default();
-    if (!tare_model_container(model, &c)) return;
+    if (!tare_model_container(&c, model)) return;
     info_label("packed");
     printf("%s of", cli_size_text(c.packed_bytes).text);
     printf(" %s (%.2f %%)", cli_size_text(c.unpacked_bytes).text,
@@ -53,7 +53,7 @@ void info_print_container(const tare_model *model) {
     if (c.is_for_gpu) printf(", in segments for GPUs");
     fputc('\n', stdout);
     print_loss(model);
-    for (size_t i = 0; tare_model_container_base(model, i, &base); i++) {
+    for (size_t i = 0; tare_model_container_base(&base, model, i); i++) {
         char *name = cli_escape(base.name, false, 60), digest[65];
         put_digest(digest, base.digest);
         info_label(i ? "" : "base");
@@ -66,7 +66,7 @@ void info_print_container(const tare_model *model) {
 static struct json_t *json_bases(const tare_model *model) {
     struct json_t *list = cli_json_array();
     tare_container_base base = tare_container_base_default();
-    for (size_t i = 0; tare_model_container_base(model, i, &base); i++) {
+    for (size_t i = 0; tare_model_container_base(&base, model, i); i++) {
         struct json_t *entry = cli_json_object();
         char digest[65];
         put_digest(digest, base.digest);
@@ -81,7 +81,7 @@ static struct json_t *json_bases(const tare_model *model) {
 static void json_loss(struct json_t *object, const tare_model *model) {
     tare_lossy_info l = tare_lossy_info_default();
     char digest[65];
-    const bool is_lossy = tare_model_lossy(model, &l);
+    const bool is_lossy = tare_model_lossy(&l, model);
     cli_json_bool(object, "is_lossy", is_lossy && l.n_tensors > 0);
     if (!is_lossy) return;
     struct json_t *loss = cli_json_object();
@@ -102,7 +102,7 @@ static void json_loss(struct json_t *object, const tare_model *model) {
 
 void info_json_container(struct json_t *document, const tare_model *model) {
     tare_container_info c = tare_container_info_default();
-    if (!tare_model_container(model, &c)) return;
+    if (!tare_model_container(&c, model)) return;
     struct json_t *object = cli_json_object();
     cli_json_u64(object, "major_version", c.major_version);
     cli_json_u64(object, "minor_version", c.minor_version);
@@ -121,14 +121,14 @@ void info_json_container(struct json_t *document, const tare_model *model) {
 
 bool info_is_packed(const tare_model *model) {
     tare_container_info c = tare_container_info_default();
-    return tare_model_container(model, &c);
+    return tare_model_container(&c, model);
 }
 
 void info_put_packed(cli_table *table, const tare_model *model, size_t tensor) {
     const tare_tensor *t = tare_model_tensor(model, tensor);
     uint64_t bytes;
     char ratio[32] = "";
-    bool is_known = tare_tensor_packed_bytes(model, tensor, &bytes);
+    bool is_known = tare_tensor_packed_bytes(&bytes, model, tensor);
     if (is_known && t->size_bytes)
         snprintf(ratio, sizeof ratio, "%.2f %%", percent(bytes, t->size_bytes));
     cli_table_add(table, is_known ? cli_size_text(bytes).text : "");

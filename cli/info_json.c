@@ -22,7 +22,7 @@ static struct json_t *json_params(const tare_model *model) {
     struct json_t *object = cli_json_object();
     uint64_t value;
     for (size_t i = 0; i < info_n_params; i++) {
-        if (tare_model_param(model, info_params[i].param, &value)) {
+        if (tare_model_param(&value, model, info_params[i].param)) {
             cli_json_u64(object, info_params[i].json_name, value);
         }
     }
@@ -34,7 +34,7 @@ static struct json_t *json_files(const tare_model *model) {
     const tare_file_info *file;
     tare_container_info c = tare_container_info_default();
     /* A .wcodec of a model, not of files, has the size of what it decodes to. */
-    const bool is_view = tare_model_container(model, &c) && c.n_files == 0;
+    const bool is_view = tare_model_container(&c, model) && c.n_files == 0;
     for (size_t i = 0; (file = tare_model_file(model, i)) != NULL; i++) {
         struct json_t *entry = cli_json_object();
         cli_json_text(entry, "name", file->name);

@@ -51,7 +51,7 @@ bool info_converts(tare_error *why, const tare_model *model) {
     tare_str hf_class;
     memset(why, 0, sizeof *why);
     if (strcmp(tare_model_summarize(model)->format, "hf") != 0 ||
-        !tare_llama_can_map(model, &hf_class))
+        !tare_llama_can_map(&hf_class, model))
         return false;
     const tare_file_info *file = tare_model_file(model, 0);
     if (file && tare_is_url(file->name)) return true; /* its side files would have to be fetched */

@@ -15,7 +15,7 @@
 static const tare_mix *mix_of(const tare_model *model) {
     uint64_t type;
     const tare_value *v = cli_value_of(model, "general.file_type");
-    if (!v || !tare_value_u64(v, &type)) return NULL;
+    if (!v || !tare_value_u64(&type, v)) return NULL;
     for (size_t i = 0; tare_mix_at(i); i++)
         if (tare_mix_at(i)->file_type >= 0 && (uint64_t)tare_mix_at(i)->file_type == type)
             return tare_mix_at(i);

@@ -37,7 +37,7 @@ static int print_resource(const tare_model *model, const char *path, size_t i) {
     tare_status status = TARE_OK;
     for (uint64_t at = 0; at < size && status == TARE_OK; at += PIECE) {
         const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
-        status = tare_resource_read(model, i, at, bytes, n, &err);
+        status = tare_resource_read(bytes, model, i, at, n, &err);
         if (status == TARE_OK) cli_put(bytes, n);
     }
     free(bytes);

@@ -108,7 +108,7 @@ static void print_params(const tare_model *model) {
     size_t column = 0;
     uint64_t value;
     for (size_t i = 0; i < info_n_params; i++) {
-        if (!tare_model_param(model, info_params[i].param, &value)) continue;
+        if (!tare_model_param(&value, model, info_params[i].param)) continue;
         char entry[64];
         snprintf(entry, sizeof entry, "%s %" PRIu64, info_params[i].name, value);
         info_put_entry(&column, "model", entry);

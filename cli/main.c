@@ -12,7 +12,7 @@ static void version_text(void) {
            cli_cpu_name(tare_cpu_detect()));
     const char *name, *version;
     fputs("with: ", stdout);
-    for (size_t i = 0; tare_dependency(i, &name, &version); i++)
+    for (size_t i = 0; tare_dependency(&name, &version, i); i++)
         printf("%s%s %s", i ? ", " : "", name, version);
     fputc('\n', stdout);
 }
@@ -26,7 +26,7 @@ static void version_json(void) {
     cli_json_add(document, "cpu", cpu);
     struct json_t *dependencies = cli_json_object();
     const char *name, *version;
-    for (size_t i = 0; tare_dependency(i, &name, &version); i++) {
+    for (size_t i = 0; tare_dependency(&name, &version, i); i++) {
         cli_json_text(dependencies, name, version);
     }
     cli_json_add(document, "dependencies", dependencies);

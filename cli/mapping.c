@@ -247,7 +247,7 @@ int cli_list_architectures(void) {
     tare_llama_known known = tare_llama_known_default();
     if (cli.json) {
         struct json_t *document = cli_json_new("tare.architectures/2"), *list = cli_json_array();
-        for (size_t i = 0; tare_llama_known_at(i, &known); i++) {
+        for (size_t i = 0; tare_llama_known_at(&known, i); i++) {
             struct json_t *row = cli_json_object();
             cli_json_text(row, "architecture", known.architecture);
             cli_json_text(row, "classes", known.classes);
@@ -259,7 +259,7 @@ int cli_list_architectures(void) {
         return CLI_YES;
     }
     cli_table *table = cli_table_new("LLAMA.CPP|HUGGING FACE");
-    for (size_t i = 0; tare_llama_known_at(i, &known); i++) {
+    for (size_t i = 0; tare_llama_known_at(&known, i); i++) {
         char name[64];
         snprintf(name, sizeof name, "%s%s", known.projector ? "mmproj " : "",
                  known.projector ? known.projector : known.architecture);

@@ -90,7 +90,7 @@ static struct json_t *tensor_entry(const report_input *in, size_t i, const repor
     cli_json_text(entry, "type", cli_type_text(t).text);
     cli_json_add(entry, "shape", cli_json_shape(t));
     cli_json_u64(entry, "size_bytes", tare_tensor_stored_bytes(in->model, i));
-    if (tare_tensor_packed_bytes(in->model, i, &packed))
+    if (tare_tensor_packed_bytes(&packed, in->model, i))
         cli_json_u64(entry, "packed_bytes", packed);
     add_part(entry, t->name);
     if (scheme) cli_json_text(entry, "scheme", scheme);

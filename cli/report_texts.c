@@ -49,7 +49,7 @@ static void add_samples(struct json_t *object, const cli_tokenizer *t) {
     if (t->types) tare_array_begin(&types, t->types);
     for (uint64_t id = 0; tare_array_next(&texts, &text); id++) {
         uint64_t type = 0;
-        if (t->types && tare_array_next(&types, &type_value)) tare_value_u64(&type_value, &type);
+        if (t->types && tare_array_next(&types, &type_value)) tare_value_u64(&type, &type_value);
         n_bytes += text.as.s.len;
         if (id < SAMPLE) cli_json_append(first, token_entry(id, text.as.s));
         if (id >= SAMPLE && id + SAMPLE >= t->tokens->count)
@@ -100,7 +100,7 @@ void report_add_tokenizer(struct json_t *document, const tare_model *model) {
     tare_llama_options options = tare_llama_options_default();
     tare_model *mapped;
     tare_error err;
-    if (cli_value_of(model, "tokenizer.ggml.model") || !tare_llama_can_map(model, NULL)) {
+    if (cli_value_of(model, "tokenizer.ggml.model") || !tare_llama_can_map(NULL, model)) {
         add_tokenizer(document, model, false);
         return;
     }

@@ -216,7 +216,7 @@ cli_format cli_format_text(const tare_model *model) {
     cli_format f = {{0}};
     tare_container_info c = tare_container_info_default();
     const tare_model_summary *sum = tare_model_summarize(model);
-    if (!tare_model_container(model, &c)) {
+    if (!tare_model_container(&c, model)) {
         add_format(&f, sum->format, sum->version);
         return f;
     }
@@ -228,6 +228,6 @@ cli_format cli_format_text(const tare_model *model) {
 
 uint64_t cli_file_bytes(const tare_model *model) {
     tare_container_info c = tare_container_info_default();
-    return tare_model_container(model, &c) ? c.packed_bytes
+    return tare_model_container(&c, model) ? c.packed_bytes
                                            : tare_model_summarize(model)->file_bytes;
 }

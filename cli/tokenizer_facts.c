@@ -35,7 +35,7 @@ static void find_special(cli_tokenizer *t, const tare_model *model) {
     for (size_t i = 0; i < CLI_SPECIAL_TOKENS; i++) {
         uint64_t id;
         const tare_value *v = cli_value_of(model, roles[i].key);
-        if (v && tare_value_u64(v, &id))
+        if (v && tare_value_u64(&id, v))
             t->special[t->n_special++] = (cli_special_token){.name = roles[i].name, .id = id};
     }
 }
@@ -61,7 +61,7 @@ static void count_types(cli_tokenizer *t) {
     if (!t->types) return;
     tare_array_begin(&walk, t->types);
     while (tare_array_next(&walk, &element)) {
-        if (!tare_value_u64(&element, &type)) continue;
+        if (!tare_value_u64(&type, &element)) continue;
         t->n_control += type == CLI_TOKEN_CONTROL || type == CLI_TOKEN_UNKNOWN;
         t->n_user_defined += type == CLI_TOKEN_USER_DEFINED;
     }

@@ -52,7 +52,7 @@ static void name_target(tare_error *err, char *buf, size_t size, const tare_conv
 static int no_format(const cli_command *command) {
     char names[160] = "";
     tare_format_info format = tare_format_info_default();
-    for (size_t i = 0; tare_format_at(i, &format); i++) {
+    for (size_t i = 0; tare_format_at(&format, i); i++) {
         size_t n = strlen(names);
         if (format.can_write) {
             snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", format.name);

@@ -47,8 +47,8 @@ TARE_API const tare_adapter *tare_adapters_at(const tare_adapter_set *set, size_
 
 /* The model that holds the factors of pair i as they are stored, and the places of A and B among its
  * tensors: they are read like any other tensor. NULL beyond the end. */
-TARE_API const tare_model *tare_adapter_factors(const tare_adapter_set *set, size_t i, size_t *a,
-                                                size_t *b);
+TARE_API const tare_model *tare_adapter_factors(size_t *a, size_t *b, const tare_adapter_set *set,
+                                                size_t i);
 
 /* The adapters that an opened model holds beside its tensors; NULL: none. Borrowed, never to be
  * freed. */

@@ -58,7 +58,7 @@ extern "C" {
 TARE_API const char *tare_version(void);
 /* Library i behind this one and its version ("libdeflate", "1.14"), that of libzstd as it runs, of
  * the others as they were compiled; false beyond the end. Both strings are static. */
-TARE_API bool tare_dependency(size_t i, const char **name, const char **version);
+TARE_API bool tare_dependency(const char **name, const char **version, size_t i);
 
 /* ---- status ---------------------------------------------------------------------------------- */
 

@@ -33,7 +33,7 @@ typedef struct tare_format_info {
 TARE_DECLARE_INIT(tare_format_info)
 
 /* Format i of the table; false beyond the end, or where out->size is not set. */
-TARE_API bool tare_format_at(size_t i, tare_format_info *out);
+TARE_API bool tare_format_at(tare_format_info *out, size_t i);
 /* The format that an output path's suffix stands for; NULL: none. Static. */
 TARE_API const char *tare_format_of_path(const char *path);
 /* Whether files of the named format can hold tensors of a number format as such. False if they are

@@ -14,7 +14,7 @@
  *     tare_fit_target target = tare_fit_target_default();
  *     target.file_bytes = 7500000000;
  *     tare_fit_choose(fit, &target, &err);
- *     tare_fit_apply(fit, &convert, &mix);
+ *     tare_fit_apply(&convert, &mix, fit, &err);
  *     tare_convert("out.gguf", model, &convert, &err);
  *     tare_fit_free(fit);
  *
@@ -87,8 +87,8 @@ TARE_API tare_status tare_fit_choose(tare_fit *fit, const tare_fit_target *targe
  * weighs_output, which the errors were measured with, and as a mix of rules the one that most of the
  * weights are closest to, which the output is not named after. `mix` is what
  * options->mix will point to; both hold pointers into the fit. ERR_ARG: nothing was chosen. */
-TARE_API tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *options,
-                                    tare_mix_options *mix, tare_error *err);
+TARE_API tare_status tare_fit_apply(tare_convert_options *options, tare_mix_options *mix,
+                                    const tare_fit *fit, tare_error *err);
 
 /* Rule i of a choice: those of the caller, then one for each type and kind of tensor, such that the
  * same model converted with these rules, weighs_output and tare_fit_mix has the same bytes. NULL
@@ -135,7 +135,7 @@ typedef struct tare_fit_tensor {
     bool is_pinned;   /* the type is the caller's */
 } tare_fit_tensor;
 /* False beyond the end. `out` is written wholly. */
-TARE_API bool tare_fit_tensor_at(const tare_fit *fit, size_t i, tare_fit_tensor *out);
+TARE_API bool tare_fit_tensor_at(tare_fit_tensor *out, const tare_fit *fit, size_t i);
 
 /* The tensors of one role together. */
 typedef struct tare_fit_role {
@@ -145,7 +145,7 @@ typedef struct tare_fit_role {
     double damage;
     double one_more; /* what one more bit for each of its weights would take off the damage */
 } tare_fit_role;
-TARE_API bool tare_fit_role_at(const tare_fit *fit, size_t i, tare_fit_role *out);
+TARE_API bool tare_fit_role_at(tare_fit_role *out, const tare_fit *fit, size_t i);
 
 /* A size and the damage predicted for it. */
 typedef struct tare_fit_point {
@@ -156,10 +156,10 @@ typedef struct tare_fit_point {
 /* Named mix i, smallest first, of those whose types are all among the candidates. Of several that
  * give all tensors the same types it is the first. The damage is that of a file of the mix, whose
  * output matrix is not weighed as that of a choice is (weighs_output). */
-TARE_API bool tare_fit_mix_at(const tare_fit *fit, size_t i, tare_fit_point *out);
+TARE_API bool tare_fit_mix_at(tare_fit_point *out, const tare_fit *fit, size_t i);
 /* Point i of the curve of the best choices, smallest first and of ever less damage: every quarter of a
  * bit, and for the size of each named mix one that is no worse. */
-TARE_API bool tare_fit_curve_at(const tare_fit *fit, size_t i, tare_fit_point *out);
+TARE_API bool tare_fit_curve_at(tare_fit_point *out, const tare_fit *fit, size_t i);
 
 #ifdef __cplusplus
 }

@@ -42,7 +42,7 @@ TARE_DECLARE_INIT(tare_llama_options)
 
 /* Whether the model has a config.json of an architecture that tare_llama_map knows. *hf_class: its
  * architecture class, empty if no config.json names one; valid as long as the model. */
-TARE_API bool tare_llama_can_map(const tare_model *model, tare_str *hf_class);
+TARE_API bool tare_llama_can_map(tare_str *hf_class, const tare_model *model);
 
 /* The same model as llama.cpp's converter would write it: tensors with its names and in its order,
  * keys in its order. Only the directory and side files are read; tensors are computed when they are
@@ -81,7 +81,7 @@ TARE_DECLARE_INIT(tare_llama_restore_options)
 /* Whether tare_llama_restore can handle the model: it knows the general.architecture, of a vision or
  * audio encoder also the clip.projector_type, tensors have llama.cpp's names, and there is no
  * config.json. *architecture: the value of the first key, borrowed. */
-TARE_API bool tare_llama_can_restore(const tare_model *model, tare_str *architecture);
+TARE_API bool tare_llama_can_restore(tare_str *architecture, const tare_model *model);
 
 /* The Hugging Face model that a GGUF file could have been converted from: names, shapes and order
  * of rows, config.json, the tokenizer's files. Quantized tensors are decoded when they are read.
@@ -176,7 +176,7 @@ typedef struct tare_llama_known {
 TARE_DECLARE_INIT(tare_llama_known)
 
 /* Entry i of the table; false beyond the end, or where out->size is not set. */
-TARE_API bool tare_llama_known_at(size_t i, tare_llama_known *out);
+TARE_API bool tare_llama_known_at(tare_llama_known *out, size_t i);
 
 #ifdef __cplusplus
 }

@@ -204,9 +204,9 @@ TARE_API void tare_array_begin(tare_array_walk *walk, const tare_array *array);
 TARE_API bool tare_array_next(tare_array_walk *walk, tare_value *out);
 
 /* A number as u64: any unsigned type, a signed one that is not negative, or a BOOL. */
-TARE_API bool tare_value_u64(const tare_value *value, uint64_t *out);
+TARE_API bool tare_value_u64(uint64_t *out, const tare_value *value);
 /* A number as double: any numeric type. */
-TARE_API bool tare_value_f64(const tare_value *value, double *out);
+TARE_API bool tare_value_f64(double *out, const tare_value *value);
 
 /* Hyperparameters of language models, independent of the names of their keys. */
 typedef enum tare_param {
@@ -228,7 +228,7 @@ typedef enum tare_param {
  * a length (vocabulary: tokenizer.ggml.tokens), config.json of a Hugging Face directory. If a
  * key holds an array (one number for each layer), the largest counts. HEAD_COUNT_KV defaults to
  * HEAD_COUNT. False: not known. */
-TARE_API bool tare_model_param(const tare_model *model, tare_param param, uint64_t *out);
+TARE_API bool tare_model_param(uint64_t *out, const tare_model *model, tare_param param);
 /* general.architecture, or model_type of config.json; empty: not known. */
 TARE_API tare_str tare_model_architecture(const tare_model *model);
 
@@ -265,8 +265,8 @@ TARE_API bool tare_model_shares_names(const tare_model *a, const tare_model *b);
 
 /* Reads n stored bytes of one plane from byte `offset` of it, in little-endian order whatever the
  * file's. On a big-endian file offset and n must be whole units of the plane. */
-TARE_API tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t plane,
-                                      uint64_t offset, void *buf, size_t n, tare_error *err);
+TARE_API tare_status tare_tensor_read(void *buf, const tare_model *model, size_t tensor,
+                                      uint32_t plane, uint64_t offset, size_t n, tare_error *err);
 /* Points at the stored bytes of one plane, without a copy. Needs a MEMORY source or a file that
  * options.map has mapped, in little-endian order, and all bytes there; else TARE_ERR_UNSUPPORTED or
  * TARE_ERR_TRUNCATED: read them instead. The address is a multiple of `alignment` (a power of two; 0
@@ -311,8 +311,8 @@ typedef struct tare_resource {
 TARE_API const tare_resource *tare_model_resource(const tare_model *model, size_t i);
 TARE_API int64_t tare_model_find_resource(const tare_model *model, tare_str name);
 /* Reads n bytes from byte `offset`. */
-TARE_API tare_status tare_resource_read(const tare_model *model, size_t resource, uint64_t offset,
-                                        void *buf, size_t n, tare_error *err);
+TARE_API tare_status tare_resource_read(void *buf, const tare_model *model, size_t resource,
+                                        uint64_t offset, size_t n, tare_error *err);
 /* Its bytes without a copy, and where a file holds them: as for tensors. Resources that opening
  * creates (from the directory of a file) can be borrowed from any source and are in no file. */
 TARE_API tare_status tare_resource_borrow(const uint8_t **out, const tare_model *model,

@@ -59,7 +59,7 @@ TARE_DECLARE_INIT(tare_option_info)
 
 /* Option i of a verb; false beyond the last, or where out->size is not set. What is not text (models,
  * reports, callbacks) has no row: set it in the struct. */
-TARE_API bool tare_option_at(tare_verb verb, size_t i, tare_option_info *out);
+TARE_API bool tare_option_at(tare_option_info *out, tare_verb verb, size_t i);
 
 /* The options of a verb, with copies of all texts. Not for use by two threads at once. */
 typedef struct tare_options tare_options;

@@ -140,7 +140,7 @@ typedef struct tare_lossy_info {
 
 TARE_DECLARE_INIT(tare_lossy_info)
 /* false: the model was not packed with loss, as far as its file tells. */
-TARE_API bool tare_model_lossy(const tare_model *model, tare_lossy_info *out);
+TARE_API bool tare_model_lossy(tare_lossy_info *out, const tare_model *model);
 
 #ifdef __cplusplus
 }

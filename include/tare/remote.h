@@ -87,7 +87,7 @@ typedef struct tare_remote_counts {
 TARE_DECLARE_INIT(tare_remote_counts)
 
 /* Fills what the size covers; ARG where it is not set. */
-TARE_API tare_status tare_remote_count(const tare_remote *remote, tare_remote_counts *out,
+TARE_API tare_status tare_remote_count(tare_remote_counts *out, const tare_remote *remote,
                                        tare_error *err);
 
 #ifdef __cplusplus

@@ -97,10 +97,10 @@ typedef struct tare_container_base {
 TARE_DECLARE_INIT(tare_container_base)
 
 /* false: the model was not opened from a .wcodec. Time is linear in its layers. */
-TARE_API bool tare_model_container(const tare_model *model, tare_container_info *out);
+TARE_API bool tare_model_container(tare_container_info *out, const tare_model *model);
 /* Base i of the container; false beyond the last. */
-TARE_API bool tare_model_container_base(const tare_model *model, size_t i,
-                                        tare_container_base *out);
+TARE_API bool tare_model_container_base(tare_container_base *out, const tare_model *model,
+                                        size_t i);
 /* What a layer holds. */
 typedef enum tare_layer_kind {
     TARE_LAYER_TENSOR = 0,
@@ -125,12 +125,12 @@ typedef struct tare_container_layer {
 TARE_DECLARE_INIT(tare_container_layer)
 
 /* Layer i of the container, in the order of its index; false beyond the last. */
-TARE_API bool tare_model_container_layer(const tare_model *model, size_t i,
-                                         tare_container_layer *out);
+TARE_API bool tare_model_container_layer(tare_container_layer *out, const tare_model *model,
+                                         size_t i);
 
 /* Bytes that a tensor takes in the container (tensors with equal bytes share them); false: it has
  * no layer of its own. */
-TARE_API bool tare_tensor_packed_bytes(const tare_model *model, size_t tensor, uint64_t *out);
+TARE_API bool tare_tensor_packed_bytes(uint64_t *out, const tare_model *model, size_t tensor);
 
 /* Where the decoded bytes of a plane of a tensor are: in a region of its layer, from `offset` on. */
 typedef struct tare_coded_place {

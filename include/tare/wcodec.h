@@ -328,7 +328,7 @@ TARE_API tare_status tare_coder_new(tare_coder **out, const tare_coded_field *fi
                                     const tare_coded_options *options, tare_error *err);
 TARE_API void tare_coder_free(tare_coder *coder);
 /* The bytes of the head, a multiple of 64; valid as long as the coder. */
-TARE_API const uint8_t *tare_coder_head(const tare_coder *coder, size_t *n);
+TARE_API const uint8_t *tare_coder_head(size_t *n, const tare_coder *coder);
 /* Bytes of a decoded segment. */
 TARE_API size_t tare_coder_segment_bytes(const tare_coder *coder);
 /* The largest possible encoded size of n bytes. */

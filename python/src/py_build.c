@@ -9,7 +9,7 @@
 /* A tensor of another model as the source of a new one's. */
 static tare_status read_tensor(void *ctx, uint32_t plane, uint64_t offset, void *buf, size_t n) {
     const py_tensor *t = ctx;
-    return tare_tensor_read(t->handle->model, t->index, plane, offset, buf, n, NULL);
+    return tare_tensor_read(buf, t->handle->model, t->index, plane, offset, n, NULL);
 }
 
 static bool fill_planes(tare_build_tensor *t, PyObject *name, PyObject *keep, PyObject *planes) {

@@ -99,7 +99,7 @@ static PyObject *container_layers(PyObject *module, PyObject *model) {
     py_handle *handle = py_handle_of(py_state_of(module), model);
     PyObject *out = handle ? PyList_New(0) : NULL;
     tare_container_layer l = tare_container_layer_default();
-    for (size_t i = 0; out && tare_model_container_layer(handle->model, i, &l); i++) {
+    for (size_t i = 0; out && tare_model_container_layer(&l, handle->model, i); i++) {
         PyObject *row =
             Py_BuildValue("iNiNKK", (int)l.kind, py_text(l.name),
                           l.encoding ? (int)l.encoding->id : -1, py_dims(l.dims, l.n_dims),

@@ -202,7 +202,7 @@ static tare_status choose_types(py_plan *p, const char *path, const tare_model *
     if (!target) return TARE_OK;
     tare_status status = tare_fit_new(&p->fit, path, in, o, tare_options_fit(p->options), err);
     if (status == TARE_OK) status = tare_fit_choose(p->fit, target, err);
-    return status == TARE_OK ? tare_fit_apply(p->fit, o, &p->mix, err) : status;
+    return status == TARE_OK ? tare_fit_apply(o, &p->mix, p->fit, err) : status;
 }
 
 /* Adapters are merged under the names that they know, and before types are chosen. */

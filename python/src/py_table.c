@@ -56,7 +56,7 @@ static PyObject *model_resource(PyObject *module, PyObject *args) {
     char *bytes = PyBytes_AsString(out);
     py_handle_ref(handle);
     Py_BEGIN_ALLOW_THREADS status =
-        tare_resource_read(handle->model, (size_t)index, 0, bytes, (size_t)r->size, &err);
+        tare_resource_read(bytes, handle->model, (size_t)index, 0, (size_t)r->size, &err);
     Py_END_ALLOW_THREADS if (status != TARE_OK) {
         Py_CLEAR(out);
         if (py_source_raise(&handle->source)) py_fail(state, &err, handle->name);
@@ -104,7 +104,7 @@ static py_handle *factors_handle(py_handle *whole, const tare_model *factors) {
 static PyObject *adapter_row(py_handle *whole, const tare_adapter_set *set, size_t i) {
     const tare_adapter *x = tare_adapters_at(set, i);
     size_t a, b;
-    py_handle *part = factors_handle(whole, tare_adapter_factors(set, i, &a, &b));
+    py_handle *part = factors_handle(whole, tare_adapter_factors(&a, &b, set, i));
     PyObject *row = part ? Py_BuildValue("NKKKdNNN", py_text(x->name), (unsigned long long)x->rows,
                                          (unsigned long long)x->cols, (unsigned long long)x->rank,
                                          x->scale, PyBool_FromLong(x->is_transposed),
@@ -130,7 +130,7 @@ static PyObject *model_parameters(PyObject *module, PyObject *model) {
     PyObject *out = handle ? PyList_New(0) : NULL;
     for (int p = 0; out && p < TARE_PARAM_COUNT; p++) {
         uint64_t n;
-        bool is_known = tare_model_param(handle->model, (tare_param)p, &n);
+        bool is_known = tare_model_param(&n, handle->model, (tare_param)p);
         if (!py_append(out, is_known ? PyLong_FromUnsignedLongLong(n) : Py_NewRef(Py_None)))
             Py_CLEAR(out);
     }
@@ -142,10 +142,10 @@ static PyObject *model_container(PyObject *module, PyObject *model) {
     tare_container_info info = tare_container_info_default();
     py_handle *handle = py_handle_of(py_state_of(module), model);
     if (!handle) return NULL;
-    if (!tare_model_container(handle->model, &info)) Py_RETURN_NONE;
+    if (!tare_model_container(&info, handle->model)) Py_RETURN_NONE;
     PyObject *bases = PyList_New(0);
     tare_container_base base = tare_container_base_default();
-    for (size_t i = 0; bases && tare_model_container_base(handle->model, i, &base); i++)
+    for (size_t i = 0; bases && tare_model_container_base(&base, handle->model, i); i++)
         if (!py_append(bases,
                        Py_BuildValue("Ny#n", py_text(base.name), (const char *)base.digest,
                                      (Py_ssize_t)sizeof base.digest, (Py_ssize_t)base.n_tensors)))
@@ -198,7 +198,7 @@ static PyObject *formats(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     tare_format_info f = tare_format_info_default();
     PyObject *out = PyList_New(0);
-    for (size_t i = 0; out && tare_format_at(i, &f); i++)
+    for (size_t i = 0; out && tare_format_at(&f, i); i++)
         if (!py_append(out, Py_BuildValue("sssNN", f.name, f.description, f.suffix,
                                           PyBool_FromLong(f.can_write),
                                           PyBool_FromLong(f.is_directory))))

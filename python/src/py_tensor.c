@@ -59,7 +59,7 @@ static PyObject *get_nbytes(PyObject *self, void *unused) {
 static PyObject *get_packed_nbytes(PyObject *self, void *unused) {
     uint64_t n;
     (void)unused;
-    if (!tare_tensor_packed_bytes(tensor_of(self)->handle->model, tensor_of(self)->index, &n))
+    if (!tare_tensor_packed_bytes(&n, tensor_of(self)->handle->model, tensor_of(self)->index))
         Py_RETURN_NONE;
     return PyLong_FromUnsignedLongLong(n);
 }
@@ -155,10 +155,10 @@ static bool read_plane(py_tensor *t, uint32_t plane, uint64_t offset, void *out,
     tare_status status;
     if (n <= 4096 && t->handle->source.source.kind != TARE_SOURCE_CALLBACK &&
         !t->handle->source.parts) { /* as long as giving the GIL away takes */
-        status = tare_tensor_read(t->handle->model, t->index, plane, offset, out, n, &err);
+        status = tare_tensor_read(out, t->handle->model, t->index, plane, offset, n, &err);
     } else {
         Py_BEGIN_ALLOW_THREADS status =
-            tare_tensor_read(t->handle->model, t->index, plane, offset, out, n, &err);
+            tare_tensor_read(out, t->handle->model, t->index, plane, offset, n, &err);
         Py_END_ALLOW_THREADS
     }
     if (status == TARE_OK) return true;

@@ -97,7 +97,7 @@ bool tare_unhex(uint8_t *out, const char *hex, size_t n) {
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
 
-bool tare_dependency(size_t i, const char **name, const char **version) {
+bool tare_dependency(const char **name, const char **version, size_t i) {
     static const char *const names[] = {"libcrypto", "libdeflate", "libpcre2", "libzstd"};
     if (i >= sizeof names / sizeof names[0]) return false;
     *name = names[i];

@@ -18,7 +18,7 @@ const tare_format *tare_format_find(const char *name) {
     return NULL;
 }
 
-bool tare_format_at(size_t i, tare_format_info *out) {
+bool tare_format_at(tare_format_info *out, size_t i) {
     const tare_format *f = tare_format_row(i);
     if (!f || tare_result_check(out, NULL) != TARE_OK) return false;
     const tare_format_info info = {.name = f->name,

@@ -23,7 +23,7 @@ static tare_status refuse(tare_model **out, tare_error *err) {
         "kept only");
 }
 
-bool tare_llama_can_map(const tare_model *model, tare_str *hf_class) {
+bool tare_llama_can_map(tare_str *hf_class, const tare_model *model) {
     (void)model;
     if (hf_class) *hf_class = TARE_STR("");
     return false;
@@ -46,7 +46,7 @@ tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
 }
 
 /* What a model with an architecture and without config.json is: it has to be refused. */
-bool tare_llama_can_restore(const tare_model *model, tare_str *architecture) {
+bool tare_llama_can_restore(tare_str *architecture, const tare_model *model) {
     const tare_str name =
         model ? tare_catalog_get_str(&model->catalog, "general.architecture") : TARE_STR("");
     if (architecture) *architecture = name;
@@ -80,7 +80,7 @@ const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t te
     return NULL;
 }
 
-bool tare_llama_known_at(size_t i, tare_llama_known *out) {
+bool tare_llama_known_at(tare_llama_known *out, size_t i) {
     (void)i;
     (void)out;
     return false;

@@ -360,10 +360,10 @@ static uint64_t most(const keys *k, const char *name) {
     tare_array_walk walk;
     tare_value element;
     if (!v) return 0;
-    if (v->type != TARE_VALUE_ARRAY) return tare_value_u64(v, &n) ? n : 0;
+    if (v->type != TARE_VALUE_ARRAY) return tare_value_u64(&n, v) ? n : 0;
     tare_array_begin(&walk, &v->as.a);
     while (tare_array_next(&walk, &element))
-        if (tare_value_u64(&element, &n)) largest = tare_max_u64(largest, n);
+        if (tare_value_u64(&n, &element)) largest = tare_max_u64(largest, n);
     return largest;
 }
 

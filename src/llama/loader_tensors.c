@@ -214,7 +214,7 @@ static bool has_experts(const tare_model *gguf, tare_str architecture) {
     snprintf(key, sizeof key, "%.*s.expert_count", (int)tare_min_u64(architecture.len, 64),
              architecture.ptr);
     const int64_t i = tare_model_find_key(gguf, tare_str_of(key));
-    return i >= 0 && tare_value_u64(&gguf->catalog.metadata[i].value, &n) && n > 0;
+    return i >= 0 && tare_value_u64(&n, &gguf->catalog.metadata[i].value) && n > 0;
 }
 
 /* Why the loader does not take it; NULL: it does. */

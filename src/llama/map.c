@@ -48,7 +48,7 @@ tare_str tare_llama_class_of(const tare_llama_config *config) {
     return ssm ? TARE_STR("MambaForCausalLM") : TARE_STR("");
 }
 
-bool tare_llama_can_map(const tare_model *model, tare_str *hf_class) {
+bool tare_llama_can_map(tare_str *hf_class, const tare_model *model) {
     tare_arena arena;
     tare_llama_config config;
     bool is_known = false;
@@ -483,7 +483,7 @@ const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t te
     return &((const mapped *)model->private_data)->origins[tensor];
 }
 
-bool tare_llama_known_at(size_t i, tare_llama_known *out) {
+bool tare_llama_known_at(tare_llama_known *out, size_t i) {
     size_t n_texts = 0;
     while (tare_llama_arch_at(n_texts)) n_texts++;
     const tare_llama_arch *arch =

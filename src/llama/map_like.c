@@ -16,7 +16,7 @@ tare_status tare_llama_map_like(tare_model **out, const tare_model *in, const ta
     TARE_REQUIRE(in && to, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_TRY(tare_context_keep(&context, &o.context, err));
-    if (tare_model_shares_names(in, to) || !tare_llama_can_map(in, NULL)) return TARE_OK;
+    if (tare_model_shares_names(in, to) || !tare_llama_can_map(NULL, in)) return TARE_OK;
     tare_status status = tare_llama_map(out, in, &o, err);
     if (status == TARE_ERR_UNSUPPORTED && !o.no_tokenizer) { /* perhaps only its tokenizer is */
         o.no_tokenizer = true;

@@ -54,7 +54,7 @@ static bool has_keys(uint64_t *blocks, const tare_model *model, tare_str archite
                  architecture.ptr, required[i]);
         const tare_metadata *m = find(model, key);
         if (!m) return no(why, TARE_ITEM_KEY, key, "it is missing");
-        if (!tare_value_u64(&m->value, &values[i]) || values[i] == 0)
+        if (!tare_value_u64(&values[i], &m->value) || values[i] == 0)
             return no(why, TARE_ITEM_KEY, key, "it is not a number above 0");
     }
     *blocks = values[0];
@@ -134,7 +134,7 @@ static uint64_t count_or(const tare_model *model, const char *architecture, cons
     uint64_t n;
     snprintf(key, sizeof key, "%s.%s", architecture, name);
     const tare_metadata *m = find(model, key);
-    return m && tare_value_u64(&m->value, &n) ? n : otherwise;
+    return m && tare_value_u64(&n, &m->value) ? n : otherwise;
 }
 
 /* One of the rows of the architecture finds all that it needs; none: nothing is known of it. */
@@ -170,7 +170,7 @@ static bool element(uint64_t *out, const tare_array *a, uint64_t i) {
     tare_array_begin(&walk, a);
     for (uint64_t k = 0; k <= i; k++)
         if (!tare_array_next(&walk, &v)) return false;
-    return tare_value_u64(&v, out) && *out > 0;
+    return tare_value_u64(out, &v) && *out > 0;
 }
 
 static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block) {
@@ -183,7 +183,7 @@ static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_
         return key_number(out, ctx, "attention.head_count", block);
     if (!m) return false;
     if (m->value.type == TARE_VALUE_ARRAY) return element(out, &m->value.as.a, block);
-    return tare_value_u64(&m->value, out) && *out > 0;
+    return tare_value_u64(out, &m->value) && *out > 0;
 }
 
 /* Its shape is what the keys say. */

@@ -47,8 +47,8 @@ tare_status tare_llama_is_equal(bool *out, const tare_model *hf, size_t a, size_
         t->encoding == u->encoding && t->encoding->n_planes == 1 && t->size_bytes == u->size_bytes;
     for (uint64_t at = 0; at < t->size_bytes && *out;) {
         size_t take = (size_t)tare_min_u64(t->size_bytes - at, STEP);
-        TARE_TRY(tare_tensor_read(hf, a, 0, at, x, take, err));
-        TARE_TRY(tare_tensor_read(hf, b, 0, at, y, take, err));
+        TARE_TRY(tare_tensor_read(x, hf, a, 0, at, take, err));
+        TARE_TRY(tare_tensor_read(y, hf, b, 0, at, take, err));
         *out = memcmp(x, y, take) == 0;
         at += take;
     }

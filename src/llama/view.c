@@ -63,7 +63,7 @@ static tare_status decoded_run(uint8_t *out, const job *j, uint64_t from, uint64
 static tare_status source_run(uint8_t *out, const job *j, uint64_t from, uint64_t n,
                               tare_error *err) {
     if (j->is_decoded) return decoded_run(out, j, from, n, err);
-    return tare_tensor_read(j->file->source, j->piece->source, 0, from * j->element_bytes, out,
+    return tare_tensor_read(out, j->file->source, j->piece->source, 0, from * j->element_bytes,
                             (size_t)(n * j->element_bytes), err);
 }
 

@@ -17,8 +17,8 @@ const tare_adapter *tare_adapters_at(const tare_adapter_set *set, size_t i) {
     return set && i < set->n ? &set->adapters[i] : NULL;
 }
 
-const tare_model *tare_adapter_factors(const tare_adapter_set *set, size_t i, size_t *a,
-                                       size_t *b) {
+const tare_model *tare_adapter_factors(size_t *a, size_t *b, const tare_adapter_set *set,
+                                       size_t i) {
     const tare_adapter *adapter = tare_adapters_at(set, i);
     if (!adapter) return NULL;
     *a = tare_adapter_factor(set, adapter->a);

@@ -31,7 +31,7 @@ tare_status tare_model_text(tare_str *out, const tare_model *model, const char *
     if (!tare_size_of_u64(r->size, &n)) return tare_fail(err, TARE_ERR_LIMIT, "side file");
     char *bytes = tare_arena_take(arena, n);
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "side file");
-    TARE_TRY(tare_resource_read(model, (size_t)i, 0, bytes, n, err));
+    TARE_TRY(tare_resource_read(bytes, model, (size_t)i, 0, n, err));
     *out = (tare_str){bytes, n};
     return TARE_OK;
 }

@@ -46,7 +46,7 @@ tare_status tare_model_expect_records(tare_model *m, tare_error *err) {
 
 /* Records [first, first + n), n at most RECORDS_AT_ONCE. */
 static tare_status load(list *l, uint64_t first, size_t n, tare_error *err) {
-    return tare_tensor_read(l->m, l->tensor, l->plane, first * TARE_OUTLIER_BYTES, l->bytes,
+    return tare_tensor_read(l->bytes, l->m, l->tensor, l->plane, first * TARE_OUTLIER_BYTES,
                             n * TARE_OUTLIER_BYTES, err);
 }
 

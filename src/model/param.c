@@ -53,13 +53,13 @@ _Static_assert(sizeof names / sizeof *names == TARE_PARAM_COUNT, "one row for ea
 
 /* A number, or the largest of an array of numbers (one a layer). */
 static bool number_of(const tare_value *v, uint64_t *out) {
-    if (v->type != TARE_VALUE_ARRAY) return tare_value_u64(v, out);
+    if (v->type != TARE_VALUE_ARRAY) return tare_value_u64(out, v);
     tare_array_walk walk;
     tare_value element;
     uint64_t n, largest = 0;
     tare_array_begin(&walk, &v->as.a);
     while (tare_array_next(&walk, &element)) {
-        if (!tare_value_u64(&element, &n)) return false;
+        if (!tare_value_u64(&n, &element)) return false;
         if (n > largest) largest = n;
     }
     *out = largest;
@@ -84,7 +84,7 @@ static bool prefixed(const tare_model *m, tare_str prefix, const param_names *p,
     return false;
 }
 
-bool tare_model_param(const tare_model *model, tare_param param, uint64_t *out) {
+bool tare_model_param(uint64_t *out, const tare_model *model, tare_param param) {
     if (!model || (unsigned)param >= TARE_PARAM_COUNT) return false;
     const param_names *p = &names[param];
     tare_str arch = tare_model_architecture(model);
@@ -95,9 +95,9 @@ bool tare_model_param(const tare_model *model, tare_param param, uint64_t *out) 
         *out = v->as.a.count;
         return true;
     }
-    if (tare_value_u64(&model->config[param], out)) return true;
+    if (tare_value_u64(out, &model->config[param])) return true;
     /* If key and value heads are not specified, every head has its own. */
-    return param == TARE_PARAM_HEAD_COUNT_KV && tare_model_param(model, TARE_PARAM_HEAD_COUNT, out);
+    return param == TARE_PARAM_HEAD_COUNT_KV && tare_model_param(out, model, TARE_PARAM_HEAD_COUNT);
 }
 
 tare_str tare_model_architecture(const tare_model *model) {
@@ -168,7 +168,7 @@ tare_status tare_model_read_config(tare_model *m, tare_report *report, tare_erro
     size_t size = (size_t)m->catalog.resources[i].info.size;
     char *text = tare_arena_take(&m->arena, size);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "config.json");
-    TARE_TRY(tare_resource_read(m, (size_t)i, 0, text, size, err));
+    TARE_TRY(tare_resource_read(text, m, (size_t)i, 0, size, err));
     tare_error fault = TARE_ERROR_NONE;
     const tare_str config = {text, size};
     fault.status = parse_config(m, config, &fault);

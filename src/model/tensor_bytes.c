@@ -50,8 +50,8 @@ tare_status tare_tensor_check_data(const tare_model *model, size_t tensor, tare_
     return TARE_OK;
 }
 
-tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t plane,
-                             uint64_t offset, void *buf, size_t n, tare_error *err) {
+tare_status tare_tensor_read(void *buf, const tare_model *model, size_t tensor, uint32_t plane,
+                             uint64_t offset, size_t n, tare_error *err) {
     TARE_REQUIRE(model && tensor < model->catalog.n_tensors && (buf || n == 0), err);
     const tare_tensor *t = &model->catalog.tensors[tensor];
     TARE_REQUIRE(plane < t->encoding->n_planes, err);
@@ -133,7 +133,7 @@ bool tare_tensor_place(tare_plane *out, const tare_model *model, size_t tensor, 
 
 /* ---- resources ------------------------------------------------------------------------------- */
 
-tare_status tare_resource_read(const tare_model *model, size_t resource, uint64_t offset, void *buf,
+tare_status tare_resource_read(void *buf, const tare_model *model, size_t resource, uint64_t offset,
                                size_t n, tare_error *err) {
     TARE_REQUIRE(model && resource < model->catalog.n_resources && (buf || n == 0), err);
     const tare_resource_entry *r = &model->catalog.resources[resource];

@@ -80,7 +80,7 @@ static tare_status decode_slab(void *out, const source *src, const tare_slab *sl
     for (uint32_t p = 0; p < encoding->n_planes; p++) {
         uint64_t from, size;
         tare_slab_range(slab, encoding, p, &from, &size);
-        TARE_TRY(tare_tensor_read(src->m, src->tensor, p, from, bytes, (size_t)size, err));
+        TARE_TRY(tare_tensor_read(bytes, src->m, src->tensor, p, from, (size_t)size, err));
         rows.planes[p] = bytes;
         bytes += size;
     }
@@ -203,7 +203,7 @@ static tare_status decode_values(void *out, const source *src, uint64_t begin, u
     const bool is_final = !tare_tensor_has_records(src->m, src->tensor);
     if (is_final && is_stored_so(src)) {
         const uint64_t width = tare_float_bytes(src->as);
-        return tare_tensor_read(src->m, src->tensor, 0, begin * width, out,
+        return tare_tensor_read(out, src->m, src->tensor, 0, begin * width,
                                 (size_t)((end - begin) * width), err);
     }
     if (src->as == TARE_ENCODING_F32) return decode_floats(out, src, begin, end, err);

@@ -99,7 +99,7 @@ static uint64_t number_bits(const tare_value *v) {
     }
 }
 
-bool tare_value_u64(const tare_value *value, uint64_t *out) {
+bool tare_value_u64(uint64_t *out, const tare_value *value) {
     switch (value->type) {
     case TARE_VALUE_U8:
     case TARE_VALUE_U16:
@@ -119,7 +119,7 @@ bool tare_value_u64(const tare_value *value, uint64_t *out) {
     }
 }
 
-bool tare_value_f64(const tare_value *value, double *out) {
+bool tare_value_f64(double *out, const tare_value *value) {
     switch (value->type) {
     case TARE_VALUE_F32:
     case TARE_VALUE_F64:

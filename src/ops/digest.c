@@ -34,7 +34,7 @@ static tare_status hash_planes(tare_sha256 *h, const tare_model *model, size_t t
         for (uint64_t at = 0; at < t->planes[p].size; at += piece) {
             uint64_t left = t->planes[p].size - at;
             size_t n = left < piece ? (size_t)left : piece;
-            TARE_TRY(tare_tensor_read(model, tensor, p, at, job->scratch, n, err));
+            TARE_TRY(tare_tensor_read(job->scratch, model, tensor, p, at, n, err));
             tare_sha256_update(h, job->scratch, n);
             TARE_TRY(tare_walk_tick(job, n, err));
         }

@@ -16,7 +16,7 @@ static tare_status read_state(const tare_json_node **out, const tare_weight_sear
     const size_t n = (size_t)t->n_elements;
     char *text = tare_arena_take(s->arena, n + 1);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
-    TARE_TRY(tare_tensor_read(s->m, (size_t)i, 0, 0, text, n, err));
+    TARE_TRY(tare_tensor_read(text, s->m, (size_t)i, 0, 0, n, err));
     const tare_status status = tare_json_tree(out, (tare_str){text, n}, s->arena, NULL);
     return status == TARE_ERR_NOMEM ? tare_fail(err, status, "packed weights") : TARE_OK;
 }

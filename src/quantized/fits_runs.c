@@ -107,7 +107,7 @@ static tare_status read_number(uint64_t *out, const tare_weight_search *s, const
     *out = otherwise;
     if (!t || t->n_elements != 1 || t->encoding->kind != TARE_KIND_INTEGER || t->size_bytes > 8)
         return TARE_OK;
-    TARE_TRY(tare_tensor_read(s->m, (size_t)i, 0, 0, bytes, (size_t)t->size_bytes, err));
+    TARE_TRY(tare_tensor_read(bytes, s->m, (size_t)i, 0, 0, (size_t)t->size_bytes, err));
     *out = tare_load_le64(bytes);
     return TARE_OK;
 }

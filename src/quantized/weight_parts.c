@@ -70,5 +70,5 @@ tare_status tare_weight_add_second(tare_weight_search *s, tare_weight *w, tare_e
 
 tare_status tare_weight_bytes(void *out, const tare_weight *w, const tare_model *stored,
                               tare_part_kind part, uint64_t from, uint64_t n, tare_error *err) {
-    return tare_tensor_read(stored, (size_t)w->parts[part], 0, from, out, (size_t)n, err);
+    return tare_tensor_read(out, stored, (size_t)w->parts[part], 0, from, (size_t)n, err);
 }

@@ -213,7 +213,7 @@ static tare_status read_resource(tare_str *out, const tare_model *m, size_t i, t
     if (!tare_size_of_u64(r->size, &n)) return tare_fail(err, TARE_ERR_LIMIT, "side file");
     char *bytes = tare_arena_take(arena, n + 1);
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "side file");
-    TARE_TRY(tare_resource_read(m, i, 0, bytes, n, err));
+    TARE_TRY(tare_resource_read(bytes, m, i, 0, n, err));
     *out = (tare_str){bytes, n};
     return TARE_OK;
 }

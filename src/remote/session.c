@@ -88,7 +88,7 @@ void tare_remote_free(tare_remote *r) {
     tare_free(r->options.context->allocator, r, sizeof *r);
 }
 
-tare_status tare_remote_count(const tare_remote *remote, tare_remote_counts *out, tare_error *err) {
+tare_status tare_remote_count(tare_remote_counts *out, const tare_remote *remote, tare_error *err) {
     TARE_REQUIRE(remote && out && out->size >= sizeof out->size, err);
     tare_remote *r = (tare_remote *)(uintptr_t)remote; /* for its lock */
     pthread_mutex_lock(&r->blocks->mutex);

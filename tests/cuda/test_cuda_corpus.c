@@ -72,7 +72,7 @@ static void check_file(const char *folder, const char *name) {
         return;
     }
     tare_container_info info = tare_container_info_default();
-    tare_model_container(model, &info);
+    tare_model_container(&info, model);
     for (size_t i = 0; i < info.n_layers; i++) {
         if (tare_model_layer_coded(&coded, model, i, NULL, NULL) != TARE_OK) continue;
         for (unsigned general = 0; !tare_coded_describe(coded)->base && general < 2; general++)

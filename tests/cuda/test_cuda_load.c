@@ -157,7 +157,7 @@ static void compare(const tare_device_job *jobs, tare_device *device, const tare
         uint8_t *made = malloc(n), *meant = malloc(n);
         assert_true(made && meant);
         assert_int_equal(tare_device_download(made, device, jobs[i].planes[0], n, NULL), TARE_OK);
-        assert_int_equal(tare_tensor_read(model, i, 0, 0, meant, n, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_read(meant, model, i, 0, 0, n, NULL), TARE_OK);
         assert_memory_equal(made, meant, n);
         free(made);
         free(meant);

@@ -47,10 +47,10 @@ static void read_tensor(const tare_model *m, size_t i) {
     if (t->encoding->n_planes != 1) return;
     const size_t size = (size_t)t->size_bytes;
     FUZZ_CHECK(size <= sizeof all);
-    FUZZ_CHECK(tare_tensor_read(m, i, 0, 0, all, size, NULL) == TARE_OK);
+    FUZZ_CHECK(tare_tensor_read(all, m, i, 0, 0, size, NULL) == TARE_OK);
     for (size_t at = 0; at < size; at += 7) {
         const size_t n = size - at < 7 ? size - at : 7;
-        FUZZ_CHECK(tare_tensor_read(m, i, 0, at, part, n, NULL) == TARE_OK);
+        FUZZ_CHECK(tare_tensor_read(part, m, i, 0, at, n, NULL) == TARE_OK);
         FUZZ_CHECK(memcmp(part, all + at, n) == 0);
     }
 }

@@ -15,7 +15,7 @@ static void check_fit(tare_fit *f) {
     size_t n_measured = 0;
     target.bits_per_weight = 5;
     FUZZ_CHECK(tare_fit_choose(f, &target, NULL) == TARE_OK);
-    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++) {
+    for (size_t i = 0; tare_fit_tensor_at(&t, f, i); i++) {
         FUZZ_CHECK(isfinite(t.sensitivity) && t.sensitivity >= 0 && t.damage >= 0);
         n_measured += t.is_measured;
     }

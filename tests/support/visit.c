@@ -28,7 +28,7 @@ static void keep(tare_status *first, tare_status status) {
 static void visit_value(const tare_value *v, int depth) {
     uint64_t u;
     double f;
-    sink += tare_value_u64(v, &u) + tare_value_f64(v, &f);
+    sink += tare_value_u64(&u, v) + tare_value_f64(&f, v);
     if (v->type == TARE_VALUE_STRING) touch(v->as.s.ptr, v->as.s.len);
     if (v->type != TARE_VALUE_ARRAY || depth > 16) return;
     tare_array_walk walk;
@@ -48,7 +48,7 @@ static tare_status read_part(const tare_model *m, size_t tensor, uint32_t plane,
     uint64_t n = size < HEAD ? size : HEAD / unit * unit;
     uint8_t *buf = malloc(n ? (size_t)n : 1);
     if (buf == NULL) return TARE_ERR_NOMEM;
-    tare_status s = tare_tensor_read(m, tensor, plane, at_end ? size - n : 0, buf, (size_t)n, NULL);
+    tare_status s = tare_tensor_read(buf, m, tensor, plane, at_end ? size - n : 0, (size_t)n, NULL);
     if (s == TARE_OK) touch(buf, (size_t)n);
     free(buf);
     return s;
@@ -79,7 +79,7 @@ static tare_status visit_resource(const tare_model *m, size_t i) {
     const tare_resource *r = tare_model_resource(m, i);
     size_t n = r->size < HEAD ? (size_t)r->size : HEAD;
     uint8_t buf[HEAD];
-    tare_status s = tare_resource_read(m, i, r->size - n, buf, n, NULL);
+    tare_status s = tare_resource_read(buf, m, i, r->size - n, n, NULL);
     if (s == TARE_OK) touch(buf, n);
     return tare_model_find_resource(m, r->name) < 0 ? TARE_ERR_ARG : s;
 }
@@ -93,7 +93,7 @@ tare_status visit_model(const tare_model *m) {
         visit_value(&k->value, 0);
         if (tare_model_find_key(m, k->key) < 0) keep(&first, TARE_ERR_ARG);
     }
-    for (int p = 0; p < TARE_PARAM_COUNT; p++) sink += tare_model_param(m, (tare_param)p, &number);
+    for (int p = 0; p < TARE_PARAM_COUNT; p++) sink += tare_model_param(&number, m, (tare_param)p);
     tare_str architecture = tare_model_architecture(m);
     touch(architecture.ptr, architecture.len);
     const tare_tensor *t;

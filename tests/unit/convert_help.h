@@ -140,8 +140,8 @@ static inline void help_check_tensor(const tare_model *a, const tare_model *b, s
         size_t n = (size_t)x->planes[p].size;
         assert_int_equal(n, y->planes[p].size);
         uint8_t *bytes = malloc(2 * n + 1);
-        assert_int_equal(tare_tensor_read(a, i, p, 0, bytes, n, NULL), TARE_OK);
-        assert_int_equal(tare_tensor_read(b, (size_t)at, p, 0, bytes + n, n, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_read(bytes, a, i, p, 0, n, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_read(bytes + n, b, (size_t)at, p, 0, n, NULL), TARE_OK);
         assert_memory_equal(bytes, bytes + n, n);
         free(bytes);
     }
@@ -162,8 +162,8 @@ static inline void help_check_resource(const tare_model *a, const tare_model *b,
     assert_int_equal(tare_model_resource(b, (size_t)at)->size, r->size);
     size_t n = (size_t)r->size;
     uint8_t *bytes = malloc(2 * n + 1);
-    assert_int_equal(tare_resource_read(a, i, 0, bytes, n, NULL), TARE_OK);
-    assert_int_equal(tare_resource_read(b, (size_t)at, 0, bytes + n, n, NULL), TARE_OK);
+    assert_int_equal(tare_resource_read(bytes, a, i, 0, n, NULL), TARE_OK);
+    assert_int_equal(tare_resource_read(bytes + n, b, (size_t)at, 0, n, NULL), TARE_OK);
     assert_memory_equal(bytes, bytes + n, n);
     free(bytes);
 }

@@ -27,14 +27,14 @@ static inline uint8_t *plan_bytes(const tare_write_plan *plan, const tare_model 
             memcpy(to, e->bytes, n);
         } else if (e->kind == TARE_EXTENT_TENSOR) {
             const tare_encoding *encoding = source->catalog.tensors[e->item].encoding;
-            ok = tare_tensor_read(source, e->item, e->plane, 0, to, n, NULL) == TARE_OK;
+            ok = tare_tensor_read(to, source, e->item, e->plane, 0, n, NULL) == TARE_OK;
             const tare_plane_info *info = &encoding->planes[e->plane];
             tare_rows_mut rows = {.n_rows = 1, .cols = e->size / info->unit_bytes * info->unit};
             rows.planes[e->plane] = to;
             if (ok && plan->is_big_endian && encoding->kind != TARE_KIND_UNKNOWN)
                 tare_swap_rows(&rows, encoding);
         } else if (e->kind == TARE_EXTENT_RESOURCE) {
-            ok = tare_resource_read(source, e->item, 0, to, n, NULL) == TARE_OK;
+            ok = tare_resource_read(to, source, e->item, 0, n, NULL) == TARE_OK;
         } else {
             ok = tare_reader_read(&source->files[e->item].reader, e->source_offset, to, n, NULL) ==
                  TARE_OK;

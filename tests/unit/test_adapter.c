@@ -126,10 +126,10 @@ static void test_config(void **state) {
     assert_true(a->scale == 5.0 && a->rank == 1 && a->rows == 2 && a->cols == 3);
     assert_null(tare_adapters_at(set, 1));
     size_t at[2];
-    const tare_model *parts = tare_adapter_factors(set, 0, &at[0], &at[1]);
+    const tare_model *parts = tare_adapter_factors(&at[0], &at[1], set, 0);
     assert_ptr_equal(tare_model_tensor(parts, at[0]), a->a);
     assert_ptr_equal(tare_model_tensor(parts, at[1]), a->b);
-    assert_null(tare_adapter_factors(set, 1, &at[0], &at[1]));
+    assert_null(tare_adapter_factors(&at[0], &at[1], set, 1));
     tare_adapters_free(set);
     tare_adapters_free(NULL);
 }

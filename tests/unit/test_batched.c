@@ -185,13 +185,13 @@ static void own_words(void **state) {
     const size_t large = (size_t)tare_model_find_tensor(m, (tare_str){"large", 5});
     packed.status = TARE_ERR_NOSPACE;
     clear(&packed);
-    assert_int_equal(tare_tensor_read(m, large, 0, 60 << 20, back, sizeof back, &err),
+    assert_int_equal(tare_tensor_read(back, m, large, 0, 60 << 20, sizeof back, &err),
                      TARE_ERR_NOSPACE);
     assert_string_equal(err.what, "the bucket is closed");
     assert_string_equal(err.item_name, "large");
     assert_int_equal(packed.n_calls, 1); /* tried once */
     packed.status = TARE_OK;
-    assert_int_equal(tare_tensor_read(m, large, 0, 60 << 20, back, sizeof back, &err), TARE_OK);
+    assert_int_equal(tare_tensor_read(back, m, large, 0, 60 << 20, sizeof back, &err), TARE_OK);
     assert_memory_equal(back, weights + (30 << 20), sizeof back);
     tare_model_free(m);
 }
@@ -210,7 +210,7 @@ static void *read_here_and_there(void *ctx) {
     for (int i = 0; i < 40; i++) {
         r->seed = r->seed * 1103515245 + 12345;
         const uint64_t at = (r->seed >> 4) % ((uint64_t)ROWS * COLS - 512);
-        if (tare_tensor_read(r->model, large, 0, 2 * at, back, sizeof back, NULL) != TARE_OK ||
+        if (tare_tensor_read(back, r->model, large, 0, 2 * at, sizeof back, NULL) != TARE_OK ||
             memcmp(back, weights + at, sizeof back) != 0)
             r->is_good = false;
     }
@@ -277,11 +277,11 @@ static void folder(void **state) {
     assert_string_equal(tare_model_file(m, 0)->name, "bucket/m-00001-of-00002.safetensors");
     const int64_t config = tare_model_find_resource(m, (tare_str){"config.json", 11});
     assert_true(config >= 0);
-    assert_int_equal(tare_resource_read(m, (size_t)config, 0, text, 22, &err), TARE_OK);
+    assert_int_equal(tare_resource_read(text, m, (size_t)config, 0, 22, &err), TARE_OK);
     assert_string_equal(text, "{\"model_type\":\"llama\"}");
     assert_true(tare_model_find_resource(m, (tare_str){"1_Pooling/config.json", 21}) >= 0);
     const int64_t b = tare_model_find_tensor(m, (tare_str){"b", 1});
-    assert_int_equal(tare_tensor_read(m, (size_t)b, 0, 0, text, 2, &err), TARE_OK);
+    assert_int_equal(tare_tensor_read(text, m, (size_t)b, 0, 0, 2, &err), TARE_OK);
     assert_memory_equal(text, "xy", 2);
     tare_model_free(m);
     /* Names that are none, leave the folder, or are there twice; files that are none. */

@@ -120,9 +120,9 @@ static void test_content(void **state) {
     uint8_t bytes[sizeof floats];
     const uint8_t *p;
     float row[COLS];
-    assert_int_equal(tare_tensor_read(m, 0, 0, 0, bytes, sizeof floats, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(bytes, m, 0, 0, 0, sizeof floats, NULL), TARE_OK);
     assert_memory_equal(bytes, floats, sizeof floats);
-    assert_int_equal(tare_tensor_read(m, 1, 0, 10, bytes, 100, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(bytes, m, 1, 0, 10, 100, NULL), TARE_OK);
     assert_memory_equal(bytes, halves + 10, 100);
     assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 1, NULL), TARE_OK);
     assert_ptr_equal(p, floats);
@@ -145,7 +145,7 @@ static void test_every_format(void **state) {
     (void)state;
     tare_model *m = build(false);
     tare_format_info f = tare_format_info_default();
-    for (size_t i = 0; tare_format_at(i, &f); i++) {
+    for (size_t i = 0; tare_format_at(&f, i); i++) {
         tare_convert_options o = tare_convert_options_default();
         tare_model *again;
         char name[64];
@@ -160,7 +160,7 @@ static void test_every_format(void **state) {
         assert_true(at >= 0);
         if (tare_model_tensor(again, (size_t)at)->encoding->id == TARE_ENCODING_F32) {
             uint8_t bytes[sizeof floats];
-            assert_int_equal(tare_tensor_read(again, (size_t)at, 0, 0, bytes, sizeof floats, NULL),
+            assert_int_equal(tare_tensor_read(bytes, again, (size_t)at, 0, 0, sizeof floats, NULL),
                              TARE_OK);
             assert_memory_equal(bytes, floats, sizeof floats);
         }
@@ -259,7 +259,7 @@ static void test_refused(void **state) {
     t.read = read_nothing;
     must(tare_builder_add_tensor(b, &t, &err), &err);
     must(tare_builder_finish(&m, b, &err), &err);
-    assert_int_equal(tare_tensor_read(m, 0, 0, 0, bytes, 4, &err), TARE_ERR_IO);
+    assert_int_equal(tare_tensor_read(bytes, m, 0, 0, 0, 4, &err), TARE_ERR_IO);
     assert_string_equal(err.item_name, "pulled");
     tare_model_free(m);
     tare_builder_free(NULL);

@@ -144,13 +144,13 @@ static void check_tensor(const packed *p, size_t tensor, const tare_model *base,
         size_t n = (size_t)l->region_bytes[r];
         uint8_t *made = calloc(1, n), *meant = malloc(n), *like = l->base ? malloc(n) : NULL;
         assert_true(made && meant && (like || !l->base));
-        if (like) assert_int_equal(tare_tensor_read(base, tensor, r, 0, like, n, NULL), TARE_OK);
+        if (like) assert_int_equal(tare_tensor_read(like, base, tensor, r, 0, n, NULL), TARE_OK);
         check_base(coded, r, like, n);
         for (unsigned i = 0; i < l->n_streams; i++)
             if (l->streams[i].field.region == r) decode_stream(p, coded, i, made, like, sum);
         assert_true(places[r].region == r && places[r].offset == 0);
         assert_int_equal(t->planes[r].size, n);
-        assert_int_equal(tare_tensor_read(p->m, tensor, r, 0, meant, n, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_read(meant, p->m, tensor, r, 0, n, NULL), TARE_OK);
         assert_memory_equal(made, meant, n);
         free(made);
         free(meant);
@@ -510,8 +510,8 @@ static void all_layers(void **state) {
         packed p;
         read_file(&p, names[k]);
         assert_int_equal(open_bytes(&p, NULL), TARE_OK);
-        assert_true(tare_model_container(p.m, &info));
-        for (; tare_model_container_layer(p.m, n, &layer); n++) {
+        assert_true(tare_model_container(&info, p.m));
+        for (; tare_model_container_layer(&layer, p.m, n); n++) {
             void *regions[TARE_CODED_MAX_REGIONS] = {NULL};
             assert_int_equal(tare_model_layer_coded(&coded, p.m, n, NULL, NULL), TARE_OK);
             const tare_coded_layer *l = tare_coded_describe(coded);
@@ -542,7 +542,7 @@ static void all_layers(void **state) {
         drop(&p);
     }
     tare_container_layer none = tare_container_layer_default();
-    assert_false(tare_model_container_layer(synth, 0, &none));
+    assert_false(tare_model_container_layer(&none, synth, 0));
     tare_model_free(gguf);
     tare_model_free(synth);
 }

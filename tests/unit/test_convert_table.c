@@ -65,8 +65,8 @@ static bool keeps_floats(const tare_format_info *format) {
 static void walk_all(unsigned content, bool opaque) {
     tare_format_info a = tare_format_info_default(), b = tare_format_info_default();
     size_t n = 0;
-    for (size_t i = 0; tare_format_at(i, &a); i++)
-        for (size_t k = 0; tare_format_at(k, &b); k++, n++)
+    for (size_t i = 0; tare_format_at(&a, i); i++)
+        for (size_t k = 0; tare_format_at(&b, k); k++, n++)
             if (a.can_write && b.can_write && (opaque || (keeps_floats(&a) && keeps_floats(&b))))
                 walk_pair(&a, &b, content, opaque);
     assert_true(n >= 4);
@@ -179,7 +179,7 @@ static void formats_hold_what_their_drivers_say(void **state) {
     const tare_encoding *f32 = tare_encoding_get(TARE_ENCODING_F32);
     const tare_encoding *q4_k = tare_encoding_get(TARE_ENCODING_Q4_K);
     tare_format_info format = tare_format_info_default();
-    for (size_t i = 0; tare_format_at(i, &format); i++)
+    for (size_t i = 0; tare_format_at(&format, i); i++)
         assert_true(tare_format_holds(format.name, f32));
     assert_true(tare_format_holds("gguf", q4_k));
     assert_true(tare_format_holds("wcodec", q4_k));

@@ -333,7 +333,7 @@ static void a_dash_writes_to_the_descriptor(void **state) {
     close(ends[1]);
     assert_int_equal(read(ends[0], got, sizeof got), 512);
     uint8_t stored[512];
-    assert_int_equal(tare_tensor_read(m, 8, 0, 0, stored, 512, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(stored, m, 8, 0, 0, 512, NULL), TARE_OK);
     assert_memory_equal(got, stored, 512);
     close(ends[0]);
     assert_int_equal(tare_extract("-", -1, m, 8, TARE_EXTRACT_BIN, NULL, NULL), TARE_ERR_IO);

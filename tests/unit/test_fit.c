@@ -45,7 +45,7 @@ static tare_status choose(tare_fit *f, uint64_t bytes, double bits, double damag
 
 static const tare_encoding *type_of(const tare_fit *f, const char *name) {
     tare_fit_tensor t;
-    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++)
+    for (size_t i = 0; tare_fit_tensor_at(&t, f, i); i++)
         if (tare_str_is(t.name, name)) return t.type;
     return NULL;
 }
@@ -55,7 +55,7 @@ static uint64_t planned_size(const tare_fit *f, const tare_model *in) {
     tare_convert_options o = tare_convert_options_default();
     tare_mix_options mix;
     tare_plan *plan;
-    assert_int_equal(tare_fit_apply(f, &o, &mix, NULL), TARE_OK);
+    assert_int_equal(tare_fit_apply(&o, &mix, f, NULL), TARE_OK);
     assert_int_equal(tare_plan_new(&plan, "out.gguf", in, &o, NULL), TARE_OK);
     const uint64_t size = tare_plan_summarize(plan)->write_bytes;
     tare_plan_free(plan);
@@ -100,7 +100,7 @@ static void sizes_are_met(void **state) {
 static double least_of_curve(const tare_fit *f, uint64_t bytes) {
     tare_fit_point point;
     double least = INFINITY, last = INFINITY;
-    for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {
+    for (size_t i = 0; tare_fit_curve_at(&point, f, i); i++) {
         assert_true(point.damage < last); /* a larger file that is no better is none */
         last = point.damage;
         if (point.file_bytes <= bytes) least = point.damage;
@@ -130,7 +130,7 @@ static void a_mix_without_loss_is_on_the_curve(void **state) {
     tare_convert_options o = tare_convert_options_default();
     tare_fit *f = fit_with(again, &o, NULL);
     tare_fit_point mix;
-    for (size_t i = 0; tare_fit_mix_at(f, i, &mix); i++)
+    for (size_t i = 0; tare_fit_mix_at(&mix, f, i); i++)
         assert_true(least_of_curve(f, mix.file_bytes) <= mix.damage);
     tare_fit_free(f);
     tare_model_free(in);
@@ -144,7 +144,7 @@ static void no_mix_is_better(void **state) {
     tare_fit *f = fit_with(in, &o, NULL);
     tare_fit_point mix, other;
     size_t n = 0;
-    for (; tare_fit_mix_at(f, n, &mix); n++) {
+    for (; tare_fit_mix_at(&mix, f, n); n++) {
         tare_mix_options m = tare_mix_options_default();
         tare_convert_options named = tare_convert_options_default();
         tare_plan *plan;
@@ -156,7 +156,7 @@ static void no_mix_is_better(void **state) {
         assert_int_equal(choose(f, mix.file_bytes, 0, 0, NULL), TARE_OK);
         assert_true(tare_fit_summarize(f)->damage <= mix.damage);
         if (n > 0)
-            assert_true(tare_fit_mix_at(f, n - 1, &other) && other.file_bytes <= mix.file_bytes);
+            assert_true(tare_fit_mix_at(&other, f, n - 1) && other.file_bytes <= mix.file_bytes);
         assert_true(least_of_curve(f, mix.file_bytes) <= mix.damage);
     }
     assert_true(n >= 10);
@@ -180,7 +180,7 @@ static void rules_repeat_the_choice(void **state) {
     tare_fit *f = fit_with(in, &o, NULL);
     assert_int_equal(choose(f, 0, 4.3, 0, NULL), TARE_OK);
     chosen = ruled = o;
-    assert_int_equal(tare_fit_apply(f, &chosen, &mix, NULL), TARE_OK);
+    assert_int_equal(tare_fit_apply(&chosen, &mix, f, NULL), TARE_OK);
     help_convert(help_path("chosen.gguf"), in, &chosen);
     size_t n = 0;
     for (; tare_fit_rule(f, n); n++) rules[n] = *tare_fit_rule(f, n);
@@ -198,8 +198,8 @@ static void rules_repeat_the_choice(void **state) {
 
 static void check_same_choice(const tare_fit *a, const tare_fit *b) {
     tare_fit_tensor x, y;
-    for (size_t i = 0; tare_fit_tensor_at(a, i, &x); i++) {
-        assert_true(tare_fit_tensor_at(b, i, &y));
+    for (size_t i = 0; tare_fit_tensor_at(&x, a, i); i++) {
+        assert_true(tare_fit_tensor_at(&y, b, i));
         assert_ptr_equal(x.type, y.type);
         assert_true(memcmp(&x.error, &y.error, sizeof x.error) == 0);
     }
@@ -275,7 +275,7 @@ static void other_weights_get_no_grid(void **state) {
     tare_fit_tensor t;
     for (double bits = 3; bits < 6; bits += 0.25) {
         assert_int_equal(choose(f, 0, bits, 0, NULL), TARE_OK);
-        for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++)
+        for (size_t i = 0; tare_fit_tensor_at(&t, f, i); i++)
             assert_true(t.type->block == 256 || t.type->id == TARE_ENCODING_Q8_0);
     }
     tare_fit_free(f);
@@ -301,7 +301,7 @@ static void wishes_are_kept(void **state) {
     tare_fit *f = fit_with(in, &o, &options);
     const tare_fit_summary *s = tare_fit_summarize(f);
     assert_int_equal(choose(f, 0, 6, 0, NULL), TARE_OK);
-    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++) {
+    for (size_t i = 0; tare_fit_tensor_at(&t, f, i); i++) {
         assert_int_equal(t.is_pinned, tare_str_ends(t.name, TARE_STR("down_proj.weight")));
         assert_true(t.is_pinned ? t.type == pins[0].encoding : t.type->id != TARE_ENCODING_Q8_0);
         damage += t.damage;
@@ -310,7 +310,7 @@ static void wishes_are_kept(void **state) {
     chosen = o;
     const tare_output_options output = {.size = sizeof output, .force = true};
     chosen.output = &output;
-    assert_int_equal(tare_fit_apply(f, &chosen, &mix, NULL), TARE_OK);
+    assert_int_equal(tare_fit_apply(&chosen, &mix, f, NULL), TARE_OK);
     help_convert(help_path("pinned.gguf"), in, &chosen);
     tare_model *out = help_open(help_path("pinned.gguf"));
     const int64_t at = tare_model_find_tensor(out, TARE_STR("model.layers.0.mlp.down_proj.weight"));
@@ -410,7 +410,7 @@ static double sensitivity_of_experts(tare_model *in, const tare_type_rule *pin, 
     o.rules = pin, o.n_rules = n_pins;
     tare_fit *f = fit_with(in, &o, &options);
     assert_int_equal(choose(f, 0, 6, 0, NULL), TARE_OK);
-    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++) sum += t.sensitivity;
+    for (size_t i = 0; tare_fit_tensor_at(&t, f, i); i++) sum += t.sensitivity;
     tare_fit_free(f);
     return sum;
 }
@@ -425,7 +425,7 @@ static void experts_get_one_type(void **state) {
     const tare_encoding *types[2][2] = {{NULL}};
     size_t n = 0;
     assert_int_equal(choose(f, 0, 4.7, 0, NULL), TARE_OK);
-    for (; tare_fit_tensor_at(f, n, &t); n++) {
+    for (; tare_fit_tensor_at(&t, f, n); n++) {
         const size_t layer = t.name.ptr[strlen("model.layers.")] == '1';
         const bool is_down = tare_str_ends(t.name, TARE_STR("down_proj.weight"));
         if (!types[layer][is_down]) types[layer][is_down] = t.type;
@@ -532,7 +532,7 @@ static void columns_weigh_by_role(void **state) {
     assert_true(fabs(expected[0] / expected[1] - 1) > 0.05);
     assert_true(fabs(expected[1] / expected[2] - 1) > 0.05);
     for (size_t i = 0; i < 3; i++) {
-        assert_true(tare_fit_tensor_at(f, i, &t));
+        assert_true(tare_fit_tensor_at(&t, f, i));
         assert_true(fabs(t.error / expected[i] - 1) < 1e-9);
     }
     tare_fit_free(f);
@@ -567,7 +567,7 @@ static void sensitivities_count(void **state) {
                               report, NULL),
                      TARE_OK);
     assert_int_equal(choose(f, 0, 4, 0, NULL), TARE_OK);
-    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++) {
+    for (size_t i = 0; tare_fit_tensor_at(&t, f, i); i++) {
         if (!t.is_measured) continue;
         n++;
         if (tare_str_is(t.name, "model.layers.0.self_attn.q_proj.weight"))
@@ -619,7 +619,7 @@ static void wrong_arguments_are_refused(void **state) {
     assert_int_equal(tare_fit_new(&f, "out.wcodec", in, &o, NULL, &err), TARE_ERR_UNSUPPORTED);
     assert_int_equal(tare_fit_new(&f, "out", in, &o, NULL, &err), TARE_ERR_ARG);
     f = fit_with(in, &o, NULL);
-    assert_int_equal(tare_fit_apply(f, &o, &mix, &err), TARE_ERR_ARG); /* nothing was chosen */
+    assert_int_equal(tare_fit_apply(&o, &mix, f, &err), TARE_ERR_ARG); /* nothing was chosen */
     assert_null(tare_fit_rule(f, 0));
     assert_null(tare_fit_mix(f));
     assert_int_equal(choose(f, 0, 0, 0, &err), TARE_ERR_ARG);

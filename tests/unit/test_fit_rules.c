@@ -51,7 +51,7 @@ static void many_numbers_make_one_expression(void **state) {
     assert_int_equal(tare_fit_choose(f, &target, NULL), TARE_OK);
     assert_memory_equal(tare_fit_rule(f, 0)->pattern, "^t\\.(1(0(0(0|1|2|3|4)?|1|2", 25);
     assert_null(tare_fit_rule(f, 1));
-    assert_int_equal(tare_fit_apply(f, &o, &mix, NULL), TARE_OK);
+    assert_int_equal(tare_fit_apply(&o, &mix, f, NULL), TARE_OK);
     assert_int_equal(tare_plan_new(&plan, "out.gguf", in, &o, NULL), TARE_OK);
     for (size_t i = 0; i < TENSORS; i++)
         assert_int_equal(tare_plan_tensor_at(plan, i)->action, TARE_ACTION_ENCODE);

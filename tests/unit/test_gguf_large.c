@@ -145,7 +145,7 @@ static void test_long_array(void **state) {
     uint64_t n, directory = tare_model_summarize(m)->directory_bytes;
     assert_true(c.n_bytes <=
                 directory + directory / 16 + (1u << 19)); /* it is seen where it ends */
-    assert_true(tare_model_param(m, TARE_PARAM_VOCAB_SIZE, &n));
+    assert_true(tare_model_param(&n, m, TARE_PARAM_VOCAB_SIZE));
     assert_int_equal(n, 2 * MANY);
     tare_array_walk walk;
     tare_value v = {.type = TARE_VALUE_U8};
@@ -218,7 +218,7 @@ static void test_large_resource(void **state) {
     tare_model *m = open_counted(&c, &g, 3);
     assert_true(c.n_bytes <= 3u << 20);
     char last[2];
-    assert_int_equal(tare_resource_read(m, 0, size - 2, last, 2, NULL), TARE_OK);
+    assert_int_equal(tare_resource_read(last, m, 0, size - 2, 2, NULL), TARE_OK);
     assert_memory_equal(last, "xy", 2);
     assert_true(tare_str_is(tare_model_metadata(m, 0)->value.as.s, "behind"));
     close_counted(&c, m, &g);

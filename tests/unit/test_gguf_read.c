@@ -165,16 +165,16 @@ static void test_data_order(void **state) {
     build_sample(&g, 3, true);
     tare_model *m = open_built(&g);
     uint8_t got[68], *data = g.b.data + g.b.size - g.running;
-    assert_int_equal(tare_tensor_read(m, 0, 0, 8, got, 8, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(got, m, 0, 0, 8, 8, NULL), TARE_OK);
     for (size_t i = 0; i < 8; i++) assert_int_equal(got[i], data[8 + (i / 4 * 4 + 3 - i % 4)]);
     /* Q8_0: a half and 32 codes; only the half turns. */
-    assert_int_equal(tare_tensor_read(m, 1, 0, 34, got, 34, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(got, m, 1, 0, 34, 34, NULL), TARE_OK);
     uint8_t *block = data + 64 + 34;
     assert_int_equal(got[0], block[1]);
     assert_int_equal(got[1], block[0]);
     assert_memory_equal(got + 2, block + 2, 32);
     tare_error err;
-    assert_int_equal(tare_tensor_read(m, 0, 0, 2, got, 4, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_tensor_read(got, m, 0, 0, 2, 4, &err), TARE_ERR_ARG);
     const uint8_t *p;
     assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 1, &err), TARE_ERR_UNSUPPORTED);
     tare_model_free(m);
@@ -203,7 +203,7 @@ static void test_resources_and_pairs(void **state) {
     tare_model *m = open_built(&g);
     assert_int_equal(tare_model_find_resource(m, TARE_STR("config.json")), 0);
     char text[23] = {0};
-    assert_int_equal(tare_resource_read(m, 0, 0, text, 22, NULL), TARE_OK);
+    assert_int_equal(tare_resource_read(text, m, 0, 0, 22, NULL), TARE_OK);
     assert_string_equal(text, "{\"model_type\":\"llama\"}");
     assert_true(tare_str_is(tare_model_architecture(m), "llama"));
     int64_t i = tare_model_find_key(m, TARE_STR("format"));

@@ -84,7 +84,7 @@ static void check_set(tare_model *m) {
     assert_int_equal(tare_model_find_tensor(m, TARE_STR("b")), 1);
     assert_int_equal(tare_model_tensor(m, 1)->planes[0].file, 1);
     uint8_t bytes[20];
-    assert_int_equal(tare_tensor_read(m, 1, 0, 0, bytes, 20, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(bytes, m, 1, 0, 0, 20, NULL), TARE_OK);
     assert_int_equal(bytes[1], 8);
     tare_model_free(m);
 }

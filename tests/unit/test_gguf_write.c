@@ -187,8 +187,8 @@ static void test_byte_order(void **state) {
         assert_true(
             tare_value_equal(&m->catalog.metadata[i].value, &big->catalog.metadata[i].value));
     uint8_t a[110], b[110];
-    assert_int_equal(tare_tensor_read(m, 1, 0, 0, a, 110, NULL), TARE_OK);
-    assert_int_equal(tare_tensor_read(big, 1, 0, 0, b, 110, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(a, m, 1, 0, 0, 110, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(b, big, 1, 0, 0, 110, NULL), TARE_OK);
     assert_memory_equal(a, b, 110);
     options = options_of(big);
     options.order = TARE_ORDER_LITTLE;

@@ -46,7 +46,7 @@ static void assert_resource(const tare_model *m, size_t i, const char *name, con
     assert_true(tare_str_is(r->name, name));
     assert_int_equal(r->size, strlen(text));
     char bytes[64];
-    assert_int_equal(tare_resource_read(m, i, 0, bytes, (size_t)r->size, NULL), TARE_OK);
+    assert_int_equal(tare_resource_read(bytes, m, i, 0, (size_t)r->size, NULL), TARE_OK);
     assert_memory_equal(bytes, text, (size_t)r->size);
 }
 

@@ -374,7 +374,7 @@ static void check_encoded(const fixture *f, size_t t, tare_encoding_id id, const
     assert_true(at >= 0);
     size_t size = (size_t)tare_model_tensor(out, (size_t)at)->size_bytes;
     uint8_t *got = malloc(2 * size), *want = got + size;
-    assert_int_equal(tare_tensor_read(out, (size_t)at, 0, 0, got, size, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(got, out, (size_t)at, 0, 0, size, NULL), TARE_OK);
     float *values = malloc((size_t)in->size_bytes);
     assert_int_equal(tare_tensor_rows_f32(values, f->made.model, t, 0, in->n_rows, NULL), TARE_OK);
     for (uint64_t s = 0; s < n_slices; s++) {

@@ -134,7 +134,7 @@ static bool is_estimated(const variant *v, bool weighs_output, tare_quality qual
     help_convert(help_path("out.gguf"), f.made.model, &o);
     tare_model *out = help_open(help_path("out.gguf"));
     const int64_t at = tare_model_find_tensor(out, tare_str_of(v->output));
-    assert_int_equal(tare_tensor_read(out, (size_t)at, 0, 0, got, sizeof got, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(got, out, (size_t)at, 0, 0, sizeof got, NULL), TARE_OK);
     encode(plain, &f, NULL, quality);
     encode(weighed, &f, f.estimate, quality);
     assert_memory_not_equal(plain, weighed, sizeof plain);
@@ -203,7 +203,7 @@ static double damage_of(const variant *v, double *expected) {
     target.bits_per_weight = 40;
     assert_int_equal(tare_fit_new(&fit, "out.gguf", f.made.model, &o, &options, NULL), TARE_OK);
     assert_int_equal(tare_fit_choose(fit, &target, NULL), TARE_OK);
-    assert_true(tare_fit_tensor_at(fit, 0, &t) && tare_str_is(t.name, v->output));
+    assert_true(tare_fit_tensor_at(&t, fit, 0) && tare_str_is(t.name, v->output));
     const tare_rows_mut to = {.planes = {bytes}, .n_rows = ROWS, .cols = COLS};
     const tare_rows from = {.planes = {bytes}, .n_rows = ROWS, .cols = COLS};
     assert_int_equal(tare_encode_rows(&to, q8_0, f.values, NULL, NULL), TARE_OK);
@@ -239,7 +239,7 @@ static double damage_of_pinned(tare_fit *fit) {
     double sum = 0;
     target.bits_per_weight = 40;
     assert_int_equal(tare_fit_choose(fit, &target, NULL), TARE_OK);
-    for (size_t i = 0; tare_fit_tensor_at(fit, i, &t); i++) sum += t.is_pinned ? t.damage : 0;
+    for (size_t i = 0; tare_fit_tensor_at(&t, fit, i); i++) sum += t.is_pinned ? t.damage : 0;
     assert_true(sum > 0);
     return sum;
 }
@@ -266,7 +266,7 @@ static double damage_of_mix(tare_quality quality, bool by_estimate, double *expe
     options.types = &q6_k;
     options.n_types = 1;
     assert_int_equal(tare_fit_new(&fit, "out.gguf", f.made.model, &o, &options, NULL), TARE_OK);
-    assert_true(tare_fit_mix_at(fit, 0, &mix) && mix.mix);
+    assert_true(tare_fit_mix_at(&mix, fit, 0) && mix.mix);
     mix.damage -= damage_of_pinned(fit);
     params.importance = by_estimate ? f.estimate : NULL;
     assert_int_equal(tare_encode_rows(&to, q6_k, f.values, &params, NULL), TARE_OK);

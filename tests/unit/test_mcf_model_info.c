@@ -46,7 +46,7 @@ static void check_number(const tare_model *m, const char *key, double expected) 
     int64_t i = tare_model_find_key(m, tare_str_of(key));
     double v;
     if (i < 0) fail_msg("%s is missing", key);
-    assert_true(tare_value_f64(&m->catalog.metadata[i].value, &v));
+    assert_true(tare_value_f64(&v, &m->catalog.metadata[i].value));
     if (v != expected) fail_msg("%s: %g", key, v);
 }
 

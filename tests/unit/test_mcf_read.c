@@ -87,7 +87,7 @@ static void read_all(const tare_model *m) {
         size_t n = (size_t)tare_model_resource(m, i)->size;
         assert_true(n <= file_size);
         uint8_t *bytes = malloc(n + 1);
-        assert_int_equal(tare_resource_read(m, i, 0, bytes, n, NULL), TARE_OK);
+        assert_int_equal(tare_resource_read(bytes, m, i, 0, n, NULL), TARE_OK);
         free(bytes);
     }
 }

@@ -106,7 +106,7 @@ static void regions_lie_where_the_specification_has_them(void **state) {
             size_t n = (size_t)expected[i].sizes[p];
             uint8_t plane[512];
             for (; end < (begin = (end + 63) / 64 * 64); end++) assert_int_equal(o.bytes[end], 0);
-            assert_int_equal(tare_tensor_read(m, (size_t)source, p, 0, plane, n, NULL), TARE_OK);
+            assert_int_equal(tare_tensor_read(plane, m, (size_t)source, p, 0, n, NULL), TARE_OK);
             assert_memory_equal(o.bytes + begin, plane, n);
             end = begin + n;
         }

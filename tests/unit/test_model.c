@@ -112,7 +112,7 @@ static void test_names(void **state) {
 
 static void expect_param(const made *k, tare_param param, int64_t expected) {
     uint64_t n;
-    bool known = tare_model_param(k->m, param, &n);
+    bool known = tare_model_param(&n, k->m, param);
     if (known != (expected >= 0) || (known && n != (uint64_t)expected))
         fail_msg("parameter %d", param);
 }

@@ -57,7 +57,7 @@ static void check_source(tare_source source, bool map, bool can_borrow) {
     assert_int_equal(tare_model_open(&m, &source, &options, NULL), TARE_OK);
     assert_true(tare_str_is(tare_model_metadata(m, 0)->key, "general.name"));
     uint8_t bytes[32];
-    assert_int_equal(tare_tensor_read(m, 0, 0, 0, bytes, 32, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(bytes, m, 0, 0, 0, 32, NULL), TARE_OK);
     assert_memory_equal(bytes, sample.b.data + sample.b.size - 32, 32);
     float rows[4];
     assert_int_equal(tare_tensor_rows_f32(rows, m, 0, 1, 1, NULL), TARE_OK);
@@ -121,7 +121,7 @@ static void test_private_map(void **state) {
     memset(own, 0x77, 32);
     assert_int_equal(tare_tensor_borrow(&seen, m, 0, 0, 0, &err), TARE_OK);
     assert_ptr_equal(seen, own);
-    assert_int_equal(tare_tensor_read(m, 0, 0, 0, bytes, 32, &err), TARE_OK);
+    assert_int_equal(tare_tensor_read(bytes, m, 0, 0, 0, 32, &err), TARE_OK);
     assert_memory_equal(bytes, stored, 32); /* the file is as it was */
     assert_int_equal(tare_tensor_borrow_mut(&other, second, 0, 0, 0, &err), TARE_OK);
     assert_memory_equal(other, stored, 32);
@@ -186,7 +186,7 @@ static void test_places(void **state) {
     assert_int_equal(tare_resource_borrow(&p, m, 0, 0, &err), TARE_OK); /* made by opening */
     const tare_resource *r = tare_model_resource(m, 0);
     uint8_t *read = malloc((size_t)r->size);
-    assert_int_equal(tare_resource_read(m, 0, 0, read, (size_t)r->size, &err), TARE_OK);
+    assert_int_equal(tare_resource_read(read, m, 0, 0, (size_t)r->size, &err), TARE_OK);
     assert_memory_equal(read, p, (size_t)r->size);
     free(read);
     assert_int_equal(tare_resource_borrow(&p, m, 1, 0, &err), TARE_ERR_ARG);
@@ -212,11 +212,11 @@ static void test_arguments(void **state) {
     tare_open_options options = tare_open_options_default();
     options.format = "gguf";
     assert_int_equal(tare_open_path(&m, path, &options, &err), TARE_OK);
-    assert_int_equal(tare_tensor_read(m, 0, 0, 30, path, 4, &err), TARE_ERR_ARG);
-    assert_int_equal(tare_tensor_read(m, 0, 1, 0, path, 0, &err), TARE_ERR_ARG);
-    assert_int_equal(tare_tensor_read(m, 1, 0, 0, path, 0, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_tensor_read(path, m, 0, 0, 30, 4, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_tensor_read(path, m, 0, 1, 0, 0, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_tensor_read(path, m, 1, 0, 0, 0, &err), TARE_ERR_ARG);
     assert_int_equal(tare_tensor_rows_f32(NULL, m, 0, 0, 3, &err), TARE_ERR_ARG);
-    assert_int_equal(tare_resource_read(m, 0, 0, path, 0, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_resource_read(path, m, 0, 0, 0, &err), TARE_ERR_ARG);
     assert_null(tare_model_tensor(m, 1));
     assert_null(tare_model_metadata(m, 1));
     assert_null(tare_model_resource(m, 0));
@@ -258,10 +258,10 @@ static void test_other_content(void **state) {
 static void test_formats(void **state) {
     (void)state;
     tare_format_info info = tare_format_info_default();
-    assert_true(tare_format_at(0, &info));
+    assert_true(tare_format_at(&info, 0));
     size_t n = 0;
-    while (tare_format_at(n, &info)) n++;
-    assert_false(tare_format_at(n + 1, &info));
+    while (tare_format_at(&info, n)) n++;
+    assert_false(tare_format_at(&info, n + 1));
     assert_string_equal(tare_format_of_path("a/b.gguf"), "gguf");
     assert_null(tare_format_of_path("a/b.gguf.tmp"));
     assert_null(tare_format_of_path(""));

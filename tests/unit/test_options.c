@@ -164,7 +164,7 @@ static void table(void **state) {
         assert_true(size <= sizeof before);
         memcpy(before, at, size);
         size_t n = 0;
-        for (; tare_option_at((tare_verb)verb, n, &info); n++) {
+        for (; tare_option_at(&info, (tare_verb)verb, n); n++) {
             assert_true(info.help[0] && info.name[0]);
             assert_int_equal(info.choices != NULL, info.kind == TARE_OPTION_CHOICE);
             if (!info.is_list) set(o, info.name, info.default_value);

@@ -22,7 +22,7 @@ static tare_model *tiny(void) {
 static uint64_t key_of(const tare_model *m, const char *key) {
     uint64_t n = UINT64_MAX;
     int64_t i = tare_model_find_key(m, tare_str_of(key));
-    if (i >= 0) assert_true(tare_value_u64(&tare_model_metadata(m, (size_t)i)->value, &n));
+    if (i >= 0) assert_true(tare_value_u64(&n, &tare_model_metadata(m, (size_t)i)->value));
     return n;
 }
 

@@ -132,7 +132,7 @@ static const uint8_t *whole(const tare_model *m, const tare_read_job *job) {
         assert_int_equal(tare_tensor_rows_as(all, job->as, m, job->tensor, 0, t->n_rows, NULL),
                          TARE_OK);
     else
-        assert_int_equal(tare_tensor_read(m, job->tensor, job->plane, 0, all, (size_t)size, NULL),
+        assert_int_equal(tare_tensor_read(all, m, job->tensor, job->plane, 0, (size_t)size, NULL),
                          TARE_OK);
     return all;
 }
@@ -408,7 +408,7 @@ static void test_packed(void **state) {
             uint64_t packed, size;
             context.threads = threads;
             assert_int_equal(tare_model_open(&m, &source, NULL, &err), TARE_OK);
-            assert_true(tare_tensor_packed_bytes(m, jobs[i].tensor, &packed));
+            assert_true(tare_tensor_packed_bytes(&packed, m, jobs[i].tensor));
             assert_int_equal(tare_read_job_bytes(&size, m, &jobs[i], NULL), TARE_OK);
             jobs[i].dst = malloc((size_t)size);
             atomic_store(&c.n_bytes, 0);

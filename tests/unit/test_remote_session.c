@@ -43,9 +43,9 @@ static void options_are_checked(void **state) {
     tare_remote *r;
     assert_int_equal(tare_remote_new(&r, NULL, NULL), TARE_OK);
     tare_remote_counts counts = {.size = sizeof counts}, none = {.size = 0};
-    assert_int_equal(tare_remote_count(r, &counts, NULL), TARE_OK);
+    assert_int_equal(tare_remote_count(&counts, r, NULL), TARE_OK);
     assert_true(counts.requests == 0 && counts.bytes == 0);
-    assert_int_equal(tare_remote_count(r, &none, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_remote_count(&none, r, NULL), TARE_ERR_ARG);
     tare_remote_free(r);
     tare_remote_free(NULL);
 }
@@ -80,7 +80,7 @@ static tare_status open_silent(const tare_remote_options *o, tare_remote_counts 
     tare_status status = tare_model_open(&m, &source, NULL, err);
     assert_null(m);
     *counts = (tare_remote_counts){.size = sizeof *counts};
-    assert_int_equal(tare_remote_count(r, counts, NULL), TARE_OK);
+    assert_int_equal(tare_remote_count(counts, r, NULL), TARE_OK);
     tare_remote_free(r);
     close(fd);
     return status;

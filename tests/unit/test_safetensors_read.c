@@ -291,7 +291,7 @@ static void a_file_is_read_as_it_is(void **state) {
     assert_int_equal(t->n_dims, 0);
     assert_int_equal(t->n_elements, 1);
     uint8_t bytes[8];
-    assert_int_equal(tare_tensor_read(m, 1, 0, 0, bytes, 8, &err), TARE_OK);
+    assert_int_equal(tare_tensor_read(bytes, m, 1, 0, 0, 8, &err), TARE_OK);
     assert_memory_equal(bytes, s.bytes + s.size - 32, 8);
     assert_int_equal(tare_model_tensor(m, 2)->n_elements, 0);
 
@@ -438,10 +438,10 @@ static void our_records_become_keys_and_resources(void **state) {
     assert_true(tare_str_is(tare_model_resource(m, 0)->name, "x.txt"));
     char bytes[4];
     assert_int_equal(tare_model_resource(m, 0)->size, 4);
-    assert_int_equal(tare_resource_read(m, 0, 0, bytes, 4, &err), TARE_OK);
+    assert_int_equal(tare_resource_read(bytes, m, 0, 0, 4, &err), TARE_OK);
     assert_memory_equal(bytes, "h\xC3\xA9\n", 4);
     assert_int_equal(tare_model_resource(m, 1)->size, 2);
-    assert_int_equal(tare_resource_read(m, 1, 0, bytes, 2, &err), TARE_OK);
+    assert_int_equal(tare_resource_read(bytes, m, 1, 0, 2, &err), TARE_OK);
     assert_memory_equal(bytes, "\0\xFF", 2);
     tare_model_free(m);
     free(s.bytes);

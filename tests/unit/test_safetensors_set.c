@@ -60,9 +60,9 @@ static void assert_whole_set(const tare_model *m) {
     assert_int_equal(m->catalog.tensors[2].planes[0].file, 1);
     assert_int_equal(m->catalog.n_metadata, 1);
     uint8_t bytes[2];
-    assert_int_equal(tare_tensor_read(m, 1, 0, 0, bytes, 2, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(bytes, m, 1, 0, 0, 2, NULL), TARE_OK);
     assert_int_equal(bytes[0], 2);
-    assert_int_equal(tare_tensor_read(m, 2, 0, 0, bytes, 2, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_read(bytes, m, 2, 0, 0, 2, NULL), TARE_OK);
     assert_int_equal(bytes[0], 0);
 }
 
@@ -342,8 +342,8 @@ static void written_sets_keep_to_the_size(void **state) {
     for (size_t i = 0; i < 21; i++) {
         uint8_t a[100], b[100];
         assert_true(tare_str_equal(m->catalog.tensors[i].name, source->catalog.tensors[i].name));
-        assert_int_equal(tare_tensor_read(source, i, 0, 0, a, 100, NULL), TARE_OK);
-        assert_int_equal(tare_tensor_read(m, i, 0, 0, b, 100, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_read(a, source, i, 0, 0, 100, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_read(b, m, i, 0, 0, 100, NULL), TARE_OK);
         assert_memory_equal(a, b, 100);
     }
     assert_int_equal(m->catalog.n_metadata, 1);

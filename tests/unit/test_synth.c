@@ -79,7 +79,7 @@ static void shapes_are_those_of_llama(void **state) {
         assert_int_equal(summary->tensor_bytes, 4 * expected[i].n_parameters);
         for (int p = TARE_PARAM_VOCAB_SIZE; p <= TARE_PARAM_FEED_FORWARD_LENGTH; p++) {
             uint64_t value;
-            assert_true(tare_model_param(m, (tare_param)p, &value));
+            assert_true(tare_model_param(&value, m, (tare_param)p));
             assert_int_equal(value, expected[i].params[p]);
         }
         assert_true(tare_str_is(tare_model_architecture(m), "llama"));
@@ -129,8 +129,8 @@ static void bf16_is_the_normal_form_rounded(void **state) {
     uint8_t b[512];
     for (size_t i = 0; (t = tare_model_tensor(narrow, i)) != NULL; i++) {
         assert_int_equal(t->encoding->id, TARE_ENCODING_BF16);
-        assert_int_equal(tare_tensor_read(wide, i, 0, 0, a, sizeof a, NULL), TARE_OK);
-        assert_int_equal(tare_tensor_read(narrow, i, 0, 0, b, sizeof b, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_read(a, wide, i, 0, 0, sizeof a, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_read(b, narrow, i, 0, 0, sizeof b, NULL), TARE_OK);
         for (size_t k = 0; k < 256; k++) {
             /* the reference: nearest of the two neighbours, ties to the even one */
             uint32_t bits = tare_load_le32((uint8_t *)a + 4 * k), rest = bits & 0xffff;

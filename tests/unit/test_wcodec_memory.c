@@ -371,7 +371,7 @@ static void a_coder_makes_the_same_segments(void **state) {
         made = *tare_coded_describe(coded);
         assert_int_equal(tare_coder_new(&coder, &field, bytes, region.size, region.base, &o, &err),
                          TARE_OK);
-        const uint8_t *head = tare_coder_head(coder, &n_head);
+        const uint8_t *head = tare_coder_head(&n_head, coder);
         assert_int_equal(n_head, made.streams[0].head_bytes);
         assert_memory_equal(head, made.data, n_head);
         at = n_head;

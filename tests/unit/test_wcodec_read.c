@@ -50,10 +50,10 @@ static void check_container(const tare_model *m, const tare_model *original, con
     tare_container_info c = tare_container_info_default();
     tare_container_base base = tare_container_base_default();
     uint64_t bytes, all = 0;
-    assert_false(tare_model_container(original, &c));
-    assert_false(tare_tensor_packed_bytes(original, 0, &bytes));
-    assert_true(tare_model_container(m, &c));
-    assert_false(tare_model_container_base(m, 0, &base));
+    assert_false(tare_model_container(&c, original));
+    assert_false(tare_tensor_packed_bytes(&bytes, original, 0));
+    assert_true(tare_model_container(&c, m));
+    assert_false(tare_model_container_base(&base, m, 0));
     assert_true(c.major_version == 1 && c.minor_version == 2);
     if (format) {
         sum = *tare_model_summarize(original);
@@ -68,12 +68,12 @@ static void check_container(const tare_model *m, const tare_model *original, con
     sum = *tare_model_summarize(m);
     assert_int_equal(sum.version, 1);
     for (size_t i = 0; i < sum.n_tensors; i++) {
-        assert_true(tare_tensor_packed_bytes(m, i, &bytes));
+        assert_true(tare_tensor_packed_bytes(&bytes, m, i));
         assert_true((bytes > 0) == (tare_model_stored(m, i)->size_bytes > 0) && bytes % 128 == 0);
         all += bytes;
     }
     assert_in_range(all, 1, c.packed_bytes);
-    assert_false(tare_tensor_packed_bytes(m, sum.n_tensors, &bytes));
+    assert_false(tare_tensor_packed_bytes(&bytes, m, sum.n_tensors));
 }
 
 /* A packed file opens as the file: the same content, and converting it gives the same bytes. */
@@ -159,10 +159,10 @@ static void layers_are_a_model(void **state) {
     check_container(m, from, NULL);
     for (size_t i = 0; i < m->catalog.n_tensors; i++) help_check_tensor(from, m, i, true);
     int64_t key = tare_model_find_key(m, TARE_STR("k.u8"));
-    assert_true(key == 1 && tare_value_u64(&tare_model_metadata(m, 1)->value, &number));
+    assert_true(key == 1 && tare_value_u64(&number, &tare_model_metadata(m, 1)->value));
     assert_int_equal(number, 7);
     assert_int_equal(m->catalog.n_resources, 2);
-    assert_int_equal(tare_resource_read(m, 0, 0, text, 3, NULL), TARE_OK);
+    assert_int_equal(tare_resource_read(text, m, 0, 0, 3, NULL), TARE_OK);
     assert_memory_equal(text, "{}\n", 3);
     assert_int_equal(tare_model_resource(m, 1)->size, 0);
     tare_model_free(m);

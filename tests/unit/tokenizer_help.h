@@ -75,7 +75,7 @@ static inline void assert_number(const key_run *r, const char *key, uint64_t exp
     const tare_value *v = key_of(r, key);
     uint64_t n;
     assert_non_null(v);
-    assert_true(tare_value_u64(v, &n));
+    assert_true(tare_value_u64(&n, v));
     assert_int_equal(n, expected);
 }
 
@@ -94,7 +94,7 @@ static inline void assert_array(const key_run *r, const char *key, const char *e
         if (b.size) tare_buffer_put_text(&b, "|");
         if (element.type == TARE_VALUE_STRING)
             tare_buffer_put_str(&b, element.as.s);
-        else if (tare_value_f64(&element, &number))
+        else if (tare_value_f64(&number, &element))
             tare_buffer_printf(&b, "%g", number);
     }
     assert_int_equal(walk.index, v->as.a.count);

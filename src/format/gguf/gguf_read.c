@@ -160,7 +160,7 @@ static void note_split(tare_gguf_reader *r, const tare_gguf_key *key, uint64_t i
                                                                           : NULL;
     if (!out) return;
     *out = (tare_gguf_split_key){.is_present = true, .item = (int64_t)i, .offset = key->value_at};
-    out->is_number = tare_value_u64(&key->entry.value, &out->value);
+    out->is_number = tare_value_u64(&out->value, &key->entry.value);
 }
 
 /* Enters a key: a resource, a pair of another container, or metadata. */

@@ -25,7 +25,7 @@ static tare_status load(tare_str *out, const tare_model *m, int64_t i, tare_aren
     }
     char *bytes = tare_arena_take(arena, (size_t)r->size);
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "resource");
-    TARE_TRY(tare_resource_read(m, (size_t)i, 0, bytes, (size_t)r->size, err));
+    TARE_TRY(tare_resource_read(bytes, m, (size_t)i, 0, (size_t)r->size, err));
     *out = (tare_str){bytes, (size_t)r->size};
     return TARE_OK;
 }

@@ -253,8 +253,8 @@ static const tare_value *find_value(const tare_model *m, tare_str prefix, const 
 static uint32_t number_of(const tare_model *m, tare_str arch, size_t i) {
     const tare_value *v = find_value(m, arch, numbers[i].key);
     uint64_t n;
-    if (numbers[i].param >= 0 ? tare_model_param(m, (tare_param)numbers[i].param, &n)
-                              : v && tare_value_u64(v, &n))
+    if (numbers[i].param >= 0 ? tare_model_param(&n, m, (tare_param)numbers[i].param)
+                              : v && tare_value_u64(&n, v))
         return n <= UINT32_MAX ? (uint32_t)n : 0;
     return 0;
 }
@@ -262,7 +262,7 @@ static uint32_t number_of(const tare_model *m, tare_str arch, size_t i) {
 static float float_of(const tare_model *m, tare_str arch, const char *key) {
     const tare_value *v = find_value(m, arch, key);
     double f;
-    return v && tare_value_f64(v, &f) ? (float)f : 0;
+    return v && tare_value_f64(&f, v) ? (float)f : 0;
 }
 
 static uint32_t rope_of(const tare_model *m, tare_str arch, float base) {

@@ -31,7 +31,7 @@ static bool is_for_gpu(const tare_wcodec_index *x) {
     return has_short;
 }
 
-bool tare_model_container(const tare_model *m, tare_container_info *out) {
+bool tare_model_container(tare_container_info *out, const tare_model *m) {
     const tare_packed *store = m ? tare_packed_of(m) : NULL;
     tare_container_info info = tare_container_info_default();
     tare_result_write(out, &info, sizeof info);
@@ -57,7 +57,7 @@ bool tare_model_container(const tare_model *m, tare_container_info *out) {
     return true;
 }
 
-bool tare_model_container_base(const tare_model *m, size_t i, tare_container_base *out) {
+bool tare_model_container_base(tare_container_base *out, const tare_model *m, size_t i) {
     const tare_packed *store = m ? tare_packed_of(m) : NULL;
     tare_container_base base = tare_container_base_default();
     tare_result_write(out, &base, sizeof base);
@@ -73,7 +73,7 @@ bool tare_model_container_base(const tare_model *m, size_t i, tare_container_bas
     return true;
 }
 
-bool tare_model_container_layer(const tare_model *m, size_t i, tare_container_layer *out) {
+bool tare_model_container_layer(tare_container_layer *out, const tare_model *m, size_t i) {
     const tare_packed *store = m ? tare_packed_of(m) : NULL;
     tare_container_layer layer = tare_container_layer_default();
     tare_result_write(out, &layer, sizeof layer);
@@ -115,7 +115,7 @@ static bool find_layer(uint32_t *layer, tare_coded_place *places, const tare_wco
     return x->layers[*layer].kind == TARE_WCODEC_TENSOR;
 }
 
-bool tare_tensor_packed_bytes(const tare_model *m, size_t tensor, uint64_t *out) {
+bool tare_tensor_packed_bytes(uint64_t *out, const tare_model *m, size_t tensor) {
     const tare_packed *store = m ? tare_packed_of(m) : NULL;
     const tare_model *stored = m && m->lossy && m->lossy->stored ? m->lossy->stored : m;
     uint32_t layer;
@@ -162,7 +162,7 @@ static double bits_per_weight(const tare_model *m) {
     return n > 0 ? 8 * bytes / n : 0;
 }
 
-bool tare_model_lossy(const tare_model *m, tare_lossy_info *out) {
+bool tare_model_lossy(tare_lossy_info *out, const tare_model *m) {
     const tare_lossy *l = m ? m->lossy : NULL;
     tare_lossy_info info = tare_lossy_info_default();
     tare_result_write(out, &info, sizeof info);

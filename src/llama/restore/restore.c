@@ -56,7 +56,7 @@ static tare_status find_row(tare_llama_restoring *r, tare_str architecture, tare
     return TARE_OK;
 }
 
-bool tare_llama_can_restore(const tare_model *model, tare_str *architecture) {
+bool tare_llama_can_restore(tare_str *architecture, const tare_model *model) {
     if (architecture) *architecture = TARE_STR("");
     if (!model || tare_model_find_resource(model, TARE_STR("config.json")) >= 0) return false;
     tare_str name = tare_catalog_get_str(&model->catalog, "general.architecture");

@@ -456,14 +456,14 @@ static void put_ids(tare_buffer *b, const tare_llama_restoring *r) {
     for (size_t i = 0; i < 2; i++) {
         snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", others[i][0]);
         const tare_value *v = tare_llama_key_of(r->gguf, key);
-        if (v && tare_value_u64(v, &id))
+        if (v && tare_value_u64(&id, v))
             tare_buffer_printf(b, ",\n  \"%s_token_id\": %llu", others[i][1],
                                (unsigned long long)id);
     }
     for (size_t i = 0; i < 3; i++) {
         snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", ends[i]);
         const tare_value *v = tare_llama_key_of(r->gguf, key);
-        bool is_new = v && tare_value_u64(v, &id);
+        bool is_new = v && tare_value_u64(&id, v);
         for (size_t k = 0; is_new && k < n; k++) is_new = seen[k] != id;
         if (is_new) seen[n++] = id;
     }
@@ -488,9 +488,9 @@ static tare_status restore_generation(tare_llama_restoring *r, tare_error *err) 
         tare_buffer_printf(&b, ",\n  \"%s\": ", s->member);
         if (v->type == TARE_VALUE_STRING)
             tare_buffer_put_json(&b, v->as.s);
-        else if (s->type == TARE_VALUE_I32 && tare_value_f64(v, &number) && isfinite(number))
+        else if (s->type == TARE_VALUE_I32 && tare_value_f64(&number, v) && isfinite(number))
             tare_buffer_printf(&b, "%.0f", number);
-        else if (tare_value_f64(v, &number))
+        else if (tare_value_f64(&number, v))
             tare_buffer_put_str(&b,
                                 (tare_str){text, tare_llama_f32_text(text, sizeof text, number)});
         else

@@ -67,15 +67,15 @@ static bool set_scalar(builder *b, tare_json_node *node, const tare_value *v) {
         node->type = v->as.u ? TARE_JSON_TRUE : TARE_JSON_FALSE;
         return true;
     }
-    if (tare_value_f64(v, &number) && !isfinite(number)) { /* JSON has no such numbers */
+    if (tare_value_f64(&number, v) && !isfinite(number)) { /* JSON has no such numbers */
         node->type = TARE_JSON_NULL;
         return true;
     }
     if (v->type == TARE_VALUE_F32 || v->type == TARE_VALUE_F64)
-        n = tare_value_f64(v, &number) ? tare_llama_f32_text(text, sizeof text, number) : 0;
-    else if (tare_value_u64(v, &whole))
+        n = tare_value_f64(&number, v) ? tare_llama_f32_text(text, sizeof text, number) : 0;
+    else if (tare_value_u64(&whole, v))
         n = (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)whole);
-    else if (tare_value_f64(v, &number))
+    else if (tare_value_f64(&number, v))
         n = (size_t)snprintf(text, sizeof text, "%.0f", number);
     node->type = TARE_JSON_NUMBER;
     node->text = tare_arena_str(b->arena, (tare_str){text, n});
@@ -148,7 +148,7 @@ static bool is_uniform(tare_value *out, const tare_array *a) {
     size_t n = 0;
     tare_array_begin(&walk, a);
     for (; tare_array_next(&walk, &v); n++) {
-        if (!tare_value_f64(&v, &number)) return false;
+        if (!tare_value_f64(&number, &v)) return false;
         if (n == 0) {
             first = number;
             *out = v;

@@ -68,10 +68,10 @@ static tare_status read_tokens(tare_llama_told *t, tare_error *err) {
         tare_value n;
         double score;
         uint64_t type;
-        if (scores && tare_array_next(&score_walk, &n) && tare_value_f64(&n, &score) &&
+        if (scores && tare_array_next(&score_walk, &n) && tare_value_f64(&score, &n) &&
             isfinite(score))
             token.score = (float)score;
-        if (types && tare_array_next(&type_walk, &n) && tare_value_u64(&n, &type) && type >= 1 &&
+        if (types && tare_array_next(&type_walk, &n) && tare_value_u64(&type, &n) && type >= 1 &&
             type <= TARE_TOKEN_BYTE)
             token.type = (tare_llama_token_type)type;
         TARE_TRY(tare_llama_vocab_set(&t->vocab, id, &token, err));
@@ -98,7 +98,7 @@ static void read_ids(tare_llama_told *t) {
     for (size_t i = 0; i < TARE_LLAMA_SPECIAL_COUNT; i++) {
         const tare_value *v = tare_llama_told_key(t, keys[i]);
         uint64_t id;
-        t->ids[i] = v && tare_value_u64(v, &id) && id < t->vocab.n_tokens ? (int64_t)id : -1;
+        t->ids[i] = v && tare_value_u64(&id, v) && id < t->vocab.n_tokens ? (int64_t)id : -1;
     }
     /* what llama.cpp takes for these where a vocabulary of pieces does not say */
     static const tare_llama_special usual[] = {TARE_LLAMA_UNK, TARE_LLAMA_BOS, TARE_LLAMA_EOS};

@@ -26,7 +26,7 @@ static void free_halves(void *ctx) {
 static uint64_t key_u64(const tare_model *gguf, const char *key) {
     const tare_value *v = tare_llama_key_of(gguf, key);
     uint64_t n;
-    return v && tare_value_u64(v, &n) ? n : 0;
+    return v && tare_value_u64(&n, v) ? n : 0;
 }
 
 /* The encoder's last matrix gives vectors of the text model's width. */

@@ -65,7 +65,7 @@ tare_status tare_llama_want_numbers(tare_llama_restoring *r, tare_error *err) {
         const tare_value *v = is_collected(rule) ? key_of(r, rule->to) : NULL;
         double number;
         if (!v) continue;
-        if (tare_value_f64(v, &number)) {
+        if (tare_value_f64(&number, v)) {
             TARE_TRY(want(r, rule, -1, number, err));
             continue;
         }

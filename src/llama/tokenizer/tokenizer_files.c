@@ -57,7 +57,7 @@ tare_status tare_llama_file_read(tare_llama_file *out, tare_llama_tokenizer *t, 
                                     "larger than the limit for resources");
     char *text = tare_arena_take(&t->scratch, size);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, name);
-    tare_status status = tare_resource_read(t->hf, (size_t)out->resource, 0, text, size, err);
+    tare_status status = tare_resource_read(text, t->hf, (size_t)out->resource, 0, size, err);
     out->text = (tare_str){text, size};
     const char *foreign = status == TARE_OK ? tare_not_the_file(out->text, size) : NULL;
     if (foreign) status = tare_fail(err, TARE_ERR_UNSUPPORTED, foreign);

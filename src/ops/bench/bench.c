@@ -364,7 +364,7 @@ typedef struct plane_bytes {
 static tare_status read_plane(void *ctx, uint64_t offset, void *buf, size_t n) {
     const plane_bytes *p = ctx;
     const tare_sampling *s = &p->of->sampling;
-    return tare_tensor_read(s->model, s->tensor, p->plane, offset, buf, n, p->of->err);
+    return tare_tensor_read(buf, s->model, s->tensor, p->plane, offset, n, p->of->err);
 }
 
 /* The streams into which pack would split the tensor. */

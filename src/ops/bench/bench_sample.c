@@ -100,7 +100,7 @@ tare_status tare_sampling_read(uint8_t *dst, const tare_sampling *s, const tare_
         uint64_t unit = s->unit_bytes[p];
         size_t n = (size_t)(unit ? piece->n_units * unit : piece->plane_bytes[p]);
         for (unsigned r = 0; r < (unit ? piece->n_runs : 1); r++, dst += n)
-            TARE_TRY(tare_tensor_read(s->model, s->tensor, p, piece->first[r] * unit, dst, n, err));
+            TARE_TRY(tare_tensor_read(dst, s->model, s->tensor, p, piece->first[r] * unit, n, err));
     }
     return TARE_OK;
 }

@@ -89,7 +89,7 @@ static tare_status read_stored(tare_rows *out, const tare_chunks *s, const tare_
     *out = (tare_rows){.n_rows = at->n_rows, .cols = at->n_cols};
     for (uint32_t p = 0; p < s->from->n_planes; p++) {
         tare_slab_range(at, s->from, p, &offset, &size);
-        TARE_TRY(tare_tensor_read(s->model, s->tensor, p, offset, bytes, (size_t)size, err));
+        TARE_TRY(tare_tensor_read(bytes, s->model, s->tensor, p, offset, (size_t)size, err));
         out->planes[p] = bytes;
         bytes += size;
     }
@@ -100,7 +100,7 @@ static tare_status read_stored(tare_rows *out, const tare_chunks *s, const tare_
 static tare_status read_floats(const tare_chunk *chunk, const tare_chunks *s, tare_error *err) {
     uint64_t offset, size;
     tare_slab_range(&chunk->at, s->from, 0, &offset, &size);
-    return tare_tensor_read(s->model, s->tensor, 0, offset, chunk->values, (size_t)size, err);
+    return tare_tensor_read(chunk->values, s->model, s->tensor, 0, offset, (size_t)size, err);
 }
 
 static tare_status decode_stored(tare_chunk *out, const tare_chunks *s, uint64_t i,

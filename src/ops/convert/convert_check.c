@@ -108,7 +108,7 @@ static tare_status check_metadata(const tare_plan *p, const tare_model *m, tare_
 static tare_status read_meant(const tare_plan *p, size_t i, uint64_t from, uint8_t *buf, size_t n,
                               tare_error *err) {
     const uint8_t *bytes = p->catalog.resources[i].bytes;
-    if (!bytes) return tare_resource_read(p->in, i, from, buf, n, err);
+    if (!bytes) return tare_resource_read(buf, p->in, i, from, n, err);
     memcpy(buf, bytes + from, n);
     return TARE_OK;
 }
@@ -123,7 +123,7 @@ static tare_status check_resource(const tare_plan *p, size_t i, const tare_model
     for (uint64_t from = 0; from < meant->size; from += size / 2) {
         size_t n = (size_t)tare_min_u64(size / 2, meant->size - from);
         TARE_TRY(read_meant(p, i, from, buf, n, err));
-        TARE_TRY(tare_resource_read(m, (size_t)at, from, buf + size / 2, n, err));
+        TARE_TRY(tare_resource_read(buf + size / 2, m, (size_t)at, from, n, err));
         if (memcmp(buf, buf + size / 2, n) != 0)
             return differs(err, "read back: the resource has other bytes", TARE_ITEM_RESOURCE, i,
                            meant->name);

@@ -335,7 +335,7 @@ static tare_status run_range(tare_execution *x, const piece *p, tare_error *err)
 static tare_status run_resource(tare_execution *x, const piece *p, tare_error *err) {
     uint8_t *buf = tare_scratch_get(p->scratch, TARE_SCRATCH_STORED, PIECE);
     if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
-    TARE_TRY(tare_resource_read(x->plan->in, p->j->item, p->at, buf, p->size, err));
+    TARE_TRY(tare_resource_read(buf, x->plan->in, p->j->item, p->at, p->size, err));
     return put(x, p, buf, err);
 }
 
@@ -355,7 +355,7 @@ static tare_status run_plane(tare_execution *x, const piece *p, tare_error *err)
     uint8_t *buf = tare_scratch_get(p->scratch, TARE_SCRATCH_STORED, PIECE);
     if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
     TARE_TRY(
-        tare_tensor_read(planned->from, planned->source, p->j->plane, p->at, buf, p->size, err));
+        tare_tensor_read(buf, planned->from, planned->source, p->j->plane, p->at, p->size, err));
     to_output_order(x, p->j->item, buf, p->size);
     return put(x, p, buf, err);
 }

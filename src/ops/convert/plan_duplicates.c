@@ -136,8 +136,8 @@ static tare_status is_same(bool *out, const tare_plan *p, const candidate *a, co
         for (uint64_t at = 0; at < size; at += piece) {
             size_t n = (size_t)tare_min_u64(size - at, piece);
             uint8_t *other = scratch + TARE_PIECE;
-            TARE_TRY(tare_tensor_read(p->in, a->planned->source, plane, at, scratch, n, err));
-            TARE_TRY(tare_tensor_read(p->in, b->planned->source, plane, at, other, n, err));
+            TARE_TRY(tare_tensor_read(scratch, p->in, a->planned->source, plane, at, n, err));
+            TARE_TRY(tare_tensor_read(other, p->in, b->planned->source, plane, at, n, err));
             if (memcmp(scratch, other, n) != 0) return TARE_OK;
         }
     }

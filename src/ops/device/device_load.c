@@ -293,7 +293,7 @@ static tare_status load_tensor(loading *l, const tare_device_job *job) {
     group *g = &l->groups[l->current];
     tare_container_info container = tare_container_info_default();
     bool is_member;
-    if (!tare_model_container(l->model, &container)) return load_planes(l, job);
+    if (!tare_model_container(&container, l->model)) return load_planes(l, job);
     TARE_TRY(open_member(&is_member, l, &g->members[g->n], job));
     if (!is_member) return TARE_OK;
     g->used += g->members[g->n++].parts.layer->size; /* until it is laid out */

@@ -74,7 +74,7 @@ static tare_status is_same_resource(bool *out, const tare_edit_part *p, size_t i
     const size_t n = (size_t)now->info.size;
     uint8_t *bytes = tare_alloc(a, n + 1);
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "resource");
-    tare_status status = tare_resource_read(p->model, i, 0, bytes, n, err);
+    tare_status status = tare_resource_read(bytes, p->model, i, 0, n, err);
     *out = status == TARE_OK && memcmp(bytes, now->bytes, n) == 0;
     tare_free(a, bytes, n + 1);
     return status;

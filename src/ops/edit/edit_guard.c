@@ -75,8 +75,8 @@ static const char *why_not(const tare_edit *e, const tare_metadata *m, const tar
     if (is_vocabulary(m)) return "the vocabulary belongs to the tensors";
     if (now && m->value.type != now->value.type && is_read_by_programs(model, m->key))
         return "programs that load the model expect the type that the key has";
-    if (now && is_token_number(now->key) && tare_value_u64(&now->value, &number) &&
-        tare_model_param(model, TARE_PARAM_VOCAB_SIZE, &n_tokens) && number >= n_tokens)
+    if (now && is_token_number(now->key) && tare_value_u64(&number, &now->value) &&
+        tare_model_param(&n_tokens, model, TARE_PARAM_VOCAB_SIZE) && number >= n_tokens)
         return "the vocabulary has no token of this number";
     return NULL;
 }

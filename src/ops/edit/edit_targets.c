@@ -96,7 +96,7 @@ static tare_status digest_tensor(char hex[65], const tare_plan *p, size_t item, 
     for (uint32_t plane = 0; status == TARE_OK && plane < t->encoding->n_planes; plane++)
         for (uint64_t at = 0, n; status == TARE_OK && at < t->planes[plane].size; at += n) {
             n = tare_min_u64(t->planes[plane].size - at, TARE_PIECE);
-            status = tare_tensor_read(m, source, plane, at, buf, (size_t)n, err);
+            status = tare_tensor_read(buf, m, source, plane, at, (size_t)n, err);
             if (status == TARE_OK) tare_sha256_update(&h, buf, (size_t)n);
         }
     tare_sha256_final(&h, digest);
@@ -113,7 +113,7 @@ static tare_status fetch(uint8_t *to, const layout *l, const tare_extent *e, tar
         memcpy(to, e->bytes, (size_t)e->size);
         return TARE_OK;
     case TARE_EXTENT_RESOURCE:
-        return tare_resource_read(p->in, e->item, 0, to, (size_t)e->size, err);
+        return tare_resource_read(to, p->in, e->item, 0, (size_t)e->size, err);
     case TARE_EXTENT_COPY:
         return tare_reader_read(&p->in->files[e->item].reader, e->source_offset, to,
                                 (size_t)e->size, err);

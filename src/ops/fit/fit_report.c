@@ -20,13 +20,13 @@ const tare_type_rule *tare_fit_rule(const tare_fit *fit, size_t i) {
     return i < fit->rules.n ? &fit->rules.rules[i] : NULL;
 }
 
-bool tare_fit_mix_at(const tare_fit *fit, size_t i, tare_fit_point *out) {
+bool tare_fit_mix_at(tare_fit_point *out, const tare_fit *fit, size_t i) {
     if (i >= fit->n_mixes) return false;
     *out = fit->mixes[i].point;
     return true;
 }
 
-bool tare_fit_curve_at(const tare_fit *fit, size_t i, tare_fit_point *out) {
+bool tare_fit_curve_at(tare_fit_point *out, const tare_fit *fit, size_t i) {
     if (i >= fit->n_curve) return false;
     *out = fit->curve[i];
     return true;
@@ -52,7 +52,7 @@ static tare_fit_tensor tensor_of(const tare_fit *f, size_t u, size_t member) {
                              .is_pinned = unit->pinned != NULL};
 }
 
-bool tare_fit_tensor_at(const tare_fit *fit, size_t i, tare_fit_tensor *out) {
+bool tare_fit_tensor_at(tare_fit_tensor *out, const tare_fit *fit, size_t i) {
     if (!fit->rules.rules) return false;
     for (size_t u = 0; u < fit->n_units; u++) {
         if (i < fit->units[u].n_tensors) {
@@ -96,7 +96,7 @@ static bool is_first(const tare_fit *f, size_t u) {
     return true;
 }
 
-bool tare_fit_role_at(const tare_fit *fit, size_t i, tare_fit_role *out) {
+bool tare_fit_role_at(tare_fit_role *out, const tare_fit *fit, size_t i) {
     if (!fit->rules.rules) return false;
     for (size_t u = 0; u < fit->n_units; u++) {
         if (!is_first(fit, u) || i-- > 0) continue;

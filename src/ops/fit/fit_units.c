@@ -235,7 +235,7 @@ double tare_fit_scale_of_scores(const tare_model *in) {
     if (arch.len > 128) return 1;
     const int n = snprintf(key, sizeof key, "%.*s.logit_scale", (int)arch.len, arch.ptr);
     const int64_t at = tare_model_find_key(in, (tare_str){key, (size_t)n});
-    if (at < 0 || !tare_value_f64(&in->catalog.metadata[at].value, &scale) || !(scale > 0))
+    if (at < 0 || !tare_value_f64(&scale, &in->catalog.metadata[at].value) || !(scale > 0))
         return 1;
     return scale > 1 ? 1 / scale : scale;
 }

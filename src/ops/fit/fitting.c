@@ -21,8 +21,8 @@ static size_t chosen(const tare_fit *f, size_t u) {
     return f->candidates[u][f->choice[u]];
 }
 
-tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *options,
-                           tare_mix_options *mix, tare_error *err) {
+tare_status tare_fit_apply(tare_convert_options *options, tare_mix_options *mix,
+                           const tare_fit *fit, tare_error *err) {
     TARE_REQUIRE(fit && options && mix && fit->rules.rules, err);
     *mix = fit->mix;
     mix->mix = fit->named ? fit->named : tare_mix_at(TARE_MIX_F16); /* nothing was chosen for */
@@ -40,7 +40,7 @@ static tare_status plan_as(tare_plan **out, tare_fit *f, bool is_named, tare_err
     tare_convert_options options = f->convert;
     tare_mix_options mix;
     TARE_TRY(tare_fit_make_rules(f, err));
-    TARE_TRY(tare_fit_apply(f, &options, &mix, err));
+    TARE_TRY(tare_fit_apply(&options, &mix, f, err));
     mix.is_of_rules = !is_named;
     tare_context context = f->context;
     tare_output_options output = f->output;
@@ -159,7 +159,7 @@ static uint64_t alignment_of(const tare_fit *f) {
     const int64_t at = tare_model_find_key(f->in, TARE_STR("general.alignment"));
     if (f->convert.alignment) return f->convert.alignment;
     if (layout && layout->format == f->format && layout->alignment) return layout->alignment;
-    if (at >= 0 && tare_value_u64(&f->in->catalog.metadata[at].value, &n) && n) return n;
+    if (at >= 0 && tare_value_u64(&n, &f->in->catalog.metadata[at].value) && n) return n;
     return 32; /* GGUF's; of others the plan corrects it */
 }
 

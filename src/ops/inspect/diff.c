@@ -127,8 +127,8 @@ static tare_status same_resource(bool *out, const differ *d, size_t a, size_t b,
     *out = size == d->b->catalog.resources[b].info.size;
     for (uint64_t at = 0; !d->options->directory && *out && at < size; at += RESOURCE_PIECE) {
         size_t n = (size_t)tare_min_u64(size - at, RESOURCE_PIECE);
-        TARE_TRY(tare_resource_read(d->a, a, at, scratch, n, err));
-        TARE_TRY(tare_resource_read(d->b, b, at, scratch + RESOURCE_PIECE, n, err));
+        TARE_TRY(tare_resource_read(scratch, d->a, a, at, n, err));
+        TARE_TRY(tare_resource_read(scratch + RESOURCE_PIECE, d->b, b, at, n, err));
         *out = memcmp(scratch, scratch + RESOURCE_PIECE, n) == 0;
     }
     return TARE_OK;

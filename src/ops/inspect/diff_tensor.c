@@ -55,8 +55,8 @@ static tare_status compare_planes(bool *differs, uint64_t *n_different, const ta
         const size_t piece = tare_walk_piece(t, plane);
         for (uint64_t at = 0; at < t->planes[plane].size; at += piece) {
             size_t n = (size_t)tare_min_u64(t->planes[plane].size - at, piece);
-            TARE_TRY(tare_tensor_read(p->a, p->in_a, plane, at, from_a, n, err));
-            TARE_TRY(tare_tensor_read(p->b, p->in_b, plane, at, from_b, n, err));
+            TARE_TRY(tare_tensor_read(from_a, p->a, p->in_a, plane, at, n, err));
+            TARE_TRY(tare_tensor_read(from_b, p->b, p->in_b, plane, at, n, err));
             TARE_TRY(tare_walk_tick(job, 2 * (uint64_t)n, err));
             if (memcmp(from_a, from_b, n) == 0) continue;
             *differs = true;
@@ -109,7 +109,7 @@ static tare_status read_doubles(double *out, const tare_model *m, size_t tensor,
         for (size_t i = 0; i < n; i++) out[i] = (double)floats[i];
         return TARE_OK;
     }
-    TARE_TRY(tare_tensor_read(m, tensor, 0, first * bytes, scratch, n * bytes, err));
+    TARE_TRY(tare_tensor_read(scratch, m, tensor, 0, first * bytes, n * bytes, err));
     for (size_t i = 0; i < n; i++) out[i] = wide_number(e, scratch + i * bytes);
     return TARE_OK;
 }

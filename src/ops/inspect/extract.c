@@ -92,7 +92,7 @@ static tare_status put_planes(extraction *x, tare_error *err) {
         const size_t piece = tare_walk_piece(x->t, p);
         for (uint64_t at = 0; at < size; at += piece) {
             size_t n = (size_t)tare_min_u64(size - at, piece);
-            TARE_TRY(tare_tensor_read(x->model, x->tensor, p, offset + at, x->scratch, n, err));
+            TARE_TRY(tare_tensor_read(x->scratch, x->model, x->tensor, p, offset + at, n, err));
             TARE_TRY(put(x, x->scratch, n, err));
         }
     }

@@ -48,7 +48,7 @@ static uint64_t expert_count(const tare_model *model) {
         snprintf(key, sizeof key, "%.*s.expert_count", (int)architecture.len, architecture.ptr);
     int64_t at = tare_model_find_key(model, (tare_str){key, (size_t)length});
     const tare_metadata *entry = at < 0 ? NULL : tare_model_metadata(model, (size_t)at);
-    return entry && tare_value_u64(&entry->value, &n) ? n : 0;
+    return entry && tare_value_u64(&n, &entry->value) ? n : 0;
 }
 
 /* "7B", "1.1B", "8x7B": parameters, those of one expert where there are several, to two digits. */
@@ -134,7 +134,7 @@ static tare_str encoding_of(const tare_model *model, scratch *s) {
     uint64_t number;
     int64_t at = tare_model_find_key(model, TARE_STR("general.file_type"));
     const tare_metadata *entry = at < 0 ? NULL : tare_model_metadata(model, (size_t)at);
-    bool has_number = entry && tare_value_u64(&entry->value, &number);
+    bool has_number = entry && tare_value_u64(&number, &entry->value);
     const tare_mix *mix = has_number ? tare_mix_of_file_type(number) : NULL;
     if (mix) return tare_str_of(mix->name);
     return is_mixed(model) ? bits_of(model, s) : main_encoding(model, s);

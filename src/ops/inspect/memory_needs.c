@@ -21,13 +21,13 @@ static uint64_t number(const tare_model *m, const char *name) {
     if (arch.len == 0 || arch.len > 128) return 0;
     int len = snprintf(key, sizeof key, "%.*s.%s", (int)arch.len, arch.ptr, name);
     int64_t i = tare_model_find_key(m, (tare_str){key, (size_t)len});
-    if (i >= 0) tare_value_u64(&tare_model_metadata(m, (size_t)i)->value, &n);
+    if (i >= 0) tare_value_u64(&n, &tare_model_metadata(m, (size_t)i)->value);
     return n;
 }
 
 static uint64_t param(const tare_model *m, tare_param which) {
     uint64_t n;
-    return tare_model_param(m, which, &n) ? n : 0;
+    return tare_model_param(&n, m, which) ? n : 0;
 }
 
 /* Key and value heads of all layers together, and how many layers have none. */
@@ -47,7 +47,7 @@ static bool count_heads(const tare_model *m, uint64_t *heads, uint64_t *without)
     uint64_t n;
     tare_array_begin(&walk, &v->as.a);
     while (tare_array_next(&walk, &element)) {
-        if (!tare_value_u64(&element, &n) || !tare_add_u64(*heads, n, heads)) return false;
+        if (!tare_value_u64(&n, &element) || !tare_add_u64(*heads, n, heads)) return false;
         *without += n == 0;
     }
     return true;

@@ -111,7 +111,7 @@ static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
     for (uint64_t at = 0; at < there; at += piece) {
         /* only whole units have members to look at */
         size_t n = (size_t)tare_min_u64(there - at, piece) / unit * unit;
-        TARE_TRY(tare_tensor_read(w->model, tensor, p, at, job->scratch, n, err));
+        TARE_TRY(tare_tensor_read(job->scratch, w->model, tensor, p, at, n, err));
         if (hash) tare_sha256_update(hash, job->scratch, n);
         tare_zero_run_add(&w->zeros[tensor], job->scratch, n);
         for (size_t i = 0; i < n_sites; i++)

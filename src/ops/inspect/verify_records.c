@@ -39,7 +39,7 @@ static tare_status walk(checker *c, void (*look)(checker *, uint64_t, uint64_t, 
                         tare_error *err) {
     for (uint64_t at = 0; at < c->n; at += c->at_once) {
         const size_t n = (size_t)tare_min_u64(c->n - at, c->at_once);
-        TARE_TRY(tare_tensor_read(c->m, c->tensor, c->plane, at * TARE_OUTLIER_BYTES, c->records,
+        TARE_TRY(tare_tensor_read(c->records, c->m, c->tensor, c->plane, at * TARE_OUTLIER_BYTES,
                                   n * TARE_OUTLIER_BYTES, err));
         for (size_t i = 0; i < n; i++) {
             const tare_outlier o = tare_outlier_load(c->records + i * TARE_OUTLIER_BYTES);

@@ -68,7 +68,7 @@ static tare_status verify_resource(const tare_model *model, size_t i, tare_repor
     if (!tare_str_ends(r->name, TARE_STR(".json")) && size > HEAD_BYTES) size = HEAD_BYTES;
     char *text = tare_alloc(a, size + 1);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "side file");
-    tare_status status = tare_resource_read(model, i, 0, text, size, err);
+    tare_status status = tare_resource_read(text, model, i, 0, size, err);
     text[size] = '\0';
     if (status == TARE_OK) judge(report, i, r, (tare_str){text, size});
     tare_free(a, text, size + 1);

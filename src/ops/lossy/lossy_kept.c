@@ -36,7 +36,7 @@ static tare_status count_sample(tally *y, uint64_t *n, const tare_lossy_run *r, 
     memset(y, 0, sizeof *y);
     for (unsigned i = 0; i < N_CHUNKS; i++) {
         TARE_TRY(
-            tare_tensor_read(r->in, tensor, 0, step * i * width, y->bytes, (size_t)m * width, err));
+            tare_tensor_read(y->bytes, r->in, tensor, 0, step * i * width, (size_t)m * width, err));
         count(y, width, (uint32_t)m);
     }
     *n = m * N_CHUNKS;

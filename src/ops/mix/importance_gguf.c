@@ -47,7 +47,7 @@ static tare_status read_floats(float **out, const tare_model *model, size_t i, t
     TARE_TRY(tare_tensor_check_data(model, i, err));
     float *values = TARE_NEW_ARRAY(arena, float, t->n_elements);
     if (!values) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
-    TARE_TRY(tare_tensor_read(model, i, 0, 0, values, (size_t)t->size_bytes, err));
+    TARE_TRY(tare_tensor_read(values, model, i, 0, 0, (size_t)t->size_bytes, err));
     for (uint64_t k = 0; k < t->n_elements; k++) {
         uint32_t bits = tare_load_le32(&values[k]);
         memcpy(&values[k], &bits, sizeof bits);
@@ -118,9 +118,9 @@ static tare_status read_datasets(tare_importance *m, const tare_array *names, ta
 static tare_status read_metadata(tare_importance *m, const tare_model *model, tare_error *err) {
     const tare_value *v;
     bool has_chunks =
-        find_value(&v, model, "imatrix.chunk_count") && tare_value_u64(v, &m->n_chunks);
+        find_value(&v, model, "imatrix.chunk_count") && tare_value_u64(&m->n_chunks, v);
     bool has_size =
-        find_value(&v, model, "imatrix.chunk_size") && tare_value_u64(v, &m->chunk_size);
+        find_value(&v, model, "imatrix.chunk_size") && tare_value_u64(&m->chunk_size, v);
     bool has_datasets = find_value(&v, model, "imatrix.datasets") && v->type == TARE_VALUE_ARRAY &&
                         v->as.a.type == TARE_VALUE_STRING;
     if (has_datasets) TARE_TRY(read_datasets(m, &v->as.a, err));

@@ -93,11 +93,11 @@ static bool first_number(const looker *l, const char *key, uint64_t *out) {
     int64_t at = tare_model_find_key(l->in, (tare_str){whole, (size_t)n});
     if (at < 0) return false;
     const tare_value *v = &l->in->catalog.metadata[at].value;
-    if (v->type != TARE_VALUE_ARRAY) return tare_value_u64(v, out);
+    if (v->type != TARE_VALUE_ARRAY) return tare_value_u64(out, v);
     tare_array_walk walk;
     tare_value element;
     tare_array_begin(&walk, &v->as.a);
-    return tare_array_next(&walk, &element) && tare_value_u64(&element, out);
+    return tare_array_next(&walk, &element) && tare_value_u64(out, &element);
 }
 
 static uint64_t quotient(uint64_t heads, uint64_t kv_heads) {
@@ -131,8 +131,8 @@ static void read_shapes(looker *l) {
         if (m->tensors[i].part == TARE_PART_ATTN_Q && q_rows == 0) q_rows = t->n_rows;
         if (m->tensors[i].part == TARE_PART_ATTN_K && k_rows == 0) k_rows = t->n_rows;
     }
-    if (tare_model_param(l->in, TARE_PARAM_HEAD_COUNT, &heads) &&
-        tare_model_param(l->in, TARE_PARAM_HEAD_COUNT_KV, &kv_heads))
+    if (tare_model_param(&heads, l->in, TARE_PARAM_HEAD_COUNT) &&
+        tare_model_param(&kv_heads, l->in, TARE_PARAM_HEAD_COUNT_KV))
         m->n_gqa = quotient(heads, kv_heads);
     else
         m->n_gqa = q_rows && k_rows ? quotient(q_rows, k_rows) : 1;

@@ -123,7 +123,7 @@ const tare_option_row *tare_option_row_at(tare_verb verb, size_t i) {
     return NULL;
 }
 
-bool tare_option_at(tare_verb verb, size_t i, tare_option_info *out) {
+bool tare_option_at(tare_option_info *out, tare_verb verb, size_t i) {
     const tare_option_row *row = tare_option_row_at(verb, i);
     if (!row || !out || tare_result_check(out, NULL) != TARE_OK) return false;
     tare_result_write(out, &row->info, sizeof row->info);

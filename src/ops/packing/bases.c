@@ -150,8 +150,8 @@ static tare_status difference_of(uint64_t *out, const tare_model *model, size_t 
         const unsigned n_runs = t->planes[p].size > RUN ? RUNS : 1;
         for (unsigned run = 0; run < n_runs; run++) {
             const size_t n = place_run(&first, t->planes[p].size, run);
-            TARE_TRY(tare_tensor_read(model, tensor, p, first, own, n, err));
-            TARE_TRY(tare_tensor_read(base, base_tensor, p, first, other, n, err));
+            TARE_TRY(tare_tensor_read(own, model, tensor, p, first, n, err));
+            TARE_TRY(tare_tensor_read(other, base, base_tensor, p, first, n, err));
             for (size_t i = 0; i < n; i++) *out += difference_bits(own[i], other[i]);
         }
     }

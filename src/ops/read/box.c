@@ -198,7 +198,7 @@ tare_status tare_grid_read(void *out, const tare_grid *g, uint64_t first, uint64
                            tare_error *err) {
     if (g->as != TARE_ENCODING_UNKNOWN)
         return tare_tensor_values_as(out, g->as, g->m, g->tensor, first, n, err);
-    return tare_tensor_read(g->m, g->tensor, g->plane, first * g->width, out,
+    return tare_tensor_read(out, g->m, g->tensor, g->plane, first * g->width,
                             (size_t)(n * g->width), err);
 }
 

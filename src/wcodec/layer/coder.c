@@ -113,7 +113,7 @@ void tare_coder_free(tare_coder *coder) {
     tare_free(coder->allocator, coder, sizeof *coder);
 }
 
-const uint8_t *tare_coder_head(const tare_coder *coder, size_t *n) {
+const uint8_t *tare_coder_head(size_t *n, const tare_coder *coder) {
     *n = coder->head.size;
     return coder->head.data;
 }
