@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include <tare/cuda.h>
-#include <tare/device.h>
+#include <tare/experimental/device.h>
+#include <tare/experimental/unpack.h>
 #include <tare/tare.h>
-#include <tare/unpack.h>
 
 enum { MOST_RUNS = 101, COLD_RUNS = 3, NAME = 32 };
 

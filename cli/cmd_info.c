@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "info.h"
 
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
 
 static struct {
     bool is_tensors, is_metadata, is_layers, is_all, is_raw, has_stats;

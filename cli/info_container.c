@@ -6,7 +6,7 @@
 
 #include "info.h"
 
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
 
 static double percent(uint64_t part, uint64_t whole) {
     return whole ? (double)part * 100 / (double)whole : 100;

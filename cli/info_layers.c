@@ -8,7 +8,7 @@
 
 #include "info.h"
 
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
 
 static const char *const tile_shapes[] = {"16x16", "8x32", "32x8", "1x256"};
 static const char *const modes[] = {"", "raw", "constant", "zstd", "direct", "structured"};

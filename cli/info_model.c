@@ -64,7 +64,7 @@ static bool find_memory(tare_memory_needs *needs, const tare_model *model, uint6
 }
 
 static void print_memory(const tare_model *model, uint64_t context) {
-    tare_memory_needs needs;
+    tare_memory_needs needs = tare_memory_needs_default();
     if (!find_memory(&needs, model, context) || needs.weights == 0) return;
     info_label("to run it");
     printf("%s for the weights", cli_size_text(needs.weights).text);
@@ -135,7 +135,7 @@ void info_json_use(struct json_t *document, const tare_model *model, const char 
                    uint64_t context) {
     const tare_mix *mix = mix_of(model);
     cli_tokenizer t;
-    tare_memory_needs needs;
+    tare_memory_needs needs = tare_memory_needs_default();
     char fault[400];
     if (mix) cli_json_text(document, "mix", mix->name);
     if (cli_tokenizer_read(&t, model)) cli_json_add(document, "tokenizer", json_tokenizer(&t));

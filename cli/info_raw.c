@@ -24,7 +24,7 @@ static void print_array(const tare_array *array) {
     tare_array_walk walk;
     tare_value element;
     tare_array_begin(&walk, array);
-    while (tare_array_next(&walk, &element)) {
+    while (tare_array_next(&element, &walk)) {
         print_value(&element);
         if (element.type == TARE_VALUE_STRING) fputc('\n', stdout);
     }

@@ -84,7 +84,7 @@ static json_t *json_of_array(const tare_array *array, uint64_t max_elements) {
     tare_array_walk walk;
     tare_value element;
     tare_array_begin(&walk, array);
-    for (uint64_t i = 0; i < max_elements && tare_array_next(&walk, &element); i++) {
+    for (uint64_t i = 0; i < max_elements && tare_array_next(&element, &walk); i++) {
         cli_json_append(out, cli_json_value(&element, max_elements));
     }
     return out;

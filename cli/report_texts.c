@@ -47,9 +47,9 @@ static void add_samples(struct json_t *object, const cli_tokenizer *t) {
     uint64_t n_bytes = 0, n_others = 0;
     tare_array_begin(&texts, t->tokens);
     if (t->types) tare_array_begin(&types, t->types);
-    for (uint64_t id = 0; tare_array_next(&texts, &text); id++) {
+    for (uint64_t id = 0; tare_array_next(&text, &texts); id++) {
         uint64_t type = 0;
-        if (t->types && tare_array_next(&types, &type_value)) tare_value_u64(&type, &type_value);
+        if (t->types && tare_array_next(&type_value, &types)) tare_value_u64(&type, &type_value);
         n_bytes += text.as.s.len;
         if (id < SAMPLE) cli_json_append(first, token_entry(id, text.as.s));
         if (id >= SAMPLE && id + SAMPLE >= t->tokens->count)

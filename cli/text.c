@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
 
 /* The code point at `at` (well-formed UTF-8, as tare_str_escape leaves it) and its bytes. */
 static uint32_t code_point(const unsigned char *at, size_t *n_bytes) {
@@ -144,7 +144,7 @@ static void line_add_array(line *l, const tare_array *array) {
     tare_value element;
     line_add(l, "[");
     tare_array_begin(&walk, array);
-    for (uint64_t i = 0; tare_array_next(&walk, &element); i++) {
+    for (uint64_t i = 0; tare_array_next(&element, &walk); i++) {
         if (i) line_add(l, ", ");
         if (l->limit && l->n + 8 > l->limit) {
             line_add(l, "...");

@@ -45,7 +45,7 @@ static void find_texts(cli_tokenizer *t) {
     tare_value element;
     if (!t->tokens || t->tokens->type != TARE_VALUE_STRING) return;
     tare_array_begin(&walk, t->tokens);
-    for (uint64_t id = 0; tare_array_next(&walk, &element); id++) {
+    for (uint64_t id = 0; tare_array_next(&element, &walk); id++) {
         for (size_t i = 0; i < t->n_special; i++) {
             if (t->special[i].id != id) continue;
             t->special[i].text = element.as.s;
@@ -60,7 +60,7 @@ static void count_types(cli_tokenizer *t) {
     uint64_t type;
     if (!t->types) return;
     tare_array_begin(&walk, t->types);
-    while (tare_array_next(&walk, &element)) {
+    while (tare_array_next(&element, &walk)) {
         if (!tare_value_u64(&type, &element)) continue;
         t->n_control += type == CLI_TOKEN_CONTROL || type == CLI_TOKEN_UNKNOWN;
         t->n_user_defined += type == CLI_TOKEN_USER_DEFINED;

@@ -5,7 +5,7 @@
 #include "cli.h"
 
 #include <inttypes.h>
-#include <tare/device.h>
+#include <tare/experimental/device.h>
 
 static tare_device *device;
 static bool is_tried;

@@ -20,7 +20,7 @@
  *   - Each handle says what threads may do with it. Most do not change once they are made: any
  *     number of threads may use them at once, only freeing must come last.
  *   - No thread of the library outlives the call that started it, except that of a session for URLs
- *     (tare/remote.h), and no lock is held between calls: a process may fork between calls, and the
+ *     (tare/experimental/remote.h), and no lock is held between calls: a process may fork between calls, and the
  *     child may go on with all handles but sessions and the models opened through them.
  */
 #ifndef TARE_BASE_H

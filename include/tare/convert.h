@@ -7,13 +7,11 @@
 #ifndef TARE_CONVERT_H
 #define TARE_CONVERT_H
 
-#include <tare/adapter.h>
 #include <tare/base.h>
 #include <tare/encoding.h>
 #include <tare/importance.h>
 #include <tare/model.h>
 #include <tare/output.h>
-#include <tare/packing.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -75,18 +73,11 @@ TARE_DECLARE_INIT(tare_mix_options)
 
 /* ---- convert --------------------------------------------------------------------------------- */
 
-/* One REGEX=TYPE rule: an expression (tare/pattern.h), matched anywhere in a tensor's name. */
+/* One REGEX=TYPE rule: an expression (tare/experimental/pattern.h), matched anywhere in a tensor's name. */
 typedef struct tare_type_rule {
     const char *pattern;
     const tare_encoding *encoding;
 } tare_type_rule;
-
-/* Which tensors with equal bytes are stored once, if the format supports it. */
-typedef enum tare_dedup {
-    TARE_DEDUP_TIED = 0, /* embedding and output matrix, and what the input stores once */
-    TARE_DEDUP_ALL = 1,
-    TARE_DEDUP_NONE = 2,
-} tare_dedup;
 
 /* The error of encoding: a tensor's values compared with what it decodes to. */
 typedef struct tare_tensor_error {
@@ -98,46 +89,11 @@ typedef struct tare_tensor_error {
  * that runs the plan. Tensors that are only copied are not measured. */
 typedef void (*tare_measured_fn)(void *ctx, size_t i, const tare_tensor_error *error);
 
-/* Options of MCF only; other formats refuse anything but the defaults. */
-typedef struct tare_convert_mcf_options {
-    size_t size;
-    tare_compat compat; /* encode as another program does, and write what it rewrites of resources
-                           in its container; of the types that `type` and the rules ask for one at
-                           least must be one of its */
-    tare_dedup dedup;
-    bool has_clip; /* bounds that values are held to before they are encoded; `type` or a rule must
-                      ask for one of MCF's types */
-    float clip_min, clip_max;
-} tare_convert_mcf_options;
-
-TARE_DECLARE_INIT(tare_convert_mcf_options)
-
-/* Options of INFQ only; other formats refuse anything but the defaults. */
-typedef struct tare_convert_infq_options {
-    size_t size;
-    const tare_adapter_use *adapters; /* stored beside the tensors, under `name` */
-    size_t n_adapters;
-    /* Elements stored separately from the codes of a tensor: those with a magnitude above a
-     * threshold (0: 6, like the public converter; infinite: none), or a share of the largest
-     * (0.001: one in a thousand; 0: by the threshold). Not both. */
-    float outlier_threshold;
-    double outlier_share;
-} tare_convert_infq_options;
-
-TARE_DECLARE_INIT(tare_convert_infq_options)
-
-/* Options of .wcodec only, as in tare_pack_options; other formats refuse anything but the
- * defaults. */
-typedef struct tare_convert_wcodec_options {
-    size_t size;
-    tare_effort effort;
-    const tare_model *const *bases; /* the output is stored as differences from these, and needs
-                                       them to be read */
-    const char *const *base_hints;
-    size_t n_bases;
-} tare_convert_wcodec_options;
-
-TARE_DECLARE_INIT(tare_convert_wcodec_options)
+/* Options of one container each: tare/experimental/containers.h. */
+struct tare_convert_mcf_options;
+struct tare_convert_infq_options;
+struct tare_convert_wcodec_options;
+struct tare_adapter_use; /* tare/experimental/adapter.h */
 
 typedef struct tare_convert_options {
     size_t size;
@@ -156,7 +112,7 @@ typedef struct tare_convert_options {
     const tare_importance *importance; /* weighs the errors of encoders; must outlive the plan */
     const tare_metadata *overrides;    /* keys of the model to set: numbers, bools, texts */
     size_t n_overrides;
-    const tare_adapter_use *merges; /* added to their tensors, in this order */
+    const struct tare_adapter_use *merges; /* added to their tensors, in this order */
     size_t n_merges;
     tare_byte_order order;
     tare_quality quality;
@@ -168,9 +124,9 @@ typedef struct tare_convert_options {
     tare_measured_fn measured; /* if set, errors of encoding are measured and passed to it */
     void *measured_ctx;
     /* Options of one container each; NULL: its defaults. */
-    const tare_convert_mcf_options *mcf;
-    const tare_convert_infq_options *infq;
-    const tare_convert_wcodec_options *wcodec;
+    const struct tare_convert_mcf_options *mcf;
+    const struct tare_convert_infq_options *infq;
+    const struct tare_convert_wcodec_options *wcodec;
     bool weighs_output; /* an output matrix without an entry in `importance` is weighed by what the
                            last layer reads (docs/behaviour.md, "Importance matrices"), as with
                            TARE_QUALITY_BEST. llama.cpp does not, so its bytes are others */

@@ -26,7 +26,8 @@ typedef enum tare_source_kind {
     TARE_SOURCE_FD = 2,     /* fd: borrowed, read with pread, its position is left alone */
     TARE_SOURCE_CALLBACK = 3,
     TARE_SOURCE_SHARDS = 4, /* shards, n_shards: the files of one model, in order */
-    TARE_SOURCE_URL = 5,    /* name: https://, http:// or hf://; remote: see tare/remote.h */
+    TARE_SOURCE_URL =
+        5, /* name: https://, http:// or hf://; remote: see tare/experimental/remote.h */
     TARE_SOURCE_FOLDER = 6, /* shards, n_shards: the files of a directory, each with its name in it
                                ("config.json", "1_Pooling/config.json"), of any kind for one file */
 } tare_source_kind;
@@ -85,7 +86,8 @@ typedef struct tare_open_options {
     const tare_model *const *bases;
     size_t n_bases; /* at most 255 */
     bool needs_bases;
-    struct tare_device *device; /* tare/device.h: decodes the layers of a .wcodec; NULL: the CPU. Up
+    struct tare_device
+        *device; /* tare/experimental/device.h: decodes the layers of a .wcodec; NULL: the CPU. Up
                                    to 512 MiB of decoded layers, or one if it has more, are kept */
     bool
         stored; /* the tensors as they lie in the files: of packed weights (GPTQ, AWQ, FP8 with scales,
@@ -123,6 +125,7 @@ typedef struct tare_model_summary {
     bool has_pairs;           /* of a safetensors __metadata__; also true where that is empty */
 } tare_model_summary;
 
+/* O(1). */
 TARE_API const tare_model_summary *tare_model_summarize(const tare_model *model);
 
 /* One file of the model. The name is the path it was opened by, or the source's name. */
@@ -201,7 +204,7 @@ typedef struct tare_array_walk {
 
 TARE_API void tare_array_begin(tare_array_walk *walk, const tare_array *array);
 /* The next element; false at the end. */
-TARE_API bool tare_array_next(tare_array_walk *walk, tare_value *out);
+TARE_API bool tare_array_next(tare_value *out, tare_array_walk *walk);
 
 /* A number as u64: any unsigned type, a signed one that is not negative, or a BOOL. */
 TARE_API bool tare_value_u64(uint64_t *out, const tare_value *value);

@@ -8,6 +8,8 @@
 
 #include <tare/base.h>
 
+struct tare_model;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -37,6 +39,13 @@ typedef struct tare_output {
 } tare_output;
 
 TARE_DECLARE_INIT(tare_output)
+
+/* Writes n bytes to a file atomically, like every output. ERR_ARG: it exists and `force` is off, or
+ * it is a file of `model` (which may be NULL). */
+TARE_API tare_status tare_file_write(const char *path, const void *bytes, size_t n,
+                                     const struct tare_model *model,
+                                     const tare_output_options *output, const tare_context *context,
+                                     tare_error *err);
 
 #ifdef __cplusplus
 }

@@ -12,26 +12,31 @@
 #ifndef TARE_TARE_H
 #define TARE_TARE_H
 
-#include <tare/adapter.h>
 #include <tare/base.h>
 #include <tare/build.h>
 #include <tare/convert.h>
-#include <tare/device.h>
-#include <tare/edit.h>
 #include <tare/encoding.h>
-#include <tare/fitting.h>
 #include <tare/importance.h>
 #include <tare/inspect.h>
-#include <tare/llama.h>
 #include <tare/model.h>
-#include <tare/ops.h>
-#include <tare/options.h>
 #include <tare/output.h>
-#include <tare/packing.h>
-#include <tare/pattern.h>
 #include <tare/read.h>
-#include <tare/remote.h>
-#include <tare/unpack.h>
-#include <tare/wcodec.h>
+
+/* Not promised to stay as they are: docs/API.md. */
+#include <tare/experimental/adapter.h>
+#include <tare/experimental/bench.h>
+#include <tare/experimental/containers.h>
+#include <tare/experimental/device.h>
+#include <tare/experimental/edit.h>
+#include <tare/experimental/fitting.h>
+#include <tare/experimental/gguf_name.h>
+#include <tare/experimental/llama.h>
+#include <tare/experimental/options.h>
+#include <tare/experimental/packing.h>
+#include <tare/experimental/pattern.h>
+#include <tare/experimental/remote.h>
+#include <tare/experimental/synth.h>
+#include <tare/experimental/unpack.h>
+#include <tare/experimental/wcodec.h>
 
 #endif

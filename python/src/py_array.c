@@ -113,7 +113,7 @@ static Py_ssize_t array_length(PyObject *self) {
 /* Element i of strings or arrays, on from the last one that was asked for if it lies before. */
 static bool walk_to(py_array *self, uint64_t i, tare_value *out) {
     if (i < self->walk.index) tare_array_begin(&self->walk, &self->array);
-    while (tare_array_next(&self->walk, out))
+    while (tare_array_next(out, &self->walk))
         if (self->walk.index == i + 1) return true;
     return false;
 }
@@ -128,7 +128,7 @@ static PyObject *array_item(PyObject *object, Py_ssize_t i) {
         tare_array_walk walk;
         one.bytes += (uint64_t)i * size, one.count = 1, one.size_bytes = size;
         tare_array_begin(&walk, &one);
-        found = tare_array_next(&walk, &value);
+        found = tare_array_next(&value, &walk);
     } else if (found) {
         PY_LOCKED(object, found = walk_to(self, (uint64_t)i, &value));
     }
@@ -146,7 +146,7 @@ static PyObject *array_tolist(PyObject *object, PyObject *unused) {
     tare_array_begin(&walk, &self->array);
     for (Py_ssize_t i = 0; out && i < (Py_ssize_t)self->array.count; i++) {
         PyObject *item = NULL;
-        if (tare_array_next(&walk, &value))
+        if (tare_array_next(&value, &walk))
             item = py_value(self->handle, &value);
         else
             PyErr_SetString(PyExc_SystemError, "an array ends early");

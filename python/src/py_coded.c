@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers of the weight codec in memory (tare/wcodec.h): arrays encoded without a file, layers of an
+ * Layers of the weight codec in memory (tare/experimental/wcodec.h): arrays encoded without a file, layers of an
  * open .wcodec, and what both are made of. */
 #include "py_coded.h"
 

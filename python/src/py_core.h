@@ -252,7 +252,7 @@ bool py_options_only(const py_option *options, const char *what, PyObject *given
 /* A member of the dict; NULL, without an exception: absent or None. Borrowed. */
 PyObject *py_options_get(PyObject *given, const char *name);
 
-/* The options of a verb of tare/options.h, set from a list of pairs of texts. */
+/* The options of a verb of tare/experimental/options.h, set from a list of pairs of texts. */
 tare_options *py_texts_options(py_state *state, tare_verb verb, PyObject *texts);
 
 void *py_scratch_array(py_scratch *scratch, size_t n, size_t item);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * GPUs (tare/device.h): their memory, and models loaded into it. */
+ * GPUs (tare/experimental/device.h): their memory, and models loaded into it. */
 #include "py_core.h"
 
 typedef struct py_device {

@@ -135,7 +135,7 @@ _BASES = ("none", "ref", "ref-scaled")
 
 class Join(Record):
     """Where the high bits of a stream's values are, if they are apart from the low four
-    (tare/wcodec.h, tare_coded_join)."""
+    (tare/experimental/wcodec.h, tare_coded_join)."""
 
     __slots__ = ("high_offset", "high_bits", "log2_values", "place")
     high_offset: int
@@ -314,7 +314,7 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
     fields  which bytes of every unit belong together: a dict for each stream. value_bits (4, 6, 8,
             16) must be there; region, stride, offset, width, is_big_endian say where the values are;
             is_signed, is_repetitive, row, trellis, mode, log2_segment, scale_stream, scale_form,
-            values_per_scale, is_packed_scales are hints (tare/wcodec.h, tare_coded_field). join, a Join
+            values_per_scale, is_packed_scales are hints (tare/experimental/wcodec.h, tare_coded_field). join, a Join
             or a dict with its members, is for values of 6 bits in two runs of their unit. The streams
             of a region cover every byte of its units once
     effort  "fast", or "full": the smallest form that can be found

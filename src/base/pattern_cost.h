@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What matching an expression may cost (include/tare/pattern.h), and what it did. A step is an item
+ * What matching an expression may cost (include/tare/experimental/pattern.h), and what it did. A step is an item
  * of the expression that is tried, or a byte of a name that is passed over by one. */
 #ifndef TARE_BASE_PATTERN_COST_H
 #define TARE_BASE_PATTERN_COST_H
 
-#include <tare/pattern.h>
+#include <tare/experimental/pattern.h>
 
 /* All names that an expression is tried on share what it may take: a whole number of steps at
  * first, which a short name may need, and more for each byte of a name. */

@@ -4,7 +4,7 @@
 #ifndef TARE_DEVICE_LAYER_DEVICE_H
 #define TARE_DEVICE_LAYER_DEVICE_H
 
-#include <tare/device.h>
+#include <tare/experimental/device.h>
 
 #include <stdatomic.h>
 

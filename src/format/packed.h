@@ -7,8 +7,8 @@
 #define TARE_FORMAT_PACKED_H
 
 #include <limits.h>
-#include <tare/device.h>
-#include <tare/packing.h>
+#include <tare/experimental/device.h>
+#include <tare/experimental/packing.h>
 
 #include "base/pool.h"
 #include "base/reader.h"

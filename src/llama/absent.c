@@ -3,7 +3,7 @@
  * In place of this folder where the library was built without it (TARE_LLAMA=OFF): models keep the
  * names that they have, and what would need others is an error that says so. Names that a conversion
  * is to give are chosen as ever (translate.c), so that nothing is converted with the wrong ones. */
-#include <tare/llama.h>
+#include <tare/experimental/llama.h>
 
 #include "base/status.h"
 #include "base/str.h"

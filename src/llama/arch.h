@@ -5,7 +5,7 @@
 #ifndef TARE_LLAMA_ARCH_H
 #define TARE_LLAMA_ARCH_H
 
-#include <tare/llama.h>
+#include <tare/experimental/llama.h>
 
 #include "llama/formula.h"
 #include "llama/tokenizer/tokenizer.h"

@@ -362,7 +362,7 @@ static uint64_t most(const keys *k, const char *name) {
     if (!v) return 0;
     if (v->type != TARE_VALUE_ARRAY) return tare_value_u64(&n, v) ? n : 0;
     tare_array_begin(&walk, &v->as.a);
-    while (tare_array_next(&walk, &element))
+    while (tare_array_next(&element, &walk))
         if (tare_value_u64(&n, &element)) largest = tare_max_u64(largest, n);
     return largest;
 }

@@ -30,7 +30,7 @@ static tare_status find_twice(const tare_array *array, tare_arena *arena, tare_e
     tare_str *tokens = TARE_NEW_ARRAY(arena, tare_str, array->count);
     if (!tokens) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
     tare_array_begin(&walk, array);
-    while (tare_array_next(&walk, &v))
+    while (tare_array_next(&v, &walk))
         if (v.as.s.len) tokens[n++] = v.as.s;
     const tare_status status = tare_name_index_build(&index, arena, tokens, n, sizeof *tokens,
                                                      "a token is there twice", err);

@@ -3,7 +3,7 @@
  * A model of Hugging Face as a model of llama.cpp: its catalog has the new names and keys, its
  * files are the input's, for tensors that only change their name, and one that is computed when it
  * is read. */
-#include <tare/llama.h>
+#include <tare/experimental/llama.h>
 
 #include "base/arith.h"
 #include "base/report.h"

@@ -2,7 +2,7 @@
  *
  * Two models that are compared, one with Hugging Face's names of tensors and the other with
  * llama.cpp's: the former is given the latter's. */
-#include <tare/llama.h>
+#include <tare/experimental/llama.h>
 
 #include "base/arith.h"
 #include "base/status.h"

@@ -2,7 +2,7 @@
  *
  * Whether llama.cpp can run a GGUF file, as far as its directory tells: what its loader requires of
  * every model before it builds the graph of one. */
-#include <tare/llama.h>
+#include <tare/experimental/llama.h>
 
 #include <stdio.h>
 
@@ -169,7 +169,7 @@ static bool element(uint64_t *out, const tare_array *a, uint64_t i) {
     if (i >= a->count || a->count > MOST_BLOCKS) return false;
     tare_array_begin(&walk, a);
     for (uint64_t k = 0; k <= i; k++)
-        if (!tare_array_next(&walk, &v)) return false;
+        if (!tare_array_next(&v, &walk)) return false;
     return tare_value_u64(out, &v) && *out > 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * Which names a conversion gives a model: llama.cpp's to one of Hugging Face that becomes GGUF,
  * Hugging Face's to a GGUF file that becomes a directory, or those that it has. */
-#include <tare/llama.h>
+#include <tare/experimental/llama.h>
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef TARE_MODEL_ADAPTER_SET_H
 #define TARE_MODEL_ADAPTER_SET_H
 
-#include <tare/adapter.h>
+#include <tare/experimental/adapter.h>
 
 #include "model/catalog.h"
 

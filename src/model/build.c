@@ -227,7 +227,7 @@ static bool is_sound(const tare_array *a, uint32_t nesting) {
                size == a->size_bytes;
     if ((a->type != TARE_VALUE_STRING && a->type != TARE_VALUE_ARRAY) || !nesting) return false;
     tare_array_begin(&walk, a);
-    for (; tare_array_next(&walk, &element); n++)
+    for (; tare_array_next(&element, &walk); n++)
         if (element.type == TARE_VALUE_ARRAY && !is_sound(&element.as.a, nesting - 1)) return false;
     return n == a->count && walk.position == a->size_bytes;
 }

@@ -63,7 +63,7 @@ static void put_array(tare_buffer *out, const tare_array *a) {
     tare_value element;
     tare_buffer_printf(out, "{\"of\":\"%s\",\"items\":[", tare_value_type_name(a->type));
     tare_array_begin(&walk, a);
-    while (tare_array_next(&walk, &element)) {
+    while (tare_array_next(&element, &walk)) {
         if (walk.index > 1) tare_buffer_put_u8(out, ',');
         put_value(out, &element);
     }

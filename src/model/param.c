@@ -58,7 +58,7 @@ static bool number_of(const tare_value *v, uint64_t *out) {
     tare_value element;
     uint64_t n, largest = 0;
     tare_array_begin(&walk, &v->as.a);
-    while (tare_array_next(&walk, &element)) {
+    while (tare_array_next(&element, &walk)) {
         if (!tare_value_u64(&n, &element)) return false;
         if (n > largest) largest = n;
     }

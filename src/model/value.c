@@ -195,7 +195,7 @@ void tare_array_begin(tare_array_walk *walk, const tare_array *array) {
     *walk = (tare_array_walk){.array = *array};
 }
 
-bool tare_array_next(tare_array_walk *walk, tare_value *out) {
+bool tare_array_next(tare_value *out, tare_array_walk *walk) {
     const tare_array *a = &walk->array;
     if (walk->index >= a->count) return false;
     walk->index++;
@@ -226,8 +226,8 @@ static bool equal_arrays(const tare_array *a, const tare_array *b) {
     tare_value va, vb;
     tare_array_begin(&walk_a, a);
     tare_array_begin(&walk_b, b);
-    while (tare_array_next(&walk_a, &va))
-        if (!tare_array_next(&walk_b, &vb) || !tare_value_equal(&va, &vb)) return false;
+    while (tare_array_next(&va, &walk_a))
+        if (!tare_array_next(&vb, &walk_b) || !tare_value_equal(&va, &vb)) return false;
     return true;
 }
 
@@ -270,7 +270,7 @@ void tare_value_pack(tare_buffer *out, const tare_value *value, bool is_big_endi
         tare_array_walk walk;
         tare_value element;
         tare_array_begin(&walk, a);
-        while (tare_array_next(&walk, &element)) tare_value_pack(out, &element, is_big_endian);
+        while (tare_array_next(&element, &walk)) tare_value_pack(out, &element, is_big_endian);
     } else {
         pack_number(out, value, is_big_endian);
     }

@@ -4,7 +4,8 @@
 #ifndef TARE_OPS_DIGEST_H
 #define TARE_OPS_DIGEST_H
 
-#include <tare/ops.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
 
 #include "base/buffer.h"
 #include "ops/item_walk.h"

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Setting up the structs of the verbs, for callers that have no macros. */
+#include <tare/convert.h>
+#include <tare/experimental/bench.h>
+#include <tare/experimental/containers.h>
+#include <tare/experimental/gguf_name.h>
+#include <tare/experimental/unpack.h>
 #include <tare/inspect.h>
-#include <tare/ops.h>
-#include <tare/unpack.h>
+#include <tare/model.h>
+#include <tare/output.h>
 
 #include "base/status.h"
 
@@ -16,6 +21,7 @@ TARE_DEFINE_INIT(tare_convert_options)
 TARE_DEFINE_INIT(tare_convert_result)
 TARE_DEFINE_INIT(tare_output)
 TARE_DEFINE_INIT(tare_diff_options)
+TARE_DEFINE_INIT(tare_memory_needs)
 TARE_DEFINE_INIT_WITH(tare_tensor_part, .layer = -1, .expert = -1)
 TARE_DEFINE_INIT(tare_extract_options)
 TARE_DEFINE_INIT(tare_bench_options)

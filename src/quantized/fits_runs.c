@@ -2,7 +2,7 @@
  *
  * Schemes that take a weight as one run of numbers: bitsandbytes' 4 bits, HQQ, Quanto; and what only
  * settings say. */
-#include <tare/pattern.h>
+#include <tare/experimental/pattern.h>
 
 #include <stdio.h>
 

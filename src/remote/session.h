@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include <tare/remote.h>
+#include <tare/experimental/remote.h>
 
 #include "base/buffer.h"
 #include "base/file_blocks.h"

@@ -5,7 +5,7 @@
 #ifndef TARE_REMOTE_TRANSPORT_H
 #define TARE_REMOTE_TRANSPORT_H
 
-#include <tare/remote.h>
+#include <tare/experimental/remote.h>
 
 #include "base/status.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include <tare/remote.h>
+#include <tare/experimental/remote.h>
 
 static bool has_scheme(const char *text, const char *scheme) {
     return tare_same_letters(text, scheme, strlen(scheme));

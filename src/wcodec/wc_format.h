@@ -6,7 +6,7 @@
 #ifndef TARE_WCODEC_FORMAT_H
 #define TARE_WCODEC_FORMAT_H
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 #include "base/alloc.h"
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 enum {
     TARE_WC_JOIN_LOW_BITS = 4,

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 /* Where: in the test vectors, in the samples of test_cuda_damage. */
 enum { IN_VECTORS = 1, IN_SAMPLES = 2, IN_BOTH = 3 };

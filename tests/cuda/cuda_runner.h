@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer decoded by libtare_cuda, from nothing but what tare/wcodec.h tells of it. Device memory
+ * A layer decoded by libtare_cuda, from nothing but what tare/experimental/wcodec.h tells of it. Device memory
  * is exactly as large as it has to be. */
 #ifndef TESTS_CUDA_CUDA_RUNNER_H
 #define TESTS_CUDA_CUDA_RUNNER_H

@@ -5,7 +5,7 @@
 #ifndef TESTS_CUDA_CUDA_SAMPLES_H
 #define TESTS_CUDA_CUDA_SAMPLES_H
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 enum { MAX_FIELDS = 3, UNITS = 1 << 15 };
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tare/experimental/unpack.h>
 #include <tare/tare.h>
-#include <tare/unpack.h>
 
 #include "cuda_runner.h"
 

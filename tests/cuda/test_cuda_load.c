@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include <tare/packing.h>
+#include <tare/experimental/packing.h>
+#include <tare/experimental/unpack.h>
 #include <tare/tare.h>
-#include <tare/unpack.h>
 
 #include "support/scratch_name.h"
 

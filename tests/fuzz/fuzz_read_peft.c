@@ -5,7 +5,7 @@
  * whose shapes fit and whose scales are numbers. */
 #include <math.h>
 
-#include <tare/adapter.h>
+#include <tare/experimental/adapter.h>
 
 #include "open_input.h"
 #include "scratch.h"

@@ -6,8 +6,11 @@
 
 #include <math.h>
 
-#include <tare/fitting.h>
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/encoding.h>
+#include <tare/experimental/fitting.h>
+#include <tare/experimental/synth.h>
+#include <tare/model.h>
 
 static void check_fit(tare_fit *f) {
     tare_fit_target target = tare_fit_target_default();

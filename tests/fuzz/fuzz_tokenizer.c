@@ -35,10 +35,10 @@ static void check_keys(const tare_metadata *entries, size_t n) {
     if (!tokens) return;
     FUZZ_CHECK(n_tokens == types->as.a.count && (!scores || scores->as.a.count == n_tokens));
     tare_array_begin(&walk, &tokens->as.a);
-    while (tare_array_next(&walk, &element)) FUZZ_CHECK(element.type == TARE_VALUE_STRING);
+    while (tare_array_next(&element, &walk)) FUZZ_CHECK(element.type == TARE_VALUE_STRING);
     FUZZ_CHECK(walk.index == n_tokens && walk.position == tokens->as.a.size_bytes);
     tare_array_begin(&walk, &types->as.a);
-    while (tare_array_next(&walk, &element)) FUZZ_CHECK(element.as.i >= 1 && element.as.i <= 6);
+    while (tare_array_next(&element, &walk)) FUZZ_CHECK(element.as.i >= 1 && element.as.i <= 6);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 #include "fuzz_check.h"
 

@@ -34,7 +34,7 @@ static void visit_value(const tare_value *v, int depth) {
     tare_array_walk walk;
     tare_value element;
     tare_array_begin(&walk, &v->as.a);
-    for (int i = 0; i < ARRAY_STEPS && tare_array_next(&walk, &element); i++) {
+    for (int i = 0; i < ARRAY_STEPS && tare_array_next(&element, &walk); i++) {
         visit_value(&element, depth + 1);
     }
 }

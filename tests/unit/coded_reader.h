@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A second decoder of .wcodec segments, written from docs/wcodec.md (7 and 8) on nothing but
- * tare/wcodec.h: RAW, CONSTANT and DIRECT without classes and trellis, differences from a base,
+ * tare/experimental/wcodec.h: RAW, CONSTANT and DIRECT without classes and trellis, differences from a base,
  * joined streams; as slow as it is plain. */
 #ifndef TESTS_UNIT_CODED_READER_H
 #define TESTS_UNIT_CODED_READER_H
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 static inline uint32_t coded_le(const uint8_t *p, unsigned n) {
     uint32_t v = 0;

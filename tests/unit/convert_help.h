@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/encoding.h>
+#include <tare/model.h>
+#include <tare/output.h>
 
 #include "made_model.h"
 #include "support/scratch_name.h"

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include <tare/build.h>
-#include <tare/packing.h>
+#include <tare/experimental/packing.h>
+#include <tare/experimental/unpack.h>
 #include <tare/read.h>
-#include <tare/unpack.h>
 
 #include "base/bytes.h"
 

@@ -10,8 +10,10 @@
 #include <cmocka.h>
 
 #include <tare/build.h>
+#include <tare/experimental/packing.h>
+#include <tare/experimental/unpack.h>
+#include <tare/inspect.h>
 #include <tare/read.h>
-#include <tare/unpack.h>
 
 #include "base/bytes.h"
 #include "convert_help.h"
@@ -134,7 +136,7 @@ static void test_content(void **state) {
     tare_value v;
     const int64_t key = tare_model_find_key(m, tare_str_of("words"));
     tare_array_begin(&walk, &tare_model_metadata(m, (size_t)key)->value.as.a);
-    for (size_t i = 0; tare_array_next(&walk, &v); i++) words[i] = v.as.s;
+    for (size_t i = 0; tare_array_next(&v, &walk); i++) words[i] = v.as.s;
     assert_true(tare_str_is(words[0], "a") && words[1].len == 0 && tare_str_is(words[2], "word"));
     assert_true(tare_str_is(tare_model_architecture(m), "llama"));
     tare_model_free(m);

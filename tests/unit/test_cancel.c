@@ -11,10 +11,16 @@
 
 #include <cmocka.h>
 
+#include <tare/convert.h>
+#include <tare/encoding.h>
+#include <tare/experimental/bench.h>
+#include <tare/experimental/containers.h>
+#include <tare/experimental/synth.h>
+#include <tare/experimental/unpack.h>
 #include <tare/inspect.h>
-#include <tare/ops.h>
+#include <tare/model.h>
+#include <tare/output.h>
 #include <tare/read.h>
-#include <tare/unpack.h>
 
 #include "convert_help.h"
 

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <tare/inspect.h>
+
 #include "convert_help.h"
 #include "format/format.h"
 

@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#include <tare/edit.h>
+#include <tare/experimental/edit.h>
+#include <tare/experimental/synth.h>
 
 #include "base/buffer.h"
 #include "base/bytes.h"

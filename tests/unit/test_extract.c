@@ -11,7 +11,12 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/encoding.h>
+#include <tare/experimental/synth.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
+#include <tare/output.h>
 
 #include "base/bytes.h"
 #include "made_model.h"

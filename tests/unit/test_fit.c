@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#include <tare/fitting.h>
+#include <tare/experimental/fitting.h>
+#include <tare/experimental/synth.h>
 
 #include "base/bytes.h"
 #include "convert_help.h"

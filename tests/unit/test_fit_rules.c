@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include <tare/build.h>
-#include <tare/fitting.h>
+#include <tare/experimental/fitting.h>
 
 #include "convert_help.h"
 

@@ -151,7 +151,7 @@ static void test_long_array(void **state) {
     tare_value v = {.type = TARE_VALUE_U8};
     int64_t k = tare_model_find_key(m, TARE_STR("tokenizer.ggml.tokens"));
     tare_array_begin(&walk, &tare_model_metadata(m, (size_t)k)->value.as.a);
-    for (n = 0; tare_array_next(&walk, &v); n++) continue;
+    for (n = 0; tare_array_next(&v, &walk); n++) continue;
     assert_int_equal(n, 2 * MANY);
     assert_true(tare_str_is(v.as.s, token));
     assert_true(tare_str_is(tare_model_metadata(m, 2)->value.as.s, "behind"));

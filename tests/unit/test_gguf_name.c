@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <tare/ops.h>
+#include <tare/experimental/gguf_name.h>
+#include <tare/experimental/synth.h>
+#include <tare/model.h>
 
 #include "made_model.h"
 

@@ -89,7 +89,7 @@ static tare_value element(const tare_array *a, uint64_t i) {
     tare_array_walk walk;
     tare_value v;
     tare_array_begin(&walk, a);
-    for (uint64_t k = 0; k <= i; k++) assert_true(tare_array_next(&walk, &v));
+    for (uint64_t k = 0; k <= i; k++) assert_true(tare_array_next(&v, &walk));
     return v;
 }
 
@@ -101,7 +101,7 @@ static void check_arrays(const tare_model *m) {
     tare_array_walk walk;
     tare_value v;
     tare_array_begin(&walk, &a);
-    assert_false(tare_array_next(&walk, &v));
+    assert_false(tare_array_next(&v, &walk));
     a = value_of(m, "a.strings")->as.a;
     assert_true(tare_str_is(element(&a, 0).as.s, "one"));
     assert_int_equal(element(&a, 1).as.s.len, 0);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include <tare/fitting.h>
+#include <tare/experimental/fitting.h>
 
 #include "base/buffer.h"
 #include "base/bytes.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include <tare/build.h>
-#include <tare/packing.h>
+#include <tare/experimental/packing.h>
 
 #include "base/bytes.h"
 #include "base/str.h"

@@ -11,6 +11,8 @@
 
 #include <fcntl.h>
 
+#include <tare/inspect.h>
+
 #include "convert_help.h"
 
 static uint8_t *file;

@@ -51,7 +51,7 @@ static const tare_model *finish(keyed *k) {
 static void test_grouped_heads(void **state) {
     (void)state;
     keyed k = {.entries = {{.offset = 0}}};
-    tare_memory_needs needs;
+    tare_memory_needs needs = tare_memory_needs_default();
     begin(&k, "llama");
     add_number(&k, "llama.block_count", 30);
     add_number(&k, "llama.embedding_length", 576);
@@ -72,7 +72,7 @@ static void test_grouped_heads(void **state) {
 static void test_stated_head_widths(void **state) {
     (void)state;
     keyed k = {.entries = {{.offset = 0}}};
-    tare_memory_needs needs;
+    tare_memory_needs needs = tare_memory_needs_default();
     begin(&k, "gemma3");
     add_number(&k, "gemma3.block_count", 2);
     add_number(&k, "gemma3.embedding_length", 640);
@@ -89,7 +89,7 @@ static void test_stated_head_widths(void **state) {
 /* The cache of a BERT; `causal`: what it says of its attention, NULL: nothing. */
 static uint64_t cache_of_bert(const bool *causal) {
     keyed k = {.entries = {{.offset = 0}}};
-    tare_memory_needs needs;
+    tare_memory_needs needs = tare_memory_needs_default();
     begin(&k, "bert");
     add_number(&k, "bert.block_count", 6);
     add_number(&k, "bert.embedding_length", 384);
@@ -116,7 +116,7 @@ static void test_encoders(void **state) {
 static void test_latent_attention(void **state) {
     (void)state;
     keyed k = {.entries = {{.offset = 0}}};
-    tare_memory_needs needs;
+    tare_memory_needs needs = tare_memory_needs_default();
     begin(&k, "deepseek2");
     add_number(&k, "deepseek2.block_count", 27);
     add_number(&k, "deepseek2.embedding_length", 2048);
@@ -134,7 +134,7 @@ static void test_layers_without_attention(void **state) {
     (void)state;
     static const uint8_t heads[] = {0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0};
     keyed k = {.entries = {{.offset = 0}}};
-    tare_memory_needs needs;
+    tare_memory_needs needs = tare_memory_needs_default();
     begin(&k, "jamba");
     add_number(&k, "jamba.block_count", 3);
     add_number(&k, "jamba.embedding_length", 64);
@@ -155,7 +155,7 @@ static void test_layers_without_attention(void **state) {
 static void test_what_is_not_known(void **state) {
     (void)state;
     keyed k = {.entries = {{.offset = 0}}};
-    tare_memory_needs needs;
+    tare_memory_needs needs = tare_memory_needs_default();
     begin(&k, "llama");
     add_number(&k, "llama.block_count", UINT32_MAX);
     const tare_model *m = finish(&k);

@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/experimental/synth.h>
+#include <tare/model.h>
 
 #include "support/scratch_name.h"
 #include "unit/gguf_build.h"

@@ -11,7 +11,11 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/encoding.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
+#include <tare/output.h>
 
 #include "base/bytes.h"
 #include "gguf_build.h"

@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include <tare/options.h>
+#include <tare/experimental/containers.h>
+#include <tare/experimental/options.h>
 
 static tare_options *make(tare_verb verb) {
     tare_options *o;

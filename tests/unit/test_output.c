@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include <tare/experimental/packing.h>
+#include <tare/experimental/unpack.h>
+#include <tare/inspect.h>
 #include <tare/output.h>
-#include <tare/unpack.h>
 
 #include "convert_help.h"
 

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
-#include <tare/packing.h>
+#include <tare/experimental/containers.h>
+#include <tare/experimental/packing.h>
+#include <tare/inspect.h>
 
 #include "convert_help.h"
 #include "format/format.h"

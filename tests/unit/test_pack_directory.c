@@ -11,8 +11,9 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <tare/packing.h>
-#include <tare/unpack.h>
+#include <tare/experimental/packing.h>
+#include <tare/experimental/unpack.h>
+#include <tare/inspect.h>
 
 #include "convert_help.h"
 #include "format/wcodec/wcodec_virtual.h"

@@ -11,6 +11,9 @@
 
 #include <math.h>
 
+#include <tare/experimental/synth.h>
+#include <tare/inspect.h>
+
 #include "convert_help.h"
 
 static tare_model *tiny(void) {

@@ -11,8 +11,9 @@
 
 #include <cmocka.h>
 
+#include <tare/experimental/packing.h>
+#include <tare/experimental/unpack.h>
 #include <tare/read.h>
-#include <tare/unpack.h>
 
 #include "base/arith.h"
 #include "base/bytes.h"

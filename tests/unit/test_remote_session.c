@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <tare/remote.h>
+#include <tare/experimental/remote.h>
 
 static void refused(const tare_remote_options *o, const char *what) {
     tare_remote *r;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include <tare/remote.h>
+#include <tare/experimental/remote.h>
 
 #include "base/str.h"
 #include "remote/hub.h"

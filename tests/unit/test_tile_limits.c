@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 #include "wcodec/wc_structured_encode.h"
 

@@ -12,8 +12,12 @@
 #include <fcntl.h>
 #include <math.h>
 
-#include <tare/ops.h>
-#include <tare/unpack.h>
+#include <tare/convert.h>
+#include <tare/experimental/synth.h>
+#include <tare/experimental/unpack.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
+#include <tare/output.h>
 
 #include "base/bytes.h"
 #include "convert_help.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
 
 #include "base/bytes.h"
 #include "convert_help.h"

@@ -10,7 +10,10 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <tare/ops.h>
+#include <tare/encoding.h>
+#include <tare/experimental/synth.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
 
 #include "base/bytes.h"
 #include "made_model.h"

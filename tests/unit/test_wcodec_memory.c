@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include <cmocka.h>
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 #include "base/bytes.h"
 #include "wc_random.h"

@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
+#include <tare/inspect.h>
 
 #include "base/bytes.h"
 #include "base/pool.h"

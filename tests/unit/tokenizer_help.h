@@ -90,7 +90,7 @@ static inline void assert_array(const key_run *r, const char *key, const char *e
     assert_int_equal(v->type, TARE_VALUE_ARRAY);
     tare_buffer_init(&b, NULL);
     tare_array_begin(&walk, &v->as.a);
-    while (tare_array_next(&walk, &element)) {
+    while (tare_array_next(&element, &walk)) {
         if (b.size) tare_buffer_put_text(&b, "|");
         if (element.type == TARE_VALUE_STRING)
             tare_buffer_put_str(&b, element.as.s);

@@ -4,7 +4,7 @@
  * regions, both in device memory. The result is bit for bit that of tare_coded_decode_layer.
  *
  * This is a separate library, libtare_cuda; it and libtare do not call each other. It learns about
- * a layer through the plain structs of tare/wcodec.h:
+ * a layer through the plain structs of tare/experimental/wcodec.h:
  *
  *     tare_cuda_layer layer = {tare_coded_describe(coded), heads, segments, 0};
  *     tare_cuda_plan_new(&plan, &layer, 1, NULL, &err);       // on the host, no GPU needed
@@ -20,7 +20,7 @@
 #ifndef TARE_CUDA_H
 #define TARE_CUDA_H
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,7 +28,7 @@ extern "C" {
 
 /* ---- plans: on the host ---------------------------------------------------------------------- */
 
-/* A layer to be decoded, as described by the getters of tare/wcodec.h. Everything is borrowed until
+/* A layer to be decoded, as described by the getters of tare/experimental/wcodec.h. Everything is borrowed until
  * tare_cuda_plan_new returns. A final struct. */
 typedef struct tare_cuda_layer {
     const tare_coded_layer *layer;             /* its `data` is not accessed */

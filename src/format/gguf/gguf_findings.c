@@ -99,7 +99,7 @@ static void note_strings(const tare_gguf_reader *r, value_faults *f, const tare_
     tare_array_walk walk;
     tare_value v;
     tare_array_begin(&walk, a);
-    for (uint64_t at = 0; tare_array_next(&walk, &v); at = walk.position)
+    for (uint64_t at = 0; tare_array_next(&v, &walk); at = walk.position)
         note_string(f, v.as.s, tare_gguf_window_place(&r->w, a->bytes + at));
 }
 
@@ -152,7 +152,7 @@ static void look_at_array(const tare_gguf_reader *r, value_faults *f, const tare
     if (a->type != TARE_VALUE_BOOL && a->type != TARE_VALUE_ARRAY) return;
     tare_array_begin(&walk, a);
     uint64_t at = tare_gguf_window_place(&r->w, a->bytes);
-    while (tare_array_next(&walk, &v)) {
+    while (tare_array_next(&v, &walk)) {
         if (v.type == TARE_VALUE_BOOL)
             note_bool(f, v.as.u, at);
         else

@@ -60,7 +60,7 @@ static uint64_t value_size(const tare_gguf_writer *w, const tare_value *v) {
     tare_value element;
     uint64_t sum = 12;
     tare_array_begin(&walk, a);
-    while (tare_array_next(&walk, &element)) sum += value_size(w, &element);
+    while (tare_array_next(&element, &walk)) sum += value_size(w, &element);
     return sum;
 }
 

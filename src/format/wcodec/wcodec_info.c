@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a .wcodec says about itself, from its directory alone (include/tare/unpack.h). */
-#include <tare/packing.h>
-#include <tare/unpack.h>
+ * What a .wcodec says about itself, from its directory alone (include/tare/experimental/unpack.h). */
+#include <tare/experimental/packing.h>
+#include <tare/experimental/unpack.h>
 
 #include <string.h>
 

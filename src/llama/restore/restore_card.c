@@ -14,7 +14,7 @@ static void put_list(tare_buffer *b, const char *name, const tare_value *v) {
     if (!v || v->type != TARE_VALUE_ARRAY || v->as.a.type != TARE_VALUE_STRING) return;
     tare_buffer_printf(b, "%s:\n", name);
     tare_array_begin(&walk, &v->as.a);
-    while (tare_array_next(&walk, &element)) {
+    while (tare_array_next(&element, &walk)) {
         tare_buffer_put_text(b, "- ");
         tare_buffer_put_json(b, element.as.s);
         tare_buffer_put_u8(b, '\n');

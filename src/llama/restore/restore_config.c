@@ -411,7 +411,7 @@ static tare_status set_labels(writer *w, tare_error *err) {
         return TARE_OK;
     tare_buffer_init(&b, w->r->out->allocator);
     tare_array_begin(&walk, &labels->as.a);
-    for (unsigned i = 0; tare_array_next(&walk, &v); i++) {
+    for (unsigned i = 0; tare_array_next(&v, &walk); i++) {
         tare_buffer_printf(&b, "%s\"%u\": ", i ? ", " : "{", i);
         tare_buffer_put_json(&b, v.as.s);
     }

@@ -89,7 +89,7 @@ static void set_array(builder *b, tare_json_node *node, const tare_array *a) {
     const tare_json_node **tail = &node->child;
     node->type = TARE_JSON_ARRAY;
     tare_array_begin(&walk, a);
-    while (tare_array_next(&walk, &v)) {
+    while (tare_array_next(&v, &walk)) {
         tare_json_node *element = TARE_NEW(b->arena, tare_json_node);
         if (!element) {
             b->is_out_of_memory = true;
@@ -147,7 +147,7 @@ static bool is_uniform(tare_value *out, const tare_array *a) {
     double first = 0, number;
     size_t n = 0;
     tare_array_begin(&walk, a);
-    for (; tare_array_next(&walk, &v); n++) {
+    for (; tare_array_next(&v, &walk); n++) {
         if (!tare_value_f64(&number, &v)) return false;
         if (n == 0) {
             first = number;

@@ -63,15 +63,15 @@ static tare_status read_tokens(tare_llama_told *t, tare_error *err) {
     tare_array_begin(&walk, tokens);
     if (scores) tare_array_begin(&score_walk, scores);
     if (types) tare_array_begin(&type_walk, types);
-    for (uint64_t id = 0; tare_array_next(&walk, &v); id++) {
+    for (uint64_t id = 0; tare_array_next(&v, &walk); id++) {
         tare_llama_token token = {v.as.s, 0, TARE_TOKEN_NORMAL};
         tare_value n;
         double score;
         uint64_t type;
-        if (scores && tare_array_next(&score_walk, &n) && tare_value_f64(&score, &n) &&
+        if (scores && tare_array_next(&n, &score_walk) && tare_value_f64(&score, &n) &&
             isfinite(score))
             token.score = (float)score;
-        if (types && tare_array_next(&type_walk, &n) && tare_value_u64(&type, &n) && type >= 1 &&
+        if (types && tare_array_next(&n, &type_walk) && tare_value_u64(&type, &n) && type >= 1 &&
             type <= TARE_TOKEN_BYTE)
             token.type = (tare_llama_token_type)type;
         TARE_TRY(tare_llama_vocab_set(&t->vocab, id, &token, err));
@@ -85,7 +85,7 @@ static tare_status read_merges(tare_llama_told *t, tare_error *err) {
     tare_value v;
     if (!merges) return TARE_OK;
     tare_array_begin(&walk, merges);
-    while (tare_array_next(&walk, &v)) TARE_TRY(tare_llama_vocab_add_merge(&t->vocab, v.as.s, err));
+    while (tare_array_next(&v, &walk)) TARE_TRY(tare_llama_vocab_add_merge(&t->vocab, v.as.s, err));
     return TARE_OK;
 }
 

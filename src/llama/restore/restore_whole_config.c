@@ -57,7 +57,7 @@ static bool find_token(uint64_t *id, const tare_model *gguf, tare_str text) {
     if (!list || list->type != TARE_VALUE_ARRAY || list->as.a.type != TARE_VALUE_STRING)
         return false;
     tare_array_begin(&walk, &list->as.a);
-    for (*id = 0; tare_array_next(&walk, &v); ++*id)
+    for (*id = 0; tare_array_next(&v, &walk); ++*id)
         if (tare_str_equal(v.as.s, text)) return true;
     return false;
 }

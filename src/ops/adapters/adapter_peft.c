@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tare/pattern.h>
+#include <tare/experimental/pattern.h>
 
 #include "base/buffer.h"
 #include "base/json.h"

@@ -4,8 +4,10 @@
  * coded and with zstd, and speeds compared with memcpy, all for the same bytes in the same run. */
 #include <math.h>
 #include <string.h>
-#include <tare/device.h>
-#include <tare/ops.h>
+#include <tare/encoding.h>
+#include <tare/experimental/bench.h>
+#include <tare/experimental/device.h>
+#include <tare/model.h>
 #include <time.h>
 #include <zstd.h>
 

@@ -3,7 +3,8 @@
  * Conversion into a .wcodec: what had to be computed is in an unnamed file by now; together with
  * the unchanged parts of the input it forms the model that is packed. */
 #include <string.h>
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
+#include <tare/inspect.h>
 
 #include "base/str.h"
 #include "model/stand_in.h"

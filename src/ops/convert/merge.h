@@ -5,7 +5,8 @@
 #ifndef TARE_OPS_CONVERT_MERGE_H
 #define TARE_OPS_CONVERT_MERGE_H
 
-#include <tare/ops.h>
+#include <tare/experimental/adapter.h>
+#include <tare/model.h>
 
 #include "ops/convert/chunks.h"
 

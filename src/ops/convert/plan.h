@@ -5,7 +5,11 @@
 #ifndef TARE_OPS_CONVERT_PLAN_H
 #define TARE_OPS_CONVERT_PLAN_H
 
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/encoding.h>
+#include <tare/experimental/containers.h>
+#include <tare/model.h>
+#include <tare/output.h>
 
 #include "encoding/outliers.h"
 #include "format/format.h"

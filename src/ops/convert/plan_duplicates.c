@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tare/inspect.h>
+
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"

@@ -2,7 +2,7 @@
  *
  * Whether llama.cpp would run what a plan makes: tare info asks that of a file, a plan before there is
  * one. What the input could not do either is not held against the output. */
-#include <tare/llama.h>
+#include <tare/experimental/llama.h>
 
 #include <string.h>
 

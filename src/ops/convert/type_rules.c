@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules are expressions (tare/pattern.h), matched anywhere in a name. */
+ * Rules are expressions (tare/experimental/pattern.h), matched anywhere in a name. */
 #include "ops/convert/type_rules.h"
 
-#include <tare/pattern.h>
+#include <tare/experimental/pattern.h>
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #define TARE_OPS_CONVERT_TYPE_RULES_H
 
 #include <tare/convert.h>
+#include <tare/experimental/containers.h>
 
 #include "model/catalog.h"
 #include "model/stand_in.h"

@@ -5,7 +5,7 @@
  * device does not decode is read and decoded here, and copied. */
 #include <stdlib.h>
 #include <string.h>
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
 
 #include "base/alloc.h"
 #include "base/arith.h"

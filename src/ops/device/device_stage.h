@@ -4,7 +4,7 @@
 #ifndef TARE_OPS_DEVICE_DEVICE_STAGE_H
 #define TARE_OPS_DEVICE_DEVICE_STAGE_H
 
-#include <tare/device.h>
+#include <tare/experimental/device.h>
 
 #include "device/layer_device.h"
 

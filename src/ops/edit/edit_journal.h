@@ -6,7 +6,7 @@
 #ifndef TARE_OPS_EDIT_EDIT_JOURNAL_H
 #define TARE_OPS_EDIT_EDIT_JOURNAL_H
 
-#include <tare/edit.h>
+#include <tare/experimental/edit.h>
 
 #include "base/alloc.h"
 

@@ -245,7 +245,7 @@ static tare_status set_special(tare_edit *e, tare_edit_part *p, const tare_edit_
     tare_array_walk walk;
     tare_value token;
     tare_array_begin(&walk, list);
-    for (uint64_t i = 0; tare_array_next(&walk, &token); i++) {
+    for (uint64_t i = 0; tare_array_next(&token, &walk); i++) {
         if (!tare_str_equal(token.as.s, s->text)) continue;
         tare_buffer key, number;
         tare_buffer_init(&key, e->arena.allocator);

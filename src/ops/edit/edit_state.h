@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-#include <tare/edit.h>
+#include <tare/experimental/edit.h>
 
 #include "ops/convert/plan.h"
 #include "ops/edit/edit_journal.h"

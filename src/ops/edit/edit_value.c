@@ -227,7 +227,7 @@ tare_status tare_edit_retype(tare_value *out, const tare_value *old, const char 
         tare_value element;
         tare_array_begin(&walk, &old->as.a);
         tare_buffer_put_u8(&b, '[');
-        for (size_t i = 0; tare_array_next(&walk, &element); i++) {
+        for (size_t i = 0; tare_array_next(&element, &walk); i++) {
             if (i) tare_buffer_put_u8(&b, ',');
             put_scalar(&b, &element, true);
         }

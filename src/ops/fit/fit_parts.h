@@ -6,7 +6,7 @@
 #define TARE_OPS_FIT_FIT_PARTS_H
 
 #include <math.h>
-#include <tare/fitting.h>
+#include <tare/experimental/fitting.h>
 
 #include "ops/convert/plan.h"
 #include "ops/fit/fit_allocate.h"

@@ -4,7 +4,8 @@
 #ifndef TARE_OPS_INSPECT_DIFF_TENSOR_H
 #define TARE_OPS_INSPECT_DIFF_TENSOR_H
 
-#include <tare/ops.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
 
 #include "ops/item_walk.h"
 

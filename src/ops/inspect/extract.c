@@ -5,7 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/encoding.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
+#include <tare/output.h>
 
 #include "base/buffer.h"
 #include "base/bytes.h"

@@ -12,7 +12,7 @@
  * allows and its expression does not, is taken as v1.0 and flagged. */
 #include <string.h>
 
-#include <tare/ops.h>
+#include <tare/experimental/gguf_name.h>
 
 #include "base/status.h"
 #include "base/str.h"

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/encoding.h>
+#include <tare/experimental/gguf_name.h>
+#include <tare/model.h>
 
 #include "base/str.h"
 #include "model/catalog.h"

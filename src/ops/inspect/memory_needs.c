@@ -46,7 +46,7 @@ static bool count_heads(const tare_model *m, uint64_t *heads, uint64_t *without)
     tare_value element;
     uint64_t n;
     tare_array_begin(&walk, &v->as.a);
-    while (tare_array_next(&walk, &element)) {
+    while (tare_array_next(&element, &walk)) {
         if (!tare_value_u64(&n, &element) || !tare_add_u64(*heads, n, heads)) return false;
         *without += n == 0;
     }
@@ -99,9 +99,10 @@ static bool numbers_of_state(const tare_model *m, uint64_t *out) {
            tare_add_u64(inputs, mixed, out);
 }
 
-bool tare_model_memory(tare_memory_needs *out, const tare_model *model, uint64_t context) {
+static bool find_needs(tare_memory_needs *out, const tare_model *model, uint64_t context) {
     uint64_t heads, without, token, state = 0;
-    *out = (tare_memory_needs){.weights = tare_catalog_tensor_bytes(&model->catalog)};
+    *out = (tare_memory_needs){.size = sizeof *out,
+                               .weights = tare_catalog_tensor_bytes(&model->catalog)};
     out->context = context ? context : param(model, TARE_PARAM_CONTEXT_LENGTH);
     const uint64_t layers = param(model, TARE_PARAM_LAYER_COUNT);
     if (!layers || !out->context || !count_heads(model, &heads, &without)) return false;
@@ -114,4 +115,11 @@ bool tare_model_memory(tare_memory_needs *out, const tare_model *model, uint64_t
     const uint64_t n = heads == 0 ? layers : without;
     if (!tare_mul_u64(is_recurrent ? state * STATE_BYTES : 0, n, &out->state)) return false;
     return out->cache > 0 || out->state > 0;
+}
+
+bool tare_model_memory(tare_memory_needs *out, const tare_model *model, uint64_t context) {
+    tare_memory_needs needs;
+    const bool is_known = find_needs(&needs, model, context);
+    tare_result_write(out, &needs, sizeof needs);
+    return is_known;
 }

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
 
 #include "base/arith.h"
 #include "base/hash.h"

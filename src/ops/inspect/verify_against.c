@@ -4,7 +4,9 @@
  * pack (ops/strict.h). Anything additional is not a loss. */
 #include <inttypes.h>
 
-#include <tare/ops.h>
+#include <tare/experimental/adapter.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
 
 #include "base/report.h"
 #include "base/str.h"

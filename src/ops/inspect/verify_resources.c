@@ -2,7 +2,8 @@
  *
  * tare_verify_resources: side files are not what is left in the place of a file, and those that are
  * JSON by their names are JSON. What their members mean is for those who use them to say. */
-#include <tare/ops.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
 
 #include "base/json.h"
 #include "base/pool.h"

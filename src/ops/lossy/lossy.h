@@ -4,8 +4,8 @@
 #ifndef TARE_OPS_LOSSY_LOSSY_H
 #define TARE_OPS_LOSSY_LOSSY_H
 
+#include <tare/experimental/packing.h>
 #include <tare/inspect.h>
-#include <tare/packing.h>
 
 #include "base/outfile.h"
 #include "base/pool.h"

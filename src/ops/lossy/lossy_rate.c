@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <tare/fitting.h>
+#include <tare/experimental/fitting.h>
 
 #include "ops/lossy/lossy.h"
 

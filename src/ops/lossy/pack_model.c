@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * tare pack: what is packed, and how, from the options of a caller. */
-#include <tare/packing.h>
+#include <tare/experimental/packing.h>
 
 #include "format/format.h"
 #include "ops/lossy/lossy.h"

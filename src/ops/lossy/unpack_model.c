@@ -2,8 +2,10 @@
  *
  * tare unpack: files, or what was packed with loss. There are no files to restore of that, so the
  * model is written in the format that it was packed from, with its tensors in their types. */
-#include <tare/ops.h>
-#include <tare/unpack.h>
+#include <tare/convert.h>
+#include <tare/experimental/unpack.h>
+#include <tare/model.h>
+#include <tare/output.h>
 
 #include "base/report.h"
 #include "base/str.h"

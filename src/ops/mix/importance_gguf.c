@@ -107,7 +107,7 @@ static tare_status read_datasets(tare_importance *m, const tare_array *names, ta
     m->datasets = TARE_NEW_ARRAY(&m->arena, tare_str, names->count);
     if (!m->datasets) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
     tare_array_begin(&walk, names);
-    while (tare_array_next(&walk, &value)) {
+    while (tare_array_next(&value, &walk)) {
         tare_str copy = tare_arena_str(&m->arena, value.as.s);
         if (!copy.ptr) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
         m->datasets[m->n_datasets++] = copy;

@@ -5,7 +5,9 @@
 #ifndef TARE_OPS_MIX_MIX_H
 #define TARE_OPS_MIX_MIX_H
 
-#include <tare/ops.h>
+#include <tare/convert.h>
+#include <tare/encoding.h>
+#include <tare/model.h>
 
 #include "model/catalog.h"
 #include "ops/mix/roles.h"

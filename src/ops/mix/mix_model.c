@@ -97,7 +97,7 @@ static bool first_number(const looker *l, const char *key, uint64_t *out) {
     tare_array_walk walk;
     tare_value element;
     tare_array_begin(&walk, &v->as.a);
-    return tare_array_next(&walk, &element) && tare_value_u64(out, &element);
+    return tare_array_next(&element, &walk) && tare_value_u64(out, &element);
 }
 
 static uint64_t quotient(uint64_t heads, uint64_t kv_heads) {

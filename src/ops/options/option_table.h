@@ -4,7 +4,8 @@
 #ifndef TARE_OPS_OPTIONS_OPTION_TABLE_H
 #define TARE_OPS_OPTIONS_OPTION_TABLE_H
 
-#include <tare/options.h>
+#include <tare/experimental/containers.h>
+#include <tare/experimental/options.h>
 
 #include "base/alloc.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writing bytes in memory to a file: manifests, and whatever callers derived from a model. */
-#include <tare/ops.h>
+#include <tare/model.h>
+#include <tare/output.h>
 
 #include "base/outfile.h"
 #include "ops/item_walk.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
 
 #include "base/arith.h"
 #include "base/hash.h"

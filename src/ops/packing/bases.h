@@ -4,7 +4,7 @@
 #ifndef TARE_OPS_PACKING_BASES_H
 #define TARE_OPS_PACKING_BASES_H
 
-#include <tare/ops.h>
+#include <tare/model.h>
 
 #include "format/packed.h"
 

@@ -6,7 +6,8 @@
 #ifndef TARE_OPS_PACKING_PACK_DIGESTS_H
 #define TARE_OPS_PACKING_PACK_DIGESTS_H
 
-#include <tare/ops.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
 
 #include "format/packed.h"
 #include "ops/steps.h"

@@ -5,7 +5,7 @@
 #ifndef TARE_OPS_PACKING_PACK_LIST_H
 #define TARE_OPS_PACKING_PACK_LIST_H
 
-#include <tare/packing.h>
+#include <tare/experimental/packing.h>
 
 #include "base/file_cache.h"
 #include "format/packed.h"

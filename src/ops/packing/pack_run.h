@@ -4,7 +4,7 @@
 #ifndef TARE_OPS_PACKING_PACK_RUN_H
 #define TARE_OPS_PACKING_PACK_RUN_H
 
-#include <tare/packing.h>
+#include <tare/experimental/packing.h>
 
 #include "base/outfile.h"
 #include "format/format.h"

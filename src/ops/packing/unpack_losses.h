@@ -4,7 +4,7 @@
 #ifndef TARE_OPS_PACKING_UNPACK_LOSSES_H
 #define TARE_OPS_PACKING_UNPACK_LOSSES_H
 
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
 
 #include "format/packed.h"
 #include "ops/packing/losses.h"

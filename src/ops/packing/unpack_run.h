@@ -4,7 +4,7 @@
 #ifndef TARE_OPS_PACKING_UNPACK_RUN_H
 #define TARE_OPS_PACKING_UNPACK_RUN_H
 
-#include <tare/unpack.h>
+#include <tare/experimental/unpack.h>
 
 /* As tare_unpack. *is_model: the container holds none, but a model; then nothing is written. */
 tare_status tare_unpack_files(tare_unpack_result *out, bool *is_model, const char *out_path,

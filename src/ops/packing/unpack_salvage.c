@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <tare/ops.h>
+#include <tare/inspect.h>
 
 #include "base/report.h"
 #include "ops/packing/verify_packed.h"

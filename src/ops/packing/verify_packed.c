@@ -5,7 +5,8 @@
  * all tensors: only where it fails they are looked at segment by segment. */
 #include "ops/packing/verify_packed.h"
 
-#include <tare/ops.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,8 @@
 #ifndef TARE_OPS_PACKING_VERIFY_PACKED_H
 #define TARE_OPS_PACKING_VERIFY_PACKED_H
 
-#include <tare/ops.h>
+#include <tare/inspect.h>
+#include <tare/model.h>
 
 #include "format/packed.h"
 

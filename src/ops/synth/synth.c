@@ -6,7 +6,9 @@
  * a function of the spec: see synth_values.c. */
 #include <string.h>
 
-#include <tare/ops.h>
+#include <tare/encoding.h>
+#include <tare/experimental/synth.h>
+#include <tare/model.h>
 
 #include "base/arith.h"
 #include "base/buffer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers in memory: what was encoded, described and opened again (include/tare/wcodec.h). */
+ * Layers in memory: what was encoded, described and opened again (include/tare/experimental/wcodec.h). */
 #include "wcodec/layer/coded.h"
 
 #include <pthread.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of include/tare/wcodec.h share. */
+ * What the parts of include/tare/experimental/wcodec.h share. */
 #ifndef TARE_WCODEC_LAYER_CODED_H
 #define TARE_WCODEC_LAYER_CODED_H
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 #include "base/pool.h"
 #include "wcodec/layer/wc_layer_write.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Compressed access: the stored form of a layer, for decoders other than ours
- * (include/tare/wcodec.h). */
+ * (include/tare/experimental/wcodec.h). */
 #include <string.h>
 
 #include "base/arith.h"

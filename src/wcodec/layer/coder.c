@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Encoding segments of a stream that is never in memory as a whole (include/tare/wcodec.h). */
+ * Encoding segments of a stream that is never in memory as a whole (include/tare/experimental/wcodec.h). */
 #include <string.h>
 
 #include "base/arith.h"

@@ -5,7 +5,7 @@
 #ifndef TARE_WCODEC_LAYER_WC_STREAM_H
 #define TARE_WCODEC_LAYER_WC_STREAM_H
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 #include "base/arith.h"
 #include "wcodec/wc_encode.h"
@@ -25,7 +25,7 @@ typedef struct tare_wc_record {
     uint32_t head_crc;
 } tare_wc_record;
 
-/* A stream is what include/tare/wcodec.h says of it: the cut, with hints for whoever encodes it, and
+/* A stream is what include/tare/experimental/wcodec.h says of it: the cut, with hints for whoever encodes it, and
  * what follows from that. */
 typedef struct tare_wc_layer {
     uint8_t n_regions, n_streams;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tare/wcodec.h>
+#include <tare/experimental/wcodec.h>
 
 enum { N = 1 << 20 };
 

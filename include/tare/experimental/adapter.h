@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/adapter.h: low-rank adapters (LoRA), which are added to a weight matrix W:
+ * tare/experimental/adapter.h: low-rank adapters (LoRA), which are added to a weight matrix W:
  * scale * A * B with A rows x rank and B rank x cols. They come as a PEFT directory, as a
  * safetensors file with one pair, or within an INFQ package.
  */
-#ifndef TARE_ADAPTER_H
-#define TARE_ADAPTER_H
+#ifndef TARE_EXPERIMENTAL_ADAPTER_H
+#define TARE_EXPERIMENTAL_ADAPTER_H
 
 #include <tare/base.h>
 #include <tare/model.h>
+#include <tare/output.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -75,6 +76,14 @@ TARE_API bool tare_adapter_is_used(const tare_adapter_use *use, const tare_adapt
 TARE_API tare_status tare_adapters_merge(tare_model **out, const tare_model *in,
                                          const tare_adapter_use *uses, size_t n_uses,
                                          const tare_open_options *options, tare_error *err);
+
+/* Writes adapters to their own files, atomically: if the path ends in .safetensors, a single pair
+ * as the tensors A and B (with the scale as text under "scale" in the header), else a PEFT
+ * directory of all pairs that `use` names. Factors are F32, which loses nothing. ERR_ARG: no such
+ * adapter, or a file for several pairs. */
+TARE_API tare_status tare_adapters_write(const char *path, const tare_adapter_use *use,
+                                         const tare_output_options *output,
+                                         const tare_context *context, tare_error *err);
 
 #ifdef __cplusplus
 }

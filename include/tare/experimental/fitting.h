@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/fitting.h: the best model of a given size. A number format is chosen for every tensor so that
+ * tare/experimental/fitting.h: the best model of a given size. A number format is chosen for every tensor so that
  * the sum of their damages is as small as possible within a number of bytes, or the number of bytes
  * as small as possible within a damage.
  *
@@ -20,8 +20,8 @@
  *
  * Threads: a fit may be used by one thread at a time.
  */
-#ifndef TARE_FITTING_H
-#define TARE_FITTING_H
+#ifndef TARE_EXPERIMENTAL_FITTING_H
+#define TARE_EXPERIMENTAL_FITTING_H
 
 #include <tare/base.h>
 #include <tare/convert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/device.h: decodes the layers of a .wcodec on another device, a GPU, into the caller's memory.
+ * tare/experimental/device.h: decodes the layers of a .wcodec on another device, a GPU, into the caller's memory.
  *
  *     tare_device *device;
  *     if (tare_device_open(&device, "cuda:0", &err) == TARE_OK)
@@ -9,13 +9,13 @@
  * libtare does not depend on libtare_cuda: it is loaded when a device is opened. Layers that the
  * device cannot decode are decoded by the CPU, and counted.
  */
-#ifndef TARE_DEVICE_H
-#define TARE_DEVICE_H
+#ifndef TARE_EXPERIMENTAL_DEVICE_H
+#define TARE_EXPERIMENTAL_DEVICE_H
 
 #include <tare/base.h>
 #include <tare/encoding.h>
+#include <tare/experimental/wcodec.h>
 #include <tare/model.h>
-#include <tare/wcodec.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/llama.h: maps Hugging Face models to the names, keys and tokenizer that llama.cpp expects.
+ * tare/experimental/llama.h: maps Hugging Face models to the names, keys and tokenizer that llama.cpp expects.
  */
-#ifndef TARE_LLAMA_H
-#define TARE_LLAMA_H
+#ifndef TARE_EXPERIMENTAL_LLAMA_H
+#define TARE_EXPERIMENTAL_LLAMA_H
 
 #include <tare/model.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/remote.h: models on a server. A session holds what all URLs share: settings, connections, and
+ * tare/experimental/remote.h: models on a server. A session holds what all URLs share: settings, connections, and
  * a bounded cache of what was read. Only the ranges needed are fetched, so that the directory of a
  * model of any size takes a few requests.
  *
@@ -23,8 +23,8 @@
  * Transfers are made by libcurl, which is loaded when the first URL is opened. Passwords and
  * queries of URLs never appear in names, messages or findings.
  */
-#ifndef TARE_REMOTE_H
-#define TARE_REMOTE_H
+#ifndef TARE_EXPERIMENTAL_REMOTE_H
+#define TARE_EXPERIMENTAL_REMOTE_H
 
 #include <tare/model.h>
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/packing.h: compression of models. A .wcodec holds the tensors of a model in compressed
+ * tare/experimental/packing.h: compression of models. A .wcodec holds the tensors of a model in compressed
  * pieces, and everything needed to restore its files byte for byte; unless loss is asked for
  * (tare_pack_options.lossy), when matrices become the numbers that fit a size best.
  */
-#ifndef TARE_PACKING_H
-#define TARE_PACKING_H
+#ifndef TARE_EXPERIMENTAL_PACKING_H
+#define TARE_EXPERIMENTAL_PACKING_H
 
 #include <tare/base.h>
 #include <tare/encoding.h>
+#include <tare/experimental/wcodec.h>
 #include <tare/importance.h>
 #include <tare/model.h>
 #include <tare/output.h>
-#include <tare/wcodec.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/wcodec.h: the weight codec in memory, without files. With the same options its output is
+ * tare/experimental/wcodec.h: the weight codec in memory, without files. With the same options its output is
  * byte for byte what a .wcodec stores for the same layer (docs/wcodec.md, 5 to 9).
  *
  *     tare_coded_field field = {0};
@@ -17,8 +17,8 @@
  * these bytes form a stream, which is cut into segments of 2^log2_segment values. Each segment can
  * be decoded on its own.
  */
-#ifndef TARE_WCODEC_H
-#define TARE_WCODEC_H
+#ifndef TARE_EXPERIMENTAL_WCODEC_H
+#define TARE_EXPERIMENTAL_WCODEC_H
 
 #include <tare/base.h>
 

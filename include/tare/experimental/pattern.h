@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/pattern.h: expressions that choose tensors by name: rules of types, filters. */
-#ifndef TARE_PATTERN_H
-#define TARE_PATTERN_H
+ * tare/experimental/pattern.h: expressions that choose tensors by name: rules of types, filters. */
+#ifndef TARE_EXPERIMENTAL_PATTERN_H
+#define TARE_EXPERIMENTAL_PATTERN_H
 
 #include <tare/base.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/unpack.h: the files that a .wcodec was packed from, unchanged.
+ * tare/experimental/unpack.h: the files that a .wcodec was packed from, unchanged.
  */
-#ifndef TARE_UNPACK_H
-#define TARE_UNPACK_H
+#ifndef TARE_EXPERIMENTAL_UNPACK_H
+#define TARE_EXPERIMENTAL_UNPACK_H
 
 #include <tare/base.h>
+#include <tare/experimental/wcodec.h>
 #include <tare/model.h>
 #include <tare/output.h>
-#include <tare/wcodec.h>
 
 #ifdef __cplusplus
 extern "C" {

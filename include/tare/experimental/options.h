@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/options.h: the options of verbs by name and as text, from one table that can be enumerated:
+ * tare/experimental/options.h: the options of verbs by name and as text, from one table that can be enumerated:
  * for command lines, configuration files and bindings to other languages.
  *
  *     tare_options *options;
@@ -11,14 +11,14 @@
  *         status = tare_convert("out", model, tare_options_convert(options), &err);
  *     tare_options_free(options);
  */
-#ifndef TARE_OPTIONS_H
-#define TARE_OPTIONS_H
+#ifndef TARE_EXPERIMENTAL_OPTIONS_H
+#define TARE_EXPERIMENTAL_OPTIONS_H
 
 #include <tare/base.h>
 #include <tare/convert.h>
-#include <tare/fitting.h>
-#include <tare/packing.h>
-#include <tare/unpack.h>
+#include <tare/experimental/fitting.h>
+#include <tare/experimental/packing.h>
+#include <tare/experimental/unpack.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/edit.h: changes keys, names and the set of tensors of a model, keeping its format. Tensor
+ * tare/experimental/edit.h: changes keys, names and the set of tensors of a model, keeping its format. Tensor
  * data is never altered, and it is not moved either if the new directory fits in the space of the
  * old one. docs/edit.md describes what is atomic, and how.
  *
  * Threads: an edit belongs to one thread at a time.
  */
-#ifndef TARE_EDIT_H
-#define TARE_EDIT_H
+#ifndef TARE_EXPERIMENTAL_EDIT_H
+#define TARE_EXPERIMENTAL_EDIT_H
 
 #include <tare/base.h>
 #include <tare/model.h>
@@ -98,6 +98,7 @@ typedef struct tare_edit_summary {
     uint64_t written_bytes; /* of files that are written anew */
 } tare_edit_summary;
 
+/* Valid as long as the edit. */
 TARE_API const tare_edit_summary *tare_edit_summarize(const tare_edit *edit);
 
 /* A difference: a key, a tensor or a side file, as it was (NULL: new) and as it will be (NULL:
