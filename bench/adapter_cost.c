@@ -87,7 +87,7 @@ static double convert(const tare_model *m, const tare_encoding *type, const tare
     context.threads = 1;
     o.merges = use;
     o.n_merges = use ? 1 : 0;
-    if (tare_plan_new(&plan, "-", m, &o, NULL) != TARE_OK) die("no plan");
+    if (tare_plan_new(&plan, NULL, m, &o, NULL) != TARE_OK) die("no plan");
     const double start = now();
     if (tare_plan_run_fd(NULL, plan, fd, NULL) != TARE_OK) die("no conversion");
     const double time = now() - start;

@@ -136,7 +136,9 @@ static int extract(const tare_model *model, const char *path, const char *name,
     if (!choose_rows(&extract_options, tensor)) return CLI_USAGE;
     cli_progress_start("extracting");
     tare_status status =
-        tare_extract(output, CLI_OUTPUT_FD, model, (size_t)i, form, &extract_options, &err);
+        strcmp(output, "-") == 0
+            ? tare_extract_fd(CLI_OUTPUT_FD, model, (size_t)i, form, &extract_options, &err)
+            : tare_extract(output, model, (size_t)i, form, &extract_options, &err);
     cli_progress_end();
     if (status != TARE_OK) {
         cli_name_base(&err);

@@ -144,6 +144,7 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
     tare_error err;
     int code = check_files(command, out_path, args);
     if (code != 0) return code;
+    const char *path = strcmp(out_path, "-") == 0 ? NULL : out_path;
     fit.types = types;
     fit.check_output = true;
     if (args->types && !parse_types(types, &fit.n_types, command, args->types)) return CLI_USAGE;
@@ -151,7 +152,7 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
         code = cli_read_sensitivities(&fit.sensitivities, &sensitivities, args->sensitivity);
     if (code == 0) {
         cli_progress_start("choosing");
-        tare_status status = tare_fit_new(out, out_path, in, options, &fit, &err);
+        tare_status status = tare_fit_new(out, path, in, options, &fit, &err);
         cli_progress_end();
         if (status == TARE_OK) status = choose(*out, args, &err);
         if (status == TARE_OK) status = tare_fit_apply(options, mix, *out, &err);

@@ -528,6 +528,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     tare_fit *fit = NULL;
     tare_error err;
     char words[120];
+    const char *path = strcmp(out_path, "-") == 0 ? NULL : out_path; /* in the file system */
     options.context = &p.context;
     options.output = &p.output;
     int code = open_parts(&p, &options, command, in, out_path, write, report);
@@ -544,7 +545,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
         options.measured_ctx = &o.losses;
     }
     cli_progress_start("planning");
-    tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
+    tare_status status = tare_plan_new(&plan, path, in, &options, &err);
     cli_progress_end();
     if (status == TARE_OK) status = run_plan(&o.result, plan, out_path, &err);
     /* A failure is one line; if something that the target does not support is the reason, it is

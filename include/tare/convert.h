@@ -165,11 +165,12 @@ typedef struct tare_plan_summary {
     bool is_directory;
 } tare_plan_summary;
 
-/* Plans the conversion of `in` into `out_path` ("-": no path; `to` must be set). Touches nothing
- * on disk. UNSUPPORTED (TARE_CODE_NOT_RUNNABLE): the output is GGUF that llama.cpp would not run, and
- * the input is mapped (tare_llama_map) or a GGUF file that it runs; not with `force`. `in` must outlive the plan. With `strict`, losses that are known by then are errors. The
- * plan keeps the options it needs to run: threads, progress, cancel, report, `importance` and the
- * bases must outlive it, too. */
+/* Plans the conversion of `in` into `out_path` (NULL: it is written elsewhere, tare_plan_run_fd; `to`
+ * must be set). Touches nothing on disk. UNSUPPORTED (TARE_CODE_NOT_RUNNABLE): the output is GGUF that
+ * llama.cpp would not run, and the input is mapped (tare_llama_map) or a GGUF file that it runs; not
+ * with `force`. `in` must outlive the plan. With `strict`, losses that are known by then are errors.
+ * The plan keeps a copy of the context and the options that it needs to run: what they point to,
+ * `importance` and the bases must outlive it, too. */
 TARE_API tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_model *in,
                                    const tare_convert_options *options, tare_error *err);
 TARE_API void tare_plan_free(tare_plan *plan);

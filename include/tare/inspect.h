@@ -137,10 +137,14 @@ typedef struct tare_extract_options {
 
 TARE_DECLARE_INIT(tare_extract_options)
 
-/* Writes one tensor to a file, atomically; path "-" writes to `fd` instead. */
-TARE_API tare_status tare_extract(const char *path, int fd, const tare_model *model, size_t tensor,
+/* Writes one tensor to a file, atomically. */
+TARE_API tare_status tare_extract(const char *path, const tare_model *model, size_t tensor,
                                   tare_extract_form form, const tare_extract_options *options,
                                   tare_error *err);
+/* The same into an open file or pipe; not atomic. */
+TARE_API tare_status tare_extract_fd(int fd, const tare_model *model, size_t tensor,
+                                     tare_extract_form form, const tare_extract_options *options,
+                                     tare_error *err);
 
 /* ---- statistics of values -------------------------------------------------------------------- */
 

@@ -225,7 +225,7 @@ static tare_status plan(py_plan *p, const char *path, const tare_llama_translate
                         tare_error *err) {
     const tare_convert_options *o = tare_options_convert(p->options);
     const tare_model *in = p->handle->model;
-    const char *to = o->to ? o->to : tare_format_of_path(path);
+    const char *to = o->to || !path ? o->to : tare_format_of_path(path);
     tare_status status = merge(p, &in, to, names, err);
     if (status == TARE_OK) status = tare_llama_translate(&p->translated, in, to, names, err);
     if (p->translated) in = p->translated;
@@ -245,14 +245,21 @@ static bool make_plan(py_plan *p, const char *path, PyObject *given, PyObject *p
     return p->measured != NULL;
 }
 
+/* A path as bytes; None: NULL. */
+static int path_or_none(PyObject *given, void *path) {
+    if (given && given != Py_None) return PyUnicode_FSConverter(given, path);
+    Py_CLEAR(*(PyObject **)path);
+    return 1;
+}
+
 /* plan(model, path, is_quantize, texts, options, progress): texts is a list of pairs for
- * tare_option_set. Instead of a path "-": to run into memory. */
+ * tare_option_set. Instead of a path None: to run into memory. */
 static PyObject *core_plan(PyObject *module, PyObject *args) {
     PyObject *model, *path = NULL, *texts, *given, *progress;
     int is_quantize;
     py_state *state = py_state_of(module);
-    if (!PyArg_ParseTuple(args, "OO&pO!O!O:plan", &model, PyUnicode_FSConverter, &path,
-                          &is_quantize, &PyList_Type, &texts, &PyDict_Type, &given, &progress))
+    if (!PyArg_ParseTuple(args, "OO&pO!O!O:plan", &model, path_or_none, &path, &is_quantize,
+                          &PyList_Type, &texts, &PyDict_Type, &given, &progress))
         return NULL;
     py_handle *handle = py_handle_of(state, model);
     py_plan *p = handle ? (py_plan *)PyType_GenericAlloc(state->plan_type, 0) : NULL;
@@ -267,9 +274,9 @@ static PyObject *core_plan(PyObject *module, PyObject *args) {
                               state, is_quantize ? TARE_VERB_QUANTIZE : TARE_VERB_CONVERT, texts)
                         : NULL;
         ok = p->options && set_options(p, given) &&
-             make_plan(p, PyBytes_AsString(path), given, progress);
+             make_plan(p, path ? PyBytes_AsString(path) : NULL, given, progress);
     }
-    Py_DECREF(path);
+    Py_XDECREF(path);
     if (!ok) Py_CLEAR(p);
     return (PyObject *)p;
 }

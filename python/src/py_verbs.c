@@ -295,7 +295,7 @@ static PyObject *tensor_extract(PyObject *module, PyObject *args) {
         py_run_join(&context, &run);
         py_run_begin(&run);
         tare_status status =
-            tare_extract(PyBytes_AsString(path), -1, tensor->handle->model, tensor->index,
+            tare_extract(PyBytes_AsString(path), tensor->handle->model, tensor->index,
                          is_npy ? TARE_EXTRACT_NPY : TARE_EXTRACT_BIN, &options, &err);
         ok = py_run_end(&run, status, &err, tensor->handle);
     }

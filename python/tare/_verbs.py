@@ -97,9 +97,9 @@ class Plan:
     ('safetensors', 'encode')
     """
 
-    def __init__(self, core: _core.Plan, dst: str, progress: Any) -> None:
+    def __init__(self, core: _core.Plan, dst: str | None, progress: Any) -> None:
         self._core = core
-        self._folder = dst if core.summary[4] else ""
+        self._folder = dst if dst and core.summary[4] else ""
         self._progress = progress
 
     @property
@@ -182,7 +182,7 @@ def _adapter_uses(uses: Any) -> list[tuple[Any, ...]] | None:
     return out or None
 
 
-def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type: Any = None,
+def _plan(src: Model, dst: Path | None, is_quantize: bool, *, format: Any = None, type: Any = None,
           types: Any = None, order: Any = None, quality: Any = None, effort: Any = None,
           shard_size: Any = None, alignment: Any = None, keep_split: Any = None, opaque: Any = None,
           dedup: Any = None, clip: Any = None, overrides: Any = None, merges: Any = (),
@@ -219,12 +219,13 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
         "vocab_only": bool(vocab_only), "no_tokenizer": bool(no_tokenizer),
     }
     report = adapt(progress)
-    path = os.fsdecode(dst)
+    path = None if dst is None else os.fsdecode(dst)
     return Plan(_core.plan(src, path, is_quantize, texts, options, report), path, report)
 
 
-def plan(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Plan:
-    """What convert() would do with the same arguments: tensors, files, losses; check() and run().
+def plan(src: Any_source, dst: Path | None, **options: Unpack[ConvertOptions]) -> Plan:
+    """What convert() would do with the same arguments: tensors, files, losses; check() and run(). With
+    None instead of a path, format is needed, and run_bytes() takes the place of run().
 
     >>> plan = tare.plan("tiny.gguf", "later.safetensors")
     >>> plan.check()
@@ -354,7 +355,7 @@ def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, Any] | None = No
     if known is not None and known.is_directory:
         raise ValueError(f"saves: {format} is a directory; save() writes it")
     model = build(tensors, metadata, pairs=_is_safetensors("", format, metadata))
-    return _plan(model, "-", False, format=format, **options).run_bytes()
+    return _plan(model, None, False, format=format, **options).run_bytes()
 
 
 # ---- pack

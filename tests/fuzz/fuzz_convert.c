@@ -30,7 +30,7 @@ static written write_as(file *out, const tare_model *m, const char *format, bool
     tare_plan *plan;
     tare_error err;
     tare_plan_summary summary;
-    tare_status status = tare_plan_new(&plan, "-", m, &options, &err);
+    tare_status status = tare_plan_new(&plan, NULL, m, &options, &err);
     if (status != TARE_OK) {
         fuzz_check_error(status, &err);
         FUZZ_CHECK(status == TARE_ERR_UNSUPPORTED || status == TARE_ERR_LIMIT);

@@ -56,7 +56,7 @@ static tare_status convert(const tare_model *m, const tare_allocator *allocator)
     options.opaque = true;
     context.allocator = allocator;
     tare_plan *plan;
-    tare_status status = tare_plan_new(&plan, "-", m, &options, NULL);
+    tare_status status = tare_plan_new(&plan, NULL, m, &options, NULL);
     if (status != TARE_OK) return status;
     int fd = memfd_create("tare-oom", 0);
     FUZZ_CHECK(fd >= 0);

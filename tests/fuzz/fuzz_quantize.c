@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.measured = ignore_error;
     options.measured_ctx = &is_odd;
     model = *tare_model_summarize(m);
-    tare_status status = tare_plan_new(&plan, "-", m, &options, &err);
+    tare_status status = tare_plan_new(&plan, NULL, m, &options, &err);
     if (status == TARE_OK) {
         out = *tare_plan_summarize(plan);
         if (model.n_parameters <= MOST_ELEMENTS && out.write_bytes <= LARGEST)

@@ -111,7 +111,7 @@ static tare_status extract(const tare_model *m, const tare_cancel *cancel, tare_
     o.output = &output;
     output.no_sync = true;
     context.cancel = cancel;
-    return tare_extract(help_path("one.npy"), -1, m, 0, TARE_EXTRACT_NPY, &o, err);
+    return tare_extract(help_path("one.npy"), m, 0, TARE_EXTRACT_NPY, &o, err);
 }
 
 static tare_status verify(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
@@ -166,7 +166,7 @@ static tare_status plan_outliers(const tare_model *m, const tare_cancel *cancel,
     o.infq = &infq;
     context.threads = 2;
     context.cancel = cancel;
-    tare_status status = tare_plan_new(&plan, "-", m, &o, err);
+    tare_status status = tare_plan_new(&plan, NULL, m, &o, err);
     tare_plan_free(plan);
     return status;
 }

@@ -29,7 +29,7 @@ static tare_plan *plan(const tare_model *in, tare_convert_options *options, cons
                        tare_status expected, tare_error *err) {
     tare_plan *p;
     options->to = to;
-    assert_int_equal(tare_plan_new(&p, "-", in, options, err), expected);
+    assert_int_equal(tare_plan_new(&p, NULL, in, options, err), expected);
     return p;
 }
 

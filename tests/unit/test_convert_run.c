@@ -122,7 +122,7 @@ static void sources_do_not_show(void **state) {
         int to = creat(piped, 0600);
         options.verify = false;
         options.to = "gguf";
-        assert_int_equal(tare_plan_new(&p, "-", m, &options, NULL), TARE_OK);
+        assert_int_equal(tare_plan_new(&p, NULL, m, &options, NULL), TARE_OK);
         assert_int_equal(tare_plan_run_fd(NULL, p, to, NULL), TARE_OK);
         options.to = NULL;
         tare_plan_free(p);

@@ -59,7 +59,7 @@ static size_t extract(const tare_model *m, size_t tensor, tare_extract_form form
     o.n_rows = n;
     output.force = output.no_sync = true;
     tare_error err = {.what = ""};
-    if (tare_extract(path, -1, m, tensor, form, &o, &err) != TARE_OK) fail_msg("%s", err.what);
+    if (tare_extract(path, m, tensor, form, &o, &err) != TARE_OK) fail_msg("%s", err.what);
     return read_back(path);
 }
 
@@ -72,7 +72,7 @@ static tare_status refuse(const tare_model *m, tare_extract_form form, uint64_t 
     o.n_rows = n;
     output.force = true;
     remove(path);
-    tare_status s = tare_extract(path, -1, m, 0, form, &o, &err);
+    tare_status s = tare_extract(path, m, 0, form, &o, &err);
     assert_int_not_equal(s, TARE_OK);
     assert_non_null(err.what);
     assert_int_not_equal(access(path, F_OK), 0);
@@ -295,11 +295,11 @@ static void an_existing_file_is_kept_unless_forced(void **state) {
     FILE *f = fopen(path, "wb");
     fputs("precious", f);
     fclose(f);
-    assert_int_equal(tare_extract(path, -1, m, 8, TARE_EXTRACT_NPY, &o, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_extract(path, m, 8, TARE_EXTRACT_NPY, &o, NULL), TARE_ERR_ARG);
     assert_int_equal(read_back(path), 8);
     assert_memory_equal(got, "precious", 8);
     output.force = true;
-    assert_int_equal(tare_extract(path, -1, m, 8, TARE_EXTRACT_NPY, &o, NULL), TARE_OK);
+    assert_int_equal(tare_extract(path, m, 8, TARE_EXTRACT_NPY, &o, NULL), TARE_OK);
     assert_int_equal(read_back(path), 128 + 256 * 4);
     tare_model_free(m);
 }
@@ -321,7 +321,7 @@ static void the_input_is_never_replaced(void **state) {
     made.model->files[0].reader = reader;
     tare_model *m = made_finish(&made, false, NULL, 0);
     output.force = true;
-    assert_int_equal(tare_extract(path, -1, m, 0, TARE_EXTRACT_BIN, &o, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_extract(path, m, 0, TARE_EXTRACT_BIN, &o, NULL), TARE_ERR_ARG);
     assert_int_equal(tare_manifest_write(path, m, &output, NULL, NULL), TARE_ERR_ARG);
     assert_int_equal(read_back(path), 16);
     assert_memory_equal(got, "0123456789abcdef", 16);
@@ -334,14 +334,14 @@ static void a_dash_writes_to_the_descriptor(void **state) {
     int ends[2];
     assert_int_equal(tare_synth_open(&m, "llama-tiny:bf16", NULL, NULL), TARE_OK);
     assert_int_equal(pipe(ends), 0);
-    assert_int_equal(tare_extract("-", ends[1], m, 8, TARE_EXTRACT_BIN, NULL, NULL), TARE_OK);
+    assert_int_equal(tare_extract_fd(ends[1], m, 8, TARE_EXTRACT_BIN, NULL, NULL), TARE_OK);
     close(ends[1]);
     assert_int_equal(read(ends[0], got, sizeof got), 512);
     uint8_t stored[512];
     assert_int_equal(tare_tensor_read(stored, m, 8, 0, 0, 512, NULL), TARE_OK);
     assert_memory_equal(got, stored, 512);
     close(ends[0]);
-    assert_int_equal(tare_extract("-", -1, m, 8, TARE_EXTRACT_BIN, NULL, NULL), TARE_ERR_IO);
+    assert_int_equal(tare_extract_fd(-1, m, 8, TARE_EXTRACT_BIN, NULL, NULL), TARE_ERR_IO);
     tare_model_free(m);
 }
 
@@ -360,7 +360,7 @@ static void it_can_be_stopped_and_leaves_nothing(void **state) {
     remove(path);
     assert_int_equal(tare_synth_open(&m, "llama-tiny", NULL, NULL), TARE_OK);
     context.progress = stop_at_once;
-    assert_int_equal(tare_extract(path, -1, m, 0, TARE_EXTRACT_NPY, &o, NULL), TARE_ERR_CANCELLED);
+    assert_int_equal(tare_extract(path, m, 0, TARE_EXTRACT_NPY, &o, NULL), TARE_ERR_CANCELLED);
     assert_int_not_equal(access(path, F_OK), 0);
     tare_model_free(m);
 }

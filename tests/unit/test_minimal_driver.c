@@ -254,8 +254,7 @@ static void is_packed_and_unpacked(void **state) {
 static void is_extracted(void **state) {
     (void)state;
     tare_model *m = opened("a.num");
-    assert_int_equal(tare_extract(temp_path("a.npy"), -1, m, 0, TARE_EXTRACT_NPY, NULL, NULL),
-                     TARE_OK);
+    assert_int_equal(tare_extract(temp_path("a.npy"), m, 0, TARE_EXTRACT_NPY, NULL, NULL), TARE_OK);
     tare_model_free(m);
 }
 

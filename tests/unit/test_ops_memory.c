@@ -134,7 +134,7 @@ static tare_status run_extract(bench *x) {
     tare_output_options output = tare_output_options_default();
     o.output = &output;
     output.force = output.no_sync = true;
-    return tare_extract(path, -1, x->b.model, 1, TARE_EXTRACT_NPY, &o, NULL);
+    return tare_extract(path, x->b.model, 1, TARE_EXTRACT_NPY, &o, NULL);
 }
 
 static void ignore_error(void *ctx, size_t i, const tare_tensor_error *error) {

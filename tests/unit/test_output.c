@@ -100,7 +100,7 @@ static void test_plans(void **state) {
         help_convert(help_path(formats[f]), m, &o);
         for (int in_order = 0; in_order < 2; in_order++) {
             tare_convert_result r = tare_convert_result_default();
-            assert_int_equal(tare_plan_new(&plan, "-", m, &o, &err), TARE_OK);
+            assert_int_equal(tare_plan_new(&plan, NULL, m, &o, &err), TARE_OK);
             const uint64_t size = tare_plan_file_at(plan, 0)->size;
             kept k = make_kept((size_t)size, in_order);
             tare_output output = output_of(&k);
@@ -178,12 +178,12 @@ static void test_refused(void **state) {
     static const char *const formats[] = {"hf", "wcodec", "infq"};
     for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
         o.to = formats[f];
-        assert_int_equal(tare_plan_new(&plan, "-", m, &o, &err), TARE_OK);
+        assert_int_equal(tare_plan_new(&plan, NULL, m, &o, &err), TARE_OK);
         assert_int_equal(tare_plan_run_to(NULL, plan, &output, &err), TARE_ERR_ARG);
         tare_plan_free(plan);
     }
     o.to = "gguf";
-    assert_int_equal(tare_plan_new(&plan, "-", m, &o, &err), TARE_OK);
+    assert_int_equal(tare_plan_new(&plan, NULL, m, &o, &err), TARE_OK);
     assert_int_equal(tare_plan_run_to(NULL, plan, &none, &err), TARE_ERR_ARG);
     tare_plan_free(plan);
     free_kept(&k);

@@ -257,7 +257,7 @@ class _Opened(Generic[A]):
                 keys.append(_key(key, value))
             else:
                 keys.append((key, _KEYS_MODEL, scalar_type(value, stored), value))
-        text = _plan(_core.build([], keys, []), "-", False, format="safetensors").run_bytes()[8:]
+        text = _plan(_core.build([], keys, []), None, False, format="safetensors").run_bytes()[8:]
         return dict(json.loads(text)["__metadata__"])
 
     def get_tensor(self, name: str) -> A:

@@ -78,7 +78,7 @@ def serialize(tensor_dict: Mapping[str, TensorSpec], metadata: Mapping[str, str]
     'F32'
     """
     from .._verbs import _plan
-    return _plan(_model(tensor_dict, metadata), "-", False, format="safetensors").run_bytes()
+    return _plan(_model(tensor_dict, metadata), None, False, format="safetensors").run_bytes()
 
 
 def serialize_file(tensor_dict: Mapping[str, TensorSpec], filename: str | os.PathLike[str],

@@ -256,6 +256,7 @@ tare_status tare_plan_run_to(tare_convert_result *out, const tare_plan *plan,
 tare_status tare_convert(const char *out_path, const tare_model *in,
                          const tare_convert_options *options, tare_error *err) {
     tare_plan *plan;
+    TARE_REQUIRE(out_path, err);
     TARE_TRY(tare_plan_new(&plan, out_path, in, options, err));
     tare_status status = tare_plan_run(NULL, plan, err);
     tare_plan_free(plan);

@@ -317,7 +317,7 @@ tare_status tare_plan_changed(tare_plan **out, const char *out_path, const tare_
                               tare_error *err) {
     TARE_REQUIRE(out, err);
     *out = NULL;
-    TARE_REQUIRE(out_path && in, err);
+    TARE_REQUIRE(in, err);
     tare_plan asked = {.in = in,
                        .changes = changes,
                        .options = tare_convert_options_default(),
@@ -335,7 +335,7 @@ tare_status tare_plan_changed(tare_plan **out, const char *out_path, const tare_
     p->strict =
         (tare_strict){.report = p->options.context->report, .is_strict = p->options.output->strict};
     tare_arena_init(&p->arena, p->options.context->allocator);
-    tare_status status = plan_all(p, strcmp(out_path, "-") == 0 ? NULL : out_path, err);
+    tare_status status = plan_all(p, out_path, err);
     forget_options(p);
     if (status == TARE_OK)
         *out = p;

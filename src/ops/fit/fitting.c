@@ -250,7 +250,7 @@ tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model 
                          tare_error *err) {
     TARE_REQUIRE(out, err);
     *out = NULL;
-    TARE_REQUIRE(out_path && in, err);
+    TARE_REQUIRE(in, err);
     tare_fit_options own = tare_fit_options_default();
     tare_fit asked = {.in = in};
     TARE_TRY(tare_options_read(&own, sizeof own, options, err));
@@ -263,9 +263,9 @@ tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model 
     f->convert.output = &f->output;
     tare_arena_init(&f->arena, f->convert.context->allocator);
     tare_arena_init(&f->rules_arena, f->convert.context->allocator);
-    f->out_path = tare_arena_str(&f->arena, tare_str_of(out_path)).ptr;
-    tare_status status =
-        f->out_path ? measure(f, &own, err) : tare_fail(err, TARE_ERR_NOMEM, "output path");
+    if (out_path) f->out_path = tare_arena_str(&f->arena, tare_str_of(out_path)).ptr;
+    tare_status status = !out_path || f->out_path ? measure(f, &own, err)
+                                                  : tare_fail(err, TARE_ERR_NOMEM, "output path");
     if (status == TARE_OK)
         *out = f;
     else

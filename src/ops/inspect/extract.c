@@ -210,7 +210,7 @@ static tare_status measure(extraction *x, tare_extract_form form, tare_buffer *h
 
 /* Opens the output, unless it is the descriptor. */
 static tare_status open_output(extraction *x, const char *path, tare_error *err) {
-    if (strcmp(path, "-") == 0) return TARE_OK;
+    if (!path) return TARE_OK;
     const tare_out_options out = {.force = x->options->output->force,
                                   .no_sync = x->options->output->no_sync,
                                   .withheld = tare_model_withheld(x->model),
@@ -231,10 +231,11 @@ static tare_status set_rows(extraction *x, tare_error *err) {
                : tare_fail(err, TARE_ERR_ARG, "rows: the tensor has fewer rows");
 }
 
-tare_status tare_extract(const char *path, int fd, const tare_model *model, size_t tensor,
-                         tare_extract_form form, const tare_extract_options *options,
-                         tare_error *err) {
-    TARE_REQUIRE(path && model && tensor < model->catalog.n_tensors, err);
+/* `path` NULL: into the descriptor. */
+static tare_status extract(const char *path, int fd, const tare_model *model, size_t tensor,
+                           tare_extract_form form, const tare_extract_options *options,
+                           tare_error *err) {
+    TARE_REQUIRE(model && tensor < model->catalog.n_tensors, err);
     TARE_REQUIRE(form == TARE_EXTRACT_NPY || form == TARE_EXTRACT_BIN, err);
     tare_extract_options o = tare_extract_options_default();
     tare_context context;
@@ -265,4 +266,16 @@ tare_status tare_extract(const char *path, int fd, const tare_model *model, size
     if (x.scratch) tare_free(model->allocator, x.scratch, x.scratch_size);
     tare_buffer_free(&header);
     return s;
+}
+
+tare_status tare_extract(const char *path, const tare_model *model, size_t tensor,
+                         tare_extract_form form, const tare_extract_options *options,
+                         tare_error *err) {
+    TARE_REQUIRE(path, err);
+    return extract(path, -1, model, tensor, form, options, err);
+}
+
+tare_status tare_extract_fd(int fd, const tare_model *model, size_t tensor, tare_extract_form form,
+                            const tare_extract_options *options, tare_error *err) {
+    return extract(NULL, fd, model, tensor, form, options, err);
 }
