@@ -111,8 +111,7 @@ static void measure(const tare_model *m, const char *type, const tare_adapter_us
 
 int main(int argc, char **argv) {
     static const char *const types[] = {"f16", "bf16", "q8_0", "q4_k"};
-    static const unsigned levels[] = {TARE_CPU_NONE, TARE_CPU_AVX2,
-                                      TARE_CPU_AVX2 | TARE_CPU_AVX512};
+    static const char *const levels[] = {"c", "avx2", "avx512"};
     const size_t rank = argc > 1 ? strtoul(argv[1], NULL, 10) : 32;
     char header[160];
     tare_model *m;
@@ -131,8 +130,8 @@ int main(int argc, char **argv) {
     const int fd = open("/dev/null", O_WRONLY);
     if (fd < 0 || tare_model_open(&m, &source, NULL, NULL) != TARE_OK) die("no model");
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
-        if (tare_cpu_limit(levels[l]) != levels[l]) continue;
-        printf("level %u, rank %zu:\n", levels[l], rank);
+        if (tare_cpu_limit(levels[l], NULL) != TARE_OK) continue;
+        printf("level %s, rank %zu:\n", levels[l], rank);
         for (size_t i = 0; i < sizeof types / sizeof *types; i++) measure(m, types[i], &use, fd);
     }
     close(fd);

@@ -24,10 +24,10 @@ enum {
 
 /* Who decodes: tare at a CPU level, or ggml, or memset in place of a decoder. */
 enum { AVX2, AVX512, GGML, MEMSET, CONTENDERS };
-static const unsigned masks[] = {TARE_CPU_AVX2, TARE_CPU_AVX2 | TARE_CPU_AVX512};
+static const char *const levels[] = {"avx2", "avx512"};
 
 static void prepare(int who) {
-    if (who <= AVX512) tare_cpu_limit(masks[who]);
+    if (who <= AVX512) tare_cpu_limit(levels[who], NULL);
 }
 
 typedef struct subject {

@@ -20,10 +20,10 @@ enum { COUNT = 1 << 16, IN_MEMORY = 1 << 26, COLS = 4096, RUNS = 7, MEMORY_RUNS 
 
 /* Who encodes: tare at a CPU level, or ggml, or memcpy in place of an encoder. */
 enum { AVX2, AVX512, GGML, MEMCPY, CONTENDERS };
-static const unsigned masks[] = {TARE_CPU_AVX2, TARE_CPU_AVX2 | TARE_CPU_AVX512};
+static const char *const levels[] = {"avx2", "avx512"};
 
 static void prepare(int who) {
-    if (who <= AVX512) tare_cpu_limit(masks[who]);
+    if (who <= AVX512) tare_cpu_limit(levels[who], NULL);
 }
 
 typedef struct subject {

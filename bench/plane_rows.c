@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
                                       "int4_rowwise"};
     const char *const *names = argc > 1 ? (const char *const *)argv + 1 : all;
     size_t n_names = argc > 1 ? (size_t)argc - 1 : sizeof all / sizeof *all;
-    static const unsigned levels[] = {TARE_CPU_AVX2, TARE_CPU_AVX2 | TARE_CPU_AVX512};
+    static const char *const levels[] = {"avx2", "avx512"};
     float *x = aligned_alloc(64, COUNT * sizeof *x), *y = aligned_alloc(64, COUNT * sizeof *y);
     uint8_t *bytes = aligned_alloc(64, COUNT * 2), *copy = aligned_alloc(64, COUNT * 6);
     if (!x || !y || !bytes || !copy) return 1;
@@ -118,8 +118,8 @@ int main(int argc, char **argv) {
     memset(bytes, 1, COUNT * 2);
     memset(copy, 1, COUNT * 6);
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
-        if (tare_cpu_limit(levels[l]) != levels[l]) continue;
-        printf("level %u, over memcpy of the bytes read and written:\n", levels[l]);
+        if (tare_cpu_limit(levels[l], NULL) != TARE_OK) continue;
+        printf("level %s, over memcpy of the bytes read and written:\n", levels[l]);
         for (size_t i = 0; i < n_names; i++) measure(names[i], x, y, bytes, copy);
     }
     free(x);

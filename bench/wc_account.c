@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/cpu.h"
 #include "contest.h"
 #include "wc_subject.h"
 #include "wcodec/layer/coded.h"
@@ -295,10 +296,10 @@ int main(int argc, char **argv) {
         const tare_encoding *e = tare_encoding_find((tare_str){names[i], strlen(names[i])});
         subject s;
         if (!e) bench_die(names[i]);
-        tare_cpu_limit(ALL_LEVELS);
+        tare_cpu_mask_limit(ALL_LEVELS);
         make(&s, e, mib << 20);
         for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
-            tare_cpu_limit(levels[k].mask);
+            tare_cpu_mask_limit(levels[k].mask);
             report(&s, levels[k].name, seconds);
         }
         drop(&s);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "contest.h"
 #include "wc_subject.h"
 
@@ -24,7 +25,7 @@ static const unsigned masks[] = {TARE_CPU_NONE, TARE_CPU_AVX2,
                                  TARE_CPU_AVX2 | TARE_CPU_AVX512 | TARE_CPU_VBMI2};
 
 static void prepare(int who) {
-    tare_cpu_limit(masks[who]);
+    tare_cpu_mask_limit(masks[who]);
 }
 
 /* ---- the codec ------------------------------------------------------------------------------- */

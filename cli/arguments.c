@@ -338,32 +338,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **ar
     return n_args;
 }
 
-static const struct cpu_level {
-    const char *name;
-    unsigned mask;
-} cpu_levels[] = {
-    {"c", TARE_CPU_NONE},
-    {"avx2", TARE_CPU_AVX2},
-    {"avx512", TARE_CPU_AVX2 | TARE_CPU_AVX512},
-    {"vbmi2", TARE_CPU_AVX2 | TARE_CPU_AVX512 | TARE_CPU_VBMI2},
-};
-#define N_CPU_LEVELS (sizeof cpu_levels / sizeof *cpu_levels)
-
-const char *cli_cpu_name(unsigned mask) {
-    size_t best = 0;
-    for (size_t i = 0; i < N_CPU_LEVELS; i++) {
-        if ((cpu_levels[i].mask & ~mask) == 0) best = i;
-    }
-    return cpu_levels[best].name;
-}
-
 bool cli_apply_cpu(const cli_command *command) {
-    if (!cli.cpu) return true;
-    for (size_t i = 0; i < N_CPU_LEVELS; i++) {
-        if (strcmp(cpu_levels[i].name, cli.cpu) != 0) continue;
-        if (tare_cpu_limit(cpu_levels[i].mask) == cpu_levels[i].mask) return true;
-    }
+    if (!cli.cpu || tare_cpu_limit(cli.cpu, NULL) == TARE_OK) return true;
     cli_fail_text(CLI_UNSUPPORTED, "%s%s--cpu %s: this machine has %s only", command->name,
-                  *command->name ? ": " : "", cli.cpu, cli_cpu_name(tare_cpu_detect()));
+                  *command->name ? ": " : "", cli.cpu, tare_cpu_detect());
     return false;
 }

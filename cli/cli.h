@@ -170,8 +170,6 @@ bool cli_has_word(const char *words, const char *word);
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args);
 /* Restricts the kernels to --cpu; false, after a message, if this machine lacks that level. */
 bool cli_apply_cpu(const cli_command *command);
-/* "c", "avx2", "avx512", "vbmi2": the highest level in a mask. */
-const char *cli_cpu_name(unsigned mask);
 #define CLI_CPU_LEVELS "c avx2 avx512 vbmi2"
 
 /* ---- help, manual, completion ---------------------------------------------------------------- */

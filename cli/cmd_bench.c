@@ -123,9 +123,8 @@ static void print_text(const result *r, unsigned threads) {
     printf(
         "%s of %s measured, effort %s, %u thread%s, %s; memcpy %.2f GB/s, zstd -3 encodes %.2f\n",
         cli_size_text(r->all.sample_bytes).text, cli_size_text(r->all.bytes).text,
-        cli.effort ? cli.effort : "fast", threads, cli_plural(threads),
-        cli_cpu_name(tare_cpu_active()), speed(&r->all, r->all.copy_seconds),
-        speed(&r->all, r->all.zstd_seconds));
+        cli.effort ? cli.effort : "fast", threads, cli_plural(threads), tare_cpu_active(),
+        speed(&r->all, r->all.copy_seconds), speed(&r->all, r->all.zstd_seconds));
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -155,7 +154,7 @@ static void print_json(const result *r, const char *path, unsigned threads) {
     cli_json_text(document, "input", cli_input_name(path));
     cli_json_text(document, "effort", cli.effort ? cli.effort : "fast");
     cli_json_u64(document, "thread_count", threads);
-    cli_json_text(document, "cpu", cli_cpu_name(tare_cpu_active()));
+    cli_json_text(document, "cpu", tare_cpu_active());
     if (r->has_device) cli_json_text(document, "device", cli_device_name());
     for (size_t i = 0; i < r->n_rows; i++) {
         const tare_tensor *tensor = tare_model_tensor(r->model, i);

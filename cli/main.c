@@ -8,8 +8,7 @@
 
 static void version_text(void) {
     printf("tare %s\n", tare_version());
-    printf("cpu: %s in use, %s available\n", cli_cpu_name(tare_cpu_active()),
-           cli_cpu_name(tare_cpu_detect()));
+    printf("cpu: %s in use, %s available\n", tare_cpu_active(), tare_cpu_detect());
     const char *name, *version;
     fputs("with: ", stdout);
     for (size_t i = 0; tare_dependency(&name, &version, i); i++)
@@ -21,8 +20,8 @@ static void version_json(void) {
     struct json_t *document = cli_json_new("tare.version/2");
     cli_json_text(document, "version", tare_version());
     struct json_t *cpu = cli_json_object();
-    cli_json_text(cpu, "active", cli_cpu_name(tare_cpu_active()));
-    cli_json_text(cpu, "detected", cli_cpu_name(tare_cpu_detect()));
+    cli_json_text(cpu, "active", tare_cpu_active());
+    cli_json_text(cpu, "detected", tare_cpu_detect());
     cli_json_add(document, "cpu", cpu);
     struct json_t *dependencies = cli_json_object();
     const char *name, *version;

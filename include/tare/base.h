@@ -288,22 +288,18 @@ TARE_DECLARE_INIT(tare_context)
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
 
-/* Instruction sets the kernels may use; a mask. Levels contain the ones below them. */
-typedef enum tare_cpu {
-    TARE_CPU_NONE = 0,
-    TARE_CPU_AVX2 = 1 << 0,   /* AVX2, FMA, F16C, BMI2 */
-    TARE_CPU_AVX512 = 1 << 1, /* AVX-512 F, BW, DQ, VL */
-    TARE_CPU_VBMI2 = 1 << 2,  /* AVX-512 VBMI and VBMI2, GFNI, VPCLMULQDQ */
-} tare_cpu;
-
-/* What this machine has. */
-TARE_API unsigned tare_cpu_detect(void);
-/* Restricts all kernels to `mask` (and to what the machine has) and returns the mask now in force.
- * For tests, or in case of doubt; call it before other threads use the library. Results never
- * depend on it. */
-TARE_API unsigned tare_cpu_limit(unsigned mask);
-/* The mask in force. */
-TARE_API unsigned tare_cpu_active(void);
+/* The levels of instruction sets that kernels may use, by name, each with all before it: "c" (none),
+ * "avx2" (with FMA, F16C, BMI2), "avx512" (F, BW, DQ, VL), "vbmi2" (AVX-512 VBMI and VBMI2, GFNI,
+ * VPCLMULQDQ); other processors will have others. NULL beyond the end. Static, like all these names. */
+TARE_API const char *tare_cpu_level(size_t i);
+/* The highest that this machine has. */
+TARE_API const char *tare_cpu_detect(void);
+/* Restricts all kernels to a level. For tests, or in case of doubt; call it before other threads use
+ * the library. Results never depend on it. ARG: there is no such level; UNSUPPORTED: this machine
+ * lacks it. */
+TARE_API tare_status tare_cpu_limit(const char *level, tare_error *err);
+/* The level in force. */
+TARE_API const char *tare_cpu_active(void);
 
 #ifdef __cplusplus
 }

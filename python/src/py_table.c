@@ -218,12 +218,10 @@ static PyObject *mixes(PyObject *module, PyObject *unused) {
     return out;
 }
 
-/* cpu(mask=-1): the instruction sets in force; a mask restricts them. */
-static PyObject *cpu(PyObject *module, PyObject *args) {
-    int mask = -1;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "|i:cpu", &mask)) return NULL;
-    return PyLong_FromUnsignedLong(mask < 0 ? tare_cpu_active() : tare_cpu_limit((unsigned)mask));
+/* cpu(): the level of instruction sets in force. */
+static PyObject *cpu(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyUnicode_FromString(tare_cpu_active());
 }
 
 PyMethodDef py_table_methods[] = {
@@ -240,6 +238,6 @@ PyMethodDef py_table_methods[] = {
     {"find_encoding", find_encoding, METH_O, NULL},
     {"formats", formats, METH_NOARGS, NULL},
     {"mixes", mixes, METH_NOARGS, NULL},
-    {"cpu", cpu, METH_VARARGS, NULL},
+    {"cpu", cpu, METH_NOARGS, NULL},
     {0},
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "fuzz_check.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_segment.h"
@@ -40,18 +41,18 @@ static tare_status decode(uint8_t *dst, tare_wc_piece piece, unsigned groups) {
 }
 
 static void check_levels(tare_wc_piece piece, unsigned groups) {
-    const unsigned all = tare_cpu_detect();
+    const unsigned all = tare_cpu_mask_detect();
     uint8_t *first = malloc(piece.n_bytes + 1), *again = malloc(piece.n_bytes + 1);
     FUZZ_CHECK(first && again);
-    tare_cpu_limit(TARE_CPU_NONE);
+    tare_cpu_mask_limit(TARE_CPU_NONE);
     tare_status status = decode(first, piece, groups);
     for (unsigned mask = TARE_CPU_AVX2; mask <= all; mask = mask << 1 | 1) {
-        tare_cpu_limit(mask);
+        tare_cpu_mask_limit(mask);
         FUZZ_CHECK(decode(again, piece, groups) == status);
         if (status == TARE_OK || status == TARE_ERR_CHECKSUM)
             FUZZ_CHECK(memcmp(first, again, piece.n_bytes) == 0);
     }
-    tare_cpu_limit(all);
+    tare_cpu_mask_limit(all);
     free(first);
     free(again);
 }

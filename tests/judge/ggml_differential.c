@@ -25,7 +25,7 @@
 #include "judge/ggml_library.h"
 
 #define CHUNK      ((uint64_t)1 << 18) /* elements compared at a time */
-#define N_LEVELS   3
+#define N_LEVELS   4
 #define MOST_SHOWN 6 /* differing blocks of one type that -v prints */
 
 /* ---- ggml ------------------------------------------------------------------------------------ */
@@ -77,14 +77,7 @@ typedef struct type {
     tally encoded[2], decoded; /* without and with importance */
 } type;
 
-static const struct {
-    const char *name;
-    unsigned mask;
-} levels[N_LEVELS] = {
-    {"c", TARE_CPU_NONE},
-    {"avx2", TARE_CPU_AVX2},
-    {"avx512", TARE_CPU_AVX2 | TARE_CPU_AVX512 | TARE_CPU_VBMI2},
-};
+static const char *const levels[N_LEVELS] = {"c", "avx2", "avx512", "vbmi2"};
 
 static type types[GGML_TYPES];
 static size_t n_types;
@@ -120,11 +113,7 @@ static void find_types(const char *wanted) {
 }
 
 static void find_levels(void) {
-    unsigned here = tare_cpu_detect();
-    for (int l = 0; l < N_LEVELS; l++) {
-        unsigned needed = levels[l].mask & (TARE_CPU_AVX2 | TARE_CPU_AVX512);
-        has_level[l] = (here & needed) == needed;
-    }
+    for (int l = 0; l < N_LEVELS; l++) has_level[l] = tare_cpu_limit(levels[l], NULL) == TARE_OK;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -275,8 +264,7 @@ static bool encode_with_ggml(const type *t, const rows *r) {
 static void show_block(const type *t, const rows *r, int level, uint64_t block) {
     size_t size = t->traits->block_bytes;
     printf("  %s %s, %s, %s: block %" PRIu64 " of rows of %" PRIu64 "\n", t->encoding->name,
-           levels[level].name, r->label, r->importance ? "importance" : "no importance", block,
-           r->cols);
+           levels[level], r->label, r->importance ? "importance" : "no importance", block, r->cols);
     for (int side = 0; side < 2; side++) {
         const uint8_t *bytes = (side ? ours : theirs) + block * size;
         printf("    %s", side ? "tare" : "ggml");
@@ -314,7 +302,7 @@ static void compare_encoded(type *t, const rows *r, tally *sum, int level) {
     tare_error err;
     size_t n = (size_t)(r->n_rows * r->cols / t->encoding->block);
     size_t size = t->traits->block_bytes;
-    tare_cpu_limit(levels[level].mask);
+    tare_cpu_limit(levels[level], NULL);
     memset(ours, 0xA5, n * size);
     if (tare_encode_rows(&dst, t->encoding, r->values, &params, &err) != TARE_OK) die(err.what);
     for (uint64_t i = 0; sum && i < n; i++) {
@@ -356,14 +344,14 @@ static void decode(type *t, const uint8_t *bytes, uint64_t n) {
     t->decoded.n_blocks += n / block;
     for (int l = 0; l < N_LEVELS; l++) {
         if (!has_level[l]) continue;
-        tare_cpu_limit(levels[l].mask);
+        tare_cpu_limit(levels[l], NULL);
         if (tare_decode_rows(got, t->encoding, &src, &err) != TARE_OK) die(err.what);
         for (uint64_t i = 0, last = UINT64_MAX; i < n; i++) {
             if (same_float(ours + 4 * i, theirs + 4 * i) || i / block == last) continue;
             last = i / block;
             if (is_verbose && t->decoded.n_shown++ < MOST_SHOWN)
                 printf("  decoding %s %s: element %" PRIu64 ": ggml %a, tare %a\n",
-                       t->encoding->name, levels[l].name, i, want[i], got[i]);
+                       t->encoding->name, levels[l], i, want[i], got[i]);
             t->decoded.n_different[l]++;
         }
     }
@@ -446,7 +434,7 @@ static uint64_t print_tally(const char *work, const type *t, const tally *sum) {
     for (int l = 0; l < N_LEVELS; l++) {
         if (!has_level[l]) continue;
         n_bad += sum->n_different[l];
-        printf("  %s %" PRIu64, levels[l].name, sum->n_different[l]);
+        printf("  %s %" PRIu64, levels[l], sum->n_different[l]);
     }
     if (sum->n_aborted) printf("  (and %" PRIu64 " on which ggml aborts)", sum->n_aborted);
     printf("\n");

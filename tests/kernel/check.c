@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -342,7 +343,7 @@ int main(int argc, char **argv) {
     region_open(&s.expected);
     tare_kernels_init(&s.c, TARE_CPU_NONE);
     s.below = s.c;
-    unsigned host = tare_cpu_detect();
+    unsigned host = tare_cpu_mask_detect();
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         if ((host & levels[i].mask) != levels[i].mask) {
             printf("skip %s (not on this CPU)\n", levels[i].name);

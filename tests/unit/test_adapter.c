@@ -14,6 +14,7 @@
 #include <tare/tare.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "encoding/low_rank.h"
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -75,7 +76,7 @@ static void test_order_of_sums(void **state) {
     add_slowly(&slow, scale);
     assert_int_equal(digest(slow.w, ROWS * COLS), UINT64_C(0x0781997701160fc8));
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
-        if (tare_cpu_limit(levels[l]) != levels[l]) continue;
+        if (tare_cpu_mask_limit(levels[l]) != levels[l]) continue;
         for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
             fill(&f);
             const tare_low_rank product = {f.a, f.panels, RANK, scale};
@@ -86,7 +87,7 @@ static void test_order_of_sums(void **state) {
             assert_memory_equal(f.w, slow.w, sizeof f.w);
         }
     }
-    tare_cpu_limit(tare_cpu_detect());
+    tare_cpu_mask_limit(tare_cpu_mask_detect());
 }
 
 /* ---- configurations -------------------------------------------------------------------------- */

@@ -191,9 +191,9 @@ static void test_bytes_do_not_depend_on_the_machine(void **state) {
         tare_rows_mut one, all;
         size_t size = place(&all, e, again, ROWS);
         encode(bytes, e, &s, true, TARE_QUALITY_BEST);
-        tare_cpu_limit(0);
+        tare_cpu_mask_limit(0);
         encode(again, e, &s, true, TARE_QUALITY_BEST);
-        tare_cpu_limit(UINT32_MAX);
+        tare_cpu_mask_limit(UINT32_MAX);
         assert_memory_equal(bytes, again, size);
         if (tare_encoding_has_scope(e, TARE_PLANE_TENSOR)) continue; /* cannot be cut */
         for (size_t row = 0; row < ROWS; row++) {

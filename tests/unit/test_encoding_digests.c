@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "encoding/kernels.h"
 
 enum { COUNT = 1 << 15, ROW = 1024 };
@@ -390,7 +391,7 @@ static void test_scalar(void **state) {
 
 static void test_kernels_of_this_machine(void **state) {
     (void)state;
-    check_level(tare_cpu_detect());
+    check_level(tare_cpu_mask_detect());
 }
 
 int main(void) {

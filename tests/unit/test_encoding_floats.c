@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "encoding/kernels.h"
 
 /* How a format of at most 16 bits lays out its codes. */

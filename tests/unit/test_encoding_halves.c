@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "encoding/float16.h"
 #include "encoding/kernels.h"
 #include "encoding/slab.h"
@@ -68,7 +69,7 @@ static void test_every_format(void **state) {
     (void)state;
     static const unsigned levels[] = {TARE_CPU_NONE, TARE_CPU_AVX2, ~0u};
     for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
-        tare_cpu_limit(levels[l]);
+        tare_cpu_mask_limit(levels[l]);
         for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
             const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
             const uint64_t step = tare_encoding_step(e);
@@ -81,7 +82,7 @@ static void test_every_format(void **state) {
             check_rows(e, 3, 5001);
         }
     }
-    tare_cpu_limit(~0u);
+    tare_cpu_mask_limit(~0u);
 }
 
 /* Values written here by hand, one rounding each. */

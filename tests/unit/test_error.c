@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/cpu.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -117,7 +118,7 @@ static void much_text_is_judged_as_a_string(void **state) {
     static uint8_t text[SIZE], line[80];
     static const size_t places[] = {0, (1 << 14) - 2, (1 << 14) + 1, SIZE - 4};
     for (unsigned mask = 0; mask < 2; mask++) {
-        tare_cpu_limit(mask ? tare_cpu_detect() : 0);
+        tare_cpu_mask_limit(mask ? tare_cpu_mask_detect() : 0);
         for (unsigned i = 0; i < N * N * N * N; i++) {
             const uint8_t four[4] = {kinds[i % N], kinds[i / N % N], kinds[i / N / N % N],
                                      kinds[i / N / N / N]};

@@ -16,6 +16,7 @@
 #include <tare/experimental/synth.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "convert_help.h"
 
 #define SMALL_GAP 65536
@@ -215,16 +216,16 @@ static void threads_and_cpu_do_not_show(void **state) {
     context.threads = 1;
     tare_fit *one = fit_with(in, &o, NULL);
     assert_int_equal(choose(one, 0, 4, 0, NULL), TARE_OK);
-    const unsigned cpu = tare_cpu_active();
+    const unsigned cpu = tare_cpu_mask_active();
     for (unsigned threads = 2; threads < 8; threads += 3) {
-        if (threads > 2) tare_cpu_limit(0);
+        if (threads > 2) tare_cpu_mask_limit(0);
         context.threads = threads;
         tare_fit *more = fit_with(in, &o, NULL);
         assert_int_equal(choose(more, 0, 4, 0, NULL), TARE_OK);
         check_same_choice(one, more);
         tare_fit_free(more);
     }
-    tare_cpu_limit(cpu);
+    tare_cpu_mask_limit(cpu);
     tare_fit_free(one);
     tare_model_free(in);
 }

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "encoding/kernels.h"
 
 static uint8_t *file;
@@ -128,7 +129,7 @@ static void test_scalar(void **state) {
 static void test_kernels_of_this_machine(void **state) {
     (void)state;
     if (!file) skip();
-    check_level(tare_cpu_detect());
+    check_level(tare_cpu_mask_detect());
 }
 
 static int set_up(void **state) {

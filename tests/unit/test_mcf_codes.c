@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/cpu.h"
 #include "encoding/repack.h"
 
 enum { COLS = 33, ROWS = 2 };
@@ -251,9 +252,9 @@ static void large_runs_decode_alike(void **state) {
         for (uint32_t p = 0; p < e->n_planes; at += sizes[p++]) rows.planes[p] = bytes + at;
         assert_true(at <= MANY);
         assert_int_equal(tare_decode_rows(x, e, &rows, NULL), TARE_OK);
-        tare_cpu_limit(0);
+        tare_cpu_mask_limit(0);
         assert_int_equal(tare_decode_rows(y, e, &rows, NULL), TARE_OK);
-        tare_cpu_limit(UINT32_MAX);
+        tare_cpu_mask_limit(UINT32_MAX);
         assert_memory_equal(x, y, MANY * sizeof(float));
     }
     free(x);

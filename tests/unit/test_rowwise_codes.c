@@ -130,7 +130,7 @@ static uint64_t digest_of(const tare_kernels *k, const tare_encoding *e, const f
 static void digests(void **state) {
     (void)state;
     static float x[MANY], decoded[MANY];
-    const unsigned levels[] = {TARE_CPU_NONE, tare_cpu_detect()};
+    const unsigned levels[] = {TARE_CPU_NONE, tare_cpu_mask_detect()};
     fill(x);
     for (size_t l = 0; l < 2; l++) {
         tare_kernels k;

@@ -124,7 +124,7 @@ static void check_level(subject *s, unsigned cpu, uint64_t *seed) {
 
 static void every_layout_comes_back(void **state) {
     (void)state;
-    const unsigned all = tare_cpu_detect();
+    const unsigned all = tare_cpu_mask_detect();
     uint64_t seed = 7;
     for (unsigned round = 0; round < ROUNDS; round++) {
         tare_coded_join w = round % 2 ? known[round / 2 % N_KNOWN] : random_join(&seed);

@@ -159,7 +159,7 @@ static void compare_split(const tare_wc_split_job *job, uint64_t *n_misfits) {
     run_split(&k, job, 1u << 31, &expected);
     for (size_t i = 0; i < expected.n_misfits; i++)
         *n_misfits += (unsigned)__builtin_popcountll(expected.misfits[i]);
-    for (unsigned mask = TARE_CPU_AVX2; mask <= tare_cpu_detect(); mask = mask << 1 | 1) {
+    for (unsigned mask = TARE_CPU_AVX2; mask <= tare_cpu_mask_detect(); mask = mask << 1 | 1) {
         results got = make_results(job);
         tare_wc_kernels_init(&k, mask);
         run_split(&k, job, 3 * TARE_WC_SPLIT, &got);
@@ -263,7 +263,7 @@ static void every_level_puts_the_words_of_the_reference(void **state) {
         tare_wc_kernels k;
         tare_wc_kernels_init(&k, TARE_CPU_NONE);
         words expected = run_put(&k, &job, &from);
-        for (unsigned mask = TARE_CPU_AVX2; mask <= tare_cpu_detect(); mask = mask << 1 | 1) {
+        for (unsigned mask = TARE_CPU_AVX2; mask <= tare_cpu_mask_detect(); mask = mask << 1 | 1) {
             tare_wc_kernels_init(&k, mask);
             words got = run_put(&k, &job, &from);
             compare_words(&got, &expected);
@@ -303,7 +303,7 @@ static void every_frequency_divides_exactly(void **state) {
             uint32_t x = from.x[i] >> (from.x[i] >> 16 >= f ? 16 : 0);
             assert_int_equal(expected.put.x[i], x / f << 16 | tare_wc_slot(&v, 0, x % f));
         }
-        for (unsigned mask = TARE_CPU_AVX2; mask <= tare_cpu_detect(); mask = mask << 1 | 1) {
+        for (unsigned mask = TARE_CPU_AVX2; mask <= tare_cpu_mask_detect(); mask = mask << 1 | 1) {
             tare_wc_kernels_init(&k, mask);
             words got = run_put(&k, &job, &from);
             compare_words(&got, &expected);

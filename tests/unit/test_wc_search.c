@@ -58,7 +58,7 @@ static void every_level_finds_the_path_of_the_reference(void **state) {
         if (round & 4) job.classes = NULL;
         tare_wc_kernels_init(&k, TARE_CPU_NONE);
         k.search(&job);
-        for (unsigned mask = TARE_CPU_AVX2; mask <= tare_cpu_detect(); mask = mask << 1 | 1) {
+        for (unsigned mask = TARE_CPU_AVX2; mask <= tare_cpu_mask_detect(); mask = mask << 1 | 1) {
             memset(values[1], 0, sizeof values[1]);
             job.values = values[1];
             tare_wc_kernels_init(&k, mask);

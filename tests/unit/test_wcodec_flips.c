@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "format/wcodec/wcodec_index.h"
 #include "wc_random.h"
 #include "wcodec/encode_layer.h"
@@ -149,7 +150,7 @@ static void flip_all(file *f) {
     tare_wc_scratch scratch;
     bool is_refused;
     unsigned n_harmless = 0;
-    const unsigned all = tare_cpu_detect();
+    const unsigned all = tare_cpu_mask_detect();
     tare_wc_scratch_init(&scratch, NULL);
     assert_true(is_refused_or_same(f->bytes.data, f, &scratch, &is_refused));
     assert_false(is_refused);
@@ -157,9 +158,9 @@ static void flip_all(file *f) {
         uint8_t *at = f->bytes.data + bit / 8;
         *at ^= (uint8_t)(1u << bit % 8);
         const bool is_plain = bit % 13 == 0;
-        if (is_plain) tare_cpu_limit(TARE_CPU_NONE);
+        if (is_plain) tare_cpu_mask_limit(TARE_CPU_NONE);
         bool is_good = is_refused_or_same(f->bytes.data, f, &scratch, &is_refused);
-        if (is_plain) tare_cpu_limit(all); /* slow where CPUID is emulated */
+        if (is_plain) tare_cpu_mask_limit(all); /* slow where CPUID is emulated */
         *at ^= (uint8_t)(1u << bit % 8);
         if (!is_good)
             fail_msg("bit %u of byte %zu changes what is decoded", (unsigned)bit % 8, bit / 8);

@@ -3,6 +3,8 @@
  * Overrides by CPU level, lowest first. */
 #include "encoding/x86/x86.h"
 
+#include "base/cpu.h"
+
 #define USE_AVX2(name)   tare_kernels_use_##name##_avx2(k);
 #define USE_AVX512(name) tare_kernels_use_##name##_avx512(k);
 
