@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <tare/private/synth.h>
 #include <tare/tare.h>
 #include <zstd.h>
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tare/private/bench.h>
+
 #include "commands.h"
 
 static struct { bool is_whole, best_zstd; } args;

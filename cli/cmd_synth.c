@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * tare synth: deterministic models for tests, demonstrations and benchmarks. */
+#include <tare/private/synth.h>
+
 #include "commands.h"
 
 static cli_write args;

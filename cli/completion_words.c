@@ -4,6 +4,8 @@
  * formats, shapes). completion_SHELL.c writes them in the language of each shell. */
 #include <string.h>
 
+#include <tare/private/synth.h>
+
 #include "completion.h"
 
 static const char *encoding_word(size_t i) {

@@ -85,10 +85,16 @@ def lacks_comment(text):
             yield f"no comment: {next(line for line in lines if line.startswith('TARE_API'))}"
 
 
-def sees_experimental(header, text):
-    if os.path.dirname(header) == "include/tare" and header != "include/tare/tare.h":
-        for name in re.findall(r"#include <(tare/experimental/\w+\.h)>", text):
-            yield f"includes {name}, which may change"
+# What a header includes beside those that are promised.
+MAY_SEE = {"include/tare": [], "include/tare/tare.h": ["experimental"], "include/tare/experimental": ["experimental"],
+           "include/tare/private": ["experimental", "private"]}
+
+
+def sees_too_much(header, text):
+    may_see = MAY_SEE.get(header) or MAY_SEE.get(os.path.dirname(header), ["experimental"])
+    for folder, name in re.findall(r"#include <tare/(\w+)/(\w+\.h)>", text):
+        if folder not in may_see:
+            yield f"includes {folder}/{name}, which {'may change' if folder == 'experimental' else 'is not installed'}"
 
 
 findings, checked = [], 0
@@ -101,7 +107,7 @@ for header in tree.files(".h"):
         continue
     content = open(os.path.join(tree.ROOT, header)).read()
     for wrong in (lacks_init(content), breaks_order(content, handles), lacks_comment(content),
-                  may_not_grow(header, content, structs), sees_experimental(header, content)):
+                  may_not_grow(header, content, structs), sees_too_much(header, content)):
         findings += [f"{header}: {what}" for what in wrong]
     text = f"#include <{os.path.relpath(header, 'include')}>\n" + uses_of_defaults(content)
     for language in languages:

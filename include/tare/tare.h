@@ -24,7 +24,6 @@
 
 /* Not promised to stay as they are: docs/API.md. */
 #include <tare/experimental/adapter.h>
-#include <tare/experimental/bench.h>
 #include <tare/experimental/containers.h>
 #include <tare/experimental/device.h>
 #include <tare/experimental/edit.h>
@@ -35,7 +34,6 @@
 #include <tare/experimental/packing.h>
 #include <tare/experimental/pattern.h>
 #include <tare/experimental/remote.h>
-#include <tare/experimental/synth.h>
 #include <tare/experimental/unpack.h>
 #include <tare/experimental/wcodec.h>
 

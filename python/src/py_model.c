@@ -3,6 +3,8 @@
  * Opened models: the Model type over a handle (py_handle.c), and the function that opens. */
 #include "py_core.h"
 
+#include <tare/private/synth.h>
+
 /* ---- open ------------------------------------------------------------------------------------ */
 
 static const py_option limit_options[] = {

@@ -2,13 +2,13 @@
  *
  * Setting up the structs of the verbs, for callers that have no macros. */
 #include <tare/convert.h>
-#include <tare/experimental/bench.h>
 #include <tare/experimental/containers.h>
 #include <tare/experimental/gguf_name.h>
 #include <tare/experimental/unpack.h>
 #include <tare/inspect.h>
 #include <tare/model.h>
 #include <tare/output.h>
+#include <tare/private/bench.h>
 
 #include "base/status.h"
 

@@ -9,8 +9,8 @@
 #include <tare/convert.h>
 #include <tare/encoding.h>
 #include <tare/experimental/fitting.h>
-#include <tare/experimental/synth.h>
 #include <tare/model.h>
+#include <tare/private/synth.h>
 
 static void check_fit(tare_fit *f) {
     tare_fit_target target = tare_fit_target_default();

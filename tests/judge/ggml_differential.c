@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <tare/private/synth.h>
 #include <tare/tare.h>
 
 #include "judge/ggml_library.h"

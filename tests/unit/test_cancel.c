@@ -13,13 +13,13 @@
 
 #include <tare/convert.h>
 #include <tare/encoding.h>
-#include <tare/experimental/bench.h>
 #include <tare/experimental/containers.h>
-#include <tare/experimental/synth.h>
 #include <tare/experimental/unpack.h>
 #include <tare/inspect.h>
 #include <tare/model.h>
 #include <tare/output.h>
+#include <tare/private/bench.h>
+#include <tare/private/synth.h>
 #include <tare/read.h>
 
 #include "convert_help.h"

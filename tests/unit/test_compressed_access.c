@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <tare/private/synth.h>
 #include <tare/tare.h>
 
 #include "coded_reader.h"

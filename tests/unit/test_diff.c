@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 #include <tare/encoding.h>
-#include <tare/experimental/synth.h>
 #include <tare/inspect.h>
 #include <tare/model.h>
+#include <tare/private/synth.h>
 
 #include "base/bytes.h"
 #include "made_model.h"

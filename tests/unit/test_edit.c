@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include <tare/experimental/edit.h>
-#include <tare/experimental/synth.h>
+#include <tare/private/synth.h>
 
 #include "base/buffer.h"
 #include "base/bytes.h"

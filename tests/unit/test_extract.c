@@ -13,10 +13,10 @@
 #include <cmocka.h>
 #include <tare/convert.h>
 #include <tare/encoding.h>
-#include <tare/experimental/synth.h>
 #include <tare/inspect.h>
 #include <tare/model.h>
 #include <tare/output.h>
+#include <tare/private/synth.h>
 
 #include "base/bytes.h"
 #include "made_model.h"

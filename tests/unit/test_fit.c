@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include <tare/experimental/fitting.h>
-#include <tare/experimental/synth.h>
+#include <tare/private/synth.h>
 
 #include "base/bytes.h"
 #include "base/cpu.h"

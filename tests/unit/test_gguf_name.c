@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 #include <tare/experimental/gguf_name.h>
-#include <tare/experimental/synth.h>
 #include <tare/model.h>
+#include <tare/private/synth.h>
 
 #include "made_model.h"
 

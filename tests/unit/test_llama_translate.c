@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <tare/private/synth.h>
 #include <tare/tare.h>
 
 #include "unit/temp_folder.h"

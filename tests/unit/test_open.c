@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include <tare/convert.h>
-#include <tare/experimental/synth.h>
 #include <tare/model.h>
+#include <tare/private/synth.h>
 
 #include "support/scratch_name.h"
 #include "unit/gguf_build.h"

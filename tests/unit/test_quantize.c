@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-#include <tare/experimental/synth.h>
 #include <tare/inspect.h>
+#include <tare/private/synth.h>
 
 #include "convert_help.h"
 

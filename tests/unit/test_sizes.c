@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <tare/private/bench.h>
 #include <tare/tare.h>
 
 #include "base/status.h"

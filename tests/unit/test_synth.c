@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <tare/private/synth.h>
 #include <tare/tare.h>
 
 #include "base/bytes.h"

@@ -13,11 +13,11 @@
 #include <math.h>
 
 #include <tare/convert.h>
-#include <tare/experimental/synth.h>
 #include <tare/experimental/unpack.h>
 #include <tare/inspect.h>
 #include <tare/model.h>
 #include <tare/output.h>
+#include <tare/private/synth.h>
 
 #include "base/bytes.h"
 #include "convert_help.h"

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 #include <tare/encoding.h>
-#include <tare/experimental/bench.h>
 #include <tare/experimental/device.h>
 #include <tare/model.h>
+#include <tare/private/bench.h>
 #include <time.h>
 #include <zstd.h>
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include <tare/encoding.h>
-#include <tare/experimental/synth.h>
 #include <tare/model.h>
+#include <tare/private/synth.h>
 
 #include "base/arith.h"
 #include "base/buffer.h"

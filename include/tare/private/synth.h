@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/experimental/synth.h: models that are computed, for trials.
+ * tare/private/synth.h: models that are computed, for trials.
  */
-#ifndef TARE_EXPERIMENTAL_SYNTH_H
-#define TARE_EXPERIMENTAL_SYNTH_H
+#ifndef TARE_PRIVATE_SYNTH_H
+#define TARE_PRIVATE_SYNTH_H
 
 #include <tare/base.h>
 #include <tare/model.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/experimental/bench.h: how small tensors get in a .wcodec, and how fast they are.
+ * tare/private/bench.h: how small tensors get in a .wcodec, and how fast they are.
  */
-#ifndef TARE_EXPERIMENTAL_BENCH_H
-#define TARE_EXPERIMENTAL_BENCH_H
+#ifndef TARE_PRIVATE_BENCH_H
+#define TARE_PRIVATE_BENCH_H
 
 #include <tare/base.h>
 #include <tare/model.h>
