@@ -8,6 +8,7 @@
 #   make              build optimised
 #   make install      install the optimised build under PREFIX (DESTDIR is honoured); as root into
 #                     /usr or /usr/local the linker's cache is brought up to date, too
+#   make uninstall    remove what that installed
 #   make format       let clang-format lay out all sources
 #   make clean        remove build/ but for the Python environment
 
@@ -39,7 +40,9 @@ bench: setup-build
 
 install: build-release
 	cmake --install build/release --prefix $(PREFIX)
-	@case "$(DESTDIR):$(PREFIX):$$(id -u)" in :/usr:0|:/usr/local:0) ldconfig ;; esac
+
+uninstall:
+	@scripts/uninstall build/release/install_manifest.txt $(PREFIX)
 
 format:
 	scripts/check-format.py --fix
@@ -58,4 +61,4 @@ build-%:
 	@[ -f build/$*/build.ninja ] || cmake --preset $*
 	cmake --build build/$* -j $(JOBS)
 
-.PHONY: all demo check check-more bench install format clean setup-build setup-check setup-more
+.PHONY: all demo check check-more bench install uninstall format clean setup-build setup-check setup-more

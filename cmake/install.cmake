@@ -44,7 +44,9 @@ foreach(kind LIB INCLUDE)
 endforeach()
 configure_file(cmake/tare.pc.in tare.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tare.pc DESTINATION ${pkgconfig_dir})
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} # where README's links lead
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 
 # The command, with the man pages and completions that it writes about itself.
 if(TARGET tare)
@@ -73,3 +75,8 @@ if(TARGET tare)
             DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
   endif()
 endif()
+
+# Last, when all files are in place: libraries of the system's folders are found without search paths,
+# which distributions refuse there.
+configure_file(cmake/system-folders.cmake.in system-folders.cmake @ONLY)
+install(SCRIPT ${PROJECT_BINARY_DIR}/system-folders.cmake)
