@@ -9,8 +9,12 @@
 
 static struct {
     bool is_deep, keep_names;
-    const char *manifest, *write_manifest, *against;
+    const char *manifest, *write_manifest, *against, *policy;
 } args;
+
+#define POLICY_MOST ((size_t)1 << 20)
+
+static tare_str policy; /* the text of its file */
 
 static const cli_option options[] = {
     {.name = "deep",
@@ -33,6 +37,12 @@ static const cli_option options[] = {
      .help = "also compare with the model that it was made from: numbers, files, adapters and keys "
              "that are lost are warnings (errors with --strict), missing tensors errors",
      .text = &args.against},
+    {.name = "policy",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "also hold the model against a policy (JSON): types, license, chat template, names, "
+             "size, no NaN",
+     .text = &args.policy},
     {.name = "keep-names",
      .help = "with --against: compare a Hugging Face model with a GGUF file under their own names "
              "of tensors",
@@ -98,6 +108,10 @@ static tare_status check_more(const tare_model *model, tare_report *report, tare
         } else if (status != TARE_OK) {
             *path = args.manifest;
         }
+    }
+    if (status == TARE_OK && args.policy) {
+        status = tare_policy_check(model, policy, &context, err);
+        if (status == TARE_ERR_ARG || status == TARE_ERR_CORRUPT) *path = args.policy;
     }
     if (status == TARE_OK && args.write_manifest) {
         status = tare_manifest_write(args.write_manifest, model, &output, &context, err);
@@ -174,6 +188,7 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
     if (args.is_deep && !sum->is_truncated && !count_missing(report))
         fputs(", all data read", stdout);
     if (args.manifest && is_good) fputs(", as its manifest says", stdout);
+    if (args.policy && is_good) fputs(", as the policy demands", stdout);
     if (args.against && is_good && !n_warnings) fputs(", nothing of its source is lost", stdout);
     if (args.write_manifest) fputs(", manifest written", stdout);
     if (n_errors) printf("; %zu error%s", n_errors, cli_plural(n_errors));
@@ -237,11 +252,18 @@ static int check_manifests(int n_models) {
     return CLI_YES;
 }
 
-static int run(int argc, const char **argv) {
-    cli.is_stored = true;
-    int worst = check_manifests(argc);
-    if (worst != CLI_YES) return worst;
-    const bool reads_data = args.is_deep || args.manifest || args.write_manifest || args.against;
+static int read_policy(char **text) {
+    if (!args.policy) return CLI_YES;
+    const int code = cli_read_file(text, &policy.len, args.policy, POLICY_MOST);
+    policy.ptr = *text;
+    if (code != CLI_YES || policy.len <= POLICY_MOST) return code;
+    return cli_usage(&cmd_verify, "--policy: the file has more than 1 MiB");
+}
+
+static int verify_all(int argc, const char **argv) {
+    int worst = CLI_YES;
+    const bool reads_data =
+        args.is_deep || args.policy || args.manifest || args.write_manifest || args.against;
     cli.base_use = reads_data ? CLI_BASES_SOME : CLI_BASES_UNUSED;
     if (cli.json) cli_json_begin_list(cli_json_new("tare.verify/2"), "models");
     for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
@@ -255,11 +277,22 @@ static int run(int argc, const char **argv) {
     return worst;
 }
 
+static int run(int argc, const char **argv) {
+    char *text = NULL;
+    cli.is_stored = true;
+    int code = check_manifests(argc);
+    if (code == CLI_YES) code = read_policy(&text);
+    if (code == CLI_YES) code = verify_all(argc, argv);
+    free(text);
+    return code;
+}
+
 const cli_command cmd_verify = {
     .name = "verify",
     .summary = "check a model against every rule of its format",
     .usage = "FILE|DIR|URL... [--deep] [--manifest FILE | --write-manifest FILE]\n"
-             "FILE|DIR|URL --against SOURCE [--strict]",
+             "FILE|DIR|URL --against SOURCE [--strict]\n"
+             "FILE|DIR|URL... --policy FILE",
     .description =
         "Prints a line for each kind of finding, with the byte offset and tensor of the first; -v "
         "lists "
@@ -268,7 +301,11 @@ const cli_command cmd_verify = {
         "is missing, and everything that does not need it is good; 3 or 5: it does not open as a "
         "model; 4: it is missing or cannot be read. "
         "With several models, the highest code counts. A manifest has one line per tensor, in the "
-        "format of sha256sum, and is the same for every container that holds the same numbers.",
+        "format of sha256sum, and is the same for every container that holds the same numbers. A "
+        "policy "
+        "is a JSON object with any of types (a list), license (true, or a list), chat_template "
+        "(true), tensor_names and file_names (expressions), max_size (bytes, or \"8G\") and no_nan "
+        "(true, which reads all values).",
     .examples = {{"tare verify model.gguf", "the directory: quick at any size"},
                  {"tare verify --deep model.gguf", "every value, too"},
                  {"tare verify hf://ORG/NAME", "a model of the hub, without its data"},
@@ -276,10 +313,12 @@ const cli_command cmd_verify = {
                  {"tare verify --write-manifest model.sha256 model.gguf", "digests of all tensors"},
                  {"tare verify model.gguf --against hf-directory --strict",
                   "does it hold all that it was made from, number by number?"},
+                 {"tare verify --policy policy.json model.gguf",
+                  "does it keep the rules of its publisher?"},
                  {"tare verify --manifest model.sha256 copy.safetensors",
                   "does another file hold the same tensors?"}},
     .options = options,
-    .main = "deep manifest write-manifest against strict json",
+    .main = "deep manifest write-manifest against policy strict json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT |
              CLI_TAKES_OUTPUT | CLI_TAKES_BASE | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,

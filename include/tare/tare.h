@@ -33,6 +33,7 @@
 #include <tare/experimental/options.h>
 #include <tare/experimental/packing.h>
 #include <tare/experimental/pattern.h>
+#include <tare/experimental/policy.h>
 #include <tare/experimental/remote.h>
 #include <tare/experimental/unpack.h>
 #include <tare/experimental/wcodec.h>

@@ -93,4 +93,13 @@ tare_status tare_model_find_file(int64_t *out, const tare_model *model, const ch
     return TARE_OK;
 }
 
+tare_status tare_llama_stated(char *license, size_t size, bool *has_chat_template,
+                              const tare_model *model, const tare_context *context,
+                              tare_error *err) {
+    TARE_REQUIRE(license && size && has_chat_template && model, err);
+    (void)context;
+    return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                     "this build of tare reads no model cards and templates (TARE_LLAMA=OFF)");
+}
+
 #endif

@@ -153,6 +153,15 @@ TARE_API tare_status tare_llama_map_like(tare_model **out, const tare_model *in,
  * tensor by its name); may be NULL. Reads no data. */
 TARE_API bool tare_llama_can_run(const tare_model *model, tare_error *why);
 
+/* ---- what a model says of itself ------------------------------------------------------------- */
+
+/* The license: general.license, `license` of a safetensors file's metadata, or that of the model card
+ * (README.md); several are separated by commas. Writes at most size - 1 bytes and a NUL; empty: none
+ * is stated. *has_chat_template: whether there is one, in a key or in a side file. */
+TARE_API tare_status tare_llama_stated(char *license, size_t size, bool *has_chat_template,
+                                       const tare_model *model, const tare_context *context,
+                                       tare_error *err);
+
 /* ---- what a mapping did ---------------------------------------------------------------------- */
 
 /* How a tensor of a mapped model was made. */
