@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""contrib.py TARE SOURCE: what is in contrib, at work. `git diff` through the text conversion shows the key and
+the tensor that changed and nothing else; the action's script makes annotations of findings, and its exit code is
+the command's."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+tare, source = map(os.path.abspath, sys.argv[1:3])
+failures = []
+
+
+def check(what, is_right, shown):
+    if not is_right:
+        failures.append(f"{what}:\n{shown}")
+
+
+def run(*command, code=0, **env):
+    done = subprocess.run(command, env={**os.environ, "TARE": tare, "GIT_CONFIG_GLOBAL": "/dev/null", **env},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    check(f"{command}: exit code {done.returncode}, not {code}", done.returncode == code, done.stdout)
+    return done.stdout
+
+
+def git(*arguments, **env):
+    return run("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *arguments, **env)
+
+
+def changed(diff):
+    return [line for line in diff.splitlines() if re.match(r"[-+][^-+]", line)]
+
+
+def try_git():
+    git("init", "-q")
+    git("config", "diff.tare.textconv", os.path.join(source, "contrib/git/tare-textconv"))
+    with open(".gitattributes", "w") as file:
+        file.write("*.gguf diff=tare\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    run(tare, "edit", "m.gguf", "--set", "general.name=Other", "--quiet")
+    diff = changed(git("diff"))
+    check("a key", diff == ["-key general.name string = Model", "+key general.name string = Other"], "\n".join(diff))
+    git("commit", "-q", "-a", "-m", "second")
+    with open("m.gguf", "r+b") as file: # the last byte of the last tensor
+        file.seek(-1, os.SEEK_END)
+        last = file.read(1)
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last[0] ^ 1]))
+    diff = changed(git("diff"))
+    names = {line.split("  ")[-1] for line in diff}
+    check("a tensor", len(diff) == 2 and len(names) == 1, "\n".join(diff))
+    check("no values are read", not changed(git("diff", TARE_TEXTCONV="quick")), "")
+    git("checkout", "-q", "m.gguf")
+
+
+def try_action():
+    script = os.path.join(source, "contrib/github-action/verify.py")
+    out = run(sys.executable, "-B", script, TARE_MODELS="*.gguf\n", GITHUB_STEP_SUMMARY="summary.md")
+    check("no finding", "::" not in out and "| m.gguf | good | 0 | 0 |" in out, out)
+    with open("policy.json", "w") as file:
+        file.write('{"license": true, "types": ["f16"]}')
+    out = run(sys.executable, "-B", script, TARE_MODELS="m.gguf\n\n  none.gguf", TARE_POLICY="policy.json", code=4)
+    check("findings", "::error file=m.gguf::the model states no license [policy.license]\n" in out, out)
+    check("a missing file", "::error file=none.gguf::" in out, out)
+    with open("summary.md") as file:
+        check("the summary", "| m.gguf | good | 0 | 0 |" in file.read(), out)
+    with open("policy.json", "w") as file:
+        file.write('{"licence": true}')
+    run(sys.executable, "-B", script, TARE_MODELS="m.gguf", TARE_POLICY="policy.json", code=2)
+
+
+def main():
+    if not shutil.which("git"):
+        print("SKIP: no git")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        run(tare, "synth", "llama-chat", "model", "--to", "hf", "--quiet")
+        run(tare, "convert", "model", "m.gguf", "--type", "q8_0", "--name", "Model", "--quiet")
+        try_git()
+        try_action()
+        os.chdir("/")
+    print("\n".join(failures) or "git diff and the action show what they should")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
