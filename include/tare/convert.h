@@ -197,6 +197,13 @@ TARE_DECLARE_INIT(tare_convert_result)
  * Memory: at most 64 MiB + 16 MiB for each thread, plus the directories. */
 TARE_API tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan,
                                    tare_error *err);
+/* Runs several plans of the same input together: each part of it is read for all outputs while it is
+ * at hand, so that a large or remote model is passed over once. Each output gets its name when all
+ * bytes of all of them are written; if that fails midway, those before have theirs. out[i] (`out` may
+ * be NULL) is that of plan i. Threads and progress are those of the first plan; memory is as for one.
+ * UNSUPPORTED: a format that is packed. */
+TARE_API tare_status tare_plans_run(tare_convert_result *out, const tare_plan *const *plans,
+                                    size_t n, tare_error *err);
 /* Writes it into an open file or pipe, for standard output; not atomic. One-file formats only. */
 TARE_API tare_status tare_plan_run_fd(tare_convert_result *out, const tare_plan *plan, int fd,
                                       tare_error *err);

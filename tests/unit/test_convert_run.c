@@ -67,13 +67,65 @@ static void threads_do_not_show(void **state) {
 typedef struct memory {
     const uint8_t *bytes;
     size_t size;
+    uint64_t furthest, most_back; /* the end of what was read; how far a read went back from it */
 } memory;
 
 static tare_status read_memory(void *ctx, uint64_t offset, void *buf, size_t n) {
-    const memory *m = ctx;
+    memory *m = ctx;
     if (offset > m->size || n > m->size - offset) return TARE_ERR_IO;
+    if (offset < m->furthest && m->furthest - offset > m->most_back)
+        m->most_back = m->furthest - offset;
+    if (offset + n > m->furthest) m->furthest = offset + n;
     memcpy(buf, m->bytes + offset, n);
     return TARE_OK;
+}
+
+/* Plans of one input that run together make what each makes alone, and read no more than a chunk or a
+ * piece of a copy again. */
+static void several_go_together(void **state) {
+    (void)state;
+    static const tare_encoding_id types[] = {TARE_ENCODING_Q8_0, TARE_ENCODING_F16,
+                                             TARE_ENCODING_Q4_K};
+    static const char *const alone[] = {"a.gguf", "b.safetensors", "c.gguf"};
+    static const char *const together[] = {"d.gguf", "e.safetensors", "f.gguf"};
+    made_model made;
+    memory whole = {.furthest = 0};
+    tare_plan *plans[3];
+    tare_convert_result results[3];
+    tare_convert_options options = tare_convert_options_default();
+    tare_context context = tare_context_default();
+    tare_error err;
+    options.context = &context;
+    context.threads = 1;
+    help_convert(help_path("in.safetensors"), make_large(&made), &options);
+    made_free(&made);
+    uint8_t *bytes = help_read(help_path("in.safetensors"), &whole.size);
+    whole.bytes = bytes;
+    tare_source source = tare_source_default();
+    source.kind = TARE_SOURCE_CALLBACK;
+    source.read = read_memory;
+    source.read_ctx = &whole;
+    source.n_bytes = whole.size;
+    tare_model *m;
+    assert_int_equal(tare_model_open(&m, &source, NULL, &err), TARE_OK);
+    for (size_t i = 0; i < 3; i++) {
+        options.type = enc(types[i]);
+        help_convert(help_path(alone[i]), m, &options);
+        assert_int_equal(tare_plan_new(&plans[i], help_path(together[i]), m, &options, &err),
+                         TARE_OK);
+        results[i] = tare_convert_result_default();
+    }
+    whole.furthest = whole.most_back = 0;
+    assert_int_equal(tare_plans_run(results, (const tare_plan *const *)plans, 3, &err), TARE_OK);
+    assert_true(whole.furthest > (size_t)20 << 20);
+    assert_true(whole.most_back <= (size_t)4 << 20);
+    for (size_t i = 0; i < 3; i++) {
+        help_check_same_file(help_path(alone[i]), help_path(together[i]));
+        assert_int_equal(results[i].written_bytes, tare_plan_summarize(plans[i])->write_bytes);
+        tare_plan_free(plans[i]);
+    }
+    tare_model_free(m);
+    free(bytes);
 }
 
 /* Path, mapped path, descriptor, memory, callback: one result, to a file and through a pipe's end.
@@ -489,15 +541,11 @@ static void real_files_come_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(threads_do_not_show),
-        T(sources_do_not_show),
-        T(a_failing_source_leaves_nothing),
-        T(odd_numbers_are_counted),
-        T(a_stop_leaves_nothing),
-        T(progress_reaches_its_total),
-        T(memory_is_bounded),
-        T(the_check_sees_changed_bytes),
-        T(the_check_sees_another_model),
+        T(threads_do_not_show),          T(several_go_together),
+        T(sources_do_not_show),          T(a_failing_source_leaves_nothing),
+        T(odd_numbers_are_counted),      T(a_stop_leaves_nothing),
+        T(progress_reaches_its_total),   T(memory_is_bounded),
+        T(the_check_sees_changed_bytes), T(the_check_sees_another_model),
         T(real_files_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

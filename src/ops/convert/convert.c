@@ -122,22 +122,27 @@ static tare_status begin_files(conversion *c, tare_error *err) {
     return TARE_OK;
 }
 
-static tare_status write_files(conversion *c, tare_error *err) {
-    const tare_convert_options *o = &c->plan->options;
-    uint64_t work = tare_execution_bytes(c->execution);
-    uint64_t total = o->verify ? work * 2 : work;
-    tare_file_sink files = {c->set, c->hinted};
-    tare_compare_sink comparison = {c->set};
-    tare_sink sink = tare_sink_of_files(&files);
-    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, total, err));
+/* What follows once all bytes are written, up to the output's name. */
+static tare_status finish_files(conversion *c, _Atomic uint64_t *done, uint64_t total,
+                                tare_error *err) {
     TARE_TRY(report_nonfinite(c, err));
-    if (o->verify) {
+    if (c->plan->options.verify) {
+        tare_compare_sink comparison = {c->set};
+        const tare_sink sink = tare_sink_of_comparison(&comparison);
         TARE_TRY(tare_outset_sync(c->set, err));
-        sink = tare_sink_of_comparison(&comparison);
-        TARE_TRY(tare_execution_run(c->execution, &sink, NULL, &c->done, total, err));
+        TARE_TRY(tare_execution_run(c->execution, &sink, NULL, done, total, err));
         TARE_TRY(tare_convert_check(c->plan, c->set, err));
     }
     return tare_outset_commit(c->set, err);
+}
+
+static tare_status write_files(conversion *c, tare_error *err) {
+    const uint64_t work = tare_execution_bytes(c->execution);
+    const uint64_t total = c->plan->options.verify ? work * 2 : work;
+    tare_file_sink files = {c->set, c->hinted};
+    const tare_sink sink = tare_sink_of_files(&files);
+    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, total, err));
+    return finish_files(c, &c->done, total, err);
 }
 
 /* The laid-out files never get a name: they are only the source of the output. */
@@ -188,6 +193,83 @@ tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan, tare_
     tare_status status = run(&c, err);
     if (status == TARE_OK) tell(&c, out);
     end(&c);
+    return status;
+}
+
+/* ---- several at once ------------------------------------------------------------------------- */
+
+/* What a run of several plans works with, each an array with an entry for each plan. */
+typedef struct conversions {
+    conversion *all;
+    tare_execution **executions;
+    tare_file_sink *files;
+    tare_sink *sinks;
+    tare_watch *watches;
+    size_t n;
+    uint64_t total;
+} conversions;
+
+static tare_status begin_one(conversions *s, size_t i, const tare_plan *plan, tare_error *err) {
+    conversion *c = &s->all[i];
+    c->plan = plan;
+    c->written = plan->summary.write_bytes;
+    if (i == 0) TARE_TRY(check_input(c, err));
+    TARE_TRY(begin_watching(c, err));
+    TARE_TRY(tare_execution_new(&c->execution, plan, false, err));
+    TARE_TRY(begin_files(c, err));
+    s->files[i] = (tare_file_sink){c->set, c->hinted};
+    s->sinks[i] = tare_sink_of_files(&s->files[i]);
+    s->executions[i] = c->execution;
+    s->watches[i] = c->watch;
+    s->total += tare_execution_bytes(c->execution) << plan->options.verify;
+    return TARE_OK;
+}
+
+static tare_status run_several(conversions *s, const tare_plan *const *plans, tare_error *err) {
+    _Atomic uint64_t done;
+    atomic_init(&done, 0);
+    for (size_t i = 0; i < s->n; i++) TARE_TRY(begin_one(s, i, plans[i], err));
+    TARE_TRY(tare_executions_run(s->executions, s->n, s->sinks, s->watches, &done, s->total, err));
+    for (size_t i = 0; i < s->n; i++) TARE_TRY(finish_files(&s->all[i], &done, s->total, err));
+    return TARE_OK;
+}
+
+static tare_status allocate(conversions *s, tare_arena *arena, tare_error *err) {
+    s->all = TARE_NEW_ARRAY(arena, conversion, s->n);
+    s->executions = TARE_NEW_ARRAY(arena, tare_execution *, s->n);
+    s->files = TARE_NEW_ARRAY(arena, tare_file_sink, s->n);
+    s->sinks = TARE_NEW_ARRAY(arena, tare_sink, s->n);
+    s->watches = TARE_NEW_ARRAY(arena, tare_watch, s->n);
+    if (!s->all || !s->executions || !s->files || !s->sinks || !s->watches)
+        return tare_fail(err, TARE_ERR_NOMEM, "several conversions");
+    memset(s->all, 0, s->n * sizeof *s->all);
+    return TARE_OK;
+}
+
+static tare_status check_several(const tare_plan *const *plans, size_t n, tare_error *err) {
+    for (size_t i = 0; i < n; i++) {
+        TARE_REQUIRE(plans[i] && plans[i]->out_path && plans[i]->in == plans[0]->in, err);
+        if (plans[i]->format->write.pack)
+            return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                             "packed models are not among several outputs: pack them afterwards");
+    }
+    return TARE_OK;
+}
+
+tare_status tare_plans_run(tare_convert_result *out, const tare_plan *const *plans, size_t n,
+                           tare_error *err) {
+    TARE_REQUIRE(plans && n, err);
+    TARE_TRY(check_several(plans, n, err));
+    conversions s = {.n = n};
+    tare_arena arena;
+    tare_arena_init(&arena, plans[0]->options.context->allocator);
+    tare_status status = allocate(&s, &arena, err);
+    if (status == TARE_OK) status = run_several(&s, plans, err);
+    for (size_t i = 0; s.all && i < n && s.all[i].plan; i++) {
+        if (status == TARE_OK) tell(&s.all[i], out ? &out[i] : NULL);
+        end(&s.all[i]);
+    }
+    tare_arena_free(&arena);
     return status;
 }
 

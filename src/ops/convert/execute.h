@@ -26,8 +26,13 @@ typedef struct tare_watch {
     tare_measure *measure; /* NULL: none */
 } tare_watch;
 
-/* Runs all tasks. Counts `done` up and reports it, with `total`, as progress. `watch` NULL: nothing
- * is observed. */
+/* Runs all tasks of several plans at once, in the order of the input's bytes, so that each part of it
+ * is read for all of them while it is at hand: sinks[i] and watches[i] (an array that may be NULL) are
+ * those of x[i]. Counts `done` up and reports it, with `total`, as progress. Memory: as for one. */
+tare_status tare_executions_run(tare_execution *const *x, size_t n, const tare_sink *sinks,
+                                const tare_watch *watches, _Atomic uint64_t *done, uint64_t total,
+                                tare_error *err);
+/* The same for one, in the order of the output. `watch` NULL: nothing is observed. */
 tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const tare_watch *watch,
                                _Atomic uint64_t *done, uint64_t total, tare_error *err);
 
