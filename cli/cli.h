@@ -145,6 +145,7 @@ typedef struct cli_common {
     bool is_brief; /* -h: the help of one screen */
     uint64_t threads, timeout, retries;
     const char *cpu, *effort, *device;
+    const char *const *words; /* of the command line, NULL behind the last */
     cli_list base;
     cli_base_use base_use; /* set by a command */
     bool is_stored;        /* the same: tensors as they lie in the files, not packed weights */
@@ -311,6 +312,9 @@ int cli_finish(int code);
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
+/* The last part of a path or URL, without slashes behind it, of n bytes; NULL: it has no name of its
+ * own ("-", ".", ".."). */
+const char *cli_last_part(const char *path, size_t *n);
 /* The kind of file that a name's suffix indicates ("zstd", "gguf"), if that is not `format`; NULL:
  * the name does not contradict it. `format`: of a model, or "HTML"; NULL: another. */
 const char *cli_suffix_claims(const char *path, const char *format);
@@ -443,6 +447,8 @@ typedef struct cli_write {
     cli_list type_rules;
     const char *type_file; /* of further rules */
     const cli_fit *fit;    /* NULL: no types are chosen */
+    const char *several;   /* sizes and mixes of several outputs; NULL: there is one */
+    const char *card;      /* with them: the path of a model card; NULL: none */
     uint64_t shard_size, align;
     bool opaque, verify;
     const tare_mix_options *mix;               /* NULL: none */
@@ -596,6 +602,11 @@ int cli_rules_read(cli_rules *rules, const cli_command *command, const cli_list 
                    const char *path);
 void cli_rules_free(cli_rules *rules);
 
+/* Measures what types cost each tensor, for choices of them. 0, or an exit code after saying what is
+ * wrong. */
+int cli_fit_measure(tare_fit **out, const cli_command *command, const tare_model *in,
+                    const char *in_path, const char *out_path, const tare_convert_options *options,
+                    const cli_fit *fit);
 /* Chooses types and enters them into the options of a conversion, which hold pointers into *out;
  * writes the recipe and the picture, if asked for. 0, or an exit code after saying what is wrong. */
 int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_options *mix,

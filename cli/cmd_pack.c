@@ -316,14 +316,10 @@ static int pack_as_told(const tare_model *model, outcome *o, tare_report *report
 /* "DIR/" -> "DIR.wcodec", "https://host/a.gguf" -> "a.gguf.wcodec"; NULL: IN has no name of its
  * own. Owned by the caller. */
 static char *name_output(const char *in_path) {
-    size_t n = strlen(in_path);
-    while (n > 1 && in_path[n - 1] == '/') n--;
-    const char *last = in_path + n;
-    while (last > in_path && last[-1] != '/') last--;
-    const size_t n_last = (size_t)(in_path + n - last);
-    if (n_last == 0 || (*last == '-' && n == 1) || (*last == '.' && n_last == 1) ||
-        (n_last == 2 && last[0] == '.' && last[1] == '.'))
-        return NULL;
+    size_t n_last;
+    const char *last = cli_last_part(in_path, &n_last);
+    if (!last) return NULL;
+    size_t n = (size_t)(last - in_path) + n_last;
     if (strstr(in_path, "://")) {
         in_path = last;
         n = n_last;

@@ -37,6 +37,19 @@ static const cli_option options[] = {
      .arg = "LIST",
      .help = "with a target: the types to choose from, separated by commas",
      .text = &fit.types},
+    {.name = "sizes",
+     .arg = "LIST",
+     .help =
+         "several outputs in one pass over IN, into the folder OUT (default: this one): sizes and "
+         "types, such as 4G,6G,Q8_0; each is named after the input and its entry",
+     .text = &args.several},
+    {.name = "card",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help =
+         "with --sizes: write a model card (README.md) with sizes, bits, predicted damage and the "
+         "command",
+     .text = &args.card},
     {.name = "sensitivity",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
@@ -155,10 +168,17 @@ static int no_mix(const char *name) {
 /* TYPE or one target, and what belongs to it. */
 static int check_target(int argc) {
     const int n_targets = (fit.size > 0) + (fit.bits > 0) + (fit.damage > 0);
+    if (args.several) {
+        if (n_targets || argc > 2 || args.type_file)
+            return cli_usage(&cmd_quantize,
+                             "--sizes takes the place of TYPE, targets and --tensor-type-file");
+        return 0;
+    }
+    if (args.card) return cli_usage(&cmd_quantize, "--card needs --sizes");
     if (n_targets > 1)
         return cli_usage(&cmd_quantize,
                          "--target-size, --target-bpw and --target-damage exclude each other");
-    if (n_targets + (argc > 2) == 0 && !args.type_file)
+    if (argc < 2 || (n_targets + (argc > 2) == 0 && !args.type_file))
         return cli_usage(&cmd_quantize, "needs IN OUT TYPE, or a target in place of TYPE");
     if (n_targets && argc > 2)
         return cli_usage(&cmd_quantize, "a target takes the place of TYPE: give one of the two");
@@ -176,7 +196,7 @@ static int run(int argc, const char **argv) {
     if (argc > 2) {
         mix.mix = tare_mix_find((tare_str){argv[2], strlen(argv[2])});
         if (!mix.mix) return no_mix(argv[2]);
-    } else if (fit.size || fit.bits > 0 || fit.damage > 0) {
+    } else if (args.several || fit.size || fit.bits > 0 || fit.damage > 0) {
         args.fit = &fit;
     }
     if (mix.leave_output && mix.output)
@@ -186,7 +206,9 @@ static int run(int argc, const char **argv) {
     tare_report *report = tare_report_new();
     tare_model *model;
     int code = cli_open(&model, argv[0], report);
-    if (code == 0) code = cli_write_model(&cmd_quantize, model, argv[0], argv[1], &args, report);
+    if (code == 0)
+        code =
+            cli_write_model(&cmd_quantize, model, argv[0], argc > 1 ? argv[1] : "", &args, report);
     tare_model_free(model);
     tare_report_free(report);
     return code;
@@ -204,6 +226,7 @@ const cli_command cmd_quantize = {
     .summary = "write a model in fewer bits, by a mix of types or to fit a size",
     .usage = "IN OUT TYPE [--pure] [--tensor-type REGEX=TYPE]...\n"
              "IN OUT --target-size SIZE|--target-bpw BITS|--target-damage X\n"
+             "IN [OUT] --sizes LIST [--card FILE]\n"
              "IN OUT [TYPE] --tensor-type-file FILE",
     .description =
         "TYPE names a mix. Each tensor gets the type that llama-quantize would give it, byte for "
@@ -222,6 +245,8 @@ const cli_command cmd_quantize = {
                   "the same from the hub, without a download"},
                  {"tare quantize model-f16.gguf small.gguf --target-size 7.5G",
                   "the best that fits 7.5 GB"},
+                 {"tare quantize path/to/Qwen3-8B --sizes 4G,6G,Q8_0 --card README.md",
+                  "three files in one pass, with a table of what each loses"},
                  {"tare quantize model-f16.gguf small.gguf IQ2_XS --imatrix model.imatrix.gguf",
                   "with an importance matrix, which very small types need"},
                  {"tare quantize model-f16.gguf small.gguf Q4_K_M --tensor-type 'ffn_down=q6_k'",
@@ -235,16 +260,16 @@ const cli_command cmd_quantize = {
                   "the same choice again"}},
     .options = options,
     .groups = {{"With a target", "target-size target-bpw target-damage types sensitivity recipe "
-                                 "plot"},
+                                 "plot sizes card"},
                {"Importance matrix", "imatrix include-weights exclude-weights"},
                CLI_MAPPING_GROUP},
-    .main = "target-size imatrix tensor-type apply-adapter mmproj quality report dry-run force",
+    .main = "target-size sizes imatrix tensor-type apply-adapter mmproj quality dry-run force",
     .topic = {"Types", topic_row, true},
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
              CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT,
     .complete = CLI_COMPLETE_FILE,
     .last = CLI_COMPLETE_MIX,
-    .min_args = 2,
+    .min_args = 1,
     .max_args = 3,
     .run = run,
 };

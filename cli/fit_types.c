@@ -135,34 +135,44 @@ static tare_status choose(tare_fit *f, const cli_fit *args, tare_error *err) {
     return tare_fit_choose(f, &target, err);
 }
 
-int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_options *mix,
-                  const cli_command *command, const tare_model *in, const char *in_path,
-                  const char *out_path, const cli_fit *args) {
+int cli_fit_measure(tare_fit **out, const cli_command *command, const tare_model *in,
+                    const char *in_path, const char *out_path, const tare_convert_options *options,
+                    const cli_fit *args) {
     tare_fit_options fit = tare_fit_options_default();
     const tare_encoding *types[TYPES_MOST];
-    char *sensitivities = NULL, words[200];
+    char *sensitivities = NULL;
     tare_error err;
-    int code = check_files(command, out_path, args);
-    if (code != 0) return code;
     const char *path = strcmp(out_path, "-") == 0 ? NULL : out_path;
+    int code = CLI_YES;
     fit.types = types;
     fit.check_output = true;
     if (args->types && !parse_types(types, &fit.n_types, command, args->types)) return CLI_USAGE;
     if (args->sensitivity)
         code = cli_read_sensitivities(&fit.sensitivities, &sensitivities, args->sensitivity);
-    if (code == 0) {
+    if (code == CLI_YES) {
         cli_progress_start("choosing");
-        tare_status status = tare_fit_new(out, path, in, options, &fit, &err);
+        const tare_status status = tare_fit_new(out, path, in, options, &fit, &err);
         cli_progress_end();
-        if (status == TARE_OK) status = choose(*out, args, &err);
-        if (status == TARE_OK) status = tare_fit_apply(options, mix, *out, &err);
-        if (status != TARE_OK) {
-            if (*out) name_target(&err, words, sizeof words, *out, args);
-            if (cli_has_code(&err, TARE_CODE_BAD_SENSITIVITIES))
-                snprintf(err.file, sizeof err.file, "%s", args->sensitivity);
+        if (status != TARE_OK && cli_has_code(&err, TARE_CODE_BAD_SENSITIVITIES))
+            snprintf(err.file, sizeof err.file, "%s", args->sensitivity);
+        if (status != TARE_OK)
             code = cli_write_failed(command, &err, in_path, options->context->report);
-        }
     }
     free(sensitivities);
-    return code == 0 ? write_files(*out, in, out_path, args) : code;
+    return code;
+}
+
+int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_options *mix,
+                  const cli_command *command, const tare_model *in, const char *in_path,
+                  const char *out_path, const cli_fit *args) {
+    char words[200];
+    tare_error err;
+    int code = check_files(command, out_path, args);
+    if (code == CLI_YES) code = cli_fit_measure(out, command, in, in_path, out_path, options, args);
+    if (code != CLI_YES) return code;
+    tare_status status = choose(*out, args, &err);
+    if (status == TARE_OK) status = tare_fit_apply(options, mix, *out, &err);
+    if (status == TARE_OK) return write_files(*out, in, out_path, args);
+    name_target(&err, words, sizeof words, *out, args);
+    return cli_write_failed(command, &err, in_path, options->context->report);
 }

@@ -47,3 +47,15 @@ const char *cli_suffix_claims(const char *path, const char *format) {
     }
     return NULL;
 }
+
+const char *cli_last_part(const char *path, size_t *n) {
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/') end--;
+    const char *last = path + end;
+    while (last > path && last[-1] != '/') last--;
+    *n = (size_t)(path + end - last);
+    if (*n == 0 || (*last == '-' && end == 1) || (*last == '.' && *n == 1) ||
+        (*n == 2 && last[0] == '.' && last[1] == '.'))
+        return NULL;
+    return last;
+}

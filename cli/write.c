@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "write.h"
 
 static const char *const action_names[] = {
     [TARE_ACTION_COPY] = "copied",     [TARE_ACTION_STAND_IN] = "carried",
@@ -60,48 +60,6 @@ static int no_format(const cli_command *command) {
     }
     return cli_usage(
         command, "the output's name does not determine a format; add --to with one of: %s", names);
-}
-
-/* What a plan is made from, and what has to outlive it. */
-typedef struct parts {
-    cli_rules rules;
-    tare_importance *importance;
-    cli_overrides overrides;
-    cli_adapters merges, adapters;
-    cli_containers containers;
-    tare_context context;
-    tare_output_options output;
-} parts;
-
-static bool fill_options(const cli_command *command, tare_convert_options *options,
-                         const cli_write *write, const cli_rules *rules) {
-    if (write->report && cli.dry_run) {
-        cli_usage(command, "--report: a dry run encodes nothing that could be measured");
-        return false;
-    }
-    if (write->keep_split && write->shard_size) {
-        cli_usage(command, "--keep-split and --shard-size exclude each other");
-        return false;
-    }
-    if (write->align > UINT32_MAX) {
-        cli_usage(command, "--align: at most %u", UINT32_MAX);
-        return false;
-    }
-    options->to = write->to;
-    options->type = write->type;
-    options->rules = rules->items;
-    options->n_rules = rules->n;
-    if (write->endian) {
-        options->order = *write->endian == 'b' ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
-    }
-    if (write->quality && strcmp(write->quality, "best") == 0) options->quality = TARE_QUALITY_BEST;
-    options->shard_size = write->shard_size;
-    options->alignment = (uint32_t)write->align;
-    options->opaque = write->opaque;
-    options->verify = write->verify;
-    options->mix = write->mix;
-    options->keep_split = write->keep_split;
-    return true;
 }
 
 /* ---- groups of tensors that fare alike ------------------------------------------------------- */
@@ -432,69 +390,6 @@ static tare_status run_plan(tare_convert_result *out, const tare_plan *plan, con
     return status;
 }
 
-static int open_importance(tare_importance **out, const cli_command *command,
-                           const cli_write *write, tare_report *report) {
-    tare_open_options options = tare_open_options_default();
-    tare_context context = tare_context_default();
-    options.context = &context;
-    tare_error err;
-    const cli_list *in = &write->include_weights, *ex = &write->exclude_weights;
-    context.report = report;
-    *out = NULL;
-    if (in->n && ex->n)
-        return cli_usage(command, "--include-weights and --exclude-weights exclude each other");
-    if ((in->n || ex->n) && !write->imatrix)
-        return cli_usage(command, "--%s-weights choose from a matrix: --imatrix FILE",
-                         in->n ? "include" : "exclude");
-    if (!write->imatrix) return 0;
-    if (tare_importance_open_path(out, write->imatrix, &options, &err) != TARE_OK)
-        return cli_write_failed(NULL, &err, write->imatrix, report);
-    if (in->n) tare_importance_select(*out, in->items, in->n, true);
-    if (ex->n) tare_importance_select(*out, ex->items, ex->n, false);
-    if ((in->n || ex->n) && !tare_importance_at(*out, 0))
-        return cli_usage(command, "--%s-weights: no entry of the matrix is left",
-                         in->n ? "include" : "exclude");
-    return 0;
-}
-
-static int open_parts(parts *p, tare_convert_options *options, const cli_command *command,
-                      const tare_model *in, const char *out_path, const cli_write *write,
-                      tare_report *report) {
-    int code = cli_rules_read(&p->rules, command, &write->type_rules, write->type_file);
-    if (code != 0) return code;
-    if (!fill_options(command, options, write, &p->rules) ||
-        !cli_containers_fill(&p->containers, command, write) ||
-        !cli_overrides_parse(&p->overrides, command, in, &write->override_kv))
-        return CLI_USAGE;
-    const char *to = write->to ? write->to : tare_format_of_path(out_path);
-    code = cli_bases_of_output(&p->containers.wcodec, to, command, in);
-    if (code == 0) code = open_importance(&p->importance, command, write, report);
-    if (code == 0) code = cli_adapters_merge(&p->merges, in, &write->merges, report);
-    if (code == 0) code = cli_adapters_store(&p->adapters, command, &write->adapters, report);
-    if (code != 0) return code;
-    if (p->importance && write->mix)
-        cli_overrides_importance(&p->overrides, p->importance, write->imatrix);
-    options->importance = p->importance;
-    options->overrides = p->overrides.items;
-    options->n_overrides = p->overrides.n;
-    options->merges = p->merges.items;
-    options->n_merges = p->merges.n;
-    p->containers.infq.adapters = p->adapters.items;
-    p->containers.infq.n_adapters = p->adapters.n;
-    options->mcf = &p->containers.mcf;
-    options->infq = &p->containers.infq;
-    options->wcodec = &p->containers.wcodec;
-    return 0;
-}
-
-static void close_parts(parts *p) {
-    tare_importance_free(p->importance);
-    cli_adapters_close(&p->merges);
-    cli_adapters_close(&p->adapters);
-    free(p->overrides.items);
-    cli_rules_free(&p->rules);
-}
-
 /* Where no TYPE is given, that of the rules. */
 static int name_mix(tare_mix_options *mix, tare_convert_options *options,
                     const cli_command *command, const tare_model *in, const cli_write *write) {
@@ -515,8 +410,7 @@ static int name_mix(tare_mix_options *mix, tare_convert_options *options,
 static int write_model(const cli_command *command, const tare_model *in, const char *in_path,
                        const char *out_path, const cli_write *write, tare_report *report) {
     tare_convert_options options = tare_convert_options_default();
-    parts p = {
-        .containers = CLI_CONTAINERS_INIT, .context = cli_context(report), .output = cli_output()};
+    cli_parts p;
     outcome o = {.in = in,
                  .in_path = in_path,
                  .write = write,
@@ -529,9 +423,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     tare_error err;
     char words[120];
     const char *path = strcmp(out_path, "-") == 0 ? NULL : out_path; /* in the file system */
-    options.context = &p.context;
-    options.output = &p.output;
-    int code = open_parts(&p, &options, command, in, out_path, write, report);
+    int code = cli_parts_open(&p, &options, command, in, out_path, write, report);
     if (code == 0 && write->fit)
         code = cli_fit_types(&fit, &options, &mix, command, in, in_path, out_path, write->fit);
     if (code == 0 && options.mix && !options.mix->mix && !fit)
@@ -568,8 +460,16 @@ out:
     tare_fit_free(fit);
     free(o.losses.errors);
     free(o.losses.is_measured);
-    close_parts(&p);
+    cli_parts_close(&p);
     return code;
+}
+
+/* Whether the output can be written at all, before anything is opened. */
+static int check_output(const cli_command *command, const char *out_path, const cli_write *write) {
+    if (cli_check_local(command, out_path) != CLI_YES) return CLI_USAGE;
+    if (write->several) return CLI_YES;
+    if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
+    return !write->to && !tare_format_of_path(out_path) ? no_format(command) : CLI_YES;
 }
 
 int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
@@ -578,17 +478,18 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     cli_mapped mapped = {.model = NULL};
     cli_write rest = *write;
     char *directory;
-    if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
-    if (cli_check_local(command, out_path) != CLI_YES) return CLI_USAGE;
-    if (!write->to && !tare_format_of_path(out_path)) return no_format(command);
-    int code =
-        cli_open_around(&whole, &directory, in, in_path,
-                        write->to ? write->to : tare_format_of_path(out_path), write, report);
+    int code = check_output(command, out_path, write);
+    if (code != CLI_YES) return code;
+    if (write->several && !rest.to) rest.to = "gguf";
+    const char *to = rest.to ? rest.to : tare_format_of_path(out_path);
+    code = cli_open_around(&whole, &directory, in, in_path, to, &rest, report);
     if (whole) in = whole, in_path = directory;
-    if (code == 0) code = cli_map(&mapped, command, in, in_path, out_path, write, report);
+    if (code == 0) code = cli_map(&mapped, command, in, in_path, out_path, &rest, report);
     if (mapped.merged) rest.merges.n = 0;
     if (mapped.model || mapped.merged) in = mapped.model ? mapped.model : mapped.merged;
-    if (code == 0) code = write_model(command, in, in_path, out_path, &rest, report);
+    if (code == 0)
+        code = write->several ? cli_write_several(command, in, in_path, out_path, &rest, report)
+                              : write_model(command, in, in_path, out_path, &rest, report);
     cli_mapped_free(&mapped);
     tare_model_free(whole);
     free(directory);

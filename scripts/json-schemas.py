@@ -188,6 +188,7 @@ other_shape | places | of the other's tensor
 other_type | text | of the other's tensor
 outlier_count | count | elements that are stored separately
 output | text | what is written
+outputs | list | what is written in one pass
 packed_bytes | count | bytes in the .wcodec
 packed_percent | number | packed_bytes of unpacked_bytes
 parameter_count | count | elements of all tensors
@@ -314,6 +315,7 @@ segments [ offset stored_bytes size_bytes mode predictor? tile_shape? ] ] } ] ""
 shard? shard_count? ] name?""",
     "pack": """input output file_count tensor_count shared_tensor_count difference_tensor_count from_bytes to_bytes ratio is_lossy
 is_dry_run lossy_tensor_count? bits_per_weight? damage? layers [ name type from_bytes to_bytes is_shared ] """ + FINDINGS,
+    "quantize": """input is_dry_run outputs [ output format mix? target_bytes? size_bytes bits_per_weight damage? ] """ + FINDINGS,
     "report": "tare_version models [ " + SCREEN + """ name? tensors [ name type shape size_bytes packed_bytes? scheme? is_truncated? role?
 layer? expert? is_bias? zero_count? nan_count? infinite_count? min? max? mean? std_dev? histogram? against? base_type? relative_rmse?
 base_norm? max_abs? different_count? ] base? { input format tensor_bytes is_renamed missing_tensor_count tensors [ name what? ]
@@ -329,7 +331,7 @@ lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
 WHAT = {
     "architectures": "tare convert --list-architectures", "bench": "tare bench", "convert": "tare convert, quantize and synth",
     "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "info": "tare info", "name": "tare name",
-    "pack": "tare pack", "report": "tare report", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
+    "pack": "tare pack", "quantize": "tare quantize --sizes", "report": "tare report", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
 }
 ERROR = {"$ref": "tare.error.2.json"}
 

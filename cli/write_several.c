@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Several outputs of one model: quantize --sizes. Errors are measured once, for all choices of types, and
+ * the input is passed over once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "write.h"
+
+#define SEVERAL_MOST 32
+
+/* One of the outputs. */
+typedef struct variant {
+    char *label, *path;
+    const tare_mix *mix; /* NULL: types chosen for a size */
+    uint64_t size;
+    tare_mix_options mix_options;
+    tare_plan *plan;
+    double damage; /* predicted; below 0: not known */
+} variant;
+
+typedef struct several {
+    const cli_command *command;
+    const char *in_path;
+    const cli_write *write;
+    const tare_report *report;
+    char *suffix; /* of the outputs' names */
+    variant all[SEVERAL_MOST];
+    size_t n;
+} several;
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+/* The suffix of a format's files, "" for a directory; NULL: there is no such format to write. */
+static const char *suffix_of(const char *format) {
+    tare_format_info f = tare_format_info_default();
+    for (size_t i = 0; tare_format_at(i, &f); i++)
+        if (f.can_write && strcmp(f.name, format) == 0) return f.suffix;
+    return NULL;
+}
+
+/* "FOLDER/NAME-LABEL.gguf", NAME being the input's without its suffix. */
+static char *name_variant(const several *s, const char *folder, const char *label) {
+    size_t n;
+    const char *name = cli_last_part(s->in_path, &n);
+    const char *revision = strncmp(s->in_path, "hf://", 5) == 0 ? memchr(name, '@', n) : NULL;
+    char *whole = cli_copy(name, revision ? (size_t)(revision - name) : n);
+    char *point = tare_format_of_path(whole) ? strrchr(whole, '.') : NULL;
+    if (point) *point = '\0';
+    const size_t size =
+        strlen(folder) + strlen(whole) + strlen(label) + strlen(s->suffix) + sizeof "/-";
+    char *path = cli_alloc(size, 1);
+    const bool has_slash = !*folder || folder[strlen(folder) - 1] == '/';
+    snprintf(path, size, "%s%s%s-%s%s", folder, has_slash ? "" : "/", whole, label, s->suffix);
+    free(whole);
+    return path;
+}
+
+/* The name of a mix, as the mix spells it, or a size. */
+static int read_label(several *s, const char *word, size_t n) {
+    variant *v = &s->all[s->n];
+    if (s->n == SEVERAL_MOST)
+        return cli_usage(s->command, "--sizes: more than %d outputs", SEVERAL_MOST);
+    *v = (variant){.label = cli_copy(word, n), .damage = -1};
+    s->n++;
+    if (tare_size_parse(&v->size, v->label) && v->size >= 1000) return CLI_YES;
+    v->size = 0;
+    v->mix = tare_mix_find((tare_str){word, n});
+    if (!v->mix) {
+        char *safe = cli_escape_path(v->label);
+        cli_usage(s->command, "--sizes: \"%s\" is neither a size, such as 4G, nor a type of --help",
+                  safe);
+        free(safe);
+        return CLI_USAGE;
+    }
+    free(v->label);
+    v->label = cli_copy(v->mix->name, strlen(v->mix->name));
+    return CLI_YES;
+}
+
+static int name_outputs(several *s, const char *folder) {
+    for (size_t i = 0; i < s->n; i++) {
+        s->all[i].path = name_variant(s, folder, s->all[i].label);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(s->all[k].path, s->all[i].path) == 0)
+                return cli_usage(s->command, "--sizes: %s is there twice", s->all[i].label);
+        if (cli_is_there(s->all[i].path) && !cli.force) {
+            const tare_error err = {.status = TARE_ERR_ARG,
+                                    .item = -1,
+                                    .offset = TARE_NO_OFFSET,
+                                    .code = TARE_CODE_OUTPUT_EXISTS,
+                                    .what = "the output exists; --force replaces it"};
+            return cli_fail(&err, s->all[i].path);
+        }
+    }
+    return CLI_YES;
+}
+
+static int read_list(several *s, const char *list, const char *folder, const char *to) {
+    const char *suffix = suffix_of(to);
+    if (!suffix) return cli_usage(s->command, "--to: no format \"%s\"", to);
+    s->suffix = cli_copy(suffix, strlen(suffix));
+    for (const char *word = list;; word++) {
+        const size_t n = strcspn(word, ",");
+        const int code = read_label(s, word, n);
+        if (code != CLI_YES) return code;
+        word += n;
+        if (!*word) break;
+    }
+    return name_outputs(s, folder);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static int fail(const several *s, tare_error *err) {
+    return cli_write_failed(s->command, err, s->in_path, s->report);
+}
+
+static int too_small(const variant *v, const tare_fit *fit, const several *s, tare_error *err) {
+    char words[160];
+    if (!cli_has_code(err, TARE_CODE_TARGET_TOO_SMALL)) return fail(s, err);
+    const tare_fit_summary *sum = tare_fit_summarize(fit);
+    snprintf(words, sizeof words,
+             "--sizes: %s is too small: with these types the smallest file has %s bytes (%.2f "
+             "bits/weight)",
+             v->label, cli_exact_text(sum->smallest_bytes).text, sum->smallest_bits);
+    err->what = words;
+    return fail(s, err);
+}
+
+/* What a named mix is predicted to lose. */
+static double damage_of_mix(const tare_fit *fit, const tare_mix *mix) {
+    tare_fit_point p;
+    for (size_t i = 0; tare_fit_mix_at(fit, i, &p); i++)
+        if (strcmp(p.mix, mix->name) == 0) return p.damage;
+    return -1;
+}
+
+/* The options of one output; its rules are the fit's until the next choice. */
+static int choose(variant *v, tare_convert_options *options, tare_fit *fit, const several *s) {
+    tare_fit_target target = tare_fit_target_default();
+    tare_error err;
+    v->mix_options = *options->mix;
+    v->mix_options.mix = v->mix;
+    options->mix = &v->mix_options;
+    if (v->mix) {
+        v->damage = damage_of_mix(fit, v->mix);
+        return CLI_YES;
+    }
+    target.file_bytes = v->size;
+    if (tare_fit_choose(fit, &target, &err) != TARE_OK) return too_small(v, fit, s, &err);
+    if (tare_fit_apply(fit, options, &v->mix_options, &err) != TARE_OK) return fail(s, &err);
+    v->damage = tare_fit_summarize(fit)->damage;
+    return CLI_YES;
+}
+
+static int plan_all(several *s, const tare_model *in, const tare_convert_options *given,
+                    tare_fit *fit) {
+    int code = CLI_YES;
+    for (size_t i = 0; i < s->n && code == CLI_YES; i++) {
+        tare_convert_options options = *given;
+        tare_error err;
+        variant *v = &s->all[i];
+        code = choose(v, &options, fit, s);
+        if (code == CLI_YES && tare_plan_new(&v->plan, v->path, in, &options, &err) != TARE_OK)
+            code = fail(s, &err);
+        if (code == CLI_YES && tare_plan_check(v->plan, &err) != TARE_OK) code = fail(s, &err);
+    }
+    return code;
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static double bits_of(const variant *v, const tare_model *in) {
+    const tare_plan_tensor *t;
+    uint64_t bytes = 0;
+    const tare_model_summary *model = tare_model_summarize(in);
+    for (size_t i = 0; (t = tare_plan_tensor_at(v->plan, i)) != NULL; i++) bytes += t->to_bytes;
+    return model->n_parameters ? (double)bytes * 8 / (double)model->n_parameters : 0;
+}
+
+static const char *types_of(const variant *v) {
+    return v->mix ? v->mix->name : "chosen for the size";
+}
+
+static void print_table(const several *s, const tare_model *in) {
+    cli_table *table = cli_table_new("~FILE|>SIZE|>BITS/WEIGHT|>DAMAGE|TYPES");
+    for (size_t i = 0; i < s->n; i++) {
+        const variant *v = &s->all[i];
+        char text[40], *name = cli_escape_path(v->path);
+        cli_table_add(table, name);
+        cli_table_add(table, cli_size_text(tare_plan_summarize(v->plan)->write_bytes).text);
+        snprintf(text, sizeof text, "%.2f", bits_of(v, in));
+        cli_table_add(table, text);
+        snprintf(text, sizeof text, "%#.3g", v->damage);
+        cli_table_add(table, v->damage < 0 ? "" : text);
+        cli_table_add(table, types_of(v));
+        free(name);
+    }
+    if (cli.dry_run) fputs("would write\n", stdout);
+    cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+}
+
+static void print_json(const several *s, const tare_model *in) {
+    struct json_t *document = cli_json_new("tare.quantize/2"), *outputs = cli_json_array();
+    cli_json_text(document, "input", cli_input_name(s->in_path));
+    cli_json_bool(document, "is_dry_run", cli.dry_run);
+    for (size_t i = 0; i < s->n; i++) {
+        const variant *v = &s->all[i];
+        struct json_t *row = cli_json_object();
+        cli_json_text(row, "output", v->path);
+        cli_json_text(row, "format", tare_plan_summarize(v->plan)->format);
+        if (v->mix)
+            cli_json_text(row, "mix", v->mix->name);
+        else
+            cli_json_u64(row, "target_bytes", v->size);
+        cli_json_u64(row, "size_bytes", tare_plan_summarize(v->plan)->write_bytes);
+        cli_json_real(row, "bits_per_weight", bits_of(v, in));
+        if (v->damage >= 0) cli_json_real(row, "damage", v->damage);
+        cli_json_append(outputs, row);
+    }
+    cli_json_add(document, "outputs", outputs);
+    cli_json_add(document, "findings", cli_json_findings(s->report));
+    cli_json_print(document);
+}
+
+/* ---- the model card -------------------------------------------------------------------------- */
+
+typedef struct page {
+    char *text;
+    size_t n;
+} page;
+
+static void put(page *p, const char *text) {
+    const size_t n = strlen(text);
+    p->text = cli_grow(p->text, p->n + n + 1, 1);
+    memcpy(p->text + p->n, text, n + 1);
+    p->n += n;
+}
+
+/* The front matter, as the hub reads it. */
+static void put_front(page *p, const several *s, const tare_model *in, const char *title) {
+    char license[256];
+    bool has_template;
+    put(p, "---\n");
+    if (strncmp(s->in_path, "hf://", 5) == 0) {
+        const char *id = s->in_path + 5, *end = strpbrk(id, "@");
+        char *base = cli_copy(id, end ? (size_t)(end - id) : strlen(id));
+        put(p, "base_model: ");
+        put(p, base);
+        put(p, "\n");
+        free(base);
+    }
+    if (tare_llama_stated(license, sizeof license, &has_template, in, NULL, NULL) == TARE_OK &&
+        *license && !strchr(license, ',')) {
+        put(p, "license: ");
+        put(p, license);
+        put(p, "\n");
+    }
+    put(p, "tags: [quantized]\n---\n# ");
+    put(p, title);
+    put(p, ", quantized\n\n");
+}
+
+static void put_rows(page *p, const several *s, const tare_model *in) {
+    put(p,
+        "| file | size | bits a weight | predicted damage | types |\n|---|---:|---:|---:|---|\n");
+    for (size_t i = 0; i < s->n; i++) {
+        const variant *v = &s->all[i];
+        size_t n;
+        const char *last = cli_last_part(v->path, &n);
+        char row[200], damage[24], *name = cli_escape((tare_str){last, n}, false, 0);
+        snprintf(damage, sizeof damage, "%#.3g", v->damage);
+        put(p, "| ");
+        put(p, name);
+        snprintf(row, sizeof row, " | %s | %.2f | %s | %s |\n",
+                 cli_size_text(tare_plan_summarize(v->plan)->write_bytes).text, bits_of(v, in),
+                 v->damage < 0 ? "" : damage, types_of(v));
+        put(p, row);
+        free(name);
+    }
+    put(p,
+        "\nThe damage is about the mean KL divergence from the original in nats a token, as tare "
+        "predicts it before anything is written: good for comparing the files.\n");
+}
+
+/* The words of the command line, so that each is one word of a shell. */
+static void put_command(page *p) {
+    put(p, "\n## How they were made\n```\ntare");
+    for (const char *const *word = cli.words; *word; word++) {
+        const char *shown = cli_hide_secrets(*word);
+        const bool is_plain =
+            *shown && !shown[strspn(shown, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789-_=+,./:@%")];
+        put(p, is_plain ? " " : " '");
+        for (const char *c = shown; *c; c++) {
+            const char one[2] = {*c, '\0'};
+            put(p, *c == '\'' ? "'\\''" : one);
+        }
+        if (!is_plain) put(p, "'");
+    }
+    put(p, "\n```\nby tare ");
+    put(p, tare_version());
+    put(p, ".\n");
+}
+
+static int write_card(const several *s, const tare_model *in) {
+    const tare_output_options output = cli_output();
+    page p = {.n = 0};
+    tare_error err;
+    size_t n;
+    const char *last = cli_last_part(s->in_path, &n);
+    char *title = cli_escape((tare_str){last, n}, false, 0);
+    put_front(&p, s, in, title);
+    put_rows(&p, s, in);
+    put_command(&p);
+    const tare_status status =
+        tare_file_write(s->write->card, p.text, p.n, in, &output, NULL, &err);
+    free(title);
+    free(p.text);
+    return status == TARE_OK ? CLI_YES : cli_fail(&err, s->write->card);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int check(const several *s) {
+    const cli_write *w = s->write;
+    const cli_fit *f = w->fit;
+    size_t n;
+    if (w->shard_size || w->keep_split || w->report)
+        return cli_usage(s->command, "--%s is for a single output, not for --sizes",
+                         w->shard_size   ? "shard-size"
+                         : w->keep_split ? "keep-split"
+                                         : "report");
+    if (f->recipe || f->plot)
+        return cli_usage(s->command, "--%s is of a single choice: say --target-size",
+                         f->recipe ? "recipe" : "plot");
+    if (w->card && cli_is_there(w->card) && !cli.force)
+        return cli_usage(s->command, "--card: %s exists; --force replaces it", w->card);
+    if (!cli_last_part(s->in_path, &n))
+        return cli_usage(s->command, "the input has no name that outputs could be called after");
+    return CLI_YES;
+}
+
+static int run_all(const several *s) {
+    const tare_plan *plans[SEVERAL_MOST];
+    tare_error err;
+    if (cli.dry_run) return CLI_YES;
+    for (size_t i = 0; i < s->n; i++) plans[i] = s->all[i].plan;
+    cli_progress_start("writing");
+    const tare_status status = tare_plans_run(NULL, plans, s->n, &err);
+    cli_progress_end();
+    return status == TARE_OK ? CLI_YES : fail(s, &err);
+}
+
+static int tell(const several *s, const tare_model *in) {
+    if (cli.json) {
+        print_json(s, in);
+    } else {
+        cli_print_findings(stderr, s->report, s->in_path,
+                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
+        if (!cli.quiet) print_table(s, in);
+    }
+    return s->write->card && !cli.dry_run ? write_card(s, in) : CLI_YES;
+}
+
+static int measure(tare_fit **fit, several *s, const tare_model *in,
+                   const tare_convert_options *options) {
+    tare_convert_options own = *options;
+    tare_mix_options mix = *options->mix;
+    mix.mix = NULL;
+    own.mix = &mix;
+    return cli_fit_measure(fit, s->command, in, s->in_path, s->all[0].path, &own, s->write->fit);
+}
+
+static void free_several(several *s) {
+    for (size_t i = 0; i < s->n; i++) {
+        tare_plan_free(s->all[i].plan);
+        free(s->all[i].label);
+        free(s->all[i].path);
+    }
+    free(s->suffix);
+}
+
+int cli_write_several(const cli_command *command, const tare_model *in, const char *in_path,
+                      const char *folder, const cli_write *write, tare_report *report) {
+    several s = {.command = command, .in_path = in_path, .write = write, .report = report};
+    tare_convert_options options = tare_convert_options_default();
+    cli_parts parts;
+    tare_fit *fit = NULL;
+    int code = check(&s);
+    if (code == CLI_YES) code = read_list(&s, write->several, folder, write->to);
+    if (code == CLI_YES) {
+        code = cli_parts_open(&parts, &options, command, in, s.all[0].path, write, report);
+        if (code == CLI_YES) code = measure(&fit, &s, in, &options);
+        if (code == CLI_YES) code = plan_all(&s, in, &options, fit);
+        if (code == CLI_YES) code = run_all(&s);
+        if (code == CLI_YES) code = tell(&s, in);
+        cli_parts_close(&parts);
+    }
+    free_several(&s);
+    tare_fit_free(fit);
+    return code;
+}
