@@ -34,7 +34,7 @@ typedef struct several {
 /* The suffix of a format's files, "" for a directory; NULL: there is no such format to write. */
 static const char *suffix_of(const char *format) {
     tare_format_info f = tare_format_info_default();
-    for (size_t i = 0; tare_format_at(i, &f); i++)
+    for (size_t i = 0; tare_format_at(&f, i); i++)
         if (f.can_write && strcmp(f.name, format) == 0) return f.suffix;
     return NULL;
 }
@@ -131,7 +131,7 @@ static int too_small(const variant *v, const tare_fit *fit, const several *s, ta
 /* What a named mix is predicted to lose. */
 static double damage_of_mix(const tare_fit *fit, const tare_mix *mix) {
     tare_fit_point p;
-    for (size_t i = 0; tare_fit_mix_at(fit, i, &p); i++)
+    for (size_t i = 0; tare_fit_mix_at(&p, fit, i); i++)
         if (strcmp(p.mix, mix->name) == 0) return p.damage;
     return -1;
 }
@@ -149,7 +149,7 @@ static int choose(variant *v, tare_convert_options *options, tare_fit *fit, cons
     }
     target.file_bytes = v->size;
     if (tare_fit_choose(fit, &target, &err) != TARE_OK) return too_small(v, fit, s, &err);
-    if (tare_fit_apply(fit, options, &v->mix_options, &err) != TARE_OK) return fail(s, &err);
+    if (tare_fit_apply(options, &v->mix_options, fit, &err) != TARE_OK) return fail(s, &err);
     v->damage = tare_fit_summarize(fit)->damage;
     return CLI_YES;
 }
@@ -252,7 +252,7 @@ static void put_front(page *p, const several *s, const tare_model *in, const cha
         put(p, "\n");
         free(base);
     }
-    if (tare_llama_stated(license, sizeof license, &has_template, in, NULL, NULL) == TARE_OK &&
+    if (tare_llama_stated(&has_template, license, sizeof license, in, NULL, NULL) == TARE_OK &&
         *license && !strchr(license, ',')) {
         put(p, "license: ");
         put(p, license);

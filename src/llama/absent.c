@@ -93,7 +93,7 @@ tare_status tare_model_find_file(int64_t *out, const tare_model *model, const ch
     return TARE_OK;
 }
 
-tare_status tare_llama_stated(char *license, size_t size, bool *has_chat_template,
+tare_status tare_llama_stated(bool *has_chat_template, char *license, size_t size,
                               const tare_model *model, const tare_context *context,
                               tare_error *err) {
     TARE_REQUIRE(license && size && has_chat_template && model, err);

@@ -4,7 +4,7 @@
  * of chats. */
 #include <stdio.h>
 
-#include <tare/llama.h>
+#include <tare/experimental/llama.h>
 
 #include "base/buffer.h"
 #include "base/str.h"
@@ -64,7 +64,7 @@ static tare_status find_template(bool *out, const tare_model *model, tare_arena 
     return *out ? TARE_OK : look_in_json(out, model, "chat_template.json", arena, err);
 }
 
-tare_status tare_llama_stated(char *license, size_t size, bool *has_chat_template,
+tare_status tare_llama_stated(bool *has_chat_template, char *license, size_t size,
                               const tare_model *model, const tare_context *context,
                               tare_error *err) {
     TARE_REQUIRE(license && size && has_chat_template && model, err);

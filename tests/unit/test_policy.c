@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <tare/private/synth.h>
 #include <tare/tare.h>
 
 static tare_model *model; /* 21 tensors of F32 */

@@ -100,7 +100,7 @@ static bool numbers_of_state(const tare_model *m, uint64_t *out) {
 }
 
 static bool find_needs(tare_memory_needs *out, const tare_model *model, uint64_t context) {
-    uint64_t heads, without, token, state = 0;
+    uint64_t heads, without, token = 0, state = 0;
     *out = (tare_memory_needs){.size = sizeof *out,
                                .weights = tare_catalog_tensor_bytes(&model->catalog)};
     out->context = context ? context : param(model, TARE_PARAM_CONTEXT_LENGTH);

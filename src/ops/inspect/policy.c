@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <tare/inspect.h>
-#include <tare/llama.h>
-#include <tare/options.h>
-#include <tare/pattern.h>
+#include <tare/experimental/llama.h>
+#include <tare/experimental/options.h>
+#include <tare/experimental/pattern.h>
 #include <tare/experimental/policy.h>
+#include <tare/inspect.h>
 
 #include "base/json_node.h"
 #include "base/report.h"
@@ -126,7 +126,7 @@ static tare_status check_license(const check *c, const tare_json_node *value, ta
     else
         TARE_TRY(read_wish(&is_asked, value, err));
     if (!is_asked) return TARE_OK;
-    TARE_TRY(tare_llama_stated(license, sizeof license, &has_template, c->model, c->context, err));
+    TARE_TRY(tare_llama_stated(&has_template, license, sizeof license, c->model, c->context, err));
     const tare_finding f = breach("policy.license");
     if (!*license)
         tare_report_addf(c->context->report, &f, "the model states no license");
@@ -141,7 +141,7 @@ static tare_status check_template(const check *c, const tare_json_node *value, t
     bool is_asked, has_template;
     TARE_TRY(read_wish(&is_asked, value, err));
     if (!is_asked) return TARE_OK;
-    TARE_TRY(tare_llama_stated(license, sizeof license, &has_template, c->model, c->context, err));
+    TARE_TRY(tare_llama_stated(&has_template, license, sizeof license, c->model, c->context, err));
     const tare_finding f = breach("policy.chat-template");
     if (!has_template) tare_report_addf(c->context->report, &f, "there is no chat template");
     return TARE_OK;
