@@ -17,6 +17,13 @@ typedef struct common_row {
 } common_row;
 
 static const common_row common_rows[] = {
+    {CLI_TAKES_NAMED,
+     {.name = "output",
+      .letter = 'o',
+      .arg = "OUT",
+      .complete = CLI_COMPLETE_FILE,
+      .help = "OUT, where it is not among the arguments",
+      .text = &cli.output}},
     {CLI_TAKES_JSON,
      {.name = "json", .help = "print one JSON document instead of text", .flag = &cli.json}},
     {CLI_TAKES_OUTPUT,
@@ -236,6 +243,11 @@ static const char *option_meant(const cli_command *command, const char *name) {
 }
 
 static bool unknown_option(const cli_command *command, const char *name) {
+    if (command->last == CLI_COMPLETE_MIX && strcmp(name, "type") == 0) {
+        cli_usage(command, "no option --type: TYPE is the last argument, tare %s IN OUT TYPE",
+                  command->name);
+        return false;
+    }
     const char *nearest = option_meant(command, name);
     char *safe = cli_escape_path(name);
     if (nearest) {
@@ -255,6 +267,7 @@ static bool parse_long(const cli_command *command, char ***next) {
     const cli_option *option;
     for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
         if (strcmp(option->name, word) == 0) break;
+        if (option->old_name && strcmp(option->old_name, word) == 0) break;
     }
     if (!option) return unknown_option(command, word);
     if (option->flag) {

@@ -47,9 +47,10 @@ typedef enum cli_complete {
 
 /* One option. Exactly one of the targets is set; it says what the value is and where it goes. */
 typedef struct cli_option {
-    const char *name; /* long form without dashes; NULL ends a table */
-    char letter;      /* short form; 0: none */
-    const char *arg;  /* placeholder of the value in help; NULL: a flag */
+    const char *name;     /* long form without dashes; NULL ends a table */
+    const char *old_name; /* a word that it had, and that still works; NULL: none */
+    char letter;          /* short form; 0: none */
+    const char *arg;      /* placeholder of the value in help; NULL: a flag */
     const char *help;
     const char *choices; /* the allowed values, separated by spaces; NULL: any */
     cli_complete complete;
@@ -78,6 +79,7 @@ enum {
     CLI_TAKES_CPU = 1 << 10,
     CLI_TAKES_QUIET = 1 << 11,
     CLI_TAKES_DEVICE = 1 << 12,
+    CLI_TAKES_NAMED = 1 << 13, /* --output, for an argument */
     CLI_TAKES_INPUT = CLI_TAKES_SHARDS | CLI_TAKES_URL,
     CLI_TAKES_WORK = CLI_TAKES_THREADS | CLI_TAKES_CPU | CLI_TAKES_QUIET,
 };
@@ -113,8 +115,9 @@ typedef struct cli_command {
     cli_topic topic;           /* title NULL: none */
     unsigned takes;
     cli_complete complete;  /* what a shell offers for arguments */
-    cli_complete last;      /* for the last of max_args, if that is of another kind */
+    cli_complete last;      /* for the last of max_args but OUT, if that is of another kind */
     int min_args, max_args; /* max -1: any number */
+    int out_at;             /* the argument that is OUT, which --output may name as well; 0: none */
     const bool *alone;      /* an option that stands for all arguments; NULL: none */
     int (*run)(int argc, const char **argv);
 } cli_command;
@@ -144,7 +147,7 @@ typedef struct cli_common {
     bool json, quiet, verbose, force, strict, dry_run, no_sync, no_color, one_shard, help;
     bool is_brief; /* -h: the help of one screen */
     uint64_t threads, timeout, retries;
-    const char *cpu, *effort, *device;
+    const char *cpu, *effort, *device, *output;
     const char *const *words; /* of the command line, NULL behind the last */
     cli_list base;
     cli_base_use base_use; /* set by a command */
@@ -165,6 +168,12 @@ const cli_option *cli_option_at(const cli_command *command, size_t i);
 
 /* Whether a list of words separated by spaces has this one. */
 bool cli_has_word(const char *words, const char *word);
+
+/* What an output is called after its input, beside it, of a URL in this folder; NULL: the input has no
+ * name. "DIR/" and ".wcodec" -> "DIR.wcodec"; "a-f16.gguf" and "Q4_K_M" -> "a-Q4_K_M.gguf". Owned by
+ * the caller. */
+char *cli_name_after(const char *path, const char *suffix);
+char *cli_name_of_mix(const char *path, const char *mix);
 
 /* Reads a command line: options go to their targets, the rest to args (argc entries at most).
  * Returns the number of arguments, or -1 after saying what is wrong. */

@@ -191,12 +191,13 @@ const cli_command cmd_convert = {
                {"INFQ", "adapter outlier-threshold outliers"}},
     .main = "type tensor-type to apply-adapter mmproj lora imatrix shard-size dry-run force",
     .topic = {"Types", topic_row, false},
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
-             CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT |
-             CLI_TAKES_DEVICE,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_INPUT |
+             CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_SIMILAR |
+             CLI_TAKES_EFFORT | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,
     .alone = &list_architectures,
     .max_args = 2,
+    .out_at = 1,
     .run = run,
 };

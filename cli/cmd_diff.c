@@ -23,7 +23,8 @@ static const cli_option options[] = {
     {.name = "brief",
      .help = "only whether they differ; stops at the first difference",
      .flag = &args.is_brief},
-    {.name = "directory",
+    {.name = "header-only",
+     .old_name = "directory",
      .help = "read no values: compare names, shapes, types, metadata and the sizes of side files",
      .flag = &args.is_directory},
     {.name = "keep-names",
@@ -373,7 +374,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_diff = {
     .name = "diff",
     .summary = "compare two models, across formats and number types",
-    .usage = "A B... [--tolerance X] [--brief] [--directory] [--keep-names]",
+    .usage = "A B... [--tolerance X] [--brief] [--header-only] [--keep-names]",
     .description =
         "Metadata first, then the set of tensors, shapes, types, then values: exactly where the "
         "types are the same, else by what both decode to. RMSE/RMS is the root of the mean squared "
@@ -384,14 +385,14 @@ const cli_command cmd_diff = {
     .examples = {{"tare diff model.gguf copy.safetensors", "are they the same model?"},
                  {"tare diff model.safetensors q8.gguf --tolerance 0.01",
                   "is every tensor within 1 % of the original?"},
-                 {"tare diff --directory local.gguf https://example.org/model.gguf",
+                 {"tare diff --header-only local.gguf https://example.org/model.gguf",
                   "is it the same model, as far as a few requests tell?"},
                  {"tare diff hf-directory model.gguf",
                   "does it hold what it was made from? keys and numbers"},
                  {"tare diff f16.gguf q8.gguf q5.gguf q4.gguf", "what do these lose? a table"},
                  {"tare diff --brief a.gguf b.gguf && echo same", "in a script"}},
     .options = options,
-    .main = "tolerance brief directory keep-names json",
+    .main = "tolerance brief header-only keep-names json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,

@@ -12,7 +12,8 @@
 #define VALUE_COLUMNS 60
 
 static struct {
-    const char *output, *chat_template;
+    const char *chat_template;
+    const char *output; /* NULL: FILE itself */
     cli_list set, set_file, remove, rename, retype;
     cli_list rename_tensor, drop_tensors, keep_tensors, special_token;
     uint64_t spare;
@@ -71,7 +72,7 @@ static const cli_option options[] = {
      .complete = CLI_COMPLETE_FILE,
      .help = "write another file or directory, laid out as a conversion would, and leave FILE "
              "alone",
-     .text = &args.output},
+     .text = &cli.output},
     {.name = "in-place",
      .help = "change FILE itself, never a copy; fails if data would have to move",
      .flag = &args.in_place},
@@ -500,7 +501,7 @@ static int check_usage(const steps *s) {
 static int run(int argc, const char **argv) {
     cli.is_stored = true;
     steps s = {.n = 0};
-    (void)argc;
+    args.output = argc > 1 ? argv[1] : NULL;
     if (strcmp(argv[0], "-") == 0 || strstr(argv[0], "://"))
         return cli_usage(&cmd_edit, "only files and directories here can be edited");
     int code = make_steps(&s);
@@ -519,7 +520,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_edit = {
     .name = "edit",
     .summary = "change keys, the chat template or tensor names of a model",
-    .usage = "FILE|DIR [--set KEY=VALUE]... [--dry-run] [-o OUT]",
+    .usage = "FILE|DIR [OUT] [--set KEY=VALUE]... [--dry-run]",
     .description = "The numbers never change. If the changed directory fits in the room of the old "
                    "one, they are not moved either: a model of any size is edited in milliseconds. "
                    "A crash at any moment leaves the old model, the new one, or a file that every "
@@ -547,6 +548,7 @@ const cli_command cmd_edit = {
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
-    .max_args = 1,
+    .max_args = 2,
+    .out_at = 1,
     .run = run,
 };

@@ -8,7 +8,8 @@
 #include "commands.h"
 
 static struct {
-    const char *output, *form, *rows;
+    const char *form, *rows;
+    const char *output; /* NULL: standard output */
     bool is_adapter;
 } args;
 
@@ -19,7 +20,7 @@ static const cli_option options[] = {
      .complete = CLI_COMPLETE_FILE,
      .help = "x.npy: decoded (integers as they are, else f32); x.bin: the stored bytes; "
              "- (the default): standard output",
-     .text = &args.output},
+     .text = &cli.output},
     {.name = "form",
      .arg = "FORM",
      .choices = "npy bin",
@@ -185,7 +186,7 @@ static int extract_adapter(const tare_model *model, const char *path, const char
 }
 
 static int run(int argc, const char **argv) {
-    (void)argc;
+    args.output = argc > 2 ? argv[2] : NULL;
     if (args.output && cli_check_local(&cmd_extract, args.output) != CLI_YES) return CLI_USAGE;
     if (args.is_adapter) {
         if (!args.output || strcmp(args.output, "-") == 0 || args.form || args.rows)
@@ -217,8 +218,8 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_extract = {
     .name = "extract",
     .summary = "write one tensor to a file",
-    .usage = "FILE|DIR|URL TENSOR [-o x.npy|x.bin] [--rows A:B]\n"
-             "DIR NAME --adapter -o OUT",
+    .usage = "FILE|DIR|URL TENSOR [x.npy|x.bin] [--rows A:B]\n"
+             "DIR NAME OUT --adapter",
     .description = "As .npy the numbers are decoded; as .bin the bytes are those stored, "
                    "little-endian.",
     .examples = {{"tare extract model.gguf output.weight -o out.npy", "for numpy.load"},
@@ -236,6 +237,7 @@ const cli_command cmd_extract = {
     .complete = CLI_COMPLETE_FILE,
     .last = CLI_COMPLETE_TENSOR,
     .min_args = 2,
-    .max_args = 2,
+    .max_args = 3,
+    .out_at = 2,
     .run = run,
 };

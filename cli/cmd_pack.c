@@ -313,23 +313,6 @@ static int pack_as_told(const tare_model *model, outcome *o, tare_report *report
     return code;
 }
 
-/* "DIR/" -> "DIR.wcodec", "https://host/a.gguf" -> "a.gguf.wcodec"; NULL: IN has no name of its
- * own. Owned by the caller. */
-static char *name_output(const char *in_path) {
-    size_t n_last;
-    const char *last = cli_last_part(in_path, &n_last);
-    if (!last) return NULL;
-    size_t n = (size_t)(last - in_path) + n_last;
-    if (strstr(in_path, "://")) {
-        in_path = last;
-        n = n_last;
-    }
-    char *out = cli_alloc(n + sizeof SUFFIX, 1);
-    memcpy(out, in_path, n);
-    memcpy(out + n, SUFFIX, sizeof SUFFIX);
-    return out;
-}
-
 /* What is wrong with the output's name; 0: nothing. */
 static int check_output(const char *path) {
     if (!path)
@@ -378,7 +361,7 @@ static int run(int argc, const char **argv) {
     cli.is_stored = true;
     tare_importance *importance = NULL;
     tare_report *report = tare_report_new();
-    char *name = argc < 2 ? name_output(argv[0]) : NULL, *sensitivities = NULL;
+    char *name = argc < 2 ? cli_name_after(argv[0], SUFFIX) : NULL, *sensitivities = NULL;
     outcome o = {.in_path = argv[0],
                  .out_path = argc < 2 ? name : argv[1],
                  .report = report,
@@ -435,10 +418,11 @@ const cli_command cmd_pack = {
     .groups = {{"With --lossy", "target-bpw target-size target-damage imatrix sensitivity dry-run"},
                {"Forms of the data", "mode segment"}},
     .main = "effort base exclude lossy target-bpw target-size imatrix dry-run force json",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
-             CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_INPUT |
+             CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,
+    .out_at = 1,
     .run = run,
 };

@@ -190,7 +190,16 @@ static int check_target(int argc) {
     return 0;
 }
 
-static int run(int argc, const char **argv) {
+/* IN TYPE: the output is called after both. NULL: that is not what is meant, or cannot be. */
+static char *name_output(int argc, const char **argv) {
+    const bool has_target =
+        args.several || fit.size || fit.bits > 0 || fit.damage > 0 || args.type_file;
+    if (argc != 2 || has_target || tare_format_of_path(argv[1])) return NULL;
+    const tare_mix *named = tare_mix_find((tare_str){argv[1], strlen(argv[1])});
+    return named ? cli_name_of_mix(argv[0], named->name) : NULL;
+}
+
+static int quantize(int argc, const char **argv) {
     const int wrong = check_target(argc);
     if (wrong) return wrong;
     if (argc > 2) {
@@ -214,6 +223,14 @@ static int run(int argc, const char **argv) {
     return code;
 }
 
+static int run(int argc, const char **argv) {
+    char *output = name_output(argc, argv);
+    const char *whole[] = {argv[0], output, argv[1]};
+    const int code = output ? quantize(3, whole) : quantize(argc, argv);
+    free(output);
+    return code;
+}
+
 static const char *topic_row(size_t i, const char **what) {
     const tare_mix *m = tare_mix_at(i);
     if (!m) return NULL;
@@ -233,14 +250,16 @@ const cli_command cmd_quantize = {
         "byte, according to its name, its layer and the shape of the model. For safetensors and "
         "Hugging Face directories, tare derives each tensor's role from its name and applies the "
         "same mixes. Norms, routers, position embeddings and other small tensors stay as they are. "
-        "Names are accepted in any case, as are the numbers of llama.cpp's file types.\n\n"
+        "Names are accepted in any case, as are the numbers of llama.cpp's file types. Without "
+        "OUT, "
+        "IN-TYPE.gguf is written.\n\n"
         "With a target instead of TYPE, tare chooses a type for each tensor so that the model as a "
         "whole loses least for its size. The damage of a type is the tensor's error in it, "
         "measured on some of its rows, times a constant for the tensor's role and layer, or a "
         "measured sensitivity. --tensor-type and similar options still apply; --dry-run shows the "
         "choice and the damage at other sizes.",
-    .examples = {{"tare quantize path/to/Qwen3-8B Qwen3-8B-Q4_K_M.gguf Q4_K_M",
-                  "a Hugging Face directory for llama.cpp, in the usual mix"},
+    .examples = {{"tare quantize path/to/Qwen3-8B Q4_K_M",
+                  "a Hugging Face directory for llama.cpp, as Qwen3-8B-Q4_K_M.gguf"},
                  {"tare quantize hf://Qwen/Qwen3-8B Qwen3-8B-Q4_K_M.gguf Q4_K_M",
                   "the same from the hub, without a download"},
                  {"tare quantize model-f16.gguf small.gguf --target-size 7.5G",
@@ -265,11 +284,13 @@ const cli_command cmd_quantize = {
                CLI_MAPPING_GROUP},
     .main = "target-size sizes imatrix tensor-type apply-adapter mmproj quality dry-run force",
     .topic = {"Types", topic_row, true},
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
-             CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_INPUT |
+             CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_SIMILAR |
+             CLI_TAKES_EFFORT,
     .complete = CLI_COMPLETE_FILE,
     .last = CLI_COMPLETE_MIX,
     .min_args = 1,
     .max_args = 3,
+    .out_at = 1,
     .run = run,
 };

@@ -24,7 +24,8 @@ static const cli_option options[] = {
      .complete = CLI_COMPLETE_FILE,
      .help = "the model that this one was made from: shows how much each tensor differs",
      .text = &args.against},
-    {.name = "directory",
+    {.name = "header-only",
+     .old_name = "directory",
      .help = "read no values: no histograms, no errors",
      .flag = &args.is_directory},
     {0},
@@ -153,7 +154,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_report = {
     .name = "report",
     .summary = "make a page that shows what is in a model",
-    .usage = "FILE|DIR|URL... -o x.html [--against BASE] [--directory]",
+    .usage = "FILE|DIR|URL... -o x.html [--against BASE] [--header-only]",
     .description =
         "One HTML file that needs no network: where the bytes are, all tensors with their "
         "statistics and histograms, metadata, and a sample of the tokenizer. With --against it "
@@ -168,11 +169,11 @@ const cli_command cmd_report = {
                   "the same against the model it was converted from"},
                  {"tare report q8.gguf q5.gguf q4.gguf --against f16.gguf -o report.html",
                   "three files side by side"},
-                 {"tare report hf://ORG/NAME --directory -o report.html",
+                 {"tare report hf://ORG/NAME --header-only -o report.html",
                   "what is on the hub, without fetching its values"},
                  {"tare report model.gguf --json", "the same facts for a program"}},
     .options = options,
-    .main = "output against directory json",
+    .main = "output against header-only json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,

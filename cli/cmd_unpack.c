@@ -261,10 +261,11 @@ const cli_command cmd_unpack = {
                  {"tare unpack damaged.wcodec rest.gguf --salvage", "what a bad disk left"}},
     .options = options,
     .main = "base salvage planes force",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT |
-             CLI_TAKES_BASE | CLI_TAKES_URL | CLI_TAKES_DEVICE,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_OUTPUT |
+             CLI_TAKES_STRICT | CLI_TAKES_BASE | CLI_TAKES_URL | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,
+    .out_at = 1,
     .run = run,
 };

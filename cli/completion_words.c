@@ -65,7 +65,9 @@ const char *cli_complete_word(cli_complete kind, size_t i) {
 
 cli_complete cli_complete_argument(const cli_command *command, int i) {
     if (command->max_args >= 0 && i >= command->max_args) return CLI_COMPLETE_NOTHING;
-    return command->last && i == command->max_args - 1 ? command->last : command->complete;
+    if (command->out_at && i == command->out_at) return CLI_COMPLETE_FILE;
+    const int last = command->max_args - 1 - (command->out_at == command->max_args - 1);
+    return command->last && i == last ? command->last : command->complete;
 }
 
 int cli_complete_places(const cli_command *command) {

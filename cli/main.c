@@ -63,6 +63,15 @@ static int run_own_options(int argc, char **argv) {
     return CLI_YES;
 }
 
+/* OUT by --output becomes the argument that it is; returns how many there are then. */
+static int place_output(const cli_command *command, const char **args, int n_args) {
+    const int at = command->out_at;
+    if (!cli.output || n_args < at) return n_args;
+    memmove(args + at + 1, args + at, (size_t)(n_args - at) * sizeof *args);
+    args[at] = cli.output;
+    return n_args + 1;
+}
+
 static int run_command(const cli_command *command, int argc, char **argv) {
     const char **args = cli_alloc((size_t)argc + 1, sizeof *args);
     int n_args = cli_parse(command, argc, argv, args);
@@ -76,6 +85,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
         code = CLI_YES;
         goto out;
     }
+    n_args = place_output(command, args, n_args);
     bool is_alone = n_args == 0 && command->alone && *command->alone;
     if (n_args < command->min_args && !is_alone) {
         /* The arguments are what stands before the first option of the usage. */

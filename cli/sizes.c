@@ -22,8 +22,13 @@ const char *cli_a_type(char *buf, size_t size, const char *text) {
     char lower[24] = "";
     for (size_t i = 0; text[i] && i + 1 < sizeof lower; i++)
         lower[i] = (char)tolower((unsigned char)text[i]);
+    const bool is_number = isdigit((unsigned char)text[0]); /* of a mix, or a mistake */
+    const tare_mix *mix =
+        is_number || cli_type_parse(lower) ? NULL : tare_mix_find((tare_str){text, strlen(text)});
     const char *nearest = cli_nearest(lower, type_name_at, NULL);
-    if (nearest)
+    if (mix)
+        snprintf(buf, size, "a type but a mix: tare quantize IN OUT %s", mix->name);
+    else if (nearest)
         snprintf(buf, size, "a type; did you mean %s?", nearest);
     else
         snprintf(buf, size, "a type (f32, f16, bf16, q8_0, q4_0, ...)");

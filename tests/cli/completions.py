@@ -46,7 +46,7 @@ ROWS = (
     ("tare convert --type mod", ""),
     ("tare convert --to mod", ""),
     ("tare convert --shard-size m", ""),
-    ("tare convert --o", "--opaque --outliers ... not --output"),
+    ("tare convert --o", "--opaque --outliers --output ... not --order"),
     ("tare quantize mod", "model.gguf"),
     ("tare quantize model.gguf mod", "model.gguf"),
     ("tare quantize --pure model.gguf --threads 2 out.gguf q4_k_", "Q4_K_S Q4_K_M"),

@@ -336,14 +336,14 @@ class Faults(RemoteTest):
         self.tare("convert", "tiny.gguf", "half.gguf", "--type", "f16", "--quiet")
         half = self.read("half.gguf")
         _, url = self.one(lambda h, _: h.send_range(half if "v=2" in h.path else self.tiny))
-        self.assertIn("#2 differ", self.tare("diff", "--directory", url + "?v=1", url + "?v=2", code=1))
+        self.assertIn("#2 differ", self.tare("diff", "--header-only", url + "?v=1", url + "?v=2", code=1))
 
     def test_a_directory_alone_tells_what_differs(self):
         server, url = self.one(self.good)
-        self.assertIn("have the same directory", self.tare("diff", "--directory", url, "tiny.gguf"))
+        self.assertIn("have the same directory", self.tare("diff", "--header-only", url, "tiny.gguf"))
         self.assertEqual(len(server.seen), 1)
         self.tare("convert", "tiny.gguf", "half.gguf", "--type", "f16", "--quiet")
-        self.tare("diff", "--directory", url, "half.gguf", code=1)
+        self.tare("diff", "--header-only", url, "half.gguf", code=1)
 
     def test_shards_are_found_beside_an_index(self):
         self.tare("synth", "llama-tiny", "set", "--to", "hf", "--shard-size", "2M", "--quiet")
