@@ -126,10 +126,29 @@ const cli_option *cli_common_option(const cli_command *command, size_t i) {
     return NULL;
 }
 
+const cli_option *cli_own_option(const cli_command *command, size_t i) {
+    enum { MOST = 64 };
+    static cli_option rows[MOST]; /* of one command: they are asked for one after another */
+    static const cli_command *of;
+    if (of != command) {
+        size_t n = 0;
+        for (const cli_option *o = command->options; o && o->name && n < MOST - 1; o++) {
+            rows[n] = *o;
+            if (o->is_named) cli_named_row(&rows[n], command);
+            n++;
+        }
+        rows[n] = (cli_option){.name = NULL};
+        of = command;
+    }
+    for (size_t k = 0; k <= i; k++)
+        if (!rows[k].name) return NULL;
+    return &rows[i];
+}
+
 const cli_option *cli_option_at(const cli_command *command, size_t i) {
     size_t n_own = 0;
     for (const cli_option *o = command->options; o && o->name; o++) n_own++;
-    return i < n_own ? &command->options[i] : cli_common_option(command, i - n_own);
+    return i < n_own ? cli_own_option(command, i) : cli_common_option(command, i - n_own);
 }
 
 static const char *option_name_at(void *ctx, size_t i) {
@@ -184,6 +203,13 @@ static bool is_no_format(char *wanted, size_t size, const char *value) {
     return true;
 }
 
+/* The library reads the value, and says what it expected. */
+static bool store_named(const cli_command *command, const cli_option *option, const char *value) {
+    tare_error err;
+    if (tare_option_set(cli_named(command), option->name, value, &err) == TARE_OK) return true;
+    return refuse(command, option, value, err.what);
+}
+
 static bool store(const cli_command *command, const cli_option *option, const char *value) {
     char wanted[160];
     if (option->complete == CLI_COMPLETE_FORMAT && is_no_format(wanted, sizeof wanted, value))
@@ -192,7 +218,9 @@ static bool store(const cli_command *command, const cli_option *option, const ch
         snprintf(wanted, sizeof wanted, "one of: %s", option->choices);
         return refuse(command, option, value, wanted);
     }
-    if (option->text) {
+    if (option->is_named) {
+        return store_named(command, option, value);
+    } else if (option->text) {
         *option->text = value;
     } else if (option->number) {
         if (!cli_number_parse(option->number, value)) {
@@ -259,6 +287,11 @@ static bool unknown_option(const cli_command *command, const char *name) {
     return false;
 }
 
+static bool raise_flag(const cli_command *command, const cli_option *option) {
+    if (option->is_named) return store_named(command, option, "true");
+    return *option->flag = true;
+}
+
 /* "--name" or "--name=value"; may take the next word. */
 static bool parse_long(const cli_command *command, char ***next) {
     char *word = *(*next)++ + 2;
@@ -270,13 +303,9 @@ static bool parse_long(const cli_command *command, char ***next) {
         if (option->old_name && strcmp(option->old_name, word) == 0) break;
     }
     if (!option) return unknown_option(command, word);
-    if (option->flag) {
-        if (equals) {
-            cli_usage(command, "--%s takes no value", word);
-            return false;
-        }
-        *option->flag = true;
-        return true;
+    if (!option->arg) {
+        if (equals) cli_usage(command, "--%s takes no value", word);
+        return !equals && raise_flag(command, option);
     }
     const char *value = equals ? equals + 1 : *(*next)++;
     if (!value) {
@@ -311,8 +340,8 @@ static bool parse_short(const cli_command *command, char ***next) {
             unknown_letter(command, *c);
             return false;
         }
-        if (option->flag) {
-            *option->flag = true;
+        if (!option->arg) {
+            raise_flag(command, option);
             if (option->flag == &cli.help) cli.is_brief = true;
             continue;
         }

@@ -62,7 +62,12 @@ typedef struct cli_option {
     bool is_above_0; /* 0 is wrong as well */
     cli_list *list;  /* may be given again and again */
     const tare_encoding **encoding;
+    bool
+        is_named; /* it is the library's, of command->verb; the row says what only a command knows */
 } cli_option;
+
+#define CLI_NAMED(word)                                                                            \
+    { .name = word, .is_named = true }
 
 /* Common options of a command, in addition to those that every command has. */
 enum {
@@ -105,6 +110,7 @@ typedef struct cli_group {
 
 typedef struct cli_command {
     const char *name;
+    tare_verb verb;            /* whose named options it has */
     const char *summary;       /* one line */
     const char *usage;         /* what follows the name, one form a line */
     const char *description;   /* paragraphs for help and manual; lines are wrapped */
@@ -157,13 +163,22 @@ typedef struct cli_common {
 
 extern cli_common cli;
 
+/* The options of the library's that were given to the command that runs. */
+tare_options *cli_named(const cli_command *command);
+const tare_convert_options *cli_named_convert(const cli_command *command);
+void cli_named_free(void);
+/* Completes a row by what the library says of the option. */
+void cli_named_row(cli_option *row, const cli_command *command);
+
 /* What --effort says. */
 tare_effort cli_effort(void);
 
 /* The rows of common options that `command` takes: entry i, NULL beyond the end. */
 const cli_option *cli_common_option(const cli_command *command, size_t i);
 
-/* The command's own options, then its common ones: entry i, NULL beyond the end. */
+/* The command's own options: entry i, NULL beyond the end. Valid as long as the command runs. */
+const cli_option *cli_own_option(const cli_command *command, size_t i);
+/* Those, then its common ones. */
 const cli_option *cli_option_at(const cli_command *command, size_t i);
 
 /* Whether a list of words separated by spaces has this one. */
@@ -448,22 +463,17 @@ typedef struct cli_fit {
 
 /* The options of a conversion, filled by the options tables of the commands that write models. */
 typedef struct cli_write {
-    const char *to, *endian, *quality;
+    const char *to;
     const char *imatrix; /* path of an importance matrix */
-    const char *compat, *dedup, *min_clip, *max_clip;
-    const char *outlier_threshold, *outliers;
     const tare_encoding *type;
     cli_list type_rules;
-    const char *type_file; /* of further rules */
-    const cli_fit *fit;    /* NULL: no types are chosen */
-    const char *several;   /* sizes and mixes of several outputs; NULL: there is one */
-    const char *card;      /* with them: the path of a model card; NULL: none */
-    uint64_t shard_size, align;
-    bool opaque, verify;
-    const tare_mix_options *mix;               /* NULL: none */
+    const char *type_file;       /* of further rules */
+    const cli_fit *fit;          /* NULL: no types are chosen */
+    const char *several;         /* sizes and mixes of several outputs; NULL: there is one */
+    const char *card;            /* with them: the path of a model card; NULL: none */
+    const tare_mix_options *mix; /* NULL: none */
     cli_list include_weights, exclude_weights; /* entries of the matrix, by parts of their names */
     cli_list override_kv;
-    bool keep_split;
     bool report;       /* what encoding loses, tensor by tensor */
     cli_list merges;   /* adapters to merge */
     cli_list adapters; /* NAME=PATH, to store */
@@ -582,23 +592,7 @@ int cli_map_names(tare_model **renamed, const tare_model *from, const char *path
 int cli_restore_names(tare_model **renamed, const tare_model *from, const char *path,
                       const tare_model *to);
 
-/* ---- options of containers ------------------------------------------------------------------- */
-
-/* Options that apply to one container only. */
-typedef struct cli_containers {
-    tare_convert_mcf_options mcf;
-    tare_convert_infq_options infq;
-    tare_convert_wcodec_options wcodec;
-} cli_containers;
-
-#define CLI_CONTAINERS_INIT                                                                        \
-    {                                                                                              \
-        tare_convert_mcf_options_default(), tare_convert_infq_options_default(),                   \
-            tare_convert_wcodec_options_default()                                                  \
-    }
-
-/* False after saying what is wrong with an option. */
-bool cli_containers_fill(cli_containers *out, const cli_command *command, const cli_write *write);
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 /* REGEX=TYPE rules: those of the command line, then those of a file. */
 typedef struct cli_rules {

@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static struct {
-    const char *mode, *to, *made_for, *imatrix, *sensitivity, *segment;
+    const char *to, *made_for, *imatrix, *sensitivity;
     uint64_t target_size;
     double target_bpw, target_damage;
     bool lossy;
@@ -70,16 +70,8 @@ static const cli_option options[] = {
      .letter = 'n',
      .help = "with --lossy: print about what would be written, with sizes, and stop",
      .flag = &cli.dry_run},
-    {.name = "mode",
-     .arg = "MODE",
-     .choices = "raw zstd direct structured",
-     .help = "store every segment in this form where possible, for tests and troubleshooting",
-     .text = &args.mode},
-    {.name = "segment",
-     .arg = "N",
-     .help = "values of a segment, which is decoded as a whole: a power of two from 16Ki to 64Mi "
-             "(default: what suits the type)",
-     .text = &args.segment},
+    CLI_NAMED("mode"),
+    CLI_NAMED("segment"),
     {0},
 };
 
@@ -185,22 +177,6 @@ static void print_json(outcome *o) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The options that the library reads as text. */
-static bool set_by_name(tare_options *named) {
-    const struct {
-        const char *name, *value;
-    } given[] = {{"mode", args.mode}, {"segment", args.segment}};
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
-        tare_error err;
-        if (!given[i].value ||
-            tare_option_set(named, given[i].name, given[i].value, &err) == TARE_OK)
-            continue;
-        cli_usage(&cmd_pack, "--%s: %s", given[i].name, err.what);
-        return false;
-    }
-    return true;
-}
-
 /* The first option given that only packing with loss has; NULL: none. */
 static const char *option_of_loss(void) {
     const struct {
@@ -231,7 +207,7 @@ static int check_lossy(void) {
     if (n > 1)
         return cli_usage(&cmd_pack,
                          "--target-bpw, --target-size and --target-damage exclude each other");
-    if (args.lossy && (args.mode || cli.base.n))
+    if (args.lossy && (tare_options_pack(cli_named(&cmd_pack))->mode || cli.base.n))
         return cli_usage(&cmd_pack, "--lossy cannot be combined with --mode or --base");
     if (args.lossy && args.exclude.n)
         return cli_usage(&cmd_pack, "--exclude: with --lossy the model is packed, not the files of "
@@ -299,18 +275,13 @@ static int pack(const tare_model *model, tare_pack_options *pack_options, outcom
 }
 
 static int pack_as_told(const tare_model *model, outcome *o, tare_report *report) {
-    tare_options *named;
-    tare_error err;
-    if (tare_options_new(&named, TARE_VERB_PACK, NULL, &err) != TARE_OK) return failed(&err, o);
-    tare_pack_options *pack_options = tare_options_pack(named);
+    tare_pack_options *pack_options = tare_options_pack(cli_named(&cmd_pack));
     const tare_context context = cli_context(report);
     const tare_output_options output = cli_output();
     pack_options->context = &context;
     pack_options->output = &output;
-    int code = set_by_name(named) ? fill_options(pack_options, o->in_path) : (int)CLI_USAGE;
-    if (code == CLI_YES) code = pack(model, pack_options, o, report);
-    tare_options_free(named);
-    return code;
+    const int code = fill_options(pack_options, o->in_path);
+    return code == CLI_YES ? pack(model, pack_options, o, report) : code;
 }
 
 /* What is wrong with the output's name; 0: nothing. */
@@ -385,6 +356,7 @@ static int run(int argc, const char **argv) {
 
 const cli_command cmd_pack = {
     .name = "pack",
+    .verb = TARE_VERB_PACK,
     .summary = "store a model in fewer bytes, without loss unless --lossy is given",
     .usage = "IN [OUT.wcodec] [--effort fast|full] [--base BASE]...\n"
              "DIR [OUT.wcodec] [--exclude PATTERN]...\n"

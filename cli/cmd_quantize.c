@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static cli_write args;
-static tare_mix_options mix = {.size = sizeof mix};
+static tare_mix_options mix;
 static cli_fit fit;
 
 static const cli_option options[] = {
@@ -66,9 +66,7 @@ static const cli_option options[] = {
      .complete = CLI_COMPLETE_FILE,
      .help = "with a target: plot damage against size (SVG)",
      .text = &fit.plot},
-    {.name = "pure",
-     .help = "the mix's main type for every tensor, without exceptions",
-     .flag = &mix.is_pure},
+    CLI_NAMED("pure"),
     {.name = "tensor-type",
      .arg = "REGEX=TYPE",
      .help = "number format of the quantized tensors whose name matches; takes precedence over the "
@@ -80,23 +78,10 @@ static const cli_option options[] = {
      .help = "read more such rules, one a line; TYPE may then be left out: it is the type that the "
              "rules give to most weights",
      .text = &args.type_file},
-    {.name = "output-tensor-type",
-     .arg = "TYPE",
-     .complete = CLI_COMPLETE_TYPE,
-     .help = "number format of the output matrix",
-     .encoding = &mix.output},
-    {.name = "token-embedding-type",
-     .arg = "TYPE",
-     .complete = CLI_COMPLETE_TYPE,
-     .help = "number format of the token embeddings",
-     .encoding = &mix.embedding},
-    {.name = "leave-output-tensor",
-     .help = "leave the output matrix as it is",
-     .flag = &mix.leave_output},
-    {.name = "allow-requantize",
-     .help = "quantize tensors that are already quantized, which loses more than starting from the "
-             "original",
-     .flag = &mix.allow_requantize},
+    CLI_NAMED("output-tensor-type"),
+    CLI_NAMED("token-embedding-type"),
+    CLI_NAMED("leave-output-tensor"),
+    CLI_NAMED("allow-requantize"),
     {.name = "imatrix",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
@@ -111,11 +96,7 @@ static const cli_option options[] = {
      .arg = "NAME",
      .help = "do not use the matrix for tensors whose name contains NAME; may be given again",
      .list = &args.exclude_weights},
-    {.name = "quality",
-     .arg = "LEVEL",
-     .choices = "default best",
-     .help = "best: slower, with a smaller error in the same types",
-     .text = &args.quality},
+    CLI_NAMED("quality"),
     {.name = "apply-adapter",
      .arg = "NAME|PATH[:SCALE]",
      .complete = CLI_COMPLETE_FILE,
@@ -127,21 +108,14 @@ static const cli_option options[] = {
      .help = "set a key of the output's metadata, TYPE one of int, float, bool, str; may be given "
              "again",
      .list = &args.override_kv},
-    {.name = "keep-split",
-     .help = "make OUT a directory of as many files as IN has, with the same tensors in each",
-     .flag = &args.keep_split},
-    {.name = "shard-size",
-     .arg = "SIZE",
-     .help = "make OUT a directory of files of at most this size",
-     .size = &args.shard_size},
-    {.name = "opaque",
-     .help = "carry tensors whose type the target lacks as stored bytes",
-     .flag = &args.opaque},
+    CLI_NAMED("keep-split"),
+    CLI_NAMED("shard-size"),
+    CLI_NAMED("opaque"),
     {.name = "report",
      .help = "measure what each tensor loses: relative RMSE and largest error",
      .flag = &args.report},
     CLI_MAPPING_OPTIONS(args),
-    {.name = "verify", .help = "read the result back and compare", .flag = &args.verify},
+    CLI_NAMED("verify"),
     {0},
 };
 
@@ -200,6 +174,7 @@ static char *name_output(int argc, const char **argv) {
 }
 
 static int quantize(int argc, const char **argv) {
+    mix = *cli_named_convert(&cmd_quantize)->mix;
     const int wrong = check_target(argc);
     if (wrong) return wrong;
     if (argc > 2) {
@@ -240,6 +215,7 @@ static const char *topic_row(size_t i, const char **what) {
 
 const cli_command cmd_quantize = {
     .name = "quantize",
+    .verb = TARE_VERB_QUANTIZE,
     .summary = "write a model in fewer bits, by a mix of types or to fit a size",
     .usage = "IN OUT TYPE [--pure] [--tensor-type REGEX=TYPE]...\n"
              "IN OUT --target-size SIZE|--target-bpw BITS|--target-damage X\n"

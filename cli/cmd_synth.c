@@ -22,19 +22,9 @@ static const cli_option options[] = {
      .arg = "REGEX=TYPE",
      .help = "number format of the tensors whose name matches; may be given again",
      .list = &args.type_rules},
-    {.name = "endian",
-     .arg = "ORDER",
-     .choices = "big little",
-     .help = "byte order",
-     .text = &args.endian},
-    {.name = "shard-size",
-     .arg = "SIZE",
-     .help = "make OUT a directory of files of at most this size, with an index: "
-             "model-00001-of-00003.safetensors; for GGUF STEM-00001-of-00003.gguf",
-     .size = &args.shard_size},
-    {.name = "opaque",
-     .help = "carry tensors whose type the target lacks as stored bytes",
-     .flag = &args.opaque},
+    CLI_NAMED("endian"),
+    CLI_NAMED("shard-size"),
+    CLI_NAMED("opaque"),
     {0},
 };
 

@@ -82,7 +82,8 @@ static void print_option(FILE *out, const cli_option *option, const char *text) 
 /* A command's own options under one heading, `title` NULL: those under none. */
 static void print_group(FILE *out, const cli_command *command, const char *title) {
     const char *shown = title ? title : "Options";
-    for (const cli_option *o = command->options; o && o->name; o++) {
+    const cli_option *o;
+    for (size_t i = 0; (o = cli_own_option(command, i)) != NULL; i++) {
         const char *own = cli_group_of(command, o);
         if (own != title && !(own && title && strcmp(own, title) == 0)) continue;
         if (shown) heading(out, shown);

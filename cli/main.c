@@ -104,6 +104,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     for (size_t i = 0; i < cli.base.n; i++) cli.base.items[i] = cli_hide_secrets(cli.base.items[i]);
     code = cli_apply_cpu(command) ? command->run(n_args, args) : CLI_UNSUPPORTED;
 out:
+    cli_named_free();
     cli_bases_free();
     cli_device_free();
     cli_remote_free();

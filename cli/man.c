@@ -59,7 +59,8 @@ static void option(FILE *out, const cli_option *o, const char *help) {
 /* A command's own options under one heading; `heading` NULL: those under none. */
 static void option_group(FILE *out, const cli_command *command, const char *heading) {
     if (heading) fprintf(out, ".SS %s\n", heading);
-    for (const cli_option *o = command->options; o && o->name; o++) {
+    const cli_option *o;
+    for (size_t i = 0; (o = cli_own_option(command, i)) != NULL; i++) {
         const char *own = cli_group_of(command, o);
         if (own == heading || (own && heading && strcmp(own, heading) == 0))
             option(out, o, cli_option_help(o, heading));

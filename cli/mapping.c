@@ -177,7 +177,7 @@ int cli_map(cli_mapped *out, const cli_command *command, const tare_model *in, c
     options.llama = &llama;
     context.report = report;
     options.keep_names = write->keep_names;
-    options.opaque = write->opaque;
+    options.opaque = cli_named_convert(command)->opaque;
     options.type = write->type;
     const tare_llama_naming naming = tare_llama_naming_of(in, to, &options);
     if (code == CLI_YES) code = check_usage(command, write, naming);

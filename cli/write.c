@@ -372,7 +372,8 @@ static int check_stdout(const cli_command *command, const cli_write *write) {
     if (cli.json || write->report)
         return cli_usage(command, "--%s and the output both want standard output",
                          cli.json ? "json" : "report");
-    if (write->verify) return cli_usage(command, "--verify: standard output cannot be read back");
+    if (cli_named_convert(command)->verify)
+        return cli_usage(command, "--verify: standard output cannot be read back");
     if (cli_is_terminal(stdout)) {
         return cli_usage(command, "standard output is a terminal; name a file or a pipe");
     }
@@ -409,7 +410,7 @@ static int name_mix(tare_mix_options *mix, tare_convert_options *options,
 
 static int write_model(const cli_command *command, const tare_model *in, const char *in_path,
                        const char *out_path, const cli_write *write, tare_report *report) {
-    tare_convert_options options = tare_convert_options_default();
+    tare_convert_options options = *cli_named_convert(command);
     cli_parts p;
     outcome o = {.in = in,
                  .in_path = in_path,

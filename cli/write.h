@@ -12,13 +12,14 @@ typedef struct cli_parts {
     tare_importance *importance;
     cli_overrides overrides;
     cli_adapters merges, adapters;
-    cli_containers containers;
+    tare_convert_infq_options infq;
+    tare_convert_wcodec_options wcodec;
     tare_context context;
     tare_output_options output;
 } cli_parts;
 
-/* Opens and reads what the command line names, and enters it into the options, which then point to
- * the parts. 0, or an exit code after saying what is wrong; to be closed in any case. */
+/* Opens and reads what the command line names, and enters it into the options, those of
+ * cli_named_convert, which then point to the parts. 0, or an exit code after saying what is wrong; to be closed in any case. */
 int cli_parts_open(cli_parts *p, tare_convert_options *options, const cli_command *command,
                    const tare_model *in, const char *out_path, const cli_write *write,
                    tare_report *report);

@@ -7,35 +7,24 @@
 
 #include "write.h"
 
+/* What is beside what the library was given by name. */
 static bool fill_options(const cli_command *command, tare_convert_options *options,
                          const cli_write *write, const cli_rules *rules) {
-    if (write->report && cli.dry_run) {
+    const tare_convert_infq_options *infq = options->infq;
+    const char *two = options->keep_split && options->shard_size ? "--keep-split and --shard-size"
+                      : infq->outlier_threshold > 0 && infq->outlier_share > 0
+                          ? "--outlier-threshold and --outliers"
+                          : NULL;
+    if (write->report && cli.dry_run)
         cli_usage(command, "--report: a dry run encodes nothing that could be measured");
-        return false;
-    }
-    if (write->keep_split && write->shard_size) {
-        cli_usage(command, "--keep-split and --shard-size exclude each other");
-        return false;
-    }
-    if (write->align > UINT32_MAX) {
-        cli_usage(command, "--align: at most %u", UINT32_MAX);
-        return false;
-    }
+    else if (two)
+        cli_usage(command, "%s exclude each other", two);
     options->to = write->to;
     options->type = write->type;
     options->rules = rules->items;
     options->n_rules = rules->n;
-    if (write->endian) {
-        options->order = *write->endian == 'b' ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
-    }
-    if (write->quality && strcmp(write->quality, "best") == 0) options->quality = TARE_QUALITY_BEST;
-    options->shard_size = write->shard_size;
-    options->alignment = (uint32_t)write->align;
-    options->opaque = write->opaque;
-    options->verify = write->verify;
     options->mix = write->mix;
-    options->keep_split = write->keep_split;
-    return true;
+    return !two && !(write->report && cli.dry_run);
 }
 
 static int open_importance(tare_importance **out, const cli_command *command,
@@ -66,18 +55,20 @@ static int open_importance(tare_importance **out, const cli_command *command,
 int cli_parts_open(cli_parts *p, tare_convert_options *options, const cli_command *command,
                    const tare_model *in, const char *out_path, const cli_write *write,
                    tare_report *report) {
-    *p = (cli_parts){
-        .containers = CLI_CONTAINERS_INIT, .context = cli_context(report), .output = cli_output()};
+    *p = (cli_parts){.infq = *options->infq,
+                     .wcodec = *options->wcodec,
+                     .context = cli_context(report),
+                     .output = cli_output()};
+    p->wcodec.effort = cli_effort();
     options->context = &p->context;
     options->output = &p->output;
     int code = cli_rules_read(&p->rules, command, &write->type_rules, write->type_file);
     if (code != 0) return code;
     if (!fill_options(command, options, write, &p->rules) ||
-        !cli_containers_fill(&p->containers, command, write) ||
         !cli_overrides_parse(&p->overrides, command, in, &write->override_kv))
         return CLI_USAGE;
     const char *to = write->to ? write->to : tare_format_of_path(out_path);
-    code = cli_bases_of_output(&p->containers.wcodec, to, command, in);
+    code = cli_bases_of_output(&p->wcodec, to, command, in);
     if (code == 0) code = open_importance(&p->importance, command, write, report);
     if (code == 0) code = cli_adapters_merge(&p->merges, in, &write->merges, report);
     if (code == 0) code = cli_adapters_store(&p->adapters, command, &write->adapters, report);
@@ -89,11 +80,10 @@ int cli_parts_open(cli_parts *p, tare_convert_options *options, const cli_comman
     options->n_overrides = p->overrides.n;
     options->merges = p->merges.items;
     options->n_merges = p->merges.n;
-    p->containers.infq.adapters = p->adapters.items;
-    p->containers.infq.n_adapters = p->adapters.n;
-    options->mcf = &p->containers.mcf;
-    options->infq = &p->containers.infq;
-    options->wcodec = &p->containers.wcodec;
+    p->infq.adapters = p->adapters.items;
+    p->infq.n_adapters = p->adapters.n;
+    options->infq = &p->infq;
+    options->wcodec = &p->wcodec;
     return 0;
 }
 

@@ -328,11 +328,13 @@ static int check(const several *s) {
     const cli_write *w = s->write;
     const cli_fit *f = w->fit;
     size_t n;
-    if (w->shard_size || w->keep_split || w->report)
-        return cli_usage(s->command, "--%s is for a single output, not for --sizes",
-                         w->shard_size   ? "shard-size"
-                         : w->keep_split ? "keep-split"
-                                         : "report");
+    const tare_convert_options *named = cli_named_convert(s->command);
+    const char *single = named->shard_size   ? "shard-size"
+                         : named->keep_split ? "keep-split"
+                         : w->report         ? "report"
+                                             : NULL;
+    if (single)
+        return cli_usage(s->command, "--%s is for a single output, not for --sizes", single);
     if (f->recipe || f->plot)
         return cli_usage(s->command, "--%s is of a single choice: say --target-size",
                          f->recipe ? "recipe" : "plot");
@@ -386,7 +388,7 @@ static void free_several(several *s) {
 int cli_write_several(const cli_command *command, const tare_model *in, const char *in_path,
                       const char *folder, const cli_write *write, tare_report *report) {
     several s = {.command = command, .in_path = in_path, .write = write, .report = report};
-    tare_convert_options options = tare_convert_options_default();
+    tare_convert_options options = *cli_named_convert(command);
     cli_parts parts;
     tare_fit *fit = NULL;
     int code = check(&s);

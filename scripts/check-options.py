@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Check that an option which a command's help lists is read by that command.
+"""Check that an option which a command's help lists is read by that command, and that what the library has by
+name (src/ops/options) has that name in the command and in Python.
 
 Follows calls from `run` of each cli/cmd_NAME.c by name through the sources of cli, which finds more than can
 be called, and looks for the variable of each option of its table and, of the common options it takes,
@@ -15,6 +16,7 @@ BITS = {  # of CLI_TAKES_: members of which all must be read
     "OUTPUT": ["force", "no_sync"], "PLAN": ["dry_run"], "THREADS": ["threads"], "QUIET": ["quiet"],
     "BASE": ["base"], "SIMILAR": ["base"], "EFFORT": ["effort"],
     "DEVICE": ["device"],
+    "NAMED": [],  # by main, which makes it an argument
     "CPU": [],  # by main, for every command that computes
 }
 GROUPS = {"INPUT": ["SHARDS", "URL"], "WORK": ["THREADS", "CPU", "QUIET"]}
@@ -72,13 +74,37 @@ def is_read(target, command, text, bodies):
                for file, body in bodies)
 
 
+# Of the library's names: those that the command, or Python, says by something else than an option of that name.
+ARGUMENTS = {"mix": "TYPE", "directory": "IN", "for_gpu": "--for gpu", "weighs_output": "--quality best"}
+PYTHON = {"to": "format", "tensor_type": "types", "types": "choose_from", "force": "overwrite", "no_sync": "sync",
+          "weighs_output": "quality", "mode": "effort"}
+
+
+def misnamed():
+    table = (CLI.parent / "src/ops/options/option_table.c").read_text()
+    cli = "".join(path.read_text() for path in sorted(CLI.glob("*.c")))
+    python = "".join((CLI.parent / "python/tare" / name).read_text() for name in ("_options.py", "_verbs.py"))
+    names = re.findall(r'\b(?:ROW|CHOICE|OWN|FLAG)\(\w+, "(\w+)"', table)
+    if len(names) < 40:
+        yield "src/ops/options/option_table.c: its rows are written in another way than this script knows"
+    for name in names:
+        word = name.replace("_", "-")
+        if name not in ARGUMENTS and not re.search(rf'(\.name = |CLI_NAMED\()"{word}"', cli):
+            yield f"{name}: the command has no --{word}"
+        if not re.search(rf"\b{PYTHON.get(name, name)}\b", python):
+            yield f"{name}: Python has no {PYTHON.get(name, name)}="
+        if re.search(rf'\.name = "{word}",[^}}]*?\.choices', cli) and re.search(rf'CHOICE\(\w+, "{name}"', table) \
+                and name != "effort":
+            yield f"--{word}: the words are the library's; CLI_NAMED takes them from there"
+
+
 def main():
-    known, faults = functions(), []
+    known, faults = functions(), list(misnamed())
     for path in sorted(CLI.glob("cmd_*.c")):
         text = path.read_text()
         bodies = reachable(known, (path.name, "run"))
         for option, target in own_targets(text):
-            if not is_read(target, path.name, text, bodies):
+            if target != "cli.output" and not is_read(target, path.name, text, bodies):  # main makes it an argument
                 faults.append(f"{path.name}: --{option}: nothing reads {target}")
         taken = re.search(r"\.takes = ([^,]*),", text)
         words = re.findall(r"CLI_TAKES_(\w+)", taken.group(1)) if taken else []

@@ -218,6 +218,22 @@ static PyObject *mixes(PyObject *module, PyObject *unused) {
     return out;
 }
 
+/* options(verb): rows of (name, kind, choices, default, help) of the library's table. */
+static PyObject *options(PyObject *module, PyObject *verb) {
+    static const char *const verbs[] = {"convert", "quantize", "pack", "unpack"};
+    tare_option_info info = tare_option_info_default();
+    (void)module;
+    PyObject *out = PyList_New(0);
+    for (int v = 0; out && v <= TARE_VERB_UNPACK; v++) {
+        if (PyUnicode_CompareWithASCIIString(verb, verbs[v]) != 0) continue;
+        for (size_t i = 0; out && tare_option_at(&info, (tare_verb)v, i); i++)
+            if (!py_append(out, Py_BuildValue("sizss", info.name, (int)info.kind, info.choices,
+                                              info.default_value, info.help)))
+                Py_CLEAR(out);
+    }
+    return out;
+}
+
 /* cpu(): the level of instruction sets in force. */
 static PyObject *cpu(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
@@ -238,6 +254,7 @@ PyMethodDef py_table_methods[] = {
     {"find_encoding", find_encoding, METH_O, NULL},
     {"formats", formats, METH_NOARGS, NULL},
     {"mixes", mixes, METH_NOARGS, NULL},
+    {"options", options, METH_O, NULL},
     {"cpu", cpu, METH_NOARGS, NULL},
     {0},
 };

@@ -20,11 +20,11 @@ class SavesOptions(TypedDict, total=False):
 
     type: NumberType | None
     types: Mapping[str, NumberType] | None
-    order: str | None
+    endian: str | None
     quality: str
     effort: str
     shard_size: int | str | None
-    alignment: int | None
+    align: int | None
     keep_split: bool
     opaque: bool
     dedup: str | None
@@ -34,8 +34,8 @@ class SavesOptions(TypedDict, total=False):
     adapters: Mapping[str, Path] | None
     importance: Path | None
     compat: str | None
-    outliers: float | None
-    outlier_share: float | None
+    outlier_threshold: float | None
+    outliers: float | str | None
     bases: Sequence[Source | Model]
     keep_names: bool
     name: str | None
@@ -63,6 +63,21 @@ class ConvertOptions(SaveOptions, total=False):
     overwrite: bool
 
 
+class QuantizeOptions(ConvertOptions, total=False):
+    """Those of quantize() but `mix`: with a mix, or with a target."""
+
+    output_tensor_type: NumberType | None
+    token_embedding_type: NumberType | None
+    pure: bool
+    leave_output_tensor: bool
+    allow_requantize: bool
+    target_size: int | str | None
+    target_bpw: float | None
+    target_damage: float | None
+    choose_from: Sequence[NumberType] | None
+    sensitivity: Path | None
+
+
 class LoadOptions(TypedDict, total=False):
     """Those of load() but `names`, `framework` and `bases`."""
 
@@ -82,5 +97,5 @@ class LossyOptions(TypedDict, total=False):
     size: int | str
     damage: float
     importance: Path | None
-    sensitivities: Path | None
+    sensitivity: Path | None
     dry_run: bool

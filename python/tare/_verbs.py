@@ -2,6 +2,7 @@
 """The verbs of the command: convert, quantize, pack, unpack, verify, diff and the rest."""
 from __future__ import annotations
 
+import difflib
 import io
 import json
 import os
@@ -21,11 +22,11 @@ from ._source import prepare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator, Mapping, Sequence, Union
+    from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
     from typing_extensions import Unpack
 
-    from ._options import ConvertOptions, LossyOptions, SaveOptions, SavesOptions
+    from ._options import ConvertOptions, LossyOptions, QuantizeOptions, SaveOptions, SavesOptions
     from ._source import Source
 
     Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
@@ -182,45 +183,51 @@ def _adapter_uses(uses: Any) -> list[tuple[Any, ...]] | None:
     return out or None
 
 
-def _plan(src: Model, dst: Path | None, is_quantize: bool, *, format: Any = None, type: Any = None,
-          types: Any = None, order: Any = None, quality: Any = None, effort: Any = None,
-          shard_size: Any = None, alignment: Any = None, keep_split: Any = None, opaque: Any = None,
-          dedup: Any = None, clip: Any = None, overrides: Any = None, merges: Any = (),
-          adapters: Any = None, importance: Any = None, compat: Any = None, outliers: Any = None,
-          outlier_share: Any = None, bases: Any = (), measure: bool = False, verify: bool = False,
-          strict: bool = False, overwrite: bool = False, sync: bool = True, threads: int = 0,
-          mix: Any = None, output_type: Any = None, embedding_type: Any = None, pure: Any = None,
-          leave_output: Any = None, allow_requantize: Any = None, keep_names: bool = False,
-          name: Any = None, metadata: Any = None, pre: Any = None, vocab_only: bool = False,
-          no_tokenizer: bool = False, target_size: Any = None,
-          target_bpw: Any = None, target_damage: Any = None, choose_from: Any = None,
-          sensitivities: Any = None, progress: Any = None) -> Plan:
-    texts = _texts(to=format, mix=mix, type=_type(type), order=order, quality=quality, effort=effort,
-                   shard_size=shard_size, alignment=alignment, keep_split=keep_split, opaque=opaque,
-                   dedup=dedup, compat=compat, outlier_threshold=outliers, outlier_share=outlier_share,
-                   verify=verify, strict=strict, force=overwrite, no_sync=not sync, threads=threads,
-                   output_type=_type(output_type), embedding_type=_type(embedding_type), pure=pure,
-                   leave_output=leave_output, allow_requantize=allow_requantize,
-                   target_size=target_size, target_bpw=target_bpw, target_damage=target_damage,
-                   types=_types(choose_from), sensitivities=sensitivities and _read(sensitivities))
-    for pattern, kind in (types or {}).items():
+# What `_plan` does something with of its own: the library has no text for it, or another name. All other options
+# are rows of its table (tare/experimental/options.h).
+_OWN: dict[str, Any] = {
+    "format": None, "types": None, "choose_from": None, "clip": None, "overwrite": None, "sync": True,
+    "sensitivity": None, "overrides": None, "merges": (), "adapters": None, "importance": None, "bases": (),
+    "measure": False, "keep_names": False, "name": None, "metadata": None, "pre": None, "vocab_only": False,
+    "no_tokenizer": False, "progress": None}
+_RENAMED = {"to", "tensor_type", "force", "no_sync"}
+_OF_TYPE = {"type", "output_tensor_type", "token_embedding_type"}
+
+
+def _check_names(options: Iterable[str], known: list[str]) -> None:
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise TypeError(f"there is no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+def _plan(src: Model, dst: Path | None, is_quantize: bool, **options: Any) -> Plan:
+    own = {name: options.pop(name, default) for name, default in _OWN.items()}
+    rows = {row[0] for row in _core.options("quantize" if is_quantize else "convert")} - _RENAMED
+    _check_names(options, sorted({*rows, *_OWN}))
+    texts = _texts(to=own["format"], force=own["overwrite"], no_sync=not own["sync"], types=_types(own["choose_from"]),
+                   sensitivity=own["sensitivity"] and _read(own["sensitivity"]),
+                   **{name: _type(value) if name in _OF_TYPE else value for name, value in options.items()})
+    for pattern, kind in (own["types"] or {}).items():
         texts.append(("tensor_type", f"{pattern}={_type(kind)}"))
-    if clip is not None:
-        texts.append(("clip", f"{_text(float(clip[0]))}:{_text(float(clip[1]))}"))
+    if own["clip"] is not None:
+        texts.append(("clip", ":".join(_text(float(bound)) for bound in own["clip"])))
+    overrides = own["overrides"] or {}
     stored = src.metadata if overrides else {}
     keys = [(key, scalar_type(value, stored.type(key) if key in stored else None), value)  # type: ignore
-            for key, value in (overrides or {}).items()]
-    options = {
-        "overrides": keys or None, "merges": _adapter_uses(merges),
-        "adapters": [(os.fsdecode(path), name, "", 1.0) for name, path in (adapters or {}).items()] or None,
-        "importance": importance and os.fsdecode(importance), "bases": open_bases(bases, map=False),
-        "measure": bool(measure), "keep_names": bool(keep_names), "name": name,
-        "metadata": json.dumps(dict(metadata)) if metadata else None, "pre": pre,
-        "vocab_only": bool(vocab_only), "no_tokenizer": bool(no_tokenizer),
+            for key, value in overrides.items()]
+    given = {
+        "overrides": keys or None, "merges": _adapter_uses(own["merges"]),
+        "adapters": [(os.fsdecode(path), name, "", 1.0) for name, path in (own["adapters"] or {}).items()] or None,
+        "importance": own["importance"] and os.fsdecode(own["importance"]),
+        "bases": open_bases(own["bases"], map=False),
+        "metadata": json.dumps(dict(own["metadata"])) if own["metadata"] else None,
+        **{name: own[name] for name in ("name", "pre")},
+        **{name: bool(own[name]) for name in ("measure", "keep_names", "vocab_only", "no_tokenizer")},
     }
-    report = adapt(progress)
+    report = adapt(own["progress"])
     path = None if dst is None else os.fsdecode(dst)
-    return Plan(_core.plan(src, path, is_quantize, texts, options, report), path, report)
+    return Plan(_core.plan(src, path, is_quantize, texts, given, report), path, report)
 
 
 def plan(src: Any_source, dst: Path | None, **options: Unpack[ConvertOptions]) -> Plan:
@@ -236,20 +243,7 @@ def plan(src: Any_source, dst: Path | None, **options: Unpack[ConvertOptions]) -
     return _plan(model, dst, False, **options)
 
 
-def convert(src: Any_source, dst: Path, *, format: str | None = None, type: NumberType | None = None,
-            types: Mapping[str, NumberType] | None = None, order: str | None = None,
-            quality: str = "default", effort: str = "fast", shard_size: int | str | None = None,
-            alignment: int | None = None, keep_split: bool = False, opaque: bool = False,
-            dedup: str | None = None, clip: tuple[float, float] | None = None,
-            overrides: Mapping[str, Any] | None = None, merges: Sequence[Any] = (),
-            adapters: Mapping[str, Path] | None = None, importance: Path | None = None,
-            compat: str | None = None, outliers: float | None = None,
-            outlier_share: float | None = None, bases: Sequence[Any_source] = (),
-            keep_names: bool = False, name: str | None = None,
-            metadata: Mapping[str, Any] | None = None, pre: str | None = None, vocab_only: bool = False,
-            no_tokenizer: bool = False, measure: bool = False,
-            verify: bool = False, strict: bool = False, overwrite: bool = False, sync: bool = True,
-            threads: int = 0, progress: Any = None) -> Result:
+def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Result:
     """Converts a model into another container, with the same or other number formats. A Hugging Face
     model that becomes GGUF gets llama.cpp's names, keys and tokenizer; GGUF that becomes a directory
     gets Hugging Face's.
@@ -259,7 +253,8 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: Numb
     type        number format of every float tensor with two or more dimensions, except norms: a name,
                 one of tare.encodings, or a dtype
     types       {regular expression: type}: matched anywhere in a name, the first match wins
-    order       "little" or "big"; None: the input's
+    endian      "little", "big" or "keep", the input's
+    align       alignment of tensor data
     quality     "best": smaller error within the format
     shard_size  bytes of a file at most, or "4G": dst is a directory with an index
     opaque      types that the target lacks are carried as stored bytes
@@ -268,7 +263,7 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: Numb
     adapters    {name: path}: adapters to be stored beside the tensors (INFQ)
     importance  path of an importance matrix of llama.cpp
     effort, bases: of a .wcodec, as for pack()
-    clip, dedup, compat: of MCF; outliers (a threshold), outlier_share: of INFQ
+    clip, dedup, compat: of MCF; outlier_threshold, outliers (a share: 0.001 or "0.1%"): of INFQ
     keep_names  between Hugging Face and GGUF, names stay; what they are for will not run the output
     name, metadata, pre, vocab_only, no_tokenizer: of Hugging Face to GGUF, as the
                 command's options; metadata {key: value}: general.* keys, which win
@@ -282,47 +277,31 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: Numb
     'safetensors'
     """
     with _opened(src) as model:
-        return _plan(model, dst, False, format=format, type=type, types=types, order=order,
-                     quality=quality, effort=effort, shard_size=shard_size, alignment=alignment,
-                     keep_split=keep_split, opaque=opaque, dedup=dedup, clip=clip, overrides=overrides,
-                     merges=merges, adapters=adapters, importance=importance, compat=compat,
-                     outliers=outliers, outlier_share=outlier_share, bases=bases,
-                     keep_names=keep_names, name=name, metadata=metadata, pre=pre,
-                     vocab_only=vocab_only, no_tokenizer=no_tokenizer,
-                     measure=measure, verify=verify, strict=strict, overwrite=overwrite, sync=sync,
-                     threads=threads, progress=progress).run()
+        return _plan(model, dst, False, **options).run()
 
 
-def quantize(src: Any_source, dst: Path, mix: str | None = None, *,
-             output_type: NumberType | None = None, embedding_type: NumberType | None = None,
-             pure: bool = False, leave_output: bool = False, allow_requantize: bool = False,
-             target_size: int | str | None = None, target_bpw: float | None = None,
-             target_damage: float | None = None,
-             choose_from: Sequence[NumberType] | None = None,
-             sensitivities: Path | None = None, **options: Unpack[ConvertOptions]) -> Result:
+def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpack[QuantizeOptions]) -> Result:
     """Converts with one of llama.cpp's mixes of number formats, of which tare.mixes has the names, or
     to fit a target.
 
-    output_type, embedding_type: instead of the mix's choice for these two; pure: the mix's type for
-    every tensor; leave_output: the output matrix stays as it is; allow_requantize: tensors that are
+    output_tensor_type, token_embedding_type: instead of the mix's choice for these two; pure: the mix's
+    type for every tensor; leave_output_tensor: the output matrix stays as it is; allow_requantize: tensors that are
     quantized already may change.
 
     target_size: bytes of the output at most, or "7.5G"; target_bpw: bits a weight of its tensors;
     target_damage: the smallest output that loses no more: one of these in place of a mix, and each
-    tensor gets the type with which the whole loses least; choose_from: the types; sensitivities: path
-    of measured ones. All other options are those of convert().
+    tensor gets the type with which the whole loses least; choose_from: the types; sensitivity: path of
+    measured ones. All other options are those of convert().
 
     >>> tare.quantize("tiny.safetensors", "q8.gguf", "Q8_0", overwrite=True).tensors[0].becomes.name
     'q8_0'
     """
-    n_targets = sum(target is not None for target in (mix, target_size, target_bpw, target_damage))
+    n_targets = sum(target is not None for target in (mix, *(options.get(name) for name in (
+        "target_size", "target_bpw", "target_damage"))))
     if n_targets != 1:
         raise ValueError("quantize: a mix, or one of target_size, target_bpw and target_damage")
     with _opened(src) as model:
-        return _plan(model, dst, True, mix=mix, output_type=output_type, embedding_type=embedding_type,
-                     pure=pure, leave_output=leave_output, allow_requantize=allow_requantize,
-                     target_size=target_size, target_bpw=target_bpw, target_damage=target_damage,
-                     choose_from=choose_from, sensitivities=sensitivities, **options).run()
+        return _plan(model, dst, True, mix=mix, **options).run()
 
 
 def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] | None = None,
@@ -372,7 +351,7 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     for_gpu    only forms that a GPU can decode without the CPU; about 0.2 % larger
     segment    values of a segment: a power of two
     lossy      the numbers of matrices change: {"bpw": 3.5}, {"size": "2G"} or {"damage": 0.05}, with
-               it the paths {"importance": ..., "sensitivities": ...}; {"dry_run": True} estimates
+               it the paths {"importance": ..., "sensitivity": ...}; {"dry_run": True} estimates
 
     >>> result = tare.pack("tiny.gguf", "tiny.wcodec", overwrite=True)
     >>> result.bytes < result.source_bytes
@@ -382,15 +361,16 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
                    no_sync=not sync, threads=threads)
     texts += [("exclude", pattern) for pattern in exclude]
     loss: dict[str, Any] = dict(lossy or {})
-    unknown = sorted(loss.keys() - {"bpw", "size", "damage", "importance", "sensitivities", "dry_run"})
+    unknown = sorted(loss.keys() - {"bpw", "size", "damage", "importance", "sensitivity", "dry_run"})
     if unknown:
         raise ValueError(f"pack: lossy: there is no {unknown[0]!r}")
-    importance, measured = loss.pop("importance", None), loss.pop("sensitivities", None)
+    importance, measured = loss.pop("importance", None), loss.pop("sensitivity", None)
     if lossy is not None and len(loss.keys() & {"bpw", "size", "damage"}) != 1:
         raise ValueError("pack: lossy: one of bpw, size and damage")
     if measured is not None:
-        loss["sensitivities"] = _read(measured)
-    texts += _texts(**{f"lossy_{name}": value for name, value in loss.items()})
+        loss["sensitivity"] = _read(measured)
+    texts += _texts(**{f"target_{name}" if name in ("bpw", "size", "damage") else name: value
+                       for name, value in loss.items()})
     return pack_by_texts(src, dst, texts, bases, importance, (0, 0, 0), progress)
 
 
@@ -512,12 +492,12 @@ def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
 
 
 def diff(a: Any_source, b: Any_source, *, tolerance: float = 0.0, brief: bool = False,
-         directory: bool = False, keep_names: bool = False, threads: int = 0,
+         header_only: bool = False, keep_names: bool = False, threads: int = 0,
          progress: Any = None) -> Diff:
     """Compares two models of any formats: keys, tensors, side files.
 
     tolerance  relative RMSE up to which tensors count as the same
-    brief      stops at the first difference; directory: reads no values
+    brief      stops at the first difference; header_only: reads no values
     keep_names  models keep their names. Else one of Hugging Face is compared with a GGUF file under
                llama.cpp's names, and of types only the numbers count; `renamed` of the result says so
 
@@ -527,7 +507,7 @@ def diff(a: Any_source, b: Any_source, *, tolerance: float = 0.0, brief: bool = 
     with _opened(a) as first, _opened(b) as second:
         first, second, renamed = _alike(first, second, keep_names)
         options = {"tolerance": tolerance or (_SAME_NUMBERS if renamed else 0.0), "brief": brief,
-                   "directory": directory, "threads": threads}
+                   "directory": header_only, "threads": threads}
         same, rows = _core.diff(first, second, options, adapt(progress))
     return Diff(same, tuple(DiffItem(DIFFERENCES[r[0]], r[1], r[2] if r[2] >= 0 else None,
                                      r[3] if r[3] >= 0 else None, *r[4:]) for r in rows), renamed)

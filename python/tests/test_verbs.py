@@ -39,7 +39,7 @@ def test_convert(tmp_path, gguf_path, block_arrays):
 def test_options_reach_the_library(tmp_path, gguf_path):
     out = tmp_path / "o.gguf"
     tare.convert(gguf_path, out, overrides={"llama.context_length": 77, "t.text": "x", "t.new": 0.25,
-                                            "t.flag": False}, alignment=64, order="big")
+                                            "t.flag": False}, align=64, endian="big")
     m = tare.open(out)
     assert m.metadata["llama.context_length"] == 77 and m.metadata["t.new"] == 0.25
     assert m.metadata["t.text"] == "x" and m.metadata["t.flag"] is False
@@ -133,7 +133,7 @@ def test_models_are_compared_under_one_set_of_names(tmp_path, command, suffix):
     assert "lost.tensor" in {f.code for f in tare.verify(gguf, against=other, keep_names=True).findings}
     with tare.open(gguf) as a, tare.open(other) as b:
         assert tare.diff(a, a).same and tare.diff(a, a).renamed is None
-        assert tare.diff(a, b, directory=True).renamed == "b"  # opened models, too
+        assert tare.diff(a, b, header_only=True).renamed == "b"  # opened models, too
 
 
 def test_what_a_reader_raises_reaches_the_caller_of_a_mapped_comparison(tmp_path):
@@ -196,7 +196,7 @@ def test_quantize_to_a_target(tmp_path):
     assert again.damage is None and again.recipe is None
     (tmp_path / "s.txt").write_text("blk.0.ffn_down.weight 1000\n")
     narrow = tare.quantize(source, measured, target_bpw=4.5, choose_from=["q3_k", "q8_0"],
-                           sensitivities=tmp_path / "s.txt")
+                           sensitivity=tmp_path / "s.txt")
     names = {t.name: t.becomes.name for t in narrow.tensors}
     assert names["model.layers.0.mlp.down_proj.weight"] == "q8_0" and "q3_k" in names.values()
     assert not {"q4_k", "iq4_xs"} & set(names.values())
@@ -220,7 +220,7 @@ def test_pack_with_loss(tmp_path):
     assert abs(result.damage / estimate.damage - 1) < 0.1
     assert abs(result.bytes / estimate.bytes - 1) < 0.1
     weighed = tare.pack(source, out, overwrite=True,
-                        lossy={"size": result.bytes, "sensitivities": tmp_path / "s.txt"})
+                        lossy={"size": result.bytes, "sensitivity": tmp_path / "s.txt"})
     assert weighed.bytes <= result.bytes and weighed.damage > result.damage
     for wrong in ({}, {"bpw": 3, "size": "1M"}, {"importance": "x"}):
         with pytest.raises(ValueError):
@@ -529,7 +529,7 @@ def test_paths_and_types_in_every_form(tmp_path):
     with pytest.raises(tare.OutputExistsError, match="overwrite=True replaces it") as e:
         tare.save(state, path)
     assert isinstance(e.value, FileExistsError)
-    for option, value in (("type", "nope"), ("order", "middle"), ("shard_size", "many"), ("threads", -1)):
+    for option, value in (("type", "nope"), ("endian", "middle"), ("shard_size", "many"), ("threads", -1)):
         with pytest.raises(tare.UsageError, match=f"^{option}: .*not '{value}'"):
             tare.save(state, tmp_path / "c.gguf", **{option: value})
     for wrong in ([1], {1: np.ones(3)}, {"": np.ones(3)}, {"w": None}):
@@ -551,7 +551,7 @@ def test_importance_is_asked_for(tmp_path):
     tare.convert(tare.synth("llama-tiny"), source)
     for act in (lambda: tare.quantize(source, tmp_path / "q.gguf", "IQ2_XXS"),
                 lambda: tare.convert(source, tmp_path / "q.gguf", type="iq2_xxs"),
-                lambda: tare.quantize(source, tmp_path / "q.gguf", "Q4_K_M", output_type="iq1_s")):
+                lambda: tare.quantize(source, tmp_path / "q.gguf", "Q4_K_M", output_tensor_type="iq1_s")):
         with pytest.raises(tare.NeedsImportanceError, match="importance matrix"):
             act()
 

@@ -20,7 +20,7 @@ from safetensors_file import read_safetensors, safetensors  # noqa: E402
 
 TYPES = ("q8", "q4", "k6", "k4", "k3", "k2", "mcf_int8", "mcf_int4", "mcf_int8_zero",
          "mcf_int4_zero")
-WAYS = ((), ("--quality", "best"), ("--compat", "mantle"), ("--min-clip", "-0.5", "--max-clip", "1"))
+WAYS = ((), ("--quality", "best"), ("--compat", "mantle"), ("--clip", "-0.5:1"))
 SIDE = {"config.json": b'{"model_type": "qwen3", "vocab_size": 37, "hidden_size": 45, '
                        b'"num_hidden_layers": 1, "rope_theta": 10000.5}\n',
         "generation_config.json": b"{}", "tokenizer.json": b'{"a":\n1}', "vocab.json": b"{ }",

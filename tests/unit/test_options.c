@@ -3,6 +3,7 @@
  * Guards against: an option that cannot be set by name, or sets another member; a default in the
  * table that is not the struct's; values that are taken although they are of another kind; a failed
  * call that changes something; memory of the caller that is kept. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,16 +45,16 @@ static void convert(void **state) {
     set(o, "tensor-type", "output=f16");
     memset(rule, 'x', sizeof rule - 1);
     set(o, "shard_size", "4G");
-    set(o, "order", "big");
+    set(o, "endian", "big");
     set(o, "quality", "best");
     set(o, "verify", "true");
     set(o, "threads", "7");
-    set(o, "alignment", "4294967295");
+    set(o, "align", "4294967295");
     set(o, "compat", "mantle");
     set(o, "dedup", "none");
     set(o, "clip", "-1.5:2e3");
     set(o, "outlier_threshold", "5.5");
-    set(o, "outlier_share", "0.001");
+    set(o, "outliers", "0.1%");
     set(o, "effort", "full");
     assert_int_equal(c->type->id, TARE_ENCODING_Q8_0);
     assert_int_equal(c->n_rules, 2);
@@ -86,7 +87,7 @@ static void others(void **state) {
     tare_options *o = make(TARE_VERB_QUANTIZE);
     set(o, "mix", "q4_k_m");
     set(o, "pure", "true");
-    set(o, "output_type", "q6_k");
+    set(o, "output_tensor_type", "q6_k");
     assert_string_equal(tare_options_convert(o)->mix->mix->name, "Q4_K_M");
     assert_true(tare_options_convert(o)->mix->is_pure);
     assert_int_equal(tare_options_convert(o)->mix->output->id, TARE_ENCODING_Q6_K);
@@ -102,14 +103,14 @@ static void others(void **state) {
     assert_true(tare_options_target(o)->damage == 0.5);
     const tare_fit_options *fit = tare_options_fit(o);
     set(o, "types", "q4_k,q8_0");
-    set(o, "sensitivities", "a.weight 2\n");
+    set(o, "sensitivity", "a.weight 2\n");
     refuse(o, "types", "q4_k,,q8_0");
     refuse(o, "types", "q4_k,q9_k");
     assert_int_equal(fit->n_types, 2);
     assert_int_equal(fit->types[1]->id, TARE_ENCODING_Q8_0);
     assert_int_equal(fit->sensitivities.len, 11);
     set(o, "types", "");
-    set(o, "sensitivities", "");
+    set(o, "sensitivity", "");
     assert_true(fit->n_types == 0 && !fit->types && fit->sensitivities.len == 0);
     tare_options_free(o);
     o = make(TARE_VERB_CONVERT);
@@ -120,12 +121,12 @@ static void others(void **state) {
     set(o, "mode", "structured");
     set(o, "segment", "64Ki");
     assert_null(p->lossy);
-    set(o, "lossy_bpw", "3.5");
+    set(o, "target_bpw", "3.5");
     assert_true(p->lossy && p->lossy->target_bpw == 3.5);
-    set(o, "lossy_sensitivities", "a.weight 2");
-    set(o, "lossy_dry_run", "true");
+    set(o, "sensitivity", "a.weight 2");
+    set(o, "dry_run", "true");
     assert_true(p->lossy->dry_run && p->lossy->sensitivities.len == 10);
-    set(o, "lossy_bpw", "0");
+    set(o, "target_bpw", "0");
     assert_null(p->lossy);
     set(o, "exclude", "*.pt");
     set(o, "exclude", "runs/");
@@ -194,10 +195,17 @@ static void hostile(void **state) {
     const char *const ranges[] = {"1", ":", "1:", ":1", "1:2:3", "1:nan", "1e39:2e39"};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) refuse(o, "threads", numbers[i]);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) refuse(o, "shard_size", sizes[i]);
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) refuse(o, "outlier_share", reals[i]);
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+        refuse(o, "outlier_threshold", reals[i]);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) refuse(o, "tensor_type", rules[i]);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) refuse(o, "clip", ranges[i]);
     refuse(o, "outlier_threshold", "1e39");
+    const char *const shares[] = {"0", "0%", "%", "1.1", "101%", "6", "-1%", "0.1%%", "0.1 %"};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) refuse(o, "outliers", shares[i]);
+    set(o, "outliers", "0.25");
+    assert_true(tare_options_convert(o)->infq->outlier_share == 0.25);
+    set(o, "outlier_threshold", "0");
+    assert_true(isinf(tare_options_convert(o)->infq->outlier_threshold));
     refuse(o, "verify", "yes");
     refuse(o, "type", "unknown");
     refuse(o, "", "1");

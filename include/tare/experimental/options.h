@@ -42,6 +42,7 @@ typedef enum tare_option_kind {
     TARE_OPTION_TYPE = 6,   /* the name of a number format: "q4_k" */
     TARE_OPTION_RULE = 7,   /* REGEX=TYPE: "ffn_down=q6_k" */
     TARE_OPTION_RANGE = 8,  /* two reals, MIN:MAX */
+    TARE_OPTION_SHARE = 9,  /* of a whole: "0.001" or "0.1%" */
 } tare_option_kind;
 
 /* A row of the table. All strings are static. */

@@ -53,6 +53,9 @@ tare_status tare_option_set_by_kind(tare_options *options, const tare_option_row
 tare_status tare_option_add_rule(tare_options *options, const char *value, tare_error *err);
 tare_status tare_option_add_exclude(tare_options *options, const char *value, tare_error *err);
 tare_status tare_option_set_mix(tare_options *options, const char *value, tare_error *err);
+tare_status tare_option_set_outlier_threshold(tare_options *options, const char *value,
+                                              tare_error *err);
+tare_status tare_option_set_outliers(tare_options *options, const char *value, tare_error *err);
 tare_status tare_option_set_clip(tare_options *options, const char *value, tare_error *err);
 tare_status tare_option_set_segment(tare_options *options, const char *value, tare_error *err);
 tare_status tare_option_set_planes(tare_options *options, const char *value, tare_error *err);

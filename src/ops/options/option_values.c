@@ -92,18 +92,10 @@ static tare_status keep_text(const char **out, tare_options *o, const char *text
     return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "options");
 }
 
-/* Members have the type of their kind: REAL is a double but for one that is a float. */
-static tare_status set_real(tare_options *o, const tare_option_row *row, const char *value,
-                            tare_error *err) {
-    void *at = (uint8_t *)o + row->at;
+static tare_status set_real(double *at, const char *value, tare_error *err) {
     double x;
     if (!parse_real(&x, tare_str_of(value)) || x < 0) return wrong(err, "a number, 0 or more");
-    if (at != &o->infq.outlier_threshold) {
-        memcpy(at, &x, sizeof x);
-        return TARE_OK;
-    }
-    if (!isfinite((float)x)) return wrong(err, "a number that fits 32 bits");
-    o->infq.outlier_threshold = (float)x;
+    *at = x;
     return TARE_OK;
 }
 
@@ -138,7 +130,7 @@ tare_status tare_option_set_by_kind(tare_options *o, const tare_option_row *row,
         if (!tare_size_parse(&number, value)) return wrong(err, "a size (2G, 500M, 64Ki, ...)");
         return set_integer(at, sizeof(uint64_t), number);
     case TARE_OPTION_REAL:
-        return set_real(o, row, value, err);
+        return set_real(at, value, err);
     case TARE_OPTION_CHOICE:
         choice = find_word(row->info.choices, text);
         if (choice < 0) return wrong(err, row->expected);
@@ -215,6 +207,26 @@ tare_status tare_option_set_sensitivities(tare_options *o, const char *value, ta
     tare_str text = {NULL, strlen(value)};
     if (text.len) TARE_TRY(keep_text(&text.ptr, o, value, text.len, err));
     o->fit.sensitivities = o->lossy.sensitivities = text;
+    return TARE_OK;
+}
+
+/* 0 switches outliers off, which in the struct is a threshold that nothing exceeds. */
+tare_status tare_option_set_outlier_threshold(tare_options *o, const char *value, tare_error *err) {
+    double x;
+    TARE_TRY(set_real(&x, value, err));
+    if (!isfinite((float)x)) return wrong(err, "a number that fits 32 bits");
+    o->infq.outlier_threshold = (float)x == 0 ? INFINITY : (float)x;
+    return TARE_OK;
+}
+
+tare_status tare_option_set_outliers(tare_options *o, const char *value, tare_error *err) {
+    const tare_str text = tare_str_of(value);
+    const bool is_percent = text.len && text.ptr[text.len - 1] == '%';
+    double x = 0;
+    if (text.len && (!parse_real(&x, (tare_str){text.ptr, text.len - is_percent}) || x <= 0 ||
+                     x > (is_percent ? 100 : 1)))
+        return wrong(err, "a share, above 0 and at most 1: 0.001, or 0.1%");
+    o->infq.outlier_share = is_percent ? x / 100 : x;
     return TARE_OK;
 }
 
