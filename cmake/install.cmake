@@ -7,7 +7,7 @@ set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tare)
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(DIRECTORY include/tare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
-        PATTERN private EXCLUDE)
+        PATTERN "*.hpp" PATTERN private EXCLUDE)
 install(TARGETS tare_shared EXPORT tare-shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS tare_static EXPORT tare-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 

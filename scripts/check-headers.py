@@ -102,7 +102,7 @@ public = [tree.read(header) for header in tree.files(".h") if header.startswith(
 structs = {name: bool(size) for text in public
            for name, size in re.findall(r"^typedef struct (\w+) {\n(    size_t size;)?", text, re.M)}
 handles = {name for text in public for name in HANDLE.findall(text)}
-for header in tree.files(".h"):
+for header in tree.files((".h", ".hpp")):
     if not header.startswith("include/"):
         continue
     content = open(os.path.join(tree.ROOT, header)).read()
@@ -110,7 +110,7 @@ for header in tree.files(".h"):
                   may_not_grow(header, content, structs), sees_too_much(header, content)):
         findings += [f"{header}: {what}" for what in wrong]
     text = f"#include <{os.path.relpath(header, 'include')}>\n" + uses_of_defaults(content)
-    for language in languages:
+    for language in languages[header.endswith(".hpp"):]:  # C, C++
         if not shutil.which(language[0]):
             findings.append(f"{language[0]}: no such compiler")
             continue

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-C_SOURCES = (".c", ".h", ".cc", ".cpp", ".cu")
+C_SOURCES = (".c", ".h", ".cc", ".cpp", ".hpp", ".cu")
 
 
 def files(suffixes=None):
