@@ -124,6 +124,7 @@ is_measured | flag | the sensitivity was given
 is_pinned | flag | the type was given
 is_renamed | flag | under the other model's names of tensors
 is_same | flag | no difference that counts
+is_present | flag | the file was there already
 is_shared | flag | stored once with another
 is_shortened | flag | there are more elements
 is_tolerated | flag | a difference that does not count
@@ -205,6 +206,7 @@ relative_error | number | squared error of the type, relative to the values
 relative_rmse | number | root of the mean squared difference over that of the values; in a comparison: of the tensors that differ, together
 renamed | text or null | the one that is compared under other names
 resources | list | side files
+resumed_bytes | count | of a file, what an earlier run had fetched
 role | text | what a tensor or token is for
 roles | list | tensors by their role
 row_count | count | rows of the product of an adapter
@@ -307,6 +309,7 @@ shape? other_shape? is_tolerated relative_rmse? max_abs? different_count? ] ]"""
     "edit": """input output format is_dry_run is_in_place changed_bytes written_bytes changes [ kind old new ]
 files [ name action old_size_bytes new_size_bytes changed_bytes ] """ + FINDINGS,
     "error": "status exit_code " + PLACE + " findings? " + FINDINGS.split(" ", 1)[1],
+    "get": "input output is_dry_run files [ name size_bytes resumed_bytes is_present is_checked ]",
     "info": "models [ " + SCREEN + """ tensors? [ index name type shape size_bytes packed_bytes? file_index offset regions?
 [ name offset size_bytes ] outlier_count? scheme? is_truncated? stats? { finite_count zero_count nan_count infinite_count min? max? mean?
 std_dev? reach histogram_counts } layer? { file offset size_bytes base_index? streams [ region bits offset head_bytes size_bytes
@@ -330,7 +333,7 @@ lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
 }
 WHAT = {
     "architectures": "tare convert --list-architectures", "bench": "tare bench", "convert": "tare convert, quantize and synth",
-    "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "info": "tare info", "name": "tare name",
+    "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "get": "tare get", "info": "tare info", "name": "tare name",
     "pack": "tare pack", "quantize": "tare quantize --sizes", "report": "tare report", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
 }
 ERROR = {"$ref": "tare.error.2.json"}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "remote/url.h"
@@ -180,6 +181,30 @@ static bool read_size(reading *r, const tare_json_value *v, tare_hub_file *file)
                           "size: a number of bytes expected");
 }
 
+/* A digest in hexadecimal digits; false: not one of n bytes, so none is stated. */
+static bool is_digest(uint8_t *out, size_t n, const tare_json_value *v) {
+    return v->type == TARE_JSON_STRING && v->raw.len == 2 * n + 2 &&
+           tare_unhex(out, v->raw.ptr + 1, n);
+}
+
+/* {"sha256": ...} of a file in LFS; null where it is not. */
+static bool read_lfs(reading *r, const tare_json_value *object, tare_hub_file *file) {
+    tare_json_value key, v;
+    if (object->type != TARE_JSON_OBJECT) return tare_json_skip(&r->json, object, NULL);
+    while (tare_json_key(&r->json, &key) != TARE_JSON_END) {
+        if (tare_json_next(&r->json, &v) == TARE_JSON_END) return false;
+        if (tare_json_is(&key, "sha256"))
+            file->has_sha256 = is_digest(file->sha256, sizeof file->sha256, &v);
+        if (!tare_json_skip(&r->json, &v, NULL)) return false;
+    }
+    return r->json.err.status == TARE_OK;
+}
+
+static bool read_blob(reading *r, const tare_json_value *v, tare_hub_file *file) {
+    file->has_blob = is_digest(file->blob, sizeof file->blob, v);
+    return tare_json_skip(&r->json, v, NULL);
+}
+
 static bool read_file(reading *r, const tare_json_value *entry) {
     tare_json_value key, v;
     tare_hub_file file = {.size = TARE_HUB_NO_SIZE};
@@ -189,6 +214,8 @@ static bool read_file(reading *r, const tare_json_value *entry) {
         if (tare_json_next(&r->json, &v) == TARE_JSON_END) return false;
         bool is_good = tare_json_is(&key, "rfilename") ? read_path(r, &v, &file)
                        : tare_json_is(&key, "size")    ? read_size(r, &v, &file)
+                       : tare_json_is(&key, "lfs")     ? read_lfs(r, &v, &file)
+                       : tare_json_is(&key, "blobId")  ? read_blob(r, &v, &file)
                                                        : tare_json_skip(&r->json, &v, NULL);
         if (!is_good) return false;
     }

@@ -6,6 +6,7 @@
 #define TARE_REMOTE_HUB_H
 
 #include "base/buffer.h"
+#include "remote/git_blob.h"
 
 #define TARE_HUB_ENDPOINT "https://huggingface.co"
 #define TARE_HUB_REVISION "main"
@@ -38,6 +39,9 @@ bool tare_hub_shows_file(tare_str kind);
 typedef struct tare_hub_file {
     tare_str path;
     uint64_t size; /* TARE_HUB_NO_SIZE: the hub does not say */
+    bool has_sha256, has_blob;
+    uint8_t sha256[32];                /* of its bytes, in LFS */
+    uint8_t blob[TARE_GIT_BLOB_BYTES]; /* its name in Git, where it is not in LFS */
 } tare_hub_file;
 
 typedef struct tare_hub_list {

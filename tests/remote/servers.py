@@ -136,12 +136,21 @@ class Hub(Server):
         if name not in self.models or revision not in ("main", self.COMMIT, "refs%2Fpr%2F1"):
             handler.reply(404, b"{}", X_Error_Code="RepoNotFound")
         elif listing:
-            files = [{"rfilename": f, "size": len(d), "blobId": "x"}
-                     for f, d in self.models[name].items()]
+            files = [self.listed(f, d) for f, d in self.models[name].items()]
             handler.reply(200, json.dumps({"id": name, "sha": self.COMMIT, "siblings": files,
                                            "tags": ["x"], "private": False}).encode())
         else:
             self.answer_file(handler, self.models[name].get(urllib.parse.unquote(file[3])))
+
+    @staticmethod
+    def listed(name, data):
+        """A file in a list: its name in Git, or its SHA-256 where it is in LFS."""
+        entry = {"rfilename": name, "size": len(data), "blobId": "x"}
+        if len(data) < 4096:
+            entry["blobId"] = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+        else:
+            entry["lfs"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134}
+        return entry
 
     def answer_file(self, handler, data):
         if data is None:

@@ -579,8 +579,115 @@ class NginxTest(RemoteTest):
         self.assertIn(b"the file changed on the server", process.communicate(timeout=60)[1])
 
 
+class GetTest(RemoteTest):
+    """Downloads: whole files, checked, whatever ended the run before."""
+
+    def setUp(self):
+        super().setUp()
+        self.hub = Hub()
+        self.addCleanup(self.hub.stop)
+        self.env |= {"HF_ENDPOINT": self.hub.url}
+        self.large = bytes(range(256)) * (24 * MIB // 256)
+        self.digest = hashlib.sha256(self.large).hexdigest()
+        self.files = {"model.bin": self.large, "config.json": b'{"model_type": "llama"}', "sub/a.json": b"[]"}
+        self.hub.add("org/large", self.files)
+
+    def parts(self, folder="large"):
+        return [n for n in os.listdir(self.path(folder)) if n.endswith(".tare-part")]
+
+    def check_all(self, folder="large"):
+        for name, data in self.files.items():
+            self.assertEqual(self.read(f"{folder}/{name}"), data)
+        self.assertEqual(self.parts(folder), [])
+
+    def test_a_model_is_fetched_once(self):
+        said = self.tare("get", "hf://org/large")
+        self.assertIn("large: 3 files, 25.2 MB, all checked", said)
+        self.check_all()
+        self.hub.store.seen.clear()
+        self.assertIn("3 there already, all checked", self.tare("get", "hf://org/large"))
+        self.assertEqual(self.hub.store.seen, [])
+
+    def test_names_of_files_folders_and_types(self):
+        self.hub.add("org/many", {"m-Q4_K_M.gguf": b"4" * 5000, "m-Q4_K_S.gguf": b"s", "b/m-q4_k_m-00001-of-00002.gguf": b"5",
+                                  "README.md": b"# m"})
+        self.tare("get", "hf://org/many:q4_k_m", "-o", "typed")
+        self.assertEqual(sorted(os.listdir(self.path("typed"))), ["b", "m-Q4_K_M.gguf"])
+        self.tare("get", "hf://org/many@main/b/", "-o", "folder")
+        self.assertEqual(os.listdir(self.path("folder")), ["b"])
+        self.tare("get", "hf://org/many/README.md")
+        self.assertEqual(self.read("README.md"), b"# m")
+        self.assertIn("no GGUF file of this type", self.fault("get", "hf://org/many:Q8_0", code=2))
+        self.assertIn("no file of this name", self.fault("get", "hf://org/many/x.gguf", code=2))
+        said = json.loads(self.tare("get", "hf://org/many", "-n", "--json"))
+        self.assertEqual(len(said["files"]), 4)
+        self.assertFalse(os.path.exists(self.path("many")))
+
+    def test_a_killed_run_is_gone_on_with(self):
+        may_go_on = threading.Event()
+
+        def stop_midway(handler, _):
+            if handler.asked(self.large)[0] >= 12 * MIB:
+                may_go_on.wait(60)
+            handler.send_range(self.large, f'"{self.digest}"')
+
+        self.hub.store.routes["/" + self.digest] = stop_midway
+        process = self.begin_tare("get", "hf://org/large")
+        for _ in range(600):
+            found = self.parts() if os.path.isdir(self.path("large")) else []
+            if found and os.path.getsize(self.path("large/" + found[0])) >= 8 * MIB:
+                break
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+        may_go_on.set()
+        self.assertEqual(len(self.parts()), 1)
+        self.hub.store.seen.clear()
+        self.assertIn("from an earlier run, all checked", self.tare("get", "hf://org/large"))
+        first = min(int(headers["Range"].partition("=")[2].partition("-")[0]) for _, headers in self.hub.store.seen)
+        self.assertGreaterEqual(first, 8 * MIB)
+        self.check_all()
+
+    def test_a_part_that_went_wrong_is_fetched_anew(self):
+        os.makedirs(self.path("large"))
+        part = f"large/.model.bin.{self.digest[:16]}.tare-part"
+        for begun in (b"\0" * (5 * MIB), self.large + b"more"):
+            with open(self.path(part), "wb") as f:
+                f.write(begun)
+            self.tare("get", "hf://org/large", "--force")
+            self.check_all()
+            os.remove(self.path("large/model.bin"))
+
+    def test_bytes_that_are_not_the_stated_ones(self):
+        wrong = self.large[:-1] + b"x"
+        self.hub.store.routes["/" + self.digest] = lambda h, _: h.send_range(wrong, '"w"')
+        self.assertIn("do not have the digest", self.fault("get", "hf://org/large/model.bin", code=3))
+        self.assertFalse(os.path.exists(self.path("model.bin")))
+        self.assertEqual(os.path.getsize(self.path(self.parts(".")[0])), 0)
+
+    def test_what_is_in_the_way(self):
+        os.makedirs(self.path("large"))
+        with open(self.path("large/config.json"), "wb") as f:
+            f.write(b"mine")
+        self.assertIn("--force replaces it", self.fault("get", "hf://org/large", code=2))
+        self.assertEqual(self.read("large/config.json"), b"mine")
+        self.tare("get", "hf://org/large", "--force")
+        self.check_all()
+
+    def test_another_server_states_no_digest(self):
+        server = self.served({"/m.gguf": lambda h, _: h.send_range(self.tiny)})
+        self.assertIn("the server states no digest", self.tare("get", server.url + "/m.gguf", "-o", "x"))
+        self.assertEqual(self.read("x/m.gguf"), self.tiny)
+        self.assertIn("--force replaces it", self.fault("get", server.url + "/m.gguf", "-o", "x", code=2))
+
+    def test_offline_nothing_is_asked(self):
+        self.env["HF_HUB_OFFLINE"] = "1"
+        self.assertIn("HF_HUB_OFFLINE", self.fault("get", "hf://org/large"))
+        self.assertEqual(self.hub.seen, [])
+
+
 def main():
-    suites = {"faults": Faults, "hub": HubTest, "nginx": NginxTest}
+    suites = {"faults": Faults, "hub": HubTest, "get": GetTest, "nginx": NginxTest}
     if sys.argv[2] == "nginx" and not Nginx.available:
         print("SKIP: nginx is not installed (nginx-light, openssl)")
         return 77

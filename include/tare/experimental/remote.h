@@ -27,6 +27,7 @@
 #define TARE_EXPERIMENTAL_REMOTE_H
 
 #include <tare/model.h>
+#include <tare/output.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,6 +75,41 @@ TARE_API bool tare_is_url(const char *text);
 /* A URL without password and query, for messages: writes at most size - 1 bytes and a NUL; returns
  * the length the whole text has. Other text is copied as it is. */
 TARE_API size_t tare_url_public(char *buf, size_t size, const char *url);
+
+/* ---- downloads ------------------------------------------------------------------------------- */
+
+/* One file of a download. */
+typedef struct tare_download {
+    const char *path; /* where it lies or will lie; valid as long as the call */
+    uint64_t size_bytes;
+    uint64_t resumed_bytes; /* of it, what an earlier run had fetched */
+    bool is_present;        /* it was there, and nothing was fetched */
+    bool is_checked;        /* its bytes have the digest that the hub states; else none is stated */
+} tare_download;
+
+/* Called for each file once it is there, of a dry run before; from the thread that called. */
+typedef void (*tare_download_fn)(void *ctx, const tare_download *file);
+
+typedef struct tare_download_options {
+    size_t size;
+    const tare_context *context; /* NULL: the defaults. Progress is that of all files together */
+    /* NULL: the defaults. `force` replaces files that are others */
+    const tare_output_options *output;
+    tare_download_fn done; /* may be NULL */
+    void *done_ctx;
+    bool is_dry_run; /* nothing is fetched but the list of files */
+} tare_download_options;
+
+TARE_DECLARE_INIT(tare_download_options)
+
+/* Downloads what a URL names into a folder, under the names that it has there: a file, a folder or all
+ * of a model of the hub; hf://ORG/NAME[@REVISION]:TYPE, its GGUF files of that type. Ranges are fetched
+ * side by side. A file that is not complete lies beside its place as .NAME.ID.tare-part, and the next
+ * call goes on from there, whatever ended this one. Files get their names when they are whole and have
+ * the digests that the hub states. CHECKSUM: one has not; nothing of it is kept. ERR_ARG: no file is of
+ * that name or type, or another file is in the way and `force` is off. */
+TARE_API tare_status tare_remote_download(const char *folder, tare_remote *remote, const char *url,
+                                          const tare_download_options *options, tare_error *err);
 
 /* What a session has done so far. */
 typedef struct tare_remote_counts {

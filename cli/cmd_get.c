@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare get: files of the hub or of another server, downloaded and checked. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+
+static struct { const char *output; } args;
+
+static const cli_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .arg = "DIR",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "the folder of the files (default: named after the model; of a single file, this one)",
+     .text = &args.output},
+    {0},
+};
+
+/* What is told of the files. */
+typedef struct outcome {
+    struct json_t *files; /* NULL: text */
+    size_t n, n_present, n_unchecked;
+    uint64_t bytes, resumed;
+} outcome;
+
+static void note_file(void *ctx, const tare_download *file) {
+    outcome *o = ctx;
+    o->n++;
+    o->n_present += file->is_present;
+    o->n_unchecked += !file->is_checked;
+    o->bytes += file->size_bytes;
+    o->resumed += file->resumed_bytes;
+    if (o->files) {
+        struct json_t *row = cli_json_object();
+        cli_json_text(row, "name", file->path);
+        cli_json_u64(row, "size_bytes", file->size_bytes);
+        cli_json_u64(row, "resumed_bytes", file->resumed_bytes);
+        cli_json_bool(row, "is_present", file->is_present);
+        cli_json_bool(row, "is_checked", file->is_checked);
+        cli_json_append(o->files, row);
+    } else if (cli.dry_run || cli.verbose) {
+        char *name = cli_escape_path(file->path);
+        printf("%s: %s%s\n", name, cli_size_text(file->size_bytes).text,
+               file->is_present ? ", there already" : "");
+        free(name);
+    }
+}
+
+static void tell(const outcome *o, const char *folder) {
+    char *name = cli_escape_path(folder);
+    printf("%s%s: %zu file%s, %s", cli.dry_run ? "would fetch into " : "", name, o->n,
+           cli_plural(o->n), cli_size_text(o->bytes).text);
+    if (o->n_present) printf(", %zu there already", o->n_present);
+    if (o->resumed) printf(", %s from an earlier run", cli_size_text(o->resumed).text);
+    if (!cli.dry_run) {
+        if (o->n_unchecked == 0) fputs(", all checked", stdout);
+        if (o->n_unchecked) printf("; of %zu the server states no digest", o->n_unchecked);
+    }
+    fputc('\n', stdout);
+    free(name);
+}
+
+/* "hf://ORG/NAME@REV:TYPE" -> "NAME"; of one file, and of other servers, the folder at hand. */
+static char *name_folder(const char *url) {
+    if (strncmp(url, "hf://", 5) != 0) return cli_copy(".", 1);
+    const char *slash = strchr(url + 5, '/'), *name = slash ? slash + 1 : "";
+    const size_t n = strcspn(name, "@:/");
+    const char *rest = name + n + (name[n] == '@' ? strcspn(name + n, "/") : 0);
+    const bool is_file = rest[0] == '/' && rest[1] && rest[strlen(rest) - 1] != '/';
+    return n && !is_file ? cli_copy(name, n) : cli_copy(".", 1);
+}
+
+static int download(const char *shown, const char *folder, outcome *o) {
+    const tare_context context = cli_context(NULL);
+    const tare_output_options output = cli_output();
+    tare_download_options wanted = tare_download_options_default();
+    tare_source source;
+    tare_error err;
+    wanted.context = &context;
+    wanted.output = &output;
+    wanted.done = note_file;
+    wanted.done_ctx = o;
+    wanted.is_dry_run = cli.dry_run;
+    if (cli_source(&source, shown, &err) != TARE_OK) return cli_fail(&err, shown);
+    cli_progress_start("fetching");
+    const tare_status status =
+        tare_remote_download(folder, source.remote, source.name, &wanted, &err);
+    cli_progress_end();
+    return status == TARE_OK ? CLI_YES : cli_fail(&err, shown);
+}
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    outcome o = {.files = cli.json ? cli_json_array() : NULL};
+    if (!strstr(argv[0], "://"))
+        return cli_usage(&cmd_get, "a URL of https, http or hf was expected, such as "
+                                   "hf://ORG/NAME");
+    if (args.output && cli_check_local(&cmd_get, args.output) != CLI_YES) return CLI_USAGE;
+    char *folder = args.output ? cli_copy(args.output, strlen(args.output)) : name_folder(argv[0]);
+    const int code = download(argv[0], folder, &o);
+    if (cli.json && code == CLI_YES) {
+        struct json_t *document = cli_json_new("tare.get/2");
+        cli_json_text(document, "input", cli_input_name(argv[0]));
+        cli_json_text(document, "output", folder);
+        cli_json_bool(document, "is_dry_run", cli.dry_run);
+        cli_json_add(document, "files", o.files);
+        cli_json_print(document);
+    } else if (cli.json) {
+        cli_json_free(o.files);
+    } else if (code == CLI_YES && !cli.quiet) {
+        tell(&o, folder);
+    }
+    free(folder);
+    return code;
+}
+
+const cli_command cmd_get = {
+    .name = "get",
+    .summary = "download a model, or files of it, and check them",
+    .usage = "URL [-o DIR] [--dry-run]",
+    .description =
+        "Files are fetched in ranges side by side, and get their names when they are whole and "
+        "have "
+        "the digests that the hub states. What was fetched before an end of any kind is kept "
+        "beside "
+        "its place as .NAME.ID.tare-part, and the same command goes on from there. Files that are "
+        "there already are checked, and left alone. With :TYPE behind the model, its GGUF files of "
+        "that type.",
+    .examples = {{"tare get hf://ORG/NAME", "all files of a model, into NAME"},
+                 {"tare get hf://ORG/NAME:Q4_K_M -o models", "its GGUF files of one type"},
+                 {"tare get hf://ORG/NAME@v1.0/model.gguf", "one file of a revision, to here"},
+                 {"tare get https://example.org/model.gguf", "a file of another server"},
+                 {"tare get hf://ORG/NAME -n", "what would be fetched, and how much it is"}},
+    .options = options,
+    .main = "output dry-run force json",
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN | CLI_TAKES_URL,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};
