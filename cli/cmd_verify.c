@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static struct {
-    bool is_deep, keep_names;
+    bool is_deep, keep_names, is_scan;
     const char *manifest, *write_manifest, *against, *policy;
 } args;
 
@@ -47,6 +47,10 @@ static const cli_option options[] = {
      .help = "with --against: compare a Hugging Face model with a GGUF file under their own names "
              "of tensors",
      .flag = &args.keep_names},
+    {.name = "pickles",
+     .help = "whatever loading a PyTorch file in Python would import, but for what PyTorch itself "
+             "needs, is an error",
+     .flag = &args.is_scan},
     {0},
 };
 
@@ -121,6 +125,16 @@ static tare_status check_more(const tare_model *model, tare_report *report, tare
     return status;
 }
 
+/* What is an error: with --pickles also names in pickles that are a note otherwise. */
+static size_t count_errors(const tare_report *report) {
+    size_t n = tare_report_count_level(report, TARE_LEVEL_ERROR);
+    for (size_t i = 0; args.is_scan && i < tare_report_count(report); i++) {
+        const tare_finding *f = tare_report_at(report, i);
+        n += f->level < TARE_LEVEL_ERROR && f->code && strcmp(f->code, TARE_CODE_PICKLE_NAME) == 0;
+    }
+    return n;
+}
+
 /* Base models that are missing, so that not all was verified. */
 static size_t count_missing(const tare_report *report) {
     size_t n = 0;
@@ -134,7 +148,7 @@ static size_t count_missing(const tare_report *report) {
 /* Whether nothing else is wrong. */
 static bool is_incomplete(const tare_report *report) {
     size_t n = count_missing(report);
-    return n && n == tare_report_count_level(report, TARE_LEVEL_ERROR);
+    return n && n == count_errors(report);
 }
 
 /* Whether a .wcodec is, of which files are to be had. */
@@ -151,8 +165,9 @@ static bool is_damaged(const tare_model *model, const tare_report *report) {
 
 static struct json_t *json_of(const tare_model *model, const char *path, const tare_report *report,
                               const tare_error *err, bool is_good) {
-    size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
-    size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) - n_errors;
+    const size_t n_errors = count_errors(report);
+    const size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) -
+                              tare_report_count_level(report, TARE_LEVEL_ERROR);
     struct json_t *document = cli_json_object();
     cli_json_text(document, "input", cli_input_name(path));
     cli_json_bool(document, "opens", model != NULL);
@@ -176,8 +191,9 @@ static struct json_t *json_of(const tare_model *model, const char *path, const t
 /* "model.gguf: good: gguf v3, 291 tensors, 4.92 GB; 2 warnings" */
 static void print_verdict(const tare_model *model, const char *path, const tare_report *report,
                           bool is_good) {
-    size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
-    size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) - n_errors;
+    const size_t n_errors = count_errors(report);
+    const size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) -
+                              tare_report_count_level(report, TARE_LEVEL_ERROR);
     const tare_model_summary *sum = tare_model_summarize(model);
     char *name = cli_escape_path(cli_input_name(path));
     const char *verdict = is_good ? "good" : is_incomplete(report) ? "not all verified" : "bad";
@@ -213,7 +229,8 @@ static int verify_one(struct json_t **document, const char *path) {
     const int unchecked =
         status == TARE_OK && args.against ? check_against(model, path, report) : 0;
     tare_level fatal = cli.strict ? TARE_LEVEL_WARNING : TARE_LEVEL_ERROR;
-    bool is_good = status == TARE_OK && !unchecked && tare_report_count_level(report, fatal) == 0;
+    bool is_good = status == TARE_OK && !unchecked && count_errors(report) == 0 &&
+                   tare_report_count_level(report, fatal) == 0;
     int code = is_good ? CLI_YES : is_incomplete(report) ? CLI_USAGE : CLI_NO;
     if (cli.json) {
         *document = json_of(model, path, report, status == TARE_OK ? NULL : &err, is_good);
@@ -310,6 +327,7 @@ const cli_command cmd_verify = {
                  {"tare verify --deep model.gguf", "every value, too"},
                  {"tare verify hf://ORG/NAME", "a model of the hub, without its data"},
                  {"tare verify *.gguf", "all models of a folder"},
+                 {"tare verify --pickles model.pt", "what would loading it in Python run?"},
                  {"tare verify --write-manifest model.sha256 model.gguf", "digests of all tensors"},
                  {"tare verify model.gguf --against hf-directory --strict",
                   "does it hold all that it was made from, number by number?"},

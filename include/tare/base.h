@@ -141,6 +141,10 @@ typedef struct tare_error {
 #define TARE_CODE_NOT_ALIGNED      "model.not-aligned" /* where bytes lie in memory */
 #define TARE_CODE_NOT_FOUND        "remote.not-found"  /* the server has no such file */
 
+/* Findings about what loading a pickle in Python would import or call; tare does neither. */
+#define TARE_CODE_PICKLE_NAME "pickle.name"      /* not by PyTorch itself: a note */
+#define TARE_CODE_PICKLE_RUNS "pickle.runs-code" /* that can run any code: an error */
+
 /* Writes one line without newline, "model.gguf: byte 1832: tensor 7 "blk.0.attn_q.weight":
  * dimensions overflow", at most size - 1 bytes and a NUL. `path` names the input where err->file
  * is empty; may be NULL. Control characters are escaped. Returns the length the whole text has. */

@@ -113,11 +113,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (m == NULL) return 0;
     const tare_model_summary *summary = tare_model_summarize(m);
     bool is_gguf = strcmp(summary->format, "gguf") == 0;
+    bool is_read_only = strcmp(summary->format, "torch") == 0;
     file same = {NULL, 0};
     bool is_identity;
     if (!summary->is_truncated) {
         if (!has_loose_end(m, summary->alignment))
-            there_and_back(m, is_gguf ? "safetensors" : "gguf", summary->format);
+            there_and_back(m, is_gguf ? "safetensors" : "gguf",
+                           is_read_only ? "safetensors" : summary->format);
         if (strcmp(summary->format, "mcf") == 0) check_one_form(m, "mcf");
         if (write_as(&same, m, summary->format, &is_identity) == WRITTEN && is_identity &&
             !(is_gguf && (summary->version != 3 || data[0] != 'G'))) {

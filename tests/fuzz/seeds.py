@@ -20,6 +20,7 @@ import not_a_model_cases  # noqa: E402, F401
 import importance_cases  # noqa: E402, F401
 import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
+import torch_cases  # noqa: E402, F401
 import wcodec_decoder  # noqa: E402
 from safetensors_file import safetensors  # noqa: E402
 from ggufbuilder import (BF16, BLOCKS, BOOL, F16, F32, F32V, I32, Q4_0, Q4_K, Q8_0,  # noqa: E402
@@ -429,6 +430,8 @@ def main():
             write(folder, "read_gguf", case.name, content)
         elif path.endswith(".mcf"):
             write(folder, "read_mcf", case.name, content)
+        elif path.endswith(".pt"):
+            write(folder, "read_torch", case.name, content)
         if "importance" in case.lines:
             write(folder, "importance", case.name, content)
         for target in ("read_any", "convert", "pack", "quantize", "oom"):

@@ -20,12 +20,6 @@ def zip_of(name, content):
     return out.getvalue()
 
 
-PICKLE = b"\x80\x02}q\x00X\x01\x00\x00\x00aq\x01K\x01s."
-foreign("pickle", "a bare pickle, protocol 2", PICKLE, "pickle")
-foreign("pickle-4", "a bare pickle, protocol 4", b"\x80\x04\x95\x02\0\0\0\0\0\0\0}\x94.", "pickle")
-foreign("torch-zip", "what torch.save writes", zip_of("archive/data.pkl", PICKLE), "PyTorch")
-foreign("torch-zip-named-gguf", "the same under a wrong name",
-        zip_of("archive/data.pkl", PICKLE), "PyTorch", ".gguf")
 foreign("npz", "NumPy arrays in a zip", zip_of("arr_0.npy", b"\x93NUMPY\x01\0"), "npz")
 foreign("npy", "one NumPy array", b"\x93NUMPY\x01\0v\0{'descr': '<f4'}".ljust(128), "npy")
 foreign("zip", "a zip of something else", zip_of("readme.txt", b"x"), "zip")

@@ -80,7 +80,8 @@ static tare_status take_model(tare_pack_files *f, const tare_model *m, tare_erro
     if (!names) return tare_fail(err, TARE_ERR_NOMEM, "files");
     for (size_t i = 0; i < m->n_files; i++) names[i] = name_of(m->files[i].name);
     name_side_files(names, m);
-    for (size_t i = 0; i < m->n_files; i++) TARE_TRY(add(f, &m->files[i].reader, names[i], err));
+    for (size_t i = 0; i < m->n_files; i++)
+        if (!m->files[i].is_decoded) TARE_TRY(add(f, &m->files[i].reader, names[i], err));
     TARE_TRY(add_index(f, m, err));
     f->is_directory = f->n > 1;
     say_whole_set(f, m);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the PyTorch driver share, and what the Hugging Face driver needs of it. The form
+ * of the files is that of torch/serialization.py, of the values that of torch/_utils.py. */
+#ifndef TARE_FORMAT_TORCH_TORCH_H
+#define TARE_FORMAT_TORCH_TORCH_H
+
+#include "base/buffer.h"
+#include "base/pickle.h"
+#include "base/zip.h"
+#include "format/format.h"
+
+/* ---- number formats -------------------------------------------------------------------------- */
+
+typedef struct tare_torch_dtype {
+    const char *name;    /* "float32" */
+    const char *storage; /* the class of its typed storages, "FloatStorage"; NULL: it has none */
+    tare_encoding_id encoding; /* UNKNOWN: one that tare lacks */
+    uint32_t bytes;            /* of an element */
+} tare_torch_dtype;
+
+/* By a global: torch.float32, torch.FloatStorage, torch.storage.UntypedStorage. NULL: it is none. */
+const tare_torch_dtype *tare_torch_dtype_of(const tare_pickle_value *global);
+/* By NumPy's letters, "f4", and the order of bytes. NULL: it is no plain number. */
+const tare_torch_dtype *tare_torch_dtype_numpy(tare_str letters);
+
+/* ---- a file that is being read --------------------------------------------------------------- */
+
+/* Bytes of the file that tensors are views of. */
+typedef struct tare_torch_storage {
+    tare_str key;    /* first, for the index of names */
+    uint64_t offset; /* in the file */
+    uint64_t size;   /* bytes */
+} tare_torch_storage;
+
+/* A tensor before it has a place in the catalog. */
+typedef struct tare_torch_tensor {
+    tare_str name;
+    size_t wrapped; /* how much of it is keys that wrap everything, perhaps */
+    const tare_encoding *encoding;
+    uint32_t bytes;  /* of an element */
+    uint64_t record; /* offset of its record in the file */
+    uint64_t offset; /* of its first element */
+    uint64_t span;   /* bytes from there to the end of its last element */
+    uint32_t n_dims;
+    uint64_t dims[TARE_MAX_DIMS], strides[TARE_MAX_DIMS]; /* strides in elements */
+    bool is_view;                                         /* not one run of bytes of its own */
+    bool is_swapped; /* its bytes are in the other order than the file's */
+} tare_torch_tensor;
+
+/* The files of one model, and the tensors of all of them that are made when they are read. */
+typedef struct tare_torch_views tare_torch_views;
+typedef struct tare_torch_set {
+    tare_model *m;
+    tare_report *report;
+    tare_torch_views *views; /* NULL: none so far */
+    size_t n_files;
+    bool is_big_endian; /* all of them */
+} tare_torch_set;
+
+typedef struct tare_torch_file {
+    tare_torch_set *set;
+    tare_model *m;
+    tare_report *report;
+    const tare_reader *reader; /* of the model, or to become one of its files */
+    tare_arena scratch;        /* until the file is read */
+    tare_pickle pickle;        /* of the object */
+    tare_torch_storage *storages;
+    size_t n_storages;
+    tare_name_index storage_index;
+    bool is_big_endian;
+    unsigned depth;             /* of calls around the tensor that is being looked at */
+    tare_torch_tensor *tensors; /* of the allocator */
+    size_t n_tensors, tensors_capacity;
+    tare_metadata *metadata; /* the same */
+    size_t n_metadata, metadata_capacity;
+    tare_left_out *left_out; /* tensors that are not read; the same */
+    size_t n_left_out, left_out_capacity;
+} tare_torch_file;
+
+/* torch_tensor.c: whether a value is a tensor, or what stands for one. */
+typedef enum tare_torch_kind {
+    TARE_TORCH_OTHER = 0,
+    TARE_TORCH_TENSOR = 1, /* *out has all but its name */
+    TARE_TORCH_UNREAD = 2, /* a tensor in a form that is not read: *why says which */
+    TARE_TORCH_BROKEN = 3, /* *err has why */
+} tare_torch_kind;
+
+tare_torch_kind tare_torch_look(tare_torch_tensor *out, const char **why, tare_torch_file *f,
+                                const tare_pickle_value *v, tare_error *err);
+
+/* torch_names.c: what a name that a pickle would import may do. */
+typedef enum tare_torch_risk {
+    TARE_TORCH_HARMLESS = 0,
+    TARE_TORCH_UNFAMILIAR = 1,
+    TARE_TORCH_RUNS_CODE = 2, /* of the modules by which pickles attack */
+} tare_torch_risk;
+
+tare_torch_risk tare_torch_risk_of(const tare_pickle_value *global);
+/* Reports what loading the pickle in Python would import and call. */
+tare_status tare_torch_report_names(tare_torch_file *f, tare_error *err);
+
+/* torch_walk.c: fills f->tensors and f->metadata from the pickle. */
+tare_status tare_torch_walk(tare_torch_file *f, tare_error *err);
+
+/* torch_place.c: adds f's tensors and metadata to the catalog; the file has this number. */
+tare_status tare_torch_place(tare_torch_file *f, uint32_t file, tare_error *err);
+
+/* torch_read.c: reads a file, whose reader becomes one of the model's, and adds what is in it to the
+ * catalog. */
+tare_status tare_torch_add_file(tare_torch_set *set, tare_reader *reader, const char *name,
+                                tare_error *err);
+/* torch_place.c: after the last file of the model, resources among them. */
+tare_status tare_torch_end(tare_torch_set *set, tare_error *err);
+/* Whether the first bytes are those of such a file. */
+bool tare_torch_is_file(tare_str head);
+
+extern const tare_format_caps tare_torch_caps;
+
+#endif

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walks what a pickle contains: tensors get the names of the keys that lead to them, everything else
+ * becomes metadata under such names. Objects are what they would set in themselves; those of modules
+ * get the names that their state_dict() has. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/report.h"
+#include "base/str.h"
+#include "format/torch/torch.h"
+
+/* A module in a module is three levels. */
+enum { DEPTH_MOST = 256, WORD_MOST = 40 };
+
+typedef struct walk {
+    tare_torch_file *f;
+    tare_buffer path;
+    uint64_t visits, most; /* of values, which may be in one another more than once */
+    unsigned depth;
+    bool may_wrap;  /* only wrappers lead here */
+    size_t wrapped; /* the path's length as far as they do */
+    tare_status status;
+    tare_error *err;
+} walk;
+
+static void visit(walk *w, const tare_pickle_value *v);
+
+static bool fail_at(walk *w, const tare_pickle_value *v, tare_status status, const char *what) {
+    if (w->status == TARE_OK) w->status = tare_fail_at(w->err, status, v->offset, what);
+    return false;
+}
+
+static bool no_memory(walk *w) {
+    if (w->status == TARE_OK) w->status = tare_fail(w->err, TARE_ERR_NOMEM, "names of tensors");
+    return false;
+}
+
+static bool is_text(const tare_pickle_value *v) {
+    return v->kind == TARE_PICKLE_TEXT || v->kind == TARE_PICKLE_BYTES;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* What a value is called as a part of a name; in `room`, if it is not its own text. */
+static tare_str word_of(const tare_pickle_value *v, char room[WORD_MOST]) {
+    int n = 0;
+    if (is_text(v)) return v->as.s;
+    if (v->kind == TARE_PICKLE_INT) n = snprintf(room, WORD_MOST, "%" PRId64, v->as.i);
+    if (v->kind == TARE_PICKLE_FLOAT) n = snprintf(room, WORD_MOST, "%.17g", v->as.f);
+    if (v->kind == TARE_PICKLE_BOOL) return v->as.i ? TARE_STR("True") : TARE_STR("False");
+    if (v->kind == TARE_PICKLE_NONE) return TARE_STR("None");
+    return n > 0 ? (tare_str){room, (size_t)n} : TARE_STR("?");
+}
+
+static void visit_under(walk *w, tare_str word, const tare_pickle_value *v) {
+    const size_t length = w->path.size;
+    if (length) tare_buffer_put_u8(&w->path, '.');
+    tare_buffer_put_str(&w->path, word);
+    if (w->path.size > w->f->m->limits.name_bytes)
+        fail_at(w, v, TARE_ERR_LIMIT, "length of a name");
+    visit(w, v);
+    w->path.size = length;
+}
+
+static void visit_number(walk *w, size_t i, const tare_pickle_value *v) {
+    char room[WORD_MOST];
+    const tare_pickle_value number = {.kind = TARE_PICKLE_INT, .as.i = (int64_t)i};
+    visit_under(w, word_of(&number, room), v);
+}
+
+static tare_str path_of(walk *w) {
+    const tare_str path = {(const char *)w->path.data, w->path.size};
+    const tare_str kept = tare_arena_str(&w->f->m->arena, path.len ? path : TARE_STR("value"));
+    if (!kept.ptr || w->path.failed) no_memory(w);
+    return kept;
+}
+
+/* ---- metadata -------------------------------------------------------------------------------- */
+
+static void add_key(walk *w, const tare_pickle_value *at, tare_value value) {
+    tare_torch_file *f = w->f;
+    void *items = f->metadata;
+    if (f->n_metadata == f->m->limits.keys) {
+        fail_at(w, at, TARE_ERR_LIMIT, "number of keys");
+        return;
+    }
+    if (!tare_grow(f->m->allocator, &items, &f->metadata_capacity, f->n_metadata + 1,
+                   sizeof *f->metadata)) {
+        no_memory(w);
+        return;
+    }
+    f->metadata = items;
+    f->metadata[f->n_metadata++] =
+        (tare_metadata){.key = path_of(w), .value = value, .offset = at->offset};
+}
+
+static void add_text(walk *w, const tare_pickle_value *at, tare_str text) {
+    text = tare_arena_str(&w->f->m->arena, text);
+    if (!text.ptr) no_memory(w);
+    add_key(w, at, (tare_value){.type = TARE_VALUE_STRING, .as.s = text});
+}
+
+/* "<module.name>" of what is not read. */
+static void add_name(walk *w, const tare_pickle_value *at, const tare_pickle_object *global,
+                     const char *open, const char *close) {
+    tare_buffer text;
+    tare_buffer_init(&text, w->f->m->allocator);
+    tare_buffer_put_text(&text, open);
+    tare_buffer_put_str(&text, tare_pickle_module(global));
+    tare_buffer_put_u8(&text, '.');
+    tare_buffer_put_str(&text, tare_pickle_name(global));
+    tare_buffer_put_text(&text, close);
+    if (text.failed)
+        no_memory(w);
+    else
+        add_text(w, at, (tare_str){(const char *)text.data, text.size});
+    tare_buffer_free(&text);
+}
+
+/* A number of more than 64 bits, in hexadecimal digits where the pickle has bytes. */
+static void add_long(walk *w, const tare_pickle_value *v) {
+    tare_buffer text;
+    const tare_str s = v->as.s;
+    const bool is_decimal = s.len && (s.ptr[0] == '-' || (s.ptr[0] >= '0' && s.ptr[0] <= '9')) &&
+                            tare_is_ascii(s.ptr, s.len) && strspn(s.ptr, "-0123456789") >= s.len;
+    if (is_decimal || s.len > 4096) {
+        add_text(w, v, is_decimal ? s : TARE_STR("<a long number>"));
+        return;
+    }
+    tare_buffer_init(&text, w->f->m->allocator);
+    tare_buffer_put_text(&text, "0x");
+    for (size_t i = s.len; i-- > 0;) tare_buffer_printf(&text, "%02x", (unsigned char)s.ptr[i]);
+    if (text.failed)
+        no_memory(w);
+    else
+        add_text(w, v, (tare_str){(const char *)text.data, text.size});
+    tare_buffer_free(&text);
+}
+
+static bool plain_value(tare_value *out, const tare_pickle_value *v) {
+    switch (v->kind) {
+    case TARE_PICKLE_BOOL:
+        *out = (tare_value){.type = TARE_VALUE_BOOL, .as.u = v->as.i != 0};
+        return true;
+    case TARE_PICKLE_INT:
+        *out = (tare_value){.type = TARE_VALUE_I64, .as.i = v->as.i};
+        return true;
+    case TARE_PICKLE_FLOAT:
+        *out = (tare_value){.type = TARE_VALUE_F64, .as.f = v->as.f};
+        return true;
+    case TARE_PICKLE_TEXT:
+        *out = (tare_value){.type = TARE_VALUE_STRING, .as.s = v->as.s};
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A list of plain values of one type becomes an array. */
+static bool add_array(walk *w, const tare_pickle_value *v, const tare_pickle_list *items) {
+    tare_value first, value;
+    tare_buffer packed;
+    if (items->n == 0 || !plain_value(&first, &items->items[0])) return false;
+    for (size_t i = 1; i < items->n; i++)
+        if (!plain_value(&value, &items->items[i]) || value.type != first.type) return false;
+    tare_buffer_init(&packed, w->f->m->allocator);
+    for (size_t i = 0; i < items->n; i++) {
+        plain_value(&value, &items->items[i]);
+        tare_value_pack(&packed, &value, false);
+    }
+    const tare_str bytes =
+        packed.failed
+            ? (tare_str){NULL, 0}
+            : tare_arena_str(&w->f->m->arena, (tare_str){(const char *)packed.data, packed.size});
+    tare_buffer_free(&packed);
+    if (!bytes.ptr) return no_memory(w) || true;
+    value = (tare_value){.type = TARE_VALUE_ARRAY,
+                         .as.a = {.type = first.type,
+                                  .count = items->n,
+                                  .bytes = (const uint8_t *)bytes.ptr,
+                                  .size_bytes = bytes.len}};
+    add_key(w, v, value);
+    return true;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static void add_tensor(walk *w, const tare_pickle_value *v, tare_torch_tensor *t) {
+    tare_torch_file *f = w->f;
+    void *items = f->tensors;
+    if (f->m->catalog.n_tensors + f->n_tensors >= f->m->limits.tensors) {
+        fail_at(w, v, TARE_ERR_LIMIT, "number of tensors");
+        return;
+    }
+    if (!tare_grow(f->m->allocator, &items, &f->tensors_capacity, f->n_tensors + 1, sizeof *t)) {
+        no_memory(w);
+        return;
+    }
+    t->name = path_of(w);
+    t->wrapped = w->wrapped;
+    f->tensors = items;
+    f->tensors[f->n_tensors++] = *t;
+}
+
+static void note_unread(walk *w, const tare_pickle_value *v, const char *why) {
+    tare_torch_file *f = w->f;
+    void *items = f->left_out;
+    tare_finding finding = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "torch.unread-tensor");
+    if (!tare_grow(f->m->allocator, &items, &f->left_out_capacity, f->n_left_out + 1,
+                   sizeof *f->left_out)) {
+        no_memory(w);
+        return;
+    }
+    f->left_out = items;
+    f->left_out[f->n_left_out++] = (tare_left_out){path_of(w), "torch.unread-tensor", why};
+    finding.offset = v->offset;
+    finding.item_kind = TARE_ITEM_TENSOR;
+    finding.item_name = f->left_out[f->n_left_out - 1].name;
+    finding.text = tare_str_of(why);
+    tare_report_add(f->report, &finding);
+}
+
+/* ---- containers ------------------------------------------------------------------------------ */
+
+static void visit_list(walk *w, const tare_pickle_value *v, const tare_pickle_list *items) {
+    if (add_array(w, v, items)) return;
+    for (size_t i = 0; i < items->n && w->status == TARE_OK; i++)
+        visit_number(w, i, &items->items[i]);
+}
+
+static bool is_wrapper(tare_str word) {
+    static const char *const words[] = {"state_dict", "model", "module"};
+    for (size_t i = 0; i < 3; i++)
+        if (tare_str_is(word, words[i])) return true;
+    return false;
+}
+
+/* A key of a dict; one that wraps is no part of the name if it leads to all tensors. */
+static void visit_key(walk *w, tare_str key, const tare_pickle_value *v) {
+    const bool may_wrap = w->may_wrap;
+    const size_t wrapped = w->wrapped;
+    w->may_wrap = may_wrap && is_wrapper(key);
+    if (w->may_wrap) w->wrapped = w->path.size + (w->path.size > 0) + key.len;
+    visit_under(w, key, v);
+    w->may_wrap = may_wrap;
+    w->wrapped = wrapped;
+}
+
+static void visit_pairs(walk *w, const tare_pickle_list *pairs) {
+    char room[WORD_MOST];
+    for (size_t i = 0; i + 1 < pairs->n && w->status == TARE_OK; i += 2)
+        visit_key(w, word_of(&pairs->items[i], room), &pairs->items[i + 1]);
+}
+
+/* [[key, value], ...], as Python 2 gives an OrderedDict. */
+static void visit_list_of_pairs(walk *w, const tare_pickle_value *list) {
+    char room[WORD_MOST];
+    const tare_pickle_value *pair;
+    for (size_t i = 0; (pair = tare_pickle_item(list, i)) != NULL && w->status == TARE_OK; i++) {
+        const tare_pickle_value *key = tare_pickle_item(pair, 0),
+                                *value = tare_pickle_item(pair, 1);
+        if (key && value) visit_key(w, word_of(key, room), value);
+    }
+}
+
+/* What a module has its tensors and modules in: a state_dict() does not name it. */
+static bool is_of_module(tare_str key) {
+    static const char *const words[] = {"_parameters", "_buffers", "_modules"};
+    for (size_t i = 0; i < 3; i++)
+        if (tare_str_is(key, words[i])) return true;
+    return false;
+}
+
+static void visit_state(walk *w, const tare_pickle_value *state, unsigned level) {
+    char room[WORD_MOST];
+    const tare_pickle_value *part;
+    if (state->kind == TARE_PICKLE_TUPLE && level == 0) { /* (__dict__, slots) */
+        for (size_t i = 0; (part = tare_pickle_item(state, i)) != NULL; i++)
+            visit_state(w, part, 1);
+        return;
+    }
+    if (state->kind != TARE_PICKLE_DICT) {
+        if (state->kind != TARE_PICKLE_NONE) visit_under(w, TARE_STR("state"), state);
+        return;
+    }
+    const tare_pickle_list *pairs = &state->as.object->items;
+    for (size_t i = 0; i + 1 < pairs->n && w->status == TARE_OK; i += 2) {
+        const tare_str key = word_of(&pairs->items[i], room);
+        if (is_of_module(key))
+            visit(w, &pairs->items[i + 1]);
+        else
+            visit_under(w, key, &pairs->items[i + 1]);
+    }
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+typedef enum shape { OPAQUE = 0, MAPPING = 1, SEQUENCE = 2, WORD = 3 } shape;
+
+/* Classes whose objects are as good as their contents. */
+static shape shape_of(const tare_pickle_object *callee) {
+    static const struct {
+        const char *module, *name;
+        shape shape;
+    } known[] = {{"collections", "OrderedDict", MAPPING},
+                 {"collections", "defaultdict", MAPPING},
+                 {"collections", "Counter", MAPPING},
+                 {"builtins", "dict", MAPPING},
+                 {"collections", "deque", SEQUENCE},
+                 {"builtins", "set", SEQUENCE},
+                 {"builtins", "frozenset", SEQUENCE},
+                 {"builtins", "list", SEQUENCE},
+                 {"builtins", "tuple", SEQUENCE},
+                 {"__builtin__", "set", SEQUENCE},
+                 {"__builtin__", "frozenset", SEQUENCE},
+                 {"__builtin__", "list", SEQUENCE},
+                 {"torch", "Size", SEQUENCE},
+                 {"torch", "device", WORD},
+                 {"pathlib", "PosixPath", WORD},
+                 {"pathlib", "Path", WORD}};
+    for (size_t i = 0; callee && i < sizeof known / sizeof *known; i++)
+        if (tare_str_is(tare_pickle_module(callee), known[i].module) &&
+            tare_str_is(tare_pickle_name(callee), known[i].name))
+            return known[i].shape;
+    return OPAQUE;
+}
+
+/* The class of an object, which its first argument is where Python rebuilds it. */
+static const tare_pickle_object *class_of(const tare_pickle_value *v) {
+    const tare_pickle_object *callee = tare_pickle_callee(v);
+    const tare_pickle_value *first = tare_pickle_argument(v, 0);
+    const bool is_rebuilt = callee && (tare_str_is(tare_pickle_module(callee), "copyreg") ||
+                                       tare_str_is(tare_pickle_module(callee), "copy_reg"));
+    return is_rebuilt && first && first->kind == TARE_PICKLE_GLOBAL ? first->as.object : callee;
+}
+
+static void visit_opaque(walk *w, const tare_pickle_value *v) {
+    const tare_pickle_list *items = &v->as.object->items;
+    const tare_pickle_object *class = class_of(v);
+    if (class)
+        add_name(w, v, class, "<", ">");
+    else
+        add_text(w, v, TARE_STR("<object>"));
+    if (class != tare_pickle_callee(v)) return; /* which is all that they say */
+    for (size_t i = 1; i < items->n && w->status == TARE_OK; i++) {
+        const tare_pickle_value *args = &items->items[i];
+        if (args->kind >= TARE_PICKLE_LIST) visit_under(w, TARE_STR("args"), args);
+    }
+}
+
+static void visit_call(walk *w, const tare_pickle_value *v) {
+    const tare_pickle_more *more = v->as.object->more;
+    const tare_pickle_value *first = tare_pickle_argument(v, 0);
+    const shape as = shape_of(tare_pickle_callee(v));
+    if (as == WORD && first && is_text(first)) {
+        add_text(w, v, first->as.s);
+    } else if (as == MAPPING) {
+        visit_list_of_pairs(w, first);
+    } else if (as == SEQUENCE && first && first->kind >= TARE_PICKLE_LIST) {
+        visit(w, first);
+    } else if (as == OPAQUE || as == WORD) {
+        visit_opaque(w, v);
+    }
+    if (!more) return;
+    visit_pairs(w, &more->pairs);
+    visit_list(w, v, &more->added);
+    /* attributes of a dict: a state_dict() has the versions of its modules there */
+    if (!more->has_state || as != OPAQUE) return;
+    const bool may_wrap = w->may_wrap;
+    w->may_wrap = false;
+    visit_state(w, &more->state, 0);
+    w->may_wrap = may_wrap;
+}
+
+static void visit_object(walk *w, const tare_pickle_value *v) {
+    tare_pickle_object *o = v->as.object;
+    switch (v->kind) {
+    case TARE_PICKLE_LIST:
+    case TARE_PICKLE_TUPLE:
+    case TARE_PICKLE_SET:
+        visit_list(w, v, &o->items);
+        return;
+    case TARE_PICKLE_DICT:
+        visit_pairs(w, &o->items);
+        return;
+    case TARE_PICKLE_GLOBAL:
+        add_name(w, v, o, "", "");
+        return;
+    case TARE_PICKLE_CALL:
+        visit_call(w, v);
+        return;
+    default:
+        add_text(w, v, TARE_STR("<persistent>"));
+    }
+}
+
+static void visit_value(walk *w, const tare_pickle_value *v) {
+    tare_value value;
+    if (plain_value(&value, v))
+        add_key(w, v, value);
+    else if (v->kind == TARE_PICKLE_BYTES)
+        add_text(w, v, v->as.s);
+    else if (v->kind == TARE_PICKLE_LONG)
+        add_long(w, v);
+    else
+        add_text(w, v, TARE_STR("None"));
+}
+
+/* Whether v is a tensor, which has been added then; one whose parts alone are read is no more. */
+static bool visit_tensor(walk *w, const tare_pickle_value *v) {
+    tare_torch_tensor t;
+    const char *why;
+    const tare_torch_kind kind = tare_torch_look(&t, &why, w->f, v, w->err);
+    if (kind == TARE_TORCH_TENSOR) add_tensor(w, v, &t);
+    if (kind == TARE_TORCH_UNREAD) note_unread(w, v, why);
+    if (kind == TARE_TORCH_BROKEN) w->status = w->err ? w->err->status : TARE_ERR_CORRUPT;
+    return kind == TARE_TORCH_TENSOR || kind == TARE_TORCH_BROKEN;
+}
+
+static void visit(walk *w, const tare_pickle_value *v) {
+    if (w->status != TARE_OK) return;
+    if (w->path.failed) no_memory(w);
+    if (++w->visits > w->most)
+        fail_at(w, v, TARE_ERR_LIMIT, "pickle: its values contain one another too often");
+    if (w->depth == DEPTH_MOST) fail_at(w, v, TARE_ERR_LIMIT, "pickle: depth of its values");
+    if (w->status != TARE_OK) return;
+    if (v->kind < TARE_PICKLE_LIST) {
+        visit_value(w, v);
+        return;
+    }
+    if (v->as.object->is_open || visit_tensor(w, v)) return; /* it contains itself */
+    v->as.object->is_open = true;
+    w->depth++;
+    visit_object(w, v);
+    w->depth--;
+    v->as.object->is_open = false;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* The length of what all names begin with and wrappers are; with the dot that follows. */
+static size_t wrappers(const tare_torch_file *f) {
+    const tare_torch_tensor *first = &f->tensors[0];
+    size_t cut = first->wrapped;
+    for (size_t i = 1; i < f->n_tensors; i++) {
+        const tare_torch_tensor *t = &f->tensors[i];
+        if (t->wrapped < cut) cut = t->wrapped;
+        while (cut && (memcmp(t->name.ptr, first->name.ptr, cut) != 0 ||
+                       (first->name.len > cut && first->name.ptr[cut] != '.')))
+            cut--;
+    }
+    return cut && cut < first->name.len ? cut + 1 : 0;
+}
+
+tare_status tare_torch_walk(tare_torch_file *f, tare_error *err) {
+    walk w = {.f = f, .may_wrap = true, .most = 8 * f->pickle.n_values + 65536, .err = err};
+    tare_buffer_init(&w.path, f->m->allocator);
+    visit(&w, &f->pickle.root);
+    tare_buffer_free(&w.path);
+    if (w.status != TARE_OK || !f->n_tensors) return w.status;
+    const size_t cut = wrappers(f);
+    for (size_t i = 0; i < f->n_tensors; i++)
+        f->tensors[i].name = tare_str_cut(f->tensors[i].name, cut);
+    return TARE_OK;
+}
