@@ -9,10 +9,9 @@
 
 #define TARE_PEFT_CONFIG  "adapter_config.json"
 #define TARE_PEFT_WEIGHTS "adapter_model.safetensors"
+#define TARE_PEFT_PICKLE  "adapter_model.bin"
 /* Of a directory with a configuration. */
-#define TARE_PEFT_NO_WEIGHTS                                                                       \
-    "a PEFT adapter without " TARE_PEFT_WEIGHTS                                                    \
-    "; pickles (adapter_model.bin) can run code when loaded: save it as safetensors"
+#define TARE_PEFT_NO_WEIGHTS "a PEFT adapter without " TARE_PEFT_WEIGHTS " or " TARE_PEFT_PICKLE
 
 /* What a tensor's name encodes. */
 typedef struct tare_peft_name {

@@ -2,6 +2,7 @@
 """Models of several files: safetensors shards with an index, Hugging Face directories, GGUF splits."""
 import json
 
+import torchbuilder
 from casebook import bad, good
 from ggufbuilder import *
 from safetensors_cases import A, St, obj, t
@@ -160,8 +161,23 @@ folder("numbered-besides", "a set called model comes before other files",
 no("hf-numbered-missing", "a set without an index that lacks a shard: its name is said", SHARD_A, "IO", None, "shard",
    file=TWO, files={ONE: SHARD_A, "config.json": CONFIG})
 no_folder("numbered-twice", "two sets of the same name", {**BOTH, "model-00001-of-00003.safetensors": SHARD_A}, "several")
-no_folder("pickle", "a directory of PyTorch pickles",
-          {"config.json": CONFIG, "pytorch_model.bin": b"\x80\x02}q\x00."}, "pickle")
+BIN_A = torchbuilder.archive(torchbuilder.dict_of(a=torchbuilder.tensor())).file()
+BIN_B = torchbuilder.legacy(torchbuilder.dict_of(b=torchbuilder.tensor((3, 2), (1, 3))))
+BINS = {"pytorch_model-00001-of-00002.bin": BIN_A, "pytorch_model-00002-of-00002.bin": BIN_B, "config.json": CONFIG}
+BIN_INDEX = (b'{"metadata":{},"weight_map":{"a":"pytorch_model-00001-of-00002.bin",%s'
+             b'"b":"pytorch_model-00002-of-00002.bin"}}')
+folder("bin", "weights that PyTorch wrote", {"config.json": CONFIG, "pytorch_model.bin": BIN_A},
+       has={"format": "hf", "tensors": 1, "resources": 1, "files": 2})
+folder("bin-peft", "an adapter that PyTorch wrote", {"adapter_config.json": b"{}", "adapter_model.bin": BIN_A},
+       has={"format": "hf", "tensors": 1})
+folder("bin-shards", "an index of them, with a view", {**BINS, "pytorch_model.bin.index.json": BIN_INDEX % b""},
+       has={"format": "hf", "tensors": 2, "resources": 1, "files": 3})
+folder("bin-lacks", "an index with a tensor that no file has",
+       {**BINS, "pytorch_model.bin.index.json": BIN_INDEX % b'"c":"pytorch_model-00002-of-00002.bin",'},
+       ("error", "torch.not-in-files", 68, "tensor -1"), has={"tensors": 2})
+bad("hf-bin-leaves", "an index that leaves the directory", SHARD_A, "CORRUPT", 19, "leaves", file="pytorch_model.bin.index.json",
+    files={"pytorch_model.bin.index.json": b'{"weight_map":{"a":"../b.bin"}}', "config.json": CONFIG})
+no_folder("bin-other", "pickles of another name", {"config.json": CONFIG, "x.pth": BIN_A}, "name the file")
 no_folder("lfs", "a clone without its large files", {"config.json": CONFIG,
                                                       "model.safetensors": LFS}, "LFS",
           file="model.safetensors")

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * A Hugging Face directory as one model: its safetensors weights, and the other files of it and of
+ * A Hugging Face directory as one model: its safetensors weights, or else those that PyTorch wrote,
+ * and the other files of it and of
  * the folders in it as resources. Links are followed, since download caches consist of them. Which
  * weights are the model's follows huggingface transformers: model.safetensors, else the index and
  * its shards; else the only index, set of numbered shards or file. */
 #include "base/report.h"
 #include "base/str.h"
 #include "format/hf/hf_folder.h"
+#include "format/hf/hf_torch.h"
 #include "format/safetensors/safetensors.h"
 
 #define LOST_LINK "a link whose target is gone: a download cache without the file, get it again"
@@ -184,8 +186,10 @@ static tare_status add_resources(tare_model *m, const tare_hf_folder *f, tare_re
     size_t n_inner = m->catalog.n_resources;
     m->catalog.resources = TARE_NEW_ARRAY(&m->arena, tare_resource_entry, f->n + n_inner);
     m->catalog.n_resources = 0;
-    m->left_out = TARE_NEW_ARRAY(&m->arena, tare_left_out, f->n);
+    const tare_left_out *tensors = m->left_out;
+    m->left_out = TARE_NEW_ARRAY(&m->arena, tare_left_out, f->n + m->n_left_out);
     if (!m->catalog.resources || !m->left_out) return tare_fail(err, TARE_ERR_NOMEM, "resources");
+    if (m->n_left_out) memcpy(m->left_out, tensors, m->n_left_out * sizeof *tensors);
     for (size_t i = 0; i < f->n; i++) {
         const tare_hf_entry *e = &f->entries[i];
         if (e->is_weights || !is_resource(e, m, report)) continue;
@@ -270,8 +274,7 @@ static const char *missing_weights(const tare_hf_folder *f, bool is_ambiguous) {
         const tare_hf_entry *e = &f->entries[i];
         if (tare_hf_has_suffix(e, ".bin") || tare_hf_has_suffix(e, ".pt") ||
             tare_hf_has_suffix(e, ".pth")) {
-            return "a directory without safetensors weights; PyTorch pickles can run code when "
-                   "loaded: get the safetensors version";
+            return "a directory without safetensors weights, or pytorch_model.bin: name the file";
         }
     }
     return "a directory without safetensors weights";
@@ -286,10 +289,22 @@ static tare_status fail_without_weights(const tare_hf_folder *f, bool is_ambiguo
     return TARE_ERR_UNSUPPORTED;
 }
 
+static tare_status open_torch(tare_model *m, tare_hf_folder *f, tare_hf_entry *main_file,
+                              const tare_open_options *options, tare_error *err) {
+    tare_torch_set set = {.m = m, .report = options->context->report};
+    TARE_TRY(tare_hf_torch_open(&set, f, main_file, options, err));
+    TARE_TRY(tare_hf_list_folders(f, err));
+    TARE_TRY(add_resources(m, f, set.report, err));
+    TARE_TRY(tare_torch_end(&set, err));
+    return tare_model_finish(m, set.report, err);
+}
+
 static tare_status open_folder(tare_model *m, tare_hf_folder *f, const tare_open_options *options,
                                tare_error *err) {
     bool is_ambiguous;
     tare_hf_entry *main_file = choose(f, &is_ambiguous);
+    tare_hf_entry *of_torch = main_file || is_ambiguous ? NULL : tare_hf_torch_choose(f);
+    if (of_torch) return open_torch(m, f, of_torch, options, err);
     if (!main_file) return fail_without_weights(f, is_ambiguous, err);
     tare_safetensors_layout *layout = TARE_NEW(&m->arena, tare_safetensors_layout);
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
@@ -321,7 +336,7 @@ static bool probe(const tare_probe *p) {
     if (!p->is_directory) return false;
     if (tare_hf_list(&f, p->files, p->path, NULL, NULL) == TARE_OK) {
         bool is_ambiguous;
-        is_ours = choose(&f, &is_ambiguous) || is_ambiguous ||
+        is_ours = choose(&f, &is_ambiguous) || is_ambiguous || tare_hf_torch_choose(&f) ||
                   tare_hf_find(&f, TARE_STR("config.json")) || lost_link(&f);
     }
     tare_hf_folder_free(&f);
@@ -330,7 +345,7 @@ static bool probe(const tare_probe *p) {
 
 const tare_format tare_format_hf = {
     .name = "hf",
-    .description = "Hugging Face directory: safetensors and side files",
+    .description = "Hugging Face directory: safetensors or PyTorch's files, and side files",
     .suffix = "",
     .is_directory = true,
     .caps = &tare_safetensors_caps,

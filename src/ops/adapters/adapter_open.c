@@ -189,24 +189,28 @@ static tare_status open_file(tare_adapter_set **out, const char *path,
     return status;
 }
 
-/* A directory with a configuration also contains the weights, under a fixed name. */
+/* A directory with a configuration also contains the weights, under one of two names. */
 static tare_status open_directory(tare_adapter_set **out, const char *path,
                                   const tare_open_options *options, tare_error *err) {
     char *config = join(path, strlen(path), TARE_PEFT_CONFIG);
     char *weights = join(path, strlen(path), TARE_PEFT_WEIGHTS);
+    char *pickle = join(path, strlen(path), TARE_PEFT_PICKLE);
     tare_status status = TARE_OK;
-    if (!config || !weights)
+    if (!config || !weights || !pickle)
         status = tare_fail(err, TARE_ERR_NOMEM, "path");
     else if (!exists(config))
         status = open_file(out, path, options, err);
     else if (exists(weights))
         status = open_file(out, weights, options, err);
+    else if (exists(pickle))
+        status = open_file(out, pickle, options, err);
     else {
         status = tare_fail(err, TARE_ERR_UNSUPPORTED, TARE_PEFT_NO_WEIGHTS);
         tare_error_file(err, path);
     }
     free(config);
     free(weights);
+    free(pickle);
     return status;
 }
 
