@@ -10,25 +10,11 @@
 static const struct {
     const char *suffix, *what;
 } foreign[] = {
-    {".zst", "zstd"},
-    {".gz", "gzip"},
-    {".tgz", "tar"},
-    {".xz", "xz"},
-    {".bz2", "bzip2"},
-    {".lz4", "lz4"},
-    {".br", "brotli"},
-    {".zip", "zip"},
-    {".7z", "7-Zip"},
-    {".tar", "tar"},
-    {".npy", "NumPy"},
-    {".npz", "NumPy"},
-    {".onnx", "ONNX"},
-    {".pt", "PyTorch"},
-    {".pth", "PyTorch"},
-    {".h5", "HDF5"},
-    {".tflite", "TensorFlow Lite"},
-    {".json", "JSON"},
-    {".html", "HTML"},
+    {".zst", "zstd"},  {".gz", "gzip"},   {".tgz", "tar"},   {".xz", "xz"},
+    {".bz2", "bzip2"}, {".lz4", "lz4"},   {".br", "brotli"}, {".zip", "zip"},
+    {".7z", "7-Zip"},  {".tar", "tar"},   {".npy", "NumPy"}, {".npz", "NumPy"},
+    {".onnx", "ONNX"}, {".pth", "torch"}, {".h5", "HDF5"},   {".tflite", "TensorFlow Lite"},
+    {".json", "JSON"}, {".html", "HTML"},
 };
 
 bool cli_same_letters(const char *a, const char *b) {

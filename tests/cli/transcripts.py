@@ -127,7 +127,8 @@ def environment(tare, folder):
     os.chmod(keeper, 0o755)
     path = ":".join([os.path.dirname(keeper), os.path.dirname(tare), os.environ.get("PATH", "")])
     env = {"PATH": path, "TARE": tare, "DOCUMENTS": documents, "LC_ALL": "C.UTF-8", "PAGER": "cat", "DATA": os.environ.get("TARE_TEST_DATA", ""),
-           "MODELS": os.environ.get("TARE_TEST_MODELS", "")}
+           "MODELS": os.environ.get("TARE_TEST_MODELS", ""),
+           "BUILDERS": os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")}
     for name, value in os.environ.items():
         if name.endswith("SAN_OPTIONS"):
             env[name] = value
