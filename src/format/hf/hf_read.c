@@ -291,11 +291,11 @@ static tare_status fail_without_weights(const tare_hf_folder *f, bool is_ambiguo
 
 static tare_status open_torch(tare_model *m, tare_hf_folder *f, tare_hf_entry *main_file,
                               const tare_open_options *options, tare_error *err) {
-    tare_torch_set set = {.m = m, .report = options->context->report};
+    tare_torch_set set = {.m = m, .strided = {.m = m}, .report = options->context->report};
     TARE_TRY(tare_hf_torch_open(&set, f, main_file, options, err));
     TARE_TRY(tare_hf_list_folders(f, err));
     TARE_TRY(add_resources(m, f, set.report, err));
-    TARE_TRY(tare_torch_end(&set, err));
+    TARE_TRY(tare_strided_end(&set.strided, err));
     return tare_model_finish(m, set.report, err);
 }
 

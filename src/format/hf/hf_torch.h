@@ -10,7 +10,7 @@
 
 /* The file that leads to them; NULL: there is none. */
 tare_hf_entry *tare_hf_torch_choose(const tare_hf_folder *folder);
-/* Opens them: fills the catalog but for resources, and its layout. tare_torch_end is the caller's,
+/* Opens them: fills the catalog but for resources, and its layout. tare_strided_end is the caller's,
  * after the resources. */
 tare_status tare_hf_torch_open(tare_torch_set *set, tare_hf_folder *folder, tare_hf_entry *entry,
                                const tare_open_options *options, tare_error *err);

@@ -9,6 +9,7 @@
 #include "base/pickle.h"
 #include "base/zip.h"
 #include "format/format.h"
+#include "format/strided.h"
 
 /* ---- number formats -------------------------------------------------------------------------- */
 
@@ -33,27 +34,11 @@ typedef struct tare_torch_storage {
     uint64_t size;   /* bytes */
 } tare_torch_storage;
 
-/* A tensor before it has a place in the catalog. */
-typedef struct tare_torch_tensor {
-    tare_str name;
-    size_t wrapped; /* how much of it is keys that wrap everything, perhaps */
-    const tare_encoding *encoding;
-    uint32_t bytes;  /* of an element */
-    uint64_t record; /* offset of its record in the file */
-    uint64_t offset; /* of its first element */
-    uint64_t span;   /* bytes from there to the end of its last element */
-    uint32_t n_dims;
-    uint64_t dims[TARE_MAX_DIMS], strides[TARE_MAX_DIMS]; /* strides in elements */
-    bool is_view;                                         /* not one run of bytes of its own */
-    bool is_swapped; /* its bytes are in the other order than the file's */
-} tare_torch_tensor;
-
-/* The files of one model, and the tensors of all of them that are made when they are read. */
-typedef struct tare_torch_views tare_torch_views;
+/* The files of one model. */
 typedef struct tare_torch_set {
     tare_model *m;
     tare_report *report;
-    tare_torch_views *views; /* NULL: none so far */
+    tare_strided_set strided;
     size_t n_files;
     bool is_big_endian; /* all of them */
 } tare_torch_set;
@@ -69,8 +54,8 @@ typedef struct tare_torch_file {
     size_t n_storages;
     tare_name_index storage_index;
     bool is_big_endian;
-    unsigned depth;             /* of calls around the tensor that is being looked at */
-    tare_torch_tensor *tensors; /* of the allocator */
+    unsigned depth;               /* of calls around the tensor that is being looked at */
+    tare_strided_tensor *tensors; /* of the allocator */
     size_t n_tensors, tensors_capacity;
     tare_metadata *metadata; /* the same */
     size_t n_metadata, metadata_capacity;
@@ -86,7 +71,7 @@ typedef enum tare_torch_kind {
     TARE_TORCH_BROKEN = 3, /* *err has why */
 } tare_torch_kind;
 
-tare_torch_kind tare_torch_look(tare_torch_tensor *out, const char **why, tare_torch_file *f,
+tare_torch_kind tare_torch_look(tare_strided_tensor *out, const char **why, tare_torch_file *f,
                                 const tare_pickle_value *v, tare_error *err);
 
 /* torch_names.c: what a name that a pickle would import may do. */
@@ -103,15 +88,10 @@ tare_status tare_torch_report_names(tare_torch_file *f, tare_error *err);
 /* torch_walk.c: fills f->tensors and f->metadata from the pickle. */
 tare_status tare_torch_walk(tare_torch_file *f, tare_error *err);
 
-/* torch_place.c: adds f's tensors and metadata to the catalog; the file has this number. */
-tare_status tare_torch_place(tare_torch_file *f, uint32_t file, tare_error *err);
-
 /* torch_read.c: reads a file, whose reader becomes one of the model's, and adds what is in it to the
- * catalog. */
+ * catalog. After the last of all files, tare_strided_end is the caller's. */
 tare_status tare_torch_add_file(tare_torch_set *set, tare_reader *reader, const char *name,
                                 tare_error *err);
-/* torch_place.c: after the last file of the model, resources among them. */
-tare_status tare_torch_end(tare_torch_set *set, tare_error *err);
 /* Whether the first bytes are those of such a file. */
 bool tare_torch_is_file(tare_str head);
 

@@ -242,6 +242,28 @@ static tare_status read_file(tare_torch_file *f, bool *is_zip, tare_error *err) 
     return tare_torch_walk(f, err);
 }
 
+/* Room for `more` items at the end of a list, in the arena. */
+static void *extended(tare_model *m, const void *items, size_t n, size_t more, size_t size) {
+    uint8_t *all = tare_arena_array(&m->arena, (uint64_t)n + more, size);
+    if (all && n) memcpy(all, items, n * size);
+    return all;
+}
+
+static tare_status add_rest(tare_torch_file *f, tare_error *err) {
+    tare_model *m = f->m;
+    tare_catalog *c = &m->catalog;
+    c->metadata = extended(m, c->metadata, c->n_metadata, f->n_metadata, sizeof *c->metadata);
+    m->left_out = extended(m, m->left_out, m->n_left_out, f->n_left_out, sizeof *m->left_out);
+    if (!c->metadata || !m->left_out) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    if (f->n_metadata)
+        memcpy(c->metadata + c->n_metadata, f->metadata, f->n_metadata * sizeof *f->metadata);
+    if (f->n_left_out)
+        memcpy(m->left_out + m->n_left_out, f->left_out, f->n_left_out * sizeof *f->left_out);
+    c->n_metadata += f->n_metadata;
+    m->n_left_out += f->n_left_out;
+    return TARE_OK;
+}
+
 static void free_file(tare_torch_file *f) {
     const tare_allocator *a = f->m->allocator;
     tare_free(a, f->tensors, f->tensors_capacity * sizeof *f->tensors);
@@ -262,18 +284,19 @@ tare_status tare_torch_add_file(tare_torch_set *set, tare_reader *reader, const 
     set->is_big_endian = f.is_big_endian;
     set->n_files++;
     if (status == TARE_OK) status = tare_model_add_file(set->m, reader, name, &file, err);
-    if (status == TARE_OK) f.reader = &set->m->files[file].reader;
-    if (status == TARE_OK) status = tare_torch_place(&f, file, err);
+    if (status == TARE_OK)
+        status = tare_strided_add(&set->strided, f.tensors, f.n_tensors, file, err);
+    if (status == TARE_OK) status = add_rest(&f, err);
     free_file(&f);
     return status;
 }
 
 static tare_status open_torch(tare_model *m, const tare_open_context *ctx, tare_error *err) {
-    tare_torch_set set = {.m = m, .report = ctx->options->context->report};
+    tare_torch_set set = {.m = m, .strided = {.m = m}, .report = ctx->options->context->report};
     if (ctx->source->kind == TARE_SOURCE_SHARDS)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "PyTorch files are opened one by one");
     TARE_TRY(tare_torch_add_file(&set, ctx->first, ctx->first->name, err));
-    TARE_TRY(tare_torch_end(&set, err));
+    TARE_TRY(tare_strided_end(&set.strided, err));
     tare_layout *layout = TARE_NEW(&m->arena, tare_layout);
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
     *layout = (tare_layout){.is_big_endian = set.is_big_endian};

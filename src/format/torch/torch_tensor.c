@@ -84,36 +84,8 @@ static bool read_dims(uint64_t *dims, size_t *n, const tare_pickle_value *v) {
     return true;
 }
 
-/* Bytes from the first element to the end of the last; false: they do not fit 64 bits. */
-static bool measure(tare_torch_tensor *t) {
-    uint64_t last = 0, product = 1, reach;
-    t->span = 0;
-    for (uint32_t d = 0; d < t->n_dims; d++) {
-        if (!tare_mul_u64(product, tare_max_u64(t->dims[d], 1), &product)) return false;
-        if (!t->dims[d]) continue;
-        if (!tare_mul_u64(t->dims[d] - 1, t->strides[d], &reach) ||
-            !tare_add_u64(last, reach, &last))
-            return false;
-    }
-    if (!tare_mul_u64(product, t->bytes, &product)) return false;
-    for (uint32_t d = 0; d < t->n_dims; d++)
-        if (!t->dims[d]) return true;
-    return tare_add_u64(last, 1, &last) && tare_mul_u64(last, t->bytes, &t->span);
-}
-
-/* Whether the elements are in the order of the rows, without gaps. */
-static bool is_contiguous(const tare_torch_tensor *t) {
-    uint64_t step = 1;
-    if (!t->span) return true;
-    for (uint32_t d = t->n_dims; d-- > 0;) {
-        if (t->dims[d] > 1 && t->strides[d] != step) return false;
-        step *= t->dims[d];
-    }
-    return true;
-}
-
 /* v: offset (in elements), size and strides are its arguments 1, 2 and 3. */
-static tare_torch_kind read_shape(tare_torch_tensor *t, const tare_torch_storage *storage,
+static tare_torch_kind read_shape(tare_strided_tensor *t, const tare_torch_storage *storage,
                                   const tare_pickle_value *v, tare_error *err) {
     uint64_t offset, end;
     size_t n_dims, n_strides;
@@ -127,13 +99,12 @@ static tare_torch_kind read_shape(tare_torch_tensor *t, const tare_torch_storage
     if (n_dims > TARE_MAX_DIMS)
         return broken(v, TARE_ERR_LIMIT, "number of dimensions exceeds the limit", err);
     t->n_dims = (uint32_t)n_dims;
-    if (!measure(t) || !tare_mul_u64(offset, t->bytes, &offset) ||
+    if (!tare_strided_measure(t) || !tare_mul_u64(offset, t->bytes, &offset) ||
         !tare_add_u64(offset, t->span, &end))
         return broken(v, TARE_ERR_LIMIT, "tensor: size and strides overflow", err);
     if (t->span && end > storage->size)
         return broken(v, TARE_ERR_CORRUPT, "tensor: size and strides lead beyond its storage", err);
     t->offset = storage->offset + (t->span ? offset : 0);
-    t->is_view = !is_contiguous(t);
     return TARE_TORCH_TENSOR;
 }
 
@@ -149,7 +120,7 @@ static bool has_bits(const tare_pickle_value *metadata) {
     return false;
 }
 
-static tare_torch_kind read_plain(tare_torch_tensor *t, const char **why, tare_torch_file *f,
+static tare_torch_kind read_plain(tare_strided_tensor *t, const char **why, tare_torch_file *f,
                                   const tare_pickle_value *v, const tare_torch_dtype *type,
                                   const tare_pickle_value *metadata, tare_error *err) {
     const tare_pickle_value *storage_value = tare_pickle_argument(v, 0);
@@ -171,7 +142,7 @@ static tare_torch_kind read_plain(tare_torch_tensor *t, const char **why, tare_t
 }
 
 /* A bare storage, as a list of numbers. */
-static tare_torch_kind read_storage(tare_torch_tensor *t, const char **why, tare_torch_file *f,
+static tare_torch_kind read_storage(tare_strided_tensor *t, const char **why, tare_torch_file *f,
                                     const tare_pickle_value *v, tare_error *err) {
     const tare_torch_dtype *type;
     tare_torch_storage storage;
@@ -190,7 +161,7 @@ static tare_torch_kind read_storage(tare_torch_tensor *t, const char **why, tare
 }
 
 /* (function, type, arguments, state): the tensor that the function makes, as another class. */
-static tare_torch_kind read_typed(tare_torch_tensor *t, const char **why, tare_torch_file *f,
+static tare_torch_kind read_typed(tare_strided_tensor *t, const char **why, tare_torch_file *f,
                                   const tare_pickle_value *v, tare_error *err) {
     const tare_pickle_value *function = tare_pickle_argument(v, 0),
                             *args = tare_pickle_argument(v, 2);
@@ -216,7 +187,7 @@ static const char *const not_read[][2] = {
     {"_rebuild_device_tensor_from_numpy", "a tensor of another device: only its parts are read"},
 };
 
-static tare_torch_kind read_call(tare_torch_tensor *t, const char **why, tare_torch_file *f,
+static tare_torch_kind read_call(tare_strided_tensor *t, const char **why, tare_torch_file *f,
                                  const tare_pickle_value *v, const tare_pickle_object *callee,
                                  tare_error *err) {
     const tare_str module = tare_pickle_module(callee), name = tare_pickle_name(callee);
@@ -242,11 +213,11 @@ static tare_torch_kind read_call(tare_torch_tensor *t, const char **why, tare_to
     return TARE_TORCH_OTHER;
 }
 
-tare_torch_kind tare_torch_look(tare_torch_tensor *out, const char **why, tare_torch_file *f,
+tare_torch_kind tare_torch_look(tare_strided_tensor *out, const char **why, tare_torch_file *f,
                                 const tare_pickle_value *v, tare_error *err) {
     const tare_pickle_object *callee = tare_pickle_callee(v);
     tare_torch_kind kind = TARE_TORCH_OTHER;
-    *out = (tare_torch_tensor){.record = v->offset};
+    *out = (tare_strided_tensor){.record = v->offset};
     if (f->depth == WRAPPERS_MOST) return TARE_TORCH_OTHER;
     f->depth++;
     if (storage_id(v))

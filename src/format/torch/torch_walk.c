@@ -186,7 +186,7 @@ static bool add_array(walk *w, const tare_pickle_value *v, const tare_pickle_lis
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static void add_tensor(walk *w, const tare_pickle_value *v, tare_torch_tensor *t) {
+static void add_tensor(walk *w, const tare_pickle_value *v, tare_strided_tensor *t) {
     tare_torch_file *f = w->f;
     void *items = f->tensors;
     if (f->m->catalog.n_tensors + f->n_tensors >= f->m->limits.tensors) {
@@ -409,7 +409,7 @@ static void visit_value(walk *w, const tare_pickle_value *v) {
 
 /* Whether v is a tensor, which has been added then; one whose parts alone are read is no more. */
 static bool visit_tensor(walk *w, const tare_pickle_value *v) {
-    tare_torch_tensor t;
+    tare_strided_tensor t;
     const char *why;
     const tare_torch_kind kind = tare_torch_look(&t, &why, w->f, v, w->err);
     if (kind == TARE_TORCH_TENSOR) add_tensor(w, v, &t);
@@ -441,10 +441,10 @@ static void visit(walk *w, const tare_pickle_value *v) {
 
 /* The length of what all names begin with and wrappers are; with the dot that follows. */
 static size_t wrappers(const tare_torch_file *f) {
-    const tare_torch_tensor *first = &f->tensors[0];
+    const tare_strided_tensor *first = &f->tensors[0];
     size_t cut = first->wrapped;
     for (size_t i = 1; i < f->n_tensors; i++) {
-        const tare_torch_tensor *t = &f->tensors[i];
+        const tare_strided_tensor *t = &f->tensors[i];
         if (t->wrapped < cut) cut = t->wrapped;
         while (cut && (memcmp(t->name.ptr, first->name.ptr, cut) != 0 ||
                        (first->name.len > cut && first->name.ptr[cut] != '.')))

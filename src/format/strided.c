@@ -7,7 +7,7 @@
 
 #include "base/arith.h"
 #include "base/str.h"
-#include "format/torch/torch.h"
+#include "format/strided.h"
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ typedef struct view {
     bool is_swapped;
 } view;
 
-struct tare_torch_views {
+struct tare_strided_views {
     const tare_model *m;
     view *items; /* of the arena */
     size_t n, capacity;
@@ -148,7 +148,7 @@ static tare_status read_view(uint8_t *to, const source *s, uint64_t from, size_t
 }
 
 static tare_status fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
-    const tare_torch_views *all = ctx;
+    const tare_strided_views *all = ctx;
     uint8_t *to = buf, *window = tare_alloc(all->m->allocator, WINDOW);
     tare_status status = TARE_OK;
     if (!window) return tare_fail(err, TARE_ERR_NOMEM, "view of a tensor");
@@ -167,17 +167,48 @@ static tare_status fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_e
     return status;
 }
 
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Whether the elements are in the order of the rows, without gaps. */
+static bool is_contiguous(const tare_strided_tensor *t) {
+    uint64_t step = 1;
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        if (!t->dims[d]) return true;
+    for (uint32_t d = t->n_dims; d-- > 0;) {
+        if (t->dims[d] > 1 && t->strides[d] != step) return false;
+        step *= t->dims[d];
+    }
+    return true;
+}
+
+bool tare_strided_measure(tare_strided_tensor *t) {
+    t->is_view = !is_contiguous(t);
+    uint64_t last = 0, product = 1, reach;
+    t->span = 0;
+    for (uint32_t d = 0; d < t->n_dims; d++) {
+        if (!tare_mul_u64(product, tare_max_u64(t->dims[d], 1), &product)) return false;
+        if (!t->dims[d]) continue;
+        if (!tare_mul_u64(t->dims[d] - 1, t->strides[d], &reach) ||
+            !tare_add_u64(last, reach, &last))
+            return false;
+    }
+    if (!tare_mul_u64(product, t->bytes, &product)) return false;
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        if (!t->dims[d]) return true;
+    return tare_add_u64(last, 1, &last) && tare_mul_u64(last, t->bytes, &t->span);
+}
+
 /* ---- which are views ------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b) {
-    const tare_torch_tensor *x = *(tare_torch_tensor *const *)a,
-                            *y = *(tare_torch_tensor *const *)b;
+    const tare_strided_tensor *x = *(tare_strided_tensor *const *)a,
+                              *y = *(tare_strided_tensor *const *)b;
     if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
     return (x->span > y->span) - (x->span < y->span);
 }
 
 /* Runs of bytes that share some with others, and are not equal to all of these, are views. */
-static void find_overlaps(tare_torch_tensor **sorted, size_t n) {
+static void find_overlaps(tare_strided_tensor **sorted, size_t n) {
     for (size_t i = 0, end; i < n; i = end) {
         uint64_t reach = sorted[i]->offset + sorted[i]->span;
         bool are_equal = true;
@@ -190,14 +221,17 @@ static void find_overlaps(tare_torch_tensor **sorted, size_t n) {
     }
 }
 
-static tare_status mark_views(tare_torch_file *f, tare_error *err) {
-    tare_torch_tensor **sorted = TARE_NEW_ARRAY(&f->scratch, tare_torch_tensor *, f->n_tensors);
+static tare_status mark_views(tare_strided_tensor *tensors, size_t n_tensors,
+                              const tare_allocator *allocator, tare_error *err) {
+    const size_t size = n_tensors * sizeof(tare_strided_tensor *);
+    tare_strided_tensor **sorted = tare_alloc(allocator, size);
     size_t n = 0;
     if (!sorted) return tare_fail(err, TARE_ERR_NOMEM, "places of tensors");
-    for (size_t i = 0; i < f->n_tensors; i++)
-        if (!f->tensors[i].is_view && f->tensors[i].span) sorted[n++] = &f->tensors[i];
+    for (size_t i = 0; i < n_tensors; i++)
+        if (!tensors[i].is_view && tensors[i].span) sorted[n++] = &tensors[i];
     if (n) qsort(sorted, n, sizeof *sorted, by_place);
     find_overlaps(sorted, n);
+    tare_free(allocator, sorted, size);
     return TARE_OK;
 }
 
@@ -211,9 +245,9 @@ static void *extended(tare_model *m, const void *items, size_t n, size_t more, s
 }
 
 /* Room for one more; its place in the file of views follows those before it. */
-static view *new_view(tare_torch_set *set, tare_error *err) {
-    if (!set->views) set->views = TARE_NEW(&set->m->arena, tare_torch_views);
-    tare_torch_views *all = set->views;
+static view *new_view(tare_strided_set *set, tare_error *err) {
+    if (!set->views) set->views = TARE_NEW(&set->m->arena, tare_strided_views);
+    tare_strided_views *all = set->views;
     if (all && all->n == all->capacity) {
         const size_t more = all->n ? all->n : 16;
         all->items = extended(set->m, all->items, all->n, more, sizeof *all->items);
@@ -224,12 +258,12 @@ static view *new_view(tare_torch_set *set, tare_error *err) {
     return NULL;
 }
 
-static tare_status add_view(tare_torch_file *f, const tare_torch_tensor *t, uint32_t file,
+static tare_status add_view(tare_strided_set *set, const tare_strided_tensor *t, uint32_t file,
                             tare_error *err) {
-    const tare_catalog *c = &f->m->catalog;
-    view *v = new_view(f->set, err);
+    const tare_catalog *c = &set->m->catalog;
+    view *v = new_view(set, err);
     if (!v) return TARE_ERR_NOMEM;
-    tare_torch_views *all = f->set->views;
+    tare_strided_views *all = set->views;
     *v = (view){.start = all->size,
                 .tensor = c->n_tensors,
                 .encoding = t->encoding,
@@ -242,62 +276,44 @@ static tare_status add_view(tare_torch_file *f, const tare_torch_tensor *t, uint
     memcpy(v->strides, t->strides, sizeof v->strides);
     uint64_t size = t->bytes; /* the product was found to fit */
     for (uint32_t d = 0; d < t->n_dims; d++) size *= t->dims[d];
-    all->m = f->m;
+    all->m = set->m;
     all->n++;
     /* What a file says of expanded tensors in a few bytes may be more than any disk holds. */
     if (tare_add_u64(all->size, size, &all->size) &&
-        (all->size <= VIEWS_MOST || all->size / 64 <= f->reader->size))
+        (all->size <= VIEWS_MOST || all->size / 64 <= set->m->files[file].reader.size))
         return TARE_OK;
     return tare_fail_at(err, TARE_ERR_LIMIT, t->record,
                         "expanded tensors of more than 1 GiB and 64 times the file");
 }
 
-static tare_status add_tensors(tare_torch_file *f, uint32_t file, tare_error *err) {
-    tare_catalog *c = &f->m->catalog;
-    for (size_t i = 0; i < f->n_tensors; i++) {
-        const tare_torch_tensor *t = &f->tensors[i];
-        tare_tensor *to = &c->tensors[c->n_tensors];
-        *to = (tare_tensor){.name = t->name, .offset = t->record};
-        tare_status status = t->is_view && t->span ? add_view(f, t, file, err) : TARE_OK;
-        if (status == TARE_OK && !(t->is_view && t->span))
-            status =
-                tare_tensor_set(f->m, to, t->encoding, t->dims, t->n_dims, file, t->offset, err);
-        if (status != TARE_OK) {
-            tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)c->n_tensors, t->name);
-            return status;
-        }
-        c->n_tensors++;
-    }
-    return TARE_OK;
-}
-
-static tare_status add_rest(tare_torch_file *f, tare_error *err) {
-    tare_model *m = f->m;
-    tare_catalog *c = &m->catalog;
-    c->metadata = extended(m, c->metadata, c->n_metadata, f->n_metadata, sizeof *c->metadata);
-    m->left_out = extended(m, m->left_out, m->n_left_out, f->n_left_out, sizeof *m->left_out);
-    if (!c->metadata || !m->left_out) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    if (f->n_metadata)
-        memcpy(c->metadata + c->n_metadata, f->metadata, f->n_metadata * sizeof *f->metadata);
-    if (f->n_left_out)
-        memcpy(m->left_out + m->n_left_out, f->left_out, f->n_left_out * sizeof *f->left_out);
-    c->n_metadata += f->n_metadata;
-    m->n_left_out += f->n_left_out;
-    return TARE_OK;
-}
-
-tare_status tare_torch_place(tare_torch_file *f, uint32_t file, tare_error *err) {
-    tare_catalog *c = &f->m->catalog;
-    TARE_TRY(mark_views(f, err));
-    c->tensors = extended(f->m, c->tensors, c->n_tensors, f->n_tensors, sizeof *c->tensors);
-    if (!c->tensors) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    TARE_TRY(add_tensors(f, file, err));
-    return add_rest(f, err);
-}
-
-tare_status tare_torch_end(tare_torch_set *set, tare_error *err) {
+static tare_status add_tensor(tare_strided_set *set, const tare_strided_tensor *t, uint32_t file,
+                              tare_error *err) {
     tare_model *m = set->m;
-    tare_torch_views *all = set->views;
+    tare_tensor *to = &m->catalog.tensors[m->catalog.n_tensors];
+    *to = (tare_tensor){.name = t->name, .offset = t->record};
+    const tare_status status =
+        t->is_view && t->span
+            ? add_view(set, t, file, err)
+            : tare_tensor_set(m, to, t->encoding, t->dims, t->n_dims, file, t->offset, err);
+    if (status != TARE_OK)
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)m->catalog.n_tensors, t->name);
+    m->catalog.n_tensors += status == TARE_OK;
+    return status;
+}
+
+tare_status tare_strided_add(tare_strided_set *set, tare_strided_tensor *tensors, size_t n,
+                             uint32_t file, tare_error *err) {
+    tare_catalog *c = &set->m->catalog;
+    TARE_TRY(mark_views(tensors, n, set->m->allocator, err));
+    c->tensors = extended(set->m, c->tensors, c->n_tensors, n, sizeof *c->tensors);
+    if (!c->tensors) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    for (size_t i = 0; i < n; i++) TARE_TRY(add_tensor(set, &tensors[i], file, err));
+    return TARE_OK;
+}
+
+tare_status tare_strided_end(tare_strided_set *set, tare_error *err) {
+    tare_model *m = set->m;
+    tare_strided_views *all = set->views;
     tare_reader reader;
     uint32_t file;
     if (!all) return TARE_OK;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tensors of containers that state strides: those whose elements lie in the order of rows are read
+ * where they lie; transposed and expanded ones, parts of others, and those in the other byte order
+ * are views, in a file that is made from theirs when it is read. */
+#ifndef TARE_FORMAT_STRIDED_H
+#define TARE_FORMAT_STRIDED_H
+
+#include "model/catalog.h"
+
+/* A tensor before it has a place in the catalog. */
+typedef struct tare_strided_tensor {
+    tare_str name;
+    size_t wrapped; /* how much of it is keys that wrap everything, perhaps; for the driver */
+    const tare_encoding *encoding;
+    uint32_t bytes;  /* of an element */
+    uint64_t record; /* offset of its record in the file */
+    uint64_t offset; /* of its first element */
+    uint64_t span;   /* bytes from there to the end of its last element */
+    uint32_t n_dims;
+    uint64_t dims[TARE_MAX_DIMS], strides[TARE_MAX_DIMS]; /* strides in elements */
+    bool is_view;                                         /* not one run of bytes of its own */
+    bool is_swapped; /* its bytes are in the other order than the file's */
+} tare_strided_tensor;
+
+/* The tensors of one model. */
+typedef struct tare_strided_views tare_strided_views;
+typedef struct tare_strided_set {
+    tare_model *m;
+    tare_strided_views *views; /* NULL: none so far */
+} tare_strided_set;
+
+/* Fills span and is_view from the shape. False: they do not fit 64 bits. */
+bool tare_strided_measure(tare_strided_tensor *t);
+/* Adds tensors of a file of the model to the catalog; parts that overlap become views. */
+tare_status tare_strided_add(tare_strided_set *set, tare_strided_tensor *tensors, size_t n,
+                             uint32_t file, tare_error *err);
+/* After the last file of the model, resources among them: adds the file of views. */
+tare_status tare_strided_end(tare_strided_set *set, tare_error *err);
+
+#endif
