@@ -104,7 +104,7 @@ static void check_values(const tare_model *m, size_t tensor, const shape *s) {
     unsigned index[4] = {0};
     assert_true(tare_str_is(t->name, s->name));
     assert_int_equal(t->n_dims, s->n);
-    assert_int_equal(tare_tensor_read(m, tensor, 0, 0, bytes, (size_t)t->size_bytes, NULL),
+    assert_int_equal(tare_tensor_read(bytes, m, tensor, 0, 0, (size_t)t->size_bytes, NULL),
                      TARE_OK);
     for (uint64_t i = 0; i < t->n_elements; i++) {
         unsigned at = s->offset;
@@ -135,10 +135,10 @@ static void views_are_read_from_any_byte(void **state) {
     assert_int_equal(open_sample(&m, sample.file.data, sample.file.size, NULL), TARE_OK);
     for (size_t i = 0; i < N_SHAPES; i++) {
         const size_t size = (size_t)tare_model_tensor(m, i)->size_bytes;
-        assert_int_equal(tare_tensor_read(m, i, 0, 0, all, size, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_read(all, m, i, 0, 0, size, NULL), TARE_OK);
         for (size_t from = 0; from < size; from++)
             for (size_t n = 1; n <= size - from; n += 3) {
-                assert_int_equal(tare_tensor_read(m, i, 0, from, some, n, NULL), TARE_OK);
+                assert_int_equal(tare_tensor_read(some, m, i, 0, from, n, NULL), TARE_OK);
                 assert_memory_equal(some, all + from, n);
             }
     }
@@ -157,7 +157,7 @@ static void try_bytes(const uint8_t *bytes, size_t size) {
     for (size_t i = 0; i < tare_model_summarize(m)->n_tensors; i++) {
         const tare_tensor *t = tare_model_tensor(m, i);
         const size_t n = t->size_bytes < sizeof room ? (size_t)t->size_bytes : sizeof room;
-        if (n) assert_int_equal(tare_tensor_read(m, i, 0, 0, room, n, NULL), TARE_OK);
+        if (n) assert_int_equal(tare_tensor_read(room, m, i, 0, 0, n, NULL), TARE_OK);
     }
     tare_model_free(m);
 }
