@@ -89,7 +89,8 @@ static int map_adapter(tare_model **out, tare_model **factors, const tare_model 
     int code = cli_read_file(&text, &n, path, METADATA_MOST);
     if (code != 0) return code;
     adapter_path(path, sizeof path, write->lora, "adapter_model.safetensors");
-    /* the library's own words where they are in a pickle */
+    if (!is_file(path)) adapter_path(path, sizeof path, write->lora, "adapter_model.bin");
+    /* the library's own words where there are no weights */
     tare_adapter_set *set = NULL;
     if (!is_file(path) && tare_adapters_open_path(&set, write->lora, NULL, &err) != TARE_OK)
         code = cli_fail(&err, write->lora);

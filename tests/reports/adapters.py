@@ -103,7 +103,7 @@ def two_names(p):
 
 
 def as_models(p):
-    """A folder or a file of factors is no model; a pickle is named as what it is."""
+    """A folder or a file of factors is no model; its weights may be called as PyTorch's are."""
     folder = adapter(p, {P + "mlp.down_proj": (64, 96)})
     for path in (folder, folder + "/adapter_model.safetensors"):
         p.refused(f"as a model: {path}", ["--lora", "--apply-adapter"], "convert", path, p.path("o5.gguf"))
@@ -114,7 +114,11 @@ def as_models(p):
     p.expect("by its file", code == 0, text)
     os.rename(folder + "/adapter_model.safetensors", folder + "/adapter_model.bin")
     for option, out in (("--lora", "o6.gguf"), ("--apply-adapter", "o6.safetensors")):
-        p.refused(f"pickles: {option}", [r"adapter_model\.bin", "safetensors"], "convert", base, p.path(out), option, folder)
+        code, text = p.run("convert", base, p.path(out), "--force", option, folder)
+        p.expect(f"PyTorch's name: {option}", code == 0, text)
+    os.remove(folder + "/adapter_model.bin")
+    for option, out in (("--lora", "o7.gguf"), ("--apply-adapter", "o7.safetensors")):
+        p.refused(f"no weights: {option}", [r"adapter_model\.bin", "safetensors"], "convert", base, p.path(out), option, folder)
 
 
 def main():
