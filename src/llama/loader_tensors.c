@@ -105,6 +105,10 @@ static const char scaled[] =
     "ffn_gate ffn_gate_exps ffn_gate_shexp ffn_up ffn_up_exps ffn_up_shexp nextn.eh_proj "
     "nextn.shared_head_head output ssm_alpha ssm_beta ssm_in ssm_out ffn_gate_inp";
 
+bool tare_llama_takes_scale(tare_str word) {
+    return tare_llama_is_one_of(word, scaled);
+}
+
 /* Architectures whose tensors have other names than rows list, or blocks of several kinds. */
 static const char unlisted[] = "wavtokenizer-dec";
 

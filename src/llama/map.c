@@ -225,6 +225,23 @@ static bool is_renamed_only(const tare_llama_mapping *m, const tare_llama_target
            t->encoding == m->hf->catalog.tensors[t->pieces[0].source].encoding;
 }
 
+/* The pieces with blocks as their elements. */
+static tare_status count_blocks(const tare_llama_piece **out, const tare_llama_target *t,
+                                tare_arena *arena, tare_error *err) {
+    const uint64_t block = t->encoding->block;
+    tare_llama_piece *pieces = TARE_NEW_ARRAY(arena, tare_llama_piece, t->n_pieces);
+    if (!pieces) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    for (size_t i = 0; i < t->n_pieces; i++) {
+        pieces[i] = t->pieces[i];
+        pieces[i].end /= block;
+        if (!pieces[i].view) continue;
+        pieces[i].view = tare_llama_view_of_blocks(pieces[i].view, block, arena);
+        if (!pieces[i].view) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    }
+    *out = pieces;
+    return TARE_OK;
+}
+
 static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_llama_target *t,
                               uint32_t virtual_file, uint64_t *end, tare_error *err) {
     tare_catalog *c = &m->out->catalog;
@@ -253,11 +270,14 @@ static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_lla
     if (file != virtual_file) return TARE_OK;
     own->types.origins[at] =
         tare_llama_origin_of_pieces(m->hf, t->pieces, t->n_pieces, out->n_elements);
+    const tare_llama_piece *pieces = t->pieces;
+    if (t->encoding->kind == TARE_KIND_BLOCK && !t->bytes)
+        TARE_TRY(count_blocks(&pieces, t, &m->out->arena, err));
     own->file.made[own->file.n_made++] =
         (tare_llama_made){.offset = *end,
                           .size = out->size_bytes,
                           .bytes = t->bytes,
-                          .pieces = t->pieces,
+                          .pieces = pieces,
                           .n_pieces = t->n_pieces,
                           .encoding = t->encoding,
                           .element_bytes = t->encoding->planes[0].unit_bytes};
@@ -437,7 +457,8 @@ static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_context *
     own->types.usual = tare_encoding_get(m->usual_type);
     own->types.mostly = kept_type(m);
     m->out->types = &own->types;
-    return tare_model_finish(m->out, m->options->context->report, err);
+    TARE_TRY(tare_model_finish(m->out, m->options->context->report, err));
+    return tare_quantized_open(m->out, false, err);
 }
 
 TARE_DEFINE_INIT(tare_llama_options)
@@ -480,7 +501,10 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
 
 const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t tensor) {
     if (!model || model->format != format_name || tensor >= model->catalog.n_tensors) return NULL;
-    return &((const mapped *)model->private_data)->origins[tensor];
+    int64_t at = (int64_t)tensor;
+    if (model->stored)
+        at = tare_model_find_tensor(model->stored, model->catalog.tensors[tensor].name);
+    return at < 0 ? NULL : &((const mapped *)model->private_data)->origins[at];
 }
 
 bool tare_llama_known_at(tare_llama_known *out, size_t i) {

@@ -149,6 +149,12 @@ tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err
 tare_status tare_llama_check_lists(const tare_llama_mapping *m, tare_error *err);
 /* Warns of what config.json asks for, and neither keys nor tensors say (unapplied.c). After both. */
 tare_status tare_llama_note_unapplied(tare_llama_mapping *m, tare_error *err);
+/* The blocks of NVFP4 that a piece can stay in, since llama.cpp takes its factor beside it; NULL: none
+ * (scaled_blocks.c). */
+const tare_encoding *tare_llama_scaled_blocks(const tare_llama_mapping *m,
+                                              const tare_llama_draft *draft, tare_str target);
+/* These factors. After all tensors that have a name in the input. */
+tare_status tare_llama_add_scales(tare_llama_mapping *m, tare_error *err);
 /* Zeros where the loader asks for a bias that the model has not (biases.c). After tensors. */
 tare_status tare_llama_add_biases(tare_llama_mapping *m, tare_error *err);
 /* Finds `tied_head`: a head that was stored instead of the embeddings it is tied to (head.c). */

@@ -266,6 +266,7 @@ static bool has_usable_tensors(const tare_model *model, tare_str architecture, u
 
 bool tare_llama_can_run(const tare_model *model, tare_error *why) {
     uint64_t blocks = 0, tokens = 0;
+    model = tare_model_as_stored(model);
     if (!model || !model->format || strcmp(model->format, "gguf") != 0) {
         tare_fail(why, TARE_ERR_UNSUPPORTED, "it is not a GGUF file");
         return false;

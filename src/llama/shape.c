@@ -123,3 +123,30 @@ bool tare_llama_shape_finish(const tare_llama_view **out, const tare_llama_shape
     *out = view;
     return true;
 }
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+bool tare_llama_shape_keeps_blocks(const tare_llama_shape *s, uint64_t block) {
+    if (s->n_dims == 0 || s->offset % block) return false;
+    bool has_run = false;
+    for (uint32_t d = 0; d < s->n_dims; d++)
+        for (uint32_t i = 0; i < s->dims[d].n_axes; i++) {
+            const tare_llama_axis *a = &s->dims[d].axes[i];
+            const bool is_last = d + 1 == s->n_dims && i + 1 == s->dims[d].n_axes;
+            const bool is_run = is_last && a->stride == 1 && a->extent % block == 0;
+            has_run = has_run || is_run;
+            if (!is_run && a->extent > 1 && a->stride % block) return false;
+        }
+    return has_run;
+}
+
+const tare_llama_view *tare_llama_view_of_blocks(const tare_llama_view *view, uint64_t block,
+                                                 tare_arena *arena) {
+    tare_llama_view *out = TARE_NEW(arena, tare_llama_view);
+    if (!out) return NULL;
+    *out = *view;
+    out->offset /= block;
+    for (uint32_t a = 0; a < out->n_axes; a++)
+        *(a + 1 == out->n_axes ? &out->axes[a].extent : &out->axes[a].stride) /= block;
+    return out;
+}

@@ -48,15 +48,25 @@ static tare_status check_packed(const tare_model *hf, tare_error *err) {
 
 /* ---- targets --------------------------------------------------------------------------------- */
 
+/* The blocks that the elements of a piece lie in and stay in; NULL: there are none. */
+static const tare_encoding *blocks_of(const tare_llama_mapping *m, const tare_llama_draft *draft,
+                                      tare_str target) {
+    const tare_encoding *e = m->hf->catalog.tensors[draft->source].encoding;
+    if (e->kind != TARE_KIND_BLOCK) e = tare_llama_scaled_blocks(m, draft, target);
+    return e && draft->arithmetic == TARE_LLAMA_AS_IS &&
+                   tare_llama_shape_keeps_blocks(&draft->shape, e->block)
+               ? e
+               : NULL;
+}
+
 /* What the elements of a piece are: the source's, floats where it has to be decoded or where
  * arithmetic is done; that of F16 is rounded to F16 again. */
 static const tare_encoding *encoding_of(const tare_llama_mapping *m, const tare_llama_draft *draft,
-                                        const char *operation) {
+                                        tare_str target) {
     const tare_encoding *e = m->hf->catalog.tensors[draft->source].encoding;
-    bool is_decoded = tare_llama_is_decoded(m->hf, draft->source);
-    if (is_decoded && e->kind == TARE_KIND_BLOCK && operation[0] == '\0' && draft->n_slots == 0)
-        return e;
-    if (is_decoded) return tare_encoding_get(TARE_ENCODING_F32);
+    const tare_encoding *blocks = blocks_of(m, draft, target);
+    if (blocks) return blocks;
+    if (tare_llama_is_decoded(m->hf, draft->source)) return tare_encoding_get(TARE_ENCODING_F32);
     if (draft->arithmetic == TARE_LLAMA_AS_IS || e->id == TARE_ENCODING_F16) return e;
     return tare_encoding_get(TARE_ENCODING_F32);
 }
@@ -141,7 +151,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
                             const char *operation, tare_error *err) {
     tare_llama_mapping *m = p->m;
     join **place, *j = find_join(m, name, &place);
-    const tare_encoding *encoding = encoding_of(m, draft, operation);
+    const tare_encoding *encoding = encoding_of(m, draft, name);
     uint64_t most = m->hf->limits.tensors;
     if (!j) {
         if (draft->n_slots > most)
@@ -306,7 +316,7 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
     if (!t) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
     TARE_TRY(make_piece(&t->pieces[0], p, draft, err));
     t->pieces[0].end = tare_llama_shape_elements(&draft->shape);
-    t->encoding = encoding_of(m, draft, operation);
+    t->encoding = encoding_of(m, draft, target);
     t->operation = operation;
     set_dims(t, &draft->shape);
     if (draft->padded) TARE_TRY(pad_rows(p, t, draft->padded, err));
@@ -644,5 +654,6 @@ tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err) {
     tare_free(m->out->allocator, entries, n * sizeof *entries);
     if (m->usual_type == TARE_ENCODING_UNKNOWN) m->usual_type = TARE_ENCODING_F16;
     if (status == TARE_OK) status = check_joins(m, err);
-    return status == TARE_OK ? drop_equal_output(m, err) : status;
+    if (status == TARE_OK) status = drop_equal_output(m, err);
+    return status == TARE_OK ? tare_llama_add_scales(m, err) : status;
 }

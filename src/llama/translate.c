@@ -70,6 +70,7 @@ static tare_status map(tare_model **out, const tare_model *in,
     tare_llama_options options = tare_llama_options_default();
     TARE_TRY(tare_options_read(&options, sizeof options, o->llama, err));
     options.context = o->context;
+    if (!options.type) options.type = o->type;
     int64_t config;
     TARE_TRY(tare_model_find_file(&config, in, "config.json", err));
     if (config < 0 && !asks_for_mapping(&options)) {

@@ -11,6 +11,7 @@
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "encoding/float16.h"
+#include "quantized/quantized.h"
 
 enum {
     STEP = 2048,             /* elements that arithmetic is done on at once */
@@ -19,6 +20,7 @@ enum {
     MOST_SHORT = 1 << 20,    /* elements of such turns that are read at once */
     LONG_RUN = 512,          /* bytes; shorter ones are read from far apart, best many at once */
     PORTION = 256 << 10,     /* bytes that are made at once: they stay in a processor's own cache */
+    MOST_BYTES = 64,         /* of an element */
 };
 
 typedef struct job {
@@ -26,6 +28,7 @@ typedef struct job {
     const tare_llama_piece *piece;
     uint32_t element_bytes; /* of what is read, before arithmetic */
     bool is_decoded;
+    bool is_blocks; /* of a packed weight, which has the same codes */
 } job;
 
 bool tare_llama_is_decoded(const tare_model *source, size_t tensor) {
@@ -63,6 +66,8 @@ static tare_status decoded_run(uint8_t *out, const job *j, uint64_t from, uint64
 static tare_status source_run(uint8_t *out, const job *j, uint64_t from, uint64_t n,
                               tare_error *err) {
     if (j->is_decoded) return decoded_run(out, j, from, n, err);
+    if (j->is_blocks)
+        return tare_quantized_blocks_read(out, j->file->source, j->piece->source, from, n, err);
     return tare_tensor_read(out, j->file->source, j->piece->source, 0, from * j->element_bytes,
                             (size_t)(n * j->element_bytes), err);
 }
@@ -226,8 +231,13 @@ static tare_status read_piece(uint8_t *out, const tare_llama_virtual *f,
         memset(out, 0, (size_t)(n * made->element_bytes));
         return TARE_OK;
     }
-    j.is_decoded = tare_llama_is_decoded(f->source, p->source);
     const tare_encoding *e = f->source->catalog.tensors[p->source].encoding;
+    if (made->encoding->kind == TARE_KIND_BLOCK) {
+        j.is_blocks = e != made->encoding;
+        j.element_bytes = made->element_bytes;
+        return read_raw(out, &j, first, n, err);
+    }
+    j.is_decoded = tare_llama_is_decoded(f->source, p->source);
     j.element_bytes = j.is_decoded ? (uint32_t)sizeof(float) : e->planes[0].unit_bytes;
     if (j.is_decoded) e = tare_encoding_get(TARE_ENCODING_F32);
     if (p->arithmetic == TARE_LLAMA_AS_IS && e == made->encoding)
@@ -319,7 +329,7 @@ static tare_status read_made(uint8_t *out, const tare_llama_virtual *f, const ta
         return TARE_OK;
     }
     while (n > 0) {
-        uint8_t one[sizeof(double)];
+        uint8_t one[MOST_BYTES];
         size_t skip = (size_t)(at % size), take;
         if (skip || n < size) {
             take = (size_t)tare_min_u64(size - skip, n);

@@ -55,7 +55,8 @@ typedef struct tare_llama_made {
     const uint8_t *bytes; /* NULL: of pieces */
     const tare_llama_piece *pieces;
     size_t n_pieces;
-    const tare_encoding *encoding; /* of its elements: one of whole bytes each */
+    const tare_encoding *encoding; /* of its elements: one of whole bytes each, or a block of which
+                                      pieces and views count as an element */
     uint32_t element_bytes;
 } tare_llama_made;
 
@@ -101,6 +102,11 @@ bool tare_llama_shape_order(tare_llama_shape *s, const uint32_t *order);
 bool tare_llama_shape_finish(const tare_llama_view **out, const tare_llama_shape *s,
                              uint64_t n_source, tare_arena *arena);
 uint64_t tare_llama_shape_elements(const tare_llama_shape *s);
+/* Whether a shape takes whole blocks of `block` neighbours, each in one piece. */
+bool tare_llama_shape_keeps_blocks(const tare_llama_shape *s, uint64_t block);
+/* The same view of blocks as elements; NULL: memory is out. */
+const tare_llama_view *tare_llama_view_of_blocks(const tare_llama_view *view, uint64_t block,
+                                                 tare_arena *arena);
 
 /* ---- the other way --------------------------------------------------------------------------- */
 

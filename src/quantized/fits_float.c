@@ -125,6 +125,23 @@ TARE_SCHEME_FITS(nvfp4) {
     return TARE_OK;
 }
 
+/* GGUF's: one scale for all blocks of a matrix. */
+TARE_SCHEME_FITS(nvfp4_blocks) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    if (codes->encoding->id != TARE_ENCODING_NVFP4 || codes->n_dims < 2) return TARE_OK;
+    tare_weight_shape_of(w, codes, 1);
+    w->matrix_rows = w->block_rows = w->dims[w->n_dims - 2];
+    w->group = codes->cols;
+    w->n_groups = w->scale_line = 1;
+    w->value = TARE_VALUE_OF_PART;
+    w->bits = 8;
+    if (!is_float(scales) || w->matrix_rows == 0 ||
+        scales->n_elements * w->matrix_rows != codes->n_rows)
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    return TARE_OK;
+}
+
 /* MLX's, which differ in how many words share a scale. */
 TARE_SCHEME_FITS(mlx_float) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);

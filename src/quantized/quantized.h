@@ -16,6 +16,17 @@ tare_status tare_quantized_open(tare_model *m, bool stored, tare_error *err);
  * NULL: there is no difference. Its tensors are those of `in`, which must outlive it. */
 tare_status tare_quantized_for_llama(tare_model **out, const tare_model *in,
                                      const tare_context *open, tare_error *err);
+/* The blocks of ggml that have the codes and scales of a packed weight as they are; NULL: there are
+ * none, or a tensor is none. */
+const tare_encoding *tare_quantized_blocks(const tare_model *m, size_t tensor);
+/* Blocks [first, first + n) of it. They lack the factor of the whole. */
+tare_status tare_quantized_blocks_read(void *out, const tare_model *m, size_t tensor,
+                                       uint64_t first, uint64_t n, tare_error *err);
+/* That factor, of one matrix of a stack, and what its activations are scaled by; 1: there is none. */
+tare_status tare_quantized_factor(float *out, float *input, const tare_model *m, size_t tensor,
+                                  uint64_t matrix, tare_error *err);
+/* Whether all packed weights are stored as this type, but for a factor. */
+bool tare_quantized_are(const tare_model *m, const tare_encoding *type);
 /* How many weights are decoded; *scheme: of which scheme, the first one, where there are several. */
 size_t tare_quantized_count(const tare_model *m, const char **scheme);
 /* Whether all of them are numbers of a narrower type. */

@@ -42,10 +42,10 @@ static tare_status note_part(tare_weight_search *s, int64_t i, const tare_scheme
     if (n->scheme) return TARE_OK;
     n->scheme = part->label;
     /* scales that are whole numbers are codes themselves */
-    n->has_packed_codes =
-        part->kind == TARE_PART_CODES ||
-        (tensor(s, i)->encoding->kind == TARE_KIND_INTEGER && part->kind != TARE_PART_INDEX &&
-         part->kind != TARE_PART_STATE && part->kind != TARE_PART_UNUSED);
+    n->has_packed_codes = part->kind == TARE_PART_CODES ||
+                          (tensor(s, i)->encoding->kind == TARE_KIND_INTEGER &&
+                           part->kind != TARE_PART_INDEX && part->kind != TARE_PART_STATE &&
+                           part->kind != TARE_PART_INPUT && part->kind != TARE_PART_UNUSED);
     return TARE_OK;
 }
 

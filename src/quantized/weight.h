@@ -21,6 +21,7 @@ typedef enum tare_part_kind {
     TARE_PART_FACTOR,  /* one for the whole weight, or for each of its matrices */
     TARE_PART_COLUMNS, /* a factor for each column */
     TARE_PART_STATE,   /* what says of the codes how they are to be read */
+    TARE_PART_INPUT,   /* the scale of what the weight is multiplied with */
     TARE_PART_UNUSED,  /* of no use without the codes; of this kind there may be several */
     TARE_PART_KINDS
 } tare_part_kind;

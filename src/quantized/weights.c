@@ -204,6 +204,26 @@ static tare_status move_lists(making *k) {
     return TARE_OK;
 }
 
+/* Types that a program wants. */
+static tare_status move_types(making *k) {
+    tare_arena *arena = &k->m->arena;
+    const tare_model_types *from = k->m->types;
+    if (!from) return TARE_OK;
+    tare_model_types *to = TARE_NEW(arena, tare_model_types);
+    if (!to) return tare_fail(k->err, TARE_ERR_NOMEM, "types");
+    *to = *from;
+    to->fixed = TARE_NEW_ARRAY(arena, tare_fixed_type, k->n);
+    to->origins = TARE_NEW_ARRAY(arena, tare_origin, k->n);
+    if (!to->fixed || !to->origins) return tare_fail(k->err, TARE_ERR_NOMEM, "types");
+    for (size_t i = 0; i < k->n; i++) {
+        if (k->stored_of[i] < 0) continue;
+        to->fixed[i] = from->fixed[k->stored_of[i]];
+        to->origins[i] = from->origins[k->stored_of[i]];
+    }
+    k->m->types = to;
+    return TARE_OK;
+}
+
 /* ---- side files and metadata ------------------------------------------------------------------- */
 
 static tare_status read_resource(tare_str *out, const tare_model *m, size_t i, tare_arena *arena,
@@ -329,6 +349,7 @@ static tare_status replace(making *k) {
     m->packed = k->own;
     TARE_TRY(move_stand_ins(k));
     TARE_TRY(move_lists(k));
+    TARE_TRY(move_types(k));
     TARE_TRY(plain_resources(k));
     TARE_TRY(index_tensors(m, k->err));
     TARE_TRY(plain_metadata(k));
@@ -367,6 +388,14 @@ size_t tare_quantized_count(const tare_model *m, const char **scheme) {
     const struct tare_packed_weights *p = m->packed;
     if (scheme) *scheme = p && p->n ? p->weights[0].scheme->name : NULL;
     return p ? p->n : 0;
+}
+
+bool tare_quantized_are(const tare_model *m, const tare_encoding *type) {
+    const struct tare_packed_weights *p = m->packed;
+    for (size_t i = 0; p && i < p->n; i++)
+        if (p->stored->catalog.tensors[p->weights[i].parts[TARE_PART_CODES]].encoding != type)
+            return false;
+    return p && p->n > 0;
 }
 
 /* Codes of few bits times powers of two, unless these are at the end of what floats have. */

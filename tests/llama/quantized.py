@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Models with packed weights (GPTQ, AWQ, bitsandbytes, compressed-tensors, BitNet, NVFP4, FP8) become GGUF
 with the numbers that tiny_quantized.py computes by the formulas of the libraries that define them, bit for
-bit; MXFP4 stays MXFP4. `quantized.py TARE FOLDER`"""
+bit; MXFP4 stays MXFP4, NVFP4 stays NVFP4 with its factors beside it. `quantized.py TARE FOLDER`"""
 import os
 import shutil
 import subprocess
@@ -23,6 +23,8 @@ NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.
          "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
          "mlp.down_proj": "ffn_down"}
 
+KEPT = ("nvfp4", "nvfp4-divided", "nvfp4-experts")
+
 
 def permuted(w, heads):
     """Rotary halves of each head side by side, as llama.cpp has them."""
@@ -30,7 +32,9 @@ def permuted(w, heads):
 
 
 def read(tare, model, out, *types):
-    run = subprocess.run([tare, "convert", model, out, "--no-tokenizer", "--quiet", "--no-sync", "--force", *types],
+    if os.path.isdir(model):
+        types = ("--no-tokenizer", *types)
+    run = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", "--force", *types],
                          capture_output=True, text=True)
     if run.returncode:
         raise RuntimeError(run.stderr.strip())
@@ -69,6 +73,44 @@ def mxfp4_differ(tare, folder):
     return found
 
 
+def near(got, want):
+    """But for the last place: here the factor comes after the scale of a block."""
+    return got.shape == want.shape and np.all(np.abs(got - want) <= np.abs(want) * np.float32(2.0 ** -22))
+
+
+def kept_differ(name, tare, folder):
+    """Blocks and factors, as llama.cpp has them, and what they stand for where another type is asked of the file."""
+    model, out, found = os.path.join(folder, name), os.path.join(folder, name + ".gguf"), []
+    tiny_models.write(model, name)
+    source, weight = tiny_quantized.MODELS[name][0]()[1], tiny_quantized.WEIGHTS.get(name, tiny_quantized.nvfp4_weight)
+    blocks = read(tare, model, out)
+    plain = read(tare, out, os.path.join(folder, "plain.gguf"), "--type", "f32")
+    same = read(tare, model, os.path.join(folder, "same.gguf"), "--type", "nvfp4")
+    wanted = {}
+    for part, to in NAMES.items():
+        if f"model.layers.0.{part}.weight_scale" in source:
+            want = weight(source, "model.layers.0." + part)
+            if to in ("attn_q", "attn_k") and name != "nvfp4-experts":
+                want = permuted(want, 4 if to == "attn_q" else 2)
+            wanted[to] = want
+        elif name == "nvfp4-experts":
+            stem = "model.layers.0.mlp.experts.%d." + part[4:]
+            wanted[to + "_exps"] = np.stack([weight(source, stem % e) for e in range(4)])
+            inputs = blocks[f"blk.0.{to}_exps.input_scale"].data
+            if inputs.tolist() != [1, 2, 3, 4]:
+                found.append(f"{name}: {to}: scales of inputs {inputs}")
+    for to, want in wanted.items():
+        t = blocks[f"blk.0.{to}.weight"]
+        if t.tensor_type.name != "NVFP4" or not np.array_equal(same[t.name].data, t.data):
+            found.append(f"{name}: {to}: {t.tensor_type.name}")
+        elif f"blk.0.{to}.scale" not in blocks or f"blk.0.{to}.scale" in plain:
+            found.append(f"{name}: {to}: its factor")
+        elif not near(plain[t.name].data.reshape(want.shape), want):
+            found.append(f"{name}: {to}: other numbers")
+    return found + [f"{name}: {n}: became {t.tensor_type.name}" for n, t in same.items()
+                    if n == "token_embd.weight" and t.tensor_type.name == "NVFP4"]
+
+
 def main():
     tare, folder = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
@@ -76,8 +118,10 @@ def main():
     found = mxfp4_differ(tare, folder)
     for name in tiny_quantized.WEIGHTS:
         found += differ(name, tare, folder)
+    for name in KEPT:
+        found += kept_differ(name, tare, folder)
     shutil.rmtree(folder)
-    print("\n".join(found + [f"{len(tiny_quantized.WEIGHTS) + 1} models, {len(found)} matrices differ"]))
+    print("\n".join(found + [f"{len(tiny_quantized.WEIGHTS) + len(KEPT) + 1} models, {len(found)} matrices differ"]))
     return bool(found)
 
 

@@ -260,6 +260,25 @@ quantized("nvfp4-divided", nvfp4_divided, nvfp4_divided_weight,
 quantized("fp8", fp8, fp8_weight, dict(quant_method="fp8", weight_block_size=[128, 128]))
 
 
+@model("nvfp4-experts")
+def _():
+    c = base("Qwen3MoeForCausalLM", "qwen3_moe", hidden_size=128, intermediate_size=192, num_hidden_layers=1,
+             head_dim=32, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=64, decoder_sparse_step=1,
+             norm_topk_prob=True, quantization_config=dict(quant_method="modelopt", quant_algo="NVFP4"))
+    p, t = "model.layers.0.", {}
+    for tensor, shape in dense(c).items():
+        if "mlp" not in tensor:
+            t.update(nvfp4(tensor[:-len(".weight")], *shape) if "_proj.weight" in tensor else {tensor: shape})
+    t.update({p + "self_attn.q_norm.weight": (32,), p + "self_attn.k_norm.weight": (32,), p + "mlp.gate.weight": (4, 128)})
+    for expert in range(4):
+        for part, rows, cols in (("gate", 64, 128), ("up", 64, 128), ("down", 128, 64)):
+            stem = p + f"mlp.experts.{expert}.{part}_proj"
+            t.update(nvfp4(stem, rows, cols))
+            t[stem + ".weight_scale_2"] = np.array(1 / (expert + 3), np.float32)
+            t[stem + ".input_scale"] = np.array(expert + 1, np.float32)
+    return c, t
+
+
 @model("gpt-oss-mxfp4")
 def _():
     c = base("GptOssForCausalLM", "gpt_oss", head_dim=16, num_local_experts=4, num_experts_per_tok=2,

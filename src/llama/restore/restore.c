@@ -117,7 +117,7 @@ static void find_usual_type(tare_llama_restoring *r) {
         const tare_tensor *t = &r->gguf->catalog.tensors[i];
         size_t k = 0;
         if (t->n_dims < 2) continue;
-        while (k < 2 && t->encoding->id != floats[k]) k++;
+        while (k < 2 && tare_tensor_origin(r->gguf, i).encoding->id != floats[k]) k++;
         elements[k] += t->n_elements;
     }
     r->usual = tare_encoding_get(TARE_ENCODING_F16);

@@ -14,6 +14,8 @@
 static bool has_same_form(const tare_plan *p) {
     const tare_layout *layout = p->in->catalog.layout;
     const tare_format *from = layout ? layout->format : NULL;
+    if (p->in->types && !p->in->types->is_restored)
+        return p->format->stored.program == TARE_PROGRAM_LLAMA_CPP;
     if (p->format->write.pack || !from || from == p->format) return true;
     return from->stored.keys == TARE_KEY_FORM_PAIRS &&
            p->format->stored.keys == TARE_KEY_FORM_PAIRS;
@@ -34,7 +36,9 @@ static tare_status rules_match(bool *out, const tare_plan *p, const tare_model *
 
 static tare_status are_decoded(bool *out, tare_plan *p, const tare_model *in, tare_error *err) {
     const tare_convert_options *o = &p->options;
-    *out = !p->changes && !o->opaque && (o->type || p->mix.mix || o->n_merges || !has_same_form(p));
+    const bool is_same = !o->type || tare_quantized_are(in, o->type);
+    *out =
+        !p->changes && !o->opaque && (!is_same || p->mix.mix || o->n_merges || !has_same_form(p));
     if (*out || p->changes || o->n_rules == 0 || !in->stored) return TARE_OK;
     return rules_match(out, p, in, &p->arena, err);
 }
