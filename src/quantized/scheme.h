@@ -18,6 +18,12 @@ typedef struct tare_scheme_part {
     bool is_required;
 } tare_scheme_part;
 
+/* Codes by the words of their names (scale_names.c). */
+typedef struct tare_codes_key {
+    uint64_t key;
+    int64_t tensor;
+} tare_codes_key;
+
 /* Weights while they are looked for. */
 typedef struct tare_weight_search {
     tare_model *m; /* as it is stored */
@@ -29,6 +35,9 @@ typedef struct tare_weight_search {
     bool *is_dropped;   /* tensors that say nothing once all weights are decoded */
     bool has_marker;    /* one of ComfyUI's: some scales are dummies */
     int64_t *new_number;
+    tare_codes_key *keys; /* NULL: not yet asked for */
+    size_t n_keys;
+    tare_hash_key hash;
     bool is_for_llama; /* MXFP4 stays blocks, and experts lie as llama.cpp has them */
 } tare_weight_search;
 

@@ -9,6 +9,7 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "quantized/scale_names.h"
 
 static const tare_tensor *tensor(const tare_weight_search *s, int64_t i) {
     return &s->m->catalog.tensors[i];
@@ -156,85 +157,6 @@ static tare_status try_names(tare_weight_search *s, size_t i, tare_error *err) {
 
 /* ---- what is beside ---------------------------------------------------------------------------- */
 
-static bool is_same_letter(char a, char b) {
-    return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b);
-}
-
-/* Where a word in small letters begins in a text; text.len: nowhere. */
-static size_t find_word(tare_str text, tare_str word) {
-    for (size_t i = 0; i + word.len <= text.len; i++) {
-        size_t n = 0;
-        while (n < word.len && is_same_letter(text.ptr[i + n], word.ptr[n])) n++;
-        if (n == word.len) return i;
-    }
-    return text.len;
-}
-
-/* A name without its last part; empty: it has one. */
-static tare_str parent_of(tare_str name) {
-    while (name.len && name.ptr[name.len - 1] != '.') name.len--;
-    if (name.len) name.len--;
-    return name;
-}
-
-static tare_str last_part(tare_str name) {
-    const tare_str parent = parent_of(name);
-    return tare_str_cut(name, parent.len ? parent.len + 1 : 0);
-}
-
-/* Scales of activations or of a cache: they say nothing of weights. */
-static bool is_activation_scale(tare_str name) {
-    static const char *const parts[] = {"input_scale",       "input_global_scale",
-                                        "activation_scale",  "activation_scales",
-                                        "act_scale",         "qscale_act",
-                                        "output_scale",      "q_scale",
-                                        "k_scale",           "v_scale",
-                                        "kv_scale",          "scale_input",
-                                        "input_scale_ub",    "activation_scale_ub",
-                                        "prob_output_scale", "output_global_scale",
-                                        "k_zero_point",      "v_zero_point",
-                                        "q_zero_point",      "input_zero_point",
-                                        "output_zero_point", "k_global_scale",
-                                        "v_global_scale",    "q_global_scale"};
-    const tare_str part = last_part(name);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (tare_str_is(part, parts[i])) return true;
-    return tare_str_ends(part, TARE_STR("_activation_scale"));
-}
-
-/* Codes: 8-bit floats, or a matrix of whole numbers; a part of a weight that was found, too. */
-static bool is_codes(const tare_weight_search *s, int64_t i) {
-    if (i < 0) return false;
-    const tare_tensor *t = tensor(s, i);
-    const bool is_fp8 = t->encoding->kind == TARE_KIND_FLOAT &&
-                        t->encoding->planes[0].unit_bytes == 1 &&
-                        t->encoding->id != TARE_ENCODING_F8_E8M0;
-    return is_fp8 || (t->encoding->kind == TARE_KIND_INTEGER && t->n_dims >= 2);
-}
-
-/* The codes that a tensor is named like a scale of; -1: there are none. The names are those that
- * people give: X.scales or X.weight.scale or X.weight_quantizer.scale beside X.weight, X_scale
- * beside X or X.weight, X._scale beside X._data, scale_X beside X. */
-static int64_t scaled_codes(const tare_weight_search *s, tare_str name) {
-    static const char *const ends[] = {"",       ".weight", ".weight_packed", ".qweight",
-                                       "._data", "_qdata",  "_blocks",        ".W_q"};
-    const tare_str part = last_part(name);
-    const size_t at = find_word(part, TARE_STR("scale"));
-    if (at == part.len) return -1;
-    const tare_str parent = parent_of(name), grandparent = parent_of(parent);
-    const bool is_of_parent =
-        parent.len && find_word(last_part(parent), TARE_STR("quant")) < last_part(parent).len;
-    tare_str head = {name.ptr, (size_t)(part.ptr - name.ptr) + at};
-    while (head.len && (head.ptr[head.len - 1] == '_' || head.ptr[head.len - 1] == '.')) head.len--;
-    const tare_str stems[] = {parent, head, is_of_parent ? grandparent : TARE_STR("")};
-    for (size_t k = 0; k < 3; k++)
-        for (size_t i = 0; stems[k].len && i < sizeof ends / sizeof *ends; i++) {
-            const int64_t codes = tare_weight_find(s, stems[k], ends[i]);
-            if (is_codes(s, codes)) return codes;
-        }
-    return -1;
-}
-
 static const char unused_scale[] =
     "named like the scale of its codes, and not used: they are no numbers without it";
 
@@ -244,14 +166,15 @@ static tare_status note_beside(tare_weight_search *s, size_t i, tare_error *err)
     const tare_str name = tensor(s, (int64_t)i)->name;
     if (s->weight_of[i] >= 0 || s->is_dropped[i] || (s->m->notes && s->m->notes[i].scheme))
         return TARE_OK;
-    const int64_t codes = scaled_codes(s, name);
+    int64_t codes;
+    TARE_TRY(tare_scaled_codes(&codes, s, name, err));
     if (codes < 0 || codes == (int64_t)i) return TARE_OK;
-    if (s->weight_of[codes] >= 0 && is_activation_scale(name)) {
+    if (s->weight_of[codes] >= 0 && tare_is_activation_scale(name)) {
         static const tare_scheme_part part = {"", "activation scale", TARE_PART_UNUSED, false};
         return note_part(s, (int64_t)i, &part, err);
     }
     if (tensor(s, codes)->encoding->kind == TARE_KIND_INTEGER && s->weight_of[codes] < 0 &&
-        is_activation_scale(name))
+        tare_is_activation_scale(name))
         return TARE_OK; /* of whole numbers that nothing is known of */
     return note_refusal(s, codes, TARE_ERR_UNSUPPORTED, unused_scale, (int64_t)i, err);
 }
@@ -302,9 +225,9 @@ static bool is_of_no_use(const tare_weight_search *s, size_t i) {
     if (s->has_marker && tare_str_ends(name, dummy)) {
         const int64_t w =
             tare_weight_find(s, (tare_str){name.ptr, name.len - dummy.len}, ".weight");
-        return w >= 0 && !is_codes(s, w);
+        return w >= 0 && !tare_is_codes(s, w);
     }
-    return is_activation_scale(name) || tare_str_ends(name, TARE_STR(".weight_format")) ||
+    return tare_is_activation_scale(name) || tare_str_ends(name, TARE_STR(".weight_format")) ||
            tare_str_ends(name, TARE_STR("_quantizer._amax"));
 }
 
@@ -344,8 +267,8 @@ static tare_status find_all(tare_weight_search *s, tare_error *err) {
 /* Whether there may be anything to find: plain models are not asked for their settings. */
 static bool may_be_packed(const tare_weight_search *s) {
     for (size_t i = 0; i < s->m->catalog.n_tensors; i++) {
-        const tare_str part = last_part(tensor(s, (int64_t)i)->name);
-        if (is_codes(s, (int64_t)i) || find_word(part, TARE_STR("scale")) < part.len) return true;
+        if (tare_is_codes(s, (int64_t)i) || tare_is_named_scale(tensor(s, (int64_t)i)->name))
+            return true;
     }
     return false;
 }

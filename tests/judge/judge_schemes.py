@@ -350,6 +350,10 @@ REFUSED = {
     "x.weight_scale_9": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(4)), "x.weight_scale_9": ("F32", np.ones(4))}),
     "x.weight_scale": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(3))}),
 }
+# wherever the word stands
+REFUSED.update((name, (None, {"m.0.x_proj.weight": ("F8_E4M3", np.zeros((4, 4))), name: ("F32", np.ones(1))}))
+               for name in ("scale.m.0.x_proj", "m.0.scales.x_proj", "m.0.x_proj.weight.absmax", "m_0_x_proj_dequant_scale",
+                            "weight_scales_of_m.0.x_proj", "m.scaling.0.x_proj.inv"))
 
 
 def write(folder, settings, tensors):

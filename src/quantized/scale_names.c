@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names of scales. Those that schemes give are in schemes.c; here are all others, so that codes whose
+ * scale is not known are not taken for numbers. */
+#include "quantized/scale_names.h"
+
+#include <stdlib.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+
+/* ---- words ------------------------------------------------------------------------------------- */
+
+static bool is_same_letter(char a, char b) {
+    return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b);
+}
+
+/* Where a word in small letters begins in a text; text.len: nowhere. */
+static size_t find_word(tare_str text, tare_str word) {
+    for (size_t i = 0; i + word.len <= text.len; i++) {
+        size_t n = 0;
+        while (n < word.len && is_same_letter(text.ptr[i + n], word.ptr[n])) n++;
+        if (n == word.len) return i;
+    }
+    return text.len;
+}
+
+/* A name without its last part; empty: it has one. */
+static tare_str parent_of(tare_str name) {
+    while (name.len && name.ptr[name.len - 1] != '.') name.len--;
+    if (name.len) name.len--;
+    return name;
+}
+
+static tare_str last_part(tare_str name) {
+    const tare_str parent = parent_of(name);
+    return tare_str_cut(name, parent.len ? parent.len + 1 : 0);
+}
+
+bool tare_is_activation_scale(tare_str name) {
+    static const char *const parts[] = {"input_scale",       "input_global_scale",
+                                        "activation_scale",  "activation_scales",
+                                        "act_scale",         "qscale_act",
+                                        "output_scale",      "q_scale",
+                                        "k_scale",           "v_scale",
+                                        "kv_scale",          "scale_input",
+                                        "input_scale_ub",    "activation_scale_ub",
+                                        "prob_output_scale", "output_global_scale",
+                                        "k_zero_point",      "v_zero_point",
+                                        "q_zero_point",      "input_zero_point",
+                                        "output_zero_point", "k_global_scale",
+                                        "v_global_scale",    "q_global_scale"};
+    const tare_str part = last_part(name);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (tare_str_is(part, parts[i])) return true;
+    return tare_str_ends(part, TARE_STR("_activation_scale"));
+}
+
+bool tare_is_codes(const tare_weight_search *s, int64_t i) {
+    if (i < 0) return false;
+    const tare_tensor *t = &s->m->catalog.tensors[i];
+    const bool is_fp8 = t->encoding->kind == TARE_KIND_FLOAT &&
+                        t->encoding->planes[0].unit_bytes == 1 &&
+                        t->encoding->id != TARE_ENCODING_F8_E8M0;
+    return is_fp8 || (t->encoding->kind == TARE_KIND_INTEGER && t->n_dims >= 2);
+}
+
+bool tare_is_named_scale(tare_str name) {
+    const tare_str part = last_part(name);
+    return find_word(part, TARE_STR("scale")) < part.len;
+}
+
+/* The codes that a tensor is named like a scale of; -1: there are none. The names are those that
+ * most people give: X.scales or X.weight.scale or X.weight_quantizer.scale beside X.weight, X_scale
+ * beside X or X.weight, X._scale beside X._data, scale_X beside X. */
+static int64_t usual_codes(const tare_weight_search *s, tare_str name) {
+    static const char *const ends[] = {"",       ".weight", ".weight_packed", ".qweight",
+                                       "._data", "_qdata",  "_blocks",        ".W_q"};
+    const tare_str part = last_part(name);
+    const size_t at = find_word(part, TARE_STR("scale"));
+    if (at == part.len) return -1;
+    const tare_str parent = parent_of(name), grandparent = parent_of(parent);
+    const bool is_of_parent =
+        parent.len && find_word(last_part(parent), TARE_STR("quant")) < last_part(parent).len;
+    tare_str head = {name.ptr, (size_t)(part.ptr - name.ptr) + at};
+    while (head.len && (head.ptr[head.len - 1] == '_' || head.ptr[head.len - 1] == '.')) head.len--;
+    const tare_str stems[] = {parent, head, is_of_parent ? grandparent : TARE_STR("")};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; stems[k].len && i < sizeof ends / sizeof *ends; i++) {
+            const int64_t codes = tare_weight_find(s, stems[k], ends[i]);
+            if (tare_is_codes(s, codes)) return codes;
+        }
+    return -1;
+}
+
+/* ---- any name ---------------------------------------------------------------------------------- */
+
+/* Words that say what a tensor is, not which weight it is of. */
+static bool is_general(tare_str word) {
+    static const char *const words[] = {
+        "weight", "weights", "qweight", "quant",   "dequant", "inv",    "block",
+        "blocks", "group",   "tensor",  "channel", "global",  "factor", "factors",
+        "for",    "of",      "data",    "qdata",   "packed",  "absmax", "amax"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (tare_str_is(word, words[i])) return true;
+    return tare_str_starts(word, TARE_STR("scale")) || tare_str_starts(word, TARE_STR("scaling"));
+}
+
+static bool says_scale(tare_str word) {
+    return find_word(word, TARE_STR("scal")) < word.len ||
+           find_word(word, TARE_STR("absmax")) == 0 || tare_str_is(word, "amax");
+}
+
+/* The words of a name that are not general, one behind the other, as a number; *is_scale: one of the
+ * words says that it is one. Names are cut after 512 bytes: published ones are far shorter. */
+static uint64_t key_of(tare_str name, bool *is_scale, const tare_hash_key *hash) {
+    char text[512];
+    size_t n = 0;
+    *is_scale = false;
+    for (size_t from = 0, to; from < name.len; from = to + 1) {
+        for (to = from; to < name.len && !strchr("._-/", name.ptr[to]); to++) continue;
+        const tare_str word = {name.ptr + from, to - from};
+        *is_scale = *is_scale || says_scale(word);
+        if (word.len == 0 || is_general(word) || n + word.len > sizeof text) continue;
+        memcpy(text + n, word.ptr, word.len);
+        n += word.len;
+    }
+    return tare_str_hash((tare_str){text, n}, hash);
+}
+
+static int by_key(const void *a, const void *b) {
+    const tare_codes_key *x = a, *y = b;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* All codes by what is left of their names. */
+static tare_status list_keys(tare_weight_search *s, tare_error *err) {
+    const size_t n = s->m->catalog.n_tensors;
+    bool is_scale;
+    s->keys = TARE_NEW_ARRAY(s->arena, tare_codes_key, n);
+    if (!s->keys) return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
+    s->hash = tare_hash_key_new();
+    for (size_t i = 0; i < n; i++)
+        if (tare_is_codes(s, (int64_t)i))
+            s->keys[s->n_keys++] = (tare_codes_key){
+                key_of(s->m->catalog.tensors[i].name, &is_scale, &s->hash), (int64_t)i};
+    if (s->n_keys) qsort(s->keys, s->n_keys, sizeof *s->keys, by_key);
+    return TARE_OK;
+}
+
+tare_status tare_scaled_codes(int64_t *out, tare_weight_search *s, tare_str name, tare_error *err) {
+    bool is_scale;
+    *out = usual_codes(s, name);
+    if (*out >= 0 || tare_is_activation_scale(name)) return TARE_OK;
+    if (!s->keys) TARE_TRY(list_keys(s, err));
+    const tare_codes_key wanted = {key_of(name, &is_scale, &s->hash), -1};
+    const tare_codes_key *found =
+        is_scale && s->n_keys ? bsearch(&wanted, s->keys, s->n_keys, sizeof wanted, by_key) : NULL;
+    if (found) *out = found->tensor;
+    return TARE_OK;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What tensors beside codes are, by their names. */
+#ifndef TARE_QUANTIZED_SCALE_NAMES_H
+#define TARE_QUANTIZED_SCALE_NAMES_H
+
+#include "quantized/scheme.h"
+
+/* Scales of activations or of a cache: they say nothing of weights. */
+bool tare_is_activation_scale(tare_str name);
+/* Whether a name's last part has "scale" in it. */
+bool tare_is_named_scale(tare_str name);
+/* Codes: 8-bit floats, or a matrix of whole numbers; a part of a weight that was found, too. False
+ * for -1. */
+bool tare_is_codes(const tare_weight_search *s, int64_t tensor);
+/* The codes that a tensor is named like a scale of, wherever the word stands; -1: there are none. */
+tare_status tare_scaled_codes(int64_t *out, tare_weight_search *s, tare_str name, tare_error *err);
+
+#endif
