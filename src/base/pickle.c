@@ -346,6 +346,14 @@ static void push_float(machine *p, int arg) {
 
 /* ---- protocol 0 ------------------------------------------------------------------------------ */
 
+/* A number as JSON has it; false: the line is something else. */
+static bool is_number(tare_json_value *out, tare_str line) {
+    tare_json j;
+    tare_json_init(&j, line, 0, 1);
+    return tare_json_begin(&j, out) == TARE_JSON_NUMBER && tare_json_finish(&j) &&
+           out->raw.len == line.len;
+}
+
 /* "12", "-12L"; "00" and "01" are False and True. */
 static void push_decimal(machine *p, int arg) {
     (void)arg;
@@ -355,9 +363,9 @@ static void push_decimal(machine *p, int arg) {
         return;
     }
     if (line.len && line.ptr[line.len - 1] == 'L') line.len--;
-    const tare_json_value number = {TARE_JSON_NUMBER, line, p->at};
+    tare_json_value number;
     int64_t i;
-    if (tare_json_i64(&number, &i)) {
+    if (is_number(&number, line) && tare_json_i64(&number, &i)) {
         push_int(p, i);
         return;
     }
@@ -370,15 +378,16 @@ static void push_decimal(machine *p, int arg) {
 
 static void push_float_text(machine *p, int arg) {
     (void)arg;
-    const tare_json_value number = {TARE_JSON_NUMBER, take_line(p), p->at};
+    const tare_str line = take_line(p);
+    tare_json_value number;
     tare_pickle_value v = {.kind = TARE_PICKLE_FLOAT, .offset = p->at};
-    if (tare_str_is(number.raw, "inf"))
+    if (tare_str_is(line, "inf"))
         v.as.f = (double)INFINITY;
-    else if (tare_str_is(number.raw, "-inf"))
+    else if (tare_str_is(line, "-inf"))
         v.as.f = -(double)INFINITY;
-    else if (tare_str_is(number.raw, "nan"))
+    else if (tare_str_is(line, "nan"))
         v.as.f = (double)NAN;
-    else if (!tare_json_f64(&number, &v.as.f))
+    else if (!is_number(&number, line) || !tare_json_f64(&number, &v.as.f))
         fail(p, TARE_ERR_CORRUPT, "pickle: a number expected");
     push(p, v);
 }
@@ -548,9 +557,10 @@ static void get(machine *p, uint64_t i) {
 
 static uint64_t memo_number(machine *p, int width) {
     if (width) return take_number(p, (size_t)width);
-    const tare_json_value number = {TARE_JSON_NUMBER, take_line(p), p->at};
+    tare_json_value number;
     uint64_t i = 0;
-    if (!tare_json_u64(&number, &i)) fail(p, TARE_ERR_CORRUPT, "pickle: a number expected");
+    if (!is_number(&number, take_line(p)) || !tare_json_u64(&number, &i))
+        fail(p, TARE_ERR_CORRUPT, "pickle: a number expected");
     return i;
 }
 

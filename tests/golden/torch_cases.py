@@ -79,6 +79,10 @@ no("long4", "a number of a gigabyte", of_pickle(b"\x8b\0\0\0\x40"), "TRUNCATED",
 no("long4-negative", "a number of -1 bytes", of_pickle(b"\x8b\xff\xff\xff\xff"), "TRUNCATED", P + 5, "bytes")
 no("text8", "a text of 2^63 bytes", of_pickle(b"\x8d\0\0\0\0\0\0\0\x80"), "TRUNCATED", P + 9, "bytes")
 no("frame", "a frame beyond the end", of_pickle(b"\x95\xff\0\0\0\0\0\0\0N", 4), "TRUNCATED", P, "frame")
+for n, line in enumerate((b"", b"-", b"1e", b"1.", b".5", b"0x1p3", b"1e5x", b" 1", b"--1")):
+    no("float-%d" % n, "a number that is none", of_pickle(b"F" + line + b"\n"), "CORRUPT", P, "number")
+    no("int-%d" % n, "a whole number that is none", of_pickle(b"I" + line + b"\n"), "CORRUPT", P, "number")
+    no("get-%d" % n, "a number of the memo that is none", of_pickle(b"g" + line + b"\n"), "CORRUPT", P, "number")
 no("extension", "a registered extension", of_pickle(b"\x82\1"), "UNSUPPORTED", P, "registered")
 no("buffer", "a buffer that is elsewhere", of_pickle(b"\x97", 5), "UNSUPPORTED", P, "outside")
 no("append-to-text", "a text is no list", of_pickle(text("a") + b"Na"), "CORRUPT", P + 7, "given")
