@@ -48,12 +48,15 @@ static tare_status check_packed(const tare_model *hf, tare_error *err) {
 
 /* ---- targets --------------------------------------------------------------------------------- */
 
-/* The blocks that the elements of a piece lie in and stay in; NULL: there are none. */
+/* The blocks that the elements of a piece lie in and stay in; NULL: there are none. Those of several
+ * planes cannot be moved, only kept. */
 static const tare_encoding *blocks_of(const tare_llama_mapping *m, const tare_llama_draft *draft,
-                                      tare_str target) {
+                                      const char *operation, tare_str target) {
     const tare_encoding *e = m->hf->catalog.tensors[draft->source].encoding;
+    if (e->kind == TARE_KIND_BLOCK && operation[0] == '\0' && draft->n_slots == 0) return e;
     if (e->kind != TARE_KIND_BLOCK) e = tare_llama_scaled_blocks(m, draft, target);
-    return e && draft->arithmetic == TARE_LLAMA_AS_IS &&
+    return e && e->n_planes == 1 && e->planes[0].unit == e->block &&
+                   draft->arithmetic == TARE_LLAMA_AS_IS &&
                    tare_llama_shape_keeps_blocks(&draft->shape, e->block)
                ? e
                : NULL;
@@ -62,9 +65,9 @@ static const tare_encoding *blocks_of(const tare_llama_mapping *m, const tare_ll
 /* What the elements of a piece are: the source's, floats where it has to be decoded or where
  * arithmetic is done; that of F16 is rounded to F16 again. */
 static const tare_encoding *encoding_of(const tare_llama_mapping *m, const tare_llama_draft *draft,
-                                        tare_str target) {
+                                        const char *operation, tare_str target) {
     const tare_encoding *e = m->hf->catalog.tensors[draft->source].encoding;
-    const tare_encoding *blocks = blocks_of(m, draft, target);
+    const tare_encoding *blocks = blocks_of(m, draft, operation, target);
     if (blocks) return blocks;
     if (tare_llama_is_decoded(m->hf, draft->source)) return tare_encoding_get(TARE_ENCODING_F32);
     if (draft->arithmetic == TARE_LLAMA_AS_IS || e->id == TARE_ENCODING_F16) return e;
@@ -151,7 +154,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
                             const char *operation, tare_error *err) {
     tare_llama_mapping *m = p->m;
     join **place, *j = find_join(m, name, &place);
-    const tare_encoding *encoding = encoding_of(m, draft, name);
+    const tare_encoding *encoding = encoding_of(m, draft, operation, name);
     uint64_t most = m->hf->limits.tensors;
     if (!j) {
         if (draft->n_slots > most)
@@ -316,7 +319,7 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
     if (!t) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
     TARE_TRY(make_piece(&t->pieces[0], p, draft, err));
     t->pieces[0].end = tare_llama_shape_elements(&draft->shape);
-    t->encoding = encoding_of(m, draft, target);
+    t->encoding = encoding_of(m, draft, operation, target);
     t->operation = operation;
     set_dims(t, &draft->shape);
     if (draft->padded) TARE_TRY(pad_rows(p, t, draft->padded, err));
