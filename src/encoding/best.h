@@ -71,6 +71,18 @@ typedef struct tare_stored {
 /* The best scale of those that can be stored. */
 tare_stored tare_search_stored(const tare_part *p, const tare_scale_kind *kind);
 
+/* ---- a scale and an offset ------------------------------------------------------------------- */
+
+/* x ~ scale * code + offset. */
+typedef struct tare_line {
+    float scale, offset;
+} tare_line;
+
+/* The best pair for codes 0..top, if any numbers could be stored (best_affine.c). Of n_padded numbers,
+ * a multiple of TARE_FIT_LANES, those from n on have weight 0. */
+tare_line tare_search_line(const float *x, const float *weights, size_t n, size_t n_padded,
+                           float top);
+
 /* ---- scales that are whole numbers times an f16 ---------------------------------------------- */
 
 /* Several parts whose scales are whole numbers first + step * i, i = 0..count-1, times `unit` times

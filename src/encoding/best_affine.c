@@ -34,9 +34,7 @@ typedef struct line_part {
     float sum_w, low, high; /* of the numbers */
 } line_part;
 
-typedef struct line {
-    float scale, offset;
-} line;
+typedef tare_line line;
 
 /* r = x - scale * q - offset. */
 typedef struct line_fit {
@@ -142,6 +140,18 @@ static line_ideal search_line(const line_part *p, offset_side side) {
         if (!take_lower(&best, &fit, at, side)) break;
     }
     return best;
+}
+
+tare_line tare_search_line(const float *x, const float *weights, size_t n, size_t n_padded,
+                           float top) {
+    line_part p = {
+        .x = x, .weights = weights, .n = n_padded, .top = top, .low = x[0], .high = x[0]};
+    for (size_t i = 0; i < n; i++) {
+        p.sum_w += weights[i];
+        p.low = fminf(p.low, x[i]);
+        p.high = fmaxf(p.high, x[i]);
+    }
+    return search_line(&p, SIDE_FREE).at;
 }
 
 /* A block of 32 with a scale and an offset in f16. */

@@ -41,13 +41,7 @@ static const level_form form_iq4 = {
      {-115.5f, -93.5f, -74, -57, -42, -28.5f, -16, -4.5f, 7, 19, 31.5f, 45.5f, 61, 79, 101},
      {23, 21, 18, 16, 14, 13, 12, 11, 12, 12, 13, 15, 16, 20, 24}},
     {127, 1.5f, 1.036f, INFINITY, 96}};
-static const level_form form_fp4 = {
-    {.low = -12,
-     .high = 12,
-     14,
-     {-10, -7, -5, -3.5f, -2.5f, -1.5f, -0.5f, 0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10},
-     {4, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 4}},
-    {12, 1.3f, 1.03f, INFINITY, 96}};
+static const level_form form_fp4 = {TARE_LEVELS_FP4, {12, 1.3f, 1.03f, INFINITY, 96}};
 /* The code of each of these, ascending. */
 static const uint8_t fp4_codes[15] = {15, 14, 13, 12, 11, 10, 9, 0, 1, 2, 3, 4, 5, 6, 7};
 

@@ -12,6 +12,29 @@ static const int8_t tare_levels_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, 
 /* mxfp4, nvfp4: E2M1 times two; bit 3 is the sign. */
 static const int8_t tare_levels_fp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
+/* The same, ascending, with what lies between them: a tare_levels. */
+#define TARE_LEVELS_FP4                                                                            \
+    {                                                                                              \
+        .low = -12, .high = 12, .n_limits = 14,                                                    \
+        .limits = {-10, -7, -5, -3.5f, -2.5f, -1.5f, -0.5f, 0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10},     \
+        .gaps = {                                                                                  \
+            4,                                                                                     \
+            2,                                                                                     \
+            2,                                                                                     \
+            1,                                                                                     \
+            1,                                                                                     \
+            1,                                                                                     \
+            1,                                                                                     \
+            1,                                                                                     \
+            1,                                                                                     \
+            1,                                                                                     \
+            1,                                                                                     \
+            2,                                                                                     \
+            2,                                                                                     \
+            4                                                                                      \
+        }                                                                                          \
+    }
+
 /* 2^(code - 128): half of what the code says, because the levels are doubled. 255 is NaN in E8M0,
  * but ggml reads it like the others. */
 static inline float tare_half_of_e8m0(uint8_t code) {

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Encoders of groups; see group_encode.h. */
+#include "encoding/group_encode.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "encoding/best.h"
+#include "encoding/float16.h"
+#include "encoding/levels.h"
+
+/* A group in progress, filled up to whole lanes with zeros of weight 0. */
+typedef struct group {
+    const float *x, *weights;
+    size_t n, n_padded;
+    const tare_group_form *form;
+    float low, high, largest, factor;
+    float *room; /* two more such arrays */
+} group;
+
+/* ---- types of scales --------------------------------------------------------------------------- */
+
+float tare_group_value(uint32_t bits, tare_encoding_id type) {
+    return type == TARE_ENCODING_F16       ? tare_f32_of_f16((uint16_t)bits)
+           : type == TARE_ENCODING_BF16    ? tare_f32_of_bits(bits << 16)
+           : type == TARE_ENCODING_F32     ? tare_f32_of_bits(bits)
+           : type == TARE_ENCODING_F8_E8M0 ? 2 * tare_half_of_e8m0((uint8_t)bits)
+                                           : 2 * tare_half_of_ue4m3((uint8_t)bits);
+}
+
+static uint32_t nearest(float v, tare_encoding_id type) {
+    return type == TARE_ENCODING_F16    ? tare_f16_of_f32(v)
+           : type == TARE_ENCODING_BF16 ? tare_bf16_of_f32_bits(tare_f32_bits(v))
+                                        : tare_f32_bits(v);
+}
+
+float tare_group_rounded(float v, tare_encoding_id type) {
+    return tare_group_value(nearest(v, type), type);
+}
+
+static float value_bf16(uint32_t code) {
+    return tare_f32_of_bits(code << 16);
+}
+static uint32_t nearest_bf16(float scale) {
+    return tare_bf16_of_f32_bits(tare_f32_bits(scale));
+}
+static float value_f32(uint32_t code) {
+    return tare_f32_of_bits(code);
+}
+static uint32_t nearest_f32(float scale) {
+    return tare_f32_bits(scale);
+}
+
+static const tare_scale_kind scale_bf16 = {value_bf16, nearest_bf16, 0x7f7f, 1};
+static const tare_scale_kind scale_f32 = {value_f32, nearest_f32, 0x7f7fffff, 0};
+
+static const tare_scale_kind *kind_of(tare_encoding_id type) {
+    return type == TARE_ENCODING_F16       ? &tare_scale_f16
+           : type == TARE_ENCODING_BF16    ? &scale_bf16
+           : type == TARE_ENCODING_F8_E8M0 ? &tare_scale_half_e8m0
+           : type == TARE_ENCODING_F8_E4M3 ? &tare_scale_half_ue4m3
+                                           : &scale_f32;
+}
+
+static uint32_t sign_bit(tare_encoding_id type) {
+    return type == TARE_ENCODING_F32 ? TARE_F32_SIGN : 0x8000;
+}
+
+/* ---- whole numbers around zero ----------------------------------------------------------------- */
+
+static tare_levels whole_levels(uint32_t bits) {
+    const float half = (float)(1u << (bits - 1));
+    return (tare_levels){.low = -half, .high = half - 1};
+}
+
+/* Fine codes are walked in small steps, of which few are worth trying. */
+static tare_walk walk_of(uint32_t bits) {
+    const float reach = (float)(1u << (bits - 1));
+    return bits >= 7   ? (tare_walk){reach, 1.06f, 1.008f, INFINITY, 20}
+           : bits >= 5 ? (tare_walk){reach, 1.15f, 1.02f, INFINITY, 48}
+                       : (tare_walk){reach, 1.3f, 1.04f, INFINITY, 64};
+}
+
+static tare_part part_of(const group *g, const tare_levels *levels, tare_walk walk) {
+    return (tare_part){.x = g->x,
+                       .weights = g->weights,
+                       .n = g->n_padded,
+                       .fit = tare_fit_levels,
+                       .form = levels,
+                       .walk = walk};
+}
+
+static void signed_best(uint8_t *codes, tare_group *out, const group *g) {
+    const tare_levels levels = whole_levels(g->form->bits);
+    tare_part part = part_of(g, &levels, walk_of(g->form->bits));
+    part.has_sign = true;
+    const tare_stored found = tare_search_stored(&part, kind_of(g->form->scale));
+    out->scale = found.code | (found.scale < 0 ? sign_bit(g->form->scale) : 0);
+    tare_levels_codes(codes, g->x, g->n, found.scale, &levels);
+}
+
+/* The library divides in the type of the numbers, and takes its step there for a scale of 0. */
+static float plain_scale(const group *g, float range) {
+    const tare_encoding_id type = g->form->numbers;
+    const float scale = tare_group_rounded(range, type);
+    if (scale > 0) return scale;
+    return type == TARE_ENCODING_BF16 ? 0x1p-7f : type == TARE_ENCODING_F16 ? 0x1p-10f : 0x1p-23f;
+}
+
+static uint8_t plain_code(const group *g, float x, float scale, float zero, float low, float high) {
+    const tare_encoding_id type = g->form->numbers;
+    const float scaled = tare_group_rounded(tare_group_rounded(x / scale, type) + zero, type);
+    return (uint8_t)(int)(tare_round_clamped(scaled, low, high) - low);
+}
+
+static void signed_plain(uint8_t *codes, tare_group *out, const group *g) {
+    const tare_levels levels = whole_levels(g->form->bits);
+    const float scale = plain_scale(g, g->largest / ((levels.high - levels.low) / 2));
+    out->scale = nearest(scale, g->form->scale);
+    for (size_t i = 0; i < g->n; i++)
+        codes[i] = plain_code(g, g->x[i], scale, 0, levels.low, levels.high);
+}
+
+/* ---- whole numbers around a zero point --------------------------------------------------------- */
+
+typedef struct centred {
+    float scale, zero, error;
+} centred;
+
+static tare_fit fit_centred(const group *g, float scale, float zero) {
+    const float top = (float)((1u << g->form->bits) - 1);
+    const tare_levels levels = {.low = -zero, .high = top - zero};
+    const tare_part part = part_of(g, &levels, (tare_walk){0});
+    return tare_fit_levels(&part, scale);
+}
+
+/* A scale and a zero point, and the scale that is best with the codes that they give. */
+static void try_centred(centred *best, const group *g, float scale, float zero) {
+    for (int round = 0; round < 2; round++) {
+        scale = tare_group_rounded(scale, g->form->scale);
+        if (!(scale > 0) || isinf(scale)) return;
+        const tare_fit fit = fit_centred(g, scale, zero);
+        if (fit.error < best->error) *best = (centred){scale, zero, fit.error};
+        if (!(fit.qq > 0)) return;
+        scale += fit.rq / fit.qq;
+    }
+}
+
+static void centred_best(uint8_t *codes, tare_group *out, const group *g) {
+    const float top = (float)((1u << g->form->bits) - 1);
+    const float low = g->low < 0 ? g->low : 0, high = g->high > 0 ? g->high : 0;
+    const float unit = 0.4f * (high - low) / top;
+    centred best = {0, 0, INFINITY};
+    for (int i = -1; i <= 4; i++)
+        for (int k = -1; k <= 4; k++) {
+            const float from = low + unit * (float)i, scale = (high - unit * (float)k - from) / top;
+            if (scale > 0) try_centred(&best, g, scale, tare_round_clamped(-from / scale, 0, top));
+        }
+    out->scale = nearest(best.scale, g->form->scale);
+    out->zero = (uint8_t)(int)best.zero;
+    const tare_levels levels = {.low = -best.zero, .high = top - best.zero};
+    tare_levels_codes(codes, g->x, g->n, best.scale, &levels);
+}
+
+static void centred_plain(uint8_t *codes, tare_group *out, const group *g) {
+    const tare_encoding_id type = g->form->numbers;
+    const tare_levels levels = whole_levels(g->form->bits);
+    const float low = g->low < 0 ? g->low : 0, high = g->high > 0 ? g->high : 0;
+    const float scale =
+        plain_scale(g, tare_group_rounded(high - low, type) / (levels.high - levels.low));
+    const float zero = tare_round_clamped(
+        tare_group_rounded(levels.low - tare_group_rounded(low / scale, type), type), levels.low,
+        levels.high);
+    out->scale = nearest(scale, g->form->scale);
+    out->zero = (uint8_t)(int)(zero - levels.low);
+    for (size_t i = 0; i < g->n; i++)
+        codes[i] = plain_code(g, g->x[i], scale, zero, levels.low, levels.high);
+}
+
+/* ---- a scale and an offset --------------------------------------------------------------------- */
+
+/* The numbers less an offset, under a scale. */
+static tare_fit fit_moved(const group *g, float scale, float offset) {
+    const tare_levels levels = {.low = 0, .high = (float)((1u << g->form->bits) - 1)};
+    float *moved = g->room;
+    for (size_t i = 0; i < g->n_padded; i++) moved[i] = g->x[i] - offset;
+    tare_part part = part_of(g, &levels, (tare_walk){0});
+    part.x = moved;
+    return tare_fit_levels(&part, scale);
+}
+
+static float beside(float v, int steps, tare_encoding_id type) {
+    const uint32_t bits = nearest(v, type), sign = bits & sign_bit(type);
+    const int64_t size = (int64_t)(bits ^ sign) + steps;
+    return tare_group_value(size < 0 ? sign : (uint32_t)size | sign, type);
+}
+
+/* Both are stored in few bits, and an error of the scale counts as often as the code says: pairs
+ * around the ideal one are tried. */
+static void affine_best(uint8_t *codes, tare_group *out, const group *g) {
+    const tare_encoding_id type = g->form->scale;
+    const float top = (float)((1u << g->form->bits) - 1);
+    tare_line ideal = tare_search_line(g->x, g->weights, g->n, g->n_padded, top),
+              best = {0, g->low};
+    const int around = type == TARE_ENCODING_F32 ? 0 : 2;
+    float least = INFINITY;
+    for (int i = -around; i <= around; i++) {
+        const float scale = beside(ideal.scale, i, type);
+        /* what the middle code stands for stays */
+        const float middle = ideal.offset + (ideal.scale - scale) * (top / 2);
+        for (int k = -around; k <= around; k++) {
+            const float offset = beside(middle, k, type);
+            const tare_fit fit = fit_moved(g, scale, offset);
+            if (!(fit.error < least)) continue;
+            least = fit.error;
+            best = (tare_line){scale, offset};
+        }
+    }
+    out->scale = nearest(best.scale, type);
+    out->offset = nearest(best.offset, type);
+    best.offset = tare_group_rounded(best.offset, type);
+    for (size_t i = 0; i < g->n; i++) g->room[i] = g->x[i] - best.offset;
+    const tare_levels levels = {.low = 0, .high = top};
+    tare_levels_codes(codes, g->room, g->n, best.scale, &levels);
+}
+
+/* As MLX does it: the end of larger magnitude is met exactly, where a code falls on zero. */
+static void affine_plain(uint8_t *codes, tare_group *out, const group *g) {
+    const tare_encoding_id type = g->form->scale;
+    const float top = (float)((1u << g->form->bits) - 1);
+    const bool is_low = fabsf(g->low) > fabsf(g->high);
+    const float edge = is_low ? g->low : g->high, range = (g->high - g->low) / top;
+    float scale = range > 1e-7f ? range : 1e-7f;
+    if (!is_low) scale = -scale;
+    const float zero = rintf(edge / scale);
+    if (zero != 0) scale = edge / zero;
+    const float offset = zero != 0 ? edge : 0;
+    out->scale = nearest(scale, type);
+    out->offset = nearest(offset, type);
+    for (size_t i = 0; i < g->n; i++)
+        codes[i] = (uint8_t)(int)tare_round_clamped(rintf((g->x[i] - offset) / scale), 0, top);
+}
+
+/* ---- floats of four bits ----------------------------------------------------------------------- */
+
+/* The exponent of the library: that of the largest number, one more if its mantissa is large, less that
+ * of the largest code. */
+static uint32_t plain_exponent(const group *g, int most) {
+    const int exponent = (int)((tare_f32_bits(g->largest) + g->form->carry) >> 23) - most;
+    return (uint32_t)(exponent < 0 ? 0 : exponent > 254 ? 254 : exponent);
+}
+
+static uint32_t nearest_e4m3(float scale) {
+    uint8_t code;
+    const tare_rows_mut to = {.planes = {&code}, .n_rows = 1, .cols = 1};
+    tare_kernels_get()->encode[TARE_ENCODING_F8_E4M3](&to, &scale, NULL);
+    return code;
+}
+
+static float plain_e2m1_scale(tare_group *out, const group *g) {
+    if (g->form->scale == TARE_ENCODING_F8_E8M0) {
+        out->scale = plain_exponent(g, 2);
+        return tare_group_value(out->scale, g->form->scale);
+    }
+    const float scale = tare_group_rounded(g->largest / 6, g->form->numbers) * g->factor;
+    out->scale = nearest_e4m3(scale < 448 ? scale : 448);
+    if (out->scale == 0) out->scale = nearest_e4m3(0.125f);
+    return tare_group_value(out->scale, g->form->scale) / g->factor;
+}
+
+static void put_e2m1(uint8_t *codes, const group *g, float scale) {
+    static const float limits[7] = {0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5};
+    for (size_t i = 0; i < g->n; i++) {
+        const float t = scale != 0 ? g->x[i] / scale : 0, size = fabsf(t);
+        uint8_t code = 0;
+        /* halfway lies the code with an even mantissa */
+        for (uint32_t m = 0; m < 7; m++)
+            code = (uint8_t)(code + (m % 2 ? size >= limits[m] : size > limits[m]));
+        const bool has_sign = t < 0 && (code || !g->form->has_one_zero);
+        codes[i] = (uint8_t)(code | (has_sign ? 8 : 0));
+    }
+}
+
+static void e2m1_plain(uint8_t *codes, tare_group *out, const group *g) {
+    put_e2m1(codes, g, plain_e2m1_scale(out, g));
+}
+
+/* Numbers are brought to where scales are stored. */
+static void e2m1_best(uint8_t *codes, tare_group *out, const group *g) {
+    static const tare_levels levels = TARE_LEVELS_FP4;
+    tare_part part = part_of(g, &levels, (tare_walk){12, 1.3f, 1.03f, INFINITY, 96});
+    float *scaled = g->room;
+    for (size_t i = 0; i < g->n_padded; i++) scaled[i] = g->x[i] * g->factor;
+    part.x = scaled;
+    out->scale = tare_search_stored(&part, kind_of(g->form->scale)).code;
+    put_e2m1(codes, g, tare_group_value(out->scale, g->form->scale) / g->factor);
+}
+
+/* ---- floats of eight bits ---------------------------------------------------------------------- */
+
+static void put_e4m3(uint8_t *codes, const group *g, float scale) {
+    const tare_encoding_id type = g->form->is_plain ? g->form->numbers : TARE_ENCODING_F32;
+    const tare_rows_mut to = {.planes = {codes}, .n_rows = 1, .cols = g->n};
+    float *scaled = g->room;
+    for (size_t i = 0; i < g->n; i++) {
+        const float t = tare_group_rounded(g->x[i] / scale, type);
+        scaled[i] = t < -448 ? -448 : t > 448 ? 448 : t;
+    }
+    tare_kernels_get()->encode[TARE_ENCODING_F8_E4M3](&to, scaled, NULL);
+}
+
+static double e4m3_error(uint8_t *codes, const group *g, float scale) {
+    const tare_rows from = {.planes = {codes}, .n_rows = 1, .cols = g->n};
+    double sum = 0;
+    put_e4m3(codes, g, scale);
+    tare_kernels_get()->decode[TARE_ENCODING_F8_E4M3](g->room, &from);
+    for (size_t i = 0; i < g->n; i++) {
+        const float r = g->x[i] - scale * g->room[i];
+        sum += (double)(g->weights[i] * r * r);
+    }
+    return sum;
+}
+
+static void e4m3_plain(uint8_t *codes, tare_group *out, const group *g) {
+    float scale;
+    if (g->form->scale == TARE_ENCODING_F8_E8M0) {
+        out->scale = plain_exponent(g, 8);
+        scale = tare_group_value(out->scale, g->form->scale);
+    } else {
+        scale = plain_scale(g, g->largest / 448);
+        out->scale = nearest(scale, g->form->scale);
+    }
+    put_e4m3(codes, g, scale);
+}
+
+/* All scales of an octave: where numbers fall between the codes repeats with the next one. */
+static void e4m3_best(uint8_t *codes, tare_group *out, const group *g) {
+    const tare_encoding_id type = g->form->scale;
+    double least = INFINITY;
+    float best = 0;
+    if (type == TARE_ENCODING_F8_E8M0 || g->largest == 0) {
+        e4m3_plain(codes, out, g);
+        return;
+    }
+    for (float t = 0.86f; t < 1.75f; t *= 1.045f) {
+        const float scale = tare_group_rounded(t * g->largest / 448, type);
+        if (!(scale > 0)) continue;
+        const double error = e4m3_error(codes, g, scale);
+        if (error < least) least = error, best = scale;
+    }
+    if (!(best > 0)) best = plain_scale(g, 0);
+    out->scale = nearest(best, type);
+    put_e4m3(codes, g, best);
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
+/* Weights of at most 1; a little is added, so that numbers that nobody looked at have codes, too. */
+static void fill_weights(float *to, const float *weights, size_t n) {
+    float most = 0;
+    for (size_t i = 0; weights && i < n; i++)
+        if (weights[i] > most) most = weights[i];
+    for (size_t i = 0; i < n; i++) to[i] = most > 0 ? weights[i] / most + 1e-4f : 1;
+}
+
+static bool measure(group *g) {
+    g->low = g->high = g->x[0];
+    for (size_t i = 0; i < g->n; i++) {
+        const float v = g->x[i];
+        if (!(fabsf(v) < INFINITY)) return false;
+        if (v < g->low) g->low = v;
+        if (v > g->high) g->high = v;
+    }
+    g->largest = fmaxf(fabsf(g->low), fabsf(g->high));
+    return true;
+}
+
+/* Whether scales reach the largest number, and squares of the numbers are floats. */
+static bool is_in_range(const group *g) {
+    const tare_encoding_id type = g->form->scale;
+    if (g->largest * g->factor > 1e18f) return false;
+    return type != TARE_ENCODING_F16 || g->largest < 65504;
+}
+
+bool tare_group_encode(uint8_t *codes, tare_group *out, const float *x, const float *weights,
+                       size_t n, const tare_group_form *form, float factor, float *room) {
+    static void (*const encoders[][2])(uint8_t *, tare_group *, const group *) = {
+        [TARE_GROUP_SIGNED] = {signed_best, signed_plain},
+        [TARE_GROUP_CENTRED] = {centred_best, centred_plain},
+        [TARE_GROUP_AFFINE] = {affine_best, affine_plain},
+        [TARE_GROUP_E2M1] = {e2m1_best, e2m1_plain},
+        [TARE_GROUP_E4M3] = {e4m3_best, e4m3_plain},
+    };
+    const size_t n_padded = (n + TARE_FIT_LANES - 1) / TARE_FIT_LANES * TARE_FIT_LANES;
+    group g = {.x = x, .n = n, .n_padded = n_padded, .form = form, .factor = factor};
+    *out = (tare_group){.scale = 0};
+    if (!measure(&g) || !is_in_range(&g)) return false;
+    float *numbers = room, *weighed = room + n_padded;
+    memcpy(numbers, x, n * sizeof *x);
+    memset(numbers + n, 0, (n_padded - n) * sizeof *x);
+    fill_weights(weighed, weights, n);
+    memset(weighed + n, 0, (n_padded - n) * sizeof *x);
+    g.x = numbers;
+    g.weights = weighed;
+    g.room = room + 2 * n_padded;
+    /* squares of such numbers are none that could be compared */
+    const bool is_plain = form->is_plain || g.largest * factor < 1e-15f;
+    encoders[form->kind][is_plain](codes, out, &g);
+    return true;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Groups of numbers under one scale, as the packed schemes of servers have them: codes and scales lie
+ * in tensors of their own, a group is of any length, and scales are floats of some type. The searches
+ * are those of the better encoders (best.h). */
+#ifndef TARE_ENCODING_GROUP_ENCODE_H
+#define TARE_ENCODING_GROUP_ENCODE_H
+
+#include <tare/encoding.h>
+
+typedef enum tare_group_kind {
+    TARE_GROUP_SIGNED = 0, /* (code - 2^(bits - 1)) * scale */
+    TARE_GROUP_CENTRED,    /* (code - zero) * scale */
+    TARE_GROUP_AFFINE,     /* code * scale + offset */
+    TARE_GROUP_E2M1,       /* the number that the code is, times scale */
+    TARE_GROUP_E4M3,
+} tare_group_kind;
+
+typedef struct tare_group_form {
+    tare_group_kind kind;
+    uint32_t bits;
+    tare_encoding_id scale;   /* F32, F16, BF16; F8_E8M0, F8_E4M3 where codes are floats */
+    tare_encoding_id numbers; /* the type of the numbers, in which `is_plain` computes */
+    uint32_t carry;           /* F8_E8M0: added to the bits of the largest number, so that mantissas
+                                 from some point on count as the next power of two */
+    bool has_one_zero;        /* E2M1: what is rounded to zero has no sign */
+    bool is_plain;            /* rounded to nearest under the scale that just reaches the largest
+                                 number, as compressed-tensors does; else searched */
+} tare_group_form;
+
+typedef struct tare_group {
+    uint32_t scale, offset; /* bits of their type */
+    uint8_t zero;
+} tare_group;
+
+/* Numbers that a call needs room for, with n numbers in the group. */
+static inline size_t tare_group_room(size_t n) {
+    return 4 * (n + 8);
+}
+
+/* Encodes a group: a code a byte. `weights`: the importance of each number, NULL: they count alike.
+ * `factor`: scales are stored multiplied by it (1 unless there is one for the whole tensor). False:
+ * numbers that are not finite, or beyond what scales hold. */
+bool tare_group_encode(uint8_t *codes, tare_group *out, const float *x, const float *weights,
+                       size_t n, const tare_group_form *form, float factor, float *room);
+
+/* A float, from the bits of its type; and rounded to F32, F16 or BF16. */
+float tare_group_value(uint32_t bits, tare_encoding_id type);
+float tare_group_rounded(float v, tare_encoding_id type);
+
+#endif
