@@ -481,6 +481,7 @@ typedef struct cli_write {
     const char *model_name, *metadata, *pre, *lora;
     bool keep_names, vocab_only, no_tokenizer, like_reference, mmproj;
     const char *with_mmproj; /* of a GGUF file that becomes a Hugging Face directory */
+    const char *scheme;      /* of packed weights; NULL: none */
 } cli_write;
 
 /* Table rows for these, for the commands that have them. */
@@ -610,6 +611,16 @@ void cli_rules_free(cli_rules *rules);
 int cli_fit_measure(tare_fit **out, const cli_command *command, const tare_model *in,
                     const char *in_path, const char *out_path, const tare_convert_options *options,
                     const cli_fit *fit);
+/* The matrix that is asked for, NULL: none (write_parts.c). 0, or an exit code after saying what is
+ * wrong. */
+int cli_importance_open(tare_importance **out, const cli_command *command, const cli_write *write,
+                        tare_report *report);
+/* The model with its weights packed as `write` says; importance may be NULL, and must outlive it. 0,
+ * or an exit code after saying what is wrong. */
+int cli_schemes_apply(tare_model **out, const cli_command *command, const tare_model *in,
+                      const char *in_path, const cli_write *write,
+                      const tare_importance *importance, tare_report *report);
+
 /* Chooses types and enters them into the options of a conversion, which hold pointers into *out;
  * writes the recipe and the picture, if asked for. 0, or an exit code after saying what is wrong. */
 int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_options *mix,

@@ -177,7 +177,12 @@ static int quantize(int argc, const char **argv) {
     mix = *cli_named_convert(&cmd_quantize)->mix;
     const int wrong = check_target(argc);
     if (wrong) return wrong;
-    if (argc > 2) {
+    if (argc > 2 && tare_scheme_is_named(argv[2])) {
+        args.scheme = argv[2];
+        if (!args.to) args.to = "hf";
+        if (strcmp(args.to, "hf") != 0)
+            return cli_usage(&cmd_quantize, "%s is for Hugging Face directories: --to hf", argv[2]);
+    } else if (argc > 2) {
         mix.mix = tare_mix_find((tare_str){argv[2], strlen(argv[2])});
         if (!mix.mix) return no_mix(argv[2]);
     } else if (args.several || fit.size || fit.bits > 0 || fit.damage > 0) {
@@ -229,6 +234,16 @@ const cli_command cmd_quantize = {
         "Names are accepted in any case, as are the numbers of llama.cpp's file types. Without "
         "OUT, "
         "IN-TYPE.gguf is written.\n\n"
+        "TYPE may also be a scheme of packed weights, written as a Hugging Face directory. For "
+        "vLLM and "
+        "SGLang: w4a16, w8a16, w4a16_asym, w8a8, fp8_dynamic, fp8_block, fp8_deepseek, nvfp4a16, "
+        "mxfp4, "
+        "mxfp8; for MLX: mlx2 to mlx6, mlx8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4. After the name, :g64 "
+        "is "
+        "the numbers that share a scale, :channel a scale a row, and :rtn rounds as the library "
+        "does "
+        "instead of searching for scales of least error; --tensor-type takes REGEX=SCHEME, or "
+        "REGEX=none.\n\n"
         "With a target instead of TYPE, tare chooses a type for each tensor so that the model as a "
         "whole loses least for its size. The damage of a type is the tensor's error in it, "
         "measured on some of its rows, times a constant for the tensor's role and layer, or a "

@@ -183,7 +183,8 @@ int cli_map(cli_mapped *out, const cli_command *command, const tare_model *in, c
     const tare_llama_naming naming = tare_llama_naming_of(in, to, &options);
     if (code == CLI_YES) code = check_usage(command, write, naming);
     /* A choice of types has to see the numbers that are written. */
-    if (code == CLI_YES && write->merges.n && (naming == TARE_LLAMA_NAMES_LLAMA_CPP || write->fit))
+    if (code == CLI_YES && write->merges.n &&
+        (naming == TARE_LLAMA_NAMES_LLAMA_CPP || write->fit || write->scheme))
         code = merge(out, &in, in_path, write, report);
     if (code == CLI_YES && write->lora)
         code = map_adapter(&out->model, &out->beside, in, write, report);

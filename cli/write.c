@@ -473,6 +473,24 @@ static int check_output(const cli_command *command, const char *out_path, const 
     return !write->to && !tare_format_of_path(out_path) ? no_format(command) : CLI_YES;
 }
 
+/* The same of a model whose weights are packed first. */
+static int write_scheme(const cli_command *command, const tare_model *in, const char *in_path,
+                        const char *out_path, const cli_write *write, tare_report *report) {
+    cli_write rest = *write;
+    tare_importance *importance;
+    tare_model *packed = NULL;
+    int code = cli_importance_open(&importance, command, write, report);
+    if (code == 0)
+        code = cli_schemes_apply(&packed, command, in, in_path, write, importance, report);
+    rest.mix = NULL;
+    rest.imatrix = NULL;
+    rest.include_weights.n = rest.exclude_weights.n = rest.type_rules.n = 0;
+    if (code == 0) code = write_model(command, packed, in_path, out_path, &rest, report);
+    tare_model_free(packed);
+    tare_importance_free(importance);
+    return code;
+}
+
 int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
                     const char *out_path, const cli_write *write, tare_report *report) {
     tare_model *whole;
@@ -489,8 +507,9 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     if (mapped.merged) rest.merges.n = 0;
     if (mapped.model || mapped.merged) in = mapped.model ? mapped.model : mapped.merged;
     if (code == 0)
-        code = write->several ? cli_write_several(command, in, in_path, out_path, &rest, report)
-                              : write_model(command, in, in_path, out_path, &rest, report);
+        code = (write->several  ? cli_write_several
+                : write->scheme ? write_scheme
+                                : write_model)(command, in, in_path, out_path, &rest, report);
     cli_mapped_free(&mapped);
     tare_model_free(whole);
     free(directory);

@@ -27,8 +27,8 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
     return !two && !(write->report && cli.dry_run);
 }
 
-static int open_importance(tare_importance **out, const cli_command *command,
-                           const cli_write *write, tare_report *report) {
+int cli_importance_open(tare_importance **out, const cli_command *command, const cli_write *write,
+                        tare_report *report) {
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;
@@ -69,7 +69,7 @@ int cli_parts_open(cli_parts *p, tare_convert_options *options, const cli_comman
         return CLI_USAGE;
     const char *to = write->to ? write->to : tare_format_of_path(out_path);
     code = cli_bases_of_output(&p->wcodec, to, command, in);
-    if (code == 0) code = open_importance(&p->importance, command, write, report);
+    if (code == 0) code = cli_importance_open(&p->importance, command, write, report);
     if (code == 0) code = cli_adapters_merge(&p->merges, in, &write->merges, report);
     if (code == 0) code = cli_adapters_store(&p->adapters, command, &write->adapters, report);
     if (code != 0) return code;

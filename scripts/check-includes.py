@@ -60,6 +60,7 @@ ALLOWED = {
     "src/ops/packing": BELOW_OPS | {"quantized", "ops/output", "ops/packing"},
     "src/ops/inspect": BELOW_OPS | {"ops/inspect", "ops/mix", "ops/output", "ops/packing"},
     "src/ops/convert": BELOW_OPS | {"quantized", "ops/adapters", "ops/convert", "ops/mix", "ops/output", "ops/packing"},
+    "src/ops/schemes": BELOW_OPS | {"quantized", "ops/convert", "ops/mix", "ops/schemes"},
     "src/ops/edit": BELOW_OPS | {"ops/convert", "ops/edit"},
     "src/ops/fit": BELOW_OPS | {"ops/convert", "ops/fit", "ops/mix"},
     "src/ops/lossy": BELOW_OPS | {"ops/fit", "ops/lossy", "ops/mix", "ops/output", "ops/packing", "wcodec", "wcodec/layer"},

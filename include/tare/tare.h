@@ -35,6 +35,7 @@
 #include <tare/experimental/pattern.h>
 #include <tare/experimental/policy.h>
 #include <tare/experimental/remote.h>
+#include <tare/experimental/schemes.h>
 #include <tare/experimental/unpack.h>
 #include <tare/experimental/wcodec.h>
 

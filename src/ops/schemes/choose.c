@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which weights of a model a scheme is for: matrices of attention and feed-forward layers. Servers put
+ * some of them into one matrix (queries, keys and values; gate and up), which has one scheme: what one
+ * of them cannot have, none of them gets. Whatever stays as it is although it is such a matrix is
+ * reported. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "model/json_resource.h"
+#include "ops/convert/type_rules.h"
+#include "ops/mix/importance_matrix.h"
+#include "ops/mix/roles.h"
+#include "ops/schemes/scheme_model.h"
+
+/* ---- what servers fuse ------------------------------------------------------------------------- */
+
+enum { MOST_FUSED = 3 };
+
+static const char *const fused[][MOST_FUSED] = {
+    {"q_proj", "k_proj", "v_proj"},
+    {"gate_proj", "up_proj"},
+    {"q_a_proj", "kv_a_proj_with_mqa"},
+    {"wq", "wk", "wv"},
+    {"w1", "w3"},
+};
+
+static tare_str module_of(tare_str name) {
+    name.len -= strlen(".weight");
+    return name;
+}
+
+/* The last part of a module's name. */
+static tare_str last_part(tare_str module) {
+    size_t from = module.len;
+    while (from > 0 && module.ptr[from - 1] != '.') from--;
+    return (tare_str){module.ptr + from, module.len - from};
+}
+
+/* The row that a weight is in; NULL: it stands alone. */
+static const char *const *fused_row(tare_str name) {
+    const tare_str part = last_part(module_of(name));
+    for (size_t i = 0; i < sizeof fused / sizeof *fused; i++)
+        for (size_t k = 0; k < MOST_FUSED && fused[i][k]; k++)
+            if (tare_str_is(part, fused[i][k])) return fused[i];
+    return NULL;
+}
+
+/* The tensor of another part of the same; -1: the model has none. */
+static int64_t fused_with(const tare_model *in, tare_str name, const char *part) {
+    char text[512];
+    const tare_str module = module_of(name);
+    const size_t n_before = module.len - last_part(module).len, n = strlen(part);
+    if (n_before + n + strlen(".weight") >= sizeof text) return -1;
+    memcpy(text, name.ptr, n_before);
+    memcpy(text + n_before, part, n);
+    memcpy(text + n_before + n, ".weight", strlen(".weight"));
+    return tare_model_find_tensor(in, (tare_str){text, n_before + n + strlen(".weight")});
+}
+
+/* ---- one weight -------------------------------------------------------------------------------- */
+
+static bool is_mlx(const tare_scheme_choice *c) {
+    return c->writer->family == TARE_WRITER_MLX;
+}
+
+/* Whether a scheme is for such a tensor at all. */
+static bool is_meant(const tare_tensor *t, const tare_scheme_choice *c) {
+    const tare_role_info info = tare_role_of_name(t->name);
+    if (!tare_str_ends(t->name, TARE_STR(".weight")) || t->n_dims < 2 || !tare_tensor_is_real(t))
+        return false;
+    if (info.is_kept || info.is_tower || info.is_bias || info.is_gguf) return false;
+    if (info.role == TARE_ROLE_TOKEN_EMBEDDING || info.role == TARE_ROLE_OUTPUT)
+        return is_mlx(c) && t->n_dims == 2;
+    return info.role >= TARE_ROLE_ATTN_Q && info.role <= TARE_ROLE_FFN_GATE_UP;
+}
+
+/* Why a scheme cannot hold a weight that it is for; NULL: it can. */
+static const char *obstacle_of(const tare_tensor *t, const tare_scheme_choice *c) {
+    const tare_writer *w = c->writer;
+    if (t->n_dims != 2 && !is_mlx(c)) return "its experts lie in one tensor";
+    if (c->group && !w->block_rows && t->cols % c->group)
+        return "its columns are no multiple of the group";
+    if (t->cols * w->bits % 32) return "its rows are no whole words of codes";
+    if (tare_writer_has(w, TARE_WRITTEN_ZEROS) && t->n_rows * w->bits % 32)
+        return "the zero points of its rows are no whole words";
+    if (w->family == TARE_WRITER_BLOCK_FP8 && (t->n_rows % w->block_rows || t->cols % c->group))
+        return "it is no whole number of blocks";
+    if (w->block_rows && fused_row(t->name) && t->n_rows % w->block_rows)
+        return "servers fuse it with others, and its rows are no multiple of 128";
+    return NULL;
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
+typedef struct choosing {
+    tare_scheme_search *s;
+    const tare_model *in;
+    tare_scheme_choice *choices; /* of each tensor; writer NULL: none */
+    const char **obstacles;      /* NULL: none */
+    tare_error *err;
+} choosing;
+
+static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
+    const tare_scheme_search *s = c->s;
+    bool *is_used = TARE_NEW_ARRAY(s->arena, bool, s->options->n_rules);
+    if (!is_used) return tare_fail(c->err, TARE_ERR_NOMEM, "rules");
+    for (size_t i = 0; i < c->in->catalog.n_tensors; i++) {
+        const tare_tensor *t = &c->in->catalog.tensors[i];
+        const tare_scheme_choice choice = rule[i] >= 0 ? s->of_rules[rule[i]] : s->scheme;
+        if (rule[i] >= 0 && is_meant(t, choice.writer ? &choice : &s->scheme))
+            is_used[rule[i]] = true;
+        if (!choice.writer || !is_meant(t, &choice)) continue;
+        c->choices[i] = choice;
+        c->obstacles[i] = obstacle_of(t, &choice);
+    }
+    for (size_t i = 0; i < s->options->n_rules; i++)
+        if (!is_used[i])
+            return tare_fail(c->err, TARE_ERR_ARG,
+                             "a rule is about no weight that the scheme is for");
+    return TARE_OK;
+}
+
+/* Parts that servers fuse have one scheme. */
+static tare_status agree(choosing *c, size_t i) {
+    const tare_tensor *t = &c->in->catalog.tensors[i];
+    const char *const *row = c->choices[i].writer ? fused_row(t->name) : NULL;
+    if (!row || is_mlx(&c->choices[i])) return TARE_OK;
+    for (size_t k = 0; k < MOST_FUSED && row[k]; k++) {
+        const int64_t other = fused_with(c->in, t->name, row[k]);
+        if (other < 0) continue;
+        const tare_scheme_choice *a = &c->choices[i], *b = &c->choices[other];
+        if (a->writer != b->writer || a->group != b->group || a->is_plain != b->is_plain)
+            return tare_fail_tensor(c->err, TARE_ERR_ARG, t, i,
+                                    "servers fuse it with others, which get another scheme");
+        if (c->obstacles[other] && !c->obstacles[i])
+            c->obstacles[i] = "servers fuse it with a weight that the scheme cannot hold";
+    }
+    return TARE_OK;
+}
+
+static void report_left(choosing *c, size_t i) {
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "scheme.left");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)i;
+    f.item_name = c->in->catalog.tensors[i].name;
+    tare_strict_note(&c->s->strict, &f, "a weight stays as it is: the scheme cannot hold it",
+                     "it stays as it is: %s", c->obstacles[i]);
+}
+
+/* The type of a tensor's numbers, and of scales; UNKNOWN: it keeps its own. */
+static tare_encoding_id own_type(const tare_scheme_search *s, size_t i) {
+    const tare_model *in = s->in;
+    const tare_encoding_id id = in->catalog.tensors[i].encoding->id;
+    const bool is_decoded = in->stored_of && in->stored_of[i] < 0;
+    const bool is_float =
+        id == TARE_ENCODING_F32 || id == TARE_ENCODING_F16 || id == TARE_ENCODING_BF16;
+    if (in->types && in->types->is_restored) {
+        const tare_fixed_type fixed = in->types->fixed[i];
+        return fixed == TARE_FIXED_F32   ? TARE_ENCODING_F32
+               : fixed == TARE_FIXED_F16 ? TARE_ENCODING_F16
+                                         : s->type;
+    }
+    return is_float && !is_decoded ? id : s->type;
+}
+
+static tare_status weigh(const tare_scheme_search *s, tare_packed_weight *w, tare_error *err) {
+    const tare_tensor *t = &s->in->catalog.tensors[w->tensor];
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.importance-missing");
+    if (!s->options->importance) return TARE_OK;
+    const tare_importance_fit fit =
+        tare_importance_of_tensor(&w->importance, s->options->importance, t);
+    if (fit == TARE_IMPORTANCE_FITS && tare_importance_slices(t) == 1) return TARE_OK;
+    w->importance = NULL;
+    if (fit == TARE_IMPORTANCE_WRONG)
+        return tare_fail_tensor(err, TARE_ERR_ARG, t, w->tensor,
+                                "its importance matrix has another size: is it of this model?");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)w->tensor;
+    f.item_name = t->name;
+    tare_report_addf(s->options->context->report, &f,
+                     "encoded without importance: the matrix has no entry for it");
+    return TARE_OK;
+}
+
+/* Weights that share a factor stand in a chain that begins with the first of them. */
+static void chain(tare_scheme_search *s, size_t number) {
+    tare_packed_weight *w = &s->weights[number];
+    const tare_str name = s->in->catalog.tensors[w->tensor].name;
+    const char *const *row = fused_row(name);
+    for (size_t k = 0; row && k < MOST_FUSED && row[k]; k++) {
+        const int64_t other = fused_with(s->in, name, row[k]);
+        const int64_t first = other >= 0 ? s->weight_of[other] : -1;
+        if (first < 0 || (size_t)first >= number) continue;
+        w->set = s->weights[first].set;
+        w->next_in_set = s->weights[w->set].next_in_set;
+        s->weights[w->set].next_in_set = number;
+        return;
+    }
+}
+
+static tare_status add_weight(choosing *c, size_t i, const tare_scheme_choice *choice) {
+    tare_scheme_search *s = c->s;
+    const tare_tensor *t = &c->in->catalog.tensors[i];
+    const size_t number = s->n_weights++;
+    tare_packed_weight *w = &s->weights[number];
+    *w = (tare_packed_weight){.tensor = i,
+                              .scheme = *choice,
+                              .type = own_type(s, i),
+                              .n_rows = t->n_rows,
+                              .cols = t->cols,
+                              .set = number,
+                              .next_in_set = SIZE_MAX};
+    s->weight_of[i] = (int64_t)number;
+    if (!choice->writer) return TARE_OK;
+    w->module = module_of(t->name);
+    w->group = choice->group ? choice->group : t->cols;
+    w->n_groups = (t->cols + w->group - 1) / w->group;
+    s->n_packed++;
+    if (tare_writer_has(choice->writer, TARE_WRITTEN_FACTOR)) chain(s, number);
+    return weigh(s, w, c->err);
+}
+
+static tare_status add_all(choosing *c) {
+    static const tare_scheme_choice none = {.writer = NULL};
+    for (size_t i = 0; i < c->in->catalog.n_tensors; i++) {
+        const tare_tensor *t = &c->in->catalog.tensors[i];
+        const bool is_packed = c->choices[i].writer && !c->obstacles[i];
+        if (c->choices[i].writer && !is_packed) report_left(c, i);
+        if (is_packed)
+            TARE_TRY(add_weight(c, i, &c->choices[i]));
+        else if (tare_tensor_is_real(t) && own_type(c->s, i) != t->encoding->id)
+            TARE_TRY(add_weight(c, i, &none));
+    }
+    return TARE_OK;
+}
+
+/* ---- the type of the model's numbers ----------------------------------------------------------- */
+
+static tare_encoding_id named_type(const tare_json_node *config) {
+    static const char *const keys[] = {"dtype", "torch_dtype", "text_config.dtype",
+                                       "text_config.torch_dtype"};
+    for (size_t i = 0; config && i < sizeof keys / sizeof *keys; i++) {
+        const tare_str name = tare_json_node_text(tare_json_path(config, tare_str_of(keys[i])));
+        if (tare_str_is(name, "float16")) return TARE_ENCODING_F16;
+        if (tare_str_is(name, "float32")) return TARE_ENCODING_F32;
+        if (tare_str_is(name, "bfloat16")) return TARE_ENCODING_BF16;
+    }
+    return TARE_ENCODING_BF16;
+}
+
+static tare_status find_type(tare_scheme_search *s, tare_error *err) {
+    const tare_json_node *config;
+    const tare_model_types *types = s->in->types;
+    TARE_TRY(tare_model_json(&config, s->in, "config.json", s->arena, err));
+    s->type = named_type(config);
+    if (types && types->is_restored && types->usual->kind == TARE_KIND_FLOAT)
+        s->type = types->usual->id;
+    return TARE_OK;
+}
+
+tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err) {
+    const size_t n = s->in->catalog.n_tensors, n_rules = s->options->n_rules;
+    choosing c = {.s = s, .in = s->in, .err = err};
+    tare_type_rule *rules = TARE_NEW_ARRAY(s->arena, tare_type_rule, n_rules);
+    int64_t *rule = TARE_NEW_ARRAY(s->arena, int64_t, n);
+    c.choices = TARE_NEW_ARRAY(s->arena, tare_scheme_choice, n);
+    c.obstacles = TARE_NEW_ARRAY(s->arena, const char *, n);
+    s->weights = TARE_NEW_ARRAY(s->arena, tare_packed_weight, n);
+    s->weight_of = TARE_NEW_ARRAY(s->arena, int64_t, n);
+    if (!rules || !rule || !c.choices || !c.obstacles || !s->weights || !s->weight_of)
+        return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    for (size_t i = 0; i < n; i++) s->weight_of[i] = -1;
+    for (size_t i = 0; i < n_rules; i++) rules[i].pattern = s->options->rules[i].pattern;
+    TARE_TRY(find_type(s, err));
+    TARE_TRY(tare_type_rules_match(rule, s->in, rules, n_rules, err));
+    TARE_TRY(choose_by_rules(&c, rule));
+    for (size_t round = 0; round < 2; round++) /* what one cannot have reaches those before it */
+        for (size_t i = 0; i < n; i++) TARE_TRY(agree(&c, i));
+    TARE_TRY(add_all(&c));
+    if (s->n_packed == 0)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the model has no weight that the scheme could hold");
+    return tare_strict_check(&s->strict, err);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * config.json of a packed model: the text that it has, without settings of another packing, and at its
+ * end what says how its weights are packed. */
+#include <inttypes.h>
+
+#include "base/buffer.h"
+#include "base/str.h"
+#include "model/json_resource.h"
+#include "ops/mix/roles.h"
+#include "ops/schemes/scheme_model.h"
+#include "quantized/quantized.h"
+
+/* A list of names. */
+typedef struct names {
+    tare_buffer *out;
+    size_t n;
+} names;
+
+static void put_name(names *list, tare_str name) {
+    tare_buffer_put_text(list->out, list->n++ ? ", " : "");
+    tare_buffer_put_json(list->out, name);
+}
+
+static bool is_same(const tare_scheme_choice *a, const tare_scheme_choice *b) {
+    return a->writer == b->writer && a->group == b->group;
+}
+
+/* ---- compressed-tensors ------------------------------------------------------------------------ */
+
+static const tare_packed_weight *weight_of(const tare_scheme_search *s, size_t tensor) {
+    return s->weight_of[tensor] < 0 ? NULL : &s->weights[s->weight_of[tensor]];
+}
+
+static bool is_packed(const tare_scheme_search *s, size_t tensor) {
+    const tare_packed_weight *w = weight_of(s, tensor);
+    return w && w->scheme.writer;
+}
+
+/* Servers take every linear layer for a packed one that is not named here: all matrices that could be
+ * one. */
+static void put_ignored(tare_buffer *out, const tare_scheme_search *s) {
+    names list = {.out = out};
+    put_name(&list, TARE_STR("lm_head"));
+    for (size_t i = 0; i < s->in->catalog.n_tensors; i++) {
+        const tare_tensor *t = &s->in->catalog.tensors[i];
+        const tare_role role = tare_role_of_name(t->name).role;
+        if (is_packed(s, i) || t->n_dims < 2 || role == TARE_ROLE_TOKEN_EMBEDDING ||
+            tare_str_is(t->name, "lm_head.weight"))
+            continue;
+        tare_str module = t->name;
+        if (tare_str_ends(module, TARE_STR(".weight"))) module.len -= strlen(".weight");
+        put_name(&list, module);
+    }
+}
+
+static void put_weights(tare_buffer *out, const tare_scheme_choice *c) {
+    const tare_writer *w = c->writer;
+    const bool is_float = w->kind == TARE_GROUP_E2M1 || w->kind == TARE_GROUP_E4M3;
+    const char *strategy = w->block_rows                             ? "block"
+                           : tare_writer_has(w, TARE_WRITTEN_FACTOR) ? "tensor_group"
+                           : c->group                                ? "group"
+                                                                     : "channel";
+    tare_buffer_printf(out,
+                       "{\"num_bits\": %" PRIu32 ", \"type\": \"%s\", \"symmetric\": %s, "
+                       "\"strategy\": \"%s\", \"dynamic\": false",
+                       w->bits, is_float ? "float" : "int",
+                       w->kind == TARE_GROUP_CENTRED ? "false" : "true", strategy);
+    if (w->block_rows)
+        tare_buffer_printf(out, ", \"block_structure\": [%" PRIu32 ", %" PRIu32 "]", w->block_rows,
+                           c->group);
+    else if (c->group)
+        tare_buffer_printf(out, ", \"group_size\": %" PRIu32, c->group);
+    if (w->scale)
+        tare_buffer_printf(out, ", \"scale_dtype\": \"torch.%s\"",
+                           w->scale == TARE_ENCODING_F8_E8M0 ? "uint8" : "float8_e4m3fn");
+    tare_buffer_put_text(out, "}");
+}
+
+/* The weights that a rule gave another scheme are named, the others are all linear layers. */
+static void put_targets(tare_buffer *out, const tare_scheme_search *s,
+                        const tare_scheme_choice *c) {
+    names list = {.out = out};
+    if (is_same(c, &s->scheme)) {
+        put_name(&list, TARE_STR("Linear"));
+        return;
+    }
+    for (size_t i = 0; i < s->n_weights; i++)
+        if (is_same(&s->weights[i].scheme, c)) put_name(&list, s->weights[i].module);
+}
+
+static void put_group(tare_buffer *out, const tare_scheme_search *s, size_t number,
+                      const tare_scheme_choice *c) {
+    tare_buffer_printf(out, "%s\n      \"group_%zu\": {\"targets\": [", number ? "," : "", number);
+    put_targets(out, s, c);
+    tare_buffer_printf(out, "], \"format\": \"%s\",\n        \"weights\": ", c->writer->format);
+    put_weights(out, c);
+    tare_buffer_printf(out, ",\n        \"input_activations\": %s, \"output_activations\": null}",
+                       c->writer->activations ? c->writer->activations : "null");
+}
+
+/* Whether no weight before this one has its scheme. */
+static bool is_first(const tare_scheme_search *s, size_t weight) {
+    for (size_t k = 0; k < weight; k++)
+        if (is_same(&s->weights[k].scheme, &s->weights[weight].scheme)) return false;
+    return s->weights[weight].scheme.writer != NULL;
+}
+
+static void put_compressed(tare_buffer *out, const tare_scheme_search *s) {
+    size_t n = 0;
+    const char *format = NULL;
+    tare_buffer_put_text(out, "{\n    \"quant_method\": \"compressed-tensors\", \"version\": "
+                              "\"0.20.0\", \"quantization_status\": \"compressed\",\n    "
+                              "\"config_groups\": {");
+    for (size_t i = 0; i < s->n_weights; i++) {
+        if (!is_first(s, i)) continue;
+        const char *own = s->weights[i].scheme.writer->format;
+        put_group(out, s, n++, &s->weights[i].scheme);
+        format = !format || strcmp(format, own) == 0 ? own : "mixed-precision";
+    }
+    tare_buffer_printf(out, "},\n    \"format\": \"%s\",\n    \"ignore\": [", format);
+    put_ignored(out, s);
+    tare_buffer_put_text(out, "],\n    \"kv_cache_scheme\": null, \"global_compression_ratio\": "
+                              "null, \"transform_config\": {}\n  }");
+}
+
+/* ---- the others -------------------------------------------------------------------------------- */
+
+static void put_block_fp8(tare_buffer *out, const tare_scheme_search *s) {
+    const tare_writer *w = s->scheme.writer;
+    tare_buffer_printf(out,
+                       "{\n    \"quant_method\": \"fp8\", \"fmt\": \"%s\", "
+                       "\"activation_scheme\": \"dynamic\", \"weight_block_size\": [%" PRIu32
+                       ", %" PRIu32 "],\n    \"modules_to_not_convert\": [",
+                       w->format, w->block_rows, w->group);
+    put_ignored(out, s);
+    tare_buffer_put_text(out, "]\n  }");
+}
+
+static void put_mlx_setting(tare_buffer *out, const tare_scheme_choice *c) {
+    tare_buffer_printf(out, "\"group_size\": %" PRIu32 ", \"bits\": %" PRIu32 ", \"mode\": \"%s\"",
+                       c->group, c->writer->bits, c->writer->format);
+}
+
+static void put_mlx(tare_buffer *out, const tare_scheme_search *s) {
+    tare_buffer_put_text(out, "{\n    ");
+    put_mlx_setting(out, &s->scheme);
+    for (size_t i = 0; i < s->n_weights; i++) {
+        const tare_packed_weight *w = &s->weights[i];
+        if (!w->scheme.writer || is_same(&w->scheme, &s->scheme)) continue;
+        tare_buffer_put_text(out, ",\n    ");
+        tare_buffer_put_json(out, w->module);
+        tare_buffer_put_text(out, ": {");
+        put_mlx_setting(out, &w->scheme);
+        tare_buffer_put_text(out, "}");
+    }
+    tare_buffer_put_text(out, "\n  }");
+}
+
+static void put_settings(tare_buffer *out, const tare_scheme_search *s) {
+    static void (*const families[])(tare_buffer *, const tare_scheme_search *) = {
+        [TARE_WRITER_COMPRESSED] = put_compressed,
+        [TARE_WRITER_BLOCK_FP8] = put_block_fp8,
+        [TARE_WRITER_MLX] = put_mlx,
+    };
+    const tare_writer_family family = s->scheme.writer->family;
+    if (family == TARE_WRITER_MLX) {
+        tare_buffer_put_text(out, "\"quantization\": ");
+        put_mlx(out, s);
+        tare_buffer_put_text(out, ",\n  ");
+    }
+    tare_buffer_put_text(out, "\"quantization_config\": ");
+    families[family](out, s);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* The text less its closing bracket. */
+static tare_str open_end(tare_str text) {
+    while (text.len && text.ptr[text.len - 1] != '}') text.len--;
+    if (text.len) text.len--;
+    while (text.len && is_space(text.ptr[text.len - 1])) text.len--;
+    return text;
+}
+
+tare_status tare_scheme_config(tare_str *out, const tare_scheme_search *s, tare_arena *arena,
+                               tare_error *err) {
+    const tare_json_node *root;
+    tare_str text, plain;
+    TARE_TRY(tare_model_json(&root, s->in, "config.json", arena, err));
+    if (!root || root->type != TARE_JSON_OBJECT)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "config.json: there is none, which has to say how weights are packed");
+    TARE_TRY(tare_model_text(&text, s->in, "config.json", arena, err));
+    TARE_TRY(tare_quantized_plain_config(&plain, text, NULL, arena, err));
+    const tare_str head = open_end(plain.ptr ? plain : text);
+    tare_buffer b;
+    tare_buffer_init(&b, arena->allocator);
+    tare_buffer_put_str(&b, head);
+    tare_buffer_put_text(&b, root->n && head.ptr[head.len - 1] != '{' ? ",\n  " : "\n  ");
+    put_settings(&b, s);
+    tare_buffer_put_text(&b, "\n}\n");
+    tare_status status = tare_buffer_status(&b, err);
+    if (status == TARE_OK) {
+        *out = tare_arena_str(arena, (tare_str){(const char *)b.data, b.size});
+        if (!out->ptr) status = tare_fail(err, TARE_ERR_NOMEM, "config.json");
+    }
+    tare_buffer_free(&b);
+    return status;
+}

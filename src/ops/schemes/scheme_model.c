@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model whose weights are packed: the parts of each stand where it stood, their bytes are computed
+ * when they are read. */
+#include "ops/schemes/scheme_model.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "quantized/quantized.h"
+
+TARE_DEFINE_INIT(tare_scheme_info)
+TARE_DEFINE_INIT(tare_scheme_options)
+
+#define KEPT_BYTES ((size_t)16 << 20) /* of encoded blocks */
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+static tare_status fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
+    tare_scheme_work *work = ctx;
+    uint8_t *to = buf;
+    for (size_t i = tare_part_of(&work->parts->start, work->n_parts, sizeof *work->parts, offset);
+         n > 0; i++) {
+        const tare_packed_part *p = &work->parts[i];
+        const uint64_t from = offset - p->start;
+        const size_t take = (size_t)tare_min_u64(n, p->size - from);
+        TARE_TRY(tare_scheme_part_bytes(to, work, p, from, take, err));
+        to += take;
+        offset += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+static void free_value(void *ctx, void *value, size_t cost) {
+    tare_free(ctx, value, cost);
+}
+
+static void free_work(void *data) {
+    tare_scheme_work *work = data;
+    tare_cache_free(work->blocks);
+    tare_cache_free(work->factors);
+}
+
+/* ---- the catalog ------------------------------------------------------------------------------- */
+
+typedef struct making {
+    const tare_scheme_search *s;
+    tare_model *out;
+    tare_scheme_work *work;
+    uint32_t file;
+    uint64_t end; /* of the virtual file */
+    tare_origin *origins;
+    tare_error *err;
+} making;
+
+/* The shape of a part: the weight's, but for the last of its dimensions. */
+static uint32_t dims_of(uint64_t *dims, const tare_tensor *from, const tare_packed_weight *w,
+                        const tare_packed_part *p, uint32_t word) {
+    uint32_t n = from->n_dims;
+    memcpy(dims, from->dims, n * sizeof *dims);
+    switch (p->kind) {
+    case TARE_WRITTEN_SHAPE:
+        dims[0] = 2;
+        return 1;
+    case TARE_WRITTEN_FACTOR:
+        dims[0] = 1;
+        return 1;
+    case TARE_WRITTEN_NUMBERS:
+        return n;
+    default:
+        dims[n - 1] = p->line / word;
+        if (p->rows > 1) dims[n - 2] = (w->n_rows + p->rows - 1) / p->rows;
+        return n;
+    }
+}
+
+static tare_status name_of(tare_str *out, const making *k, const tare_packed_weight *w,
+                           const char *suffix) {
+    const size_t n = strlen(suffix);
+    char *text = tare_arena_take(&k->out->arena, w->module.len + n);
+    if (!text) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    memcpy(text, w->module.ptr, w->module.len);
+    memcpy(text + w->module.len, suffix, n);
+    *out = (tare_str){text, w->module.len + n};
+    return TARE_OK;
+}
+
+/* The codes are what a weight's bytes become, its other parts come from nowhere. */
+static void note_origin(making *k, size_t tensor, bool is_codes) {
+    tare_origin *origin = &k->origins[k->out->catalog.n_tensors];
+    *origin = tare_tensor_origin(k->s->in, tensor);
+    if (!is_codes) origin->size_bytes = 0;
+}
+
+static tare_status add_part(making *k, tare_packed_weight *w, tare_packed_part *p, size_t i) {
+    note_origin(k, w->tensor, i == 0);
+    const tare_tensor *from = &k->s->in->catalog.tensors[w->tensor];
+    const tare_written_part *form = w->scheme.writer ? &w->scheme.writer->parts[i] : NULL;
+    const tare_encoding *type = tare_encoding_get(form && form->type ? form->type : w->type);
+    tare_tensor *t = &k->out->catalog.tensors[k->out->catalog.n_tensors++];
+    uint64_t dims[TARE_MAX_DIMS];
+    const uint32_t n_dims = dims_of(dims, from, w, p, type->planes[0].unit_bytes);
+    *t = (tare_tensor){.name = from->name, .offset = TARE_NO_OFFSET};
+    if (form) TARE_TRY(name_of(&t->name, k, w, form->suffix));
+    TARE_TRY(tare_tensor_set(k->out, t, type, dims, n_dims, k->file, k->end, k->err));
+    p->weight = (size_t)(w - k->work->weights);
+    p->start = k->end;
+    p->size = t->size_bytes;
+    return tare_add_u64(k->end, p->size, &k->end)
+               ? TARE_OK
+               : tare_fail(k->err, TARE_ERR_LIMIT, "size of all tensors");
+}
+
+static size_t count_parts(const tare_packed_weight *w) {
+    size_t n = 0;
+    if (!w->scheme.writer) return 1;
+    while (n < TARE_WRITTEN_PARTS && w->scheme.writer->parts[n].suffix) n++;
+    return n;
+}
+
+static tare_status add_weight(making *k, tare_packed_weight *w) {
+    w->first_part = k->work->n_parts;
+    w->n_parts = count_parts(w);
+    tare_packed_part *parts = &k->work->parts[w->first_part];
+    tare_scheme_lay_out(w, parts);
+    for (size_t i = 0; i < w->n_parts; i++) TARE_TRY(add_part(k, w, &parts[i], i));
+    k->work->n_parts += w->n_parts;
+    return TARE_OK;
+}
+
+static tare_status add_tensors(making *k) {
+    const tare_catalog *from = &k->s->in->catalog;
+    tare_catalog *to = &k->out->catalog;
+    const size_t most = from->n_tensors + k->s->n_weights * TARE_WRITTEN_PARTS;
+    to->n_tensors = 0;
+    to->bounds = NULL;
+    to->digests = NULL;
+    to->layout = NULL;
+    to->tensors = TARE_NEW_ARRAY(&k->out->arena, tare_tensor, most);
+    k->work->parts =
+        TARE_NEW_ARRAY(&k->out->arena, tare_packed_part, k->s->n_weights * TARE_WRITTEN_PARTS);
+    k->work->weights = TARE_NEW_ARRAY(&k->out->arena, tare_packed_weight, k->s->n_weights);
+    k->origins = TARE_NEW_ARRAY(&k->out->arena, tare_origin, most);
+    if (!to->tensors || !k->work->parts || !k->work->weights || !k->origins)
+        return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    memcpy(k->work->weights, k->s->weights, k->s->n_weights * sizeof *k->work->weights);
+    k->work->n_weights = k->s->n_weights;
+    for (size_t i = 0; i < from->n_tensors; i++)
+        if (k->s->weight_of[i] < 0) {
+            note_origin(k, i, true);
+            to->tensors[to->n_tensors++] = from->tensors[i];
+        } else {
+            TARE_TRY(add_weight(k, &k->work->weights[k->s->weight_of[i]]));
+        }
+    k->out->origins = k->origins;
+    return TARE_OK;
+}
+
+/* ---- side files and metadata ------------------------------------------------------------------- */
+
+static tare_status copy_resources(making *k) {
+    tare_catalog *c = &k->out->catalog;
+    const tare_resource_entry *from = k->s->in->catalog.resources;
+    tare_str config;
+    TARE_TRY(tare_scheme_config(&config, k->s, &k->out->arena, k->err));
+    c->resources = TARE_NEW_ARRAY(&k->out->arena, tare_resource_entry, c->n_resources);
+    if (!c->resources) return tare_fail(k->err, TARE_ERR_NOMEM, "resources");
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_resources; i++) {
+        if (tare_quantized_is_settings(from[i].info.name)) continue;
+        c->resources[n] = from[i];
+        if (tare_str_is(from[i].info.name, "config.json")) {
+            c->resources[n].bytes = (const uint8_t *)config.ptr;
+            c->resources[n].info.size = config.len;
+        }
+        n++;
+    }
+    c->n_resources = n;
+    return TARE_OK;
+}
+
+/* mlx-lm knows its own files by the format that safetensors' metadata name. */
+static tare_status name_format(making *k) {
+    tare_catalog *c = &k->out->catalog;
+    const tare_metadata *from = k->s->in->catalog.metadata;
+    const tare_writer *w = k->s->scheme.writer;
+    if (!w || w->family != TARE_WRITER_MLX) return TARE_OK;
+    c->metadata = TARE_NEW_ARRAY(&k->out->arena, tare_metadata, c->n_metadata + 1);
+    if (!c->metadata) return tare_fail(k->err, TARE_ERR_NOMEM, "metadata");
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_metadata; i++)
+        if (from[i].space != TARE_KEYS_SAFETENSORS || !tare_str_is(from[i].key, "format"))
+            c->metadata[n++] = from[i];
+    c->metadata[n++] =
+        (tare_metadata){.key = TARE_STR("format"),
+                        .space = TARE_KEYS_SAFETENSORS,
+                        .offset = TARE_NO_OFFSET,
+                        .value = {.type = TARE_VALUE_STRING, .as.s = TARE_STR("mlx")}};
+    c->n_metadata = n;
+    return TARE_OK;
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
+static tare_status add_file(making *k) {
+    tare_reader reader;
+    tare_reader_callback(&reader, NULL, k->work, 0, k->s->in->format);
+    reader.fetch = fetch;
+    TARE_TRY(tare_model_add_file(k->out, &reader, "packed", &k->file, k->err));
+    k->out->files[k->file].is_decoded = true;
+    return TARE_OK;
+}
+
+static tare_status new_work(making *k) {
+    const tare_allocator *allocator = k->out->allocator;
+    void *ctx = (void *)(uintptr_t)allocator;
+    tare_scheme_work *work = TARE_NEW(&k->out->arena, tare_scheme_work);
+    if (!work) return tare_fail(k->err, TARE_ERR_NOMEM, "model");
+    *work = (tare_scheme_work){.in = k->s->in, .allocator = allocator};
+    k->work = work;
+    work->blocks = tare_cache_new(KEPT_BYTES, free_value, ctx, allocator);
+    work->factors = tare_cache_new(SIZE_MAX, free_value, ctx, allocator);
+    if (work->blocks && work->factors) {
+        k->out->private_data = work;
+        k->out->free_private = free_work;
+        return TARE_OK;
+    }
+    if (work->blocks) tare_cache_free(work->blocks);
+    if (work->factors) tare_cache_free(work->factors);
+    return tare_fail(k->err, TARE_ERR_NOMEM, "model");
+}
+
+static tare_status fill(making *k) {
+    const tare_model *in = k->s->in;
+    tare_model *out = k->out;
+    out->format = in->format;
+    out->held_format = in->held_format;
+    out->left_out = in->left_out;
+    out->n_left_out = in->n_left_out;
+    out->catalog = in->catalog;
+    TARE_TRY(tare_model_share_files(out, in, k->err));
+    TARE_TRY(new_work(k));
+    TARE_TRY(add_file(k));
+    TARE_TRY(add_tensors(k));
+    out->files[k->file].reader.size = k->end;
+    TARE_TRY(copy_resources(k));
+    TARE_TRY(name_format(k));
+    return tare_model_finish(out, NULL, k->err);
+}
+
+static tare_status read_choices(tare_scheme_search *s, tare_error *err) {
+    const tare_scheme_options *o = s->options;
+    tare_scheme_choice *of_rules = TARE_NEW_ARRAY(s->arena, tare_scheme_choice, o->n_rules);
+    if (!of_rules) return tare_fail(err, TARE_ERR_NOMEM, "rules");
+    TARE_TRY(tare_scheme_read(&s->scheme, o->scheme, err));
+    for (size_t i = 0; i < o->n_rules; i++) {
+        of_rules[i] = (tare_scheme_choice){.writer = NULL};
+        if (strcmp(o->rules[i].scheme, "none") == 0) continue;
+        TARE_TRY(tare_scheme_read(&of_rules[i], o->rules[i].scheme, err));
+        if (of_rules[i].writer->family != s->scheme.writer->family)
+            return tare_fail(err, TARE_ERR_ARG,
+                             "a rule's scheme cannot stand in one model with the others");
+    }
+    s->of_rules = of_rules;
+    return TARE_OK;
+}
+
+static tare_status make(tare_model *out, tare_scheme_search *s, tare_error *err) {
+    making k = {.s = s, .out = out, .err = err};
+    TARE_TRY(read_choices(s, err));
+    TARE_TRY(tare_model_check_packed(s->in, err));
+    TARE_TRY(tare_quantized_check(s->in, s->options->context->report, err));
+    if (tare_model_is_big_endian(s->in))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "a big-endian file: convert it first");
+    TARE_TRY(tare_scheme_choose(s, err));
+    return fill(&k);
+}
+
+tare_status tare_scheme_apply(tare_model **out, const tare_model *in,
+                              const tare_scheme_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(in, err);
+    tare_scheme_options o = tare_scheme_options_default();
+    tare_context context;
+    tare_arena arena;
+    tare_model *model;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_REQUIRE(o.scheme && (o.n_rules == 0 || o.rules), err);
+    TARE_TRY(tare_context_keep(&context, &o.context, err));
+    if (!context.limits) context.limits = &in->limits;
+    TARE_TRY(tare_model_new(&model, &context, err));
+    tare_arena_init(&arena, model->allocator);
+    tare_scheme_search s = {.in = in,
+                            .options = &o,
+                            .arena = &arena,
+                            .strict = {.report = context.report, .is_strict = o.strict}};
+    const tare_status status = make(model, &s, err);
+    tare_arena_free(&arena);
+    if (status == TARE_OK)
+        *out = model;
+    else
+        tare_model_free(model);
+    return status;
+}

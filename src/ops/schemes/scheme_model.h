@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model whose weights are being packed: which they are, and where the bytes of their parts lie in a
+ * virtual file. Encoded in blocks of rows when they are read. */
+#ifndef TARE_OPS_SCHEMES_SCHEME_MODEL_H
+#define TARE_OPS_SCHEMES_SCHEME_MODEL_H
+
+#include "base/cache.h"
+#include "model/catalog.h"
+#include "ops/schemes/writers.h"
+#include "ops/strict.h"
+
+/* A tensor that a weight is stored in. */
+typedef struct tare_packed_part {
+    uint64_t start, size; /* in the virtual file */
+    size_t weight;        /* which it belongs to */
+    tare_written_kind kind;
+    uint64_t line; /* bytes of a row of the part */
+    uint64_t rows; /* of the weight, that a row of the part is of */
+    uint64_t at;   /* in a block */
+} tare_packed_part;
+
+typedef struct tare_packed_weight {
+    size_t tensor;             /* of the input */
+    tare_scheme_choice scheme; /* writer NULL: its numbers, in the type of the model's */
+    tare_encoding_id
+        type;        /* of the model's numbers, and of scales that have no type of their own */
+    tare_str module; /* its name less ".weight" */
+    uint64_t n_rows, cols, group, n_groups;
+    uint64_t block_rows; /* that are encoded at once */
+    size_t block_bytes;
+    size_t first_part, n_parts;
+    size_t set;              /* of the weights that share a factor: the number of the first one */
+    size_t next_in_set;      /* the number of the next one; SIZE_MAX: none */
+    const float *importance; /* of each column; NULL: none */
+} tare_packed_weight;
+
+typedef struct tare_scheme_work {
+    const tare_model *in;
+    const tare_allocator *allocator;
+    tare_packed_weight *weights;
+    size_t n_weights;
+    const int64_t *weight_of; /* of each tensor of the input; -1: it is taken as it is */
+    tare_packed_part *parts;
+    size_t n_parts;
+    tare_cache *blocks, *factors;
+} tare_scheme_work;
+
+/* What is asked for, and what is found (choose.c). */
+typedef struct tare_scheme_search {
+    const tare_model *in;
+    const tare_scheme_options *options;
+    tare_scheme_choice scheme;
+    const tare_scheme_choice *of_rules;
+    tare_arena *arena;
+    tare_strict strict;
+    tare_encoding_id type; /* of the model's numbers, where a tensor does not tell */
+    tare_packed_weight *weights;
+    int64_t *weight_of;
+    size_t n_weights, n_packed;
+} tare_scheme_search;
+
+/* Finds the weights that are packed, and those that have to be written in another type than they are
+ * stored in. */
+tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err);
+
+/* Bytes [from, from + n) of a part. */
+tare_status tare_scheme_part_bytes(uint8_t *out, tare_scheme_work *work, const tare_packed_part *p,
+                                   uint64_t from, size_t n, tare_error *err);
+/* Lays out the parts of a weight: `line`, `rows` and `at` of each, `block_rows` and `block_bytes`. */
+void tare_scheme_lay_out(tare_packed_weight *w, tare_packed_part *parts);
+
+/* config.json with the settings of the scheme; in the arena. */
+tare_status tare_scheme_config(tare_str *out, const tare_scheme_search *s, tare_arena *arena,
+                               tare_error *err);
+
+#endif

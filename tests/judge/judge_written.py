@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Packed weights that tare writes (`tare quantize IN OUT SCHEME`): read here by the formulas of the libraries, out of the
+names, shapes and settings that vLLM, SGLang, transformers and mlx-lm expect, they are what tare itself decodes; their
+error is no more than the searches reach; with :rtn scales and codes are those that the library's rounding gives.
+`judge_written.py TARE [SCHEME...]`"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../support"))
+import numpy as np  # noqa: E402
+from safetensors_file import read_safetensors, safetensors  # noqa: E402
+from judge_schemes import BYTES, E2M1, E4M3, half, number  # noqa: E402
+
+F = np.float32
+LAYER = "model.layers.0."
+MATRICES = {LAYER + "self_attn.q_proj": (256, 256), LAYER + "self_attn.k_proj": (128, 256), LAYER + "self_attn.v_proj": (128, 256),
+            LAYER + "mlp.gate_proj": (384, 256), LAYER + "mlp.up_proj": (384, 256), LAYER + "mlp.down_proj": (256, 384)}
+# Of what no scheme is for: a router; of what servers cannot have: columns that are no whole groups.
+ODD = {LAYER + "mlp.gate": (8, 256), LAYER + "self_attn.o_proj": (256, 72)}
+# Relative error in %, at most; of the library's rounding, at least this much more.
+MOST = {"w4a16": 14.3, "w8a16": .95, "w4a16_asym": 12.9, "w8a8": 1.16, "fp8_dynamic": 2.4, "fp8_block": 2.65, "fp8_deepseek": 2.65,
+        "nvfp4a16": 8.5, "mxfp4": 12.6, "mxfp8": 2.95, "mlx2": 39, "mlx3": 20.6, "mlx4": 10.2, "mlx5": 4.9, "mlx6": 2.5, "mlx8": .64,
+        "mlx_mxfp4": 12.6, "mlx_mxfp8": 2.95, "mlx_nvfp4": 8.6}
+FORMATS = {"w4a16": "pack-quantized", "w8a16": "pack-quantized", "w4a16_asym": "pack-quantized", "w8a8": "int-quantized",
+           "fp8_dynamic": "float-quantized", "fp8_block": "float-quantized", "nvfp4a16": "nvfp4-pack-quantized",
+           "mxfp4": "mxfp4-pack-quantized", "mxfp8": "mxfp8-quantized"}
+
+
+def model():
+    r = np.random.default_rng(7)
+    tensors = {"model.norm.weight": half(np.ones(256, F)), "model.embed_tokens.weight": half(r.standard_normal((128, 256)) / 8)}
+    for name, shape in {**MATRICES, **ODD}.items():
+        tensors[name + ".weight"] = half(r.standard_t(5, shape) * .03)
+    return tensors
+
+
+def write(folder, tensors):
+    os.makedirs(folder)
+    with open(os.path.join(folder, "model.safetensors"), "wb") as f:
+        f.write(safetensors((n, "BF16", list(a.shape), a.tobytes()) for n, a in tensors.items()))
+    with open(os.path.join(folder, "config.json"), "w") as f:
+        json.dump({"model_type": "x", "torch_dtype": "bfloat16", "tie_word_embeddings": True}, f)
+
+
+def read(folder):
+    return {n: (k, np.frombuffer(d, BYTES[k]).reshape(s)) for n, (k, s, d) in read_safetensors(os.path.join(folder, "model.safetensors"))[1].items()}
+
+
+def codes(words, bits, cols):
+    b = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=-1, bitorder="little")[:, :cols * bits]
+    return (b.reshape(len(b), cols, bits) << np.arange(bits)).sum(-1)
+
+
+def wide(s, shape):
+    """A scale for each number."""
+    return np.repeat(np.repeat(s, -(-shape[0] // len(s)), 0)[:shape[0]], -(-shape[1] // s.shape[1]), 1)[:, :shape[1]]
+
+
+def scale(t):
+    return np.ldexp(F(1), t[1].astype(int) - 127).astype(F) if t[0] == "U8" else number(*t)
+
+
+def compressed(t, x, shape, w):
+    """One module of compressed-tensors, as its group of the settings says."""
+    part = {k[len(x):]: v for k, v in t.items() if k.startswith(x + ".")}
+    s = scale(part[".weight_scale"])
+    if w["type"] == "float" and w["num_bits"] == 8:
+        return number(*part[".weight"]) * wide(s, shape)
+    if w["type"] == "float":
+        s = s / number(*part[".weight_global_scale"]) if ".weight_global_scale" in part else s
+        return E2M1[codes(part[".weight_packed"][1], 4, shape[1])] * wide(s, shape)
+    if ".weight" in part:
+        return part[".weight"][1].astype(F) * wide(s, shape)
+    if tuple(part[".weight_shape"][1]) != shape:
+        return None
+    q = codes(part[".weight_packed"][1], w["num_bits"], shape[1]).astype(F)
+    if w["symmetric"]:
+        return (q - 2 ** (w["num_bits"] - 1)) * wide(s, shape)
+    z = codes(np.ascontiguousarray(part[".weight_zero_point"][1].T), w["num_bits"], shape[0]).T.astype(F)
+    return (q - wide(z, shape)) * wide(s, shape)
+
+
+def mlx(t, x, shape, q):
+    kind, s = t[x + ".scales"]
+    if q["mode"] == "affine":
+        s, b = number(kind, s), number(*t[x + ".biases"])
+        return codes(t[x + ".weight"][1], q["bits"], shape[1]).astype(F) * wide(s, shape) + wide(b, shape)
+    c = codes(t[x + ".weight"][1], q["bits"], shape[1])
+    return (E2M1 if q["bits"] == 4 else E4M3)[c] * wide(E4M3[s] if q["mode"] == "nvfp4" else scale((kind, s)), shape)
+
+
+def decode(t, x, shape, config):
+    q = config["quantization_config"]
+    if "mode" in q:
+        return mlx(t, x, shape, q)
+    if q["quant_method"] == "fp8":
+        return number(*t[x + ".weight"]) * wide(number(*t[x + ".weight_scale_inv"]), shape)
+    groups = list(q["config_groups"].values())
+    named = [g for g in groups if x in g["targets"]]
+    return compressed(t, x, shape, (named or groups)[0]["weights"])
+
+
+def is_packed(t, x):
+    return x + ".weight" not in t or any(x + e in t for e in (".weight_scale", ".weight_scale_inv", ".scales"))
+
+
+def settings(name, config, t):
+    """What is wrong with config.json."""
+    q = config.get("quantization_config", {})
+    if config.get("torch_dtype") != "bfloat16":
+        return ["torch_dtype"]
+    if name.startswith("mlx"):
+        return [] if q == config.get("quantization") else ["quantization"]
+    plain = {x for x in ODD if not is_packed(t, x)}
+    ignored = set(q.get("ignore", q.get("modules_to_not_convert", ())))
+    wrong = [] if ignored == plain | {"lm_head"} else [f"ignore {ignored ^ plain}"]
+    if name in FORMATS and (q["format"] != FORMATS[name] or any(g["format"] != q["format"] for g in q["config_groups"].values())):
+        wrong.append(f"format {q['format']}")
+    return wrong
+
+
+def library(w, bits, group):
+    """Codes and scales of compressed-tensors for a symmetric group, computed in BF16 as it does."""
+    g = w.reshape(len(w), -1, group)
+    s = number("BF16", half(np.abs(g).max(-1) / F((2 ** bits - 1) / 2)))
+    q = np.clip(np.rint(number("BF16", half(g / s[..., None]))), -2 ** (bits - 1), 2 ** (bits - 1) - 1)
+    return q.reshape(w.shape).astype(F), s
+
+
+def judge(tare, scheme, source, work):
+    name, out, plain = scheme.split(":")[0], os.path.join(work, "out"), os.path.join(work, "plain")
+    for d in (out, plain):
+        shutil.rmtree(d, ignore_errors=True)
+    for words in (["quantize", source, out, scheme], ["convert", out, plain, "--to", "hf", "--type", "f32"]):
+        run = subprocess.run([tare, *words, "-q"], capture_output=True, text=True)
+        if run.returncode:
+            return [f"{words[0]}: exit {run.returncode}: {run.stderr.strip()}"]
+    t, ours, was = read(out), read(plain), read(source)
+    with open(os.path.join(out, "config.json")) as f:
+        config = json.load(f)
+    wrong, error, size = settings(name, config, t), 0, 0
+    for x, shape in MATRICES.items():
+        if not is_packed(t, x):
+            return wrong + [f"{x} is not packed"]
+        w, right, have = number(*was[x + ".weight"]), decode(t, x, shape, config), ours[x + ".weight"][1]
+        if right is None or not np.array_equal(have, right.astype(F)):
+            wrong.append(f"{x}: the formula gives other numbers")
+            continue
+        error, size = error + ((w - have).astype(float) ** 2).sum(), size + (w.astype(float) ** 2).sum()
+        if scheme in ("w4a16:rtn", "w8a16:rtn"):
+            q, s = library(w, int(name[1]), 128)
+            if not np.array_equal(q * wide(s, shape), have):
+                wrong.append(f"{x}: not the library's rounding")
+    if "weight_global_scale" in "".join(t) and len({float(number(*t[LAYER + f"self_attn.{k}_proj.weight_global_scale"])[0]) for k in "qkv"}) != 1:
+        wrong.append("q, k and v have scales of their own")
+    rmse = 100 * (error / size) ** .5 if size else 0
+    if not wrong and rmse > MOST[name] * (1.5 if ":" in scheme else 1):
+        wrong.append(f"error {rmse:.3f} %, at most {MOST[name]} % was expected")
+    return wrong
+
+
+def main():
+    names = [a for a in sys.argv[1:] if a != "-v"]
+    tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
+    work, bad = tempfile.mkdtemp(prefix="tare-written-"), 0
+    source = os.path.join(work, "in")
+    write(source, model())
+    all_schemes = [s for n in MOST for s in (n, n + ":rtn")] + ["w4a16:g64", "w4a16:g32", "w4a16:channel", "w8a16:channel", "mlx4:g32", "mlx4:g128"]
+    for scheme in names or all_schemes:
+        for w in judge(tare, scheme, source, work):
+            print(f"{scheme}: {w}", flush=True)
+            bad += 1
+    shutil.rmtree(work)
+    print(f"{len(names or all_schemes)} schemes, {bad} wrong")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
