@@ -165,6 +165,15 @@ def judge(tare, scheme, source, work):
     return wrong
 
 
+def stacked(tare, work):
+    """Experts in one tensor cannot be packed, and are named."""
+    source, out = os.path.join(work, "stacked"), os.path.join(work, "packed")
+    write(source, {**model(), LAYER + "mlp.experts.down_proj": half(np.ones((2, 128, 128), F))})
+    run = subprocess.run([tare, "quantize", source, out, "w4a16", "-v"], capture_output=True, text=True)
+    named = "mlp.experts.down_proj" in run.stderr and "scheme.left" in run.stderr
+    return [] if run.returncode == 0 and named else [f"exit {run.returncode}: {run.stderr.strip()}"]
+
+
 def main():
     names = [a for a in sys.argv[1:] if a != "-v"]
     tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
@@ -176,6 +185,9 @@ def main():
         for w in judge(tare, scheme, source, work):
             print(f"{scheme}: {w}", flush=True)
             bad += 1
+    for w in [] if names else stacked(tare, work):
+        print(f"experts in one tensor: {w}", flush=True)
+        bad += 1
     shutil.rmtree(work)
     print(f"{len(names or all_schemes)} schemes, {bad} wrong")
     return bool(bad)

@@ -60,6 +60,8 @@ static int64_t fused_with(const tare_model *in, tare_str name, const char *part)
 
 /* ---- one weight -------------------------------------------------------------------------------- */
 
+static const char stacked[] = "its experts lie in one tensor";
+
 static bool is_mlx(const tare_scheme_choice *c) {
     return c->writer->family == TARE_WRITER_MLX;
 }
@@ -75,10 +77,17 @@ static bool is_meant(const tare_tensor *t, const tare_scheme_choice *c) {
     return info.role >= TARE_ROLE_ATTN_Q && info.role <= TARE_ROLE_FFN_GATE_UP;
 }
 
+/* Matrices of all experts in one tensor, as transformers has them since version 5. */
+static bool is_bare_stack(const tare_tensor *t) {
+    const tare_role_info info = tare_role_of_name(t->name);
+    return t->n_dims == 3 && info.is_expert && !info.is_bias && tare_tensor_is_real(t) &&
+           !tare_str_ends(t->name, TARE_STR(".weight"));
+}
+
 /* Why a scheme cannot hold a weight that it is for; NULL: it can. */
 static const char *obstacle_of(const tare_tensor *t, const tare_scheme_choice *c) {
     const tare_writer *w = c->writer;
-    if (t->n_dims != 2 && !is_mlx(c)) return "its experts lie in one tensor";
+    if (t->n_dims != 2 && !is_mlx(c)) return stacked;
     if (c->group && !w->block_rows && t->cols % c->group)
         return "its columns are no multiple of the group";
     if (t->cols * w->bits % 32) return "its rows are no whole words of codes";
@@ -110,6 +119,7 @@ static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
         const tare_scheme_choice choice = rule[i] >= 0 ? s->of_rules[rule[i]] : s->scheme;
         if (rule[i] >= 0 && is_meant(t, choice.writer ? &choice : &s->scheme))
             is_used[rule[i]] = true;
+        if (choice.writer && is_bare_stack(t)) c->obstacles[i] = stacked;
         if (!choice.writer || !is_meant(t, &choice)) continue;
         c->choices[i] = choice;
         c->obstacles[i] = obstacle_of(t, &choice);
@@ -226,7 +236,7 @@ static tare_status add_all(choosing *c) {
     for (size_t i = 0; i < c->in->catalog.n_tensors; i++) {
         const tare_tensor *t = &c->in->catalog.tensors[i];
         const bool is_packed = c->choices[i].writer && !c->obstacles[i];
-        if (c->choices[i].writer && !is_packed) report_left(c, i);
+        if (c->obstacles[i]) report_left(c, i);
         if (is_packed)
             TARE_TRY(add_weight(c, i, &c->choices[i]));
         else if (tare_tensor_is_real(t) && own_type(c->s, i) != t->encoding->id)
