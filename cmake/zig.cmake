@@ -15,5 +15,6 @@ set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,--gc-sections")
 set(CMAKE_MODULE_LINKER_FLAGS_INIT "-Wl,--gc-sections")
 # A wheel is downloaded more often than its few hot loops need -O3: they are written out over lanes.
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "")
-# Names, keys and tokenizers of llama.cpp, but for what decodes tensors, and requests to servers.
-set(TARE_SMALL_FILES "/src/(llama/([^/]+|(arch|restore|tokenizer)/.+)|remote/[^/]+)$" CACHE STRING "")
+# Names, keys and tokenizers of llama.cpp, but for what decodes tensors, requests to servers, pickles and
+# options.
+set(TARE_SMALL_FILES "/src/(llama/([^/]+|(arch|restore|tokenizer)/.+)|(remote|format/torch|format/hf|ops/options|ops/adapters)/[^/]+)$" CACHE STRING "")

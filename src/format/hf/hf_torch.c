@@ -15,7 +15,7 @@
 #define INDEX_SUFFIX ".bin.index.json"
 
 tare_hf_entry *tare_hf_torch_choose(const tare_hf_folder *f) {
-    static const char *const names[] = {"pytorch_model.bin", "pytorch_model" INDEX_SUFFIX,
+    static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
                                         "adapter_model.bin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tare_hf_entry *e = tare_hf_find(f, tare_str_of(names[i]));

@@ -212,7 +212,7 @@ tare_status tare_option_set_sensitivities(tare_options *o, const char *value, ta
 
 /* 0 switches outliers off, which in the struct is a threshold that nothing exceeds. */
 tare_status tare_option_set_outlier_threshold(tare_options *o, const char *value, tare_error *err) {
-    double x;
+    double x = 0;
     TARE_TRY(set_real(&x, value, err));
     if (!isfinite((float)x)) return wrong(err, "a number that fits 32 bits");
     o->infq.outlier_threshold = (float)x == 0 ? INFINITY : (float)x;

@@ -224,7 +224,7 @@ static tare_status read_run(const hand *h, const place *of, uint64_t begin, uint
         const uint64_t stop = tare_min_u64((begin / CELLS_ASIDE + 1) * CELLS_ASIDE, end);
         const uint64_t index = tare_ceil_div_u64(begin - of->first, inner->step);
         const uint64_t cell = of->first + index * inner->step;
-        const uint8_t *aside;
+        const uint8_t *aside = NULL;
         TARE_TRY(tare_run_check(h->err));
         if (cell < stop) {
             TARE_TRY(read_aside(h, cell, stop, &aside));
@@ -240,7 +240,7 @@ static tare_status read_run(const hand *h, const place *of, uint64_t begin, uint
 static tare_status read_together(const hand *h, const place *of, uint64_t n) {
     const tare_grid *g = &h->j->grid;
     const tare_axis *inner = inner_of(h->j), *outer = inner - 1;
-    const uint8_t *aside;
+    const uint8_t *aside = NULL;
     TARE_TRY(read_aside(h, of->first, of->first + (n - 1) * outer->step + span_of(h->j), &aside));
     for (uint64_t i = 0; i < n; i++)
         scatter(of->dst + (int64_t)i * outer->stride, inner->stride,
