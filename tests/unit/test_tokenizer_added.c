@@ -103,7 +103,7 @@ static void named_tokens_are_special(void **state) {
         BPE(S),
         "{\"additional_special_tokens\":[\"<z>\",{\"content\":\"b\"}],\"eos_token\":\"a\","
         "\"extra_special_tokens\":{\"image_token\":\"<i>\"},\"boi_token\":\"<boi>\","
-        "\"add_bos_token\":\"no\",\"pad_token\":\"<p>\",\"unk_token\":null}",
+        "\"add_bos_token\":false,\"pad_token\":\"<p>\",\"unk_token\":null}",
         "a|b|ab|<s>|<p>|<boi>|<i>|<z>", "3|3|1|3|3|3|3|3");
     assert_tokens(BPE(S), "{\"extra_special_tokens\":[\"<i>\"]}",
                   "a|b|ab|<s>|<i>|[PAD5]|[PAD6]|[PAD7]", "1|1|1|3|3|5|5|5");
@@ -212,10 +212,47 @@ static void a_map_names_further_tokens(void **state) {
     run_end(&r);
 }
 
+/* A role that is no text would be left out in silence, and llama.cpp would take its default. */
+static void roles_are_texts(void **state) {
+    (void)state;
+    static const struct {
+        const char *config;
+        tare_status status;
+    } rows[] = {{"{\"eos_token\":5}", TARE_ERR_CORRUPT},
+                {"{\"eos_token\":{\"id\":1}}", TARE_ERR_CORRUPT},
+                {"{\"eos_token\":[\"a\"]}", TARE_ERR_CORRUPT},
+                {"{\"eos_token\":null}", TARE_OK},
+                {"{\"eos_token\":{\"content\":\"a\"}}", TARE_OK},
+                {"{\"add_bos_token\":\"yes\"}", TARE_ERR_CORRUPT},
+                {"{\"add_bos_token\":1}", TARE_ERR_CORRUPT},
+                {"{\"add_bos_token\":null}", TARE_OK}};
+    const side_file json = SIDE_TEXT("tokenizer.json", BPE(S));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        key_run r;
+        RUN(&r, NULL, json, SIDE_TEXT("tokenizer_config.json", rows[i].config));
+        if (r.status != rows[i].status) fail_msg("%s: status %d", rows[i].config, (int)r.status);
+        if (r.status != TARE_OK) assert_int_equal(r.err.offset, strcspn(rows[i].config, ":") + 1);
+        run_end(&r);
+    }
+}
+
+static void ends_beyond_the_vocabulary_are_named(void **state) {
+    (void)state;
+    const side_file json = SIDE_TEXT("tokenizer.json", BPE(S));
+    key_run r;
+    RUN(&r, NULL, json, SIDE_TEXT("generation_config.json", "{\"eos_token_id\":[1,99]}"));
+    assert_run(&r);
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 1);
+    assert_true(has_finding(&r, "tokenizer.special-id"));
+    run_end(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_template_in_two_files),
         cmocka_unit_test(a_map_names_further_tokens),
+        cmocka_unit_test(roles_are_texts),
+        cmocka_unit_test(ends_beyond_the_vocabulary_are_named),
         cmocka_unit_test(ids_follow_the_order),
         cmocka_unit_test(a_vocabulary_with_gaps_keeps_its_tokens),
         cmocka_unit_test(tokens_of_an_older_file_are_added),

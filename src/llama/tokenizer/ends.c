@@ -25,7 +25,14 @@ static bool is_end(const tare_llama_tokenizer *t, uint64_t id) {
 static void offer_end(tare_llama_tokenizer *t, const tare_llama_file *file,
                       const tare_json_value *v) {
     uint64_t id;
-    if (!tare_json_u64(v, &id) || id >= t->vocab.n_tokens || is_end(t, id)) return;
+    if (!tare_json_u64(v, &id)) return;
+    if (id >= t->vocab.n_tokens) {
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.special-id", file->name,
+                        "eos_token_id %llu is left out: the vocabulary has %zu tokens",
+                        (unsigned long long)id, t->vocab.n_tokens);
+        return;
+    }
+    if (is_end(t, id)) return;
     if (!tare_llama_has_id(t, TARE_LLAMA_EOS))
         tare_llama_set_id(t, TARE_LLAMA_EOS, (uint32_t)id, false);
     else if (!tare_llama_has_id(t, TARE_LLAMA_EOT))

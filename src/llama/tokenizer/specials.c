@@ -54,12 +54,21 @@ static tare_json_value config_member(const tare_llama_file *file, const char *fo
     return tare_json_span_member(&file->root, key);
 }
 
+/* The token of a role, as a text or an object; not there, or null: the role has none. */
+static tare_status read_name(tare_str *out, tare_llama_tokenizer *t, const tare_llama_file *file,
+                             tare_llama_special special, tare_error *err) {
+    const tare_json_value v = config_member(file, "%s_token", special),
+                          content = tare_json_span_content(&v);
+    if (v.type == TARE_JSON_END || v.type == TARE_JSON_NULL || out->len) return TARE_OK;
+    if (content.type == TARE_JSON_END)
+        return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, v.offset,
+                                    "a special token: expected a text, or an object with content");
+    return tare_llama_text(out, t, &content, err);
+}
+
 static tare_status read_names(tare_llama_tokenizer *t, tare_llama_named *n, tare_error *err) {
-    for (size_t i = 0; i <= TARE_LLAMA_MASK; i++) {
-        tare_json_value v = config_member(&t->tokenizer_config, "%s_token", (tare_llama_special)i);
-        v = tare_json_span_content(&v);
-        if (v.type != TARE_JSON_END) TARE_TRY(tare_llama_text(&n->text[i], t, &v, err));
-    }
+    for (size_t i = 0; i <= TARE_LLAMA_MASK; i++)
+        TARE_TRY(read_name(&n->text[i], t, &t->tokenizer_config, (tare_llama_special)i, err));
     /* Encoders name their first and last token by other roles. */
     const bool is_encoder = t->json.file.text.ptr || strcmp(t->model, "bert") == 0;
     if (is_encoder && !n->text[TARE_LLAMA_BOS].len)
@@ -69,7 +78,7 @@ static tare_status read_names(tare_llama_tokenizer *t, tare_llama_named *n, tare
     return TARE_OK;
 }
 
-static void read_add_flags(tare_llama_tokenizer *t) {
+static tare_status read_add_flags(tare_llama_tokenizer *t, tare_error *err) {
     static const struct {
         tare_llama_special special;
         tare_llama_add add;
@@ -78,9 +87,13 @@ static void read_add_flags(tare_llama_tokenizer *t) {
                 {TARE_LLAMA_SEP, TARE_LLAMA_ADD_SEP}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tare_json_value v = config_member(&t->tokenizer_config, "add_%s_token", rows[i].special);
-        if (v.type == TARE_JSON_TRUE || v.type == TARE_JSON_FALSE)
-            tare_llama_set_add(t, rows[i].add, v.type == TARE_JSON_TRUE);
+        if (v.type == TARE_JSON_END || v.type == TARE_JSON_NULL) continue;
+        if (v.type != TARE_JSON_TRUE && v.type != TARE_JSON_FALSE)
+            return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &t->tokenizer_config, v.offset,
+                                        "whether a token is added: expected true or false");
+        tare_llama_set_add(t, rows[i].add, v.type == TARE_JSON_TRUE);
     }
+    return TARE_OK;
 }
 
 /* ---- config.json ----------------------------------------------------------------------------- */
@@ -184,12 +197,8 @@ static bool is_assumed(const tare_llama_tokenizer *t, size_t special, uint64_t i
 static tare_status read_map(tare_llama_tokenizer *t, tare_llama_named *n, tare_error *err) {
     tare_llama_file map;
     TARE_TRY(tare_llama_file_read_json(&map, t, "special_tokens_map.json", err));
-    for (size_t i = 0; i <= TARE_LLAMA_MASK; i++) {
-        tare_json_value v = config_member(&map, "%s_token", (tare_llama_special)i);
-        v = tare_json_span_content(&v);
-        if (v.type != TARE_JSON_END && !n->text[i].len)
-            TARE_TRY(tare_llama_text(&n->text[i], t, &v, err));
-    }
+    for (size_t i = 0; i <= TARE_LLAMA_MASK; i++)
+        TARE_TRY(read_name(&n->text[i], t, &map, (tare_llama_special)i, err));
     return TARE_OK;
 }
 
@@ -241,7 +250,7 @@ tare_status tare_llama_find_specials(tare_llama_tokenizer *t, tare_error *err) {
     bool is_configured = t->tokenizer_config.text.ptr != NULL;
     TARE_TRY(read_names(t, &named, err));
     TARE_TRY(tare_llama_read_post_processor(t, &named, err));
-    read_add_flags(t);
+    TARE_TRY(read_add_flags(t, err));
     /* Names of a post_processor alone are weaker than the numbers of config.json. */
     if (is_configured) offer_names(t, &named);
     offer_numbers(t, named.n_roles);
