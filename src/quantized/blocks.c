@@ -3,6 +3,8 @@
  * NVFP4 as blocks of ggml: 64 columns, of which sixteen share a scale. The codes 2j and 2j + 1 of a
  * row share a byte everywhere else, here the codes j and j + 8 of sixteen. No number changes; the
  * factor of the whole is not in the blocks. */
+#include <math.h>
+
 #include "base/arith.h"
 #include "quantized/quantized.h"
 #include "quantized/weights.h"
@@ -79,7 +81,10 @@ static tare_status number_of(float *out, const tare_weight *w, const tare_model 
     TARE_TRY(tare_tensor_values_f32(out, stored, (size_t)i, is_one ? 0 : matrix, 1, err));
     if (part == TARE_PART_FACTOR && w->factor_unit != 0) *out /= w->factor_unit;
     if (w->factor_divides) *out = 1 / *out;
-    return TARE_OK;
+    return isfinite(*out)
+               ? TARE_OK
+               : tare_fail_tensor(err, TARE_ERR_CORRUPT, &stored->catalog.tensors[i], (size_t)i,
+                                  "a factor of a whole weight that leaves no numbers");
 }
 
 tare_status tare_quantized_factor(float *out, float *input, const tare_model *m, size_t tensor,

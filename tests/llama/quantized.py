@@ -111,6 +111,26 @@ def kept_differ(name, tare, folder):
                     if n == "token_embd.weight" and t.tensor_type.name == "NVFP4"]
 
 
+def factor_passes(tare, folder):
+    """A factor that would make every number of a matrix infinite is an error, not a tensor beside it."""
+    name = "nvfp4-divided"
+    model, found = os.path.join(folder, "factor"), []
+    tiny_models.write(model, name)
+    path = os.path.join(model, "model.safetensors")
+    with open(path, "rb") as f:
+        data = f.read()
+    for value in (0, float("nan")):
+        with open(path, "wb") as f:
+            f.write(data.replace(np.float32(1234.5).tobytes(), np.float32(value).tobytes()))
+        try:
+            read(tare, model, os.path.join(folder, "factor.gguf"))
+            found.append(f"{name}: a factor of {value} passes")
+        except RuntimeError as error:
+            if "weight_global_scale" not in str(error):
+                found.append(f"{name}: {error}")
+    return found
+
+
 def main():
     tare, folder = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
@@ -120,6 +140,7 @@ def main():
         found += differ(name, tare, folder)
     for name in KEPT:
         found += kept_differ(name, tare, folder)
+    found += factor_passes(tare, folder)
     shutil.rmtree(folder)
     print("\n".join(found + [f"{len(tiny_quantized.WEIGHTS) + len(KEPT) + 1} models, {len(found)} matrices differ"]))
     return bool(found)
