@@ -123,3 +123,10 @@ void tare_buffer_put_json(tare_buffer *b, tare_str text) {
 tare_status tare_buffer_status(const tare_buffer *b, tare_error *err) {
     return b->failed ? tare_fail(err, TARE_ERR_NOMEM, "buffer") : TARE_OK;
 }
+
+tare_status tare_buffer_text(tare_str *out, const tare_buffer *b, tare_arena *arena,
+                             tare_error *err) {
+    TARE_TRY(tare_buffer_status(b, err));
+    *out = tare_arena_str(arena, (tare_str){(const char *)b->data, b->size});
+    return out->ptr ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "text");
+}

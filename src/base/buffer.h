@@ -34,5 +34,8 @@ void tare_buffer_printf(tare_buffer *b, const char *format, ...)
  * U+FFFD (callers that must keep them check tare_str_is_utf8 first). */
 void tare_buffer_put_json(tare_buffer *b, tare_str text);
 tare_status tare_buffer_status(const tare_buffer *b, tare_error *err);
+/* The same, and on success a copy of the bytes in an arena. */
+tare_status tare_buffer_text(tare_str *out, const tare_buffer *b, tare_arena *arena,
+                             tare_error *err);
 
 #endif

@@ -185,13 +185,10 @@ static tare_status describe(tare_llama_mapping *m, tare_error *err) {
     tare_buffer_put_text(&b, ", ");
     put_sizes(&b, tare_llama_config_find(c, TARE_STR("image_grid_pinpoints")));
     tare_buffer_put_text(&b, "}}");
-    tare_status status = tare_buffer_status(&b, err);
-    tare_str text = {NULL, 0};
-    if (status == TARE_OK)
-        text = tare_arena_str(&m->out->arena, (tare_str){(const char *)b.data, b.size});
+    tare_str text;
+    const tare_status status = tare_buffer_text(&text, &b, &m->out->arena, err);
     tare_buffer_free(&b);
     TARE_TRY(status);
-    if (!text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "config.json");
     const tare_json_node *added;
     TARE_TRY(tare_json_tree(&added, text, &m->out->arena, err));
     tare_json_node *root = TARE_NEW(&m->out->arena, tare_json_node);

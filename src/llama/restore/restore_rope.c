@@ -108,11 +108,7 @@ tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare
     tare_buffer_init(&b, r->out->allocator);
     tare_status status = put_longrope(&b, &is_there, r, err);
     if (status == TARE_OK && !is_there) status = put_llama3(&b, &is_there, r, err);
-    if (status == TARE_OK) status = tare_buffer_status(&b, err);
-    if (status == TARE_OK && is_there) {
-        *out = tare_arena_str(&r->out->arena, (tare_str){(const char *)b.data, b.size});
-        if (!out->ptr) status = tare_fail(err, TARE_ERR_NOMEM, "config.json");
-    }
+    if (status == TARE_OK && is_there) status = tare_buffer_text(out, &b, &r->out->arena, err);
     tare_buffer_free(&b);
     return status;
 }

@@ -93,11 +93,7 @@ tare_status tare_llama_whole_config(tare_str *out, const tare_llama_whole *w, ta
         if (tare_llama_is_one_of(c->key, of_both) || tare_str_is(c->key, "torch_dtype"))
             put_member(&b, c, 2, &is_first);
     tare_buffer_put_text(&b, "\n}\n");
-    tare_status status = tare_buffer_status(&b, err);
-    if (status == TARE_OK) {
-        *out = tare_arena_str(arena, (tare_str){(const char *)b.data, b.size});
-        if (!out->ptr) status = tare_fail(err, TARE_ERR_NOMEM, "config.json");
-    }
+    const tare_status status = tare_buffer_text(out, &b, arena, err);
     tare_buffer_free(&b);
     return status;
 }

@@ -108,9 +108,8 @@ static tare_status add_peft(writing *w, tare_error *err) {
     if (!w->m->catalog.resources) return tare_fail(err, TARE_ERR_NOMEM, "configuration");
     tare_buffer_init(&b, w->m->allocator);
     put_config(&b, w);
-    tare_status status = tare_buffer_status(&b, err);
-    const tare_str text = tare_arena_str(&w->m->arena, (tare_str){(const char *)b.data, b.size});
-    if (status == TARE_OK && !text.ptr) status = tare_fail(err, TARE_ERR_NOMEM, "configuration");
+    tare_str text = {NULL, 0};
+    const tare_status status = tare_buffer_text(&text, &b, &w->m->arena, err);
     w->m->catalog.resources[0] = (tare_resource_entry){
         .info = {TARE_STR(TARE_PEFT_CONFIG), text.len}, .bytes = (const uint8_t *)text.ptr};
     w->m->catalog.n_resources = 1;

@@ -154,12 +154,10 @@ static tare_status read_json(tare_value *out, tare_str text, wanted w, tare_aren
     if (w.is_array) tare_buffer_printf(&b, "{\"of\":\"%s\",\"items\":", name);
     tare_buffer_put_str(&b, text);
     tare_buffer_put_text(&b, w.is_array ? "}}]" : "}]");
-    tare_status status = tare_buffer_status(&b, err);
-    /* what is read may be borrowed */
-    const tare_str all = tare_arena_str(arena, (tare_str){(const char *)b.data, b.size});
+    tare_str all; /* what is read may be borrowed */
+    tare_status status = tare_buffer_text(&all, &b, arena, err);
     tare_buffer_free(&b);
     if (status != TARE_OK) return status;
-    if (!all.ptr) return tare_fail(err, TARE_ERR_NOMEM, "value");
     status = tare_metadata_from_json(&entries, &n, all, arena, limits, &why);
     if (status == TARE_ERR_CORRUPT || (status == TARE_OK && n != 1))
         return not_of_type(text, w, err);

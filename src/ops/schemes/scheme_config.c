@@ -204,11 +204,7 @@ tare_status tare_scheme_config(tare_str *out, const tare_scheme_search *s, tare_
     tare_buffer_put_text(&b, root->n && head.ptr[head.len - 1] != '{' ? ",\n  " : "\n  ");
     put_settings(&b, s);
     tare_buffer_put_text(&b, "\n}\n");
-    tare_status status = tare_buffer_status(&b, err);
-    if (status == TARE_OK) {
-        *out = tare_arena_str(arena, (tare_str){(const char *)b.data, b.size});
-        if (!out->ptr) status = tare_fail(err, TARE_ERR_NOMEM, "config.json");
-    }
+    const tare_status status = tare_buffer_text(out, &b, arena, err);
     tare_buffer_free(&b);
     return status;
 }
