@@ -179,6 +179,7 @@ static int quantize(int argc, const char **argv) {
     if (wrong) return wrong;
     if (argc > 2 && tare_scheme_is_named(argv[2])) {
         args.scheme = argv[2];
+        if (!args.to) args.to = tare_format_of_path(argv[1]);
         if (!args.to) args.to = "hf";
         if (strcmp(args.to, "hf") != 0)
             return cli_usage(&cmd_quantize, "%s is for Hugging Face directories: --to hf", argv[2]);

@@ -29,6 +29,9 @@ static int check_usage(const cli_command *command, const cli_write *write) {
         return cli_usage(command,
                          "--tensor-type-file, --override-kv, --report and --keep-split are not for "
                          "schemes of packed weights");
+    if (cli_named_convert(command)->quality == TARE_QUALITY_BEST && strstr(write->scheme, ":rtn"))
+        return cli_usage(command,
+                         "--quality best searches for scales, and :rtn rounds to the first");
     if (write->mix->output || write->mix->embedding || write->mix->is_pure ||
         write->mix->leave_output)
         return cli_usage(command,

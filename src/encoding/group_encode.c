@@ -380,6 +380,8 @@ static bool measure(group *g) {
 static bool is_in_range(const group *g) {
     const tare_encoding_id type = g->form->scale;
     if (g->largest * g->factor > 1e18f) return false;
+    /* 448 times 6, and what the rounding of a factor may add */
+    if (type == TARE_ENCODING_F8_E4M3 && g->largest * g->factor > 2688 * 1.01f) return false;
     return type != TARE_ENCODING_F16 || g->largest < 65504;
 }
 

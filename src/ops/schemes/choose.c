@@ -69,7 +69,8 @@ static bool is_mlx(const tare_scheme_choice *c) {
 /* Whether a scheme is for such a tensor at all. */
 static bool is_meant(const tare_tensor *t, const tare_scheme_choice *c) {
     const tare_role_info info = tare_role_of_name(t->name);
-    if (!tare_str_ends(t->name, TARE_STR(".weight")) || t->n_dims < 2 || !tare_tensor_is_real(t))
+    if (!tare_str_ends(t->name, TARE_STR(".weight")) || t->n_dims < 2 || t->n_elements == 0 ||
+        !tare_tensor_is_real(t))
         return false;
     if (info.is_kept || info.is_tower || info.is_bias || info.is_gguf) return false;
     if (info.role == TARE_ROLE_TOKEN_EMBEDDING || info.role == TARE_ROLE_OUTPUT)

@@ -212,12 +212,21 @@ static tare_status encode(encoding *e, const tare_allocator *allocator, tare_err
     return status;
 }
 
-static void round_numbers(const encoding *e) {
+static tare_status round_numbers(const encoding *e, tare_error *err) {
     const tare_encoding *type = tare_encoding_get(e->w->type);
     const size_t n = (size_t)(e->n * e->w->cols);
+    /* what rounds to Inf */
+    const float end = type->id == TARE_ENCODING_F16    ? 65520
+                      : type->id == TARE_ENCODING_BF16 ? 0x1.ffp127f
+                                                       : INFINITY;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(e->values[i]) && fabsf(e->values[i]) >= end)
+            return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                             "numbers beyond the type of the model, which config.json names");
     tare_round_floats(e->out, type->id, e->values, n);
     const tare_rows_mut rows = {.planes = {e->out}, .n_rows = 1, .cols = n};
     if (TARE_HOST_IS_BIG_ENDIAN) tare_swap_rows(&rows, type);
+    return TARE_OK;
 }
 
 /* ---- the factor of weights that share one ------------------------------------------------------ */
@@ -309,7 +318,10 @@ static tare_status fill_block(uint8_t *out, const tare_scheme_work *work,
     if (status == TARE_OK && w->scheme.writer)
         status = encode(&e, work->allocator, err);
     else if (status == TARE_OK)
-        round_numbers(&e);
+        status = round_numbers(&e, err);
+    if (status != TARE_OK)
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)w->tensor,
+                        work->in->catalog.tensors[w->tensor].name);
     tare_free(work->allocator, values, size);
     return status;
 }

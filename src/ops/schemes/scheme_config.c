@@ -81,10 +81,14 @@ static void put_weights(tare_buffer *out, const tare_scheme_choice *c) {
 static void put_targets(tare_buffer *out, const tare_scheme_search *s,
                         const tare_scheme_choice *c) {
     names list = {.out = out};
-    if (is_same(c, &s->scheme)) {
+    bool is_only = true;
+    for (size_t i = 0; i < s->n_weights; i++)
+        is_only = is_only && (!s->weights[i].scheme.writer || is_same(&s->weights[i].scheme, c));
+    if (is_only) {
         put_name(&list, TARE_STR("Linear"));
         return;
     }
+    /* the class would win over the names of what vLLM fuses */
     for (size_t i = 0; i < s->n_weights; i++)
         if (is_same(&s->weights[i].scheme, c)) put_name(&list, s->weights[i].module);
 }

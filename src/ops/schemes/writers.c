@@ -157,7 +157,7 @@ static bool read_group(uint32_t *out, const tare_writer *w, tare_str word) {
 
 static const tare_writer *find(tare_str name) {
     for (const tare_writer *w = tare_writers; w->name; w++)
-        if (tare_str_is(name, w->name)) return w;
+        if (name.len == strlen(w->name) && tare_same_letters(name.ptr, w->name, name.len)) return w;
     return NULL;
 }
 
