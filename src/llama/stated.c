@@ -3,6 +3,7 @@
  * What a model says of itself, whatever container it is in: its license, and whether it has a template
  * of chats. */
 #include <stdio.h>
+#include <string.h>
 
 #include <tare/experimental/llama.h>
 
@@ -76,6 +77,11 @@ tare_status tare_llama_stated(bool *has_chat_template, char *license, size_t siz
     tare_buffer_init(&text, own.allocator);
     tare_status status = put_license(&text, model, &arena, err);
     if (status == TARE_OK) status = tare_buffer_status(&text, err);
+    /* what does not fit would pass for another license */
+    if (status == TARE_OK &&
+        (text.size >= size || (text.size && memchr(text.data, '\0', text.size))))
+        status =
+            tare_fail(err, TARE_ERR_LIMIT, "the license: longer than a name of one, or with a NUL");
     if (status == TARE_OK) snprintf(license, size, "%.*s", (int)text.size, (const char *)text.data);
     if (status == TARE_OK) status = find_template(has_chat_template, model, &arena, err);
     tare_buffer_free(&text);

@@ -158,7 +158,7 @@ TARE_API bool tare_llama_can_run(const tare_model *model, tare_error *why);
 /* ---- what a model says of itself ------------------------------------------------------------- */
 
 /* The license: general.license, `license` of a safetensors file's metadata, or that of the model card
- * (README.md); several are separated by commas. Writes at most size - 1 bytes and a NUL; empty: none
+ * (README.md); several are separated by commas. LIMIT: it has more than size - 1 bytes, or a NUL; empty: none
  * is stated. *has_chat_template: whether there is one, in a key or in a side file. */
 TARE_API tare_status tare_llama_stated(bool *has_chat_template, char *license, size_t size,
                                        const tare_model *model, const tare_context *context,
