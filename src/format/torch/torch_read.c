@@ -126,6 +126,11 @@ static tare_status read_zip(tare_torch_file *f, tare_error *err) {
     if (!object)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a zip archive without data.pkl, which PyTorch's have");
+    for (const tare_zip_member *m = object + 1; m < zip.members + zip.n; m++)
+        if (tare_str_equal(m->name, object->name))
+            return tare_fail_at(err, TARE_ERR_CORRUPT, m->record,
+                                "zip: two members are data.pkl, and programs differ in which one "
+                                "they read");
     TARE_TRY(tare_zip_check_stored(object, err));
     TARE_TRY(list_members(f, &zip, prefix, err));
     TARE_TRY(count_bytes(f, zip.directory_bytes + object->size, object->record, err));

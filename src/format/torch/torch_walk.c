@@ -18,8 +18,9 @@ typedef struct walk {
     tare_buffer path;
     uint64_t visits, most; /* of values, which may be in one another more than once */
     unsigned depth;
-    bool may_wrap;  /* only wrappers lead here */
-    size_t wrapped; /* the path's length as far as they do */
+    uint64_t copied; /* bytes of paths and texts */
+    bool may_wrap;   /* only wrappers lead here */
+    size_t wrapped;  /* the path's length as far as they do */
     tare_status status;
     tare_error *err;
 } walk;
@@ -78,6 +79,13 @@ static tare_str path_of(walk *w) {
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
+/* What is found again by the memo is copied again. */
+static bool count_copied(walk *w, const tare_pickle_value *at, size_t n) {
+    w->copied += n;
+    return w->copied <= w->f->m->limits.metadata_bytes ||
+           fail_at(w, at, TARE_ERR_LIMIT, "bytes of keys and texts");
+}
+
 static void add_key(walk *w, const tare_pickle_value *at, tare_value value) {
     tare_torch_file *f = w->f;
     void *items = f->metadata;
@@ -91,11 +99,13 @@ static void add_key(walk *w, const tare_pickle_value *at, tare_value value) {
         return;
     }
     f->metadata = items;
+    if (!count_copied(w, at, w->path.size)) return;
     f->metadata[f->n_metadata++] =
         (tare_metadata){.key = path_of(w), .value = value, .offset = at->offset};
 }
 
 static void add_text(walk *w, const tare_pickle_value *at, tare_str text) {
+    if (!count_copied(w, at, text.len)) return;
     text = tare_arena_str(&w->f->m->arena, text);
     if (!text.ptr) no_memory(w);
     add_key(w, at, (tare_value){.type = TARE_VALUE_STRING, .as.s = text});
@@ -397,10 +407,10 @@ static void visit_object(walk *w, const tare_pickle_value *v) {
 
 static void visit_value(walk *w, const tare_pickle_value *v) {
     tare_value value;
-    if (plain_value(&value, v))
-        add_key(w, v, value);
-    else if (v->kind == TARE_PICKLE_BYTES)
+    if (is_text(v)) /* the pickle's memory is gone when the model is read */
         add_text(w, v, v->as.s);
+    else if (plain_value(&value, v))
+        add_key(w, v, value);
     else if (v->kind == TARE_PICKLE_LONG)
         add_long(w, v);
     else
