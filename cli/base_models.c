@@ -84,7 +84,7 @@ tare_status cli_open_with_bases(tare_model **out, const tare_source *source,
                                 tare_open_options *options, tare_error *err) {
     const bool needs = cli.base_use == CLI_BASES_NOW;
     tare_context context = options->context ? *options->context : tare_context_default();
-    tare_report *own = context.report ? NULL : tare_report_new();
+    tare_report *own = context.report ? NULL : cli_report_new();
     tare_status status = TARE_OK;
     if (own) context.report = own;
     options->context = &context;

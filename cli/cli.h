@@ -226,6 +226,7 @@ void cli_wrap(FILE *out, const char *text, size_t indent, size_t width);
 void *cli_alloc(size_t n, size_t size);
 void *cli_grow(void *ptr, size_t n, size_t size);
 char *cli_copy(const char *text, size_t n);
+tare_report *cli_report_new(void); /* the caller frees it */
 
 /* ---- sizes and numbers ----------------------------------------------------------------------- */
 

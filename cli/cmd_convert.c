@@ -99,7 +99,7 @@ static const char *topic_row(size_t i, const char **what) {
 
 static int run(int argc, const char **argv) {
     if (list_architectures && argc == 0) return cli_list_architectures();
-    tare_report *report = tare_report_new();
+    tare_report *report = cli_report_new();
     tare_model *model;
     int code = cli_open(&model, argv[0], report);
     if (code == 0) code = cli_write_model(&cmd_convert, model, argv[0], argv[1], &args, report);

@@ -509,7 +509,7 @@ static int run(int argc, const char **argv) {
     if (code == CLI_YES && args.recover) {
         code = recover(argv[0]);
     } else if (code == CLI_YES) {
-        tare_report *report = tare_report_new();
+        tare_report *report = cli_report_new();
         code = edit_model(argv[0], &s, report);
         tare_report_free(report);
     }

@@ -389,7 +389,7 @@ static int show(const tare_model *model, const char *path, const tare_report *re
 
 /* One model; if there are several, each under its name, with which the screen begins anyway. */
 static int show_path(const char *path, const char *key, bool has_heading, cli_table *table) {
-    tare_report *report = tare_report_new();
+    tare_report *report = cli_report_new();
     tare_model *model;
     int code = cli_open(&model, path, report);
     if (code == CLI_YES) code = filter(model, path);

@@ -331,7 +331,7 @@ static int pack_to(const tare_model *model, outcome *o, tare_report *report) {
 static int run(int argc, const char **argv) {
     cli.is_stored = true;
     tare_importance *importance = NULL;
-    tare_report *report = tare_report_new();
+    tare_report *report = cli_report_new();
     char *name = argc < 2 ? cli_name_after(argv[0], SUFFIX) : NULL, *sensitivities = NULL;
     outcome o = {.in_path = argv[0],
                  .out_path = argc < 2 ? name : argv[1],

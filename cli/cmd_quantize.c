@@ -193,7 +193,7 @@ static int quantize(int argc, const char **argv) {
         return cli_usage(&cmd_quantize,
                          "--output-tensor-type and --leave-output-tensor exclude each other");
     args.mix = &mix;
-    tare_report *report = tare_report_new();
+    tare_report *report = cli_report_new();
     tare_model *model;
     int code = cli_open(&model, argv[0], report);
     if (code == 0)

@@ -131,7 +131,7 @@ static int run(int argc, const char **argv) {
     int n = 0;
     for (; n < argc && code == CLI_YES; n++) {
         tare_model *model;
-        tare_report *findings = tare_report_new();
+        tare_report *findings = cli_report_new();
         in[n] = (report_input){.path = argv[n],
                                .base = base,
                                .given = base,

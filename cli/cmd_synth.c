@@ -30,7 +30,7 @@ static const cli_option options[] = {
 
 static int run(int argc, const char **argv) {
     (void)argc;
-    tare_report *report = tare_report_new();
+    tare_report *report = cli_report_new();
     tare_open_options open_options = tare_open_options_default();
     tare_context context = tare_context_default();
     open_options.context = &context;

@@ -201,7 +201,7 @@ static int unpack_as(const char *in_path, const char *out_path) {
         return cli_usage(&cmd_unpack, "--json and the output cannot both go to standard output");
     if (is_stream && cli_is_terminal(stdout))
         return cli_usage(&cmd_unpack, "standard output is a terminal");
-    tare_report *report = tare_report_new();
+    tare_report *report = cli_report_new();
     tare_unpack_result result = tare_unpack_result_default();
     tare_error err;
     int code = CLI_YES;

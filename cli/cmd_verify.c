@@ -135,19 +135,18 @@ static size_t count_errors(const tare_report *report) {
     return n;
 }
 
-/* Base models that are missing, so that not all was verified. */
-static size_t count_missing(const tare_report *report) {
+static size_t count_code(const tare_report *report, const char *code) {
     size_t n = 0;
     for (size_t i = 0; i < tare_report_count(report); i++) {
         const tare_finding *f = tare_report_at(report, i);
-        n += f->code && strcmp(f->code, TARE_CODE_NEEDS_BASE) == 0;
+        n += f->code && strcmp(f->code, code) == 0;
     }
     return n;
 }
 
-/* Whether nothing else is wrong. */
+/* Whether base models are missing, so that not all was verified, and nothing else is wrong. */
 static bool is_incomplete(const tare_report *report) {
-    size_t n = count_missing(report);
+    size_t n = count_code(report, TARE_CODE_NEEDS_BASE);
     return n && n == count_errors(report);
 }
 
@@ -174,7 +173,7 @@ static struct json_t *json_of(const tare_model *model, const char *path, const t
     cli_json_bool(document, "is_good", is_good);
     cli_json_bool(document, "is_deep", args.is_deep);
     if (args.against) cli_json_text(document, "against", args.against);
-    cli_json_bool(document, "is_complete", !err && count_missing(report) == 0);
+    cli_json_bool(document, "is_complete", !err && count_code(report, TARE_CODE_NEEDS_BASE) == 0);
     if (model) {
         const tare_model_summary *sum = tare_model_summarize(model);
         cli_json_text(document, "format", sum->format);
@@ -201,7 +200,7 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
            cli_style_off(stdout), cli_format_text(model).text);
     printf(", %s tensor%s, %s", cli_exact_text(sum->n_tensors).text, cli_plural(sum->n_tensors),
            cli_size_text(sum->file_bytes).text);
-    if (args.is_deep && !sum->is_truncated && !count_missing(report))
+    if (args.is_deep && !sum->is_truncated && !count_code(report, TARE_CODE_NEEDS_BASE))
         fputs(", all data read", stdout);
     if (args.manifest && is_good) fputs(", as its manifest says", stdout);
     if (args.policy && is_good) fputs(", as the policy demands", stdout);
@@ -217,7 +216,7 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
 static int verify_one(struct json_t **document, const char *path) {
     const char *failed_path = path;
     const bool wants_json = cli.json;
-    tare_report *report = tare_report_new();
+    tare_report *report = cli_report_new();
     tare_model *model;
     tare_error err;
     tare_status status = cli_open_quietly(&model, path, report, &err);
@@ -231,7 +230,10 @@ static int verify_one(struct json_t **document, const char *path) {
     tare_level fatal = cli.strict ? TARE_LEVEL_WARNING : TARE_LEVEL_ERROR;
     bool is_good = status == TARE_OK && !unchecked && count_errors(report) == 0 &&
                    tare_report_count_level(report, fatal) == 0;
-    int code = is_good ? CLI_YES : is_incomplete(report) ? CLI_USAGE : CLI_NO;
+    int code = is_good                                     ? CLI_YES
+               : count_code(report, TARE_CODE_REPORT_LOST) ? CLI_MEMORY
+               : is_incomplete(report)                     ? CLI_USAGE
+                                                           : CLI_NO;
     if (cli.json) {
         *document = json_of(model, path, report, status == TARE_OK ? NULL : &err, is_good);
         cli.json = false; /* a failure is in the document already */

@@ -26,3 +26,7 @@ char *cli_copy(const char *text, size_t n) {
     copy[n] = '\0';
     return copy;
 }
+
+tare_report *cli_report_new(void) {
+    return checked(tare_report_new());
+}

@@ -144,6 +144,7 @@ typedef struct tare_error {
 /* Findings about what loading a pickle in Python would import or call; tare does neither. */
 #define TARE_CODE_PICKLE_NAME "pickle.name"      /* not by PyTorch itself: a note */
 #define TARE_CODE_PICKLE_RUNS "pickle.runs-code" /* that can run any code: an error */
+#define TARE_CODE_REPORT_LOST "report.lost"      /* the findings are not all: no memory */
 
 /* Writes one line without newline, "model.gguf: byte 1832: tensor 7 "blk.0.attn_q.weight":
  * dimensions overflow", at most size - 1 bytes and a NUL. `path` names the input where err->file
@@ -224,7 +225,8 @@ typedef struct tare_finding {
     tare_str text;
 } tare_finding;
 
-/* A growing list of findings. Threads: calls that add to it may run at the same time; it must not
+/* A growing list of findings. One for which there is no memory is not silent: a last finding, an error
+ * (TARE_CODE_REPORT_LOST), says that the list is not whole. Threads: calls that add to it may run at the same time; it must not
  * be read or freed meanwhile. */
 typedef struct tare_report tare_report;
 

@@ -17,6 +17,16 @@ struct tare_report {
     tare_finding *findings;
     size_t n, capacity;
     size_t n_of_level[3];
+    bool is_cut; /* a finding was lost; `lost`, behind the others, says so */
+};
+
+static const tare_finding lost = {
+    .level = TARE_LEVEL_ERROR,
+    .status = TARE_ERR_NOMEM,
+    .code = TARE_CODE_REPORT_LOST,
+    .offset = TARE_NO_OFFSET,
+    .item = -1,
+    .text = {"no memory for all findings", 26},
 };
 
 tare_report *tare_report_new(void) {
@@ -39,7 +49,7 @@ void tare_report_free(tare_report *report) {
 }
 
 size_t tare_report_count(const tare_report *report) {
-    return report ? report->n : 0;
+    return report ? report->n + report->is_cut : 0;
 }
 
 size_t tare_report_count_level(const tare_report *report, tare_level level) {
@@ -49,21 +59,25 @@ size_t tare_report_count_level(const tare_report *report, tare_level level) {
 }
 
 const tare_finding *tare_report_at(const tare_report *report, size_t i) {
-    return report && i < report->n ? &report->findings[i] : NULL;
+    if (!report || i >= tare_report_count(report)) return NULL;
+    return i < report->n ? &report->findings[i] : &lost;
 }
 
 void tare_report_add(tare_report *report, const tare_finding *finding) {
     if (!report) return;
     pthread_mutex_lock(&report->mutex);
-    report->n_of_level[finding->level]++;
     void *list = report->findings;
     if (tare_grow(NULL, &list, &report->capacity, report->n + 1, sizeof *finding)) {
         report->findings = list;
         tare_finding *mine = &report->findings[report->n++];
+        report->n_of_level[finding->level]++;
         *mine = *finding;
         mine->file = tare_arena_str(&report->arena, finding->file);
         mine->item_name = tare_arena_str(&report->arena, finding->item_name);
         mine->text = tare_arena_str(&report->arena, finding->text);
+    } else if (!report->is_cut) {
+        report->is_cut = true;
+        report->n_of_level[TARE_LEVEL_ERROR]++;
     }
     pthread_mutex_unlock(&report->mutex);
 }
