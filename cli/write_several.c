@@ -353,7 +353,9 @@ static int run_all(const several *s) {
     cli_progress_start("writing");
     const tare_status status = tare_plans_run(NULL, plans, s->n, &err);
     cli_progress_end();
-    return status == TARE_OK ? CLI_YES : fail(s, &err);
+    if (status == TARE_OK) return CLI_YES;
+    if (!cli.json) cli_print_findings(stderr, s->report, s->in_path, TARE_LEVEL_INFO);
+    return fail(s, &err);
 }
 
 static int tell(const several *s, const tare_model *in) {

@@ -134,6 +134,18 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
     return fails("rename", from) ? -1 : REAL(renameat2)(from_dir, from, to_dir, to, flags);
 }
 
+int unlink(const char *path) {
+    return fails("remove", path) ? -1 : REAL(unlink)(path);
+}
+
+int unlinkat(int dir, const char *path, int flags) {
+    return fails("remove", path) ? -1 : REAL(unlinkat)(dir, path, flags);
+}
+
+int rmdir(const char *path) {
+    return fails("remove", path) ? -1 : REAL(rmdir)(path);
+}
+
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags) {
     return fails("rename", NULL) ? -1 : REAL(linkat)(from_dir, from, to_dir, to, flags);
 }
@@ -188,13 +200,41 @@ int fdatasync(int fd) {
 
 /* ---- memory and threads ---------------------------------------------------------------------- */
 
+/* glibc's own names: to look for the real ones would allocate. */
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *old, size_t n);
+extern void *__libc_memalign(size_t alignment, size_t n);
+
+void *malloc(size_t n) {
+    return fails("memory", NULL) ? NULL : __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size) {
+    return fails("memory", NULL) ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *old, size_t n) {
+    return fails("memory", NULL) ? NULL : __libc_realloc(old, n);
+}
+
+void *aligned_alloc(size_t alignment, size_t n) {
+    return fails("memory", NULL) ? NULL : __libc_memalign(alignment, n);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t n) {
+    if (fails("memory", NULL)) return ENOMEM;
+    *out = __libc_memalign(alignment, n);
+    return *out ? 0 : ENOMEM;
+}
+
 void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset) {
-    if (fd >= 0 && fails("map", NULL)) return MAP_FAILED;
+    if (fails(fd < 0 ? "memory" : "map", NULL)) return MAP_FAILED;
     return REAL(mmap)(at, n, protection, flags, fd, offset);
 }
 
 void *mmap64(void *at, size_t n, int protection, int flags, int fd, off64_t offset) {
-    if (fd >= 0 && fails("map", NULL)) return MAP_FAILED;
+    if (fails(fd < 0 ? "memory" : "map", NULL)) return MAP_FAILED;
     return REAL(mmap64)(at, n, protection, flags, fd, offset);
 }
 

@@ -22,6 +22,7 @@ typedef struct conversion {
     _Atomic uint64_t *hinted;
     _Atomic uint64_t done;
     uint64_t written; /* bytes of the output */
+    bool is_in_place; /* whole, under its name */
 } conversion;
 
 /* ---- what is observed ------------------------------------------------------------------------ */
@@ -230,8 +231,19 @@ static tare_status run_several(conversions *s, const tare_plan *const *plans, ta
     atomic_init(&done, 0);
     for (size_t i = 0; i < s->n; i++) TARE_TRY(begin_one(s, i, plans[i], err));
     TARE_TRY(tare_executions_run(s->executions, s->n, s->sinks, s->watches, &done, s->total, err));
-    for (size_t i = 0; i < s->n; i++) TARE_TRY(finish_files(&s->all[i], &done, s->total, err));
+    for (size_t i = 0; i < s->n; i++) {
+        TARE_TRY(finish_files(&s->all[i], &done, s->total, err));
+        s->all[i].is_in_place = true;
+    }
     return TARE_OK;
+}
+
+/* Of a run that fails at a later output. */
+static void report_in_place(const conversion *c) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "output.in-place");
+    f.file = tare_str_of(c->plan->out_path);
+    if (c->is_in_place)
+        tare_report_addf(c->plan->options.context->report, &f, "this output is whole and stays");
 }
 
 static tare_status allocate(conversions *s, tare_arena *arena, tare_error *err) {
@@ -266,7 +278,10 @@ tare_status tare_plans_run(tare_convert_result *out, const tare_plan *const *pla
     tare_status status = allocate(&s, &arena, err);
     if (status == TARE_OK) status = run_several(&s, plans, err);
     for (size_t i = 0; s.all && i < n && s.all[i].plan; i++) {
-        if (status == TARE_OK) tell(&s.all[i], out ? &out[i] : NULL);
+        if (status == TARE_OK)
+            tell(&s.all[i], out ? &out[i] : NULL);
+        else
+            report_in_place(&s.all[i]);
         end(&s.all[i]);
     }
     tare_arena_free(&arena);
