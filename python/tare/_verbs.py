@@ -343,11 +343,12 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
          directory: Path | None = None, exclude: Sequence[str] = (), for_gpu: bool = False,
          segment: int | str | None = None, lossy: LossyOptions | None = None, overwrite: bool = False,
          strict: bool = False, sync: bool = True, threads: int = 0, progress: Any = None) -> PackResult:
-    """Packs the files of a model into one .wcodec, without loss unless `lossy` is given.
+    """Packs the files of a model into one .wcodec, without loss unless `lossy` is given. Of a path of
+    a directory all files in it; of a model that is open those that it was made from.
 
     effort     "full": smaller, and much slower
     bases      similar models: tensors are stored as differences, and need them to be read
-    directory  packs all that lies there, and the model was opened from; exclude: shell patterns
+    directory  all that lies there, where the model was opened from; exclude: shell patterns
     for_gpu    only forms that a GPU can decode without the CPU; about 0.2 % larger
     segment    values of a segment: a power of two
     lossy      the numbers of matrices change: {"bpw": 3.5}, {"size": "2G"} or {"damage": 0.05}, with
@@ -357,6 +358,8 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     >>> result.bytes < result.source_bytes
     True
     """
+    if directory is None and isinstance(src, (str, bytes, os.PathLike)) and os.path.isdir(src):
+        directory = src
     texts = _texts(effort=effort, directory=directory, for_gpu=for_gpu, segment=segment, force=overwrite, strict=strict,
                    no_sync=not sync, threads=threads)
     texts += [("exclude", pattern) for pattern in exclude]

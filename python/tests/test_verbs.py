@@ -85,6 +85,18 @@ def test_names_are_mapped_as_by_the_command(tmp_path, command):
         tare.plan(tmp_path / "hf", tmp_path / "x.gguf")
 
 
+def test_a_path_of_a_directory_is_packed_whole(tmp_path):
+    """Not only what the model keeps in memory, as by the command: exclude works."""
+    tare.convert(tare.synth("llama-tiny"), tmp_path / "hf", format="hf")
+    (tmp_path / "hf" / "state").mkdir()
+    (tmp_path / "hf" / "state" / "notes.xyz").write_bytes(b"x" * 100)
+    for source, out in ((tmp_path / "hf", tmp_path / "one"), (str(tmp_path / "hf"), tmp_path / "two")):
+        tare.pack(source, tmp_path / "hf.wcodec", exclude=["config.json"], overwrite=True)
+        tare.unpack(tmp_path / "hf.wcodec", out)
+        assert (out / "state" / "notes.xyz").read_bytes() == b"x" * 100
+        assert not (out / "config.json").exists()
+
+
 def test_adapters_are_merged_before_names_change(tmp_path):
     """As if merged into the directory first, also where types are chosen."""
     tare.convert(tare.synth("llama-tiny"), tmp_path / "hf", format="hf")
