@@ -13,6 +13,7 @@ import os
 import tempfile
 from contextlib import contextmanager
 from functools import wraps
+from inspect import signature
 
 from ..torch import LazySlice
 from ._files import SUFFIX, open_weights, packed_files, refuse_other_names, tensors_of
@@ -165,18 +166,17 @@ def patched() -> Iterator[None]:
     resolve, read = host._get_resolved_checkpoint_files, host.load_state_dict
 
     @wraps(resolve)
-    def resolve_packed(pretrained_model_name_or_path: Any, variant: Any, *args: Any, **kwargs: Any) -> Any:
-        files = _packed_instead(pretrained_model_name_or_path, variant, kwargs)
-        if files:
-            return files, None
-        return resolve(pretrained_model_name_or_path, variant, *args, **kwargs)
+    def resolve_packed(*args: Any, **kwargs: Any) -> Any:
+        files = _packed_instead(signature(resolve).bind(*args, **kwargs).arguments)
+        return (files, _keys_of_shards(files)) if files else resolve(*args, **kwargs)
 
     @wraps(read)
-    def read_packed(checkpoint_file: Any, map_location: Any = "cpu", *args: Any, **kwargs: Any) -> Any:
-        if not os.fspath(checkpoint_file).endswith(SUFFIX):
-            return read(checkpoint_file, map_location, *args, **kwargs)
-        state = state_dict_of(checkpoint_file)
-        if map_location == "meta":
+    def read_packed(*args: Any, **kwargs: Any) -> Any:
+        given = signature(read).bind(*args, **kwargs).arguments
+        if not os.fspath(given["checkpoint_file"]).endswith(SUFFIX):
+            return read(*args, **kwargs)
+        state = state_dict_of(given["checkpoint_file"])
+        if given.get("map_location") == "meta":
             import torch
             return {name: torch.empty(t.shape, dtype=t.dtype, device="meta") for name, t in state.items()}
         return state
@@ -188,13 +188,23 @@ def patched() -> Iterator[None]:
         host._get_resolved_checkpoint_files, host.load_state_dict = resolve, read
 
 
-def _packed_instead(path: Any, variant: Any, kwargs: dict[str, Any]) -> list[str]:
-    """The packed weights that stand for model.safetensors."""
-    if path is None or kwargs.get("gguf_file") is not None:
+def _packed_instead(given: dict[str, Any]) -> list[str]:
+    """The packed weights that stand for model.safetensors; `given`: what transformers looks for, by the
+    names of its release."""
+    path, variant = given["pretrained_model_name_or_path"], given["variant"]
+    if path is None or given["gguf_file"] is not None:
         return []
-    options = kwargs.get("download_kwargs") or {}
-    folder = os.path.join(os.fspath(path), options.get("subfolder") or "")
+    subfolder = given.get("subfolder") or (given.get("download_kwargs") or {}).get("subfolder") or ""
+    folder = os.path.join(os.fspath(path), subfolder)
     stem = f"model.{variant}" if variant else "model"
     if not os.path.isdir(folder) or os.path.isfile(os.path.join(folder, stem + ".safetensors")):
         return []
     return packed_files(folder, stem)
+
+
+def _keys_of_shards(files: list[str]) -> dict[str, Any] | None:
+    """What an index of several files says, as transformers keeps it; None for one file."""
+    if len(files) == 1:
+        return None
+    places = {name: os.path.basename(file) for file in files for name in state_dict_of(file)}
+    return {"all_checkpoint_keys": list(places), "weight_map": places}
