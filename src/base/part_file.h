@@ -12,8 +12,8 @@ typedef struct tare_part_file {
     uint64_t size; /* that is there */
 } tare_part_file;
 
-/* Opens or makes the file at `path`, and the folders that lead to it; nobody else writes it meanwhile.
- * IO: somebody does. */
+/* Opens or makes the file at `path`, and the folders that lead to it; nobody else writes it meanwhile,
+ * and it is the file of that name, not one that has just got its final name. IO: somebody does. */
 tare_status tare_part_open(tare_part_file *out, const char *path, tare_error *err);
 tare_status tare_part_append(tare_part_file *part, const void *bytes, size_t n, tare_error *err);
 /* Exactly n bytes of what is there. */

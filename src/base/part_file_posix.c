@@ -14,6 +14,8 @@
 
 #include "base/outfile_os.h"
 
+#define TRIES 16 /* each is lost to a process that finishes the file just then */
+
 /* Makes the folders that lead to a path; that they cannot be made shows when the file is opened. */
 static void make_folders(char *path) {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -28,26 +30,43 @@ static tare_status fail(tare_part_file *part, int os_error, const char *what, ta
     return tare_fail_errno(err, os_error, what);
 }
 
+static tare_status fail_busy(tare_part_file *part, tare_error *err) {
+    tare_part_close(part);
+    return tare_fail(err, TARE_ERR_IO, "another process is downloading it");
+}
+
+/* Opens and locks the file that has the name; *is_other: it had the name no more once it was locked, as
+ * whoever held the lock before has finished it. */
+static tare_status open_locked(tare_part_file *out, bool *is_other, const char *path,
+                               tare_error *err) {
+    struct stat opened, named;
+    out->fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (out->fd < 0) return fail(out, errno, "cannot be written", err);
+    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0) {
+        const int os_error = errno;
+        if (os_error == EWOULDBLOCK) return fail_busy(out, err);
+        if (!tare_os_is_unsupported(os_error)) return fail(out, os_error, "lock", err);
+    }
+    if (fstat(out->fd, &opened) != 0) return fail(out, errno, "cannot be written", err);
+    *is_other =
+        lstat(path, &named) != 0 || named.st_dev != opened.st_dev || named.st_ino != opened.st_ino;
+    out->size = (uint64_t)opened.st_size;
+    return TARE_OK;
+}
+
 tare_status tare_part_open(tare_part_file *out, const char *path, tare_error *err) {
-    struct stat st;
     char *folders = strdup(path);
     *out = (tare_part_file){.fd = -1};
     if (!folders) return tare_fail(err, TARE_ERR_NOMEM, "path");
     make_folders(folders);
     free(folders);
-    out->fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (out->fd < 0) return fail(out, errno, "cannot be written", err);
-    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0) {
-        const int os_error = errno;
-        if (os_error == EWOULDBLOCK) {
-            tare_part_close(out);
-            return tare_fail(err, TARE_ERR_IO, "another process is downloading it");
-        }
-        if (!tare_os_is_unsupported(os_error)) return fail(out, os_error, "lock", err);
+    for (int i = 0; i < TRIES; i++) {
+        bool is_other;
+        TARE_TRY(open_locked(out, &is_other, path, err));
+        if (!is_other) return TARE_OK;
+        tare_part_close(out);
     }
-    if (fstat(out->fd, &st) != 0) return fail(out, errno, "cannot be written", err);
-    out->size = (uint64_t)st.st_size;
-    return TARE_OK;
+    return fail_busy(out, err);
 }
 
 tare_status tare_part_append(tare_part_file *part, const void *bytes, size_t n, tare_error *err) {
