@@ -33,7 +33,7 @@ static const common_row common_rows[] = {
           "replace an existing output; convert, quantize and edit also write what llama.cpp would "
           "not run",
       .flag = &cli.force}},
-    {CLI_TAKES_PLAN,
+    {CLI_TAKES_OUTPUT,
      {.name = "dry-run",
       .letter = 'n',
       .help = "print what would be written, with sizes, and stop",

@@ -74,8 +74,7 @@ enum {
     CLI_TAKES_JSON = 1 << 0,
     CLI_TAKES_SHARDS = 1 << 1, /* --one-shard */
     CLI_TAKES_STRICT = 1 << 2,
-    CLI_TAKES_OUTPUT = 1 << 3, /* --force --no-sync */
-    CLI_TAKES_PLAN = 1 << 4,   /* --dry-run */
+    CLI_TAKES_OUTPUT = 1 << 3, /* --force --dry-run --no-sync */
     CLI_TAKES_THREADS = 1 << 5,
     CLI_TAKES_BASE = 1 << 6,    /* --base */
     CLI_TAKES_EFFORT = 1 << 7,  /* --effort */
@@ -343,6 +342,8 @@ const char *cli_last_part(const char *path, size_t *n);
 /* The kind of file that a name's suffix indicates ("zstd", "gguf"), if that is not `format`; NULL:
  * the name does not contradict it. `format`: of a model, or "HTML"; NULL: another. */
 const char *cli_suffix_claims(const char *path, const char *format);
+/* Whether two paths of outputs lead to the same place; none need be there yet. */
+bool cli_is_same_output(const char *a, const char *b);
 /* Whether two texts differ at most in the case of ASCII's letters. */
 bool cli_same_letters(const char *a, const char *b);
 

@@ -399,7 +399,6 @@ static tare_edit_options make_options(void) {
     o.out_path = args.output;
     o.way = args.in_place ? TARE_EDIT_IN_PLACE : args.rewrite ? TARE_EDIT_REWRITE : TARE_EDIT_AUTO;
     o.spare = args.spare;
-    o.is_dry_run = cli.dry_run;
     o.keep_time = args.keep_time;
     return o;
 }
@@ -440,12 +439,9 @@ static int edit_model(const char *path, const steps *s, tare_report *report) {
         return cli_fail(&err, path);
     note_config(path, s);
     cli_note_new_keys(edit, path);
-    tare_status status = TARE_OK;
-    if (!cli.dry_run) {
-        cli_progress_start("editing");
-        status = tare_edit_run(edit, &err);
-        cli_progress_end();
-    }
+    cli_progress_start("editing");
+    tare_status status = tare_edit_run(edit, &err);
+    cli_progress_end();
     if (status == TARE_OK && cli.json) print_json(edit, path, report);
     if (status == TARE_OK && !cli.json && cli.dry_run) print_changes(edit);
     if (status == TARE_OK && !cli.json && !cli.quiet) {
@@ -545,7 +541,7 @@ const cli_command cmd_edit = {
     .options = options,
     .main = "set remove rename chat-template special-token rename-tensor drop-tensors output "
             "dry-run recover",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,

@@ -123,7 +123,9 @@ static int extract(const tare_model *model, const char *path, const char *name,
     const tare_context context = cli_context(NULL);
     extract_options.context = &context;
     const tare_output_options written = cli_output();
+    uint64_t written_bytes;
     extract_options.output = &written;
+    extract_options.written_bytes = &written_bytes;
     tare_extract_form form;
     tare_error err;
     if (!choose_form(&form, output)) return CLI_USAGE;
@@ -145,13 +147,17 @@ static int extract(const tare_model *model, const char *path, const char *name,
         cli_name_base(&err);
         return cli_fail(&err, path);
     }
-    if (cli.quiet || strcmp(output, "-") == 0) return CLI_YES;
-    char *shape = cli_shape_text(tensor), *out_name = cli_escape_path(output);
-    printf("%s: %s %s", out_name, cli_type_text(tensor).text, shape);
+    const bool is_stream = strcmp(output, "-") == 0;
+    if (cli.quiet || (is_stream && !cli.dry_run)) return CLI_YES;
+    char *shape = cli_shape_text(tensor),
+         *out_name = cli_escape_path(is_stream ? "standard output" : output);
+    printf("%s%s: %s %s", cli.dry_run ? "would write " : "", out_name, cli_type_text(tensor).text,
+           shape);
     if (args.rows) {
         printf(", rows %" PRIu64 " to %" PRIu64, extract_options.first_row,
                extract_options.first_row + extract_options.n_rows - 1);
     }
+    if (cli.dry_run) printf(", %s", cli_size_text(written_bytes).text);
     fputc('\n', stdout);
     free(shape);
     free(out_name);
@@ -180,7 +186,8 @@ static int extract_adapter(const tare_model *model, const char *path, const char
     for (size_t i = 0; (a = tare_adapters_at(use.set, i)) != NULL; i++)
         n += tare_adapter_is_used(&use, a);
     char *safe = cli_escape_path(args.output);
-    printf("%s: %zu pair%s of factors, f32\n", safe, n, cli_plural(n));
+    printf("%s%s: %zu pair%s of factors, f32\n", cli.dry_run ? "would write " : "", safe, n,
+           cli_plural(n));
     free(safe);
     return CLI_YES;
 }
@@ -204,7 +211,7 @@ static int run(int argc, const char **argv) {
         return answer;
     }
     const char *output = args.output ? args.output : "-";
-    if (strcmp(output, "-") == 0 && cli_is_terminal(stdout)) {
+    if (strcmp(output, "-") == 0 && !cli.dry_run && cli_is_terminal(stdout)) {
         return cli_usage(&cmd_extract, "standard output is a terminal; say -o FILE");
     }
     tare_model *model;
@@ -232,7 +239,7 @@ const cli_command cmd_extract = {
                  {"tare extract package.infq sql --adapter -o sql-lora",
                   "the adapter \"sql\" as a PEFT directory"}},
     .options = options,
-    .main = "output form rows adapter",
+    .main = "output form rows adapter dry-run force",
     .takes = CLI_TAKES_WORK | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .last = CLI_COMPLETE_TENSOR,

@@ -82,7 +82,6 @@ static int download(const char *shown, const char *folder, outcome *o) {
     wanted.output = &output;
     wanted.done = note_file;
     wanted.done_ctx = o;
-    wanted.is_dry_run = cli.dry_run;
     if (cli_source(&source, shown, &err) != TARE_OK) return cli_fail(&err, shown);
     cli_progress_start("fetching");
     const tare_status status =
@@ -135,7 +134,7 @@ const cli_command cmd_get = {
                  {"tare get hf://ORG/NAME -n", "what would be fetched, and how much it is"}},
     .options = options,
     .main = "output dry-run force json",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN | CLI_TAKES_URL,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_URL,
     .min_args = 1,
     .max_args = 1,
     .run = run,

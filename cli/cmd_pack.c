@@ -66,10 +66,6 @@ static const cli_option options[] = {
      .help = "with --lossy: measured sensitivities, a line TENSOR VALUE for each, in place of "
              "constants",
      .text = &args.sensitivity},
-    {.name = "dry-run",
-     .letter = 'n',
-     .help = "with --lossy: print about what would be written, with sizes, and stop",
-     .flag = &cli.dry_run},
     CLI_NAMED("mode"),
     CLI_NAMED("segment"),
     {0},
@@ -125,15 +121,17 @@ static void add_row(cli_table *table, const char *type, const group *g) {
 }
 
 static void print_text(const outcome *o) {
-    char *name = cli_escape_path(o->out_path);
+    const bool is_stdout = strcmp(o->out_path, "-") == 0;
+    char *name = cli_escape_path(is_stdout ? "standard output" : o->out_path);
     cli_table *table = cli_table_new(args.lossy ? "STORED AS|>TENSORS|>FROM|>TO|>RATIO"
                                                 : "TYPE|>TENSORS|>FROM|>TO|>RATIO");
     for (size_t i = 0; i < TARE_ENCODING_COUNT; i++)
         if (o->groups[i].n) add_row(table, o->groups[i].encoding->name, &o->groups[i]);
     if (o->groups[TARE_ENCODING_COUNT].n)
         add_row(table, "(other bytes)", &o->groups[TARE_ENCODING_COUNT]);
-    printf("%s%s%s%s: ", cli.dry_run ? "would write about " : "", cli_style_on(stdout, CLI_BOLD),
-           name, cli_style_off(stdout));
+    const char *would = args.lossy ? "would write about " : "would write ";
+    printf("%s%s%s%s: ", cli.dry_run ? would : "", cli_style_on(stdout, CLI_BOLD), name,
+           cli_style_off(stdout));
     if (!args.lossy) printf("%zu file%s, ", o->sum.n_files, cli_plural(o->sum.n_files));
     printf("%s tensor%s", cli_exact_text(o->sum.n_tensors).text, cli_plural(o->sum.n_tensors));
     if (o->sum.n_shared) printf(" (%zu stored once with others)", o->sum.n_shared);
@@ -198,9 +196,6 @@ static int check_lossy(void) {
     const char *of_loss = args.lossy ? NULL : option_of_loss();
     if (of_loss)
         return cli_usage(&cmd_pack, "%s is an option of packing with loss: say --lossy", of_loss);
-    if (!args.lossy && cli.dry_run)
-        return cli_usage(&cmd_pack, "--dry-run needs --lossy; tare bench estimates how small a "
-                                    "model becomes without loss");
     if (args.lossy && n == 0)
         return cli_usage(&cmd_pack, "--lossy needs a target: --target-bpw, --target-size or "
                                     "--target-damage");
@@ -234,7 +229,6 @@ static int fill_options(tare_pack_options *o, const char *in_path) {
     lossy.target_bytes = args.target_size;
     lossy.target_bpw = args.target_bpw;
     lossy.target_damage = args.target_damage;
-    lossy.dry_run = cli.dry_run;
     if (args.lossy) o->lossy = &lossy;
     return CLI_YES;
 }
@@ -291,6 +285,7 @@ static int check_output(const char *path) {
                                     "name it");
     if (strcmp(path, "-") == 0) {
         if (!args.to) return cli_usage(&cmd_pack, "standard output needs --to wcodec");
+        if (cli.dry_run) return CLI_YES;
         if (cli.json)
             return cli_usage(&cmd_pack, "--json and the output cannot both go to standard output");
         return cli_is_terminal(stdout) ? cli_usage(&cmd_pack, "standard output is a terminal")
@@ -371,23 +366,26 @@ const cli_command cmd_pack = {
         "(standard output) needs --to wcodec and the space of OUT in TMPDIR or /var/tmp. With "
         "--lossy, and only then, the numbers of matrices change: OUT holds the closest model to IN "
         "that meets the target, and unpack writes that model, not IN.",
-    .examples = {{"tare pack model.gguf", "a file, as model.gguf.wcodec"},
-                 {"tare pack https://example.org/model.gguf model.wcodec", "one on a server"},
-                 {"tare pack hf-directory model.wcodec --effort full",
-                  "a directory with shards and side files, as small as it gets"},
-                 {"tare pack checkpoint --exclude 'optimizer.pt' --exclude runs/",
-                  "a directory without some of it"},
-                 {"tare pack tuned.gguf tuned.wcodec --base original.gguf",
-                  "a fine-tune, as differences from its original"},
-                 {"tare pack model.safetensors small.wcodec --lossy --target-bpw 3.5",
-                  "with loss: as good as 3.5 bits a weight can be"},
-                 {"tare pack model.gguf small.wcodec --lossy --target-size 2G --imatrix m.gguf",
-                  "the best in 2 GB, weighted by an importance matrix"},
-                 {"tare pack model.gguf small.wcodec --lossy --target-damage 0.05 --dry-run",
-                  "about how large the file would be"},
-                 {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
+    .examples =
+        {{"tare pack model.gguf", "a file, as model.gguf.wcodec"},
+         {"tare pack https://example.org/model.gguf model.wcodec", "one on a server"},
+         {"tare pack hf-directory model.wcodec --effort full",
+          "a directory with shards and side files, as small as it gets"},
+         {"tare pack checkpoint --exclude 'optimizer.pt' --exclude runs/",
+          "a directory without some of it"},
+         {"tare pack tuned.gguf tuned.wcodec --base original.gguf",
+          "a fine-tune, as differences from its original"},
+         {"tare pack model.safetensors small.wcodec --lossy --target-bpw 3.5",
+          "with loss: as good as 3.5 bits a weight can be"},
+         {"tare pack model.gguf small.wcodec --lossy --target-size 2G --imatrix m.gguf",
+          "the best in 2 GB, weighted by an importance matrix"},
+         {"tare pack model.gguf small.wcodec --lossy --target-damage 0.05 --dry-run",
+          "about how large the file would be"},
+         {"tare pack model.gguf --dry-run",
+          "how small it becomes: packed, and thrown away; tare bench is quicker, with samples"},
+         {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
-    .groups = {{"With --lossy", "target-bpw target-size target-damage imatrix sensitivity dry-run"},
+    .groups = {{"With --lossy", "target-bpw target-size target-damage imatrix sensitivity"},
                {"Forms of the data", "mode segment"}},
     .main = "effort base exclude lossy target-bpw target-size imatrix dry-run force json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_INPUT |

@@ -55,14 +55,17 @@ static int write_page(struct json_t *document, const report_input *in, size_t n_
     char *page = report_page(document, &n);
     int code = CLI_YES;
     for (size_t i = 0; i < n_models; i++) n_tensors += tare_model_summarize(in[i].model)->n_tensors;
-    if (strcmp(args.output, "-") == 0) {
-        cli_put(page, n);
+    const bool is_stream = strcmp(args.output, "-") == 0;
+    if (is_stream) {
+        if (!cli.dry_run) cli_put(page, n);
     } else if (tare_file_write(args.output, page, n, in->model, &output, NULL, &err) != TARE_OK) {
         code = cli_fail(&err, args.output);
-    } else if (!cli.quiet && !cli.json) {
-        char *name = cli_escape_path(args.output);
-        printf("%s: %s tensor%s, %s\n", name, cli_exact_text(n_tensors).text, cli_plural(n_tensors),
-               cli_size_text(n).text);
+    }
+    const bool is_told = cli.dry_run || !is_stream;
+    if (code == CLI_YES && is_told && !cli.quiet && !cli.json) {
+        char *name = cli_escape_path(is_stream ? "standard output" : args.output);
+        printf("%s%s: %s tensor%s, %s\n", cli.dry_run ? "would write " : "", name,
+               cli_exact_text(n_tensors).text, cli_plural(n_tensors), cli_size_text(n).text);
         free(name);
     }
     free(page);
@@ -109,7 +112,7 @@ static int check_usage(int n, const char **paths) {
     const char *claimed = args.output ? cli_suffix_claims(args.output, "HTML") : NULL;
     if (claimed)
         return cli_usage(&cmd_report, "the page is HTML, but its name ends like %s", claimed);
-    const bool is_stdout = args.output && strcmp(args.output, "-") == 0;
+    const bool is_stdout = args.output && strcmp(args.output, "-") == 0 && !cli.dry_run;
     if (!args.output && !cli.json)
         return cli_usage(&cmd_report, "name the page, as in -o report.html");
     if (is_stdout && cli.json)
@@ -173,7 +176,7 @@ const cli_command cmd_report = {
                   "what is on the hub, without fetching its values"},
                  {"tare report model.gguf --json", "the same facts for a program"}},
     .options = options,
-    .main = "output against header-only json",
+    .main = "output against header-only dry-run force json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,

@@ -63,7 +63,7 @@ const cli_command cmd_synth = {
                   "with outlier channels, seed 7, quantized"}},
     .options = options,
     .main = "type to tensor-type force",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_OUTPUT,
     .complete = CLI_COMPLETE_SYNTH,
     .min_args = 2,
     .max_args = 2,

@@ -41,11 +41,11 @@ static bool is_whole(const tare_unpack_result *r) {
 static void print_result(const tare_unpack_result *r, const char *out_path) {
     char *name = cli_escape_path(out_path), packed[40];
     snprintf(packed, sizeof packed, "%s", cli_size_text(r->packed_bytes).text);
-    printf("%s: ", name);
+    printf("%s%s: ", cli.dry_run ? "would write " : "", name);
     if (r->is_directory)
         printf("%s file%s, ", cli_exact_text(r->n_files).text, cli_plural(r->n_files));
     printf("%s from %s", cli_size_text(r->n_bytes).text, packed);
-    if (args.planes)
+    if (args.planes && !cli.dry_run)
         printf("; %zu tensor%s coarse, %zu whole", r->n_coarse, cli_plural(r->n_coarse),
                r->n_whole);
     if (r->n_lost) printf("; %zu segment%s lost", r->n_lost, cli_plural(r->n_lost));
@@ -59,6 +59,7 @@ static void print_json(const tare_unpack_result *r, const char *in_path, const c
     struct json_t *document = cli_json_new("tare.unpack/2");
     cli_json_text(document, "input", in_path);
     cli_json_text(document, "output", out_path);
+    cli_json_bool(document, "is_dry_run", cli.dry_run);
     cli_json_bool(document, "is_directory", r->is_directory);
     cli_json_u64(document, "file_count", r->n_files);
     cli_json_u64(document, "size_bytes", r->n_bytes);
@@ -196,10 +197,10 @@ static int fail_unpacked(const char *in_path, const char *format) {
 }
 
 static int unpack_as(const char *in_path, const char *out_path) {
-    bool is_stream = strcmp(out_path, "-") == 0;
-    if (is_stream && cli.json)
+    const bool is_stream = strcmp(out_path, "-") == 0, takes_stdout = is_stream && !cli.dry_run;
+    if (takes_stdout && cli.json)
         return cli_usage(&cmd_unpack, "--json and the output cannot both go to standard output");
-    if (is_stream && cli_is_terminal(stdout))
+    if (takes_stdout && cli_is_terminal(stdout))
         return cli_usage(&cmd_unpack, "standard output is a terminal");
     tare_report *report = cli_report_new();
     tare_unpack_result result = tare_unpack_result_default();
@@ -216,8 +217,8 @@ static int unpack_as(const char *in_path, const char *out_path) {
         if (!cli.json) print_findings(report, in_path);
         if (cli.json)
             print_json(&result, in_path, out_path, report);
-        else if (!cli.quiet && !is_stream)
-            print_result(&result, out_path);
+        else if (!cli.quiet && (cli.dry_run || !is_stream))
+            print_result(&result, is_stream ? "standard output" : out_path);
         if (!is_whole(&result) || result.is_unchecked) code = cli_exit_code(TARE_ERR_CORRUPT);
     }
     tare_report_free(report);
@@ -260,7 +261,7 @@ const cli_command cmd_unpack = {
                  {"tare unpack model.wcodec coarse.gguf --planes 1", "a coarse preview"},
                  {"tare unpack damaged.wcodec rest.gguf --salvage", "what a bad disk left"}},
     .options = options,
-    .main = "base salvage planes force",
+    .main = "base salvage planes dry-run force",
     .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_OUTPUT |
              CLI_TAKES_STRICT | CLI_TAKES_BASE | CLI_TAKES_URL | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,

@@ -205,7 +205,7 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
     if (args.manifest && is_good) fputs(", as its manifest says", stdout);
     if (args.policy && is_good) fputs(", as the policy demands", stdout);
     if (args.against && is_good && !n_warnings) fputs(", nothing of its source is lost", stdout);
-    if (args.write_manifest) fputs(", manifest written", stdout);
+    if (args.write_manifest) printf(", manifest %swritten", cli.dry_run ? "would be " : "");
     if (n_errors) printf("; %zu error%s", n_errors, cli_plural(n_errors));
     if (n_warnings) printf("; %zu warning%s", n_warnings, cli_plural(n_warnings));
     fputc('\n', stdout);

@@ -151,5 +151,6 @@ tare_output_options cli_output(void) {
     o.force = cli.force;
     o.strict = cli.strict;
     o.no_sync = cli.no_sync;
+    o.dry_run = cli.dry_run;
     return o;
 }

@@ -383,7 +383,6 @@ static int check_stdout(const cli_command *command, const cli_write *write) {
 static tare_status run_plan(tare_convert_result *out, const tare_plan *plan, const char *out_path,
                             tare_error *err) {
     bool is_stdout = strcmp(out_path, "-") == 0;
-    if (cli.dry_run) return is_stdout ? TARE_OK : tare_plan_check(plan, err);
     cli_progress_start("writing");
     tare_status status =
         is_stdout ? tare_plan_run_fd(out, plan, CLI_OUTPUT_FD, err) : tare_plan_run(out, plan, err);

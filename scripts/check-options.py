@@ -13,7 +13,7 @@ from pathlib import Path
 CLI = Path(__file__).resolve().parent.parent / "cli"
 BITS = {  # of CLI_TAKES_: members of which all must be read
     "JSON": ["json"], "SHARDS": ["one_shard"], "URL": ["timeout", "retries"], "STRICT": ["strict"],
-    "OUTPUT": ["force", "no_sync"], "PLAN": ["dry_run"], "THREADS": ["threads"], "QUIET": ["quiet"],
+    "OUTPUT": ["force", "dry_run", "no_sync"], "THREADS": ["threads"], "QUIET": ["quiet"],
     "BASE": ["base"], "SIMILAR": ["base"], "EFFORT": ["effort"],
     "DEVICE": ["device"],
     "NAMED": [],  # by main, which makes it an argument

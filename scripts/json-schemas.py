@@ -325,7 +325,7 @@ base_norm? max_abs? different_count? ] base? { input format tensor_bytes is_rena
 different_key_count? keys? [ name what? ] } tokenizer_sample? { model pre? is_mapped control_token_count? user_defined_token_count?
 special_tokens [ role id text length_bytes? ] token_count? token_bytes? first_tokens? """ + TOKENS + " last_tokens? " + TOKENS +
               " non_text_tokens? " + TOKENS + " chat_template? length_bytes? } " + METADATA + " ]",
-    "unpack": """input output is_directory file_count size_bytes packed_bytes is_whole is_checked lost_segment_count damaged_tensor_count
+    "unpack": """input output is_dry_run is_directory file_count size_bytes packed_bytes is_whole is_checked lost_segment_count damaged_tensor_count
 lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
     "verify": """models [ input opens is_good is_deep against? is_complete format? version? tensor_count? error? error_count warning_count """ +
               FINDINGS + " ]",

@@ -187,7 +187,7 @@ TARE_API tare_status tare_plan_check(const tare_plan *plan, tare_error *err);
 /* What was written. */
 typedef struct tare_convert_result {
     size_t size;
-    uint64_t written_bytes; /* of all files */
+    uint64_t written_bytes; /* of all files; of a dry run as the plan has them */
 } tare_convert_result;
 
 TARE_DECLARE_INIT(tare_convert_result)
@@ -200,7 +200,7 @@ TARE_API tare_status tare_plan_run(tare_convert_result *out, const tare_plan *pl
 /* Runs several plans of the same input together: each part of it is read for all outputs while it is
  * at hand, so that a large or remote model is passed over once. Each output gets its name when all
  * bytes of all of them are written; if that fails midway, those before have theirs. out[i] (`out` may
- * be NULL) is that of plan i. Threads and progress are those of the first plan; memory is as for one.
+ * be NULL) is that of plan i. Threads, progress and a dry run are those of the first plan; memory is as for one.
  * UNSUPPORTED: a format that is packed. */
 TARE_API tare_status tare_plans_run(tare_convert_result *out, const tare_plan *const *plans,
                                     size_t n, tare_error *err);

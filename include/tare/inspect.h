@@ -133,6 +133,7 @@ typedef struct tare_extract_options {
     const tare_output_options *output; /* NULL: the defaults */
     uint64_t first_row, n_rows; /* n_rows 0: all from first_row on; rows run over all dims but the
                                    last */
+    uint64_t *written_bytes;    /* becomes the size of the output; NULL: not wanted */
 } tare_extract_options;
 
 TARE_DECLARE_INIT(tare_extract_options)

@@ -20,6 +20,9 @@ typedef struct tare_output_options {
     bool force;   /* replace an existing output */
     bool strict;  /* what is lost is an error */
     bool no_sync; /* do not wait for the disk */
+    bool
+        dry_run; /* write nothing: checks and results as far as they are known before the first byte
+                     is written. Packing encodes all the same, as its sizes are known then only */
 } tare_output_options;
 TARE_DECLARE_INIT(tare_output_options)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SavesOptions(TypedDict, total=False):
-    """Those of convert() but `format`, `metadata` and `overwrite`."""
+    """Those of convert() but `format`, `metadata`, `overwrite` and `dry_run`."""
 
     type: NumberType | None
     types: Mapping[str, NumberType] | None
@@ -51,7 +51,7 @@ class SavesOptions(TypedDict, total=False):
 
 
 class SaveOptions(SavesOptions, total=False):
-    """Those of convert() but `metadata` and `overwrite`."""
+    """Those of convert() but `metadata`, `overwrite` and `dry_run`."""
 
     format: str | None
 
@@ -61,6 +61,7 @@ class ConvertOptions(SaveOptions, total=False):
 
     metadata: Mapping[str, Any] | None
     overwrite: bool
+    dry_run: bool
 
 
 class QuantizeOptions(ConvertOptions, total=False):
@@ -98,4 +99,3 @@ class LossyOptions(TypedDict, total=False):
     damage: float
     importance: Path | None
     sensitivity: Path | None
-    dry_run: bool

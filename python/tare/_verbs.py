@@ -202,6 +202,8 @@ def _check_names(options: Iterable[str], known: list[str]) -> None:
 
 
 def _plan(src: Model, dst: Path | None, is_quantize: bool, **options: Any) -> Plan:
+    if dst is None and options.get("dry_run"):
+        raise ValueError("dry_run: bytes in memory are what is asked for; plan() tells of them")
     own = {name: options.pop(name, default) for name, default in _OWN.items()}
     rows = {row[0] for row in _core.options("quantize" if is_quantize else "convert")} - _RENAMED
     _check_names(options, sorted({*rows, *_OWN}))
@@ -271,6 +273,7 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     verify      reads the output back and compares
     strict      losses, NaN and overflow are errors
     overwrite   replaces an existing output
+    dry_run     checks, and writes nothing: the result is what plan() has
     sync        waits for the disk
 
     >>> tare.convert("tiny.gguf", "tiny.safetensors", type="bf16", overwrite=True).format
@@ -342,7 +345,8 @@ def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, Any] | None = No
 def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[Any_source] = (),
          directory: Path | None = None, exclude: Sequence[str] = (), for_gpu: bool = False,
          segment: int | str | None = None, lossy: LossyOptions | None = None, overwrite: bool = False,
-         strict: bool = False, sync: bool = True, threads: int = 0, progress: Any = None) -> PackResult:
+         dry_run: bool = False, strict: bool = False, sync: bool = True, threads: int = 0,
+         progress: Any = None) -> PackResult:
     """Packs the files of a model into one .wcodec, without loss unless `lossy` is given. Of a path of
     a directory all files in it; of a model that is open those that it was made from.
 
@@ -352,7 +356,8 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     for_gpu    only forms that a GPU can decode without the CPU; about 0.2 % larger
     segment    values of a segment: a power of two
     lossy      the numbers of matrices change: {"bpw": 3.5}, {"size": "2G"} or {"damage": 0.05}, with
-               it the paths {"importance": ..., "sensitivity": ...}; {"dry_run": True} estimates
+               it the paths {"importance": ..., "sensitivity": ...}
+    dry_run    writes nothing: the sizes of the result are what they would be, with loss estimates
 
     >>> result = tare.pack("tiny.gguf", "tiny.wcodec", overwrite=True)
     >>> result.bytes < result.source_bytes
@@ -360,11 +365,11 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     """
     if directory is None and isinstance(src, (str, bytes, os.PathLike)) and os.path.isdir(src):
         directory = src
-    texts = _texts(effort=effort, directory=directory, for_gpu=for_gpu, segment=segment, force=overwrite, strict=strict,
-                   no_sync=not sync, threads=threads)
+    texts = _texts(effort=effort, directory=directory, for_gpu=for_gpu, segment=segment, force=overwrite,
+                   dry_run=dry_run, strict=strict, no_sync=not sync, threads=threads)
     texts += [("exclude", pattern) for pattern in exclude]
     loss: dict[str, Any] = dict(lossy or {})
-    unknown = sorted(loss.keys() - {"bpw", "size", "damage", "importance", "sensitivity", "dry_run"})
+    unknown = sorted(loss.keys() - {"bpw", "size", "damage", "importance", "sensitivity"})
     if unknown:
         raise ValueError(f"pack: lossy: there is no {unknown[0]!r}")
     importance, measured = loss.pop("importance", None), loss.pop("sensitivity", None)
@@ -388,19 +393,20 @@ def pack_by_texts(src: Any_source, dst: Path, texts: list[tuple[str, str]], base
 
 
 def unpack(src: Any_source, dst: Path, *, planes: int | None = None, salvage: bool = False,
-           bases: Sequence[Any_source] = (), overwrite: bool = False, strict: bool = False,
-           sync: bool = True, threads: int = 0, progress: Any = None) -> UnpackResult:
+           bases: Sequence[Any_source] = (), overwrite: bool = False, dry_run: bool = False,
+           strict: bool = False, sync: bool = True, threads: int = 0, progress: Any = None) -> UnpackResult:
     """The files that a .wcodec was packed from, unchanged: one file, or a directory.
 
     planes   only the first N groups of uncoded bits of real numbers: a coarse model
     salvage  damaged segments become zeros, and each is among the findings
     bases    models that it was packed against
+    dry_run  writes nothing, and decodes only to salvage
 
     >>> tare.unpack("tiny.wcodec", "again.gguf", overwrite=True).n_files
     1
     """
-    texts = _texts(planes=planes, salvage=salvage, force=overwrite, strict=strict, no_sync=not sync,
-                   threads=threads)
+    texts = _texts(planes=planes, salvage=salvage, force=overwrite, dry_run=dry_run, strict=strict,
+                   no_sync=not sync, threads=threads)
     return _unpack(src, os.fsdecode(dst), texts, bases, progress)
 
 

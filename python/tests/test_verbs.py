@@ -225,7 +225,7 @@ def test_quantize_to_a_target(tmp_path):
 def test_pack_with_loss(tmp_path):
     source, out = tare.synth("llama-tiny"), tmp_path / "m.wcodec"
     (tmp_path / "s.txt").write_text("model.layers.0.mlp.down_proj.weight 20\n")
-    estimate = tare.pack(source, out, lossy={"bpw": 3.5, "dry_run": True})
+    estimate = tare.pack(source, out, lossy={"bpw": 3.5}, dry_run=True)
     assert not out.exists() and abs(estimate.bits_per_weight / 3.5 - 1) < 0.01
     result = tare.pack(source, out, lossy={"bpw": 3.5})
     assert result.n_lossy > 8 and 3.4 < result.bits_per_weight <= 3.5
@@ -250,7 +250,7 @@ def test_pack_and_unpack(tmp_path, gguf_path):
     with open(gguf_path, "rb") as a, open(again, "rb") as b:
         assert a.read() == b.read()
     assert tare.open(packed).info.container.format == "gguf"
-    model = tare.open(packed)
+    model, before = tare.open(packed), os.listdir(tmp_path)
     assert model["blk.0.weight"].packed_nbytes
     for suffix in (None, ".gguf"):
         with tare.materialized(packed, suffix=suffix) as path:
@@ -263,6 +263,15 @@ def test_pack_and_unpack(tmp_path, gguf_path):
         assert path == gguf_path
     with pytest.raises(tare.UsageError):
         tare.pack(gguf_path, tmp_path / "x.wcodec", segment=3)
+    dry = tare.pack(gguf_path, tmp_path / "x.wcodec", effort="full", dry_run=True)
+    assert (dry.bytes, dry.layers) == (result.bytes, result.layers)
+    assert tare.unpack(packed, tmp_path / "x.gguf", dry_run=True).bytes == os.path.getsize(gguf_path)
+    converted = tare.convert(gguf_path, tmp_path / "x.safetensors", dry_run=True)
+    assert converted.written_bytes > 0 and sorted(os.listdir(tmp_path)) == sorted(before)
+    with pytest.raises(tare.OutputExistsError):
+        tare.convert(gguf_path, again, dry_run=True)
+    with pytest.raises(ValueError):
+        tare.saves({"w": np.ones(4, np.float32)}, dry_run=True)
     with pytest.raises(tare.OutputExistsError):
         tare.unpack(packed, again)
 

@@ -233,7 +233,7 @@ static tare_status get_open(wanted *w, download *d, const tare_reader *r, tare_e
     w->told.is_checked = is_same;
     if (is_same) return TARE_OK;
     if (is_there && !d->output->force) return refuse_place(w, err);
-    return d->options.is_dry_run ? TARE_OK : fetch_file(w, d, r, can_resume, err);
+    return d->output->dry_run ? TARE_OK : fetch_file(w, d, r, can_resume, err);
 }
 
 static tare_status get_file(download *d, const char *from, tare_str name,

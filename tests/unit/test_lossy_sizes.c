@@ -100,7 +100,7 @@ typedef struct result {
     bool is_finest;
 } result;
 
-static result pack(const tare_model *m, const tare_lossy_options *lossy) {
+static result pack(const tare_model *m, const tare_lossy_options *lossy, bool dry_run) {
     tare_pack_options o = tare_pack_options_default();
     tare_context context = tare_context_default();
     o.context = &context;
@@ -112,6 +112,7 @@ static result pack(const tare_model *m, const tare_lossy_options *lossy) {
     assert_non_null(context.report);
     o.lossy = lossy;
     output.force = output.no_sync = true;
+    output.dry_run = dry_run;
     context.threads = 2;
     if (tare_pack(&r.sum, temp_path("m.wcodec"), m, &o, &err) != TARE_OK)
         fail_msg("%g bits, %g damage: %s", lossy->target_bpw, lossy->target_damage, err.what);
@@ -124,8 +125,7 @@ static result pack(const tare_model *m, const tare_lossy_options *lossy) {
 static result pack_bits(const tare_model *m, double bits, bool dry_run) {
     tare_lossy_options lossy = tare_lossy_options_default();
     lossy.target_bpw = bits;
-    lossy.dry_run = dry_run;
-    return pack(m, &lossy);
+    return pack(m, &lossy, dry_run);
 }
 
 /* Squared errors of the file's numbers over the squares of the numbers, summed over tensors. */
@@ -193,7 +193,7 @@ static void damages_are_met(void **state) {
     for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         tare_lossy_options lossy = tare_lossy_options_default();
         lossy.target_damage = wanted[i];
-        const result r = pack(m, &lossy);
+        const result r = pack(m, &lossy, false);
         if (r.sum.damage > wanted[i] || r.sum.damage < 0.9 * wanted[i])
             fail_msg("%g became %g", wanted[i], r.sum.damage);
         assert_true(r.sum.to_bytes > size);

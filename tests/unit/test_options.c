@@ -125,7 +125,7 @@ static void others(void **state) {
     assert_true(p->lossy && p->lossy->target_bpw == 3.5);
     set(o, "sensitivity", "a.weight 2");
     set(o, "dry_run", "true");
-    assert_true(p->lossy->dry_run && p->lossy->sensitivities.len == 10);
+    assert_true(p->output->dry_run && p->lossy->sensitivities.len == 10);
     set(o, "target_bpw", "0");
     assert_null(p->lossy);
     set(o, "exclude", "*.pt");

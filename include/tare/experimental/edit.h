@@ -59,10 +59,9 @@ typedef struct tare_edit_options {
     const tare_output_options *output;
     const char *out_path; /* NULL: the model itself is changed */
     tare_edit_way way;
-    uint64_t spare;  /* bytes to leave free for later edits when a directory is laid out anew */
-    bool keep_time;  /* keep the modification time; backup programs that compare time and size then
+    uint64_t spare; /* bytes to leave free for later edits when a directory is laid out anew */
+    bool keep_time; /* keep the modification time; backup programs that compare time and size then
                        miss the change */
-    bool is_dry_run; /* the edit will not be run: nothing is written at all */
 } tare_edit_options;
 
 TARE_DECLARE_INIT(tare_edit_options)
@@ -73,8 +72,8 @@ typedef struct tare_edit tare_edit;
 
 /* Opens the model at `path` (a file, a member of a set, a directory) and works out the result of
  * the steps, in order. Nothing is written, except that an interrupted earlier edit of the model is
- * finished or undone first (a finding "edit.finished" or "edit.undone"), unless it is a dry run or
- * goes to another path. ERR_ARG: a step is wrong
+ * finished or undone first (a finding "edit.finished" or "edit.undone"), unless it is a dry run (which
+ * tare_edit_run leaves at that) or goes to another path. ERR_ARG: a step is wrong
  * or matches nothing, or its effect is refused (TARE_CODE_EDIT_REFUSED) and `force` is off.
  * UNSUPPORTED: the format cannot be edited, or cannot store the result. */
 TARE_API tare_status tare_edit_new(tare_edit **out, const char *path, const tare_edit_step *steps,

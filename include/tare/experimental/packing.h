@@ -48,8 +48,6 @@ typedef struct tare_lossy_options {
     /* How much each column matters; NULL: all the same. */
     const tare_importance *importance;
     tare_str sensitivities; /* measured, as tare_fit_options has them; len 0: none */
-    bool dry_run; /* choose, and write nothing: sizes and damage are estimates, and `packed` is
-                     called for the tensors that may lose something */
 } tare_lossy_options;
 
 TARE_DECLARE_INIT(tare_lossy_options)
@@ -60,7 +58,8 @@ typedef struct tare_pack_options {
      * `directory`, findings of opening about files that are not part of the model are
      * removed from the report, as they are packed or reported here */
     const tare_context *context;
-    /* NULL: the defaults; `strict`: a file that is left out is an error */
+    /* NULL: the defaults; `strict`: a file that is left out is an error; `dry_run`, with loss: sizes and
+     * damage are estimates, and `packed` is called for the tensors that may lose something */
     const tare_output_options *output;
     tare_effort effort;
     tare_coded_mode mode;  /* for every segment that allows it; for tests */

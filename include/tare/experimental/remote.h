@@ -93,11 +93,11 @@ typedef void (*tare_download_fn)(void *ctx, const tare_download *file);
 typedef struct tare_download_options {
     size_t size;
     const tare_context *context; /* NULL: the defaults. Progress is that of all files together */
-    /* NULL: the defaults. `force` replaces files that are others */
+    /* NULL: the defaults. `force` replaces files that are others; `dry_run`: nothing is fetched but the
+     * list of files */
     const tare_output_options *output;
     tare_download_fn done; /* may be NULL */
     void *done_ctx;
-    bool is_dry_run; /* nothing is fetched but the list of files */
 } tare_download_options;
 
 TARE_DECLARE_INIT(tare_download_options)

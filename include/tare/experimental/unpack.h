@@ -19,7 +19,8 @@ typedef struct tare_unpack_options {
     /* NULL: the defaults. Progress is of the files' bytes; then, if digests of coarse tensors have
      * to be updated, of those tensors' */
     const tare_context *context;
-    /* NULL: the defaults; `strict`, with `is_coarse`: a tensor that cannot be coarse is an error */
+    /* NULL: the defaults; `strict`, with `is_coarse`: a tensor that cannot be coarse is an error;
+     * `dry_run`: only with `salvage` is anything decoded, and `n_coarse` and `n_whole` stay 0 */
     const tare_output_options *output;
     bool salvage;    /* damaged segments become zeros, and each is reported; a container that lost
                         its header, its footer or a part of its index is read as far as possible */

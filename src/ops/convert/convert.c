@@ -191,7 +191,7 @@ tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan, tare_
     TARE_REQUIRE(plan && plan->out_path, err);
     if (out) TARE_TRY(tare_result_check(out, err));
     conversion c = {.plan = plan, .written = plan->summary.write_bytes};
-    tare_status status = run(&c, err);
+    tare_status status = plan->options.output->dry_run ? tare_plan_check(plan, err) : run(&c, err);
     if (status == TARE_OK) tell(&c, out);
     end(&c);
     return status;
@@ -246,6 +246,14 @@ static void report_in_place(const conversion *c) {
         tare_report_addf(c->plan->options.context->report, &f, "this output is whole and stays");
 }
 
+static tare_status check_outputs(conversions *s, const tare_plan *const *plans, tare_error *err) {
+    for (size_t i = 0; i < s->n; i++) {
+        s->all[i] = (conversion){.plan = plans[i], .written = plans[i]->summary.write_bytes};
+        TARE_TRY(tare_plan_check(plans[i], err));
+    }
+    return TARE_OK;
+}
+
 static tare_status allocate(conversions *s, tare_arena *arena, tare_error *err) {
     s->all = TARE_NEW_ARRAY(arena, conversion, s->n);
     s->executions = TARE_NEW_ARRAY(arena, tare_execution *, s->n);
@@ -276,7 +284,8 @@ tare_status tare_plans_run(tare_convert_result *out, const tare_plan *const *pla
     tare_arena arena;
     tare_arena_init(&arena, plans[0]->options.context->allocator);
     tare_status status = allocate(&s, &arena, err);
-    if (status == TARE_OK) status = run_several(&s, plans, err);
+    const bool is_dry = plans[0]->options.output->dry_run;
+    if (status == TARE_OK) status = (is_dry ? check_outputs : run_several)(&s, plans, err);
     for (size_t i = 0; s.all && i < n && s.all[i].plan; i++) {
         if (status == TARE_OK)
             tell(&s.all[i], out ? &out[i] : NULL);
@@ -329,8 +338,9 @@ static tare_status run_elsewhere(tare_convert_result *out, const tare_plan *plan
     TARE_TRY(check_elsewhere(plan, err));
     conversion c = {.plan = plan, .written = plan->summary.write_bytes};
     tare_stream_sink stream = {.output = output, .fd = fd};
-    tare_status status =
-        output && !output->in_order ? run_output(&c, output, err) : run_stream(&c, &stream, err);
+    tare_status status = plan->options.output->dry_run ? TARE_OK
+                         : output && !output->in_order ? run_output(&c, output, err)
+                                                       : run_stream(&c, &stream, err);
     if (status == TARE_OK) tell(&c, out);
     end(&c);
     return status;

@@ -18,7 +18,7 @@ TARE_DEFINE_INIT(tare_edit_options)
 
 static tare_status settle_old(const tare_edit *e, tare_error *err) {
     tare_edit_recovery what;
-    if (e->options.is_dry_run || e->options.out_path) return TARE_OK;
+    if (e->options.output->dry_run || e->options.out_path) return TARE_OK;
     TARE_TRY(tare_edit_recover(&what, e->path, e->options.context->allocator, err));
     if (what == TARE_EDIT_NOTHING) return TARE_OK;
     const bool is_finished = what == TARE_EDIT_FINISHED;
@@ -118,7 +118,8 @@ static tare_status lay_out(tare_edit *e, tare_edit_part *p, tare_error *err) {
     o.keep_split = p->model->n_files > 1 && (!e->format->is_directory || p->changes.has_dropped);
     const tare_output_options output = {.size = sizeof output,
                                         .force = e->output.force || !e->options.out_path,
-                                        .no_sync = e->output.no_sync};
+                                        .no_sync = e->output.no_sync,
+                                        .dry_run = e->output.dry_run};
     o.output = &output;
     o.context = &e->context;
     const char *path = e->options.out_path ? e->options.out_path
@@ -210,5 +211,7 @@ const tare_edit_file *tare_edit_file_at(const tare_edit *edit, size_t i) {
 }
 
 tare_status tare_edit_run(const tare_edit *edit, tare_error *err) {
+    TARE_REQUIRE(edit, err);
+    if (edit->output.dry_run && !edit->options.out_path) return TARE_OK;
     return tare_edit_run_watched(edit, NULL, err);
 }

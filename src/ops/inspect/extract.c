@@ -216,6 +216,7 @@ static tare_status open_output(extraction *x, const char *path, tare_error *err)
                                   .withheld = tare_model_withheld(x->model),
                                   .total_size = x->total};
     TARE_TRY(tare_walk_guard(x->model, path, err));
+    if (x->options->output->dry_run) return tare_outset_check(path, &out, x->model->allocator, err);
     TARE_TRY(tare_outset_new(&x->set, path, &out, x->model->allocator, err));
     return tare_outset_add(x->set, NULL, x->total, &x->index, err);
 }
@@ -259,9 +260,10 @@ static tare_status extract(const char *path, int fd, const tare_model *model, si
     x.scratch = tare_alloc(model->allocator, x.scratch_size);
     if (!x.scratch) s = tare_fail(err, TARE_ERR_NOMEM, "extracting");
     if (s == TARE_OK) s = open_output(&x, path, err);
-    if (s == TARE_OK)
+    if (s == TARE_OK && !output.dry_run)
         s = form == TARE_EXTRACT_NPY ? put_npy(&x, &header, err) : put_planes(&x, err);
     if (s == TARE_OK && x.set) s = tare_outset_commit(x.set, err);
+    if (s == TARE_OK && o.written_bytes) *o.written_bytes = x.total;
     tare_outset_free(x.set);
     if (x.scratch) tare_free(model->allocator, x.scratch, x.scratch_size);
     tare_buffer_free(&header);

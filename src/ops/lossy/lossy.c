@@ -310,7 +310,7 @@ static void report_unweighed(const tare_lossy_run *r) {
 static tare_status check_output(const tare_lossy_run *r, const char *path, tare_error *err) {
     const tare_pack_options *o = r->options;
     const tare_out_options out = {.force = o->output->force, .no_sync = o->output->no_sync};
-    return r->wish->dry_run ? TARE_OK : tare_outset_check(path, &out, o->context->allocator, err);
+    return tare_outset_check(path, &out, o->context->allocator, err);
 }
 
 static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *path,
@@ -333,7 +333,7 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     set_target(r);
     r->codes = TARE_NEW_ARRAY(&r->arena, tare_pack_codes, r->in->catalog.n_tensors);
     if (!r->codes) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    if (r->wish->dry_run) {
+    if (o->output->dry_run) {
         TARE_TRY(estimate(sum, r, err));
     } else {
         const tare_context digest = tare_steps_context_stay(o->context, &r->before);

@@ -31,6 +31,7 @@
 #define OUTPUT(verbs)                                                                              \
     FLAG(verbs, "force", output.force, "replace an existing output"),                              \
         FLAG(verbs, "strict", output.strict, "what is lost is an error"),                          \
+        FLAG(verbs, "dry_run", output.dry_run, "check and report, and write nothing"),             \
         FLAG(verbs, "no_sync", output.no_sync, "do not wait for the output to reach the disk"),    \
         ROW(verbs, "threads", NUMBER, context.threads, "0",                                        \
             "threads; 0: as many as this process may use")
@@ -124,7 +125,6 @@ static const tare_option_row rows[] = {
         "with loss: the smallest output whose predicted damage is at most this; 0: without loss"),
     OWN(PACK, "sensitivity", TEXT, set_sensitivities, "",
         "with loss: measured sensitivities, as the text of their file", false),
-    FLAG(PACK, "dry_run", lossy.dry_run, "with loss: estimate what it takes, write nothing"),
     OUTPUT(PACK),
 
     FLAG(UNPACK, "salvage", unpack.salvage, "damaged segments become zeros"),

@@ -24,6 +24,7 @@ tare_status tare_file_write(const char *path, const void *bytes, size_t n, const
                                   .total_size = n,
                                   .report = c.report};
     if (model) TARE_TRY(tare_walk_guard(model, path, err));
+    if (o.dry_run) return tare_outset_check(path, &out, c.allocator, err);
     TARE_TRY(tare_outset_new(&set, path, &out, c.allocator, err));
     tare_status s = tare_outset_add(set, NULL, n, &index, err);
     if (s == TARE_OK) s = tare_outset_write(set, index, 0, bytes, n, err);

@@ -115,6 +115,18 @@ tare_sink tare_sink_of_output(const tare_output *output) {
     return (tare_sink){.ctx = (void *)(uintptr_t)output, .put = put_in_output};
 }
 
+/* ---- nothing --------------------------------------------------------------------------------- */
+
+static tare_status put_nowhere(void *ctx, uint32_t file, uint64_t offset, const void *bytes,
+                               size_t n, tare_scratch *scratch, tare_error *err) {
+    (void)ctx, (void)file, (void)offset, (void)bytes, (void)n, (void)scratch, (void)err;
+    return TARE_OK;
+}
+
+tare_sink tare_sink_of_nothing(void) {
+    return (tare_sink){.put = put_nowhere};
+}
+
 /* ---- a comparison ---------------------------------------------------------------------------- */
 
 static tare_status put_in_comparison(void *ctx, uint32_t file, uint64_t offset, const void *bytes,

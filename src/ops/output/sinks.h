@@ -53,6 +53,8 @@ tare_sink tare_sink_of_files(tare_file_sink *s);
 tare_sink tare_sink_of_stream(tare_stream_sink *s);
 /* Output in any order. */
 tare_sink tare_sink_of_output(const tare_output *output);
+/* A dry run of what knows its sizes, or what is damaged, only when all is encoded or decoded. */
+tare_sink tare_sink_of_nothing(void);
 /* Reads a caller's struct. ERR_ARG: it has no function. */
 tare_status tare_output_read(tare_output *out, const tare_output *theirs, tare_error *err);
 tare_sink tare_sink_of_comparison(tare_compare_sink *s);

@@ -100,9 +100,10 @@ static tare_status put(void *ctx, uint64_t offset, const uint8_t *bytes, size_t 
 static tare_status write_file(packing *p, tare_error *err) {
     _Atomic uint64_t hinted = 0;
     tare_file_sink files = {p->set, &hinted};
-    tare_sink sink =
-        p->source->output ? tare_sink_of_output(p->source->output) : tare_sink_of_files(&files);
     const tare_pack_options *o = &p->options;
+    tare_sink sink = o->output->dry_run  ? tare_sink_of_nothing()
+                     : p->source->output ? tare_sink_of_output(p->source->output)
+                                         : tare_sink_of_files(&files);
     const tare_pack_job job = {.model = p->in,
                                .digest = tare_pack_digests_hooks(&p->digests),
                                .duplicates = p->digests.duplicates,
@@ -155,6 +156,8 @@ static tare_status begin_output(packing *p, const char *path, tare_error *err) {
         if (reader && tare_same_file(path, reader))
             return tare_fail(err, TARE_ERR_ARG, "the output is the input");
     }
+    if (p->options.output->dry_run)
+        return tare_outset_check(path, &out, p->options.context->allocator, err);
     TARE_TRY(tare_outset_new(&p->set, path, &out, p->options.context->allocator, err));
     return tare_outset_add(p->set, NULL, 0, &index, err);
 }

@@ -211,6 +211,12 @@ static tare_status finish(unpacking *u, tare_status status, tare_unpack_result *
     return status;
 }
 
+/* What is damaged is known once it is decoded. */
+static tare_status run_dry(unpacking *u, tare_error *err) {
+    u->sink = tare_sink_of_nothing();
+    return u->options.salvage ? run_tasks(u, err) : TARE_OK;
+}
+
 /* ---- into files ------------------------------------------------------------------------------ */
 
 static tare_status add_output(const unpacking *u, const tare_packed_file *f, tare_error *err) {
@@ -242,6 +248,8 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
         if (tare_replaces_model(out_path, o->bases[i]))
             return tare_fail(err, TARE_ERR_ARG, "the output is a base, or holds one");
     if (options.is_directory && o->output->force) TARE_TRY(tare_check_replaced(out_path, err));
+    if (o->output->dry_run)
+        return tare_outset_check(out_path, &options, o->context->allocator, err);
     TARE_TRY(tare_outset_new(&u->set, out_path, &options, o->context->allocator, err));
     for (uint32_t i = 0; i < u->contents.n_files; i++) {
         const tare_packed_file *f = &u->contents.files[i];
@@ -257,6 +265,7 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
 static tare_status run_files(unpacking *u, const char *out_path, const tare_source *in,
                              tare_error *err) {
     TARE_TRY(begin_output(u, out_path, err));
+    if (u->output.dry_run) return run_dry(u, err);
     tare_file_sink files = {u->set, u->hinted};
     u->sink = tare_sink_of_files(&files);
     for (uint32_t i = 0; i < u->contents.n_files; i++)
@@ -287,6 +296,7 @@ static tare_status run_elsewhere(unpacking *u, const tare_output *output, int fd
     tare_stream_sink stream = {.output = output, .fd = fd};
     if (u->result.is_directory)
         return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
+    if (u->output.dry_run) return run_dry(u, err);
     u->sink =
         output && !output->in_order ? tare_sink_of_output(output) : tare_sink_of_stream(&stream);
     return run_tasks(u, err);
