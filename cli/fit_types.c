@@ -64,28 +64,6 @@ static char *recipe_text(const tare_fit *f, size_t *n) {
     return text;
 }
 
-/* A path by the true name of its directory: the file need not be there yet. NULL: no directory. */
-static char *resolved(const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *given = slash ? cli_copy(path, (size_t)(name - path)) : cli_copy(".", 1);
-    char *dir = cli_true_path(given), *whole = NULL;
-    free(given);
-    if (!dir) return NULL;
-    const size_t size = strlen(dir) + strlen(name) + 2;
-    whole = cli_grow(NULL, size, 1);
-    snprintf(whole, size, "%s/%s", dir, name);
-    free(dir);
-    return whole;
-}
-
-static bool is_same_output(const char *a, const char *b) {
-    char *one = resolved(a), *other = resolved(b);
-    const bool is_same = one && other && strcmp(one, other) == 0;
-    free(one);
-    free(other);
-    return is_same;
-}
-
 /* What is written beside the model must not be the model, nor one another. */
 static int check_files(const cli_command *command, const char *out_path, const cli_fit *args) {
     const char *recipe = args->recipe, *plot = args->plot;
@@ -93,18 +71,19 @@ static int check_files(const cli_command *command, const char *out_path, const c
         return cli_usage(command, "--recipe: the name of a file was expected, not -");
     if (plot && strcmp(plot, "-") == 0)
         return cli_usage(command, "--plot: the name of a file was expected, not -");
-    if (recipe && is_same_output(recipe, out_path))
+    if (recipe && cli_is_same_output(recipe, out_path))
         return cli_usage(command, "--recipe and OUT are the same file");
-    if (plot && is_same_output(plot, out_path))
+    if (plot && cli_is_same_output(plot, out_path))
         return cli_usage(command, "--plot and OUT are the same file");
-    if (recipe && plot && is_same_output(recipe, plot))
+    if (recipe && plot && cli_is_same_output(recipe, plot))
         return cli_usage(command, "--recipe and --plot are the same file");
     return 0;
 }
 
 static int write_file(const char *path, char *text, size_t n, const tare_model *in) {
-    const tare_output_options output = cli_output();
+    tare_output_options output = cli_output();
     tare_error err;
+    output.dry_run = false; /* what a dry run is for */
     tare_status status = tare_file_write(path, text, n, in, &output, NULL, &err);
     free(text);
     return status == TARE_OK ? 0 : cli_fail(&err, path);

@@ -5,29 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "write.h"
-
-#define SEVERAL_MOST 32
-
-/* One of the outputs. */
-typedef struct variant {
-    char *label, *path;
-    const tare_mix *mix; /* NULL: types chosen for a size */
-    uint64_t size;
-    tare_mix_options mix_options;
-    tare_plan *plan;
-    double damage; /* predicted; below 0: not known */
-} variant;
-
-typedef struct several {
-    const cli_command *command;
-    const char *in_path;
-    const cli_write *write;
-    const tare_report *report;
-    char *suffix; /* of the outputs' names */
-    variant all[SEVERAL_MOST];
-    size_t n;
-} several;
+#include "write_several.h"
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
@@ -40,7 +18,7 @@ static const char *suffix_of(const char *format) {
 }
 
 /* "FOLDER/NAME-LABEL.gguf", NAME being the input's without its suffix. */
-static char *name_variant(const several *s, const char *folder, const char *label) {
+static char *name_variant(const cli_several *s, const char *folder, const char *label) {
     size_t n;
     const char *name = cli_last_part(s->in_path, &n);
     const char *revision = strncmp(s->in_path, "hf://", 5) == 0 ? memchr(name, '@', n) : NULL;
@@ -57,13 +35,19 @@ static char *name_variant(const several *s, const char *folder, const char *labe
 }
 
 /* The name of a mix, as the mix spells it, or a size. */
-static int read_label(several *s, const char *word, size_t n) {
-    variant *v = &s->all[s->n];
+static int read_label(cli_several *s, const char *word, size_t n) {
+    cli_variant *v = &s->all[s->n];
     if (s->n == SEVERAL_MOST)
         return cli_usage(s->command, "--sizes: more than %d outputs", SEVERAL_MOST);
-    *v = (variant){.label = cli_copy(word, n), .damage = -1};
+    *v = (cli_variant){.label = cli_copy(word, n), .damage = -1};
     s->n++;
-    if (tare_size_parse(&v->size, v->label) && v->size >= 1000) return CLI_YES;
+    if (tare_size_parse(&v->size, v->label) && v->size >= 1000)
+        return s->write->mix->is_pure
+                   ? cli_usage(s->command,
+                               "--sizes: %s: --pure needs a type; for a size, types are "
+                               "chosen",
+                               v->label)
+                   : CLI_YES;
     v->size = 0;
     v->mix = tare_mix_find((tare_str){word, n});
     if (!v->mix) {
@@ -78,7 +62,7 @@ static int read_label(several *s, const char *word, size_t n) {
     return CLI_YES;
 }
 
-static int name_outputs(several *s, const char *folder) {
+static int name_outputs(cli_several *s, const char *folder) {
     for (size_t i = 0; i < s->n; i++) {
         s->all[i].path = name_variant(s, folder, s->all[i].label);
         for (size_t k = 0; k < i; k++)
@@ -96,7 +80,7 @@ static int name_outputs(several *s, const char *folder) {
     return CLI_YES;
 }
 
-static int read_list(several *s, const char *list, const char *folder, const char *to) {
+static int read_list(cli_several *s, const char *list, const char *folder, const char *to) {
     const char *suffix = suffix_of(to);
     if (!suffix) return cli_usage(s->command, "--to: no format \"%s\"", to);
     s->suffix = cli_copy(suffix, strlen(suffix));
@@ -112,11 +96,12 @@ static int read_list(several *s, const char *list, const char *folder, const cha
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-static int fail(const several *s, tare_error *err) {
+static int fail(const cli_several *s, tare_error *err) {
     return cli_write_failed(s->command, err, s->in_path, s->report);
 }
 
-static int too_small(const variant *v, const tare_fit *fit, const several *s, tare_error *err) {
+static int too_small(const cli_variant *v, const tare_fit *fit, const cli_several *s,
+                     tare_error *err) {
     char words[160];
     if (!cli_has_code(err, TARE_CODE_TARGET_TOO_SMALL)) return fail(s, err);
     const tare_fit_summary *sum = tare_fit_summarize(fit);
@@ -137,7 +122,8 @@ static double damage_of_mix(const tare_fit *fit, const tare_mix *mix) {
 }
 
 /* The options of one output; its rules are the fit's until the next choice. */
-static int choose(variant *v, tare_convert_options *options, tare_fit *fit, const several *s) {
+static int choose(cli_variant *v, tare_convert_options *options, tare_fit *fit,
+                  const cli_several *s) {
     tare_fit_target target = tare_fit_target_default();
     tare_error err;
     v->mix_options = *options->mix;
@@ -154,24 +140,7 @@ static int choose(variant *v, tare_convert_options *options, tare_fit *fit, cons
     return CLI_YES;
 }
 
-static int plan_all(several *s, const tare_model *in, const tare_convert_options *given,
-                    tare_fit *fit) {
-    int code = CLI_YES;
-    for (size_t i = 0; i < s->n && code == CLI_YES; i++) {
-        tare_convert_options options = *given;
-        tare_error err;
-        variant *v = &s->all[i];
-        code = choose(v, &options, fit, s);
-        if (code == CLI_YES && tare_plan_new(&v->plan, v->path, in, &options, &err) != TARE_OK)
-            code = fail(s, &err);
-        if (code == CLI_YES && tare_plan_check(v->plan, &err) != TARE_OK) code = fail(s, &err);
-    }
-    return code;
-}
-
-/* ---- telling --------------------------------------------------------------------------------- */
-
-static double bits_of(const variant *v, const tare_model *in) {
+static double bits_of(const cli_variant *v, const tare_model *in) {
     const tare_plan_tensor *t;
     uint64_t bytes = 0;
     const tare_model_summary *model = tare_model_summarize(in);
@@ -179,22 +148,37 @@ static double bits_of(const variant *v, const tare_model *in) {
     return model->n_parameters ? (double)bytes * 8 / (double)model->n_parameters : 0;
 }
 
-static const char *types_of(const variant *v) {
-    return v->mix ? v->mix->name : "chosen for the size";
+static int plan_all(cli_several *s, const tare_model *in, const tare_convert_options *given,
+                    tare_fit *fit) {
+    int code = CLI_YES;
+    for (size_t i = 0; i < s->n && code == CLI_YES; i++) {
+        tare_convert_options options = *given;
+        tare_error err;
+        cli_variant *v = &s->all[i];
+        code = choose(v, &options, fit, s);
+        if (code == CLI_YES && tare_plan_new(&v->plan, v->path, in, &options, &err) != TARE_OK)
+            code = fail(s, &err);
+        if (code == CLI_YES && tare_plan_check(v->plan, &err) != TARE_OK) code = fail(s, &err);
+        if (code == CLI_YES) v->bits = bits_of(v, in);
+        v->types = v->mix ? v->mix->name : "chosen for the size";
+    }
+    return code;
 }
 
-static void print_table(const several *s, const tare_model *in) {
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static void print_table(const cli_several *s) {
     cli_table *table = cli_table_new("~FILE|>SIZE|>BITS/WEIGHT|>DAMAGE|TYPES");
     for (size_t i = 0; i < s->n; i++) {
-        const variant *v = &s->all[i];
+        const cli_variant *v = &s->all[i];
         char text[40], *name = cli_escape_path(v->path);
         cli_table_add(table, name);
         cli_table_add(table, cli_size_text(tare_plan_summarize(v->plan)->write_bytes).text);
-        snprintf(text, sizeof text, "%.2f", bits_of(v, in));
+        snprintf(text, sizeof text, "%.2f", v->bits);
         cli_table_add(table, text);
         snprintf(text, sizeof text, "%#.3g", v->damage);
         cli_table_add(table, v->damage < 0 ? "" : text);
-        cli_table_add(table, types_of(v));
+        cli_table_add(table, v->types);
         free(name);
     }
     if (cli.dry_run) fputs("would write\n", stdout);
@@ -202,12 +186,12 @@ static void print_table(const several *s, const tare_model *in) {
     cli_table_free(table);
 }
 
-static void print_json(const several *s, const tare_model *in) {
+static void print_json(const cli_several *s) {
     struct json_t *document = cli_json_new("tare.quantize/2"), *outputs = cli_json_array();
     cli_json_text(document, "input", cli_input_name(s->in_path));
     cli_json_bool(document, "is_dry_run", cli.dry_run);
     for (size_t i = 0; i < s->n; i++) {
-        const variant *v = &s->all[i];
+        const cli_variant *v = &s->all[i];
         struct json_t *row = cli_json_object();
         cli_json_text(row, "output", v->path);
         cli_json_text(row, "format", tare_plan_summarize(v->plan)->format);
@@ -216,7 +200,7 @@ static void print_json(const several *s, const tare_model *in) {
         else
             cli_json_u64(row, "target_bytes", v->size);
         cli_json_u64(row, "size_bytes", tare_plan_summarize(v->plan)->write_bytes);
-        cli_json_real(row, "bits_per_weight", bits_of(v, in));
+        cli_json_real(row, "bits_per_weight", v->bits);
         if (v->damage >= 0) cli_json_real(row, "damage", v->damage);
         cli_json_append(outputs, row);
     }
@@ -225,106 +209,9 @@ static void print_json(const several *s, const tare_model *in) {
     cli_json_print(document);
 }
 
-/* ---- the model card -------------------------------------------------------------------------- */
-
-typedef struct page {
-    char *text;
-    size_t n;
-} page;
-
-static void put(page *p, const char *text) {
-    const size_t n = strlen(text);
-    p->text = cli_grow(p->text, p->n + n + 1, 1);
-    memcpy(p->text + p->n, text, n + 1);
-    p->n += n;
-}
-
-/* The front matter, as the hub reads it. */
-static void put_front(page *p, const several *s, const tare_model *in, const char *title) {
-    char license[256];
-    bool has_template;
-    put(p, "---\n");
-    if (strncmp(s->in_path, "hf://", 5) == 0) {
-        const char *id = s->in_path + 5, *end = strpbrk(id, "@");
-        char *base = cli_copy(id, end ? (size_t)(end - id) : strlen(id));
-        put(p, "base_model: ");
-        put(p, base);
-        put(p, "\n");
-        free(base);
-    }
-    if (tare_llama_stated(&has_template, license, sizeof license, in, NULL, NULL) == TARE_OK &&
-        *license && !strchr(license, ',')) {
-        put(p, "license: ");
-        put(p, license);
-        put(p, "\n");
-    }
-    put(p, "tags: [quantized]\n---\n# ");
-    put(p, title);
-    put(p, ", quantized\n\n");
-}
-
-static void put_rows(page *p, const several *s, const tare_model *in) {
-    put(p,
-        "| file | size | bits a weight | predicted damage | types |\n|---|---:|---:|---:|---|\n");
-    for (size_t i = 0; i < s->n; i++) {
-        const variant *v = &s->all[i];
-        size_t n;
-        const char *last = cli_last_part(v->path, &n);
-        char row[200], damage[24], *name = cli_escape((tare_str){last, n}, false, 0);
-        snprintf(damage, sizeof damage, "%#.3g", v->damage);
-        put(p, "| ");
-        put(p, name);
-        snprintf(row, sizeof row, " | %s | %.2f | %s | %s |\n",
-                 cli_size_text(tare_plan_summarize(v->plan)->write_bytes).text, bits_of(v, in),
-                 v->damage < 0 ? "" : damage, types_of(v));
-        put(p, row);
-        free(name);
-    }
-    put(p,
-        "\nThe damage is about the mean KL divergence from the original in nats a token, as tare "
-        "predicts it before anything is written: good for comparing the files.\n");
-}
-
-/* The words of the command line, so that each is one word of a shell. */
-static void put_command(page *p) {
-    put(p, "\n## How they were made\n```\ntare");
-    for (const char *const *word = cli.words; *word; word++) {
-        const char *shown = cli_hide_secrets(*word);
-        const bool is_plain =
-            *shown && !shown[strspn(shown, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                           "0123456789-_=+,./:@%")];
-        put(p, is_plain ? " " : " '");
-        for (const char *c = shown; *c; c++) {
-            const char one[2] = {*c, '\0'};
-            put(p, *c == '\'' ? "'\\''" : one);
-        }
-        if (!is_plain) put(p, "'");
-    }
-    put(p, "\n```\nby tare ");
-    put(p, tare_version());
-    put(p, ".\n");
-}
-
-static int write_card(const several *s, const tare_model *in) {
-    const tare_output_options output = cli_output();
-    page p = {.n = 0};
-    tare_error err;
-    size_t n;
-    const char *last = cli_last_part(s->in_path, &n);
-    char *title = cli_escape((tare_str){last, n}, false, 0);
-    put_front(&p, s, in, title);
-    put_rows(&p, s, in);
-    put_command(&p);
-    const tare_status status =
-        tare_file_write(s->write->card, p.text, p.n, in, &output, NULL, &err);
-    free(title);
-    free(p.text);
-    return status == TARE_OK ? CLI_YES : cli_fail(&err, s->write->card);
-}
-
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int check(const several *s) {
+static int check(const cli_several *s) {
     const cli_write *w = s->write;
     const cli_fit *f = w->fit;
     size_t n;
@@ -338,17 +225,14 @@ static int check(const several *s) {
     if (f->recipe || f->plot)
         return cli_usage(s->command, "--%s is of a single choice: say --target-size",
                          f->recipe ? "recipe" : "plot");
-    if (w->card && cli_is_there(w->card) && !cli.force)
-        return cli_usage(s->command, "--card: %s exists; --force replaces it", w->card);
     if (!cli_last_part(s->in_path, &n))
         return cli_usage(s->command, "the input has no name that outputs could be called after");
     return CLI_YES;
 }
 
-static int run_all(const several *s) {
+static int run_all(const cli_several *s) {
     const tare_plan *plans[SEVERAL_MOST];
     tare_error err;
-    if (cli.dry_run) return CLI_YES;
     for (size_t i = 0; i < s->n; i++) plans[i] = s->all[i].plan;
     cli_progress_start("writing");
     const tare_status status = tare_plans_run(NULL, plans, s->n, &err);
@@ -358,18 +242,18 @@ static int run_all(const several *s) {
     return fail(s, &err);
 }
 
-static int tell(const several *s, const tare_model *in) {
+static int tell(const cli_several *s, const tare_model *in) {
     if (cli.json) {
-        print_json(s, in);
+        print_json(s);
     } else {
         cli_print_findings(stderr, s->report, s->in_path,
                            cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
-        if (!cli.quiet) print_table(s, in);
+        if (!cli.quiet) print_table(s);
     }
-    return s->write->card && !cli.dry_run ? write_card(s, in) : CLI_YES;
+    return s->write->card ? cli_card_write(s, in) : CLI_YES;
 }
 
-static int measure(tare_fit **fit, several *s, const tare_model *in,
+static int measure(tare_fit **fit, cli_several *s, const tare_model *in,
                    const tare_convert_options *options) {
     tare_convert_options own = *options;
     tare_mix_options mix = *options->mix;
@@ -378,7 +262,7 @@ static int measure(tare_fit **fit, several *s, const tare_model *in,
     return cli_fit_measure(fit, s->command, in, s->in_path, s->all[0].path, &own, s->write->fit);
 }
 
-static void free_several(several *s) {
+static void free_several(cli_several *s) {
     for (size_t i = 0; i < s->n; i++) {
         tare_plan_free(s->all[i].plan);
         free(s->all[i].label);
@@ -389,12 +273,13 @@ static void free_several(several *s) {
 
 int cli_write_several(const cli_command *command, const tare_model *in, const char *in_path,
                       const char *folder, const cli_write *write, tare_report *report) {
-    several s = {.command = command, .in_path = in_path, .write = write, .report = report};
+    cli_several s = {.command = command, .in_path = in_path, .write = write, .report = report};
     tare_convert_options options = *cli_named_convert(command);
     cli_parts parts;
     tare_fit *fit = NULL;
     int code = check(&s);
     if (code == CLI_YES) code = read_list(&s, write->several, folder, write->to);
+    if (code == CLI_YES && write->card) code = cli_card_check(&s, in);
     if (code == CLI_YES) {
         code = cli_parts_open(&parts, &options, command, in, s.all[0].path, write, report);
         if (code == CLI_YES) code = measure(&fit, &s, in, &options);
