@@ -452,37 +452,6 @@ static int edit_model(const char *path, const steps *s, tare_report *report) {
     return status == TARE_OK ? CLI_YES : cli_fail(&err, path);
 }
 
-/* The key that a step sets, in `buf` where an option names it otherwise; empty: none. */
-static tare_str key_of(const tare_edit_step *step, char *buf, size_t size) {
-    switch (step->kind) {
-    case TARE_EDIT_SET_KEY:
-        return step->name;
-    case TARE_EDIT_CHAT_TEMPLATE:
-        return str_of("tokenizer.chat_template");
-    case TARE_EDIT_SPECIAL_TOKEN:
-        snprintf(buf, size, "tokenizer.ggml.%.*s_token_id", (int)step->name.len, step->name.ptr);
-        return str_of(buf);
-    default:
-        return (tare_str){"", 0};
-    }
-}
-
-/* Of two values for a key one would be dropped. */
-static int check_twice(const steps *s) {
-    char buf_a[160], buf_b[160];
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t k = 0; k < i; k++) {
-            const tare_str a = key_of(&s->items[i], buf_a, sizeof buf_a);
-            const tare_str b = key_of(&s->items[k], buf_b, sizeof buf_b);
-            if (a.len == 0 || a.len != b.len || memcmp(a.ptr, b.ptr, a.len) != 0) continue;
-            char *safe = cli_escape(a, true, 0);
-            cli_usage(&cmd_edit, "two values for the key %s", safe);
-            free(safe);
-            return CLI_USAGE;
-        }
-    return CLI_YES;
-}
-
 static int check_usage(const steps *s) {
     if (args.output && cli_check_local(&cmd_edit, args.output) != CLI_YES) return CLI_USAGE;
     if (args.in_place && (args.rewrite || args.output))
@@ -491,7 +460,7 @@ static int check_usage(const steps *s) {
         return cli_usage(&cmd_edit, "--recover cannot be combined with a change");
     if (!args.recover && !s->n && !args.output && !args.rewrite)
         return cli_usage(&cmd_edit, "nothing to change: say --set, --remove, ...");
-    return check_twice(s);
+    return CLI_YES;
 }
 
 static int run(int argc, const char **argv) {

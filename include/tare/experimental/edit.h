@@ -74,7 +74,7 @@ typedef struct tare_edit tare_edit;
  * the steps, in order. Nothing is written, except that an interrupted earlier edit of the model is
  * finished or undone first (a finding "edit.finished" or "edit.undone"), unless it is a dry run (which
  * tare_edit_run leaves at that) or goes to another path. ERR_ARG: a step is wrong
- * or matches nothing, or its effect is refused (TARE_CODE_EDIT_REFUSED) and `force` is off.
+ * or matches nothing, two set one key, or its effect is refused (TARE_CODE_EDIT_REFUSED) and `force` is off.
  * UNSUPPORTED: the format cannot be edited, or cannot store the result. */
 TARE_API tare_status tare_edit_new(tare_edit **out, const char *path, const tare_edit_step *steps,
                                    size_t n_steps, const tare_edit_options *options,

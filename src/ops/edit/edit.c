@@ -4,6 +4,7 @@
  * lists are built and checked, and laid out as by a conversion into its own format. A set of GGUF
  * shards is treated as one model per file: each file keeps its tensors. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +135,38 @@ static void summarize_output(tare_edit *e) {
     e->summary.written_bytes = s->write_bytes;
 }
 
+/* The key that a step sets, in `buf` where its name is made; empty: none. */
+static tare_str key_of(const tare_edit_step *step, char *buf, size_t size) {
+    switch (step->kind) {
+    case TARE_EDIT_SET_KEY:
+        return step->name;
+    case TARE_EDIT_CHAT_TEMPLATE:
+        return TARE_STR("tokenizer.chat_template");
+    case TARE_EDIT_SPECIAL_TOKEN:
+        snprintf(buf, size, "tokenizer.ggml.%.*s_token_id", (int)step->name.len, step->name.ptr);
+        return tare_str_of(buf);
+    default:
+        return TARE_STR("");
+    }
+}
+
+/* Of two values for a key one would be dropped. */
+static tare_status check_twice(const tare_edit *e, tare_error *err) {
+    char buf_a[160], buf_b[160];
+    for (size_t i = 0; i < e->n_steps; i++)
+        for (size_t k = 0; k < i; k++) {
+            const tare_str a = key_of(&e->steps[i], buf_a, sizeof buf_a);
+            const tare_str b = key_of(&e->steps[k], buf_b, sizeof buf_b);
+            if (a.len == 0 || !tare_str_equal(a, b)) continue;
+            tare_fail(err, TARE_ERR_ARG, "two values for this key");
+            tare_error_item(err, TARE_ITEM_KEY, -1, a);
+            return TARE_ERR_ARG;
+        }
+    return TARE_OK;
+}
+
 static tare_status settle(tare_edit *e, tare_error *err) {
+    TARE_TRY(check_twice(e, err));
     TARE_TRY(settle_old(e, err));
     TARE_TRY(open_parts(e, err));
     TARE_TRY(find_directory(e, err));
