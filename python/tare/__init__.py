@@ -25,14 +25,18 @@ __version__ = version
 
 __all__ = [
     "Array", "CancelToken", "Encoding", "Finding", "Metadata", "Model", "Planes", "Resource",
-    "Tensor", "TensorView", "build", "convert", "cpu", "diff", "digest", "encodings", "extract",
+    "Tensor", "TensorView", "build", "convert", "cpu", "diff", "digest", "edit", "encodings", "extract",
     "formats", "load", "materialized", "mixes", "open", "pack", "parse_name", "plan", "quantize",
-    "save", "saves", "stream", "synth", "unpack", "verify", "version", "write_manifest",
+    "report", "save", "saves", "stream", "synth", "unpack", "verify", "version", "write_manifest",
     *_error_names,
 ]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._edit import EditChange as EditChange
+    from ._edit import EditedFile as EditedFile
+    from ._edit import EditResult as EditResult
+    from ._edit import edit as edit
     from ._encodings import Encoding as Encoding
     from ._encodings import Planes as Planes
     from ._load import load as load
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from ._records import Format as Format
     from ._records import Info as Info
     from ._records import Mix as Mix
+    from ._report import report as report
     from ._save import build as build
     from ._save import synth as synth
     from ._results import Diff as Diff
@@ -79,6 +84,7 @@ _LATER = {
     "Encoding": "_encodings", "Planes": "_encodings",
     "Finding": "_records", "Info": "_records", "Format": "_records", "Mix": "_records",
     "Adapter": "_records",
+    **dict.fromkeys(("EditChange", "EditResult", "EditedFile", "edit"), "_edit"), "report": "_report",
     **dict.fromkeys(("load", "stream"), "_load"),
     **dict.fromkeys(("build", "synth"), "_save"),
     **dict.fromkeys(("Diff", "DiffItem", "Digests", "GGUFName", "PackResult", "PackedLayer",

@@ -8,7 +8,7 @@ import sysconfig
 
 
 def find_command() -> str | None:
-    """The command's path: as the package's record says, else among this Python's scripts."""
+    """The command's path: as the package's record says, else among this Python's scripts, or that of a build."""
     from importlib import metadata
     try:
         files = metadata.files("libtare") or []
@@ -17,6 +17,7 @@ def find_command() -> str | None:
     paths = [str(file.locate()) for file in files
              if file.name == "tare" and file.parent.name in ("bin", "Scripts")]
     paths.append(os.path.join(sysconfig.get_path("scripts"), "tare"))
+    paths.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cli", "tare"))
     for path in paths:
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return os.path.abspath(path)

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -588,3 +589,63 @@ def test_shard_stands_for_its_set(tmp_path):
     with tare.open(shard, one_shard=True) as model:
         result = tare.pack(model, tmp_path / "one.wcodec")
         assert not result.findings and list(tare.open(tmp_path / "one.wcodec")) == list(model)
+
+
+def test_edit(tmp_path, gguf_path):
+    path = tmp_path / "m.gguf"
+    shutil.copyfile(gguf_path, path)
+    before = path.read_bytes()
+    dry = tare.edit(path, set={"general.name": "7"}, dry_run=True)
+    assert path.read_bytes() == before and [(c.kind, c.new) for c in dry.changes] == [("key", "general.name")]
+    (tmp_path / "note").write_bytes(b"from a file")
+    done = tare.edit(path, set={"general.name": "7", "a.number": 7, "a.byte:u8": 7, "a.list": [1, 2], "a.words": ["x", "y"],
+                                "a.real": 0.5, "a.on": np.bool_(True)}, set_file={"a.note": tmp_path / "note"})
+    assert len(done.changes) == 8 and done.format == "gguf" and str(path) == done.files[0].path
+    assert done.changed_nbytes + done.written_nbytes > 0
+    with tare.open(path) as model:
+        keys = model.metadata
+        assert [keys[f"a.{name}"] for name in ("number", "byte", "real", "on", "note")] == [7, 7, 0.5, True, "from a file"]
+        assert keys["general.name"] == "7" and keys.type("a.byte") == "u8"
+        assert list(keys["a.list"]) == [1, 2] and list(keys["a.words"]) == ["x", "y"]
+        names = list(model)
+    out = tmp_path / "n.gguf"
+    renamed = tare.edit(path, out, rename_tensor={names[0]: "other"}, drop_tensors=names[1], remove="a.*", rename={
+        "general.name": "general.title"})
+    assert list(tare.open(out)) == ["other", *names[2:]] and ("tensor", names[1], None) in [
+        (c.kind, c.old, c.new) for c in renamed.changes]
+    assert tare.open(out).metadata["general.title"] == "7"
+    assert not tare.edit(path, set={"general.name": "7"}).changes
+    for wrong in ({}, {"in_place": True, "rewrite": True, "set": {"a": 1}}):
+        with pytest.raises(ValueError):
+            tare.edit(path, **wrong)
+    for wrong in ({"remove": "none.*"}, {"set": {"general.alignment": 64}}, {"set": {"a:u8": 1, "a:u16": 2}}):
+        with pytest.raises(tare.UsageError):
+            tare.edit(path, **wrong)
+    with pytest.raises(TypeError):
+        tare.edit(path, set={"a": object()})
+    with pytest.raises(tare.OutputExistsError):
+        tare.edit(path, out, remove="a.*")
+    with pytest.raises(FileNotFoundError):
+        tare.edit(tmp_path / "none", remove="a.*")
+
+
+def test_report(tmp_path, gguf_path, monkeypatch):
+    page, out = tmp_path / "r.html", tmp_path / "f16.gguf"
+    tare.convert(gguf_path, out, type="f16")
+    assert tare.report(gguf_path, page, dry_run=True)["models"] and not page.exists()
+    facts = tare.report([out, gguf_path], page, against=gguf_path)
+    assert page.read_bytes().startswith(b"<!DOCTYPE html>") and facts["schema"] == "tare.report/2"
+    rows = {t["name"]: t for t in facts["models"][0]["tensors"]}
+    assert rows.keys() == set(tare.open(out)) and any(t.get("relative_rmse", 0) > 0 for t in rows.values())
+    assert "histogram" not in json.dumps(tare.report(out, header_only=True))
+    with pytest.raises(tare.OutputExistsError):
+        tare.report(out, page)
+    with pytest.raises(FileNotFoundError):
+        tare.report(tmp_path / "none", page)
+    with pytest.raises(tare.UnsupportedError):
+        tare.report(page)
+    with pytest.raises(TypeError):
+        tare.report(tare.open(out))
+    monkeypatch.setattr("tare.__main__.find_command", lambda: None)
+    with pytest.raises(RuntimeError):
+        tare.report(out)
