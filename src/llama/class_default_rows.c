@@ -7,10 +7,10 @@
 
 const tare_llama_class_row tare_llama_class_rows[] = {
     {"afmoe", "global_attn_every_n_layers=4 head_dim=128 hidden_size=2048 intermediate_size=6144 "
-              "max_position_embeddings=16384 moe_intermediate_size=1408 num_attention_heads=16 "
-              "num_dense_layers=1 num_experts=64 num_experts_per_tok=6 num_hidden_layers=32 "
-              "num_key_value_heads?=num_attention_heads num_shared_experts=2 rms_norm_eps=1e-05 "
-              "rope_theta=10000 route_scale=1 sliding_window=1024"},
+              "max_position_embeddings=16384 moe_intermediate_size=1408 mup_enabled=false "
+              "num_attention_heads=16 num_dense_layers=1 num_experts=64 num_experts_per_tok=6 "
+              "num_hidden_layers=32 num_key_value_heads?=num_attention_heads num_shared_experts=2 "
+              "rms_norm_eps=1e-05 rope_theta=10000 route_scale=1 sliding_window=1024"},
     {"apertus",
      "hidden_size=4096 intermediate_size=14336 max_position_embeddings=65536 "
      "num_attention_heads=32 num_hidden_layers=32 num_key_value_heads?=num_attention_heads "
@@ -84,8 +84,9 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_hidden_layers=61 num_key_value_heads=128 q_lora_rank=1536 qk_nope_head_dim=128 "
      "qk_rope_head_dim=64 rms_norm_eps=1e-06 rope_theta=10000 routed_scaling_factor=2.5 "
      "topk_group=4 v_head_dim=128"},
-    {"distilbert", "dim=768 hidden_dim=3072 max_position_embeddings=512 n_heads=12 n_layers=6 "
-                   "tie_word_embeddings=true"},
+    {"distilbert",
+     "activation='gelu' dim=768 hidden_dim=3072 max_position_embeddings=512 n_heads=12 "
+     "n_layers=6 tie_word_embeddings=true"},
     {"dots1",
      "first_k_dense_replace=0 hidden_size=4608 intermediate_size=10944 "
      "max_position_embeddings=2048 moe_intermediate_size=1408 n_group=1 norm_topk_prob=false "
@@ -104,9 +105,15 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_attention_heads=20 num_hidden_layers=28 num_key_value_heads=4 rms_norm_eps=1e-05 "
      "rope_theta=500000 tie_word_embeddings=true"},
     {"eurobert",
-     "head_dim?=floor(hidden_size/num_attention_heads) hidden_size=768 intermediate_size=3072 "
-     "max_position_embeddings=8192 num_attention_heads=12 num_hidden_layers=12 "
-     "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-05 rope_theta=10000"},
+     "classifier_pooling='late' head_dim?=floor(hidden_size/num_attention_heads) hidden_size=768 "
+     "intermediate_size=3072 max_position_embeddings=8192 num_attention_heads=12 "
+     "num_hidden_layers=12 num_key_value_heads?=num_attention_heads rms_norm_eps=1e-05 "
+     "rope_theta=10000"},
+    {"exaone",
+     "head_dim?=floor(hidden_size/num_attention_heads) hidden_size=4096 intermediate_size=14336 "
+     "max_position_embeddings=4096 num_attention_heads=32 num_hidden_layers=num_layers|32 "
+     "num_key_value_heads=8 num_key_value_heads?=num_attention_heads "
+     "rms_norm_eps=layer_norm_epsilon|1e-05 rope_theta=500000"},
     {"exaone4",
      "hidden_size=4096 intermediate_size=16384 max_position_embeddings=2048 "
      "num_attention_heads=32 num_hidden_layers=32 num_key_value_heads=32 rms_norm_eps=1e-05 "
@@ -117,9 +124,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_attention_heads=32 num_experts=64 num_experts_per_tok=8 num_hidden_layers=32 "
      "num_key_value_heads=32 num_shared_experts=1 rms_norm_eps=1e-05 rope_theta=10000 "
      "routed_scaling_factor=2.5 sliding_window=4096 sliding_window_pattern=4 topk_group=1"},
-    {"falcon", "alibi=false hidden_size=4544 layer_norm_epsilon=1e-05 max_position_embeddings=2048 "
-               "multi_query=true new_decoder_architecture=false num_attention_heads=71 "
-               "num_hidden_layers=32 rope_theta=10000 tie_word_embeddings=true"},
+    {"falcon", "activation='gelu' alibi=false hidden_size=4544 layer_norm_epsilon=1e-05 "
+               "max_position_embeddings=2048 multi_query=true new_decoder_architecture=false "
+               "num_attention_heads=71 num_hidden_layers=32 parallel_attn=true rope_theta=10000 "
+               "tie_word_embeddings=true"},
     {"falcon_h1",
      "attention_in_multiplier=1 attention_out_multiplier=1 embedding_multiplier=1 "
      "hidden_size=4096 intermediate_size=14336 key_multiplier=1 lm_head_multiplier=1 "
@@ -142,7 +150,8 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "head_dim=256 hidden_activation='gelu_pytorch_tanh' hidden_size=2304 intermediate_size=9216 "
      "max_position_embeddings=131072 num_attention_heads=8 num_hidden_layers=26 "
      "num_key_value_heads=4 query_pre_attn_scalar=256 rms_norm_eps=1e-06 "
-     "rope_local_base_freq=10000 rope_theta=1000000 sliding_window=4096 tie_word_embeddings=true"},
+     "rope_local_base_freq=10000 rope_theta=1000000 sliding_window=4096 tie_word_embeddings=true "
+     "use_bidirectional_attention=false"},
     {"gemma3n_text",
      "altup_active_idx=0 altup_correct_scale=true altup_num_inputs=4 final_logit_softcapping=30 "
      "head_dim=256 hidden_activation='gelu_pytorch_tanh' hidden_size=2048 "
@@ -151,20 +160,22 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "rope_local_base_freq=10000 rope_theta=1000000 sliding_window=512 tie_word_embeddings=true "
      "vocab_size_per_layer_input=262144"},
     {"gemma4_text",
-     "enable_moe_block=false head_dim=256 hidden_activation='gelu_pytorch_tanh' hidden_size=2304 "
-     "hidden_size_per_layer_input=256 intermediate_size=9216 max_position_embeddings=131072 "
-     "num_attention_heads=8 num_hidden_layers=30 num_key_value_heads=4 num_kv_shared_layers=0 "
+     "attention_k_eq_v=false enable_moe_block=false head_dim=256 "
+     "hidden_activation='gelu_pytorch_tanh' hidden_size=2304 hidden_size_per_layer_input=256 "
+     "intermediate_size=9216 max_position_embeddings=131072 num_attention_heads=8 "
+     "num_hidden_layers=30 num_key_value_heads=4 num_kv_shared_layers=0 "
      "partial_rotary_factor=0.25 partial_rotary_factor?=0.25 rms_norm_eps=1e-06 "
      "rope_local_base_freq=10000 rope_local_base_freq?=10000 rope_theta=1000000 "
      "rope_theta?=1000000 sliding_window=512 tie_word_embeddings=true use_double_wide_mlp=false "
      "vocab_size_per_layer_input=262144"},
     {"gemma4_unified_text",
-     "head_dim=256 hidden_activation='gelu_pytorch_tanh' hidden_size=2304 intermediate_size=9216 "
-     "max_position_embeddings=262144 num_attention_heads=8 num_hidden_layers=30 "
-     "num_key_value_heads=4 num_kv_shared_layers=0 partial_rotary_factor=0.25 "
-     "partial_rotary_factor?=0.25 rms_norm_eps=1e-06 rope_local_base_freq=10000 "
-     "rope_local_base_freq?=10000 rope_theta=1000000 rope_theta?=1000000 sliding_window=1024 "
-     "tie_word_embeddings=true use_double_wide_mlp=false"},
+     "attention_k_eq_v=false head_dim=256 hidden_activation='gelu_pytorch_tanh' hidden_size=2304 "
+     "intermediate_size=9216 max_position_embeddings=262144 num_attention_heads=8 "
+     "num_hidden_layers=30 num_key_value_heads=4 num_kv_shared_layers=0 "
+     "partial_rotary_factor=0.25 partial_rotary_factor?=0.25 rms_norm_eps=1e-06 "
+     "rope_local_base_freq=10000 rope_local_base_freq?=10000 rope_theta=1000000 "
+     "rope_theta?=1000000 sliding_window=1024 tie_word_embeddings=true "
+     "use_bidirectional_attention='vision' use_double_wide_mlp=false"},
     {"git",
      "hidden_size=768 intermediate_size=3072 layer_norm_eps=1e-12 max_position_embeddings=1024 "
      "num_attention_heads=12 num_hidden_layers=6"},
@@ -212,11 +223,13 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "rope_theta=10000"},
     {"gpt2", "activation_function='gelu_new' layer_norm_epsilon=1e-05 n_embd=hidden_size|768 "
              "n_head=num_attention_heads|12 n_layer=num_hidden_layers|12 "
-             "n_positions=max_position_embeddings|1024 tie_word_embeddings=true"},
+             "n_positions=max_position_embeddings|1024 scale_attn_by_inverse_layer_idx=false "
+             "scale_attn_weights=true tie_word_embeddings=true"},
     {"gpt_bigcode",
      "activation_function='gelu_pytorch_tanh' layer_norm_epsilon=1e-05 multi_query=true "
      "n_embd=hidden_size|768 n_head=num_attention_heads|12 n_layer=num_hidden_layers|12 "
-     "n_positions=max_position_embeddings|1024 num_key_value_heads=1 tie_word_embeddings=true"},
+     "n_positions=max_position_embeddings|1024 num_key_value_heads=1 scale_attn_weights=true "
+     "tie_word_embeddings=true"},
     {"gpt_neox",
      "hidden_size=6144 intermediate_size=24576 layer_norm_eps=1e-05 max_position_embeddings=2048 "
      "num_attention_heads=64 num_hidden_layers=44 partial_rotary_factor=0.25 "
@@ -228,6 +241,11 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "rope_default.beta_fast=32 rope_default.beta_slow=1 rope_default.factor=32 "
      "rope_default.original_max_position_embeddings=4096 rope_default.rope_type='yarn'"},
     {"granite",
+     "attention_multiplier=1 embedding_multiplier=1 hidden_size=4096 intermediate_size=11008 "
+     "logits_scaling=1 max_position_embeddings=2048 num_attention_heads=32 num_hidden_layers=32 "
+     "num_key_value_heads?=num_attention_heads residual_multiplier=1 rms_norm_eps=1e-06 "
+     "rope_theta=10000"},
+    {"granite4_vision_text",
      "attention_multiplier=1 embedding_multiplier=1 hidden_size=4096 intermediate_size=11008 "
      "logits_scaling=1 max_position_embeddings=2048 num_attention_heads=32 num_hidden_layers=32 "
      "num_key_value_heads?=num_attention_heads residual_multiplier=1 rms_norm_eps=1e-06 "
@@ -291,8 +309,8 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_experts_per_tok=2 num_hidden_layers=32 num_key_value_heads=8 rms_norm_eps=1e-06"},
     {"kimi_linear",
      "hidden_size=2304 intermediate_size=9216 kv_lora_rank=512 linear_conv_kernel_dim=4 "
-     "model_max_length=max_position_embeddings|1048576 moe_intermediate_size=1024 "
-     "num_attention_heads=32 num_experts=num_local_experts|256 "
+     "linear_head_dim=128 model_max_length=max_position_embeddings|1048576 "
+     "moe_intermediate_size=1024 num_attention_heads=32 num_experts=num_local_experts|256 "
      "num_experts_per_token=num_experts_per_tok|8 num_hidden_layers=27 num_key_value_heads=32 "
      "num_key_value_heads?=num_attention_heads num_shared_experts=n_shared_experts|1 "
      "qk_nope_head_dim=128 qk_rope_head_dim=64 rms_norm_eps=1e-05 routed_scaling_factor=2.446 "
@@ -322,9 +340,9 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-06 rope_theta=10000"},
     {"llama4_text",
      "head_dim=128 hidden_size=5120 interleave_moe_layer_step=1 intermediate_size=8192 "
-     "intermediate_size_mlp=16384 max_position_embeddings=131072 num_attention_heads=40 "
-     "num_experts_per_tok=1 num_hidden_layers=48 num_key_value_heads=8 num_local_experts=16 "
-     "rms_norm_eps=1e-05 rope_theta=500000 use_qk_norm=true"},
+     "intermediate_size_mlp=16384 max_position_embeddings=131072 no_rope_layer_interval=4 "
+     "num_attention_heads=40 num_experts_per_tok=1 num_hidden_layers=48 num_key_value_heads=8 "
+     "num_local_experts=16 rms_norm_eps=1e-05 rope_theta=500000 use_qk_norm=true"},
     {"mellum",
      "head_dim=128 hidden_size=2304 intermediate_size=7168 max_position_embeddings=131072 "
      "moe_intermediate_size=896 norm_topk_prob=true num_attention_heads=32 num_experts_per_tok=8 "
@@ -342,9 +360,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_attention_heads=48 num_experts_per_tok=8 num_hidden_layers=62 num_key_value_heads=8 "
      "num_local_experts=num_experts|256 rms_norm_eps=1e-06 rope_theta=5000000"},
     {"minimax_m3_vl_text",
-     "dense_intermediate_size=12288 head_dim=128 hidden_size=6144 index_head_dim=128 "
-     "index_n_heads=4 intermediate_size=3072 max_position_embeddings=524288 "
-     "num_attention_heads=64 num_experts_per_tok=4 num_hidden_layers=60 num_key_value_heads=4 "
+     "dense_intermediate_size=12288 head_dim=128 hidden_size=6144 index_block_size=128 "
+     "index_head_dim=128 index_local_blocks=1 index_n_heads=4 index_topk_blocks=16 "
+     "intermediate_size=3072 max_position_embeddings=524288 num_attention_heads=64 "
+     "num_experts_per_tok=4 num_hidden_layers=60 num_key_value_heads=4 "
      "num_local_experts=num_experts|128 rms_norm_eps=1e-06 rope_theta=5000000 rotary_dim=64 "
      "routed_scaling_factor=2 shared_intermediate_size=3072"},
     {"ministral3",
@@ -375,10 +394,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_attention_heads=32 num_experts_per_tok=2 num_hidden_layers=32 num_key_value_heads=8 "
      "num_local_experts=num_experts|8 rms_norm_eps=1e-05 rope_theta=1000000"},
     {"modernbert",
-     "hidden_activation='gelu' hidden_size=768 intermediate_size=1152 local_attention=128 "
-     "max_position_embeddings=8192 norm_eps=1e-05 num_attention_heads=12 num_hidden_layers=22 "
-     "rope_local_base_freq=10000 rope_local_base_freq?=10000 rope_theta=160000 "
-     "rope_theta?=160000 tie_word_embeddings=true"},
+     "classifier_pooling='cls' hidden_activation='gelu' hidden_size=768 intermediate_size=1152 "
+     "local_attention=128 max_position_embeddings=8192 norm_eps=1e-05 num_attention_heads=12 "
+     "num_hidden_layers=22 rope_local_base_freq=10000 rope_local_base_freq?=10000 "
+     "rope_theta=160000 rope_theta?=160000 tie_word_embeddings=true"},
     {"mpt", "d_model=hidden_size|2048 layer_norm_epsilon=1e-05 max_seq_len=2048 "
             "n_heads=num_attention_heads|16 n_layers=num_hidden_layers|24 no_bias=true "
             "tie_word_embeddings=true"},
@@ -419,6 +438,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
     {"phi3", "hidden_size=3072 intermediate_size=8192 max_position_embeddings=4096 "
              "num_attention_heads=32 num_hidden_layers=32 num_key_value_heads?=num_attention_heads "
              "original_max_position_embeddings=4096 rms_norm_eps=1e-05 rope_theta=10000"},
+    {"phimoe",
+     "hidden_size=4096 intermediate_size=6400 lm_head_bias=false max_position_embeddings=131072 "
+     "num_attention_heads=32 num_experts_per_tok=2 num_hidden_layers=32 num_key_value_heads=8 "
+     "num_local_experts=16 rms_norm_eps=1e-05 rope_theta=1000000"},
     {"qwen2", "hidden_size=4096 intermediate_size=22016 max_position_embeddings=32768 "
               "num_attention_heads=32 num_hidden_layers=32 num_key_value_heads=32 "
               "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-06 rope_theta=10000 "
@@ -492,14 +515,30 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "hidden_size=768 intermediate_size=3072 layer_norm_eps=1e-12 max_position_embeddings=512 "
      "num_attention_heads=12 num_hidden_layers=12 pad_token_id=1 tie_word_embeddings=true "
      "type_vocab_size=2"},
+    {"sarvam_mla",
+     "first_k_dense_replace=1 head_dim=64 head_dim?=64 hidden_size=4096 intermediate_size=16384 "
+     "kv_lora_rank=512 max_position_embeddings=4096 moe_intermediate_size=2048 n_group=1 "
+     "n_routed_experts=num_local_experts|num_experts|128 n_shared_experts=num_shared_experts|1 "
+     "norm_topk_prob=true num_attention_heads=64 num_experts_per_tok=8 num_hidden_layers=32 "
+     "num_key_value_heads?=num_attention_heads num_nextn_predict_layers=0 qk_nope_head_dim=128 "
+     "qk_rope_head_dim=64 rms_norm_eps=1e-06 rope_theta=10000 routed_scaling_factor=2.5 "
+     "topk_group=1 v_head_dim=128"},
+    {"sarvam_moe",
+     "first_k_dense_replace=1 head_dim=64 hidden_size=4096 intermediate_size=8192 "
+     "max_position_embeddings=131072 moe_intermediate_size=1024 n_group=1 "
+     "n_routed_experts=num_local_experts|num_experts|128 n_shared_experts=num_shared_experts|1 "
+     "norm_topk_prob=true num_attention_heads=64 num_experts_per_tok=6 num_hidden_layers=19 "
+     "num_key_value_heads=4 num_nextn_predict_layers=0 rms_norm_eps=1e-06 rope_theta=8000000 "
+     "routed_scaling_factor=2.5 topk_group=1 use_qk_norm=true"},
     {"seed_oss",
      "head_dim=128 hidden_size=4096 intermediate_size=27648 max_position_embeddings=524288 "
      "num_attention_heads=80 num_hidden_layers=64 num_key_value_heads=8 "
      "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-06 rope_theta=10000"},
-    {"smollm3", "hidden_size=2048 intermediate_size=11008 max_position_embeddings=32768 "
-                "num_attention_heads=16 num_hidden_layers=36 num_key_value_heads=4 "
-                "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-06 rope_theta=2000000 "
-                "tie_word_embeddings=true use_sliding_window=false"},
+    {"smollm3",
+     "hidden_size=2048 intermediate_size=11008 max_position_embeddings=32768 "
+     "no_rope_layer_interval=4 num_attention_heads=16 num_hidden_layers=36 num_key_value_heads=4 "
+     "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-06 rope_theta=2000000 "
+     "tie_word_embeddings=true use_sliding_window=false"},
     {"solar_open",
      "head_dim=128 hidden_size=4096 max_position_embeddings=131072 moe_intermediate_size=1280 "
      "n_group=1 n_routed_experts=num_local_experts|128 n_shared_experts=1 norm_topk_prob=true "

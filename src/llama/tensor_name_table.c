@@ -132,7 +132,7 @@ const tare_llama_named tare_llama_blocks[] = {
                "intermediate.dense mlp.Wi ffn.lin1 mlp.fc_in mlp.linear_3 mlp.w1 mlp.fc1 "
                "mlp.gate_up_proj mlp.fc11 mlp.gated_layers_v mlp.gated_layers "
                "mlp.up_gated_layer residual_mlp.w3 mlp.c_fc_1 feed_forward.up_proj "
-               "ffn.w12 block_sparse_moe.up up_proj mixer.up_proj "
+               "ffn.w12 block_sparse_moe.up block_sparse_moe.up_proj up_proj mixer.up_proj "
                "mlp.language_mlp.up_proj mlp.mlp_linear"},
     {"ffn_up_exps", "feed_forward.experts.w3 moe.linear_v ffn.experts.mlp.v1 "
                     "mlp.experts.up_proj block_sparse_moe.experts.w3 "
@@ -146,7 +146,8 @@ const tare_llama_named tare_llama_blocks[] = {
     {"ffn", "ffn.act"},
     {"ffn_gate", "mlp.gate_proj feed_forward.w1 mlp.w2 mlp.c_fc2 mlp.fc12 "
                  "mlp.gated_layers_w mlp.linear_1 residual_mlp.w1 mlp.c_fc_0 "
-                 "feed_forward.gate_proj ff_proj mlp.language_mlp.gate_proj mlp.mlp_gate"},
+                 "feed_forward.gate_proj ff_proj mlp.language_mlp.gate_proj mlp.mlp_gate "
+                 "block_sparse_moe.gate_proj"},
     {"ffn_gate_exps", "feed_forward.experts.w1 moe.linear ffn.experts.mlp.w1 "
                       "mlp.experts.gate_proj block_sparse_moe.experts.w1 "
                       "feed_forward.experts.gate_proj block_sparse_moe.experts.gate "
@@ -162,7 +163,8 @@ const tare_llama_named tare_llama_blocks[] = {
     {"ffn_down", "mlp.dense_4h_to_h mlp.c_proj ffn.down_proj mlp.down_proj feed_forward.w2 "
                  "output.dense mlp.Wo ffn.lin2 mlp.fc_out mlp.fc2 mlp.wo ffn.proj_2 "
                  "residual_mlp.w2 mlp.down_layer feed_forward.down_proj ffn.w3 "
-                 "block_sparse_moe.down ff_out mixer.down_proj mlp.language_mlp.down_proj "
+                 "block_sparse_moe.down block_sparse_moe.down_proj ff_out mixer.down_proj "
+                 "mlp.language_mlp.down_proj "
                  "mlp.mlp_resid"},
     {"ffn_down_exps", "feed_forward.experts.w2 moe.linear_1 ffn.experts.mlp.w2 "
                       "mlp.experts.down_proj block_sparse_moe.output_linear "

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The rows of src/llama/class_default_rows.c, and the types of whole models in class_defaults.c, from the config
-classes of transformers 5.23: what each assumes for a member that config.json lacks or has as null. `class_defaults.py`
+classes of transformers 5.24: what each assumes for a member that config.json lacks or has as null. `class_defaults.py`
 says which of them are other ones, and ends with 1 if there are; `class_defaults.py --write` puts them in. By a Python that has transformers; exit 77: it is
 missing."""
 import glob
@@ -28,9 +28,11 @@ UNUSED = ("is_encoder_decoder", "attention_bias", "mlp_bias", "use_bias", "bias"
 # The shapes of tensors tell these, whatever a class assumes.
 OF_TENSORS = ("vocab_size",)
 # llama.cpp's converter reads config.json itself for Mamba; the others are of members that transformers has renamed.
-WITHOUT = ("mamba", "mamba2", "falcon_mamba", "mimo_v2_flash", "nemotron_h", "nomic_bert", "step3p5", "step3p7")
+WITHOUT = ("mamba", "mamba2", "falcon_mamba", "mimo_v2_flash", "nemotron_h", "nomic_bert", "step3p5", "step3p7",
+           "wavtokenizer")
 # Wrong for models of that type (falcon: multi_query has one head), or computed of others than SIZES.
-WRONG = {"falcon": ("num_kv_heads", "ffn_hidden_size"), "kimi_linear": ("head_dim",)}
+WRONG = {"falcon": ("num_kv_heads", "ffn_hidden_size"), "kimi_linear": ("head_dim",), "t5": ("scale_decoder_outputs",),
+         "umt5": ("scale_decoder_outputs",)}
 # Rows of its architecture take these the other way round.
 NO_ALIASES = ("distilbert",)
 PADDED = ("roberta", "xlm-roberta", "camembert")
@@ -232,5 +234,5 @@ def main():
 
 
 if __name__ == "__main__":
-    need("llama/reference_requirements.txt", "transformers")
+    need("tests/llama/reference_requirements.txt", "transformers")
     sys.exit(main())

@@ -4,7 +4,7 @@
 #include "llama/arch/rows.h"
 
 #define KEY_PARTIAL_ROPE                                                                           \
-    { "rope.dimension_count", U32, "attention.dim * (rope.partial | 0.5)" }
+    { "rope.dimension_count", U32, "attention.dim * (rope.partial | g.partial | 0.5)" }
 #define GLM_SPECIALS(bos)                                                                          \
     {.special = TARE_LLAMA_EOS, .text = "<|endoftext|>", .is_fall_back = true},                    \
         {.special = TARE_LLAMA_EOT, .text = "<|user|>"},                                           \
@@ -12,15 +12,16 @@
         .special = TARE_LLAMA_BOS, .text = bos, .is_fall_back = true                               \
     }
 
-static const char *const glm4_defaults[] = {
-    "num_key_value_heads = 2",
-    "head_dim = 128",
-    "rms_norm_eps = 0.00000015625",
-    "rope_theta = 10000",
-    "max_position_embeddings = 131072",
-    "g.rotary = floor(attention.dim * (rope.partial | 0.5))",
-    "g.parts = if(g.rotary == attention.dim, 1, 2)",
-    NULL};
+#define GLM4_DEFAULTS                                                                              \
+    "num_key_value_heads = 2", "rms_norm_eps = 0.00000015625", "rope_theta = 10000",               \
+        "max_position_embeddings = 131072",                                                        \
+        "g.rotary = floor(attention.dim * (rope.partial | g.partial | 0.5))",                      \
+        "g.parts = if(g.rotary == attention.dim, 1, 2)", NULL
+static const char *const glm4_defaults[] = {"head_dim = 128", GLM4_DEFAULTS};
+/* These two turn whole heads where config.json does not say how much of them. */
+#define WHOLE_HEADS "g.partial = if(like_reference, 0.5, 1)"
+static const char *const glm4v_defaults[] = {WHOLE_HEADS, GLM4_DEFAULTS};
+static const char *const glm_ocr_defaults[] = {WHOLE_HEADS, "head_dim = 128", GLM4_DEFAULTS};
 static const tare_llama_key glm4_keys[] = {KEY_PARTIAL_ROPE, END_OF_KEYS};
 /* llama.cpp has positions of several sections in the order of NeoX only: the even rows of the rotary
  * part of a head, then the odd ones. */
@@ -186,7 +187,7 @@ const tare_llama_arch tare_llama_family_glm[] = {
     {.name = "glm4",
      .classes = "Glm4vForConditionalGeneration",
      .tensors = GLM4_TENSORS,
-     .defaults = glm4_defaults,
+     .defaults = glm4v_defaults,
      .keys = glm4_keys,
      .rules = glm4_rules,
      .tokenizer = {.rules = glm4_specials, .n_rules = 4},
@@ -194,7 +195,7 @@ const tare_llama_arch tare_llama_family_glm[] = {
     {.name = "glm4",
      .classes = "GlmOcrForConditionalGeneration",
      .tensors = GLM4_TENSORS NEXTN,
-     .defaults = glm4_defaults,
+     .defaults = glm_ocr_defaults,
      .keys = glm_ocr_keys,
      .rules = glm4_rules,
      .tokenizer = {.rules = glm4_specials, .n_rules = 4},

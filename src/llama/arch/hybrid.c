@@ -203,14 +203,17 @@ static const tare_llama_rule minicpmv_rules[] = {RULE_DROP("mtp.*"), RULE_DROP("
 
 /* ---- Kimi Linear -------------------------------------------------------------------------------- */
 
-static const char *const kimi_defaults[] = {"kv_lora_rank = n_lora_kv", "qk_rope_head_dim = n_rot",
-                                            NULL};
+static const char *const kimi_defaults[] = {
+    "kv_lora_rank = n_lora_kv", "qk_rope_head_dim = n_rot",
+    "first_k_dense_replace = leading(mlp_layer_types, 'dense')", SIGMOID_ROUTER, NULL};
 static const tare_llama_key kimi_keys[] = {
     KEY_VOCAB_SIZE,
     {"attention.head_count_kv[]", I32,
-     "if(in(layer + 1, linear_attn_config.full_attn_layers), 1, 0)"},
-    {"ssm.conv_kernel", U32, "linear_attn_config.short_conv_kernel_size"},
-    {"kda.head_dim", U32, "linear_attn_config.head_dim"},
+     "if(if(has(linear_attn_config.full_attn_layers), in(layer + 1, "
+     "linear_attn_config.full_attn_layers), word(at(layer_types, layer), '" LAYER_KINDS
+     "') == 'attention'), 1, 0)"},
+    {"ssm.conv_kernel", U32, "linear_attn_config.short_conv_kernel_size | linear_conv_kernel_dim"},
+    {"kda.head_dim", U32, "linear_attn_config.head_dim | linear_head_dim"},
     {"attention.q_lora_rank", U32, "q_lora_rank | n_lora_q"},
     {"attention.kv_lora_rank", U32, "kv_lora_rank"},
     {"rope.dimension_count", U32, "qk_rope_head_dim"},

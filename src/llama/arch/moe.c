@@ -109,15 +109,16 @@ static const char *const minimax3_defaults[] = {SIGMOID_ROUTER, NULL};
 static const tare_llama_key minimax3_keys[] = {
     {"expert_feed_forward_length", U32, "intermediate_size"},
     {"rope.dimension_count", U32, "rotary_dim"},
-    {"expert_shared_count", U32, "n_shared_experts"},
+    {"expert_shared_count", U32, "n_shared_experts | if(has(shared_intermediate_size), 1)"},
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     {"expert_weights_norm", BOOL, "true"},
-    {"attention.indexer.head_count", U32, SPARSE("sparse_num_index_heads")},
-    {"attention.indexer.key_length", U32, SPARSE("sparse_index_dim")},
-    {"attention.indexer.top_k", U32, SPARSE("sparse_topk_blocks")},
-    {"attention.indexer.block_size", U32, SPARSE("sparse_block_size")},
-    {"attention.indexer.local_blocks", U32, SPARSE("sparse_local_block")},
-    {"leading_dense_block_count", U32, "leading(moe_layer_freq, 0)"},
+    {"attention.indexer.head_count", U32, SPARSE("sparse_num_index_heads") " | index_n_heads"},
+    {"attention.indexer.key_length", U32, SPARSE("sparse_index_dim") " | index_head_dim"},
+    {"attention.indexer.top_k", U32, SPARSE("sparse_topk_blocks") " | index_topk_blocks"},
+    {"attention.indexer.block_size", U32, SPARSE("sparse_block_size") " | index_block_size"},
+    {"attention.indexer.local_blocks", U32, SPARSE("sparse_local_block") " | index_local_blocks"},
+    {"leading_dense_block_count", U32,
+     "leading(moe_layer_freq, 0) | leading(mlp_layer_types, 'dense')"},
     END_OF_KEYS};
 static const tare_llama_rule minimax3_rules[] = {{"=*norm.weight", NULL, "add(1)"}, END_OF_RULES};
 
@@ -268,6 +269,8 @@ static const char *const minimax3_back_config[] = {
     "model_type = 'minimax_m3_vl_text'",
     SCORING,
     "moe_layer_freq[] = if(layer < (leading_dense_block_count | 0), 0, 1)",
+    "partial_rotary_factor = rope.dimension_count / attention.key_length",
+    SPARSE("sparse_attention_freq[] = if(layer < (leading_dense_block_count | 0), 0, 1)"),
     SPARSE("sparse_num_index_heads = attention.indexer.head_count"),
     SPARSE("sparse_index_dim = attention.indexer.key_length"),
     SPARSE("sparse_topk_blocks = attention.indexer.top_k"),
@@ -387,7 +390,8 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .keys = minimax_keys,
      .back = &minimax_back},
     {.name = "minimax-m3",
-     .classes = "MiniMaxM3SparseForCausalLM MiniMaxM3SparseForConditionalGeneration",
+     .classes = "MiniMaxM3VLForCausalLM MiniMaxM3SparseForCausalLM "
+                "MiniMaxM3SparseForConditionalGeneration",
      .tensors = ENDS QKV NORMS FFN MOE SHARED QK_NORMS
      "exp_probs_b indexer.q_proj indexer.k_proj indexer.q_norm indexer.k_norm",
      .defaults = minimax3_defaults,

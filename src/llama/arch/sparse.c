@@ -108,29 +108,34 @@ static const tare_llama_rule mimo2_rules[] = {
 
 static const char *const step35_defaults[] = {
     "s.theta = at(rope_theta, 0) | rope_theta",
-    "rope.theta = at(rope_theta, 0) | rope_parameters.rope_theta | rope_scaling.rope_theta | "
+    "rope.theta = at(rope_theta, 0) | rope_parameters.full_attention.rope_theta | "
+    "rope_parameters.rope_theta | rope_scaling.rope_theta | "
     "rope_theta",
-    "rope.theta_swa = at(rope_theta, 1)",
+    "rope.theta_swa = at(rope_theta, 1) | rope_parameters.sliding_attention.rope_theta",
     "s.is_window = " LAYER_WINDOW,
-    "experts = moe_num_experts",
+    "experts = moe_num_experts | n_routed_experts",
+    "num_attention_groups = num_key_value_heads",
+    "moe_top_k = num_experts_per_tok",
+    "norm_expert_weight = if(has(n_routed_experts), true)",
     NULL};
 static const tare_llama_key step35_keys[] = {
     {"attention.head_count[]", I32,
-     "if(s.is_window, attention_other_setting.num_attention_heads | num_attention_heads, "
-     "num_attention_heads)"},
+     "if(s.is_window, attention_other_setting.num_attention_heads | num_sliding_attention_heads | "
+     "num_attention_heads, num_attention_heads)"},
     {"attention.head_count_kv[]", I32,
      "if(s.is_window, attention_other_setting.num_attention_groups | num_attention_groups, "
      "num_attention_groups)"},
     {"attention.sliding_window", U32, "sliding_window"},
     {"attention.sliding_window_pattern[]", BOOL, "s.is_window"},
     {"attention.value_length", U32, "head_dim"},
-    {"expert_count", U32, "moe_num_experts"},
+    {"expert_count", U32, "experts"},
     {"expert_used_count", U32, "moe_top_k"},
     KEY_EXPERT_FFN,
     {"expert_shared_feed_forward_length", U32, "share_expert_dim"},
     {"expert_weights_scale", F32, "moe_router_scaling_factor"},
     {"expert_weights_norm", BOOL, "norm_expert_weight"},
-    {"leading_dense_block_count", U32, "number(moe_layers_enum) | 0"},
+    {"leading_dense_block_count", U32,
+     "number(moe_layers_enum) | leading(mlp_layer_types, 'dense') | 0"},
     {"moe_every_n_layers", U32, "moe_every_n_layer | 1"},
     {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | 0.00001"},
     {"swiglu_clamp_exp[]", F32, "if(has(swiglu_limits), at(swiglu_limits, layer) | 0)"},

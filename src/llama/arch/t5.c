@@ -12,13 +12,15 @@
     "token_embd output enc.attn_norm enc.attn_q enc.attn_k enc.attn_v enc.attn_o enc.attn_rel_b "  \
     "enc.ffn_norm enc.ffn_gate enc.ffn_down enc.ffn_up enc.output_norm "
 
-static const char *const t5_defaults[] = {"layer_norm_epsilon = 0.000001",
-                                          "relative_attention_num_buckets = 32",
-                                          "decoder_start_token_id = 0",
-                                          "d_kv = 64",
-                                          "t.is_scaled = if(like_reference, false, "
-                                          "scale_decoder_outputs | tie_word_embeddings | true)",
-                                          NULL};
+static const char *const t5_defaults[] = {
+    "layer_norm_epsilon = 0.000001",
+    "relative_attention_num_buckets = 32",
+    "decoder_start_token_id = 0",
+    "d_kv = 64",
+    "t.is_scaled = if(like_reference, false, if(model_type == 'mt5', "
+    "false, scale_decoder_outputs | tie_word_embeddings | "
+    "true))",
+    NULL};
 static const tare_llama_key t5_own[] = {
     {"context_length", U32, "n_positions | 512"},
     {"embedding_length", U32, "d_model"},
@@ -70,21 +72,31 @@ static const tare_llama_rule t5encoder_rules[] = {
         "layer_norm_epsilon = attention.layer_norm_rms_epsilon",                                   \
         "relative_attention_num_buckets = attention.relative_buckets_count",                       \
         "is_encoder_decoder = true", "scale_decoder_outputs = false"
+#define T5_GATED_NAMES                                                                             \
+    "encoder.block. decoder.block. shared lm_head encoder.final_layer_norm "                       \
+    "decoder.final_layer_norm layer.0.layer_norm layer.1.layer_norm layer.2.layer_norm "           \
+    "layer.0.SelfAttention.q layer.0.SelfAttention.k layer.0.SelfAttention.v "                     \
+    "layer.0.SelfAttention.o layer.0.SelfAttention.relative_attention_bias "                       \
+    "layer.1.EncDecAttention.q layer.1.EncDecAttention.k layer.1.EncDecAttention.v "               \
+    "layer.1.EncDecAttention.o layer.1.EncDecAttention.relative_attention_bias "                   \
+    "layer.1.DenseReluDense.wo layer.2.DenseReluDense.wo layer.1.DenseReluDense.wi_0 "             \
+    "layer.1.DenseReluDense.wi_1 layer.2.DenseReluDense.wi_0 layer.2.DenseReluDense.wi_1"
 static const char *const t5_back_config[] = {"model_type = 't5'",
                                              "feed_forward_proj = 'gated-gelu'", T5_SIZES, NULL};
 static const tare_llama_shape_row t5_back_shapes[] = {{"shared.weight", "d0, d1"}, {NULL, NULL}};
-static const tare_llama_back t5_back = {
-    .names = "encoder.block. decoder.block. shared lm_head encoder.final_layer_norm "
-             "decoder.final_layer_norm layer.0.layer_norm layer.1.layer_norm layer.2.layer_norm "
-             "layer.0.SelfAttention.q layer.0.SelfAttention.k layer.0.SelfAttention.v "
-             "layer.0.SelfAttention.o layer.0.SelfAttention.relative_attention_bias "
-             "layer.1.EncDecAttention.q layer.1.EncDecAttention.k layer.1.EncDecAttention.v "
-             "layer.1.EncDecAttention.o layer.1.EncDecAttention.relative_attention_bias "
-             "layer.1.DenseReluDense.wo layer.2.DenseReluDense.wo layer.1.DenseReluDense.wi_0 "
-             "layer.1.DenseReluDense.wi_1 layer.2.DenseReluDense.wi_0 layer.2.DenseReluDense.wi_1",
-    .config = t5_back_config,
+/* UMT5 has positions of its own in each layer. */
+static const char *const umt5_back_config[] = {"model_type = 'umt5'",
+                                               "feed_forward_proj = 'gated-gelu'", T5_SIZES, NULL};
+static const tare_llama_back umt5_back = {
+    .names = T5_GATED_NAMES,
+    .config = umt5_back_config,
     .shapes = t5_back_shapes,
-    .when = "has(tensors.enc.ffn_gate.weight)"};
+    .when = "if(block_count > 1, if(has(tensors.enc.ffn_gate.weight), "
+            "tensors.enc.attn_rel_b.weight.blocks == block_count))"};
+static const tare_llama_back t5_back = {.names = T5_GATED_NAMES,
+                                        .config = t5_back_config,
+                                        .shapes = t5_back_shapes,
+                                        .when = "has(tensors.enc.ffn_gate.weight)"};
 static const char *const t5_plain_back_config[] = {"model_type = 't5'",
                                                    "feed_forward_proj = 'relu'", T5_SIZES, NULL};
 static const tare_llama_back t5_plain_back = {
@@ -114,38 +126,20 @@ static const char *const t5encoder_back_config[] = {
 static const tare_llama_shape_row t5encoder_back_shapes[] = {{"shared.weight", "d0, d1"},
                                                              {NULL, NULL}};
 static const tare_llama_back t5encoder_back = {
-    .names = "encoder.block. decoder.block. shared lm_head encoder.final_layer_norm "
-             "decoder.final_layer_norm layer.0.layer_norm layer.1.layer_norm layer.2.layer_norm "
-             "layer.0.SelfAttention.q layer.0.SelfAttention.k layer.0.SelfAttention.v "
-             "layer.0.SelfAttention.o layer.0.SelfAttention.relative_attention_bias "
-             "layer.1.EncDecAttention.q layer.1.EncDecAttention.k layer.1.EncDecAttention.v "
-             "layer.1.EncDecAttention.o layer.1.EncDecAttention.relative_attention_bias "
-             "layer.1.DenseReluDense.wo layer.2.DenseReluDense.wo layer.1.DenseReluDense.wi_0 "
-             "layer.1.DenseReluDense.wi_1 layer.2.DenseReluDense.wi_0 layer.2.DenseReluDense.wi_1",
-    .config = t5encoder_back_config,
-    .shapes = t5encoder_back_shapes};
+    .names = T5_GATED_NAMES, .config = t5encoder_back_config, .shapes = t5encoder_back_shapes};
 
+#define T5_CLASSES "T5ForConditionalGeneration T5WithLMHeadModel MT5ForConditionalGeneration"
+#define T5_ROW(of, way_back)                                                                       \
+    {                                                                                              \
+        .name = "t5", .classes = of, .tensors = T5_ENCODER T5_DECODER,                             \
+        .optional = "attn_rel_b cross_attn_rel_b ffn_gate", .defaults = t5_defaults,               \
+        .own = t5_own, .rules = t5_rules, .tokenizer = {.family = TARE_LLAMA_VOCAB_UNIGRAM},       \
+        .back = &way_back                                                                          \
+    }
 const tare_llama_arch tare_llama_family_t5[] = {
-    {.name = "t5",
-     .classes = "T5ForConditionalGeneration T5WithLMHeadModel MT5ForConditionalGeneration "
-                "UMT5ForConditionalGeneration UMT5Model",
-     .tensors = T5_ENCODER T5_DECODER,
-     .optional = "attn_rel_b cross_attn_rel_b ffn_gate",
-     .defaults = t5_defaults,
-     .own = t5_own,
-     .rules = t5_rules,
-     .tokenizer = {.family = TARE_LLAMA_VOCAB_UNIGRAM},
-     .back = &t5_back},
-    {.name = "t5",
-     .classes = "T5ForConditionalGeneration T5WithLMHeadModel MT5ForConditionalGeneration "
-                "UMT5ForConditionalGeneration UMT5Model",
-     .tensors = T5_ENCODER T5_DECODER,
-     .optional = "attn_rel_b cross_attn_rel_b ffn_gate",
-     .defaults = t5_defaults,
-     .own = t5_own,
-     .rules = t5_rules,
-     .tokenizer = {.family = TARE_LLAMA_VOCAB_UNIGRAM},
-     .back = &t5_plain_back},
+    T5_ROW("UMT5ForConditionalGeneration UMT5Model", umt5_back),
+    T5_ROW(T5_CLASSES, t5_back),
+    T5_ROW(T5_CLASSES, t5_plain_back),
     {.name = "t5encoder",
      .classes = "T5EncoderModel",
      .tensors = T5_ENCODER,

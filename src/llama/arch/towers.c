@@ -19,14 +19,27 @@ static const tare_llama_key qwen3vlmoe_keys[] = {
     KEY_EXPERT_FFN,
     {"n_deepstack_layers", U32, "len(vision_config.deepstack_visual_indexes) | 0"},
     END_OF_KEYS};
-static const tare_llama_rule qwen3vlmoe_rules[] = {
-    {"*.mlp.experts.gate_up_proj", SWAPPED_GATE(".mlp")},
-    {"*.mlp.experts.gate_up_proj.weight", SWAPPED_GATE(".mlp")},
-    {"*.mlp.experts.gate_up_proj", SWAPPED_UP(".mlp")},
-    {"*.mlp.experts.gate_up_proj.weight", SWAPPED_UP(".mlp")},
-    {"*.mlp.experts.down_proj", SWAPPED_DOWN(".mlp")},
-    {"*.mlp.experts.down_proj.weight", SWAPPED_DOWN(".mlp")},
-    END_OF_RULES};
+/* Qwen's own files have the experts as columns, gate beside up; transformers 5 writes them as rows. Where an
+ * expert is half as wide as the model, gate and up are square, and files of rows are refused. */
+#define IS_COLS(d)    "if(d" d " == hidden_size) "
+#define IS_ROWS(d)    "if(if(d" d " == hidden_size, false, true)) "
+#define GATE_COLS(in) in ".experts.gate_proj.weight", IS_COLS("1") "swap(1, 2) rows(1, 0, d1 / 2)"
+#define UP_COLS(in)   in ".experts.up_proj.weight", IS_COLS("1") "swap(1, 2) rows(1, d1 / 2, d1 / 2)"
+#define GATE_ROWS(in) in ".experts.gate_proj.weight", IS_ROWS("1") "rows(1, 0, d1 / 2)"
+#define UP_ROWS(in)   in ".experts.up_proj.weight", IS_ROWS("1") "rows(1, d1 / 2, d1 / 2)"
+#define DOWN_COLS(in) in ".experts.down_proj.weight", IS_COLS("2") "swap(1, 2)"
+#define DOWN_ROWS(in)                                                                              \
+    in ".experts.down_proj.weight", IS_ROWS("2") "view(0, if(d1 == 2 * d2, d1 + 1, d1), d2)"
+#define EITHER_WAY(suffix)                                                                         \
+    {"*.mlp.experts.gate_up_proj" suffix, GATE_COLS(".mlp")},                                      \
+        {"*.mlp.experts.gate_up_proj" suffix, UP_COLS(".mlp")},                                    \
+        {"*.mlp.experts.gate_up_proj" suffix, GATE_ROWS(".mlp")},                                  \
+        {"*.mlp.experts.gate_up_proj" suffix, UP_ROWS(".mlp")},                                    \
+        {"*.mlp.experts.down_proj" suffix, DOWN_COLS(".mlp")}, {                                   \
+        "*.mlp.experts.down_proj" suffix, DOWN_ROWS(".mlp")                                        \
+    }
+static const tare_llama_rule qwen3vlmoe_rules[] = {EITHER_WAY(""), EITHER_WAY(".weight"),
+                                                   END_OF_RULES};
 
 /* What comes back is the text model alone: config.json is that of a model without towers. */
 static const char *const qwen2vl_back_config[] = {
