@@ -31,7 +31,7 @@ def need(requirements, *modules):
         for module in modules:
             importlib.import_module(module)
     except ImportError as missing:
-        print(f"SKIP: {missing}; tests/{requirements} has what this needs")
+        print(f"SKIP: {missing}; {requirements} has what this needs")
         sys.exit(77)
 
 

@@ -116,7 +116,7 @@ def start(say_it, main):
     if sys.argv[1] == "--say":
         say_it(*sys.argv[2:])
         return 0
-    need("judge/llama_requirements.txt", "numpy", "xllamacpp")
+    need("tests/judge/llama_requirements.txt", "numpy", "xllamacpp")
     return main(*sys.argv[1:])
 
 

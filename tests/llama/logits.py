@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """transformers' logits judge both ways. For each class that transformers has and tare maps, a tiny model with random
 numbers everywhere (norms, biases, routers) is made, converted and run in llama.cpp, and restored and run in transformers:
-the numbers are equal, or a row of NOT_EQUAL says why not. `logits.py TARE FOLDER [NAME...]`; `--table FILE` writes the table
-of docs/architectures.md. Run by a Python that has the packages of tests/llama/logits_requirements.txt; exit 77: one is
-missing."""
+the numbers are equal, or a row of NOT_EQUAL says why not. `logits.py TARE FOLDER [NAME...]`; `--sample`: SAMPLE alone;
+`--table FILE` writes the table of docs/architectures.md. Run by a Python that has the packages of
+python/hosts-requirements.txt; exit 77: one is missing."""
 import json
 import os
 import re
@@ -14,18 +14,23 @@ import sys
 import zlib
 
 from checks import need
-from logits_models import GONE, MODELS, USUAL
+from logits_models import GONE, MODELS, SAMPLE, USUAL
 
 NEAR = 2e-3   # of the spread of the numbers: llama.cpp's GELU is a table of F16
 EXACT = 2e-4  # the way back is transformers on both sides
 MARKS = "<!-- logits: begin -->\n", "<!-- logits: end -->\n"
 
+ALONE = "transformers has no class for the text model alone"
 # Why numbers are not equal: (there, back); None: they are.
 NOT_EQUAL = {
     "bitnet": ("llama.cpp computes SiLU instead of the square of ReLU", "no way back"),
+    "chameleon": ("llama.cpp asks for the whole vocabulary", "no way back"),
     "cohere-norms": ("llama.cpp has norms of heads in models of 64 layers and more only", None),
-    "umt5": (None, "comes back as T5, whose layers share their positions"),
+    "minimax-m3": (None, "transformers reads the published names in the class with an encoder only"),
+    "paddleocr": (None, "no way back"),
     "phimoe": ("llama.cpp computes its norms and the weights of its experts in another way", None),
+    "step3p7": (None, ALONE),
+    **dict.fromkeys(("glm4v", "glm4v-moe", "glm-ocr", "mistral3", "qwen2-vl", "qwen2_5-vl", "qwen3-vl", "qwen3-vl-moe"), (None, ALONE)),
 }
 
 
@@ -41,8 +46,8 @@ def fill(model, name):
     g = torch.Generator().manual_seed(zlib.crc32(name.encode()))
     for path, p in model.named_parameters():
         r, last, low = torch.randn(p.shape, generator=g), path.rsplit(".", 1)[-1], path.lower()
-        if last in ("A_log", "dt_bias", "D"):
-            p.copy_(p + 0.1 * r)
+        if last in ("A_log", "dt_bias", "D"):  # steps of time are not so short that transformers clamps them
+            p.copy_(p + 0.1 * r + (last == "dt_bias"))
         elif p.dim() <= 1:
             p.copy_(0.2 * r if "bias" in last else p + 0.2 * r)
         else:
@@ -93,11 +98,20 @@ def numbers(folder, kind, ids):
     """What transformers computes of a directory."""
     import torch
     import transformers
+    if not os.path.exists(os.path.join(folder, "config.json")):
+        raise Refused("no way back")
     with open(os.path.join(folder, "config.json")) as f:
-        cls = getattr(transformers, json.load(f)["architectures"][0], None)
+        config = json.load(f)
+    cls = getattr(transformers, config["architectures"][0], None)
     if not cls:
         raise Refused("transformers has no such class")
-    model = cls.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", local_files_only=True).eval()
+    if cls.__name__.endswith("ForConditionalGeneration") and not (config.keys() & {"text_config", "is_encoder_decoder", "vq_config"}):
+        raise Refused(ALONE)  # it would make up an encoder of the usual size
+    model, about = cls.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", local_files_only=True, output_loading_info=True)
+    lacks = [name for name in about["missing_keys"] if "pooler" not in name]
+    if lacks:
+        raise Refused(f"transformers misses {lacks[0]}")
+    model.eval()
     ids = torch.tensor([ids])
     out = model(input_ids=ids, decoder_input_ids=ids) if kind == "decoder" else model(input_ids=ids)
     if kind == "hidden" and not hasattr(out, "last_hidden_state"):
@@ -150,8 +164,16 @@ def aside(function):
     return said or "llama.cpp aborts"
 
 
+def architecture(gguf):
+    """general.architecture, a file's first key."""
+    with open(gguf, "rb") as f:
+        head = f.read(256)
+    at = 36 + int.from_bytes(head[24:32], "little")
+    return head[at + 8:at + 8 + int.from_bytes(head[at:at + 8], "little")].decode()
+
+
 def judge(tare, library, folder, name):
-    """(there, back): None where the numbers are equal, else what is seen."""
+    """(there, back): None where the numbers are equal, else what is seen; and the architecture."""
     import numpy as np
     model, gguf, back = (os.path.join(folder, name + x) for x in ("", ".gguf", ".back"))
     kind = make(model, name)
@@ -167,24 +189,32 @@ def judge(tare, library, folder, name):
     try:
         tare_does(tare, model, gguf)
     except Refused as fault:
-        return str(fault), str(fault)
-    return tuple(None if re.fullmatch(r"[\d.e-]+", said) and float(said) <= near else said
-                 for said, near in ((aside(there), NEAR), (aside(restored), EXACT)))
+        return str(fault), str(fault), ""
+    return *(None if re.fullmatch(r"[\d.e-]+", said) and float(said) <= near else said
+             for said, near in ((aside(there), NEAR), (aside(restored), EXACT))), architecture(gguf)
 
 
-def row_of(name, seen):
+def row_of(name, arch, seen):
     why = NOT_EQUAL.get(name, (None, None))
     cells = ["equal" if not s else w or "differs" for s, w in zip(seen, why)]
-    return f"| {name} | {cells[0]} | {cells[1]} |\n"
+    return f"| {name} | {arch} | {cells[0]} | {cells[1]} |\n"
 
 
-def write_table(path, rows):
+def others(tare, rows):
+    """The architectures that no model of transformers stands for."""
+    said = subprocess.run([tare, "convert", "--list-architectures"], capture_output=True, text=True, check=True).stdout
+    known = {line.split()[0] for line in said.split("\n")[1:] if line and not line.startswith("mmproj ")}
+    left = sorted(known - {row.split(" | ")[1] for row in rows})
+    return "\nNot judged so, most since transformers has no class for them: " + ", ".join(left) + ".\n"
+
+
+def write_table(path, tare, rows):
     with open(path) as f:
         text = f.read()
     begin, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
-    head = "| model | in llama.cpp | restored, in transformers |\n|---|---|---|\n"
+    head = "| model | general.architecture | in llama.cpp | restored, in transformers |\n|---|---|---|---|\n"
     with open(path, "w") as f:
-        f.write(text[:begin] + head + "".join(rows) + text[end:])
+        f.write(text[:begin] + head + "".join(sorted(rows)) + others(tare, rows) + text[end:])
 
 
 def main(argv):
@@ -196,36 +226,37 @@ def main(argv):
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     table = argv[argv.index("--table") + 1] if "--table" in argv else None
-    tare, folder, *names = [a for a in argv if a not in ("--table", table)]
+    tare, folder, *names = [a for a in argv if a not in ("--sample", "--table", table)]
+    names = names or (SAMPLE if "--sample" in argv else MODELS)
     library, rows, faults = Library(), [], 0
     if not library.is_known():
         print("llama_library.py: the structs of this xllamacpp are others")
         return 1
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    for name in names or MODELS:
+    for name in names:
         try:
-            seen = judge(tare, library, folder, name)
+            *seen, arch = judge(tare, library, folder, name)
         except Exception as fault:  # noqa: BLE001 the model could not be made
-            seen = (f"not made: {type(fault).__name__}: {fault}",) * 2
+            seen, arch = (f"not made: {type(fault).__name__}: {fault}",) * 2, ""
         why = NOT_EQUAL.get(name, (None, None))
         for way, s, w in zip(("there", "back"), seen, why):
             if bool(s) != bool(w):
                 print(f"{name}, {way}: " + (s if s else f"equal, though this was known: {w}")[:250], flush=True)
                 faults += 1
-        rows.append(row_of(name, seen))
+        rows.append(row_of(name, arch, seen))
         for x in ("", ".gguf", ".back"):
             path = os.path.join(folder, name + x)
             shutil.rmtree(path, ignore_errors=True)
             if os.path.exists(path):
                 os.remove(path)
     if table:
-        write_table(table, rows)
+        write_table(table, tare, rows)
     print(f"{len(rows)} models both ways, {faults} not as they should be")
     return faults > 0
 
 
 if __name__ == "__main__":
     os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", GGML_NO_BACKTRACE="1")
-    need("llama/logits_requirements.txt", "numpy", "torch", "transformers", "xllamacpp")
+    need("python/hosts-requirements.txt", "numpy", "torch", "transformers", "xllamacpp")
     sys.exit(main(sys.argv[1:]))

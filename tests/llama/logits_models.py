@@ -14,8 +14,7 @@ GRANITE = dict(attention_multiplier=0.2, embedding_multiplier=3.0, residual_mult
 ENCODER = dict(num_key_value_heads=GONE, max_position_embeddings=128, pad_token_id=0, bos_token_id=GONE, eos_token_id=GONE,
                tie_word_embeddings=GONE)
 HYBRID = dict(num_hidden_layers=4, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=64, position_embedding_type="nope")
-NEMOTRON_H = dict(num_hidden_layers=4, mamba_num_heads=8, mamba_head_dim=16, n_groups=2, ssm_state_size=16, chunk_size=16, head_dim=16,
-                  time_step_min=1e-9)
+NEMOTRON_H = dict(num_hidden_layers=4, mamba_num_heads=8, mamba_head_dim=16, n_groups=2, ssm_state_size=16, chunk_size=16, head_dim=16)
 WINDOWS = dict(head_dim=16, sliding_window=8)
 GEMMA4 = dict(WINDOWS, global_head_dim=32, tie_word_embeddings=True, num_hidden_layers=6, final_logit_softcapping=30.0,
               num_kv_shared_layers=0)
@@ -23,15 +22,32 @@ T5 = dict(d_model=64, d_kv=16, d_ff=96, num_layers=2, num_decoder_layers=2, num_
           decoder_start_token_id=374, hidden_size=GONE, intermediate_size=GONE, num_hidden_layers=GONE, num_attention_heads=GONE,
           num_key_value_heads=GONE, max_position_embeddings=GONE)
 
+SIGLIP = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2)
+QWEN_EYES = dict(depth=2, hidden_size=32, intermediate_size=64, num_heads=2, patch_size=14, out_hidden_size=64)
+
 
 def rope(**more):
     return dict(rope_parameters=dict(rope_theta=10000.0, **more))
+
+
+SECTIONS = rope(mrope_section=[3, 3, 2])
+HALF_SECTIONS = rope(mrope_section=[1, 1, 2], partial_rotary_factor=0.5)
 
 
 def gpt(**more):
     return dict(n_embd=64, n_layer=3, n_head=4, n_positions=256, n_ctx=256, hidden_size=GONE, intermediate_size=GONE, num_hidden_layers=GONE,
                 num_attention_heads=GONE, num_key_value_heads=GONE, max_position_embeddings=GONE, **more)
 
+
+def pictures(text, vision, **more):
+    """A text model beside an encoder, which is left out: nothing looks at a picture."""
+    text = {k: v for k, v in dict(USUAL, **text).items() if v is not GONE}
+    return dict(dict.fromkeys(USUAL, GONE), text_config=text, vision_config=vision, **more)
+
+
+# The twelve that .ci/run tries: what people convert, and one of each kind.
+SAMPLE = ("llama", "qwen3", "qwen3-moe", "qwen3_5", "qwen2_5-vl", "gemma3", "gemma4", "gpt-oss", "deepseek-v3", "glm4-moe", "granite-hybrid",
+          "bert-scorer")
 
 # name: (model_type, members[, class][, what is compared: hidden states or a classifier's numbers])
 MODELS = {
@@ -47,6 +63,11 @@ MODELS = {
     "bitnet": ("bitnet", dict(tie_word_embeddings=True)),
     "bloom": ("bloom", dict(n_layer=3, n_head=4, num_hidden_layers=GONE, num_attention_heads=GONE, num_key_value_heads=GONE)),
     "camembert": ("camembert", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, type_vocab_size=1), "CamembertModel", "hidden"),
+    "camembert-classifier": ("camembert", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, type_vocab_size=1, num_labels=3),
+                             "CamembertForSequenceClassification", "classes"),
+    "chameleon": ("chameleon", dict(vq_config=dict(embed_dim=16, num_embeddings=32, latent_channels=16, base_channels=32, channel_multiplier=[1],
+                                                   num_res_blocks=1, resolution=16), vocabulary_map={"<image>": 380}),
+                  "ChameleonForConditionalGeneration"),
     "cohere": ("cohere", dict(logit_scale=0.5, tie_word_embeddings=True)),
     "cohere-norms": ("cohere", dict(logit_scale=0.5, use_qk_norm=True, tie_word_embeddings=True)),
     "cohere2": ("cohere2", dict(WINDOWS, num_hidden_layers=4, logit_scale=0.5, tie_word_embeddings=True)),
@@ -59,6 +80,7 @@ MODELS = {
     "deepseek-v2-lite": ("deepseek_v2", dict(LATENT, **ROUTED, topk_method="greedy", norm_topk_prob=False, routed_scaling_factor=1.0) | dict(q_lora_rank=None)),
     "deepseek-v3": ("deepseek_v3", dict(LATENT, **ROUTED)),
     "deepseek-v3-groups": ("deepseek_v3", dict(LATENT, **ROUTED) | dict(n_group=4, topk_group=2)),
+    "deepseek-v32": ("deepseek_v32", dict(LATENT, **ROUTED, index_topk=64, index_head_dim=128, index_n_heads=2)),
     "distilbert": ("distilbert", dict(dim=64, hidden_dim=96, n_layers=3, n_heads=4, max_position_embeddings=128, pad_token_id=0, hidden_size=GONE,
                                       intermediate_size=GONE, num_hidden_layers=GONE, num_attention_heads=GONE, num_key_value_heads=GONE,
                                       tie_word_embeddings=GONE), "DistilBertModel", "hidden"),
@@ -82,6 +104,8 @@ MODELS = {
     "gemma": ("gemma", dict(head_dim=16, tie_word_embeddings=True)),
     "gemma2": ("gemma2", dict(WINDOWS, query_pre_attn_scalar=16, tie_word_embeddings=True, num_hidden_layers=4)),
     "gemma3": ("gemma3_text", dict(WINDOWS, query_pre_attn_scalar=16, tie_word_embeddings=True, num_hidden_layers=6)),
+    "gemma3-vision": ("gemma3", pictures(dict(WINDOWS, query_pre_attn_scalar=16, tie_word_embeddings=True, num_hidden_layers=6),
+                                         dict(SIGLIP, image_size=32, patch_size=16), mm_tokens_per_image=4), "Gemma3ForConditionalGeneration"),
     "gemma3-layers": ("gemma3_text", dict(WINDOWS, query_pre_attn_scalar=16, tie_word_embeddings=True, num_hidden_layers=4,
                                           layer_types=["sliding_attention", "full_attention"] * 2)),
     "gemma3n": ("gemma3n_text", dict(WINDOWS, tie_word_embeddings=True, num_hidden_layers=10, hidden_size_per_layer_input=256,
@@ -93,6 +117,11 @@ MODELS = {
     "gemma4-one-matrix": ("gemma4_text", dict(GEMMA4, hidden_size_per_layer_input=0, attention_k_eq_v=True, num_global_key_value_heads=1)),
     "glm": ("glm", dict(head_dim=16)),
     "glm4": ("glm4", dict(head_dim=16)),
+    "glm4v": ("glm4v", pictures(SECTIONS, dict(QWEN_EYES, num_heads=2, image_size=56)), "Glm4vForConditionalGeneration"),
+    "glm4v-moe": ("glm4v_moe", pictures(dict(ROUTED, head_dim=16, **HALF_SECTIONS), dict(QWEN_EYES, num_heads=2, image_size=56)),
+                  "Glm4vMoeForConditionalGeneration"),
+    "glm-ocr": ("glm_ocr", pictures(dict(HALF_SECTIONS, head_dim=16), dict(QWEN_EYES, num_heads=2, image_size=56)), "GlmOcrForConditionalGeneration"),
+    "glm-dsa": ("glm_moe_dsa", dict(LATENT, **ROUTED, index_topk=64, index_head_dim=128, index_n_heads=2)),
     "glm4-moe": ("glm4_moe", dict(ROUTED, head_dim=16, num_nextn_predict_layers=0)),
     "glm4-moe-norms": ("glm4_moe", dict(ROUTED, head_dim=16, use_qk_norm=True, attention_bias=True, num_nextn_predict_layers=0)),
     "glm4-moe-lite": ("glm4_moe_lite", dict(LATENT, **ROUTED)),
@@ -113,14 +142,21 @@ MODELS = {
     "jais2": ("jais2", dict(head_dim=16)),
     "jamba": ("jamba", dict(num_hidden_layers=4, attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=1,
                             num_experts=4, num_experts_per_tok=2, mamba_d_state=8, mamba_dt_rank=8, use_mamba_kernels=False)),
+    "kimi-linear": ("kimi_linear", dict(num_hidden_layers=4, num_experts=8, num_experts_per_token=2, moe_intermediate_size=32, num_shared_experts=1,
+                                        mlp_layer_types=["dense"] + ["sparse"] * 3, layer_types=["linear_attention", "full_attention"] * 2,
+                                        linear_head_dim=16, linear_num_heads=4, linear_conv_kernel_dim=4, kv_lora_rank=32, qk_nope_head_dim=16,
+                                        qk_rope_head_dim=8, v_head_dim=16, num_key_value_heads=4, model_max_length=256, max_position_embeddings=GONE)),
     "laguna": ("laguna", dict(WINDOWS, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, shared_expert_intermediate_size=32,
                               num_hidden_layers=4)),
     "lfm2": ("lfm2", dict(num_hidden_layers=4, layer_types=["conv", "full_attention"] * 2, block_auto_adjust_ff_dim=False)),
+    "lfm2-body": ("lfm2", dict(num_hidden_layers=4, layer_types=["conv", "full_attention"] * 2, block_auto_adjust_ff_dim=False), "Lfm2Model", "hidden"),
     "lfm2-moe": ("lfm2_moe", dict(EXPERTS, num_hidden_layers=4, layer_types=["conv", "full_attention"] * 2, num_dense_layers=1, tie_word_embeddings=True)),
     "llama": ("llama", rope(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=64)),
     "llama-bias": ("llama", dict(attention_bias=True, mlp_bias=True)),
     "llama-yarn": ("llama", rope(rope_type="yarn", factor=8.0, original_max_position_embeddings=32, attention_factor=1.25)),
     "llama-body": ("llama", {}, "LlamaModel", "hidden"),
+    "llava": ("llava", pictures(dict(model_type="llama"), dict(SIGLIP, model_type="clip_vision_model", image_size=32, patch_size=16, projection_dim=32)),
+              "LlavaForConditionalGeneration"),
     "llama4": ("llama4_text", dict(head_dim=16, intermediate_size_mlp=96, num_local_experts=4, num_experts_per_tok=1, interleave_moe_layer_step=2,
                                    num_hidden_layers=4, attention_chunk_size=8192, use_qk_norm=True)),
     "mamba": ("mamba", dict(state_size=8, num_attention_heads=GONE, num_key_value_heads=GONE, max_position_embeddings=GONE, intermediate_size=GONE,
@@ -128,6 +164,15 @@ MODELS = {
     "mamba2": ("mamba2", dict(state_size=16, num_heads=8, head_dim=16, n_groups=1, expand=2, chunk_size=16, num_attention_heads=GONE,
                               num_key_value_heads=GONE, max_position_embeddings=GONE, intermediate_size=GONE)),
     "mellum": ("mellum", dict(WINDOWS, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, num_hidden_layers=4)),
+    "minicpmv4_6": ("minicpmv4_6", pictures(dict(LINEAR, model_type="qwen3_5_text", head_dim=64, mtp_num_hidden_layers=0),
+                                            dict(SIGLIP, image_size=32, patch_size=16, insert_layer_id=0), insert_layer_id=0), "MiniCPMV4_6ForConditionalGeneration"),
+    "mistral3": ("mistral3", pictures(dict(model_type="mistral", head_dim=16, sliding_window=None), dict(SIGLIP, model_type="pixtral", image_size=32, patch_size=16, head_dim=16)),
+                 "Mistral3ForConditionalGeneration"),
+    "minimax-m3": ("minimax_m3_vl", pictures(dict(head_dim=16, num_local_experts=4, num_experts_per_tok=2, intermediate_size=32, shared_intermediate_size=32,
+                                                  dense_intermediate_size=96, rotary_dim=8, mlp_layer_types=["dense", "sparse", "sparse"],
+                                                  layer_types=["full_attention"] + ["minimax_m3_sparse"] * 2, index_head_dim=32, index_n_heads=2,
+                                                  **rope(partial_rotary_factor=0.5)),
+                                             dict(SIGLIP, image_size=56, patch_size=14), projector_hidden_size=64), "MiniMaxM3SparseForConditionalGeneration"),
     "mimo-v2": ("mimo_v2_flash", dict(n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=32, head_dim=24, v_head_dim=16,
                                       num_hidden_layers=4)),
     "minicpm3": ("minicpm3", LATENT),
@@ -155,6 +200,8 @@ MODELS = {
     "olmo2": ("olmo2", {}),
     "olmo3": ("olmo3", dict(sliding_window=8, num_hidden_layers=4)),
     "olmoe": ("olmoe", dict(num_key_value_heads=4, num_experts=4, num_experts_per_tok=2)),
+    "paddleocr": ("paddleocr_vl", pictures(dict(SECTIONS, head_dim=16, tie_word_embeddings=True), dict(SIGLIP, image_size=56, patch_size=14)),
+                  "PaddleOCRVLForConditionalGeneration"),
     "phi": ("phi", dict(num_key_value_heads=4, intermediate_size=256)),
     "phi3": ("phi3", dict(sliding_window=None)),
     "phi3-body": ("phi3", dict(sliding_window=None), "Phi3Model", "hidden"),
@@ -162,6 +209,12 @@ MODELS = {
     "qwen2": ("qwen2", {}),
     "qwen2-body": ("qwen2", {}, "Qwen2Model", "hidden"),
     "qwen2-moe": ("qwen2_moe", dict(EXPERTS, shared_expert_intermediate_size=64)),
+    "qwen2-vl": ("qwen2_vl", pictures(SECTIONS, dict(QWEN_EYES, embed_dim=32, hidden_size=64)), "Qwen2VLForConditionalGeneration"),
+    "qwen2_5-vl": ("qwen2_5_vl", pictures(SECTIONS, dict(QWEN_EYES, fullatt_block_indexes=[1])), "Qwen2_5_VLForConditionalGeneration"),
+    "qwen3-vl": ("qwen3_vl", pictures(dict(SECTIONS, head_dim=16), dict(QWEN_EYES, num_position_embeddings=16, deepstack_visual_indexes=[0])),
+                 "Qwen3VLForConditionalGeneration"),
+    "qwen3-vl-moe": ("qwen3_vl_moe", pictures(dict(EXPERTS, moe_intermediate_size=48, head_dim=16, **SECTIONS), dict(QWEN_EYES, num_position_embeddings=16, deepstack_visual_indexes=[0])),
+                     "Qwen3VLMoeForConditionalGeneration"),
     "qwen3": ("qwen3", dict(head_dim=16)),
     "qwen3-moe": ("qwen3_moe", dict(EXPERTS, head_dim=16, norm_topk_prob=True)),
     "qwen3-next": ("qwen3_next", dict(EXPERTS, **LINEAR, head_dim=32, shared_expert_intermediate_size=32, norm_topk_prob=True)),
@@ -171,6 +224,12 @@ MODELS = {
     "roberta-classifier": ("roberta", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, num_labels=3),
                            "RobertaForSequenceClassification", "classes"),
     "seed-oss": ("seed_oss", dict(head_dim=16)),
+    "step3p7": ("step3p7", pictures(dict(head_dim=16, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, share_expert_dim=32,
+                                         mlp_layer_types=["dense", "sparse", "sparse"], layer_types=["full_attention", "sliding_attention", "full_attention"],
+                                         sliding_window=8, num_sliding_attention_heads=8,
+                                         rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=50000.0, partial_rotary_factor=0.5),
+                                                              sliding_attention=dict(rope_type="default", rope_theta=10000.0))),
+                                    dict(SIGLIP, image_size=56, patch_size=14)), "Step3p7ForConditionalGeneration"),
     "smollm3": ("smollm3", dict(num_hidden_layers=4)),
     "solar-open": ("solar_open", dict({k: v for k, v in ROUTED.items() if k != "first_k_dense_replace"}, head_dim=16)),
     "stablelm": ("stablelm", {}),
@@ -181,6 +240,9 @@ MODELS = {
     "t5-tied": ("t5", dict(T5, feed_forward_proj="relu", tie_word_embeddings=True), "T5ForConditionalGeneration", "decoder"),
     "t5-encoder": ("t5", T5, "T5EncoderModel", "hidden"),
     "umt5": ("umt5", dict(T5, tie_word_embeddings=False), "UMT5ForConditionalGeneration", "decoder"),
+    "mt5": ("mt5", dict(T5, tie_word_embeddings=False), "MT5ForConditionalGeneration", "decoder"),
+    "xlm-roberta-classifier": ("xlm-roberta", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, type_vocab_size=1, num_labels=3),
+                               "XLMRobertaForSequenceClassification", "classes"),
     "xlm-roberta": ("xlm-roberta", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, type_vocab_size=1), "XLMRobertaModel", "hidden"),
     "youtu": ("youtu", LATENT),
 }

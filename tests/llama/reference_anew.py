@@ -57,5 +57,5 @@ def main():
 
 
 if __name__ == "__main__":
-    need("llama/reference_requirements.txt", "conversion", "numpy")
+    need("tests/llama/reference_requirements.txt", "conversion", "numpy")
     sys.exit(main())
