@@ -28,7 +28,7 @@
 /* Whose activation no member of these names says, or whose keys say it. */
 #define OTHER_ARCHS                                                                                \
     "apertus dbrx jais lfm2 lfm2moe llada llada-moe minimax-m3 neo-bert "                          \
-    " nomic-bert nomic-bert-moe openelm rwkv6 rwkv6qwen2 rwkv7 arwkv7 smallthinker t5 "            \
+    "nomic-bert nomic-bert-moe openelm rwkv6 rwkv6qwen2 rwkv7 arwkv7 smallthinker t5 "             \
     "t5encoder talkie wavtokenizer-dec qwen refact"
 
 /* Where llama.cpp has windows of attention, by layer or in all; what others call so is refused. */
@@ -112,6 +112,24 @@ static const struct {
      "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_NUMBERS},
     {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu"), NULL, NULL,
      "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+    {"dbrx",
+     "if(has(ffn_config.ffn_act_fn.name), word(ffn_config.ffn_act_fn.name, '" ACTIVATIONS
+     "') == 'silu') == false",
+     NULL, NULL,
+     "ffn_config.ffn_act_fn: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+    {"jais llada llada-moe lfm2 lfm2moe nomic-bert qwen refact talkie neo-bert", OTHER_THAN("silu"),
+     NULL, NULL, "activation: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+    {"openelm",
+     "if(has(activation_fn_name), word(activation_fn_name, '" ACTIVATIONS "') == 'silu') == false",
+     NULL, NULL, "activation_fn_name: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+    {"nomic-bert-moe", OTHER_THAN(GELU), NULL, NULL,
+     "activation_function: llama.cpp computes GELU in this architecture" OTHER_NUMBERS},
+    {"smallthinker", OTHER_THAN("relu"), NULL, NULL,
+     "hidden_act: llama.cpp computes ReLU in this architecture" OTHER_NUMBERS},
+    {"t5 t5encoder",
+     "if(has(feed_forward_proj), if(one_of(feed_forward_proj, 'relu gated-gelu'), false, true))",
+     NULL, NULL,
+     "feed_forward_proj: llama.cpp computes GELU where there is a gate, else ReLU" OTHER_NUMBERS},
     {"apertus", OTHER_THAN("xielu"), NULL, NULL,
      "hidden_act: llama.cpp computes xIELU in this architecture" OTHER_NUMBERS},
     {"distilbert bert", "if(is_classifier, model_type == 'distilbert')", NULL, NULL,

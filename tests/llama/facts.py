@@ -167,6 +167,14 @@ def assumed(f):
     f.warns("hidden_act")
     f.convert("llama", {"hidden_act": "silu"})
     f.check(f"llama: {f.said}", "not-applied" not in f.said)
+    for name, members, word in (("t5", {"feed_forward_proj": "gated-silu"}, "feed_forward_proj"), ("jais", {"activation_function": "gelu"}, "activation"),
+                                ("dbrx", {"ffn_config": {"ffn_hidden_size": 96, "moe_num_experts": 4, "moe_top_k": 2, "ffn_act_fn": {"name": "gelu"}}},
+                                 "ffn_act_fn"),
+                                ("openelm", {"activation_fn_name": "gelu"}, "activation_fn_name"),
+                                ("nomic-bert", {"activation_function": "gelu"}, "activation"),
+                                ("smallthinker", {"hidden_act": "silu"}, "hidden_act")):
+        f.convert(name, members)
+        f.warns(word)
     f.convert("smollm3", {"no_rope_layers": [1, 0]})
     f.warns("no_rope_layers")
     f.convert("qwen3moe", {"norm_topk_prob": False})
