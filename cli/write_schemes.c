@@ -25,10 +25,10 @@ static int read_rule(tare_scheme_rule *rule, const cli_command *command, const c
 /* Options that choose number formats, which a scheme does not have. */
 static int check_usage(const cli_command *command, const cli_write *write) {
     if (write->type_file || write->override_kv.n || write->report ||
-        cli_named_convert(command)->keep_split)
+        cli_named_convert(command)->keep_split || cli_named_convert(command)->opaque)
         return cli_usage(command,
-                         "--tensor-type-file, --override-kv, --report and --keep-split are not for "
-                         "schemes of packed weights");
+                         "--tensor-type-file, --override-kv, --report, --keep-split and --opaque "
+                         "are not for schemes of packed weights");
     if (cli_named_convert(command)->quality == TARE_QUALITY_BEST && strstr(write->scheme, ":rtn"))
         return cli_usage(command,
                          "--quality best searches for scales, and :rtn rounds to the first");

@@ -7,6 +7,7 @@ error is no more than the searches reach; with :rtn scales and codes are those t
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -174,6 +175,52 @@ def stacked(tare, work):
     return [] if run.returncode == 0 and named else [f"exit {run.returncode}: {run.stderr.strip()}"]
 
 
+def quantize(tare, work, source, *words):
+    """The error of each column of a matrix, weighed alike; and what was said."""
+    out, x = os.path.join(work, "option"), LAYER + "mlp.down_proj"
+    shutil.rmtree(out, ignore_errors=True)
+    run = subprocess.run([tare, "quantize", source, out, *words, "-q"], capture_output=True, text=True)
+    if run.returncode:
+        return None, run
+    with open(os.path.join(out, "config.json")) as f:
+        w = decode(read(out), x, MATRICES[x], json.load(f))
+    return w, run
+
+
+def guided(tare, work, source):
+    """An importance matrix lowers the error that it weighs; factors of an adapter are in the codes; numbers that are none are refused."""
+    wrong, x = [], LAYER + "mlp.down_proj"
+    rows, cols = MATRICES[x]
+    r = np.random.default_rng(11)
+    importance, matrix = (r.random(cols) ** 4).astype(F), os.path.join(work, "x.imatrix")
+    with open(matrix, "wb") as f:
+        name = (x + ".weight").encode()
+        f.write(struct.pack("<ii", 1, len(name)) + name + struct.pack("<ii", 1, cols) + importance.tobytes())
+    lora = os.path.join(work, "lora")
+    a, b = r.standard_normal((2, cols)).astype(F) * F(.1), r.standard_normal((rows, 2)).astype(F) * F(.1)
+    os.makedirs(lora)
+    with open(os.path.join(lora, "adapter_model.safetensors"), "wb") as f:
+        f.write(safetensors([(f"base_model.model.{x}.lora_A.weight", "F32", [2, cols], a.tobytes()), (f"base_model.model.{x}.lora_B.weight", "F32", [rows, 2], b.tobytes())]))
+    with open(os.path.join(lora, "adapter_config.json"), "w") as f:
+        json.dump({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "target_modules": ["down_proj"]}, f)
+    was = number(*read(source)[x + ".weight"])
+    for scheme in ("w4a16", "w4a16_asym", "nvfp4a16", "fp8_dynamic", "mlx4"):
+        error = [((was - quantize(tare, work, source, scheme, *o)[0]) ** 2 * importance).sum() for o in ((), ("--imatrix", matrix))]
+        if error[1] > error[0] * .99:
+            wrong.append(f"{scheme} --imatrix: {error}")
+    merged = was + F(2) * (b @ a)
+    have = quantize(tare, work, source, "w8a16", "--apply-adapter", lora)[0]
+    if have is None or np.abs(have - merged).max() > .02 * np.abs(merged).max():
+        wrong.append("--apply-adapter: other numbers")
+    broken = model()
+    broken[x + ".weight"][3, 5] = 0x7fc0 if broken[x + ".weight"].dtype == np.uint16 else np.nan
+    write(os.path.join(work, "broken"), broken)
+    for scheme in MOST:
+        if quantize(tare, work, os.path.join(work, "broken"), scheme)[1].returncode != 5:
+            wrong.append(f"{scheme}: NaN was packed")
+    return wrong
+
+
 def main():
     names = [a for a in sys.argv[1:] if a != "-v"]
     tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
@@ -187,6 +234,9 @@ def main():
             bad += 1
     for w in [] if names else stacked(tare, work):
         print(f"experts in one tensor: {w}", flush=True)
+        bad += 1
+    for w in [] if names else guided(tare, work, source):
+        print(w, flush=True)
         bad += 1
     shutil.rmtree(work)
     print(f"{len(names or all_schemes)} schemes, {bad} wrong")

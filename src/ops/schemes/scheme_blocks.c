@@ -220,9 +220,10 @@ static tare_status round_numbers(const encoding *e, tare_error *err) {
                       : type->id == TARE_ENCODING_BF16 ? 0x1.ffp127f
                                                        : INFINITY;
     for (size_t i = 0; i < n; i++)
-        if (isfinite(e->values[i]) && fabsf(e->values[i]) >= end)
+        if (!(fabsf(e->values[i]) < end))
             return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                             "numbers beyond the type of the model, which config.json names");
+                             "NaN, Inf, or numbers beyond the type of the model, which config.json "
+                             "names");
     tare_round_floats(e->out, type->id, e->values, n);
     const tare_rows_mut rows = {.planes = {e->out}, .n_rows = 1, .cols = n};
     if (TARE_HOST_IS_BIG_ENDIAN) tare_swap_rows(&rows, type);

@@ -206,9 +206,11 @@ static tare_status name_format(making *k) {
 
 static tare_status add_file(making *k) {
     tare_reader reader;
-    tare_reader_callback(&reader, NULL, k->work, 0, k->s->in->format);
+    const tare_model *in = k->s->in;
+    const char *name = in->n_files ? in->files[0].name : in->format;
+    tare_reader_callback(&reader, NULL, k->work, 0, name);
     reader.fetch = fetch;
-    TARE_TRY(tare_model_add_file(k->out, &reader, "packed", &k->file, k->err));
+    TARE_TRY(tare_model_add_file(k->out, &reader, name, &k->file, k->err));
     k->out->files[k->file].is_decoded = true;
     return TARE_OK;
 }

@@ -127,14 +127,15 @@ bool tare_writer_has(const tare_writer *w, tare_written_kind kind) {
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-/* The text up to the next colon; what is left begins after it. */
-static tare_str next_word(tare_str *rest) {
+/* The text up to the next colon, if there is one; what is left begins after it. */
+static tare_str next_word(tare_str *rest, bool *has_colon) {
     size_t n = 0;
     while (n < rest->len && rest->ptr[n] != ':') n++;
     const tare_str word = {rest->ptr, n};
     rest->ptr += n;
     rest->len -= n;
-    if (rest->len) rest->ptr++, rest->len--;
+    *has_colon = rest->len > 0;
+    if (*has_colon) rest->ptr++, rest->len--;
     return word;
 }
 
@@ -163,26 +164,34 @@ static const tare_writer *find(tare_str name) {
 
 tare_status tare_scheme_read(tare_scheme_choice *out, const char *text, tare_error *err) {
     tare_str rest = tare_str_of(text);
-    const tare_writer *w = find(next_word(&rest));
+    bool has_colon;
+    const tare_writer *w = find(next_word(&rest, &has_colon));
     *out = (tare_scheme_choice){.writer = w};
     if (!w) return tare_fail(err, TARE_ERR_ARG, "scheme: there is none of that name");
     out->group = w->group;
-    while (rest.len) {
-        const tare_str word = next_word(&rest);
+    bool has_group = false;
+    for (bool is_last = !has_colon; !is_last;) {
+        const tare_str word = next_word(&rest, &has_colon);
         const bool is_group = word.len > 1 && word.ptr[0] == 'g';
         const tare_str size = {word.ptr + is_group, word.len - is_group};
-        if (tare_str_is(word, "rtn"))
+        is_last = !has_colon;
+        if (tare_str_is(word, "rtn") && !out->is_plain)
             out->is_plain = true;
-        else if (is_group == tare_str_is(word, "channel") || !read_group(&out->group, w, size))
+        else if (!has_group && is_group != tare_str_is(word, "channel") &&
+                 read_group(&out->group, w, size))
+            has_group = true;
+        else
             return tare_fail(err, TARE_ERR_ARG,
-                             "scheme: after its name come gN, a size that it has, channel or rtn");
+                             "scheme: after its name come, once each, rtn and gN, a size that it "
+                             "has, or channel");
     }
     return TARE_OK;
 }
 
 bool tare_scheme_is_named(const char *text) {
     tare_str rest = tare_str_of(text);
-    return find(next_word(&rest)) != NULL;
+    bool has_colon;
+    return find(next_word(&rest, &has_colon)) != NULL;
 }
 
 bool tare_scheme_at(tare_scheme_info *out, size_t i) {
