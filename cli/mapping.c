@@ -3,12 +3,12 @@
  * Before a GGUF file is written, a Hugging Face model is mapped to llama.cpp's form, unless its
  * names are to be kept; before a Hugging Face directory is written, the reverse. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "system.h"
 
 #define METADATA_MOST (16u << 20) /* of the file of --metadata */
 
@@ -16,7 +16,7 @@
 static char *place_of_file(const char *path) {
     const char *slash = strrchr(path, '/');
     char *parent = slash ? cli_copy(path, (size_t)(slash - path) + 1) : cli_copy(".", 1);
-    char *whole = cli_true_path(parent), text[2 * PATH_MAX];
+    char *whole = cli_true_path(parent), text[2 * CLI_PATH_SIZE];
     snprintf(text, sizeof text, "%s/%s", whole ? whole : parent, slash ? slash + 1 : path);
     free(whole);
     free(parent);
@@ -83,7 +83,7 @@ static int map_adapter(tare_model **out, tare_model **factors, const tare_model 
     tare_context context = tare_context_default();
     options.context = &context;
     tare_error err;
-    char *text, path[PATH_MAX];
+    char *text, path[CLI_PATH_SIZE];
     size_t n;
     adapter_path(path, sizeof path, write->lora, "adapter_config.json");
     int code = cli_read_file(&text, &n, path, METADATA_MOST);
@@ -228,7 +228,7 @@ int cli_open_around(tare_model **out, char **directory, const tare_model *in, co
         return CLI_YES;
     int code = look_for(&has_file, in_path);
     if (code != CLI_YES || !has_file) return code; /* a URL, or standard input */
-    char *whole = place_of_file(in_path), config[2 * PATH_MAX];
+    char *whole = place_of_file(in_path), config[2 * CLI_PATH_SIZE];
     *strrchr(whole, '/') = '\0';
     snprintf(config, sizeof config, "%s/config.json", whole);
     free(whole);

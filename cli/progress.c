@@ -4,13 +4,13 @@
  * the signals that ask to stop. Between two pieces of work there is nothing to clean up: a signal then
  * ends the process, as a second one always does. */
 #include <inttypes.h>
-#include <signal.h>
+#include <signal.h> /* sig_atomic_t */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli.h"
+#include "system.h"
 
 #define FIRST_SHOW 0.5 /* seconds: shorter work shows nothing */
 #define SHOW_EVERY 0.1
@@ -26,18 +26,8 @@ static struct {
     _Atomic bool is_fetch; /* what is shown comes from cli_progress_elsewhere */
 } state;
 
-static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
-
-static _Noreturn void end_at_once(void) {
-    static const char line[] = "tare: cancelled\n";
-    const ssize_t n = write(STDERR_FILENO, line, sizeof line - 1);
-    (void)n;
-    _exit(CLI_CANCELLED);
-}
-
-static void on_signal(int number) {
-    (void)number;
-    if (!is_at_work) end_at_once();
+static void stop(void) {
+    if (!is_at_work) cli_end_at_once("tare: cancelled\n", CLI_CANCELLED);
     is_stopped = 1;
     tare_cancel_request(cancel);
 }
@@ -54,20 +44,10 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A caller that ignores a signal (nohup) goes on ignoring it. */
-static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, old;
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++) {
-        sigaction(stop_signals[i], NULL, &old);
-        if (old.sa_handler != SIG_IGN) sigaction(stop_signals[i], &action, NULL);
-    }
-}
-
 void cli_progress_start(const char *verb) {
     cli_cancel();
     is_at_work = 1;
-    if (!is_stopped) catch_signals();
+    if (!is_stopped) cli_catch_stop(stop);
     state.verb = verb;
     state.start = now();
     state.last_show = state.start + FIRST_SHOW - SHOW_EVERY;

@@ -6,10 +6,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
-#define CLI_OUTPUT_FD     1   /* the descriptor of standard output */
-#define CLI_OUTPUT_CLOSED 141 /* its reader went away: what a shell says of SIGPIPE, 128 + 13 */
+#define CLI_PATH_SIZE     4096 /* of a path in a fixed place, with a NUL */
+#define CLI_INPUT_FD      0    /* the descriptor of standard input */
+#define CLI_OUTPUT_FD     1    /* of standard output */
+#define CLI_OUTPUT_CLOSED 141  /* its reader went away: what a shell says of SIGPIPE, 128 + 13 */
 
 typedef enum cli_path_kind {
     CLI_PATH_NOTHING = 0, /* or a link that leads nowhere; errno says why */
@@ -29,6 +32,34 @@ bool cli_has_entry(const char *path);
 bool cli_is_same_file(const char *a, const char *b);
 /* A path without links, from the root on, for free(); NULL: it leads nowhere. */
 char *cli_true_path(const char *path);
+
+typedef enum cli_input_kind {
+    CLI_INPUT_CLOSED = 0, /* errno says why */
+    CLI_INPUT_TERMINAL,
+    CLI_INPUT_FILE,
+    CLI_INPUT_STREAM,
+} cli_input_kind;
+
+cli_input_kind cli_look_at_input(void);
+/* What TMPDIR says, else a place on disk. */
+const char *cli_temp_folder(void);
+/* A file for reading and writing that goes with the process; -1, with errno: there can be none. */
+int cli_open_unnamed(const char *folder);
+/* A file, not a link to one; -1, with errno. */
+int cli_open_for_reading(const char *path);
+void cli_close(int fd);
+/* From where the last call left off: bytes, 0 at the end, -1 with errno; EINTR: a signal came. */
+int64_t cli_read_some(int fd, void *buf, size_t n);
+/* False, with errno: not all could be written. */
+bool cli_write_all(int fd, const void *bytes, size_t n);
+bool cli_random_bytes(void *out, size_t n);
+/* New files are for this user only, from now on. */
+void cli_make_files_private(void);
+
+/* `stop` is called once when the user, or the system, asks the process to stop; asked again, it ends.
+ * It runs at any moment: it may set flags, and call cli_end_at_once. */
+void cli_catch_stop(void (*stop)(void));
+_Noreturn void cli_end_at_once(const char *line, int code);
 
 bool cli_is_terminal(FILE *file);
 /* Its columns; 0: no terminal, or one that does not say. */

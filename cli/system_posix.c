@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,6 +35,97 @@ bool cli_is_same_file(const char *a, const char *b) {
 
 char *cli_true_path(const char *path) {
     return realpath(path, NULL);
+}
+
+/* ---- streams and temporary files ------------------------------------------------------------- */
+
+cli_input_kind cli_look_at_input(void) {
+    struct stat st;
+    if (isatty(STDIN_FILENO)) return CLI_INPUT_TERMINAL;
+    if (fstat(STDIN_FILENO, &st) != 0) return CLI_INPUT_CLOSED;
+    return S_ISREG(st.st_mode) ? CLI_INPUT_FILE : CLI_INPUT_STREAM;
+}
+
+/* /var/tmp, unlike /tmp, is seldom memory. */
+const char *cli_temp_folder(void) {
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/var/tmp";
+}
+
+int cli_open_unnamed(const char *folder) {
+    char path[CLI_PATH_SIZE];
+    int fd = -1;
+#ifdef O_TMPFILE
+    fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+#endif
+    if (fd >= 0) return fd;
+    const int n = snprintf(path, sizeof path, "%s/tare-XXXXXX", folder);
+    if (n < 0 || (size_t)n >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkstemp(path);
+    if (fd >= 0) unlink(path);
+    return fd;
+}
+
+int cli_open_for_reading(const char *path) {
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+void cli_close(int fd) {
+    close(fd);
+}
+
+int64_t cli_read_some(int fd, void *buf, size_t n) {
+    return read(fd, buf, n);
+}
+
+bool cli_write_all(int fd, const void *bytes, size_t n) {
+    const char *from = bytes;
+    while (n > 0) {
+        const ssize_t put = write(fd, from, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        from += put;
+        n -= (size_t)put;
+    }
+    return true;
+}
+
+bool cli_random_bytes(void *out, size_t n) {
+    return getentropy(out, n) == 0;
+}
+
+void cli_make_files_private(void) {
+    umask(S_IRWXG | S_IRWXO);
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static void (*stop_asked)(void);
+
+static void on_signal(int number) {
+    (void)number;
+    stop_asked();
+}
+
+/* A caller that ignores a signal (nohup) goes on ignoring it. */
+void cli_catch_stop(void (*stop)(void)) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, old;
+    stop_asked = stop;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        sigaction(signals[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);
+    }
+}
+
+_Noreturn void cli_end_at_once(const char *line, int code) {
+    const ssize_t n = write(STDERR_FILENO, line, strlen(line));
+    (void)n;
+    _exit(code);
 }
 
 bool cli_is_terminal(FILE *file) {

@@ -6,8 +6,8 @@ Each folder names the folders whose headers it may include; "tare" is the public
 without a row belongs to the one it lies in; a folder with one is a place of its own, which others
 see only where they say so. What is not in the table may include nothing of ours. Each folder of src
 opens with a README.md of a few lines: what lives there, and what it may include. Kernels over lanes
-(simd/) know no instruction set: they neither include nor use intrinsics. What is POSIX's and not C's is
-for files whose names end in _posix.c, and for those named below.
+(simd/) know no instruction set: they neither include nor use intrinsics. Headers of a
+system are for files whose names end in _posix.c, and in _windows.c.
 """
 import os
 import re
@@ -86,24 +86,9 @@ ALLOWED = {
     "tests/cli": {"tare", "cli", "tests/cli"},
     "tests/consumer": {"tare"},
 }
+# Of the systems' headers: those of POSIX, in files whose names end in _posix.c, and of Windows.
 POSIX = {"dirent.h", "dlfcn.h", "fcntl.h", "fnmatch.h", "regex.h", "strings.h", "unistd.h"}
-# Beside files whose names end in _posix.c; what writes and replaces files is in several.
-KNOWS_POSIX = {
-    "cli/progress.c",
-    "cli/stdin.c",
-    "cli/stream.c",
-    "src/base/outfile.c",
-    "src/base/outfile_entry.c",
-    "src/base/outfile_member.c",
-    "src/base/outfile_place.c",
-    "src/base/outfile_stale.c",
-    "src/base/reader.c",
-    "src/ops/edit/edit_journal.c",
-    "src/ops/edit/edit_recover.c",
-    "src/ops/edit/edit_run.c",
-    "src/ops/edit/edit_state.h",
-    "src/ops/packing/pack_directory.c",
-}
+WINDOWS = {"io.h", "windows.h", "winioctl.h", "bcrypt.h", "shellapi.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 INTRINSIC = re.compile(r"\b(?:_mm\d*_\w+|_MM_\w+|__m(?:128|256|512)\w*|__mmask\d+|\w*mmintrin\.h)\b")
 SEES = re.compile(r"^Sees: (.*)\.$", re.M)
@@ -150,7 +135,7 @@ def may_see(folder, to):
     return to in allowed or (not folder.startswith("src/") and to.split("/")[0] in allowed)
 
 
-findings, checked, posix = [], 0, set()
+findings, checked = [], 0
 PRODUCT = {place for place in ALLOWED if place.split("/")[0] in ("src", "cli", "python", "cuda", "include")}
 for path in tree.files(tree.C_SOURCES):
     checked += 1
@@ -162,8 +147,10 @@ for path in tree.files(tree.C_SOURCES):
         quote, name = match.groups()
         where = f"{path}: #include {quote}{name}"
         to = target(path, name)
-        if to is None and (name in POSIX or name.startswith("sys/")) and folder in PRODUCT:
-            posix |= {path} if not path.endswith("_posix.c") else set()
+        if to is None and folder in PRODUCT:
+            of_system = "windows" if name in WINDOWS else "posix" if name in POSIX or name.startswith("sys/") else None
+            if of_system and not path.endswith(f"_{of_system}.c"):
+                findings.append(f"{where}: that is for a file named *_{of_system}.c")
         if to is None:
             if quote == '"':
                 findings.append(f"{where}: no such file")
@@ -171,8 +158,6 @@ for path in tree.files(tree.C_SOURCES):
             findings.append(f"{where}: {folder or 'this folder'} must not see {to}")
         elif to == "tare" and quote == '"' and folder != "include/tare":
             findings.append(f"{where}: public headers are included as <tare/...>")
-findings += [f"{path}: includes a header of POSIX: that is for a file named *_posix.c" for path in sorted(posix - KNOWS_POSIX)]
-findings += [f"{path}: includes no header of POSIX any more: KNOWS_POSIX" for path in sorted(KNOWS_POSIX - posix)]
 folders = {os.path.dirname(path) for path in tree.files(tree.C_SOURCES) if path.startswith("src/")}
 for folder in sorted(folders):
     checked += 1

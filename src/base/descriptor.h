@@ -10,6 +10,5 @@
 
 /* Writes all n bytes; an error has the code TARE_CODE_OUTPUT_WRITE. */
 tare_status tare_descriptor_write(int fd, const void *bytes, size_t n, tare_error *err);
-void tare_descriptor_close(int fd);
 
 #endif

@@ -2,13 +2,12 @@
 #include "base/file_cache.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cache.h"
-#include "base/descriptor.h"
+#include "base/os_file.h"
 #include "base/os_system.h"
 
 #define KEPT_MOST 256 /* files of one model that are never closed */
@@ -42,7 +41,7 @@ static void close_descriptor(void *ctx, void *value, size_t cost) {
     const tare_file_cache *c = ctx;
     descriptor *d = value;
     (void)cost;
-    tare_descriptor_close(d->fd);
+    tare_fd_close(d->fd);
     tare_free(c->allocator, d, sizeof *d);
 }
 
@@ -112,16 +111,19 @@ static void close_parked(void *ctx) {
 }
 
 tare_status tare_file_cache_park(tare_file_cache *c, tare_reader *r, tare_error *err) {
-    char path[PATH_MAX];
-    if (r->fd < 0 || !r->owns_fd || !r->has_identity || r->map || r->fetch || !r->name ||
-        !realpath(r->name, path))
+    if (r->fd < 0 || !r->owns_fd || !r->has_identity || r->map || r->fetch || !r->name)
         return TARE_OK;
+    char *path = tare_path_real(r->name);
+    if (!path) return TARE_OK;
     const size_t n = strlen(path) + 1;
     parked *p = tare_alloc(c->allocator, sizeof *p + n);
+    if (p) {
+        *p = (parked){c, atomic_fetch_add(&c->n_parked, 1), r->size, r->device, r->inode, n};
+        memcpy(p->path, path, n);
+    }
+    free(path);
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
-    *p = (parked){c, atomic_fetch_add(&c->n_parked, 1), r->size, r->device, r->inode, n};
-    memcpy(p->path, path, n);
-    tare_descriptor_close(r->fd);
+    tare_fd_close(r->fd);
     r->fd = -1;
     r->owns_fd = false;
     r->fetch = fetch_parked;

@@ -3,10 +3,10 @@
  * Files and directories by path, in the file system or in a substitute for it. */
 #include "base/files.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 
-#include "base/os_folder.h"
+#include "base/os_file.h"
 #include "base/outfile_stale.h"
 #include "base/str.h"
 
@@ -15,10 +15,58 @@ tare_status tare_files_open(const tare_files *files, tare_reader *out, const cha
     return files ? files->open(files, out, path, err) : tare_reader_open(out, path, map, err);
 }
 
+typedef struct listing {
+    int folder;
+    tare_files_visit visit;
+    void *ctx;
+    tare_status status;
+    tare_error *err;
+} listing;
+
+/* What leads nowhere is there with nothing in it; a file that cannot be looked at is no such
+ * thing. 0, or an errno. */
+static int look_at(tare_files_entry *e, int folder) {
+    tare_file_facts own, facts;
+    int failed = tare_entry_look(&own, folder, e->name, false);
+    e->is_link = !failed && own.kind == TARE_PATH_LINK;
+    if (!failed) failed = tare_entry_look(&facts, folder, e->name, true);
+    if (failed == ENOENT || failed == ELOOP || failed == ENOTDIR ||
+        (e->is_link && failed == EACCES))
+        return 0;
+    if (failed) return failed;
+    e->size = facts.size;
+    e->kind = facts.kind == TARE_PATH_DISK ? TARE_PATH_OTHER : facts.kind;
+    return 0;
+}
+
+static int list_entry(void *ctx, const char *name) {
+    listing *l = ctx;
+    tare_files_entry e = {.name = name};
+    const int failed = look_at(&e, l->folder);
+    if (failed) {
+        l->status = tare_fail_errno(l->err, failed, "looking at a file of the directory");
+        tare_error_file(l->err, name);
+    } else {
+        l->status = l->visit(l->ctx, &e, l->err);
+    }
+    return l->status == TARE_OK ? 0 : -1;
+}
+
+static tare_status list_folder(const char *path, tare_files_visit visit, void *ctx,
+                               tare_error *err) {
+    listing l = {.visit = visit, .ctx = ctx, .err = err};
+    int failed = tare_fd_open(&l.folder, TARE_HERE, path, TARE_OPEN_FOLDER, 0);
+    if (failed) return tare_fail_errno(err, failed, "opening the directory");
+    failed = tare_folder_names(l.folder, list_entry, &l);
+    tare_fd_close(l.folder);
+    if (l.status != TARE_OK) return l.status;
+    return failed ? tare_fail_errno(err, failed, "listing the directory") : TARE_OK;
+}
+
 tare_status tare_files_list(const tare_files *files, const char *path, tare_files_visit visit,
                             void *ctx, tare_error *err) {
     if (files) return files->list(files, path, visit, ctx, err);
-    return tare_folder_visit(path, visit, ctx, err);
+    return list_folder(path, visit, ctx, err);
 }
 
 /* ---- sorted lists ---------------------------------------------------------------------------- */

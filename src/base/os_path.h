@@ -7,11 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TARE_NAME_MOST 255  /* bytes of a name, on every system that we know */
+#define TARE_PATH_MOST 4096 /* bytes of a path that is kept in a fixed place, with a NUL */
+
 typedef enum tare_path_kind {
     TARE_PATH_NOTHING = 0,
     TARE_PATH_FILE,
     TARE_PATH_FOLDER,
     TARE_PATH_OTHER, /* a device, a pipe */
+    TARE_PATH_LINK,  /* only where links are not followed (os_file.h) */
+    TARE_PATH_DISK,  /* a block device, only there */
 } tare_path_kind;
 
 /* Links are followed; one that leads nowhere is nothing. *os_error, which may be NULL: why nothing,
@@ -21,7 +26,9 @@ tare_path_kind tare_path_look(const char *path, int *os_error);
 bool tare_path_has_entry(const char *path);
 /* Whether a folder may be listed and searched by who runs the program: 0, or an errno. */
 int tare_path_check_folder(const char *path);
-/* The size of an open file; false: the system does not say. */
-bool tare_descriptor_size(int fd, uint64_t *size);
+/* Whether a path begins at the root of a file system. */
+bool tare_path_is_whole(const char *path);
+/* The path without links, from the root on, for free(); NULL, with errno: it leads nowhere. */
+char *tare_path_real(const char *path);
 
 #endif

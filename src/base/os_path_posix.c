@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,9 +28,10 @@ int tare_path_check_folder(const char *path) {
     return faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
-bool tare_descriptor_size(int fd, uint64_t *size) {
-    struct stat st;
-    if (fstat(fd, &st) != 0) return false;
-    *size = (uint64_t)st.st_size;
-    return true;
+bool tare_path_is_whole(const char *path) {
+    return path[0] == '/';
+}
+
+char *tare_path_real(const char *path) {
+    return realpath(path, NULL);
 }

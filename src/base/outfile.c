@@ -8,20 +8,13 @@
  * and takes another name. (3) The rename is the last step that can fail, and it is one step. */
 #include "base/outfile_set.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h> /* renameat */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include "base/arith.h"
 #include "base/hash.h"
+#include "base/os_file.h"
 #include "base/outfile_os.h"
 #include "base/str.h"
 
@@ -43,35 +36,39 @@ static tare_status set_path(tare_outset *set, const char *path, size_t n, tare_e
 
 /* Replaces set->path, a link, by its target, whether or not that exists. */
 static tare_status follow_link(tare_outset *set, tare_error *err) {
-    char target[PATH_MAX];
+    char target[TARE_PATH_MOST];
     const char *slash = strrchr(set->path, '/');
     size_t from = slash ? (size_t)(slash - set->path) + 1 : 0;
-    ssize_t got = from < sizeof target ? readlink(set->path, target, sizeof target - from) : -1;
-    if (got < 0)
-        return tare_outset_fail_errno(err, errno, "the output's link cannot be read", set->path);
-    size_t n = (size_t)got;
-    if (n == sizeof target - from)
+    const int failed = from < sizeof target ? tare_link_read(target + from, sizeof target - from,
+                                                             TARE_HERE, set->path)
+                                            : ENAMETOOLONG;
+    if (failed == ENAMETOOLONG)
         return tare_outset_fail(err, TARE_ERR_ARG, "output path: the link's is too long",
                                 set->path);
-    if (n > 0 && target[0] != '/') {
-        memmove(target + from, target, n);
-        memcpy(target, set->path, from);
-        n += from;
-    }
-    return set_path(set, target, n, err);
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "the output's link cannot be read", set->path);
+    if (tare_path_is_whole(target + from))
+        return set_path(set, target + from, strlen(target + from), err);
+    memcpy(target, set->path, from);
+    return set_path(set, target, strlen(target), err);
 }
 
 /* Follows links, so that the file they lead to is replaced or created, not the links. Something the
  * system can open but no path leads to, such as a pipe under /dev/fd, cannot be an output. */
 static tare_status follow_links(tare_outset *set, tare_error *err) {
-    struct stat st;
-    char resolved[PATH_MAX];
-    while (lstat(set->path, &st) == 0 && S_ISLNK(st.st_mode)) {
-        if (realpath(set->path, resolved)) return set_path(set, resolved, strlen(resolved), err);
+    tare_file_facts facts;
+    while (tare_entry_look(&facts, TARE_HERE, set->path, false) == 0 &&
+           facts.kind == TARE_PATH_LINK) {
+        char *resolved = tare_path_real(set->path);
+        if (resolved) {
+            const tare_status status = set_path(set, resolved, strlen(resolved), err);
+            free(resolved);
+            return status;
+        }
         if (errno != ENOENT)
             return tare_outset_fail_errno(err, errno, "the output's link cannot be followed",
                                           set->path);
-        if (stat(set->path, &st) == 0)
+        if (tare_entry_look(&facts, TARE_HERE, set->path, true) == 0)
             return tare_outset_fail(err, TARE_ERR_ARG,
                                     "the output exists and is not a regular file", set->path);
         TARE_TRY(follow_link(set, err));
@@ -93,7 +90,7 @@ static tare_status keep_path(tare_outset *set, const char *path, tare_error *err
     if (!*set->final_name || strcmp(set->final_name, ".") == 0 ||
         strcmp(set->final_name, "..") == 0)
         return tare_outset_fail(err, TARE_ERR_ARG, "output path: expected a name to create", path);
-    if (strlen(set->final_name) > NAME_MAX)
+    if (strlen(set->final_name) > TARE_NAME_MOST)
         return tare_outset_fail(err, TARE_ERR_ARG, "output path: the name is too long", path);
     return TARE_OK;
 }
@@ -103,10 +100,10 @@ static tare_status open_parent(tare_outset *set, tare_error *err) {
     size_t n = (size_t)(set->final_name - set->path);
     char kept = parent[n];
     parent[n] = '\0';
-    set->parent_fd = open(n ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int failed = errno;
+    const int failed =
+        tare_fd_open(&set->parent_fd, TARE_HERE, n ? parent : ".", TARE_OPEN_FOLDER, 0);
     parent[n] = kept;
-    if (set->parent_fd < 0)
+    if (failed)
         return tare_outset_fail_errno(err, failed, "the output's directory cannot be opened",
                                       set->path);
     return TARE_OK;
@@ -128,17 +125,17 @@ static tare_status check_old_directory(const tare_outset *set, tare_error *err) 
 }
 
 static tare_status check_existing(const tare_outset *set, tare_error *err) {
-    struct stat st;
-    if (fstatat(set->parent_fd, set->final_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) return TARE_OK;
-        return tare_outset_fail_errno(err, errno, "the status of the output cannot be read",
+    tare_file_facts facts;
+    const int failed = tare_entry_look(&facts, set->parent_fd, set->final_name, false);
+    if (failed == ENOENT) return TARE_OK;
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "the status of the output cannot be read",
                                       set->path);
-    }
     /* First the failures that `force` would not help. */
-    if (set->options.is_directory && !S_ISDIR(st.st_mode))
+    if (set->options.is_directory && facts.kind != TARE_PATH_FOLDER)
         return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is not a directory",
                                 set->path);
-    if (!set->options.is_directory && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+    if (!set->options.is_directory && facts.kind != TARE_PATH_FILE && facts.kind != TARE_PATH_LINK)
         return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is not a regular file",
                                 set->path);
     if (!set->options.force) return tare_outset_fail_exists(set, err);
@@ -146,11 +143,10 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
 }
 
 static tare_status check_space(const tare_outset *set, tare_error *err) {
-    struct statvfs fs;
     uint64_t available;
-    if (set->options.total_size == 0 || fstatvfs(set->parent_fd, &fs) != 0) return TARE_OK;
-    if (!tare_mul_u64(fs.f_bavail, fs.f_frsize, &available)) return TARE_OK;
-    if (fs.f_blocks == 0 || available >= set->options.total_size) return TARE_OK;
+    if (set->options.total_size == 0 || !tare_folder_free_bytes(&available, set->parent_fd) ||
+        available >= set->options.total_size)
+        return TARE_OK;
     tare_outset_fail(err, TARE_ERR_NOSPACE, "the output is larger than the free space", set->path);
     tare_error_detail(err, "%llu bytes, %llu are free", (unsigned long long)set->options.total_size,
                       (unsigned long long)available);
@@ -160,33 +156,39 @@ static tare_status check_space(const tare_outset *set, tare_error *err) {
 /* Takes the lock of a temporary that others can already see. False: another run, cleaning up, was
  * faster, and the file is gone or about to go. A file system without locks is no reason to stop. */
 static bool hold(const tare_outset *set, int fd) {
-    struct stat mine, named;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
-    return fstat(fd, &mine) == 0 &&
-           fstatat(set->temp_parent_fd, set->temp_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
+    tare_file_facts mine, named;
+    if (tare_fd_lock(fd) == EWOULDBLOCK) return false;
+    return tare_fd_look(&mine, fd) == 0 &&
+           tare_entry_look(&named, set->temp_parent_fd, set->temp_name, false) == 0 &&
+           tare_is_same_file(&mine, &named);
 }
 
 /* Makes the named temporary; 0 or an errno. */
 static int make_named(tare_outset *set) {
     const int at = set->temp_parent_fd;
-    const mode_t others = set->is_copied ? 0700 : 0777; /* a folder that all may write to */
+    const uint16_t others = set->is_copied ? 0700 : 0777; /* a folder that all may write to */
     int failed = 0;
     for (int i = 0; i < NAME_TRIES; i++) {
         tare_temp_name(set->temp_name, set->final_name);
         int fd = -1;
         if (!set->options.is_directory) {
-            fd = openat(at, set->temp_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                        0666 & others);
-        } else if (mkdirat(at, set->temp_name, others) == 0) {
-            fd = openat(at, set->temp_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            failed =
+                tare_fd_open(&fd, at, set->temp_name,
+                             TARE_OPEN_WRITE | TARE_OPEN_NEW | TARE_OPEN_NO_LINK, 0666 & others);
+        } else {
+            failed = tare_folder_make(at, set->temp_name, others);
+            if (!failed)
+                failed =
+                    tare_fd_open(&fd, at, set->temp_name, TARE_OPEN_FOLDER | TARE_OPEN_NO_LINK, 0);
         }
-        failed = fd < 0 ? errno : EEXIST;
-        if (fd >= 0 && hold(set, fd)) {
+        if (!failed && hold(set, fd)) {
             set->temp_fd = fd;
             return 0;
         }
-        if (fd >= 0) close(fd);
+        if (!failed) {
+            tare_fd_close(fd);
+            failed = EEXIST;
+        }
         set->temp_name[0] = '\0';
         if (failed != EEXIST && failed != ENOENT) break;
     }
@@ -195,7 +197,7 @@ static int make_named(tare_outset *set) {
 
 static void drop_temporary(tare_outset *set) {
     if (set->temp_name[0]) tare_remove_tree(set->temp_parent_fd, set->temp_name, TARE_FOLDERS_MOST);
-    if (set->temp_fd >= 0) close(set->temp_fd);
+    if (set->temp_fd >= 0) tare_fd_close(set->temp_fd);
     set->temp_name[0] = '\0';
     set->temp_fd = -1;
 }
@@ -206,10 +208,10 @@ static int make_here(tare_outset *set) {
     const int unnamed = set->options.is_named ? -1 : tare_os_open_unnamed(set->temp_parent_fd);
     if (unnamed >= 0 && !set->options.is_directory) {
         set->temp_fd = unnamed;
-        (void)flock(set->temp_fd, LOCK_EX | LOCK_NB);
+        (void)tare_fd_lock(set->temp_fd);
         return 0;
     }
-    if (unnamed >= 0) close(unnamed);
+    if (unnamed >= 0) tare_fd_close(unnamed);
     int failed = make_named(set);
     if (!failed && unnamed < 0) failed = tare_outset_try_writing(set);
     if (failed) drop_temporary(set);
@@ -257,8 +259,9 @@ static tare_status look(tare_outset *set, const char *path, tare_error *err) {
 
 /* Whether a file can be created in the directory, for callers that will not try it. */
 static tare_status check_writable(const tare_outset *set, tare_error *err) {
-    if (faccessat(set->parent_fd, ".", W_OK | X_OK, AT_EACCESS) == 0) return TARE_OK;
-    return tare_outset_fail_errno(err, errno, "the output cannot be created", set->path);
+    const int failed = tare_folder_can_write(set->parent_fd);
+    if (!failed) return TARE_OK;
+    return tare_outset_fail_errno(err, failed, "the output cannot be created", set->path);
 }
 
 tare_status tare_outset_check(const char *path, const tare_out_options *options,
@@ -271,7 +274,7 @@ tare_status tare_outset_check(const char *path, const tare_out_options *options,
     tare_status status = look(&set, path, err);
     if (status == TARE_OK) status = check_writable(&set, err);
     if (status == TARE_OK) status = check_space(&set, err);
-    if (set.parent_fd >= 0) close(set.parent_fd);
+    if (set.parent_fd >= 0) tare_fd_close(set.parent_fd);
     tare_free(allocator, set.path, set.path_size);
     return status;
 }
@@ -354,7 +357,7 @@ static bool lacks_renaming(tare_outset *set, int os_error) {
     char other[TARE_TEMP_NAME_SIZE];
     if (!lacks_names(os_error)) return false;
     tare_temp_name(other, set->final_name);
-    if (renameat(set->parent_fd, set->temp_name, set->parent_fd, other) != 0) return true;
+    if (tare_entry_rename(set->parent_fd, set->temp_name, other) != 0) return true;
     memcpy(set->temp_name, other, sizeof other);
     return false;
 }
@@ -386,9 +389,7 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
                 "this file system cannot exchange directories: remove the old output", set->path);
         was_exchanged = !failed;
     } else if (failed == EEXIST) {
-        failed = renameat(set->parent_fd, set->temp_name, set->parent_fd, set->final_name) == 0
-                     ? 0
-                     : errno;
+        failed = tare_entry_rename(set->parent_fd, set->temp_name, set->final_name);
     }
     if (lacks_renaming(set, failed)) return tare_outset_place(set, err);
     if (failed)
@@ -434,15 +435,15 @@ void tare_outset_free(tare_outset *set) {
     for (size_t i = 0; i < set->n_members; i++) {
         tare_out_member *m = &set->members[i];
         if (!m->name) continue;
-        if (m->fd >= 0) close(m->fd);
+        if (m->fd >= 0) tare_fd_close(m->fd);
         tare_free(set->allocator, m->name, m->name_size);
         tare_free(set->allocator, m->target, m->target_size);
     }
     if (set->is_committed) set->temp_name[0] = '\0';
     drop_temporary(set);
     if (set->temp_parent_fd >= 0 && set->temp_parent_fd != set->parent_fd)
-        close(set->temp_parent_fd);
-    if (set->parent_fd >= 0) close(set->parent_fd);
+        tare_fd_close(set->temp_parent_fd);
+    if (set->parent_fd >= 0) tare_fd_close(set->parent_fd);
     if (set->has_mutex) pthread_mutex_destroy(&set->mutex);
     while (set->n_writing > 0) pthread_mutex_destroy(&set->writing[--set->n_writing]);
     tare_free(set->allocator, set->members, set->members_capacity * sizeof *set->members);
@@ -451,30 +452,42 @@ void tare_outset_free(tare_outset *set) {
     tare_free(set->allocator, set, sizeof *set);
 }
 
-static bool is_file(const struct stat *st, const tare_reader *file) {
-    return file->has_identity && (uint64_t)st->st_dev == file->device &&
-           (uint64_t)st->st_ino == file->inode;
+static bool is_file(const tare_file_facts *facts, const tare_reader *file) {
+    return file->has_identity && facts->device == file->device && facts->inode == file->inode;
 }
 
 bool tare_same_file(const char *path, const tare_reader *file) {
-    struct stat st;
-    return stat(path, &st) == 0 && is_file(&st, file);
+    tare_file_facts facts;
+    return tare_entry_look(&facts, TARE_HERE, path, true) == 0 && is_file(&facts, file);
+}
+
+typedef struct search {
+    int folder;
+    const tare_reader *file;
+} search;
+
+enum { FOUND = -1 };
+
+static int find_file(void *ctx, const char *name) {
+    const search *s = ctx;
+    tare_file_facts facts;
+    const bool is_it =
+        tare_entry_look(&facts, s->folder, name, false) == 0 && is_file(&facts, s->file);
+    return is_it ? FOUND : 0;
 }
 
 bool tare_holds_file(const char *path, const tare_reader *file) {
-    struct stat entry;
+    search s = {.file = file};
     if (tare_same_file(path, file)) return true;
-    DIR *dir = file->has_identity ? opendir(path) : NULL;
-    bool is_found = false;
-    for (const struct dirent *d; dir && !is_found && (d = readdir(dir));)
-        is_found = fstatat(dirfd(dir), d->d_name, &entry, AT_SYMLINK_NOFOLLOW) == 0 &&
-                   is_file(&entry, file);
-    if (dir) closedir(dir);
+    if (!file->has_identity || tare_fd_open(&s.folder, TARE_HERE, path, TARE_OPEN_FOLDER, 0))
+        return false;
+    const bool is_found = tare_folder_names(s.folder, find_file, &s) == FOUND;
+    tare_fd_close(s.folder);
     return is_found;
 }
 
 bool tare_same_path(const char *a, const char *b) {
-    struct stat sa, sb;
-    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
-           sa.st_ino == sb.st_ino;
+    tare_file_facts fa, fb;
+    return tare_entry_look(&fa, TARE_HERE, a, true) == 0 &&
+           tare_entry_look(&fb, TARE_HERE, b, true) == 0 && tare_is_same_file(&fa, &fb);
 }

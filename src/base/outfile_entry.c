@@ -6,10 +6,9 @@
 #include "base/outfile_set.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/os_file.h"
 
 tare_status tare_outset_add_entry(tare_outset *set, const char *name, const char *target,
                                   uint32_t *index, tare_error *err) {
@@ -41,20 +40,21 @@ void tare_outset_stamp(tare_outset *set, uint32_t index, uint16_t mode, int64_t 
 static int make_entry(const tare_outset *set, tare_out_member *m) {
     int failed = tare_outset_make_folders(set, m);
     if (failed) return failed;
-    bool is_made = m->target ? symlinkat(m->target, set->temp_fd, m->name) == 0
-                             : mkdirat(set->temp_fd, m->name, 0777) == 0;
-    if (!is_made && (m->target || errno != EEXIST)) return errno;
+    failed = m->target ? tare_link_make(set->temp_fd, m->name, m->target)
+                       : tare_folder_make(set->temp_fd, m->name, 0777);
+    if (failed && (m->target || failed != EEXIST)) return failed;
     m->is_made = true;
     return 0;
 }
 
-/* A link has no permissions; its target is not touched. Permissions that are stated are given as they
- * are: what the source withholds, the directory around them withholds. */
+/* Permissions that are stated are given as they are: what the source withholds, the directory around
+ * them withholds. */
 static int stamp(const tare_outset *set, const tare_out_member *m) {
-    const struct timespec times[2] = {
-        {.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)m->seconds, .tv_nsec = (long)m->nanoseconds}};
-    if (!m->target && fchmodat(set->temp_fd, m->name, m->mode, 0) != 0) return errno;
-    return utimensat(set->temp_fd, m->name, times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+    const tare_file_facts as = {.kind = m->target ? TARE_PATH_LINK : TARE_PATH_FILE,
+                                .mode = m->mode,
+                                .seconds = m->seconds,
+                                .nanoseconds = m->nanoseconds};
+    return tare_entry_set(set->temp_fd, m->name, &as);
 }
 
 tare_status tare_outset_finish_entries(tare_outset *set, tare_error *err) {

@@ -5,20 +5,17 @@
 #include "base/outfile_set.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arith.h"
+#include "base/os_file.h"
 #include "base/outfile_os.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_plain(const char *part, size_t n) {
     bool is_dots = (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.');
-    return n > 0 && n <= NAME_MAX && !is_dots;
+    return n > 0 && n <= TARE_NAME_MOST && !is_dots;
 }
 
 bool tare_outset_is_name(const tare_outset *set, const char *name) {
@@ -44,7 +41,8 @@ static int walk_folders(const tare_outset *set, tare_out_member *m,
 }
 
 static int make_folder(const tare_outset *set, const char *folder) {
-    return mkdirat(set->temp_fd, folder, 0777) == 0 || errno == EEXIST ? 0 : errno;
+    const int failed = tare_folder_make(set->temp_fd, folder, 0777);
+    return failed == EEXIST ? 0 : failed;
 }
 
 int tare_outset_make_folders(const tare_outset *set, tare_out_member *m) {
@@ -52,10 +50,11 @@ int tare_outset_make_folders(const tare_outset *set, tare_out_member *m) {
 }
 
 static int sync_folder(const tare_outset *set, const char *folder) {
-    int fd = openat(set->temp_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) return errno;
-    int failed = tare_os_sync(fd);
-    close(fd);
+    int fd;
+    int failed = tare_fd_open(&fd, set->temp_fd, folder, TARE_OPEN_FOLDER | TARE_OPEN_NO_LINK, 0);
+    if (failed) return failed;
+    failed = tare_os_sync(fd);
+    tare_fd_close(fd);
     return failed;
 }
 
@@ -81,31 +80,32 @@ tare_status tare_outset_sync_folders(tare_outset *set, tare_error *err) {
 /* The owner goes on reading and writing a directory and its members by their names. A file system
  * without permissions has none to take away. */
 int tare_outset_withhold(const tare_outset *set, int fd) {
-    const mode_t kept = set->options.is_directory ? 0700 : 0, withheld = set->options.withheld;
-    struct stat st;
+    const unsigned kept = set->options.is_directory ? 0700 : 0, withheld = set->options.withheld;
+    tare_file_facts facts;
     if (!withheld) return 0;
-    if (fstat(fd, &st) != 0) return errno;
-    const mode_t mode = st.st_mode & 07777 & ~(withheld & ~kept);
+    int failed = tare_fd_look(&facts, fd);
+    if (failed) return failed;
+    const unsigned mode = facts.mode & ~(withheld & ~kept);
     /* who may read a file may look into a directory */
-    const mode_t in_folder = S_ISDIR(st.st_mode) ? (mode_t)(~withheld & 0444) >> 2 : 0;
-    const mode_t wanted = mode | (in_folder & st.st_mode);
-    if (wanted == (st.st_mode & 07777) || fchmod(fd, wanted) == 0) return 0;
-    return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ? 0 : errno;
+    const unsigned in_folder = facts.kind == TARE_PATH_FOLDER ? (~withheld & 0444) >> 2 : 0;
+    const unsigned wanted = mode | (in_folder & facts.mode);
+    failed = wanted == facts.mode ? 0 : tare_fd_set_mode(fd, (uint16_t)wanted);
+    return failed == EPERM || failed == ENOSYS || failed == EOPNOTSUPP ? 0 : failed;
 }
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 static tare_status open_member(tare_outset *set, tare_out_member *m, tare_error *err) {
-    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (m->is_made ? 0 : O_CREAT | O_EXCL);
+    const unsigned how = TARE_OPEN_WRITE | TARE_OPEN_NO_LINK | (m->is_made ? 0 : TARE_OPEN_NEW);
+    int fd = -1;
     int failed = m->is_made ? 0 : tare_outset_make_folders(set, m);
-    int fd = failed ? -1 : openat(set->temp_fd, m->name, flags, 0666);
-    if (fd < 0)
-        return tare_outset_fail_errno(err, failed ? failed : errno,
-                                      "an output file cannot be created", m->name);
+    if (!failed) failed = tare_fd_open(&fd, set->temp_fd, m->name, how, 0666);
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "an output file cannot be created", m->name);
     failed = m->is_made ? 0 : tare_outset_withhold(set, fd);
     if (!failed && !m->is_made) failed = tare_os_set_size(fd, m->size);
     if (failed) {
-        close(fd);
+        tare_fd_close(fd);
         return tare_outset_fail_errno(err, failed, "an output file cannot be given its size",
                                       m->name);
     }
@@ -166,28 +166,13 @@ static tare_status fail_write(tare_error *err, int os_error, const char *path) {
     return status;
 }
 
-static ssize_t write_some(tare_outset *set, uint32_t index, int fd, uint64_t offset,
-                          const uint8_t *bytes, size_t n) {
-    pthread_mutex_t *mutex = &set->writing[index % TARE_OUT_WRITERS];
-    pthread_mutex_lock(mutex);
-    ssize_t put = pwrite(fd, bytes, n, (off_t)offset);
-    int failed = errno;
-    pthread_mutex_unlock(mutex);
-    errno = failed;
-    return put;
-}
-
 static tare_status write_all(tare_outset *set, uint32_t index, int fd, uint64_t offset,
                              const uint8_t *bytes, size_t n, tare_error *err) {
-    while (n > 0) {
-        ssize_t put = write_some(set, index, fd, offset, bytes, n);
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return fail_write(err, put < 0 ? errno : ENOSPC, member_path(set, index));
-        bytes += put;
-        offset += (uint64_t)put;
-        n -= (size_t)put;
-    }
-    return TARE_OK;
+    pthread_mutex_t *mutex = &set->writing[index % TARE_OUT_WRITERS];
+    pthread_mutex_lock(mutex);
+    const int failed = tare_fd_write(fd, offset, bytes, n);
+    pthread_mutex_unlock(mutex);
+    return failed ? fail_write(err, failed, member_path(set, index)) : TARE_OK;
 }
 
 tare_status tare_outset_write(tare_outset *set, uint32_t index, uint64_t offset, const void *bytes,
@@ -199,18 +184,11 @@ tare_status tare_outset_write(tare_outset *set, uint32_t index, uint64_t offset,
 
 /* Exactly n bytes of a descriptor. */
 static tare_status read_all(int fd, uint64_t offset, void *buf, size_t n, tare_error *err) {
-    uint8_t *to = buf;
-    while (n > 0) {
-        ssize_t got = pread(fd, to, n, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return tare_fail_errno(err, errno, "read");
-        if (got == 0)
-            return tare_fail_at(err, TARE_ERR_TRUNCATED, offset, "the file ends too early");
-        to += got;
-        offset += (uint64_t)got;
-        n -= (size_t)got;
-    }
-    return TARE_OK;
+    size_t got;
+    const int failed = tare_fd_read(&got, fd, offset, buf, n);
+    if (failed) return tare_fail_errno(err, failed, "read");
+    if (got == n) return TARE_OK;
+    return tare_fail_at(err, TARE_ERR_TRUNCATED, offset + got, "the file ends too early");
 }
 
 /* What is copied may have to be read first: while another thread writes, the system begins. */
@@ -274,7 +252,8 @@ tare_status tare_outset_member_done(tare_outset *set, uint32_t index, tare_error
     pthread_mutex_lock(&set->mutex);
     m->fd = -1;
     pthread_mutex_unlock(&set->mutex);
-    if (close(fd) != 0 && !failed && errno != EINTR) failed = errno;
+    const int failed_to_close = tare_fd_close(fd);
+    if (!failed) failed = failed_to_close;
     return failed ? fail_write(err, failed, m->name) : TARE_OK;
 }
 

@@ -3,13 +3,9 @@
  * Output on file systems that lack what others take for granted: mounts of object stores, HDFS, unions
  * of disks. Some cannot rename or link, some take a file only from its first byte to its last. There
  * a complete output is copied to its name in one go, and removed if that fails. */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os_file.h"
 #include "base/outfile_os.h"
 #include "base/outfile_set.h"
 #include "base/report.h"
@@ -22,45 +18,37 @@
 int tare_outset_open_elsewhere(const char **path) {
     static const char *const places[] = {"/var/tmp/", "/tmp/"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const int fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int fd;
         *path = places[i];
-        if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0) return fd;
-        if (fd >= 0) close(fd);
+        if (tare_fd_open(&fd, TARE_HERE, places[i], TARE_OPEN_FOLDER, 0) != 0) continue;
+        if (tare_folder_can_write(fd) == 0) return fd;
+        tare_fd_close(fd);
     }
     return -1;
 }
 
 /* The second byte before the first, as threads write. */
 static int try_file(int fd) {
-    if (ftruncate(fd, 2) != 0 || pwrite(fd, "", 1, 1) < 0 || pwrite(fd, "", 1, 0) < 0 ||
-        ftruncate(fd, 0) != 0)
-        return tare_os_is_unsupported(errno) || errno == EPERM || errno == ESPIPE ? ENOTSUP : 0;
-    return 0;
+    int failed = tare_fd_resize(fd, 2);
+    if (!failed) failed = tare_fd_write(fd, 1, "", 1);
+    if (!failed) failed = tare_fd_write(fd, 0, "", 1);
+    if (!failed) failed = tare_fd_resize(fd, 0);
+    return tare_os_is_unsupported(failed) || failed == EPERM || failed == ESPIPE ? ENOTSUP : 0;
 }
 
 int tare_outset_try_writing(const tare_outset *set) {
     static const char name[] = "0";
+    int fd;
     if (!set->options.is_directory) return try_file(set->temp_fd);
-    const int fd = openat(set->temp_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) return tare_os_is_unsupported(errno) ? ENOTSUP : 0;
-    const int failed = try_file(fd);
-    close(fd);
-    unlinkat(set->temp_fd, name, 0);
+    int failed = tare_fd_open(&fd, set->temp_fd, name, TARE_OPEN_WRITE | TARE_OPEN_NEW, 0600);
+    if (failed) return tare_os_is_unsupported(failed) ? ENOTSUP : 0;
+    failed = try_file(fd);
+    tare_fd_close(fd);
+    tare_entry_remove(set->temp_fd, name);
     return failed;
 }
 
 /* ---- copying --------------------------------------------------------------------------------- */
-
-static int put_all(int fd, const uint8_t *bytes, size_t n) {
-    while (n > 0) {
-        const ssize_t put = write(fd, bytes, n);
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return put < 0 ? errno : ENOSPC;
-        bytes += put;
-        n -= (size_t)put;
-    }
-    return 0;
-}
 
 /* Whether the permissions of a file or folder of the temporary are those that the output shall have:
  * one with a name in a folder that all may write to is closed to others. */
@@ -70,103 +58,107 @@ static bool has_mode(const tare_outset *set, int in_fd) {
 
 /* Permissions and times, as far as the file system has them. */
 static void copy_stamps(const tare_outset *set, int in_fd, int out_fd) {
-    struct stat st;
-    if (fstat(in_fd, &st) != 0) return;
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
+    tare_file_facts facts;
+    if (tare_fd_look(&facts, in_fd) != 0) return;
     if (has_mode(set, in_fd))
-        (void)fchmod(out_fd, st.st_mode & 07777);
+        (void)tare_fd_set_mode(out_fd, facts.mode);
     else
         (void)tare_outset_withhold(set, out_fd);
-    if (!S_ISDIR(st.st_mode)) (void)futimens(out_fd, times);
+    if (facts.kind != TARE_PATH_FOLDER) (void)tare_fd_set_time(out_fd, &facts);
 }
 
 /* Nobody may read a file meanwhile who may not afterwards. */
-static mode_t first_mode(const tare_outset *set, int in_fd) {
-    struct stat st;
-    if (!has_mode(set, in_fd)) return 0666 & ~(mode_t)set->options.withheld;
-    return fstat(in_fd, &st) == 0 ? st.st_mode & 0666 : 0600;
+static uint16_t first_mode(const tare_outset *set, int in_fd) {
+    tare_file_facts facts;
+    if (!has_mode(set, in_fd)) return (uint16_t)(0666 & ~set->options.withheld);
+    return tare_fd_look(&facts, in_fd) == 0 ? facts.mode & 0666 : 0600;
+}
+
+static int copy_bytes(int in_fd, int fd, uint8_t *scratch) {
+    size_t got = COPY_BYTES;
+    int failed = 0;
+    for (uint64_t at = 0; !failed && got == COPY_BYTES; at += got) {
+        failed = tare_fd_read(&got, in_fd, at, scratch, COPY_BYTES);
+        if (!failed) failed = tare_fd_put(fd, scratch, got);
+    }
+    return failed;
 }
 
 /* Some file systems store a file when it is closed: that may fail, too. 0 or an errno; *is_begun:
  * what had the name, if anything did, is no longer whole. */
-static int copy_file(bool *is_begun, const tare_outset *set, int in_fd, int dir_fd,
-                     const char *name, int flags, uint8_t *scratch) {
-    const int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags,
-                          first_mode(set, in_fd));
-    int failed = fd < 0 ? errno : 0;
-    *is_begun = fd >= 0;
-    for (off_t at = 0; !failed;) {
-        const ssize_t got = pread(in_fd, scratch, COPY_BYTES, at);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) {
-            failed = got < 0 ? errno : 0;
-            break;
-        }
-        failed = put_all(fd, scratch, (size_t)got);
-        at += got;
-    }
+static int copy_file(bool *is_begun, const tare_outset *set, int in_fd, int folder,
+                     const char *name, unsigned how, uint8_t *scratch) {
+    int fd;
+    int failed =
+        tare_fd_open(&fd, folder, name, TARE_OPEN_PUT | TARE_OPEN_MAKE | TARE_OPEN_NO_LINK | how,
+                     first_mode(set, in_fd));
+    *is_begun = !failed;
+    if (failed) return failed;
+    failed = copy_bytes(in_fd, fd, scratch);
     if (!failed) copy_stamps(set, in_fd, fd);
     if (!failed && !set->options.no_sync) failed = tare_os_sync(fd);
-    if (fd >= 0 && close(fd) != 0 && !failed && errno != EINTR) failed = errno;
-    return failed;
+    const int failed_to_close = tare_fd_close(fd);
+    return failed ? failed : failed_to_close;
 }
 
 static int copy_link(int from_fd, int to_fd, const char *name) {
-    char target[PATH_MAX];
-    const ssize_t n = readlinkat(from_fd, name, target, sizeof target - 1);
-    if (n < 0) return errno;
-    target[n] = '\0';
-    return symlinkat(target, to_fd, name) == 0 ? 0 : errno;
+    char target[TARE_PATH_MOST];
+    const int failed = tare_link_read(target, sizeof target, from_fd, name);
+    return failed ? failed : tare_link_make(to_fd, name, target);
 }
 
-static int copy_folder(const tare_outset *set, int from_fd, int to_fd, unsigned depth,
-                       uint8_t *scratch);
+typedef struct copying {
+    const tare_outset *set;
+    int from, to; /* folders */
+    unsigned depth;
+    uint8_t *scratch;
+} copying;
 
-static int copy_entry(const tare_outset *set, int from_fd, int to_fd, const char *name,
-                      unsigned depth, uint8_t *scratch) {
-    struct stat st;
-    if (fstatat(from_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return errno;
-    if (S_ISLNK(st.st_mode)) return copy_link(from_fd, to_fd, name);
-    const int in = openat(from_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (in < 0) return errno;
-    int failed;
-    bool is_begun;
-    if (S_ISDIR(st.st_mode)) {
-        failed = depth == 0 ? ELOOP : mkdirat(to_fd, name, 0777) == 0 ? 0 : errno;
-        const int out = failed ? -1 : openat(to_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (!failed) failed = out < 0 ? errno : copy_folder(set, in, out, depth - 1, scratch);
-        if (!failed) copy_stamps(set, in, out);
-        if (out >= 0) close(out);
-    } else {
-        failed = copy_file(&is_begun, set, in, to_fd, name, O_EXCL, scratch);
-    }
-    close(in);
+static int copy_entry(void *ctx, const char *name);
+
+static int copy_folder(const copying *c, int in, const char *name) {
+    copying inside = *c;
+    if (c->depth == 0) return ELOOP;
+    int failed = tare_folder_make(c->to, name, 0777);
+    if (!failed) failed = tare_fd_open(&inside.to, c->to, name, TARE_OPEN_FOLDER, 0);
+    if (failed) return failed;
+    inside.from = in;
+    inside.depth--;
+    failed = tare_folder_names(in, copy_entry, &inside);
+    if (!failed) copy_stamps(c->set, in, inside.to);
+    tare_fd_close(inside.to);
     return failed;
 }
 
-static int copy_folder(const tare_outset *set, int from_fd, int to_fd, unsigned depth,
-                       uint8_t *scratch) {
-    const int again = openat(from_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = again < 0 ? NULL : fdopendir(again);
-    int failed = dir ? 0 : errno;
-    if (!dir && again >= 0) close(again);
-    for (struct dirent *d; !failed && (d = readdir(dir)) != NULL;)
-        if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
-            failed = copy_entry(set, from_fd, to_fd, d->d_name, depth, scratch);
-    if (dir) closedir(dir);
+static int copy_entry(void *ctx, const char *name) {
+    const copying *c = ctx;
+    tare_file_facts facts;
+    bool is_begun;
+    int in;
+    int failed = tare_entry_look(&facts, c->from, name, false);
+    if (failed) return failed;
+    if (facts.kind == TARE_PATH_LINK) return copy_link(c->from, c->to, name);
+    const bool is_folder = facts.kind == TARE_PATH_FOLDER;
+    failed =
+        tare_fd_open(&in, c->from, name, TARE_OPEN_NO_LINK | (is_folder ? TARE_OPEN_FOLDER : 0), 0);
+    if (failed) return failed;
+    failed = is_folder ? copy_folder(c, in, name)
+                       : copy_file(&is_begun, c->set, in, c->to, name, TARE_OPEN_NEW, c->scratch);
+    tare_fd_close(in);
     return failed;
 }
 
 static int place_directory(bool *is_begun, const tare_outset *set, uint8_t *scratch) {
+    copying c = {set, set->temp_fd, -1, TARE_FOLDERS_MOST, scratch};
     if (set->options.force) tare_remove_tree(set->parent_fd, set->final_name, 0);
-    *is_begun = mkdirat(set->parent_fd, set->final_name, 0777) == 0;
-    if (!*is_begun) return errno;
-    const int to = openat(set->parent_fd, set->final_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (to < 0) return errno;
-    (void)tare_outset_withhold(set, to); /* nor may anyone look into a folder meanwhile */
-    const int failed = copy_folder(set, set->temp_fd, to, TARE_FOLDERS_MOST, scratch);
-    if (!failed) copy_stamps(set, set->temp_fd, to);
-    close(to);
+    int failed = tare_folder_make(set->parent_fd, set->final_name, 0777);
+    *is_begun = !failed;
+    if (!failed) failed = tare_fd_open(&c.to, set->parent_fd, set->final_name, TARE_OPEN_FOLDER, 0);
+    if (failed) return failed;
+    (void)tare_outset_withhold(set, c.to); /* nor may anyone look into a folder meanwhile */
+    failed = tare_folder_names(set->temp_fd, copy_entry, &c);
+    if (!failed) copy_stamps(set, set->temp_fd, c.to);
+    tare_fd_close(c.to);
     return failed;
 }
 
@@ -182,8 +174,8 @@ static void note(const tare_outset *set) {
 }
 
 tare_status tare_outset_place(tare_outset *set, tare_error *err) {
-    struct stat st;
-    const bool exists = fstatat(set->parent_fd, set->final_name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    tare_file_facts facts;
+    const bool exists = tare_entry_look(&facts, set->parent_fd, set->final_name, false) == 0;
     if (exists && !set->options.force) return tare_outset_fail_exists(set, err);
     if (exists && set->options.keeps_old)
         return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,
@@ -192,12 +184,12 @@ tare_status tare_outset_place(tare_outset *set, tare_error *err) {
                                 set->path);
     uint8_t *scratch = tare_alloc(set->allocator, COPY_BYTES);
     if (!scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
-    const int flags = set->options.force ? O_TRUNC : O_EXCL;
+    const unsigned how = set->options.force ? TARE_OPEN_EMPTY : TARE_OPEN_NEW;
     bool is_begun;
     const int failed = set->options.is_directory
                            ? place_directory(&is_begun, set, scratch)
                            : copy_file(&is_begun, set, set->temp_fd, set->parent_fd,
-                                       set->final_name, flags, scratch);
+                                       set->final_name, how, scratch);
     tare_free(set->allocator, scratch, COPY_BYTES);
     if (failed == EEXIST && !set->options.force) return tare_outset_fail_exists(set, err);
     if (failed) {

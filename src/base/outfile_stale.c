@@ -4,15 +4,10 @@
  * the same OUT knows the dead ones by a lock it can take: docs/behaviour.md, "Writing". */
 #include "base/outfile_stale.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os_file.h"
 #include "base/outfile_os.h"
 #include "base/report.h"
 #include "base/str.h"
@@ -42,72 +37,88 @@ bool tare_is_temp_name(tare_str name) {
            memcmp(name.ptr + n - RANDOM_SIZE - (sizeof MARK - 1), MARK, sizeof MARK - 1) == 0;
 }
 
-/* A directory's stream from its parent; the descriptor goes with the stream. */
-static DIR *open_stream(int parent_fd, const char *name) {
-    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) return NULL;
-    DIR *dir = fdopendir(fd);
-    if (!dir) close(fd);
-    return dir;
+typedef struct each {
+    int folder;
+    int (*visit)(void *ctx, int folder, const char *name);
+    void *ctx;
+} each;
+
+static int pass_on(void *ctx, const char *name) {
+    const each *e = ctx;
+    return e->visit(e->ctx, e->folder, name);
 }
 
-static bool is_dots(const char *name) {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+/* Calls `visit` for the names in a folder; 0, what it gave, or an errno. */
+static int each_name(int parent_fd, const char *name,
+                     int (*visit)(void *ctx, int folder, const char *name), void *ctx) {
+    each e = {.visit = visit, .ctx = ctx};
+    int failed = tare_fd_open(&e.folder, parent_fd, name, TARE_OPEN_FOLDER | TARE_OPEN_NO_LINK, 0);
+    if (failed) return failed;
+    failed = tare_folder_names(e.folder, pass_on, &e);
+    tare_fd_close(e.folder);
+    return failed;
+}
+
+static int remove_below(void *ctx, int folder, const char *name) {
+    const unsigned *depth = ctx;
+    if (tare_entry_remove(folder, name) != 0 && *depth) tare_remove_tree(folder, name, *depth - 1);
+    return 0;
 }
 
 void tare_remove_tree(int parent_fd, const char *name, unsigned depth) {
-    DIR *dir = open_stream(parent_fd, name);
-    if (!dir) {
-        unlinkat(parent_fd, name, 0);
-        return;
-    }
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        if (is_dots(entry->d_name) || unlinkat(dirfd(dir), entry->d_name, 0) == 0) continue;
-        if (depth) tare_remove_tree(dirfd(dir), entry->d_name, depth - 1);
-    }
-    closedir(dir);
-    unlinkat(parent_fd, name, AT_REMOVEDIR);
+    if (each_name(parent_fd, name, remove_below, &depth) == 0)
+        tare_folder_remove(parent_fd, name);
+    else
+        tare_entry_remove(parent_fd, name);
+}
+
+static int look_for_folder(void *ctx, int folder, const char *name) {
+    bool *has_subdirectory = ctx;
+    tare_file_facts facts;
+    if (tare_entry_look(&facts, folder, name, false) == 0 && facts.kind == TARE_PATH_FOLDER)
+        *has_subdirectory = true;
+    return 0;
 }
 
 int tare_directory_is_flat(int parent_fd, const char *name, bool *has_subdirectory) {
     *has_subdirectory = false;
-    DIR *dir = open_stream(parent_fd, name);
-    if (!dir) return errno;
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        struct stat st;
-        if (is_dots(entry->d_name)) continue;
-        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISDIR(st.st_mode))
-            *has_subdirectory = true;
-    }
-    closedir(dir);
-    return 0;
+    return each_name(parent_fd, name, look_for_folder, has_subdirectory);
 }
 
 /* Locking through NFS asks for a descriptor that can write; a directory has none. O_NONBLOCK: the
  * name may have become a FIFO. */
 static void remove_if_free(int parent_fd, const char *name, tare_report *report) {
-    int fd = openat(parent_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 && errno == EISDIR)
-        fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) return;
-    const bool is_free = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    int fd;
+    int failed = tare_fd_open(&fd, parent_fd, name,
+                              TARE_OPEN_WRITE | TARE_OPEN_NO_LINK | TARE_OPEN_NO_WAIT, 0);
+    if (failed == EISDIR)
+        failed = tare_fd_open(&fd, parent_fd, name, TARE_OPEN_FOLDER | TARE_OPEN_NO_LINK, 0);
+    if (failed) return;
+    tare_file_facts facts;
+    const bool is_free = tare_fd_lock(fd) == 0;
     if (is_free) tare_remove_tree(parent_fd, name, TARE_FOLDERS_MOST);
-    close(fd);
-    if (!is_free || faccessat(parent_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return;
+    tare_fd_close(fd);
+    if (!is_free || tare_entry_look(&facts, parent_fd, name, false) == 0) return;
     tare_finding f = TARE_FINDING(INFO, TARE_ERR_IO, "output.stale");
     f.file = tare_str_of(name);
     tare_report_addf(report, &f, "removed: a run that was killed had left it");
 }
 
+typedef struct prefix {
+    char text[TARE_TEMP_NAME_SIZE];
+    size_t n;
+    tare_report *report;
+} prefix;
+
+static int remove_if_stale(void *ctx, int folder, const char *name) {
+    const prefix *p = ctx;
+    if (strlen(name) == p->n + RANDOM_SIZE && memcmp(name, p->text, p->n) == 0)
+        remove_if_free(folder, name, p->report);
+    return 0;
+}
+
 void tare_remove_stale(int parent_fd, const char *final_name, tare_report *report) {
-    char prefix[TARE_TEMP_NAME_SIZE];
-    size_t n = temp_prefix(prefix, final_name);
-    DIR *dir = open_stream(parent_fd, ".");
-    if (!dir) return;
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        if (strlen(entry->d_name) == n + RANDOM_SIZE && memcmp(entry->d_name, prefix, n) == 0)
-            remove_if_free(parent_fd, entry->d_name, report);
-    }
-    closedir(dir);
+    prefix p = {.report = report};
+    p.n = temp_prefix(p.text, final_name);
+    (void)each_name(parent_fd, ".", remove_if_stale, &p);
 }

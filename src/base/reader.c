@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random access reading of files, memory and callbacks. */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/arith.h"
 #include "base/reader.h"
 
-/* Linux moves at most this much in one call. */
-#define READ_MOST ((size_t)0x7ffff000)
+#include <errno.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/os_file.h"
+#include "base/outfile_os.h"
 
 static tare_status fail_in(const tare_reader *r, tare_status status, tare_error *err) {
     tare_error_file(err, r->name);
@@ -25,31 +21,30 @@ static void map_file(tare_reader *r, tare_map_mode mode) {
     const bool is_private = mode == TARE_MAP_PRIVATE;
     size_t size;
     if (r->size == 0 || !tare_size_of_u64(r->size, &size)) return;
-    void *p = mmap(NULL, size, is_private ? PROT_READ | PROT_WRITE : PROT_READ,
-                   is_private ? MAP_PRIVATE : MAP_SHARED, r->fd, 0);
-    if (p == MAP_FAILED) return;
-    r->map = p;
+    r->map = tare_fd_map(r->fd, size, is_private);
+    if (!r->map) return;
     r->owns_map = true;
     r->is_writable = is_private;
 }
 
 /* Size of what fd refers to: a regular file, or a block device by its end. */
 static tare_status measure(tare_reader *r, tare_error *err) {
-    struct stat st;
-    if (fstat(r->fd, &st)) return tare_fail_errno(err, errno, "looking at the file");
-    if (S_ISDIR(st.st_mode)) return tare_fail(err, TARE_ERR_ARG, "is a directory");
-    off_t size = st.st_size;
-    if (S_ISBLK(st.st_mode)) {
-        size = lseek(r->fd, 0, SEEK_END);
-        if (size < 0) return tare_fail_errno(err, errno, "measuring the device");
-    } else if (!S_ISREG(st.st_mode)) {
+    tare_file_facts facts;
+    int failed = tare_fd_look(&facts, r->fd);
+    if (failed) return tare_fail_errno(err, failed, "looking at the file");
+    if (facts.kind == TARE_PATH_FOLDER) return tare_fail(err, TARE_ERR_ARG, "is a directory");
+    r->size = facts.size;
+    if (facts.kind == TARE_PATH_DISK) {
+        failed = tare_disk_size(&r->size, r->fd);
+        if (failed) return tare_fail_errno(err, failed, "measuring the device");
+    } else if (facts.kind != TARE_PATH_FILE) {
         return tare_fail(err, TARE_ERR_ARG, "is not a regular file");
+    } else {
+        r->withheld = (uint16_t)(~facts.mode & 0777);
     }
-    r->size = (uint64_t)size;
-    if (S_ISREG(st.st_mode)) r->withheld = (uint16_t)(~st.st_mode & 0777);
     r->has_identity = true;
-    r->device = (uint64_t)st.st_dev;
-    r->inode = (uint64_t)st.st_ino;
+    r->device = facts.device;
+    r->inode = facts.inode;
     return TARE_OK;
 }
 
@@ -62,20 +57,18 @@ tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, tare_map_mo
 }
 
 bool tare_is_lost_link(const char *path) {
-    struct stat st;
-    return stat(path, &st) != 0 && errno == ENOENT && lstat(path, &st) == 0;
+    int os_error;
+    return tare_path_look(path, &os_error) == TARE_PATH_NOTHING && os_error == ENOENT &&
+           tare_path_has_entry(path);
 }
 
 /* A pipe without a writer must be refused, not waited for; files that are accepted read the same
  * with O_NONBLOCK. */
 tare_status tare_reader_open(tare_reader *r, const char *name, tare_map_mode map, tare_error *err) {
     int fd;
-    do {
-        fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    } while (fd < 0 && errno == EINTR);
+    const int os_error = tare_fd_open(&fd, TARE_HERE, name, TARE_OPEN_NO_WAIT, 0);
     *r = (tare_reader){.name = name, .fd = -1};
-    if (fd < 0) {
-        const int os_error = errno;
+    if (os_error) {
         const tare_status status =
             tare_fail_errno(err, os_error,
                             tare_is_lost_link(name)
@@ -101,30 +94,24 @@ void tare_reader_callback(tare_reader *r,
 }
 
 void tare_reader_close(tare_reader *r) {
-    if (r->owns_map) munmap((void *)(uintptr_t)r->map, (size_t)r->size);
-    if (r->owns_fd && r->fd >= 0) close(r->fd);
+    if (r->owns_map) tare_fd_unmap((void *)(uintptr_t)r->map, (size_t)r->size);
+    if (r->owns_fd && r->fd >= 0) tare_fd_close(r->fd);
     if (r->close) r->close(r->read_ctx);
     *r = (tare_reader){.fd = -1};
 }
 
-/* pread until n bytes are there. A file that has shrunk is TRUNCATED. */
-static tare_status read_fd(const tare_reader *r, uint64_t offset, uint8_t *buf, size_t n,
+/* A file that has shrunk is TRUNCATED. */
+static tare_status read_fd(const tare_reader *r, uint64_t offset, void *buf, size_t n,
                            tare_error *err) {
-    while (n > 0) {
-        ssize_t got = pread(r->fd, buf, n < READ_MOST ? n : READ_MOST, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) {
-            tare_status s = tare_fail_errno(err, errno, "reading");
-            if (err) err->offset = offset;
-            return s;
-        }
-        if (got == 0)
-            return tare_fail_at(err, TARE_ERR_TRUNCATED, offset, "the file ends too early");
-        buf += got;
-        n -= (size_t)got;
-        offset += (uint64_t)got;
+    size_t got;
+    const int failed = tare_fd_read(&got, r->fd, offset, buf, n);
+    if (failed) {
+        tare_status s = tare_fail_errno(err, failed, "reading");
+        if (err) err->offset = offset + got;
+        return s;
     }
-    return TARE_OK;
+    if (got == n) return TARE_OK;
+    return tare_fail_at(err, TARE_ERR_TRUNCATED, offset + got, "the file ends too early");
 }
 
 tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, size_t n,
@@ -167,7 +154,5 @@ tare_grain tare_reader_grain(const tare_reader *r, uint64_t offset) {
 
 void tare_reader_will_need(const tare_reader *r, uint64_t offset, uint64_t n) {
     if (r->prefetch) r->prefetch(r->read_ctx, offset, n);
-#ifdef POSIX_FADV_WILLNEED
-    if (r->fd >= 0) posix_fadvise(r->fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
-#endif
+    if (r->fd >= 0) tare_os_will_need(r->fd, offset, n);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
-#include "base/os_path.h"
+#include "base/os_file.h"
 #include "base/str.h"
 #include "format/format.h"
 
@@ -69,7 +69,8 @@ static tare_status take_files(tare_folder *f, tare_error *err) {
         if (s->kind == TARE_SOURCE_PATH || s->kind == TARE_SOURCE_URL)
             return tare_fail(err, TARE_ERR_ARG,
                              "source: a file of a folder is memory, a descriptor or a callback");
-        if (s->kind == TARE_SOURCE_FD) tare_descriptor_size(s->fd, &s->n_bytes);
+        tare_file_facts facts;
+        if (s->kind == TARE_SOURCE_FD && tare_fd_look(&facts, s->fd) == 0) s->n_bytes = facts.size;
         f->sorted[f->n] = s;
     }
     qsort(f->sorted, f->n, sizeof *f->sorted, by_name);

@@ -5,7 +5,6 @@
  * opened, the whole set is; its keys about the split are then omitted, since the resulting model is
  * whole. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 
 #include "base/str.h"
@@ -258,7 +257,7 @@ static tare_status take_entry(void *ctx, const tare_files_entry *entry, tare_err
     if (tare_files_is_bookkeeping(name)) return TARE_OK;
     if (!tare_str_ends(name, TARE_STR(".gguf")) && !tare_str_ends(name, TARE_STR(".safetensors")))
         return TARE_OK;
-    bool is_other = tare_str_ends(name, TARE_STR(".safetensors")) || name.len > NAME_MAX;
+    bool is_other = tare_str_ends(name, TARE_STR(".safetensors")) || name.len > TARE_NAME_MOST;
     if (member[0] && !is_other)
         is_other = !parse_name(&mine, name) || !parse_name(&seen, tare_str_of(member)) ||
                    mine.count != seen.count || !tare_str_equal(mine.stem, seen.stem);
@@ -270,19 +269,19 @@ static tare_status take_entry(void *ctx, const tare_files_entry *entry, tare_err
 
 /* The name of a directory's only model, or of the first member of its only set; false: there is
  * none, or more than one, or the directory is one of safetensors. */
-static bool find_member(char member[NAME_MAX + 1], const tare_probe *p) {
+static bool find_member(char member[TARE_NAME_MOST + 1], const tare_probe *p) {
     member[0] = 0;
     return tare_files_list(p->files, p->path, take_entry, member, NULL) == TARE_OK && member[0];
 }
 
 bool tare_gguf_probe_directory(const tare_probe *p) {
-    char member[NAME_MAX + 1];
+    char member[TARE_NAME_MOST + 1];
     return find_member(member, p);
 }
 
 static tare_status open_directory(tare_gguf_reader *r, const tare_open_context *ctx,
                                   tare_layout *layout, tare_error *err) {
-    char member[NAME_MAX + 1];
+    char member[TARE_NAME_MOST + 1];
     if (!find_member(member, ctx->probe))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a directory that does not hold exactly one GGUF model: name the file");

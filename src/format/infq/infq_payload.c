@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
+#include "base/os_path.h"
 #include "base/str.h"
 #include "format/infq/infq_read.h"
 #include "format/safetensors/safetensors.h"
@@ -32,7 +33,7 @@ tare_status tare_infq_expect_files(tare_infq_reader *r, uint64_t n, tare_error *
 
 /* Whether links on the way lead out of the directory. */
 static bool leaves(const char *directory, const char *path) {
-    char *home = realpath(directory, NULL), *target = realpath(path, NULL);
+    char *home = tare_path_real(directory), *target = tare_path_real(path);
     size_t n = home ? strlen(home) : 0;
     bool is_inside = target && n && strncmp(target, home, n) == 0 && target[n] == '/';
     bool is_outside = target && !is_inside;

@@ -2,10 +2,10 @@
  *
  * Planning a conversion: everything is known before a byte is written, including the sizes of all
  * files. docs/behaviour.md, "Conversion". */
-#include <limits.h>
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/os_path.h"
 #include "base/outfile.h"
 #include "base/report.h"
 #include "base/str.h"
@@ -44,7 +44,7 @@ static tare_status check_not_input(const tare_plan *p, tare_error *err) {
     if (p->changes && p->changes->replaces_input) return TARE_OK;
     for (size_t i = 0; p->out_path && i < p->in->n_files; i++) {
         const tare_open_file *file = &p->in->files[i];
-        char parent[PATH_MAX];
+        char parent[TARE_PATH_MOST];
         if (!file->reader.has_identity) continue;
         if (tare_same_file(p->out_path, &file->reader) ||
             (parent_of(parent, sizeof parent, file->name) && tare_same_path(p->out_path, parent))) {

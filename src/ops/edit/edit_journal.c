@@ -14,19 +14,14 @@
 #include "ops/edit/edit_journal.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arith.h"
 #include "base/buffer.h"
 #include "base/cursor.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/os_file.h"
 #include "base/outfile_os.h"
 #include "base/outfile_stale.h"
 #include "base/str.h"
@@ -92,7 +87,7 @@ static const char *take_name(tare_cursor *c, uint32_t n, tare_arena *arena) {
     const uint8_t *bytes = tare_cursor_take(c, n, "name");
     const tare_str name = {(const char *)bytes, n};
     if (!bytes) return NULL;
-    if (n > NAME_MAX || !tare_is_plain_name(name)) {
+    if (n > TARE_NAME_MOST || !tare_is_plain_name(name)) {
         tare_cursor_fail(c, TARE_ERR_CORRUPT, at, "name: not that of a file in the directory");
         return NULL;
     }
@@ -179,34 +174,22 @@ tare_status tare_edit_journal_parse(tare_edit_journal *out, const uint8_t *bytes
 
 /* ---- whose it is ----------------------------------------------------------------------------- */
 
-/* When a file was made, which nobody can set; 0: the file system does not tell. */
-static uint64_t birth_of(int fd) {
-#if defined(__linux__)
-    struct statx st;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME))
-        return 0;
-    return (uint64_t)st.stx_btime.tv_sec * UINT64_C(1000000000) + st.stx_btime.tv_nsec;
-#else
-    (void)fd;
-    return 0;
-#endif
-}
-
 /* 0: there is no such file, or it is not an ordinary one. */
 static uint64_t inode_of(int dir_fd, const char *name) {
-    struct stat st;
-    bool is_there =
-        name && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-    return is_there ? (uint64_t)st.st_ino : 0;
+    tare_file_facts facts;
+    const bool is_there =
+        name && tare_entry_look(&facts, dir_fd, name, false) == 0 && facts.kind == TARE_PATH_FILE;
+    return is_there ? facts.inode : 0;
 }
 
 static tare_status identify(tare_edit_journal *j, int dir_fd, int fd, tare_error *err) {
-    struct stat directory, own;
-    if (fstat(dir_fd, &directory) != 0 || fstat(fd, &own) != 0)
-        return tare_fail_errno(err, errno, "the journal of the edit cannot be made");
-    j->directory_inode = (uint64_t)directory.st_ino;
-    j->inode = (uint64_t)own.st_ino;
-    j->born = birth_of(fd);
+    tare_file_facts directory, own;
+    int failed = tare_fd_look(&directory, dir_fd);
+    if (!failed) failed = tare_fd_look(&own, fd);
+    if (failed) return tare_fail_errno(err, failed, "the journal of the edit cannot be made");
+    j->directory_inode = directory.inode;
+    j->inode = own.inode;
+    j->born = tare_fd_birth(fd);
     for (size_t i = 0; i < j->n_ops; i++) {
         j->ops[i].inode = inode_of(dir_fd, j->ops[i].name);
         j->ops[i].temporary_inode = inode_of(dir_fd, j->ops[i].temporary);
@@ -226,11 +209,11 @@ static bool is_op_ours(const tare_edit_op *op, int dir_fd) {
 }
 
 bool tare_edit_journal_is_ours(const tare_edit_journal *j, int dir_fd, int fd) {
-    struct stat directory, own;
-    bool is_ours = fstat(dir_fd, &directory) == 0 && fstat(fd, &own) == 0 && S_ISREG(own.st_mode) &&
-                   own.st_uid == geteuid() && own.st_nlink == 1 &&
-                   (uint64_t)directory.st_ino == j->directory_inode &&
-                   (uint64_t)own.st_ino == j->inode && birth_of(fd) == j->born;
+    tare_file_facts directory, own;
+    bool is_ours = tare_fd_look(&directory, dir_fd) == 0 && tare_fd_look(&own, fd) == 0 &&
+                   own.kind == TARE_PATH_FILE && tare_file_is_own(&own) && own.n_names == 1 &&
+                   directory.inode == j->directory_inode && own.inode == j->inode &&
+                   tare_fd_birth(fd) == j->born;
     for (size_t i = 0; is_ours && i < j->n_ops; i++) is_ours = is_op_ours(&j->ops[i], dir_fd);
     return is_ours;
 }
@@ -258,14 +241,13 @@ static tare_status fail_on(tare_error *err, int os_error, const char *what, cons
 static tare_status put(const worker *w, int fd, const tare_edit_op *op, uint64_t offset,
                        const uint8_t *bytes, size_t n, const char *step, tare_error *err) {
     while (n > 0) {
+        const size_t part = (size_t)tare_min_u64(n, PIECE);
         before(w, step);
-        ssize_t done = pwrite(fd, bytes, (size_t)tare_min_u64(n, PIECE), (off_t)offset);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0)
-            return fail_on(err, done < 0 ? errno : ENOSPC, "cannot be written", op->name);
-        bytes += done;
-        offset += (uint64_t)done;
-        n -= (size_t)done;
+        const int failed = tare_fd_write(fd, offset, bytes, part);
+        if (failed) return fail_on(err, failed, "cannot be written", op->name);
+        bytes += part;
+        offset += part;
+        n -= part;
     }
     return TARE_OK;
 }
@@ -284,23 +266,25 @@ static void mark_of(uint8_t mark[TARE_EDIT_HEAD], const tare_edit_journal *j) {
  * intended one. */
 static tare_status open_op(int *out, const worker *w, const tare_edit_op *op, tare_error *err) {
     uint8_t mark[TARE_EDIT_HEAD], head[TARE_EDIT_HEAD];
-    struct stat st;
+    tare_file_facts facts;
+    size_t got;
+    int fd;
     mark_of(mark, w->j);
-    int fd = openat(w->dir_fd, op->name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return fail_on(err, errno, "cannot be opened for writing", op->name);
-    bool is_right = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    const uint64_t size = is_right ? (uint64_t)st.st_size : 0;
+    const int failed = tare_fd_open(&fd, w->dir_fd, op->name,
+                                    TARE_OPEN_WRITE | TARE_OPEN_NO_LINK | TARE_OPEN_NO_WAIT, 0);
+    if (failed) return fail_on(err, failed, "cannot be opened for writing", op->name);
+    bool is_right = tare_fd_look(&facts, fd) == 0 && facts.kind == TARE_PATH_FILE;
     if (op->temporary)
-        is_right = is_right && size >= TARE_EDIT_HEAD;
+        is_right = is_right && facts.size >= TARE_EDIT_HEAD;
     else
-        is_right = is_right && (size == op->old_size || size == op->new_size);
+        is_right = is_right && (facts.size == op->old_size || facts.size == op->new_size);
     if (is_right && op->is_marked)
         is_right =
-            pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+            tare_fd_read(&got, fd, 0, head, sizeof head) == 0 && got == sizeof head &&
             (memcmp(head, op->old_head, sizeof head) == 0 ||
              memcmp(head, op->new_head, sizeof head) == 0 || memcmp(head, mark, sizeof head) == 0);
     if (!is_right) {
-        close(fd);
+        tare_fd_close(fd);
         tare_fail(err, TARE_ERR_IO, "is no longer the file that the edit began with");
         tare_error_file(err, op->name);
         return TARE_ERR_IO;
@@ -318,7 +302,7 @@ static tare_status mark(worker *w, const tare_edit_op *op, tare_error *err) {
     w->has_begun = true; /* it is unknown what a failed write left behind */
     tare_status status = put(w, fd, op, 0, bytes, sizeof bytes, "mark", err);
     if (status == TARE_OK) status = sync_file(w, fd, op->name, err);
-    close(fd);
+    tare_fd_close(fd);
     return status;
 }
 
@@ -333,8 +317,8 @@ static tare_status put_runs(const worker *w, int fd, const tare_edit_op *op, tar
                          "write", err));
     }
     before(w, "resize");
-    if (op->old_size != op->new_size && ftruncate(fd, (off_t)op->new_size) != 0)
-        return fail_on(err, errno, "cannot be given its size", op->name);
+    const int failed = op->old_size != op->new_size ? tare_fd_resize(fd, op->new_size) : 0;
+    if (failed) return fail_on(err, failed, "cannot be given its size", op->name);
     return sync_file(w, fd, op->name, err);
 }
 
@@ -344,7 +328,7 @@ static tare_status change(worker *w, const tare_edit_op *op, tare_error *err) {
     TARE_TRY(open_op(&fd, w, op, err));
     w->has_begun = true;
     tare_status status = put_runs(w, fd, op, err);
-    close(fd);
+    tare_fd_close(fd);
     return status;
 }
 
@@ -354,15 +338,16 @@ static tare_status finish(worker *w, const tare_edit_op *op, tare_error *err) {
     if (op->temporary) {
         w->has_begun = true;
         before(w, "rename");
-        if (renameat(w->dir_fd, op->temporary, w->dir_fd, op->name) != 0 && errno != ENOENT)
-            return fail_on(err, errno, "cannot be given its name", op->name);
+        const int failed = tare_entry_rename(w->dir_fd, op->temporary, op->name);
+        if (failed && failed != ENOENT)
+            return fail_on(err, failed, "cannot be given its name", op->name);
         return TARE_OK; /* ENOENT: it had its name before */
     }
     if (!op->is_marked) return TARE_OK;
     TARE_TRY(open_op(&fd, w, op, err));
     tare_status status = put(w, fd, op, 0, op->new_head, TARE_EDIT_HEAD, "unmark", err);
     if (status == TARE_OK) status = sync_file(w, fd, op->name, err);
-    close(fd);
+    tare_fd_close(fd);
     return status;
 }
 
@@ -384,8 +369,8 @@ tare_status tare_edit_journal_finish(const tare_edit_journal *journal, int dir_f
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-void tare_edit_journal_name(char out[NAME_MAX + 1], const char *leader) {
-    const size_t most = NAME_MAX - sizeof TARE_EDIT_JOURNAL_SUFFIX;
+void tare_edit_journal_name(char out[TARE_NAME_MOST + 1], const char *leader) {
+    const size_t most = TARE_NAME_MOST - sizeof TARE_EDIT_JOURNAL_SUFFIX;
     const size_t n = (size_t)tare_min_u64(strlen(leader), most);
     out[0] = '.';
     memcpy(out + 1, leader, n);
@@ -394,22 +379,22 @@ void tare_edit_journal_name(char out[NAME_MAX + 1], const char *leader) {
 
 void tare_edit_journal_discard(const tare_edit_journal *journal, int dir_fd, const char *name) {
     for (size_t i = 0; i < journal->n_ops; i++)
-        if (journal->ops[i].temporary) unlinkat(dir_fd, journal->ops[i].temporary, 0);
-    if (name) unlinkat(dir_fd, name, 0);
+        if (journal->ops[i].temporary) tare_entry_remove(dir_fd, journal->ops[i].temporary);
+    if (name) tare_entry_remove(dir_fd, name);
 }
 
 bool tare_edit_journal_lock(int fd, int dir_fd, const char *name) {
-    struct stat a, b;
-    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &a) == 0 &&
-           fstatat(dir_fd, name, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    tare_file_facts a, b;
+    return tare_fd_lock(fd) == 0 && tare_fd_look(&a, fd) == 0 &&
+           tare_entry_look(&b, dir_fd, name, false) == 0 && tare_is_same_file(&a, &b);
 }
 
 /* A new file, locked for as long as *fd is open. */
 static tare_status make_journal(int *fd, const worker *w, const char *name, tare_error *err) {
     before(w, "journal");
-    *fd = openat(w->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (*fd < 0) return fail_on(err, errno, "the journal of the edit cannot be made", name);
+    const int failed = tare_fd_open(fd, w->dir_fd, name,
+                                    TARE_OPEN_WRITE | TARE_OPEN_NEW | TARE_OPEN_NO_LINK, 0600);
+    if (failed) return fail_on(err, failed, "the journal of the edit cannot be made", name);
     if (tare_edit_journal_lock(*fd, w->dir_fd, name)) return TARE_OK;
     return fail_on(err, EAGAIN, "another edit is at work here", name);
 }
@@ -426,7 +411,7 @@ tare_status tare_edit_journal_run(tare_edit_journal *journal, int dir_fd, bool n
                                   const tare_edit_watch *watch, const tare_allocator *allocator,
                                   tare_error *err) {
     worker w = {.j = journal, .dir_fd = dir_fd, .no_sync = no_sync, .watch = watch};
-    char name[NAME_MAX + 1];
+    char name[TARE_NAME_MOST + 1];
     tare_buffer b;
     int fd = -1;
     tare_edit_journal_name(name, journal->ops[0].name);
@@ -442,6 +427,6 @@ tare_status tare_edit_journal_run(tare_edit_journal *journal, int dir_fd, bool n
         tare_edit_journal_discard(journal, dir_fd, fd >= 0 ? name : NULL);
     else
         tare_error_code(err, TARE_CODE_EDIT_BEGUN);
-    if (fd >= 0) close(fd);
+    if (fd >= 0) tare_fd_close(fd);
     return status;
 }

@@ -7,14 +7,10 @@
  * nothing left to do. */
 #include "ops/edit/edit_recover.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os_file.h"
 #include "base/reader.h"
 #include "base/str.h"
 
@@ -25,23 +21,25 @@ static const char foreign[] =
     "is changed; remove it if the model is whole";
 
 typedef struct place {
-    char path[PATH_MAX]; /* of the directory */
-    const char *file;    /* that the user named; NULL: the directory itself */
+    char *path;       /* links followed */
+    const char *file; /* in it, that the user named; NULL: it is the directory itself */
     int fd;
     const tare_allocator *allocator;
 } place;
 
 /* False: the path leads to nothing that an edit could have been changing. */
 static bool find_place(place *p, const char *path) {
-    struct stat st;
-    if (!realpath(path, p->path) || stat(p->path, &st) != 0) return false;
-    if (S_ISREG(st.st_mode)) {
-        char *slash = strrchr(p->path, '/');
-        *slash = '\0';
-        p->file = slash + 1;
-    }
-    p->fd = open(*p->path ? p->path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return p->fd >= 0;
+    tare_file_facts facts;
+    p->path = tare_path_real(path);
+    if (!p->path || tare_entry_look(&facts, TARE_HERE, p->path, true) != 0) return false;
+    if (facts.kind != TARE_PATH_FILE)
+        return tare_fd_open(&p->fd, TARE_HERE, p->path, TARE_OPEN_FOLDER, 0) == 0;
+    char *name = strrchr(p->path, '/') + 1, first = *name;
+    *name = '\0';
+    const bool is_open = tare_fd_open(&p->fd, TARE_HERE, p->path, TARE_OPEN_FOLDER, 0) == 0;
+    *name = first;
+    p->file = name;
+    return is_open;
 }
 
 static bool is_for(const place *p, const tare_edit_journal *j) {
@@ -54,12 +52,13 @@ static bool is_for(const place *p, const tare_edit_journal *j) {
 static bool has_mark(const place *p, const char *name, const uint8_t *id) {
     uint8_t head[TARE_EDIT_HEAD];
     const size_t n = sizeof TARE_EDIT_MARK - 1;
-    int fd = openat(p->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return false;
-    bool is_marked = pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+    size_t got;
+    int fd;
+    if (tare_fd_open(&fd, p->fd, name, TARE_OPEN_NO_LINK | TARE_OPEN_NO_WAIT, 0) != 0) return false;
+    bool is_marked = tare_fd_read(&got, fd, 0, head, sizeof head) == 0 && got == sizeof head &&
                      memcmp(head, TARE_EDIT_MARK, n) == 0 &&
                      (!id || memcmp(head + n, id, sizeof head - n) == 0);
-    close(fd);
+    tare_fd_close(fd);
     return is_marked;
 }
 
@@ -76,8 +75,8 @@ static tare_status settle(tare_edit_recovery *out, const place *p, const char *n
  */
 static tare_status settle_torn(tare_edit_recovery *out, const place *p, const char *name, int fd,
                                tare_error *err) {
-    char leader[NAME_MAX + 1];
-    struct stat own;
+    char leader[TARE_NAME_MOST + 1];
+    tare_file_facts own;
     const size_t n = strlen(name) - sizeof TARE_EDIT_JOURNAL_SUFFIX; /* and the dot in front */
     memcpy(leader, name + 1, n);
     leader[n] = '\0';
@@ -87,8 +86,8 @@ static tare_status settle_torn(tare_edit_recovery *out, const place *p, const ch
         tare_error_file(err, name);
         return TARE_ERR_CORRUPT;
     }
-    if (fstat(fd, &own) != 0 || own.st_uid != geteuid()) return TARE_OK;
-    unlinkat(p->fd, name, 0);
+    if (tare_fd_look(&own, fd) != 0 || !tare_file_is_own(&own)) return TARE_OK;
+    tare_entry_remove(p->fd, name);
     *out = TARE_EDIT_UNDONE;
     return TARE_OK;
 }
@@ -114,10 +113,12 @@ static tare_status recover(tare_edit_recovery *out, const place *p, const char *
     tare_arena arena;
     uint8_t *bytes = NULL;
     size_t size = 0;
-    int fd = openat(p->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return TARE_OK; /* gone, or this user may not write to it */
+    int fd;
+    if (tare_fd_open(&fd, p->fd, name, TARE_OPEN_WRITE | TARE_OPEN_NO_LINK | TARE_OPEN_NO_WAIT,
+                     0) != 0)
+        return TARE_OK; /* gone, or this user may not write to it */
     if (!tare_edit_journal_lock(fd, p->fd, name)) {
-        close(fd);
+        tare_fd_close(fd);
         return tare_fail(err, TARE_ERR_ARG, "another edit is at work here");
     }
     tare_arena_init(&arena, p->allocator);
@@ -134,30 +135,41 @@ static tare_status recover(tare_edit_recovery *out, const place *p, const char *
     }
     if (bytes) tare_free(p->allocator, bytes, size + 1);
     tare_arena_free(&arena);
-    close(fd);
+    tare_fd_close(fd);
     return status;
+}
+
+typedef struct search {
+    tare_edit_recovery *out;
+    const place *p;
+    tare_status status;
+    tare_error *err;
+} search;
+
+static int recover_entry(void *ctx, const char *entry) {
+    search *s = ctx;
+    const tare_str name = tare_str_of(entry), suffix = TARE_STR(TARE_EDIT_JOURNAL_SUFFIX);
+    if (name.len > suffix.len + 1 && name.ptr[0] == '.' && tare_str_ends(name, suffix))
+        s->status = recover(s->out, s->p, entry, s->err);
+    return s->status == TARE_OK ? 0 : -1;
 }
 
 tare_status tare_edit_recover(tare_edit_recovery *out, const char *path,
                               const tare_allocator *allocator, tare_error *err) {
     TARE_REQUIRE(out && path, err);
     place p = {.fd = -1, .allocator = allocator};
-    const tare_str suffix = TARE_STR(TARE_EDIT_JOURNAL_SUFFIX);
-    tare_status status = TARE_OK;
+    search s = {.out = out, .p = &p, .err = err};
     *out = TARE_EDIT_NOTHING;
-    if (!find_place(&p, path)) return TARE_OK; /* whoever opens it says what is wrong */
-    DIR *dir = opendir(*p.path ? p.path : "/");
-    for (struct dirent *d; dir && status == TARE_OK && (d = readdir(dir));) {
-        const tare_str name = tare_str_of(d->d_name);
-        if (name.len > suffix.len + 1 && name.ptr[0] == '.' && tare_str_ends(name, suffix))
-            status = recover(out, &p, d->d_name, err);
+    if (find_place(&p, path)) { /* else whoever opens it says what is wrong */
+        (void)tare_folder_names(p.fd, recover_entry, &s);
+        if (s.status == TARE_OK && *out == TARE_EDIT_NOTHING && p.file &&
+            has_mark(&p, p.file, NULL)) {
+            s.status = tare_fail(err, TARE_ERR_CORRUPT,
+                                 "an edit of it was interrupted, and its journal is not beside it");
+            tare_error_file(err, path);
+        }
+        tare_fd_close(p.fd);
     }
-    if (dir) closedir(dir);
-    if (status == TARE_OK && *out == TARE_EDIT_NOTHING && p.file && has_mark(&p, p.file, NULL)) {
-        status = tare_fail(err, TARE_ERR_CORRUPT,
-                           "an edit of it was interrupted, and its journal is not beside it");
-        tare_error_file(err, path);
-    }
-    close(p.fd);
-    return status;
+    free(p.path);
+    return s.status;
 }

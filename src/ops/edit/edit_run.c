@@ -6,13 +6,10 @@
  * name; if there are several, or a large file is changed in place, a journal is executed.
  * docs/edit.md. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
+#include "base/os_file.h"
 #include "base/outfile.h"
 #include "base/outfile_os.h"
 #include "base/str.h"
@@ -21,7 +18,7 @@
 
 /* A file up to this size is copied, which takes as long as making a journal durable, and is then
  * intact for every program at every moment. */
-#define COPIED_BELOW ((off_t)64 << 20)
+#define COPIED_BELOW ((uint64_t)64 << 20)
 
 typedef struct runner {
     const tare_edit *e;
@@ -43,18 +40,20 @@ static tare_status fail_file(tare_error *err, tare_status status, const char *fi
 
 /* Links followed; a file that is new lies in the edit's directory. */
 static tare_status resolve(const char **out, const char *path, tare_arena *arena, tare_error *err) {
-    char resolved[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    if (realpath(path, resolved)) {
-        *out = tare_arena_str(arena, tare_str_of(resolved)).ptr;
+    char *whole = tare_path_real(path);
+    if (whole) {
+        *out = tare_arena_str(arena, tare_str_of(whole)).ptr;
+        free(whole);
         return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "paths");
     }
     const tare_str parent = {path, slash ? (size_t)(slash - path) + 1 : 0};
     const char *directory = parent.len ? tare_arena_str(arena, parent).ptr : ".";
-    if (!directory || !realpath(directory, resolved))
-        return fail_file(err, tare_fail_errno(err, errno, "cannot be found"), path);
-    const char *folder = tare_join_path(arena, resolved, TARE_STR("/"));
+    if (directory) whole = tare_path_real(directory);
+    if (!whole) return fail_file(err, tare_fail_errno(err, errno, "cannot be found"), path);
+    const char *folder = tare_join_path(arena, whole, TARE_STR("/"));
     if (folder) *out = tare_join_path(arena, folder, tare_str_of(slash ? slash + 1 : path));
+    free(whole);
     return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "paths");
 }
 
@@ -95,34 +94,36 @@ static tare_status find_changed(runner *r, tare_arena *arena, tare_error *err) {
     return TARE_OK;
 }
 
-static bool is_unchanged(const struct stat *a, const struct stat *b) {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+static bool is_unchanged(const tare_file_facts *a, const tare_file_facts *b) {
+    return tare_is_same_file(a, b) && a->size == b->size && a->seconds == b->seconds &&
+           a->nanoseconds == b->nanoseconds;
+}
+
+static tare_status open_folder(runner *r, const char *leader, tare_arena *arena, tare_error *err) {
+    const tare_str folder = {leader, (size_t)(base_name(leader) - leader)};
+    const char *path = tare_arena_str(arena, folder).ptr;
+    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "paths");
+    const int failed = tare_fd_open(&r->dir_fd, TARE_HERE, path, TARE_OPEN_FOLDER, 0);
+    return failed ? fail_file(err, tare_fail_errno(err, failed, "cannot be opened"), path)
+                  : TARE_OK;
 }
 
 /* Ensures that no other edit is changing them and that they have not changed since they were read.
  */
-static tare_status take_hold(runner *r, tare_error *err) {
+static tare_status take_hold(runner *r, tare_arena *arena, tare_error *err) {
     const char *leader = r->names[r->leader];
-    const size_t n = (size_t)(base_name(leader) - leader);
-    char directory[PATH_MAX];
-    memcpy(directory, leader, n);
-    strcpy(directory + n, ".");
-    r->dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->dir_fd < 0)
-        return fail_file(err, tare_fail_errno(err, errno, "cannot be opened"), directory);
-    if (r->e->targets[r->leader].was.st_nlink) {
-        r->lock_fd = open(leader, O_RDONLY | O_CLOEXEC);
-        if (r->lock_fd >= 0 && flock(r->lock_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-            return fail_file(err, tare_fail(err, TARE_ERR_ARG, "another edit is at work on it"),
-                             leader);
-    }
+    TARE_TRY(open_folder(r, leader, arena, err));
+    if (r->e->targets[r->leader].was.n_names &&
+        tare_fd_open(&r->lock_fd, TARE_HERE, leader, 0, 0) == 0 &&
+        tare_fd_lock(r->lock_fd) == EWOULDBLOCK)
+        return fail_file(err, tare_fail(err, TARE_ERR_ARG, "another edit is at work on it"),
+                         leader);
     for (size_t i = 0; i < r->n; i++) {
-        struct stat now = {.st_nlink = 0};
+        tare_file_facts now;
         if (!r->names[i]) continue;
-        const bool is_there = stat(r->names[i], &now) == 0;
-        const struct stat *was = &r->e->targets[i].was;
-        if (is_there == (was->st_nlink != 0) && (!is_there || is_unchanged(was, &now))) continue;
+        const bool is_there = tare_entry_look(&now, TARE_HERE, r->names[i], true) == 0;
+        const tare_file_facts *was = &r->e->targets[i].was;
+        if (is_there == (was->n_names != 0) && (!is_there || is_unchanged(was, &now))) continue;
         return fail_file(err, tare_fail(err, TARE_ERR_IO, "was changed since it was read"),
                          r->e->files[i].path);
     }
@@ -173,24 +174,26 @@ static tare_status copy_all(runner *r, size_t i, int fd, tare_error *err) {
  * that has its own. *is_made false: neither. */
 static tare_status copy_file(bool *is_made, runner *r, size_t i, tare_error *err) {
     const tare_edit_file *f = &r->e->files[i];
-    const struct stat *was = &r->e->targets[i].was;
+    const tare_file_facts *was = &r->e->targets[i].was;
     *is_made = false;
     if (r->e->options.way == TARE_EDIT_IN_PLACE) return TARE_OK;
-    int fd = open(r->names[i], O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return fail_file(err, tare_fail_errno(err, errno, "cannot be opened"), f->path);
+    int fd;
+    int failed = tare_fd_open(&fd, TARE_HERE, r->names[i], 0, 0);
+    if (failed) return fail_file(err, tare_fail_errno(err, failed, "cannot be opened"), f->path);
     tare_status status = begin_file(r, i, 0, err);
     if (status == TARE_OK) *is_made = tare_os_clone(fd, r->fds[i]);
-    if (status == TARE_OK && *is_made && ftruncate(r->fds[i], (off_t)f->new_size) != 0)
-        status = fail_file(err, tare_fail_errno(err, errno, "cannot be given its size"), f->path);
+    failed = *is_made ? tare_fd_resize(r->fds[i], f->new_size) : 0;
+    if (failed)
+        status = fail_file(err, tare_fail_errno(err, failed, "cannot be given its size"), f->path);
     if (status == TARE_OK && !*is_made) {
         drop_file(r, i);
-        if (was->st_size <= COPIED_BELOW || was->st_nlink > 1) {
+        if (was->size <= COPIED_BELOW || was->n_names > 1) {
             status = begin_file(r, i, f->new_size, err);
             if (status == TARE_OK) status = copy_all(r, i, fd, err);
             *is_made = true;
         }
     }
-    close(fd);
+    tare_fd_close(fd);
     return status == TARE_OK && *is_made ? write_runs(r, i, err) : status;
 }
 
@@ -271,11 +274,10 @@ static tare_status make_files(runner *r, tare_arena *arena, tare_error *err) {
 
 /* Permissions, and the owner where that is allowed, are those of the file that is replaced. */
 static void keep_attributes(const runner *r, size_t i) {
-    const struct stat *was = &r->e->targets[i].was;
-    if (r->fds[i] < 0 || !was->st_nlink) return;
-    mode_t mode = was->st_mode & 07777;
-    if (fchown(r->fds[i], was->st_uid, was->st_gid) != 0) mode &= 0777;
-    (void)fchmod(r->fds[i], mode);
+    const tare_file_facts *was = &r->e->targets[i].was;
+    if (r->fds[i] < 0 || !was->n_names) return;
+    const bool has_owner = tare_fd_set_owner(r->fds[i], was) == 0;
+    (void)tare_fd_set_mode(r->fds[i], has_owner ? was->mode : was->mode & 0777);
 }
 
 static tare_status head_of(uint8_t head[TARE_EDIT_HEAD], const char *path, tare_error *err) {
@@ -296,7 +298,7 @@ static tare_status describe(tare_edit_op *op, runner *r, size_t i, tare_error *e
                          .old_size = f->old_size,
                          .new_size = f->new_size,
                          /* another name of a replaced file would keep the mark */
-                         .is_marked = has_room && !(is_replaced && t->was.st_nlink > 1)};
+                         .is_marked = has_room && !(is_replaced && t->was.n_names > 1)};
     if (is_replaced && i != r->leader) op->is_marked = false;
     if (op->is_marked) TARE_TRY(head_of(op->old_head, r->names[i], err));
     memcpy(op->new_head, op->old_head, TARE_EDIT_HEAD);
@@ -323,15 +325,14 @@ static tare_status run_journal(runner *r, const tare_edit_watch *watch, tare_are
         return tare_edit_journal_run(&j, r->dir_fd, r->e->options.output->no_sync, watch,
                                      r->e->options.context->allocator, err);
     for (size_t i = 0; i < j.n_ops; i++)
-        if (j.ops[i].temporary) unlinkat(r->dir_fd, j.ops[i].temporary, 0);
+        if (j.ops[i].temporary) tare_entry_remove(r->dir_fd, j.ops[i].temporary);
     return status;
 }
 
 static void keep_times(const runner *r) {
     for (size_t i = 0; i < r->n && r->e->options.keep_time; i++) {
-        const struct stat *was = &r->e->targets[i].was;
-        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, was->st_mtim};
-        if (r->names[i] && was->st_nlink) (void)utimensat(AT_FDCWD, r->names[i], times, 0);
+        const tare_file_facts *was = &r->e->targets[i].was;
+        if (r->names[i] && was->n_names) (void)tare_entry_set_time(TARE_HERE, r->names[i], was);
     }
 }
 
@@ -339,7 +340,7 @@ static tare_status run(runner *r, const tare_edit_watch *watch, tare_arena *aren
                        tare_error *err) {
     TARE_TRY(find_changed(r, arena, err));
     if (r->n_changed == 0) return TARE_OK;
-    TARE_TRY(take_hold(r, err));
+    TARE_TRY(take_hold(r, arena, err));
     TARE_TRY(make_files(r, arena, err));
     for (size_t i = 0; i < r->n; i++) keep_attributes(r, i);
     if (r->n_changed == 1 && r->sets[r->leader]) {
@@ -367,8 +368,8 @@ tare_status tare_edit_run_watched(const tare_edit *e, const tare_edit_watch *wat
     for (size_t i = 0; i < r.n && status == TARE_OK; i++) r.fds[i] = -1;
     if (status == TARE_OK) status = run(&r, watch, &arena, err);
     for (size_t i = 0; i < r.n && r.sets; i++) tare_outset_free(r.sets[i]);
-    if (r.lock_fd >= 0) close(r.lock_fd);
-    if (r.dir_fd >= 0) close(r.dir_fd);
+    if (r.lock_fd >= 0) tare_fd_close(r.lock_fd);
+    if (r.dir_fd >= 0) tare_fd_close(r.dir_fd);
     tare_arena_free(&arena);
     return status;
 }

@@ -7,10 +7,9 @@
 #ifndef TARE_OPS_EDIT_EDIT_STATE_H
 #define TARE_OPS_EDIT_EDIT_STATE_H
 
-#include <sys/stat.h>
-
 #include <tare/experimental/edit.h>
 
+#include "base/os_file.h"
 #include "ops/convert/plan.h"
 #include "ops/edit/edit_journal.h"
 
@@ -34,7 +33,7 @@ typedef struct tare_edit_target {
     bool has_tensors;      /* else `runs` is all of it */
     tare_edit_piece *runs; /* PATCHED, and WRITTEN without tensors: the new bytes */
     size_t n_runs;
-    struct stat was; /* PATCHED and WRITTEN: the file when it was read; st_nlink 0: it is new */
+    tare_file_facts was; /* PATCHED and WRITTEN: the file when it was read; no names: it is new */
 } tare_edit_target;
 
 struct tare_edit {

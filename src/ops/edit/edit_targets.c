@@ -4,7 +4,6 @@
  * tensors, and which have to be rewritten. A tensor whose position in the layout is that in the
  * file is not touched; the bytes between such tensors are assembled in memory and compared. */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,7 +209,7 @@ static tare_status judge(tare_edit_target *t, tare_edit_file *f, const layout *l
         if (t->has_tensors && r.size) t->runs[n++] = r;
     }
     if (t->has_tensors) t->n_runs = n;
-    if (f->changed_bytes == 0 && f->old_size == f->new_size && t->was.st_nlink)
+    if (f->changed_bytes == 0 && f->old_size == f->new_size && t->was.n_names)
         f->action = TARE_EDIT_KEPT;
     else if (t->has_tensors)
         f->action = TARE_EDIT_PATCHED;
@@ -220,10 +219,11 @@ static tare_status judge(tare_edit_target *t, tare_edit_file *f, const layout *l
 /* The file as it is; one that is new is empty. */
 static tare_status open_old(layout *l, tare_edit_target *t, tare_error *err) {
     l->old = (tare_reader){.fd = -1};
-    if (stat(l->path, &t->was) == 0) return tare_reader_open(&l->old, l->path, false, err);
-    t->was = (struct stat){.st_nlink = 0};
-    if (errno == ENOENT) return TARE_OK;
-    tare_fail_errno(err, errno, "its status cannot be read");
+    const int failed = tare_entry_look(&t->was, TARE_HERE, l->path, true);
+    if (!failed) return tare_reader_open(&l->old, l->path, false, err);
+    t->was = (tare_file_facts){.n_names = 0};
+    if (failed == ENOENT) return TARE_OK;
+    tare_fail_errno(err, failed, "its status cannot be read");
     tare_error_file(err, l->path);
     return TARE_ERR_IO;
 }
@@ -293,11 +293,12 @@ static tare_status check_left(const tare_edit *e, tare_error *err) {
 
 /* Content that programs find by its digest is not changed under that name. */
 static tare_status check_blobs(const tare_edit *e, tare_error *err) {
-    char resolved[PATH_MAX];
     for (size_t i = 0; i < e->summary.n_files; i++) {
-        if (e->files[i].action == TARE_EDIT_KEPT || !realpath(e->files[i].path, resolved) ||
-            !tare_is_blob(resolved))
-            continue;
+        if (e->files[i].action == TARE_EDIT_KEPT) continue;
+        char *whole = tare_path_real(e->files[i].path);
+        const bool is_blob = whole && tare_is_blob(whole);
+        free(whole);
+        if (!is_blob) continue;
         tare_fail(err, TARE_ERR_ARG,
                   "in a download cache, where files are named after their content: the edit is "
                   "written elsewhere, with -o");

@@ -127,7 +127,7 @@ static tare_status list_files(const tare_files *files, const char *path, tare_fi
         const tare_edit_file *f = &v->e->files[i];
         const char *slash = strrchr(f->path, '/');
         const char *name = slash ? slash + 1 : f->path;
-        if (v->e->targets[i].was.st_nlink || f->action == TARE_EDIT_KEPT) continue;
+        if (v->e->targets[i].was.n_names || f->action == TARE_EDIT_KEPT) continue;
         if (target_in(&l, name, err) != (int64_t)i) continue; /* of another directory */
         const tare_files_entry entry = {.name = name, .size = f->new_size, .kind = TARE_PATH_FILE};
         TARE_TRY(visit(ctx, &entry, err));

@@ -5,12 +5,12 @@
 #include "ops/inspect/verify_files.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/hash.h"
+#include "base/os_path.h"
 #include "base/outfile.h"
 #include "base/report.h"
 #include "base/str.h"
@@ -119,11 +119,12 @@ tare_status tare_verify_zeros(const tare_model *m, const tare_zero_run *runs, ta
 /* ---- names ----------------------------------------------------------------------------------- */
 
 bool tare_has_named_digest(const tare_model *m, size_t file, uint8_t digest[32]) {
-    char resolved[PATH_MAX];
-    return m->files[file].reader.has_identity && m->files[file].name &&
-           realpath(m->files[file].name, resolved) &&
-           tare_same_file(resolved, &m->files[file].reader) &&
-           tare_digest_in_name(digest, resolved);
+    const tare_reader *reader = &m->files[file].reader;
+    const char *name = m->files[file].name;
+    char *whole = reader->has_identity && name ? tare_path_real(name) : NULL;
+    const bool has = whole && tare_same_file(whole, reader) && tare_digest_in_name(digest, whole);
+    free(whole);
+    return has;
 }
 
 tare_status tare_verify_named_digest(const tare_model *m, size_t file, tare_report *report,

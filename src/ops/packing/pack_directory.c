@@ -5,31 +5,26 @@
  * excludes, and what has no contents to pack. */
 #include "ops/packing/pack_directory.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/files.h"
 #include "base/glob.h"
+#include "base/os_file.h"
 #include "base/outfile_stale.h"
 #include "base/str.h"
 
 /* A file by what the system knows it by, and the model's own reader of it. */
 typedef struct own_file {
-    dev_t device;
-    ino_t inode;
+    uint64_t device, inode;
     size_t number; /* weights come first */
 } own_file;
 
 /* The folders on the way to where the walk is. */
 typedef struct chain {
     const struct chain *up;
-    dev_t device;
-    ino_t inode;
+    uint64_t device, inode;
     unsigned depth;
 } chain;
 
@@ -57,8 +52,8 @@ static int by_inode_and_number(const void *a, const void *b) {
     return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
-static tare_status fail_status(tare_error *err, const char *path) {
-    tare_fail_errno(err, errno, "the status of the file cannot be read");
+static tare_status fail_status(tare_error *err, int os_error, const char *path) {
+    tare_fail_errno(err, os_error, "the status of the file cannot be read");
     tare_error_file(err, path);
     return TARE_ERR_IO;
 }
@@ -69,12 +64,11 @@ static tare_status list_own(walk *w, tare_error *err) {
     w->own = TARE_NEW_ARRAY(&w->f->arena, own_file, m->n_files);
     if (!w->own) return tare_fail(err, TARE_ERR_NOMEM, "files");
     for (size_t i = 0; i < m->n_files; i++) {
-        struct stat st;
-        if (stat(m->files[i].name, &st) != 0) {
-            if (errno == ENOENT || errno == ENOTDIR) continue;
-            return fail_status(err, m->files[i].name);
-        }
-        w->own[w->n_own++] = (own_file){st.st_dev, st.st_ino, i};
+        tare_file_facts facts;
+        const int failed = tare_entry_look(&facts, TARE_HERE, m->files[i].name, true);
+        if (failed == ENOENT || failed == ENOTDIR) continue;
+        if (failed) return fail_status(err, failed, m->files[i].name);
+        w->own[w->n_own++] = (own_file){facts.device, facts.inode, i};
     }
     size_t n = 0;
     if (w->n_own) qsort(w->own, w->n_own, sizeof *w->own, by_inode_and_number);
@@ -85,8 +79,8 @@ static tare_status list_own(walk *w, tare_error *err) {
 }
 
 /* The model's own reader of a file, which its tensors are known by; NULL: it has none. */
-static const tare_reader *find_own(const walk *w, const struct stat *st) {
-    const own_file key = {.device = st->st_dev, .inode = st->st_ino};
+static const tare_reader *find_own(const walk *w, const tare_file_facts *facts) {
+    const own_file key = {.device = facts->device, .inode = facts->inode};
     const own_file *found = w->n_own ? bsearch(&key, w->own, w->n_own, sizeof key, by_inode) : NULL;
     return found ? &w->in->files[found->number].reader : NULL;
 }
@@ -162,40 +156,41 @@ static void note_unused(const walk *w) {
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
-static tare_packed_origin origin_of(tare_str name, const struct stat *st, uint8_t kind) {
+static tare_packed_origin origin_of(tare_str name, const tare_file_facts *facts, uint8_t kind) {
     return (tare_packed_origin){.name = name,
                                 .entry = {.is_stated = true,
                                           .kind = kind,
-                                          .mode = (uint16_t)(st->st_mode & 0777),
-                                          .seconds = st->st_mtim.tv_sec,
-                                          .nanoseconds = (uint32_t)st->st_mtim.tv_nsec},
+                                          .mode = facts->mode & 0777,
+                                          .seconds = facts->seconds,
+                                          .nanoseconds = facts->nanoseconds},
                                 .content = SIZE_MAX};
 }
 
 /* Whether a link is packed as one: it leads to somewhere in the directory. */
 static tare_status take_link(bool *is_taken, const walk *w, const char *path, tare_str name,
-                             const struct stat *st, tare_error *err) {
-    char text[PATH_MAX];
-    const ssize_t n = readlink(path, text, sizeof text);
+                             const tare_file_facts *facts, tare_error *err) {
+    char text[TARE_PATH_MOST];
+    const int failed = tare_link_read(text, sizeof text, TARE_HERE, path);
     *is_taken = false;
-    if (n < 0) {
-        tare_fail_errno(err, errno, "the link cannot be read");
+    if (failed == ENAMETOOLONG) return TARE_OK;
+    if (failed) {
+        tare_fail_errno(err, failed, "the link cannot be read");
         tare_error_file(err, path);
         return TARE_ERR_IO;
     }
-    const tare_str target = {text, (size_t)n};
-    if (target.len == sizeof text || !tare_packed_link_stays(name, target)) return TARE_OK;
-    tare_packed_origin origin = origin_of(name, st, TARE_PACKED_LINK);
+    const tare_str target = tare_str_of(text);
+    if (!tare_packed_link_stays(name, target)) return TARE_OK;
+    tare_packed_origin origin = origin_of(name, facts, TARE_PACKED_LINK);
     origin.entry.target = tare_arena_str(&w->f->arena, target);
     if (!origin.entry.target.ptr) return tare_fail(err, TARE_ERR_NOMEM, "files");
     *is_taken = true;
     return tare_pack_list_add(w->f, &origin, err);
 }
 
-static tare_status take_file(const walk *w, const char *path, tare_str name, const struct stat *st,
-                             tare_error *err) {
-    tare_packed_origin origin = origin_of(name, st, TARE_PACKED_FILE);
-    origin.reader = find_own(w, st);
+static tare_status take_file(const walk *w, const char *path, tare_str name,
+                             const tare_file_facts *facts, tare_error *err) {
+    tare_packed_origin origin = origin_of(name, facts, TARE_PACKED_FILE);
+    origin.reader = find_own(w, facts);
     if (!origin.reader) TARE_TRY(tare_pack_list_read(&origin.reader, w->f, path, err));
     return tare_pack_list_add(w->f, &origin, err);
 }
@@ -204,8 +199,8 @@ static tare_status take_folder(const walk *w, const char *path, const chain *up,
 
 /* An empty folder is recorded only by an entry of its own. */
 static tare_status enter_folder(const walk *w, const char *path, tare_str name,
-                                const struct stat *st, const chain *up, tare_error *err) {
-    const chain here = {up, st->st_dev, st->st_ino, up->depth + 1};
+                                const tare_file_facts *facts, const chain *up, tare_error *err) {
+    const chain here = {up, facts->device, facts->inode, up->depth + 1};
     const size_t before = w->f->n;
     for (const chain *c = up; c; c = c->up)
         if (c->device == here.device && c->inode == here.inode) {
@@ -219,41 +214,39 @@ static tare_status enter_folder(const walk *w, const char *path, tare_str name,
     }
     TARE_TRY(take_folder(w, path, &here, err));
     if (w->f->n > before) return TARE_OK;
-    const tare_packed_origin origin = origin_of(name, st, TARE_PACKED_FOLDER);
+    const tare_packed_origin origin = origin_of(name, facts, TARE_PACKED_FOLDER);
     return tare_pack_list_add(w->f, &origin, err);
 }
 
 static tare_status take_entry(const walk *w, const char *path, const chain *up, tare_error *err) {
-    struct stat st;
+    tare_file_facts facts;
     const tare_str name = tare_str_of(path + strlen(w->base));
-    if (lstat(path, &st) != 0) return fail_status(err, path);
-    if (is_skipped(w, name.ptr, S_ISDIR(st.st_mode))) return TARE_OK;
-    if (S_ISLNK(st.st_mode)) {
+    int failed = tare_entry_look(&facts, TARE_HERE, path, false);
+    if (failed) return fail_status(err, failed, path);
+    if (is_skipped(w, name.ptr, facts.kind == TARE_PATH_FOLDER)) return TARE_OK;
+    if (facts.kind == TARE_PATH_LINK) {
         bool is_taken;
-        TARE_TRY(take_link(&is_taken, w, path, name, &st, err));
+        TARE_TRY(take_link(&is_taken, w, path, name, &facts, err));
         if (is_taken) return TARE_OK;
-        if (stat(path, &st) != 0) {
-            if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
-                return fail_status(err, path);
+        failed = tare_entry_look(&facts, TARE_HERE, path, true);
+        if (failed && failed != ENOENT && failed != ENOTDIR && failed != ELOOP)
+            return fail_status(err, failed, path);
+        if (failed) {
             tare_strict_file(&w->f->strict, name, "a broken link: not packed");
             return TARE_OK;
         }
         note(w, name, "pack.link-followed",
              "a link out of the directory: the contents of its target are packed");
     }
-    if (S_ISDIR(st.st_mode)) return enter_folder(w, path, name, &st, up, err);
-    if (S_ISREG(st.st_mode)) return take_file(w, path, name, &st, err);
+    if (facts.kind == TARE_PATH_FOLDER) return enter_folder(w, path, name, &facts, up, err);
+    if (facts.kind == TARE_PATH_FILE) return take_file(w, path, name, &facts, err);
     tare_strict_file(&w->f->strict, name, "neither a file nor a link to one: not packed");
     return TARE_OK;
 }
 
-/* NULL at the end, where errno is 0, and for a failure. */
-static const struct dirent *next_entry(DIR *directory) {
-    errno = 0;
-    return readdir(directory);
-}
-
 typedef struct paths {
+    const walk *w;
+    const char *folder; /* ends with a slash */
     const char **items;
     size_t n, capacity;
 } paths;
@@ -262,18 +255,29 @@ static int by_path(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static tare_status list_folder(paths *list, const walk *w, const char *path, DIR *directory,
-                               tare_error *err) {
-    for (const struct dirent *d; (d = next_entry(directory)) != NULL;) {
-        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
-        if (!tare_grow(w->o->context->allocator, (void **)&list->items, &list->capacity,
-                       list->n + 1, sizeof *list->items))
-            return tare_fail(err, TARE_ERR_NOMEM, "files");
-        const char *entry = tare_join_path(&w->f->arena, path, tare_str_of(d->d_name));
-        if (!entry) return tare_fail(err, TARE_ERR_NOMEM, "files");
-        list->items[list->n++] = entry;
+static int list_entry(void *ctx, const char *name) {
+    paths *list = ctx;
+    if (!tare_grow(list->w->o->context->allocator, (void **)&list->items, &list->capacity,
+                   list->n + 1, sizeof *list->items))
+        return ENOMEM;
+    const char *entry = tare_join_path(&list->w->f->arena, list->folder, tare_str_of(name));
+    if (!entry) return ENOMEM;
+    list->items[list->n++] = entry;
+    return 0;
+}
+
+static tare_status list_folder(paths *list, tare_error *err) {
+    int fd;
+    int failed = tare_fd_open(&fd, TARE_HERE, list->folder, TARE_OPEN_FOLDER, 0);
+    if (failed) {
+        tare_fail_errno(err, failed, "opening the directory");
+        tare_error_file(err, list->folder);
+        return TARE_ERR_IO;
     }
-    if (errno) return tare_fail_errno(err, errno, "reading the directory");
+    failed = tare_folder_names(fd, list_entry, list);
+    tare_fd_close(fd);
+    if (failed == ENOMEM) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    if (failed) return tare_fail_errno(err, failed, "reading the directory");
     if (list->n) qsort(list->items, list->n, sizeof *list->items, by_path);
     return TARE_OK;
 }
@@ -281,16 +285,9 @@ static tare_status list_folder(paths *list, const walk *w, const char *path, DIR
 /* By name, so that reports have a fixed order. */
 static tare_status take_folder(const walk *w, const char *path, const chain *up, tare_error *err) {
     const char *inside = path == w->base ? path : tare_join_path(&w->f->arena, path, TARE_STR("/"));
-    DIR *directory = inside ? opendir(inside) : NULL;
     if (!inside) return tare_fail(err, TARE_ERR_NOMEM, "files");
-    if (!directory) {
-        tare_fail_errno(err, errno, "opening the directory");
-        tare_error_file(err, inside);
-        return TARE_ERR_IO;
-    }
-    paths list = {0};
-    tare_status status = list_folder(&list, w, inside, directory, err);
-    closedir(directory);
+    paths list = {.w = w, .folder = inside};
+    tare_status status = list_folder(&list, err);
     for (size_t i = 0; status == TARE_OK && i < list.n; i++)
         status = take_entry(w, list.items[i], up, err);
     tare_free(w->o->context->allocator, list.items, list.capacity * sizeof *list.items);
@@ -306,15 +303,16 @@ tare_status tare_pack_directory(tare_pack_files *f, const tare_model *in,
               .o = o,
               .base = tare_join_path(&f->arena, o->directory, TARE_STR("/")),
               .is_used = TARE_NEW_ARRAY(&f->arena, bool, o->n_exclude)};
-    struct stat st;
+    tare_file_facts facts;
     if (!w.base || !w.is_used) return tare_fail(err, TARE_ERR_NOMEM, "files");
-    if (stat(o->directory, &st) != 0) return tare_fail_errno(err, errno, "opening the directory");
+    const int failed = tare_entry_look(&facts, TARE_HERE, o->directory, true);
+    if (failed) return tare_fail_errno(err, failed, "opening the directory");
     /* Files that opening does not count as the model's are packed nevertheless, or reported here.
      */
     for (size_t i = 0; i < sizeof told / sizeof *told; i++)
         tare_report_remove(o->context->report, told[i]);
     f->is_directory = true;
-    const chain top = {NULL, st.st_dev, st.st_ino, 0};
+    const chain top = {NULL, facts.device, facts.inode, 0};
     TARE_TRY(list_own(&w, err));
     TARE_TRY(take_folder(&w, w.base, &top, err));
     note_unused(&w);
@@ -334,9 +332,9 @@ static const tare_packed_origin *find(const tare_pack_files *f, tare_str name) {
 }
 
 /* Puts the place that a link leads to before `rest` of a path; false: too long. */
-static bool follow(char out[PATH_MAX], const tare_packed_origin *link, tare_str rest) {
+static bool follow(char out[TARE_PATH_MOST], const tare_packed_origin *link, tare_str rest) {
     tare_str folder = link->name, target = link->entry.target;
-    char text[PATH_MAX];
+    char text[TARE_PATH_MOST];
     for (;;) { /* the folder that the link lies in, then one up for each ".." */
         while (folder.len && folder.ptr[folder.len - 1] != '/') folder.len--;
         bool is_up = tare_str_is(target, "..") || tare_str_starts(target, TARE_STR("../"));
@@ -366,7 +364,7 @@ static const tare_packed_origin *link_on(const tare_pack_files *f, const char *p
 void tare_pack_resolve_links(tare_pack_files *f) {
     enum { MOST = 40 }; /* as the system does; beyond it is a circle */
     for (size_t i = 0; i < f->n; i++) {
-        char path[PATH_MAX];
+        char path[TARE_PATH_MOST];
         if (f->files[i].entry.kind != TARE_PACKED_LINK) continue;
         const tare_packed_origin *link = &f->files[i];
         bool fits = follow(path, link, TARE_STR(""));

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of files on POSIX systems. A lock tells whether another process is at it, and goes with it. */
+ * A lock tells whether another process is at a part of a file, and goes with it. */
 #include "base/part_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os_file.h"
 #include "base/outfile_os.h"
 
 #define TRIES 16 /* each is lost to a process that finishes the file just then */
@@ -20,7 +16,7 @@
 static void make_folders(char *path) {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdir(path, 0777);
+        (void)tare_folder_make(TARE_HERE, path, 0777);
         *slash = '/';
     }
 }
@@ -39,18 +35,18 @@ static tare_status fail_busy(tare_part_file *part, tare_error *err) {
  * whoever held the lock before has finished it. */
 static tare_status open_locked(tare_part_file *out, bool *is_other, const char *path,
                                tare_error *err) {
-    struct stat opened, named;
-    out->fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (out->fd < 0) return fail(out, errno, "cannot be written", err);
-    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0) {
-        const int os_error = errno;
-        if (os_error == EWOULDBLOCK) return fail_busy(out, err);
-        if (!tare_os_is_unsupported(os_error)) return fail(out, os_error, "lock", err);
-    }
-    if (fstat(out->fd, &opened) != 0) return fail(out, errno, "cannot be written", err);
+    tare_file_facts opened, named;
+    int failed = tare_fd_open(&out->fd, TARE_HERE, path,
+                              TARE_OPEN_WRITE | TARE_OPEN_MAKE | TARE_OPEN_NO_LINK, 0666);
+    if (failed) return fail(out, failed, "cannot be written", err);
+    failed = tare_fd_lock(out->fd);
+    if (failed == EWOULDBLOCK) return fail_busy(out, err);
+    if (failed && !tare_os_is_unsupported(failed)) return fail(out, failed, "lock", err);
+    failed = tare_fd_look(&opened, out->fd);
+    if (failed) return fail(out, failed, "cannot be written", err);
     *is_other =
-        lstat(path, &named) != 0 || named.st_dev != opened.st_dev || named.st_ino != opened.st_ino;
-    out->size = (uint64_t)opened.st_size;
+        tare_entry_look(&named, TARE_HERE, path, false) != 0 || !tare_is_same_file(&named, &opened);
+    out->size = opened.size;
     return TARE_OK;
 }
 
@@ -61,7 +57,7 @@ tare_status tare_part_open(tare_part_file *out, const char *path, tare_error *er
     make_folders(folders);
     free(folders);
     for (int i = 0; i < TRIES; i++) {
-        bool is_other;
+        bool is_other = false;
         TARE_TRY(open_locked(out, &is_other, path, err));
         if (!is_other) return TARE_OK;
         tare_part_close(out);
@@ -70,34 +66,23 @@ tare_status tare_part_open(tare_part_file *out, const char *path, tare_error *er
 }
 
 tare_status tare_part_append(tare_part_file *part, const void *bytes, size_t n, tare_error *err) {
-    const uint8_t *from = bytes;
-    while (n) {
-        const ssize_t done = pwrite(part->fd, from, n, (off_t)part->size);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return tare_fail_errno(err, done ? errno : ENOSPC, "cannot be written");
-        from += done;
-        n -= (size_t)done;
-        part->size += (uint64_t)done;
-    }
+    const int failed = tare_fd_write(part->fd, part->size, bytes, n);
+    if (failed) return tare_fail_errno(err, failed, "cannot be written");
+    part->size += n;
     return TARE_OK;
 }
 
 tare_status tare_part_read(const tare_part_file *part, uint64_t offset, void *buf, size_t n,
                            tare_error *err) {
-    uint8_t *to = buf;
-    while (n) {
-        const ssize_t done = pread(part->fd, to, n, (off_t)offset);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return tare_fail_errno(err, done ? errno : EIO, "cannot be read");
-        to += done;
-        n -= (size_t)done;
-        offset += (uint64_t)done;
-    }
-    return TARE_OK;
+    size_t got;
+    const int failed = tare_fd_read(&got, part->fd, offset, buf, n);
+    if (!failed && got == n) return TARE_OK;
+    return tare_fail_errno(err, failed ? failed : EIO, "cannot be read");
 }
 
 tare_status tare_part_restart(tare_part_file *part, tare_error *err) {
-    if (ftruncate(part->fd, 0) != 0) return tare_fail_errno(err, errno, "cannot be written");
+    const int failed = tare_fd_resize(part->fd, 0);
+    if (failed) return tare_fail_errno(err, failed, "cannot be written");
     part->size = 0;
     return TARE_OK;
 }
@@ -106,23 +91,25 @@ tare_status tare_part_restart(tare_part_file *part, tare_error *err) {
 static int sync_folder(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    const int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    const int os_error = fd < 0 ? errno : tare_os_sync(fd);
-    if (fd >= 0) close(fd);
+    int fd;
+    int failed = folder ? tare_fd_open(&fd, TARE_HERE, folder, TARE_OPEN_FOLDER, 0) : ENOMEM;
     free(folder);
-    return os_error;
+    if (failed) return failed;
+    failed = tare_os_sync(fd);
+    tare_fd_close(fd);
+    return failed;
 }
 
 tare_status tare_part_finish(tare_part_file *part, const char *path, const char *to, bool no_sync,
                              tare_error *err) {
     int os_error = no_sync ? 0 : tare_os_sync(part->fd);
-    if (!os_error && rename(path, to) != 0) os_error = errno;
+    if (!os_error) os_error = tare_entry_rename(TARE_HERE, path, to);
     if (!os_error && !no_sync) os_error = sync_folder(to);
     tare_part_close(part);
     return os_error ? tare_fail_errno(err, os_error, "cannot be written") : TARE_OK;
 }
 
 void tare_part_close(tare_part_file *part) {
-    if (part->fd >= 0) close(part->fd);
+    if (part->fd >= 0) tare_fd_close(part->fd);
     part->fd = -1;
 }
