@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include <tare/private/json_document.h>
 #include <tare/tare.h>
 
 #include "system.h"
@@ -222,6 +223,8 @@ void cli_wrap(FILE *out, const char *text, size_t indent, size_t width);
 
 /* ---- memory: never NULL, the command ends with 6 --------------------------------------------- */
 
+/* `ptr`, unless it is NULL: memory is out then. */
+void *cli_checked(void *ptr);
 void *cli_alloc(size_t n, size_t size);
 void *cli_grow(void *ptr, size_t n, size_t size);
 char *cli_copy(const char *text, size_t n);
@@ -422,34 +425,33 @@ void cli_progress_fetch(const char *verb);
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-struct json_t;
-struct json_t *cli_json_new(const char *schema);
-void cli_json_u64(struct json_t *object, const char *key, uint64_t n);
-void cli_json_real(struct json_t *object, const char *key, double x);
-void cli_json_bool(struct json_t *object, const char *key, bool x);
-void cli_json_text(struct json_t *object, const char *key, const char *text); /* NULL: null */
+/* All values lie in one document, which lives as long as the process: who drops one need not say so. */
+tare_json_node *cli_json_new(const char *schema);
+void cli_json_u64(tare_json_node *object, const char *key, uint64_t n);
+void cli_json_real(tare_json_node *object, const char *key, double x);
+void cli_json_bool(tare_json_node *object, const char *key, bool x);
+void cli_json_text(tare_json_node *object, const char *key, const char *text); /* NULL: null */
 /* Foreign bytes; bad UTF-8 is escaped and the raw bytes follow as "KEY_hex". */
-void cli_json_str(struct json_t *object, const char *key, tare_str text);
-void cli_json_add(struct json_t *object, const char *key, struct json_t *value); /* steals */
-struct json_t *cli_json_object(void);
-struct json_t *cli_json_array(void);
-struct json_t *cli_json_number(uint64_t n);
-void cli_json_append(struct json_t *array, struct json_t *value); /* steals */
-struct json_t *cli_json_value(const tare_value *value, uint64_t max_elements);
+void cli_json_str(tare_json_node *object, const char *key, tare_str text);
+void cli_json_add(tare_json_node *object, const char *key, tare_json_node *value);
+tare_json_node *cli_json_object(void);
+tare_json_node *cli_json_array(void);
+tare_json_node *cli_json_number(uint64_t n);
+void cli_json_append(tare_json_node *array, tare_json_node *value);
+tare_json_node *cli_json_value(const tare_value *value, uint64_t max_elements);
 /* A key with its type; arrays with at most the given number of elements, and their count. */
-struct json_t *cli_json_metadata(const tare_metadata *entry, uint64_t max_elements);
-struct json_t *cli_json_shape(const tare_tensor *tensor);
-struct json_t *cli_json_findings(const tare_report *report);
-struct json_t *cli_json_error(const tare_error *err, const char *path);
+tare_json_node *cli_json_metadata(const tare_metadata *entry, uint64_t max_elements);
+tare_json_node *cli_json_shape(const tare_tensor *tensor);
+tare_json_node *cli_json_findings(const tare_report *report);
+tare_json_node *cli_json_error(const tare_error *err, const char *path);
 /* With --json, prints the error and earlier findings as the only document: nothing prints another
  * one afterwards. */
 void cli_json_fail(const tare_error *err, const char *path, const tare_report *report);
-/* Writes the document to stdout and frees it. */
-void cli_json_print(struct json_t *document);
-void cli_json_free(struct json_t *document);
+/* Writes the document to stdout. */
+void cli_json_print(tare_json_node *document);
 /* Several models form a list of one document, which this takes over: what is printed between these
  * two calls goes into it. The second call prints the document, if the first was made. */
-void cli_json_begin_list(struct json_t *document, const char *key);
+void cli_json_begin_list(tare_json_node *document, const char *key);
 void cli_json_end_list(void);
 
 /* ---- writing, for convert, quantize and synth ------------------------------------------------ */
@@ -629,7 +631,7 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
                   const cli_command *command, const tare_model *in, const char *in_path,
                   const char *out_path, const cli_fit *fit);
 void cli_fit_print(const tare_fit *fit);
-struct json_t *cli_fit_json(const tare_fit *fit);
+tare_json_node *cli_fit_json(const tare_fit *fit);
 /* An SVG of the curve of size against damage, with the name of the output; owned by the caller. */
 char *cli_fit_plot(const tare_fit *fit, const char *path, size_t *n);
 /* Says what failed before or while writing; a wrong argument that lies in no file is one of the

@@ -131,7 +131,7 @@ static void print_text(const result *r, unsigned threads) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_bench(struct json_t *object, const result *r, const tare_bench *b) {
+static void put_bench(tare_json_node *object, const result *r, const tare_bench *b) {
     cli_json_u64(object, "size_bytes", b->bytes);
     cli_json_u64(object, "sample_bytes", b->sample_bytes);
     cli_json_real(object, "entropy_bytes", b->entropy_bytes);
@@ -150,9 +150,9 @@ static void put_bench(struct json_t *object, const result *r, const tare_bench *
 }
 
 static void print_json(const result *r, const char *path, unsigned threads) {
-    struct json_t *document = cli_json_new("tare.bench/2");
-    struct json_t *tensors = cli_json_array(), *types = cli_json_array();
-    struct json_t *all = cli_json_object();
+    tare_json_node *document = cli_json_new("tare.bench/2");
+    tare_json_node *tensors = cli_json_array(), *types = cli_json_array();
+    tare_json_node *all = cli_json_object();
     cli_json_text(document, "input", cli_input_name(path));
     cli_json_text(document, "effort", cli.effort ? cli.effort : "fast");
     cli_json_u64(document, "thread_count", threads);
@@ -160,14 +160,14 @@ static void print_json(const result *r, const char *path, unsigned threads) {
     if (r->has_device) cli_json_text(document, "device", cli_device_name());
     for (size_t i = 0; i < r->n_rows; i++) {
         const tare_tensor *tensor = tare_model_tensor(r->model, i);
-        struct json_t *object = cli_json_object();
+        tare_json_node *object = cli_json_object();
         cli_json_str(object, "name", tensor->name);
         cli_json_text(object, "type", tensor->encoding->name);
         put_bench(object, r, tare_bench_row(r->rows, i));
         cli_json_append(tensors, object);
     }
     for (size_t g = 0; g < r->n_groups; g++) {
-        struct json_t *object = cli_json_object();
+        tare_json_node *object = cli_json_object();
         cli_json_text(object, "type", r->groups[g].encoding->name);
         cli_json_u64(object, "tensor_count", r->groups[g].sum.n_tensors);
         put_bench(object, r, &r->groups[g].sum);

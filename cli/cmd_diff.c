@@ -255,8 +255,8 @@ static void print_text(const pair *models, const tare_diff *diff) {
     free(b);
 }
 
-static struct json_t *json_item(const pair *models, const tare_diff_item *item) {
-    struct json_t *entry = cli_json_object();
+static tare_json_node *json_item(const pair *models, const tare_diff_item *item) {
+    tare_json_node *entry = cli_json_object();
     cli_json_text(entry, "kind", kinds[item->kind].json_name);
     cli_json_str(entry, "name", item->name);
     if (is_value_kind(item->kind) || item->kind == TARE_DIFF_SHAPE) {
@@ -278,7 +278,7 @@ static struct json_t *json_item(const pair *models, const tare_diff_item *item) 
 
 static void print_json(const pair *models, const tare_diff *diff) {
     const difference sum = sum_up(diff);
-    struct json_t *document = cli_json_object(), *items = cli_json_array();
+    tare_json_node *document = cli_json_object(), *items = cli_json_array();
     cli_json_text(document, "other", cli_input_name(models->b_path));
     cli_json_text(document, "renamed", models->renamed);
     cli_json_bool(document, "is_same", tare_diff_is_same(diff));
@@ -348,7 +348,7 @@ static int run(int argc, const char **argv) {
     int n_stdin = 0, worst;
     for (int i = 0; i < argc; i++) n_stdin += strcmp(argv[i], "-") == 0;
     if (n_stdin > 1) return cli_usage(&cmd_diff, "standard input can be one of the models only");
-    struct json_t *document = cli.json ? cli_json_new("tare.diff/2") : NULL;
+    tare_json_node *document = cli.json ? cli_json_new("tare.diff/2") : NULL;
     if (document) cli_json_text(document, "input", cli_input_name(argv[0]));
     if (document) cli_json_begin_list(document, "comparisons");
     cli_table *table =

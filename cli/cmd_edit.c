@@ -286,9 +286,9 @@ static void print_result(const tare_edit *edit, const char *path) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static struct json_t *json_key(const tare_metadata *m) {
+static tare_json_node *json_key(const tare_metadata *m) {
     if (!m) return NULL;
-    struct json_t *o = cli_json_object();
+    tare_json_node *o = cli_json_object();
     char *type = cli_value_type_text(&m->value);
     cli_json_str(o, "name", m->key);
     cli_json_text(o, "type", type);
@@ -297,35 +297,35 @@ static struct json_t *json_key(const tare_metadata *m) {
     return o;
 }
 
-static struct json_t *json_tensor(const tare_tensor *t) {
+static tare_json_node *json_tensor(const tare_tensor *t) {
     if (!t) return NULL;
-    struct json_t *o = cli_json_object();
+    tare_json_node *o = cli_json_object();
     cli_json_str(o, "name", t->name);
     cli_json_text(o, "type", cli_type_text(t).text);
     cli_json_add(o, "shape", cli_json_shape(t));
     return o;
 }
 
-static struct json_t *json_resource(const tare_resource *r) {
+static tare_json_node *json_resource(const tare_resource *r) {
     if (!r) return NULL;
-    struct json_t *o = cli_json_object();
+    tare_json_node *o = cli_json_object();
     cli_json_str(o, "name", r->name);
     cli_json_u64(o, "size_bytes", r->size);
     return o;
 }
 
-static void add_side(struct json_t *change, const char *side, struct json_t *value) {
+static void add_side(tare_json_node *change, const char *side, tare_json_node *value) {
     if (value)
         cli_json_add(change, side, value);
     else
         cli_json_text(change, side, NULL);
 }
 
-static struct json_t *json_changes(const tare_edit *edit) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *json_changes(const tare_edit *edit) {
+    tare_json_node *list = cli_json_array();
     const tare_edit_change *c;
     for (size_t i = 0; (c = tare_edit_change_at(edit, i)); i++) {
-        struct json_t *o = cli_json_object();
+        tare_json_node *o = cli_json_object();
         const bool is_key = c->kind == TARE_ITEM_KEY, is_tensor = c->kind == TARE_ITEM_TENSOR;
         cli_json_text(o, "kind", cli_item_kind(c->kind));
         add_side(o, "old",
@@ -341,12 +341,12 @@ static struct json_t *json_changes(const tare_edit *edit) {
     return list;
 }
 
-static struct json_t *json_files(const tare_edit *edit) {
+static tare_json_node *json_files(const tare_edit *edit) {
     static const char *const actions[] = {"kept", "patched", "written"};
-    struct json_t *list = cli_json_array();
+    tare_json_node *list = cli_json_array();
     const tare_edit_file *f;
     for (size_t i = 0; (f = tare_edit_file_at(edit, i)); i++) {
-        struct json_t *o = cli_json_object();
+        tare_json_node *o = cli_json_object();
         cli_json_text(o, "name", f->path);
         cli_json_text(o, "action", actions[f->action]);
         cli_json_u64(o, "old_size_bytes", f->old_size);
@@ -359,7 +359,7 @@ static struct json_t *json_files(const tare_edit *edit) {
 
 static void print_json(const tare_edit *edit, const char *path, const tare_report *report) {
     const tare_edit_summary *s = tare_edit_summarize(edit);
-    struct json_t *document = cli_json_new("tare.edit/2");
+    tare_json_node *document = cli_json_new("tare.edit/2");
     cli_json_text(document, "input", path);
     cli_json_text(document, "output", args.output ? args.output : path);
     cli_json_text(document, "format", s->format);

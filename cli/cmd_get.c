@@ -20,7 +20,7 @@ static const cli_option options[] = {
 
 /* What is told of the files. */
 typedef struct outcome {
-    struct json_t *files; /* NULL: text */
+    tare_json_node *files; /* NULL: text */
     size_t n, n_present, n_unchecked;
     uint64_t bytes, resumed;
 } outcome;
@@ -33,7 +33,7 @@ static void note_file(void *ctx, const tare_download *file) {
     o->bytes += file->size_bytes;
     o->resumed += file->resumed_bytes;
     if (o->files) {
-        struct json_t *row = cli_json_object();
+        tare_json_node *row = cli_json_object();
         cli_json_text(row, "name", file->path);
         cli_json_u64(row, "size_bytes", file->size_bytes);
         cli_json_u64(row, "resumed_bytes", file->resumed_bytes);
@@ -100,15 +100,13 @@ static int run(int argc, const char **argv) {
     char *folder = args.output ? cli_copy(args.output, strlen(args.output)) : name_folder(argv[0]);
     const int code = download(argv[0], folder, &o);
     if (cli.json && code == CLI_YES) {
-        struct json_t *document = cli_json_new("tare.get/2");
+        tare_json_node *document = cli_json_new("tare.get/2");
         cli_json_text(document, "input", cli_input_name(argv[0]));
         cli_json_text(document, "output", folder);
         cli_json_bool(document, "is_dry_run", cli.dry_run);
         cli_json_add(document, "files", o.files);
         cli_json_print(document);
-    } else if (cli.json) {
-        cli_json_free(o.files);
-    } else if (code == CLI_YES && !cli.quiet) {
+    } else if (!cli.json && code == CLI_YES && !cli.quiet) {
         tell(&o, folder);
     }
     free(folder);

@@ -237,10 +237,10 @@ static void print_metadata(const tare_model *model) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static struct json_t *json_regions(const tare_tensor *tensor) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *json_regions(const tare_tensor *tensor) {
+    tare_json_node *list = cli_json_array();
     for (uint32_t p = 0; p < tensor->encoding->n_planes; p++) {
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_text(entry, "name", tensor->encoding->planes[p].name);
         cli_json_u64(entry, "offset", tensor->planes[p].offset);
         cli_json_u64(entry, "size_bytes", tensor->planes[p].size);
@@ -250,16 +250,16 @@ static struct json_t *json_regions(const tare_tensor *tensor) {
 }
 
 /* *code: 0, or an exit code after saying why. */
-static struct json_t *json_tensors(const tare_model *model, const char *path,
-                                   const tare_tensor_stats *stats, int *code) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *json_tensors(const tare_model *model, const char *path,
+                                    const tare_tensor_stats *stats, int *code) {
+    tare_json_node *list = cli_json_array();
     size_t n;
     *code = CLI_YES;
     size_t *chosen = choose_tensors(model, &n);
     for (size_t i = 0; i < n && *code == CLI_YES; i++) {
         const tare_tensor *tensor = tare_model_tensor(model, chosen[i]);
         const char *scheme = tare_tensor_scheme(model, chosen[i]);
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_u64(entry, "index", chosen[i]);
         cli_json_str(entry, "name", tensor->name);
         cli_json_text(entry, "type", cli_type_text(tensor).text);
@@ -283,9 +283,9 @@ static struct json_t *json_tensors(const tare_model *model, const char *path,
     return list;
 }
 
-static struct json_t *json_metadata(const tare_model *model) {
+static tare_json_node *json_metadata(const tare_model *model) {
     uint64_t most = args.is_all ? UINT64_MAX : JSON_ELEMENTS;
-    struct json_t *list = cli_json_array();
+    tare_json_node *list = cli_json_array();
     const tare_metadata *entry;
     for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
         if (!is_wanted(wanted_keys, i)) continue;
@@ -296,17 +296,14 @@ static struct json_t *json_metadata(const tare_model *model) {
 
 static int print_json(const tare_model *model, const char *path, const tare_tensor_stats *stats,
                       const tare_report *report) {
-    struct json_t *document = cli_json_object();
+    tare_json_node *document = cli_json_object();
     int code = CLI_YES;
     cli_json_text(document, "input", cli_input_name(path));
     info_json_screen(document, model, path, args.context, report);
     if (args.is_tensors || args.is_layers)
         cli_json_add(document, "tensors", json_tensors(model, path, stats, &code));
     if (args.is_metadata) cli_json_add(document, "metadata", json_metadata(model));
-    if (code == CLI_YES)
-        cli_json_print(document);
-    else
-        cli_json_free(document);
+    if (code == CLI_YES) cli_json_print(document);
     return code;
 }
 

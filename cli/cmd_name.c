@@ -84,8 +84,8 @@ static void print_parts(const char *path, const tare_gguf_name *name) {
     if (name->shard) printf("  %-12s%u of %u\n", "shard", name->shard, name->n_shards);
 }
 
-static struct json_t *json_parts(const char *path, const tare_gguf_name *name, bool is_good) {
-    struct json_t *entry = cli_json_object();
+static tare_json_node *json_parts(const char *path, const tare_gguf_name *name, bool is_good) {
+    tare_json_node *entry = cli_json_object();
     cli_json_text(entry, "input", path);
     cli_json_bool(entry, "follows_convention", is_good);
     if (!is_good) return entry;
@@ -103,7 +103,7 @@ static struct json_t *json_parts(const char *path, const tare_gguf_name *name, b
 }
 
 static int parse_names(int argc, const char **argv) {
-    struct json_t *document = NULL, *list = NULL;
+    tare_json_node *document = NULL, *list = NULL;
     int code = CLI_YES;
     if (cli.json) {
         document = cli_json_new("tare.name/2");
@@ -162,7 +162,7 @@ static int print_made(const tare_gguf_name *name) {
     char *text = cli_alloc(size, 1);
     tare_gguf_name_format(text, size, name);
     if (cli.json) {
-        struct json_t *document = cli_json_new("tare.name/2");
+        tare_json_node *document = cli_json_new("tare.name/2");
         cli_json_text(document, "name", text);
         cli_json_print(document);
     } else {

@@ -85,7 +85,7 @@ typedef struct outcome {
     const tare_report *report;
     tare_pack_summary sum;
     group groups[TARE_ENCODING_COUNT + 1];
-    struct json_t *layers; /* NULL: not wanted, or none yet */
+    tare_json_node *layers; /* NULL: not wanted, or none yet */
 } outcome;
 
 static void note(void *ctx, const tare_packed_layer *layer) {
@@ -97,7 +97,7 @@ static void note(void *ctx, const tare_packed_layer *layer) {
     g->to_bytes += layer->to_bytes;
     if (!cli.json) return;
     if (!o->layers) o->layers = cli_json_array();
-    struct json_t *entry = cli_json_object();
+    tare_json_node *entry = cli_json_object();
     cli_json_str(entry, "name", layer->name);
     cli_json_text(entry, "type", layer->encoding ? layer->encoding->name : NULL);
     cli_json_u64(entry, "from_bytes", layer->from_bytes);
@@ -151,7 +151,7 @@ static void print_text(const outcome *o) {
 }
 
 static void print_json(outcome *o) {
-    struct json_t *document = cli_json_new("tare.pack/2");
+    tare_json_node *document = cli_json_new("tare.pack/2");
     cli_json_text(document, "input", cli_input_name(o->in_path));
     cli_json_text(document, "output", o->out_path);
     cli_json_u64(document, "file_count", o->sum.n_files);

@@ -48,7 +48,7 @@ static int name_alike(report_input *in, tare_model **renamed) {
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-static int write_page(struct json_t *document, const report_input *in, size_t n_models) {
+static int write_page(tare_json_node *document, const report_input *in, size_t n_models) {
     size_t n, n_tensors = 0;
     tare_error err;
     const tare_output_options output = cli_output();
@@ -73,26 +73,23 @@ static int write_page(struct json_t *document, const report_input *in, size_t n_
 }
 
 /* Adds what is told of one model; an exit code. */
-static int add_model(struct json_t *models, report_input *in) {
+static int add_model(tare_json_node *models, report_input *in) {
     tare_model *renamed = NULL;
     int code = in->base ? name_alike(in, &renamed) : CLI_YES;
-    struct json_t *document = code == CLI_YES ? report_document(in, &code) : NULL;
+    tare_json_node *document = code == CLI_YES ? report_document(in, &code) : NULL;
     if (document) cli_json_append(models, document);
     tare_model_free(renamed);
     return code;
 }
 
 static int report(report_input *in, size_t n) {
-    struct json_t *document = cli_json_new("tare.report/2"), *models = cli_json_array();
+    tare_json_node *document = cli_json_new("tare.report/2"), *models = cli_json_array();
     int code = CLI_YES;
     cli_json_text(document, "tare_version", tare_version());
     cli_json_add(document, "models", models);
     for (size_t i = 0; i < n && code == CLI_YES; i++) code = add_model(models, &in[i]);
     if (code == CLI_YES && args.output) code = write_page(document, in, n);
-    if (code == CLI_YES && cli.json)
-        cli_json_print(document);
-    else
-        cli_json_free(document);
+    if (code == CLI_YES && cli.json) cli_json_print(document);
     return code;
 }
 

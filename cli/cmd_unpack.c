@@ -56,7 +56,7 @@ static void print_result(const tare_unpack_result *r, const char *out_path) {
 
 static void print_json(const tare_unpack_result *r, const char *in_path, const char *out_path,
                        const tare_report *report) {
-    struct json_t *document = cli_json_new("tare.unpack/2");
+    tare_json_node *document = cli_json_new("tare.unpack/2");
     cli_json_text(document, "input", in_path);
     cli_json_text(document, "output", out_path);
     cli_json_bool(document, "is_dry_run", cli.dry_run);

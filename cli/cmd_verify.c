@@ -162,12 +162,12 @@ static bool is_damaged(const tare_model *model, const tare_report *report) {
     return false;
 }
 
-static struct json_t *json_of(const tare_model *model, const char *path, const tare_report *report,
-                              const tare_error *err, bool is_good) {
+static tare_json_node *json_of(const tare_model *model, const char *path, const tare_report *report,
+                               const tare_error *err, bool is_good) {
     const size_t n_errors = count_errors(report);
     const size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) -
                               tare_report_count_level(report, TARE_LEVEL_ERROR);
-    struct json_t *document = cli_json_object();
+    tare_json_node *document = cli_json_object();
     cli_json_text(document, "input", cli_input_name(path));
     cli_json_bool(document, "opens", model != NULL);
     cli_json_bool(document, "is_good", is_good);
@@ -213,7 +213,7 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
 }
 
 /* The document of a model goes to *document where JSON is asked for. */
-static int verify_one(struct json_t **document, const char *path) {
+static int verify_one(tare_json_node **document, const char *path) {
     const char *failed_path = path;
     const bool wants_json = cli.json;
     tare_report *report = cli_report_new();
@@ -286,7 +286,7 @@ static int verify_all(int argc, const char **argv) {
     cli.base_use = reads_data ? CLI_BASES_SOME : CLI_BASES_UNUSED;
     if (cli.json) cli_json_begin_list(cli_json_new("tare.verify/2"), "models");
     for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
-        struct json_t *document = NULL;
+        tare_json_node *document = NULL;
         int code = verify_one(&document, argv[i]);
         if (code > worst) worst = code;
         if (document) cli_json_print(document);

@@ -120,8 +120,8 @@ void cli_fit_print(const tare_fit *fit) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static struct json_t *json_point(const tare_fit_point *p) {
-    struct json_t *row = cli_json_object();
+static tare_json_node *json_point(const tare_fit_point *p) {
+    tare_json_node *row = cli_json_object();
     if (p->mix) cli_json_text(row, "mix", p->mix);
     cli_json_u64(row, "size_bytes", p->file_bytes);
     cli_json_real(row, "bits_per_weight", p->bits_per_weight);
@@ -129,11 +129,11 @@ static struct json_t *json_point(const tare_fit_point *p) {
     return row;
 }
 
-static struct json_t *json_tensors(const tare_fit *f) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *json_tensors(const tare_fit *f) {
+    tare_json_node *list = cli_json_array();
     tare_fit_tensor t;
     for (size_t i = 0; tare_fit_tensor_at(&t, f, i); i++) {
-        struct json_t *row = cli_json_object();
+        tare_json_node *row = cli_json_object();
         cli_json_str(row, "name", t.name);
         cli_json_text(row, "role", t.role);
         cli_json_text(row, "type", t.type->name);
@@ -149,11 +149,11 @@ static struct json_t *json_tensors(const tare_fit *f) {
     return list;
 }
 
-static struct json_t *json_roles(const tare_fit *f) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *json_roles(const tare_fit *f) {
+    tare_json_node *list = cli_json_array();
     tare_fit_role r;
     for (size_t i = 0; tare_fit_role_at(&r, f, i); i++) {
-        struct json_t *row = cli_json_object();
+        tare_json_node *row = cli_json_object();
         cli_json_text(row, "role", r.name);
         cli_json_u64(row, "tensor_count", r.n_tensors);
         cli_json_u64(row, "weight_count", r.n_weights);
@@ -165,10 +165,10 @@ static struct json_t *json_roles(const tare_fit *f) {
     return list;
 }
 
-struct json_t *cli_fit_json(const tare_fit *fit) {
+tare_json_node *cli_fit_json(const tare_fit *fit) {
     const tare_fit_summary *s = tare_fit_summarize(fit);
-    struct json_t *document = cli_json_object(), *mixes = cli_json_array(),
-                  *curve = cli_json_array();
+    tare_json_node *document = cli_json_object(), *mixes = cli_json_array(),
+                   *curve = cli_json_array();
     tare_fit_point p;
     cli_json_u64(document, "size_bytes", s->file_bytes);
     cli_json_real(document, "bits_per_weight", s->bits_per_weight);

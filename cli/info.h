@@ -52,11 +52,11 @@ void info_put_entry(size_t *column, const char *name, const char *entry);
  * none. */
 void info_print_adapters(const tare_model *model, const char *path);
 void info_list_adapters(const tare_model *model);
-void info_json_adapters(struct json_t *document, const tare_model *model);
+void info_json_adapters(tare_json_node *document, const tare_model *model);
 
 /* The container that the model lies packed in, and its bases; nothing where it does not. */
 void info_print_container(const tare_model *model);
-void info_json_container(struct json_t *document, const tare_model *model);
+void info_json_container(tare_json_node *document, const tare_model *model);
 bool info_is_packed(const tare_model *model);
 /* Two cells of a table: the bytes that the tensor has packed, and their share of its own. */
 void info_put_packed(cli_table *table, const tare_model *model, size_t tensor);
@@ -65,14 +65,15 @@ void info_put_packed(cli_table *table, const tare_model *model, size_t tensor);
  * exit code. */
 int info_print_layers(const tare_model *model, const size_t *chosen, size_t n, const char *path);
 /* The same of one tensor; nothing where it has no layer of its own. */
-int info_json_layer(struct json_t *entry, const tare_model *model, size_t tensor, const char *path);
+int info_json_layer(tare_json_node *entry, const tare_model *model, size_t tensor,
+                    const char *path);
 
 /* The name of the mix of types; nothing where the metadata do not tell. */
 void info_print_mix(const tare_model *model);
 /* What matters for running the model: tokenizer, memory for `context` tokens (0: what the model was
  * trained for), the name of the file. */
 void info_print_use(const tare_model *model, const char *path, uint64_t context);
-void info_json_use(struct json_t *document, const tare_model *model, const char *path,
+void info_json_use(tare_json_node *document, const tare_model *model, const char *path,
                    uint64_t context);
 
 /* The statistics of the values of n tensors, reading their data: one for each tensor of the model,
@@ -82,7 +83,7 @@ tare_tensor_stats *info_read_stats(const tare_model *model, const size_t *chosen
 /* The headings of a table, and the seven cells for them. */
 #define INFO_STATS_HEADINGS ">MIN|>MAX|>MEAN|>STD DEV|>ZEROS|>NAN/INF|HISTOGRAM"
 void info_add_stats(cli_table *table, const tare_tensor_stats *stats);
-struct json_t *info_json_stats(const tare_tensor_stats *stats);
+tare_json_node *info_json_stats(const tare_tensor_stats *stats);
 
 /* Prints the value of a metadata key as it is, or the bytes of a resource; an exit code. Elements
  * of an array get a line each. */
@@ -95,7 +96,7 @@ char *info_guess_key(const tare_model *model, const char *word);
 void info_print_screen(const tare_model *model, const char *path, uint64_t context,
                        const tare_report *report);
 /* Adds the same facts to a document. */
-void info_json_screen(struct json_t *document, const tare_model *model, const char *path,
+void info_json_screen(tare_json_node *document, const tare_model *model, const char *path,
                       uint64_t context, const tare_report *report);
 
 #endif

@@ -80,8 +80,8 @@ void info_list_adapters(const tare_model *model) {
     cli_table_free(table);
 }
 
-static struct json_t *json_factor(const tare_tensor *t) {
-    struct json_t *entry = cli_json_object();
+static tare_json_node *json_factor(const tare_tensor *t) {
+    tare_json_node *entry = cli_json_object();
     cli_json_str(entry, "name", t->name);
     cli_json_text(entry, "type", cli_type_text(t).text);
     cli_json_add(entry, "shape", cli_json_shape(t));
@@ -89,13 +89,13 @@ static struct json_t *json_factor(const tare_tensor *t) {
     return entry;
 }
 
-void info_json_adapters(struct json_t *document, const tare_model *model) {
+void info_json_adapters(tare_json_node *document, const tare_model *model) {
     const tare_adapter_set *set = tare_model_adapters(model);
     if (tare_adapters_count(set) == 0) return;
-    struct json_t *list = cli_json_array();
+    tare_json_node *list = cli_json_array();
     const tare_adapter *a;
     for (size_t i = 0; (a = tare_adapters_at(set, i)) != NULL; i++) {
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_str(entry, "name", a->name);
         cli_json_u64(entry, "rank", a->rank);
         cli_json_u64(entry, "row_count", a->rows);

@@ -63,11 +63,11 @@ void info_print_container(const tare_model *model) {
     }
 }
 
-static struct json_t *json_bases(const tare_model *model) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *json_bases(const tare_model *model) {
+    tare_json_node *list = cli_json_array();
     tare_container_base base = tare_container_base_default();
     for (size_t i = 0; tare_model_container_base(&base, model, i); i++) {
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         char digest[65];
         put_digest(digest, base.digest);
         cli_json_str(entry, "name", base.name);
@@ -78,13 +78,13 @@ static struct json_t *json_bases(const tare_model *model) {
     return list;
 }
 
-static void json_loss(struct json_t *object, const tare_model *model) {
+static void json_loss(tare_json_node *object, const tare_model *model) {
     tare_lossy_info l = tare_lossy_info_default();
     char digest[65];
     const bool is_lossy = tare_model_lossy(&l, model);
     cli_json_bool(object, "is_lossy", is_lossy && l.n_tensors > 0);
     if (!is_lossy) return;
-    struct json_t *loss = cli_json_object();
+    tare_json_node *loss = cli_json_object();
     put_digest(digest, l.source);
     cli_json_u64(loss, "tensor_count", l.n_tensors);
     cli_json_real(loss, "bits_per_weight", l.bits_per_weight);
@@ -100,10 +100,10 @@ static void json_loss(struct json_t *object, const tare_model *model) {
     cli_json_add(object, "loss", loss);
 }
 
-void info_json_container(struct json_t *document, const tare_model *model) {
+void info_json_container(tare_json_node *document, const tare_model *model) {
     tare_container_info c = tare_container_info_default();
     if (!tare_model_container(&c, model)) return;
-    struct json_t *object = cli_json_object();
+    tare_json_node *object = cli_json_object();
     cli_json_u64(object, "major_version", c.major_version);
     cli_json_u64(object, "minor_version", c.minor_version);
     if (c.format) cli_json_text(object, "holds", c.format);

@@ -3,12 +3,12 @@
  * tare info --json: the facts of the one screen. */
 #include "info.h"
 
-static struct json_t *json_types(const tare_model *model) {
+static tare_json_node *json_types(const tare_model *model) {
     info_share shares[TARE_ENCODING_COUNT];
     size_t n = info_count_types(shares, model);
-    struct json_t *list = cli_json_array();
+    tare_json_node *list = cli_json_array();
     for (size_t i = 0; i < n; i++) {
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_text(entry, "type", shares[i].encoding->name);
         cli_json_u64(entry, "tensor_count", shares[i].n_tensors);
         cli_json_u64(entry, "element_count", shares[i].n_elements);
@@ -18,8 +18,8 @@ static struct json_t *json_types(const tare_model *model) {
     return list;
 }
 
-static struct json_t *json_params(const tare_model *model) {
-    struct json_t *object = cli_json_object();
+static tare_json_node *json_params(const tare_model *model) {
+    tare_json_node *object = cli_json_object();
     uint64_t value;
     for (size_t i = 0; i < info_n_params; i++) {
         if (tare_model_param(&value, model, info_params[i].param)) {
@@ -29,14 +29,14 @@ static struct json_t *json_params(const tare_model *model) {
     return object;
 }
 
-static struct json_t *json_files(const tare_model *model) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *json_files(const tare_model *model) {
+    tare_json_node *list = cli_json_array();
     const tare_file_info *file;
     tare_container_info c = tare_container_info_default();
     /* A .wcodec of a model, not of files, has the size of what it decodes to. */
     const bool is_view = tare_model_container(&c, model) && c.n_files == 0;
     for (size_t i = 0; (file = tare_model_file(model, i)) != NULL; i++) {
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_text(entry, "name", file->name);
         cli_json_u64(entry, "size_bytes", is_view ? c.packed_bytes : file->size);
         cli_json_append(list, entry);
@@ -44,11 +44,11 @@ static struct json_t *json_files(const tare_model *model) {
     return list;
 }
 
-static struct json_t *json_resources(const tare_model *model) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *json_resources(const tare_model *model) {
+    tare_json_node *list = cli_json_array();
     const tare_resource *resource;
     for (size_t i = 0; (resource = tare_model_resource(model, i)) != NULL; i++) {
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_str(entry, "name", resource->name);
         cli_json_u64(entry, "size_bytes", resource->size);
         cli_json_append(list, entry);
@@ -57,14 +57,14 @@ static struct json_t *json_resources(const tare_model *model) {
 }
 
 /* Why llama.cpp does not run it, or tare convert refuses it. */
-static void json_why(struct json_t *llama, const tare_error *why) {
+static void json_why(tare_json_node *llama, const tare_error *why) {
     char text[512];
     if (why->status == TARE_OK) return;
     info_llama_text(text, sizeof text, why);
     cli_json_text(llama, "why", text);
 }
 
-void info_json_screen(struct json_t *document, const tare_model *model, const char *path,
+void info_json_screen(tare_json_node *document, const tare_model *model, const char *path,
                       uint64_t context, const tare_report *report) {
     const tare_model_summary *sum = tare_model_summarize(model);
     tare_str architecture = tare_model_architecture(model);
@@ -95,13 +95,13 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ch
     info_json_adapters(document, model);
     tare_error why;
     if (info_llama(&why, model) || why.status != TARE_OK) {
-        struct json_t *llama = cli_json_object();
+        tare_json_node *llama = cli_json_object();
         cli_json_bool(llama, "runs", why.status == TARE_OK);
         json_why(llama, &why);
         if (info_projector(model).len) cli_json_str(llama, "mmproj", info_projector(model));
         cli_json_add(document, "llama_cpp", llama);
     } else if (info_converts(&why, model)) {
-        struct json_t *llama = cli_json_object();
+        tare_json_node *llama = cli_json_object();
         cli_json_bool(llama, "converts", why.status == TARE_OK);
         json_why(llama, &why);
         cli_json_add(document, "llama_cpp", llama);

@@ -114,15 +114,15 @@ int info_print_layers(const tare_model *model, const size_t *chosen, size_t n, c
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
 
-static tare_status json_segments(struct json_t **out, const tare_coded *coded, unsigned stream,
+static tare_status json_segments(tare_json_node **out, const tare_coded *coded, unsigned stream,
                                  tare_error *err) {
     const tare_coded_layer *l = tare_coded_describe(coded);
-    struct json_t *list = *out = cli_json_array();
+    tare_json_node *list = *out = cli_json_array();
     for (uint64_t i = 0; i < l->streams[stream].n_segments; i++) {
         tare_coded_segment s = tare_coded_segment_default();
         const tare_status status = tare_coded_parse_segment(&s, coded, stream, i, err);
         if (status != TARE_OK) return status;
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_u64(entry, "offset", l->offset + s.position);
         cli_json_u64(entry, "stored_bytes", s.stored_bytes);
         cli_json_u64(entry, "size_bytes", s.n_bytes);
@@ -135,12 +135,12 @@ static tare_status json_segments(struct json_t **out, const tare_coded *coded, u
     return TARE_OK;
 }
 
-static tare_status json_streams(struct json_t **out, const tare_coded *coded, tare_error *err) {
+static tare_status json_streams(tare_json_node **out, const tare_coded *coded, tare_error *err) {
     const tare_coded_layer *l = tare_coded_describe(coded);
-    struct json_t *list = *out = cli_json_array();
+    tare_json_node *list = *out = cli_json_array();
     for (unsigned i = 0; i < l->n_streams; i++) {
         const tare_coded_stream *of = &l->streams[i];
-        struct json_t *entry = cli_json_object(), *segments;
+        tare_json_node *entry = cli_json_object(), *segments;
         cli_json_u64(entry, "region", of->field.region);
         cli_json_u64(entry, "bits", of->field.value_bits);
         cli_json_u64(entry, "offset", l->offset + of->position);
@@ -154,7 +154,7 @@ static tare_status json_streams(struct json_t **out, const tare_coded *coded, ta
     return TARE_OK;
 }
 
-int info_json_layer(struct json_t *entry, const tare_model *model, size_t tensor,
+int info_json_layer(tare_json_node *entry, const tare_model *model, size_t tensor,
                     const char *path) {
     tare_coded *coded;
     tare_error err;
@@ -162,7 +162,7 @@ int info_json_layer(struct json_t *entry, const tare_model *model, size_t tensor
     if (status == TARE_ERR_UNSUPPORTED) return CLI_YES;
     if (status != TARE_OK) return cli_fail(&err, path);
     const tare_coded_layer *l = tare_coded_describe(coded);
-    struct json_t *object = cli_json_object(), *streams;
+    tare_json_node *object = cli_json_object(), *streams;
     cli_json_text(object, "file", l->file);
     cli_json_u64(object, "offset", l->offset);
     cli_json_u64(object, "size_bytes", l->size);

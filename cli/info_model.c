@@ -118,8 +118,8 @@ void info_print_use(const tare_model *model, const char *path, uint64_t context)
     print_name(model, path);
 }
 
-static struct json_t *json_tokenizer(const cli_tokenizer *t) {
-    struct json_t *object = cli_json_object(), *ids = cli_json_object();
+static tare_json_node *json_tokenizer(const cli_tokenizer *t) {
+    tare_json_node *object = cli_json_object(), *ids = cli_json_object();
     cli_json_str(object, "model", t->model);
     if (t->pre.len) cli_json_str(object, "pre", t->pre);
     if (t->tokens) cli_json_u64(object, "token_count", t->tokens->count);
@@ -131,7 +131,7 @@ static struct json_t *json_tokenizer(const cli_tokenizer *t) {
     return object;
 }
 
-void info_json_use(struct json_t *document, const tare_model *model, const char *path,
+void info_json_use(tare_json_node *document, const tare_model *model, const char *path,
                    uint64_t context) {
     const tare_mix *mix = mix_of(model);
     cli_tokenizer t;
@@ -140,7 +140,7 @@ void info_json_use(struct json_t *document, const tare_model *model, const char 
     if (mix) cli_json_text(document, "mix", mix->name);
     if (cli_tokenizer_read(&t, model)) cli_json_add(document, "tokenizer", json_tokenizer(&t));
     if (find_memory(&needs, model, context)) {
-        struct json_t *memory = cli_json_object();
+        tare_json_node *memory = cli_json_object();
         cli_json_u64(memory, "weights_bytes", needs.weights);
         cli_json_u64(memory, "context_token_count", needs.context);
         cli_json_u64(memory, "cache_bytes", needs.cache);

@@ -51,8 +51,8 @@ void info_add_stats(cli_table *table, const tare_tensor_stats *stats) {
     cli_table_add(table, text);
 }
 
-struct json_t *info_json_stats(const tare_tensor_stats *stats) {
-    struct json_t *object = cli_json_object(), *bins = cli_json_array();
+tare_json_node *info_json_stats(const tare_tensor_stats *stats) {
+    tare_json_node *object = cli_json_object(), *bins = cli_json_array();
     cli_json_u64(object, "finite_count", stats->n_finite);
     cli_json_u64(object, "zero_count", stats->n_zero);
     cli_json_u64(object, "nan_count", stats->n_nan);

@@ -8,65 +8,112 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_tree.h"
+#include "cli.h"
 
-static json_t *json_of_text(const char *text) {
-    return cli_json_string((tare_str){text, strlen(text)});
+static tare_json_document *store;
+
+static void free_store(void) {
+    tare_json_document_free(store);
 }
 
-static json_t *json_of_bool(bool x) {
-    return cli_json_word(x ? JSON_TRUE : JSON_FALSE);
+static tare_json_node *make(tare_json_type type, tare_str text) {
+    if (!store) {
+        store = cli_checked(tare_json_document_new());
+        atexit(free_store);
+    }
+    return cli_checked(tare_json_document_value(store, type, text));
 }
 
-json_t *cli_json_new(const char *schema) {
-    json_t *document = cli_json_object();
+static tare_json_node *make_word(tare_json_type type) {
+    return make(type, (tare_str){"", 0});
+}
+
+static tare_json_node *make_text(tare_json_type type, const char *text) {
+    return make(type, (tare_str){text, strlen(text)});
+}
+
+tare_json_node *cli_json_object(void) {
+    return make_word(TARE_JSON_OBJECT);
+}
+
+tare_json_node *cli_json_array(void) {
+    return make_word(TARE_JSON_ARRAY);
+}
+
+void cli_json_add(tare_json_node *object, const char *key, tare_json_node *value) {
+    cli_checked(tare_json_document_add(store, object, key, value) ? value : NULL);
+}
+
+void cli_json_append(tare_json_node *array, tare_json_node *value) {
+    cli_json_add(array, NULL, value);
+}
+
+static tare_json_node *json_of_text(const char *text) {
+    return make_text(TARE_JSON_STRING, text);
+}
+
+static tare_json_node *json_of_bool(bool x) {
+    return make_word(x ? TARE_JSON_TRUE : TARE_JSON_FALSE);
+}
+
+tare_json_node *cli_json_new(const char *schema) {
+    tare_json_node *document = cli_json_object();
     cli_json_text(document, "schema", schema);
     return document;
 }
 
-json_t *cli_json_number(uint64_t n) {
-    if (n <= INT64_MAX) return cli_json_integer((int64_t)n);
+tare_json_node *cli_json_number(uint64_t n) {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, n);
-    return json_of_text(text);
+    return make_text(n <= INT64_MAX ? TARE_JSON_NUMBER : TARE_JSON_STRING, text);
 }
 
-static json_t *json_of_real(double x) {
-    if (isfinite(x)) return cli_json_finite(x);
-    return json_of_text(isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
+static tare_json_node *json_of_integer(int64_t n) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, n);
+    return make_text(TARE_JSON_NUMBER, text);
+}
+
+/* With all its digits; how many are printed is said then. */
+static tare_json_node *json_of_real(double x) {
+    char text[40];
+    if (!isfinite(x)) return json_of_text(isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
+    snprintf(text, sizeof text, "%.17g", x);
+    if (!strpbrk(text, ".e")) strcat(text, ".0");
+    return make_text(TARE_JSON_NUMBER, text);
 }
 
 /* The text where it is UTF-8, else its escaped form; *is_raw tells. */
-static json_t *json_of_str(tare_str text, bool *is_raw) {
+static tare_json_node *json_of_str(tare_str text, bool *is_raw) {
     *is_raw = tare_str_is_utf8(text);
-    if (*is_raw) return cli_json_string(text);
+    if (*is_raw) return make(TARE_JSON_STRING, text);
     char *safe = cli_escape(text, false, 0);
-    json_t *value = json_of_text(safe);
+    tare_json_node *value = json_of_text(safe);
     free(safe);
     return value;
 }
 
-void cli_json_u64(json_t *object, const char *key, uint64_t n) {
+void cli_json_u64(tare_json_node *object, const char *key, uint64_t n) {
     cli_json_add(object, key, cli_json_number(n));
 }
 
-void cli_json_real(json_t *object, const char *key, double x) {
+void cli_json_real(tare_json_node *object, const char *key, double x) {
     cli_json_add(object, key, json_of_real(x));
 }
 
-void cli_json_bool(json_t *object, const char *key, bool x) {
+void cli_json_bool(tare_json_node *object, const char *key, bool x) {
     cli_json_add(object, key, json_of_bool(x));
 }
 
-void cli_json_text(json_t *object, const char *key, const char *text) {
+void cli_json_text(tare_json_node *object, const char *key, const char *text) {
     if (!text) {
-        cli_json_add(object, key, cli_json_word(JSON_NULL));
+        cli_json_add(object, key, make_word(TARE_JSON_NULL));
     } else {
         cli_json_str(object, key, (tare_str){text, strlen(text)});
     }
 }
 
-void cli_json_str(json_t *object, const char *key, tare_str text) {
+void cli_json_str(tare_json_node *object, const char *key, tare_str text) {
     bool is_raw;
     cli_json_add(object, key, json_of_str(text, &is_raw));
     if (is_raw) return;
@@ -79,8 +126,8 @@ void cli_json_str(json_t *object, const char *key, tare_str text) {
     free(hex);
 }
 
-static json_t *json_of_array(const tare_array *array, uint64_t max_elements) {
-    json_t *out = cli_json_array();
+static tare_json_node *json_of_array(const tare_array *array, uint64_t max_elements) {
+    tare_json_node *out = cli_json_array();
     tare_array_walk walk;
     tare_value element;
     tare_array_begin(&walk, array);
@@ -90,14 +137,14 @@ static json_t *json_of_array(const tare_array *array, uint64_t max_elements) {
     return out;
 }
 
-json_t *cli_json_value(const tare_value *value, uint64_t max_elements) {
+tare_json_node *cli_json_value(const tare_value *value, uint64_t max_elements) {
     bool is_raw;
     switch (value->type) {
     case TARE_VALUE_I8:
     case TARE_VALUE_I16:
     case TARE_VALUE_I32:
     case TARE_VALUE_I64:
-        return cli_json_integer(value->as.i);
+        return json_of_integer(value->as.i);
     case TARE_VALUE_F32:
     case TARE_VALUE_F64:
         return json_of_real(value->as.f);
@@ -117,9 +164,9 @@ json_t *cli_json_value(const tare_value *value, uint64_t max_elements) {
     return cli_json_number(value->as.u);
 }
 
-json_t *cli_json_metadata(const tare_metadata *entry, uint64_t max_elements) {
+tare_json_node *cli_json_metadata(const tare_metadata *entry, uint64_t max_elements) {
     const tare_value *value = &entry->value;
-    json_t *out = cli_json_object();
+    tare_json_node *out = cli_json_object();
     cli_json_str(out, "key", entry->key);
     cli_json_text(out, "type", cli_value_type_name(value->type));
     if (value->type == TARE_VALUE_ARRAY) {
@@ -135,8 +182,8 @@ json_t *cli_json_metadata(const tare_metadata *entry, uint64_t max_elements) {
     return out;
 }
 
-json_t *cli_json_shape(const tare_tensor *tensor) {
-    json_t *shape = cli_json_array();
+tare_json_node *cli_json_shape(const tare_tensor *tensor) {
+    tare_json_node *shape = cli_json_array();
     for (uint32_t i = 0; i < tensor->n_dims; i++) {
         cli_json_append(shape, cli_json_number(tensor->dims[i]));
     }
@@ -144,19 +191,19 @@ json_t *cli_json_shape(const tare_tensor *tensor) {
 }
 
 /* A position: only what is known is included. */
-static void add_place(json_t *object, uint64_t offset, tare_item_kind kind, int64_t item) {
+static void add_place(tare_json_node *object, uint64_t offset, tare_item_kind kind, int64_t item) {
     if (offset != TARE_NO_OFFSET) cli_json_u64(object, "offset", offset);
     if (kind == TARE_ITEM_NONE) return;
     cli_json_text(object, "item_kind", cli_item_kind(kind));
     if (item >= 0) cli_json_u64(object, "item_index", (uint64_t)item);
 }
 
-json_t *cli_json_findings(const tare_report *report) {
+tare_json_node *cli_json_findings(const tare_report *report) {
     static const char *const levels[] = {"note", "warning", "error"};
-    json_t *list = cli_json_array();
+    tare_json_node *list = cli_json_array();
     const tare_finding *f;
     for (size_t i = 0; (f = tare_report_at(report, i)) != NULL; i++) {
-        json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_text(entry, "level", levels[f->level]);
         cli_json_text(entry, "code", f->code);
         cli_json_text(entry, "status", tare_status_text(f->status));
@@ -169,8 +216,8 @@ json_t *cli_json_findings(const tare_report *report) {
     return list;
 }
 
-json_t *cli_json_error(const tare_error *err, const char *path) {
-    json_t *document = cli_json_new("tare.error/2");
+tare_json_node *cli_json_error(const tare_error *err, const char *path) {
+    tare_json_node *document = cli_json_new("tare.error/2");
     cli_json_text(document, "status", tare_status_text(err->status));
     cli_json_u64(document, "exit_code", (uint64_t)cli_exit_code(err->status));
     cli_json_text(document, "file", err->file[0] ? err->file : path);
@@ -187,23 +234,23 @@ json_t *cli_json_error(const tare_error *err, const char *path) {
 
 void cli_json_fail(const tare_error *err, const char *path, const tare_report *report) {
     if (!cli.json) return;
-    json_t *document = cli_json_error(err, path);
+    tare_json_node *document = cli_json_error(err, path);
     cli_json_add(document, "findings", cli_json_findings(report));
     cli_json_print(document);
     cli.json = false;
 }
 
 /* What is printed goes into a list of this document; NULL: it is printed by itself. */
-static json_t *whole, *list;
+static tare_json_node *whole, *list;
 
-void cli_json_begin_list(json_t *document, const char *key) {
+void cli_json_begin_list(tare_json_node *document, const char *key) {
     whole = document;
     list = cli_json_array();
     cli_json_add(document, key, list);
 }
 
 void cli_json_end_list(void) {
-    json_t *document = whole;
+    tare_json_node *document = whole;
     whole = list = NULL;
     if (document) cli_json_print(document);
 }
@@ -212,13 +259,12 @@ static void put_out(const char *bytes, size_t n, void *ctx) {
     fwrite(bytes, 1, n, ctx);
 }
 
-void cli_json_print(json_t *document) {
-    static const json_style style = {.indent = 2, .digits = 17};
+void cli_json_print(tare_json_node *document) {
+    static const tare_json_style style = {.indent = 2, .max_digits = 17};
     if (list) {
         cli_json_append(list, document);
         return;
     }
-    cli_json_write(document, &style, put_out, stdout);
+    tare_json_write(document, &style, put_out, stdout);
     fputc('\n', stdout);
-    cli_json_free(document);
 }

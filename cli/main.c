@@ -17,13 +17,13 @@ static void version_text(void) {
 }
 
 static void version_json(void) {
-    struct json_t *document = cli_json_new("tare.version/2");
+    tare_json_node *document = cli_json_new("tare.version/2");
     cli_json_text(document, "version", tare_version());
-    struct json_t *cpu = cli_json_object();
+    tare_json_node *cpu = cli_json_object();
     cli_json_text(cpu, "active", tare_cpu_active());
     cli_json_text(cpu, "detected", tare_cpu_detect());
     cli_json_add(document, "cpu", cpu);
-    struct json_t *dependencies = cli_json_object();
+    tare_json_node *dependencies = cli_json_object();
     const char *name, *version;
     for (size_t i = 0; tare_dependency(&name, &version, i); i++) {
         cli_json_text(dependencies, name, version);

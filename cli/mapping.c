@@ -248,9 +248,9 @@ int cli_open_around(tare_model **out, char **directory, const tare_model *in, co
 int cli_list_architectures(void) {
     tare_llama_known known = tare_llama_known_default();
     if (cli.json) {
-        struct json_t *document = cli_json_new("tare.architectures/2"), *list = cli_json_array();
+        tare_json_node *document = cli_json_new("tare.architectures/2"), *list = cli_json_array();
         for (size_t i = 0; tare_llama_known_at(&known, i); i++) {
-            struct json_t *row = cli_json_object();
+            tare_json_node *row = cli_json_object();
             cli_json_text(row, "architecture", known.architecture);
             cli_json_text(row, "classes", known.classes);
             if (known.projector) cli_json_text(row, "mmproj", known.projector);

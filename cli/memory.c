@@ -7,26 +7,26 @@
 
 #include "cli.h"
 
-static void *checked(void *ptr) {
+void *cli_checked(void *ptr) {
     if (!ptr) exit(cli_fail_text(CLI_MEMORY, "out of memory"));
     return ptr;
 }
 
 void *cli_alloc(size_t n, size_t size) {
-    return checked(calloc(n ? n : 1, size));
+    return cli_checked(calloc(n ? n : 1, size));
 }
 
 void *cli_grow(void *ptr, size_t n, size_t size) {
-    return checked(n > SIZE_MAX / size ? NULL : realloc(ptr, n * size));
+    return cli_checked(n > SIZE_MAX / size ? NULL : realloc(ptr, n * size));
 }
 
 char *cli_copy(const char *text, size_t n) {
-    char *copy = checked(malloc(n + 1));
+    char *copy = cli_checked(malloc(n + 1));
     memcpy(copy, text, n);
     copy[n] = '\0';
     return copy;
 }
 
 tare_report *cli_report_new(void) {
-    return checked(tare_report_new());
+    return cli_checked(tare_report_new());
 }

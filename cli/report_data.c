@@ -64,7 +64,7 @@ static tare_diff *compare(const report_input *in, report_tensor *tensors, int *c
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void add_model(struct json_t *document, const report_input *in) {
+static void add_model(tare_json_node *document, const report_input *in) {
     const tare_value *name;
     const int64_t i = tare_model_find_key(in->model, (tare_str){"general.name", 12});
     cli_json_text(document, "input", cli_hide_secrets(cli_input_name(in->path)));
@@ -75,12 +75,12 @@ static void add_model(struct json_t *document, const report_input *in) {
     info_json_screen(document, in->model, in->path, 0, in->findings);
 }
 
-struct json_t *report_document(const report_input *in, int *code) {
+tare_json_node *report_document(const report_input *in, int *code) {
     const size_t n = tare_model_summarize(in->model)->n_tensors;
     report_tensor *tensors = cli_alloc(n ? n : 1, sizeof *tensors);
     report_values *values = NULL;
     tare_diff *diff = NULL;
-    struct json_t *document = NULL;
+    tare_json_node *document = NULL;
     *code = CLI_YES;
     if (!in->is_directory) values = read_values(in, code);
     for (size_t i = 0; i < n; i++)

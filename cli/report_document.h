@@ -35,17 +35,17 @@ typedef struct report_tensor {
 
 /* What the document of --json, which the page shows, has of one model. The values of the tensors are
  * read, and those of the base. NULL: *code is an exit code, and it was said why. */
-struct json_t *report_document(const report_input *in, int *code);
+tare_json_node *report_document(const report_input *in, int *code);
 
 /* Add their facts to a document. */
-void report_add_tensors(struct json_t *document, const report_input *in,
+void report_add_tensors(tare_json_node *document, const report_input *in,
                         const report_tensor *tensors);
-void report_add_base(struct json_t *document, const report_input *in, const tare_diff *diff);
-void report_add_tokenizer(struct json_t *document, const tare_model *model);
-void report_add_metadata(struct json_t *document, const tare_model *model);
+void report_add_base(tare_json_node *document, const report_input *in, const tare_diff *diff);
+void report_add_tokenizer(tare_json_node *document, const tare_model *model);
+void report_add_metadata(tare_json_node *document, const tare_model *model);
 
 /* The page about a document, in memory to be freed; *n: its bytes. */
-char *report_page(struct json_t *document, size_t *n);
+char *report_page(tare_json_node *document, size_t *n);
 
 /* The parts of the page before and after the document: strings to be concatenated, up to NULL. Made
  * of cli/report/ by scripts/report-page.py. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_tree.h"
+#include "cli.h"
 #include "report_document.h"
 
 typedef struct text {
@@ -40,11 +40,11 @@ static void put_json(const char *bytes, size_t n, void *ctx) {
     }
 }
 
-char *report_page(struct json_t *document, size_t *n) {
-    static const json_style style = {.is_ascii = true, .digits = 6};
+char *report_page(tare_json_node *document, size_t *n) {
+    static const tare_json_style style = {.is_ascii = true, .max_digits = 6};
     text page = {NULL, 0, 0};
     put_parts(&page, report_page_head);
-    cli_json_write(document, &style, put_json, &page);
+    tare_json_write(document, &style, put_json, &page);
     put_parts(&page, report_page_tail);
     *n = page.n;
     return page.bytes;

@@ -16,7 +16,7 @@
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
 /* Counts with a blank between them: a quarter of what an array of numbers takes in memory. */
-static void add_histogram(struct json_t *entry, const report_values *v) {
+static void add_histogram(tare_json_node *entry, const report_values *v) {
     char text[REPORT_COLUMNS * 21 + 1];
     size_t n = 0;
     for (size_t i = 0; i < REPORT_COLUMNS; i++)
@@ -25,7 +25,7 @@ static void add_histogram(struct json_t *entry, const report_values *v) {
     cli_json_text(entry, "histogram", text);
 }
 
-static void add_values(struct json_t *entry, const report_values *v) {
+static void add_values(tare_json_node *entry, const report_values *v) {
     const tare_tensor_stats *s = &v->stats;
     if (!s->is_decoded) return;
     cli_json_u64(entry, "zero_count", s->n_zero);
@@ -39,7 +39,7 @@ static void add_values(struct json_t *entry, const report_values *v) {
     add_histogram(entry, v);
 }
 
-static void add_part(struct json_t *entry, tare_str name) {
+static void add_part(tare_json_node *entry, tare_str name) {
     tare_tensor_part part = tare_tensor_part_default();
     tare_error err;
     if (tare_tensor_part_of_name(&part, name, &err) != TARE_OK) return;
@@ -55,7 +55,7 @@ static double norm_of(const tare_tensor_stats *s) {
 }
 
 /* How the tensor compares with that of the base. */
-static void add_difference(struct json_t *entry, const report_input *in, const report_tensor *t) {
+static void add_difference(tare_json_node *entry, const report_input *in, const report_tensor *t) {
     const tare_diff_item *d = t->difference;
     if (t->in_base < 0) {
         cli_json_text(entry, "against", "absent");
@@ -81,10 +81,10 @@ static void add_difference(struct json_t *entry, const report_input *in, const r
     cli_json_u64(entry, "different_count", d->n_different);
 }
 
-static struct json_t *tensor_entry(const report_input *in, size_t i, const report_tensor *about) {
+static tare_json_node *tensor_entry(const report_input *in, size_t i, const report_tensor *about) {
     const tare_tensor *t = tare_model_tensor(in->model, i);
     const char *scheme = tare_tensor_scheme(in->model, i);
-    struct json_t *entry = cli_json_object();
+    tare_json_node *entry = cli_json_object();
     uint64_t packed;
     cli_json_str(entry, "name", t->name);
     cli_json_text(entry, "type", cli_type_text(t).text);
@@ -100,9 +100,9 @@ static struct json_t *tensor_entry(const report_input *in, size_t i, const repor
     return entry;
 }
 
-void report_add_tensors(struct json_t *document, const report_input *in,
+void report_add_tensors(tare_json_node *document, const report_input *in,
                         const report_tensor *tensors) {
-    struct json_t *list = cli_json_array();
+    tare_json_node *list = cli_json_array();
     for (size_t i = 0; tare_model_tensor(in->model, i); i++)
         cli_json_append(list, tensor_entry(in, i, &tensors[i]));
     cli_json_add(document, "tensors", list);
@@ -110,8 +110,8 @@ void report_add_tensors(struct json_t *document, const report_input *in,
 
 /* ---- the base -------------------------------------------------------------------------------- */
 
-static struct json_t *named(tare_str name, const char *what) {
-    struct json_t *entry = cli_json_object();
+static tare_json_node *named(tare_str name, const char *what) {
+    tare_json_node *entry = cli_json_object();
     cli_json_str(entry, "name", name);
     if (what) cli_json_text(entry, "what", what);
     return entry;
@@ -124,8 +124,8 @@ static const char *what_of_key(tare_diff_kind kind) {
 }
 
 /* Tensors that the model lacks. */
-static void add_missing(struct json_t *base, const tare_diff *diff) {
-    struct json_t *list = cli_json_array();
+static void add_missing(tare_json_node *base, const tare_diff *diff) {
+    tare_json_node *list = cli_json_array();
     uint64_t n = 0;
     const tare_diff_item *item;
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++)
@@ -135,8 +135,8 @@ static void add_missing(struct json_t *base, const tare_diff *diff) {
     cli_json_add(base, "tensors", list);
 }
 
-static void add_keys(struct json_t *base, const tare_diff *diff) {
-    struct json_t *list = cli_json_array();
+static void add_keys(tare_json_node *base, const tare_diff *diff) {
+    tare_json_node *list = cli_json_array();
     uint64_t n = 0;
     const tare_diff_item *item;
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++)
@@ -146,8 +146,8 @@ static void add_keys(struct json_t *base, const tare_diff *diff) {
     cli_json_add(base, "keys", list);
 }
 
-void report_add_base(struct json_t *document, const report_input *in, const tare_diff *diff) {
-    struct json_t *base = cli_json_object();
+void report_add_base(tare_json_node *document, const report_input *in, const tare_diff *diff) {
+    tare_json_node *base = cli_json_object();
     const tare_model_summary *sum = tare_model_summarize(in->given);
     const bool is_renamed = in->base != in->given;
     cli_json_text(base, "input", cli_hide_secrets(cli_input_name(in->base_path)));

@@ -24,14 +24,14 @@ static tare_str cut(tare_str text, size_t most) {
 }
 
 /* A text, and its length where it is cut. */
-static void add_cut(struct json_t *object, const char *key, tare_str text, size_t most) {
+static void add_cut(tare_json_node *object, const char *key, tare_str text, size_t most) {
     const tare_value value = {.type = TARE_VALUE_STRING, .as.s = cut(text, most)};
     cli_json_add(object, key, cli_json_value(&value, 0));
     if (text.len > most) cli_json_u64(object, "length_bytes", text.len);
 }
 
-static struct json_t *token_entry(uint64_t id, tare_str text) {
-    struct json_t *entry = cli_json_object();
+static tare_json_node *token_entry(uint64_t id, tare_str text) {
+    tare_json_node *entry = cli_json_object();
     cli_json_u64(entry, "id", id);
     add_cut(entry, "text", text, TOKEN_MOST);
     return entry;
@@ -40,8 +40,8 @@ static struct json_t *token_entry(uint64_t id, tare_str text) {
 /* ---- tokenizer ------------------------------------------------------------------------------- */
 
 /* The first tokens, the last ones, and those that are no text of the vocabulary's own. */
-static void add_samples(struct json_t *object, const cli_tokenizer *t) {
-    struct json_t *first = cli_json_array(), *last = cli_json_array(), *others = cli_json_array();
+static void add_samples(tare_json_node *object, const cli_tokenizer *t) {
+    tare_json_node *first = cli_json_array(), *last = cli_json_array(), *others = cli_json_array();
     tare_array_walk texts, types;
     tare_value text, type_value;
     uint64_t n_bytes = 0, n_others = 0;
@@ -64,10 +64,10 @@ static void add_samples(struct json_t *object, const cli_tokenizer *t) {
     cli_json_add(object, "non_text_tokens", others);
 }
 
-static struct json_t *special_tokens(const cli_tokenizer *t) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *special_tokens(const cli_tokenizer *t) {
+    tare_json_node *list = cli_json_array();
     for (size_t i = 0; i < t->n_special; i++) {
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_text(entry, "role", t->special[i].name);
         cli_json_u64(entry, "id", t->special[i].id);
         if (t->special[i].has_text) add_cut(entry, "text", t->special[i].text, TOKEN_MOST);
@@ -76,10 +76,10 @@ static struct json_t *special_tokens(const cli_tokenizer *t) {
     return list;
 }
 
-static void add_tokenizer(struct json_t *document, const tare_model *model, bool is_mapped) {
+static void add_tokenizer(tare_json_node *document, const tare_model *model, bool is_mapped) {
     cli_tokenizer t;
     if (!cli_tokenizer_read(&t, model)) return;
-    struct json_t *object = cli_json_object();
+    tare_json_node *object = cli_json_object();
     const tare_value *chat = cli_value_of(model, "tokenizer.chat_template");
     add_cut(object, "model", t.model, TOKEN_MOST);
     if (t.pre.len) add_cut(object, "pre", t.pre, TOKEN_MOST);
@@ -96,7 +96,7 @@ static void add_tokenizer(struct json_t *document, const tare_model *model, bool
     cli_json_add(document, "tokenizer_sample", object);
 }
 
-void report_add_tokenizer(struct json_t *document, const tare_model *model) {
+void report_add_tokenizer(tare_json_node *document, const tare_model *model) {
     tare_llama_options options = tare_llama_options_default();
     tare_model *mapped;
     tare_error err;
@@ -113,14 +113,14 @@ void report_add_tokenizer(struct json_t *document, const tare_model *model) {
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
-void report_add_metadata(struct json_t *document, const tare_model *model) {
-    struct json_t *list = cli_json_array();
+void report_add_metadata(tare_json_node *document, const tare_model *model) {
+    tare_json_node *list = cli_json_array();
     const tare_metadata *entry;
     for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
         tare_metadata shown = *entry;
         const bool is_text = entry->value.type == TARE_VALUE_STRING;
         if (is_text) shown.value.as.s = cut(entry->value.as.s, TEXT_MOST);
-        struct json_t *out = cli_json_metadata(&shown, ARRAY_ELEMENTS);
+        tare_json_node *out = cli_json_metadata(&shown, ARRAY_ELEMENTS);
         if (is_text && entry->value.as.s.len > TEXT_MOST)
             cli_json_u64(out, "length_bytes", entry->value.as.s.len);
         cli_json_append(list, out);

@@ -290,11 +290,11 @@ static void print_plan(const tare_plan *plan, const tare_model *in) {
     fputc('\n', stdout);
 }
 
-static struct json_t *json_plan_tensors(const outcome *o) {
-    struct json_t *list = cli_json_array();
+static tare_json_node *json_plan_tensors(const outcome *o) {
+    tare_json_node *list = cli_json_array();
     const tare_plan_tensor *t;
     for (size_t i = 0; (t = tare_plan_tensor_at(o->plan, i)) != NULL; i++) {
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_str(entry, "name", t->name);
         cli_json_text(entry, "action", action_names[t->action]);
         cli_json_text(entry, "from_type", t->from->name);
@@ -322,7 +322,7 @@ static struct json_t *json_plan_tensors(const outcome *o) {
 static void print_json(const outcome *o) {
     const tare_plan *plan = o->plan;
     const tare_plan_summary *sum = tare_plan_summarize(plan);
-    struct json_t *document = cli_json_new("tare.convert/2");
+    tare_json_node *document = cli_json_new("tare.convert/2");
     if (o->in_path) cli_json_text(document, "input", cli_input_name(o->in_path));
     cli_json_text(document, "output", o->out_path);
     cli_json_bool(document, "is_dry_run", cli.dry_run);
@@ -334,10 +334,10 @@ static void print_json(const outcome *o) {
         if (o->mix_is_named) cli_json_text(document, "mix", o->mix->name);
         cli_json_real(document, "bits_per_weight", bits_a_weight(plan, o->in));
     }
-    struct json_t *files = cli_json_array();
+    tare_json_node *files = cli_json_array();
     const tare_file_info *file;
     for (size_t i = 0; (file = tare_plan_file_at(plan, i)) != NULL; i++) {
-        struct json_t *entry = cli_json_object();
+        tare_json_node *entry = cli_json_object();
         cli_json_text(entry, "name", file->name);
         cli_json_u64(entry, "size_bytes", sum->n_files == 1 ? written_bytes(o) : file->size);
         cli_json_append(files, entry);

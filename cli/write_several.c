@@ -187,12 +187,12 @@ static void print_table(const cli_several *s) {
 }
 
 static void print_json(const cli_several *s) {
-    struct json_t *document = cli_json_new("tare.quantize/2"), *outputs = cli_json_array();
+    tare_json_node *document = cli_json_new("tare.quantize/2"), *outputs = cli_json_array();
     cli_json_text(document, "input", cli_input_name(s->in_path));
     cli_json_bool(document, "is_dry_run", cli.dry_run);
     for (size_t i = 0; i < s->n; i++) {
         const cli_variant *v = &s->all[i];
-        struct json_t *row = cli_json_object();
+        tare_json_node *row = cli_json_object();
         cli_json_text(row, "output", v->path);
         cli_json_text(row, "format", tare_plan_summarize(v->plan)->format);
         if (v->mix)

@@ -91,35 +91,6 @@ void tare_buffer_printf(tare_buffer *b, const char *format, ...) {
     va_end(again);
 }
 
-/* One character of a JSON string that must be escaped. */
-static void put_json_escape(tare_buffer *b, uint8_t c) {
-    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-    const char *at = c ? strchr(from, c) : NULL;
-    if (at)
-        tare_buffer_printf(b, "\\%c", to[at - from]);
-    else
-        tare_buffer_printf(b, "\\u%04x", c);
-}
-
-void tare_buffer_put_json(tare_buffer *b, tare_str text) {
-    bool is_utf8 = tare_str_is_utf8(text);
-    tare_buffer_put_u8(b, '"');
-    size_t run = 0; /* start of what can be copied as it is */
-    for (size_t i = 0; i < text.len; i++) {
-        uint8_t c = (uint8_t)text.ptr[i];
-        bool is_bad = !is_utf8 && c >= 0x80;
-        if (c >= 0x20 && c != '"' && c != '\\' && !is_bad) continue;
-        tare_buffer_put(b, text.ptr + run, i - run);
-        run = i + 1;
-        if (is_bad)
-            tare_buffer_put_text(b, "\xef\xbf\xbd");
-        else
-            put_json_escape(b, c);
-    }
-    tare_buffer_put(b, text.ptr + run, text.len - run);
-    tare_buffer_put_u8(b, '"');
-}
-
 tare_status tare_buffer_status(const tare_buffer *b, tare_error *err) {
     return b->failed ? tare_fail(err, TARE_ERR_NOMEM, "buffer") : TARE_OK;
 }

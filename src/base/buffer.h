@@ -31,7 +31,7 @@ void tare_buffer_put_zeros(tare_buffer *b, size_t n);
 void tare_buffer_printf(tare_buffer *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A JSON string with its quotes: the escapes JSON demands and no others; bad UTF-8 bytes become
- * U+FFFD (callers that must keep them check tare_str_is_utf8 first). */
+ * U+FFFD (callers that must keep them check tare_str_is_utf8 first). In json_write.c. */
 void tare_buffer_put_json(tare_buffer *b, tare_str text);
 tare_status tare_buffer_status(const tare_buffer *b, tare_error *err);
 /* The same, and on success a copy of the bytes in an arena. */

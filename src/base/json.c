@@ -496,7 +496,7 @@ bool tare_json_f64(const tare_json_value *v, double *out) {
     return isfinite(*out);
 }
 
-tare_status tare_json_document(tare_json_value *out, tare_str text, tare_error *err) {
+tare_status tare_json_whole(tare_json_value *out, tare_str text, tare_error *err) {
     tare_json j;
     tare_json_value v;
     tare_json_init_python(&j, text, 0, TARE_JSON_MAX_DEPTH);

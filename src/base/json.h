@@ -6,18 +6,9 @@
 #ifndef TARE_BASE_JSON_H
 #define TARE_BASE_JSON_H
 
-#include "base/alloc.h"
+#include <tare/private/json_document.h>
 
-typedef enum tare_json_type {
-    TARE_JSON_END = 0, /* the document, object or array is over; or a failure is latched */
-    TARE_JSON_OBJECT = 1,
-    TARE_JSON_ARRAY = 2,
-    TARE_JSON_STRING = 3,
-    TARE_JSON_NUMBER = 4,
-    TARE_JSON_TRUE = 5,
-    TARE_JSON_FALSE = 6,
-    TARE_JSON_NULL = 7,
-} tare_json_type;
+#include "base/alloc.h"
 
 #define TARE_JSON_MAX_DEPTH 64 /* one bit of tare_json.objects a level */
 
@@ -63,7 +54,7 @@ bool tare_json_fail(tare_json *j, tare_status status, uint64_t offset, const cha
 tare_status tare_json_status(const tare_json *j, tare_error *err);
 /* A document as Python writes it, read to its end: *out, which may be NULL, is its value with its
  * whole text. */
-tare_status tare_json_document(tare_json_value *out, tare_str text, tare_error *err);
+tare_status tare_json_whole(tare_json_value *out, tare_str text, tare_error *err);
 
 /* The text of a STRING value without quotes and escapes: borrowed from raw where it has no escape,
  * else in the arena. ptr NULL: memory is out. (Lone surrogates are refused while scanning.) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trees of JSON in an arena: members are found by name or by a path, texts are unescaped. */
+ * Trees of JSON in an arena: members are found by name or by a path, texts are unescaped. What is
+ * built of a program's values is the same tree. */
 #include "base/json_node.h"
 
 #include "base/str.h"
@@ -12,14 +13,12 @@ typedef struct builder {
 } builder;
 
 static tare_json_node *make_node(builder *b, const tare_json_value *v) {
-    tare_json_node *node = TARE_NEW(b->arena, tare_json_node);
-    if (!node) {
+    const tare_str text = v->type == TARE_JSON_STRING ? tare_json_text(v, b->arena) : v->raw;
+    tare_json_node *node = text.ptr ? tare_json_new(b->arena, v->type, text) : NULL;
+    if (!node)
         b->is_out_of_memory = true;
-        return NULL;
-    }
-    *node = (tare_json_node){.type = v->type, .text = v->raw, .offset = v->offset};
-    if (v->type == TARE_JSON_STRING) node->text = tare_json_text(v, b->arena);
-    if (!node->text.ptr) b->is_out_of_memory = true;
+    else
+        node->offset = v->offset;
     return node;
 }
 
@@ -33,29 +32,25 @@ static void untag_number(tare_json_node *object) {
             *object = (tare_json_node){.type = TARE_JSON_NUMBER,
                                        .key = object->key,
                                        .text = only->text,
-                                       .offset = object->offset,
-                                       .next = object->next};
+                                       .offset = object->offset};
 }
 
-/* The containers that are open, innermost last; as deep as the reader lets them be. */
-typedef struct open_container {
-    tare_json_node *node;
-    const tare_json_node **tail;
-} open_container;
+static bool is_container(const tare_json_node *node) {
+    return node->type == TARE_JSON_OBJECT || node->type == TARE_JSON_ARRAY;
+}
 
 static tare_json_node *build(builder *b, const tare_json_value *first) {
-    open_container open[TARE_JSON_MAX_DEPTH + 1];
+    tare_json_node *open[TARE_JSON_MAX_DEPTH + 1]; /* innermost last; as deep as the reader goes */
     size_t depth = 0;
     tare_json_node *root = make_node(b, first);
-    if (root && (first->type == TARE_JSON_OBJECT || first->type == TARE_JSON_ARRAY))
-        open[depth++] = (open_container){root, &root->child};
+    if (root && is_container(root)) open[depth++] = root;
     while (depth && !b->is_out_of_memory) {
-        open_container *in = &open[depth - 1];
+        tare_json_node *in = open[depth - 1];
         tare_json_value key, v;
         tare_str name = {NULL, 0};
-        if (in->node->type == TARE_JSON_OBJECT) {
+        if (in->type == TARE_JSON_OBJECT) {
             if (tare_json_key(&b->json, &key) == TARE_JSON_END) {
-                untag_number(in->node);
+                untag_number(in);
                 depth--;
                 continue;
             }
@@ -68,12 +63,8 @@ static tare_json_node *build(builder *b, const tare_json_value *first) {
         }
         tare_json_node *node = make_node(b, &v);
         if (!node) break;
-        node->key = name;
-        *in->tail = node;
-        in->tail = &node->next;
-        in->node->n++;
-        if (v.type == TARE_JSON_OBJECT || v.type == TARE_JSON_ARRAY)
-            open[depth++] = (open_container){node, &node->child};
+        tare_json_add(in, name, node);
+        if (is_container(node)) open[depth++] = node;
     }
     return root;
 }
@@ -134,4 +125,30 @@ bool tare_json_node_u64(const tare_json_node *node, uint64_t *out) {
     if (!node || node->type != TARE_JSON_NUMBER) return false;
     const tare_json_value v = {.type = TARE_JSON_NUMBER, .raw = node->text};
     return tare_json_u64(&v, out);
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+tare_json_node *tare_json_new(tare_arena *arena, tare_json_type type, tare_str text) {
+    tare_json_node *node = TARE_NEW(arena, tare_json_node);
+    if (node) *node = (tare_json_node){.type = type, .text = text};
+    return node;
+}
+
+void tare_json_add(tare_json_node *to, tare_str key, tare_json_node *value) {
+    value->key = key;
+    if (to->last)
+        to->last->next = value;
+    else
+        to->child = value;
+    to->last = value;
+    to->n++;
+}
+
+tare_json_node *tare_json_copy(tare_arena *arena, const tare_json_node *node) {
+    tare_json_node *copy = TARE_NEW(arena, tare_json_node);
+    if (!copy) return NULL;
+    *copy = *node;
+    copy->next = NULL;
+    return copy;
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Documents of JSON as trees in an arena, for side files of a model, which are small. */
+ * Documents of JSON as trees in an arena: read, built, changed and written. For side files of a model,
+ * which are small, and what the command prints (tare/private/json_document.h). */
 #ifndef TARE_BASE_JSON_NODE_H
 #define TARE_BASE_JSON_NODE_H
 
+#include "base/buffer.h"
 #include "base/json.h"
 
-typedef struct tare_json_node {
+struct tare_json_node {
     tare_json_type type;
     tare_str key;  /* of a member */
     tare_str text; /* STRING: unescaped; NUMBER: as written */
     uint64_t offset;
-    const struct tare_json_node *child, *next; /* first of a container; next beside this one */
-    size_t n;                                  /* children */
-} tare_json_node;
+    tare_json_node *child, *last, *next; /* first and last of a container; next beside this one */
+    size_t n;                            /* children */
+};
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Parses a whole document into the arena. */
 tare_status tare_json_tree(const tare_json_node **out, tare_str text, tare_arena *arena,
@@ -30,5 +34,18 @@ bool tare_json_node_is(const tare_json_node *node, const char *text);
 tare_str tare_json_node_text(const tare_json_node *node);
 /* A whole NUMBER. */
 bool tare_json_node_u64(const tare_json_node *node, uint64_t *out);
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* A value that is part of no other; `text` as above, borrowed. NULL: memory is out, and so is whoever
+ * it is added to. */
+tare_json_node *tare_json_new(tare_arena *arena, tare_json_type type, tare_str text);
+/* Appends a value to a container, under a key (of an object) that is borrowed. */
+void tare_json_add(tare_json_node *to, tare_str key, tare_json_node *value);
+/* A copy, part of no other value, which shares what is in it with the first; so only one of the two
+ * may be changed. */
+tare_json_node *tare_json_copy(tare_arena *arena, const tare_json_node *node);
+/* The text of a tree at the end of a buffer. */
+void tare_json_put_tree(tare_buffer *b, const tare_json_node *node, const tare_json_style *style);
 
 #endif

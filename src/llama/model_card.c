@@ -11,7 +11,6 @@ typedef struct reader {
     tare_str line; /* without its end */
     tare_arena *arena;
     tare_json_node *root;
-    const tare_json_node **tail;
     bool is_out_of_memory;
 } reader;
 
@@ -32,17 +31,13 @@ static tare_str trim(tare_str t) {
     return t;
 }
 
-static tare_json_node *add(reader *r, tare_json_node *to, const tare_json_node ***tail,
-                           tare_json_type type, tare_str key, tare_str text) {
-    tare_json_node *node = TARE_NEW(r->arena, tare_json_node);
-    if (!node) {
+static tare_json_node *add(reader *r, tare_json_node *to, tare_json_type type, tare_str key,
+                           tare_str text) {
+    tare_json_node *node = tare_json_new(r->arena, type, text);
+    if (node)
+        tare_json_add(to, key, node);
+    else
         r->is_out_of_memory = true;
-        return NULL;
-    }
-    *node = (tare_json_node){.type = type, .key = key, .text = text};
-    **tail = node;
-    *tail = &node->next;
-    to->n++;
     return node;
 }
 
@@ -88,12 +83,11 @@ static tare_str whole_list(reader *r, tare_str text) {
 
 /* "[a, b]" */
 static void read_inline(reader *r, tare_json_node *list, tare_str text) {
-    const tare_json_node **tail = &list->child;
     text = (tare_str){text.ptr + 1, text.len - 2};
     while (text.len && !r->is_out_of_memory) {
         size_t n = tare_llama_yaml_item(text);
         tare_str item = scalar(r, (tare_str){text.ptr, n});
-        if (item.len) add(r, list, &tail, TARE_JSON_STRING, TARE_STR(""), item);
+        if (item.len) add(r, list, TARE_JSON_STRING, TARE_STR(""), item);
         text = tare_str_cut(text, n + 1);
     }
 }
@@ -110,7 +104,6 @@ static bool is_map(tare_str item) {
 /* Lines "- item" below a key; *is_there: there were some. A map within one is left out. Stops
  * before the next key. */
 static void read_list(reader *r, tare_json_node *list) {
-    const tare_json_node **tail = &list->child;
     for (;;) {
         tare_str before = r->rest;
         if (!next_line(r)) {
@@ -127,7 +120,7 @@ static void read_list(reader *r, tare_json_node *list) {
         if (!is_item) continue;
         tare_str item = scalar(r, tare_str_cut(t, 1));
         if (item.len && !is_map(t))
-            if (!add(r, list, &tail, TARE_JSON_STRING, TARE_STR(""), item)) return;
+            if (!add(r, list, TARE_JSON_STRING, TARE_STR(""), item)) return;
     }
 }
 
@@ -168,15 +161,15 @@ static void read_member(reader *r) {
     tare_str text = trim(tare_str_cut(r->line, (size_t)(colon - r->line.ptr) + 1));
     if (text.len && text.ptr[0] == '[') text = whole_list(r, text);
     if (text.len == 0) {
-        tare_json_node *list = add(r, r->root, &r->tail, TARE_JSON_ARRAY, key, TARE_STR(""));
+        tare_json_node *list = add(r, r->root, TARE_JSON_ARRAY, key, TARE_STR(""));
         if (list) read_list(r, list);
     } else if (text.ptr[0] == '[' && text.ptr[text.len - 1] == ']') {
-        tare_json_node *list = add(r, r->root, &r->tail, TARE_JSON_ARRAY, key, TARE_STR(""));
+        tare_json_node *list = add(r, r->root, TARE_JSON_ARRAY, key, TARE_STR(""));
         if (list) read_inline(r, list, text);
     } else if (text.ptr[0] == '>' || text.ptr[0] == '|') {
-        add(r, r->root, &r->tail, TARE_JSON_STRING, key, read_block(r, text.ptr[0]));
+        add(r, r->root, TARE_JSON_STRING, key, read_block(r, text.ptr[0]));
     } else if (!tare_str_is(scalar(r, text), "null") && !tare_str_is(text, "~")) {
-        add(r, r->root, &r->tail, TARE_JSON_STRING, key, scalar(r, text));
+        add(r, r->root, TARE_JSON_STRING, key, scalar(r, text));
     }
 }
 
@@ -186,10 +179,8 @@ tare_status tare_llama_model_card_read(const tare_json_node **out, tare_str read
     *out = NULL;
     if (tare_str_starts(readme, TARE_STR("\xef\xbb\xbf"))) r.rest = tare_str_cut(readme, 3);
     if (!next_line(&r) && tare_str_is(r.line, "---")) {
-        r.root = TARE_NEW(arena, tare_json_node);
+        r.root = tare_json_new(arena, TARE_JSON_OBJECT, TARE_STR(""));
         if (!r.root) return tare_fail(err, TARE_ERR_NOMEM, "model card");
-        r.root->type = TARE_JSON_OBJECT;
-        r.tail = &r.root->child;
         while (!r.is_out_of_memory && next_line(&r))
             if (r.line.len) read_member(&r);
         *out = r.root;

@@ -79,19 +79,18 @@ static void python_writes_more(void **state) {
     tare_json_value v;
     double x;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        assert_int_equal(tare_json_document(&v, tare_str_of(texts[i]), &err), TARE_OK);
+        assert_int_equal(tare_json_whole(&v, tare_str_of(texts[i]), &err), TARE_OK);
         assert_int_not_equal(fault_of(tare_str_of(texts[i]), 8, &err), -1);
     }
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         err = (tare_error){.status = TARE_OK};
-        assert_int_equal(tare_json_document(&v, tare_str_of(faults[i].text), &err),
-                         TARE_ERR_CORRUPT);
+        assert_int_equal(tare_json_whole(&v, tare_str_of(faults[i].text), &err), TARE_ERR_CORRUPT);
         assert_int_equal(err.offset, faults[i].at);
     }
     for (size_t i = 2; i < 4; i++) {
         int64_t n;
         uint64_t u;
-        assert_int_equal(tare_json_document(&v, tare_str_of(texts[i]), &err), TARE_OK);
+        assert_int_equal(tare_json_whole(&v, tare_str_of(texts[i]), &err), TARE_OK);
         assert_int_equal(v.type, TARE_JSON_NUMBER);
         assert_false(tare_json_f64(&v, &x) || tare_json_i64(&v, &n) || tare_json_u64(&v, &u));
     }

@@ -75,16 +75,9 @@ bool tare_llama_can_restore(tare_str *architecture, const tare_model *model) {
 
 /* What formulas over a tower's keys call text_architecture. */
 static tare_status add_text_architecture(tare_llama_restoring *r, tare_error *err) {
-    tare_json_node *root = TARE_NEW(&r->out->arena, tare_json_node);
-    tare_json_node *node = TARE_NEW(&r->out->arena, tare_json_node);
-    if (!root || !node) return tare_fail(err, TARE_ERR_NOMEM, "keys");
-    *root = *r->keys;
-    *node = (tare_json_node){.type = TARE_JSON_STRING,
-                             .key = TARE_STR("text_architecture"),
-                             .text = r->text_architecture,
-                             .next = root->child};
-    root->child = node;
-    r->keys = root;
+    tare_json_node *node = tare_json_new(&r->out->arena, TARE_JSON_STRING, r->text_architecture);
+    if (!node) return tare_fail(err, TARE_ERR_NOMEM, "keys");
+    tare_json_add(r->keys, TARE_STR("text_architecture"), node);
     return TARE_OK;
 }
 

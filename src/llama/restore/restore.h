@@ -23,7 +23,7 @@ typedef struct tare_llama_restoring {
     const tare_llama_arch *arch;
     tare_str text_architecture; /* of the text model beside a tower; empty: there is none */
     const tare_encoding *usual; /* of matrices */
-    const tare_json_node *keys;
+    tare_json_node *keys;
     tare_llama_config by_keys; /* formulas over the keys */
     tare_llama_config config;  /* formulas over the restored config.json */
     tare_llama_binding facts[5];
@@ -43,7 +43,7 @@ typedef struct tare_llama_restoring {
 bool tare_llama_is_uniform(const tare_value *value);
 /* The keys of the architecture and the tokenizer's as a tree, the architecture's name cut off, and
  * "tensors": of each tensor, blocks counted as one, `rows`, `cols` and how many `blocks` have it. */
-tare_status tare_llama_keys_tree(const tare_json_node **out, const tare_model *gguf,
+tare_status tare_llama_keys_tree(tare_json_node **out, const tare_model *gguf,
                                  tare_str architecture, tare_arena *arena, tare_error *err);
 /* A key of the file; NULL: it has none such. */
 const tare_value *tare_llama_key_of(const tare_model *gguf, const char *key);

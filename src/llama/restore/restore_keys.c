@@ -25,15 +25,11 @@ static tare_json_node *add_child(builder *b, tare_json_node *parent, tare_str ke
         b->is_too_long = true;
         return NULL;
     }
-    tare_json_node *node = TARE_NEW(b->arena, tare_json_node);
-    if (!node) {
+    tare_json_node *node = tare_json_new(b->arena, TARE_JSON_END, TARE_STR(""));
+    if (node)
+        tare_json_add(parent, key, node);
+    else
         b->is_out_of_memory = true;
-        return NULL;
-    }
-    node->key = key;
-    node->next = parent->child; /* order does not matter to formulas */
-    parent->child = node;
-    parent->n++;
     return node;
 }
 
@@ -86,19 +82,16 @@ static bool set_scalar(builder *b, tare_json_node *node, const tare_value *v) {
 static void set_array(builder *b, tare_json_node *node, const tare_array *a) {
     tare_array_walk walk;
     tare_value v;
-    const tare_json_node **tail = &node->child;
     node->type = TARE_JSON_ARRAY;
     tare_array_begin(&walk, a);
     while (tare_array_next(&v, &walk)) {
-        tare_json_node *element = TARE_NEW(b->arena, tare_json_node);
+        tare_json_node *element = tare_json_new(b->arena, TARE_JSON_END, TARE_STR(""));
         if (!element) {
             b->is_out_of_memory = true;
             return;
         }
         set_scalar(b, element, &v);
-        *tail = element;
-        tail = &element->next;
-        node->n++;
+        tare_json_add(node, TARE_STR(""), element);
     }
 }
 
@@ -240,12 +233,11 @@ static void add_tensors(builder *b, tare_json_node *root, const tare_model *gguf
     }
 }
 
-tare_status tare_llama_keys_tree(const tare_json_node **out, const tare_model *gguf,
+tare_status tare_llama_keys_tree(tare_json_node **out, const tare_model *gguf,
                                  tare_str architecture, tare_arena *arena, tare_error *err) {
     builder b = {.arena = arena};
-    tare_json_node *root = TARE_NEW(arena, tare_json_node);
+    tare_json_node *root = tare_json_new(arena, TARE_JSON_OBJECT, TARE_STR(""));
     if (!root) return tare_fail(err, TARE_ERR_NOMEM, "keys");
-    root->type = TARE_JSON_OBJECT;
     add_keys(&b, root, gguf, architecture);
     add_tensors(&b, root, gguf);
     *out = root;

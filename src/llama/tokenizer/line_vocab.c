@@ -166,7 +166,7 @@ static tare_status read_plamo_line(tare_llama_tokenizer *t, const lines *l, tare
     tare_error inner = TARE_ERROR_NONE;
     tare_json j;
     double score;
-    if (tare_json_document(&root, line, &inner) != TARE_OK)
+    if (tare_json_whole(&root, line, &inner) != TARE_OK)
         return tare_llama_fail_file(err, inner.status, l->file, l->offset + inner.offset,
                                     inner.what);
     tare_json_span_array(&j, &root);

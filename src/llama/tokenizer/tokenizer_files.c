@@ -76,7 +76,7 @@ tare_status tare_llama_file_read_json(tare_llama_file *out, tare_llama_tokenizer
                                       const char *name, tare_error *err) {
     TARE_TRY(tare_llama_file_read(out, t, name, err));
     if (!out->text.ptr) return TARE_OK;
-    tare_status status = tare_json_document(&out->root, out->text, err);
+    tare_status status = tare_json_whole(&out->root, out->text, err);
     status = tare_name_foreign(status, out->text, out->text.len, true, err);
     if (status == TARE_OK && out->root.type != TARE_JSON_OBJECT)
         status = tare_fail_at(err, TARE_ERR_CORRUPT, out->root.offset, "an object was expected");

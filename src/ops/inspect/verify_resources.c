@@ -53,7 +53,7 @@ static void judge(tare_report *report, size_t i, const tare_resource *r, tare_st
     if (foreign) {
         tare_fail(&fault, TARE_ERR_UNSUPPORTED, foreign);
         report_fault(report, i, r->name, "resource.not-the-file", &fault);
-    } else if (is_json && tare_name_foreign(tare_json_document(NULL, head, &fault), head, r->size,
+    } else if (is_json && tare_name_foreign(tare_json_whole(NULL, head, &fault), head, r->size,
                                             true, &fault) != TARE_OK) {
         report_fault(report, i, r->name, "resource.json", &fault);
     } else if (is_json && tare_str_starts(head, TARE_STR(TARE_UTF8_MARK))) {
