@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "base/json.h"
+#include "base/json_node.h"
 #include "base/str.h"
 
 /* Walks a whole text; the offset of its first fault, -1: there is none. */
@@ -404,6 +404,64 @@ static void doubles_are_rounded_right(void **state) {
     assert_false(tare_json_f64(&v, &d));
 }
 
+/* What is read is written: nothing lost, however it is laid out, and texts that are no UTF-8 become
+ * some. */
+static void trees_are_written(void **state) {
+    (void)state;
+    static const tare_json_style plain = {0}, lines = {.indent = 1},
+                                 short_ascii = {.is_ascii = true, .max_digits = 4};
+    static const struct {
+        const char *text;
+        const tare_json_style *style;
+        const char *written;
+    } cases[] = {
+        {"{\"a\": [1, true, null], \"b\": {}}", &plain, "{\"a\":[1,true,null],\"b\":{}}"},
+        {"{\"a\": [], \"b\": [1.50, -2]}", &lines,
+         "{\n \"a\": [],\n \"b\": [\n  1.50,\n  -2\n ]\n}"},
+        {"[1.234567, 1e-9, 12345, 5.0, \"\u00e9\\u0007\\ud83d\\ude00\"]", &short_ascii,
+         "[1.235,1e-9,12345,5.0,\"\\u00e9\\u0007\\ud83d\\ude00\"]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tare_json_node *root;
+        tare_arena arena;
+        tare_buffer b;
+        tare_arena_init(&arena, &tare_malloc_allocator);
+        tare_buffer_init(&b, &tare_malloc_allocator);
+        assert_int_equal(tare_json_tree(&root, tare_str_of(cases[i].text), &arena, NULL), TARE_OK);
+        tare_json_put_tree(&b, root, cases[i].style);
+        tare_buffer_put_u8(&b, 0);
+        assert_string_equal((const char *)b.data, cases[i].written);
+        tare_buffer_free(&b);
+        tare_arena_free(&arena);
+    }
+}
+
+static void put_in_text(const char *bytes, size_t n, void *ctx) {
+    strncat(ctx, bytes, n);
+}
+
+/* A program's document: members stay in the order in which they came. */
+static void documents_are_built(void **state) {
+    (void)state;
+    static const tare_json_style plain = {0}, ascii = {.is_ascii = true};
+    char text[128] = "";
+    tare_json_document *d = tare_json_document_new();
+    tare_json_node *root = tare_json_document_value(d, TARE_JSON_OBJECT, TARE_STR(""));
+    tare_json_node *list = tare_json_document_value(d, TARE_JSON_ARRAY, TARE_STR(""));
+    assert_true(tare_json_document_add(d, root, "list", list));
+    assert_true(tare_json_document_add(
+        d, list, NULL, tare_json_document_value(d, TARE_JSON_STRING, TARE_STR("a\xff\"z"))));
+    assert_true(tare_json_document_add(
+        d, root, "n", tare_json_document_value(d, TARE_JSON_NUMBER, TARE_STR("0.5"))));
+    tare_json_write(root, &plain, put_in_text, text);
+    assert_string_equal(text, "{\"list\":[\"a\xef\xbf\xbd\\\"z\"],\"n\":0.5}");
+    text[0] = '\0';
+    tare_json_write(list, &ascii, put_in_text, text);
+    assert_string_equal(text, "[\"a\\ufffd\\\"z\"]");
+    tare_json_document_free(d);
+    tare_json_document_free(NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(legal_texts_are_taken),
@@ -418,6 +476,8 @@ int main(void) {
         cmocka_unit_test(texts_lose_their_escapes),
         cmocka_unit_test(whole_numbers_keep_64_bits),
         cmocka_unit_test(doubles_are_rounded_right),
+        cmocka_unit_test(trees_are_written),
+        cmocka_unit_test(documents_are_built),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
