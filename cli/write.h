@@ -14,6 +14,7 @@ typedef struct cli_parts {
     cli_adapters merges, adapters;
     tare_convert_infq_options infq;
     tare_convert_wcodec_options wcodec;
+    tare_llama_translate_options names;
     tare_context context;
     tare_output_options output;
 } cli_parts;

@@ -57,9 +57,12 @@ int cli_parts_open(cli_parts *p, tare_convert_options *options, const cli_comman
                    tare_report *report) {
     *p = (cli_parts){.infq = *options->infq,
                      .wcodec = *options->wcodec,
+                     .names = tare_llama_translate_options_default(),
                      .context = cli_context(report),
                      .output = cli_output()};
     p->wcodec.effort = cli_effort();
+    p->names.keep_names = true; /* cli_map has given those that the output needs */
+    options->names = &p->names;
     options->context = &p->context;
     options->output = &p->output;
     int code = cli_rules_read(&p->rules, command, &write->type_rules, write->type_file);

@@ -93,7 +93,8 @@ typedef void (*tare_measured_fn)(void *ctx, size_t i, const tare_tensor_error *e
 struct tare_convert_mcf_options;
 struct tare_convert_infq_options;
 struct tare_convert_wcodec_options;
-struct tare_adapter_use; /* tare/experimental/adapter.h */
+struct tare_adapter_use;             /* tare/experimental/adapter.h */
+struct tare_llama_translate_options; /* tare/experimental/llama.h */
 
 typedef struct tare_convert_options {
     size_t size;
@@ -130,9 +131,15 @@ typedef struct tare_convert_options {
     bool weighs_output; /* an output matrix without an entry in `importance` is weighed by what the
                            last layer reads (docs/behaviour.md, "Importance matrices"), as with
                            TARE_QUALITY_BEST. llama.cpp does not, so its bytes are others */
+    /* Whose names tare_convert and tare_quantize give; of a plan only `keep_names` counts. NULL: the
+     * defaults. Its context, `opaque` and `type` are not read: those above count */
+    const struct tare_llama_translate_options *names;
 } tare_convert_options;
 
 TARE_DECLARE_INIT(tare_convert_options)
+
+/* The error of a plan whose output would need other names of tensors than its input has. */
+#define TARE_CODE_NEEDS_NAMES "convert.needs-names"
 
 /* What a conversion will do, before a byte is written. */
 typedef struct tare_plan tare_plan;
@@ -168,7 +175,9 @@ typedef struct tare_plan_summary {
 /* Plans the conversion of `in` into `out_path` (NULL: it is written elsewhere, tare_plan_run_fd; `to`
  * must be set). Touches nothing on disk. UNSUPPORTED (TARE_CODE_NOT_RUNNABLE): the output is GGUF that
  * llama.cpp would not run, and the input is mapped (tare_llama_map) or a GGUF file that it runs; not
- * with `force`. `in` must outlive the plan. With `strict`, losses that are known by then are errors.
+ * with `force`. UNSUPPORTED (TARE_CODE_NEEDS_NAMES): a Hugging Face model that becomes GGUF, or the
+ * reverse, which tare_convert and tare_llama_translate give the names that it needs; not with
+ * names->keep_names. `in` must outlive the plan. With `strict`, losses that are known by then are errors.
  * The plan keeps a copy of the context and the options that it needs to run: what they point to,
  * `importance` and the bases must outlive it, too. */
 TARE_API tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_model *in,
@@ -213,7 +222,9 @@ TARE_API tare_status tare_plan_run_fd(tare_convert_result *out, const tare_plan 
 TARE_API tare_status tare_plan_run_to(tare_convert_result *out, const tare_plan *plan,
                                       const tare_output *output, tare_error *err);
 
-/* Plan and run. ERR_ARG: the output exists and `force` is off, or the output is the input. */
+/* Translates (tare_llama_translate: a Hugging Face model that becomes GGUF gets llama.cpp's names, keys and
+ * tokenizer, and one of llama.cpp that becomes a directory those of Hugging Face), plans and runs.
+ * Errors of all three. ERR_ARG: the output exists and `force` is off, or the output is the input. */
 TARE_API tare_status tare_convert(const char *out_path, const tare_model *in,
                                   const tare_convert_options *options, tare_error *err);
 

@@ -16,8 +16,9 @@ typedef struct measured {
 typedef struct py_plan {
     PyObject_HEAD py_state *state;
     py_handle *handle;
-    tare_model *merged;     /* with adapters, before names change; NULL: without */
-    tare_model *translated; /* with other names; NULL: the model has them already */
+    tare_model *merged;                 /* with adapters, before names change; NULL: without */
+    tare_llama_translate_options names; /* of the plan: kept */
+    tare_model *translated;             /* with other names; NULL: the model has them already */
     tare_plan *plan;
     tare_options *options;
     py_scratch scratch;
@@ -223,12 +224,15 @@ static tare_status merge(py_plan *p, const tare_model **in, const char *to,
 
 static tare_status plan(py_plan *p, const char *path, const tare_llama_translate_options *names,
                         tare_error *err) {
-    const tare_convert_options *o = tare_options_convert(p->options);
+    tare_convert_options *o = tare_options_convert(p->options);
     const tare_model *in = p->handle->model;
     const char *to = o->to || !path ? o->to : tare_format_of_path(path);
     tare_status status = merge(p, &in, to, names, err);
     if (status == TARE_OK) status = tare_llama_translate(&p->translated, in, to, names, err);
     if (p->translated) in = p->translated;
+    p->names = tare_llama_translate_options_default();
+    p->names.keep_names = true; /* they are as they are to be */
+    o->names = &p->names;
     if (status == TARE_OK) status = choose_types(p, path, in, err);
     return status == TARE_OK ? tare_plan_new(&p->plan, path, in, o, err) : status;
 }

@@ -41,6 +41,7 @@ static bool asks_for_mapping(const tare_llama_options *o) {
 static bool is_of_hugging_face(const tare_model *in, const tare_llama_translate_options *o) {
     static const char *const holders[] = {"safetensors", "wcodec", "mcf", "infq"};
     const char *format = in->held_format ? in->held_format : in->format;
+    if (!format) return false; /* made by another verb, not read from files */
     if (strcmp(format, "hf") == 0) return true;
     for (size_t i = 0; i < sizeof holders / sizeof *holders; i++)
         if (strcmp(format, holders[i]) == 0) return asks_for_mapping(o->llama) || has_tokenizer(in);
@@ -106,6 +107,21 @@ static tare_status restore(tare_model **out, const tare_model *in,
                     o->type->id == TARE_ENCODING_BF16))
         options.type = o->type;
     return tare_llama_restore(out, in, &options, err);
+}
+
+bool tare_llama_changes_names(const tare_model *in, const char *to,
+                              const tare_llama_translate_options *options) {
+    tare_llama_translate_options o = tare_llama_translate_options_default();
+    if (!in || tare_options_read(&o, sizeof o, options, NULL) != TARE_OK) return false;
+    switch (find_naming(in, to, &o)) {
+    case TARE_LLAMA_NAMES_LLAMA_CPP:
+        return asks_for_mapping(o.llama) || tare_model_is_peft(in) ||
+               tare_model_find_resource(in, TARE_STR("config.json")) >= 0;
+    case TARE_LLAMA_NAMES_HUGGING_FACE:
+        return o.tower || is_vocabulary(in) || tare_llama_can_restore(NULL, in);
+    default:
+        return false;
+    }
 }
 
 tare_status tare_llama_translate(tare_model **out, const tare_model *in, const char *to,

@@ -13,6 +13,7 @@
 
 #include <tare/convert.h>
 #include <tare/encoding.h>
+#include <tare/experimental/llama.h>
 #include <tare/model.h>
 #include <tare/output.h>
 
@@ -103,8 +104,11 @@ static inline tare_status help_try(const char *path, const tare_model *in,
                                    const tare_convert_options *options, tare_error *err) {
     tare_convert_options o = *options;
     tare_output_options output = o.output ? *o.output : tare_output_options_default();
+    tare_llama_translate_options names = tare_llama_translate_options_default();
+    names.keep_names = true; /* containers are what these tests are about */
     output.no_sync = true;
     o.output = &output;
+    o.names = &names;
     return tare_convert(path, in, &o, err);
 }
 

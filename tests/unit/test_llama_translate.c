@@ -35,6 +35,16 @@ static void write_as(const char *name, const tare_model *in, const char *to) {
     if (tare_convert(temp_path(name), in, &o, &err)) fail_msg("%s: %s", name, err.what);
 }
 
+/* The same under the names that it has. */
+static void write_kept(const char *name, const tare_model *in) {
+    tare_llama_translate_options names = tare_llama_translate_options_default();
+    tare_convert_options o = tare_convert_options_default();
+    tare_error err;
+    names.keep_names = true;
+    o.names = &names;
+    if (tare_convert(temp_path(name), in, &o, &err)) fail_msg("%s: %s", name, err.what);
+}
+
 /* A small model as a directory "hf" without a tokenizer. */
 static int make_model(void **state) {
     tare_error err;
@@ -102,13 +112,75 @@ static void names_are_kept(void **state) {
     check_kept(hf, "gguf", &keep);
     check_kept(hf, "safetensors", NULL);
     check_kept(hf, NULL, NULL);
-    write_as("kept.gguf", hf, NULL);
+    write_kept("kept.gguf", hf);
     gguf = open_temp("kept.gguf");
     check_kept(gguf, "hf", &keep);
     check_kept(gguf, "hf", &opaque);
     check_kept(gguf, "gguf", NULL);
     tare_model_free(gguf);
     tare_model_free(hf);
+}
+
+static bool file_equals(const char *a, const char *b) {
+    FILE *f = fopen(temp_path(a), "rb"), *g = fopen(temp_path(b), "rb");
+    assert_true(f && g);
+    int x, y;
+    do x = getc(f), y = getc(g);
+    while (x == y && x != EOF);
+    fclose(f), fclose(g);
+    return x == y;
+}
+
+/* What the command does, step by step and in one call; a plan alone does not rename. */
+static void one_call_gives_names(void **state) {
+    (void)state;
+    tare_llama_options llama = tare_llama_options_default();
+    tare_convert_options o = tare_convert_options_default();
+    tare_error err;
+    tare_plan *plan;
+    llama.no_tokenizer = true;
+    llama.directory = "somewhere/hf";
+    tare_llama_translate_options names = options_of(&llama);
+    tare_model *hf = open_temp("hf"), *out;
+    assert_int_equal(tare_llama_translate(&out, hf, "gguf", &names, &err), TARE_OK);
+    write_as("steps.gguf", out, NULL);
+    llama.directory = NULL;
+    o.names = &names;
+    assert_int_equal(tare_convert(temp_path("call.gguf"), hf, &o, &err), TARE_OK);
+    assert_true(file_equals("steps.gguf", "call.gguf"));
+    assert_int_equal(tare_plan_new(&plan, temp_path("p.gguf"), hf, &o, &err), TARE_ERR_UNSUPPORTED);
+    assert_string_equal(err.code, TARE_CODE_NEEDS_NAMES);
+    assert_int_equal(tare_convert(temp_path("p.gguf"), hf, NULL, &err), TARE_ERR_UNSUPPORTED);
+    assert_null(err.code); /* it has no tokenizer, which the mapping says */
+    write_as("back", out, "hf");
+    tare_model *back = open_temp("back");
+    assert_true(has(back, "model.layers.1.self_attn.q_proj.weight"));
+    assert_int_equal(tare_quantize(temp_path("q.gguf"), hf, (tare_str){"q8_0", 4}, &o, &err),
+                     TARE_OK);
+    tare_model *q = open_temp("q.gguf");
+    assert_true(has(q, "blk.1.attn_q.weight"));
+    tare_model *const all[] = {q, back, out, hf};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) tare_model_free(all[i]);
+}
+
+/* Models that were made, not opened, have no format. */
+static void models_without_a_format_keep_names(void **state) {
+    (void)state;
+    tare_error err;
+    tare_builder *b;
+    tare_model *made;
+    const uint64_t dims[] = {2, 2};
+    static const float one[4] = {1, 2, 3, 4};
+    tare_build_tensor t = tare_build_tensor_default();
+    t.name = (tare_str){"w", 1}, t.encoding = tare_encoding_get(TARE_ENCODING_F32);
+    t.dims = dims, t.n_dims = 2, t.planes[0] = one;
+    assert_int_equal(tare_builder_new(&b, NULL, &err), TARE_OK);
+    assert_int_equal(tare_builder_add_tensor(b, &t, &err), TARE_OK);
+    assert_int_equal(tare_builder_finish(&made, b, &err), TARE_OK);
+    check_kept(made, "gguf", NULL);
+    assert_false(tare_llama_changes_names(made, "hf", NULL));
+    write_as("made.gguf", made, NULL);
+    tare_model_free(made);
 }
 
 static void put_file(const char *name, const char *text) {
@@ -239,6 +311,9 @@ static void names_are_those_of_the_other(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names_go_there_and_back, make_model, remove_temp_folder),
+        cmocka_unit_test_setup_teardown(one_call_gives_names, make_model, remove_temp_folder),
+        cmocka_unit_test_setup_teardown(models_without_a_format_keep_names, make_model,
+                                        remove_temp_folder),
         cmocka_unit_test_setup_teardown(names_are_kept, make_model, remove_temp_folder),
         cmocka_unit_test_setup_teardown(names_are_those_of_the_other, make_model,
                                         remove_temp_folder),

@@ -19,7 +19,8 @@ typedef struct tare_llama_options {
     const char *name;      /* general.name; NULL: from the model card, else config.json, else
                               `directory` */
     const char *directory; /* path of the model: its last part, or the repository in a cache of the
-                              hub, is the name if nothing else provides one; may be NULL */
+                              hub, is the name if nothing else provides one; may be NULL.
+                              tare_convert takes that of the model's files then */
     tare_str metadata;     /* text of a JSON object with general.* keys, which take precedence; may
                               be empty */
     const char *pre;       /* tokenizer.ggml.pre; NULL: from the structure of tokenizer.json */
@@ -135,6 +136,10 @@ TARE_API tare_llama_naming tare_llama_naming_of(const tare_model *in, const char
 TARE_API tare_status tare_llama_translate(tare_model **out, const tare_model *in, const char *to,
                                           const tare_llama_translate_options *options,
                                           tare_error *err);
+
+/* Whether tare_llama_translate would make another model of `in`, or refuse it. */
+TARE_API bool tare_llama_changes_names(const tare_model *in, const char *to,
+                                       const tare_llama_translate_options *options);
 
 /* ---- for a comparison ------------------------------------------------------------------------ */
 

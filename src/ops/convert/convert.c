@@ -359,29 +359,3 @@ tare_status tare_plan_run_to(tare_convert_result *out, const tare_plan *plan,
     TARE_TRY(tare_output_read(&own, output, err));
     return run_elsewhere(out, plan, &own, -1, err);
 }
-
-tare_status tare_convert(const char *out_path, const tare_model *in,
-                         const tare_convert_options *options, tare_error *err) {
-    tare_plan *plan;
-    TARE_REQUIRE(out_path, err);
-    TARE_TRY(tare_plan_new(&plan, out_path, in, options, err));
-    tare_status status = tare_plan_run(NULL, plan, err);
-    tare_plan_free(plan);
-    return status;
-}
-
-tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str mix,
-                          const tare_convert_options *options, tare_error *err) {
-    tare_convert_options opt = tare_convert_options_default();
-    tare_context context;
-    tare_output_options output;
-    tare_mix_options mix_options = tare_mix_options_default();
-    TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
-    TARE_TRY(tare_context_keep(&context, &opt.context, err));
-    TARE_TRY(tare_output_keep(&output, &opt.output, err));
-    TARE_TRY(tare_options_read(&mix_options, sizeof mix_options, opt.mix, err));
-    mix_options.mix = tare_mix_find(mix);
-    if (!mix_options.mix) return tare_fail(err, TARE_ERR_ARG, "unknown mix");
-    opt.mix = &mix_options;
-    return tare_convert(out_path, in, &opt, err);
-}

@@ -2,6 +2,8 @@
  *
  * Planning a conversion: everything is known before a byte is written, including the sizes of all
  * files. docs/behaviour.md, "Conversion". */
+#include <tare/experimental/llama.h>
+
 #include <string.h>
 
 #include "base/arith.h"
@@ -37,6 +39,17 @@ static bool parent_of(char *out, size_t size, const char *path) {
     memcpy(out, path, n);
     strcpy(out + n, ".");
     return true;
+}
+
+/* A plan gives no names: what would then be neither llama.cpp's nor Hugging Face's is refused. */
+static tare_status check_names(const tare_plan *p, tare_error *err) {
+    if (p->changes || !tare_llama_changes_names(p->in, p->format->name, p->options.names))
+        return TARE_OK;
+    tare_fail(err, TARE_ERR_UNSUPPORTED,
+              "its tensors have to be renamed for the output's format, which a plan does not do: "
+              "tare_convert and tare_llama_translate do, `keep_names` leaves them");
+    tare_error_code(err, TARE_CODE_NEEDS_NAMES);
+    return TARE_ERR_UNSUPPORTED;
 }
 
 /* The output may be neither a file of the input nor the directory that contains them. */
@@ -237,6 +250,7 @@ static tare_status describe(tare_plan *p, tare_error *err) {
 
 static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(find_format(p, path, err));
+    TARE_TRY(check_names(p, err));
     TARE_TRY(tare_plan_packed(p, err));
     const tare_layout *layout = p->in->catalog.layout;
     if (path) {
@@ -300,6 +314,7 @@ static void forget_options(tare_plan *p) {
     p->options.n_overrides = 0;
     p->options.merges = NULL;
     p->options.n_merges = 0;
+    p->options.names = NULL;
     p->options.mcf = NULL;
     p->options.infq = NULL;
     p->options.wcodec = NULL;

@@ -3,6 +3,7 @@
  * tare unpack: files, or what was packed with loss. There are no files to restore of that, so the
  * model is written in the format that it was packed from, with its tensors in their types. */
 #include <tare/convert.h>
+#include <tare/experimental/llama.h>
 #include <tare/experimental/unpack.h>
 #include <tare/model.h>
 #include <tare/output.h>
@@ -26,11 +27,14 @@ static tare_status write_model(tare_unpack_result *result, const char *out_path,
                                const tare_model *m, const tare_unpack_options *o, tare_error *err) {
     const tare_format *format = m->lossy ? format_of(m->lossy) : NULL;
     tare_convert_options c = tare_convert_options_default();
+    tare_llama_translate_options names = tare_llama_translate_options_default();
     const tare_output_options output = {
         .size = sizeof output, .force = o->output->force, .no_sync = o->output->no_sync};
     if (!format)
         return tare_fail(err, TARE_ERR_ARG,
                          "the container holds a model but no files: convert it instead");
+    names.keep_names = true;
+    c.names = &names;
     c.to = format->name;
     c.context = o->context;
     c.output = &output;
