@@ -86,13 +86,6 @@ bool tare_llama_known_at(tare_llama_known *out, size_t i) {
     return false;
 }
 
-tare_status tare_model_find_file(int64_t *out, const tare_model *model, const char *name,
-                                 tare_error *err) {
-    (void)err;
-    *out = tare_model_find_resource(model, tare_str_of(name));
-    return TARE_OK;
-}
-
 tare_status tare_llama_stated(bool *has_chat_template, char *license, size_t size,
                               const tare_model *model, const tare_context *context,
                               tare_error *err) {
