@@ -727,7 +727,7 @@ tare_status tare_pickle_read(tare_pickle *out, tare_str text, uint64_t offset, t
                              tare_error *err) {
     const tare_allocator *a = arena->allocator;
     machine p = {.arena = arena, .out = out};
-    *out = (tare_pickle){.n_values = 0};
+    *out = (tare_pickle){.text = text, .start = offset};
     tare_cursor_init(&p.c, text.ptr, text.len, offset);
     while (!p.is_over && tare_cursor_ok(&p.c)) step(&p);
     out->end = tare_cursor_offset(&p.c);

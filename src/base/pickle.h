@@ -62,6 +62,8 @@ struct tare_pickle_object {
 };
 
 typedef struct tare_pickle {
+    tare_str text;  /* that it was read from, */
+    uint64_t start; /* which is there in the file */
     tare_pickle_value root;
     uint64_t end;               /* offset behind the pickle */
     uint64_t n_values;          /* that were made: each is a byte of the pickle or more */

@@ -22,7 +22,9 @@ typedef struct view {
     uint32_t file, bytes, n_dims;
     uint64_t offset;
     uint64_t dims[TARE_MAX_DIMS], strides[TARE_MAX_DIMS];
-    bool is_swapped;
+    uint32_t swapped;
+    const uint8_t *made; /* NULL: the bytes are those of a file */
+    uint64_t span;
 } view;
 
 struct tare_strided_views {
@@ -33,11 +35,12 @@ struct tare_strided_views {
 };
 
 static void put_element(uint8_t *to, const uint8_t *from, const view *v) {
-    if (!v->is_swapped) {
+    if (!v->swapped) {
         memcpy(to, from, v->bytes);
         return;
     }
-    for (uint32_t i = 0; i < v->bytes; i++) to[i] = from[v->bytes - 1 - i];
+    for (uint32_t at = 0; at < v->bytes; at += v->swapped)
+        for (uint32_t i = 0; i < v->swapped; i++) to[at + i] = from[at + v->swapped - 1 - i];
 }
 
 typedef struct source {
@@ -155,7 +158,9 @@ static tare_status fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_e
     size_t i = tare_part_of(&all->items->start, all->n, sizeof *all->items, offset);
     for (; n && status == TARE_OK; i++) {
         const view *v = &all->items[i];
-        const source from = {v, &all->m->files[v->file].reader, window};
+        tare_reader made;
+        if (v->made) tare_reader_memory(&made, v->made, v->span, "");
+        const source from = {v, v->made ? &made : &all->m->files[v->file].reader, window};
         const uint64_t end = i + 1 < all->n ? all->items[i + 1].start : all->size;
         const size_t take = (size_t)tare_min_u64(n, end - offset);
         status = read_view(to, &from, offset - v->start, take, err);
@@ -182,7 +187,7 @@ static bool is_contiguous(const tare_strided_tensor *t) {
 }
 
 bool tare_strided_measure(tare_strided_tensor *t) {
-    t->is_view = !is_contiguous(t);
+    t->is_view = !is_contiguous(t) || t->swapped || t->made;
     uint64_t last = 0, product = 1, reach;
     t->span = 0;
     for (uint32_t d = 0; d < t->n_dims; d++) {
@@ -271,7 +276,9 @@ static tare_status add_view(tare_strided_set *set, const tare_strided_tensor *t,
                 .bytes = t->bytes,
                 .n_dims = t->n_dims,
                 .offset = t->offset,
-                .is_swapped = t->is_swapped};
+                .swapped = t->swapped,
+                .made = t->made,
+                .span = t->span};
     memcpy(v->dims, t->dims, sizeof v->dims);
     memcpy(v->strides, t->strides, sizeof v->strides);
     uint64_t size = t->bytes; /* the product was found to fit */

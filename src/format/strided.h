@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tensors of containers that state strides: those whose elements lie in the order of rows are read
- * where they lie; transposed and expanded ones, parts of others, and those in the other byte order
- * are views, in a file that is made from theirs when it is read. */
+ * where they lie; transposed and expanded ones, parts of others, those in the other byte order and
+ * those whose bytes the file has in another form are views, in a file that is made from theirs when
+ * it is read. */
 #ifndef TARE_FORMAT_STRIDED_H
 #define TARE_FORMAT_STRIDED_H
 
@@ -20,7 +21,9 @@ typedef struct tare_strided_tensor {
     uint32_t n_dims;
     uint64_t dims[TARE_MAX_DIMS], strides[TARE_MAX_DIMS]; /* strides in elements */
     bool is_view;                                         /* not one run of bytes of its own */
-    bool is_swapped; /* its bytes are in the other order than the file's */
+    uint32_t swapped; /* bytes of a number whose order is the other one than the file's; 0: none */
+    const uint8_t *made; /* its bytes, which live as long as the model and where offset is 0; NULL:
+                            they are in the file */
 } tare_strided_tensor;
 
 /* The tensors of one model. */
@@ -30,7 +33,7 @@ typedef struct tare_strided_set {
     tare_strided_views *views; /* NULL: none so far */
 } tare_strided_set;
 
-/* Fills span and is_view from the shape. False: they do not fit 64 bits. */
+/* Fills span and is_view from the shape, `swapped` and `made`. False: they do not fit 64 bits. */
 bool tare_strided_measure(tare_strided_tensor *t);
 /* Adds tensors of a file of the model to the catalog; parts that overlap become views. */
 tare_status tare_strided_add(tare_strided_set *set, tare_strided_tensor *tensors, size_t n,

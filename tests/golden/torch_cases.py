@@ -56,6 +56,57 @@ yes("quantized", "a quantized tensor, of which the codes are read", archive(dict
     ("warning", "torch.unread-tensor", archive(b"").at["archive/data.pkl data"] + 108, 'tensor -1'))
 yes("frames", "frames in frames, whose lengths lie", of_pickle(2000 * b"\x95\1\0\0\0\0\0\0\0" + b"}", 4))
 
+
+
+# ---- NumPy in pickles
+def kind(letters, order=b"<", names=b"N"):
+    return (call(name("numpy", "dtype"), text(letters), b"\x89", b"\x88") +
+            tuple_of(number(3), text(order), b"N", names, b"N", number(-1), number(-1), number(0)) + b"b")
+
+
+def array(shape=(2, 3), letters="f4", data=FLOATS, turned=b"\x89", order=b"<", names=b"N", module="numpy.core.multiarray", **more):
+    data = b"C" + bytes([len(data)]) + data if isinstance(data, bytes) else more["opcodes"]
+    return (call(name(module, "_reconstruct"), name("numpy", "ndarray"), tuple_of(number(0)), b"C\1b") +
+            tuple_of(number(1), numbers(shape), kind(letters, order, names), turned, data) + b"b")
+
+
+def scalar(letters, data):
+    return call(name("numpy._core.multiarray", "scalar"), kind(letters), b"C" + bytes([len(data)]) + data)
+
+
+RECONSTRUCT = 10 + len(name("numpy.core.multiarray", "_reconstruct") + name("numpy", "ndarray")) + 1 + len(tuple_of(number(0))) + 4
+LATIN = b"".join(bytes([b]) if b < 128 else bytes([0xc2 + (b >> 6 & 1), 0x80 | b & 0x3f]) for b in FLOATS)
+yes("array", "an array of NumPy", of_pickle(dict_of(a=array()), 3), has={"tensors": 1, "tensor": "a", "dims": 2, "keys": 0, "files": 1})
+yes("array-2", "the same by NumPy 2", of_pickle(dict_of(a=array(module="numpy._core.multiarray")), 3), has={"tensors": 1, "keys": 0})
+yes("array-big", "big-endian, in columns", of_pickle(dict_of(a=array(order=b">", turned=b"\x88")), 3), has={"tensors": 1})
+yes("array-text", "its bytes as a text in Latin-1", of_pickle(dict_of(a=array(
+    data=None, opcodes=call(name("_codecs", "encode"), text(LATIN), text("latin1")))), 3), has={"tensors": 1})
+yes("array-empty", "no elements, whose bytes protocol 2 calls for", of_pickle(dict_of(a=array(
+    (0, 3), data=None, opcodes=call(name("__builtin__", "bytes"))))), has={"tensors": 1})
+yes("array-buffer", "as protocol 5 has it", of_pickle(dict_of(a=call(
+    name("numpy._core.numeric", "_frombuffer"), b"\x96" + struct.pack("<Q", 24) + FLOATS, kind("f4"), numbers((6,)), text("C"))), 5),
+    has={"tensors": 1, "tensor": "a", "dims": 1})
+yes("array-objects", "objects, of which one is a tensor", archive(dict_of(a=array(
+    (2,), "O8", None, opcodes=b"](" + tensor() + number(3) + b"e"))).file(),
+    ("warning", "torch.unread-tensor", archive(b"").at["archive/data.pkl data"] + RECONSTRUCT, "tensor -1"), has={"tensors": 1, "keys": 2})
+yes("array-records", "records", of_pickle(dict_of(a=array(
+    (3,), "V8", FLOATS, names=tuple_of(text("x"), text("y")))), 3), ("warning", "torch.unread-tensor", RECONSTRUCT, "tensor -1"),
+    has={"tensors": 0, "keys": 1})
+yes("scalars", "values of NumPy", of_pickle(dict_of(a=scalar("f8", bytes(8)), b=scalar("i4", bytes(4)), c=scalar("U2", b"a\0\0\0\xe9\0\0\0"),
+                                                    d=scalar("f2", bytes(2)), e=kind("f4")), 3), has={"tensors": 0, "keys": 5})
+yes("same-names", "keys of two types that lead to one name", archive(b"}(" + number(1) + tensor() + text("1") + tensor() + b"u").file(),
+    ("warning", "torch.same-name", None, "tensor -1"), has={"tensors": 2})
+yes("constants", "the constants of TorchScript", archive(name("__torch__", "M") + b")\x81}b").add(
+    "archive/constants.pkl", pickle(tuple_of(tensor()))).add("archive/constants/0", FLOATS).file(), has={"tensors": 1, "tensor": "constants.0"})
+for n, (note, what, wrong_array) in enumerate((
+        ("fewer bytes than its shape says", "as many bytes", array((2, 4))),
+        ("a negative size", "shape", array((-2, 3))),
+        ("a size that overflows", "shape", array((2**62, 2**62))),
+        ("nine dimensions", "shape", array((1,) * 9)),
+        ("bytes that are none", "no bytes", array(data=None, opcodes=number(3))),
+        ("a text beyond Latin-1", "no bytes", array(data=None, opcodes=call(name("_codecs", "encode"), text("\u4e2d"), text("latin1")))))):
+    no("array-bad-%d" % n, note, of_pickle(dict_of(a=wrong_array), 3), "CORRUPT", RECONSTRUCT, what)
+
 # ---- what would run
 yes("system", "os.system", of_pickle(call(name("posix", "system"), text("id"))), ("error", "pickle.runs-code", 2, "none"))
 yes("eval", "eval, by a name on the stack", of_pickle(text("builtins") + text("eval") + b"\x93" + tuple_of(text("1")) + b"R", 4),

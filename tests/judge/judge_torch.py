@@ -33,8 +33,16 @@ def numbers(dtype, *shape):
 def flat(value, name=""):
     """The tensors in a value and the names that lead to them."""
     if isinstance(value, torch.Tensor):
-        return {name: value.detach()}
+        found = {name: value.detach()}
+        for key, inner in vars(value).items():
+            found.update(flat(inner, f"{name}.{key}" if name else key))
+        return found
+    if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub":
+        return {name: torch.from_numpy(numpy.array(value, value.dtype.newbyteorder("="), order="C"))}
     found = {}
+    if isinstance(value, collections.OrderedDict):
+        for key, inner in vars(value).items():
+            found.update(flat(inner, f"{name}.{key}" if name else key))
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else []
     for key, inner in pairs:
         found.update(flat(inner, f"{name}.{key}" if name else str(key)))
@@ -97,7 +105,38 @@ def cases():
     yield "module-in-dict", {"net": model, "step": 5}, {f"net.{k}": v for k, v in state.items()}
     yield "holder", Holder(a=base, inner=Holder(b=base + 1)), {"a": base, "inner.b": base + 1}
     yield "requires-grad", {"a": torch.ones(3, requires_grad=True)}, None
+    yield "arrays", {"a": base, "b": arrays()}, None
+    yield "random-states", {"a": base, "python": (3, tuple(range(9)), None), "numpy": numpy.random.RandomState(1).get_state()}, None
+    yield "numpy-scalars", {"a": base, "best": numpy.float64(0.5), "n": numpy.int32(3), "yes": numpy.bool_(True),
+                            "half": numpy.float16(1.5), "word": numpy.str_("\u00e9\u4e2d"), "type": numpy.dtype("f4")}, None
+    weight = torch.nn.Parameter(base)
+    weight.scale, weight.word = torch.tensor([2.0]), "a"
+    yield "parameter-with-state", {"w": weight}, None
+    yield "ordered-with-state", ordered_with_state(base), None
+    yield "odd-keys", {(0, "a"): base, (0, "b"): base + 1, 1.5: base + 2, None: base + 3, torch.float16: base + 4}, \
+        {"(0, a)": base, "(0, b)": base + 1, "1.5": base + 2, "None": base + 3, "float16": base + 4}
+    yield "same-names", {1: base, "1": base + 1, "x.y": base + 2, "x": {"y": base + 3}}, \
+        {"1": base, "1#2": base + 1, "x.y": base + 2, "x.y#2": base + 3}
+    yield "counter", {"a": base, "seen": collections.Counter({"b": 3, 4: 1})}, None
     yield "storage-offset", {"a": base.flatten()[7:19]}, None
+
+
+def arrays():
+    """Arrays of NumPy: whole, turned, big-endian, of objects with tensors in them."""
+    line = numpy.arange(24)
+    found = {kind: (line % 2 if kind == "?" else line).astype(kind).reshape(2, 3, 4) for kind in ("f8", "f4", "f2", "i8", "u4", "i1", "?")}
+    found.update({kind: line.astype(kind).reshape(4, 6) for kind in (">f4", ">i8", ">u2", ">f8")})
+    found["turned"] = numpy.asfortranarray(line.reshape(4, 6).astype("f4"))
+    found["turned-big"] = numpy.asfortranarray(line.reshape(2, 3, 4).astype(">f8"))
+    found["scalar"], found["none"] = numpy.array(2.5), numpy.zeros((0, 3), "f4")
+    return found
+
+
+def ordered_with_state(tensor):
+    found = collections.OrderedDict(a=tensor)
+    found._metadata = {"": {"version": 1}}
+    found.average, found.decay = tensor + 1, 0.9
+    return found
 
 
 def as_bytes(tensor):
@@ -136,7 +175,7 @@ def main():
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, value, expected in cases():
-            more = (("zip", 4), ("legacy", 5)) if name in ("checkpoint", "module") else ()
+            more = (("zip", 4), ("legacy", 5)) if name in ("checkpoint", "module", "arrays") else ()
             for form, protocol in (("zip", 2), ("legacy", 2)) + more:
                 check(folder, name, value, expected, form, protocol)
                 count += 1

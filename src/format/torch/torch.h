@@ -22,8 +22,6 @@ typedef struct tare_torch_dtype {
 
 /* By a global: torch.float32, torch.FloatStorage, torch.storage.UntypedStorage. NULL: it is none. */
 const tare_torch_dtype *tare_torch_dtype_of(const tare_pickle_value *global);
-/* By NumPy's letters, "f4", and the order of bytes. NULL: it is no plain number. */
-const tare_torch_dtype *tare_torch_dtype_numpy(tare_str letters);
 
 /* ---- a file that is being read --------------------------------------------------------------- */
 
@@ -66,13 +64,24 @@ typedef struct tare_torch_file {
 /* torch_tensor.c: whether a value is a tensor, or what stands for one. */
 typedef enum tare_torch_kind {
     TARE_TORCH_OTHER = 0,
-    TARE_TORCH_TENSOR = 1, /* *out has all but its name */
-    TARE_TORCH_UNREAD = 2, /* a tensor in a form that is not read: *why says which */
-    TARE_TORCH_BROKEN = 3, /* *err has why */
+    TARE_TORCH_TENSOR = 1,       /* *out has all but its name */
+    TARE_TORCH_UNREAD = 2,       /* a tensor in a form that is not read: *why says which */
+    TARE_TORCH_BROKEN = 3,       /* *err has why */
+    TARE_TORCH_UNREAD_ARRAY = 4, /* the same as UNREAD, but no part of it is a tensor */
 } tare_torch_kind;
 
 tare_torch_kind tare_torch_look(tare_strided_tensor *out, const char **why, tare_torch_file *f,
                                 const tare_pickle_value *v, tare_error *err);
+
+/* torch_numpy.c: the same of arrays of NumPy. */
+tare_torch_kind tare_torch_look_numpy(tare_strided_tensor *out, const char **why,
+                                      tare_torch_file *f, const tare_pickle_value *v,
+                                      const tare_pickle_object *callee, tare_error *err);
+/* The list of values that an array of objects holds; NULL: v is none. */
+const tare_pickle_value *tare_torch_numpy_items(const tare_pickle_value *v);
+/* A scalar of NumPy, or one of its types; texts are the file's scratch. False: v is neither, or of
+ * a type that values do not have. */
+bool tare_torch_numpy_value(tare_value *out, tare_torch_file *f, const tare_pickle_value *v);
 
 /* torch_names.c: what a name that a pickle would import may do. */
 typedef enum tare_torch_risk {
@@ -85,8 +94,10 @@ tare_torch_risk tare_torch_risk_of(const tare_pickle_value *global);
 /* Reports what loading the pickle in Python would import and call. */
 tare_status tare_torch_report_names(tare_torch_file *f, tare_error *err);
 
-/* torch_walk.c: fills f->tensors and f->metadata from the pickle. */
-tare_status tare_torch_walk(tare_torch_file *f, tare_error *err);
+/* torch_walk.c: adds what is in the pickle to f->tensors and f->metadata, below a name (NULL: none). */
+tare_status tare_torch_walk(tare_torch_file *f, const char *within, tare_error *err);
+/* torch_rename.c: after all pickles of the file: cuts what wraps all names, and makes them differ. */
+tare_status tare_torch_rename(tare_torch_file *f, tare_error *err);
 
 /* torch_read.c: reads a file, whose reader becomes one of the model's, and adds what is in it to the
  * catalog. After the last of all files, tare_strided_end is the caller's. */

@@ -55,21 +55,6 @@ const tare_torch_dtype *tare_torch_dtype_of(const tare_pickle_value *v) {
     return NULL;
 }
 
-const tare_torch_dtype *tare_torch_dtype_numpy(tare_str letters) {
-    static const struct {
-        const char *letters, *name;
-    } of_numpy[] = {{"f8", "float64"},  {"f4", "float32"}, {"f2", "float16"}, {"i8", "int64"},
-                    {"i4", "int32"},    {"i2", "int16"},   {"i1", "int8"},    {"u8", "uint64"},
-                    {"u4", "uint32"},   {"u2", "uint16"},  {"u1", "uint8"},   {"b1", "bool"},
-                    {"c8", "complex64"}};
-    for (size_t k = 0; k < sizeof of_numpy / sizeof *of_numpy; k++)
-        for (size_t i = 0; i < N_DTYPES; i++)
-            if (dtypes[i].name && tare_str_is(letters, of_numpy[k].letters) &&
-                strcmp(dtypes[i].name, of_numpy[k].name) == 0)
-                return &dtypes[i];
-    return NULL;
-}
-
 static bool has_encoding(const tare_encoding *e) {
     for (size_t i = 0; i < N_DTYPES; i++)
         if (dtypes[i].encoding == e->id && e->id != TARE_ENCODING_UNKNOWN) return true;

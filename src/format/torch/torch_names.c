@@ -99,8 +99,9 @@ typedef struct known_name {
 static const known_name harmless[] = {
     {"builtins", " set frozenset list dict tuple int float complex str bytes bytearray bool object "
                  "slice range "},
-    {"__builtin__", " set frozenset list dict tuple int long float complex str unicode bytearray "
-                    "bool object slice xrange "},
+    {"__builtin__",
+     " set frozenset list dict tuple int long float complex str bytes unicode bytearray "
+     "bool object slice xrange "},
     {"collections", " OrderedDict defaultdict Counter deque "},
     {"_codecs", " encode "},
     {"argparse", " Namespace "},

@@ -13,6 +13,7 @@
 
 #define OBJECT    "data.pkl"
 #define STORAGES  "data/"
+#define CONSTANTS "constants" /* of TorchScript: a pickle, and a folder of storages */
 #define BYTEORDER "byteorder"
 
 enum { FIRST_WINDOW = 65536 };
@@ -102,15 +103,16 @@ static tare_status read_order(tare_torch_file *f, const tare_zip_member *member,
 }
 
 static tare_status list_members(tare_torch_file *f, const tare_zip *zip, tare_str prefix,
-                                tare_error *err) {
+                                const char *folder, tare_error *err) {
     tare_str rest;
+    f->n_storages = 0;
     f->storages = TARE_NEW_ARRAY(&f->scratch, tare_torch_storage, zip->n);
     if (!f->storages) return tare_fail(err, TARE_ERR_NOMEM, "storages");
     for (size_t i = 0; i < zip->n; i++) {
         const tare_zip_member *m = &zip->members[i];
         if (name_within(&rest, m->name, prefix, BYTEORDER) && rest.len == 0)
             TARE_TRY(read_order(f, m, err));
-        if (!name_within(&rest, m->name, prefix, STORAGES)) continue;
+        if (!name_within(&rest, m->name, prefix, folder)) continue;
         TARE_TRY(tare_zip_check_stored(m, err));
         f->storages[f->n_storages++] = (tare_torch_storage){rest, m->offset, m->size};
     }
@@ -118,9 +120,25 @@ static tare_status list_members(tare_torch_file *f, const tare_zip *zip, tare_st
                                  sizeof *f->storages, "zip: two members have one name", err);
 }
 
+static tare_status walk(tare_torch_file *f, const char *within, tare_error *err) {
+    TARE_TRY(tare_torch_report_names(f, err));
+    return tare_torch_walk(f, within, err);
+}
+
+/* A pickle of the archive, and the folder that its storages are in. */
+static tare_status read_member(tare_torch_file *f, const tare_zip *zip, tare_str prefix,
+                               const tare_zip_member *object, const char *folder,
+                               const char *within, tare_error *err) {
+    TARE_TRY(tare_zip_check_stored(object, err));
+    TARE_TRY(list_members(f, zip, prefix, folder, err));
+    TARE_TRY(count_bytes(f, object->size, object->record, err));
+    TARE_TRY(read_pickle(&f->pickle, f, object->offset, object->size, err));
+    return walk(f, within, err);
+}
+
 static tare_status read_zip(tare_torch_file *f, tare_error *err) {
     tare_zip zip;
-    tare_str prefix = {NULL, 0};
+    tare_str prefix = {NULL, 0}, rest;
     TARE_TRY(tare_zip_read(&zip, f->reader, f->m->limits.metadata_bytes, &f->scratch, err));
     const tare_zip_member *object = find_object(&zip, &prefix);
     if (!object)
@@ -131,10 +149,12 @@ static tare_status read_zip(tare_torch_file *f, tare_error *err) {
             return tare_fail_at(err, TARE_ERR_CORRUPT, m->record,
                                 "zip: two members are data.pkl, and programs differ in which one "
                                 "they read");
-    TARE_TRY(tare_zip_check_stored(object, err));
-    TARE_TRY(list_members(f, &zip, prefix, err));
-    TARE_TRY(count_bytes(f, zip.directory_bytes + object->size, object->record, err));
-    return read_pickle(&f->pickle, f, object->offset, object->size, err);
+    TARE_TRY(count_bytes(f, zip.directory_bytes, object->record, err));
+    TARE_TRY(read_member(f, &zip, prefix, object, STORAGES, NULL, err));
+    for (size_t i = 0; i < zip.n; i++)
+        if (name_within(&rest, zip.members[i].name, prefix, CONSTANTS ".pkl") && rest.len == 0)
+            return read_member(f, &zip, prefix, &zip.members[i], CONSTANTS "/", CONSTANTS, err);
+    return TARE_OK;
 }
 
 /* ---- the legacy form ------------------------------------------------------------------------- */
@@ -224,7 +244,10 @@ static bool is_legacy(const tare_pickle *first) {
 static tare_status read_pickles(tare_torch_file *f, tare_error *err) {
     tare_pickle part;
     TARE_TRY(find_pickle(&f->pickle, f, 0, err));
-    if (!is_legacy(&f->pickle)) return tare_name_index_init(&f->storage_index, &f->scratch, 0, err);
+    if (!is_legacy(&f->pickle)) {
+        TARE_TRY(tare_name_index_init(&f->storage_index, &f->scratch, 0, err));
+        return walk(f, NULL, err);
+    }
     TARE_TRY(find_pickle(&part, f, f->pickle.end, err));
     if (part.root.kind != TARE_PICKLE_INT || part.root.as.i != 1001)
         return tare_fail_at(err, TARE_ERR_UNSUPPORTED, part.root.offset,
@@ -232,19 +255,18 @@ static tare_status read_pickles(tare_torch_file *f, tare_error *err) {
     TARE_TRY(find_pickle(&part, f, part.end, err));
     TARE_TRY(find_pickle(&f->pickle, f, part.end, err));
     TARE_TRY(find_pickle(&part, f, f->pickle.end, err));
-    return read_storages(f, &part, err);
+    TARE_TRY(read_storages(f, &part, err));
+    return walk(f, NULL, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static tare_status read_file(tare_torch_file *f, bool *is_zip, tare_error *err) {
+static tare_status read_file(tare_torch_file *f, tare_error *err) {
     uint8_t head[64];
     const size_t n = (size_t)tare_min_u64(f->reader->size, sizeof head);
     TARE_TRY(tare_reader_read(f->reader, 0, head, n, err));
-    *is_zip = tare_zip_probe(head, n);
-    TARE_TRY(*is_zip ? read_zip(f, err) : read_pickles(f, err));
-    TARE_TRY(tare_torch_report_names(f, err));
-    return tare_torch_walk(f, err);
+    TARE_TRY(tare_zip_probe(head, n) ? read_zip(f, err) : read_pickles(f, err));
+    return tare_torch_rename(f, err);
 }
 
 /* Room for `more` items at the end of a list, in the arena. */
@@ -281,9 +303,8 @@ tare_status tare_torch_add_file(tare_torch_set *set, tare_reader *reader, const 
                                 tare_error *err) {
     tare_torch_file f = {.set = set, .m = set->m, .report = set->report, .reader = reader};
     uint32_t file = 0;
-    bool is_zip;
     tare_arena_init(&f.scratch, set->m->allocator);
-    tare_status status = read_file(&f, &is_zip, err);
+    tare_status status = read_file(&f, err);
     if (status == TARE_OK && f.is_big_endian != set->is_big_endian && set->n_files)
         status = tare_fail(err, TARE_ERR_UNSUPPORTED, "files of one model in two byte orders");
     set->is_big_endian = f.is_big_endian;

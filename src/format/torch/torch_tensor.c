@@ -194,7 +194,7 @@ static tare_torch_kind read_call(tare_strided_tensor *t, const char **why, tare_
     if (tare_str_is(module, "torch._tensor") &&
         tare_str_starts(name, TARE_STR("_rebuild_from_type")))
         return read_typed(t, why, f, v, err);
-    if (!tare_str_is(module, UTILS)) return TARE_TORCH_OTHER;
+    if (!tare_str_is(module, UTILS)) return tare_torch_look_numpy(t, why, f, v, callee, err);
     if (tare_str_is(name, "_rebuild_tensor")) return read_plain(t, why, f, v, NULL, NULL, err);
     if (tare_str_is(name, "_rebuild_tensor_v2"))
         return read_plain(t, why, f, v, NULL, tare_pickle_argument(v, 6), err);

@@ -11,14 +11,14 @@
 #include "format/torch/torch.h"
 
 /* A module in a module is three levels. */
-enum { DEPTH_MOST = 256, WORD_MOST = 40 };
+enum { DEPTH_MOST = 256, KEYS_DEPTH = 4 };
 
 typedef struct walk {
     tare_torch_file *f;
     tare_buffer path;
     uint64_t visits, most; /* of values, which may be in one another more than once */
     unsigned depth;
-    uint64_t copied; /* bytes of paths and texts */
+    uint64_t copied; /* bytes of paths, texts and arrays */
     bool may_wrap;   /* only wrappers lead here */
     size_t wrapped;  /* the path's length as far as they do */
     tare_status status;
@@ -43,31 +43,62 @@ static bool is_text(const tare_pickle_value *v) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* What a value is called as a part of a name; in `room`, if it is not its own text. */
-static tare_str word_of(const tare_pickle_value *v, char room[WORD_MOST]) {
-    int n = 0;
-    if (is_text(v)) return v->as.s;
-    if (v->kind == TARE_PICKLE_INT) n = snprintf(room, WORD_MOST, "%" PRId64, v->as.i);
-    if (v->kind == TARE_PICKLE_FLOAT) n = snprintf(room, WORD_MOST, "%.17g", v->as.f);
-    if (v->kind == TARE_PICKLE_BOOL) return v->as.i ? TARE_STR("True") : TARE_STR("False");
-    if (v->kind == TARE_PICKLE_NONE) return TARE_STR("None");
-    return n > 0 ? (tare_str){room, (size_t)n} : TARE_STR("?");
+static void put_key(walk *w, const tare_pickle_value *v, unsigned depth);
+
+/* "(0, a)". */
+static void put_key_tuple(walk *w, const tare_pickle_list *items, unsigned depth) {
+    tare_buffer_put_u8(&w->path, '(');
+    for (size_t i = 0; i < items->n && w->path.size <= w->f->m->limits.name_bytes; i++) {
+        if (i) tare_buffer_put_text(&w->path, ", ");
+        put_key(w, &items->items[i], depth + 1);
+    }
+    tare_buffer_put_u8(&w->path, ')');
 }
 
-static void visit_under(walk *w, tare_str word, const tare_pickle_value *v) {
-    const size_t length = w->path.size;
-    if (length) tare_buffer_put_u8(&w->path, '.');
-    tare_buffer_put_str(&w->path, word);
+/* What a value is called as a part of a name. */
+static void put_key(walk *w, const tare_pickle_value *v, unsigned depth) {
+    if (is_text(v))
+        tare_buffer_put_str(&w->path, v->as.s);
+    else if (v->kind == TARE_PICKLE_INT)
+        tare_buffer_printf(&w->path, "%" PRId64, v->as.i);
+    else if (v->kind == TARE_PICKLE_FLOAT)
+        tare_buffer_printf(&w->path, "%.17g", v->as.f);
+    else if (v->kind == TARE_PICKLE_BOOL)
+        tare_buffer_put_text(&w->path, v->as.i ? "True" : "False");
+    else if (v->kind == TARE_PICKLE_NONE)
+        tare_buffer_put_text(&w->path, "None");
+    else if (v->kind == TARE_PICKLE_GLOBAL)
+        tare_buffer_put_str(&w->path, tare_pickle_name(v->as.object));
+    else if (v->kind == TARE_PICKLE_TUPLE && depth < KEYS_DEPTH)
+        put_key_tuple(w, &v->as.object->items, depth);
+    else
+        tare_buffer_put_text(&w->path, "?");
+}
+
+/* What has been put behind `length` bytes of the path is the name of v below it. */
+static void visit_named(walk *w, size_t length, const tare_pickle_value *v) {
     if (w->path.size > w->f->m->limits.name_bytes)
         fail_at(w, v, TARE_ERR_LIMIT, "length of a name");
     visit(w, v);
     w->path.size = length;
 }
 
+static size_t begin_name(walk *w) {
+    const size_t length = w->path.size;
+    if (length) tare_buffer_put_u8(&w->path, '.');
+    return length;
+}
+
+static void visit_under(walk *w, tare_str word, const tare_pickle_value *v) {
+    const size_t length = begin_name(w);
+    tare_buffer_put_str(&w->path, word);
+    visit_named(w, length, v);
+}
+
 static void visit_number(walk *w, size_t i, const tare_pickle_value *v) {
-    char room[WORD_MOST];
-    const tare_pickle_value number = {.kind = TARE_PICKLE_INT, .as.i = (int64_t)i};
-    visit_under(w, word_of(&number, room), v);
+    const size_t length = begin_name(w);
+    tare_buffer_printf(&w->path, "%zu", i);
+    visit_named(w, length, v);
 }
 
 static tare_str path_of(walk *w) {
@@ -247,30 +278,31 @@ static bool is_wrapper(tare_str word) {
 }
 
 /* A key of a dict; one that wraps is no part of the name if it leads to all tensors. */
-static void visit_key(walk *w, tare_str key, const tare_pickle_value *v) {
+static void visit_key(walk *w, const tare_pickle_value *key, const tare_pickle_value *v) {
     const bool may_wrap = w->may_wrap;
-    const size_t wrapped = w->wrapped;
-    w->may_wrap = may_wrap && is_wrapper(key);
-    if (w->may_wrap) w->wrapped = w->path.size + (w->path.size > 0) + key.len;
-    visit_under(w, key, v);
+    const size_t wrapped = w->wrapped, length = begin_name(w), from = w->path.size;
+    put_key(w, key, 0);
+    count_copied(w, key, w->path.size - from);
+    w->may_wrap = may_wrap && is_text(key) && is_wrapper(key->as.s);
+    if (w->may_wrap) w->wrapped = w->path.size;
+    visit_named(w, length, v);
     w->may_wrap = may_wrap;
     w->wrapped = wrapped;
 }
 
 static void visit_pairs(walk *w, const tare_pickle_list *pairs) {
-    char room[WORD_MOST];
     for (size_t i = 0; i + 1 < pairs->n && w->status == TARE_OK; i += 2)
-        visit_key(w, word_of(&pairs->items[i], room), &pairs->items[i + 1]);
+        visit_key(w, &pairs->items[i], &pairs->items[i + 1]);
 }
 
-/* [[key, value], ...], as Python 2 gives an OrderedDict. */
-static void visit_list_of_pairs(walk *w, const tare_pickle_value *list) {
-    char room[WORD_MOST];
+/* What a class of dicts is made of: a dict, or, as Python 2 gives an OrderedDict, [[key, value], ...]. */
+static void visit_mapping(walk *w, const tare_pickle_value *of) {
     const tare_pickle_value *pair;
-    for (size_t i = 0; (pair = tare_pickle_item(list, i)) != NULL && w->status == TARE_OK; i++) {
+    if (of && of->kind == TARE_PICKLE_DICT) visit_pairs(w, &of->as.object->items);
+    for (size_t i = 0; (pair = tare_pickle_item(of, i)) != NULL && w->status == TARE_OK; i++) {
         const tare_pickle_value *key = tare_pickle_item(pair, 0),
                                 *value = tare_pickle_item(pair, 1);
-        if (key && value) visit_key(w, word_of(key, room), value);
+        if (key && value) visit_key(w, key, value);
     }
 }
 
@@ -282,26 +314,37 @@ static bool is_of_module(tare_str key) {
     return false;
 }
 
-static void visit_state(walk *w, const tare_pickle_value *state, unsigned level) {
-    char room[WORD_MOST];
-    const tare_pickle_value *part;
-    if (state->kind == TARE_PICKLE_TUPLE && level == 0) { /* (__dict__, slots) */
-        for (size_t i = 0; (part = tare_pickle_item(state, i)) != NULL; i++)
-            visit_state(w, part, 1);
-        return;
-    }
-    if (state->kind != TARE_PICKLE_DICT) {
-        if (state->kind != TARE_PICKLE_NONE) visit_under(w, TARE_STR("state"), state);
-        return;
-    }
-    const tare_pickle_list *pairs = &state->as.object->items;
+/* What an object sets in itself; of a dict, without the versions of modules that a state_dict() has. */
+static void visit_members(walk *w, const tare_pickle_list *pairs, bool is_of_dict) {
     for (size_t i = 0; i + 1 < pairs->n && w->status == TARE_OK; i += 2) {
-        const tare_str key = word_of(&pairs->items[i], room);
-        if (is_of_module(key))
+        const tare_pickle_value *key = &pairs->items[i];
+        const tare_str word = is_text(key) ? key->as.s : TARE_STR("");
+        if (is_of_dict && tare_str_is(word, "_metadata")) continue;
+        if (is_of_module(word))
             visit(w, &pairs->items[i + 1]);
         else
-            visit_under(w, key, &pairs->items[i + 1]);
+            visit_key(w, key, &pairs->items[i + 1]);
     }
+}
+
+static bool is_dict_or_none(const tare_pickle_value *v) {
+    return v && (v->kind == TARE_PICKLE_DICT || v->kind == TARE_PICKLE_NONE);
+}
+
+/* A dict, or (__dict__, slots); else whatever the class makes of it. */
+static void visit_state(walk *w, const tare_pickle_value *state, bool is_of_dict) {
+    const tare_pickle_value *parts[2] = {state, NULL};
+    const bool may_wrap = w->may_wrap;
+    if (state->kind == TARE_PICKLE_TUPLE && state->as.object->items.n == 2)
+        for (size_t i = 0; i < 2; i++) parts[i] = tare_pickle_item(state, i);
+    w->may_wrap = false;
+    if (!is_dict_or_none(parts[0]) || (parts[1] && !is_dict_or_none(parts[1])))
+        visit_under(w, TARE_STR("state"), state);
+    else
+        for (size_t i = 0; i < 2; i++)
+            if (parts[i] && parts[i]->kind == TARE_PICKLE_DICT)
+                visit_members(w, &parts[i]->as.object->items, is_of_dict);
+    w->may_wrap = may_wrap;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -366,7 +409,7 @@ static void visit_call(walk *w, const tare_pickle_value *v) {
     if (as == WORD && first && is_text(first)) {
         add_text(w, v, first->as.s);
     } else if (as == MAPPING) {
-        visit_list_of_pairs(w, first);
+        visit_mapping(w, first);
     } else if (as == SEQUENCE && first && first->kind >= TARE_PICKLE_LIST) {
         visit(w, first);
     } else if (as == OPAQUE || as == WORD) {
@@ -375,12 +418,7 @@ static void visit_call(walk *w, const tare_pickle_value *v) {
     if (!more) return;
     visit_pairs(w, &more->pairs);
     visit_list(w, v, &more->added);
-    /* attributes of a dict: a state_dict() has the versions of its modules there */
-    if (!more->has_state || as != OPAQUE) return;
-    const bool may_wrap = w->may_wrap;
-    w->may_wrap = false;
-    visit_state(w, &more->state, 0);
-    w->may_wrap = may_wrap;
+    if (more->has_state) visit_state(w, &more->state, as != OPAQUE);
 }
 
 static void visit_object(walk *w, const tare_pickle_value *v) {
@@ -417,15 +455,50 @@ static void visit_value(walk *w, const tare_pickle_value *v) {
         add_text(w, v, TARE_STR("None"));
 }
 
-/* Whether v is a tensor, which has been added then; one whose parts alone are read is no more. */
+/* What a tensor sets in itself: the last of the arguments by which a class of its own is rebuilt, or
+ * set afterwards. */
+static void visit_attributes(walk *w, const tare_pickle_value *v) {
+    static const char *const with_state[] = {"_rebuild_parameter_with_state",
+                                             "_rebuild_from_type_v2"};
+    const tare_pickle_object *callee = tare_pickle_callee(v);
+    const tare_pickle_value *state = tare_pickle_argument(v, 3);
+    for (size_t i = 0; callee && state && i < 2; i++)
+        if (tare_str_is(tare_pickle_name(callee), with_state[i])) visit_state(w, state, true);
+    if (callee && v->as.object->more && v->as.object->more->has_state &&
+        !tare_str_is(tare_pickle_name(callee), "_reconstruct"))
+        visit_state(w, &v->as.object->more->state, true);
+}
+
+/* Whether v is a tensor, which has been added then, or an array that is none; a tensor whose parts
+ * alone are read is no more. */
 static bool visit_tensor(walk *w, const tare_pickle_value *v) {
     tare_strided_tensor t;
     const char *why;
     const tare_torch_kind kind = tare_torch_look(&t, &why, w->f, v, w->err);
-    if (kind == TARE_TORCH_TENSOR) add_tensor(w, v, &t);
-    if (kind == TARE_TORCH_UNREAD) note_unread(w, v, why);
+    if (kind == TARE_TORCH_OTHER) return false;
+    if (kind == TARE_TORCH_TENSOR && count_copied(w, v, t.made ? t.span : 0)) add_tensor(w, v, &t);
     if (kind == TARE_TORCH_BROKEN) w->status = w->err ? w->err->status : TARE_ERR_CORRUPT;
-    return kind == TARE_TORCH_TENSOR || kind == TARE_TORCH_BROKEN;
+    if (kind == TARE_TORCH_UNREAD || kind == TARE_TORCH_UNREAD_ARRAY) note_unread(w, v, why);
+    if (kind == TARE_TORCH_UNREAD_ARRAY) add_name(w, v, tare_pickle_callee(v), "<", ">");
+    return kind != TARE_TORCH_UNREAD;
+}
+
+/* What is in an object besides: items of an array of objects, attributes of a tensor. */
+static void visit_inside(walk *w, const tare_pickle_value *v) {
+    const tare_pickle_value *items = tare_torch_numpy_items(v);
+    if (items) visit_list(w, items, &items->as.object->items);
+    visit_attributes(w, v);
+}
+
+/* A scalar of NumPy, or the name of a type. */
+static bool visit_scalar(walk *w, const tare_pickle_value *v) {
+    tare_value value;
+    if (!tare_torch_numpy_value(&value, w->f, v)) return false;
+    if (value.type == TARE_VALUE_STRING)
+        add_text(w, v, value.as.s);
+    else
+        add_key(w, v, value);
+    return true;
 }
 
 static void visit(walk *w, const tare_pickle_value *v) {
@@ -439,38 +512,24 @@ static void visit(walk *w, const tare_pickle_value *v) {
         visit_value(w, v);
         return;
     }
-    if (v->as.object->is_open || visit_tensor(w, v)) return; /* it contains itself */
+    if (v->as.object->is_open) return; /* it contains itself */
     v->as.object->is_open = true;
     w->depth++;
-    visit_object(w, v);
+    if (visit_tensor(w, v))
+        visit_inside(w, v);
+    else if (!visit_scalar(w, v))
+        visit_object(w, v);
     w->depth--;
     v->as.object->is_open = false;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* The length of what all names begin with and wrappers are; with the dot that follows. */
-static size_t wrappers(const tare_torch_file *f) {
-    const tare_strided_tensor *first = &f->tensors[0];
-    size_t cut = first->wrapped;
-    for (size_t i = 1; i < f->n_tensors; i++) {
-        const tare_strided_tensor *t = &f->tensors[i];
-        if (t->wrapped < cut) cut = t->wrapped;
-        while (cut && (memcmp(t->name.ptr, first->name.ptr, cut) != 0 ||
-                       (first->name.len > cut && first->name.ptr[cut] != '.')))
-            cut--;
-    }
-    return cut && cut < first->name.len ? cut + 1 : 0;
-}
-
-tare_status tare_torch_walk(tare_torch_file *f, tare_error *err) {
-    walk w = {.f = f, .may_wrap = true, .most = 8 * f->pickle.n_values + 65536, .err = err};
+tare_status tare_torch_walk(tare_torch_file *f, const char *within, tare_error *err) {
+    walk w = {.f = f, .may_wrap = !within, .most = 8 * f->pickle.n_values + 65536, .err = err};
     tare_buffer_init(&w.path, f->m->allocator);
+    if (within) tare_buffer_put_text(&w.path, within);
     visit(&w, &f->pickle.root);
     tare_buffer_free(&w.path);
-    if (w.status != TARE_OK || !f->n_tensors) return w.status;
-    const size_t cut = wrappers(f);
-    for (size_t i = 0; i < f->n_tensors; i++)
-        f->tensors[i].name = tare_str_cut(f->tensors[i].name, cut);
-    return TARE_OK;
+    return w.status;
 }
