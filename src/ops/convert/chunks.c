@@ -142,6 +142,13 @@ void tare_chunks_place(const tare_chunks *s, const tare_chunk *chunk, uint32_t p
     if (s->to->planes[plane].scope == TARE_PLANE_TENSOR && chunk->first > 0) *size = 0;
 }
 
+void tare_chunks_range(const tare_chunks *s, uint64_t i, uint32_t plane, uint64_t *offset,
+                       uint64_t *size) {
+    const tare_slab at = slab_of(s, i);
+    const tare_chunk chunk = {.at = at, .first = at.row * s->row_length + at.col};
+    tare_chunks_place(s, &chunk, plane, offset, size);
+}
+
 /* Space for the planes of a part in its new encoding. */
 static tare_status make_room(tare_rows_mut *out, const tare_chunks *s, const tare_slab *at,
                              tare_scratch *scratch, tare_error *err) {

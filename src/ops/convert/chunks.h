@@ -62,6 +62,9 @@ tare_status tare_chunks_read(tare_rows *out, const tare_chunks *s, uint64_t i,
  * its planes. */
 tare_status tare_chunks_repack(tare_chunk *out, tare_rows_mut *rows, const tare_chunks *s,
                                uint64_t i, tare_scratch *scratch, tare_error *err);
+/* The bytes of plane p of the encoded tensor that chunk i makes. */
+void tare_chunks_range(const tare_chunks *s, uint64_t i, uint32_t plane, uint64_t *offset,
+                       uint64_t *size);
 /* Where plane p of a decoded chunk goes in the encoded tensor, and how many bytes it takes: a plane
  * that exists once for the whole tensor belongs to the first chunk. */
 void tare_chunks_place(const tare_chunks *s, const tare_chunk *chunk, uint32_t plane,

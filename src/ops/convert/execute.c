@@ -532,6 +532,14 @@ static tare_status run_job(tare_execution *x, const job *j, uint64_t index, tare
     }
 }
 
+/* In an error. */
+static void name_tensor(const tare_execution *x, const job *j, tare_error *err) {
+    if (j->kind != JOB_PLANE && j->kind != JOB_CHUNKS) return;
+    const tare_planned *planned = &x->plan->tensors[j->item];
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)planned->source,
+                    planned->from->catalog.tensors[planned->source].name);
+}
+
 static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     tare_execution *x = ctx;
     task += x->first_task;
@@ -542,10 +550,8 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
         atomic_fetch_add_explicit(x->done, n_bytes, memory_order_relaxed);
         if (atomic_fetch_sub(&x->file_left[j->file], 1) == 1 && x->sink->file_done)
             status = x->sink->file_done(x->sink->ctx, j->file, err);
-    } else if (j->kind == JOB_PLANE || j->kind == JOB_CHUNKS) {
-        const tare_planned *planned = &x->plan->tensors[j->item];
-        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)planned->source,
-                        planned->from->catalog.tensors[planned->source].name);
+    } else {
+        name_tensor(x, j, err);
     }
     return status;
 }
@@ -687,4 +693,105 @@ tare_status tare_executions_run(tare_execution *const *x, size_t n, const tare_s
 tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const tare_watch *watch,
                                _Atomic uint64_t *done, uint64_t total, tare_error *err) {
     return tare_executions_run(&x, 1, sink, watch, done, total, err);
+}
+
+/* ---- a piece at a time ----------------------------------------------------------------------- */
+
+/* The last job that begins at a byte or before it; NULL: none does. */
+static const job *job_before(const tare_execution *x, uint32_t file, uint64_t offset) {
+    size_t low = 0, high = x->n_jobs;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const job *j = &x->jobs[middle];
+        if (j->file < file || (j->file == file && j->offset <= offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && x->jobs[low - 1].file == file ? &x->jobs[low - 1] : NULL;
+}
+
+/* Up to the next job of the file. */
+static void find_gap(tare_made_piece *out, const tare_execution *x, const job *before) {
+    const job *next = before ? before + 1 : x->jobs;
+    while (next < x->jobs + x->n_jobs && next->file < out->file) next++;
+    const bool is_last = next == x->jobs + x->n_jobs || next->file != out->file;
+    out->task = UINT64_MAX;
+    out->begin = before ? before->offset + before->size : 0;
+    out->end = is_last ? x->plan->files.files[out->file].size : next->offset;
+}
+
+/* The chunk of a plane that a byte of it lies in. */
+static tare_status find_chunk(tare_made_piece *out, const tare_execution *x, const job *j,
+                              uint64_t at, tare_error *err) {
+    tare_chunks chunks;
+    uint64_t offset, size, low = 0;
+    TARE_TRY(tare_plan_chunks(&chunks, x->plan, &x->plan->tensors[j->item], err));
+    for (uint64_t high = chunks.n_chunks; high - low > 1;) {
+        const uint64_t middle = low + (high - low) / 2;
+        tare_chunks_range(&chunks, middle, j->plane, &offset, &size);
+        if (size && offset <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    tare_chunks_range(&chunks, low, j->plane, &offset, &size);
+    out->task = j->first_task + low;
+    out->begin = j->offset + offset;
+    out->end = out->begin + size;
+    return TARE_OK;
+}
+
+tare_status tare_execution_piece(tare_made_piece *out, const tare_execution *x, uint32_t file,
+                                 uint64_t offset, tare_error *err) {
+    *out = (tare_made_piece){.file = file};
+    if (x->n_tasks > x->first_digest)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the format's digests need a file to read back");
+    const job *j = job_before(x, file, offset);
+    if (!j || offset - j->offset >= j->size) {
+        find_gap(out, x, j);
+        return TARE_OK;
+    }
+    if (j->kind == JOB_CHUNKS) return find_chunk(out, x, j, offset - j->offset, err);
+    const uint64_t index = (offset - j->offset) / j->step;
+    out->task = j->first_task + index;
+    out->begin = j->offset + index * j->step;
+    out->end = j->offset + tare_min_u64((index + 1) * j->step, j->size);
+    return TARE_OK;
+}
+
+/* Where the bytes of a piece go. */
+typedef struct piece_room {
+    uint8_t *bytes;
+    const tare_made_piece *piece;
+} piece_room;
+
+static tare_status put_into_room(void *ctx, uint32_t file, uint64_t offset, const void *bytes,
+                                 size_t n, tare_scratch *scratch, tare_error *err) {
+    const piece_room *room = ctx;
+    const tare_made_piece *p = room->piece;
+    (void)scratch;
+    if (file != p->file || offset < p->begin || offset > p->end || n > p->end - offset)
+        return tare_fail(err, TARE_ERR_IO, "the input has changed");
+    memcpy(room->bytes + (offset - p->begin), bytes, n);
+    return TARE_OK;
+}
+
+tare_status tare_execution_make(uint8_t *out, tare_execution *x, const tare_made_piece *made,
+                                tare_scratch *scratch, tare_error *err) {
+    piece_room room = {out, made};
+    const tare_sink sink = {.ctx = &room, .put = put_into_room, .is_sequential = true};
+    uint64_t n_bytes = 0;
+    if (made->task == UINT64_MAX) {
+        memset(out, 0, (size_t)(made->end - made->begin));
+        return TARE_OK;
+    }
+    const job *j = job_of(x, made->task);
+    x->sink = &sink;
+    x->watch = (tare_watch){0};
+    const tare_status status = run_job(x, j, made->task - j->first_task, scratch, &n_bytes, err);
+    x->sink = NULL;
+    if (status != TARE_OK) name_tensor(x, j, err);
+    return status;
 }

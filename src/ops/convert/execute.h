@@ -36,4 +36,22 @@ tare_status tare_executions_run(tare_execution *const *x, size_t n, const tare_s
 tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const tare_watch *watch,
                                _Atomic uint64_t *done, uint64_t total, tare_error *err);
 
+/* ---- a piece at a time ----------------------------------------------------------------------- */
+
+/* A range of a file of the output that is made at once. */
+typedef struct tare_made_piece {
+    uint32_t file;
+    uint64_t begin, end;
+    uint64_t task; /* UINT64_MAX: zeros between what the plan has there */
+} tare_made_piece;
+
+/* The piece around a byte of a file, for an execution whose sinks are sequential: all such pieces, one
+ * after the other, are the file. */
+tare_status tare_execution_piece(tare_made_piece *out, const tare_execution *x, uint32_t file,
+                                 uint64_t offset, tare_error *err);
+/* Makes its bytes. One thread at a time uses an execution so, and it is not run besides.
+ * UNSUPPORTED: the format's files hold digests of what is written. */
+tare_status tare_execution_make(uint8_t *out, tare_execution *x, const tare_made_piece *made,
+                                tare_scratch *scratch, tare_error *err);
+
 #endif
