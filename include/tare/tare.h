@@ -37,6 +37,7 @@
 #include <tare/experimental/remote.h>
 #include <tare/experimental/schemes.h>
 #include <tare/experimental/unpack.h>
+#include <tare/experimental/views.h>
 #include <tare/experimental/wcodec.h>
 
 #endif

@@ -108,6 +108,13 @@ void tare_cache_free(tare_cache *c) {
     tare_free(c->allocator, c, sizeof *c);
 }
 
+void tare_cache_set_budget(tare_cache *c, size_t budget) {
+    lock(c);
+    c->budget = budget;
+    shrink(c, c->ends.older);
+    pthread_mutex_unlock(&c->mutex);
+}
+
 static tare_cached *find(tare_cache *c, tare_cache_key key) {
     tare_cached *e = *bucket_of(c, key);
     while (e && (e->key.a != key.a || e->key.b != key.b)) e = e->next;

@@ -36,6 +36,8 @@ typedef enum tare_cache_state {
 tare_cache *tare_cache_new(size_t budget, void (*free_value)(void *ctx, void *value, size_t cost),
                            void *ctx, const tare_allocator *allocator);
 void tare_cache_free(tare_cache *cache); /* nothing may be held */
+/* Drops what costs more. */
+void tare_cache_set_budget(tare_cache *cache, size_t budget);
 /* A caller that still has a value to make must not wait: two could wait for each other. */
 tare_cache_state tare_cache_take(tare_cached **out, tare_cache *cache, tare_cache_key key,
                                  bool may_wait);

@@ -192,6 +192,9 @@ uint64_t tare_packed_step(const tare_packed *packed, uint32_t layer, unsigned re
 /* To be called before anything is read: sets what is notified of events (it must live as long), and
  * how many groups of bypass bits are read for tensors whose numbers may be coarse. */
 void tare_packed_watch(tare_packed *packed, const tare_wc_watch *watch, unsigned groups);
+/* Bytes of decoded segments and opened layers that are kept between reads, about 32 MiB unless this
+ * is called. */
+void tare_packed_limit(tare_packed *packed, size_t bytes);
 /* The model that base record `base` is of, which must outlive the container. */
 void tare_packed_set_base(tare_packed *packed, uint32_t base, const tare_model *model);
 

@@ -104,6 +104,7 @@ def write_wcodec(folder):
         with open(os.path.join(vectors, name), "rb") as f:
             data = f.read()
         write(folder, "wcodec_file", name, data)
+        write(folder, "view", name, data)
         for i, layer in enumerate(wcodec_decoder.Container(data).layers):
             at = layer.offset
             for j, p in enumerate(layer.streams):

@@ -196,6 +196,11 @@ void tare_packed_watch(tare_packed *s, const tare_wc_watch *watch, unsigned grou
     s->groups = groups < TARE_WC_ALL_GROUPS ? groups : TARE_WC_ALL_GROUPS;
 }
 
+void tare_packed_limit(tare_packed *s, size_t bytes) {
+    tare_cache_set_budget(s->segments, bytes / 4 * 3);
+    tare_cache_set_budget(s->layers, bytes / 4);
+}
+
 static tare_status open_coded(void *ctx, tare_coded **out, uint32_t layer, tare_error *err) {
     const tare_packed *s = ctx;
     return tare_wcodec_store_coded(out, s, layer, s->allocator, err);
