@@ -5,6 +5,9 @@
  * is read. */
 #include <tare/experimental/llama.h>
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
@@ -369,27 +372,62 @@ void tare_llama_mapping_free(tare_llama_mapping *m) {
     tare_free(m->out->allocator, m->targets, m->targets_capacity * sizeof *m->targets);
 }
 
-/* The block type that weights came in and keep; NULL: none did. */
+/* The block type that most weights came in and keep; NULL: none did. */
 static const tare_encoding *kept_type(const tare_llama_mapping *m) {
-    for (size_t i = 0; i < m->n_targets; i++)
-        if (m->targets[i]->encoding->kind == TARE_KIND_BLOCK) return m->targets[i]->encoding;
-    return NULL;
+    uint64_t n[TARE_ENCODING_COUNT] = {0};
+    const tare_encoding *most = NULL;
+    for (size_t i = 0; i < m->n_targets; i++) {
+        const tare_llama_target *t = m->targets[i];
+        if (t->encoding->kind != TARE_KIND_BLOCK) continue;
+        n[t->encoding->id] += t->pieces[t->n_pieces - 1].end;
+        if (!most || n[t->encoding->id] > n[most->id]) most = t->encoding;
+    }
+    return most;
 }
 
 /* The input with its packed weights as llama.cpp has them, where that makes a difference. */
 static tare_status take_packed(tare_llama_mapping *m, mapped *own, const tare_context *open,
                                tare_error *err) {
-    const char *scheme;
-    const size_t n = tare_quantized_count(m->hf, &scheme);
-    TARE_TRY(tare_quantized_for_llama(&own->decoded, m->hf, open, err));
+    TARE_TRY(
+        tare_quantized_for_llama(&own->decoded, m->hf, !m->options->like_reference, open, err));
     if (own->decoded) m->hf = own->decoded;
     own->file.source = m->hf;
-    if (n) {
-        const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.coded-weights");
-        tare_report_addf(m->options->context->report, &f,
-                         "%zu weights were stored as codes and scales (%s)", n, scheme);
-    }
     return TARE_OK;
+}
+
+/* Adds a type to a list of those that are there. */
+static void put_type(char *list, size_t size, const tare_encoding *e) {
+    const size_t n = strlen(list);
+    if (!tare_llama_is_one_of(tare_str_of(e->name), list))
+        snprintf(list + n, size - n, "%s%s", n ? " " : "", e->name);
+}
+
+/* How many packed weights become blocks with the same numbers, and how many are decoded. */
+static void note_packed(const tare_llama_mapping *m) {
+    const char *scheme;
+    const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.coded-weights");
+    size_t n = 0, n_blocks = 0;
+    char types[96] = "";
+    if (!tare_quantized_count(m->hf, &scheme)) return;
+    for (size_t i = 0; i < m->n_targets; i++)
+        for (size_t k = 0; k < m->targets[i]->n_pieces; k++) {
+            const tare_llama_target *t = m->targets[i];
+            const size_t source = t->pieces[k].source;
+            if (source == TARE_LLAMA_ZEROS || !m->hf->stored_of || m->hf->stored_of[source] >= 0)
+                continue;
+            n++;
+            if (t->encoding->kind != TARE_KIND_BLOCK) continue;
+            n_blocks++;
+            put_type(types, sizeof types, t->encoding);
+        }
+    if (n_blocks)
+        tare_report_addf(
+            m->options->context->report, &f,
+            "%zu of %zu packed weights (%s) are read as blocks with the same numbers (%s)%s",
+            n_blocks, n, scheme, types, n_blocks < n ? ", the others are decoded" : "");
+    else
+        tare_report_addf(m->options->context->report, &f, "%zu packed weights (%s) are decoded", n,
+                         scheme);
 }
 
 static bool is_merged(const tare_model *in, size_t i) {
@@ -453,6 +491,7 @@ static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_context *
     TARE_TRY(tare_llama_mapping_fill(m, err));
     TARE_TRY(add_tensors(m, own, err));
     TARE_TRY(note_unused(m, err));
+    note_packed(m);
     TARE_TRY(tare_quantized_check(m->hf, m->options->context->report, err));
     own->types.usual = tare_encoding_get(m->usual_type);
     own->types.mostly = kept_type(m);

@@ -12,9 +12,10 @@
  * Settings that are no JSON, parts that do not fit, and schemes that are known by name only do not
  * prevent that a model is opened: reading such numbers fails, and names them. */
 tare_status tare_quantized_open(tare_model *m, bool stored, tare_error *err);
-/* The same weights as llama.cpp has them: microscaling codes stay blocks, experts lie apart. *out
- * NULL: there is no difference. Its tensors are those of `in`, which must outlive it. */
-tare_status tare_quantized_for_llama(tare_model **out, const tare_model *in,
+/* The same weights as llama.cpp has them: microscaling codes stay blocks, and so do whole numbers,
+ * if they are asked for and blocks hold the same ones; experts lie apart. *out NULL: there is no
+ * difference. Its tensors are those of `in`, which must outlive it. */
+tare_status tare_quantized_for_llama(tare_model **out, const tare_model *in, bool whole_numbers,
                                      const tare_context *open, tare_error *err);
 /* The blocks of ggml that have the codes and scales of a packed weight as they are; NULL: there are
  * none, or a tensor is none. */

@@ -39,6 +39,7 @@ typedef struct tare_weight_search {
     size_t n_keys;
     tare_hash_key hash;
     bool is_for_llama; /* MXFP4 stays blocks, and experts lie as llama.cpp has them */
+    bool keeps_wholes; /* blocks for whole numbers, too, where they hold the same ones */
 } tare_weight_search;
 
 /* Makes a weight of tensors whose names fit: sets its shape and how it is read. OK with n_dims 0: it

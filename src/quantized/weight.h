@@ -138,6 +138,14 @@ tare_status tare_weight_mxfp4_blocks(uint8_t *out, const tare_weight *w, const t
 tare_status tare_weight_mxfp4_columns(float *out, const tare_weight *w, const tare_model *stored,
                                       uint64_t first, uint64_t n, tare_error *err);
 
+/* The blocks of ggml that hold the numbers of a weight of whole numbers as they are, which become its
+ * encoding, if there are any: whether it is worth asking, from its form alone; the answer, for which
+ * all scales and zero points are read; its rows (whole_blocks.c). */
+bool tare_weight_may_be_whole_blocks(const tare_weight *w, const tare_model *stored);
+tare_status tare_weight_choose_blocks(tare_weight *w, const tare_model *stored, tare_error *err);
+tare_status tare_weight_whole_blocks(uint8_t *out, const tare_weight *w, const tare_model *stored,
+                                     uint64_t first, uint64_t n, tare_error *err);
+
 /* ---- parts of it: codes.c, scales.c ------------------------------------------------------------ */
 
 /* The values of codes, not yet scaled. */

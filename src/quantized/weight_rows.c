@@ -89,6 +89,8 @@ tare_status tare_weight_rows(void *out, const tare_weight *w, const tare_model *
     if (n == 0 || w->cols == 0) return TARE_OK;
     if (w->encoding->id == TARE_ENCODING_MXFP4)
         return tare_weight_mxfp4_blocks(out, w, stored, first, n, err);
+    if (w->encoding->kind == TARE_KIND_BLOCK)
+        return tare_weight_whole_blocks(out, w, stored, first, n, err);
     tare_status status = w->order == TARE_ORDER_TRANSPOSED
                              ? tare_weight_mxfp4_columns(out, w, stored, first, n, err)
                              : plain_rows(out, w, stored, first, n, err);

@@ -130,6 +130,7 @@ static tare_status put_weight(making *k, size_t number) {
     tare_weight *w = &k->own->weights[k->own->n];
     tare_tensor *t = &k->tensors[k->n];
     *w = k->s->weights[number];
+    if (k->s->keeps_wholes) TARE_TRY(tare_weight_choose_blocks(w, k->own->stored, k->err));
     *t = (tare_tensor){.name = w->name, .offset = TARE_NO_OFFSET};
     TARE_TRY(tare_tensor_set(k->m, t, w->encoding, w->dims, w->n_dims, k->file, k->end, k->err));
     w->offset = k->end;
@@ -366,10 +367,12 @@ static bool drops_any(const tare_weight_search *s) {
     return false;
 }
 
-static tare_status search_and_replace(tare_model *m, bool stored, bool is_for_llama,
+/* Of the search `s` only what is asked for is filled in. */
+static tare_status search_and_replace(tare_model *m, bool stored, tare_weight_search s,
                                       tare_error *err) {
     tare_arena arena;
-    tare_weight_search s = {.m = m, .arena = &arena, .is_for_llama = is_for_llama};
+    s.m = m;
+    s.arena = &arena;
     tare_arena_init(&arena, m->allocator);
     tare_status status = tare_weight_search_run(&s, err);
     making k = {.s = &s, .m = m, .err = err};
@@ -381,7 +384,7 @@ static tare_status search_and_replace(tare_model *m, bool stored, bool is_for_ll
 }
 
 tare_status tare_quantized_open(tare_model *m, bool stored, tare_error *err) {
-    return search_and_replace(m, stored, false, err);
+    return search_and_replace(m, stored, (tare_weight_search){.m = m}, err);
 }
 
 size_t tare_quantized_count(const tare_model *m, const char **scheme) {
@@ -428,17 +431,20 @@ static tare_status share_catalog(tare_model *out, const tare_model *in, tare_err
     return index_others(out, err);
 }
 
-tare_status tare_quantized_for_llama(tare_model **out, const tare_model *in,
+tare_status tare_quantized_for_llama(tare_model **out, const tare_model *in, bool whole_numbers,
                                      const tare_context *open, tare_error *err) {
+    const tare_weight_search wanted = {.is_for_llama = true, .keeps_wholes = whole_numbers};
     const struct tare_packed_weights *p = in->packed;
     bool differs = false;
     *out = NULL;
-    for (size_t i = 0; p && i < p->n; i++) differs = differs || is_microscaling(&p->weights[i]);
+    for (size_t i = 0; p && i < p->n; i++)
+        differs = differs || is_microscaling(&p->weights[i]) ||
+                  (whole_numbers && tare_weight_may_be_whole_blocks(&p->weights[i], p->stored));
     if (!differs) return TARE_OK;
     tare_model *m;
     TARE_TRY(tare_model_new(&m, open, err));
     tare_status status = share_catalog(m, in->stored, err);
-    if (status == TARE_OK) status = search_and_replace(m, false, true, err);
+    if (status == TARE_OK) status = search_and_replace(m, false, wanted, err);
     if (status == TARE_OK)
         *out = m;
     else

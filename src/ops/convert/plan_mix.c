@@ -20,11 +20,17 @@ static tare_status refuse(const tare_plan *p, size_t i, const char *what, tare_e
     return TARE_ERR_ARG;
 }
 
+/* Blocks as they are stored: not the codes of a packed weight in their order. */
+static bool is_quantized(const tare_plan *p, size_t i) {
+    return source(p, i)->encoding->kind == TARE_KIND_BLOCK &&
+           tare_tensor_origin(p->in, i).encoding->kind == TARE_KIND_BLOCK;
+}
+
 /* Whether a choice is acceptable: a tensor that already has the type is only copied. */
 static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c, tare_error *err) {
     const tare_tensor *t = source(p, i);
     if (!c->type || c->type == t->encoding) return TARE_OK;
-    if (t->encoding->kind == TARE_KIND_BLOCK && !p->mix.allow_requantize)
+    if (is_quantized(p, i) && !p->mix.allow_requantize)
         return refuse(
             p, i,
             "it is quantized already, and again would lose more: start from the unquantized "

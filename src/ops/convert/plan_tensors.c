@@ -82,17 +82,22 @@ static const tare_encoding *fixed_type(tare_fixed_type fixed, const tare_encodin
     return tare_encoding_get(is_f16 ? TARE_ENCODING_F16 : TARE_ENCODING_F32);
 }
 
+/* Floats of four bits: what their maker left plain stays so. */
+static bool is_of_makers(const tare_encoding *type) {
+    return type->id == TARE_ENCODING_MXFP4 || type->id == TARE_ENCODING_NVFP4;
+}
+
 /* What llama.cpp's own converter writes for a mapped model: F32 where llama.cpp wants it, else
- * `type` (NULL: the usual one). Rows that do not fill whole blocks become F16, as they do there. Where
- * weights have the type already, the others are those that were not to have it. */
+ * `type` (NULL: the usual one). Rows that do not fill whole blocks become F16, as they do there. Packed
+ * weights that are blocks stay those, if no type is named. */
 static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
     const tare_tensor *t = source_tensor(d, i);
     const tare_model_types *types = d->plan->in->types;
     if (!tare_tensor_is_real(t) || tare_tensor_is_part(d->plan->in, i)) return (wish){NULL, false};
     if (types->fixed[i])
         return (wish){fixed_type(types->fixed[i], type ? type : types->usual), true};
-    if (type == types->mostly) type = NULL;
-    if (t->encoding == types->mostly && !type) return (wish){t->encoding, true};
+    if (type == types->mostly && type && is_of_makers(type)) type = NULL;
+    if (t->encoding->kind == TARE_KIND_BLOCK && !type) return (wish){t->encoding, true};
     if (!type) return (wish){types->usual, true};
     if (t->cols % type->block == 0) return (wish){type, false};
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.fallback");
