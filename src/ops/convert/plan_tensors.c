@@ -89,7 +89,7 @@ static bool is_of_makers(const tare_encoding *type) {
 
 /* What llama.cpp's own converter writes for a mapped model: F32 where llama.cpp wants it, else
  * `type` (NULL: the usual one). Rows that do not fill whole blocks become F16, as they do there. Packed
- * weights that are blocks stay those, if no type is named. */
+ * weights that are blocks stay those, if no type is named and the target has them. */
 static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
     const tare_tensor *t = source_tensor(d, i);
     const tare_model_types *types = d->plan->in->types;
@@ -97,7 +97,9 @@ static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
     if (types->fixed[i])
         return (wish){fixed_type(types->fixed[i], type ? type : types->usual), true};
     if (type == types->mostly && type && is_of_makers(type)) type = NULL;
-    if (t->encoding->kind == TARE_KIND_BLOCK && !type) return (wish){t->encoding, true};
+    if (t->encoding->kind == TARE_KIND_BLOCK && !type &&
+        d->plan->format->caps->has_encoding(t->encoding))
+        return (wish){t->encoding, true};
     if (!type) return (wish){types->usual, true};
     if (t->cols % type->block == 0) return (wish){type, false};
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.fallback");

@@ -167,9 +167,9 @@ tare_str tare_view_join(tare_arena *arena, tare_str folder, tare_str name) {
     const size_t gap = folder.len && name.len;
     char *text = tare_arena_take(arena, folder.len + gap + name.len + 1);
     if (!text) return (tare_str){0};
-    memcpy(text, folder.ptr, folder.len);
+    if (folder.len) memcpy(text, folder.ptr, folder.len);
     if (gap) text[folder.len] = '/';
-    memcpy(text + folder.len + gap, name.ptr, name.len);
+    if (name.len) memcpy(text + folder.len + gap, name.ptr, name.len);
     return (tare_str){text, folder.len + gap + name.len};
 }
 
