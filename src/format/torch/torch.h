@@ -52,6 +52,7 @@ typedef struct tare_torch_file {
     size_t n_storages;
     tare_name_index storage_index;
     bool is_big_endian;
+    bool lacks_memory;            /* to make the bytes or the text of an array */
     unsigned depth;               /* of calls around the tensor that is being looked at */
     tare_strided_tensor *tensors; /* of the allocator */
     size_t n_tensors, tensors_capacity;

@@ -94,6 +94,7 @@ static bool bytes_of_call(tare_str *out, tare_torch_file *f, const tare_pickle_v
     if (text->kind != TARE_PICKLE_TEXT) return text->kind == TARE_PICKLE_BYTES;
     if (!tare_str_is(module, "_codecs") || !tare_str_is(name, "encode")) return false;
     uint8_t *bytes = tare_arena_take(&f->m->arena, text->as.s.len + 1);
+    f->lacks_memory |= !bytes;
     if (!bytes || !latin1(bytes, &out->len, text->as.s)) return false;
     out->ptr = (const char *)bytes;
     return true;
@@ -166,6 +167,13 @@ static tare_torch_kind broken(const tare_pickle_value *v, const char *what, tare
     return TARE_TORCH_BROKEN;
 }
 
+static tare_torch_kind no_bytes(const tare_torch_file *f, const tare_pickle_value *v,
+                                tare_error *err) {
+    if (!f->lacks_memory) return broken(v, "array: it has no bytes", err);
+    tare_fail(err, TARE_ERR_NOMEM, "array");
+    return TARE_TORCH_BROKEN;
+}
+
 tare_torch_kind tare_torch_look_numpy(tare_strided_tensor *out, const char **why,
                                       tare_torch_file *f, const tare_pickle_value *v,
                                       const tare_pickle_object *callee, tare_error *err) {
@@ -177,7 +185,7 @@ tare_torch_kind tare_torch_look_numpy(tare_strided_tensor *out, const char **why
     if (*why) return TARE_TORCH_UNREAD_ARRAY;
     if (!read_shape(out, &a))
         return broken(v, "array: its shape is not of whole numbers, or of too many", err);
-    if (!read_bytes(&bytes, f, a.data)) return broken(v, "array: it has no bytes", err);
+    if (!read_bytes(&bytes, f, a.data)) return no_bytes(f, v, err);
     out->encoding = tare_encoding_get(type.encoding);
     out->bytes = type.bytes;
     if (type.number > 1 && type.is_big_endian != f->is_big_endian) out->swapped = type.number;
@@ -239,8 +247,10 @@ static bool read_text(tare_value *out, tare_torch_file *f, tare_str letters, tar
     if (letters.len && strchr("<>|", letters.ptr[0])) letters = tare_str_cut(letters, 1);
     *out = (tare_value){.type = TARE_VALUE_STRING, .as.s = bytes};
     if (tare_str_starts(letters, TARE_STR("S"))) return true;
+    if (!tare_str_starts(letters, TARE_STR("U")) || bytes.len % 4) return false;
     char *text = tare_arena_take(&f->scratch, bytes.len + 1);
-    if (!tare_str_starts(letters, TARE_STR("U")) || bytes.len % 4 || !text) return false;
+    f->lacks_memory |= !text;
+    if (!text) return false;
     out->as.s = (tare_str){text, 0};
     for (size_t i = 0; i < bytes.len; i += 4) {
         const uint32_t point = tare_load_u32(bytes.ptr + i, is_big_endian);
@@ -272,5 +282,6 @@ bool tare_torch_numpy_value(tare_value *out, tare_torch_file *f, const tare_pick
     if (!is_type(v)) return false;
     const tare_str text = tare_arena_str(&f->scratch, read_letters(room, v));
     *out = (tare_value){.type = TARE_VALUE_STRING, .as.s = text};
+    f->lacks_memory |= !text.ptr;
     return text.ptr && text.len;
 }

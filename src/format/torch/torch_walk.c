@@ -493,7 +493,10 @@ static void visit_inside(walk *w, const tare_pickle_value *v) {
 /* A scalar of NumPy, or the name of a type. */
 static bool visit_scalar(walk *w, const tare_pickle_value *v) {
     tare_value value;
-    if (!tare_torch_numpy_value(&value, w->f, v)) return false;
+    if (!tare_torch_numpy_value(&value, w->f, v)) {
+        if (w->f->lacks_memory) no_memory(w);
+        return w->f->lacks_memory;
+    }
     if (value.type == TARE_VALUE_STRING)
         add_text(w, v, value.as.s);
     else
