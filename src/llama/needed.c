@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "llama/tensor_name_table.h"
 #include "llama/tensor_names.h"
+#include "model/tensor_name_table.h"
 
 /* ---- parts of a block ------------------------------------------------------------------------ */
 
@@ -80,7 +80,7 @@ static unsigned part_of(tare_str word) {
 }
 
 bool tare_llama_is_outside(tare_str word) {
-    for (const tare_llama_named *n = tare_llama_outside; n->name; n++)
+    for (const tare_tensor_named *n = tare_tensors_outside; n->name; n++)
         if (tare_str_is(word, n->name)) return true;
     return tare_str_starts(word, TARE_STR("rope_"));
 }

@@ -5,7 +5,7 @@
 #include "llama/tensor_names.h"
 
 #include "base/str.h"
-#include "llama/tensor_name_table.h"
+#include "model/tensor_name_table.h"
 
 #define MOST_NAMES 2048 /* slots: twice the names of the table */
 
@@ -43,12 +43,12 @@ static slot *find_slot(const tare_llama_names *names, tare_str other, const char
 }
 
 const char *tare_llama_side_of(tare_str name) {
-    for (const tare_llama_prefix *p = tare_llama_prefixes; p->text; p++)
+    for (const tare_tensor_prefix *p = tare_tensor_prefixes; p->text; p++)
         if (p->side[0] && tare_str_starts(name, tare_str_of(p->side))) return p->side;
     return "";
 }
 
-static void add_rows(tare_llama_names *names, const tare_llama_named *rows, bool is_in_block,
+static void add_rows(tare_llama_names *names, const tare_tensor_named *rows, bool is_in_block,
                      const char *tensors) {
     for (; rows->name; rows++) {
         const char *others = rows->others,
@@ -66,8 +66,8 @@ tare_status tare_llama_names_init(tare_llama_names *names, const char *arch, con
     names->slots = TARE_NEW_ARRAY(arena, slot, MOST_NAMES);
     names->mask = MOST_NAMES - 1;
     if (!names->slots) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
-    add_rows(names, tare_llama_outside, false, tensors);
-    add_rows(names, tare_llama_blocks, true, tensors);
+    add_rows(names, tare_tensors_outside, false, tensors);
+    add_rows(names, tare_tensors_in_blocks, true, tensors);
     return TARE_OK;
 }
 
@@ -89,7 +89,7 @@ bool tare_llama_is_bare(tare_str architecture, tare_str word) {
 
 /* Cuts "PREFIX.N." off; false: the name is of no block. */
 static bool cut_block(tare_str *name, tare_str *number, const char **side) {
-    for (const tare_llama_prefix *p = tare_llama_prefixes; p->text; p++) {
+    for (const tare_tensor_prefix *p = tare_tensor_prefixes; p->text; p++) {
         tare_str prefix = tare_str_of(p->text);
         if (!tare_str_starts(*name, prefix)) continue;
         size_t at = prefix.len;

@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../support"))
 from safetensors_file import read_safetensors, safetensors  # noqa: E402
 
-TABLE = os.path.join(HERE, "../../src/llama/tensor_name_table.c")
+TABLE = os.path.join(HERE, "../../src/model/tensor_name_table.c")
 # Their rows lie as llama.cpp wants them, unlike those of q_proj.
 OTHER_LAYOUT = {"attention.wq", "attention.wk"}
 
@@ -30,8 +30,8 @@ def spellings():
     """What the table calls the tensors of blocks: {llama.cpp's name: [names of Hugging Face]}."""
     with open(TABLE) as f:
         text = f.read()
-    text = text[text.index("tare_llama_blocks[]"):]
-    rows = re.findall(r'\{"([^"]+)",\s*((?:"[^"]*"\s*)+)\}', text)
+    text = text[text.index("tare_tensors_in_blocks[]"):]
+    rows = re.findall(r'(?:NAMED|ROLE|ROLE_EVEN)\("([^"]+)",(?:\s*[A-Z_]+,)?\s*((?:"[^"]*"\s*)+)\)', text)
     return {name: "".join(re.findall(r'"([^"]*)"', others)).split() for name, others in rows}
 
 

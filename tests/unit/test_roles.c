@@ -57,6 +57,13 @@ static const struct {
     {"bert.encoder.layer.1.attention.output.LayerNorm.weight", TARE_ROLE_NORM, 1, -1, "k"},
     {"bert.encoder.layer.1.output.dense.weight", TARE_ROLE_FFN_DOWN, 1, -1, ""},
     {"bert.embeddings.token_type_embeddings.weight", TARE_ROLE_TYPE_EMBEDDING, -1, -1, "k"},
+    /* known to the table of names alone */
+    {"transformer.blocks.3.ffn.experts.mlp.w2", TARE_ROLE_FFN_DOWN, 3, -1, "e"}, /* DBRX */
+    {"transformer.h.2.mlp.w1.weight", TARE_ROLE_FFN_UP, 2, -1, ""},              /* Qwen 1 */
+    {"transformer.layer.0.attention.q_lin.weight", TARE_ROLE_ATTN_Q, 0, -1, ""}, /* DistilBERT */
+    {"backbone.layers.1.mixer.in_proj.weight", TARE_ROLE_SSM, 1, -1, ""},
+    {"language_model.transformer.wte.weight", TARE_ROLE_TOKEN_EMBEDDING, -1, -1, ""},
+    {"vision.head.weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
     {"encoder.block.0.layer.0.SelfAttention.q.weight", TARE_ROLE_ATTN_Q, 0, -1, ""},
     {"gpt_neox.layers.9.mlp.dense_4h_to_h.bias", TARE_ROLE_FFN_DOWN, 9, -1, "b"},
     {"blk.1.attn_q_a.weight", TARE_ROLE_ATTN_Q, 1, -1, "g="},

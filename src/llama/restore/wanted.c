@@ -9,7 +9,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "llama/restore/restore.h"
-#include "llama/tensor_name_table.h"
+#include "model/tensor_name_table.h"
 
 #define MOST_DIGITS 9 /* of a block's number; names are put together in buffers that count on it */
 
@@ -36,7 +36,7 @@ static tare_status fail_tensor(const parted *p, tare_status status, const char *
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static void take_block(parted *p) {
-    const tare_llama_prefix *prefix = tare_llama_prefixes;
+    const tare_tensor_prefix *prefix = tare_tensor_prefixes;
     for (; prefix->text; prefix++) {
         char block[24];
         bool is_side_only = prefix->side[0] == 'p' || prefix->side[0] == 'c';
@@ -71,7 +71,7 @@ static parted take_apart(const tare_model *gguf, size_t i) {
 
 /* What stands before the number of a block on this side, as the architecture spells it. */
 static const char *prefix_of(const list *l, const char *side) {
-    for (const tare_llama_prefix *p = tare_llama_prefixes; p->text; p++)
+    for (const tare_tensor_prefix *p = tare_tensor_prefixes; p->text; p++)
         if (strcmp(p->side, side) == 0 &&
             tare_llama_is_one_of(tare_str_of(p->text), l->r->arch->back->names))
             return p->text;
@@ -93,7 +93,7 @@ static tare_str head_of(const list *l, const parted *p) {
 }
 
 /* The row of the table is the tensor's; "ffn_norm" may be what an architecture calls otherwise. */
-static bool is_row(const list *l, const tare_llama_named *row, const parted *p) {
+static bool is_row(const list *l, const tare_tensor_named *row, const parted *p) {
     const char *name = row->name;
     if (!tare_llama_is_one_of(tare_str_of(name), l->r->arch->tensors)) return false;
     if (strcmp(name, "ffn_pre_norm") == 0) name = "ffn_norm";
@@ -104,7 +104,7 @@ static bool is_row(const list *l, const tare_llama_named *row, const parted *p) 
 /* The other name of a tensor that the architecture spells, and which leads to this one; ptr NULL:
  * none, or memory is out. */
 static tare_status find_spelled(tare_str *out, const list *l, const parted *p, tare_error *err) {
-    const tare_llama_named *row = p->number.len ? tare_llama_blocks : tare_llama_outside;
+    const tare_tensor_named *row = p->number.len ? tare_tensors_in_blocks : tare_tensors_outside;
     tare_str head = head_of(l, p);
     *out = (tare_str){NULL, 0};
     for (; row->name && head.ptr; row++) {

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/str.h"
 #include "llama/restore/restore.h"
-#include "llama/tensor_name_table.h"
+#include "model/tensor_name_table.h"
 
 static bool is_collected(const tare_llama_rule *rule) {
     return rule->to && rule->program && strcmp(rule->program, "value") == 0;
@@ -23,7 +23,7 @@ bool tare_llama_is_of_numbers(const tare_llama_restoring *r, tare_str key) {
 }
 
 static const char *block_prefix(const tare_llama_restoring *r) {
-    for (const tare_llama_prefix *p = tare_llama_prefixes; p->text; p++)
+    for (const tare_tensor_prefix *p = tare_tensor_prefixes; p->text; p++)
         if (p->side[0] == '\0' && tare_llama_is_one_of(tare_str_of(p->text), r->arch->back->names))
             return p->text;
     return NULL;

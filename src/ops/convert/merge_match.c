@@ -20,7 +20,8 @@ static int64_t find_exactly(const tare_model *in, tare_str name) {
 static bool is_same_place(const tare_role_info *a, const tare_role_info *b) {
     return a->role == b->role && a->layer == b->layer && a->expert == b->expert &&
            a->is_expert == b->is_expert && a->is_shared == b->is_shared && !b->is_bias &&
-           a->is_tower == b->is_tower;
+           a->is_tower == b->is_tower &&
+           (!a->tensor || !b->tensor || strcmp(a->tensor, b->tensor) == 0);
 }
 
 /* Whether GGUF files of an architecture keep the rows of all matrices in Hugging Face's order. */

@@ -81,14 +81,14 @@ double tare_fit_usual_error(double bits) {
  * say nothing, shared out by the number of weights. */
 #define WHOLE (Q + K + V + O + GATE + UP + DOWN + OUTPUT)
 
-/* In place of a part: matrices of experts, whatever they are called. */
+/* In place of a tensor: matrices of experts, whatever they are called. */
 static const char experts[] = "";
 
 static const tare_fit_weighing plain = {100, false}, attention = {200, true}, held = {10, false},
                                whole = {0, false};
 
 typedef struct row {
-    const char *part; /* the name has this part; NULL: any */
+    const char *tensor; /* what llama.cpp calls it; NULL: whatever it is called */
     tare_role role;
     const char *kind;
     double kappa, weighed; /* without, and with an importance matrix */
@@ -107,10 +107,8 @@ static const row rows[] = {
      * size in their product; what K and V are both made from has the sum of both. */
     {"attn_q_a", TARE_ROLE_ATTN_Q, "attn_q_a", READS(1, 0, 0), false},
     {"attn_q_b", TARE_ROLE_ATTN_Q, "attn_q_b", READS(1, 0, 0), false},
-    {"q_a_proj", TARE_ROLE_ATTN_Q, "attn_q_a", READS(1, 0, 0), false},
-    {"q_b_proj", TARE_ROLE_ATTN_Q, "attn_q_b", READS(1, 0, 0), false},
-    {"kv_a_", TARE_ROLE_ATTN_QKV, "attn_kv_a", READS(0, 1, 1), false},
-    {"kv_b", TARE_ROLE_ATTN_QKV, "attn_kv_b", READS(0, 1, 1), false},
+    {"attn_kv_a_mqa", TARE_ROLE_ATTN_QKV, "attn_kv_a", READS(0, 1, 1), false},
+    {"attn_kv_b", TARE_ROLE_ATTN_QKV, "attn_kv_b", READS(0, 1, 1), false},
     {NULL, TARE_ROLE_ATTN_Q, "attn_q", READS(1, 0, 0), false},
     {NULL, TARE_ROLE_ATTN_K, "attn_k", READS(0, 1, 0), false},
     {NULL, TARE_ROLE_ATTN_V, "attn_v", READS(0, 0, 1), false},
@@ -131,31 +129,23 @@ static const row rows[] = {
      * do; the output projection reads them, as down does; the small ones steer what is kept, as
      * queries and keys do. */
     {"ssm_in", TARE_ROLE_SSM, "ssm_in", ALIKE(GATE + UP), false},
-    {"in_proj", TARE_ROLE_SSM, "ssm_in", ALIKE(GATE + UP), false},
-    {"out", TARE_ROLE_SSM, "ssm_out", HELD(DOWN), false},
+    {"ssm_out", TARE_ROLE_SSM, "ssm_out", HELD(DOWN), false},
     {NULL, TARE_ROLE_SSM, "ssm", ALIKE(Q + K), false},
     {NULL, TARE_ROLE_OUTPUT, "output", ALIKE(OUTPUT), false},
     {NULL, TARE_ROLE_TOKEN_EMBEDDING, "token_embd", ALIKE(EMBED), false},
     {NULL, TARE_ROLE_UNKNOWN, "other", ALIKE(OTHER), false},
 };
 
-static bool has_part(tare_str name, const char *part) {
-    const size_t n = strlen(part);
-    for (size_t i = 0; i + n <= name.len; i++)
-        if (memcmp(name.ptr + i, part, n) == 0) return true;
-    return false;
-}
-
-static bool is_of_row(const row *r, tare_str name, const tare_role_info *role) {
+static bool is_of_row(const row *r, const tare_role_info *role) {
     if (r->role != role->role) return false;
-    if (r->part == experts) return role->is_expert;
-    return !r->part || has_part(name, r->part);
+    if (r->tensor == experts) return role->is_expert;
+    return !r->tensor || (role->tensor && strcmp(r->tensor, role->tensor) == 0);
 }
 
-static const row *find_row(tare_str name, const tare_role_info *role) {
+static const row *find_row(const tare_role_info *role) {
     const size_t last = sizeof rows / sizeof *rows - 1;
     for (size_t i = 0; i < last; i++)
-        if (is_of_row(&rows[i], name, role)) return &rows[i];
+        if (is_of_row(&rows[i], role)) return &rows[i];
     return &rows[last];
 }
 
@@ -172,11 +162,11 @@ static double factor_of_layer(int32_t layer, uint64_t n_layers) {
     return (1 + 0.9 * from_middle * from_middle) * edge;
 }
 
-tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
-                                       const tare_role_info *role, bool is_tied, double share) {
+tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, const tare_role_info *role,
+                                       bool is_tied, double share) {
     if (!model->has_roles)
         return (tare_fit_constant){"other", WHOLE * share, WHOLE * share, plain, 0};
-    const row *r = find_row(name, role);
+    const row *r = find_row(role);
     double scale = 1, tied = 0;
     if (role->role == TARE_ROLE_OUTPUT || role->role == TARE_ROLE_TOKEN_EMBEDDING)
         tied = is_tied ? OUTPUT : 0;

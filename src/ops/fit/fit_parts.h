@@ -129,8 +129,8 @@ typedef struct tare_fit_constant {
 
 /* The constant of a tensor. `is_tied`: it is also the output matrix; `share`: of all weights that
  * types are chosen for, which counts where the roles of tensors do not follow from their names. */
-tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
-                                       const tare_role_info *role, bool is_tied, double share);
+tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, const tare_role_info *role,
+                                       bool is_tied, double share);
 
 /* ---- fit_units.c ----------------------------------------------------------------------------- */
 

@@ -244,8 +244,7 @@ double tare_fit_scale_of_scores(const tare_model *in) {
 static tare_status weigh_unit(tare_fit *f, tare_fit_unit *u, double share, tare_error *err) {
     const size_t first = u->tensors[0];
     const bool is_tied = tare_mix_is_tied(&f->model, f->in, first);
-    const tare_fit_constant c =
-        tare_fit_constant_of(&f->model, tensor(f, first)->name, &u->role, is_tied, share);
+    const tare_fit_constant c = tare_fit_constant_of(&f->model, &u->role, is_tied, share);
     const double scale = tare_fit_scale_of_scores(f->in);
     TARE_TRY(tare_importance_of_output(&u->estimate, f->convert.importance, &f->model, f->in, first,
                                        &f->arena, err));

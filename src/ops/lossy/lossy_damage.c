@@ -25,9 +25,8 @@ static tare_str name_of(const tare_lossy_run *r, const tare_lossy_target *t) {
  * squares of the numbers so weighed. */
 static double alpha_of(const tare_lossy_run *r, const tare_lossy_target *t,
                        const tare_role_info *role, double all) {
-    const tare_fit_constant c =
-        tare_fit_constant_of(&r->model, name_of(r, t), role,
-                             tare_mix_is_tied(&r->model, r->in, t->tensor), (double)t->n / all);
+    const tare_fit_constant c = tare_fit_constant_of(
+        &r->model, role, tare_mix_is_tied(&r->model, r->in, t->tensor), (double)t->n / all);
     const double scale = tare_fit_scale_of_scores(r->in);
     if (!t->columns) return c.alpha;
     if (!(c.by_energy > 0) || t->slice != t->n) return c.weighed_alpha;

@@ -101,9 +101,9 @@ tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, ta
     const tare_role_info role = tare_role_of_name(tensor->name);
     const uint64_t n_slices = tare_importance_slices(tensor);
     const size_t size = (size_t)t->cols * sizeof(float);
-    t->weighing = tare_fit_constant_of(&r->model, tensor->name, &role,
-                                       tare_mix_is_tied(&r->model, r->in, t->tensor), 0)
-                      .weighing;
+    t->weighing =
+        tare_fit_constant_of(&r->model, &role, tare_mix_is_tied(&r->model, r->in, t->tensor), 0)
+            .weighing;
     t->slice = t->n / n_slices;
     t->medians = TARE_NEW_ARRAY(&r->arena, float, n_slices);
     float *mean = tare_alloc(r->options->context->allocator, 2 * size);

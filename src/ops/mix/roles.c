@@ -1,191 +1,45 @@
 /* SPDX-License-Identifier: MIT
  *
  * Roles from names. A name is brought to a common form: numbers between dots become '#', ".weight"
- * and ".bias" go. A row of the table fits where its text ends that form at a dot, so that prefixes
- * ("model.", "language_model.model.", "transformer.") need no rows. The first row that fits wins:
- * longer texts come before their own suffixes. */
+ * and ".bias" go. GGUF's name of a tensor ends that form at a dot. Of others, an ending that means
+ * the same wherever it stands tells, in towers and adapters, too; else what stands behind the number
+ * of the block, or the whole name, is looked up in the table of names. */
 #include "ops/mix/roles.h"
 
 #include <string.h>
 
 #include "base/str.h"
 
-typedef struct row {
-    const char *ending;
+/* The first one that ends the form at a dot. */
+static const struct {
+    const char *text;
     tare_role role;
-    bool is_gguf, is_even;
-} row;
-
-#define GGUF(ending, role)                                                                         \
-    { ending, TARE_ROLE_##role, true, false }
-#define GGUF_EVEN(ending, role)                                                                    \
-    { ending, TARE_ROLE_##role, true, true }
-#define HF(ending, role)                                                                           \
-    { ending, TARE_ROLE_##role, false, false }
-#define HF_EVEN(ending, role)                                                                      \
-    { ending, TARE_ROLE_##role, false, true }
-
-static const row table[] = {
-    /* whole model */
-    GGUF("token_embd_norm", NORM),
-    GGUF("token_embd", TOKEN_EMBEDDING),
-    GGUF("per_layer_token_embd", TOKEN_EMBEDDING),
-    GGUF("position_embd", POSITION_EMBEDDING),
-    GGUF("token_types", TYPE_EMBEDDING),
-    GGUF("rope_freqs", ROPE),
-    GGUF("rope_factors_long", ROPE),
-    GGUF("rope_factors_short", ROPE),
-    HF("rotary_emb.inv_freq", ROPE),
-    HF("embed_tokens", TOKEN_EMBEDDING),
-    HF("tok_embeddings", TOKEN_EMBEDDING),
-    HF("word_embeddings", TOKEN_EMBEDDING),
-    HF("word_embeddings_layernorm", NORM),
-    HF("embed_in", TOKEN_EMBEDDING),
-    HF("wte", TOKEN_EMBEDDING),
-    HF("shared", TOKEN_EMBEDDING), /* T5 */
-    HF("wpe", POSITION_EMBEDDING),
-    HF("position_embeddings", POSITION_EMBEDDING),
-    HF("embed_positions", POSITION_EMBEDDING),
-    HF("token_type_embeddings", TYPE_EMBEDDING),
-    HF("lm_head", OUTPUT),
-    HF("embed_out", OUTPUT),
-    HF("output_layer", OUTPUT),
-
-    /* attention, GGUF */
-    GGUF("attn_q", ATTN_Q),
-    GGUF_EVEN("attn_q_a", ATTN_Q),
-    GGUF_EVEN("attn_q_b", ATTN_Q),
-    GGUF("attn_k", ATTN_K),
-    GGUF_EVEN("attn_k_b", ATTN_K),
-    GGUF("attn_v", ATTN_V),
-    GGUF_EVEN("attn_v_b", ATTN_V),
-    GGUF("attn_qkv", ATTN_QKV),
-    GGUF_EVEN("attn_kv_a_mqa", ATTN_QKV),
-    GGUF("attn_kv_b", ATTN_QKV),
-    GGUF("cross_attn_q", ATTN_Q),
-    GGUF("cross_attn_k", ATTN_K),
-    GGUF("cross_attn_v", ATTN_V),
-    GGUF_EVEN("cross_attn_o", ATTN_OUTPUT),
-    GGUF("attn_output", ATTN_OUTPUT),
-    GGUF_EVEN("attn_out", ATTN_OUTPUT),
-    GGUF_EVEN("attn_o", ATTN_OUTPUT),
-
-    /* attention, Hugging Face */
-    HF("q_proj", ATTN_Q),
-    HF_EVEN("q_a_proj", ATTN_Q),
-    HF_EVEN("q_b_proj", ATTN_Q),
-    HF("k_proj", ATTN_K),
-    HF("v_proj", ATTN_V),
-    HF("qkv_proj", ATTN_QKV),
-    HF_EVEN("kv_a_proj_with_mqa", ATTN_QKV),
-    HF("kv_b_proj", ATTN_QKV),
-    HF("query_key_value", ATTN_QKV),
-    HF("c_attn", ATTN_QKV),
-    HF("Wqkv", ATTN_QKV),
-    HF("wqkv", ATTN_QKV),
-    HF("in_proj_qkv", ATTN_QKV),
-    HF("attention.self.query", ATTN_Q),
-    HF("attention.self.key", ATTN_K),
-    HF("attention.self.value", ATTN_V),
-    HF("attention.output.dense", ATTN_OUTPUT),
-    HF("attention.wq", ATTN_Q),
-    HF("attention.wk", ATTN_K),
-    HF("attention.wv", ATTN_V),
-    HF("attention.wo", ATTN_OUTPUT),
-    HF("attn.wq", ATTN_Q),
-    HF("attn.wk", ATTN_K),
-    HF("attn.wv", ATTN_V),
-    HF("attn.wo", ATTN_OUTPUT),
-    HF("SelfAttention.q", ATTN_Q),
-    HF("SelfAttention.k", ATTN_K),
-    HF("SelfAttention.v", ATTN_V),
-    HF_EVEN("SelfAttention.o", ATTN_OUTPUT),
-    HF("EncDecAttention.q", ATTN_Q),
-    HF("EncDecAttention.k", ATTN_K),
-    HF("EncDecAttention.v", ATTN_V),
-    HF_EVEN("EncDecAttention.o", ATTN_OUTPUT),
-    HF("self_attn.out_proj", ATTN_OUTPUT),
-    HF("self_attn.dense", ATTN_OUTPUT),
-    HF("self_attention.dense", ATTN_OUTPUT),
-    HF("attention.dense", ATTN_OUTPUT),
-    HF("attn.c_proj", ATTN_OUTPUT),
-    HF("attn.out_proj", ATTN_OUTPUT),
-    HF("o_proj", ATTN_OUTPUT),
-
-    /* feed-forward, GGUF */
-    GGUF("ffn_gate_inp", ROUTER),
-    GGUF("ffn_gate_inp_shexp", ROUTER),
-    GGUF("ffn_up", FFN_UP),
-    GGUF("ffn_gate", FFN_GATE),
-    GGUF("ffn_down", FFN_DOWN),
-    GGUF("ffn_up.#", FFN_UP),
-    GGUF("ffn_gate.#", FFN_GATE),
-    GGUF("ffn_down.#", FFN_DOWN),
-    GGUF("ffn_up_exps", FFN_UP),
-    GGUF("ffn_gate_exps", FFN_GATE),
-    GGUF("ffn_down_exps", FFN_DOWN),
-    GGUF("ffn_gate_up_exps", FFN_GATE_UP),
-    GGUF("ffn_up_chexps", FFN_UP),
-    GGUF("ffn_gate_chexps", FFN_GATE),
-    GGUF("ffn_down_chexps", FFN_DOWN),
-    GGUF("ffn_up_shexp", FFN_UP),
-    GGUF("ffn_gate_shexp", FFN_GATE),
-    GGUF("ffn_down_shexp", FFN_DOWN),
-
-    /* feed-forward, Hugging Face */
-    HF("block_sparse_moe.gate", ROUTER),
-    HF("mlp.gate", ROUTER),
-    HF("mlp.router", ROUTER),
-    HF("router.layer", ROUTER),
-    HF("feed_forward.router", ROUTER),
-    HF("shared_expert_gate", ROUTER),
-    HF("experts.#.w1", FFN_GATE),
-    HF("experts.#.w2", FFN_DOWN),
-    HF("experts.#.w3", FFN_UP),
-    HF("feed_forward.w1", FFN_GATE),
-    HF("feed_forward.w2", FFN_DOWN),
-    HF("feed_forward.w3", FFN_UP),
-    HF("mlp.w1", FFN_GATE),
-    HF("mlp.w2", FFN_UP),
-    HF("mlp.c_fc", FFN_UP),
-    HF("mlp.c_proj", FFN_DOWN),
-    HF("mlp.fc1", FFN_UP),
-    HF("mlp.fc2", FFN_DOWN),
-    HF("fc_in", FFN_UP),
-    HF("fc_out", FFN_DOWN),
-    HF("fc1", FFN_UP),
-    HF("fc2", FFN_DOWN),
-    HF("dense_h_to_4h", FFN_UP),
-    HF("dense_4h_to_h", FFN_DOWN),
-    HF("intermediate.dense", FFN_UP),
-    HF("output.dense", FFN_DOWN), /* BERT; its attention's stands above */
-    HF("ffn.up_proj", FFN_UP),
-    HF("ffn.down_proj", FFN_DOWN),
-    HF("DenseReluDense.wi", FFN_UP),
-    HF("DenseReluDense.wi_0", FFN_GATE),
-    HF("DenseReluDense.wi_1", FFN_UP),
-    HF("DenseReluDense.wo", FFN_DOWN),
-    HF("gate_up_proj", FFN_GATE_UP),
-    HF("gate_proj", FFN_GATE),
-    HF("up_proj", FFN_UP),
-    HF("down_proj", FFN_DOWN),
-
-    /* recurrent parts */
-    GGUF("ssm_in", SSM),
-    GGUF("ssm_conv1d", SSM),
-    GGUF("ssm_x", SSM),
-    GGUF("ssm_dt", SSM),
-    GGUF("ssm_a", SSM),
-    GGUF("ssm_d", SSM),
-    GGUF("ssm_out", SSM),
-    GGUF("shortconv.conv", SSM),
-    HF("mixer.in_proj", SSM),
-    HF("mixer.conv1d", SSM),
-    HF("mixer.x_proj", SSM),
-    HF("mixer.dt_proj", SSM),
-    HF("mixer.A_log", SSM),
-    HF("mixer.D", SSM),
-    HF("mixer.out_proj", SSM),
+} endings[] = {
+    {"rotary_emb.inv_freq", TARE_ROLE_ROPE},
+    {"embed_tokens", TARE_ROLE_TOKEN_EMBEDDING},
+    {"word_embeddings", TARE_ROLE_TOKEN_EMBEDDING},
+    {"position_embeddings", TARE_ROLE_POSITION_EMBEDDING},
+    {"embed_positions", TARE_ROLE_POSITION_EMBEDDING},
+    {"lm_head", TARE_ROLE_OUTPUT},
+    {"q_proj", TARE_ROLE_ATTN_Q},
+    {"k_proj", TARE_ROLE_ATTN_K},
+    {"v_proj", TARE_ROLE_ATTN_V},
+    {"qkv_proj", TARE_ROLE_ATTN_QKV},
+    {"o_proj", TARE_ROLE_ATTN_OUTPUT},
+    {"wqkv", TARE_ROLE_ATTN_QKV},
+    {"attn.wq", TARE_ROLE_ATTN_Q},
+    {"attn.wk", TARE_ROLE_ATTN_K},
+    {"attn.wv", TARE_ROLE_ATTN_V},
+    {"attn.wo", TARE_ROLE_ATTN_OUTPUT},
+    {"experts.#.w1", TARE_ROLE_FFN_GATE},
+    {"experts.#.w2", TARE_ROLE_FFN_DOWN},
+    {"experts.#.w3", TARE_ROLE_FFN_UP},
+    {"fc1", TARE_ROLE_FFN_UP},
+    {"fc2", TARE_ROLE_FFN_DOWN},
+    {"gate_up_proj", TARE_ROLE_FFN_GATE_UP},
+    {"gate_proj", TARE_ROLE_FFN_GATE},
+    {"up_proj", TARE_ROLE_FFN_UP},
+    {"down_proj", TARE_ROLE_FFN_DOWN},
 };
 
 /* Parts of names of tensors that are never quantized: llama.cpp's list, and the same parts by their
@@ -309,10 +163,11 @@ static void bring_to_form(form *f, tare_str name) {
     }
 }
 
-static bool ends_at_dot(const form *f, const char *ending) {
-    size_t n = strlen(ending);
-    if (n > f->len || memcmp(f->text + f->len - n, ending, n) != 0) return false;
-    return n == f->len || f->text[f->len - n - 1] == '.';
+/* Whether the first len bytes of the form end in a text that begins where a part does. */
+static bool ends_at_dot(const form *f, size_t len, const char *ending) {
+    const size_t n = strlen(ending);
+    if (n > len || memcmp(f->text + len - n, ending, n) != 0) return false;
+    return n == len || f->text[len - n - 1] == '.';
 }
 
 static bool contains(const form *f, const char *what) {
@@ -334,19 +189,90 @@ static bool is_norm(const form *f) {
             (last.len == 2 || (last.text[2] >= '0' && last.text[2] <= '9')));
 }
 
-static void find_role(const form *f, tare_str name, tare_role_info *info) {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (!ends_at_dot(f, table[i].ending)) continue;
-        info->role = table[i].role;
-        info->is_gguf = table[i].is_gguf;
-        info->is_even = table[i].is_even;
-        return;
+/* The row of a tensor of GGUF: "attn_q" of "v.blk.#.attn_q". Many names end in that of the output
+ * matrix, which stands alone. */
+static const tare_tensor_named *find_gguf(const form *f) {
+    static const tare_tensor_named *const lists[] = {tare_tensors_in_blocks, tare_tensors_outside};
+    static const char *const of_expert[] = {"ffn_up.#", "ffn_gate.#", "ffn_down.#"};
+    size_t n = f->len;
+    for (size_t i = 0; i < sizeof of_expert / sizeof *of_expert; i++)
+        if (ends_at_dot(f, f->len, of_expert[i])) n -= strlen(".#");
+    for (size_t i = 0; i < 2; i++)
+        for (const tare_tensor_named *row = lists[i]; row->name; row++)
+            if (row->role != TARE_ROLE_UNKNOWN && ends_at_dot(f, n, row->name) &&
+                (row->role != TARE_ROLE_OUTPUT || n == strlen(row->name)))
+                return row;
+    return NULL;
+}
+
+/* "self_attn.q_proj" of "model.layers.3.self_attn.q_proj.weight", "mlp.experts.up_proj" of one expert;
+ * ptr NULL: it is in no block. */
+static tare_str behind_block(char *buf, size_t size, tare_str stem) {
+    size_t n = 0;
+    int32_t number;
+    bool is_in_block = false;
+    for (size_t from = 0, to; from < stem.len; from = to + 1) {
+        for (to = from; to < stem.len && stem.ptr[to] != '.';) to++;
+        const tare_str part = {stem.ptr + from, to - from};
+        const bool is_expert = n >= 7 && memcmp(buf + n - 7, "experts", 7) == 0;
+        if (is_number(part, &number) && (!is_in_block || is_expert)) {
+            is_in_block = true;
+            continue;
+        }
+        if (!is_in_block) continue;
+        if (n + part.len + 1 > size) return (tare_str){NULL, 0};
+        if (n) buf[n++] = '.';
+        memcpy(buf + n, part.ptr, part.len);
+        n += part.len;
     }
-    /* GGUF's output matrix has a name that other parts of other models end in. */
-    if (tare_str_is(name, "output.weight")) {
-        info->role = TARE_ROLE_OUTPUT;
-        info->is_gguf = true;
-    } else if (is_norm(f)) {
+    return (tare_str){n ? buf : NULL, n};
+}
+
+/* The row of a name, or of its last parts: at least two, or one that is no mere word of English. */
+static const tare_tensor_named *find_in(const tare_tensor_named *rows, tare_str name) {
+    if (name.len > TARE_TENSOR_NAME_MAX)
+        name = tare_str_cut(name, name.len - TARE_TENSOR_NAME_MAX); /* longer ones are in no row */
+    const tare_tensor_named *row = tare_tensor_find_other(rows, name);
+    const char *dot;
+    while (!row && (dot = memchr(name.ptr, '.', name.len))) {
+        name = tare_str_cut(name, (size_t)(dot - name.ptr) + 1);
+        if (memchr(name.ptr, '.', name.len) || memchr(name.ptr, '_', name.len))
+            row = tare_tensor_find_other(rows, name);
+    }
+    return row;
+}
+
+static const tare_tensor_named *find_other(tare_str name) {
+    char buf[TARE_TENSOR_NAME_MAX];
+    if (tare_str_ends(name, TARE_STR(".weight")) || tare_str_ends(name, TARE_STR(".bias")))
+        while (name.ptr[--name.len] != '.') continue;
+    const tare_str rest = behind_block(buf, sizeof buf, name);
+    return rest.ptr ? find_in(tare_tensors_in_blocks, rest) : find_in(tare_tensors_outside, name);
+}
+
+static tare_role role_of_ending(const form *f) {
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_at_dot(f, f->len, endings[i].text)) return endings[i].role;
+    return TARE_ROLE_UNKNOWN;
+}
+
+static void find_role(const form *f, tare_str name, tare_role_info *info) {
+    const tare_tensor_named *row = find_gguf(f);
+    info->is_gguf = row != NULL;
+    if (!row) row = find_other(name);
+    if (row) {
+        info->role = row->role;
+        info->is_even = row->is_even;
+        info->tensor = row->name;
+        for (const tare_tensor_prefix *p = tare_tensor_prefixes; p->text; p++)
+            if (p->side[0] && strncmp(row->name, p->side, strlen(p->side)) == 0)
+                info->tensor = row->name + strlen(p->side);
+    }
+    const tare_role by_ending = info->is_gguf ? TARE_ROLE_UNKNOWN : role_of_ending(f);
+    if (by_ending != TARE_ROLE_UNKNOWN && by_ending != info->role) {
+        info->role = by_ending;
+        info->tensor = NULL;
+    } else if (info->role == TARE_ROLE_UNKNOWN && is_norm(f)) {
         info->role = TARE_ROLE_NORM;
         info->is_gguf = contains(f, "blk.#.") || tare_str_starts(name, TARE_STR("output_norm"));
     }
@@ -358,8 +284,8 @@ tare_role_info tare_role_of_name(tare_str name) {
     tare_role_info *info = &f.info;
     info->is_shared = contains(&f, "shared_expert") || contains(&f, "_shexp");
     info->is_expert = contains(&f, "experts") || contains(&f, "_exps") || contains(&f, "_chexps") ||
-                      ends_at_dot(&f, "ffn_up.#") || ends_at_dot(&f, "ffn_gate.#") ||
-                      ends_at_dot(&f, "ffn_down.#");
+                      ends_at_dot(&f, f.len, "ffn_up.#") || ends_at_dot(&f, f.len, "ffn_gate.#") ||
+                      ends_at_dot(&f, f.len, "ffn_down.#");
     if (info->is_shared) info->is_expert = false;
     if (!info->is_expert) info->expert = -1;
     find_role(&f, name, info);
