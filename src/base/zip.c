@@ -4,11 +4,13 @@
  * where a member's data begin, only the header before them says, since writers pad there. */
 #include "base/zip.h"
 
+#include <libdeflate.h>
 #include <stdlib.h>
 
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "base/cursor.h"
+#include "base/hash.h"
 #include "base/str.h"
 
 enum {
@@ -135,7 +137,8 @@ static void read_entry(tare_cursor *c, tare_zip_member *m) {
     tare_cursor_take(c, 4, "zip: versions");
     m->is_encrypted = tare_cursor_u16(c, "zip: flags") & ENCRYPTED;
     m->method = tare_cursor_u16(c, "zip: method");
-    tare_cursor_take(c, 8, "zip: time and CRC");
+    tare_cursor_take(c, 4, "zip: time");
+    m->crc = tare_cursor_u32(c, "zip: CRC");
     m->stored = tare_cursor_u32(c, "zip: size in the archive");
     m->size = tare_cursor_u32(c, "zip: size");
     const uint16_t name = tare_cursor_u16(c, "zip: length of the name");
@@ -239,4 +242,32 @@ tare_status tare_zip_check_stored(const tare_zip_member *m, tare_error *err) {
                            "store it without compression (zip -0)",
                            err);
     return TARE_OK;
+}
+
+/* ---- deflated members ------------------------------------------------------------------------ */
+
+static bool inflate(void *out, size_t size, const uint8_t *stored, size_t n) {
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    const bool is_right =
+        d && libdeflate_deflate_decompress(d, stored, n, out, size, NULL) == LIBDEFLATE_SUCCESS;
+    libdeflate_free_decompressor(d);
+    return is_right;
+}
+
+tare_status tare_zip_inflate(void *out, const tare_reader *r, const tare_zip_member *m,
+                             tare_error *err) {
+    if (m->is_encrypted) return tare_zip_check_stored(m, err);
+    if (m->method != TARE_ZIP_DEFLATED)
+        return fail_member(m, TARE_ERR_UNSUPPORTED, m->record + 10,
+                           "zip: the member is compressed by another method than deflate", err);
+    uint8_t *stored = tare_alloc(NULL, (size_t)m->stored);
+    if (!stored) return tare_fail(err, TARE_ERR_NOMEM, "zip: deflated member");
+    tare_status status = tare_reader_read(r, m->offset, stored, (size_t)m->stored, err);
+    if (status == TARE_OK && !inflate(out, (size_t)m->size, stored, (size_t)m->stored))
+        status = fail_member(m, TARE_ERR_CORRUPT, m->offset,
+                             "zip: the member is not what was deflated", err);
+    if (status == TARE_OK && tare_crc32(0, out, (size_t)m->size) != m->crc)
+        status = fail_member(m, TARE_ERR_CHECKSUM, m->record + 16, "zip: CRC of the member", err);
+    tare_free(NULL, stored, (size_t)m->stored);
+    return status;
 }

@@ -19,6 +19,7 @@ typedef struct tare_zip_member {
     uint64_t offset; /* of its data */
     uint64_t stored; /* bytes in the archive */
     uint64_t size;   /* bytes that it is */
+    uint32_t crc;    /* of these bytes */
     uint16_t method; /* tare_zip_method, or another that APPNOTE lists */
     bool is_encrypted;
 } tare_zip_member;
@@ -35,6 +36,10 @@ bool tare_zip_probe(const void *head, size_t size);
  * bytes that a directory may have, beyond which it is LIMIT. What *out points to is in the arena. */
 tare_status tare_zip_read(tare_zip *out, const tare_reader *r, uint64_t most, tare_arena *arena,
                           tare_error *err);
+/* The bytes of a deflated member, into `out`, which has room for them; what the archive has is read
+ * into memory first. CORRUPT if they are not what was deflated; names the member. */
+tare_status tare_zip_inflate(void *out, const tare_reader *r, const tare_zip_member *member,
+                             tare_error *err);
 /* UNSUPPORTED where the bytes of a member are not in the archive as they are; names the member. */
 tare_status tare_zip_check_stored(const tare_zip_member *member, tare_error *err);
 

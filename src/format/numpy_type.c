@@ -40,7 +40,8 @@ static const char *name_kind(char kind) {
     switch (kind) {
     case 'f':
     case 'c':
-        return "an array of NumPy of numbers that no format of tare has (longdouble, complex128)";
+        return "an array of NumPy of numbers that no format of tare has (longdouble, complex128), "
+               "or of 8 bits that it does not tell";
     case 'U':
     case 'S':
     case 'a':
@@ -72,4 +73,10 @@ const char *tare_numpy_type_read(tare_numpy_type *out, tare_str descr) {
         return NULL;
     }
     return name_kind(name.len ? name.ptr[0] : '\0');
+}
+
+bool tare_numpy_has_encoding(tare_encoding_id id) {
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].encoding == id) return true;
+    return false;
 }

@@ -16,5 +16,6 @@ typedef struct tare_numpy_type {
 
 /* "<f4", "|b1", "bfloat16". NULL, or a static text that says what it is that tare cannot read. */
 const char *tare_numpy_type_read(tare_numpy_type *out, tare_str descr);
+bool tare_numpy_has_encoding(tare_encoding_id id);
 
 #endif

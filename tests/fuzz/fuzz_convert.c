@@ -113,7 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (m == NULL) return 0;
     const tare_model_summary *summary = tare_model_summarize(m);
     bool is_gguf = strcmp(summary->format, "gguf") == 0;
-    bool is_read_only = strcmp(summary->format, "torch") == 0;
+    bool is_read_only =
+        strcmp(summary->format, "torch") == 0 || strcmp(summary->format, "numpy") == 0;
     file same = {NULL, 0};
     bool is_identity;
     if (!summary->is_truncated) {

@@ -20,6 +20,7 @@ import not_a_model_cases  # noqa: E402, F401
 import importance_cases  # noqa: E402, F401
 import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
+import numpy_cases  # noqa: E402, F401
 import torch_cases  # noqa: E402, F401
 import wcodec_decoder  # noqa: E402
 from safetensors_file import safetensors  # noqa: E402
@@ -433,6 +434,8 @@ def main():
             write(folder, "read_mcf", case.name, content)
         elif path.endswith(".pt"):
             write(folder, "read_torch", case.name, content)
+        elif path.endswith((".npy", ".npz")):
+            write(folder, "read_numpy", case.name, content)
         if "importance" in case.lines:
             write(folder, "importance", case.name, content)
         for target in ("read_any", "convert", "pack", "quantize", "oom"):

@@ -20,8 +20,6 @@ def zip_of(name, content):
     return out.getvalue()
 
 
-foreign("npz", "NumPy arrays in a zip", zip_of("arr_0.npy", b"\x93NUMPY\x01\0"), "npz")
-foreign("npy", "one NumPy array", b"\x93NUMPY\x01\0v\0{'descr': '<f4'}".ljust(128), "npy")
 foreign("zip", "a zip of something else", zip_of("readme.txt", b"x"), "zip")
 foreign("ggml", "GGML without version", struct.pack("<8I", 0x67676D6C, *range(7)), "GGML")
 foreign("ggmf", "GGMF", struct.pack("<8I", 0x67676D66, 1, *range(6)), "GG")
