@@ -9,7 +9,8 @@
 #define LINES_MAX 6 /* the rest is counted, to stay on one screen */
 
 static uint64_t bytes_of(const tare_adapter *a) {
-    return a->a->size_bytes + a->b->size_bytes;
+    return a->a->size_bytes + (a->b ? a->b->size_bytes : 0) +
+           (a->magnitude ? a->magnitude->size_bytes : 0);
 }
 
 static void print_line(const tare_adapter *a) {
@@ -26,15 +27,19 @@ static void print_peft(const tare_model *model, const char *path) {
     if (tare_model_find_resource(model, (tare_str){config, sizeof config - 1}) < 0 ||
         tare_adapters_open_path(&set, path, NULL, NULL) != TARE_OK)
         return;
-    const size_t n = tare_adapters_count(set);
+    size_t n = 0, n_whole = 0;
     uint64_t rank = 0;
-    for (size_t i = 0; i < n; i++)
-        if (tare_adapters_at(set, i)->rank > rank) rank = tare_adapters_at(set, i)->rank;
+    const tare_adapter *a;
+    for (size_t i = 0; (a = tare_adapters_at(set, i)) != NULL; i++) {
+        if (a->rank > rank) rank = a->rank;
+        *(a->kind == TARE_ADAPTER_PAIR ? &n : &n_whole) += 1;
+    }
     tare_adapters_free(set);
     char *name = cli_escape_path(path);
     info_label("adapter");
-    printf("PEFT, %zu pair%s of factors of rank %" PRIu64 ": a change to a base model\n", n,
-           cli_plural(n), rank);
+    printf("PEFT, %zu pair%s of factors of rank %" PRIu64, n, cli_plural(n), rank);
+    if (n_whole) printf(" and %zu whole tensor%s", n_whole, cli_plural(n_whole));
+    puts(": a change to a base model");
     info_label("");
     printf("to merge it: tare convert BASE OUT --apply-adapter %s\n", name);
     free(name);

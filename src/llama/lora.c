@@ -23,15 +23,16 @@ typedef struct pair {
     bool is_turned;  /* the weight is the product's other way round: of embeddings, of Conv1D */
     double factor;   /* of its scale, beside the alpha that the adapter has */
     bool is_used;
+    bool is_ignored; /* llama.cpp takes its weight without adapters */
 } pair;
 
 typedef struct lora {
     const tare_model *factors;
-    tare_model *base;           /* as llama.cpp has it; NULL: its tensors are not known */
-    bool has_one_rank, is_tied; /* the head that is adapted is the embeddings */
-    bool is_stabilized, is_conv;
-    double rank, alpha;
-    const tare_json_node *alphas; /* alpha_pattern; NULL: none */
+    tare_model *base; /* as llama.cpp has it; NULL: its tensors are not known */
+    bool is_tied;     /* the head that is adapted is the embeddings */
+    bool is_conv;
+    tare_peft_config config;
+    tare_str arch;
     uint32_t made_file;
     tare_model *made_up; /* shapes of the weights, under their names */
     tare_llama_virtual file;
@@ -40,21 +41,14 @@ typedef struct lora {
 } lora;
 
 static void free_lora(void *ctx) {
-    tare_model_free(((lora *)ctx)->made_up);
+    lora *l = ctx;
+    tare_peft_config_free(&l->config);
+    tare_model_free(l->made_up);
 }
 
 static tare_status fail_factor(const lora *l, int64_t i, tare_status status, const char *what,
                                tare_error *err) {
     return tare_fail_tensor(err, status, &l->factors->catalog.tensors[i], (size_t)i, what);
-}
-
-/* "base_model.model.X.lora_A.weight" -> "X.weight"; ptr NULL: it is no factor of a matrix. */
-static tare_str weight_of(tare_str name, bool *is_a, bool *is_embedding, tare_arena *arena) {
-    tare_peft_name parts;
-    if (!tare_peft_name_parse(&parts, name)) return (tare_str){NULL, 0};
-    *is_a = !parts.is_left;
-    *is_embedding = parts.is_embedding;
-    return tare_llama_joined(parts.module, TARE_STR(".weight"), arena);
 }
 
 static tare_status check_pair(const lora *l, const pair *p, tare_error *err) {
@@ -67,10 +61,42 @@ static tare_status check_pair(const lora *l, const pair *p, tare_error *err) {
     if (tensors[p->a].dims[0] != rank)
         return fail_factor(l, p->b, TARE_ERR_CORRUPT, "its rank is not that of the other factor",
                            err);
-    if (!l->has_one_rank || (double)rank == l->rank) return TARE_OK;
-    fail_factor(l, p->b, TARE_ERR_CORRUPT, "its rank is not that of adapter_config.json", err);
-    tare_error_detail(err, "r is %.0f, the factor has %llu", l->rank, (unsigned long long)rank);
-    return TARE_ERR_CORRUPT;
+    return TARE_OK;
+}
+
+/* What else than a factor a tensor is: "X.weight" of the base is its own, the rest is merged only. */
+static tare_status check_other(const lora *l, int64_t i, const tare_peft_name *name,
+                               tare_error *err) {
+    static const char *const what[] = {
+        [TARE_PEFT_MAGNITUDE] = "DoRA's magnitudes, which llama.cpp's adapters do not have: merge "
+                                "it into the base (--apply-adapter)",
+        [TARE_PEFT_BIAS] = "a bias, which llama.cpp's adapters do not have: merge it into the base "
+                           "(--apply-adapter)",
+        [TARE_PEFT_WHOLE] =
+            "it is no factor of a matrix, and llama.cpp's adapters hold only those: "
+            "merge it into the base (--apply-adapter)",
+    };
+    return name->part == TARE_PEFT_BASE
+               ? TARE_OK
+               : fail_factor(l, i, TARE_ERR_UNSUPPORTED, what[name->part], err);
+}
+
+static tare_status add_factor_of(lora *l, int64_t i, const tare_peft_name *name,
+                                 tare_name_index *index, tare_arena *arena, tare_error *err) {
+    const tare_str weight = tare_llama_joined(name->module, TARE_STR(".weight"), arena);
+    if (!weight.ptr) return tare_fail(err, TARE_ERR_NOMEM, "adapter");
+    if (l->factors->catalog.tensors[i].n_dims != 2)
+        return fail_factor(l, i, TARE_ERR_UNSUPPORTED, "a factor is not a matrix", err);
+    l->pairs[l->n_pairs] =
+        (pair){.weight = weight, .a = -1, .b = -1, .is_turned = name->is_embedding, .factor = 1};
+    int64_t k = tare_name_index_add(index, l->pairs, sizeof *l->pairs, l->n_pairs, NULL);
+    if (k < 0) k = (int64_t)l->n_pairs++;
+    int64_t *factor = name->part == TARE_PEFT_RIGHT ? &l->pairs[k].a : &l->pairs[k].b;
+    if (*factor >= 0)
+        return fail_factor(l, i, TARE_ERR_UNSUPPORTED, "a second factor of its kind for one module",
+                           err);
+    *factor = i;
+    return TARE_OK;
 }
 
 static tare_status find_pairs(lora *l, tare_arena *arena, tare_error *err) {
@@ -80,22 +106,12 @@ static tare_status find_pairs(lora *l, tare_arena *arena, tare_error *err) {
     if (!l->pairs) return tare_fail(err, TARE_ERR_NOMEM, "adapter");
     TARE_TRY(tare_name_index_init(&index, arena, c->n_tensors + 1, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
-        bool is_a = false, is_embedding = false;
-        /* PEFT saves the weight beside the factors of heads and embeddings: it is the base's own */
-        if (tare_llama_contains(c->tensors[i].name, ".base_layer.")) continue;
-        tare_str weight = weight_of(c->tensors[i].name, &is_a, &is_embedding, arena);
-        if (!weight.ptr || c->tensors[i].n_dims != 2)
-            return fail_factor(
-                l, (int64_t)i, TARE_ERR_UNSUPPORTED,
-                "it is not a factor of a matrix, and llama.cpp's adapters hold only those", err);
-        l->pairs[l->n_pairs] = (pair){weight, -1, -1, is_embedding, 1, false};
-        int64_t k = tare_name_index_add(&index, l->pairs, sizeof *l->pairs, l->n_pairs, NULL);
-        if (k < 0) k = (int64_t)l->n_pairs++;
-        int64_t *factor = is_a ? &l->pairs[k].a : &l->pairs[k].b;
-        if (*factor >= 0)
-            return fail_factor(l, (int64_t)i, TARE_ERR_UNSUPPORTED,
-                               "a second factor of its kind for one module", err);
-        *factor = (int64_t)i;
+        tare_peft_name name;
+        tare_peft_name_parse(&name, c->tensors[i].name);
+        if (tare_peft_is_factor(&name))
+            TARE_TRY(add_factor_of(l, (int64_t)i, &name, &index, arena, err));
+        else
+            TARE_TRY(check_other(l, (int64_t)i, &name, err));
     }
     if (l->n_pairs == 0) return tare_fail(err, TARE_ERR_CORRUPT, "the adapter has no factors");
     for (size_t k = 0; k < l->n_pairs; k++) TARE_TRY(check_pair(l, &l->pairs[k], err));
@@ -314,6 +330,33 @@ static void set_encoding(tare_llama_made *made, const lora *l) {
     made->element_bytes = made->encoding->planes[0].unit_bytes;
 }
 
+/* The matrices that llama.cpp's graphs multiply with as they are, where they add an adapter's product
+ * to that of all others. */
+static bool is_ignored(tare_str arch, tare_str name) {
+    static const struct {
+        const char *arch, *tensors;
+    } rows[] = {
+        {"deepseek2", "attn_q attn_q_a attn_q_b attn_kv_a_mqa attn_kv_b"},
+        {"deepseek32",
+         "attn_q_a attn_q_b attn_kv_a_mqa indexer.attn_q_b indexer.attn_k indexer.proj"},
+        {"glm-dsa", "attn_q_a attn_q_b attn_kv_a_mqa indexer.attn_q_b indexer.attn_k indexer.proj"},
+        {"gemma3n", "altup_router"},
+        {"kimi-linear", "attn_q attn_k attn_v attn_output attn_kv_a_mqa attn_kv_b ssm_f_a ssm_f_b "
+                        "ssm_beta ssm_g_a ssm_g_b"},
+        {"minicpm3", "attn_q_a attn_q_b attn_kv_a_mqa attn_kv_b"},
+        {"nemotron_h_moe", "ffn_latent_down ffn_latent_up"},
+        {"plm", "attn_q attn_kv_a_mqa attn_kv_b"},
+    };
+    if (!tare_str_starts(name, TARE_STR("blk."))) return false;
+    size_t dot = TARE_STR("blk.").len;
+    while (dot < name.len && name.ptr[dot] != '.') dot++;
+    name = tare_str_cut(name, tare_min_u64(dot + 1, name.len));
+    if (tare_str_ends(name, TARE_STR(".weight"))) name.len -= TARE_STR(".weight").len;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (tare_str_is(arch, rows[i].arch)) return tare_llama_is_one_of(name, rows[i].tensors);
+    return false;
+}
+
 /* llama.cpp takes rows of the embeddings' first factor by their numbers: it is the longer one. */
 static tare_status add_target(tare_model *out, lora *l, const tare_llama_target *t, uint64_t *end,
                               tare_error *err) {
@@ -329,6 +372,7 @@ static tare_status add_target(tare_model *out, lora *l, const tare_llama_target 
                            err);
     TARE_TRY(check_base(l, p, t, err));
     p->is_used = true;
+    p->is_ignored |= is_ignored(l->arch, t->name);
     set_encoding(&front, l);
     set_encoding(&back, l);
     const uint64_t of_front[] = {t->dims[0], rank}, of_back[] = {t->dims[1], rank},
@@ -341,30 +385,42 @@ static tare_status add_target(tare_model *out, lora *l, const tare_llama_target 
     return add_made(out, l, t->name, ".lora_b", &front, of_front, end, err);
 }
 
-/* Factors of the vision or audio encoder, and of other weights that llama.cpp has no use for, are
- * lost; with all of them lost there is no adapter. */
-static tare_status check_rest(tare_llama_mapping *m, const lora *l, tare_error *err) {
-    static const char what[] = "llama.cpp has no use for its weight";
-    size_t n_lost = 0;
+/* Says of pairs that do nothing in llama.cpp; returns how many they are. */
+static size_t report_lost(tare_llama_mapping *m, const lora *l, bool is_ignored, const char *what) {
+    size_t n = 0;
     for (size_t k = 0; k < l->n_pairs; k++) {
-        if (l->pairs[k].is_used || n_lost++) continue;
+        const pair *p = &l->pairs[k];
+        if ((is_ignored ? !p->is_ignored : p->is_used) || n++) continue;
         tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.left-out");
+        if (is_ignored) f.code = "llama.not-adapted";
         f.item_kind = TARE_ITEM_TENSOR;
-        f.item = l->pairs[k].b;
-        f.item_name = l->factors->catalog.tensors[l->pairs[k].b].name;
+        f.item = p->b;
+        f.item_name = l->factors->catalog.tensors[p->b].name;
         f.text = tare_str_of(what);
         m->out->loss = f;
     }
-    if (n_lost && n_lost == l->n_pairs)
-        return fail_factor(
-            l, l->pairs[0].b, TARE_ERR_UNSUPPORTED,
-            "nothing is left of the adapter: llama.cpp has no use for the weights of "
-            "its factors, of a vision or audio encoder for example",
-            err);
-    if (n_lost)
+    if (n)
         tare_report_addf(m->options->context->report, &m->out->loss,
-                         "left out: %s (%zu of %zu pairs of factors)", what, n_lost, l->n_pairs);
-    return TARE_OK;
+                         "%s%s (%zu of %zu pairs of factors)", is_ignored ? "" : "left out: ", what,
+                         n, l->n_pairs);
+    return n;
+}
+
+/* Factors of the vision or audio encoder, and of other weights that llama.cpp has no use for, are
+ * lost; with all of them lost there is no adapter. */
+static tare_status check_rest(tare_llama_mapping *m, const lora *l, tare_error *err) {
+    const size_t n_lost = report_lost(m, l, false, "llama.cpp has no use for its weight"),
+                 n_ignored = report_lost(m, l, true,
+                                         "llama.cpp computes with its weight as it is, whatever "
+                                         "adapters say: merge it into the base (--apply-adapter)");
+    if (n_lost + n_ignored < l->n_pairs) return TARE_OK;
+    return fail_factor(
+        l, l->pairs[0].b, TARE_ERR_UNSUPPORTED,
+        n_ignored
+            ? "nothing of the adapter works in llama.cpp: merge it into the base (--apply-adapter)"
+            : "nothing is left of the adapter: llama.cpp has no use for the weights of its "
+              "factors, of a vision or audio encoder for example",
+        err);
 }
 
 static tare_status add_targets(tare_llama_mapping *m, lora *l, tare_error *err) {
@@ -372,6 +428,7 @@ static tare_status add_targets(tare_llama_mapping *m, lora *l, tare_error *err) 
     tare_reader reader;
     uint64_t end = 0;
     l->is_tied = m->tied_name != NULL;
+    l->arch = tare_str_of(m->arch->name);
     out->catalog.tensors = TARE_NEW_ARRAY(&out->arena, tare_tensor, 2 * m->n_targets);
     l->file.made = TARE_NEW_ARRAY(&out->arena, tare_llama_made, 2 * m->n_targets);
     if (!out->catalog.tensors || !l->file.made) return tare_fail(err, TARE_ERR_NOMEM, "adapter");
@@ -387,98 +444,46 @@ static tare_status add_targets(tare_llama_mapping *m, lora *l, tare_error *err) 
 
 /* ---- keys -------------------------------------------------------------------------------------- */
 
-static tare_status fail_config(const char *what, tare_status status, tare_error *err) {
-    tare_fail(err, status, what);
+static tare_status read_config(lora *l, tare_str text, tare_arena *arena,
+                               const tare_allocator *allocator, tare_error *err) {
+    const tare_status status = tare_peft_config_read(&l->config, text, arena, allocator, err);
+    if (status != TARE_OK) tare_error_file(err, TARE_PEFT_CONFIG);
+    l->is_conv = l->config.is_transposed;
+    const char *more =
+        l->config.is_dora ? "use_dora: llama.cpp's adapters have no magnitudes of DoRA: merge it "
+                            "into the base (--apply-adapter)"
+        : l->config.has_biases
+            ? "lora_bias: llama.cpp's adapters have no biases: merge it into the "
+              "base (--apply-adapter)"
+        : l->config.has_whole
+            ? "modules_to_save: llama.cpp's adapters have no whole modules: merge it "
+              "into the base (--apply-adapter)"
+            : NULL;
+    if (status != TARE_OK || !more) return status;
+    tare_fail(err, TARE_ERR_UNSUPPORTED, more);
     tare_error_file(err, TARE_PEFT_CONFIG);
-    return status;
+    return TARE_ERR_UNSUPPORTED;
 }
 
-/* A member with a number for each of some modules, or nothing. */
-static tare_status check_patterns(const tare_json_node *root, const char *name, const char *what,
-                                  tare_error *err) {
-    const tare_json_node *v = tare_json_member(root, tare_str_of(name));
-    if (!v || v->type == TARE_JSON_OBJECT || v->type == TARE_JSON_NULL) return TARE_OK;
-    return fail_config(what, TARE_ERR_CORRUPT, err);
-}
-
-static bool is_set(const tare_json_node *node) {
-    if (node->type == TARE_JSON_NULL || node->type == TARE_JSON_FALSE) return false;
-    if (node->type == TARE_JSON_STRING) return node->text.len > 0;
-    return (node->type != TARE_JSON_ARRAY && node->type != TARE_JSON_OBJECT) || node->n > 0;
-}
-
-static double number_of(const tare_json_node *root, const char *name) {
-    const tare_llama_value v = tare_llama_value_of(tare_json_member(root, tare_str_of(name)));
-    return v.kind == TARE_LLAMA_NUMBER ? v.number : 0;
-}
-
-static bool has(const tare_json_node *root, const char *name) {
-    const tare_json_node *node = tare_json_member(root, tare_str_of(name));
-    return node && is_set(node);
-}
-
-/* lora_alpha, so that llama.cpp's alpha / rank is the scale that PEFT has: of the rank that each pair
- * has, as rank_pattern says. */
-static tare_status read_config(double *out, lora *l, tare_str peft, tare_arena *arena,
-                               tare_error *err) {
-    const tare_json_node *root;
-    TARE_TRY(tare_name_foreign(tare_json_tree(&root, peft, arena, err), peft, peft.len, true, err));
-    for (const tare_json_node *c = root->child; c; c = c->next) {
-        const char *what = tare_peft_obstacle(c->key, is_set(c), tare_json_node_text(c));
-        if (what) return fail_config(what, TARE_ERR_UNSUPPORTED, err);
-    }
-    TARE_TRY(check_patterns(root, "rank_pattern", "rank_pattern: expected an object", err));
-    TARE_TRY(check_patterns(root, "alpha_pattern", "alpha_pattern: expected an object", err));
-    l->alpha = number_of(root, "lora_alpha");
-    l->rank = number_of(root, "r");
-    l->has_one_rank = !has(root, "rank_pattern");
-    l->is_stabilized = has(root, "use_rslora");
-    l->is_conv = has(root, "fan_in_fan_out");
-    l->alphas = tare_json_member(root, TARE_STR("alpha_pattern"));
-    if (!(l->alpha > 0 && l->alpha < 1e6 && l->rank >= 1))
-        return fail_config("it does not say lora_alpha and r as numbers above 0", TARE_ERR_CORRUPT,
-                           err);
-    *out = l->is_stabilized ? l->alpha * sqrt(l->rank) : l->alpha;
-    return TARE_OK;
-}
-
-/* Whether a member of alpha_pattern is about a module: its name, or the end of it. A dot is any
- * character, as in all expressions. */
-static bool is_about(tare_str pattern, tare_str module) {
-    if (pattern.len > module.len) return false;
-    const size_t from = module.len - pattern.len;
-    for (size_t i = 0; i < pattern.len; i++)
-        if (pattern.ptr[i] != '.' && pattern.ptr[i] != module.ptr[from + i]) return false;
-    return from == 0 || module.ptr[from - 1] == '.';
-}
-
-/* The alpha of a module. PEFT's patterns are regular expressions, of which names are known here. */
-static tare_status alpha_of(double *out, const lora *l, tare_str weight, tare_error *err) {
-    const tare_str module = {weight.ptr, weight.len - 7}; /* without ".weight" */
-    *out = l->alpha;
-    for (const tare_json_node *c = l->alphas ? l->alphas->child : NULL; c; c = c->next) {
-        for (size_t i = 0; i < c->key.len; i++)
-            if (memchr("\\[](){}*+?|^$", c->key.ptr[i], 13))
-                return fail_config("alpha_pattern: a pattern, where names of modules are known",
-                                   TARE_ERR_UNSUPPORTED, err);
-        if (!is_about(c->key, module)) continue;
-        *out = tare_llama_value_of(c).number;
-        return *out > 0 && *out < 1e6
-                   ? TARE_OK
-                   : fail_config("alpha_pattern: expected numbers above 0", TARE_ERR_CORRUPT, err);
-    }
-    return TARE_OK;
-}
-
-/* llama.cpp scales each pair by the one alpha and its rank: the rest is the factor's. */
-static tare_status find_scales(lora *l, double alpha, tare_error *err) {
+/* llama.cpp multiplies each product by the adapter's alpha / its rank; where that is not PEFT's scale,
+ * the rest is a factor's. lora_alpha, unless all scales are of ranks' roots. */
+static tare_status find_scales(double *alpha, lora *l, tare_error *err) {
+    const tare_peft_config *c = &l->config;
+    *alpha = tare_peft_scale(c, c->rank, c->alpha) * c->rank;
     for (size_t k = 0; k < l->n_pairs; k++) {
         pair *p = &l->pairs[k];
-        const double rank = (double)l->factors->catalog.tensors[p->b].dims[1];
-        double own;
-        TARE_TRY(alpha_of(&own, l, p->weight, err));
-        const double wanted = l->is_stabilized ? own * sqrt(rank) : own;
-        p->factor = wanted == alpha ? 1 : wanted / alpha;
+        const double has = (double)l->factors->catalog.tensors[p->b].dims[1];
+        const tare_str module = {p->weight.ptr, p->weight.len - TARE_STR(".weight").len};
+        double rank, own;
+        TARE_TRY(tare_peft_numbers(&rank, &own, c, module, err));
+        if (rank != has) {
+            fail_factor(l, p->b, TARE_ERR_CORRUPT, "its rank is not that of adapter_config.json",
+                        err);
+            tare_error_detail(err, "r is %.0f, the factor has %.0f", rank, has);
+            return TARE_ERR_CORRUPT;
+        }
+        const double wanted = tare_peft_scale(c, rank, own) * rank;
+        p->factor = wanted == *alpha ? 1 : wanted / *alpha;
     }
     return TARE_OK;
 }
@@ -517,9 +522,9 @@ static tare_status map_base(lora *l, const tare_model *base, const tare_llama_op
 static tare_status fill(tare_llama_mapping *m, lora *l, const tare_model *base, tare_str peft,
                         const tare_context *open, tare_error *err) {
     double alpha = 0;
-    TARE_TRY(read_config(&alpha, l, peft, &m->out->arena, err));
+    TARE_TRY(read_config(l, peft, &m->out->arena, m->out->allocator, err));
     TARE_TRY(find_pairs(l, &m->out->arena, err));
-    TARE_TRY(find_scales(l, alpha, err));
+    TARE_TRY(find_scales(&alpha, l, err));
     find_turned(l, base);
     TARE_TRY(map_base(l, base, m->options, err));
     TARE_TRY(make_up(l, base, open, err));

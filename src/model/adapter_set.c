@@ -22,7 +22,7 @@ const tare_model *tare_adapter_factors(size_t *a, size_t *b, const tare_adapter_
     const tare_adapter *adapter = tare_adapters_at(set, i);
     if (!adapter) return NULL;
     *a = tare_adapter_factor(set, adapter->a);
-    *b = tare_adapter_factor(set, adapter->b);
+    *b = adapter->b ? tare_adapter_factor(set, adapter->b) : SIZE_MAX;
     return set->factors;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * PEFT's LoRA: names of tensors (base_model.model.MODULE.lora_A.weight, with the adapter's name
- * before "weight" or without it; MODULE.lora_embedding_A for embeddings), and the members of
- * adapter_config.json that say of more than factors. */
+ * PEFT's names of tensors: base_model.model.MODULE.lora_A.weight, with the adapter's name before
+ * "weight" or without it; MODULE.lora_embedding_A for embeddings. What is no part of a module's
+ * factors is the base's own, or takes the place of a tensor of the base. */
 #include "model/peft.h"
 
 #include "base/str.h"
@@ -14,62 +14,49 @@ static size_t find_last(tare_str name, tare_str what) {
     return name.len;
 }
 
-bool tare_peft_name_parse(tare_peft_name *out, tare_str name) {
+/* Whether `rest`, what follows a mark, is nothing, or ".weight" with or without an adapter's name. */
+static bool ends_well(tare_str rest, tare_str with, bool may_be_empty) {
+    if (rest.len == 0) return may_be_empty;
+    return rest.ptr[0] == '.' && tare_str_ends(rest, with);
+}
+
+static bool parse_mark(tare_peft_name *out, tare_str name) {
     static const struct {
-        tare_str text;
-        bool is_left, is_embedding;
-    } marks[] = {{{".lora_A", 7}, false, false},
-                 {{".lora_B", 7}, true, false},
-                 {{".lora_embedding_A", 17}, false, true},
-                 {{".lora_embedding_B", 17}, true, true}};
-    const tare_str prefix = TARE_STR("base_model.model.");
+        tare_str text, with;
+        tare_peft_part part;
+        bool is_embedding, may_be_empty;
+    } marks[] = {
+        {{".lora_A", 7}, {".weight", 7}, TARE_PEFT_RIGHT, false, false},
+        {{".lora_B", 7}, {".weight", 7}, TARE_PEFT_LEFT, false, false},
+        {{".lora_B", 7}, {".bias", 5}, TARE_PEFT_BIAS, false, false},
+        {{".lora_embedding_A", 17}, {"", 0}, TARE_PEFT_RIGHT, true, true},
+        {{".lora_embedding_B", 17}, {"", 0}, TARE_PEFT_LEFT, true, true},
+        {{".lora_magnitude_vector", 22}, {"", 0}, TARE_PEFT_MAGNITUDE, false, true},
+    };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         const size_t at = find_last(name, marks[i].text);
-        if (at == name.len) continue;
+        if (at == name.len || at == 0) continue;
         const tare_str rest = tare_str_cut(name, at + marks[i].text.len);
-        const bool is_parameter = marks[i].is_embedding && rest.len == 0;
-        if (!is_parameter && !(rest.len > 0 && rest.ptr[0] == '.')) continue;
-        if (!marks[i].is_embedding && !tare_str_ends(rest, TARE_STR(".weight"))) continue;
-        *out = (tare_peft_name){{name.ptr, at}, marks[i].is_left, marks[i].is_embedding};
-        if (tare_str_starts(out->module, prefix))
-            out->module = tare_str_cut(out->module, prefix.len);
-        return out->module.len > 0;
+        if (!ends_well(rest, marks[i].with, marks[i].may_be_empty)) continue;
+        *out = (tare_peft_name){{name.ptr, at}, marks[i].part, marks[i].is_embedding};
+        return true;
     }
     return false;
 }
 
+void tare_peft_name_parse(tare_peft_name *out, tare_str name) {
+    const tare_str prefix = TARE_STR("base_model.model."), base = TARE_STR(".base_layer.");
+    const tare_str rest = tare_str_starts(name, prefix) ? tare_str_cut(name, prefix.len) : name;
+    if (parse_mark(out, rest)) return;
+    *out = (tare_peft_name){rest, TARE_PEFT_WHOLE, false};
+    if (find_last(rest, base) < rest.len) out->part = TARE_PEFT_BASE;
+}
+
 bool tare_model_is_peft(const tare_model *m) {
     tare_peft_name name;
-    for (size_t i = 0; i < m->catalog.n_tensors; i++)
-        if (tare_peft_name_parse(&name, m->catalog.tensors[i].name)) return true;
+    for (size_t i = 0; i < m->catalog.n_tensors; i++) {
+        tare_peft_name_parse(&name, m->catalog.tensors[i].name);
+        if (tare_peft_is_factor(&name)) return true;
+    }
     return false;
-}
-
-/* Initialisations that leave the base unchanged: anything but the name of one that does not. */
-static bool is_plain_start(tare_str text) {
-    return text.len == 0 || tare_str_is(text, "gaussian") || tare_str_is(text, "eva") ||
-           tare_str_is(text, "orthogonal");
-}
-
-const char *tare_peft_obstacle(tare_str member, bool is_set, tare_str text) {
-    static const struct {
-        const char *name, *what;
-    } refused[] = {
-        {"use_dora", "use_dora: DoRA's magnitudes are more than factors"},
-        {"modules_to_save", "modules_to_save: whole modules are more than factors"},
-        {"lora_bias", "lora_bias: biases are more than factors"},
-        {"layer_replication", "layer_replication: the base has other layers then"},
-        {"alora_invocation_tokens", "alora_invocation_tokens: works for some tokens only"},
-        {"target_parameters", "target_parameters: adapters of single parameters are not known"},
-        {"trainable_token_indices", "trainable_token_indices: single tokens are more than factors"},
-    };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (is_set && tare_str_is(member, refused[i].name)) return refused[i].what;
-    if (tare_str_is(member, "peft_type") && !tare_str_is(text, "LORA"))
-        return "peft_type: expected \"LORA\"";
-    if (tare_str_is(member, "bias") && !tare_str_is(text, "none"))
-        return "bias: expected \"none\"; biases are more than factors";
-    if (tare_str_is(member, "init_lora_weights") && !is_plain_start(text))
-        return "init_lora_weights: changes the base, convert the adapter to a plain one first";
-    return NULL;
 }

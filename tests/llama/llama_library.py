@@ -44,7 +44,9 @@ class Library:
         "llama_encode": (c_int32, c_void_p, Batch), "llama_get_logits_ith": (POINTER(c_float), c_void_p, c_int32),
         "llama_get_embeddings_ith": (POINTER(c_float), c_void_p, c_int32), "llama_get_embeddings_seq": (POINTER(c_float), c_void_p, c_int32),
         "llama_model_get_vocab": (c_void_p, c_void_p), "llama_vocab_n_tokens": (c_int32, c_void_p), "llama_model_n_embd": (c_int32, c_void_p),
-        "llama_model_has_encoder": (c_bool, c_void_p), "llama_model_has_decoder": (c_bool, c_void_p)}
+        "llama_model_has_encoder": (c_bool, c_void_p), "llama_model_has_decoder": (c_bool, c_void_p),
+        "llama_adapter_lora_init": (c_void_p, c_void_p, c_char_p),
+        "llama_set_adapters_lora": (c_int32, c_void_p, POINTER(c_void_p), c_size_t, POINTER(c_float))}
 
     def __init__(self):
         self.said = []
@@ -99,9 +101,16 @@ class Model:
         if (self.of.encode if encodes else self.of.decode)(context, b):
             raise RuntimeError(self.of.fault())
 
-    def logits(self, ids, encoded=None):
+    def adapt(self, context, path):
+        adapter = self.of.adapter_lora_init(self.model, path.encode())
+        if not adapter or self.of.set_adapters_lora(context, c_void_p(adapter), 1, c_float(1)):
+            raise RuntimeError(self.of.fault())
+
+    def logits(self, ids, encoded=None, adapter=None):
         """A row for each token; `encoded`: what an encoder reads before."""
         context = self.context(len(ids))
+        if adapter:
+            self.adapt(context, adapter)
         if encoded is not None:
             self.compute(context, encoded, True)
         self.compute(context, ids, False)

@@ -19,22 +19,35 @@ extern "C" {
  * Everything a getter returns is borrowed and lives until tare_adapters_free. */
 typedef struct tare_adapter_set tare_adapter_set;
 
-/* One pair of factors. */
+/* What an adapter does to a tensor W. */
+typedef enum tare_adapter_kind {
+    TARE_ADAPTER_PAIR = 0, /* adds scale * A * B */
+    TARE_ADAPTER_SUM = 1,  /* adds scale * A, which has W's shape: a bias */
+    TARE_ADAPTER_WHOLE =
+        2, /* A, which has W's shape, takes its place: a module that was saved whole */
+} tare_adapter_kind;
+
+/* One pair of factors, or what a kind has instead. */
 typedef struct tare_adapter {
-    tare_str name;            /* of a module ("model.layers.0.self_attn.q_proj"), within a package
-                            prefixed with the adapter's name and a dot; empty: without a name */
-    uint64_t rows, cols;      /* of the product */
-    uint64_t rank;            /* columns of A, rows of B */
-    double scale;             /* 1 if not stated */
-    bool is_transposed;       /* the transposes of A and B are stored */
-    const tare_tensor *a, *b; /* as they are stored */
+    tare_str name; /* of a module ("model.layers.0.self_attn.q_proj"), within a package
+                            prefixed with the adapter's name and a dot; empty: without a name; of
+                            other kinds than PAIR the tensor's own */
+    tare_adapter_kind kind;
+    uint64_t rows, cols;          /* of the product, or of A */
+    uint64_t rank;                /* columns of A, rows of B; 0: no pair */
+    double scale;                 /* 1 if not stated */
+    bool is_transposed;           /* the transposes of A and B are stored */
+    const tare_tensor *a, *b;     /* as they are stored; B is NULL if there is no pair */
+    const tare_tensor *magnitude; /* DoRA: how long each row of the sum is made, where is_transposed
+                                     each column; NULL: as it comes out */
 } tare_adapter;
 
 /* Opens the adapters of a path:
  * - a PEFT directory (adapter_config.json, adapter_model.safetensors), or its safetensors file: A
  * is lora_B, B is lora_A, the scale lora_alpha / r, or lora_alpha / sqrt(r) with use_rslora, after
- *   rank_pattern and alpha_pattern; fan_in_fan_out and embeddings are known. UNSUPPORTED: what is
- *   more than pairs of factors (DoRA, biases, whole modules), another method than LoRA;
+ *   rank_pattern and alpha_pattern; fan_in_fan_out, embeddings, DoRA, biases of factors and modules
+ *   that were saved whole are known. UNSUPPORTED: settings with another meaning, another method than
+ *   LoRA;
  * - a safetensors file with the tensors A and B, a and b, or adapter.A and adapter.B, in any case
  * of letters; either may be A, which the shapes tell. CORRUPT: they do not;
  * - an INFQ package: all it has.
@@ -47,7 +60,7 @@ TARE_API size_t tare_adapters_count(const tare_adapter_set *set);
 TARE_API const tare_adapter *tare_adapters_at(const tare_adapter_set *set, size_t i);
 
 /* The model that holds the factors of pair i as they are stored, and the places of A and B among its
- * tensors: they are read like any other tensor. NULL beyond the end. */
+ * tensors: they are read like any other tensor; *b is SIZE_MAX if there is no B. NULL beyond the end. */
 TARE_API const tare_model *tare_adapter_factors(size_t *a, size_t *b, const tare_adapter_set *set,
                                                 size_t i);
 

@@ -61,8 +61,7 @@ TARE_API tare_status tare_llama_map(tare_model **out, const tare_model *in,
  * `peft_config` the text of its adapter_config.json, `base` the Hugging Face model it was trained on,
  * of which config.json and the shapes of tensors count. Both models must outlive *out. Of `options` the allocator, the
  * limits, the report and the name count. Errors: UNSUPPORTED: more than factors of matrices (DoRA,
- * whole modules, embeddings), alphas by module, an operation on the weight that cannot be done to
- * factors, a weight that the base does not have, or nothing that llama.cpp has a use for; CORRUPT:
+ * whole modules, biases), an operation on the weight that cannot be done to factors, a weight that the base does not have, or nothing that llama.cpp has a use for; CORRUPT:
  * factors that fit neither each other nor the base. */
 TARE_API tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
                                             tare_str peft_config, const tare_model *base,

@@ -147,8 +147,10 @@ static tare_status collect(writing *w, tare_error *err) {
     for (size_t i = 0; i < set->n; i++) {
         const tare_adapter *a = &set->adapters[i];
         if (!tare_adapter_is_used(w->use, a)) continue;
-        if (a->is_transposed) {
-            tare_fail(err, TARE_ERR_UNSUPPORTED, "its factors are stored as their transposes");
+        if (a->is_transposed || a->kind != TARE_ADAPTER_PAIR || a->magnitude) {
+            tare_fail(err, TARE_ERR_UNSUPPORTED,
+                      a->is_transposed ? "its factors are stored as their transposes"
+                                       : "it is more than a pair of factors");
             return tare_adapter_fault(set, a, TARE_ERR_UNSUPPORTED, err);
         }
         w->pairs[w->n++] = a;

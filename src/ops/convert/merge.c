@@ -3,12 +3,15 @@
  * Merging adapters; the order of sums is that of encoding/low_rank.h. For a tensor being processed
  * all of B is in memory, in panels, and those rows of A that are needed: for an adapter of rank r
  * and a tensor of n columns that is 4 * r * n bytes, however large the model and the adapter are.
+ * DoRA's magnitudes make the whole tensor be read once more, before any of it is merged: the lengths of all
+ * rows of the sum have to be known.
  */
 #include "ops/convert/merge.h"
 
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +34,13 @@ typedef struct part {
     /* while in use; guarded by the mutex */
     float *b; /* panels; NULL: not in memory */
     float largest;
-    uint64_t left; /* elements of the tensor not yet merged */
+    float *lengthening; /* DoRA: of each row, or column: magnitude / length of the sum */
+    uint64_t left;      /* elements of the tensor not yet merged */
     unsigned users;
 } part;
 
 struct tare_merge {
+    const tare_model *in;
     const tare_allocator *allocator;
     part *parts; /* by tensor; those of one tensor in the order of the request */
     size_t n, capacity;
@@ -45,14 +50,15 @@ struct tare_merge {
 /* ---- which pairs go where -------------------------------------------------------------------- */
 
 static void report_shapes(const part *p, const tare_tensor *t, tare_report *report) {
+    const char *what = p->adapter->b ? "makes" : "has";
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_ARG, "convert.adapter-shape");
     f.item_kind = TARE_ITEM_TENSOR;
     f.item = (int64_t)p->tensor;
     f.item_name = t->name;
     tare_report_addf(report, &f,
-                     "the adapter \"%.*s\" makes [%llu, %llu] of rank %llu, the tensor is "
+                     "the adapter \"%.*s\" %s [%llu, %llu] of rank %llu, the tensor is "
                      "[%llu, %llu]",
-                     (int)tare_min_u64(p->adapter->name.len, 200), p->adapter->name.ptr,
+                     (int)tare_min_u64(p->adapter->name.len, 200), p->adapter->name.ptr, what,
                      (unsigned long long)p->adapter->rows, (unsigned long long)p->adapter->cols,
                      (unsigned long long)p->adapter->rank, (unsigned long long)t->n_rows,
                      (unsigned long long)t->cols);
@@ -68,12 +74,16 @@ static tare_status check_pair(const part *p, const tare_model *in, tare_report *
                          "its product differs in shape from the tensor to be changed");
     }
     const tare_model *factors = p->set->factors;
-    const size_t pair[2] = {tare_adapter_factor(p->set, a->a), tare_adapter_factor(p->set, a->b)};
-    for (int i = 0; i < 2; i++) {
-        if (!tare_tensor_can_decode(factors, pair[i]))
+    const tare_tensor *const parts[] = {a->a, a->b, a->magnitude};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!parts[i]) continue;
+        const size_t factor = tare_adapter_factor(p->set, parts[i]);
+        if (!tare_tensor_can_decode(factors, factor))
             return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type of a factor cannot be decoded");
-        TARE_TRY(tare_tensor_check_data(factors, pair[i], err));
+        TARE_TRY(tare_tensor_check_data(factors, factor, err));
     }
+    if (a->kind == TARE_ADAPTER_WHOLE && p->scale != 1)
+        return tare_fail(err, TARE_ERR_ARG, "it takes the place of a tensor: it has no scale");
     if (!(fabsf(p->scale) <= FLT_MAX))
         return tare_fail(err, TARE_ERR_ARG, "its scale is not a finite number");
     return TARE_OK;
@@ -118,12 +128,21 @@ static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adap
     return check_pair(p, in, report, err);
 }
 
-static void report_use(const tare_adapter_use *use, size_t n, tare_report *report) {
+static void report_use(const tare_adapter_use *use, tare_report *report) {
+    size_t n[TARE_ADAPTER_WHOLE + 1] = {0};
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.merged");
-    if (n == 1)
-        tare_report_addf(report, &f, "%s: one pair of factors is merged", use->set->path);
+    for (size_t i = 0; i < use->set->n; i++)
+        if (tare_adapter_is_used(use, &use->set->adapters[i])) n[use->set->adapters[i].kind]++;
+    const size_t pairs = n[TARE_ADAPTER_PAIR], others = n[TARE_ADAPTER_SUM] + n[TARE_ADAPTER_WHOLE];
+    char rest[64] = "";
+    if (others)
+        snprintf(rest, sizeof rest, " and %zu whole tensor%s", others, others == 1 ? "" : "s");
+    if (pairs == 1)
+        tare_report_addf(report, &f, "%s: one pair of factors%s %s merged", use->set->path, rest,
+                         others ? "are" : "is");
     else
-        tare_report_addf(report, &f, "%s: %zu pairs of factors are merged", use->set->path, n);
+        tare_report_addf(report, &f, "%s: %zu pairs of factors%s are merged", use->set->path, pairs,
+                         rest);
 }
 
 static tare_status add_use(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
@@ -141,7 +160,7 @@ static tare_status add_use(tare_merge *m, const tare_model *in, const tare_adapt
         if (status != TARE_OK) return tare_adapter_fault(use->set, a, status, err);
     }
     if (m->n > before) {
-        report_use(use, m->n - before, report);
+        report_use(use, report);
         return TARE_OK;
     }
     tare_fail(err, TARE_ERR_ARG, "has no adapter of that name");
@@ -156,10 +175,11 @@ static int by_tensor(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static tare_status make(tare_merge **out, const tare_allocator *allocator, tare_error *err) {
+static tare_status make(tare_merge **out, const tare_model *in, const tare_allocator *allocator,
+                        tare_error *err) {
     tare_merge *m = *out = tare_alloc(allocator, sizeof *m);
     if (!m) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
-    *m = (tare_merge){.allocator = allocator};
+    *m = (tare_merge){.in = in, .allocator = allocator};
     if (pthread_mutex_init(&m->mutex, NULL) == 0) return TARE_OK;
     tare_free(allocator, m, sizeof *m);
     *out = NULL;
@@ -172,7 +192,7 @@ tare_status tare_merge_new(tare_merge **out, const tare_model *in, const tare_ad
     tare_merge *m;
     *out = NULL;
     if (n_uses == 0) return TARE_OK;
-    tare_status status = make(&m, allocator, err);
+    tare_status status = make(&m, in, allocator, err);
     for (size_t i = 0; status == TARE_OK && i < n_uses; i++) {
         if (!uses[i].set)
             status = tare_fail(err, TARE_ERR_ARG, "an adapter without a set");
@@ -191,7 +211,7 @@ tare_status tare_merge_copy(tare_merge **out, const tare_merge *m, tare_error *e
     tare_merge *copy;
     *out = NULL;
     if (!m) return TARE_OK;
-    TARE_TRY(make(&copy, m->allocator, err));
+    TARE_TRY(make(&copy, m->in, m->allocator, err));
     if (!tare_grow(m->allocator, (void **)&copy->parts, &copy->capacity, m->n, sizeof *m->parts)) {
         tare_merge_free(copy);
         return tare_fail(err, TARE_ERR_NOMEM, "adapters");
@@ -228,9 +248,16 @@ static uint64_t panels_bytes(const part *p) {
     return tare_panels_size((size_t)p->adapter->rank, (size_t)p->adapter->cols) * sizeof(float);
 }
 
+/* How many rows DoRA makes of a length: columns where the transposes are stored. */
+static size_t n_lengthened(const part *p) {
+    return (size_t)(p->adapter->is_transposed ? p->adapter->cols : p->adapter->rows);
+}
+
 static void drop(const tare_merge *m, part *p) {
     if (p->b) tare_free(m->allocator, p->b, (size_t)panels_bytes(p));
-    p->b = NULL;
+    if (p->lengthening)
+        tare_free(m->allocator, p->lengthening, n_lengthened(p) * sizeof *p->lengthening);
+    p->b = p->lengthening = NULL;
 }
 
 void tare_merge_free(tare_merge *m) {
@@ -301,27 +328,6 @@ static tare_status load(const tare_merge *m, part *p, tare_error *err) {
     return status;
 }
 
-/* Loads B into memory, until the part is released. */
-static tare_status acquire(tare_merge *m, part *p, uint64_t n_elements, tare_error *err) {
-    tare_status status = TARE_OK;
-    pthread_mutex_lock(&m->mutex);
-    if (!p->b) {
-        p->left = n_elements;
-        status = load(m, p, err);
-    }
-    if (status == TARE_OK) p->users++;
-    pthread_mutex_unlock(&m->mutex);
-    return status;
-}
-
-/* Called after n elements are done; the last ones of a tensor release the memory. */
-static void release(tare_merge *m, part *p, uint64_t n) {
-    pthread_mutex_lock(&m->mutex);
-    p->left -= tare_min_u64(p->left, n);
-    if (--p->users == 0 && p->left == 0) drop(m, p);
-    pthread_mutex_unlock(&m->mutex);
-}
-
 void tare_merge_leave(tare_merge *m, size_t tensor) {
     if (!m) return;
     for (size_t i = find(m, tensor); i < m->n && m->parts[i].tensor == tensor; i++)
@@ -383,17 +389,132 @@ static tare_status add_part_to(const part *p, float *values, uint64_t first, uin
     return TARE_OK;
 }
 
-tare_status tare_merge_add(tare_merge *m, size_t tensor, float *values, uint64_t first, uint64_t n,
-                           tare_scratch *scratch, tare_error *err) {
-    for (size_t i = find(m, tensor); i < m->n && m->parts[i].tensor == tensor; i++) {
-        part *p = &m->parts[i];
-        const uint64_t n_elements = p->adapter->rows * p->adapter->cols;
-        tare_status status = acquire(m, p, n_elements, err);
-        if (status == TARE_OK) {
-            status = add_part_to(p, values, first, n, scratch, err);
-            release(m, p, n);
+/* A bias, or a tensor that was saved whole. */
+static tare_status add_whole(const part *p, float *values, uint64_t first, uint64_t n,
+                             tare_scratch *scratch, tare_error *err) {
+    const size_t tensor = tare_adapter_factor(p->set, p->adapter->a);
+    if (p->adapter->kind == TARE_ADAPTER_WHOLE)
+        return tare_tensor_values_f32(values, p->set->factors, tensor, first, n, err);
+    float *sum = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_FACTOR, n * sizeof *sum);
+    if (!sum) return tare_fail(err, TARE_ERR_NOMEM, "bias of an adapter");
+    TARE_TRY(tare_tensor_values_f32(sum, p->set->factors, tensor, first, n, err));
+    for (uint64_t i = 0; i < n; i++) values[i] += p->scale * sum[i];
+    return TARE_OK;
+}
+
+static tare_status apply(const part *p, float *values, uint64_t first, uint64_t n,
+                         tare_scratch *scratch, tare_error *err) {
+    return p->adapter->b ? add_part_to(p, values, first, n, scratch, err)
+                         : add_whole(p, values, first, n, scratch, err);
+}
+
+/* ---- DoRA ------------------------------------------------------------------------------------ */
+
+static size_t lengthened_at(const part *p, uint64_t element) {
+    const uint64_t cols = p->adapter->cols;
+    return (size_t)(p->adapter->is_transposed ? element % cols : element / cols);
+}
+
+static void lengthen(const part *p, float *values, uint64_t first, uint64_t n) {
+    for (uint64_t i = 0; p->lengthening && i < n; i++)
+        values[i] *= p->lengthening[lengthened_at(p, first + i)];
+}
+
+/* Squares of all elements of the sum, by rows or columns. */
+static tare_status add_squares(double *squares, float *values, const tare_merge *m, const part *p,
+                               tare_scratch *scratch, tare_error *err) {
+    const uint64_t n_elements = p->adapter->rows * p->adapter->cols;
+    for (uint64_t at = 0; at < n_elements; at += PIECE) {
+        const uint64_t n = tare_min_u64(PIECE, n_elements - at);
+        TARE_TRY(tare_tensor_values_f32(values, m->in, p->tensor, at, n, err));
+        for (const part *q = &m->parts[find(m, p->tensor)]; q <= p; q++) {
+            TARE_TRY(apply(q, values, at, n, scratch, err));
+            if (q < p) lengthen(q, values, at, n);
         }
-        if (status != TARE_OK) return tare_adapter_fault(p->set, p->adapter, status, err);
+        for (uint64_t i = 0; i < n; i++)
+            squares[lengthened_at(p, at + i)] += (double)values[i] * (double)values[i];
     }
     return TARE_OK;
+}
+
+static tare_status set_lengthening(part *p, const double *squares, tare_error *err) {
+    const size_t n = n_lengthened(p), tensor = tare_adapter_factor(p->set, p->adapter->magnitude);
+    TARE_TRY(tare_tensor_values_f32(p->lengthening, p->set->factors, tensor, 0, n, err));
+    for (size_t i = 0; i < n; i++) {
+        p->lengthening[i] = (float)((double)p->lengthening[i] / sqrt(squares[i]));
+        if (!(fabsf(p->lengthening[i]) <= FLT_MAX))
+            return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                             "a row of the sum is 0 or no number, and DoRA wants it of a length");
+    }
+    return TARE_OK;
+}
+
+/* Finds what DoRA multiplies rows with. */
+static tare_status measure(const tare_merge *m, part *p, tare_error *err) {
+    const size_t n = n_lengthened(p);
+    tare_scratch *scratch = tare_scratch_new(1, m->allocator);
+    float *values = tare_alloc(m->allocator, PIECE * sizeof *values);
+    double *squares = tare_alloc(m->allocator, n * sizeof *squares);
+    p->lengthening = tare_alloc(m->allocator, n * sizeof *p->lengthening);
+    tare_status status = TARE_OK;
+    if (!scratch || !values || !squares || !p->lengthening)
+        status = tare_fail(err, TARE_ERR_NOMEM, "magnitudes of an adapter");
+    for (size_t i = 0; squares && i < n; i++) squares[i] = 0;
+    if (status == TARE_OK) status = add_squares(squares, values, m, p, scratch, err);
+    if (status == TARE_OK) status = set_lengthening(p, squares, err);
+    if (squares) tare_free(m->allocator, squares, n * sizeof *squares);
+    if (values) tare_free(m->allocator, values, PIECE * sizeof *values);
+    if (scratch) tare_scratch_delete(scratch, 1, m->allocator);
+    if (status != TARE_OK) drop(m, p);
+    return status;
+}
+
+/* ---- all of a tensor ------------------------------------------------------------------------- */
+
+/* Loads what a part needs into memory, until it is released. The parts before it are in use by the
+ * same thread. */
+static tare_status acquire(tare_merge *m, part *p, uint64_t n_elements, tare_error *err) {
+    tare_status status = TARE_OK;
+    pthread_mutex_lock(&m->mutex);
+    if (!p->b && p->adapter->b) {
+        p->left = n_elements;
+        status = load(m, p, err);
+        if (status == TARE_OK && p->adapter->magnitude) status = measure(m, p, err);
+    }
+    if (status == TARE_OK) p->users++;
+    pthread_mutex_unlock(&m->mutex);
+    return status;
+}
+
+/* Called after n elements are done; the last ones of a tensor release the memory. */
+static void release(tare_merge *m, part *p, uint64_t n) {
+    pthread_mutex_lock(&m->mutex);
+    p->left -= tare_min_u64(p->left, n);
+    if (--p->users == 0 && p->left == 0) drop(m, p);
+    pthread_mutex_unlock(&m->mutex);
+}
+
+tare_status tare_merge_add(tare_merge *m, size_t tensor, float *values, uint64_t first, uint64_t n,
+                           tare_scratch *scratch, tare_error *err) {
+    const size_t begin = find(m, tensor);
+    size_t end = begin;
+    tare_status status = TARE_OK;
+    for (; status == TARE_OK && end < m->n && m->parts[end].tensor == tensor; end++) {
+        part *p = &m->parts[end];
+        status = acquire(m, p, p->adapter->rows * p->adapter->cols, err);
+        if (status != TARE_OK) {
+            tare_adapter_fault(p->set, p->adapter, status, err);
+            break;
+        }
+    }
+    for (size_t i = begin; status == TARE_OK && i < end; i++) {
+        const part *p = &m->parts[i];
+        status = apply(p, values, first, n, scratch, err);
+        if (status == TARE_OK)
+            lengthen(p, values, first, n);
+        else
+            tare_adapter_fault(p->set, p->adapter, status, err);
+    }
+    for (size_t i = begin; i < end; i++) release(m, &m->parts[i], n);
+    return status;
 }

@@ -37,7 +37,7 @@ static int64_t find_by_role(const tare_model *in, tare_str name, tare_error *err
     const tare_role_info wanted = tare_role_of_name(name);
     int64_t found = -1;
     tare_role_info role = {.role = TARE_ROLE_UNKNOWN};
-    if (wanted.role == TARE_ROLE_UNKNOWN) return -1;
+    if (wanted.role == TARE_ROLE_UNKNOWN || wanted.is_bias) return -1;
     for (size_t i = 0; i < in->catalog.n_tensors; i++) {
         const tare_tensor *t = &in->catalog.tensors[i];
         const tare_role_info info = tare_role_of_name(t->name);

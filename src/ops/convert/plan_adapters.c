@@ -134,7 +134,10 @@ static tare_status plan_pairs(tare_plan *p, const list *l, tare_error *err) {
             .scale = s->adapter->scale,
             .origin = is_own ? (size_t)(s->adapter - s->set->adapters) : SIZE_MAX};
         tare_status status = TARE_OK;
-        if (s->adapter->is_transposed)
+        if (s->adapter->kind != TARE_ADAPTER_PAIR || s->adapter->magnitude)
+            status = tare_fail(err, TARE_ERR_UNSUPPORTED,
+                               "it is more than a pair of factors: merge it instead");
+        else if (s->adapter->is_transposed)
             status = tare_fail(err, TARE_ERR_UNSUPPORTED,
                                "its factors are stored as their transposes: merge it instead");
         if (status == TARE_OK) status = plan_factor(p, n + 2 * i, s, s->adapter->a, "A", err);

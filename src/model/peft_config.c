@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * PEFT's adapter_config.json: rank and alpha, those of single modules by expressions, and settings
+ * that say of more than the tensors do. */
+#include <math.h>
+
+#include "base/buffer.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "model/foreign.h"
+#include "model/peft.h"
+
+typedef struct reading {
+    tare_json j;
+    tare_arena *arena;
+    tare_peft_config *config;
+    bool has_rank, has_alpha, is_lora;
+} reading;
+
+/* ---- numbers of modules ---------------------------------------------------------------------- */
+
+static void patterns_free(const tare_peft_config *c, tare_peft_patterns *p) {
+    for (size_t i = 0; i < p->n; i++) tare_pattern_free(p->list[i].expression);
+    tare_free(c->allocator, p->list, p->capacity * sizeof *p->list);
+    *p = (tare_peft_patterns){NULL, 0, 0};
+}
+
+void tare_peft_config_free(tare_peft_config *config) {
+    patterns_free(config, &config->ranks);
+    patterns_free(config, &config->alphas);
+}
+
+/* The expression of an entry, which has to match the end of a module's name at a dot. */
+static bool write_pattern(tare_buffer *out, tare_str text) {
+    tare_buffer_put_text(out, "^(?:.*[.])?(?:");
+    tare_buffer_put_str(out, text);
+    tare_buffer_put_text(out, ")$");
+    return tare_buffer_status(out, NULL) == TARE_OK;
+}
+
+static bool add_pattern(reading *r, tare_peft_patterns *p, const tare_json_value *key,
+                        double value) {
+    const tare_allocator *allocator = r->config->allocator;
+    const tare_str text = tare_json_text(key, r->arena);
+    tare_buffer whole;
+    tare_buffer_init(&whole, allocator);
+    tare_pattern *made = NULL;
+    tare_error err = TARE_ERROR_NONE;
+    tare_status status = TARE_ERR_NOMEM;
+    if (text.ptr && write_pattern(&whole, text) &&
+        tare_grow(allocator, (void **)&p->list, &p->capacity, p->n + 1, sizeof *p->list))
+        status = tare_pattern_new(&made, (char *)whole.data, whole.size, allocator, &err);
+    tare_buffer_free(&whole);
+    if (status == TARE_ERR_NOMEM)
+        return tare_json_fail(&r->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "pattern of modules");
+    if (status != TARE_OK) {
+        tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, key->offset, err.what);
+        memcpy(r->j.err.field, err.field, sizeof err.field);
+        return false;
+    }
+    p->list[p->n++] = (tare_peft_pattern){made, value};
+    return true;
+}
+
+static bool read_number(reading *r, const tare_json_value *v, double *out, const char *what) {
+    if (v->type == TARE_JSON_NUMBER && tare_json_f64(v, out) && *out > 0) return true;
+    return tare_json_fail(&r->j, TARE_ERR_CORRUPT, v->offset, what);
+}
+
+static bool read_patterns(reading *r, const tare_json_value *v, tare_peft_patterns *p,
+                          const char *what) {
+    tare_json_value key, value;
+    double number;
+    if (v->type == TARE_JSON_NULL) return true;
+    if (v->type != TARE_JSON_OBJECT)
+        return tare_json_fail(&r->j, TARE_ERR_CORRUPT, v->offset, what);
+    while (tare_json_key(&r->j, &key) != TARE_JSON_END) {
+        tare_json_next(&r->j, &value);
+        if (!read_number(r, &value, &number, what) || !add_pattern(r, p, &key, number))
+            return false;
+    }
+    return r->j.err.status == TARE_OK;
+}
+
+/* That of the first expression that matches a module; *out stays if none does. */
+static tare_status find_number(double *out, const tare_peft_patterns *p, tare_str module,
+                               tare_error *err) {
+    bool is_match = false;
+    for (size_t i = 0; !is_match && i < p->n; i++) {
+        TARE_TRY(tare_pattern_matches(&is_match, p->list[i].expression, module, err));
+        if (is_match) *out = p->list[i].value;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_peft_numbers(double *rank, double *alpha, const tare_peft_config *config,
+                              tare_str module, tare_error *err) {
+    *rank = config->rank;
+    *alpha = config->alpha;
+    TARE_TRY(find_number(rank, &config->ranks, module, err));
+    return find_number(alpha, &config->alphas, module, err);
+}
+
+double tare_peft_scale(const tare_peft_config *config, double rank, double alpha) {
+    return alpha / (config->is_rslora ? sqrt(rank) : rank);
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* Whether a value means "not set": null, false, an empty list, object or text. */
+static bool is_nothing(const tare_json_value *v, tare_str raw) {
+    if (v->type == TARE_JSON_NULL || v->type == TARE_JSON_FALSE) return true;
+    for (size_t i = 1; i + 1 < raw.len; i++)
+        if (raw.ptr[i] != ' ' && raw.ptr[i] != '\n') return false;
+    return v->type == TARE_JSON_ARRAY || v->type == TARE_JSON_OBJECT || v->type == TARE_JSON_STRING;
+}
+
+/* Initialisations that leave the base unchanged: anything but the name of one that does not. */
+static bool is_plain_start(tare_str text) {
+    return text.len == 0 || tare_str_is(text, "gaussian") || tare_str_is(text, "eva") ||
+           tare_str_is(text, "orthogonal");
+}
+
+/* Why the tensors are not all of an adapter with this member, or mean something else. */
+static const char *obstacle(tare_str member, tare_str text) {
+    static const struct {
+        const char *name, *what;
+    } refused[] = {
+        {"layer_replication", "layer_replication: the base has other layers then"},
+        {"alora_invocation_tokens", "alora_invocation_tokens: works for some tokens only"},
+        {"target_parameters", "target_parameters: adapters of single parameters are not known"},
+        {"trainable_token_indices", "trainable_token_indices: single tokens are more than factors"},
+        {"use_qalora", "use_qalora: its factors are of groups of columns"},
+        {"use_bdlora", "use_bdlora: its factors are blocks of larger ones"},
+        {"arrow_config", "arrow_config: which adapter works depends on the token"},
+        {"kasa_config", "kasa_config: singular values are more than factors"},
+        {"monteclora_config", "monteclora_config: its factors are drawn at random"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (tare_str_is(member, refused[i].name)) return refused[i].what;
+    if (tare_str_is(member, "bias") && !tare_str_is(text, "none"))
+        return "bias: expected \"none\"; PEFT saves the others under names that do not say whose "
+               "they are";
+    if (tare_str_is(member, "init_lora_weights") && !is_plain_start(text))
+        return "init_lora_weights: changes the base, convert the adapter to a plain one first";
+    return NULL;
+}
+
+static bool check_refused(reading *r, const tare_json_value *key, const tare_json_value *v,
+                          tare_str raw) {
+    if (is_nothing(v, raw)) return true;
+    const tare_str name = tare_json_text(key, r->arena);
+    const tare_str text = v->type == TARE_JSON_STRING ? tare_json_text(v, r->arena) : TARE_STR("");
+    if (!name.ptr || !text.ptr)
+        return tare_json_fail(&r->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "adapter's configuration");
+    const char *what = obstacle(name, text);
+    return !what || tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, v->offset, what);
+}
+
+static bool read_member(reading *r, const tare_json_value *key) {
+    tare_peft_config *c = r->config;
+    tare_json_value v;
+    tare_str raw;
+    tare_json_next(&r->j, &v);
+    if (tare_json_is(key, "rank_pattern"))
+        return read_patterns(r, &v, &c->ranks, "rank_pattern: expected an object of numbers");
+    if (tare_json_is(key, "alpha_pattern"))
+        return read_patterns(r, &v, &c->alphas, "alpha_pattern: expected an object of numbers");
+    if (tare_json_is(key, "r"))
+        return r->has_rank = read_number(r, &v, &c->rank, "r: expected a number above 0");
+    if (tare_json_is(key, "lora_alpha"))
+        return r->has_alpha =
+                   read_number(r, &v, &c->alpha, "lora_alpha: expected a number above 0");
+    if (tare_json_is(key, "peft_type")) {
+        r->is_lora = tare_json_is(&v, "LORA");
+        if (!r->is_lora)
+            return tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, v.offset,
+                                  "peft_type: expected \"LORA\"");
+    }
+    if (tare_json_is(key, "use_rslora")) c->is_rslora = v.type == TARE_JSON_TRUE;
+    if (tare_json_is(key, "fan_in_fan_out")) c->is_transposed = v.type == TARE_JSON_TRUE;
+    if (tare_json_is(key, "use_dora")) c->is_dora = v.type == TARE_JSON_TRUE;
+    if (tare_json_is(key, "lora_bias")) c->has_biases = v.type == TARE_JSON_TRUE;
+    if (!tare_json_skip(&r->j, &v, &raw)) return false;
+    if (tare_json_is(key, "modules_to_save")) c->has_whole = !is_nothing(&v, raw);
+    return check_refused(r, key, &v, raw);
+}
+
+static tare_status read_all(reading *r, tare_error *err) {
+    tare_json_value whole, key;
+    if (tare_json_begin(&r->j, &whole) != TARE_JSON_OBJECT)
+        tare_json_fail(&r->j, TARE_ERR_CORRUPT, 0, "expected an object");
+    while (r->j.err.status == TARE_OK && tare_json_key(&r->j, &key) != TARE_JSON_END)
+        read_member(r, &key);
+    if (r->j.err.status == TARE_OK) tare_json_finish(&r->j);
+    if (r->j.err.status == TARE_OK && !(r->is_lora && r->has_rank && r->has_alpha))
+        tare_json_fail(&r->j, TARE_ERR_CORRUPT, 0,
+                       !r->is_lora    ? "peft_type: missing"
+                       : !r->has_rank ? "r: missing"
+                                      : "lora_alpha: missing");
+    return tare_json_status(&r->j, err);
+}
+
+tare_status tare_peft_config_read(tare_peft_config *out, tare_str text, tare_arena *arena,
+                                  const tare_allocator *allocator, tare_error *err) {
+    *out = (tare_peft_config){.allocator = allocator};
+    reading r = {.arena = arena, .config = out};
+    tare_json_init_python(&r.j, text, 0, TARE_JSON_MAX_DEPTH);
+    return tare_name_foreign(read_all(&r, err), text, text.len, true, err);
+}
