@@ -486,6 +486,9 @@ typedef struct cli_write {
     bool keep_names, vocab_only, no_tokenizer, like_reference, mmproj;
     const char *with_mmproj; /* of a GGUF file that becomes a Hugging Face directory */
     const char *scheme;      /* of packed weights; NULL: none */
+    /* What is done with the plan instead of writing; NULL: nothing else. An exit code */
+    int (*serve)(const tare_plan *plan, const char *in_path, const char *out_path,
+                 tare_report *report);
 } cli_write;
 
 /* Table rows for these, for the commands that have them. */

@@ -15,6 +15,7 @@
     COMMAND(edit)                                                                                  \
     COMMAND(pack)                                                                                  \
     COMMAND(unpack)                                                                                \
+    COMMAND(mount)                                                                                 \
     COMMAND(get)                                                                                   \
     COMMAND(diff)                                                                                  \
     COMMAND(report)                                                                                \

@@ -33,6 +33,9 @@ bool cli_is_same_file(const char *a, const char *b);
 /* A path without links, from the root on, for free(); NULL: it leads nowhere. */
 char *cli_true_path(const char *path);
 
+/* Whether a path is a file system whose process has ended without unmounting it. */
+bool cli_is_dead_mount(const char *path);
+
 typedef enum cli_input_kind {
     CLI_INPUT_CLOSED = 0, /* errno says why */
     CLI_INPUT_TERMINAL,

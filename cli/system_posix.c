@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 cli_path_kind cli_look(const char *path) {
@@ -35,6 +36,11 @@ bool cli_is_same_file(const char *a, const char *b) {
 
 char *cli_true_path(const char *path) {
     return realpath(path, NULL);
+}
+
+bool cli_is_dead_mount(const char *path) {
+    struct statvfs st; /* which the kernel never remembers */
+    return statvfs(path, &st) != 0 && errno == ENOTCONN;
 }
 
 /* ---- streams and temporary files ------------------------------------------------------------- */

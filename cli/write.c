@@ -439,6 +439,10 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     cli_progress_start("planning");
     tare_status status = tare_plan_new(&plan, path, in, &options, &err);
     cli_progress_end();
+    if (status == TARE_OK && write->serve) {
+        code = write->serve(plan, in_path, out_path, report);
+        goto out;
+    }
     if (status == TARE_OK) status = run_plan(&o.result, plan, out_path, &err);
     /* A failure is one line; if something that the target does not support is the reason, it is
      * named. */

@@ -10,7 +10,8 @@ A fenced block whose first line begins with `$ ` is a transcript: each `$ ` line
 directory that is empty when the page begins, and the lines below it are what it prints on both
 streams. A line of three dots stands for any lines. A command that ends in `\\` goes on in the next
 line. The block after the words "Save this as `NAME`" becomes that file. `cc` is CC with FLAGS, and
-pkg-config finds the library that was built with the command.
+pkg-config finds the library that was built with the command. A page that says `<!-- needs: PATH -->` is
+left out, which is printed, where there is no PATH.
 """
 import argparse
 import difflib
@@ -116,6 +117,10 @@ def main():
         for page in args.pages:
             with open(page, encoding="utf-8") as file:
                 lines = file.read().splitlines()
+            missing = [p for p in re.findall(r"^<!-- needs: (.*) -->$", "\n".join(lines), re.M) if not os.path.exists(p)]
+            if missing:
+                print(f"SKIP {page}: there is no {missing[0]}")
+                continue
             now = follow(lines, env)
             if now == lines:
                 continue
