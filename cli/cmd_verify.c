@@ -9,7 +9,7 @@
 
 static struct {
     bool is_deep, keep_names, is_scan;
-    const char *manifest, *write_manifest, *against, *policy;
+    const char *manifest, *write_manifest, *against, *policy, *derived_from, *imatrix;
 } args;
 
 #define POLICY_MOST ((size_t)1 << 20)
@@ -37,6 +37,17 @@ static const cli_option options[] = {
      .help = "also compare with the model that it was made from: numbers, files, adapters and keys "
              "that are lost are warnings (errors with --strict), missing tensors errors",
      .text = &args.against},
+    {.name = "derived-from",
+     .arg = "MODEL",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "also encode the tensors of MODEL as those of a quantized one are, and compare block "
+             "by block: what encoders do not make of them is an error",
+     .text = &args.derived_from},
+    {.name = "imatrix",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "with --derived-from: the importance matrix that it may have been made with",
+     .text = &args.imatrix},
     {.name = "policy",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
@@ -44,7 +55,8 @@ static const cli_option options[] = {
              "size, no NaN",
      .text = &args.policy},
     {.name = "keep-names",
-     .help = "with --against: compare a Hugging Face model with a GGUF file under their own names "
+     .help = "with --against or --derived-from: compare a Hugging Face model with a GGUF file "
+             "under their own names "
              "of tensors",
      .flag = &args.keep_names},
     {.name = "pickles",
@@ -63,10 +75,10 @@ typedef struct alike {
     tare_model *renamed_model, *renamed_source; /* NULL: not that one */
 } alike;
 
-static int name_alike(alike *a, const char *path) {
+static int name_alike(alike *a, const char *path, const char *source_path) {
     int code = CLI_YES;
     if (!args.keep_names)
-        code = cli_map_names(&a->renamed_source, a->source, args.against, a->model);
+        code = cli_map_names(&a->renamed_source, a->source, source_path, a->model);
     if (a->renamed_source) a->source = a->renamed_source;
     if (!args.keep_names && code == CLI_YES)
         code = cli_map_names(&a->renamed_model, a->model, path, a->source);
@@ -74,27 +86,53 @@ static int name_alike(alike *a, const char *path) {
     return code;
 }
 
+typedef tare_status (*compare_fn)(const tare_model *model, const tare_model *source,
+                                  const tare_context *context, tare_error *err);
+
+/* As --derived-from asks. */
+static tare_status compare_derived(const tare_model *model, const tare_model *source,
+                                   const tare_context *context, tare_error *err) {
+    tare_open_options how = tare_open_options_default();
+    tare_importance *importance = NULL;
+    how.context = context;
+    tare_status status = TARE_OK;
+    if (args.imatrix) status = tare_importance_open_path(&importance, args.imatrix, &how, err);
+    if (status == TARE_OK)
+        status = tare_verify_derived(NULL, model, source, importance, context, err);
+    tare_importance_free(importance);
+    return status;
+}
+
 /* An exit code where the source could not be compared, which has been said. */
-static int check_against(const tare_model *model, const char *path, tare_report *report) {
+static int check_source(const tare_model *model, const char *path, const char *source_path,
+                        compare_fn compare, tare_report *report) {
     const tare_context context = cli_context(report);
     tare_model *source;
     alike a = {.model = model};
     tare_error err;
     const cli_base_use use = cli.base_use;
     cli.base_use = CLI_BASES_NOW;
-    int code = cli_open(&source, args.against, NULL);
+    int code = cli_open(&source, source_path, NULL);
     cli.base_use = use;
     a.source = source;
-    if (code == CLI_YES) code = name_alike(&a, path);
+    if (code == CLI_YES) code = name_alike(&a, path, source_path);
     if (code == CLI_YES) {
         cli_progress_start("comparing");
-        const tare_status status = tare_verify_against(a.model, a.source, &context, &err);
+        const tare_status status = compare(a.model, a.source, &context, &err);
         cli_progress_end();
-        if (status != TARE_OK) code = cli_fail(&err, args.against);
+        if (status != TARE_OK) code = cli_fail(&err, source_path);
     }
     tare_model_free(a.renamed_model);
     tare_model_free(a.renamed_source);
     tare_model_free(source);
+    return code;
+}
+
+static int check_sources(const tare_model *model, const char *path, tare_report *report) {
+    int code = CLI_YES;
+    if (args.against) code = check_source(model, path, args.against, tare_verify_against, report);
+    if (code == CLI_YES && args.derived_from)
+        code = check_source(model, path, args.derived_from, compare_derived, report);
     return code;
 }
 
@@ -173,6 +211,7 @@ static tare_json_node *json_of(const tare_model *model, const char *path, const 
     cli_json_bool(document, "is_good", is_good);
     cli_json_bool(document, "is_deep", args.is_deep);
     if (args.against) cli_json_text(document, "against", args.against);
+    if (args.derived_from) cli_json_text(document, "derived_from", args.derived_from);
     cli_json_bool(document, "is_complete", !err && count_code(report, TARE_CODE_NEEDS_BASE) == 0);
     if (model) {
         const tare_model_summary *sum = tare_model_summarize(model);
@@ -205,6 +244,7 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
     if (args.manifest && is_good) fputs(", as its manifest says", stdout);
     if (args.policy && is_good) fputs(", as the policy demands", stdout);
     if (args.against && is_good && !n_warnings) fputs(", nothing of its source is lost", stdout);
+    if (args.derived_from && is_good) fputs(", made from its source", stdout);
     if (args.write_manifest) printf(", manifest %swritten", cli.dry_run ? "would be " : "");
     if (n_errors) printf("; %zu error%s", n_errors, cli_plural(n_errors));
     if (n_warnings) printf("; %zu warning%s", n_warnings, cli_plural(n_warnings));
@@ -225,8 +265,7 @@ static int verify_one(tare_json_node **document, const char *path) {
         status = check_more(model, report, &err, &failed_path);
         cli_progress_end();
     }
-    const int unchecked =
-        status == TARE_OK && args.against ? check_against(model, path, report) : 0;
+    const int unchecked = status == TARE_OK ? check_sources(model, path, report) : 0;
     tare_level fatal = cli.strict ? TARE_LEVEL_WARNING : TARE_LEVEL_ERROR;
     bool is_good = status == TARE_OK && !unchecked && count_errors(report) == 0 &&
                    tare_report_count_level(report, fatal) == 0;
@@ -264,10 +303,13 @@ static int check_manifests(int n_models) {
         const char *claimed = i == 1 ? cli_suffix_claims(manifests[i], NULL) : NULL;
         if (claimed) return cli_usage(&cmd_verify, "a manifest is text: its name says %s", claimed);
     }
-    if (args.keep_names && !args.against)
-        return cli_usage(&cmd_verify, "--keep-names needs --against");
-    if (args.against && n_models > 1)
-        return cli_usage(&cmd_verify, "--against compares a single model");
+    if (args.keep_names && !args.against && !args.derived_from)
+        return cli_usage(&cmd_verify, "--keep-names needs --against or --derived-from");
+    if (args.imatrix && !args.derived_from)
+        return cli_usage(&cmd_verify, "--imatrix needs --derived-from");
+    if ((args.against || args.derived_from) && n_models > 1)
+        return cli_usage(&cmd_verify, "--%s compares a single model",
+                         args.against ? "against" : "derived-from");
     return CLI_YES;
 }
 
@@ -281,8 +323,8 @@ static int read_policy(char **text) {
 
 static int verify_all(int argc, const char **argv) {
     int worst = CLI_YES;
-    const bool reads_data =
-        args.is_deep || args.policy || args.manifest || args.write_manifest || args.against;
+    const bool reads_data = args.is_deep || args.policy || args.manifest || args.write_manifest ||
+                            args.against || args.derived_from;
     cli.base_use = reads_data ? CLI_BASES_SOME : CLI_BASES_UNUSED;
     if (cli.json) cli_json_begin_list(cli_json_new("tare.verify/2"), "models");
     for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
@@ -311,6 +353,7 @@ const cli_command cmd_verify = {
     .summary = "check a model against every rule of its format",
     .usage = "FILE|DIR|URL... [--deep] [--manifest FILE | --write-manifest FILE]\n"
              "FILE|DIR|URL --against SOURCE [--strict]\n"
+             "FILE|DIR|URL --derived-from MODEL [--imatrix FILE]\n"
              "FILE|DIR|URL... --policy FILE",
     .description =
         "Prints a line for each kind of finding, with the byte offset and tensor of the first; -v "
@@ -333,12 +376,14 @@ const cli_command cmd_verify = {
                  {"tare verify --write-manifest model.sha256 model.gguf", "digests of all tensors"},
                  {"tare verify model.gguf --against hf-directory --strict",
                   "does it hold all that it was made from, number by number?"},
+                 {"tare verify q4.gguf --derived-from hf-directory --imatrix imatrix.gguf",
+                  "is it what quantizing that model gives?"},
                  {"tare verify --policy policy.json model.gguf",
                   "does it keep the rules of its publisher?"},
                  {"tare verify --manifest model.sha256 copy.safetensors",
                   "does another file hold the same tensors?"}},
     .options = options,
-    .main = "deep manifest write-manifest against policy strict json",
+    .main = "deep manifest write-manifest against derived-from policy strict json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT |
              CLI_TAKES_OUTPUT | CLI_TAKES_BASE | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,

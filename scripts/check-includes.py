@@ -64,6 +64,7 @@ ALLOWED = {
     "src/ops/schemes": BELOW_OPS | {"quantized", "ops/convert", "ops/mix", "ops/schemes"},
     "src/ops/edit": BELOW_OPS | {"ops/convert", "ops/edit"},
     "src/ops/fit": BELOW_OPS | {"ops/convert", "ops/fit", "ops/mix"},
+    "src/ops/derive": BELOW_OPS | {"ops/convert", "ops/derive", "ops/mix"},
     "src/ops/views": BELOW_OPS | {"ops/convert", "ops/mix", "ops/packing", "ops/views"},
     "src/ops/lossy": BELOW_OPS | {"ops/fit", "ops/lossy", "ops/mix", "ops/output", "ops/packing", "wcodec", "wcodec/layer"},
     # The benchmark of the codec measures layers in memory.

@@ -25,6 +25,7 @@ action | text | what is done with it: copied, encoded, carried, ...
 active | text | the CPU level in use
 adapters | list | low-rank adapters that the model holds
 against | text | what it is compared with; of a tensor: same, differs, absent, ...
+derived_from | text | the model that it may have been made from
 alignment | count | bytes that data is aligned to
 alike_tensor_count | count | tensors that the base has, too
 architecture | text | general.architecture, or what it would be
@@ -327,7 +328,7 @@ special_tokens [ role id text length_bytes? ] token_count? token_bytes? first_to
               " non_text_tokens? " + TOKENS + " chat_template? length_bytes? } " + METADATA + " ]",
     "unpack": """input output is_dry_run is_directory file_count size_bytes packed_bytes is_whole is_checked lost_segment_count damaged_tensor_count
 lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
-    "verify": """models [ input opens is_good is_deep against? is_complete format? version? tensor_count? error? error_count warning_count """ +
+    "verify": """models [ input opens is_good is_deep against? derived_from? is_complete format? version? tensor_count? error? error_count warning_count """ +
               FINDINGS + " ]",
     "version": "version cpu { active detected } dependencies { * }",
 }

@@ -25,6 +25,7 @@
 /* Not promised to stay as they are: docs/API.md. */
 #include <tare/experimental/adapter.h>
 #include <tare/experimental/containers.h>
+#include <tare/experimental/derived.h>
 #include <tare/experimental/device.h>
 #include <tare/experimental/edit.h>
 #include <tare/experimental/fitting.h>
