@@ -35,6 +35,19 @@ static uint32_t nearest(float v, tare_encoding_id type) {
                                         : tare_f32_bits(v);
 }
 
+static uint32_t nearest_e4m3(float scale) {
+    uint8_t code;
+    const tare_rows_mut to = {.planes = {&code}, .n_rows = 1, .cols = 1};
+    tare_kernels_get()->encode[TARE_ENCODING_F8_E4M3](&to, &scale, NULL);
+    return code;
+}
+
+uint32_t tare_group_bits(float v, tare_encoding_id type) {
+    return type == TARE_ENCODING_F8_E4M3   ? nearest_e4m3(v)
+           : type == TARE_ENCODING_F8_E8M0 ? tare_f32_bits(v) >> 23
+                                           : nearest(v, type);
+}
+
 float tare_group_rounded(float v, tare_encoding_id type) {
     return tare_group_value(nearest(v, type), type);
 }
@@ -249,13 +262,6 @@ static void affine_plain(uint8_t *codes, tare_group *out, const group *g) {
 static uint32_t plain_exponent(const group *g, int most) {
     const int exponent = (int)((tare_f32_bits(g->largest) + g->form->carry) >> 23) - most;
     return (uint32_t)(exponent < 0 ? 0 : exponent > 254 ? 254 : exponent);
-}
-
-static uint32_t nearest_e4m3(float scale) {
-    uint8_t code;
-    const tare_rows_mut to = {.planes = {&code}, .n_rows = 1, .cols = 1};
-    tare_kernels_get()->encode[TARE_ENCODING_F8_E4M3](&to, &scale, NULL);
-    return code;
 }
 
 static float plain_e2m1_scale(tare_group *out, const group *g) {

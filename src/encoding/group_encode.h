@@ -44,8 +44,9 @@ static inline size_t tare_group_room(size_t n) {
 bool tare_group_encode(uint8_t *codes, tare_group *out, const float *x, const float *weights,
                        size_t n, const tare_group_form *form, float factor, float *room);
 
-/* A float, from the bits of its type; and rounded to F32, F16 or BF16. */
+/* A float, from the bits of its type; the bits of the nearest one; and rounded to F32, F16 or BF16. */
 float tare_group_value(uint32_t bits, tare_encoding_id type);
+uint32_t tare_group_bits(float v, tare_encoding_id type);
 float tare_group_rounded(float v, tare_encoding_id type);
 
 #endif

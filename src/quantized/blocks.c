@@ -11,8 +11,7 @@
 
 enum { BLOCK = 64, BLOCK_BYTES = 36, CODE_BYTES = 32, SCALES = 4, AT_ONCE = 256 };
 
-/* The packed weight that a tensor is; NULL: it is none. */
-static const tare_weight *weight_of(const tare_model *m, size_t tensor) {
+const tare_weight *tare_packed_weight_of(const tare_model *m, size_t tensor) {
     const struct tare_packed_weights *p = m->packed;
     if (!p || p->n == 0 || m->stored_of[tensor] >= 0) return NULL;
     return &p->weights[tare_part_of(&p->weights->offset, p->n, sizeof *p->weights,
@@ -20,7 +19,7 @@ static const tare_weight *weight_of(const tare_model *m, size_t tensor) {
 }
 
 const tare_encoding *tare_quantized_blocks(const tare_model *m, size_t tensor) {
-    const tare_weight *w = weight_of(m, tensor);
+    const tare_weight *w = tare_packed_weight_of(m, tensor);
     const bool is_plain = w && w->value == TARE_VALUE_E2M1 && w->bits == 4 && w->group == 16 &&
                           w->scale_value == TARE_SCALE_E4M3 && w->order == TARE_ORDER_ROWS &&
                           w->scale_order == TARE_SCALES_BY_ROW && w->block_rows == 1 &&
@@ -54,7 +53,7 @@ static tare_status check_scales(const uint8_t *scales, uint64_t n, const tare_we
 
 tare_status tare_quantized_blocks_read(void *out, const tare_model *m, size_t tensor,
                                        uint64_t first, uint64_t n, tare_error *err) {
-    const tare_weight *w = weight_of(m, tensor);
+    const tare_weight *w = tare_packed_weight_of(m, tensor);
     const tare_model *stored = m->packed->stored;
     uint8_t codes[AT_ONCE * CODE_BYTES], scales[AT_ONCE * SCALES], *to = out;
     while (n > 0) {
@@ -89,7 +88,7 @@ static tare_status number_of(float *out, const tare_weight *w, const tare_model 
 
 tare_status tare_quantized_factor(float *out, float *input, const tare_model *m, size_t tensor,
                                   uint64_t matrix, tare_error *err) {
-    const tare_weight *w = weight_of(m, tensor);
+    const tare_weight *w = tare_packed_weight_of(m, tensor);
     *out = *input = 1;
     if (!w) return TARE_OK;
     TARE_TRY(number_of(out, w, m->packed->stored, TARE_PART_FACTOR, matrix, err));

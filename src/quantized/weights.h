@@ -15,4 +15,7 @@ struct tare_packed_weights {
     tare_cache *cache; /* of blocks of rows */
 };
 
+/* The packed weight that a tensor is; NULL: it is none. */
+const tare_weight *tare_packed_weight_of(const tare_model *m, size_t tensor);
+
 #endif

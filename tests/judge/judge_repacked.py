@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Packed weights that keep their numbers as blocks: each scheme of judge_schemes.py as a matrix of a Llama model,
-converted to GGUF without a type, and read by the gguf package. Those that blocks can hold have the type named here
-and the numbers of the scheme's formula; the others are floats. `judge_repacked.py TARE [SCHEME...]`"""
+"""Packed weights that keep their numbers in other containers. Each scheme of judge_schemes.py as a matrix of a Llama
+model, converted to GGUF without a type, and read by the gguf package: those that blocks can hold have the type named
+here and the numbers of the scheme's formula; the others are floats. The same matrices and ggml's blocks in the schemes
+that tare writes, decoded by judge_written.py: where `scheme.repacked` says so, the numbers are equal, and the pairs are
+those named here. `judge_repacked.py TARE [SCHEME...]`"""
 import json
 import os
 import shutil
@@ -14,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np  # noqa: E402
 from gguf import GGUFReader, dequantize  # noqa: E402
 from judge_schemes import SCHEMES, F, Maker, half, number, write  # noqa: E402
+from judge_written import decode, read  # noqa: E402
 
 MATRIX = "model.layers.0.mlp.down_proj"
 BLOCKS = {"gptq": "Q5_0", "gptq 3 bits": "Q4_0", "gptq v2": "Q4_0", "gptq words": "Q5_0", "gptq planar 3": "Q4_0", "gptq planar 7": "Q8_0",
@@ -23,6 +26,33 @@ BLOCKS = {"gptq": "Q5_0", "gptq 3 bits": "Q4_0", "gptq v2": "Q4_0", "gptq words"
           "compressed-tensors channel": "Q4_0", "mxfp4": "MXFP4", "quark mxfp4": "MXFP4", "mlx mxfp4": "MXFP4",
           "int8": "Q8_0", "quanto": "Q8_0", "mlx 2": "Q4_1", "mlx 3": "Q4_1", "mlx 4": "Q4_1", "mlx 5": "Q5_1", "metal": "Q4_1",
           "quark int4": "Q5_0", "bitnet auto": "TQ2_0", "deepseek 4 experts": "MXFP4", "nvfp4": "NVFP4", "nvfp4 ct": "NVFP4", "mlx nvfp4": "NVFP4"}
+# what is kept of packed weights and of ggml's blocks, groups of 32 where there is a choice
+TARGETS = ["mlx2:g32", "mlx3:g32", "mlx4:g32", "mlx5:g32", "mlx6:g32", "mlx8:g32", "w4a16:g32", "w8a16:g32", "w4a16_asym:g32", "w8a8",
+           "fp8_dynamic", "fp8_block", "mxfp4", "mxfp8", "mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4"]
+KEPT = {name: to for to, names in {
+    "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym": ("gptq", "gptq words", "awq", "compressed-tensors zero", "quark int4",),
+    "mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("gptq 3 bits", "gptq planar 3", "compressed-tensors 3", "compressed-tensors zero 3",),
+    "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("gptq v2", "compressed-tensors 2",),
+    "mlx8 w8a16": ("gptq planar 7", "compressed-tensors 7", "compressed-tensors 8", "q8_0",),
+    "mlx5 mlx6 mlx8 w8a16": ("auto-round 5", "compressed-tensors 5", "q5_0",),
+    "mlx4 mlx5 mlx6 mlx8": ("awq tiles", "mlx 4", "metal", "q4_1", "q4_k",),
+    "mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("compressed-tensors 4", "q4_0",),
+    "mlx6 mlx8 w8a16": ("compressed-tensors 6",),
+    "mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym w8a8": ("compressed-tensors channel",),
+    "mlx8 w8a16 w8a8": ("int8", "quanto",),
+    "mlx8": ("int8 zero", "torchao", "mlx 8",),
+    "fp8_dynamic": ("torchao fp8", "quanto fp8", "fp8 row", "fp8 one", "comfyui",),
+    "fp8_block": ("fp8 blocks", "fp8 4-D",),
+    "fp8_block mxfp8 mlx_mxfp8": ("fp8 exponents", "deepseek 4",),
+    "mxfp8 mlx_mxfp8": ("fp8 bytes", "comfyui mxfp8", "mlx mxfp8",),
+    "mxfp4 mlx_mxfp4": ("deepseek 4 experts", "mxfp4", "quark mxfp4", "mlx mxfp4",),
+    "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8": ("mlx 2",),
+    "mlx3 mlx4 mlx5 mlx6 mlx8": ("mlx 3",),
+    "mlx5 mlx6 mlx8": ("mlx 5", "q5_1", "q5_k",),
+    "mlx6 mlx8": ("mlx 6",),
+    "w4a16 w8a16 w4a16_asym w8a8": ("gemma 2", "gemma 4",),
+    "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym w8a8": ("bitnet auto",),
+}.items() for name in names}
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 1,
          "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 32, "rms_norm_eps": 1e-5, "torch_dtype": "bfloat16"}
 
@@ -35,11 +65,13 @@ def matrix(path):
     return w.tensor_type.name, v.astype(F), t
 
 
-def judge(tare, name, settings, make, work):
-    source, out = os.path.join(work, "in"), os.path.join(work, "out.gguf")
-    cols = 256 if "bitnet" in name else 192
+def prepare(name, settings, make, work):
+    """A folder with the matrix, and its numbers; None: it is none."""
+    source, cols = os.path.join(work, "in"), 256 if "bitnet" in name else 192
     made, right = make(Maker(name, 64, cols))
     right = np.asarray(right, F)
+    if right.shape != (64, cols) or "x.q_proj.weight._data._data" in made:
+        return None
     tensors = {k.replace("x.", MATRIX + ".", 1) if k.startswith("x.") else k: v for k, v in made.items()}
     write(source, settings, {**tensors, "model.norm.weight": ("BF16", half(np.ones(64))), "model.embed_tokens.weight": ("BF16", half(np.ones((32, 64))))})
     with open(os.path.join(source, "config.json")) as f:
@@ -48,8 +80,11 @@ def judge(tare, name, settings, make, work):
         config["quantization_config"] = json.loads(json.dumps(config["quantization_config"]).replace("^x$", "down_proj"))
     with open(os.path.join(source, "config.json"), "w") as f:
         json.dump(config, f)
-    if right.shape != (64, cols) or "x.q_proj.weight._data._data" in made:
-        return None
+    return source, right
+
+
+def as_blocks(tare, name, source, right, work):
+    out = os.path.join(work, "out.gguf")
     run = subprocess.run([tare, "convert", source, out, "--no-tokenizer", "--force"], capture_output=True, text=True)
     if run.returncode:
         return [f"exit {run.returncode}: {run.stderr.strip()}"]
@@ -67,16 +102,53 @@ def judge(tare, name, settings, make, work):
     return wrong
 
 
+def as_schemes(tare, name, source, right, work):
+    """Those of TARGETS that a matrix keeps its numbers in, and what is wrong."""
+    kept, wrong, out = [], [], os.path.join(work, "scheme")
+    for scheme in TARGETS:
+        shutil.rmtree(out, ignore_errors=True)
+        run = subprocess.run([tare, "quantize", source, out, scheme], capture_output=True, text=True)
+        if "scheme.repacked" not in run.stderr:
+            continue
+        kept.append(scheme.split(":")[0])
+        with open(os.path.join(out, "config.json")) as f:
+            have = decode(read(out), MATRIX, right.shape, json.load(f))
+        if not np.array_equal(have, right):
+            wrong.append(f"{scheme}: {np.sum(have != right)} other numbers")
+    if " ".join(kept) != KEPT.get(name, ""):
+        wrong.append(f"kept in {' '.join(kept)!r}, not {KEPT.get(name, '')!r}")
+    return wrong
+
+
+def blocks(tare, kind, work):
+    """A matrix in blocks of ggml; the gguf package has its numbers."""
+    plain, source = os.path.join(work, "plain"), os.path.join(work, "in.gguf")
+    r = np.random.default_rng(5)
+    write(plain, None, {MATRIX + ".weight": ("F32", r.standard_normal((64, 256)).astype(F)), "model.norm.weight": ("F32", np.ones(64)),
+                        "model.embed_tokens.weight": ("F16", np.ones((32, 64)))})
+    with open(os.path.join(plain, "config.json"), "w") as f:
+        json.dump({**LLAMA, "intermediate_size": 256, "torch_dtype": "float16"}, f)
+    subprocess.run([tare, "convert", plain, source, "--no-tokenizer", "--force", "-q", "--tensor-type", f"ffn_down={kind}", "--type", "f16"], check=True)
+    return source, matrix(source)[1]
+
+
 def main():
     names, bad, n = [a for a in sys.argv[1:] if a != "-v"], 0, 0
     tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
     work = tempfile.mkdtemp(prefix="tare-repacked-")
     for name, (settings, make) in SCHEMES.items():
-        wrong = judge(tare, name, settings, make, work) if name in (names or SCHEMES) else None
-        n += wrong is not None
-        bad += bool(wrong)
-        for w in wrong or ():
+        ready = prepare(name, settings, make, work) if name in (names or SCHEMES) else None
+        if not ready:
+            continue
+        n += 1
+        for w in as_blocks(tare, name, *ready, work) + as_schemes(tare, name, *ready, work):
             print(f"{name}: {w}", flush=True)
+            bad += 1
+    for kind in () if names else ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k"):
+        n += 1
+        for w in as_schemes(tare, kind, *blocks(tare, kind, work), work):
+            print(f"{kind}: {w}", flush=True)
+            bad += 1
     shutil.rmtree(work)
     print(f"{n} schemes, {bad} wrong")
     return bool(bad) or n < 40 and not names

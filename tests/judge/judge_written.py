@@ -71,6 +71,8 @@ def compressed(t, x, shape, w):
     """One module of compressed-tensors, as its group of the settings says."""
     part = {k[len(x):]: v for k, v in t.items() if k.startswith(x + ".")}
     s = scale(part[".weight_scale"])
+    if w["strategy"] == "block":
+        s = np.repeat(np.repeat(s, w["block_structure"][0], 0)[:shape[0]], w["block_structure"][1], 1)[:, :shape[1]]
     if w["type"] == "float" and w["num_bits"] == 8:
         return number(*part[".weight"]) * wide(s, shape)
     if w["type"] == "float":

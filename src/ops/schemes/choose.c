@@ -229,7 +229,18 @@ static tare_status add_weight(choosing *c, size_t i, const tare_scheme_choice *c
     w->n_groups = (t->cols + w->group - 1) / w->group;
     s->n_packed++;
     if (tare_writer_has(choice->writer, TARE_WRITTEN_FACTOR)) chain(s, number);
-    return weigh(s, w, c->err);
+    TARE_TRY(tare_scheme_find_codes(s, w, c->err));
+    return w->held.kind ? TARE_OK : weigh(s, w, c->err);
+}
+
+static void report_repacked(const tare_scheme_search *s) {
+    const tare_finding f = TARE_FINDING(INFO, TARE_OK, "scheme.repacked");
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_weights; i++) n += s->weights[i].held.kind != TARE_CODES_NONE;
+    if (n)
+        tare_report_addf(s->options->context->report, &f,
+                         "%zu of %zu weights keep their codes and scales: no number changes", n,
+                         s->n_packed);
 }
 
 static tare_status add_all(choosing *c) {
@@ -243,6 +254,7 @@ static tare_status add_all(choosing *c) {
         else if (tare_tensor_is_real(t) && own_type(c->s, i) != t->encoding->id)
             TARE_TRY(add_weight(c, i, &none));
     }
+    report_repacked(c->s);
     return TARE_OK;
 }
 

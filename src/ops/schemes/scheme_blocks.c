@@ -18,8 +18,13 @@ static uint32_t type_bytes(tare_encoding_id type) {
     return tare_encoding_get(type)->planes[0].unit_bytes;
 }
 
+tare_encoding_id tare_scheme_type_of(const tare_packed_weight *w, const tare_written_part *p) {
+    const bool is_scale = p->kind == TARE_WRITTEN_SCALES || p->kind == TARE_WRITTEN_OFFSETS;
+    return p->type ? p->type : is_scale ? w->scale : w->type;
+}
+
 static uint64_t line_of(const tare_packed_weight *w, const tare_written_part *p) {
-    const uint64_t word = type_bytes(p->type ? p->type : w->type);
+    const uint64_t word = type_bytes(tare_scheme_type_of(w, p));
     switch (p->kind) {
     case TARE_WRITTEN_CODES:
         return (w->cols * w->scheme.writer->bits + 8 * word - 1) / (8 * word) * word;
@@ -167,6 +172,22 @@ static tare_status encode_tiles(const encoding *e, tare_error *err) {
     return TARE_OK;
 }
 
+/* Codes and scales that are there already. */
+static tare_status repack(const encoding *e, const tare_scheme_work *work, tare_error *err) {
+    const tare_packed_weight *w = e->w;
+    const uint64_t rows = w->scheme.writer->block_rows ? w->scheme.writer->block_rows : 1;
+    size_t size;
+    if (!tare_size_of_u64(e->n * w->n_groups * sizeof(tare_group), &size))
+        return tare_fail(err, TARE_ERR_LIMIT, "packed weight");
+    tare_group *groups = tare_alloc(work->allocator, size);
+    if (!groups) return tare_fail(err, TARE_ERR_NOMEM, "packed weight");
+    const tare_status status = tare_scheme_repack(e->codes, groups, work, w, e->first, e->n, err);
+    for (uint64_t r = 0; status == TARE_OK && r < e->n; r += rows)
+        for (uint64_t g = 0; g < w->n_groups; g++) put_group(e, r, g, &groups[r * w->n_groups + g]);
+    tare_free(work->allocator, groups, size);
+    return status;
+}
+
 /* Codes that are stored as integers with a sign. */
 static void make_signed(uint8_t *codes, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) codes[i] ^= 0x80;
@@ -186,7 +207,8 @@ static uint32_t carry_of(const tare_writer *w) {
     return w->kind == TARE_GROUP_E2M1 ? UINT32_C(0x3fffff) : UINT32_C(0x1fffff);
 }
 
-static tare_status encode(encoding *e, const tare_allocator *allocator, tare_error *err) {
+static tare_status encode(encoding *e, const tare_scheme_work *work, tare_error *err) {
+    const tare_allocator *allocator = work->allocator;
     const tare_packed_weight *w = e->w;
     const tare_writer *writer = w->scheme.writer;
     const size_t n_tile = (size_t)(writer->block_rows * w->group);
@@ -201,12 +223,14 @@ static tare_status encode(encoding *e, const tare_allocator *allocator, tare_err
     e->codes = e->tile_codes + n_tile;
     e->form = (tare_group_form){.kind = writer->kind,
                                 .bits = writer->bits,
-                                .scale = writer->scale ? writer->scale : w->type,
+                                .scale = w->scale,
                                 .numbers = w->type,
                                 .carry = carry_of(writer),
                                 .has_one_zero = writer->family == TARE_WRITER_MLX,
                                 .is_plain = w->scheme.is_plain};
-    const tare_status status = n_tile ? encode_tiles(e, err) : encode_rows(e, err);
+    const tare_status status = w->held.kind ? repack(e, work, err)
+                               : n_tile     ? encode_tiles(e, err)
+                                            : encode_rows(e, err);
     if (status == TARE_OK) put_all_codes(e);
     tare_free(allocator, memory, size);
     return status;
@@ -312,12 +336,14 @@ static tare_status fill_block(uint8_t *out, const tare_scheme_work *work,
         return tare_fail(err, TARE_ERR_LIMIT, "packed weight");
     float *values = tare_alloc(work->allocator, size);
     if (!values) return tare_fail(err, TARE_ERR_NOMEM, "packed weight");
-    tare_status status =
-        tare_tensor_values_f32(values, work->in, w->tensor, e.first * w->cols, e.n * w->cols, err);
+    tare_status status = TARE_OK;
+    if (!w->held.kind)
+        status = tare_tensor_values_f32(values, work->in, w->tensor, e.first * w->cols,
+                                        e.n * w->cols, err);
     e.values = values;
     memset(out, 0, w->block_bytes);
     if (status == TARE_OK && w->scheme.writer)
-        status = encode(&e, work->allocator, err);
+        status = encode(&e, work, err);
     else if (status == TARE_OK)
         status = round_numbers(&e, err);
     if (status != TARE_OK)

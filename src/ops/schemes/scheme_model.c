@@ -98,7 +98,7 @@ static tare_status add_part(making *k, tare_packed_weight *w, tare_packed_part *
     note_origin(k, w->tensor, i == 0);
     const tare_tensor *from = &k->s->in->catalog.tensors[w->tensor];
     const tare_written_part *form = w->scheme.writer ? &w->scheme.writer->parts[i] : NULL;
-    const tare_encoding *type = tare_encoding_get(form && form->type ? form->type : w->type);
+    const tare_encoding *type = tare_encoding_get(form ? tare_scheme_type_of(w, form) : w->type);
     tare_tensor *t = &k->out->catalog.tensors[k->out->catalog.n_tensors++];
     uint64_t dims[TARE_MAX_DIMS];
     const uint32_t n_dims = dims_of(dims, from, w, p, type->planes[0].unit_bytes);

@@ -9,6 +9,7 @@
 #include "model/catalog.h"
 #include "ops/schemes/writers.h"
 #include "ops/strict.h"
+#include "quantized/groups.h"
 
 /* A tensor that a weight is stored in. */
 typedef struct tare_packed_part {
@@ -23,9 +24,10 @@ typedef struct tare_packed_part {
 typedef struct tare_packed_weight {
     size_t tensor;             /* of the input */
     tare_scheme_choice scheme; /* writer NULL: its numbers, in the type of the model's */
-    tare_encoding_id
-        type;        /* of the model's numbers, and of scales that have no type of their own */
-    tare_str module; /* its name less ".weight" */
+    tare_encoding_id type;     /* of the model's numbers */
+    tare_encoding_id scale;    /* of scales and offsets */
+    tare_codes_form held; /* as it is stored, if those are codes of the scheme; else kind NONE */
+    tare_str module;      /* its name less ".weight" */
     uint64_t n_rows, cols, group, n_groups;
     uint64_t block_rows; /* that are encoded at once */
     size_t block_bytes;
@@ -45,6 +47,16 @@ typedef struct tare_scheme_work {
     size_t n_parts;
     tare_cache *blocks, *factors;
 } tare_scheme_work;
+
+struct tare_scheme_search;
+
+/* Whether a weight's codes and scales are some of its scheme's: fills in `held` and `scale`. */
+tare_status tare_scheme_find_codes(const struct tare_scheme_search *s, tare_packed_weight *w,
+                                   tare_error *err);
+/* Rows [first, first + n) of such a weight. */
+tare_status tare_scheme_repack(uint8_t *codes, tare_group *groups, const tare_scheme_work *work,
+                               const tare_packed_weight *w, uint64_t first, uint64_t n,
+                               tare_error *err);
 
 /* What is asked for, and what is found (choose.c). */
 typedef struct tare_scheme_search {
@@ -67,6 +79,8 @@ tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err);
 /* Bytes [from, from + n) of a part. */
 tare_status tare_scheme_part_bytes(uint8_t *out, tare_scheme_work *work, const tare_packed_part *p,
                                    uint64_t from, size_t n, tare_error *err);
+/* The type of a part. */
+tare_encoding_id tare_scheme_type_of(const tare_packed_weight *w, const tare_written_part *p);
 /* Lays out the parts of a weight: `line`, `rows` and `at` of each, `block_rows` and `block_bytes`. */
 void tare_scheme_lay_out(tare_packed_weight *w, tare_packed_part *parts);
 

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Codes of packed weights (weight.h) and of ggml's blocks of 32 and their kin of 256, which have eight
+ * scales and eight minima of six bits each. */
+#include "quantized/groups.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/bytes.h"
+#include "encoding/float16.h"
+#include "encoding/kernels.h"
+#include "quantized/quantized.h"
+#include "quantized/weights.h"
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+enum { LINE = 32 }; /* numbers that share a scale */
+
+/* Where the parts of a block lie. */
+typedef struct layout {
+    tare_encoding_id id;
+    uint32_t bits, n_lines;
+    uint32_t fifth, codes; /* bytes from the start; fifth 0: codes have four bits, or eight */
+    float zero;            /* 0: there is an offset */
+} layout;
+
+static const layout layouts[] = {
+    {TARE_ENCODING_Q4_0, 4, 1, 0, 2, 8},   {TARE_ENCODING_Q4_1, 4, 1, 0, 4, 0},
+    {TARE_ENCODING_Q5_0, 5, 1, 2, 6, 16},  {TARE_ENCODING_Q5_1, 5, 1, 4, 8, 0},
+    {TARE_ENCODING_Q8_0, 8, 1, 0, 2, 128}, {TARE_ENCODING_Q4_K, 4, 8, 0, 16, 0},
+    {TARE_ENCODING_Q5_K, 5, 8, 16, 48, 0},
+};
+
+static const layout *layout_of(const tare_tensor *t) {
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].id == t->encoding->id && t->n_dims) return &layouts[i];
+    return NULL;
+}
+
+static float f16_at(const uint8_t *at) {
+    return tare_f32_of_f16(tare_load_le16(at));
+}
+
+/* The line's scale and minimum of six bits: the first four lie whole in 4 bytes each, the others have
+ * their high bits above those. */
+static void six_bits(uint32_t *scale, uint32_t *minimum, const uint8_t *q, uint32_t line) {
+    if (line < 4) {
+        *scale = q[line] & 63;
+        *minimum = q[line + 4] & 63;
+    } else {
+        *scale = (q[line + 4] & 15u) | (uint32_t)(q[line - 4] >> 6) << 4;
+        *minimum = (uint32_t)(q[line + 4] >> 4) | (uint32_t)(q[line] >> 6) << 4;
+    }
+}
+
+static void scales_of_line(float *scale, float *zero, const layout *l, const uint8_t *block,
+                           uint32_t line) {
+    uint32_t s = 1, m = 1;
+    *scale = f16_at(block);
+    if (l->n_lines > 1) {
+        six_bits(&s, &m, block + 4, line);
+        *scale *= (float)s;
+        *zero = -(f16_at(block + 2) * (float)m);
+    } else {
+        *zero = l->zero != 0 ? l->zero : f16_at(block + 2);
+    }
+}
+
+/* The code of element i of a line. Four bits: of 32, or of each 64 of a large block, the first half in
+ * the low nibbles. */
+static uint8_t code_of(const layout *l, const uint8_t *block, uint32_t line, uint32_t i) {
+    const uint8_t *q = block + l->codes;
+    if (l->bits == 8) return q[i] ^ 0x80;
+    if (l->n_lines > 1) {
+        const uint32_t low = q[line / 2 * LINE + i] >> (line % 2 * 4) & 15u;
+        const uint32_t fifth = l->fifth ? block[l->fifth + i] >> line & 1u : 0;
+        return (uint8_t)(low | fifth << 4);
+    }
+    const uint32_t low = q[i % 16] >> (i / 16 * 4) & 15u;
+    const uint32_t fifth = l->fifth ? tare_load_le32(block + l->fifth) >> i & 1u : 0;
+    return (uint8_t)(low | fifth << 4);
+}
+
+static void read_block(const tare_codes *out, const layout *l, const uint8_t *block, uint64_t at) {
+    for (uint32_t line = 0; line < l->n_lines; line++) {
+        const uint64_t k = at * l->n_lines + line;
+        scales_of_line(&out->scale[k], &out->zero[k], l, block, line);
+        for (uint32_t i = 0; out->codes && i < LINE; i++)
+            out->codes[k * LINE + i] = code_of(l, block, line, i);
+    }
+}
+
+static tare_status read_blocks(const tare_codes *out, const tare_model *m, size_t tensor,
+                               uint64_t first, uint64_t n, tare_error *err) {
+    const tare_tensor *t = &m->catalog.tensors[tensor];
+    const layout *l = layout_of(t);
+    const uint64_t per_row = t->cols / t->encoding->block;
+    const size_t size = t->encoding->planes[0].unit_bytes;
+    uint64_t bytes;
+    size_t n_bytes;
+    if (!tare_mul_u64(n * per_row, size, &bytes) || !tare_size_of_u64(bytes, &n_bytes))
+        return tare_fail(err, TARE_ERR_LIMIT, "rows of blocks");
+    uint8_t *raw = tare_alloc(m->allocator, n_bytes);
+    if (!raw) return tare_fail(err, TARE_ERR_NOMEM, "rows of blocks");
+    const tare_status status =
+        tare_tensor_read(raw, m, tensor, 0, first * per_row * size, n_bytes, err);
+    for (uint64_t i = 0; status == TARE_OK && i < n * per_row; i++)
+        read_block(out, l, raw + i * size, i);
+    tare_free(m->allocator, raw, n_bytes);
+    return status;
+}
+
+/* ---- packed weights ---------------------------------------------------------------------------- */
+
+static tare_codes_kind kind_of(const tare_weight *w, const tare_model *stored) {
+    const tare_encoding_id part = stored->catalog.tensors[w->parts[TARE_PART_CODES]].encoding->id;
+    const bool is_part = w->value == TARE_VALUE_OF_PART;
+    if (w->formula == TARE_FORMULA_DIVIDED || w->formula == TARE_FORMULA_LOWERED)
+        return TARE_CODES_NONE;
+    if (w->value == TARE_VALUE_WHOLE || w->value == TARE_VALUE_SIGNED ||
+        (is_part && part == TARE_ENCODING_I8))
+        return w->formula == TARE_FORMULA_RAISED ? TARE_CODES_RAISED : TARE_CODES_CENTRED;
+    if (w->formula != TARE_FORMULA_SCALED) return TARE_CODES_NONE;
+    if (w->value == TARE_VALUE_E2M1) return TARE_CODES_E2M1;
+    return w->value == TARE_VALUE_E4M3 || (is_part && part == TARE_ENCODING_F8_E4M3)
+               ? TARE_CODES_E4M3
+               : TARE_CODES_NONE;
+}
+
+static tare_encoding_id scale_of(const tare_weight *w, const tare_model *stored) {
+    const tare_encoding_id part = stored->catalog.tensors[w->parts[TARE_PART_SCALES]].encoding->id;
+    if (w->scale_value == TARE_SCALE_E8M0 || part == TARE_ENCODING_F8_E8M0)
+        return TARE_ENCODING_F8_E8M0;
+    return w->scale_value == TARE_SCALE_E4M3 ? TARE_ENCODING_F8_E4M3 : TARE_ENCODING_F32;
+}
+
+static void form_of_weight(tare_codes_form *out, const tare_weight *w, const tare_model *stored) {
+    const bool is_by_row = w->scale_order == TARE_SCALES_BY_ROW ||
+                           w->scale_order == TARE_SCALES_BY_GROUP ||
+                           w->scale_order == TARE_SCALES_TILED;
+    if (!is_by_row || w->constant != 0 || w->parts[TARE_PART_COLUMNS] >= 0 ||
+        w->parts[TARE_PART_FACTOR] >= 0 || w->parts[TARE_PART_SCALES] < 0 ||
+        w->order == TARE_ORDER_TRANSPOSED || w->bits > 8 || w->step > 1 ||
+        w->scale_value == TARE_SCALE_NESTED)
+        return;
+    *out = (tare_codes_form){.kind = kind_of(w, stored),
+                             .bits = w->bits ? w->bits : 8,
+                             .group = w->n_groups == 1 ? w->cols : w->group,
+                             .n_groups = w->n_groups,
+                             .block_rows = w->scale_order == TARE_SCALES_BY_ROW ? w->block_rows : 1,
+                             .scale = scale_of(w, stored)};
+}
+
+/* What is added to a number that codes give, so that it is a code from 0 on. */
+static float raised_by(const tare_weight *w) {
+    return w->value == TARE_VALUE_WHOLE ? w->middle : (float)(1u << ((w->bits ? w->bits : 8) - 1));
+}
+
+static uint8_t e2m1_code(float v) {
+    uint32_t code = 0;
+    while (code < 7 && tare_weight_e2m1(code) != fabsf(v)) code++;
+    return (uint8_t)(code | (signbit(v) ? 8 : 0));
+}
+
+static void put_codes(uint8_t *out, const float *values, uint64_t n, const tare_codes_form *form,
+                      const tare_weight *w) {
+    const float raised = raised_by(w);
+    const tare_rows_mut to = {.planes = {out}, .n_rows = 1, .cols = n};
+    if (form->kind == TARE_CODES_E4M3)
+        tare_kernels_get()->encode[TARE_ENCODING_F8_E4M3](&to, values, NULL);
+    for (uint64_t i = 0; form->kind != TARE_CODES_E4M3 && i < n; i++)
+        out[i] = form->kind == TARE_CODES_E2M1 ? e2m1_code(values[i])
+                                               : (uint8_t)(int)(values[i] + raised);
+}
+
+static tare_status read_codes(uint8_t *out, const tare_codes_form *form, const tare_weight *w,
+                              const tare_model *stored, uint64_t first, uint64_t n,
+                              tare_error *err) {
+    size_t size;
+    if (!tare_size_of_u64(n * w->cols * sizeof(float), &size))
+        return tare_fail(err, TARE_ERR_LIMIT, "packed weight");
+    float *values = tare_alloc(stored->allocator, size);
+    if (!values) return tare_fail(err, TARE_ERR_NOMEM, "packed weight");
+    const tare_status status = tare_weight_codes(values, w, stored, first, n, err);
+    if (status == TARE_OK) put_codes(out, values, n * w->cols, form, w);
+    tare_free(stored->allocator, values, size);
+    return status;
+}
+
+static tare_status read_weight(tare_codes *out, const tare_codes_form *form, const tare_weight *w,
+                               const tare_model *stored, uint64_t first, uint64_t n,
+                               tare_error *err) {
+    tare_weight_scales s;
+    TARE_TRY(tare_weight_scales_read(&s, w, stored, first, n, err));
+    const float raised = form->kind == TARE_CODES_CENTRED ? raised_by(w) : 0;
+    memcpy(out->scale, s.scale, (size_t)s.n * sizeof *s.scale);
+    for (uint64_t i = 0; i < s.n; i++) out->zero[i] = (s.zero ? s.zero[i] : 0) + raised;
+    for (uint64_t i = 0; s.group && i < w->cols; i++)
+        out->is_turned = out->is_turned || s.group[i] != i / form->group;
+    tare_weight_scales_free(&s);
+    return out->codes ? read_codes(out->codes, form, w, stored, first, n, err) : TARE_OK;
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
+void tare_codes_form_of(tare_codes_form *out, const tare_model *m, size_t tensor) {
+    const tare_weight *w = tare_packed_weight_of(m, tensor);
+    const tare_tensor *t = &m->catalog.tensors[tensor];
+    const layout *l = w ? NULL : layout_of(t);
+    *out = (tare_codes_form){.kind = TARE_CODES_NONE};
+    if (w) form_of_weight(out, w, m->packed->stored);
+    if (!l) return;
+    *out = (tare_codes_form){.kind = l->zero != 0 ? TARE_CODES_CENTRED : TARE_CODES_RAISED,
+                             .bits = l->bits,
+                             .group = LINE,
+                             .n_groups = t->cols / LINE,
+                             .block_rows = 1,
+                             .scale = TARE_ENCODING_F32};
+}
+
+tare_status tare_codes_read(tare_codes *out, const tare_codes_form *form, const tare_model *m,
+                            size_t tensor, uint64_t first, uint64_t n, tare_error *err) {
+    const tare_weight *w = tare_packed_weight_of(m, tensor);
+    return w ? read_weight(out, form, w, m->packed->stored, first, n, err)
+             : read_blocks(out, m, tensor, first, n, err);
+}
