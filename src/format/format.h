@@ -173,6 +173,10 @@ static inline tare_str tare_probe_text(const tare_probe *probe) {
     return (tare_str){(const char *)probe->head, probe->head_size};
 }
 
+/* What a directory is that is no model of a known format, and what to do about it, for
+ * tare_error.what. NULL: unknown. */
+const char *tare_foreign_folder(const tare_files *files, const char *path);
+
 /* Warns of each file of an open model that was split into parts, or that a program was still
  * downloading: a cut file with the name of such a one, a file with what that program keeps beside
  * it. */

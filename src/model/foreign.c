@@ -24,6 +24,12 @@ static tare_str trimmed(tare_str text) {
     return text;
 }
 
+static bool contains(tare_str head, const char *text) {
+    for (size_t i = 0; i < head.len; i++)
+        if (has_bytes(head, i, text, strlen(text))) return true;
+    return false;
+}
+
 /* HTML and XML, as servers send them instead of a file. */
 static bool is_markup(tare_str head) {
     static const char *const starts[] = {"<!doctype", "<html", "<head", "<?xml"};
@@ -34,6 +40,12 @@ static bool is_markup(tare_str head) {
         if (i == n && (n == text.len || !isalnum((unsigned char)text.ptr[n]))) return true;
     }
     return false;
+}
+
+/* <?xml version="1.0"?><net name="..." version="11">. */
+static bool is_openvino(tare_str head) {
+    return tare_str_starts(trimmed(head), TARE_STR("<?xml")) && contains(head, "<net ") &&
+           contains(head, "<layers>");
 }
 
 /* {"error": "..."}, what the hub and its like say of a file that they do not send. */
@@ -54,6 +66,10 @@ const char *tare_not_the_file(tare_str head, uint64_t size) {
     if (has_bytes(head, 0, "\x00\x05\x16\x07", 4) || has_bytes(head, 0, "\x00\x05\x16\x00", 4))
         return "what macOS keeps about a file (AppleDouble), not the file itself: take the file of "
                "the same name without the \"._\" in front";
+    if (is_openvino(head))
+        return "the description of a model compiled for OpenVINO (IR), whose weights in the .bin "
+               "file beside "
+               "it have no names: get the model that it was made from";
     if (is_markup(head))
         return "an HTML page, most likely an error or login page saved in place of the model: "
                "download it again";
@@ -112,6 +128,10 @@ static const char pickle[] =
     "a PyTorch pickle, which can run code when loaded: get the safetensors "
     "version, or save it as safetensors with PyTorch";
 
+static const char engine[] =
+    "an engine of TensorRT, compiled for one kind of GPU, which cannot be taken apart: get the "
+    "model that it was made from";
+
 static const magic magics[] = {
     MAGIC("lmgg", 0, old_ggml),
     MAGIC("fmgg", 0, old_ggml),
@@ -129,20 +149,33 @@ static const magic magics[] = {
     MAGIC("BZh", 0, "bzip2-compressed: unpack it first"),
     MAGIC("7z\xbc\xaf\x27\x1c", 0, "a 7z archive: unpack it first"),
     MAGIC("ustar", 257, "a tar archive: unpack it first"),
+    MAGIC("MZqFpD='", 0,
+          "a llamafile, a program with a model in it: unpack it like a zip archive, and name the "
+          "model"),
     MAGIC("\x93NUMPY", 0, "a single NumPy array (.npy), not a model"),
-    MAGIC("\x89HDF\r\n\x1a\n", 0, "an HDF5 file (Keras): save the weights as safetensors"),
-    MAGIC("TFL3", 4, "a TensorFlow Lite model, which is not supported"),
+    MAGIC("\x89HDF\r\n\x1a\n", 0,
+          "an HDF5 file (.h5, as Keras writes them): load the model with Keras and save its "
+          "weights as .npz or safetensors"),
+    MAGIC("TFL3", 4,
+          "a TensorFlow Lite model, which is not supported: get the model that it was made from"),
+    MAGIC("ET12", 4,
+          "a program of ExecuTorch (.pte), which is not supported: get the model that it was made "
+          "from"),
+    MAGIC("|TZR|", 0,
+          "a file of tensorizer: load it with TensorDeserializer and save its state_dict() as "
+          "safetensors"),
+    MAGIC("ftrt", 0, engine),
+    MAGIC("ptrt", 0, engine),
+    MAGIC("7767517\n", 0,
+          "a model of ncnn, which is not supported: get the model that it was made from"),
+    MAGIC("RKNN", 0,
+          "a model compiled for Rockchip's NPUs, which cannot be taken apart: get the model that "
+          "it was made from"),
     MAGIC("\x80\x02", 0, pickle),
     MAGIC("\x80\x03", 0, pickle),
     MAGIC("\x80\x04", 0, pickle),
     MAGIC("\x80\x05", 0, pickle),
 };
-
-static bool contains(tare_str head, const char *text) {
-    for (size_t i = 0; i < head.len; i++)
-        if (has_bytes(head, i, text, strlen(text))) return true;
-    return false;
-}
 
 /* A zip's contents decide: PyTorch has saved zips of pickles since 1.6, NumPy zips of arrays. */
 static const char *zip(tare_str head) {
@@ -150,16 +183,95 @@ static const char *zip(tare_str head) {
     if (contains(head, "data.pkl") || contains(head, ".data/") || contains(head, "/byteorder"))
         return pickle;
     if (contains(head, ".npy")) return "a NumPy .npz archive: save its arrays as safetensors";
+    if (contains(head, "/archive_format") || contains(head, "data/weights/weight_0"))
+        return "a program exported by PyTorch (.pt2): load it with torch.export.load and save its "
+               "state_dict";
+    if (contains(head, "{\"keras_version\"") || contains(head, "model.weights.h5"))
+        return "a Keras model (.keras): load it with Keras and save its weights as .npz or "
+               "safetensors";
     return "a zip archive: unpack it first";
 }
 
-/* ONNX has no magic: a protobuf whose first field is ir_version, a small number, followed by the
- * name of what produced it, or the graph or the operator sets. */
-static const char *onnx(tare_str head) {
+/* A tar archive by the name of its first member. */
+static const char *nemo(tare_str head) {
+    if (!has_bytes(head, 257, "ustar", 5)) return NULL;
+    const tare_str name = {head.ptr, strnlen(head.ptr, 100)};
+    return contains(name, "model_weights") || contains(name, "model_config.yaml")
+               ? "a NeMo model (a tar archive): unpack it, and name its model_weights.ckpt"
+               : NULL;
+}
+
+/* ONNX and Core ML have no magic: a protobuf whose first field is a small number, ir_version or
+ * specificationVersion. What follows is, of ONNX, the name of what produced it, or the graph or the
+ * operator sets; of Core ML, a description, which begins with the first of its inputs. */
+static const char *protobuf(tare_str head) {
     const uint8_t *p = (const uint8_t *)head.ptr;
-    if (head.len < 4 || p[0] != 0x08 || p[1] == 0 || p[1] > 0x20) return NULL;
+    if (head.len < 8 || p[0] != 0x08 || p[1] == 0 || p[1] > 0x20) return NULL;
+    if (p[2] == 0x12) {
+        size_t at = 3;
+        while (at < 6 && p[at] & 0x80) at++;
+        if (p[at + 1] == 0x0a)
+            return "a Core ML model (.mlmodel), which is not supported: get the model that it was "
+                   "made from";
+    }
     return p[2] == 0x12 || p[2] == 0x3a || p[2] == 0x42
                ? "an ONNX model, which is not supported: get the model as safetensors or GGUF"
+               : NULL;
+}
+
+/* A map of MessagePack whose first key is a word, which is what Flax writes. */
+static const char *message_pack(tare_str head) {
+    const uint8_t *p = (const uint8_t *)head.ptr;
+    size_t at = 1;
+    if (head.len < 8) return NULL;
+    if (p[0] == 0xde) at = 3;
+    if (p[0] == 0xdf) at = 5;
+    if (at == 1 && (p[0] <= 0x80 || p[0] > 0x8f)) return NULL;
+    size_t n = p[at] & 0x1f;
+    if (p[at] == 0xd9)
+        n = p[++at];
+    else if ((p[at] & 0xe0) != 0xa0)
+        return NULL;
+    if (!n || n >= head.len - at) return NULL;
+    for (size_t i = at + 1; i <= at + n; i++)
+        if (p[i] <= ' ' || p[i] > '~') return NULL;
+    return "weights of Flax in MessagePack: load them with flax.serialization and save them with "
+           "safetensors.flax";
+}
+
+/* Seven numbers, of which llama2.c's files consist before their weights. */
+static const char *llama2_c(tare_str head, uint64_t size) {
+    uint64_t n[7];
+    if (head.len < 28) return NULL;
+    for (size_t i = 0; i < 7; i++) n[i] = tare_load_le32(head.ptr + 4 * i);
+    const uint64_t vocabulary = n[5] < UINT32_C(0x80000000) ? n[5] : (uint32_t) - (uint32_t)n[5];
+    const bool fits = n[0] >= 16 && n[0] <= 65536 && n[0] % 8 == 0 && n[1] >= n[0] &&
+                      n[1] <= 16 * n[0] && n[2] >= 1 && n[2] <= 512 && n[3] >= 1 && n[3] <= 512 &&
+                      n[4] >= 1 && n[4] <= n[3] && n[3] % n[4] == 0 && vocabulary >= 16 &&
+                      vocabulary <= 1 << 20 && n[6] >= 16 && n[6] <= 1 << 22;
+    return fits && size > 28 ? "most likely a checkpoint of llama2.c, whose tensors have no names: "
+                               "get the model that it was made from"
+                             : NULL;
+}
+
+/* A version, and the name of what the model is: "TransformerSpec", with its length before it. */
+static const char *ctranslate2(tare_str head) {
+    if (head.len < 32 || tare_load_le32(head.ptr) > 32) return NULL;
+    const size_t n = tare_load_le16(head.ptr + 4);
+    if (n < 5 || n > head.len - 6) return NULL;
+    const tare_str name = {head.ptr + 6, strnlen(head.ptr + 6, n)};
+    return tare_str_ends(name, TARE_STR("Spec"))
+               ? "a model of CTranslate2: get the model that it was converted from"
+               : NULL;
+}
+
+/* whisper.cpp's, by the size of its vocabulary. */
+static const char *whisper(tare_str head) {
+    if (!has_bytes(head, 0, "lmgg", 4) || head.len < 8) return NULL;
+    const uint32_t vocabulary = tare_load_le32(head.ptr + 4);
+    return vocabulary >= 51864 && vocabulary < 52000
+               ? "a Whisper model of whisper.cpp (ggml): convert the one that it was made from, "
+                 "with --to gguf or hf"
                : NULL;
 }
 
@@ -183,10 +295,13 @@ const char *tare_foreign_file(tare_str head, uint64_t size) {
     if (tare_is_importance_dat(head))
         return "an importance matrix of llama.cpp in its older form, not a model: give it to "
                "--imatrix when quantizing";
+    if ((what = whisper(head)) || (what = nemo(head))) return what;
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
         const magic *m = &magics[i];
         if (has_bytes(head, m->offset, m->bytes, m->size)) return m->what;
     }
-    what = zip(head);
-    return what ? what : onnx(head);
+    if ((what = zip(head)) || (what = protobuf(head)) || (what = message_pack(head)) ||
+        (what = ctranslate2(head)))
+        return what;
+    return llama2_c(head, size);
 }

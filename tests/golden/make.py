@@ -18,7 +18,8 @@ import not_a_model_cases
 import importance_cases
 import infq_cases
 import mcf_cases
-import numpy_cases  # noqa: F401
+import kinds_cases
+import numpy_cases
 import torch_cases
 import wcodec_cases
 

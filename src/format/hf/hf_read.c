@@ -270,6 +270,8 @@ static const char *missing_weights(const tare_hf_folder *f, bool is_ambiguous) {
         if (tare_str_is(f->entries[i].name, "weights.bin"))
             return "a directory with the weights of INFQ but without its manifest.json, or with "
                    "one that is none";
+    const char *what = tare_foreign_folder(f->files, f->path);
+    if (what) return what;
     for (size_t i = 0; i < f->n; i++) {
         const tare_hf_entry *e = &f->entries[i];
         if (tare_hf_has_suffix(e, ".bin") || tare_hf_has_suffix(e, ".pt") ||

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Directories that other programs make of models, by the names of what is in them, and what to do
+ * about each. */
+#include "base/glob.h"
+#include "base/str.h"
+#include "format/format.h"
+
+typedef struct kind {
+    const char *pattern;
+    const char *and; /* that there is as well; NULL: nothing */
+    const char *what;
+} kind;
+
+static const char onnx[] =
+    "a directory of an ONNX model, which is not supported: get the model as safetensors or GGUF";
+static const char orbax[] =
+    "a checkpoint of Orbax (JAX): load it with orbax-checkpoint and save its arrays with "
+    "safetensors.flax";
+static const char mlc[] =
+    "weights that were compiled for MLC LLM: get the model that they were made from";
+static const char deepspeed[] =
+    "a checkpoint of DeepSpeed ZeRO, whose parts have no names: join them with its "
+    "zero_to_fp32.py, and name what that makes";
+static const char core_ml[] =
+    "a Core ML model, which is not supported: get the model that it was made from";
+
+/* In this order. */
+static const kind kinds[] = {
+    {"model_index.json", NULL,
+     "a pipeline of diffusers, which is several models: name the folder of one of them, such as "
+     "unet, transformer or text_encoder"},
+    {"manifest.ocdbt", NULL, orbax},
+    {"_CHECKPOINT_METADATA", NULL, orbax},
+    {"ndarray-cache.json", NULL, mlc},
+    {"tensor-cache.json", NULL, mlc},
+    {"mlc-chat-config.json", NULL, mlc},
+    {"saved_model.pb", NULL,
+     "a SavedModel of TensorFlow: load it with TensorFlow and save its variables as .npz"},
+    {"openvino_*.xml", NULL,
+     "a model compiled for OpenVINO, whose weights have no names: get the model that it was made "
+     "from"},
+    {"coremldata.bin", NULL, core_ml},
+    {"Manifest.json", "Data", core_ml},
+    {"*.engine", NULL,
+     "a directory of a TensorRT engine, compiled for one kind of GPU, which cannot be taken apart: "
+     "get the model that it was made from"},
+    {"*zero_pp_rank_*_optim_states.pt", NULL, deepspeed},
+    {"zero_to_fp32.py", NULL, deepspeed},
+    {"latest_checkpointed_iteration.txt", NULL,
+     "a checkpoint of Megatron: convert it to the form of Hugging Face with Megatron Bridge or "
+     "the trainer's own tools"},
+    {"*.distcp", NULL,
+     "a checkpoint of torch.distributed: turn it into one file with python -m "
+     "torch.distributed.checkpoint.format_utils dcp_to_torch"},
+    {"manifests", "blobs", "a store of models of Ollama: name the model's file among its blobs"},
+    {"model.bin", "*vocabulary*",
+     "a model of CTranslate2: get the model that it was converted from"},
+    {"consolidated.*.pth", NULL, "a model in Meta's form: name its consolidated.00.pth"},
+    {"*.onnx", NULL, onnx},
+    {"onnx", NULL, onnx},
+};
+
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+typedef struct seen {
+    bool first[N_KINDS], second[N_KINDS];
+} seen;
+
+static tare_status see(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    seen *s = ctx;
+    (void)err;
+    for (size_t i = 0; i < N_KINDS; i++) {
+        const tare_str name = tare_str_of(entry->name);
+        s->first[i] |= tare_glob_matches(tare_str_of(kinds[i].pattern), name, false);
+        s->second[i] |= !kinds[i].and || tare_glob_matches(tare_str_of(kinds[i].and), name, false);
+    }
+    return TARE_OK;
+}
+
+const char *tare_foreign_folder(const tare_files *files, const char *path) {
+    seen s = {{false}, {false}};
+    if (tare_files_list(files, path, see, &s, NULL) != TARE_OK) return NULL;
+    for (size_t i = 0; i < N_KINDS; i++)
+        if (s.first[i] && s.second[i]) return kinds[i].what;
+    return NULL;
+}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""The kinds of files and folders that people have and that are no model for tare: each is named for what it is,
+with what to do. docs/formats.md lists them beside those that open."""
+import struct
+
+from casebook import bad
+from not_a_model_cases import foreign, zip_of
+
+FILES = []
+FOLDERS = []
+
+
+def file(name, note, content, what, suffix=".bin"):
+    FILES.append(name)
+    foreign("kind-" + name, note, content, what, suffix)
+
+
+def folder(name, note, what, *names, **files):
+    """files of no bytes, and such with content; what tells a folder is names alone"""
+    FOLDERS.append(name)
+    content = {**dict.fromkeys(names, b""), **files}
+    bad("kind-" + name, note, b"", "UNSUPPORTED", None, what, files=content)
+
+
+def tar(name):
+    return (name.encode().ljust(100, b"\0") + b"0000644\0" + bytes(8 + 8 + 12 + 12 + 8) + b"0" + bytes(100) + b"ustar\00000").ljust(1024, b"\0")
+
+
+file("openvino-xml", "OpenVINO's description of a network", b'<?xml version="1.0"?>\n<net name="m" version="11">\n\t<layers>\n', "OpenVINO", ".xml")
+file("tflite", "TensorFlow Lite", struct.pack("<I", 28) + b"TFL3" + bytes(64), "TensorFlow Lite", ".tflite")
+file("executorch", "ExecuTorch", struct.pack("<I", 40) + b"ET12" + bytes(64), "ExecuTorch", ".pte")
+file("tensorizer", "tensorizer", b"|TZR|" + bytes(64), "TensorDeserializer", ".tensors")
+for magic in (b"ftrt", b"ptrt"):
+    file("engine-" + magic.decode(), "an engine of TensorRT", magic + bytes(64), "compiled for one kind of GPU", ".engine")
+file("ncnn", "the text of ncnn", b"7767517\n75 83\nInput data 0 1 data\n", "ncnn", ".param")
+file("rknn", "Rockchip's", b"RKNN" + bytes(64), "Rockchip", ".rknn")
+file("hdf5", "HDF5", b"\x89HDF\r\n\x1a\n" + bytes(64), "Keras", ".h5")
+file("keras", "Keras 3", zip_of("metadata.json", b'{"keras_version": "3.12.0"}'), "Keras", ".keras")
+file("pt2", "torch.export", zip_of("m/data/weights/weight_0", bytes(16)), "torch.export.load", ".pt2")
+file("llamafile", "a program with a model in it", b"MZqFpD='\n" + bytes(4096), "llamafile", ".llamafile")
+file("nemo", "NeMo", tar("model_weights.ckpt"), "NeMo", ".nemo")
+file("nemo-config", "NeMo, whose configuration comes first", tar("./model_config.yaml"), "NeMo", ".nemo")
+file("tar", "an archive of something else", tar("model.safetensors"), "tar archive", ".tar")
+file("core-ml", "Core ML", b"\x08\x05\x12\x2a\x0a\x11\x0a\x05input" + bytes(64), "Core ML", ".mlmodel")
+file("onnx-graph", "ONNX without a producer", b"\x08\x08\x3a\x10" + bytes(64), "ONNX", ".onnx")
+file("flax", "MessagePack", b"\x81\xa6params\x81\xa1w\xc4\x10" + bytes(16), "Flax", ".msgpack")
+file("flax-map16", "a map of more than 15", b"\xde\0\x20\xd9\x25" + b"a_name_that_is_longer_than_31_letters" + bytes(64), "Flax", ".msgpack")
+file("llama2-c", "llama2.c", struct.pack("<7i", 64, 172, 5, 8, 4, 512, 512) + bytes(4096), "llama2.c")
+file("llama2-c-tied", "the same with a head of its own", struct.pack("<7i", 64, 172, 5, 8, 4, -512, 512) + bytes(4096), "llama2.c")
+file("ctranslate2", "CTranslate2", struct.pack("<IH", 6, 16) + b"TransformerSpec\0" + bytes(64), "CTranslate2")
+file("whisper", "whisper.cpp", struct.pack("<12I", 0x67676d6c, 51864, 1500, 384, 6, 4, 448, 384, 6, 4, 80, 1) + bytes(64), "Whisper")
+file("ggla", "an adapter of GGML", struct.pack("<4I", 0x67676c61, 1, 4, 8), "LoRA")
+file("xz", "xz", b"\xfd7zXZ\0" + bytes(64), "xz")
+file("7z", "7z", b"7z\xbc\xaf\x27\x1c" + bytes(64), "7z")
+file("bzip2", "bzip2", b"BZh91AY&SY" + bytes(64), "bzip2")
+
+folder("diffusers", "a pipeline", "pipeline of diffusers", "model_index.json", "unet/config.json")
+folder("orbax", "Orbax", "Orbax", "_CHECKPOINT_METADATA", "_METADATA", "manifest.ocdbt")
+folder("mlc", "MLC LLM", "MLC", "ndarray-cache.json", "mlc-chat-config.json", "params_shard_0.bin")
+folder("saved-model", "TensorFlow", "SavedModel", "saved_model.pb", "variables/variables.index")
+folder("openvino", "OpenVINO, beside the files of Hugging Face", "OpenVINO", "openvino_model.xml", "openvino_model.bin",
+       **{"config.json": b"{}"})
+folder("mlpackage", "Core ML's package", "Core ML", "Manifest.json", "Data/com.apple.CoreML/model.mlmodel")
+folder("mlmodelc", "Core ML, compiled", "Core ML", "coremldata.bin", "model.mil")
+folder("engine", "TensorRT-LLM", "TensorRT", "rank0.engine", **{"config.json": b"{}"})
+folder("deepspeed", "DeepSpeed ZeRO", "zero_to_fp32.py", "bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt", "mp_rank_00_model_states.pt")
+folder("deepspeed-step", "DeepSpeed ZeRO, with its script", "zero_to_fp32.py", "latest", "zero_to_fp32.py", "global_step10/x.pt")
+folder("megatron", "Megatron", "Megatron", "latest_checkpointed_iteration.txt", "iter_0000010/mp_rank_00/model_optim_rng.pt")
+folder("distcp", "torch.distributed.checkpoint", "torch.distributed", ".metadata", "__0_0.distcp")
+folder("ollama", "a store of Ollama", "Ollama", "manifests/registry.ollama.ai/library/tiny/latest", "blobs/sha256-00")
+folder("ctranslate2-folder", "CTranslate2", "CTranslate2", "model.bin", "shared_vocabulary.json", **{"config.json": b"{}"})
+folder("meta", "Meta's form", "consolidated.00.pth", "consolidated.00.pth", "params.json")
+folder("onnx-folder", "ONNX", "ONNX", "model.onnx", "model.onnx_data")
+folder("onnx-hub", "ONNX in a folder of a repository", "ONNX", "onnx/model.onnx", **{"config.json": b"{}"})
+folder("nothing", "nothing that is known", "not a model", "notes.txt")
