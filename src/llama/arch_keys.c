@@ -136,6 +136,8 @@ tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *row
 
 const char *const tare_llama_common_defaults[] = {
     "rope.type = word(" ROPE("rope_type") " | " ROPE("type") ", '" ROPE_TYPES "')",
+    "rope.type_swa = word(rope_parameters.sliding_attention.rope_type | "
+    "rope_scaling.sliding_attention.rope_type, '" ROPE_TYPES "')",
     "rope.theta = " ROPE("rope_theta") " | global_rope_theta | rope_global_theta | "
                                        "rope_theta_global | rope_theta | rotary_emb_base",
     "rope.theta_swa = rope_parameters.sliding_attention.rope_theta | local_rope_theta | "

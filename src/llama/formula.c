@@ -178,6 +178,15 @@ static bool is_spelling(const char **list, tare_str word, tare_str *first) {
     return is;
 }
 
+static value fail_word(reader *r, const value *v) {
+    if (!r->fault) {
+        r->fault_name = v->member;
+        r->fault_word = v->text;
+    }
+    fail(r, unknown_word);
+    return absent();
+}
+
 /* A text of a closed list, as the first of its spellings. The list is a text of the formula. */
 static value known_word(reader *r, value v, const value *words) {
     char list[400];
@@ -194,12 +203,7 @@ static value known_word(reader *r, value v, const value *words) {
         v.text = (tare_str){words->text.ptr + (first.ptr - list), first.len};
         return v;
     }
-    if (!r->fault) {
-        r->fault_name = v.member;
-        r->fault_word = v.text;
-    }
-    fail(r, unknown_word);
-    return absent();
+    return fail_word(r, &v);
 }
 
 /* Whether a text is one of the words of another. */
@@ -230,6 +234,13 @@ static value leading_number(tare_str text) {
     for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
         x = 10 * x + (text.ptr[i] - '0');
     return i > from ? number(x, true) : absent();
+}
+
+/* That of a member of config.json; a text that begins with none is a fault. */
+static value number_in(reader *r, const value *v) {
+    const value n = leading_number(v->text);
+    if (n.kind == TARE_LLAMA_ABSENT && v->text.len) return fail_word(r, v);
+    return n;
 }
 
 /* The member of an object whose name is a whole number: "5", "05". */
@@ -353,7 +364,9 @@ static value call(reader *r, tare_str name) {
     if (tare_str_is(name, "one_of"))
         return boolean(a[0].kind == TARE_LLAMA_TEXT && is_listed(a[0].text, &a[1]));
     if (tare_str_is(name, "in")) return boolean(holds(r, &a[1], &a[0], &a[2]));
-    if (tare_str_is(name, "number")) return leading_number(a[0].text);
+    if (tare_str_is(name, "number")) return number_in(r, &a[0]);
+    if (tare_str_is(name, "finite"))
+        return a[0].kind == TARE_LLAMA_NUMBER && isnan(a[0].number) ? a[1] : a[0];
     if (tare_str_is(name, "largest")) return noted(r, largest(&a[0]));
     if (tare_str_is(name, "leading")) return leading(r, &a[0], &a[1], &a[2]);
     if (tare_str_is(name, "len")) {
@@ -513,7 +526,7 @@ tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
     tare_fail(err, status, r.fault);
     name_file(config, err);
     if (r.fault_word.ptr)
-        tare_error_detail(err, "%.*s: '%.*s'", (int)tare_min_u64(r.fault_name.len, 40),
+        tare_error_detail(err, "%.*s: '%.*s'", (int)tare_min_u64(r.fault_name.len, 48),
                           r.fault_name.ptr, (int)tare_min_u64(r.fault_word.len, 64),
                           r.fault_word.ptr);
     else if (r.fault_name.len)

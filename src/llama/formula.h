@@ -9,7 +9,9 @@
  *   if(c, a, b)      floor(x) round(x) sqrt(x) ln(x) pow(x, y) max(x, y) min(x, y) has(x) len(x)
  *   probit(p)        where the normal distribution reaches p; normal(x) what it reaches there
  *   leading(list, x) how many elements at the beginning equal x; len also of texts
- *   largest(list)    the largest number; number(text): what it begins with
+ *   largest(list)    the largest number
+ *   number(text)     what it begins with; a text that begins with none is a fault
+ *   finite(x, y)     y where x is a number that is not finite, else x
  *   at(list, i) at(list, i, 'member') at(text, i) in(x, list)
  *   word(x, 'a/b c')              a text of a closed list, as the first of its spellings; another one
  *                                 is a fault. Anything else but a text stays what it is

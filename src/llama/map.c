@@ -174,6 +174,7 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     m->n_extra_layers = (uint64_t)extra;
     m->facts[0].number = (double)m->n_layers;
     TARE_TRY(tare_llama_check_lists(m, err));
+    TARE_TRY(tare_llama_check_words(m, err));
     return tare_llama_names_init(&m->names, m->arch->name, m->arch->tensors, &m->out->arena, err);
 }
 

@@ -147,6 +147,18 @@ tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err
 /* Members of config.json with a word for each layer: UNSUPPORTED where a word is not known, CORRUPT
  * where they are too short. */
 tare_status tare_llama_check_lists(const tare_llama_mapping *m, tare_error *err);
+/* Words that decide nothing, as llama.cpp has one way or tensors tell: UNSUPPORTED where one is not
+ * known. */
+tare_status tare_llama_check_words(const tare_llama_mapping *m, tare_error *err);
+/* What activations are called, by transformers or a model's own code; any other word is a fault. Those
+ * of the second list are all GELU. */
+#define TARE_LLAMA_ACTIVATIONS                                                                     \
+    "silu/swish/swiglu gelu gelu_10 gelu_accurate gelu_fast gelu_new gelu_python "                 \
+    "gelu_python_tanh gelu_pytorch_tanh geglu gegelu quick_gelu relu reglu relu2/relu_squared "    \
+    "relu6 leaky_relu prelu elu selu celu hardswish hardsigmoid hardtanh softplus mish laplace "   \
+    "linear/identity sigmoid tanh sin xielu glu"
+#define TARE_LLAMA_GELUS                                                                           \
+    "gelu gelu_new gelu_fast gelu_python gelu_python_tanh gelu_accurate gelu_pytorch_tanh geglu"
 /* Warns of what config.json asks for, and neither keys nor tensors say (unapplied.c). After both. */
 tare_status tare_llama_note_unapplied(tare_llama_mapping *m, tare_error *err);
 /* The blocks of NVFP4 that a piece can stay in, since llama.cpp takes its factor beside it; NULL: none

@@ -181,6 +181,28 @@ static tare_status check_positions(const tare_llama_mapping *m, tare_error *err)
     return TARE_OK;
 }
 
+/* A key of two says which activation llama.cpp computes; with neither it is CLIP's quick GELU. */
+static bool is_flag(const tare_llama_mapping *m, const char *name) {
+    const tare_value *v = find_key(m, name);
+    return v && v->type == TARE_VALUE_BOOL && v->as.u;
+}
+
+static tare_status check_activation(const tare_llama_mapping *m, tare_error *err) {
+#define ACT "word(vision_config.hidden_act, '" TARE_LLAMA_ACTIVATIONS "')"
+    static const char *const formulas[] = {"if(has(" ACT "), one_of(" ACT ", '" TARE_LLAMA_GELUS
+                                           "'), true)",
+                                           "if(has(" ACT "), " ACT " == 'silu', true)"};
+    const bool is_silu = is_flag(m, "use_silu");
+    double holds;
+    if (!is_silu && !is_flag(m, "use_gelu")) return TARE_OK;
+    TARE_TRY(tare_llama_number(&holds, m, formulas[is_silu], 0, err));
+    if (holds > 0) return TARE_OK;
+    return fail_config(TARE_ERR_UNSUPPORTED, "config.json",
+                       is_silu ? "vision_config.hidden_act is not silu, which llama.cpp computes"
+                               : "vision_config.hidden_act is not gelu, which llama.cpp computes",
+                       err);
+}
+
 tare_status tare_llama_tower_check(const tare_llama_mapping *m, tare_error *err) {
     static const char *const vision[] = {"vision.projection_dim",       "vision.image_size",
                                          "vision.patch_size",           "vision.embedding_length",
@@ -202,6 +224,7 @@ tare_status tare_llama_tower_check(const tare_llama_mapping *m, tare_error *err)
             return fail_key("config.json", "a size of the encoder is missing", *key, err);
     if (!sees) return TARE_OK;
     TARE_TRY(check_positions(m, err));
+    TARE_TRY(check_activation(m, err));
     TARE_TRY(check_colors(m, "vision.image_mean", "image_mean", err));
     return check_colors(m, "vision.image_std", "image_std", err);
 }

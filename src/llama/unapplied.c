@@ -6,19 +6,11 @@
 #include "base/str.h"
 #include "llama/mapping.h"
 
-/* Under any name that transformers or a model's own code has for one; another is a fault. */
-#define ACTIVATIONS                                                                                \
-    "silu/swish/swiglu gelu gelu_10 gelu_accurate gelu_fast gelu_new gelu_python "                 \
-    "gelu_python_tanh gelu_pytorch_tanh geglu gegelu quick_gelu relu reglu relu2/relu_squared "    \
-    "relu6 leaky_relu prelu elu selu celu hardswish hardsigmoid hardtanh softplus mish laplace "   \
-    "linear/identity sigmoid tanh sin xielu glu"
 #define ACTIVATION                                                                                 \
     "word(mlp_hidden_act | hidden_activation | hidden_act | activation_function | activation, "    \
-    "'" ACTIVATIONS "')"
+    "'" TARE_LLAMA_ACTIVATIONS "')"
 #define OTHER_THAN(words)                                                                          \
     "if(has(" ACTIVATION "), if(one_of(" ACTIVATION ", '" words "'), false, true))"
-#define GELU                                                                                       \
-    "gelu gelu_new gelu_fast gelu_python gelu_python_tanh gelu_accurate gelu_pytorch_tanh geglu"
 #define TOPK_METHOD "word(topk_method, 'greedy group_limited_greedy noaux_tc')"
 #define GELU_ARCHS                                                                                 \
     "bert bloom codeshell falcon gemma gemma2 gemma3 gemma-embedding gemma3n gemma4 "              \
@@ -49,6 +41,7 @@
 #define SCALES_OTHERWISE(layers)                                                                   \
     "if(has(query_pre_attn_scalar), if(query_pre_attn_scalar == if(num_hidden_layers == " layers   \
     ", floor(hidden_size / num_attention_heads), attention.dim), false, true))"
+#define MAMBA2_ARCHS  "falcon-h1 granitehybrid mamba2"
 #define OTHER_NUMBERS ", and gives other numbers"
 
 /* A formula that holds where llama.cpp computes something else, for each `layer` where it names one;
@@ -106,23 +99,24 @@ static const struct {
      NULL, NULL,
      "sliding_window: llama.cpp has these windows in models of 64 layers only, all layers see all, "
      "which differs in texts longer than it"},
-    {GELU_ARCHS, OTHER_THAN(GELU), NULL, NULL,
+    {GELU_ARCHS, OTHER_THAN(TARE_LLAMA_GELUS), NULL, NULL,
      "hidden_act: llama.cpp computes GELU in this architecture" OTHER_NUMBERS},
     {SQUARED_ARCHS, OTHER_THAN("relu2"), NULL, NULL,
      "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_NUMBERS},
     {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu"), NULL, NULL,
      "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
     {"dbrx",
-     "if(has(ffn_config.ffn_act_fn.name), word(ffn_config.ffn_act_fn.name, '" ACTIVATIONS
+     "if(has(ffn_config.ffn_act_fn.name), word(ffn_config.ffn_act_fn.name, '" TARE_LLAMA_ACTIVATIONS
      "') == 'silu') == false",
      NULL, NULL,
      "ffn_config.ffn_act_fn: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
     {"jais llada llada-moe lfm2 lfm2moe nomic-bert qwen refact talkie neo-bert", OTHER_THAN("silu"),
      NULL, NULL, "activation: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
     {"openelm",
-     "if(has(activation_fn_name), word(activation_fn_name, '" ACTIVATIONS "') == 'silu') == false",
+     "if(has(activation_fn_name), word(activation_fn_name, '" TARE_LLAMA_ACTIVATIONS
+     "') == 'silu') == false",
      NULL, NULL, "activation_fn_name: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
-    {"nomic-bert-moe", OTHER_THAN(GELU), NULL, NULL,
+    {"nomic-bert-moe", OTHER_THAN(TARE_LLAMA_GELUS), NULL, NULL,
      "activation_function: llama.cpp computes GELU in this architecture" OTHER_NUMBERS},
     {"smallthinker", OTHER_THAN("relu"), NULL, NULL,
      "hidden_act: llama.cpp computes ReLU in this architecture" OTHER_NUMBERS},
@@ -185,6 +179,109 @@ static const struct {
      NULL, NULL,
      "alibi, parallel_attn: llama.cpp has rotary positions and attention beside the feed-forward "
      "network only" OTHER_NUMBERS},
+    {NULL, "if(has(rope.type_swa), rope.type_swa == 'default') == false", NULL, NULL,
+     "rope_parameters.sliding_attention.rope_type: llama.cpp does not scale the positions of "
+     "layers "
+     "with windows" OTHER_NUMBERS},
+    {NULL, "if(has(routed_scaling_factor), routed_scaling_factor == 1) == false",
+     "expert_weights_scale", NULL,
+     "routed_scaling_factor: llama.cpp does not scale the weights of experts in this "
+     "architecture" OTHER_NUMBERS},
+    {MAMBA2_ARCHS,
+     "if(has(time_step_limit), if(finite(at(time_step_limit, 0), 0) > 0, true, "
+     "finite(at(time_step_limit, 1), 1000000) < 1000000))",
+     NULL, NULL, "time_step_limit: llama.cpp does not limit steps of time" OTHER_NUMBERS},
+    {"nemotron_h nemotron_h_moe",
+     "if(has(mamba_hidden_act), word(mamba_hidden_act, '" TARE_LLAMA_ACTIVATIONS
+     "') == 'silu') == false",
+     NULL, NULL, "mamba_hidden_act: llama.cpp computes SiLU" OTHER_NUMBERS},
+    {"nemotron_h nemotron_h_moe", "(time_step_min | 0.001) > 0.001", NULL, NULL,
+     "time_step_min: llama.cpp does not limit steps of time" OTHER_NUMBERS},
+    {"falcon-h1", "if(mamba_rms_norm | false, mamba_norm_before_gate | true)", NULL, NULL,
+     "mamba_norm_before_gate: llama.cpp has the gate before the norm" OTHER_NUMBERS},
+    {"bloom", "apply_residual_connection_post_layernorm | false", NULL, NULL,
+     "apply_residual_connection_post_layernorm: llama.cpp adds what is before the "
+     "norm" OTHER_NUMBERS},
+    {"gemma3 gemma-embedding", "(attn_logit_softcapping | 0) > 0", NULL, NULL,
+     "attn_logit_softcapping: llama.cpp does not cap scores of attention in this "
+     "architecture" OTHER_NUMBERS},
+    {"gemma3", "use_bidirectional_attention | false", NULL, NULL,
+     "use_bidirectional_attention: llama.cpp computes causal attention in this "
+     "architecture" OTHER_NUMBERS},
+    {"gemma-embedding", "if(use_bidirectional_attention | true, false, true)", NULL, NULL,
+     "use_bidirectional_attention false: llama.cpp has each token see all in this "
+     "architecture" OTHER_NUMBERS},
+    {"gemma4 gemma4-assistant",
+     "if(has(use_bidirectional_attention), word(use_bidirectional_attention, 'vision all') == "
+     "'all')",
+     NULL, NULL,
+     "use_bidirectional_attention all: llama.cpp computes causal attention of texts" OTHER_NUMBERS},
+    {"gemma3n", "if(altup_correct_scale | true, false, true)", NULL, NULL,
+     "altup_correct_scale false: llama.cpp scales" OTHER_NUMBERS},
+    {"gpt-oss minimax-m3",
+     "if((swiglu_alpha | 1.702) == 1.702, (swiglu_limit | 7) == 7, false) == false", NULL, NULL,
+     "swiglu_alpha, swiglu_limit: llama.cpp computes with 1.702 and 7" OTHER_NUMBERS},
+    {"laguna", "(moe_router_logit_softcapping | 0) > 0", NULL, NULL,
+     "moe_router_logit_softcapping: llama.cpp does not cap the scores of experts in this "
+     "architecture" OTHER_NUMBERS},
+    {"cohere2moe",
+     "if(has(shared_expert_combination_strategy), word(shared_expert_combination_strategy, "
+     "'average sum') == 'average') == false",
+     NULL, NULL,
+     "shared_expert_combination_strategy sum: llama.cpp takes the average" OTHER_NUMBERS},
+    {"t5 t5encoder", "if((relative_attention_max_distance | 128) == 128, false, true)", NULL, NULL,
+     "relative_attention_max_distance: llama.cpp computes with 128" OTHER_NUMBERS},
+    {"deepseek2 deepseek2-ocr deepseek32 glm-dsa mistral4",
+     "if(rope_interleave | true, false, true)", NULL, NULL,
+     "rope_interleave false: llama.cpp rotates neighbours in this architecture" OTHER_NUMBERS},
+    {"minicpm3",
+     "if((scale_emb | 12) == 12, if((scale_depth | 1.4) == 1.4, (dim_model_base | 256) == 256, "
+     "false), false) == false",
+     NULL, NULL,
+     "scale_emb, scale_depth, dim_model_base: llama.cpp computes with 12, 1.4 and "
+     "256" OTHER_NUMBERS},
+    {"llama4", "(use_qk_norm | true) == (num_local_experts == 128)", NULL, NULL,
+     "use_qk_norm: llama.cpp normalizes queries and keys unless there are 128 "
+     "experts" OTHER_NUMBERS},
+    {"llama4",
+     "if(attn_temperature_tuning | true, if((attn_scale | 0.1) == 0.1, (floor_scale | 8192) == "
+     "8192, false), false) == false",
+     NULL, NULL,
+     "attn_temperature_tuning, attn_scale, floor_scale: llama.cpp computes with 0.1 and "
+     "8192" OTHER_NUMBERS},
+    {"nomic-bert nomic-bert-moe",
+     "if(causal | false, true, if(prenorm | false, true, rotary_emb_interleaved | false))", NULL,
+     NULL,
+     "causal, prenorm, rotary_emb_interleaved: llama.cpp has none of them in this "
+     "architecture" OTHER_NUMBERS},
+    {"bert jina-bert-v2", "is_decoder | false", NULL, NULL,
+     "is_decoder: llama.cpp has each token see all in this architecture" OTHER_NUMBERS},
+    {"jina-bert-v2 jais",
+     "if(has(position_embedding_type), word(position_embedding_type, 'absolute learned "
+     "relative_key relative_key_query alibi rotary/rope') == 'alibi') == false",
+     NULL, NULL, "position_embedding_type: llama.cpp has ALiBi in this architecture" OTHER_NUMBERS},
+    {"mpt",
+     "if(has(attn_config.softmax_scale), true, if(has(logit_scale), true, attn_config.prefix_lm | "
+     "false))",
+     NULL, NULL,
+     "attn_config.softmax_scale, attn_config.prefix_lm, logit_scale: llama.cpp has none of "
+     "them" OTHER_NUMBERS},
+    {"starcoder refact", "if(multi_query | true, false, true)", NULL, NULL,
+     "multi_query false: llama.cpp has one key and value for all heads" OTHER_NUMBERS},
+    {"dbrx", "if((ffn_config.moe_normalize_expert_weights | 1) == 1, false, true)", NULL, NULL,
+     "moe_normalize_expert_weights: llama.cpp divides the weights of experts by their "
+     "sum" OTHER_NUMBERS},
+};
+
+/* Words that decide nothing here, as llama.cpp has one way or tensors tell; another one is a fault. */
+static const struct {
+    const char *archs, *word;
+} closed[] = {
+    {NULL, TOPK_METHOD},
+    {"minimax-m3", "word(hidden_act, '" TARE_LLAMA_ACTIVATIONS " swigluoai')"},
+    {"laguna", "word(gating, 'per-head per-element')"},
+    {"granite granitehybrid granitemoe", "word(position_embedding_type, 'rope nope')"},
+    {"cohere2moe", "word(shared_expert_combination_strategy, 'average sum')"},
 };
 
 static bool is_about(const char *archs, tare_str name) {
@@ -203,6 +300,15 @@ static tare_status holds(bool *out, const tare_llama_mapping *m, const char *for
         TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, layer, err));
         *out = v.number > 0;
         if (!strstr(formula, "layer)") && !strstr(formula, "(layer ")) break;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_llama_check_words(const tare_llama_mapping *m, tare_error *err) {
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
+        tare_llama_value v;
+        if (is_about(closed[i].archs, tare_str_of(m->arch->name)))
+            TARE_TRY(tare_llama_formula(&v, tare_str_of(closed[i].word), &m->config, NULL, err));
     }
     return TARE_OK;
 }

@@ -99,6 +99,10 @@ def positions(f):
     f.key("rope.scaling.attn_factor", 1.1 / (1 + 0.1 * np.log(4)))
     f.convert("ministral3")
     f.check("ministral3: llama.cpp divides by mscale_all_dim itself", "rope.scaling.attn_factor" not in f.keys)
+    f.convert("olmoe", {"rms_norm_eps": 0.001})
+    f.key("attention.layer_norm_rms_epsilon", 0.001)
+    f.convert("mpt", {"layer_norm_epsilon": 0.001})
+    f.key("attention.layer_norm_epsilon", 0.001)
     f.convert("roberta", {"architectures": ["CamembertModel"], "model_type": "camembert"})
     f.key("context_length", 512)
 

@@ -106,11 +106,24 @@ def llava(t):
         check(f"llava: {member}", member in run("convert", model, out, "--mmproj", "--force", code=5).stderr)
 
 
+def activations(t):
+    """What llama.cpp computes follows from the keys; another activation, or a word that nobody knows, is an error."""
+    run, check, model, out = t.run, t.check, t.model, t.out
+    for name, known, other in (("glm4v-vision", "swish", "relu"), ("janus", "gelu_pytorch_tanh", "quick_gelu"), ("qwen3vl-vision", "gelu", "silu"),
+                               ("gemma3-vision", "gelu", "silu"), ("youtu-vision", "silu", "relu"), ("llama4-vision", "gelu", "relu")):
+        t.write(name)
+        config, tensors = load(model)
+        for word, code in ((known, 0), (other, 5), ("spiral", 5)):
+            store(model, dict(config, vision_config=dict(config["vision_config"], hidden_act=word)), tensors)
+            said = run("convert", model, out, "--mmproj", "--force", "--no-sync", code=code).stderr
+            check(f"{name}: {word}: {said}", code == 0 or "hidden_act" in said)
+
+
 def main():
     tare, folder = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
     towers = Towers(tare, folder)
-    for part in (quantized, shown, gemma3n, llava):
+    for part in (quantized, shown, gemma3n, llava, activations):
         part(towers)
     shutil.rmtree(folder)
     return towers.end()

@@ -100,9 +100,9 @@ static void test_conditions(void **state) {
 
 static void test_absent(void **state) {
     (void)state;
-    static const char *const formulas[] = {
-        "nosuch",          "2 * nosuch", "at(kinds, 5)", "number(nosuch)",     "number(pattern)",
-        "at(pattern, -1)", "hidden / 0", "if(false, 1)", "word(nosuch, 'a b')"};
+    static const char *const formulas[] = {"nosuch",         "2 * nosuch",         "at(kinds, 5)",
+                                           "number(nosuch)", "at(pattern, -1)",    "hidden / 0",
+                                           "if(false, 1)",   "word(nosuch, 'a b')"};
     for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
         assert_int_equal(compute(formulas[i], 0).kind, TARE_LLAMA_ABSENT);
 }
@@ -117,6 +117,7 @@ static void test_words(void **state) {
         {"in('mamba', kinds, 'mamba full_attention')", "kinds: 'attention'"},
         {"leading(kinds, 'mamba', 'mamba')", "kinds: 'attention'"},
         {"if(true, 1, word(layers_enum, '3'))", "layers_enum: '3,4,5'"},
+        {"number(pattern)", "pattern: 'M-*E'"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tare_error err = {0};
@@ -146,6 +147,8 @@ static void test_not_finite(void **state) {
         {"leading(limit, 0.5)", "limit"},
         {"if(in(3, limit), 1, 2)", "limit"},
         {"hidden | odd", NULL},
+        {"finite(odd, 1) < 5", NULL},
+        {"finite(at(limit, 1), 1) + finite(hidden, 1)", NULL},
         {"hidden | 2 * odd", NULL},
         {"at(limit, 0)", NULL},
         {"has(odd)", NULL},

@@ -99,7 +99,7 @@ static const tare_llama_key mpt_own[] = {
     {"feed_forward_length", U32, "4 * d_model"},
     {"attention.head_count", U32, "n_heads"},
     {"attention.head_count_kv", U32, "attn_config.kv_n_heads"},
-    {"attention.layer_norm_epsilon", F32, "0.00001"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon | 0.00001"},
     {"attention.clamp_kqv", F32, "attn_config.clip_qkv"},
     {"attention.max_alibi_bias", F32,
      "if(attn_config.alibi | false, attn_config.alibi_bias_max | 8, 0)"},

@@ -3,8 +3,8 @@
  * Mixtures of experts with names of their own. */
 #include "llama/arch/rows.h"
 
-static const tare_llama_key olmoe_keys[] = {{"attention.layer_norm_rms_epsilon", F32, "0.00001"},
-                                            END_OF_KEYS};
+static const tare_llama_key olmoe_keys[] = {
+    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | 0.00001"}, END_OF_KEYS};
 
 static const char *const dots1_defaults[] = {KV_HEADS_ALL,   "num_experts = n_routed_experts",
                                              "n_group = 1",  "topk_group = 1",

@@ -49,15 +49,19 @@
 #define KEY_SILU                                                                                   \
     { "use_silu", BOOL, "true" }
 /* As hidden_act says. */
+#define VISION_ACT     "word(vision_config.hidden_act, '" TARE_LLAMA_ACTIVATIONS "')"
+#define VISION_IS_GELU "one_of(" VISION_ACT ", '" TARE_LLAMA_GELUS "')"
 #define KEYS_ACTIVATION                                                                            \
-    {"use_silu", BOOL, "if(vision_config.hidden_act == 'silu', true)"}, {                          \
-        "use_gelu", BOOL, "if(vision_config.hidden_act == 'gelu', true)"                           \
+    {"use_silu", BOOL, "if(" VISION_ACT " == 'silu', true)"}, {                                    \
+        "use_gelu", BOOL, "if(" VISION_IS_GELU ", true)"                                           \
     }
 #define MUST_ACTIVATE                                                                              \
     {                                                                                              \
-        "if(vision_config.hidden_act == 'silu', true, vision_config.hidden_act == 'gelu')",        \
+        "if(" VISION_ACT " == 'silu', true, " VISION_IS_GELU ")",                                  \
             "vision_config.hidden_act is neither silu nor gelu, which llama.cpp computes"          \
     }
+
+extern const tare_llama_must tare_llama_must_activate[];
 
 /* A convolution over patches, which are squares. */
 #define PATCHES(name)                                                                              \

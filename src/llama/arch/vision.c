@@ -50,7 +50,7 @@ static const tare_llama_rule pixtral_rules[] = {
     END_OF_RULES};
 static const tare_llama_rule lighton_rules[] = {
     PIXTRAL_RULES("vision_encoder.", "vision_projection."), END_OF_RULES};
-static const tare_llama_must pixtral_musts[] = {MUST_ACTIVATE, {NULL, NULL}};
+const tare_llama_must tare_llama_must_activate[] = {MUST_ACTIVATE, {NULL, NULL}};
 #define BACK_PIXTRAL(type)                                                                         \
     "model_type = '" type "'", "vision_feature_layer = -1",                                        \
         "multimodal_projector_bias = has(tensors.mm.1.bias)", "projector_hidden_act = 'gelu'",     \
@@ -77,11 +77,11 @@ static const tare_llama_tower pixtral_tower = {.projector = "pixtral",
                                                .takes = "vision_tower. multi_modal_projector.",
                                                .layers = VISION_LAYERS,
                                                .token = "[IMG_BREAK]",
-                                               .musts = pixtral_musts};
+                                               .musts = tare_llama_must_activate};
 static const tare_llama_tower lighton_tower = {.projector = "lightonocr",
                                                .takes = "vision_encoder. vision_projection.",
                                                .layers = VISION_LAYERS,
-                                               .musts = pixtral_musts};
+                                               .musts = tare_llama_must_activate};
 
 /* ---- InternVL -------------------------------------------------------------------------------- */
 
@@ -294,7 +294,8 @@ static const tare_llama_back janus_back = {
 static const tare_llama_tower janus_tower = {.projector = "janus_pro",
                                              .takes = "vision_model. aligner.",
                                              .layers = VISION_LAYERS,
-                                             .positions = VISION_GRID};
+                                             .positions = VISION_GRID,
+                                             .musts = tare_llama_must_activate};
 
 static const tare_llama_key kimi_keys[] = {VISION_KEYS,
                                            {"vision.image_size", U32, "64 * 14"},

@@ -100,9 +100,9 @@ static const tare_llama_tower hunyuan_tower = {
 
 /* ---- Youtu-VL -------------------------------------------------------------------------------- */
 
-static const char *const youtu_defaults[] = {
-    "vision_config.image_size = 560", "vision_config.hidden_act = 'gelu_pytorch_tanh'",
-    "youtu.is_silu = vision_config.hidden_act == 'silu'", NULL};
+static const char *const youtu_defaults[] = {"vision_config.image_size = 560",
+                                             "vision_config.hidden_act = 'gelu_pytorch_tanh'",
+                                             "youtu.is_silu = " VISION_ACT " == 'silu'", NULL};
 static const tare_llama_key youtu_keys[] = {
     VISION_KEYS,
     KEY_PROJECTOR("youtuvl"),
@@ -122,6 +122,7 @@ static const tare_llama_rule youtu_rules[] = {
     {"merger.mlp.#@", "=mm.#", NULL},
     END_OF_RULES};
 static const tare_llama_must youtu_musts[] = {
+    MUST_ACTIVATE,
     {"has(vision_config.fullatt_block_indexes)",
      "it does not say vision_config.fullatt_block_indexes"},
     {NULL, NULL}};

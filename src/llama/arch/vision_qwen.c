@@ -206,8 +206,10 @@ static const tare_llama_back glm4moe_back =
 static const tare_llama_back glm_ocr_back =
     GLM4_BACK(glm_ocr_back_config, "has(tensors.v.attn_q_norm.weight)");
 static const tare_llama_back glm4_back = GLM4_BACK(glm4_back_config, NULL);
-static const tare_llama_tower glm4_tower = {
-    .projector = "glm4v", .takes = "visual.", .layers = "vision_config.depth"};
+static const tare_llama_tower glm4_tower = {.projector = "glm4v",
+                                            .takes = "visual.",
+                                            .layers = "vision_config.depth",
+                                            .musts = tare_llama_must_activate};
 
 static const tare_llama_key exaone_keys[] = {
     VISION_KEYS,
