@@ -30,7 +30,7 @@ static const struct {
     {"attn_output_norm layer_output_norm",
      "bert jina-bert-v2 jina-bert-v3 nomic-bert nomic-bert-moe"},
     {"attn_norm_2 time_mix_ln", "rwkv6 rwkv7"},
-    {"ssm_conv1d", "jamba mamba mamba2"},
+    {"ssm_conv1d", "falcon-h1 granitehybrid jamba mamba mamba2 nemotron_h nemotron_h_moe"},
 };
 
 bool tare_llama_needs_bias(const char *architecture, tare_str word) {

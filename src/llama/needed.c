@@ -23,23 +23,13 @@ static const struct {
     unsigned part;
 } parts[] = {
     {"", "_shexp", OTHER + 0}, /* OTHER: parts that a block may be without */
-    {"", "_chexps", OTHER + 1},
-    {"nextn.", "", OTHER + 2},
-    {"vis_", "", OTHER + 3},
-    {"indexer.", "", OTHER + 4},
-    {"channel_mix_", "", OTHER + 5},
-    {"cross_attn_", "", OTHER + 6},
-    {"", "_exps", EXPERTS},
-    {"ffn_gate_inp", "", EXPERTS},
-    {"ffn_gate", "", DENSE},
-    {"ffn_down", "", DENSE},
-    {"ffn_up", "", DENSE},
-    {"attn_norm", "", WHOLE},
-    {"attn_output_norm", "", WHOLE},
-    {"attn_", "", ATTENTION},
-    {"ssm_", "", STATE},
-    {"time_mix_", "", TIME_MIX},
-    {"shortconv.", "", CONVOLUTION},
+    {"", "_chexps", OTHER + 1},    {"nextn.", "", OTHER + 2},       {"vis_", "", OTHER + 3},
+    {"indexer.", "", OTHER + 4},   {"channel_mix_", "", OTHER + 5}, {"cross_attn_", "", OTHER + 6},
+    {"inp_gate", "", OTHER + 7},   {"proj", "", OTHER + 7},         {"post_norm", "", OTHER + 7},
+    {"per_layer_", "", OTHER + 7}, {"", "_exps", EXPERTS},          {"ffn_gate_inp", "", EXPERTS},
+    {"ffn_gate", "", DENSE},       {"ffn_down", "", DENSE},         {"ffn_up", "", DENSE},
+    {"attn_norm", "", WHOLE},      {"attn_output_norm", "", WHOLE}, {"attn_", "", ATTENTION},
+    {"ssm_", "", STATE},           {"time_mix_", "", TIME_MIX},     {"shortconv.", "", CONVOLUTION},
 };
 
 /* What llama.cpp runs without, in all architectures. */
@@ -49,26 +39,55 @@ static const char optional[] =
     "cls cls.output cls.norm";
 /* Architectures whose head is never the embeddings. */
 static const char own_head[] =
-    "apertus baichuan bailingmoe bailingmoe2 dots1 exaone-moe gpt-oss gptneox internlm2 jais "
-    "kimi-linear mellum mimo2 minimax-m2 nemotron olmo2 olmoe orion phi2 plamo qwen qwen2moe rwkv6 "
-    "rwkv6qwen2 rwkv7 stablelm step35 talkie xverse";
+    "apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx dots1 exaone-moe gpt-oss "
+    "gptneox internlm2 jais kimi-linear mellum mimo2 minimax-m2 minimax-m3 nemotron olmo2 olmoe "
+    "orion phi2 phimoe plamo qwen qwen2moe rwkv6 rwkv6qwen2 rwkv7 stablelm step35 talkie xverse";
+
+/* What these architectures need all the same where another tensor is: of the block, or of the model. */
+static const struct {
+    const char *words, *suffix, *beside, *archs;
+} companions[] = {
+    {"exp_probs_b", ".bias", "ffn_gate_inp",
+     "afmoe glm4moe kimi-linear laguna lfm2moe minimax-m2 minimax-m3 nemotron_h_moe"},
+    {"attn_sinks", ".weight", "attn_norm", "gpt-oss"},
+    {"attn_gate", ".weight", "ssm_conv1d", "qwen35 qwen35moe qwen3next"},
+    {"ssm_ba", ".weight", "ssm_conv1d", "qwen3next"},
+    {"ssm_dt", ".weight", "ssm_conv1d", "jamba mamba"},
+    {"ssm_dt", ".bias", "ssm_conv1d", "jamba mamba"},
+    {"pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2", ".weight", "ffn_gate_inp", "gemma4"},
+    {"ffn_gate_inp", ".scale", "ffn_gate_inp", "gemma4"},
+    {"ffn_norm_exps", ".weight", "ffn_gate_inp", "arctic"},
+    {"indexer.k_norm", ".bias", "indexer.k_norm", "deepseek32"},
+    {"token_types", ".weight", "token_embd", "jina-bert-v2"},
+    {"rope_freqs", ".weight", "token_embd", "gemma4"},
+};
+/* What a row's `optional` means in the first block alone, and in all but the first. */
+static const struct {
+    const char *word, *archs;
+    bool in_first;
+} optional_by_block[] = {{"attn_norm", "modern-bert", true}, {"attn_rel_b", "t5 t5encoder", false}};
+/* Where the layers that predict more tokens are whole, or not there at all. */
+static const char whole_nextn[] =
+    "deepseek32 exaone-moe exaone4 glm-dsa glm4 glm4moe mimo2 qwen35 qwen35moe";
 /* Architectures with blocks of one part alone. */
 static const char thin[] = "deci nemotron_h nemotron_h_moe";
 
 /* Tensors that others of the same block stand for. */
 static const struct {
-    const char *words, *instead;
+    const char *words, *instead, *unless; /* there */
 } alternatives[] = {
-    {"attn_q", "attn_qkv attn_q_a attn_q_b"},
-    {"attn_k attn_v", "attn_qkv attn_kv_a_mqa attn_kv_a_norm"},
-    {"attn_qkv", "attn_q attn_k attn_v"},
-    {"attn_q_a attn_q_a_norm attn_q_b", "attn_q"},
-    {"attn_kv_a_mqa attn_kv_a_norm", "attn_k"},
-    {"attn_kv_b", "attn_k_b attn_k"},
-    {"attn_k_b attn_v_b", "attn_kv_b attn_k"},
-    {"attn_output attn_q_norm attn_k_norm", "ssm_out"},
-    {"ffn_gate_exps ffn_up_exps", "ffn_gate_up_exps"},
-    {"ffn_gate_up_exps", "ffn_up_exps"},
+    {"attn_q", "attn_qkv attn_q_a attn_q_b", NULL},
+    {"attn_k attn_v", "attn_qkv attn_kv_a_mqa attn_kv_a_norm", NULL},
+    {"attn_qkv", "attn_q attn_k attn_v", NULL},
+    {"attn_q_a attn_q_a_norm attn_q_b", "attn_q", NULL},
+    {"attn_kv_a_mqa attn_kv_a_norm", "attn_k", NULL},
+    {"attn_kv_b", "attn_k_b attn_k", NULL},
+    {"attn_k_b attn_v_b", "attn_kv_b attn_k", NULL},
+    {"attn_output attn_q_norm attn_k_norm", "ssm_out", "attn_k"},
+    {"post_ffw_norm", "layer_output_norm", NULL},
+    {"layer_output_norm", "post_ffw_norm", NULL},
+    {"ffn_gate_exps ffn_up_exps", "ffn_gate_up_exps", NULL},
+    {"ffn_gate_up_exps", "ffn_up_exps", NULL},
 };
 
 static unsigned part_of(tare_str word) {
@@ -120,7 +139,8 @@ static bool has_one_of(search *s, const char *words) {
 static bool is_replaced(search *s, tare_str word) {
     for (size_t i = 0; i < sizeof alternatives / sizeof *alternatives; i++)
         if (tare_llama_is_one_of(word, alternatives[i].words) &&
-            has_one_of(s, alternatives[i].instead))
+            has_one_of(s, alternatives[i].instead) &&
+            !(alternatives[i].unless && has_one_of(s, alternatives[i].unless)))
             return true;
     return false;
 }
@@ -128,6 +148,10 @@ static bool is_replaced(search *s, tare_str word) {
 static bool is_optional(const search *s, tare_str word) {
     if (tare_str_is(word, "output"))
         return !tare_llama_is_one_of(tare_str_of(s->arch->name), own_head);
+    for (size_t i = 0; i < sizeof optional_by_block / sizeof *optional_by_block; i++)
+        if (tare_str_is(word, optional_by_block[i].word) &&
+            tare_llama_is_one_of(tare_str_of(s->arch->name), optional_by_block[i].archs))
+            return (s->block == 0) == optional_by_block[i].in_first;
     return tare_llama_is_one_of(word, optional) || tare_llama_is_one_of(word, s->arch->optional);
 }
 
@@ -166,9 +190,23 @@ static bool lacks_bias(search *s, tare_str word) {
            !has_named(s, tare_str_is(word, "ffn_pre_norm") ? TARE_STR("ffn_norm") : word, ".bias");
 }
 
+static bool lacks_companion(search *s) {
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
+        const char *words = companions[i].words;
+        const tare_str beside = tare_str_of(companions[i].beside);
+        if (!tare_llama_is_one_of(tare_str_of(s->arch->name), companions[i].archs) ||
+            tare_llama_is_outside(beside) != !s->side || !has(s, beside))
+            continue;
+        for (tare_str w; (w = tare_llama_next_word(&words)).len;)
+            if (!has_named(s, w, companions[i].suffix)) return true;
+    }
+    return false;
+}
+
 static bool lacks(search *s) {
     unsigned listed, there;
     const char *words = s->arch->tensors;
+    if (lacks_companion(s)) return true;
     find_parts(s, &listed, &there);
     const bool is_partial = s->side && lacks_part(s, listed, there);
     for (tare_str w; (w = next_of(s, &words)).len;) {
@@ -181,8 +219,25 @@ static bool lacks(search *s) {
     return false;
 }
 
+/* Layers that predict more tokens stand behind the others, or not at all. */
+static bool lacks_of_nextn(search *s, uint64_t n_nextn) {
+    const uint64_t end = s->block + n_nextn;
+    if (!tare_llama_is_one_of(tare_str_of(s->arch->name), whole_nextn)) return false;
+    for (; s->block < end; s->block++) {
+        unsigned listed, there;
+        find_parts(s, &listed, &there);
+        if (there == 1U << WHOLE) continue;
+        const char *words = "nextn.eh_proj nextn.enorm nextn.hnorm";
+        for (tare_str w; (w = tare_llama_next_word(&words)).len;)
+            if (!has(s, w)) return true;
+        if (lacks(s)) return true;
+    }
+    return false;
+}
+
 bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
-                             const tare_llama_arch *arch, uint64_t n_blocks, uint64_t n_decoder) {
+                             const tare_llama_arch *arch, uint64_t n_blocks, uint64_t n_nextn,
+                             uint64_t n_decoder) {
     const struct {
         const char *name;
         uint64_t n_blocks;
@@ -195,6 +250,7 @@ bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
         if (!next_of(&s, &words).len) continue;
         for (s.block = 0; s.block < sides[i].n_blocks; s.block++)
             if (lacks(&s)) return true;
+        if (i == 0 && lacks_of_nextn(&s, n_nextn)) return true;
     }
     return false;
 }

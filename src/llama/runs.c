@@ -147,7 +147,8 @@ static bool is_whole(const tare_model *model, tare_str architecture, uint64_t bl
         /* Layers that predict more tokens may be left out. */
         const uint64_t n = count_or(model, a->name, "nextn_predict_layers", 0);
         const uint64_t n_decoder = count_or(model, a->name, "decoder_block_count", blocks);
-        if (!tare_llama_lacks_tensor(name, sizeof name, model, a, n < blocks ? blocks - n : 0,
+        const uint64_t n_nextn = tare_min_u64(n, blocks);
+        if (!tare_llama_lacks_tensor(name, sizeof name, model, a, blocks - n_nextn, n_nextn,
                                      n_decoder))
             return true;
         if (!first[0]) memcpy(first, name, sizeof first);

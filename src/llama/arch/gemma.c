@@ -291,9 +291,7 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      "rope_freqs ffn_gate_up_exps ffn_gate_exps ffn_up_exps ffn_down_exps ffn_gate_inp "
      "pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2 layer_output_scale per_layer_token_embd "
      "per_layer_model_proj inp_gate proj per_layer_proj_norm post_norm",
-     .optional =
-         "attn_v layer_output_scale pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2 inp_gate proj "
-         "post_norm per_layer_token_embd per_layer_model_proj per_layer_proj_norm",
+     .optional = "attn_v layer_output_scale pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2",
      .defaults = gemma4_defaults,
      .keys = gemma4_keys,
      .rules = gemma4_rules,

@@ -372,7 +372,7 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .classes = "GrokForCausalLM Grok1ForCausalLM",
      .tensors = ENDS QKV NORMS FFN MOE
      "rope_freqs attn_rot_embd attn_output_norm post_ffw_norm layer_output_norm",
-     .optional = "layer_output_norm post_ffw_norm ffn_gate ffn_up ffn_down",
+     .optional = "ffn_gate ffn_up",
      .defaults = grok_defaults,
      .keys = grok_keys,
      .rules = grok_rules,
