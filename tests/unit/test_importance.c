@@ -247,7 +247,8 @@ static void impossible_fields_are_named(void **state) {
     check_changed(CHUNKS, UINT32_MAX, TARE_ERR_CORRUPT, CHUNKS, "chunks");
     check_changed(DATASET, 10, TARE_ERR_TRUNCATED, DATASET, "too short for it");
     check_refused("", 0, TARE_ERR_TRUNCATED, 0, "empty");
-    check_refused("\x93NUMPY\x01\0v\0{'descr'", 18, TARE_ERR_UNSUPPORTED, TARE_NO_OFFSET, "NumPy");
+    check_refused("\x93NUMPY\x01\0v\0{'descr'", 18, TARE_ERR_UNSUPPORTED, TARE_NO_OFFSET,
+                  "a model, not an importance matrix");
 }
 
 static void a_name_stands_once(void **state) {

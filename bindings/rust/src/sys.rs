@@ -120,6 +120,11 @@ pub struct tare_pattern {
     _private: [u8; 0],
 }
 
+#[repr(C)]
+pub struct tare_view {
+    _private: [u8; 0],
+}
+
 extern "C" {
     pub fn tare_version() -> *const c_char;
     pub fn tare_dependency(name: *mut *const c_char, version: *mut *const c_char, i: usize) -> bool;
@@ -1194,10 +1199,16 @@ extern "C" {
     pub fn tare_read_many(model: *const tare_model, jobs: *const tare_read_job, n: usize, options: *const tare_read_options, err: *mut tare_error) -> tare_status;
 }
 
+pub type tare_adapter_kind = c_uint;
+pub const TARE_ADAPTER_PAIR: tare_adapter_kind = 0;
+pub const TARE_ADAPTER_SUM: tare_adapter_kind = 1;
+pub const TARE_ADAPTER_WHOLE: tare_adapter_kind = 2;
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tare_adapter {
     pub name: tare_str,
+    pub kind: tare_adapter_kind,
     pub rows: u64,
     pub cols: u64,
     pub rank: u64,
@@ -1205,6 +1216,7 @@ pub struct tare_adapter {
     pub is_transposed: bool,
     pub a: *const tare_tensor,
     pub b: *const tare_tensor,
+    pub magnitude: *const tare_tensor,
 }
 
 extern "C" {
@@ -1603,6 +1615,7 @@ pub struct tare_convert_wcodec_options {
 
 extern "C" {
     pub fn tare_convert_wcodec_options_init(x: *mut tare_convert_wcodec_options, size: usize);
+    pub fn tare_verify_derived(is_derived: *mut bool, model: *const tare_model, source: *const tare_model, importance: *const tare_importance, context: *const tare_context, err: *mut tare_error) -> tare_status;
     pub fn tare_device_open(out: *mut *mut tare_device, name: *const c_char, err: *mut tare_error) -> tare_status;
     pub fn tare_device_free(device: *mut tare_device);
     pub fn tare_device_name(device: *const tare_device) -> *const c_char;
@@ -2255,4 +2268,49 @@ pub struct tare_scheme_options {
 extern "C" {
     pub fn tare_scheme_options_init(x: *mut tare_scheme_options, size: usize);
     pub fn tare_scheme_apply(out: *mut *mut tare_model, r#in: *const tare_model, options: *const tare_scheme_options, err: *mut tare_error) -> tare_status;
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_view_options {
+    pub size: usize,
+    pub context: *const tare_context,
+    pub cache_bytes: u64,
+    pub no_ahead: bool,
+}
+
+extern "C" {
+    pub fn tare_view_options_init(x: *mut tare_view_options, size: usize);
+}
+
+pub type tare_view_kind = c_uint;
+pub const TARE_VIEW_FILE: tare_view_kind = 0;
+pub const TARE_VIEW_LINK: tare_view_kind = 1;
+pub const TARE_VIEW_FOLDER: tare_view_kind = 2;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_view_file {
+    pub size: usize,
+    pub kind: tare_view_kind,
+    pub name: tare_str,
+    pub n_bytes: u64,
+    pub target: tare_str,
+    pub is_stated: bool,
+    pub mode: u16,
+    pub nanoseconds: u32,
+    pub seconds: i64,
+}
+
+extern "C" {
+    pub fn tare_view_file_init(x: *mut tare_view_file, size: usize);
+    pub fn tare_view_new(out: *mut *mut tare_view, options: *const tare_view_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_free(view: *mut tare_view);
+    pub fn tare_view_add_packed(view: *mut tare_view, name: *const c_char, source: *const tare_source, options: *const tare_open_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_add_plan(view: *mut tare_view, name: *const c_char, plan: *const tare_plan, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_add_folder(view: *mut tare_view, path: *const c_char, recursive: bool, options: *const tare_open_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_count(view: *const tare_view) -> usize;
+    pub fn tare_view_at(out: *mut tare_view_file, view: *const tare_view, i: usize) -> bool;
+    pub fn tare_view_read(buf: *mut c_void, view: *mut tare_view, i: usize, offset: u64, n: usize, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_grain(begin: *mut u64, end: *mut u64, view: *const tare_view, i: usize, offset: u64);
 }
