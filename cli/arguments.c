@@ -193,10 +193,10 @@ static bool is_above_0(double x) {
 }
 
 /* Whether `value` is not a format that can be written; `wanted` then lists them. */
-static bool is_no_format(char *wanted, size_t size, const char *value) {
+static bool is_no_format(char *wanted, size_t size, const char *value, cli_complete kind) {
     const char *name;
     size_t n = (size_t)snprintf(wanted, size, "one of:");
-    for (size_t i = 0; (name = cli_complete_word(CLI_COMPLETE_FORMAT, i)) != NULL; i++) {
+    for (size_t i = 0; (name = cli_complete_word(kind, i)) != NULL; i++) {
         if (strcmp(name, value) == 0) return false;
         if (n < size) n += (size_t)snprintf(wanted + n, size - n, " %s", name);
     }
@@ -212,7 +212,9 @@ static bool store_named(const cli_command *command, const cli_option *option, co
 
 static bool store(const cli_command *command, const cli_option *option, const char *value) {
     char wanted[160];
-    if (option->complete == CLI_COMPLETE_FORMAT && is_no_format(wanted, sizeof wanted, value))
+    const bool is_format =
+        option->complete == CLI_COMPLETE_FORMAT || option->complete == CLI_COMPLETE_TARGET;
+    if (is_format && is_no_format(wanted, sizeof wanted, value, option->complete))
         return refuse(command, option, value, wanted);
     if (option->choices && !cli_has_word(option->choices, value)) {
         snprintf(wanted, sizeof wanted, "one of: %s", option->choices);

@@ -39,6 +39,7 @@ typedef enum cli_complete {
     CLI_COMPLETE_FILE,
     CLI_COMPLETE_TYPE,   /* encodings that can be written */
     CLI_COMPLETE_FORMAT, /* formats that can be written */
+    CLI_COMPLETE_TARGET, /* the same, and programs whose form of a directory is written */
     CLI_COMPLETE_SYNTH,  /* shapes of synthetic models */
     CLI_COMPLETE_SHELL,
     CLI_COMPLETE_COMMAND,

@@ -11,9 +11,11 @@ static bool list_architectures;
 static const cli_option options[] = {
     {.name = "to",
      .arg = "FORMAT",
-     .complete = CLI_COMPLETE_FORMAT,
+     .complete = CLI_COMPLETE_TARGET,
      .help = "format of the output (default: by the suffix of OUT): gguf, mcf, infq, safetensors, "
-             "hf, wcodec",
+             "hf, wcodec; or mlx: a Hugging Face directory for MLX, whose weights keep their codes "
+             "where "
+             "MLX has such",
      .text = &args.to},
     {.name = "type",
      .arg = "TYPE",
@@ -99,6 +101,10 @@ static const char *topic_row(size_t i, const char **what) {
 
 static int run(int argc, const char **argv) {
     if (list_architectures && argc == 0) return cli_list_architectures();
+    if (args.to && strcmp(args.to, "mlx") == 0) {
+        args.scheme = args.to;
+        args.to = "hf";
+    }
     tare_report *report = cli_report_new();
     tare_model *model;
     int code = cli_open(&model, argv[0], report);

@@ -47,6 +47,8 @@ const char *cli_complete_word(cli_complete kind, size_t i) {
         return encoding_word(i);
     case CLI_COMPLETE_FORMAT:
         return format_word(i);
+    case CLI_COMPLETE_TARGET:
+        return i == 0 ? "mlx" : format_word(i - 1);
     case CLI_COMPLETE_SYNTH:
         return tare_synth_shape(i);
     case CLI_COMPLETE_SHELL:

@@ -32,6 +32,9 @@ static int check_usage(const cli_command *command, const cli_write *write) {
     if (cli_named_convert(command)->quality == TARE_QUALITY_BEST && strstr(write->scheme, ":rtn"))
         return cli_usage(command,
                          "--quality best searches for scales, and :rtn rounds to the first");
+    if (write->type)
+        return cli_usage(command, "--type is not for MLX: tare quantize IN OUT mlx4, or --to hf");
+    if (!write->mix) return CLI_YES;
     if (write->mix->output || write->mix->embedding || write->mix->is_pure ||
         write->mix->leave_output)
         return cli_usage(command,

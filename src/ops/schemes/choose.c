@@ -111,6 +111,69 @@ typedef struct choosing {
     tare_error *err;
 } choosing;
 
+/* The type of a tensor's numbers, and of scales; UNKNOWN: it keeps its own. */
+static tare_encoding_id own_type(const tare_scheme_search *s, size_t i) {
+    const tare_model *in = s->in;
+    const tare_encoding_id id = in->catalog.tensors[i].encoding->id;
+    const bool is_decoded = in->stored_of && in->stored_of[i] < 0;
+    const bool is_float =
+        id == TARE_ENCODING_F32 || id == TARE_ENCODING_F16 || id == TARE_ENCODING_BF16;
+    if (in->types && in->types->is_restored) {
+        const tare_fixed_type fixed = in->types->fixed[i];
+        return fixed == TARE_FIXED_F32   ? TARE_ENCODING_F32
+               : fixed == TARE_FIXED_F16 ? TARE_ENCODING_F16
+                                         : s->type;
+    }
+    return is_float && !is_decoded ? id : s->type;
+}
+
+static tare_packed_weight weight_of(const tare_scheme_search *s, size_t i,
+                                    const tare_scheme_choice *choice) {
+    const tare_tensor *t = &s->in->catalog.tensors[i];
+    tare_packed_weight w = {.tensor = i,
+                            .scheme = *choice,
+                            .type = own_type(s, i),
+                            .n_rows = t->n_rows,
+                            .cols = t->cols,
+                            .next_in_set = SIZE_MAX};
+    if (!choice->writer) return w;
+    w.module = module_of(t->name);
+    w.group = choice->group ? choice->group : t->cols;
+    w.n_groups = (t->cols + w.group - 1) / w.group;
+    return w;
+}
+
+/* ---- the codes that are there ------------------------------------------------------------------ */
+
+/* Whether a weight's codes are some of a scheme, which is chosen then. */
+static tare_status try_codes(bool *found, choosing *c, size_t i, const tare_scheme_choice *choice) {
+    tare_packed_weight w = weight_of(c->s, i, choice);
+    TARE_TRY(tare_scheme_find_codes(c->s, &w, c->err));
+    *found = w.held.kind != TARE_CODES_NONE;
+    if (*found) c->choices[i] = *choice;
+    return TARE_OK;
+}
+
+/* The scheme of a family that has the codes of a weight, in the fewest bits and largest groups. */
+static tare_status choose_by_codes(choosing *c, size_t i, const tare_writer *any) {
+    static const uint32_t groups[] = {128, 64, 32};
+    const tare_tensor *t = &c->in->catalog.tensors[i];
+    bool found = false;
+    c->choices[i] = (tare_scheme_choice){.writer = NULL};
+    for (const tare_writer *w = tare_writers; w->name && !found; w++)
+        for (size_t g = 0; w->family == any->family && w->bits && g < 3 && !found; g++) {
+            const bool is_affine = w->kind == TARE_GROUP_AFFINE;
+            const uint32_t group = is_affine ? groups[g] : w->group;
+            const tare_scheme_choice choice = {.writer = w, .group = group};
+            if (t->cols % group == 0 && (is_affine || g == 0))
+                TARE_TRY(try_codes(&found, c, i, &choice));
+        }
+    const bool is_coded =
+        t->encoding->kind == TARE_KIND_BLOCK || (c->in->stored_of && c->in->stored_of[i] < 0);
+    if (!found && is_coded) c->obstacles[i] = "MLX has no codes that give its numbers";
+    return TARE_OK;
+}
+
 static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
     const tare_scheme_search *s = c->s;
     bool *is_used = TARE_NEW_ARRAY(s->arena, bool, s->options->n_rules);
@@ -122,6 +185,10 @@ static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
             is_used[rule[i]] = true;
         if (choice.writer && is_bare_stack(t)) c->obstacles[i] = stacked;
         if (!choice.writer || !is_meant(t, &choice)) continue;
+        if (choice.writer->bits == 0) {
+            TARE_TRY(choose_by_codes(c, i, choice.writer));
+            continue;
+        }
         c->choices[i] = choice;
         c->obstacles[i] = obstacle_of(t, &choice);
     }
@@ -157,22 +224,6 @@ static void report_left(choosing *c, size_t i) {
     f.item_name = c->in->catalog.tensors[i].name;
     tare_strict_note(&c->s->strict, &f, "a weight stays as it is: the scheme cannot hold it",
                      "it stays as it is: %s", c->obstacles[i]);
-}
-
-/* The type of a tensor's numbers, and of scales; UNKNOWN: it keeps its own. */
-static tare_encoding_id own_type(const tare_scheme_search *s, size_t i) {
-    const tare_model *in = s->in;
-    const tare_encoding_id id = in->catalog.tensors[i].encoding->id;
-    const bool is_decoded = in->stored_of && in->stored_of[i] < 0;
-    const bool is_float =
-        id == TARE_ENCODING_F32 || id == TARE_ENCODING_F16 || id == TARE_ENCODING_BF16;
-    if (in->types && in->types->is_restored) {
-        const tare_fixed_type fixed = in->types->fixed[i];
-        return fixed == TARE_FIXED_F32   ? TARE_ENCODING_F32
-               : fixed == TARE_FIXED_F16 ? TARE_ENCODING_F16
-                                         : s->type;
-    }
-    return is_float && !is_decoded ? id : s->type;
 }
 
 static tare_status weigh(const tare_scheme_search *s, tare_packed_weight *w, tare_error *err) {
@@ -212,21 +263,12 @@ static void chain(tare_scheme_search *s, size_t number) {
 
 static tare_status add_weight(choosing *c, size_t i, const tare_scheme_choice *choice) {
     tare_scheme_search *s = c->s;
-    const tare_tensor *t = &c->in->catalog.tensors[i];
     const size_t number = s->n_weights++;
     tare_packed_weight *w = &s->weights[number];
-    *w = (tare_packed_weight){.tensor = i,
-                              .scheme = *choice,
-                              .type = own_type(s, i),
-                              .n_rows = t->n_rows,
-                              .cols = t->cols,
-                              .set = number,
-                              .next_in_set = SIZE_MAX};
+    *w = weight_of(s, i, choice);
+    w->set = number;
     s->weight_of[i] = (int64_t)number;
     if (!choice->writer) return TARE_OK;
-    w->module = module_of(t->name);
-    w->group = choice->group ? choice->group : t->cols;
-    w->n_groups = (t->cols + w->group - 1) / w->group;
     s->n_packed++;
     if (tare_writer_has(choice->writer, TARE_WRITTEN_FACTOR)) chain(s, number);
     TARE_TRY(tare_scheme_find_codes(s, w, c->err));
@@ -301,8 +343,10 @@ tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err) {
     for (size_t round = 0; round < 2; round++) /* what one cannot have reaches those before it */
         for (size_t i = 0; i < n; i++) TARE_TRY(agree(&c, i));
     TARE_TRY(add_all(&c));
-    if (s->n_packed == 0)
+    if (s->n_packed == 0 && s->scheme.writer->bits)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the model has no weight that the scheme could hold");
+    for (size_t i = 0; i < s->n_weights && !s->scheme.writer->bits; i++)
+        if (s->weights[i].scheme.writer) s->scheme = s->weights[i].scheme;
     return tare_strict_check(&s->strict, err);
 }

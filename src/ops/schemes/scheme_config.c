@@ -205,8 +205,10 @@ tare_status tare_scheme_config(tare_str *out, const tare_scheme_search *s, tare_
     tare_buffer b;
     tare_buffer_init(&b, arena->allocator);
     tare_buffer_put_str(&b, head);
-    tare_buffer_put_text(&b, root->n && head.ptr[head.len - 1] != '{' ? ",\n  " : "\n  ");
-    put_settings(&b, s);
+    if (s->n_packed) {
+        tare_buffer_put_text(&b, root->n && head.ptr[head.len - 1] != '{' ? ",\n  " : "\n  ");
+        put_settings(&b, s);
+    }
     tare_buffer_put_text(&b, "\n}\n");
     const tare_status status = tare_buffer_text(out, &b, arena, err);
     tare_buffer_free(&b);

@@ -98,6 +98,9 @@ const tare_writer tare_writers[] = {
      TARE_ENCODING_F8_E8M0,
      GROUPS_8("32", ", \"scale_dtype\": \"torch.uint8\""),
      {PART(".weight", CODES, F8_E4M3), PART(".weight_scale", SCALES, U8)}},
+    {MLX("mlx", "for MLX, the codes that weights have: no number changes", "affine", AFFINE, 0, 64,
+         ""),
+     0, TARE_ENCODING_UNKNOWN, NULL, MLX_PARTS},
     {MLX("mlx2", "2 bits, for MLX", "affine", AFFINE, 2, 64, "32 64 128"), 0, TARE_ENCODING_UNKNOWN,
      NULL, MLX_PARTS},
     {MLX("mlx3", "3 bits, for MLX", "affine", AFFINE, 3, 64, "32 64 128"), 0, TARE_ENCODING_UNKNOWN,
@@ -175,7 +178,7 @@ tare_status tare_scheme_read(tare_scheme_choice *out, const char *text, tare_err
         const bool is_group = word.len > 1 && word.ptr[0] == 'g';
         const tare_str size = {word.ptr + is_group, word.len - is_group};
         is_last = !has_colon;
-        if (tare_str_is(word, "rtn") && !out->is_plain)
+        if (tare_str_is(word, "rtn") && !out->is_plain && w->bits)
             out->is_plain = true;
         else if (!has_group && is_group != tare_str_is(word, "channel") &&
                  read_group(&out->group, w, size))

@@ -39,7 +39,8 @@ typedef struct tare_writer {
     tare_writer_family family;
     const char *format; /* what the family calls it */
     tare_group_kind kind;
-    uint32_t bits;
+    uint32_t
+        bits; /* 0: each weight in the scheme of the family that has its codes, if there is one */
     uint32_t group;          /* columns that share a scale; 0: all of a row */
     const char *groups;      /* other sizes that can be asked for */
     uint32_t block_rows;     /* rows that share scales */
