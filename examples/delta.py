@@ -35,7 +35,7 @@ def main() -> None:
             if not tare.diff(tuned, packed).same:
                 sys.exit("the packed model differs")
             changed(base, packed)
-    print(f"{result.source_bytes} bytes; packed {alone.bytes}, against the base {result.bytes}")
+    print(f"{result.source_nbytes} bytes; packed {alone.nbytes}, against the base {result.nbytes}")
 
 
 main()

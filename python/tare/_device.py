@@ -29,9 +29,9 @@ _CUDA = 2  # DLPack's number
 class Counts(Record):
     """What a GPU has decoded in this process."""
 
-    __slots__ = ("layers", "bytes", "layers_left", "reason", "segments", "host_segments")
+    __slots__ = ("layers", "nbytes", "layers_left", "reason", "segments", "host_segments")
     layers: int
-    bytes: int  # decoded
+    nbytes: int  # decoded
     layers_left: int  # to the CPU
     reason: str | None  # why the first of these was
     segments: int

@@ -121,11 +121,11 @@ class Resource:
     b'hello'
     """
 
-    __slots__ = ("name", "size", "_model", "_index")
+    __slots__ = ("name", "nbytes", "_model", "_index")
 
     def __init__(self, model: Model, index: int, name: str, size: int) -> None:
         self.name = name
-        self.size = size
+        self.nbytes = size
         self._model = model
         self._index = index
 
@@ -134,7 +134,7 @@ class Resource:
         return _core.resource(self._model, self._index)
 
     def __repr__(self) -> str:
-        return f"Resource({self.name!r}, {self.size} bytes)"
+        return f"Resource({self.name!r}, {self.nbytes} bytes)"
 
 
 class Model(_core.Model, Mapping[str, Tensor]):

@@ -125,8 +125,8 @@ class Info(Record):
     """A model as a whole."""
 
     __slots__ = ("format", "version", "is_big_endian", "is_truncated", "alignment", "n_tensors",
-                 "n_metadata", "n_resources", "n_files", "n_parameters", "file_bytes",
-                 "tensor_bytes", "directory_bytes", "architecture", "has_pairs", "files",
+                 "n_metadata", "n_resources", "n_files", "n_parameters", "file_nbytes",
+                 "tensor_nbytes", "directory_nbytes", "architecture", "has_pairs", "files",
                  "parameters", "container")
     format: str
     version: int
@@ -138,9 +138,9 @@ class Info(Record):
     n_resources: int
     n_files: int
     n_parameters: int  # elements of all tensors
-    file_bytes: int
-    tensor_bytes: int
-    directory_bytes: int
+    file_nbytes: int
+    tensor_nbytes: int
+    directory_nbytes: int
     architecture: str
     has_pairs: bool  # a safetensors __metadata__, even if it is empty
     files: tuple[FileInfo, ...]
@@ -151,9 +151,9 @@ class Info(Record):
 class FileInfo(Record):
     """A file of a model, or one that was written."""
 
-    __slots__ = ("path", "size")
+    __slots__ = ("path", "nbytes")
     path: str | None
-    size: int
+    nbytes: int
 
 
 class Base(Record):
@@ -168,14 +168,14 @@ class Base(Record):
 class Container(Record):
     """The .wcodec itself; the model's other members describe what is packed in it."""
 
-    __slots__ = ("major_version", "minor_version", "format", "format_version", "packed_bytes",
-                 "unpacked_bytes", "is_directory", "n_files", "is_for_gpu", "bases")
+    __slots__ = ("major_version", "minor_version", "format", "format_version", "packed_nbytes",
+                 "unpacked_nbytes", "is_directory", "n_files", "is_for_gpu", "bases")
     major_version: int
     minor_version: int
     format: str | None
     format_version: int
-    packed_bytes: int
-    unpacked_bytes: int
+    packed_nbytes: int
+    unpacked_nbytes: int
     is_directory: bool
     n_files: int
     is_for_gpu: bool

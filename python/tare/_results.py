@@ -25,15 +25,15 @@ def _findings(found: tuple[Finding, ...]) -> list[str]:
 class PlannedTensor(Record):
     """What becomes of a tensor."""
 
-    __slots__ = ("name", "source", "becomes", "stored", "action", "source_bytes", "bytes", "file",
+    __slots__ = ("name", "source", "becomes", "stored", "action", "source_nbytes", "nbytes", "file",
                  "relative_rmse", "max_abs")
     name: str
     source: Encoding  # what it is
     becomes: Encoding  # what it is in the output
     stored: Encoding  # as `becomes`, or the type that carries it
     action: str  # "copy", "stand-in", "encode", "lossy", "repack"
-    source_bytes: int
-    bytes: int
+    source_nbytes: int
+    nbytes: int
     file: int  # index of the output file
     relative_rmse: float | None  # the error of encoding; None: not measured
     max_abs: float | None
@@ -42,17 +42,17 @@ class PlannedTensor(Record):
 class Result(Record):
     """What was written."""
 
-    __slots__ = ("format", "files", "written_bytes", "tensors", "findings", "damage", "recipe")
+    __slots__ = ("format", "files", "written_nbytes", "tensors", "findings", "damage", "recipe")
     format: str
     files: tuple[FileInfo, ...]
-    written_bytes: int
+    written_nbytes: int
     tensors: tuple[PlannedTensor, ...]
     findings: tuple[Finding, ...]
     damage: float | None  # predicted; None: no types were chosen for a target
     recipe: str | None  # the types chosen: a line REGEX=TYPE for each group of tensors
 
     def _parts(self) -> list[str]:
-        return [self.format, counted(len(self.tensors), "tensor"), size_text(self.written_bytes),
+        return [self.format, counted(len(self.tensors), "tensor"), size_text(self.written_nbytes),
                 *_findings(self.findings)]
 
     def _repr_html_(self) -> str:
@@ -68,25 +68,25 @@ class Result(Record):
 class PackedLayer(Record):
     """A tensor, or other content of a file, in a .wcodec."""
 
-    __slots__ = ("name", "encoding", "source_bytes", "bytes", "is_shared")
+    __slots__ = ("name", "encoding", "source_nbytes", "nbytes", "is_shared")
     name: str
     encoding: Encoding | None  # None: no tensor
-    source_bytes: int
-    bytes: int
+    source_nbytes: int
+    nbytes: int
     is_shared: bool  # an earlier layer has the same bytes
 
 
 class PackResult(Record):
     """What was packed."""
 
-    __slots__ = ("n_files", "n_tensors", "n_shared", "n_referring", "source_bytes", "bytes",
+    __slots__ = ("n_files", "n_tensors", "n_shared", "n_referring", "source_nbytes", "nbytes",
                  "layers", "findings", "n_lossy", "bits_per_weight", "damage")
     n_files: int
     n_tensors: int
     n_shared: int
     n_referring: int  # tensors that need a base
-    source_bytes: int
-    bytes: int
+    source_nbytes: int
+    nbytes: int
     layers: tuple[PackedLayer, ...]
     findings: tuple[Finding, ...]
     n_lossy: int  # tensors that have lost something
@@ -94,21 +94,21 @@ class PackResult(Record):
     damage: float  # with loss: as predicted
 
     def _parts(self) -> list[str]:
-        share = f" ({100 * self.bytes / self.source_bytes:.2f} %)" if self.source_bytes else ""
+        share = f" ({100 * self.nbytes / self.source_nbytes:.2f} %)" if self.source_nbytes else ""
         return [counted(self.n_tensors, "tensor"),
-                f"{size_text(self.source_bytes)} -> {size_text(self.bytes)}{share}",
+                f"{size_text(self.source_nbytes)} -> {size_text(self.nbytes)}{share}",
                 *([f"{self.n_lossy} with loss"] if self.n_lossy else []), *_findings(self.findings)]
 
 
 class UnpackResult(Record):
     """What was unpacked."""
 
-    __slots__ = ("is_directory", "n_files", "bytes", "packed_bytes", "n_lost", "n_coarse", "n_whole",
+    __slots__ = ("is_directory", "n_files", "nbytes", "packed_nbytes", "n_lost", "n_coarse", "n_whole",
                  "n_tensors_damaged", "n_files_lost", "is_unchecked", "findings")
     is_directory: bool
     n_files: int
-    bytes: int
-    packed_bytes: int
+    nbytes: int
+    packed_nbytes: int
     n_lost: int  # damaged segments
     n_coarse: int
     n_whole: int
@@ -118,7 +118,7 @@ class UnpackResult(Record):
     findings: tuple[Finding, ...]
 
     def _parts(self) -> list[str]:
-        return [counted(self.n_files, "file"), f"{size_text(self.bytes)} from {size_text(self.packed_bytes)}",
+        return [counted(self.n_files, "file"), f"{size_text(self.nbytes)} from {size_text(self.packed_nbytes)}",
                 *([f"{self.n_lost} segments lost"] if self.n_lost else []), *_findings(self.findings)]
 
 

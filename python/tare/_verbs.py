@@ -109,12 +109,12 @@ class Plan:
         return self._core.summary[0]  # type: ignore[no-any-return]
 
     @property
-    def read_bytes(self) -> int:
+    def read_nbytes(self) -> int:
         """Bytes of tensors to be read."""
         return self._core.summary[1]  # type: ignore[no-any-return]
 
     @property
-    def write_bytes(self) -> int:
+    def write_nbytes(self) -> int:
         """Bytes of all files; of a .wcodec before it is packed."""
         return self._core.summary[2]  # type: ignore[no-any-return]
 
@@ -125,7 +125,7 @@ class Plan:
 
     @property
     def files(self) -> tuple[FileInfo, ...]:
-        """The files of the output, as write_bytes counts them."""
+        """The files of the output, as write_nbytes counts them."""
         return tuple(FileInfo(os.path.join(self._folder, name), size) for name, size in self._core.files)
 
     @property
@@ -238,7 +238,7 @@ def plan(src: Any_source, dst: Path | None, **options: Unpack[ConvertOptions]) -
 
     >>> plan = tare.plan("tiny.gguf", "later.safetensors")
     >>> plan.check()
-    >>> [(file.path, file.size) for file in plan.files] == [(f.path, f.size) for f in plan.run().files]
+    >>> [(file.path, file.nbytes) for file in plan.files] == [(f.path, f.nbytes) for f in plan.run().files]
     True
     """
     model = src if isinstance(src, Model) else open(src, map=False)
@@ -313,7 +313,7 @@ def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] 
     """Writes arrays of numpy, torch or DLPack, and tensors of opened models, in any format that can
     be written: by the suffix of the path, or format=. Options as for convert().
 
-    >>> tare.save({"w": numpy.ones((4, 4), "float32")}, "w.gguf", overwrite=True).written_bytes > 64
+    >>> tare.save({"w": numpy.ones((4, 4), "float32")}, "w.gguf", overwrite=True).written_nbytes > 64
     True
     """
     model = build(tensors, metadata, resources, pairs=_is_safetensors(path, options.get("format"), metadata))
@@ -360,7 +360,7 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     dry_run    writes nothing: the sizes of the result are what they would be, with loss estimates
 
     >>> result = tare.pack("tiny.gguf", "tiny.wcodec", overwrite=True)
-    >>> result.bytes < result.source_bytes
+    >>> result.nbytes < result.source_nbytes
     True
     """
     if directory is None and isinstance(src, (str, bytes, os.PathLike)) and os.path.isdir(src):

@@ -147,15 +147,15 @@ class Join(Record):
 class Stream(Record):
     """A codec plane of a layer: the same bytes of every unit of a region, cut into segments."""
 
-    __slots__ = ("region", "value_bits", "stride", "offset", "width", "bytes", "segment_bytes",
+    __slots__ = ("region", "value_bits", "stride", "offset", "width", "nbytes", "segment_nbytes",
                  "head_bytes", "sizes", "is_big_endian", "log2_segment", "join")
     region: int
     value_bits: int  # of a value: 4, 6, 8, 16
     stride: int  # bytes of a unit
     offset: int  # of the stream's bytes in it
     width: int  # how many
-    bytes: int  # decoded
-    segment_bytes: int  # of a decoded segment; the last one may be shorter
+    nbytes: int  # decoded
+    segment_nbytes: int  # of a decoded segment; the last one may be shorter
     head_bytes: int
     sizes: tuple[int, ...]  # stored bytes of each segment
     is_big_endian: bool  # values of 16 bits
@@ -172,11 +172,11 @@ class Stream(Record):
 class Segment(Record):
     """A piece of a stream that can be decoded on its own."""
 
-    __slots__ = ("mode", "base", "bytes", "packed_bytes", "crc")
+    __slots__ = ("mode", "base", "nbytes", "packed_nbytes", "crc")
     mode: str  # "raw", "constant", "zstd", "direct", "structured"
     base: str  # "none"; "ref", "ref-scaled": differences from a base model
-    bytes: int
-    packed_bytes: int
+    nbytes: int
+    packed_nbytes: int
     crc: int  # CRC-32 of the decoded bytes
 
 
@@ -184,7 +184,7 @@ class Coded:
     """An encoded layer: one to four regions of bytes, as streams of segments. Immutable.
 
     >>> coded = tare.wcodec.encode(numpy.arange(4096, dtype="int16"))
-    >>> coded.region_bytes, bytes(coded.decode_region(0, offset=4, n=4))
+    >>> coded.region_nbytes, bytes(coded.decode_region(0, offset=4, n=4))
     ((8192,), b'\\x02\\x00\\x03\\x00')
     """
 
@@ -197,7 +197,7 @@ class Coded:
         self._streams = tuple(Stream(*row[:-1], row[-1] and Join(*row[-1])) for row in core.streams)
 
     @property
-    def packed_bytes(self) -> int:
+    def packed_nbytes(self) -> int:
         """Of all streams as they are stored."""
         return self._core.size
 
@@ -207,7 +207,7 @@ class Coded:
         return self._core.crc
 
     @property
-    def region_bytes(self) -> tuple[int, ...]:
+    def region_nbytes(self) -> tuple[int, ...]:
         """Decoded bytes of each region."""
         return self._core.region_bytes
 
@@ -225,11 +225,11 @@ class Coded:
         """The array that was encoded; of bytes, region 0 as uint8. `out`: a contiguous array of the
         same size, which is filled and returned."""
         import numpy as np
-        shape = self.region_bytes[:1] if self._shape is None else self._shape
+        shape = self.region_nbytes[:1] if self._shape is None else self._shape
         if out is None:
             out = np.empty(shape, np.uint8 if self._dtype is None else self._dtype)
-        if not out.flags.c_contiguous or out.nbytes != self.region_bytes[0]:
-            raise ValueError(f"out: {self.region_bytes[0]} contiguous bytes expected")
+        if not out.flags.c_contiguous or out.nbytes != self.region_nbytes[0]:
+            raise ValueError(f"out: {self.region_nbytes[0]} contiguous bytes expected")
         self._core.region(out.reshape(-1).view(np.uint8), 0, 0, threads)
         return out
 
@@ -237,7 +237,7 @@ class Coded:
                       threads: int = 0) -> memoryview:
         """Bytes offset .. offset + n - 1 of a region; only the segments that hold them are decoded."""
         if n is None:
-            n = self.region_bytes[region] - offset
+            n = self.region_nbytes[region] - offset
         buffer: Any = allocate(n)
         self._core.region(buffer, region, offset, threads)
         return memoryview(buffer)
@@ -250,12 +250,12 @@ class Coded:
 
     def stored(self) -> memoryview:
         """The bytes of the layer as a .wcodec stores them: of each stream its head and segments."""
-        buffer: Any = allocate(self.packed_bytes)
+        buffer: Any = allocate(self.packed_nbytes)
         self._core.stored(buffer, 0)
         return memoryview(buffer)
 
     def __repr__(self) -> str:
-        return f"Coded({sum(self.region_bytes)} bytes in {self.packed_bytes})"
+        return f"Coded({sum(self.region_nbytes)} bytes in {self.packed_nbytes})"
 
 
 def _fields_of(array: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
@@ -323,7 +323,7 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
 
     >>> a = numpy.arange(65536, dtype="int16").reshape(256, 256) // 64
     >>> coded = tare.wcodec.encode(a)
-    >>> coded.packed_bytes < a.nbytes, bool((coded.decode() == a).all())
+    >>> coded.packed_nbytes < a.nbytes, bool((coded.decode() == a).all())
     (True, True)
     """
     if effort not in ("fast", "full"):
@@ -342,10 +342,10 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
     return Coded(core, source.dtype, source.shape) if is_array else Coded(core)
 
 
-def open_coded(data: Any, streams: Sequence[Stream], region_bytes: Sequence[int], crc: int, *,
+def open_coded(data: Any, streams: Sequence[Stream], region_nbytes: Sequence[int], crc: int, *,
                bases: Sequence[Any] | None = None, dtype: Any = None,
                shape: Sequence[int] | None = None) -> Coded:
-    """A layer that was encoded earlier, from its parts: what Coded.stored(), streams, region_bytes and
+    """A layer that was encoded earlier, from its parts: what Coded.stored(), streams, region_nbytes and
     crc gave. They need not be trusted.
 
     data   bytes, which live as long as the layer
@@ -354,14 +354,14 @@ def open_coded(data: Any, streams: Sequence[Stream], region_bytes: Sequence[int]
 
     >>> a = numpy.arange(4096, dtype="int16")
     >>> coded = tare.wcodec.encode(a)
-    >>> again = tare.wcodec.open_coded(bytes(coded.stored()), coded.streams, coded.region_bytes, coded.crc,
+    >>> again = tare.wcodec.open_coded(bytes(coded.stored()), coded.streams, coded.region_nbytes, coded.crc,
     ...                                dtype="int16", shape=(4096,))
     >>> bool((again.decode() == a).all())
     True
     """
     rows = [(_field(s.field), tuple(s.sizes), s.head_bytes) for s in streams]
-    held = _bases(bases, len(region_bytes))
-    core = _core.coded_open(data, tuple(region_bytes), crc, rows, held)
+    held = _bases(bases, len(region_nbytes))
+    core = _core.coded_open(data, tuple(region_nbytes), crc, rows, held)
     return Coded(core, dtype, None if shape is None else tuple(shape))
 
 
@@ -378,13 +378,13 @@ class LayerRecord(Record):
     ('tensor', (256, 64), 'f32')
     """
 
-    __slots__ = ("name", "kind", "shape", "encoding", "bytes", "packed_bytes", "_model", "_index")
+    __slots__ = ("name", "kind", "shape", "encoding", "nbytes", "packed_nbytes", "_model", "_index")
     name: str
     kind: str  # "tensor", "bytes", "metadata", "resource"
     shape: tuple[int, ...]
     encoding: Encoding | None
-    bytes: int
-    packed_bytes: int | None  # None: the model is not packed
+    nbytes: int
+    packed_nbytes: int | None  # None: the model is not packed
     _model: Model | None
     _index: int
 
@@ -396,7 +396,7 @@ class LayerRecord(Record):
 
     def __repr__(self) -> str:
         return (f"LayerRecord({self.name!r}, {self.kind}, {self.shape}, "
-                f"{self.encoding and self.encoding.name}, {self.bytes} bytes in {self.packed_bytes})")
+                f"{self.encoding and self.encoding.name}, {self.nbytes} bytes in {self.packed_nbytes})")
 
 
 def layers(container: Source | Model) -> list[LayerRecord]:

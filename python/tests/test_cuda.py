@@ -94,7 +94,7 @@ class TestLoadFile:
         tare.cuda.load_file(packed, names=["i8", "bf16.like"])
         after = tare.cuda.counts()
         assert after.layers == before.layers + 2
-        assert after.bytes == before.bytes + arrays["i8"].nbytes + arrays["bf16.like"].nbytes
+        assert after.nbytes == before.nbytes + arrays["i8"].nbytes + arrays["bf16.like"].nbytes
         assert after.layers_left == before.layers_left
 
     def test_the_interface_of_cuda_arrays(self, packed, arrays):

@@ -250,7 +250,7 @@ def test_mapping(gguf_path):
     assert t.encoding is tare.encodings["q8_0"] and t.packed_nbytes is None and t.scheme is None
     assert model.info.alignment == 32 and model.info.parameters["context_length"] == 4096
     assert model.info.files[0].path == gguf_path
-    assert model.info.files[0].size == os.path.getsize(gguf_path)
+    assert model.info.files[0].nbytes == os.path.getsize(gguf_path)
 
 
 def test_metadata(gguf_path, safetensors_path):

@@ -125,7 +125,7 @@ def layers(draw):
 def test_layers_from_their_parts(layer, data, effort):
     a, base = layer
     coded = wcodec.encode(a, base=base, effort=effort)
-    again = wcodec.open_coded(bytes(coded.stored()), coded.streams, coded.region_bytes, coded.crc,
+    again = wcodec.open_coded(bytes(coded.stored()), coded.streams, coded.region_nbytes, coded.crc,
                               bases=[base], dtype=a.dtype, shape=a.shape)
     assert same(again.decode(), a) and again.streams == coded.streams
     begin = data.draw(st.integers(0, a.nbytes))
@@ -140,7 +140,7 @@ def test_damaged_parts_are_errors(layer, data):
     a, base = layer
     coded = wcodec.encode(a, base=base)
     stored, streams, crc = bytearray(coded.stored()), list(coded.streams), coded.crc
-    region_bytes = list(coded.region_bytes)
+    region_nbytes = list(coded.region_nbytes)
     what = data.draw(st.sampled_from(("byte", "end", "crc", "size", "member", "region")))
     if what == "byte" and stored:
         stored[data.draw(st.integers(0, len(stored) - 1))] ^= data.draw(st.integers(1, 255))
@@ -149,7 +149,7 @@ def test_damaged_parts_are_errors(layer, data):
     elif what == "crc":
         crc ^= data.draw(st.integers(1, 2 ** 32 - 1))
     elif what == "region":
-        region_bytes[0] = data.draw(st.integers(0, 2 ** 63))
+        region_nbytes[0] = data.draw(st.integers(0, 2 ** 63))
     elif streams:
         i = data.draw(st.integers(0, len(streams) - 1))
         members = {n: getattr(streams[i], n) for n in wcodec.Stream.__slots__}
@@ -160,7 +160,7 @@ def test_damaged_parts_are_errors(layer, data):
             members[data.draw(st.sampled_from(numbers))] = data.draw(st.integers(0, 2 ** 20))
         streams[i] = wcodec.Stream(*members.values())
     try:
-        opened = wcodec.open_coded(bytes(stored), streams, region_bytes, crc,
+        opened = wcodec.open_coded(bytes(stored), streams, region_nbytes, crc,
                                    bases=None if base is None else [base])
         decoded = bytes(opened.decode_region(0, 0, a.nbytes))
     except (tare.TareError, ValueError, OverflowError):

@@ -19,6 +19,16 @@ tare.saves({}, threds=1)
 tare.plan("a", "b", typ="f16")
 tare.open("a").load(dtyp="f16")
 tare.pack("a", "b", lossy={"bpww": 4.0})
+tare.convert("a", "b", thread=1)
+tare.unpack("a", "b", thread=1)
+tare.diff("a", "b", tolerence=0.1)
+tare.verify("a", deeep=True)
+tare.load("a", dtyp="f16")
+tare.edit("a", sett={"general.name": "x"})
+tare.report("a", "b", bas="c")
+tare.convert("a", "b", threads="2")
+tare.open("a").info.file_bytes
+tare.open("a").resources["config.json"].size
 """
 RIGHT = """
 import numpy
@@ -46,4 +56,4 @@ def test_words_are_checked(tmp_path):
             env={**os.environ, "MYPYPATH": package})
         n_wrong = sum(": error:" in line and "wrong.py" in line for line in done.stdout.splitlines())
         lines = {line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line}
-        assert len(lines) == (9 if name == "wrong" else 0), (n_wrong, done.stdout)
+        assert len(lines) == (19 if name == "wrong" else 0), (n_wrong, done.stdout)

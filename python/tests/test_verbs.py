@@ -21,8 +21,8 @@ import tare
 def test_convert(tmp_path, gguf_path, block_arrays):
     out = tmp_path / "out.safetensors"
     result = tare.convert(gguf_path, out, type="f16", measure=True)
-    assert result.format == "safetensors" and result.files[0].size == os.path.getsize(out)
-    assert result.written_bytes == os.path.getsize(out)
+    assert result.format == "safetensors" and result.files[0].nbytes == os.path.getsize(out)
+    assert result.written_nbytes == os.path.getsize(out)
     by_name = {t.name: t for t in result.tensors}
     assert by_name["blk.0.weight"].becomes.name == "f16"
     assert by_name["blk.0.weight"].source.name == "q8_0"
@@ -180,7 +180,7 @@ def test_plan(tmp_path, gguf_path):
     assert {t.action for t in plan.tensors} == {"lossy", "copy"}
     assert any(f.code.startswith("convert.") for f in plan.findings)
     plan.check()
-    assert plan.run().written_bytes == plan.write_bytes == os.path.getsize(out)
+    assert plan.run().written_nbytes == plan.write_nbytes == os.path.getsize(out)
     with pytest.raises(tare.OutputExistsError):
         plan.check()
     with pytest.raises(tare.TareError):
@@ -231,10 +231,10 @@ def test_pack_with_loss(tmp_path):
     result = tare.pack(source, out, lossy={"bpw": 3.5})
     assert result.n_lossy > 8 and 3.4 < result.bits_per_weight <= 3.5
     assert abs(result.damage / estimate.damage - 1) < 0.1
-    assert abs(result.bytes / estimate.bytes - 1) < 0.1
+    assert abs(result.nbytes / estimate.nbytes - 1) < 0.1
     weighed = tare.pack(source, out, overwrite=True,
-                        lossy={"size": result.bytes, "sensitivity": tmp_path / "s.txt"})
-    assert weighed.bytes <= result.bytes and weighed.damage > result.damage
+                        lossy={"size": result.nbytes, "sensitivity": tmp_path / "s.txt"})
+    assert weighed.nbytes <= result.nbytes and weighed.damage > result.damage
     for wrong in ({}, {"bpw": 3, "size": "1M"}, {"importance": "x"}):
         with pytest.raises(ValueError):
             tare.pack(source, out, lossy=wrong)
@@ -245,9 +245,9 @@ def test_pack_with_loss(tmp_path):
 def test_pack_and_unpack(tmp_path, gguf_path):
     packed, again = tmp_path / "m.wcodec", tmp_path / "m.gguf"
     result = tare.pack(gguf_path, packed, effort="full")
-    assert result.bytes == os.path.getsize(packed) and result.source_bytes == os.path.getsize(gguf_path)
+    assert result.nbytes == os.path.getsize(packed) and result.source_nbytes == os.path.getsize(gguf_path)
     assert [layer.name for layer in result.layers][:3] == list(tare.open(gguf_path))
-    assert tare.unpack(packed, again).bytes == os.path.getsize(again)
+    assert tare.unpack(packed, again).nbytes == os.path.getsize(again)
     with open(gguf_path, "rb") as a, open(again, "rb") as b:
         assert a.read() == b.read()
     assert tare.open(packed).info.container.format == "gguf"
@@ -265,10 +265,10 @@ def test_pack_and_unpack(tmp_path, gguf_path):
     with pytest.raises(tare.UsageError):
         tare.pack(gguf_path, tmp_path / "x.wcodec", segment=3)
     dry = tare.pack(gguf_path, tmp_path / "x.wcodec", effort="full", dry_run=True)
-    assert (dry.bytes, dry.layers) == (result.bytes, result.layers)
-    assert tare.unpack(packed, tmp_path / "x.gguf", dry_run=True).bytes == os.path.getsize(gguf_path)
+    assert (dry.nbytes, dry.layers) == (result.nbytes, result.layers)
+    assert tare.unpack(packed, tmp_path / "x.gguf", dry_run=True).nbytes == os.path.getsize(gguf_path)
     converted = tare.convert(gguf_path, tmp_path / "x.safetensors", dry_run=True)
-    assert converted.written_bytes > 0 and sorted(os.listdir(tmp_path)) == sorted(before)
+    assert converted.written_nbytes > 0 and sorted(os.listdir(tmp_path)) == sorted(before)
     with pytest.raises(tare.OutputExistsError):
         tare.convert(gguf_path, again, dry_run=True)
     with pytest.raises(ValueError):
@@ -499,8 +499,8 @@ def test_files_of_a_result(tmp_path):
     for name, options in (("m.gguf", {}), ("m.wcodec", {}), ("m.infq", {}), ("hf", {"format": "hf"}),
                           ("parts", {"format": "gguf", "shard_size": "3M"})):
         result = tare.convert(model, tmp_path / name, **options)
-        assert result.files and all(os.path.getsize(f.path) == f.size for f in result.files)
-        assert sum(f.size for f in result.files) == result.written_bytes
+        assert result.files and all(os.path.getsize(f.path) == f.nbytes for f in result.files)
+        assert sum(f.nbytes for f in result.files) == result.written_nbytes
 
 
 def test_a_cancelled_token_stops_whatever_it_is_given_to(tmp_path, gguf_path, packed_delta):

@@ -34,14 +34,14 @@ def packed(smooth):
 def test_round_trip(smooth, packed, tmp_path):
     path, a = smooth
     for options, (result, packed_path) in zip(OPTIONS, packed):
-        assert result.bytes == packed_path.stat().st_size < path.stat().st_size, options
+        assert result.nbytes == packed_path.stat().st_size < path.stat().st_size, options
         wcodec.decode_checkpoint(packed_path, tmp_path / "back.safetensors", overwrite=True)
         assert (tmp_path / "back.safetensors").read_bytes() == path.read_bytes(), options
         assert np.array_equal(wcodec.decode_layer(packed_path, "a"), a), options
 
 
 def test_options_reach_the_encoder(packed):
-    sizes = [result.bytes for result, _ in packed]
+    sizes = [result.nbytes for result, _ in packed]
     assert len(set(sizes[:-1])) > 4, sizes
 
 
@@ -62,11 +62,11 @@ def test_layers(smooth, packed):
         assert sorted(r.name for r in records if r.kind == "tensor") == sorted(model)
         by_name = {r.name: r for r in records}
         assert by_name["a"].shape == (64, 256) and by_name["a"].encoding.name == "i16"
-        assert by_name["a"].bytes == a.nbytes > by_name["a"].packed_bytes > 0
+        assert by_name["a"].nbytes == a.nbytes > by_name["a"].packed_nbytes > 0
         assert {r.kind for r in records} == {"tensor", "bytes"}
         assert all(r.encoding is None for r in records if r.kind == "bytes")
         coded = by_name["a"].coded()
-        assert coded.packed_bytes == by_name["a"].packed_bytes and coded.region_bytes == (a.nbytes,)
+        assert coded.packed_nbytes == by_name["a"].packed_nbytes and coded.region_nbytes == (a.nbytes,)
         assert coded.decode().tobytes() == a.tobytes() and coded.crc
     out = np.empty((64, 256), np.int16)
     assert wcodec.decode_layer(model, "a", out=out) is out and np.array_equal(out, a)
@@ -74,12 +74,12 @@ def test_layers(smooth, packed):
     assert np.array_equal(wcodec.decode_layer(model, number), a)
     with pytest.raises(KeyError):
         wcodec.decode_layer(model, "nothing")
-    assert all(r.packed_bytes is None for r in wcodec.layers(path))
+    assert all(r.packed_nbytes is None for r in wcodec.layers(path))
     with pytest.raises(ValueError, match="not a .wcodec"):
         wcodec.layers(path)[0].coded()
     coded = wcodec.layers(model)[number].coded()
     model.close()
-    assert coded.decode().nbytes == coded.region_bytes[0]  # it holds what it needs
+    assert coded.decode().nbytes == coded.region_nbytes[0]  # it holds what it needs
 
 
 def test_encode_is_what_a_file_stores(smooth, tmp_path):
@@ -101,16 +101,16 @@ def test_encode(dtype):
     for effort in ("fast", "full") if dtype == "int8" else ("fast",):
         coded = wcodec.encode(a, effort=effort, threads=2)
         assert coded.decode().dtype == a.dtype and coded.decode().tobytes() == a.tobytes()
-        assert coded.packed_bytes == len(coded.stored()) < a.nbytes
+        assert coded.packed_nbytes == len(coded.stored()) < a.nbytes
         assert bytes(coded.decode_region(0, 1001, 77)) == a.tobytes()[1001:1078]
         for i, stream in enumerate(coded.streams):
             units = np.frombuffer(a.tobytes(), np.uint8).reshape(-1, stream.stride)
             expected = units[:, stream.offset:stream.offset + stream.width].tobytes()
             segments = coded.segments(i)
-            assert sum(s.bytes for s in segments) == stream.bytes == len(expected)
-            assert tuple(s.packed_bytes for s in segments) == stream.sizes
+            assert sum(s.nbytes for s in segments) == stream.nbytes == len(expected)
+            assert tuple(s.packed_nbytes for s in segments) == stream.sizes
             assert bytes(coded.decode_segments(i, 0, len(segments))) == expected
-            assert bytes(coded.decode_segments(i, len(segments) - 1)) == expected[-segments[-1].bytes:]
+            assert bytes(coded.decode_segments(i, len(segments) - 1)) == expected[-segments[-1].nbytes:]
     out = np.empty_like(a)
     assert coded.decode(out) is out and out.tobytes() == a.tobytes()
 
@@ -120,12 +120,12 @@ def test_encode_regions_and_bases():
     base = rng.integers(-99, 99, 40000).astype(np.int8)
     tuned = base + (rng.random(40000) < 0.02).astype(np.int8)
     alone, against = wcodec.encode(tuned), wcodec.encode(tuned, base=base.copy())
-    assert against.packed_bytes < alone.packed_bytes / 2
+    assert against.packed_nbytes < alone.packed_nbytes / 2
     assert np.array_equal(against.decode(), tuned) and {s.base for s in against.segments(0)} == {"ref"}
     scales = rng.random(1000, np.float32).tobytes()
     coded = wcodec.encode([tuned.tobytes(), scales], [
         {"value_bits": 8, "mode": "raw"}, {"region": 1, "value_bits": 8, "is_repetitive": True}])
-    assert coded.region_bytes == (40000, 4000) and bytes(coded.decode_region(1)) == scales
+    assert coded.region_nbytes == (40000, 4000) and bytes(coded.decode_region(1)) == scales
     assert {s.mode for s in coded.segments(0)} == {"raw"} and coded.decode().dtype == np.uint8
 
 
@@ -133,11 +133,11 @@ def test_bases_are_for_every_region_or_for_none():
     fields = [{"region": i, "value_bits": 8} for i in range(2)]
     regions, bases = [b"ab" * 500, b"c" * 900], [b"ab" * 500, b"d" * 900]
     coded = wcodec.encode(regions, fields, base=bases)
-    parts = bytes(coded.stored()), coded.streams, coded.region_bytes, coded.crc
+    parts = bytes(coded.stored()), coded.streams, coded.region_nbytes, coded.crc
     again = wcodec.open_coded(*parts, bases=bases)
     assert [bytes(again.decode_region(i)) for i in range(2)] == regions
     alone = wcodec.encode(regions, fields, base=[None, None])
-    parts_alone = bytes(alone.stored()), alone.streams, alone.region_bytes, alone.crc
+    parts_alone = bytes(alone.stored()), alone.streams, alone.region_nbytes, alone.crc
     assert bytes(wcodec.open_coded(*parts_alone, bases=[None, None]).decode_region(1)) == regions[1]
     for wrong, words in (([bases[0], None], "no base of region 1"), (bases[:1], "1 bases for 2 regions"),
                          ([bases[0], b"d" * 899], "region 1 has 899 bytes, not 900")):
@@ -176,25 +176,25 @@ def test_layers_are_opened_from_their_parts(smooth):
     a = smooth[1]
     base = a + (a % 7 == 0)
     for coded, bases in ((wcodec.encode(a), None), (wcodec.encode(a, base=base), [base])):
-        parts = bytes(coded.stored()), coded.streams, coded.region_bytes, coded.crc
+        parts = bytes(coded.stored()), coded.streams, coded.region_nbytes, coded.crc
         again = wcodec.open_coded(*parts, bases=bases, dtype=a.dtype, shape=a.shape)
         assert np.array_equal(again.decode(), a) and again.decode().dtype == a.dtype
         assert again.streams == coded.streams and again.segments(0) == coded.segments(0)
     with pytest.raises(tare.UsageError):
         wcodec.open_coded(*parts).decode()  # it needs the base
-    data, streams, region_bytes, crc = parts
+    data, streams, region_nbytes, crc = parts
     with pytest.raises(tare.InputError):
-        wcodec.open_coded(data[:-64], streams, region_bytes, crc)
+        wcodec.open_coded(data[:-64], streams, region_nbytes, crc)
     with pytest.raises(tare.InputError):
-        wcodec.open_coded(data, streams, region_bytes, crc ^ 1).decode()
+        wcodec.open_coded(data, streams, region_nbytes, crc ^ 1).decode()
     with pytest.raises(ValueError, match=f"region 0 has {base.nbytes - 2} bytes, not {base.nbytes}"):
-        wcodec.open_coded(data, streams, region_bytes, crc, bases=[base.reshape(-1)[:-1]])
+        wcodec.open_coded(data, streams, region_nbytes, crc, bases=[base.reshape(-1)[:-1]])
     for name, value in (("sizes", (63,)), ("sizes", (1 << 40,)), ("head_bytes", 64 << 20), ("log2_segment", 63)):
         wrong = [wcodec.Stream(*(value if n == name else getattr(s, n) for n in s.__slots__)) for s in streams]
         with pytest.raises(ValueError):
-            wcodec.open_coded(data, wrong, region_bytes, crc)
+            wcodec.open_coded(data, wrong, region_nbytes, crc)
     with pytest.raises(ValueError):
-        wcodec.open_coded(data, streams * 40, region_bytes, crc)
+        wcodec.open_coded(data, streams * 40, region_nbytes, crc)
 
 
 def test_joined_streams(tmp_path):
@@ -206,7 +206,7 @@ def test_joined_streams(tmp_path):
     coded, raw = layer.coded(), bytes(tare.open(tmp_path / "m.gguf")["w"].raw[0])
     joins = [s.join for s in coded.streams if s.join]
     assert joins == [wcodec.Join(128, 2, 8, joins[0].place)] and sorted(joins[0].place) == list(range(8))
-    again = wcodec.open_coded(coded.stored(), coded.streams, coded.region_bytes, coded.crc)
+    again = wcodec.open_coded(coded.stored(), coded.streams, coded.region_nbytes, coded.crc)
     assert again.decode().tobytes() == raw and again.streams == coded.streams
     own = wcodec.encode([raw], [s.field for s in coded.streams])
     assert own.decode().tobytes() == raw and [s.join for s in own.streams] == [s.join for s in coded.streams]
