@@ -5,29 +5,47 @@
 #include <string.h>
 
 #include "commands.h"
+#include "get.h"
 
-static struct { const char *output; } args;
+static struct {
+    const char *output;
+    bool pack;
+} args;
 
 static const cli_option options[] = {
     {.name = "output",
      .letter = 'o',
      .arg = "DIR",
      .complete = CLI_COMPLETE_FILE,
-     .help = "the folder of the files (default: named after the model; of a single file, this one)",
+     .help =
+         "the folder of the files (default: named after the model; of a single file, this one); "
+         "with --pack the .wcodec",
      .text = &args.output},
+    {.name = "pack",
+     .help = "pack what was downloaded and checked into one .wcodec, and keep that alone",
+     .flag = &args.pack},
     {0},
 };
 
 /* What is told of the files. */
 typedef struct outcome {
     tare_json_node *files; /* NULL: text */
-    size_t n, n_present, n_unchecked;
+    cli_got got;
+    size_t n_present, n_unchecked;
     uint64_t bytes, resumed;
 } outcome;
 
+static void keep_path(cli_got *got, const char *path) {
+    char **paths = cli_alloc(got->n + 1, sizeof *paths);
+    if (got->n) memcpy(paths, got->paths, got->n * sizeof *paths);
+    free(got->paths);
+    got->paths = paths;
+    got->paths[got->n++] = cli_copy(path, strlen(path));
+}
+
 static void note_file(void *ctx, const tare_download *file) {
     outcome *o = ctx;
-    o->n++;
+    keep_path(&o->got, file->path);
     o->n_present += file->is_present;
     o->n_unchecked += !file->is_checked;
     o->bytes += file->size_bytes;
@@ -48,15 +66,17 @@ static void note_file(void *ctx, const tare_download *file) {
     }
 }
 
-static void tell(const outcome *o, const char *folder) {
-    char *name = cli_escape_path(folder);
-    printf("%s%s: %zu file%s, %s", cli.dry_run ? "would fetch into " : "", name, o->n,
-           cli_plural(o->n), cli_size_text(o->bytes).text);
+static void tell(const outcome *o, const char *output) {
+    char *name = cli_escape_path(output);
+    const char *would = args.pack ? "would fetch and pack into " : "would fetch into ";
+    printf("%s%s: %zu file%s, %s", cli.dry_run ? would : "", name, o->got.n, cli_plural(o->got.n),
+           cli_size_text(o->bytes).text);
     if (o->n_present) printf(", %zu there already", o->n_present);
     if (o->resumed) printf(", %s from an earlier run", cli_size_text(o->resumed).text);
     if (!cli.dry_run) {
         if (o->n_unchecked == 0) fputs(", all checked", stdout);
         if (o->n_unchecked) printf("; of %zu the server states no digest", o->n_unchecked);
+        if (args.pack) printf("; packed into %s", cli_size_text(o->got.packed_bytes).text);
     }
     fputc('\n', stdout);
     free(name);
@@ -90,33 +110,54 @@ static int download(const char *shown, const char *folder, outcome *o) {
     return status == TARE_OK ? CLI_YES : cli_fail(&err, shown);
 }
 
+/* What is told is `output`: a folder, or a .wcodec. */
+static void tell_json(outcome *o, const char *url, const char *output) {
+    tare_json_node *document = cli_json_new("tare.get/2");
+    cli_json_text(document, "input", cli_input_name(url));
+    cli_json_text(document, "output", output);
+    cli_json_bool(document, "is_dry_run", cli.dry_run);
+    cli_json_add(document, "files", o->files);
+    if (args.pack && !cli.dry_run) cli_json_u64(document, "packed_bytes", o->got.packed_bytes);
+    cli_json_print(document);
+}
+
+static int get(outcome *o, const char *url, const char *packed) {
+    int code = packed ? cli_get_check(url, packed) : CLI_YES;
+    if (code == CLI_YES) code = download(url, o->got.folder, o);
+    if (code == CLI_YES && packed && !cli.dry_run) code = cli_get_pack(&o->got, packed);
+    return code;
+}
+
 static int run(int argc, const char **argv) {
     (void)argc;
-    outcome o = {.files = cli.json ? cli_json_array() : NULL};
-    if (!strstr(argv[0], "://"))
+    const char *url = argv[0];
+    outcome o = {.files = NULL};
+    if (!strstr(url, "://"))
         return cli_usage(&cmd_get, "a URL of https, http or hf was expected, such as "
                                    "hf://ORG/NAME");
     if (args.output && cli_check_local(&cmd_get, args.output) != CLI_YES) return CLI_USAGE;
-    char *folder = args.output ? cli_copy(args.output, strlen(args.output)) : name_folder(argv[0]);
-    const int code = download(argv[0], folder, &o);
-    if (cli.json && code == CLI_YES) {
-        tare_json_node *document = cli_json_new("tare.get/2");
-        cli_json_text(document, "input", cli_input_name(argv[0]));
-        cli_json_text(document, "output", folder);
-        cli_json_bool(document, "is_dry_run", cli.dry_run);
-        cli_json_add(document, "files", o.files);
-        cli_json_print(document);
-    } else if (!cli.json && code == CLI_YES && !cli.quiet) {
-        tell(&o, folder);
-    }
-    free(folder);
+    char *packed = args.pack ? cli_get_packed_name(&cmd_get, url, args.output) : NULL;
+    if (args.pack && !packed) return CLI_USAGE;
+    o.got.folder = packed        ? cli_get_staging(packed)
+                   : args.output ? cli_copy(args.output, strlen(args.output))
+                                 : name_folder(url);
+    o.files = cli.json ? cli_json_array() : NULL;
+    const int code = get(&o, url, packed);
+    const char *output = packed ? packed : o.got.folder;
+    if (code == CLI_YES && cli.json) tell_json(&o, url, output);
+    if (code == CLI_YES && !cli.json && !cli.quiet) tell(&o, output);
+    for (size_t i = 0; i < o.got.n; i++) free(o.got.paths[i]);
+    free(o.got.paths);
+    free(o.got.folder);
+    free(packed);
     return code;
 }
 
 const cli_command cmd_get = {
     .name = "get",
     .summary = "download a model, or files of it, and check them",
-    .usage = "URL [-o DIR] [--dry-run]",
+    .usage = "URL [-o DIR] [--dry-run]\n"
+             "URL --pack [-o OUT.wcodec]",
     .description =
         "Files are fetched in ranges side by side, and get their names when they are whole and "
         "have "
@@ -124,14 +165,17 @@ const cli_command cmd_get = {
         "beside "
         "its place as .NAME.ID.tare-part, and the same command goes on from there. Files that are "
         "there already are checked, and left alone. With :TYPE behind the model, its GGUF files of "
-        "that type.",
+        "that type. With --pack the files lie in .OUT.wcodec.tare-get until they are whole and "
+        "packed, "
+        "which takes room for both; a run that was ended goes on from there.",
     .examples = {{"tare get hf://ORG/NAME", "all files of a model, into NAME"},
                  {"tare get hf://ORG/NAME:Q4_K_M -o models", "its GGUF files of one type"},
                  {"tare get hf://ORG/NAME@v1.0/model.gguf", "one file of a revision, to here"},
                  {"tare get https://example.org/model.gguf", "a file of another server"},
+                 {"tare get hf://ORG/NAME --pack", "a model in less space, as NAME.wcodec"},
                  {"tare get hf://ORG/NAME -n", "what would be fetched, and how much it is"}},
     .options = options,
-    .main = "output dry-run force json",
+    .main = "output pack dry-run force json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_URL,
     .min_args = 1,
     .max_args = 1,

@@ -310,7 +310,7 @@ shape? other_shape? is_tolerated relative_rmse? max_abs? different_count? ] ]"""
     "edit": """input output format is_dry_run is_in_place changed_bytes written_bytes changes [ kind old new ]
 files [ name action old_size_bytes new_size_bytes changed_bytes ] """ + FINDINGS,
     "error": "status exit_code " + PLACE + " findings? " + FINDINGS.split(" ", 1)[1],
-    "get": "input output is_dry_run files [ name size_bytes resumed_bytes is_present is_checked ]",
+    "get": "input output is_dry_run files [ name size_bytes resumed_bytes is_present is_checked ] packed_bytes?",
     "info": "models [ " + SCREEN + """ tensors? [ index name type shape size_bytes packed_bytes? file_index offset regions?
 [ name offset size_bytes ] outlier_count? scheme? is_truncated? stats? { finite_count zero_count nan_count infinite_count min? max? mean?
 std_dev? reach histogram_counts } layer? { file offset size_bytes base_index? streams [ region bits offset head_bytes size_bytes

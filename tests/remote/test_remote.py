@@ -648,6 +648,67 @@ class GetTest(RemoteTest):
         self.assertGreaterEqual(first, 8 * MIB)
         self.check_all()
 
+    def packed_model(self):
+        """A directory of Hugging Face on the hub, and what its files are."""
+        self.tare("synth", "llama-tiny", "made", "--to", "hf", "--type", "bf16", "-q")
+        files = {n: self.read("made/" + n) for n in os.listdir(self.path("made"))}
+        files["sub/notes.md"] = b"# notes"
+        self.hub.add("org/packed", files)
+        return files
+
+    def check_unpacked(self, packed, files):
+        self.tare("unpack", packed, "again")
+        for name, data in files.items():
+            self.assertEqual(self.read("again/" + name), data)
+
+    def test_a_download_is_packed(self):
+        files = self.packed_model()
+        self.assertIn("would fetch and pack into packed.wcodec", self.tare("get", "hf://org/packed", "--pack", "-n"))
+        said = json.loads(self.tare("get", "hf://org/packed", "--pack", "--json"))
+        self.assertEqual((said["output"], said["packed_bytes"]), ("packed.wcodec", os.path.getsize(self.path("packed.wcodec"))))
+        self.check_unpacked("packed.wcodec", files)
+        self.assertEqual([n for n in os.listdir(self.path(".")) if "tare-" in n], [])
+        self.assertIn("--force replaces it", self.fault("get", "hf://org/packed", "--pack", code=2))
+        self.assertIn("ends in .wcodec", self.fault("get", "hf://org/packed", "--pack", "-o", "folder", code=2))
+        self.assertFalse(os.path.exists(self.path("folder")))
+
+    def test_types_and_files_are_packed(self):
+        self.hub.add("org/g", {"m-Q8_0.gguf": self.tiny, "n-F16.gguf": self.tiny + b"", "o-F16.gguf": self.tiny, "a.md": b"#"})
+        self.tare("get", "hf://org/g:q8_0", "--pack")
+        self.tare("unpack", "g-q8_0.wcodec", "m.gguf")
+        self.assertEqual(self.read("m.gguf"), self.tiny)
+        self.tare("get", "hf://org/g@main/n-F16.gguf", "--pack", "-o", "n.wcodec")
+        self.assertIn("several models", self.fault("get", "hf://org/g:F16", "--pack", code=2))
+        self.assertEqual(self.read(".g-F16.wcodec.tare-get/o-F16.gguf"), self.tiny)
+        self.hub.store.seen.clear()
+        self.fault("get", "hf://org/large", "--pack", code=5)
+        self.assertFalse(os.path.exists(self.path(".large.wcodec.tare-get")))
+
+    def test_a_killed_run_that_packs_is_gone_on_with(self):
+        files = self.packed_model()
+        name = max(files, key=lambda n: len(files[n]))
+        digest = hashlib.sha256(files[name]).hexdigest()
+        may_go_on, n_asked = threading.Event(), []
+
+        def stop(handler, _):
+            n_asked.append(handler.asked(files[name])[0])
+            if len(n_asked) > 2:
+                may_go_on.wait(60)
+            handler.send_range(files[name], f'"{digest}"')
+
+        self.hub.store.routes["/" + digest] = stop
+        process = self.begin_tare("get", "hf://org/packed", "--pack")
+        for _ in range(600):
+            if os.path.exists(self.path(".packed.wcodec.tare-get/config.json")):
+                break
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+        may_go_on.set()
+        self.assertFalse(os.path.exists(self.path("packed.wcodec")))
+        self.assertIn("there already", self.tare("get", "hf://org/packed", "--pack"))
+        self.check_unpacked("packed.wcodec", files)
+
     def test_a_part_that_went_wrong_is_fetched_anew(self):
         os.makedirs(self.path("large"))
         part = f"large/.model.bin.{self.digest[:16]}.tare-part"
