@@ -24,6 +24,7 @@
 #define CLI_FUSE_FUNCTIONS(X)                                                                      \
     X(session_new, struct fuse_session *,                                                          \
       (struct fuse_args *, const struct fuse_lowlevel_ops *, size_t, void *))                      \
+    X(opt_free_args, void, (struct fuse_args *))                                                   \
     X(session_mount, int, (struct fuse_session *, const char *))                                   \
     X(session_unmount, void, (struct fuse_session *))                                              \
     X(session_destroy, void, (struct fuse_session *))                                              \

@@ -362,6 +362,7 @@ static int mount_and_serve(server *s) {
     sigaddset(&signals, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     s->session = fuse.session_new(&args, &operations, sizeof operations, s);
+    fuse.opt_free_args(&args); /* what it made of them */
     if (!s->session) return cli_fail_text(CLI_IO, "libfuse3 cannot be started");
     if (fuse.session_mount(s->session, m->folder) != 0) {
         fuse.session_destroy(s->session);
