@@ -323,6 +323,9 @@ int cli_fail_text(int code, const char *format, ...) __attribute__((format(print
 bool cli_has_code(const tare_error *err, const char *code);
 /* The line of an error, without "tare: ". */
 void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path);
+/* Options that a text of the library names, `keep_names` or `type f32`, as the command has them:
+ * --keep-names, --type f32; no longer than before. */
+void cli_spell(char *text);
 /* The findings of a report from `level` up: a line for each code, the worst first, or with -v for
  * each finding. */
 void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level);

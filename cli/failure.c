@@ -104,6 +104,7 @@ void cli_error_text(char *buf, size_t size, const tare_error *err, const char *p
     /* An output without a name is standard output. */
     if (cli_has_code(err, TARE_CODE_OUTPUT_WRITE) && !err->file[0]) path = "standard output";
     tare_error_format(buf, size, &said, path ? cli_input_name(path) : NULL);
+    cli_spell(buf);
     const size_t n = strlen(buf);
     if (err->os_error == EFBIG && n < size)
         snprintf(buf + n, size - n,

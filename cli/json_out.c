@@ -210,7 +210,10 @@ tare_json_node *cli_json_findings(const tare_report *report) {
         if (f->file.len) cli_json_str(entry, "file", f->file);
         add_place(entry, f->offset, f->item_kind, f->item);
         if (f->item_name.len) cli_json_str(entry, "item_name", f->item_name);
-        cli_json_str(entry, "text", f->text);
+        char *text = cli_copy(f->text.len ? f->text.ptr : "", f->text.len);
+        cli_spell(text);
+        cli_json_str(entry, "text", (tare_str){text, f->text.len});
+        free(text);
         cli_json_append(list, entry);
     }
     return list;
@@ -225,8 +228,10 @@ tare_json_node *cli_json_error(const tare_error *err, const char *path) {
     if (err->item_name[0]) cli_json_text(document, "item_name", err->item_name);
     if (err->field[0]) cli_json_text(document, "field", err->field);
     if (err->code) cli_json_text(document, "code", err->code);
-    cli_json_text(document, "text", err->what);
     char line[1200];
+    snprintf(line, sizeof line, "%s", err->what);
+    cli_spell(line);
+    cli_json_text(document, "text", line);
     cli_error_text(line, sizeof line, err, path);
     cli_json_text(document, "line", line);
     return document;

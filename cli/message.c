@@ -49,6 +49,7 @@ static void print_finding(FILE *out, const tare_finding *f, size_t n_more, const
     char *file =
         f->file.len ? cli_escape(f->file, false, 0) : cli_escape_path(cli_input_name(path));
     char *text = cli_escape(f->text, false, 0);
+    cli_spell(text);
     fprintf(out, "%s: %s%s%s: ", file, cli_style_on(out, styles[f->level]), level_name(f->level),
             cli_style_off(out));
     if (f->offset != TARE_NO_OFFSET) fprintf(out, "byte %" PRIu64 ": ", f->offset);
@@ -122,7 +123,10 @@ int cli_write_failed(const cli_command *command, const tare_error *err, const ch
                      const tare_report *report) {
     cli_json_fail(err, in_path, report);
     if (err->status == TARE_ERR_ARG && !err->file[0] && err->item_kind == TARE_ITEM_NONE) {
-        return cli_usage(command, "%s", err->what);
+        char text[512];
+        snprintf(text, sizeof text, "%s", err->what);
+        cli_spell(text);
+        return cli_usage(command, "%s", text);
     }
     return cli_fail(err, in_path);
 }

@@ -4,7 +4,7 @@
 
 No cast to a wider pointer type (numbers in bytes go through base/bytes.h), a licence line in each
 source, no unfinished business left as a comment, no file over 900 lines, file names unique, no
-model but those of tests.
+model but those of tests. Texts of the library name options as `type`, which each front end spells.
 """
 import os
 import re
@@ -16,6 +16,7 @@ POINTER = r"\(\s*(?:const\s+)?(?:%s)\s*(?:const\s*)?\*\s*\)" % WIDE
 # Read through at once, or indexed; a callback's context is what its owner made it.
 CAST = re.compile(r"\*\s*%s\s*(?!ctx\b)|\(%s\s*[^()]+\)\[" % (POINTER, POINTER))
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!-)")
+SPELLED = re.compile(r'"[^"]*--[a-z]')
 MAX_LINES = 900
 SCRIPTS = (".py", ".sh", ".cmake")
 # Named alike on purpose: one a folder.
@@ -55,4 +56,6 @@ for path in tree.files():
             findings.append(f"{path}:{number}: unfinished: {line.strip()}")
         if path.endswith(tree.C_SOURCES) and CAST.search(line):
             findings.append(f"{path}:{number}: a cast to a wider pointer: {line.strip()}")
+        if path.startswith("src/") and path.endswith(tree.C_SOURCES) and SPELLED.search(line):
+            findings.append(f"{path}:{number}: an option as the command spells it: {line.strip()}")
 tree.finish(findings, checked)

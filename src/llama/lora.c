@@ -221,7 +221,7 @@ static tare_status add_made(tare_model *out, lora *l, tare_str name, const char 
 }
 
 static const char tied_head[] = "the base's head is tied to its embeddings, and llama.cpp adapts "
-                                "no head then: --apply-adapter merges the others into the base";
+                                "no head then: `apply_adapter` merges the others into the base";
 
 /* llama.cpp refuses an adapter whose product is not of the shape of the base's tensor. */
 static tare_status check_base(const lora *l, const pair *p, const tare_llama_target *t,

@@ -80,7 +80,7 @@ void tare_llama_tower_note(tare_llama_mapping *m) {
     const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.tower");
     tare_report_addf(
         m->options->context->report, &f,
-        "%zu tensors of the vision or audio encoder are left out: --mmproj writes them to a file "
+        "%zu tensors of the vision or audio encoder are left out: `mmproj` writes them to a file "
         "of their own",
         m->n_of_tower);
     m->tells_tower = true;

@@ -99,7 +99,7 @@ static tare_status restore(tare_model **out, const tare_model *in,
     if (is_vocabulary(in))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "it has keys but no tensors, so it cannot become a Hugging Face model; "
-                         "--keep-names stores the keys");
+                         "`keep_names` stores the keys");
     if (!tare_llama_can_restore(NULL, in) && !o->tower) return TARE_OK;
     options.context = o->context;
     options.tower = o->tower;

@@ -138,9 +138,10 @@ static const magic magics[] = {
     MAGIC("tjgg", 0, old_ggml),
     MAGIC("algg", 0,
           "an old GGML LoRA adapter: convert the adapter to GGUF with llama.cpp's tools"),
-    MAGIC("TAREEDIT", 0,
-          "a model that an edit was at work on when it was interrupted: \"tare edit --recover\" "
-          "with its name finishes that"),
+    MAGIC(
+        "TAREEDIT", 0,
+        "a model that an edit was at work on when it was interrupted: an edit of it with `recover` "
+        "finishes that"),
     MAGIC("\x1f\x8b", 0, "a gzip archive: unpack it first"),
     MAGIC("\x28\xb5\x2f\xfd", 0, "zstd-compressed: unpack it first"),
     MAGIC("\xfd"
@@ -294,7 +295,7 @@ const char *tare_foreign_file(tare_str head, uint64_t size) {
     /* Before the magics: a count of entries may look like a pickle's. */
     if (tare_is_importance_dat(head))
         return "an importance matrix of llama.cpp in its older form, not a model: give it to "
-               "--imatrix when quantizing";
+               "`imatrix` when quantizing";
     if ((what = whisper(head)) || (what = nemo(head))) return what;
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
         const magic *m = &magics[i];

@@ -211,7 +211,7 @@ static tare_status fetch_file(wanted *w, download *d, const tare_reader *r, bool
 
 static tare_status refuse_place(const wanted *w, tare_error *err) {
     tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_EXISTS,
-                   "another file of this name is there; --force replaces it");
+                   "another file of this name is there; `force` replaces it");
     tare_error_file(err, w->told.path);
     return TARE_ERR_ARG;
 }

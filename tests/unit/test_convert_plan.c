@@ -209,7 +209,7 @@ static void what_cannot_be_decoded_is_refused(void **state) {
     tare_error err;
     assert_null(plan(m, &options, "safetensors", TARE_ERR_UNSUPPORTED, &err));
     assert_string_equal(err.item_name, "strange");
-    assert_non_null(strstr(err.what, "--opaque"));
+    assert_non_null(strstr(err.what, "`opaque`"));
     options.opaque = true;
     tare_plan_free(plan(m, &options, "safetensors", TARE_OK, NULL));
     options.opaque = false;

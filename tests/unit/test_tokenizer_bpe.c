@@ -86,7 +86,7 @@ static void an_unknown_splitting_stops(void **state) {
     key_run r;
     tare_llama_tokenizer_options options = {.vocab_size = 0};
     RUN(&r, &options, SIDE_TEXT("tokenizer.json", json));
-    assert_fault(&r, TARE_ERR_UNSUPPORTED, "tokenizer.json", (uint64_t)(stage - json), "--pre");
+    assert_fault(&r, TARE_ERR_UNSUPPORTED, "tokenizer.json", (uint64_t)(stage - json), "`pre`");
     assert_string_equal(r.err.code, TARE_CODE_UNKNOWN_PRE);
     assert_string_equal(r.err.field, "pre_tokenizer (nearest: smollm)");
     assert_true(has_finding(&r, "tokenizer.pre-stage"));

@@ -128,9 +128,9 @@ static tare_status fail_unknown(const tare_llama_tokenizer *t, const tare_llama_
         tare_llama_note(t, TARE_LEVEL_INFO, "tokenizer.pre-nearest", file->name,
                         "the nearest splitting that llama.cpp has is %s", near->name);
     tare_llama_fail_file(err, TARE_ERR_UNSUPPORTED, file, offset,
-                         stages->n ? "llama.cpp has no splitting like this: choose one with --pre"
+                         stages->n ? "llama.cpp has no splitting like this: choose one with `pre`"
                                    : "the tokenizer has no pre-tokenizer, but llama.cpp needs one "
-                                     "for byte-level BPE: choose it with --pre");
+                                     "for byte-level BPE: choose it with `pre`");
     if (near) tare_error_detail(err, "pre_tokenizer (nearest: %s)", near->name);
     tare_error_code(err, TARE_CODE_UNKNOWN_PRE);
     return TARE_ERR_UNSUPPORTED;

@@ -129,7 +129,7 @@ static tare_status read_vocabulary(tare_llama_tokenizer *t, tare_error *err) {
     if (is_read) return TARE_OK;
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
                      "no tokenizer: a file such as tokenizer.json or tokenizer.model was expected; "
-                     "--no-tokenizer leaves it out, and llama.cpp does not run the output then");
+                     "`no_tokenizer` leaves it out, and llama.cpp does not run the output then");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -72,7 +72,7 @@ static tare_status leave_behind(tare_plan *p, size_t n, tare_error *err) {
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.adapters-left");
     tare_strict_note(&p->strict, &f, "adapters of the input would be lost",
                      "%zu pair%s of factors of adapters lost: merge them with "
-                     "--apply-adapter, or take them out with tare extract --adapter",
+                     "`apply_adapter`, or extract each with `adapter`",
                      n, n == 1 ? "" : "s");
     return TARE_OK;
 }

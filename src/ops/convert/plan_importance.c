@@ -55,7 +55,7 @@ static void note_unseen(tare_plan *p, tare_planned *planned) {
         tare_strict_note(
             &p->strict, &f, "the importance matrix has only zeros for blocks of it",
             "the importance matrix has only zeros for %.3g %% of it, where encoders of "
-            "llama.cpp may make all weights 0; --quality best does not",
+            "llama.cpp may make all weights 0; `quality best` does not",
             share);
         return;
     }

@@ -34,14 +34,14 @@ static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c,
         return refuse(
             p, i,
             "it is quantized already, and again would lose more: start from the unquantized "
-            "model, or say --allow-requantize",
+            "model, or say `allow_requantize`",
             err);
     if (!c->needs_importance || tare_importance_has(p->options.importance, t)) return TARE_OK;
     refuse(p, i,
            p->options.importance
                ? "it has so few bits that it needs an importance matrix, and the one given has no "
                  "entry for the tensor, or it is left out"
-               : "it has so few bits that it needs an importance matrix: give one with --imatrix, "
+               : "it has so few bits that it needs an importance matrix: give one with `imatrix`, "
                  "or take a larger type",
            err);
     if (!p->options.importance) tare_error_code(err, TARE_CODE_NEEDS_IMPORTANCE);

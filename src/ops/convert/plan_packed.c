@@ -63,7 +63,7 @@ static void report_decoded(const tare_plan *p) {
     if (n && rounded && !tare_quantized_is_exact(p->in, rounded->id))
         tare_report_addf(
             p->options.context->report, &f,
-            "%s rounds the decoded weights, by up to 1/%d of each: --type f32 has them "
+            "%s rounds the decoded weights, by up to 1/%d of each: `type f32` has them "
             "exactly",
             rounded->name, rounded->id == TARE_ENCODING_BF16 ? 512 : 4096);
 }
@@ -74,7 +74,7 @@ static void report_kept(const tare_model *in, const tare_plan *p) {
     const tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.packed");
     if (n)
         tare_report_addf(p->options.context->report, &f,
-                         "%zu packed weight%s (%s) as stored: --type decodes them", n,
+                         "%zu packed weight%s (%s) as stored: `type` decodes them", n,
                          n == 1 ? " stays" : "s stay", scheme);
 }
 

@@ -132,10 +132,10 @@ static void make_by_format(decider *d, size_t i) {
     if (!to || obstacle(d, i, to)) return;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
     tare_strict_note(&d->plan->strict, &f,
-                     "the target's format would quantize it: choose that with --type, or keep the "
-                     "stored numbers with --opaque",
-                     "%s quantized to %s, as %s does with matrices: --type %s asks for it, "
-                     "--opaque carries the stored numbers",
+                     "the target's format would quantize it: choose that with `type`, or keep the "
+                     "stored numbers with `opaque`",
+                     "%s quantized to %s, as %s does with matrices: `type %s` asks for it, "
+                     "`opaque` carries the stored numbers",
                      source_tensor(d, i)->encoding->name, to->name, d->plan->format->name,
                      to->name);
     d->wanted[i] = to;
@@ -149,10 +149,10 @@ static tare_status check_default(decider *d, size_t i, const tare_encoding *to, 
     if (keeps) return TARE_OK;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
     tare_strict_note(&d->plan->strict, &f,
-                     "the default type changes its numbers: confirm it with --type, or keep them "
-                     "with --type f32",
-                     "%s becomes %s, the default type, and its numbers change: --type %s asks for "
-                     "that, --type f32 keeps them",
+                     "the default type changes its numbers: confirm it with `type`, or keep them "
+                     "with `type f32`",
+                     "%s becomes %s, the default type, and its numbers change: `type %s` asks for "
+                     "that, `type f32` keeps them",
                      tare_tensor_origin(d->plan->in, i).encoding->name, to->name, to->name);
     return TARE_OK;
 }
@@ -206,7 +206,7 @@ static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **ou
     if (!tare_tensor_can_decode(p->in, i) || tare_tensor_is_part(p->in, i))
         return tare_fail_tensor(
             err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
-            "the target lacks the type, and it cannot be decoded; --opaque carries "
+            "the target lacks the type, and it cannot be decoded; `opaque` carries "
             "the stored bytes");
     /* Norms and vectors are F32 in files that llama.cpp runs; it rejects other types. */
     bool is_f32 = !takes_type(d, i) || !p->format->caps->has_encoding(f16);
@@ -220,11 +220,11 @@ static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **ou
     *out = is_f32 ? tare_encoding_get(TARE_ENCODING_F32) : f16;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
     static const char what[] =
-        "the target lacks the type: decoding it loses the stored numbers; --opaque carries them";
+        "the target lacks the type: decoding it loses the stored numbers; `opaque` carries them";
     if (d->lacks_code)
         tare_strict_note(&d->plan->strict, &f, what,
                          "%s decoded to %s: %s cannot hold it, and its lowest code is not in %s; "
-                         "--type %s encodes it anew",
+                         "`type %s` encodes it anew",
                          t->encoding->name, (*out)->name, p->format->name, d->lacks_code->name,
                          d->lacks_code->name);
     else
@@ -308,7 +308,7 @@ static tare_status check_merged(const decider *d, size_t i, tare_error *err) {
                      t->encoding->name, why);
     return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
                             "an adapter applies to it, and its type cannot be merged with one: "
-                            "choose another with --type or --tensor-type");
+                            "choose another with `type` or `tensor_type`");
 }
 
 /* A tensor of the input under the name that it has in the output. */
@@ -464,7 +464,7 @@ static void report_unchanged(const decider *d) {
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
         if (d->wanted[i] != source_tensor(d, i)->encoding) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.type-unchanged");
-    tare_report_addf(p->options.context->report, &f, "--type %s changes no tensor",
+    tare_report_addf(p->options.context->report, &f, "`type %s` changes no tensor",
                      p->options.type->name);
 }
 
