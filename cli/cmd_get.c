@@ -66,7 +66,7 @@ static void note_file(void *ctx, const tare_download *file) {
     }
 }
 
-static void tell(const outcome *o, const char *output) {
+static void print_outcome(const outcome *o, const char *output) {
     char *name = cli_escape_path(output);
     const char *would = args.pack ? "would fetch and pack into " : "would fetch into ";
     printf("%s%s: %zu file%s, %s", cli.dry_run ? would : "", name, o->got.n, cli_plural(o->got.n),
@@ -111,7 +111,7 @@ static int download(const char *shown, const char *folder, outcome *o) {
 }
 
 /* What is told is `output`: a folder, or a .wcodec. */
-static void tell_json(outcome *o, const char *url, const char *output) {
+static void print_json(outcome *o, const char *url, const char *output) {
     tare_json_node *document = cli_json_new("tare.get/2");
     cli_json_text(document, "input", cli_input_name(url));
     cli_json_text(document, "output", output);
@@ -144,8 +144,8 @@ static int run(int argc, const char **argv) {
     o.files = cli.json ? cli_json_array() : NULL;
     const int code = get(&o, url, packed);
     const char *output = packed ? packed : o.got.folder;
-    if (code == CLI_YES && cli.json) tell_json(&o, url, output);
-    if (code == CLI_YES && !cli.json && !cli.quiet) tell(&o, output);
+    if (code == CLI_YES && cli.json) print_json(&o, url, output);
+    if (code == CLI_YES && !cli.json && !cli.quiet) print_outcome(&o, output);
     for (size_t i = 0; i < o.got.n; i++) free(o.got.paths[i]);
     free(o.got.paths);
     free(o.got.folder);

@@ -349,7 +349,7 @@ static void print_json(const outcome *o) {
     cli_json_print(document);
 }
 
-static void tell(const outcome *o) {
+static void print_outcome(const outcome *o) {
     bool is_stdout = strcmp(o->out_path, "-") == 0;
     if (cli.json) {
         print_json(o);
@@ -453,7 +453,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
         cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : level);
     }
     o.plan = plan;
-    if (status == TARE_OK) tell(&o);
+    if (status == TARE_OK) print_outcome(&o);
     if (status != TARE_OK) {
         name_type(&err, words, sizeof words, &options);
         name_target(&err, words, sizeof words, &options, out_path);

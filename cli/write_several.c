@@ -242,7 +242,7 @@ static int run_all(const cli_several *s) {
     return fail(s, &err);
 }
 
-static int tell(const cli_several *s, const tare_model *in) {
+static int print_outputs(const cli_several *s, const tare_model *in) {
     if (cli.json) {
         print_json(s);
     } else {
@@ -285,7 +285,7 @@ int cli_write_several(const cli_command *command, const tare_model *in, const ch
         if (code == CLI_YES) code = measure(&fit, &s, in, &options);
         if (code == CLI_YES) code = plan_all(&s, in, &options, fit);
         if (code == CLI_YES) code = run_all(&s);
-        if (code == CLI_YES) code = tell(&s, in);
+        if (code == CLI_YES) code = print_outputs(&s, in);
         cli_parts_close(&parts);
     }
     free_several(&s);

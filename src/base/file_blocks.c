@@ -225,7 +225,7 @@ void tare_block_file_will_need(tare_block_file *f, uint64_t offset, uint64_t n) 
     pthread_mutex_unlock(&f->blocks->mutex);
 }
 
-tare_status tare_block_file_learn_size(tare_block_file *f, tare_error *err) {
+tare_status tare_block_file_read_size(tare_block_file *f, tare_error *err) {
     tare_cached *entry;
     if (f->has_size) return TARE_OK;
     pthread_mutex_lock(&f->blocks->mutex);

@@ -90,6 +90,6 @@ tare_status tare_block_file_fetch(void *file, uint64_t offset, void *buf, size_t
                                   tare_error *err);
 void tare_block_file_prefetch(void *file, uint64_t offset, uint64_t n);
 /* Waits until the first block is there, and with it the size of the file. */
-tare_status tare_block_file_learn_size(tare_block_file *file, tare_error *err);
+tare_status tare_block_file_read_size(tare_block_file *file, tare_error *err);
 
 #endif

@@ -19,13 +19,13 @@ struct tare_file_cache {
     _Atomic uint64_t n_parked;
 };
 
-typedef struct parked {
+typedef struct idle {
     tare_file_cache *cache;
     uint64_t number;
     uint64_t size, device, inode;
     size_t path_size;
     char path[]; /* absolute: the working directory may change */
-} parked;
+} idle;
 
 size_t tare_files_kept_open(void) {
     const size_t most = tare_descriptors_allowed() / 4;
@@ -62,7 +62,7 @@ void tare_file_cache_free(tare_file_cache *c) {
 }
 
 /* Opens the file again; it must still be the same file. */
-static tare_status open_again(descriptor **out, const parked *p, tare_error *err) {
+static tare_status open_again(descriptor **out, const idle *p, tare_error *err) {
     tare_reader r;
     TARE_TRY(tare_reader_open(&r, p->path, false, err));
     const bool is_same = r.size == p->size && r.device == p->device && r.inode == p->inode;
@@ -76,7 +76,7 @@ static tare_status open_again(descriptor **out, const parked *p, tare_error *err
                    : tare_fail(err, TARE_ERR_IO, "the file was replaced or has changed its size");
 }
 
-static tare_status hold(tare_cached **out, const parked *p, tare_error *err) {
+static tare_status hold(tare_cached **out, const idle *p, tare_error *err) {
     tare_cache *cache = p->cache->descriptors;
     switch (tare_cache_take(out, cache, (tare_cache_key){p->number, 0}, true)) {
     case TARE_CACHE_HELD:
@@ -95,8 +95,8 @@ static tare_status hold(tare_cached **out, const parked *p, tare_error *err) {
     return status;
 }
 
-static tare_status fetch_parked(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
-    const parked *p = ctx;
+static tare_status fetch_idle(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
+    const idle *p = ctx;
     tare_cached *entry;
     TARE_TRY(hold(&entry, p, err));
     const tare_reader r = {.size = p->size, .fd = ((const descriptor *)entry->value)->fd};
@@ -105,8 +105,8 @@ static tare_status fetch_parked(void *ctx, uint64_t offset, void *buf, size_t n,
     return status;
 }
 
-static void close_parked(void *ctx) {
-    parked *p = ctx;
+static void close_idle(void *ctx) {
+    idle *p = ctx;
     tare_free(p->cache->allocator, p, sizeof *p + p->path_size);
 }
 
@@ -116,9 +116,9 @@ tare_status tare_file_cache_park(tare_file_cache *c, tare_reader *r, tare_error 
     char *path = tare_path_real(r->name);
     if (!path) return TARE_OK;
     const size_t n = strlen(path) + 1;
-    parked *p = tare_alloc(c->allocator, sizeof *p + n);
+    idle *p = tare_alloc(c->allocator, sizeof *p + n);
     if (p) {
-        *p = (parked){c, atomic_fetch_add(&c->n_parked, 1), r->size, r->device, r->inode, n};
+        *p = (idle){c, atomic_fetch_add(&c->n_parked, 1), r->size, r->device, r->inode, n};
         memcpy(p->path, path, n);
     }
     free(path);
@@ -126,8 +126,8 @@ tare_status tare_file_cache_park(tare_file_cache *c, tare_reader *r, tare_error 
     tare_fd_close(r->fd);
     r->fd = -1;
     r->owns_fd = false;
-    r->fetch = fetch_parked;
+    r->fetch = fetch_idle;
     r->read_ctx = p;
-    r->close = close_parked;
+    r->close = close_idle;
     return TARE_OK;
 }

@@ -10,7 +10,7 @@
 typedef struct tare_file_cache tare_file_cache;
 
 /* How many files of a model may stay open: a quarter of the process's descriptor limit, as there
- * may be other models and outputs. Files beyond that are parked. */
+ * may be other models and outputs. Files beyond that are idle. */
 size_t tare_files_kept_open(void);
 
 tare_file_cache *tare_file_cache_new(const tare_allocator *allocator);

@@ -64,7 +64,7 @@ void tare_long_walk(tare_lowest *best, const tare_long *p, float from, float rat
         if (try_scale(best, p, from) > 1.5 * best->error) break;
 }
 
-void tare_long_settle(tare_lowest *best, const tare_long *p) {
+void tare_long_converge(tare_lowest *best, const tare_long *p) {
     for (int i = 0; i < ROUNDS; i++) {
         float before = best->scale;
         try_scale(best, p, before);

@@ -42,6 +42,6 @@ double tare_long_error(const tare_long *p, float scale);
  * above the lowest; `best` keeps the lowest point of all walks. */
 void tare_long_walk(tare_lowest *best, const tare_long *p, float from, float ratio, int n_steps);
 /* Follows the lowest point while codes change. */
-void tare_long_settle(tare_lowest *best, const tare_long *p);
+void tare_long_converge(tare_lowest *best, const tare_long *p);
 
 #endif

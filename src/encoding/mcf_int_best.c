@@ -35,7 +35,7 @@ static tare_mcf_grid search(const tare_mcf_grid *plain, tare_long *p, bool has_z
         try_zero(&best, &g, p, zero + (float)step);
     }
     set_zero(p, &g, g.zero);
-    tare_long_settle(&best, p);
+    tare_long_converge(&best, p);
     g.scale = best.scale;
     return g;
 }

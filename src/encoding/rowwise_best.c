@@ -11,7 +11,7 @@ static uint16_t search(const tare_long *r, float largest, int bits) {
     float scale = 1.01f * largest / r->high;
     tare_lowest best = {(double)INFINITY, scale};
     tare_long_walk(&best, r, scale, bits == 8 ? 0.994f : 0.98f, 96);
-    tare_long_settle(&best, r);
+    tare_long_converge(&best, r);
     uint16_t near = tare_f16_of_f32(best.scale), found = near;
     double least = (double)INFINITY;
     for (int i = -1; i <= 1; i++) {

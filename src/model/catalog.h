@@ -180,7 +180,7 @@ struct tare_model {
     _Atomic uint8_t *list_states;  /* n_tensors: what is known of list planes (outliers_apply.c);
                                       NULL: no tensor has records */
     const tare_model_types *types; /* NULL: each tensor keeps its own */
-    tare_file_cache *parked;       /* descriptors of files beyond the first; NULL: none are */
+    tare_file_cache *idle;         /* descriptors of files beyond the first; NULL: none are */
     struct tare_kept *kept;        /* allocations that are freed with the model */
     void (*free_private)(void *);
     void *private_data; /* of a computed model */

@@ -40,7 +40,7 @@ tare_status tare_model_new(tare_model **out, const tare_context *context, tare_e
 void tare_model_free(tare_model *model) {
     if (!model) return;
     for (size_t i = 0; i < model->n_files; i++) tare_reader_close(&model->files[i].reader);
-    tare_file_cache_free(model->parked);
+    tare_file_cache_free(model->idle);
     if (model->free_private) model->free_private(model->private_data);
     for (struct tare_kept *k = model->kept; k; k = k->next)
         tare_free(model->allocator, k->ptr, k->size);
@@ -69,9 +69,9 @@ tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *
     file->reader.name = copy.ptr;
     *reader = (tare_reader){.fd = -1};
     if (m->n_files <= tare_files_kept_open()) return TARE_OK;
-    if (!m->parked) m->parked = tare_file_cache_new(m->allocator);
-    if (!m->parked) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
-    return tare_file_cache_park(m->parked, &file->reader, err);
+    if (!m->idle) m->idle = tare_file_cache_new(m->allocator);
+    if (!m->idle) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
+    return tare_file_cache_park(m->idle, &file->reader, err);
 }
 
 tare_status tare_model_share_files(tare_model *out, const tare_model *in, tare_error *err) {

@@ -16,9 +16,9 @@ typedef struct tare_steps {
 } tare_steps;
 
 /* The progress of the step at hand; `steps` is the context. */
-bool tare_steps_tell(void *steps, uint64_t done, uint64_t total);
+bool tare_steps_report(void *steps, uint64_t done, uint64_t total);
 /* The same for a step that does not count: the progress stays where it is, and can stop the work. */
-bool tare_steps_stay(void *steps, uint64_t done, uint64_t total);
+bool tare_steps_retain(void *steps, uint64_t done, uint64_t total);
 /* The step at hand, of so many bytes, is over. */
 void tare_steps_end(tare_steps *steps, uint64_t bytes);
 
@@ -26,7 +26,7 @@ void tare_steps_end(tare_steps *steps, uint64_t bytes);
  * through `steps`. */
 tare_context tare_steps_context(const tare_context *whole, tare_steps *steps);
 /* The same for a step that does not count. */
-tare_context tare_steps_context_stay(const tare_context *whole, tare_steps *steps);
+tare_context tare_steps_context_retain(const tare_context *whole, tare_steps *steps);
 /* For a step that tells nobody how far it is. */
 tare_context tare_steps_context_quiet(const tare_context *whole);
 

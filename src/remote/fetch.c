@@ -134,7 +134,7 @@ static tare_status check_identity(fetch *f, bool has_total, uint64_t total) {
                  file->is_known ? CHANGED : "its size differs from that in the hub's list");
 }
 
-static void learn(fetch *f, uint64_t size) {
+static void note_size(fetch *f, uint64_t size) {
     tare_remote_file *file = f->file;
     file->blocks.size = size;
     file->blocks.has_size = true;
@@ -155,7 +155,7 @@ static tare_status accept_range(fetch *f) {
     if (r->has_length && r->length != r->last - r->first + 1)
         return fault(f, TARE_ERR_CORRUPT, "Content-Length: not that of the range");
     TARE_TRY(check_identity(f, true, r->total));
-    learn(f, r->total);
+    note_size(f, r->total);
     f->file->has_ranges = true;
     f->end = tare_min_u64(f->end, r->total);
     tare_block *last = tare_block_of(f->entries[f->n_blocks - 1]);
@@ -344,7 +344,7 @@ static void refuse(fetch *f) {
         try_again(f, TARE_ERR_IO, tare_response_fault(r, false));
     } else if (r->status == 416 && r->is_unsatisfied && r->total == 0 && f->begin == 0 &&
                !(file->blocks.has_size && file->blocks.size)) {
-        learn(f, 0);
+        note_size(f, 0);
         set_whole(file);
         finish_from_whole(f);
     } else if (r->status == 416 && file->is_known) {
@@ -360,7 +360,7 @@ static void refuse(fetch *f) {
 }
 
 /* A response that brings the file is over. */
-static void settle(fetch *f) {
+static void resolve(fetch *f) {
     tare_remote_file *file = f->file;
     if (!f->is_accepted && accept_response(f) != TARE_OK && !f->begins_anew) {
         finish(f);
@@ -371,7 +371,7 @@ static void settle(fetch *f) {
             finish_with(f, TARE_ERR_IO, "its size differs from that in the hub's list");
             return;
         }
-        learn(f, file->whole.size);
+        note_size(f, file->whole.size);
         set_whole(file);
         finish_from_whole(f);
     } else if (f->got == f->end - f->begin) {
@@ -393,7 +393,7 @@ static void judge(fetch *f) {
     else if (x->end == TARE_EXCHANGE_FAILED)
         finish_with(f, TARE_ERR_IO, x->what);
     else if (brings_file(f))
-        settle(f);
+        resolve(f);
     else if (status >= 300 && status < 400 && x->redirect)
         redirect(f);
     else

@@ -280,7 +280,7 @@ static int by_path(const void *a, const void *b) {
 }
 
 /* Moves the list into the arena, sorted. */
-static tare_status settle(reading *r, tare_error *err) {
+static tare_status resolve(reading *r, tare_error *err) {
     tare_hub_list *list = r->list;
     tare_hub_file *files = TARE_NEW_ARRAY(r->arena, tare_hub_file, list->n);
     if (!files) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
@@ -306,7 +306,7 @@ tare_status tare_hub_list_parse(tare_hub_list *out, tare_str json, tare_arena *a
     reading r = {.arena = arena, .limits = limits, .list = out};
     tare_json_init(&r.json, json, 0, LIST_DEPTH);
     bool is_good = read_list(&r);
-    tare_status status = is_good ? settle(&r, err) : tare_json_status(&r.json, err);
+    tare_status status = is_good ? resolve(&r, err) : tare_json_status(&r.json, err);
     if (r.capacity) tare_free(NULL, out->files, r.capacity * sizeof *out->files);
     if (status != TARE_OK) *out = (tare_hub_list){.n = 0};
     return status;

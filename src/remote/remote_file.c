@@ -72,7 +72,7 @@ tare_status tare_remote_file_open(tare_reader *out, tare_remote_file **file, tar
         tare_error_file(err, place->name);
         return status;
     }
-    status = tare_block_file_learn_size(&f->blocks, err); /* what is read first anyway */
+    status = tare_block_file_read_size(&f->blocks, err); /* what is read first anyway */
     if (status != TARE_OK) {
         close_file(f);
         return status;

@@ -156,7 +156,7 @@ void tare_transport_release(tare_transport *t, tare_exchange *x) {
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Better messages than libcurl's, and failures that are not worth another try. */
-static void judge(const tare_transport *t, tare_exchange *x, CURLcode code) {
+static void classify(const tare_transport *t, tare_exchange *x, CURLcode code) {
     x->end = TARE_EXCHANGE_FAILED;
     x->what = t->curl.easy_strerror(code);
     switch (code) {
@@ -197,7 +197,7 @@ static tare_exchange *finish(const tare_transport *t, const CURLMsg *message) {
     t->curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &x->http_status);
     t->curl.easy_getinfo(easy, CURLINFO_REDIRECT_URL, &redirect);
     x->redirect = redirect;
-    if (code != CURLE_OK && !x->is_stopped) judge(t, x, code);
+    if (code != CURLE_OK && !x->is_stopped) classify(t, x, code);
     return x;
 }
 

@@ -258,7 +258,7 @@ static tare_status rehearse(tare_llama_restoring *r, tare_error *err) {
     tare_llama_mapping m = {.hf = r->out, .options = &options, .is_rehearsal = true};
     TARE_TRY(tare_model_new(&m.out, &open, err));
     tare_status status = tare_llama_mapping_fill(&m, err);
-    if (status == TARE_OK) status = tare_llama_turn_round(r, &m, err);
+    if (status == TARE_OK) status = tare_llama_invert(r, &m, err);
     if (status == TARE_OK) status = check_keys(r, m.out, err);
     tare_llama_mapping_free(&m);
     tare_model_free(m.out);

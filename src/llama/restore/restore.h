@@ -87,8 +87,8 @@ bool tare_llama_has_splitting(tare_str pre);
 tare_status tare_llama_restore_card(tare_llama_restoring *r, tare_error *err);
 /* The tensors of the model, each made of the file's as `m`, which maps the wanted ones, says
  * (turned.c). */
-tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapping *m,
-                                  tare_error *err);
+tare_status tare_llama_invert(tare_llama_restoring *r, const tare_llama_mapping *m,
+                              tare_error *err);
 
 /* ---- models ---------------------------------------------------------------------------------- */
 

@@ -275,8 +275,8 @@ static tare_status make_number(turning *t, size_t wanted, tare_error *err) {
                : tare_fail(err, TARE_ERR_LIMIT, "size of all tensors");
 }
 
-tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapping *m,
-                                  tare_error *err) {
+tare_status tare_llama_invert(tare_llama_restoring *r, const tare_llama_mapping *m,
+                              tare_error *err) {
     turning t = {.r = r, .file_index = (uint32_t)r->out->n_files - 1};
     tare_open_file *file = &r->out->files[t.file_index];
     t.file = TARE_NEW(&r->out->arena, tare_llama_virtual);

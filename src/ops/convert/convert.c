@@ -172,10 +172,10 @@ static void end(conversion *c) {
 }
 
 /* Returns the measurements and the number of bytes written, once nothing can fail any more. */
-static void tell(const conversion *c, tare_convert_result *out) {
+static void report_results(const conversion *c, tare_convert_result *out) {
     tare_convert_result result = tare_convert_result_default();
     result.written_bytes = c->written;
-    if (c->watch.measure) tare_measure_tell(c->watch.measure);
+    if (c->watch.measure) tare_measure_report(c->watch.measure);
     if (out) tare_result_write(out, &result, sizeof result);
 }
 
@@ -192,7 +192,7 @@ tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan, tare_
     if (out) TARE_TRY(tare_result_check(out, err));
     conversion c = {.plan = plan, .written = plan->summary.write_bytes};
     tare_status status = plan->options.output->dry_run ? tare_plan_check(plan, err) : run(&c, err);
-    if (status == TARE_OK) tell(&c, out);
+    if (status == TARE_OK) report_results(&c, out);
     end(&c);
     return status;
 }
@@ -288,7 +288,7 @@ tare_status tare_plans_run(tare_convert_result *out, const tare_plan *const *pla
     if (status == TARE_OK) status = (is_dry ? check_outputs : run_several)(&s, plans, err);
     for (size_t i = 0; s.all && i < n && s.all[i].plan; i++) {
         if (status == TARE_OK)
-            tell(&s.all[i], out ? &out[i] : NULL);
+            report_results(&s.all[i], out ? &out[i] : NULL);
         else
             report_in_place(&s.all[i]);
         end(&s.all[i]);
@@ -341,7 +341,7 @@ static tare_status run_elsewhere(tare_convert_result *out, const tare_plan *plan
     tare_status status = plan->options.output->dry_run ? TARE_OK
                          : output && !output->in_order ? run_output(&c, output, err)
                                                        : run_stream(&c, &stream, err);
-    if (status == TARE_OK) tell(&c, out);
+    if (status == TARE_OK) report_results(&c, out);
     end(&c);
     return status;
 }

@@ -101,7 +101,7 @@ tare_status tare_measure_chunk(tare_measure *m, size_t tensor, const tare_chunks
     return status;
 }
 
-void tare_measure_tell(const tare_measure *m) {
+void tare_measure_report(const tare_measure *m) {
     const tare_convert_options *o = &m->plan->options;
     for (size_t i = 0; i < m->plan->catalog.n_tensors; i++) {
         const measured *t = &m->tensors[i];

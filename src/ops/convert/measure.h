@@ -18,6 +18,6 @@ tare_status tare_measure_chunk(tare_measure *m, size_t tensor, const tare_chunks
                                uint64_t index, const tare_chunk *chunk, const tare_rows_mut *rows,
                                tare_scratch *scratch, tare_error *err);
 /* Calls the plan's options->measured for every tensor that was measured entirely. */
-void tare_measure_tell(const tare_measure *m);
+void tare_measure_report(const tare_measure *m);
 
 #endif

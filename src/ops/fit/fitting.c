@@ -191,7 +191,7 @@ static void report_no_roles(const tare_fit *f) {
         "the roles of tensors do not follow from their names: all weights count the same");
 }
 
-static tare_status look(tare_fit *f, const tare_fit_options *options, tare_error *err) {
+static tare_status examine(tare_fit *f, const tare_fit_options *options, tare_error *err) {
     TARE_TRY(tare_mix_look(&f->model, f->in, f->convert.keep_split, &f->arena, err));
     TARE_TRY(find_manual(f, err));
     TARE_TRY(tare_fit_find_units(f, options, err));
@@ -207,7 +207,7 @@ static tare_status look(tare_fit *f, const tare_fit_options *options, tare_error
 
 static tare_status measure(tare_fit *f, const tare_fit_options *options, tare_error *err) {
     tare_plan *first;
-    TARE_TRY(look(f, options, err));
+    TARE_TRY(examine(f, options, err));
     TARE_TRY(plan_first(&first, f, err));
     note_base(f, first);
     note_fixed(f, first);
@@ -343,8 +343,8 @@ static tare_status too_small(tare_error *err) {
 }
 
 /* Plans the choice, and sums up what it takes. */
-static tare_status settle(double *size, tare_fit *f, const tare_fit_target *target,
-                          tare_error *err) {
+static tare_status resolve(double *size, tare_fit *f, const tare_fit_target *target,
+                           tare_error *err) {
     tare_plan *p;
     TARE_TRY(plan(&p, f, err));
     tare_status status = check_types(f, p, err);
@@ -375,7 +375,7 @@ static tare_status choose_by_bytes(tare_fit *f, const tare_fit_target *target, t
     for (int i = 0; i < PLANS_MOST; i++) {
         if (least + overhead > limit) return too_small(err);
         TARE_TRY(choose_within(f, limit - overhead, err));
-        TARE_TRY(settle(&size, f, target, err));
+        TARE_TRY(resolve(&size, f, target, err));
         const double real = size - tare_fit_sum(&problem, f->choice).cost;
         if (size <= limit && (real >= overhead || i > 0)) {
             report_finest(f, size, limit);
@@ -406,7 +406,7 @@ static tare_status choose(tare_fit *f, const tare_fit_target *target, tare_error
     if (target->damage > 0) {
         if (f->summary.smallest_damage > target->damage) return too_small(err);
         TARE_TRY(choose_by_damage(f, target->damage, err));
-        TARE_TRY(settle(&size, f, target, err));
+        TARE_TRY(resolve(&size, f, target, err));
     } else {
         TARE_TRY(choose_by_bytes(f, target, err));
     }

@@ -289,7 +289,7 @@ static tare_status verify_packed(tare_packed_faults *told, const tare_model *mod
                          .total = tare_catalog_tensor_bytes(&model->catalog)};
     for (size_t i = 0; layout && i < layout->n_fillers; i++)
         before.total += layout->fillers[i].size;
-    if (o.progress) o.progress = tare_steps_stay, o.progress_ctx = &before;
+    if (o.progress) o.progress = tare_steps_retain, o.progress_ctx = &before;
     return tare_verify_packed(told, model, &o, err);
 }
 

@@ -260,7 +260,7 @@ static tare_status estimate(tare_pack_summary *out, tare_lossy_run *r, tare_erro
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void tell(tare_pack_summary *sum, const tare_lossy_run *r) {
+static void summarize(tare_pack_summary *sum, const tare_lossy_run *r) {
     sum->from_bytes = r->from_bytes ? r->from_bytes : tare_catalog_bytes(&r->in->catalog);
     sum->bits_per_weight = 8 * (double)r->tensor_bytes / (double)r->n_weights;
     sum->damage = damage_of(r);
@@ -336,11 +336,11 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     if (o->output->dry_run) {
         TARE_TRY(estimate(sum, r, err));
     } else {
-        const tare_context digest = tare_steps_context_stay(o->context, &r->before);
+        const tare_context digest = tare_steps_context_retain(o->context, &r->before);
         TARE_TRY(tare_model_digest(NULL, &source, r->in, &digest, err));
         TARE_TRY(try_all(sum, r, path, &source, err));
     }
-    tell(sum, r);
+    summarize(sum, r);
     report_finest(r, sum->n_lossy);
     report_decoded(r);
     report_unweighed(r);

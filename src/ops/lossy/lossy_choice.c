@@ -174,8 +174,8 @@ static bool set_unit(tare_lossy_choice *c, const tare_lossy_target *t, double fa
     return scale && scale < 0x7c00;
 }
 
-static tare_status settle(outcome *out, const tare_lossy_run *r, tare_lossy_target *t,
-                          tare_lossy_bench *b, tare_error *err) {
+static tare_status resolve(outcome *out, const tare_lossy_run *r, tare_lossy_target *t,
+                           tare_lossy_bench *b, tare_error *err) {
     tare_lossy_choice *c = &t->choice;
     tare_lossy_prices *p = &t->prices[c->states != 0];
     const unsigned first = c->is_wide ? ROUNDS - 1 : p->is_known ? ROUNDS - ROUNDS_AGAIN : 0;
@@ -195,7 +195,7 @@ static tare_status settle(outcome *out, const tare_lossy_run *r, tare_lossy_targ
     return TARE_OK;
 }
 
-static void tell(tare_lossy_target *t, const tare_lossy_run *r, const outcome *o) {
+static void report_target(tare_lossy_target *t, const tare_lossy_run *r, const outcome *o) {
     tare_lossy_choice *c = &t->choice;
     const double share = (double)t->n / (double)o->n, unit = (double)c->unit;
     const double n_segments = (double)(t->n >> r->log2_segment) + 1;
@@ -248,8 +248,8 @@ static tare_status try_way(bool *fits, const tare_lossy_run *r, tare_lossy_targe
     if (w != WIDE) tare_lossy_take_outliers(&b->room, o.n);
     o.n_outliers = b->room.n_outliers;
     if (o.n_outliers > o.n / FEW) return TARE_OK;
-    TARE_TRY(settle(&o, r, t, b, err));
-    tell(t, r, &o);
+    TARE_TRY(resolve(&o, r, t, b, err));
+    report_target(t, r, &o);
     *fits = true;
     return TARE_OK;
 }

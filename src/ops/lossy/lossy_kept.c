@@ -76,7 +76,7 @@ static tare_status estimate(void *ctx, uint64_t task, unsigned worker, tare_erro
 
 tare_status tare_lossy_estimate_kept(tare_lossy_run *r, tare_error *err) {
     const size_t n = r->in->catalog.n_tensors;
-    const tare_run run = {.context = tare_steps_context_stay(r->options->context, &r->before),
+    const tare_run run = {.context = tare_steps_context_retain(r->options->context, &r->before),
                           .n_tasks = n,
                           .task = estimate,
                           .ctx = r};

@@ -80,7 +80,7 @@ static total add_up(const tare_lossy_run *r) {
 
 static tare_status try_factor(total *out, search *s, tare_error *err) {
     tare_lossy_run *r = s->r;
-    const tare_run run = {.context = tare_steps_context_stay(r->options->context, &r->before),
+    const tare_run run = {.context = tare_steps_context_retain(r->options->context, &r->before),
                           .n_tasks = r->n_targets,
                           .task = choose,
                           .ctx = s};

@@ -89,7 +89,7 @@ static tare_status survey_all(tare_lossy_run *r, tare_error *err) {
     for (size_t i = 0; i < r->n_targets; i++)
         for (uint64_t at = 0; at < r->targets[i].n; at += PIECE)
             v.pieces[n++] = (sums){.target = i, .first = at};
-    const tare_run run = {.context = tare_steps_context_stay(r->options->context, &r->before),
+    const tare_run run = {.context = tare_steps_context_retain(r->options->context, &r->before),
                           .n_tasks = n,
                           .task = survey_piece,
                           .ctx = &v};

@@ -100,7 +100,7 @@ static tare_status hash_all(tare_pack_digests *d, const candidate *list, size_t 
                             .visit = hash,
                             .ctx = &c,
                             .scratch_size = TARE_PIECE,
-                            .context = tare_steps_context_stay(d->options->context, d->steps)};
+                            .context = tare_steps_context_retain(d->options->context, d->steps)};
     return tare_walk_run(&walk, err);
 }
 

@@ -24,15 +24,15 @@ tare_status tare_pack_list_read(const tare_reader **out, tare_pack_files *f, con
     f->opened[f->n_opened++] = r;
     *out = r;
     if (f->n_opened <= tare_files_kept_open()) return TARE_OK;
-    if (!f->parked) f->parked = tare_file_cache_new(f->arena.allocator);
-    if (!f->parked) return tare_fail(err, TARE_ERR_NOMEM, "files");
-    return tare_file_cache_park(f->parked, r, err);
+    if (!f->idle) f->idle = tare_file_cache_new(f->arena.allocator);
+    if (!f->idle) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    return tare_file_cache_park(f->idle, r, err);
 }
 
 void tare_pack_list_free(tare_pack_files *f) {
     const tare_allocator *a = f->arena.allocator;
     for (size_t i = 0; i < f->n_opened; i++) tare_reader_close(f->opened[i]);
-    tare_file_cache_free(f->parked);
+    tare_file_cache_free(f->idle);
     tare_free(a, f->opened, f->opened_capacity * sizeof *f->opened);
     tare_free(a, f->files, f->capacity * sizeof *f->files);
     tare_arena_free(&f->arena);

@@ -17,7 +17,7 @@ typedef struct tare_pack_files {
     size_t n, capacity;
     tare_reader **opened; /* those that the model itself does not have open */
     size_t n_opened, opened_capacity;
-    tare_file_cache *parked; /* the descriptors of most of them; NULL: none yet */
+    tare_file_cache *idle; /* the descriptors of most of them; NULL: none yet */
     bool is_directory;
     tare_strict strict; /* files that are left out */
 } tare_pack_files;

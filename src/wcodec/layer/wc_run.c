@@ -60,7 +60,7 @@ typedef struct slot {
     tare_buffer out;
 } slot;
 
-typedef struct crew {
+typedef struct workers {
     tare_wc_run *run;
     const tare_wc_target *target;
     step *steps;
@@ -79,7 +79,7 @@ typedef struct crew {
     uint64_t next_turn;   /* that gets its place */
     uint64_t position;    /* in the file */
     uint64_t failed_task; /* the lowest; UINT64_MAX: none */
-} crew;
+} workers;
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
@@ -89,7 +89,7 @@ static uint64_t layer_bytes(const tare_wc_layer *l) {
     return n;
 }
 
-static bool add_step(crew *c, step s) {
+static bool add_step(workers *c, step s) {
     if (!tare_grow(c->run->allocator, (void **)&c->steps, &c->steps_capacity, c->n_steps + 1,
                    sizeof *c->steps))
         return false;
@@ -102,7 +102,7 @@ static bool add_step(crew *c, step s) {
 }
 
 /* A layer is visited just before it is encoded: its bytes are read by two threads at once. */
-static bool add_waiting(crew *c, const step *waiting) {
+static bool add_waiting(workers *c, const step *waiting) {
     const step visit = {.kind = VISIT, .job = waiting->job, .n_tasks = 1};
     if (!waiting->state) return true;
     if (waiting->begins_layer && c->run->visitor.visit && !add_step(c, visit)) return false;
@@ -110,7 +110,7 @@ static bool add_waiting(crew *c, const step *waiting) {
 }
 
 /* The steps of a stream: it is counted before `waiting`, the stream before it, is encoded. */
-static bool add_stream(crew *c, size_t job, unsigned stream, uint32_t held, step *waiting) {
+static bool add_stream(workers *c, size_t job, unsigned stream, uint32_t held, step *waiting) {
     const tare_coded_stream *p = &c->run->jobs[job].layer->streams[stream];
     stream_state *state = &c->states[c->n_states++];
     state->n_to_count = state->n_to_encode = p->n_segments;
@@ -124,14 +124,14 @@ static bool add_stream(crew *c, size_t job, unsigned stream, uint32_t held, step
     return true;
 }
 
-static bool end_waiting(crew *c, step *waiting) {
+static bool end_waiting(workers *c, step *waiting) {
     bool is_added = add_waiting(c, waiting);
     waiting->state = NULL;
     return is_added;
 }
 
 /* Adds a small layer to the last step if that is one of small layers with room. */
-static bool add_small(crew *c, size_t job, uint64_t *batch) {
+static bool add_small(workers *c, size_t job, uint64_t *batch) {
     uint64_t n = layer_bytes(c->run->jobs[job].layer);
     step *last = c->n_steps ? &c->steps[c->n_steps - 1] : NULL;
     c->total += n;
@@ -146,7 +146,7 @@ static bool add_small(crew *c, size_t job, uint64_t *batch) {
 }
 
 /* The steps of a layer that is not small. */
-static bool add_layer(crew *c, size_t job, step *waiting) {
+static bool add_layer(workers *c, size_t job, step *waiting) {
     const tare_wc_layer *l = c->run->jobs[job].layer;
     const uint32_t held = tare_wc_streams_to_hold(&c->run->jobs[job]);
     const step hold = {
@@ -164,7 +164,7 @@ static bool add_layer(crew *c, size_t job, step *waiting) {
 }
 
 /* Only one half of the work on a stream, the first of the only job. */
-static bool list_half(crew *c) {
+static bool list_half(workers *c) {
     const tare_coded_stream *p = c->run->jobs->layer->streams;
     stream_state *state = &c->states[c->n_states++];
     state->n_to_count = state->n_to_encode = p->n_segments;
@@ -176,7 +176,7 @@ static bool list_half(crew *c) {
                               .state = state});
 }
 
-static bool list_steps(crew *c) {
+static bool list_steps(workers *c) {
     step waiting = {0};
     uint64_t batch = 0;
     if (c->run->learned || c->run->scheme) return list_half(c);
@@ -191,13 +191,13 @@ static bool list_steps(crew *c) {
     return end_waiting(c, &waiting);
 }
 
-static const step *find_step(const crew *c, uint64_t task) {
+static const step *find_step(const workers *c, uint64_t task) {
     return &c->steps[tare_part_of(&c->steps->first_task, c->n_steps, sizeof *c->steps, task)];
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void note_failure(crew *c, uint64_t task) {
+static void note_failure(workers *c, uint64_t task) {
     pthread_mutex_lock(&c->mutex);
     if (task < c->failed_task) c->failed_task = task;
     pthread_cond_broadcast(&c->changed);
@@ -209,7 +209,7 @@ static tare_status gave_up(tare_error *err) {
     return tare_fail(err, TARE_ERR_CANCELLED, "another part failed");
 }
 
-static slot *take_slot(crew *c, uint64_t task, uint64_t turn) {
+static slot *take_slot(workers *c, uint64_t task, uint64_t turn) {
     slot *s = &c->slots[turn % c->n_slots];
     pthread_mutex_lock(&c->mutex);
     while (s->turn != turn && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
@@ -218,7 +218,7 @@ static slot *take_slot(crew *c, uint64_t task, uint64_t turn) {
     return is_ours ? s : NULL;
 }
 
-static bool wait_until_held(crew *c, uint64_t task, const stream_state *state) {
+static bool wait_until_held(workers *c, uint64_t task, const stream_state *state) {
     pthread_mutex_lock(&c->mutex);
     while (state->is_awaited && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
     bool is_held = !state->is_awaited;
@@ -226,7 +226,7 @@ static bool wait_until_held(crew *c, uint64_t task, const stream_state *state) {
     return is_held;
 }
 
-static const tare_wc_scheme *wait_for_scheme(crew *c, uint64_t task, const stream_state *state) {
+static const tare_wc_scheme *wait_for_scheme(workers *c, uint64_t task, const stream_state *state) {
     pthread_mutex_lock(&c->mutex);
     while (!state->scheme && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
     const tare_wc_scheme *scheme = state->scheme;
@@ -236,7 +236,7 @@ static const tare_wc_scheme *wait_for_scheme(crew *c, uint64_t task, const strea
 
 /* ---- visiting -------------------------------------------------------------------------------- */
 
-static tare_status visit(const crew *c, size_t job, tare_error *err) {
+static tare_status visit(const workers *c, size_t job, tare_error *err) {
     const tare_wc_visitor *v = &c->run->visitor;
     return v->visit ? v->visit(v->ctx, c->run->jobs[job].number, err) : TARE_OK;
 }
@@ -244,7 +244,7 @@ static tare_status visit(const crew *c, size_t job, tare_error *err) {
 /* ---- holding --------------------------------------------------------------------------------- */
 
 /* Streams that have no memory are read like all others. */
-static tare_status hold(crew *c, const step *s, tare_error *err) {
+static tare_status hold(workers *c, const step *s, tare_error *err) {
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
     uint8_t *dst[TARE_CODED_MAX_STREAMS] = {NULL};
     stream_state *state = s->state, *end = state;
@@ -266,21 +266,21 @@ static tare_status hold(crew *c, const step *s, tare_error *err) {
     return TARE_OK;
 }
 
-static void free_held(const crew *c, stream_state *state) {
+static void free_held(const workers *c, stream_state *state) {
     tare_free(c->run->allocator, state->held, (size_t)state->n_held);
     state->held = NULL;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static void free_tallies(const crew *c, stream_state *state) {
+static void free_tallies(const workers *c, stream_state *state) {
     for (unsigned i = 0; state->tallies && i < c->n_workers; i++)
         tare_wc_tally_free(state->tallies[i]);
     tare_free(c->run->allocator, state->tallies, c->n_workers * sizeof(tare_wc_tally *));
     state->tallies = NULL;
 }
 
-static void spare_tallies(crew *c, stream_state *state) {
+static void spare_tallies(workers *c, stream_state *state) {
     pthread_mutex_lock(&c->mutex);
     for (unsigned i = 0; i < c->n_workers; i++) {
         if (c->spare[i]) continue;
@@ -291,7 +291,7 @@ static void spare_tallies(crew *c, stream_state *state) {
     free_tallies(c, state);
 }
 
-static tare_wc_tally *take_tally(crew *c, const tare_wc_layer_job *job, unsigned stream,
+static tare_wc_tally *take_tally(workers *c, const tare_wc_layer_job *job, unsigned stream,
                                  unsigned worker) {
     const tare_coded_field *field = &job->layer->streams[stream].field;
     const tare_wc_shape shape = tare_wc_shape_of(field);
@@ -306,7 +306,7 @@ static tare_wc_tally *take_tally(crew *c, const tare_wc_layer_job *job, unsigned
 }
 
 /* The sum of what the workers counted makes the scheme. */
-static tare_status make_scheme(crew *c, stream_state *state, tare_error *err) {
+static tare_status make_scheme(workers *c, stream_state *state, tare_error *err) {
     tare_wc_tally *sum = NULL;
     tare_wc_scheme *scheme = NULL;
     for (unsigned i = 0; i < c->n_workers; i++) {
@@ -325,7 +325,7 @@ static tare_status make_scheme(crew *c, stream_state *state, tare_error *err) {
     return status;
 }
 
-static tare_status own_tally(tare_wc_tally **out, crew *c, const step *s, unsigned worker,
+static tare_status own_tally(tare_wc_tally **out, workers *c, const step *s, unsigned worker,
                              tare_error *err) {
     const tare_allocator *a = c->run->allocator;
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
@@ -343,8 +343,8 @@ static tare_status own_tally(tare_wc_tally **out, crew *c, const step *s, unsign
     return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "stream");
 }
 
-static tare_status count(crew *c, const step *s, uint64_t segment, uint64_t task, unsigned worker,
-                         tare_error *err) {
+static tare_status count(workers *c, const step *s, uint64_t segment, uint64_t task,
+                         unsigned worker, tare_error *err) {
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
     uint64_t n = job->layer->streams[s->stream].n_segments;
     tare_wc_tally *tally;
@@ -363,12 +363,12 @@ static tare_status count(crew *c, const step *s, uint64_t segment, uint64_t task
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-static void free_scheme(const crew *c, stream_state *state) {
+static void free_scheme(const workers *c, stream_state *state) {
     if (state->scheme && !c->run->scheme) tare_wc_scheme_free(state->scheme);
     state->scheme = NULL;
 }
 
-static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint64_t task,
+static tare_status encode_segment(workers *c, const step *s, uint64_t segment, uint64_t task,
                                   tare_buffer *out, unsigned worker, tare_error *err) {
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
     const tare_wc_scheme *scheme = wait_for_scheme(c, task, s->state);
@@ -389,7 +389,7 @@ static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint
 }
 
 /* Several layers; until they get their place, offsets count from where the first begins. */
-static tare_status encode_layers(crew *c, const step *s, tare_buffer *out, unsigned worker,
+static tare_status encode_layers(workers *c, const step *s, tare_buffer *out, unsigned worker,
                                  tare_error *err) {
     c->workers[worker].held = NULL;
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) {
@@ -405,14 +405,14 @@ static tare_status encode_layers(crew *c, const step *s, tare_buffer *out, unsig
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static void place_layers(crew *c, const step *s) {
+static void place_layers(workers *c, const step *s) {
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) {
         tare_wc_layer *l = c->run->jobs[i].layer;
         l->offset = l->size ? l->offset + c->position : c->run->offset;
     }
 }
 
-static void place_segment(crew *c, slot *of) {
+static void place_segment(workers *c, slot *of) {
     const step *s = of->step;
     tare_wc_layer *l = c->run->jobs[s->job].layer;
     tare_coded_stream *p = &l->streams[s->stream];
@@ -435,7 +435,7 @@ static void place_segment(crew *c, slot *of) {
 
 /* Assigns places to all finished tasks whose turn it is, and writes them; others may do so at the
  * same time. */
-static tare_status write_ready(crew *c, tare_error *err) {
+static tare_status write_ready(workers *c, tare_error *err) {
     tare_status status = TARE_OK;
     pthread_mutex_lock(&c->mutex);
     for (;;) {
@@ -463,7 +463,7 @@ static tare_status write_ready(crew *c, tare_error *err) {
     return status;
 }
 
-static tare_status encode(crew *c, const step *s, uint64_t index, uint64_t task, unsigned worker,
+static tare_status encode(workers *c, const step *s, uint64_t index, uint64_t task, unsigned worker,
                           tare_error *err) {
     slot *mine = take_slot(c, task, s->first_turn + index);
     if (!mine) return gave_up(err);
@@ -479,10 +479,10 @@ static tare_status encode(crew *c, const step *s, uint64_t index, uint64_t task,
     return write_ready(c, err);
 }
 
-/* ---- the crew -------------------------------------------------------------------------------- */
+/* ---- the workers -------------------------------------------------------------------------------- */
 
 /* The number of bytes a task handles, for progress. */
-static uint64_t task_bytes(const crew *c, const step *s, uint64_t index) {
+static uint64_t task_bytes(const workers *c, const step *s, uint64_t index) {
     uint64_t n = 0;
     if (s->kind == VISIT || s->kind == HOLD || (s->kind == COUNT && !c->run->learned)) return 0;
     if (s->kind != WHOLE)
@@ -492,7 +492,7 @@ static uint64_t task_bytes(const crew *c, const step *s, uint64_t index) {
 }
 
 static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
-    crew *c = ctx;
+    workers *c = ctx;
     const step *s = find_step(c, task);
     uint64_t index = task - s->first_task;
     tare_status status = s->kind == VISIT   ? visit(c, s->job, err)
@@ -506,7 +506,7 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
     return status;
 }
 
-static tare_status take_memory(crew *c, tare_error *err) {
+static tare_status take_memory(workers *c, tare_error *err) {
     const tare_allocator *a = c->run->allocator;
     size_t n_streams = 0;
     for (size_t i = 0; i < c->run->n_jobs; i++) {
@@ -534,7 +534,7 @@ static tare_status take_memory(crew *c, tare_error *err) {
                : tare_fail(err, TARE_ERR_NOMEM, "work memory");
 }
 
-static void give_back(crew *c) {
+static void give_back(workers *c) {
     const tare_allocator *a = c->run->allocator;
     for (size_t i = 0; c->states && i < c->n_states; i++) {
         free_tallies(c, &c->states[i]);
@@ -551,7 +551,7 @@ static void give_back(crew *c) {
     tare_free(a, c->steps, c->steps_capacity * sizeof *c->steps);
 }
 
-static tare_status run_crew(crew *c, tare_arena *arena, tare_error *err) {
+static tare_status run_workers(workers *c, tare_arena *arena, tare_error *err) {
     tare_wc_run *run = c->run;
     for (size_t i = 0; i < run->n_jobs; i++)
         TARE_TRY(tare_wc_measure_layer(run->jobs[i].layer, arena, err));
@@ -572,13 +572,13 @@ static tare_status run_crew(crew *c, tare_arena *arena, tare_error *err) {
 
 tare_status tare_wc_run_jobs(tare_wc_run *run, const tare_wc_target *target, tare_arena *arena,
                              tare_error *err) {
-    crew c = {.run = run, .target = target, .position = run->offset, .failed_task = UINT64_MAX};
+    workers c = {.run = run, .target = target, .position = run->offset, .failed_task = UINT64_MAX};
     if (pthread_mutex_init(&c.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
     if (pthread_cond_init(&c.changed, NULL)) {
         pthread_mutex_destroy(&c.mutex);
         return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
     }
-    tare_status status = run_crew(&c, arena, err);
+    tare_status status = run_workers(&c, arena, err);
     if (status == TARE_OK) run->offset = c.position;
     give_back(&c);
     pthread_cond_destroy(&c.changed);
