@@ -98,8 +98,34 @@ def misnamed():
             yield f"--{word}: the words are the library's; CLI_NAMED takes them from there"
 
 
+# What a row of the command that reads an option of the library itself must have, by the library's kind.
+READS = {"BOOL": "flag", "SIZE": "size", "REAL": "real", "RULE": "list", "NUMBER": "number|text", "TYPE": "encoding|text",
+         "TEXT": "text|list", "CHOICE": "text"}
+COMMANDS = {"CONVERT": ("cmd_convert.c", "cmd_quantize.c", "arguments.c"), "QUANTIZE": ("cmd_quantize.c",),
+            "PACK": ("cmd_pack.c", "arguments.c"), "UNPACK": ("cmd_unpack.c", "arguments.c")}
+
+
+def misread():
+    """Options of both tables whose values the command reads as another kind, or with other words."""
+    table = (CLI.parent / "src/ops/options/option_table.c").read_text()
+    rows = re.findall(r'\b(ROW|OWN)\((\w+), "(\w+)", (\w+),', table)
+    rows += [(macro, verb, name, "BOOL" if macro == "FLAG" else "CHOICE") for macro, verb, name in
+             re.findall(r'\b(FLAG|CHOICE)\(\s*(\w+), "(\w+)"', table)]
+    words = dict(re.findall(r'\bCHOICE\(\s*\w+, "(\w+)", "([^"]*)"', table))
+    for _, verb, name, kind in rows:
+        for file in COMMANDS.get(verb, ("arguments.c",)):
+            own = re.search(rf'\{{\.name = "{name.replace("_", "-")}",(.*?)\}},?\n', (CLI / file).read_text(), re.S)
+            if not own:
+                continue
+            if kind in READS and not re.search(rf"\.({READS[kind]}) = ", own[1]):
+                yield f"{file}: --{name}: the library reads {kind}, the command another kind"
+            choices = re.search(r'\.choices = "([^"]*)"', own[1])
+            if kind == "CHOICE" and (not choices or choices[1] != words[name]):
+                yield f"{file}: --{name}: its words are not the library's: {words[name]}"
+
+
 def main():
-    known, faults = functions(), list(misnamed())
+    known, faults = functions(), list(misnamed()) + list(misread())
     for path in sorted(CLI.glob("cmd_*.c")):
         text = path.read_text()
         bodies = reachable(known, (path.name, "run"))
