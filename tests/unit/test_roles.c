@@ -63,7 +63,9 @@ static const struct {
     {"transformer.layer.0.attention.q_lin.weight", TARE_ROLE_ATTN_Q, 0, -1, ""}, /* DistilBERT */
     {"backbone.layers.1.mixer.in_proj.weight", TARE_ROLE_SSM, 1, -1, ""},
     {"language_model.transformer.wte.weight", TARE_ROLE_TOKEN_EMBEDDING, -1, -1, ""},
-    {"vision.head.weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
+    {"blk.2.shortconv.in_proj.weight", TARE_ROLE_UNKNOWN, 2, -1, ""},
+    {"head.weight", TARE_ROLE_UNKNOWN, -1, -1, ""}, /* words that may be anything */
+    {"layers.0.gate.weight", TARE_ROLE_UNKNOWN, 0, -1, ""},
     {"encoder.block.0.layer.0.SelfAttention.q.weight", TARE_ROLE_ATTN_Q, 0, -1, ""},
     {"gpt_neox.layers.9.mlp.dense_4h_to_h.bias", TARE_ROLE_FFN_DOWN, 9, -1, "b"},
     {"blk.1.attn_q_a.weight", TARE_ROLE_ATTN_Q, 1, -1, "g="},

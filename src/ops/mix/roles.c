@@ -18,6 +18,9 @@ static const struct {
     {"rotary_emb.inv_freq", TARE_ROLE_ROPE},
     {"embed_tokens", TARE_ROLE_TOKEN_EMBEDDING},
     {"word_embeddings", TARE_ROLE_TOKEN_EMBEDDING},
+    {"wte", TARE_ROLE_TOKEN_EMBEDDING},
+    {"shared", TARE_ROLE_TOKEN_EMBEDDING}, /* T5 */
+    {"wpe", TARE_ROLE_POSITION_EMBEDDING},
     {"position_embeddings", TARE_ROLE_POSITION_EMBEDDING},
     {"embed_positions", TARE_ROLE_POSITION_EMBEDDING},
     {"lm_head", TARE_ROLE_OUTPUT},
@@ -228,18 +231,18 @@ static tare_str behind_block(char *buf, size_t size, tare_str stem) {
     return (tare_str){n ? buf : NULL, n};
 }
 
-/* The row of a name, or of its last parts: at least two, or one that is no mere word of English. */
+/* The row of a name, or of its last parts: at least two, or one that is no mere word ("head", "gate"),
+ * which may be anything. */
 static const tare_tensor_named *find_in(const tare_tensor_named *rows, tare_str name) {
     if (name.len > TARE_TENSOR_NAME_MAX)
         name = tare_str_cut(name, name.len - TARE_TENSOR_NAME_MAX); /* longer ones are in no row */
-    const tare_tensor_named *row = tare_tensor_find_other(rows, name);
-    const char *dot;
-    while (!row && (dot = memchr(name.ptr, '.', name.len))) {
+    while (memchr(name.ptr, '.', name.len) || memchr(name.ptr, '_', name.len)) {
+        const tare_tensor_named *row = tare_tensor_find_other(rows, name);
+        const char *dot = memchr(name.ptr, '.', name.len);
+        if (row || !dot) return row;
         name = tare_str_cut(name, (size_t)(dot - name.ptr) + 1);
-        if (memchr(name.ptr, '.', name.len) || memchr(name.ptr, '_', name.len))
-            row = tare_tensor_find_other(rows, name);
     }
-    return row;
+    return NULL;
 }
 
 static const tare_tensor_named *find_other(tare_str name) {
@@ -259,7 +262,7 @@ static tare_role role_of_ending(const form *f) {
 static void find_role(const form *f, tare_str name, tare_role_info *info) {
     const tare_tensor_named *row = find_gguf(f);
     info->is_gguf = row != NULL;
-    if (!row) row = find_other(name);
+    if (!row && !contains(f, "blk.#.")) row = find_other(name);
     if (row) {
         info->role = row->role;
         info->is_even = row->is_even;
