@@ -238,7 +238,7 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "head_dim=64 hidden_size=2880 intermediate_size=2880 max_position_embeddings=131072 "
      "num_attention_heads=64 num_experts_per_tok=4 num_hidden_layers=36 num_key_value_heads=8 "
      "num_local_experts=num_experts|128 rms_norm_eps=1e-05 rope_theta=150000 sliding_window=128 "
-     "rope_default.beta_fast=32 rope_default.beta_slow=1 rope_default.factor=32 "
+     "swiglu_limit=7 rope_default.beta_fast=32 rope_default.beta_slow=1 rope_default.factor=32 "
      "rope_default.original_max_position_embeddings=4096 rope_default.rope_type='yarn'"},
     {"granite",
      "attention_multiplier=1 embedding_multiplier=1 hidden_size=4096 intermediate_size=11008 "
@@ -250,11 +250,22 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "logits_scaling=1 max_position_embeddings=2048 num_attention_heads=32 num_hidden_layers=32 "
      "num_key_value_heads?=num_attention_heads residual_multiplier=1 rms_norm_eps=1e-06 "
      "rope_theta=10000"},
+    {"granite_swa",
+     "attention_multiplier=1 embedding_multiplier=1 hidden_size=2560 intermediate_size=8192 "
+     "logits_scaling=1 max_position_embeddings=8192 num_attention_heads=20 num_hidden_layers=24 "
+     "num_key_value_heads=4 num_key_value_heads?=num_attention_heads residual_multiplier=1 "
+     "rms_norm_eps=1e-05 rope_theta=10000 sliding_window=128 tie_word_embeddings=true"},
     {"granitemoe",
      "attention_multiplier=1 embedding_multiplier=1 hidden_size=4096 intermediate_size=11008 "
      "logits_scaling=1 max_position_embeddings=2048 num_attention_heads=32 num_experts_per_tok=2 "
      "num_hidden_layers=32 num_key_value_heads?=num_attention_heads num_local_experts=8 "
      "residual_multiplier=1 rms_norm_eps=1e-06 rope_theta=10000"},
+    {"granitemoe_swa",
+     "attention_multiplier=1 embedding_multiplier=1 hidden_size=4096 intermediate_size=11008 "
+     "logits_scaling=1 max_position_embeddings=2048 num_attention_heads=32 num_experts_per_tok=2 "
+     "num_hidden_layers=32 num_key_value_heads?=num_attention_heads num_local_experts=8 "
+     "residual_multiplier=1 rms_norm_eps=1e-06 rope_theta=10000 shared_intermediate_size=0 "
+     "sliding_window=128"},
     {"granitemoehybrid",
      "attention_multiplier=1 embedding_multiplier=1 hidden_size=4096 intermediate_size=11008 "
      "logits_scaling=1 mamba_d_conv=4 mamba_d_state=256 mamba_expand=2 mamba_n_groups=1 "
@@ -285,6 +296,15 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "moe_intermediate_size=1536 num_attention_heads=64 num_experts=num_local_experts|192 "
      "num_experts_per_tok=8 num_hidden_layers=80 num_key_value_heads=8 num_shared_experts=1 "
      "rms_norm_eps=1e-05 rope_theta=11158840 router_scaling_factor=2.826"},
+    {"hy_v4",
+     "hc_eps=1e-06 hc_magnitude=2 hc_mult=4 head_dim=64 hidden_size=2816 index_head_dim=128 "
+     "index_n_heads=16 index_topk=2048 intermediate_size=6912 kv_lora_rank=512 "
+     "max_position_embeddings=262144 moe_intermediate_size=768 n_group=1 "
+     "n_routed_experts=num_local_experts|256 n_shared_experts=1 norm_topk_prob=true "
+     "num_attention_heads=32 num_experts_per_tok=8 num_hidden_layers=34 "
+     "num_key_value_heads?=num_attention_heads q_lora_rank=1536 qk_nope_head_dim=192 "
+     "qk_rope_head_dim=64 rms_norm_eps=1e-05 rope_theta=10000 routed_scaling_factor=2.827 "
+     "swiglu_limit=10 topk_group=1 v_head_dim=256"},
     {"internlm3",
      "head_dim=128 head_dim?=floor(hidden_size/num_attention_heads) hidden_size=4096 "
      "intermediate_size=10240 max_position_embeddings=32768 num_attention_heads=32 "
@@ -355,6 +375,12 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_key_value_heads=40 num_key_value_heads?=num_attention_heads q_lora_rank=768 "
      "qk_nope_head_dim=64 qk_rope_head_dim=32 rms_norm_eps=1e-05 rope_theta=10000 "
      "scale_depth=1.4 scale_emb=12 tie_word_embeddings=true"},
+    {"minimax",
+     "block_size=256 full_attn_alpha_factor=1 full_attn_beta_factor=1 hidden_size=4096 "
+     "intermediate_size=14336 linear_attn_alpha_factor=1 linear_attn_beta_factor=1 "
+     "max_position_embeddings=131072 mlp_alpha_factor=1 mlp_beta_factor=1 num_attention_heads=32 "
+     "num_experts_per_tok=2 num_hidden_layers=32 num_key_value_heads=8 "
+     "num_local_experts=num_experts|8 rms_norm_eps=1e-05 rope_theta=1000000"},
     {"minimax_m2",
      "head_dim=128 hidden_size=3072 intermediate_size=1536 max_position_embeddings=196608 "
      "num_attention_heads=48 num_experts_per_tok=8 num_hidden_layers=62 num_key_value_heads=8 "
@@ -365,7 +391,7 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "intermediate_size=3072 max_position_embeddings=524288 num_attention_heads=64 "
      "num_experts_per_tok=4 num_hidden_layers=60 num_key_value_heads=4 "
      "num_local_experts=num_experts|128 rms_norm_eps=1e-06 rope_theta=5000000 rotary_dim=64 "
-     "routed_scaling_factor=2 shared_intermediate_size=3072"},
+     "routed_scaling_factor=2 shared_intermediate_size=3072 swiglu_limit=7"},
     {"ministral3",
      "head_dim=128 hidden_size=4096 intermediate_size=14336 max_position_embeddings=262144 "
      "num_attention_heads=32 num_hidden_layers=34 num_key_value_heads=8 rms_norm_eps=1e-05 "
@@ -405,6 +431,12 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "d_ff=1024 d_kv=head_dim|64 d_model=hidden_size|512 layer_norm_epsilon=1e-06 "
      "num_decoder_layers?=num_layers num_heads=num_attention_heads|6 "
      "num_layers=num_hidden_layers|8 relative_attention_num_buckets=32 tie_word_embeddings=true"},
+    {"muse_glimmer_text",
+     "final_logit_softcapping=20 head_dim=128 hidden_activation='silu' hidden_size=6656 "
+     "intermediate_size=19968 max_position_embeddings=131072 num_attention_heads=32 "
+     "num_hidden_layers=52 num_key_value_heads=2 output_multiplier=0.19611613513818404 "
+     "post_norm_eps=1e-08 qk_scale_factor=3.87 rms_norm_eps=1e-05 rope_theta=10000 "
+     "sliding_window=2048"},
     {"nemotron",
      "head_dim?=floor(hidden_size/num_attention_heads) hidden_size=6144 intermediate_size=24576 "
      "max_position_embeddings=4096 norm_eps=1e-05 num_attention_heads=48 num_hidden_layers=32 "
@@ -511,6 +543,14 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "head_dim=128 hidden_size=4096 intermediate_size=22016 max_position_embeddings=128000 "
      "num_attention_heads=32 num_hidden_layers=32 num_key_value_heads=32 "
      "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-06 rope_theta=500000"},
+    {"qwen4_exp_text",
+     "hc_count=4 hc_lowrank=320 head_dim=256 heads_per_ngram=8 hidden_size=2048 "
+     "linear_conv_kernel_dim=4 linear_key_head_dim=128 linear_num_key_heads=16 "
+     "linear_num_value_heads=32 linear_value_head_dim=128 max_position_embeddings=32768 "
+     "moe_intermediate_size=512 ngram_size=3 norm_topk_prob=true num_attention_heads=16 "
+     "num_experts=512 num_experts_per_tok=10 num_hidden_layers=40 num_key_value_heads=2 "
+     "ple_conv_kernel_size=4 ple_embed_dim?=hidden_size rms_norm_eps=1e-06 rope_theta=10000 "
+     "shared_expert_intermediate_size=512 split_ngram_parts=512"},
     {"roberta",
      "hidden_size=768 intermediate_size=3072 layer_norm_eps=1e-12 max_position_embeddings=512 "
      "num_attention_heads=12 num_hidden_layers=12 pad_token_id=1 tie_word_embeddings=true "

@@ -19,16 +19,17 @@ static const char wholes[] =
     "llava=llama llava_next=llama llava_next_video=llama llava_onevision=qwen2 "
     "minicpm_ocr=qwen3_5_text minicpmv4_6=qwen3_5_text minicpmv4_7=qwen3_5_text "
     "minimax_m3_vl=minimax_m3_vl_text mistral3=mistral mm-grounding-dino=bert "
-    "modernvbert=modernbert moss_transcribe_diarize=qwen3 musicflamingo=qwen2 omniasr=llama "
-    "ovis2=qwen2 paddleocr_vl=paddleocr_vl_text paligemma=gemma pe_audio=modernbert "
-    "pe_audio_video=modernbert pe_video=modernbert perception_lm=llama pp_chart2table=qwen2 "
-    "qianfan_ocr=qwen3 qwen2_5_omni=qwen2_5_omni_text qwen2_5_omni_thinker=qwen2_5_omni_text "
-    "qwen2_5_vl=qwen2_5_vl_text qwen2_audio=qwen2 qwen2_vl=qwen2_vl_text qwen3_5=qwen3_5_text "
-    "qwen3_5_moe=qwen3_5_moe_text qwen3_asr=qwen3 qwen3_omni_moe=qwen3_omni_moe_text "
-    "qwen3_omni_moe_thinker=qwen3_omni_moe_text qwen3_vl=qwen3_vl_text "
-    "qwen3_vl_moe=qwen3_vl_moe_text shieldgemma2=gemma3_text smolvlm=llama vibevoice=qwen2 "
-    "vibevoice_asr=qwen2 video_llama_3=qwen2 video_llava=llama vipllava=llama "
-    "vision-text-dual-encoder=bert voxtral=llama";
+    "modernvbert=modernbert moss_transcribe_diarize=qwen3 muse_glimmer=muse_glimmer_text "
+    "musicflamingo=qwen2 omniasr=llama ovis2=qwen2 paddleocr_vl=paddleocr_vl_text "
+    "paligemma=gemma pe_audio=modernbert pe_audio_video=modernbert pe_video=modernbert "
+    "perception_lm=llama pp_chart2table=qwen2 qianfan_ocr=qwen3 qwen2_5_omni=qwen2_5_omni_text "
+    "qwen2_5_omni_thinker=qwen2_5_omni_text qwen2_5_vl=qwen2_5_vl_text qwen2_audio=qwen2 "
+    "qwen2_vl=qwen2_vl_text qwen3_5=qwen3_5_text qwen3_5_moe=qwen3_5_moe_text qwen3_asr=qwen3 "
+    "qwen3_omni_moe=qwen3_omni_moe_text qwen3_omni_moe_thinker=qwen3_omni_moe_text "
+    "qwen3_vl=qwen3_vl_text qwen3_vl_moe=qwen3_vl_moe_text qwen4_exp=qwen4_exp_text "
+    "shieldgemma2=gemma3_text smolvlm=llama vibevoice=qwen2 vibevoice_asr=qwen2 "
+    "video_llama_3=qwen2 video_llava=llama vipllava=llama vision-text-dual-encoder=bert "
+    "voxtral=llama";
 
 static int compare(const void *name, const void *row) {
     const char *type = ((const tare_llama_class_row *)row)->model_type;

@@ -391,6 +391,12 @@ static tare_status read_sources(general *g, tare_error *err) {
 
 static tare_status set_collected(tare_llama_mapping *m, const tare_llama_collected *c,
                                  tare_error *err) {
+    const tare_value whole = {.type = TARE_VALUE_ARRAY,
+                              .as.a = {.type = TARE_VALUE_U64,
+                                       .count = c->n_whole,
+                                       .bytes = c->whole,
+                                       .size_bytes = 8 * c->n_whole}};
+    if (c->whole) return tare_llama_set(m, c->key, &whole, err);
     if (c->is_single) return tare_llama_set_number(m, c->key, TARE_VALUE_F32, *c->numbers, err);
     return tare_llama_set_numbers(m, c->key, TARE_VALUE_F32, c->numbers, (size_t)m->n_layers, err);
 }

@@ -473,8 +473,8 @@ static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
     if (m->options->vocab_only || m->arch->tower) return TARE_OK;
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_str name = c->tensors[i].name;
-        if (is_used[i] || is_merged(m->hf, i) || tare_llama_is_buffer(name) ||
-            (m->tells_tower && tare_llama_is_left_out(name)))
+        if (is_used[i] || (m->is_key && m->is_key[i]) || is_merged(m->hf, i) ||
+            tare_llama_is_buffer(name) || (m->tells_tower && tare_llama_is_left_out(name)))
             continue;
         tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.left-out");
         f.item_kind = TARE_ITEM_TENSOR;

@@ -28,6 +28,8 @@ typedef struct tare_llama_collected {
     const char *key;
     double *numbers;
     bool is_single;
+    const uint8_t *whole; /* instead: all numbers of one tensor, u64; NULL: those */
+    size_t n_whole;
 } tare_llama_collected;
 
 /* A rule that makes what the table of names has in the same place, without the operation. */
@@ -60,6 +62,7 @@ typedef struct tare_llama_mapping {
     size_t n_targets, targets_capacity;
     tare_llama_collected collected[4];
     size_t n_collected;
+    bool *is_key; /* of each tensor of the input: its numbers are a key's; NULL: of none */
     struct tare_llama_join **joins; /* by hash of the name; tensors that parts of are collected */
     size_t n_join_slots;
     tare_hash_key join_key;

@@ -27,7 +27,8 @@
  *   drop               no tensor, whatever other rules say
  *   as_is              the tensor as it is, whatever other rules say
  *   first              no tensor where another already has its name
- *   value              no tensor: its number is the block's element of the key that the rule names
+ *   value              no tensor: its number is the block's element of the key that the rule names,
+ *                      or, of whole numbers (I64), all are the key's
  */
 #ifndef TARE_LLAMA_PROGRAM_H
 #define TARE_LLAMA_PROGRAM_H

@@ -356,23 +356,43 @@ static tare_status measure(const pass *p, tare_llama_draft *draft, tare_error *e
     return TARE_OK;
 }
 
-/* Makes a tensor's first number the block's element of a key, or outside of blocks the key. */
+/* All numbers of a tensor of I64, which may be more than a float holds. */
+static tare_status collect_whole(const pass *p, tare_llama_collected *to, tare_error *err) {
+    const tare_tensor *t = &p->m->hf->catalog.tensors[p->index];
+    if (t->n_elements > 4096)
+        return fail_tensor(p, TARE_ERR_LIMIT, "more numbers than a key may have", err);
+    to->n_whole = (size_t)t->n_elements;
+    uint8_t *bytes = tare_arena_array(&p->m->out->arena, to->n_whole, 8);
+    if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    to->whole = bytes;
+    return tare_tensor_read(bytes, p->m->hf, p->index, 0, 0, 8 * to->n_whole, err);
+}
+
+/* Makes a tensor's first number the block's element of a key, or outside of blocks the key; of whole
+ * numbers all of them. */
 static tare_status collect(const pass *p, const char *key, tare_error *err) {
     tare_llama_mapping *m = p->m;
+    tare_arena *arena = &m->out->arena;
     size_t i = 0;
     float value;
     if (m->is_rehearsal) return TARE_OK;
     const bool is_single = p->layer < 0;
     if (!is_single && (uint64_t)p->layer >= m->n_layers)
         return fail_tensor(p, TARE_ERR_CORRUPT, "config.json has fewer layers", err);
+    if (!m->is_key) m->is_key = TARE_NEW_ARRAY(arena, bool, m->hf->catalog.n_tensors);
     while (i < m->n_collected && strcmp(m->collected[i].key, key) != 0) i++;
     if (i == sizeof m->collected / sizeof *m->collected)
         return tare_fail(err, TARE_ERR_ARG, "rules: too many keys of values");
     if (i == m->n_collected) {
-        double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, is_single ? 1 : m->n_layers);
-        if (!numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-        m->collected[m->n_collected++] = (tare_llama_collected){key, numbers, is_single};
+        double *numbers = TARE_NEW_ARRAY(arena, double, is_single ? 1 : m->n_layers);
+        m->collected[i] =
+            (tare_llama_collected){.key = key, .numbers = numbers, .is_single = is_single};
+        m->n_collected += numbers != NULL;
     }
+    if (!m->is_key || !m->collected[i].numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    m->is_key[p->index] = true;
+    if (m->hf->catalog.tensors[p->index].encoding->id == TARE_ENCODING_I64)
+        return collect_whole(p, &m->collected[i], err);
     TARE_TRY(tare_tensor_values_f32(&value, m->hf, p->index, 0, 1, err));
     m->collected[i].numbers[is_single ? 0 : p->layer] = (double)value;
     return TARE_OK;

@@ -15,7 +15,7 @@
 #define GELU_ARCHS                                                                                 \
     "bert bloom codeshell falcon gemma gemma2 gemma3 gemma-embedding gemma3n gemma4 "              \
     "gemma4-assistant gpt2 gptneox grok jina-bert-v2 jina-bert-v3 modern-bert mpt phi2 starcoder " \
-    "starcoder2"
+    "spark2_5 starcoder2"
 #define SQUARED_ARCHS "arcee jais2 nemotron nemotron_h nemotron_h_moe plm"
 /* Whose activation no member of these names says, or whose keys say it. */
 #define OTHER_ARCHS                                                                                \
@@ -26,15 +26,15 @@
 /* Where llama.cpp has windows of attention, by layer or in all; what others call so is refused. */
 #define WINDOW_ARCHS                                                                               \
     "afmoe cohere2 cohere2moe exaone-moe gemma-embedding gemma2 gemma3 gemma3n gemma4 "            \
-    "gemma4-assistant gpt-oss laguna llama4 mellum mimo2 modern-bert olmo2 plamo3 smallthinker "   \
-    "step35 deepseek2-ocr lfm2 lfm2moe exaone4"
+    "gemma4-assistant gpt-oss granite_swa laguna llama4 maple mellum mimo2 modern-bert "           \
+    "muse-glimmer olmo2 plamo3 smallthinker spark2_5 step35 deepseek2-ocr lfm2 lfm2moe exaone4"
 /* Whether all layers have a window, where there is no list of layers: Qwen's only if told so. */
 #define WINDOW_IN_ALL                                                                              \
     "if(has(layer_types), false, if(one_of(model_type, 'qwen2 qwen2_moe qwen3 qwen3_moe "          \
     "qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text qwen2_vl qwen2_5_vl dots1 seed_oss'), "       \
     "use_sliding_window | false, use_sliding_window | true))"
 #define NORMALIZES                                                                                 \
-    "ernie4_5-moe grovemoe kimi-linear lfm2moe mellum mimo2 minimax-m2 qwen35moe qwen3moe "        \
+    "ernie4_5-moe grovemoe kimi-linear lfm2moe maple mellum mimo2 minimax-m2 qwen35moe qwen3moe "  \
     "qwen3next qwen3vlmoe rnd1"
 #define DOES_NOT_NORMALIZE "deepseek jamba llada-moe olmoe qwen2moe"
 /* The largest model scales by the width of a head without padding. */
@@ -99,6 +99,31 @@ static const struct {
      NULL, NULL,
      "sliding_window: llama.cpp has these windows in models of 64 layers only, all layers see all, "
      "which differs in texts longer than it"},
+    {"maple", "if(nope_on_global_attention | false, false, true)", NULL, NULL,
+     "nope_on_global_attention: llama.cpp has no positions in layers without a window in this "
+     "architecture" OTHER_NUMBERS},
+    {"spark2_5", "if(gate_attn_act_mode == 'sigmoid', false, true)", NULL, NULL,
+     "gate_attn_act_mode: llama.cpp computes the sigmoid in this architecture" OTHER_NUMBERS},
+    {"muse-glimmer",
+     "if(g.is_window, if(at(layer_rope_theta, layer) == rope.theta, false, has(layer_rope_theta)), "
+     "at(layer_rope_theta, layer) > 0)",
+     NULL, NULL,
+     "layer_rope_theta: llama.cpp has positions in layers with a window alone, and one base of "
+     "them" OTHER_NUMBERS},
+    {"muse-glimmer", "if(has(post_norm_eps), if(post_norm_eps == 0.00000001, false, true))", NULL,
+     NULL, "post_norm_eps: llama.cpp has 1e-8 in this architecture" OTHER_NUMBERS},
+    {"qwen4exp", "if((output_gate_type | hidden_act | 'silu') == 'sigmoid', false, true)", NULL,
+     NULL, "output_gate_type: llama.cpp computes the sigmoid in this architecture" OTHER_NUMBERS},
+    {"minimax-01",
+     "if(mm.alpha == mm.alpha_linear, if(mm.alpha == mm.alpha_mlp, false, true), true)", NULL, NULL,
+     "alpha factors of residuals: llama.cpp has one for all" OTHER_NUMBERS},
+    {"minimax-01", "if(mm.beta == 1, false, true)", NULL, NULL,
+     "beta factors of residuals: llama.cpp has none" OTHER_NUMBERS},
+    {"granite_swa",
+     "if(at(layer_rope_theta, layer) > 0, if(at(layer_rope_theta, layer) == rope.theta, false, "
+     "true))",
+     NULL, NULL,
+     "layer_rope_theta: llama.cpp has one base of positions for all layers" OTHER_NUMBERS},
     {GELU_ARCHS, OTHER_THAN(TARE_LLAMA_GELUS), NULL, NULL,
      "hidden_act: llama.cpp computes GELU in this architecture" OTHER_NUMBERS},
     {SQUARED_ARCHS, OTHER_THAN("relu2"), NULL, NULL,

@@ -61,6 +61,12 @@ const tare_tensor_named tare_tensors_outside[] = {
     ROLE("output", OUTPUT,
          "embed_out lm_head output word_embeddings_for_head lm_head.linear output_layer head "
          "head.out model.transformer.ff_out head.decoder"),
+    NAMED("output_hc_fn", "model.hc_head.hc_head_fn"),
+    NAMED("output_hc_base", "model.hc_head.hc_head_base"),
+    NAMED("output_hc_scale", "model.hc_head.hc_head_scale"),
+    NAMED("output_hc_norm", "model.hyper_connection_mixer.hc_norm"),
+    NAMED("output_hc_down", "model.hyper_connection_mixer.input_mix_weight_down"),
+    NAMED("output_hc_up", "model.hyper_connection_mixer.input_mix_weight_up"),
     NAMED("dense_2", "dense_2_out"),
     NAMED("dense_3", "dense_3_out"),
     NAMED("output_norm",
@@ -93,7 +99,7 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     NAMED("attn_norm", "input_layernorm ln_1 norm_1 ln_mlp attention_norm ln1 ln norm "
                        "pre_mixer_norm rms_norm pre_attn_norm norm_attn_norm.norm_1 attn_norm "
                        "operator_norm attention_layernorm pre_attention_layernorm"),
-    NAMED("attn_norm_2", "ln_attn layer_norm_1 ln2 post_attention_layernorm"),
+    NAMED("attn_norm_2", "ln_attn layer_norm_1 ln2 post_attention_layernorm self_attn.norm"),
     ROLE("attn_qkv", ATTN_QKV,
          "attention.query_key_value attn.c_attn attn.Wqkv norm_attn_norm.attn.Wqkv "
          "self_attention.query_key_value self_attn.query_key_value mixer.Wqkv self_attn.qkv_proj "
@@ -121,7 +127,8 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     NAMED("attn_rot_embd", "self_attn.rotary_emb.inv_freq attention.inner_attention.rope.freqs "
                            "attn.rotary_emb.inv_freq"),
     NAMED("attn_sinks", "self_attn.sinks self_attn.attention_sink_bias"),
-    NAMED("attn_gate", "self_attn.gate_proj linear_attn.in_proj_z self_attn.g_proj"),
+    NAMED("attn_gate", "self_attn.gate_proj linear_attn.in_proj_z self_attn.g_proj "
+                       "self_attn.output_gate self_attn.linear_gate"),
     NAMED("ffn_norm", "post_attention_layernorm ln_2 norm_2 ffn_norm ln2 rms_norm_2 pre_moe_norm "
                       "pre_ff_layernorm pre_moe_layernorm pre_mlp_norm ff_norm "
                       "feedforward_layernorm pre_mlp_layernorm mlp_norm"),
@@ -135,7 +142,8 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
         "ffn_gate_inp", ROUTER,
         "feed_forward.gate block_sparse_moe.gate mlp.gate router ffn.router.layer "
         "block_sparse_moe.router.layer feed_forward.router mlp.router.layer mlp.router mlp.gate.wg "
-        "block_sparse_moe.primary_router mlp.router.gate gate mixer.gate moe.gate router.proj"),
+        "block_sparse_moe.primary_router mlp.router.gate gate mixer.gate moe.gate router.proj "
+        "block_sparse_moe.router"),
     ROLE("ffn_gate_inp_shexp", ROUTER, "mlp.shared_expert_gate"),
     NAMED(
         "exp_probs_b",
@@ -163,7 +171,7 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     ROLE("ffn_gate", FFN_GATE,
          "mlp.gate_proj feed_forward.w1 mlp.w2 mlp.c_fc2 mlp.fc12 mlp.gated_layers_w mlp.linear_1 "
          "residual_mlp.w1 mlp.c_fc_0 feed_forward.gate_proj ff_proj mlp.language_mlp.gate_proj "
-         "mlp.mlp_gate block_sparse_moe.gate_proj"),
+         "mlp.mlp_gate block_sparse_moe.gate_proj mlp.linear_gate"),
     ROLE("ffn_gate_exps", FFN_GATE,
          "feed_forward.experts.w1 moe.linear ffn.experts.mlp.w1 mlp.experts.gate_proj "
          "block_sparse_moe.experts.w1 feed_forward.experts.gate_proj block_sparse_moe.experts.gate "
@@ -171,7 +179,8 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     ROLE("ffn_gate_shexp", FFN_GATE,
          "mlp.shared_expert.gate_proj mlp.shared_experts.gate_proj "
          "feed_forward.shared_expert.gate_proj mlp.shared_mlp.gate_proj shared_experts.w1 "
-         "block_sparse_moe.shared_experts.gate_proj share_expert.gate_proj"),
+         "block_sparse_moe.shared_experts.gate_proj share_expert.gate_proj "
+         "mlp.shared_experts.linear_gate"),
     ROLE("ffn_gate_chexps", FFN_GATE, "mlp.chunk_experts.gate_proj"),
     ROLE("ffn_gate_up_exps", FFN_GATE_UP, "mlp.experts.gate_up_proj experts.gate_up_proj"),
     NAMED("ffn_latent_down", "mixer.fc1_latent_proj"),
@@ -312,13 +321,28 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     NAMED("vis_down", "mlp.vision_mlp.down_proj"),
     NAMED("vis_attn_output", "self_attn.vision_expert_dense"),
     NAMED("vis_attn_qkv", "self_attn.vision_expert_query_key_value"),
-    NAMED("indexer.k_norm", "self_attn.indexer.k_norm self_attn.index_k_norm"),
-    NAMED("indexer.q_norm", "self_attn.index_q_norm"),
+    NAMED("indexer.k_norm",
+          "self_attn.indexer.k_norm self_attn.index_k_norm self_attn.indexer.k_layernorm"),
+    NAMED("indexer.q_norm", "self_attn.index_q_norm self_attn.indexer.q_layernorm"),
     NAMED("indexer.q_proj", "self_attn.index_q_proj"),
     NAMED("indexer.k_proj", "self_attn.index_k_proj"),
     NAMED("indexer.proj", "self_attn.indexer.weights_proj"),
     NAMED("indexer.attn_k", "self_attn.indexer.wk"),
     NAMED("indexer.attn_q_b", "self_attn.indexer.wq_b"),
+    NAMED("hc_attn_norm", "attn_hyper_connection.hc_norm"),
+    NAMED("hc_attn_down", "attn_hyper_connection.input_mix_weight_down"),
+    NAMED("hc_attn_up", "attn_hyper_connection.input_mix_weight_up"),
+    NAMED("hc_attn_inject", "attn_hyper_connection.block_inject_weight"),
+    NAMED("hc_ffn_norm", "mlp_hyper_connection.hc_norm"),
+    NAMED("hc_ffn_down", "mlp_hyper_connection.input_mix_weight_down"),
+    NAMED("hc_ffn_up", "mlp_hyper_connection.input_mix_weight_up"),
+    NAMED("hc_ffn_inject", "mlp_hyper_connection.block_inject_weight"),
+    NAMED("ple_key", "ple.key_proj"),
+    NAMED("ple_value", "ple.value_proj"),
+    NAMED("ple_norm_key", "ple.norm_key"),
+    NAMED("ple_norm_query", "ple.norm_query"),
+    NAMED("ple_norm_conv", "ple.norm_conv"),
+    NAMED("ple_conv1d", "ple.conv1d"),
     NAMED("convnext.dw", "dwconv"),
     NAMED("convnext.norm", "norm"),
     NAMED("convnext.pw1", "pwconv1"),

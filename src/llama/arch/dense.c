@@ -191,6 +191,37 @@ static const char *const olmo3_back_config[] = {
     NULL};
 static const tare_llama_back olmo3_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH,
                                            .config = olmo3_back_config};
+/* Spark 2.5: a gate for each head behind attention, and a base and share of positions for each kind
+ * of layer. */
+#define SPARK_ROPE(layers) "rope_parameters." layers ".partial_rotary_factor"
+static const tare_llama_key spark_keys[] = {
+    KEY_VOCAB_SIZE,
+    KEYS_WINDOW_BY_LAYER,
+    {"rope.dimension_count", U32, "floor(head_dim * " SPARK_ROPE("full_attention") ")"},
+    {"rope.dimension_count_swa", U32, "floor(head_dim * " SPARK_ROPE("sliding_attention") ")"},
+    END_OF_KEYS};
+static const tare_llama_rule spark_rules[] = {
+    {"*.self_attn.q_k_v_proj.weight", "=blk.#.attn_qkv.weight", NULL}, END_OF_RULES};
+static const char *const spark_back_config[] = {
+    "model_type = 'spark2_5'",
+    "hidden_act = 'gelu'",
+    "gate_attn_act_mode = 'sigmoid'",
+    "headwise_attn_output_gate = true",
+    BACK_LAYER_TYPES,
+    "sliding_window = attention.sliding_window",
+    "rope_parameters.full_attention.rope_type = 'default'",
+    "rope_parameters.full_attention.rope_theta = rope.freq_base",
+    SPARK_ROPE("full_attention") " = rope.dimension_count / attention.key_length",
+    "rope_parameters.sliding_attention.rope_type = 'default'",
+    "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",
+    SPARK_ROPE("sliding_attention") " = rope.dimension_count_swa / attention.key_length",
+    "rope_theta = nothing",
+    "rope_local_base_freq = nothing",
+    NULL};
+static const tare_llama_shape_row spark_back_shapes[] = {
+    {"*.self_attn.q_k_v_proj.weight", "d0, d1"}, {NULL, NULL}};
+static const tare_llama_back spark_back = {
+    .names = HF_DENSE "self_attn.g_proj", .config = spark_back_config, .shapes = spark_back_shapes};
 static const char *const seed_back_config[] = {
     "model_type = 'seed_oss'", "attention_bias = has(tensors.attn_q.bias)",
     "attention_out_bias = has(tensors.attn_output.bias)", NULL};
@@ -307,6 +338,12 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .tensors = ENDS QKV FFN "attn_norm post_attention_norm",
      .defaults = seed_defaults,
      .back = &seed_back},
+    {.name = "spark2_5",
+     .classes = "Spark2_5ForCausalLM",
+     .tensors = ENDS FUSED NORMS FFN "attn_gate",
+     .keys = spark_keys,
+     .rules = spark_rules,
+     .back = &spark_back},
     {.name = "nemotron",
      .classes = "NemotronForCausalLM",
      .tensors = ENDS QKV NORMS "rope_freqs ffn_down ffn_up",

@@ -15,6 +15,7 @@ static const tare_llama_arch *const families[] = {
     tare_llama_family_hybrid,  tare_llama_family_sparse,   tare_llama_family_rwkv,
     tare_llama_family_ernie,   tare_llama_family_exaone,   tare_llama_family_hunyuan,
     tare_llama_family_lfm2,    tare_llama_family_plamo,    tare_llama_family_others,
+    tare_llama_family_muse,
 };
 
 static const tare_llama_arch *const towers[] = {

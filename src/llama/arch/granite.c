@@ -37,6 +37,41 @@ static const tare_llama_rule granitemoe_rules[] = {
     RULES_PERMUTE, RULES_EXPERTS, RULES_GATE_UP(SHARED_INPUT, "ffn_gate_shexp", "ffn_up_shexp", ""),
     END_OF_RULES};
 
+/* ---- windows -------------------------------------------------------------------------------- */
+
+/* Layers whose base of positions is 0 have none; older files have a list of those that have them. */
+static const char *const swa_defaults[] = {
+    KV_HEADS_ALL, "sliding_window = 128",
+    "g.is_window = if(has(layer_types), " LAYER_WINDOW ", layer % 4 > 0)",
+    "g.has_rope = if(has(layer_rope_theta), at(layer_rope_theta, layer) > 0, "
+    "at(no_rope_layers, layer) == 1)",
+    NULL};
+#define SWA_OWN_DIM                                                                                \
+    "if(attention.dim == floor(hidden_size / num_attention_heads), nothing, attention.dim)"
+static const tare_llama_key swa_keys[] = {
+    GRANITE_KEYS,
+    {"rope.dimension_count", U32, "attention.dim"},
+    {"attention.key_length", U32, NULL}, /* but where it is not the usual one */
+    {"attention.value_length", U32, NULL},
+    {"attention.key_length", U32, SWA_OWN_DIM},
+    {"attention.value_length", U32, SWA_OWN_DIM},
+    {"attention.sliding_window", U32, "sliding_window"},
+    {"attention.sliding_window_pattern[]", BOOL, "g.is_window"},
+    {"attention.rope_pattern[]", BOOL,
+     "if(if(has(layer_rope_theta), in(0, layer_rope_theta), has(no_rope_layers)), g.has_rope)"},
+    KEY_SHARED_FFN,
+    END_OF_KEYS};
+static const tare_llama_rule swa_rules[] = {
+    RULES_PERMUTE,
+    {"*.self_attn.sinks", "=blk.#.attn_sinks.weight", NULL},
+    {"*.block_sparse_moe.experts.gate_up_proj", "=blk.#.ffn_gate_up_exps.weight", NULL},
+    {"*.block_sparse_moe.experts.down_proj", "=blk.#.ffn_down_exps.weight", NULL},
+    {"*.block_sparse_moe.input_linear.weight", "=blk.#.ffn_gate_up_exps.weight", NULL},
+    {SHARED_INPUT, "=blk.#.ffn_up_shexp.weight", NULL},
+    {"*.shared_mlp.output_linear.weight", "=blk.#.ffn_down_shexp.weight", NULL},
+    END_OF_RULES};
+#define SWA_TENSORS ENDS QKV "attn_sinks rope_freqs " NORMS
+
 /* ---- Granite 4, Bamba: state-space layers among those of attention ---------------------------- */
 
 static const char *const hybrid_defaults[] = {
@@ -127,6 +162,32 @@ static const tare_llama_back granitemoe_shared_back = {
     .config = granitemoe_shared_back_config,
     .shapes = granitemoe_back_shapes,
     .when = "if(has(ssm.conv_kernel), false, expert_shared_feed_forward_length > 0)"};
+
+#define SWA_BACK                                                                                   \
+    BACK_SCALES, BACK_LAYER_TYPES, BACK_BIASES,                                                    \
+        "layer_rope_theta[] = if(layer < len(attention.rope_pattern), "                            \
+        "if(at(attention.rope_pattern, layer), rope.freq_base, 0), rope.freq_base)"
+static const tare_llama_shape_row swa_back_shapes[] = {
+    {"*.self_attn.sinks", "d0"},
+    {"*.block_sparse_moe.experts.gate_up_proj", "d0, d1, d2"},
+    {"*.block_sparse_moe.experts.down_proj", "d0, d1, d2"},
+    {SHARED_INPUT, "d0, d1"},
+    {"*.shared_mlp.output_linear.weight", "d0, d1"},
+    {NULL, NULL}};
+static const char *const swa_back_config[] = {"model_type = 'granite_swa'", SWA_BACK, NULL};
+static const tare_llama_back swa_back = {.names = HF_DENSE " self_attn.sinks sliding_window",
+                                         .config = swa_back_config,
+                                         .shapes = swa_back_shapes};
+static const char *const moeswa_back_config[] = {
+    "model_type = 'granitemoe_swa'", SWA_BACK,
+    "shared_intermediate_size = expert_shared_feed_forward_length | 0", NULL};
+static const tare_llama_back moeswa_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
+    "self_attn.sinks sliding_window block_sparse_moe.router block_sparse_moe.experts.down_proj "
+    "block_sparse_moe.experts.gate_up_proj shared_mlp.output_linear num_local_experts",
+    .config = moeswa_back_config,
+    .shapes = swa_back_shapes,
+    .when = "expert_count > 0"};
 
 static const char *const hybrid_back_config[] = {
     "model_type = 'granitemoehybrid'",
@@ -228,6 +289,25 @@ const tare_llama_arch tare_llama_family_granite[] = {
      .rules = granitemoe_rules,
      .tokenizer = {.reads_prefix_space = true},
      .back = &granitemoe_back},
+    {.name = "granite_swa",
+     .classes = "GraniteMoeSWAForCausalLM",
+     .tensors =
+         SWA_TENSORS "ffn_gate_inp ffn_gate_up_exps ffn_down_exps ffn_up_shexp ffn_down_shexp",
+     .defaults = swa_defaults,
+     .keys = swa_keys,
+     .rules = swa_rules,
+     .has_rope_freqs = true,
+     .tokenizer = {.reads_prefix_space = true},
+     .back = &moeswa_back},
+    {.name = "granite_swa",
+     .classes = "GraniteSWAForCausalLM",
+     .tensors = SWA_TENSORS FFN,
+     .defaults = swa_defaults,
+     .keys = swa_keys,
+     .rules = swa_rules,
+     .has_rope_freqs = true,
+     .tokenizer = {.reads_prefix_space = true},
+     .back = &swa_back},
     {.name = "granitehybrid",
      .classes = "BambaForCausalLM",
      .tensors = HYBRID_TENSORS,

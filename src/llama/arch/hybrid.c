@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * Models with both attention and state-space layers, or with linear attention. */
-#include "base/str.h"
 #include "llama/arch/rows.h"
 
 /* ---- Falcon H1: its multipliers become part of the weights ------------------------------------ */
@@ -184,7 +183,7 @@ static const tare_llama_key qwen35_keys[] = {
         {"=blk.#.ssm_conv1d.weight", NULL, "squeeze rows(0, 0, " QWEN35_QK ") part(0, 2)"},        \
         {"=blk.#.ssm_conv1d.weight", NULL,                                                         \
          "squeeze rows(0, " QWEN35_QK ", d0 - " QWEN35_QK ") " TILE("0", QWEN35_V) " part(1, 2)"}, \
-        RULES_PLUS_ONE, {"=blk.#.attn_qkv.weight", NULL, "rows(0, 0, " QWEN35_QK ") part(0, 2)"},  \
+        {"=blk.#.attn_qkv.weight", NULL, "rows(0, 0, " QWEN35_QK ") part(0, 2)"},                  \
         {"=blk.#.attn_qkv.weight", NULL,                                                           \
          "rows(0, " QWEN35_QK ", d0 - " QWEN35_QK ") " TILE("0", QWEN35_V) " part(1, 2)"},         \
         {"=blk.#.attn_gate.weight", NULL, TILE("0", QWEN35_V)},                                    \
@@ -196,10 +195,11 @@ static const tare_llama_key qwen35_keys[] = {
         {"=blk.#.nextn.enorm.weight", NULL, "add(1)"}, {                                           \
         "=blk.#.nextn.hnorm.weight", NULL, "add(1)"                                                \
     }
-static const tare_llama_rule qwen35_rules[] = {QWEN35_RULES, QWEN35_NEXTN, END_OF_RULES};
+static const tare_llama_rule qwen35_rules[] = {RULES_PLUS_ONE, QWEN35_RULES, QWEN35_NEXTN,
+                                               END_OF_RULES};
 /* MiniCPM-V 4.6: llama.cpp has no layers that predict more tokens for it. */
 static const tare_llama_rule minicpmv_rules[] = {RULE_DROP("mtp.*"), RULE_DROP("model.merger.*"),
-                                                 QWEN35_RULES, END_OF_RULES};
+                                                 RULES_PLUS_ONE, QWEN35_RULES, END_OF_RULES};
 
 /* ---- Kimi Linear -------------------------------------------------------------------------------- */
 
@@ -241,6 +241,77 @@ static tare_status add_sections(tare_llama_mapping *m, tare_error *err) {
     if (v.kind != TARE_LLAMA_ABSENT) return TARE_OK;
     return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, usual, 4, err);
 }
+
+/* ---- Qwen 4 (experimental): Qwen 3.5's layers, several residual streams, embeddings of n-grams ----- */
+
+#define QWEN4_LAYERS "linear_attention full_attention/indexed_attention"
+static const char *const qwen4_defaults[] = {
+    "num_key_value_heads = 2",
+    "head_dim = 256",
+    "rms_norm_eps = 0.000001",
+    "partial_rotary_factor = 0.25",
+    "q.kd = linear_key_head_dim",
+    "q.kh = linear_num_key_heads",
+    "q.r = linear_num_value_heads / linear_num_key_heads",
+    "q.is_linear = if(has(layer_types), word(at(layer_types, layer), '" QWEN4_LAYERS
+    "') == 'linear_attention', (layer + 1) % (full_attention_interval | 4) > 0)",
+    "q.has_ngrams = len(ple_layer_ids) > 0",
+    NULL};
+static const tare_llama_key qwen4_keys[] = {
+    KEY_EXPERT_FFN,
+    {"expert_shared_feed_forward_length", U32, "shared_expert_intermediate_size"},
+    {"ssm.conv_kernel", U32, "linear_conv_kernel_dim"},
+    {"ssm.state_size", U32, "linear_key_head_dim"},
+    {"ssm.group_count", U32, "linear_num_key_heads"},
+    {"ssm.time_step_rank", U32, "linear_num_value_heads"},
+    {"ssm.inner_size", U32, "linear_value_head_dim * linear_num_value_heads"},
+    {"attention.recurrent_layers[]", BOOL, "q.is_linear"},
+    {"full_attention_interval", U32, "full_attention_interval | 4"},
+    {"rope.dimension_count", U32, "floor(attention.dim * (rope.partial | 0.25))"},
+    {"hyper_connection.count", U32, "hc_count"},
+    {"hyper_connection.low_rank", U32, "hc_lowrank"},
+    {"attention.indexer.head_count", U32, "indexer_n_heads"},
+    {"attention.indexer.key_length", U32, "indexer_head_dim"},
+    {"attention.indexer.top_k", U32, "indexer_budget"},
+    {"attention.compress_ratios[]", I32, "if(q.is_linear, 0, indexer_compress_ratio)"},
+    {"ple.layers[ple_layer_ids]", I32, "at(ple_layer_ids, layer) - 1"},
+    {"ple.ngram_size", U32, "if(q.has_ngrams, ngram_size)"},
+    {"ple.heads_per_ngram", U32, "if(q.has_ngrams, heads_per_ngram)"},
+    {"ple.conv_kernel", U32, "if(q.has_ngrams, ple_conv_kernel_size)"},
+    {"ple.eos_token_id", U32,
+     "if(q.has_ngrams, at(eos_token_id, len(eos_token_id) - 1) | eos_token_id)"},
+    {"ple.image_token_id", U32, "if(q.has_ngrams, image_token_id)"},
+    {"embedding_length_per_layer_input", U32,
+     "if(q.has_ngrams, (ple_embed_dim | hidden_size) / ((ngram_size - 1) * heads_per_ngram))"},
+    END_OF_KEYS};
+#define QWEN4_PLUS_ONE(name)                                                                       \
+    { name ".weight", NULL, "add(1)" }
+static const tare_llama_rule qwen4_rules[] = {
+    RULE_DROP("mtp.*"),
+    QWEN35_RULES,
+    QWEN4_PLUS_ONE("=blk.#.attn_q_norm"),
+    QWEN4_PLUS_ONE("=blk.#.attn_k_norm"),
+    QWEN4_PLUS_ONE("=output_hc_norm"),
+    QWEN4_PLUS_ONE("=blk.#.hc_attn_norm"),
+    QWEN4_PLUS_ONE("=blk.#.hc_ffn_norm"),
+    QWEN4_PLUS_ONE("=blk.#.indexer.q_norm"),
+    QWEN4_PLUS_ONE("=blk.#.indexer.k_norm"),
+    QWEN4_PLUS_ONE("=blk.#.ple_norm_key"),
+    QWEN4_PLUS_ONE("=blk.#.ple_norm_query"),
+    QWEN4_PLUS_ONE("=blk.#.ple_norm_conv"),
+    {"=blk.#.ple_conv1d.weight", NULL, "squeeze"},
+    {"*.indexer.index_qk_proj.weight", "=blk.#.indexer.q_proj.weight",
+     "rows(0, 0, indexer_n_heads * indexer_head_dim)"},
+    {"*.indexer.index_qk_proj.weight", "=blk.#.indexer.k_proj.weight",
+     "rows(0, indexer_n_heads * indexer_head_dim, d0 - indexer_n_heads * indexer_head_dim)"},
+    {"*.ngram_embedding.shards.#.weight", "=per_layer_token_embd.weight",
+     "part(number, split_ngram_parts)"},
+    {"*.ple_embedding.layer_multipliers", "ple.layer_multipliers", "value"},
+    {"*.ple_embedding.ngram_heads_offsets", "ple.head_offsets", "value"},
+    {"*.ple_embedding.ngram_heads_vocab_sizes", "ple.head_vocab_sizes", "value"},
+    END_OF_RULES};
+
+#define STREAMS(part) "hc_" part "_norm hc_" part "_down hc_" part "_up hc_" part "_inject "
 
 static const char *const falcon_h1_back_config[] = {
     "model_type = 'falcon_h1'",
@@ -396,7 +467,38 @@ static const tare_llama_back kimi_back = {
     .config = kimi_back_config,
     .shapes = kimi_back_shapes};
 
+/* ---- MiniMax 01: lightning attention ---------------------------------------------------------- */
+
+/* Its own names of the factors of residuals, and transformers'. */
+static const char *const minimax01_defaults[] = {
+    KV_HEADS_ALL,
+    "mm.alpha = layernorm_full_attention_alpha | full_attn_alpha_factor | 1",
+    "mm.alpha_linear = layernorm_linear_attention_alpha | linear_attn_alpha_factor | 1",
+    "mm.alpha_mlp = layernorm_mlp_alpha | mlp_alpha_factor | 1",
+    "mm.beta = (layernorm_full_attention_beta | full_attn_beta_factor | 1) * "
+    "(layernorm_linear_attention_beta | linear_attn_beta_factor | 1) * "
+    "(layernorm_mlp_beta | mlp_beta_factor | 1)",
+    "mm.is_linear = if(has(attn_type_list), at(attn_type_list, layer) == 0, if(has(layer_types), "
+    "word(at(layer_types, layer), 'linear_attention full_attention') == 'linear_attention', "
+    "(layer + 1) % 8 > 0))",
+    NULL};
+/* llama.cpp's layers of whole attention are every eighth, unless it is told. */
+static const tare_llama_key minimax01_keys[] = {
+    {"residual_scale", F32, "mm.alpha"},
+    {"rope.dimension_count", U32, "rotary_dim | floor(attention.dim * (rope.partial | 1))"},
+    {"attention.recurrent_layers[]", U32, "if(like_reference, nothing, if(mm.is_linear, 1, 0))"},
+    END_OF_KEYS};
+static const tare_llama_rule minimax01_rules[] = {
+    RULE_DROP("*.self_attn.diagonal_decay"), RULE_DROP("*.self_attn.key_decay"),
+    RULE_DROP("*.self_attn.query_decay"), RULE_DROP("*.self_attn.slope_rate"), END_OF_RULES};
 const tare_llama_arch tare_llama_family_hybrid[] = {
+    {.name = "minimax-01",
+     .classes = "MiniMaxForCausalLM MiniMaxText01ForCausalLM",
+     .tensors = ENDS QKV NORMS MOE "attn_norm_2 attn_qkv attn_gate",
+     .optional = "attn_norm_2 attn_qkv attn_gate attn_q attn_k attn_v",
+     .defaults = minimax01_defaults,
+     .keys = minimax01_keys,
+     .rules = minimax01_rules},
     {.name = "falcon-h1",
      .classes = "FalconH1ForCausalLM",
      .tensors = ENDS QKV "attn_norm ffn_pre_norm " FFN MAMBA2,
@@ -469,6 +571,20 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .nextn = "mtp.",
      .extra = add_sections,
      .back = &qwen35moe_back},
+    {.name = "qwen4exp",
+     .classes = "Qwen4ExpForCausalLM Qwen4ExpForConditionalGeneration",
+     .tensors = "token_embd output " QKV QK_NORMS STREAMS("attn") STREAMS("ffn") MOE SHARED
+     "output_hc_norm output_hc_down output_hc_up attn_gate attn_qkv ssm_a ssm_conv1d ssm_dt "
+     "ssm_norm ssm_out ssm_alpha ssm_beta ffn_gate_inp_shexp indexer.q_proj indexer.k_proj "
+     "indexer.q_norm indexer.k_norm per_layer_token_embd ple_key ple_value ple_norm_key "
+     "ple_norm_query ple_norm_conv ple_conv1d",
+     .optional = "attn_gate per_layer_token_embd ple_key ple_value ple_norm_key ple_norm_query "
+                 "ple_norm_conv ple_conv1d",
+     .cut = ".dt_bias=.dt_proj.bias .shard_>.shards.",
+     .defaults = qwen4_defaults,
+     .keys = qwen4_keys,
+     .rules = qwen4_rules,
+     .extra = add_sections},
     {.name = "kimi-linear",
      .classes = "KimiLinearForCausalLM KimiLinearModel",
      .tensors = ENDS QKV NORMS FFN MOE SHARED MLA

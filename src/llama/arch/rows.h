@@ -193,6 +193,7 @@ extern const tare_llama_arch tare_llama_family_hunyuan[];
 extern const tare_llama_arch tare_llama_family_lfm2[];
 extern const tare_llama_arch tare_llama_family_plamo[];
 extern const tare_llama_arch tare_llama_family_others[];
+extern const tare_llama_arch tare_llama_family_muse[];
 
 /* The same of towers. */
 extern const tare_llama_arch tare_llama_towers_siglip[];

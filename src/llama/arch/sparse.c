@@ -44,6 +44,14 @@ static const tare_llama_key mellum_keys[] = {
      "if(use_sliding_window | true, " LAYER_WINDOW ")"},
     END_OF_KEYS};
 
+/* Maple: gates and values of experts stay within 7, which config.json does not say. */
+static const tare_llama_key maple_keys[] = {
+    KEY_VOCAB_SIZE,
+    {"rope.dimension_count", U32, "floor(attention.dim * (rope.partial | 1))"},
+    KEYS_WINDOW_BY_LAYER,
+    KEY_EXPERT_FFN,
+    {"swiglu_clamp_exp[]", F32, "7.0"},
+    END_OF_KEYS};
 /* Laguna: heads and rotary positions by layer, and a gate behind attention. */
 #define LAGUNA_ROPE(layers) "rope_parameters." layers ".partial_rotary_factor"
 static const char *const laguna_defaults[] = {
@@ -250,6 +258,18 @@ static const char *const mellum_back_config[] = {"model_type = 'mellum'", BACK_L
                                                  "sliding_window = attention.sliding_window", NULL};
 static const tare_llama_back mellum_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "num_experts",
                                             .config = mellum_back_config};
+static const char *const maple_back_config[] = {"model_type = 'maple'",
+                                                "hidden_act = 'silu'",
+                                                BACK_LAYER_TYPES,
+                                                "sliding_window = attention.sliding_window",
+                                                "nope_on_global_attention = true",
+                                                "norm_topk_prob = true",
+                                                "num_shared_experts = 0",
+                                                "partial_rotary_factor = rope.dimension_count / "
+                                                "attention.key_length",
+                                                NULL};
+static const tare_llama_back maple_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "num_experts",
+                                           .config = maple_back_config};
 static const char *const cohere2moe_back_config[] = {
     "model_type = 'cohere2_moe'",
     BACK_LAYER_TYPES,
@@ -370,6 +390,11 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .tensors = ENDS QKV NORMS MOE QK_NORMS,
      .keys = mellum_keys,
      .back = &mellum_back},
+    {.name = "maple",
+     .classes = "MapleForCausalLM",
+     .tensors = ENDS QKV NORMS MOE QK_NORMS,
+     .keys = maple_keys,
+     .back = &maple_back},
     {.name = "cohere2moe",
      .classes = "Cohere2MoeForCausalLM",
      .tensors = ENDS QKV FFN MOE SHARED NEXTN "attn_norm",

@@ -260,7 +260,9 @@ const tare_llama_arch tare_llama_towers_qwen[] = {
      .tower = &qwen25_tower},
     QWEN3_ROW("Qwen3VLMoeForConditionalGeneration", qwen3moe_back),
     QWEN3_ROW("Qwen3_5ForConditionalGeneration", qwen35_back),
-    QWEN3_ROW("Qwen3_5MoeForConditionalGeneration", qwen35moe_back),
+    QWEN3_ROW("Qwen3_5MoeForConditionalGeneration "
+              "Qwen4ExpForConditionalGeneration",
+              qwen35moe_back),
     QWEN3_ROW("Qwen3VLForConditionalGeneration", qwen3_back),
     GLM4_ROW("Glm4vMoeForConditionalGeneration", glm4moe_back),
     GLM4_ROW("GlmOcrForConditionalGeneration", glm_ocr_back),

