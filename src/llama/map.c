@@ -365,6 +365,7 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_check_config(m, err));
     if (m->arch->tower) return TARE_OK;
     tare_llama_note_head(m);
+    TARE_TRY(tare_llama_note_uneven(m, err));
     return tare_llama_note_unapplied(m, err);
 }
 

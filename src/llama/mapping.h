@@ -150,6 +150,8 @@ tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err
 /* Members of config.json with a word for each layer: UNSUPPORTED where a word is not known, CORRUPT
  * where they are too short. */
 tare_status tare_llama_check_lists(const tare_llama_mapping *m, tare_error *err);
+/* Warns of norms and biases that are in one block and not in another of the same matrices. */
+tare_status tare_llama_note_uneven(tare_llama_mapping *m, tare_error *err);
 /* Words that decide nothing, as llama.cpp has one way or tensors tell: UNSUPPORTED where one is not
  * known. */
 tare_status tare_llama_check_words(const tare_llama_mapping *m, tare_error *err);
