@@ -69,12 +69,12 @@ static tare_status check_other(const lora *l, int64_t i, const tare_peft_name *n
                                tare_error *err) {
     static const char *const what[] = {
         [TARE_PEFT_MAGNITUDE] = "DoRA's magnitudes, which llama.cpp's adapters do not have: merge "
-                                "it into the base (--apply-adapter)",
+                                "it into the base (`apply_adapter`)",
         [TARE_PEFT_BIAS] = "a bias, which llama.cpp's adapters do not have: merge it into the base "
-                           "(--apply-adapter)",
+                           "(`apply_adapter`)",
         [TARE_PEFT_WHOLE] =
             "it is no factor of a matrix, and llama.cpp's adapters hold only those: "
-            "merge it into the base (--apply-adapter)",
+            "merge it into the base (`apply_adapter`)",
     };
     return name->part == TARE_PEFT_BASE
                ? TARE_OK
@@ -412,12 +412,12 @@ static tare_status check_rest(tare_llama_mapping *m, const lora *l, tare_error *
     const size_t n_lost = report_lost(m, l, false, "llama.cpp has no use for its weight"),
                  n_ignored = report_lost(m, l, true,
                                          "llama.cpp computes with its weight as it is, whatever "
-                                         "adapters say: merge it into the base (--apply-adapter)");
+                                         "adapters say: merge it into the base (`apply_adapter`)");
     if (n_lost + n_ignored < l->n_pairs) return TARE_OK;
     return fail_factor(
         l, l->pairs[0].b, TARE_ERR_UNSUPPORTED,
         n_ignored
-            ? "nothing of the adapter works in llama.cpp: merge it into the base (--apply-adapter)"
+            ? "nothing of the adapter works in llama.cpp: merge it into the base (`apply_adapter`)"
             : "nothing is left of the adapter: llama.cpp has no use for the weights of its "
               "factors, of a vision or audio encoder for example",
         err);
@@ -451,13 +451,13 @@ static tare_status read_config(lora *l, tare_str text, tare_arena *arena,
     l->is_conv = l->config.is_transposed;
     const char *more =
         l->config.is_dora ? "use_dora: llama.cpp's adapters have no magnitudes of DoRA: merge it "
-                            "into the base (--apply-adapter)"
+                            "into the base (`apply_adapter`)"
         : l->config.has_biases
             ? "lora_bias: llama.cpp's adapters have no biases: merge it into the "
-              "base (--apply-adapter)"
+              "base (`apply_adapter`)"
         : l->config.has_whole
             ? "modules_to_save: llama.cpp's adapters have no whole modules: merge it "
-              "into the base (--apply-adapter)"
+              "into the base (`apply_adapter`)"
             : NULL;
     if (status != TARE_OK || !more) return status;
     tare_fail(err, TARE_ERR_UNSUPPORTED, more);

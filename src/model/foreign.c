@@ -272,7 +272,7 @@ static const char *whisper(tare_str head) {
     const uint32_t vocabulary = tare_load_le32(head.ptr + 4);
     return vocabulary >= 51864 && vocabulary < 52000
                ? "a Whisper model of whisper.cpp (ggml): convert the one that it was made from, "
-                 "with --to gguf or hf"
+                 "with `to gguf` or `to hf`"
                : NULL;
 }
 
