@@ -4,6 +4,7 @@
  * that say of more than the tensors do. */
 #include <math.h>
 
+#include "base/arith.h"
 #include "base/buffer.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -121,6 +122,20 @@ static bool is_plain_start(tare_str text) {
            tare_str_is(text, "orthogonal");
 }
 
+/* Settings that may be on: those that are read, and those that say how an adapter was made or found. */
+static bool is_known(tare_str member) {
+    static const char *const known[] = {
+        "use_rslora",      "fan_in_fan_out",     "use_dora",        "lora_bias",
+        "modules_to_save", "rank_pattern",       "alpha_pattern",   "init_lora_weights",
+        "inference_mode",  "target_modules",     "exclude_modules", "layers_to_transform",
+        "layers_pattern",  "auto_mapping",       "runtime_config",  "megatron_config",
+        "loftq_config",    "eva_config",         "corda_config",    "lora_ga_config",
+        "velora_config",   "ensure_weight_tying"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (tare_str_is(member, known[i])) return true;
+    return false;
+}
+
 /* Why the tensors are not all of an adapter with this member, or mean something else. */
 static const char *obstacle(tare_str member, tare_str text) {
     static const struct {
@@ -154,7 +169,34 @@ static bool check_refused(reading *r, const tare_json_value *key, const tare_jso
     if (!name.ptr || !text.ptr)
         return tare_json_fail(&r->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "adapter's configuration");
     const char *what = obstacle(name, text);
-    return !what || tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, v->offset, what);
+    if (what) return tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, v->offset, what);
+    if (v->type == TARE_JSON_STRING || v->type == TARE_JSON_NUMBER || is_known(name)) return true;
+    tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, v->offset,
+                   "a setting that tare does not know is on, and may change what the factors mean");
+    tare_error_detail(&r->j.err, "%.*s", (int)tare_min_u64(name.len, 60), name.ptr);
+    return false;
+}
+
+/* Settings that are on or off: anything else would be off for one reader and on for another. */
+static bool read_switch(reading *r, const tare_json_value *key, const tare_json_value *v) {
+    tare_peft_config *c = r->config;
+    const struct {
+        const char *name;
+        bool *out;
+    } switches[] = {{"use_rslora", &c->is_rslora},
+                    {"fan_in_fan_out", &c->is_transposed},
+                    {"use_dora", &c->is_dora},
+                    {"lora_bias", &c->has_biases}};
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
+        if (!tare_json_is(key, switches[i].name)) continue;
+        *switches[i].out = v->type == TARE_JSON_TRUE;
+        if (v->type == TARE_JSON_TRUE || v->type == TARE_JSON_FALSE || v->type == TARE_JSON_NULL)
+            return true;
+        tare_json_fail(&r->j, TARE_ERR_CORRUPT, v->offset, "expected true or false");
+        tare_error_detail(&r->j.err, "%s", switches[i].name);
+        return false;
+    }
+    return true;
 }
 
 static bool read_member(reading *r, const tare_json_value *key) {
@@ -177,10 +219,7 @@ static bool read_member(reading *r, const tare_json_value *key) {
             return tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, v.offset,
                                   "peft_type: expected \"LORA\"");
     }
-    if (tare_json_is(key, "use_rslora")) c->is_rslora = v.type == TARE_JSON_TRUE;
-    if (tare_json_is(key, "fan_in_fan_out")) c->is_transposed = v.type == TARE_JSON_TRUE;
-    if (tare_json_is(key, "use_dora")) c->is_dora = v.type == TARE_JSON_TRUE;
-    if (tare_json_is(key, "lora_bias")) c->has_biases = v.type == TARE_JSON_TRUE;
+    if (!read_switch(r, key, &v)) return false;
     if (!tare_json_skip(&r->j, &v, &raw)) return false;
     if (tare_json_is(key, "modules_to_save")) c->has_whole = !is_nothing(&v, raw);
     return check_refused(r, key, &v, raw);

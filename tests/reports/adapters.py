@@ -79,9 +79,13 @@ def settings(p):
         return ["convert", base, p.path("o.gguf"), "--force", "--lora", adapter(p, module, **config)]
     for name, value in {"use_dora": True, "modules_to_save": ["lm_head"], "lora_bias": True, "layer_replication": [[0, 1]], "bias": "all",
                         "alora_invocation_tokens": [1], "target_parameters": ["x"], "trainable_token_indices": [4], "peft_type": "IA3",
-                        "init_lora_weights": "pissa", "alpha_pattern": {"(down_": 16}}.items():
+                        "init_lora_weights": "pissa", "alpha_pattern": {"(down_": 16}, "use_qalora": True, "kasa_config": {"x": 1},
+                        "a_setting_of_tomorrow": True, "use_rslora": "yes", "fan_in_fan_out": 1}.items():
         p.refused(name, ["closes" if name == "alpha_pattern" else name], *convert(**{name: value}))
-    for name, value in {"init_lora_weights": True, "modules_to_save": None, "layer_replication": None, "alpha_pattern": {}, "use_dora": False}.items():
+        if name in ("a_setting_of_tomorrow", "use_rslora", "fan_in_fan_out"):
+            p.refused(name + " merged", [name], "convert", base, p.path("o.gguf"), "--force", "--apply-adapter", adapter(p, module, **{name: value}))
+    for name, value in {"init_lora_weights": True, "modules_to_save": None, "layer_replication": None, "alpha_pattern": {}, "use_dora": False,
+                        "eva_config": {"rho": 2.0}, "auto_mapping": {"base_model_class": "X"}, "made_by": "somebody", "steps": 12}.items():
         code, text = p.run(*convert(**{name: value}))
         p.expect(f"{name}: {value}", code == 0, text)
     p.refused("another rank", ["r is 8", "4"], *convert(r=8))
