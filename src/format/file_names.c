@@ -80,14 +80,16 @@ static bool has_download_suffix(tare_str name) {
     return false;
 }
 
-/* What a path's last part says; NULL: nothing. */
-static const char *said_by_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    tare_str name = tare_str_of(slash ? slash + 1 : path);
+const char *tare_said_by_file_name(tare_str name) {
     if (has_download_suffix(name)) return DOWNLOAD;
     if (has_part_suffix(name)) return PART;
     if (!cut_end(&name, ".gguf")) cut_end(&name, ".safetensors");
     return has_part_word(name) ? PART : NULL;
+}
+
+static const char *said_by_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return tare_said_by_file_name(tare_str_of(slash ? slash + 1 : path));
 }
 
 void tare_blame_unfinished(const char *path, tare_status status, tare_error *err) {

@@ -181,6 +181,9 @@ const char *tare_foreign_folder(const tare_files *files, const char *path);
  * downloading: a cut file with the name of such a one, a file with what that program keeps beside
  * it. */
 void tare_note_unfinished(const tare_model *m, tare_report *report);
+/* That a file's name is that of a part of a split file, or of a download that has not ended; NULL:
+ * neither. */
+const char *tare_said_by_file_name(tare_str name);
 /* After a failure to open a file: adds to the error what its name says of that kind. */
 void tare_blame_unfinished(const char *path, tare_status status, tare_error *err);
 

@@ -293,7 +293,9 @@ tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
     }
     if (m->arch->is_bert) TARE_TRY(tare_llama_bert_keys(m, err));
     TARE_TRY(tare_llama_set_rows(m, m->arch->keys, err));
-    const bool may_pool = m->arch->has_pooling || tare_str_ends(m->hf_class, TARE_STR("Model"));
+    /* llama.cpp reads it everywhere; the reference writes it for some */
+    const bool may_pool = !m->options->like_reference || m->arch->has_pooling ||
+                          tare_str_ends(m->hf_class, TARE_STR("Model"));
     if (may_pool && !m->arch->is_bert) /* whose keys have it */
         TARE_TRY(tare_llama_pooling_keys(m, err));
     TARE_TRY(set_windows(m, err));

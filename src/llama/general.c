@@ -11,6 +11,7 @@
 #include "llama/model_card.h"
 #include "llama/model_id.h"
 #include "llama/yaml_text.h"
+#include "model/foreign.h"
 
 typedef struct general {
     tare_llama_mapping *m;
@@ -378,6 +379,14 @@ static tare_status read_sources(general *g, tare_error *err) {
         TARE_TRY(s);
     }
     TARE_TRY(tare_model_text(&readme, m->hf, "README.md", arena, err));
+    const char *foreign = readme.ptr ? tare_not_the_file(readme, readme.len) : NULL;
+    if (foreign) {
+        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.card");
+        f.item_kind = TARE_ITEM_RESOURCE;
+        f.item_name = TARE_STR("README.md");
+        tare_report_addf(m->options->context->report, &f,
+                         "%s; nothing of the model card is written", foreign);
+    }
     if (readme.ptr) {
         readme = tare_llama_valid_text(readme, arena);
         if (!readme.ptr) return tare_fail(err, TARE_ERR_NOMEM, "model card");

@@ -77,6 +77,16 @@ tare_status tare_llama_pooling_keys(tare_llama_mapping *m, tare_error *err) {
     if (folder.len == 0 || folder.len > 100) return TARE_OK;
     snprintf(path, sizeof path, "%.*s/config.json", (int)folder.len, folder.ptr);
     TARE_TRY(tare_model_json(&pooling, m->hf, path, arena, err));
+    if (!pooling) {
+        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "llama.not-applied");
+        f.item_kind = TARE_ITEM_RESOURCE;
+        f.item_name = TARE_STR("modules.json");
+        f.text =
+            TARE_STR("the config.json of its pooling is not there: the model is written without");
+        tare_report_add(m->options->context->report, &f);
+        if (m->out->loss.status == TARE_OK) m->out->loss = f;
+        return TARE_OK;
+    }
     double type = pooling_type(m, pooling, path);
     return type > 0 ? tare_llama_set_number(m, "pooling_type", TARE_VALUE_U32, type, err) : TARE_OK;
 }

@@ -178,6 +178,39 @@ class SomethingElse(Files):
         self.put("m/config.json", '{"a": 1,}')
         self.assertIn("key expected", self.run_tare("convert", "m", "m.gguf", "--no-tokenizer", code=3))
 
+    def test_texts(self):
+        """A template, merges or a vocabulary that are no text, or an answer of a server; a card that is not there."""
+        import llama_runs
+        model = os.path.join(self.folder, "m")
+        self.model("llama", "m")
+        llama_runs.write_tokenizer(model)
+        for content, code, word in ((b"\xff\xfe" + "{{ x }}".encode("utf-16-le"), 5, "UTF-16"), (bytes(40), 3, "a text in UTF-8 was expected"),
+                                    (b"\x1f\x8b\x08\x00\xff", 3, "a text in UTF-8 was expected"), (b"Entry not found", 0, "no expression"),
+                                    (b"", 0, "no expression"), (b"{{ messages }}", 0, None), (b"{% if x %}y{% endif %}", 0, None)):
+            self.put("m/chat_template.jinja", content)
+            text = self.run_tare("convert", "m", "m.gguf", "--force", code=code)
+            self.assertEqual("chat_template.jinja" in text, word is not None, text)
+            self.assertIn(word or "", text)
+        os.remove(model + "/chat_template.jinja")
+        self.put("m/README.md", LFS)
+        self.assertIn("nothing of the model card", self.run_tare("convert", "m", "m.gguf", "--force"))
+        os.remove(model + "/tokenizer.json")
+        for content, word in ((b"", "the file is empty"), (b"Entry not found", "most likely what a server answered"), (bytes(9), "UTF-8")):
+            self.put("m/tokenizer.model", content)
+            code, text = self.tare("convert", "m", "m.gguf", "--force")
+            self.assertIn(code, (3, 5), text)
+            self.assertIn("tokenizer.model", text)
+            self.assertIn(word, text)
+
+    def test_pooling(self):
+        """A decoder's, too; and where its settings are gone."""
+        self.model("llama", "m")
+        self.put("m/modules.json", '[{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]')
+        self.assertIn("modules.json", self.convert("m", "m.gguf"))
+        self.put("m/1_Pooling/config.json", '{"pooling_mode_lasttoken": true}')
+        self.convert("m", "m.gguf")
+        self.assertEqual(self.run_tare("info", "m.gguf", "llama.pooling_type", "--raw").strip(), "3")
+
     def test_adapters(self):
         self.put("base.safetensors", weights(a=[1, 2]))
         p = "base_model.model.a.lora_"
@@ -253,6 +286,18 @@ class Parts(Files):
         self.assertIn("download that has not ended", self.run_tare("verify", "x.gguf.crdownload", code=1))
         self.put("part-of-a-name.gguf", whole[:half])
         self.assertNotIn("with cat", self.run_tare("verify", "part-of-a-name.gguf", code=1))
+
+    def test_raw_parts_of_a_model(self):
+        self.model("llama", "m")
+        whole = self.get("m/model.safetensors")
+        os.remove(os.path.join(self.folder, "m/model.safetensors"))
+        for one, word in (("model.safetensors.part1of2", "join all with cat"), ("model.safetensors.incomplete", "has not ended")):
+            self.put("m/" + one, whole[:9000])
+            code, text = self.tare("info", "m")
+            self.assertEqual(code, 5)
+            self.assertIn(one, text)
+            self.assertIn(word, text)
+            os.remove(os.path.join(self.folder, "m", one))
 
     def test_shards_joined_by_cat(self):
         self.put("j.safetensors", weights(a=[1, 2]) + weights(b=[3]))

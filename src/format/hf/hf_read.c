@@ -263,6 +263,23 @@ static const tare_hf_entry *lost_link(const tare_hf_folder *f) {
     return NULL;
 }
 
+static bool is_of_weights(tare_str name) {
+    const tare_str suffix = TARE_STR(TARE_SAFETENSORS_SUFFIX);
+    for (; name.len >= suffix.len; name = tare_str_cut(name, 1))
+        if (tare_str_starts(name, suffix)) return true;
+    return false;
+}
+
+/* A file that would be weights once it is whole; NULL: none. */
+static const tare_hf_entry *unfinished(const tare_hf_folder *f) {
+    for (size_t i = 0; i < f->n; i++) {
+        const tare_hf_entry *e = &f->entries[i];
+        if (e->kind == TARE_PATH_FILE && tare_said_by_file_name(e->name) && is_of_weights(e->name))
+            return e;
+    }
+    return NULL;
+}
+
 /* Why there are no weights to open, and what to do about it. */
 static const char *missing_weights(const tare_hf_folder *f, bool is_ambiguous) {
     if (is_ambiguous) return "a directory with several safetensors models: name a file";
@@ -284,10 +301,14 @@ static const char *missing_weights(const tare_hf_folder *f, bool is_ambiguous) {
 
 static tare_status fail_without_weights(const tare_hf_folder *f, bool is_ambiguous,
                                         tare_error *err) {
-    const tare_hf_entry *link = lost_link(f);
-    if (!link) return tare_fail(err, TARE_ERR_UNSUPPORTED, missing_weights(f, is_ambiguous));
-    tare_fail(err, TARE_ERR_UNSUPPORTED, LOST_LINK);
-    tare_error_item(err, TARE_ITEM_RESOURCE, -1, link->name);
+    const tare_hf_entry *link = lost_link(f), *part = unfinished(f);
+    if (!link && (!part || is_ambiguous))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, missing_weights(f, is_ambiguous));
+    tare_fail(err, TARE_ERR_UNSUPPORTED,
+              link ? LOST_LINK
+                   : "a directory without safetensors weights, but for what is not whole");
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, link ? link->name : part->name);
+    if (!link) tare_error_detail(err, "%s", tare_said_by_file_name(part->name));
     return TARE_ERR_UNSUPPORTED;
 }
 

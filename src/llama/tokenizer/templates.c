@@ -84,12 +84,21 @@ static bool has_folder(const tare_llama_tokenizer *t) {
     return false;
 }
 
+static bool has_expression(tare_str text) {
+    for (size_t i = 0; i + 1 < text.len; i++)
+        if (text.ptr[i] == '{' && (text.ptr[i + 1] == '{' || text.ptr[i + 1] == '%')) return true;
+    return false;
+}
+
 static tare_status add_files(tare_llama_tokenizer *t, const char *name, tare_error *err) {
     tare_llama_file file;
     TARE_TRY(tare_llama_file_read_text(&file, t, name, err));
     if (!file.text.ptr && (t->options->like_reference || !has_folder(t))) return TARE_OK;
     t->templates = TARE_NEW_ARRAY(&t->scratch, tare_llama_template, t->hf->catalog.n_resources + 1);
     if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
+    if (file.text.ptr && !has_expression(file.text))
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.plain-template", name,
+                        "the chat template has no expression: it is the same whatever is said");
     if (file.text.ptr) TARE_TRY(add(t, TARE_STR("default"), file.text, err));
     return add_folder(t, err);
 }

@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
+#include "model/foreign.h"
 
 /* ---- which reader ---------------------------------------------------------------------------- */
 
@@ -83,7 +84,9 @@ static tare_status read_tiktoken(bool *is_read, tare_llama_tokenizer *t, tare_er
         TARE_TRY(tare_llama_file_read_text(&file, t, rows[i].name, err));
         if (!file.text.ptr) continue;
         *is_read = true;
-        return tare_llama_read_tiktoken(t, &file, rows[i].pre, err);
+        const tare_status status = tare_llama_read_tiktoken(t, &file, rows[i].pre, err);
+        return tare_llama_in_file(
+            err, tare_name_foreign(status, file.text, file.text.len, false, err), &file);
     }
     return TARE_OK;
 }

@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "llama/config.h"
 #include "llama/tokenizer/context.h"
 #include "model/foreign.h"
@@ -67,9 +68,17 @@ tare_status tare_llama_file_read(tare_llama_file *out, tare_llama_tokenizer *t, 
 tare_status tare_llama_file_read_text(tare_llama_file *out, tare_llama_tokenizer *t,
                                       const char *name, tare_error *err) {
     TARE_TRY(tare_llama_file_read(out, t, name, err));
-    if (out->text.ptr && tare_str_starts(out->text, TARE_STR("\xef\xbb\xbf")))
-        out->text = tare_str_cut(out->text, 3);
-    return TARE_OK;
+    const tare_str text = out->text;
+    if (!text.ptr) return TARE_OK;
+    if (tare_str_starts(text, TARE_STR("\xef\xbb\xbf"))) out->text = tare_str_cut(text, 3);
+    tare_status status = TARE_OK;
+    if (!text.len && !tare_str_ends(tare_str_of(name), TARE_STR(".jinja")))
+        status = tare_fail_at(err, TARE_ERR_TRUNCATED, 0, "the file is empty");
+    else if (!tare_is_utf8(text.ptr, text.len) || (text.len && memchr(text.ptr, 0, text.len)))
+        status = tare_name_foreign(
+            tare_fail_at(err, TARE_ERR_CORRUPT, 0, "a text in UTF-8 was expected"), text, text.len,
+            true, err);
+    return tare_llama_in_file(err, status, out);
 }
 
 tare_status tare_llama_file_read_json(tare_llama_file *out, tare_llama_tokenizer *t,
