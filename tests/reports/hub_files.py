@@ -202,6 +202,25 @@ class SomethingElse(Files):
             self.assertIn("tokenizer.model", text)
             self.assertIn(word, text)
 
+    def test_tokenizers(self):
+        """What Hugging Face's libraries refuse, and kinds that llama.cpp has not."""
+        import llama_runs
+        self.model("llama", "m")
+        llama_runs.write_tokenizer(os.path.join(self.folder, "m"))
+        whole = json.loads(self.get("m/tokenizer.json"))
+        bpe = whole["model"]
+        for change, code, word in (({}, 0, None), ({"model": dict(bpe, merges=bpe["merges"] + ["Q Q"])}, 0, "tokenizer.lost-merge"),
+                                   ({"model": dict(bpe, end_of_word_suffix="</w>")}, 5, "model.end_of_word_suffix"),
+                                   ({"model": dict(bpe, continuing_subword_prefix="##")}, 5, "model.continuing_subword_prefix"),
+                                   ({"model": dict(bpe, continuing_subword_prefix="", end_of_word_suffix=None)}, 0, None),
+                                   ({"normalizer": {"type": "Lowercase"}}, 0, "warning: resource \"tokenizer.json\": normalizer"),
+                                   ({"post_processor": {"type": "ByteLevel"}}, 0, None),
+                                   ({"post_processor": {"type": "Sequence", "processors": [{"type": "Spiral"}]}}, 5, "post_processor")):
+            self.put("m/tokenizer.json", json.dumps({**whole, **change}))
+            text = self.run_tare("convert", "m", "m.gguf", "--force", code=code)
+            self.assertIn(word or "", text)
+            self.assertEqual(word is None, "tokenizer.json" not in text, text)
+
     def test_pooling(self):
         """A decoder's, too; and where its settings are gone."""
         self.model("llama", "m")

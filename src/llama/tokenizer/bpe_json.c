@@ -3,6 +3,7 @@
  * BPE out of tokenizer.json, or out of vocab.json and merges.txt: tokens by their ids, merges by
  * rank. Two kinds: over the byte alphabet of GPT-2 (`gpt2`), where a pre_tokenizer splits the text
  * first, and over characters with tokens for single bytes (`llama`, as SentencePiece does it). */
+#include "base/arith.h"
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
 #include "llama/tokenizer/pre.h"
@@ -142,9 +143,59 @@ static void mark_specials_of_class(tare_llama_tokenizer *t) {
     }
 }
 
+/* The token that a merge makes, without the blank between its parts, in room for it; -1: none. */
+static int64_t made_by(tare_str merge, char *room, const tare_name_index *index,
+                       const tare_llama_vocab *v) {
+    const char *blank = memchr(merge.ptr + 1, ' ', merge.len - 1);
+    const size_t left = (size_t)(blank - merge.ptr);
+    memcpy(room, merge.ptr, left);
+    memcpy(room + left, blank + 1, merge.len - left - 1);
+    return tare_llama_vocab_find(index, v, (tare_str){room, merge.len - 1});
+}
+
+/* Room for the text of the longest; NULL: memory is out. */
+static char *room_for_merges(tare_llama_tokenizer *t) {
+    size_t longest = 0;
+    for (size_t i = 0; i < t->vocab.n_merges; i++)
+        if (t->vocab.merges[i].len > longest) longest = t->vocab.merges[i].len;
+    return tare_arena_take(&t->scratch, longest);
+}
+
+/* Hugging Face's libraries do not load such a file; llama.cpp splits the text again. */
+static tare_status note_lost_merges(tare_llama_tokenizer *t, tare_error *err) {
+    const tare_llama_vocab *v = &t->vocab;
+    tare_name_index index;
+    size_t n = 0, first = 0;
+    TARE_TRY(tare_llama_vocab_index(&index, v, &t->scratch, err));
+    char *room = room_for_merges(t);
+    if (!room) return tare_fail(err, TARE_ERR_NOMEM, "merges");
+    for (size_t i = 0; i < v->n_merges; i++)
+        if (made_by(v->merges[i], room, &index, v) < 0 && n++ == 0) first = i;
+    if (n)
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.lost-merge", t->json.file.name,
+                        "merges that make no token of the vocabulary: %zu, the first is \"%.*s\"",
+                        n, (int)tare_min_u64(v->merges[first].len, 60), v->merges[first].ptr);
+    return TARE_OK;
+}
+
+/* What BPE may put before or behind parts of words, which llama.cpp does not know. */
+static tare_status check_affixes(const tare_llama_tokenizer *t, tare_error *err) {
+    static const char *const names[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    for (size_t i = 0; i < 2; i++) {
+        const tare_json_value v = tare_json_span_member(&t->json.model, names[i]);
+        if (v.type != TARE_JSON_STRING || tare_json_is(&v, "")) continue;
+        tare_llama_fail_file(err, TARE_ERR_UNSUPPORTED, &t->json.file, v.offset,
+                             "llama.cpp has no BPE with marks at parts of words");
+        tare_error_detail(err, "model.%s", names[i]);
+        return TARE_ERR_UNSUPPORTED;
+    }
+    return TARE_OK;
+}
+
 tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_file vocab;
     t->model = "gpt2";
+    TARE_TRY(check_affixes(t, err));
     if (t->json.file.text.ptr) {
         TARE_TRY(tare_llama_read_vocab_object(t, &t->json.file, &t->json.vocab, err));
         TARE_TRY(read_merges_json(t, err));
@@ -161,6 +212,7 @@ tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err) {
                                     "a BPE vocabulary without merges, here and in merges.txt");
     TARE_TRY(tare_llama_read_added_decoder(t, false, err));
     TARE_TRY(tare_llama_add_named(t, err));
+    TARE_TRY(note_lost_merges(t, err));
     return tare_llama_choose_pre(t, err);
 }
 
@@ -177,19 +229,11 @@ static bool is_byte_token(tare_str s) {
 static tare_status score_by_merges(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_vocab *v = &t->vocab;
     tare_name_index index;
-    size_t longest = 0;
     TARE_TRY(tare_llama_vocab_index(&index, v, &t->scratch, err));
-    for (size_t i = 0; i < v->n_merges; i++)
-        if (v->merges[i].len > longest) longest = v->merges[i].len;
-    char *text = tare_arena_take(&t->scratch, longest);
-    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "scores");
+    char *room = room_for_merges(t);
+    if (!room) return tare_fail(err, TARE_ERR_NOMEM, "scores");
     for (size_t i = v->n_merges; i-- > 0;) {
-        tare_str merge = v->merges[i];
-        const char *blank = memchr(merge.ptr + 1, ' ', merge.len - 1);
-        size_t left = (size_t)(blank - merge.ptr);
-        memcpy(text, merge.ptr, left);
-        memcpy(text + left, blank + 1, merge.len - left - 1);
-        int64_t id = tare_llama_vocab_find(&index, v, (tare_str){text, merge.len - 1});
+        const int64_t id = made_by(v->merges[i], room, &index, v);
         if (id >= 0) v->tokens[id].score = (float)-(int64_t)i;
     }
     tare_llama_note(t, TARE_LEVEL_INFO, "tokenizer.scores-of-merges", t->json.file.name,
@@ -202,6 +246,7 @@ tare_status tare_llama_read_llama_bpe(tare_llama_tokenizer *t, tare_error *err) 
     t->pre = TARE_STR("default");
     t->has_scores = true;
     t->pad_score = NEUTRAL_SCORE;
+    TARE_TRY(check_affixes(t, err));
     TARE_TRY(tare_llama_read_vocab_object(t, &t->json.file, &t->json.vocab, err));
     for (size_t id = 0; id < t->vocab.n_tokens; id++) {
         tare_llama_token *token = tare_llama_vocab_at(&t->vocab, id);

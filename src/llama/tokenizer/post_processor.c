@@ -139,7 +139,11 @@ static tare_status read_one(tare_llama_tokenizer *t, tare_llama_named *named,
     if (tare_json_is(&type, "RobertaProcessing")) return read_roberta(t, named, processor, err);
     if (tare_json_is(&type, "BertProcessing") && !t->options->like_reference)
         return read_bert(t, named, processor, err);
-    return TARE_OK;
+    if (type.type != TARE_JSON_STRING || tare_json_is(&type, "BertProcessing") ||
+        tare_json_is(&type, "ByteLevel") || tare_json_is(&type, "Sequence"))
+        return TARE_OK;
+    return tare_llama_fail_file(err, TARE_ERR_UNSUPPORTED, &t->json.file, type.offset,
+                                "post_processor: tare does not know this kind");
 }
 
 tare_status tare_llama_read_post_processor(tare_llama_tokenizer *t, tare_llama_named *named,
