@@ -85,17 +85,37 @@ static void warn(const tare_llama_mapping *m, const char *text) {
     tare_report_add(m->options->context->report, &f);
 }
 
-void tare_llama_note_head(const tare_llama_mapping *m) {
+/* Where llama.cpp takes the embeddings whatever there is, a head of its own is lost. */
+static tare_status note_dropped(const tare_llama_mapping *m, tare_error *err) {
+    const tare_catalog *c = &m->hf->catalog;
+    int64_t head = -1, embedding = -1; /* none */
+    bool is_equal = false;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        tare_str target;
+        if (tare_str_ends(c->tensors[i].name, TARE_STR("lm_head.weight"))) head = (int64_t)i;
+        TARE_TRY(target_of(&target, m, c->tensors[i].name, err));
+        if (target.ptr && tare_str_is(target, "token_embd.weight")) embedding = (int64_t)i;
+    }
+    if (head < 0 || embedding < 0) return TARE_OK;
+    TARE_TRY(tare_llama_is_equal(&is_equal, m->hf, (size_t)head, (size_t)embedding, err));
+    if (!is_equal)
+        warn(m, "there is a head unlike the embeddings: llama.cpp takes the embeddings in this "
+                "architecture, and gives other numbers");
+    return TARE_OK;
+}
+
+tare_status tare_llama_note_head(const tare_llama_mapping *m, tare_error *err) {
     const tare_json_node *said =
         tare_llama_config_find(&m->config, TARE_STR("tie_word_embeddings"));
     const bool has_head = tare_llama_has_target(m, TARE_STR("output.weight"));
-    if (!said || !tare_llama_has_target(m, TARE_STR("token_embd.weight")) ||
-        !tare_llama_is_one_of(TARE_STR("output"), m->arch->tensors))
-        return;
+    if (!tare_llama_is_one_of(TARE_STR("output"), m->arch->tensors))
+        return m->arch->is_bert ? TARE_OK : note_dropped(m, err);
+    if (!said || !tare_llama_has_target(m, TARE_STR("token_embd.weight"))) return TARE_OK;
     if (said->type == TARE_JSON_FALSE && !has_head)
         warn(m,
              "tie_word_embeddings is false, and there is no head: llama.cpp takes the embeddings");
     if (said->type == TARE_JSON_TRUE && has_head)
         warn(m, "tie_word_embeddings is true, and there is a head beside the embeddings: it is "
                 "written, and llama.cpp takes it");
+    return TARE_OK;
 }

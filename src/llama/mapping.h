@@ -177,7 +177,7 @@ tare_status tare_llama_add_biases(tare_llama_mapping *m, tare_error *err);
 /* Finds `tied_head`: a head that was stored instead of the embeddings it is tied to (head.c). */
 tare_status tare_llama_find_tied(tare_llama_mapping *m, tare_error *err);
 /* Warns where config.json and the tensors differ about whether the head is tied. After tensors. */
-void tare_llama_note_head(const tare_llama_mapping *m);
+tare_status tare_llama_note_head(const tare_llama_mapping *m, tare_error *err);
 /* The name of a tensor of the input that names and rules are held against, before it is normal. */
 tare_str tare_llama_source_name(const tare_llama_mapping *m, size_t tensor);
 /* Puts one behind the others (targets.c). */

@@ -201,6 +201,15 @@ def assumed(f):
     f.check("t5: the head of the first T5 is scaled", np.allclose(f.tensors["output.weight"].data, head / 8, atol=1e-6))
 
 
+def heads(f):
+    """Gemma has no place for a head of its own."""
+    rows = tiny_models.MODELS["gemma"][0]()[1]["model.embed_tokens.weight"]
+    f.convert("gemma", {"tie_word_embeddings": False}, add={"lm_head.weight": rows})
+    f.check(f"gemma: {f.said}", "unlike the embeddings" in f.said)
+    f.convert("gemma")
+    f.check(f"gemma: {f.said}", "llama.head" not in f.said)
+
+
 def uneven(f):
     """A norm or bias that one block has lost: llama.cpp runs without it."""
     for name, lost in (("qwen2", "layers.1.self_attn.q_proj.bias"), ("glm4moe", "layers.1.self_attn.q_norm.weight"),
@@ -235,7 +244,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     f = Facts(tare, folder)
-    for part in (routers, positions, spellings, encoders, assumed, uneven, back):
+    for part in (routers, positions, spellings, encoders, assumed, heads, uneven, back):
         try:
             part(f)
         except (KeyError, IndexError, OSError, ValueError) as fault:
