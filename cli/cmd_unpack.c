@@ -7,7 +7,7 @@
 #include "commands.h"
 
 static struct {
-    const char *planes, *to;
+    const char *planes, *to, *file;
     bool salvage;
 } args;
 
@@ -17,6 +17,10 @@ static const cli_option options[] = {
      .complete = CLI_COMPLETE_FORMAT,
      .help = "the format that was packed; needed where OUT's suffix says another",
      .text = &args.to},
+    {.name = "file",
+     .arg = "NAME",
+     .help = "unpack this file alone, of several",
+     .text = &args.file},
     {.name = "planes",
      .arg = "N",
      .choices = "0 1 2 3 4",
@@ -92,6 +96,7 @@ static tare_status unpack(tare_unpack_result *r, const char *in_path, const char
     if (status != TARE_OK) return status;
     o.bases = (const tare_model *const *)bases;
     o.salvage = args.salvage;
+    o.file = args.file;
     o.is_coarse = args.planes != NULL;
     o.groups = args.planes ? (unsigned)(args.planes[0] - '0') : 0;
     cli_progress_start("unpacking");
@@ -146,6 +151,7 @@ static held look_into(const char *in_path) {
 /* Whether the name of OUT fits its contents. Contents that cannot be examined have no format that a
  * name could contradict. */
 static int check_name(const char *in_path, const char *out_path) {
+    if (args.file) return CLI_YES; /* it is what it is called */
     if (!args.to && !cli_suffix_claims(out_path, NULL)) return CLI_YES;
     const held h = look_into(in_path);
     if (args.to && h.format && strcmp(args.to, h.format) != 0)
@@ -240,7 +246,10 @@ static int run(int argc, const char **argv) {
         if (code == CLI_YES && strcmp(argv[0], "-") != 0) code = check_name(argv[0], argv[1]);
         return code == CLI_YES ? unpack_as(argv[0], argv[1]) : code;
     }
-    char *name = name_output(argv[0]);
+    const char *slash = args.file ? strrchr(args.file, '/') : NULL;
+    char *name =
+        args.file ? cli_copy(slash ? slash + 1 : args.file, strlen(slash ? slash + 1 : args.file))
+                  : name_output(argv[0]);
     int code = name ? unpack_as(argv[0], name) : fail_name(argv[0]);
     free(name);
     return code;
@@ -249,7 +258,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_unpack = {
     .name = "unpack",
     .summary = "restore the files that a .wcodec was packed from",
-    .usage = "IN.wcodec [OUT] [--planes N] [--salvage] [--base BASE]...",
+    .usage = "IN.wcodec [OUT] [--file NAME] [--salvage] [--base BASE]...",
     .description =
         "OUT becomes the file or directory that was packed, byte for byte, a directory with its "
         "links, permissions and times. It appears under its name only when it is complete. Without "
@@ -258,10 +267,11 @@ const cli_command cmd_unpack = {
     .examples = {{"tare unpack model.wcodec model.gguf", "the file, byte for byte"},
                  {"tare unpack tuned.wcodec tuned.gguf --base base.gguf",
                   "one that was packed against another model"},
+                 {"tare unpack ladder.wcodec --file model-Q4_K_M.gguf", "one file of many"},
                  {"tare unpack model.wcodec coarse.gguf --planes 1", "a coarse preview"},
                  {"tare unpack damaged.wcodec rest.gguf --salvage", "what a bad disk left"}},
     .options = options,
-    .main = "base salvage planes dry-run force",
+    .main = "file base salvage planes dry-run force",
     .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_OUTPUT |
              CLI_TAKES_STRICT | CLI_TAKES_BASE | CLI_TAKES_URL | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,

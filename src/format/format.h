@@ -31,6 +31,7 @@ typedef struct tare_open_context {
     tare_reader *first; /* the open reader of the source (not for directories and SHARDS): a driver
                            that takes it over passes it to tare_model_add_file and sets its fd -1 */
     tare_blocks **blocks; /* of the source's files: for tare_source_open */
+    tare_str inner;       /* the file in a packed container that is meant; empty: all of it */
 } tare_open_context;
 
 /* Opening. A driver needs no more than `probe` and `open`. */

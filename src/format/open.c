@@ -15,6 +15,7 @@ typedef struct place {
     const tare_files *files; /* NULL: the file system */
     bool is_directory;       /* of `files`: the source is one */
     tare_blocks **blocks;
+    tare_str inner; /* the file in a packed container that is meant; empty: all of it */
 } place;
 
 static bool is_directory(const tare_source *s, const place *p) {
@@ -106,7 +107,9 @@ static tare_status open_source(tare_model **out, const tare_source *source, cons
     TARE_TRY(tare_model_new(out, options->context, err));
     if (source->kind == TARE_SOURCE_SHARDS) tare_reader_close(first);
     (*out)->format = format->name;
-    tare_open_context ctx = {source, options, &probe, first, p->blocks};
+    if (p->inner.len && format != &tare_format_wcodec)
+        return tare_fail(err, TARE_ERR_ARG, "only a .wcodec has files in it that can be named");
+    tare_open_context ctx = {source, options, &probe, first, p->blocks, p->inner};
     return tare_driver_open(*out, format, &ctx, err);
 }
 
@@ -136,7 +139,8 @@ static tare_status open_remote(tare_model **out, const tare_source *source, cons
         tare_remote_files_begin(&files, source->remote, source->name,
                                 options->context->limits ? options->context->limits : &limits, err);
     if (status == TARE_OK) {
-        const place p = {.files = &files.files, .is_directory = files.is_directory};
+        const place p = {
+            .files = &files.files, .is_directory = files.is_directory, .inner = here->inner};
         status = open_path(out, files.root, &p, options, first, err);
     }
     tare_remote_files_end(&files, status == TARE_OK);
@@ -157,16 +161,29 @@ static tare_status open_folder(tare_model **out, const tare_source *source, tare
     return status;
 }
 
-tare_status tare_format_open(tare_model **out, const tare_source *source,
-                             const tare_open_options *options, tare_error *err) {
-    tare_source own;
+/* "ladder.wcodec::NAME" is a file in a container, unless there is a file of that name. *inner: NAME, or
+ * empty; the source's name is what comes before, in the arena. */
+static tare_status split_inner(tare_str *inner, tare_source *source, tare_arena *arena,
+                               tare_error *err) {
+    static const char mark[] = ".wcodec::";
+    const bool is_named = source->kind == TARE_SOURCE_PATH || source->kind == TARE_SOURCE_URL;
+    const char *at = is_named && source->name ? strstr(source->name, mark) : NULL;
+    *inner = (tare_str){"", 0};
+    if (!at || (source->kind == TARE_SOURCE_PATH && tare_path_has_entry(source->name)))
+        return TARE_OK;
+    const size_t n = (size_t)(at - source->name) + sizeof ".wcodec" - 1;
+    *inner = tare_str_of(at + sizeof mark - 1);
+    source->name = tare_arena_str(arena, (tare_str){source->name, n}).ptr;
+    return source->name ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "name");
+}
+
+static tare_status open_any(tare_model **out, tare_source own, const tare_open_options *options,
+                            tare_str inner, tare_error *err) {
     tare_reader first = {.fd = -1};
-    *out = NULL;
-    TARE_TRY(tare_source_read(&own, source, err));
     const bool is_set = own.kind == TARE_SOURCE_SHARDS || own.kind == TARE_SOURCE_FOLDER;
     TARE_REQUIRE(!is_set || (own.shards && own.n_shards), err);
     tare_blocks *blocks = NULL;
-    const place here = {.blocks = &blocks};
+    const place here = {.blocks = &blocks, .inner = inner};
     tare_status s =
         own.kind == TARE_SOURCE_URL      ? open_remote(out, &own, &here, options, &first, err)
         : own.kind == TARE_SOURCE_FOLDER ? open_folder(out, &own, &blocks, options, &first, err)
@@ -183,4 +200,18 @@ tare_status tare_format_open(tare_model **out, const tare_source *source,
         *out = NULL;
     }
     return s;
+}
+
+tare_status tare_format_open(tare_model **out, const tare_source *source,
+                             const tare_open_options *options, tare_error *err) {
+    tare_source own;
+    tare_str inner;
+    tare_arena arena;
+    *out = NULL;
+    TARE_TRY(tare_source_read(&own, source, err));
+    tare_arena_init(&arena, options->context->allocator);
+    tare_status status = split_inner(&inner, &own, &arena, err);
+    if (status == TARE_OK) status = open_any(out, own, options, inner, err);
+    tare_arena_free(&arena);
+    return status;
 }

@@ -78,6 +78,19 @@ typedef struct tare_pack_reference {
     uint8_t base; /* the model's number among the bases of the job */
 } tare_pack_reference;
 
+/* A tensor that an encoder makes of another one of the model. */
+typedef struct tare_pack_derivation {
+    bool is_set;
+    size_t source;           /* before it among the tensors */
+    const float *importance; /* a row for each slice; NULL: none */
+    uint64_t n_importance;   /* floats of it */
+    uint64_t slice_rows;     /* with importance */
+    uint8_t quality;         /* tare_quality */
+} tare_pack_derivation;
+
+/* Whether tensors of one type can be made of another's, in rows of so many columns. */
+bool tare_packed_can_derive(const tare_encoding *from, const tare_encoding *to, uint64_t cols);
+
 /* How the codes of a tensor that has lost something are stored. */
 typedef struct tare_pack_codes {
     uint8_t trellis; /* states: they are steps of a trellis; 0: not */
@@ -100,7 +113,8 @@ typedef struct tare_pack_job {
     tare_pack_digest digest;
     const size_t *duplicates; /* the first tensor of the same bytes, type and shape, or itself */
     const tare_pack_reference *references;
-    const tare_pack_codes *codes; /* NULL: nothing is lost */
+    const tare_pack_derivation *derivations; /* NULL: none; one that is set has no reference */
+    const tare_pack_codes *codes;            /* NULL: nothing is lost */
     tare_packed_base *bases;
     uint32_t n_bases; /* at most 255 */
     bool has_files;   /* they are packed; else the metadata and resources of the model are */
@@ -162,7 +176,7 @@ tare_packed *tare_packed_of(const tare_model *m);
 const tare_reader *tare_packed_source(const tare_packed *packed);
 
 typedef struct tare_packed_contents {
-    const uint8_t *digest; /* 32 bytes: what it says of its model */
+    const uint8_t *digest; /* 32 bytes: what it says of its model; NULL: one of its files is open */
     uint32_t n_layers, n_bases, n_files;
     const tare_packed_base *bases;
     const tare_packed_file *files;

@@ -12,6 +12,7 @@ import os
 import sys
 import zlib
 
+from wcodec_derived import derive
 from wcodec_segments import Bad, Head, Reader, align, check, decode_segment, half_float
 from wcodec_values import BIG_ENDIAN, SCALES, unpack_values
 
@@ -77,6 +78,7 @@ class Layer:
         for i in range(n_streams):
             self.streams.append(self.stream(record, i))
         self.crcs(record, minor)
+        self.derived = self.derivation(record) if minor else None
         end_record(record, minor, "layer record")
         self.check_cover()
         self.regions = None
@@ -122,6 +124,17 @@ class Layer:
             record.take(4)
         for p in self.streams:
             p.crcs = [record.number(4) for _ in range(1 + len(p.sizes))] if there else None
+
+    def derivation(self, r):
+        if r.data[r.at:min(r.at + 4, r.end)] != b"DERV":
+            return None
+        r.take(4)
+        sizes = {"source": 4, "importance": 4, "offset": 8, "version": 2, "quality": 1, "view": 1}
+        derived = {name: r.number(n) for name, n in sizes.items()}
+        check(derived["quality"] <= 1 and derived["view"] == 0, "derivation")
+        check(derived["importance"] or not derived["offset"], "derivation")
+        check(self.kind == 0 and not self.base and not self.big and len(self.region_bytes) == 1, "derivation")
+        return derived
 
     def check_cover(self):
         for region, size in enumerate(self.region_bytes):
@@ -267,6 +280,14 @@ class Container:
             at += size
         check(at == offset, "layers' data does not cover the file")
 
+        for i, layer in enumerate(self.layers):
+            depth, at = 0, i
+            while self.layers[at].derived:
+                source, depth = self.layers[at].derived["source"], depth + 1
+                check(source < at and depth <= 2 and self.layers[source].dims == layer.dims and
+                      self.layers[source].kind == 0, "source of a derived layer")
+                at = source
+
     def base_record(self, r):
         record = take_record(r)
         n, _ = record.number(2), record.zeros(2)
@@ -319,7 +340,11 @@ class Container:
     def decode(self, base=None):
         named = {layer.name: layer for layer in base.layers if layer.kind == 0} if base else {}
         for layer in self.layers:
-            layer.decode(self.data, named.get(layer.name) if layer.base else None)
+            reference = named.get(layer.name) if layer.base else None
+            if layer.derived:
+                reference = Stream()
+                reference.regions = [derive(layer, self.layers[layer.derived["source"]])]
+            layer.decode(self.data, reference)
 
     def file(self, i):
         return b"".join(self.layers[layer].regions[region][offset:offset + length]

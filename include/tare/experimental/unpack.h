@@ -30,6 +30,8 @@ typedef struct tare_unpack_options {
     const tare_model *const *bases; /* models that this one may have been packed against */
     size_t n_bases;
     struct tare_device *device; /* as in tare_open_options; not used with `is_coarse` */
+    const char *file; /* the only one to unpack, by its name; NULL: all. Not with `salvage`, nor
+                         `is_coarse` */
 } tare_unpack_options;
 
 TARE_DECLARE_INIT(tare_unpack_options)

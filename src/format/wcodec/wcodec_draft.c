@@ -52,8 +52,11 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out, cons
         return no_memory(err);
     *out = &d->index.layers[i];
     **out = (tare_wcodec_layer){
-        .base = base_tensor ? base_tensor->base + 1 : 0,
         .coded = {.offset = TARE_WCODEC_HEADER, .has_base = base_tensor != NULL}};
+    if (base_tensor && base_tensor->derived.is_set)
+        (*out)->derived = base_tensor->derived;
+    else if (base_tensor)
+        (*out)->base = base_tensor->base + 1;
     d->duplicates[i] = duplicate >= 0 ? (uint32_t)duplicate : i;
     d->index.n_layers++;
     if (duplicate >= 0) {
@@ -98,6 +101,15 @@ static tare_status note_spans(tare_wcodec_draft *d, const tare_wc_source *source
     return TARE_OK;
 }
 
+/* Nearly all differences are 0: bytes as they lie, so that each is encoded once to be compared with, in
+ * segments that are short to read in part. */
+static void cut_derived(tare_wc_cut *cut, const uint64_t *sizes, const tare_wc_effort *effort) {
+    enum { LOG2_SEGMENT = 20 };
+    tare_wc_effort own = *effort;
+    if (!own.log2_segment) own.log2_segment = LOG2_SEGMENT;
+    tare_wc_cut_whole(cut, sizes, 1, &own);
+}
+
 tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
                                      const tare_wc_source *source, bool is_big_endian,
                                      int64_t duplicate, const tare_wcodec_base_tensor *base_tensor,
@@ -114,6 +126,7 @@ tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
         TARE_TRY(tare_wc_pairing_pays(&effort.pairs_codes, t->encoding, sizes, t->dims, t->n_dims,
                                       &effort, source, err));
     tare_wc_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &effort);
+    if (base_tensor && base_tensor->derived.is_set) cut_derived(&cut, sizes, &effort);
     TARE_TRY(add_layer(d, &l, &cut, source, duplicate, base_tensor, err));
     l->kind = TARE_WCODEC_TENSOR;
     l->is_big_endian = is_big_endian;
@@ -210,6 +223,56 @@ static void cut_file(tare_packed_file *f, gaps *g, const tare_wcodec_span *s,
     g->starts[g->n] = kept;
 }
 
+/* Puts runs of another header in place of the first gap, whose rest stays in the file's own layer. */
+static tare_status apply_shared(tare_wcodec_draft *d, tare_packed_file *f, gaps *g,
+                                const tare_wcodec_shared *s, uint32_t bytes_layer,
+                                tare_error *err) {
+    const tare_packed_file old = *f;
+    const gaps was = *g;
+    uint64_t at = 0, kept = 0, end = old.ranges[0].length;
+    f->ranges = TARE_NEW_ARRAY(&d->arena, tare_packed_range, old.n_ranges + 2 * s->n + 1);
+    g->offsets = TARE_NEW_ARRAY(&d->arena, uint64_t, was.n + s->n + 1);
+    g->starts = TARE_NEW_ARRAY(&d->arena, uint64_t, was.n + s->n + 2);
+    if (!f->ranges || !g->offsets || !g->starts) return no_memory(err);
+    f->n_ranges = 0;
+    g->n = 0;
+    for (size_t i = 0; i <= s->n; i++) {
+        const uint64_t from = i < s->n ? s->runs[i].at : end;
+        if (from > at) {
+            put_range(f, bytes_layer, 0, kept, from - at);
+            g->offsets[g->n] = at;
+            g->starts[g->n++] = kept;
+            kept += from - at;
+        }
+        if (i == s->n) break;
+        put_range(f, s->layer, 0, s->runs[i].offset, s->runs[i].length);
+        at = from + s->runs[i].length;
+    }
+    const uint64_t less = end - kept; /* than the layer would have had */
+    for (uint32_t i = 1; i < old.n_ranges; i++) {
+        f->ranges[f->n_ranges] = old.ranges[i];
+        if (old.ranges[i].layer == bytes_layer) f->ranges[f->n_ranges].offset -= less;
+        f->n_ranges++;
+    }
+    for (size_t i = 1; i < was.n; i++) {
+        g->offsets[g->n] = was.offsets[i];
+        g->starts[g->n++] = was.starts[i] - less;
+    }
+    g->starts[g->n] = was.starts[was.n] - less;
+    return TARE_OK;
+}
+
+/* The first gap of a model's file is its header, of which all files of a ladder have most: runs that an
+ * earlier one has are ranges of that one's layer. */
+static tare_status share_header(tare_wcodec_draft *d, tare_packed_file *f, gaps *g,
+                                uint32_t bytes_layer, tare_error *err) {
+    tare_wcodec_shared shared;
+    if (!d->shares_headers || !g->n || g->offsets[0] != 0 || f->n_ranges < 2) return TARE_OK;
+    TARE_TRY(tare_wcodec_share(&shared, &d->headers, g->file, f->ranges[0].length, bytes_layer,
+                               &d->arena, err));
+    return shared.n ? apply_shared(d, f, g, &shared, bytes_layer, err) : TARE_OK;
+}
+
 static tare_status add_file(tare_wcodec_draft *d, const tare_packed_origin *origin,
                             tare_packed_file *f, tare_error *err) {
     size_t first = find_spans(d, origin->reader), n = 0;
@@ -226,7 +289,8 @@ static tare_status add_file(tare_wcodec_draft *d, const tare_packed_origin *orig
     g->starts = TARE_NEW_ARRAY(&d->arena, uint64_t, n + 2);
     if (!g->offsets || !g->starts) return no_memory(err);
     cut_file(f, g, s, end, d->index.n_layers);
-    if (!g->n) return TARE_OK;
+    TARE_TRY(share_header(d, f, g, d->index.n_layers, err));
+    if (!g->n || !g->starts[g->n]) return TARE_OK;
     tare_reader_callback(rest, read_gaps, g, g->starts[g->n], origin->reader->name);
     return tare_wcodec_draft_bytes(d, TARE_WCODEC_BYTES, f->name, rest, 0, rest->size, err);
 }
@@ -315,6 +379,7 @@ static tare_status number_bases(tare_wcodec_draft *d, tare_error *err) {
     for (uint32_t i = 0; i < d->index.n_layers; i++) {
         tare_wcodec_layer *l = &d->index.layers[i];
         if (!l->coded.is_predicted) l->base = 0;
+        if (!l->coded.is_predicted) l->derived.is_set = false;
         numbers[l->base] = l->base != 0;
     }
     d->index.bases = used;
@@ -335,6 +400,7 @@ static void finish_duplicates(tare_wcodec_draft *d) {
         const tare_wcodec_layer *duplicate = &d->index.layers[d->duplicates[i]];
         if (duplicate == l) continue;
         l->coded = duplicate->coded;
+        l->derived = duplicate->derived;
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "format/packed.h"
 #include "format/wcodec/wcodec_index.h"
+#include "format/wcodec/wcodec_share.h"
 #include "wcodec/layer/wc_cut.h"
 #include "wcodec/layer/wc_layer_write.h"
 
@@ -32,12 +33,16 @@ typedef struct tare_wcodec_draft {
     size_t duplicates_capacity;
     tare_wcodec_span *spans;
     size_t n_spans, spans_capacity;
+    bool shares_headers; /* of files: what an earlier one has is stored there */
+    tare_wcodec_roots headers;
 } tare_wcodec_draft;
 
-/* What a tensor may be predicted from: the same one of a base model. */
+/* What a tensor may be predicted from: the same one of a base model, or what an encoder makes of
+ * another tensor. */
 typedef struct tare_wcodec_base_tensor {
     uint8_t base; /* number of the model among those of the draft */
     tare_wc_source source;
+    tare_wcodec_derivation derived; /* is_set: there is no base */
 } tare_wcodec_base_tensor;
 
 void tare_wcodec_draft_init(tare_wcodec_draft *draft, const tare_wc_effort *effort,

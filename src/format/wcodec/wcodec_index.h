@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/cursor.h"
+#include "format/wcodec/wcodec_derivation.h"
 #include "format/wcodec/wcodec_entry.h"
 #include "wcodec/layer/wc_stream.h"
 
@@ -31,6 +32,7 @@ typedef struct tare_wcodec_layer {
     uint64_t dims[8]; /* outermost first */
     tare_str encoding;
     tare_wc_layer coded; /* its data */
+    tare_wcodec_derivation derived;
 } tare_wcodec_layer;
 
 typedef struct tare_wcodec_index {

@@ -231,6 +231,8 @@ static tare_status read_streams(reader *r, tare_wcodec_layer *l, tare_cursor *c,
     uint64_t position = 0, end;
     for (unsigned i = 0; i < l->coded.n_streams; i++) TARE_TRY(read_stream(r, l, i, c, &position));
     TARE_TRY(tare_wcodec_crcs_read(&l->coded, c, at, r->index->minor, r->arena, r->err));
+    if (r->index->minor) TARE_TRY(tare_wcodec_derivation_read(&l->derived, c, r->err));
+    l->coded.has_base |= l->derived.is_set;
     TARE_TRY(end_record(r, c, "layer: bytes after its last stream"));
     if (!tare_align_u64(position, TARE_WC_LAYER_ALIGN, &end) || end != l->coded.size)
         return refuse(r, at + 32, "layer: its size is not that of its streams");
@@ -320,6 +322,17 @@ static tare_status check_names(const reader *r, const tare_cursor *records) {
                         l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE, -1,
                         l->name);
         return TARE_ERR_CORRUPT;
+    }
+    return TARE_OK;
+}
+
+static tare_status check_derivations(const reader *r, const tare_cursor *records) {
+    const tare_wcodec_index *x = r->index;
+    for (uint32_t i = 0; i < x->n_layers; i++) {
+        if (!x->layers[i].derived.is_set || tare_wcodec_derivation_check(x, i, 0, NULL) == TARE_OK)
+            continue;
+        const uint64_t at = record_offset(*records, i);
+        return named(r, tare_wcodec_derivation_check(x, i, at, r->err), "layers", i);
     }
     return TARE_OK;
 }
@@ -539,6 +552,7 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     TARE_TRY(leave_run(r));
     TARE_TRY(check_spans(r, offset));
     TARE_TRY(check_names(r, &records));
+    TARE_TRY(check_derivations(r, &records));
     TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 24), x->n_bases, BASE_FIXED));
     x->bases = TARE_NEW_ARRAY(r->arena, tare_packed_base, x->n_bases);
     if (!x->bases) return no_memory(r);

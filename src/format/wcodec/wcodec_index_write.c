@@ -73,6 +73,7 @@ static void put_layer(tare_buffer *out, const tare_wcodec_layer *l, bool is_boun
     tare_buffer_put_str(out, l->encoding);
     for (unsigned i = 0; i < l->coded.n_streams; i++) put_stream(out, &l->coded.streams[i]);
     if (is_bound) tare_wcodec_crcs_put(out, &l->coded);
+    tare_wcodec_derivation_put(out, &l->derived);
     end_record(out, at);
 }
 
@@ -150,6 +151,8 @@ static bool are_bound(const tare_wcodec_index *index) {
 /* The lowest version whose readers understand everything in the file. */
 static uint16_t minor_of(const tare_wcodec_index *index) {
     uint16_t minor = 0;
+    for (uint32_t i = 0; i < index->n_layers; i++)
+        if (index->layers[i].derived.is_set) return 3;
     if (are_bound(index)) return 2;
     for (uint32_t i = 0; i < index->n_files; i++)
         if (index->files[i].entry.is_stated) minor = 1;

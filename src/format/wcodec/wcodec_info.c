@@ -201,7 +201,7 @@ tare_status tare_model_layer_coded(tare_coded **out, const tare_model *m, size_t
 
 tare_packed_contents tare_packed_describe(const tare_packed *store) {
     const tare_wcodec_index *x = tare_wcodec_store_index(store);
-    return (tare_packed_contents){.digest = x->digest,
+    return (tare_packed_contents){.digest = tare_wcodec_store_is_part(store) ? NULL : x->digest,
                                   .n_layers = x->n_layers,
                                   .n_bases = x->n_bases,
                                   .n_files = x->n_files,

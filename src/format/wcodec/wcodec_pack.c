@@ -4,7 +4,9 @@
  * draft, which is written. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/str.h"
+#include "format/wcodec/wcodec_derived.h"
 #include "format/wcodec/wcodec_draft.h"
 #include "format/wcodec/wcodec_read.h"
 #include "model/lossy_record.h"
@@ -35,6 +37,51 @@ static int64_t duplicate_of(const tare_pack_job *job, size_t i) {
     return is_duplicate ? (int64_t)first : -1;
 }
 
+/* The layer that holds the bytes of a tensor, and how deep it is derived itself. */
+static size_t stored_as(const packing *p, size_t tensor) {
+    return p->job->duplicates[tensor];
+}
+static bool is_derived(const packing *p, size_t i) {
+    enum { DEEPEST = 2 };
+    const tare_wcodec_layer *layers = p->draft.index.layers;
+    if (!p->job->derivations || !p->job->derivations[i].is_set) return false;
+    unsigned depth = 1;
+    size_t at = stored_as(p, p->job->derivations[i].source);
+    for (; layers[at].derived.is_set; depth++) at = layers[at].derived.source;
+    return depth <= DEEPEST;
+}
+
+/* The bytes that a derived tensor is compared with, which are made of the input's as a reader makes them
+ * of the layer's. */
+static tare_status derive(tare_wcodec_base_tensor *out, packing *p, size_t i, tare_error *err) {
+    const tare_pack_derivation *how = &p->job->derivations[i];
+    const tare_model *m = p->job->model;
+    const tare_tensor *t = &m->catalog.tensors[i], *from = &m->catalog.tensors[how->source];
+    tare_wcodec_derived *d = TARE_NEW(&p->draft.arena, tare_wcodec_derived);
+    tare_reader *importance = TARE_NEW(&p->draft.arena, tare_reader);
+    if (!d || !importance) return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
+    if (how->importance)
+        tare_reader_memory(importance, how->importance, how->n_importance * sizeof(float),
+                           "importance");
+    *d = (tare_wcodec_derived){.allocator = p->draft.arena.allocator,
+                               .from = from->encoding,
+                               .to = t->encoding,
+                               .n_elements = t->n_elements,
+                               .cols = t->cols,
+                               .slice_rows = how->slice_rows,
+                               .source = &m->files[from->planes[0].file].reader,
+                               .start = from->planes[0].offset,
+                               .importance = how->importance ? importance : NULL,
+                               .quality = (tare_quality)how->quality};
+    tare_wcodec_derived_open(d, "derived tensor");
+    *out = (tare_wcodec_base_tensor){.source = {.readers = {&d->reader}},
+                                     .derived = {.is_set = true,
+                                                 .quality = how->quality,
+                                                 .version = TARE_WCODEC_ENCODERS,
+                                                 .source = (uint32_t)stored_as(p, how->source)}};
+    return TARE_OK;
+}
+
 static tare_status add_tensor(packing *p, size_t i, tare_error *err) {
     const tare_model *m = p->job->model;
     const tare_tensor *t = &m->catalog.tensors[i];
@@ -42,14 +89,17 @@ static tare_status add_tensor(packing *p, size_t i, tare_error *err) {
     const tare_wc_source source = source_of(m, t);
     tare_wcodec_base_tensor base_tensor = {0};
     if (like->tensor)
-        base_tensor = (tare_wcodec_base_tensor){like->base, source_of(like->model, like->tensor)};
+        base_tensor = (tare_wcodec_base_tensor){.base = like->base,
+                                                .source = source_of(like->model, like->tensor)};
+    const int64_t duplicate = duplicate_of(p->job, i);
+    const bool has_derivation = duplicate < 0 && is_derived(p, i);
+    if (has_derivation) TARE_TRY(derive(&base_tensor, p, i, err));
     if (p->job->codes) {
         p->draft.effort.trellis = p->job->codes[i].trellis;
         p->draft.effort.has_wide_codes = p->job->codes[i].is_wide;
     }
-    return tare_wcodec_draft_tensor(&p->draft, t, &source, tare_model_is_big_endian(m),
-                                    duplicate_of(p->job, i), like->tensor ? &base_tensor : NULL,
-                                    err);
+    return tare_wcodec_draft_tensor(&p->draft, t, &source, tare_model_is_big_endian(m), duplicate,
+                                    like->tensor || has_derivation ? &base_tensor : NULL, err);
 }
 
 static tare_status add_tensors(packing *p, tare_error *err) {
@@ -61,6 +111,33 @@ static tare_status add_tensors(packing *p, tare_error *err) {
         return status;
     }
     p->draft.index.base_quant = tare_wcodec_base_quant(c->tensors, c->n_tensors);
+    return TARE_OK;
+}
+
+/* Rows of importance that derivations name, each once; they are no part of a file. */
+static tare_status add_importance(packing *p, tare_error *err) {
+    const tare_pack_job *job = p->job;
+    const size_t n = job->model->catalog.n_tensors;
+    const uint32_t first = p->draft.index.n_layers;
+    const tare_pack_derivation **named =
+        TARE_NEW_ARRAY(&p->draft.arena, const tare_pack_derivation *, n);
+    if (!named) return tare_fail(err, TARE_ERR_NOMEM, "importance");
+    for (size_t i = 0; i < n; i++) {
+        const tare_pack_derivation *how = &job->derivations[i];
+        tare_wcodec_layer *l = &p->draft.index.layers[i];
+        uint32_t k = 0, n_named = p->draft.index.n_layers - first;
+        if (!l->derived.is_set || !how->importance) continue;
+        while (k < n_named && named[k]->importance != how->importance) k++;
+        if (k == n_named) {
+            tare_reader *r = TARE_NEW(&p->draft.arena, tare_reader);
+            if (!r) return tare_fail(err, TARE_ERR_NOMEM, "importance");
+            named[k] = how;
+            tare_reader_memory(r, how->importance, how->n_importance * sizeof(float), "importance");
+            TARE_TRY(tare_wcodec_draft_bytes(&p->draft, TARE_WCODEC_BYTES, TARE_STR("importance"),
+                                             r, 0, r->size, err));
+        }
+        p->draft.index.layers[i].derived.importance = first + k + 1;
+    }
     return TARE_OK;
 }
 
@@ -165,7 +242,9 @@ static tare_status write_all(packing *p, uint64_t *size, tare_error *err) {
 static tare_status pack(tare_pack_outcome *out, packing *p, tare_error *err) {
     p->draft.bases = p->job->bases;
     p->draft.n_bases = p->job->n_bases;
+    p->draft.shares_headers = p->job->derivations != NULL;
     TARE_TRY(add_tensors(p, err));
+    if (p->job->derivations) TARE_TRY(add_importance(p, err));
     TARE_TRY(add_others(p, err));
     TARE_TRY(write_all(p, &out->size, err));
     tell_bases(out, p);

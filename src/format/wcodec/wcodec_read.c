@@ -210,7 +210,9 @@ static tare_status open_wcodec(tare_model *m, const tare_open_context *ctx, tare
     m->container_version = tare_format_wcodec.write.version;
     TARE_TRY(tare_packed_use_device(store, ctx->options->device, err));
     if (tare_wcodec_store_index(store)->n_files)
-        TARE_TRY(tare_wcodec_open_files(m, store, ctx->options, &is_ours, err));
+        TARE_TRY(tare_wcodec_open_files(m, store, ctx->options, ctx->inner, &is_ours, err));
+    if (!is_ours && ctx->inner.len)
+        return tare_fail(err, TARE_ERR_ARG, "the file in the container that is named is no model");
     if (!is_ours) TARE_TRY(tare_wcodec_open_layers(m, store, ctx->options, err));
     m->directory_bytes += tare_wcodec_store_directory_bytes(store);
     return TARE_OK;

@@ -10,7 +10,7 @@
 /* Opens the files that a container holds as the model they are, by the driver of their format.
  * *is_ours false: the format is unknown, nothing was done. */
 tare_status tare_wcodec_open_files(tare_model *m, tare_packed *store,
-                                   const tare_open_options *options, bool *is_ours,
+                                   const tare_open_options *options, tare_str inner, bool *is_ours,
                                    tare_error *err);
 /* Fills the catalog from the layers. */
 tare_status tare_wcodec_open_layers(tare_model *m, tare_packed *store,

@@ -109,20 +109,20 @@ static tare_status run_driver(const packed *p, const tare_open_context *ctx, boo
     return format ? tare_driver_open(p->m, format, ctx, err) : TARE_OK;
 }
 
-static tare_status open_single(const packed *p, const tare_open_options *options, bool *is_ours,
-                               tare_error *err) {
+static tare_status open_single(const packed *p, const tare_packed_file *of,
+                               const tare_open_options *options, bool *is_ours, tare_error *err) {
     uint8_t head[TARE_PROBE_BYTES];
     tare_reader file;
     tare_open_options alone = *options; /* a shard, if it is one: no other is in the container */
     alone.one_shard = true;
-    TARE_TRY(open_file(p, &file, p->sorted[0], err));
+    TARE_TRY(open_file(p, &file, of, err));
     tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_CALLBACK, .name = file.name, .fd = -1};
     tare_probe probe = {.head = head,
                         .head_size = (size_t)tare_min_u64(file.size, sizeof head),
                         .file_size = file.size,
                         .files = &p->files};
-    tare_open_context ctx = {&source, &alone, &probe, &file, NULL};
+    tare_open_context ctx = {&source, &alone, &probe, &file, NULL, {0}};
     tare_status status = tare_reader_read(&file, 0, head, probe.head_size, err);
     if (status == TARE_OK) status = run_driver(p, &ctx, is_ours, err);
     tare_reader_close(&file);
@@ -135,12 +135,38 @@ static tare_status open_directory(const packed *p, const tare_open_options *opti
     tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = p->root, .fd = -1};
     tare_probe probe = {.path = p->root, .is_directory = true, .files = &p->files};
-    tare_open_context ctx = {&source, options, &probe, &none, NULL};
+    tare_open_context ctx = {&source, options, &probe, &none, NULL, {0}};
     return run_driver(p, &ctx, is_ours, err);
 }
 
+static tare_status find_inner(const tare_packed_file **out, const packed *p, tare_str name,
+                              tare_error *err) {
+    const tare_packed_file key = {.name = name}, *at = &key;
+    const tare_packed_file *const *found = bsearch(&at, p->sorted, p->n, sizeof at, by_name);
+    if (found && (*found)->entry.kind == TARE_PACKED_FILE) {
+        *out = *found;
+        return TARE_OK;
+    }
+    tare_fail(err, TARE_ERR_ARG, "the container has no file of this name");
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, name);
+    return TARE_ERR_ARG;
+}
+
+/* Whether its files are several models: the first tensor is called "FILE::TENSOR". */
+static bool holds_several(const tare_wcodec_index *x) {
+    const tare_wcodec_layer *l = x->layers, *end = l + x->n_layers;
+    while (l < end && l->kind != TARE_WCODEC_TENSOR) l++;
+    for (uint32_t i = 0; l < end && i < x->n_files; i++) {
+        const tare_str name = x->files[i].name;
+        if (tare_str_starts(l->name, name) &&
+            tare_str_starts(tare_str_cut(l->name, name.len), TARE_STR("::")))
+            return true;
+    }
+    return false;
+}
+
 tare_status tare_wcodec_open_files(tare_model *m, tare_packed *store,
-                                   const tare_open_options *options, bool *is_ours,
+                                   const tare_open_options *options, tare_str inner, bool *is_ours,
                                    tare_error *err) {
     const tare_wcodec_index *x = tare_wcodec_store_index(store);
     packed p = {.files = {open_packed, list_packed},
@@ -148,13 +174,18 @@ tare_status tare_wcodec_open_files(tare_model *m, tare_packed *store,
                 .store = store,
                 .n = x->n_files,
                 .root = tare_packed_source(store)->name};
+    *is_ours = false;
+    if (!inner.len && holds_several(x)) return TARE_OK;
     p.sorted = TARE_NEW_ARRAY(&m->arena, const tare_packed_file *, p.n);
     if (!p.sorted) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
     for (size_t i = 0; i < p.n; i++) p.sorted[i] = &x->files[i];
     qsort(p.sorted, p.n, sizeof *p.sorted, by_name);
+    const tare_packed_file *one = x->files_form == 1 ? p.sorted[0] : NULL;
+    if (inner.len) TARE_TRY(find_inner(&one, &p, inner, err));
+    if (inner.len && x->n_files > 1) tare_wcodec_store_note_part(store);
     tare_wcodec_store_opening(store, true);
-    tare_status status = x->files_form == 1 ? open_single(&p, options, is_ours, err)
-                                            : open_directory(&p, options, is_ours, err);
+    tare_status status = one ? open_single(&p, one, options, is_ours, err)
+                             : open_directory(&p, options, is_ours, err);
     tare_wcodec_store_opening(store, false);
     return status;
 }

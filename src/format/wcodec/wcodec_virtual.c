@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "base/fork.h"
 #include "base/str.h"
+#include "format/wcodec/wcodec_derived.h"
 #include "format/wcodec/wcodec_device.h"
 #include "model/catalog.h"
 #include "wcodec/wc_bypass.h"
@@ -42,14 +43,23 @@ struct tare_packed {
     unsigned groups;            /* of bypass bits, of tensors that may be coarse */
     const tare_model *bases[UINT8_MAX];
     bool is_opening; /* bases are not known yet */
+    bool is_part;
     tare_cache *segments, *layers;
-    tare_wc_whole **wholes;     /* of layers that were opened; kept when these are closed */
-    tare_wcodec_device *device; /* NULL: the CPU decodes */
+    tare_wc_whole **wholes;         /* of layers that were opened; kept when these are closed */
+    struct derived_layer **derived; /* of each layer; NULL: it is stored */
+    tare_wcodec_device *device;     /* NULL: the CPU decodes */
     tare_process process;
     pthread_mutex_t mutex; /* guards the workers */
     worker *idle;
     bool has_mutex;
 };
+
+/* What a derived layer is made of: the layer that its numbers come from, and their weights. */
+typedef struct derived_layer {
+    tare_wcodec_derived made;
+    tare_packed_range ranges[2];
+    tare_reader readers[2];
+} derived_layer;
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -123,6 +133,67 @@ static tare_status make_wholes(tare_packed *s, tare_error *err) {
     return TARE_OK;
 }
 
+static tare_status open_region(tare_reader *out, tare_packed_range *range, tare_packed *s,
+                               uint32_t layer, tare_error *err) {
+    *range = (tare_packed_range){layer, 0, 0, s->index.layers[layer].coded.region_bytes[0]};
+    return tare_wcodec_store_reader(out, s, range, 1, s->file.name, err);
+}
+
+static uint64_t rows_of_slice(const tare_wcodec_layer *l) {
+    return l->n_dims > 1 ? l->dims[l->n_dims - 2] : 1;
+}
+
+/* NULL as *out with status OK: made by what is not known here, which is an error only for who reads. */
+static tare_status make_one_derived(derived_layer **out, tare_packed *s, uint32_t i,
+                                    tare_error *err) {
+    const tare_wcodec_layer *l = &s->index.layers[i], *from = &s->index.layers[l->derived.source];
+    const tare_wcodec_derivation *how = &l->derived;
+    const tare_encoding *e = tare_encoding_find(l->encoding);
+    tare_wcodec_derived made = {.allocator = s->allocator,
+                                .from = tare_encoding_find(from->encoding),
+                                .to = e,
+                                .n_elements = 1,
+                                .cols = l->n_dims ? l->dims[l->n_dims - 1] : 1,
+                                .slice_rows = rows_of_slice(l),
+                                .quality = (tare_quality)how->quality,
+                                .importance_start = how->importance_offset};
+    bool fits = made.from && e && how->version == TARE_WCODEC_ENCODERS;
+    for (unsigned d = 0; fits && d < l->n_dims; d++)
+        fits = tare_mul_u64(made.n_elements, l->dims[d], &made.n_elements);
+    if (!fits || !tare_packed_can_derive(made.from, e, made.cols)) return TARE_OK;
+    if (made.n_elements / e->planes[0].unit * e->planes[0].unit_bytes != l->coded.region_bytes[0] ||
+        made.n_elements / made.from->planes[0].unit * made.from->planes[0].unit_bytes !=
+            from->coded.region_bytes[0])
+        return TARE_OK;
+    derived_layer *d = TARE_NEW(&s->arena, derived_layer);
+    if (!d) return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
+    d->made = made;
+    TARE_TRY(open_region(&d->readers[0], &d->ranges[0], s, how->source, err));
+    d->made.source = &d->readers[0];
+    *out = d;
+    if (how->importance) {
+        TARE_TRY(open_region(&d->readers[1], &d->ranges[1], s, how->importance - 1, err));
+        d->made.importance = &d->readers[1];
+    }
+    tare_wcodec_derived_open(&d->made, s->file.name);
+    return TARE_OK;
+}
+
+static tare_status make_derived(tare_packed *s, tare_error *err) {
+    s->derived = TARE_NEW_ARRAY(&s->arena, derived_layer *, s->index.n_layers);
+    if (!s->derived) return tare_fail(err, TARE_ERR_NOMEM, "container");
+    for (uint32_t i = 0; i < s->index.n_layers; i++)
+        if (s->index.layers[i].derived.is_set)
+            TARE_TRY(make_one_derived(&s->derived[i], s, i, err));
+    return TARE_OK;
+}
+
+static void close_derived(tare_packed *s) {
+    for (uint32_t i = 0; s->derived && i < s->index.n_layers; i++)
+        for (unsigned k = 0; s->derived[i] && k < 2; k++)
+            if (s->derived[i]->readers[k].close) tare_reader_close(&s->derived[i]->readers[k]);
+}
+
 /* `damage` NULL: there may be none. */
 static tare_status open_store(tare_packed **out, tare_packed_damage *damage, tare_reader *file,
                               const tare_limits *limits, const tare_allocator *allocator,
@@ -148,6 +219,7 @@ static tare_status open_store(tare_packed **out, tare_packed_damage *damage, tar
     else
         status = read_whole(s, limits, err);
     if (status == TARE_OK) status = make_wholes(s, err);
+    if (status == TARE_OK) status = make_derived(s, err);
     if (status == TARE_OK)
         *out = s;
     else
@@ -177,6 +249,7 @@ void tare_packed_free(tare_packed *s) {
     tare_cache_free(s->segments);
     tare_cache_free(s->layers);
     for (uint32_t i = 0; s->wholes && i < s->index.n_layers; i++) tare_wc_whole_free(s->wholes[i]);
+    close_derived(s);
     if (s->has_mutex) pthread_mutex_destroy(&s->mutex);
     tare_reader_close(&s->file);
     tare_arena_free(&s->arena);
@@ -223,6 +296,14 @@ bool tare_wcodec_store_lacks_base(const tare_packed *s, uint32_t layer) {
 
 void tare_wcodec_store_opening(tare_packed *s, bool is_opening) {
     s->is_opening = is_opening;
+}
+
+void tare_wcodec_store_note_part(tare_packed *s) {
+    s->is_part = true;
+}
+
+bool tare_wcodec_store_is_part(const tare_packed *s) {
+    return s->is_part;
 }
 
 uint64_t tare_wcodec_store_directory_bytes(const tare_packed *s) {
@@ -295,15 +376,30 @@ static tare_status find_base(tare_wc_source *out, const tare_wcodec_layer *l,
     return TARE_OK;
 }
 
+/* What segments of a layer refer to; *has_any false: nothing, or the base is not there. */
+static tare_status find_reference(tare_wc_source *out, bool *has_any, const tare_packed *s,
+                                  uint32_t number, tare_error *err) {
+    const tare_wcodec_layer *l = &s->index.layers[number];
+    const tare_model *base = l->base ? s->bases[l->base - 1] : NULL;
+    *has_any = base || l->derived.is_set;
+    if (base) return find_base(out, l, base, err);
+    if (!l->derived.is_set) return TARE_OK;
+    if (!s->derived[number])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "derived by an encoder that this version does not have");
+    out->readers[0] = &s->derived[number]->made.reader;
+    out->starts[0] = 0;
+    return TARE_OK;
+}
+
 static tare_status open_layer(opened_layer *l, tare_packed *s, uint32_t number,
                               const tare_wc_watch *watch, tare_error *err) {
     const tare_wcodec_layer *layer = &s->index.layers[number];
-    const tare_model *base = layer->base ? s->bases[layer->base - 1] : NULL;
+    bool has_any;
     TARE_TRY(
         tare_wc_open_watched(&l->opened, &s->file, &layer->coded, number, watch, &l->arena, err));
-    if (!base) return TARE_OK;
-    TARE_TRY(find_base(&l->base, layer, base, err));
-    l->opened.base = &l->base;
+    TARE_TRY(find_reference(&l->base, &has_any, s, number, err));
+    if (has_any) l->opened.base = &l->base;
     return TARE_OK;
 }
 
@@ -466,12 +562,12 @@ tare_status tare_packed_survey(tare_packed *s, uint32_t layer, const tare_wc_wat
 tare_status tare_wcodec_store_coded(tare_coded **out, const tare_packed *s, uint32_t layer,
                                     const tare_allocator *allocator, tare_error *err) {
     const tare_wcodec_layer *l = &s->index.layers[layer];
-    const tare_model *base = l->base ? s->bases[l->base - 1] : NULL;
     tare_wc_source source = {0};
-    tare_status status = base ? find_base(&source, l, base, err) : TARE_OK;
+    bool has_any;
+    tare_status status = find_reference(&source, &has_any, s, layer, err);
     if (status == TARE_OK)
         status =
-            tare_coded_in_file(out, &l->coded, &s->file, base ? &source : NULL, allocator, err);
+            tare_coded_in_file(out, &l->coded, &s->file, has_any ? &source : NULL, allocator, err);
     if (status == TARE_OK) (*out)->described.base = l->base;
     return blame(status, s, layer, err);
 }

@@ -21,6 +21,9 @@ bool tare_wcodec_store_lacks_base(const tare_packed *store, uint32_t layer);
 /* While the driver of what is packed reads its directory: it may read ahead, into tensors that are
  * damaged or need a base that has not been set yet. During that time these read as zeros. */
 void tare_wcodec_store_opening(tare_packed *store, bool is_opening);
+/* One file of several is opened as a model, which the header's digest is not of. */
+void tare_wcodec_store_note_part(tare_packed *store);
+bool tare_wcodec_store_is_part(const tare_packed *store);
 /* A layer with its heads, as the public functions know it; the store must outlive it. */
 tare_status tare_wcodec_store_coded(tare_coded **out, const tare_packed *store, uint32_t layer,
                                     const tare_allocator *allocator, tare_error *err);

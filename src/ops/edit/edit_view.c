@@ -157,7 +157,7 @@ static tare_status open_part(tare_model **out, const view *v, tare_error *err) {
     }
     tare_status status = tare_model_new(out, &context, err);
     if (status == TARE_OK) {
-        const tare_open_context ctx = {&source, &options, &probe, &first, NULL};
+        const tare_open_context ctx = {&source, &options, &probe, &first, NULL, {0}};
         (*out)->format = e->format->name;
         status = e->format->read.open(*out, &ctx, err);
     }

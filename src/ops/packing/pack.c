@@ -108,6 +108,7 @@ static tare_status write_file(packing *p, tare_error *err) {
                                .digest = tare_pack_digests_hooks(&p->digests),
                                .duplicates = p->digests.duplicates,
                                .references = p->references,
+                               .derivations = p->source->derivations,
                                .codes = p->source->codes,
                                .bases = p->bases,
                                .n_bases = (uint32_t)o->n_bases,

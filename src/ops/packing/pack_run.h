@@ -16,7 +16,8 @@ typedef struct tare_pack_source {
     const tare_model *model;
     const tare_model *opened; /* the same as the output will be opened, which its digest is of: with
                                  stand-ins restored; NULL: no different */
-    const tare_pack_codes *codes; /* of each tensor; NULL: nothing is lost */
+    const tare_pack_codes *codes;            /* of each tensor; NULL: nothing is lost */
+    const tare_pack_derivation *derivations; /* of each tensor; NULL: none is made of another */
     bool has_files; /* they are packed; else the metadata and resources of the model are */
     tare_status (*check)(void *ctx, tare_outset *set, tare_error *err); /* of the complete output,
                                                                            before it has its name;

@@ -9,6 +9,7 @@
 #include "base/arith.h"
 #include "base/pool.h"
 #include "base/report.h"
+#include "base/str.h"
 #include "format/format.h"
 #include "ops/output/replaced.h"
 #include "ops/output/sinks.h"
@@ -170,6 +171,23 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     return tare_bases_use(u->store, u->options.bases, u->options.n_bases, &run, err);
 }
 
+/* The file that the caller wants, alone. */
+static tare_status choose_file(unpacking *u, tare_error *err) {
+    const char *name = u->options.file;
+    if (!name) return TARE_OK;
+    for (uint32_t i = 0; i < u->contents.n_files; i++) {
+        if (!tare_str_is(u->contents.files[i].name, name) || !is_file(&u->contents.files[i]))
+            continue;
+        u->contents.files += i;
+        u->contents.n_files = 1;
+        u->contents.is_directory = false;
+        return TARE_OK;
+    }
+    tare_fail(err, TARE_ERR_ARG, "the container has no file of this name");
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, tare_str_of(name));
+    return TARE_ERR_ARG;
+}
+
 static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_options *options,
                          bool may_convert, tare_error *err) {
     *u = (unpacking){.options = tare_unpack_options_default(), .may_convert = may_convert};
@@ -183,7 +201,10 @@ static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_
     if (u->options.is_coarse && u->options.salvage)
         return tare_fail(err, TARE_ERR_ARG,
                          "what is read in part cannot be checked: damage would not be found");
+    if (u->options.file && (u->options.is_coarse || u->options.salvage))
+        return tare_fail(err, TARE_ERR_ARG, "a file alone is unpacked whole, and not salvaged");
     TARE_TRY(open_store(u, in, err));
+    TARE_TRY(choose_file(u, err));
     u->result.is_directory = u->contents.is_directory;
     u->result.n_files = u->contents.n_files;
     u->result.packed_bytes = tare_packed_source(u->store)->size;

@@ -141,7 +141,8 @@ static tare_status check_digest(size_t *n_lost, const check *c, const tare_model
     options.report = NULL;
     *n_lost = 0;
     tare_status status = tare_model_digest(NULL, &digest, model, &options, &fault);
-    if (status == TARE_OK && memcmp(digest.bytes, c->contents.digest, sizeof digest.bytes) != 0)
+    if (status == TARE_OK && c->contents.digest &&
+        memcmp(digest.bytes, c->contents.digest, sizeof digest.bytes) != 0)
         report_digest(c, &digest);
     if (tare_status_is_loss(status)) TARE_TRY(survey_layers(n_lost, c, true, o, err));
     if (status == TARE_OK || *n_lost || c->n_layers_wrong) return TARE_OK;

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/wcodec/wcodec_derivation.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "format/wcodec/wcodec_index.h"
+
+static const char tag[4] = {'D', 'E', 'R', 'V'};
+static const char ends[] = "derivation of a layer: the record ends inside it";
+
+void tare_wcodec_derivation_put(tare_buffer *out, const tare_wcodec_derivation *d) {
+    if (!d->is_set) return;
+    tare_buffer_put(out, tag, sizeof tag);
+    tare_buffer_put_u32(out, d->source, false);
+    tare_buffer_put_u32(out, d->importance, false);
+    tare_buffer_put_u64(out, d->importance_offset, false);
+    tare_buffer_put_u8(out, (uint8_t)d->version);
+    tare_buffer_put_u8(out, (uint8_t)(d->version >> 8));
+    tare_buffer_put_u8(out, d->quality);
+    tare_buffer_put_u8(out, 0); /* the view: as it is */
+}
+
+tare_status tare_wcodec_derivation_read(tare_wcodec_derivation *out, tare_cursor *c,
+                                        tare_error *err) {
+    *out = (tare_wcodec_derivation){.is_set = false};
+    if (tare_cursor_left(c) < sizeof tag || memcmp(c->pos, tag, sizeof tag) != 0) return TARE_OK;
+    tare_cursor_take(c, sizeof tag, ends);
+    const uint64_t at = tare_cursor_offset(c);
+    out->source = tare_cursor_u32(c, ends);
+    out->importance = tare_cursor_u32(c, ends);
+    out->importance_offset = tare_cursor_u64(c, ends);
+    out->version = tare_cursor_u16(c, ends);
+    out->quality = tare_cursor_u8(c, ends);
+    const uint8_t view = tare_cursor_u8(c, ends);
+    TARE_TRY(tare_cursor_status(c, err));
+    if (out->quality > 1)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at + 18, "derivation: unknown quality");
+    if (view)
+        return tare_fail_at(err, TARE_ERR_UNSUPPORTED, at + 19,
+                            "derivation: a view that this version does not know");
+    if (!out->importance && out->importance_offset)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at + 8,
+                            "derivation: a place of importance without importance");
+    out->is_set = true;
+    return TARE_OK;
+}
+
+static tare_status refuse(tare_error *err, uint64_t at, const char *what) {
+    return tare_fail_at(err, TARE_ERR_CORRUPT, at, what);
+}
+
+static bool is_same_shape(const tare_wcodec_layer *a, const tare_wcodec_layer *b) {
+    bool is_same = a->n_dims == b->n_dims;
+    for (unsigned d = 0; is_same && d < a->n_dims; d++) is_same = a->dims[d] == b->dims[d];
+    return is_same;
+}
+
+static tare_status check_importance(const tare_wcodec_index *x, const tare_wcodec_layer *l,
+                                    uint64_t at, tare_error *err) {
+    const tare_wcodec_derivation *d = &l->derived;
+    uint64_t n = l->n_dims ? l->dims[l->n_dims - 1] : 1, end;
+    if (!d->importance) return TARE_OK;
+    if (d->importance > x->n_layers || x->layers[d->importance - 1].kind != TARE_WCODEC_BYTES ||
+        x->layers[d->importance - 1].derived.is_set)
+        return refuse(err, at, "derivation: its importance is not a layer of bytes");
+    for (unsigned i = 0; i + 2 < l->n_dims; i++)
+        if (!tare_mul_u64(n, l->dims[i], &n))
+            return refuse(err, at, "derivation: its importance is too large");
+    if (!tare_mul_u64(n, sizeof(float), &n) || !tare_add_u64(n, d->importance_offset, &end) ||
+        end > x->layers[d->importance - 1].coded.region_bytes[0])
+        return refuse(err, at, "derivation: its importance is not all there");
+    return TARE_OK;
+}
+
+tare_status tare_wcodec_derivation_check(const tare_wcodec_index *x, uint32_t i, uint64_t at,
+                                         tare_error *err) {
+    enum { DEEPEST = 2 };
+    const tare_wcodec_layer *l = &x->layers[i];
+    unsigned depth = 0;
+    if (l->kind != TARE_WCODEC_TENSOR || l->base || l->is_big_endian || l->coded.n_regions != 1)
+        return refuse(err, at, "derivation: of what is no little-endian tensor of one region");
+    for (uint32_t k = i; x->layers[k].derived.is_set; k = x->layers[k].derived.source) {
+        if (x->layers[k].derived.source >= k)
+            return refuse(err, at, "derivation: its source is not a layer before it");
+        if (++depth > DEEPEST) return refuse(err, at, "derivation: more than two deep");
+    }
+    const tare_wcodec_layer *from = &x->layers[l->derived.source];
+    if (from->kind != TARE_WCODEC_TENSOR || from->is_big_endian || from->coded.n_regions != 1 ||
+        !is_same_shape(l, from))
+        return refuse(err, at, "derivation: its source is no tensor of the same shape");
+    return check_importance(x, l, at, err);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a layer record says of a tensor that an encoder makes of another (docs/wcodec.md, 4.5). */
+#ifndef TARE_FORMAT_WCODEC_WCODEC_DERIVATION_H
+#define TARE_FORMAT_WCODEC_WCODEC_DERIVATION_H
+
+#include "base/buffer.h"
+#include "base/cursor.h"
+
+typedef struct tare_wcodec_derivation {
+    bool is_set;
+    uint8_t quality;     /* tare_quality */
+    uint16_t version;    /* of the encoder */
+    uint32_t source;     /* number of a layer before this one */
+    uint32_t importance; /* 1 + number of a layer of F32; 0: none */
+    uint64_t importance_offset;
+} tare_wcodec_derivation;
+
+/* Appends the part of a record that says it, if it is set. */
+void tare_wcodec_derivation_put(tare_buffer *out, const tare_wcodec_derivation *d);
+/* Reads it where the rest of a record begins with it; else *out is not set and the cursor stays. */
+tare_status tare_wcodec_derivation_read(tare_wcodec_derivation *out, tare_cursor *c,
+                                        tare_error *err);
+
+struct tare_wcodec_index;
+/* Whether layer i, which is derived, can be: its source lies before it, has its shape and is itself made
+ * of stored layers; importance is there for every slice. */
+tare_status tare_wcodec_derivation_check(const struct tare_wcodec_index *index, uint32_t i,
+                                         uint64_t at, tare_error *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tensors that an encoder makes of others (docs/wcodec.md, 4.5): the bytes that segments of such a layer
+ * refer to, computed when they are read. */
+#ifndef TARE_FORMAT_WCODEC_WCODEC_DERIVED_H
+#define TARE_FORMAT_WCODEC_WCODEC_DERIVED_H
+
+#include <tare/encoding.h>
+
+#include "base/reader.h"
+
+/* What is computed: each of the two readers holds numbers of the machine's files, little-endian. */
+typedef struct tare_wcodec_derived {
+    const tare_allocator *allocator;
+    const tare_encoding *from, *to;
+    uint64_t n_elements, cols, slice_rows;
+    const tare_reader *source;
+    uint64_t start;                /* of the source's bytes */
+    const tare_reader *importance; /* a row of F32 for each slice; NULL: none */
+    uint64_t importance_start;
+    tare_quality quality;
+    tare_reader reader; /* of the bytes that are computed */
+} tare_wcodec_derived;
+
+enum { TARE_WCODEC_ENCODERS = 1 }; /* the version of all encoders */
+
+/* Sets up d->reader, of all bytes of the tensor; everything else is set. *d must outlive it. */
+void tare_wcodec_derived_open(tare_wcodec_derived *d, const char *name);
+
+#endif
