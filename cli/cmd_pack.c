@@ -245,6 +245,14 @@ static int failed(const tare_error *err, const outcome *o) {
     return cli_fail(err, o->in_path);
 }
 
+/* Whether a folder has several models, which are packed together. */
+static bool holds_several(const char *path) {
+    size_t n = 0;
+    return cli_look(path) == CLI_PATH_FOLDER && tare_count_models(&n, path, NULL) == TARE_OK &&
+           n > 1;
+}
+
+/* `model` NULL: several, of the folder that is the input. */
 static int pack(const tare_model *model, tare_pack_options *pack_options, outcome *o,
                 tare_report *report) {
     tare_model **bases;
@@ -255,7 +263,9 @@ static int pack(const tare_model *model, tare_pack_options *pack_options, outcom
     pack_options->packed = note;
     pack_options->packed_ctx = o;
     cli_progress_start("packing");
-    tare_status status = tare_pack(&o->sum, o->out_path, model, pack_options, &err);
+    tare_status status =
+        model ? tare_pack(&o->sum, o->out_path, model, pack_options, &err)
+              : tare_pack_ladder(&o->sum, o->out_path, o->in_path, pack_options, &err);
     cli_progress_end();
     if (!cli.json)
         cli_print_findings(stderr, report, o->in_path,
@@ -339,7 +349,8 @@ static int run(int argc, const char **argv) {
     lossy.importance = importance;
     if (code == CLI_YES && args.sensitivity)
         code = cli_read_sensitivities(&lossy.sensitivities, &sensitivities, args.sensitivity);
-    if (code == CLI_YES) code = cli_open(&model, argv[0], report);
+    const bool is_ladder = code == CLI_YES && !args.lossy && holds_several(argv[0]);
+    if (code == CLI_YES && !is_ladder) code = cli_open(&model, argv[0], report);
     if (code == CLI_YES) code = pack_to(model, &o, report);
     tare_model_free(model);
     tare_importance_free(importance);
@@ -361,7 +372,11 @@ const cli_command cmd_pack = {
         "alone), or a whole directory: every file in it and in its folders, with links, "
         "permissions and times, except what programs keep beside models (.git, .cache). Tensors "
         "are compressed according to their types, in segments that can be decoded one by one; "
-        "everything else is stored beside them, so that the files come back byte for byte. Without "
+        "everything else is stored beside them, so that the files come back byte for byte. A "
+        "directory with several models (quantizations of one) is a ladder: tensors that encoders "
+        "make of those of a larger model there, perhaps with an importance matrix there (a file "
+        "with imatrix in its name), are made when they are read; OUT.wcodec::NAME is one of its "
+        "files. Without "
         "OUT, IN.wcodec is written. OUT appears under its name only when it is complete; - "
         "(standard output) needs --to wcodec and the space of OUT in TMPDIR or /var/tmp. With "
         "--lossy, and only then, the numbers of matrices change: OUT holds the closest model to IN "
@@ -371,6 +386,7 @@ const cli_command cmd_pack = {
          {"tare pack https://example.org/model.gguf model.wcodec", "one on a server"},
          {"tare pack hf-directory model.wcodec --effort full",
           "a directory with shards and side files, as small as it gets"},
+         {"tare pack models models.wcodec", "many quantizations of a model, in the space of one"},
          {"tare pack checkpoint --exclude 'optimizer.pt' --exclude runs/",
           "a directory without some of it"},
          {"tare pack tuned.gguf tuned.wcodec --base original.gguf",

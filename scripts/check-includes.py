@@ -65,6 +65,7 @@ ALLOWED = {
     "src/ops/edit": BELOW_OPS | {"ops/convert", "ops/edit"},
     "src/ops/fit": BELOW_OPS | {"ops/convert", "ops/fit", "ops/mix"},
     "src/ops/derive": BELOW_OPS | {"ops/convert", "ops/derive", "ops/mix"},
+    "src/ops/ladder": BELOW_OPS | {"ops/convert", "ops/derive", "ops/ladder", "ops/mix", "ops/output", "ops/packing"},
     "src/ops/views": BELOW_OPS | {"ops/convert", "ops/mix", "ops/packing", "ops/views"},
     "src/ops/lossy": BELOW_OPS | {"ops/fit", "ops/lossy", "ops/mix", "ops/output", "ops/packing", "wcodec", "wcodec/layer"},
     # The benchmark of the codec measures layers in memory.

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The models of a folder as one. */
+#ifndef TARE_OPS_LADDER_LADDER_H
+#define TARE_OPS_LADDER_LADDER_H
+
+#include <tare/experimental/packing.h>
+#include <tare/importance.h>
+
+#include "format/packed.h"
+#include "model/catalog.h"
+
+/* A model among those of a folder. */
+typedef struct tare_ladder_model {
+    tare_str name; /* of its file, from the folder on */
+    const char *path;
+    tare_model *model;
+    double bits;     /* a weight */
+    size_t first, n; /* its tensors, among all */
+} tare_ladder_model;
+
+typedef struct tare_ladder {
+    tare_arena arena;
+    tare_context context;
+    tare_ladder_model *models; /* the one with most bits a weight first */
+    size_t n_models, models_capacity;
+    tare_importance **matrices;
+    tare_str *matrix_names;
+    size_t n_matrices, matrices_capacity, names_capacity;
+    tare_model *all;                   /* their tensors, each named "FILE::TENSOR" */
+    tare_pack_derivation *derivations; /* of each tensor */
+} tare_ladder;
+
+/* Opens what lies in a folder and in its folders: GGUF and safetensors files, each alone, and importance
+ * matrices (files with "imatrix" in their names). */
+tare_status tare_ladder_open(tare_ladder *out, const char *folder, const tare_context *context,
+                             tare_error *err);
+void tare_ladder_free(tare_ladder *ladder);
+/* A tensor's name within its model. */
+tare_str tare_ladder_tensor_name(const tare_ladder *ladder, size_t model, size_t tensor);
+/* Fills `derivations`: for each tensor the way of making it that a sample speaks for. */
+tare_status tare_ladder_derive(tare_ladder *ladder, tare_error *err);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For each tensor, the tensors of larger models that have its name and shape are encoded as it is, on a
+ * few samples: without and with each matrix of the folder, in both qualities. That which gives most of
+ * its blocks is kept, if that are nearly all. */
+#include <math.h>
+
+#include "base/pool.h"
+#include "base/str.h"
+#include "ops/derive/derive.h"
+#include "ops/ladder/ladder.h"
+#include "ops/mix/importance_matrix.h"
+
+enum {
+    SAMPLES = 3,      /* chunks of a tensor */
+    OTHER_MOST = 8,   /* one block of a sample in so many may be another one */
+    SOURCES_MOST = 3, /* tensors that are tried, the largest first */
+};
+
+typedef struct searching {
+    tare_ladder *l;
+    tare_scratch *scratch;
+} searching;
+
+typedef struct found {
+    tare_pack_derivation how;
+    double share; /* of blocks that are others */
+} found;
+
+/* The model that a tensor is of. */
+static size_t model_of(const tare_ladder *l, size_t tensor) {
+    size_t i = 0;
+    while (i + 1 < l->n_models && tensor >= l->models[i].first + l->models[i].n) i++;
+    return i;
+}
+
+static bool is_same_shape(const tare_tensor *a, const tare_tensor *b) {
+    bool is_same = a->n_dims == b->n_dims;
+    for (uint32_t d = 0; is_same && d < a->n_dims; d++) is_same = a->dims[d] == b->dims[d];
+    return is_same;
+}
+
+/* Tries one way; it replaces the best one if it gives more. */
+static tare_status try_way(found *best, const searching *s, size_t tensor,
+                           const tare_pack_derivation *how, unsigned worker, tare_error *err) {
+    const tare_model *m = s->l->all;
+    const tare_derivation way = {.from = m,
+                                 .source = how->source,
+                                 .importance = how->importance,
+                                 .slice_rows = how->slice_rows,
+                                 .quality = (tare_quality)how->quality};
+    tare_derive_counts counts = {0};
+    tare_chunks chunks;
+    TARE_TRY(tare_derive_cut(&chunks, &way, m->catalog.tensors[tensor].encoding, err));
+    const uint64_t n = chunks.n_chunks < SAMPLES ? chunks.n_chunks : SAMPLES;
+    for (uint64_t i = 0; i < n; i++)
+        TARE_TRY(tare_derive_compare(&counts, &way, &chunks, i * chunks.n_chunks / n, m, tensor,
+                                     &s->scratch[worker], err));
+    const double share = (double)counts.n_other / ((double)counts.n_blocks + 1e-9);
+    if (share >= best->share) return TARE_OK;
+    *best = (found){*how, share};
+    return TARE_OK;
+}
+
+/* With each matrix that has the tensor, and without one. */
+static tare_status try_source(found *best, const searching *s, size_t tensor, tare_str name,
+                              size_t source, unsigned worker, tare_error *err) {
+    const tare_tensor *t = &s->l->all->catalog.tensors[tensor];
+    const bool is_block = t->encoding->kind == TARE_KIND_BLOCK;
+    tare_tensor named = *t;
+    named.name = name;
+    for (unsigned q = 0; q < (is_block ? 2u : 1u) && best->share > 0; q++) {
+        tare_pack_derivation how = {.is_set = true, .source = source, .quality = (uint8_t)q};
+        if (!tare_encoding_needs_importance(t->encoding))
+            TARE_TRY(try_way(best, s, tensor, &how, worker, err));
+        for (size_t i = 0; is_block && i < s->l->n_matrices && best->share > 0; i++) {
+            if (tare_importance_of_tensor(&how.importance, s->l->matrices[i], &named) !=
+                TARE_IMPORTANCE_FITS)
+                continue;
+            const uint64_t slices = tare_importance_slices(t);
+            how.n_importance = slices * t->cols;
+            how.slice_rows = t->n_rows / slices;
+            TARE_TRY(try_way(best, s, tensor, &how, worker, err));
+        }
+    }
+    return TARE_OK;
+}
+
+static bool may_be_made(const tare_tensor *t, const tare_tensor *from) {
+    return is_same_shape(t, from) && from->encoding != t->encoding &&
+           from->size_bytes >= t->size_bytes &&
+           tare_packed_can_derive(from->encoding, t->encoding, t->cols);
+}
+
+static tare_status search(void *ctx, uint64_t tensor, unsigned worker, tare_error *err) {
+    const searching *s = ctx;
+    const tare_ladder *l = s->l;
+    const size_t own = model_of(l, (size_t)tensor);
+    const tare_tensor *t = &l->all->catalog.tensors[tensor];
+    const tare_str name = tare_ladder_tensor_name(l, own, (size_t)tensor);
+    found best = {.share = INFINITY};
+    unsigned n_tried = 0;
+    for (size_t k = 0; k < own && n_tried < SOURCES_MOST && best.share > 0; k++) {
+        const int64_t at = tare_model_find_tensor(l->models[k].model, name);
+        const size_t source = l->models[k].first + (at < 0 ? 0 : (size_t)at);
+        if (at < 0 || !may_be_made(t, &l->all->catalog.tensors[source])) continue;
+        TARE_TRY(try_source(&best, s, (size_t)tensor, name, source, worker, err));
+        n_tried++;
+    }
+    if (best.share <= 1.0 / OTHER_MOST) l->derivations[tensor] = best.how;
+    return TARE_OK;
+}
+
+tare_status tare_ladder_derive(tare_ladder *l, tare_error *err) {
+    const size_t n = l->all->catalog.n_tensors;
+    searching s = {.l = l};
+    tare_run run = {.context = l->context, .n_tasks = n, .task = search, .ctx = &s};
+    run.context.progress = NULL;
+    l->derivations = TARE_NEW_ARRAY(&l->arena, tare_pack_derivation, n);
+    if (!l->derivations) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    const unsigned threads = tare_run_threads(&run);
+    s.scratch = tare_scratch_new(threads, l->context.allocator);
+    if (!s.scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
+    const tare_status status = tare_run_parallel(&run, err);
+    tare_scratch_delete(s.scratch, threads, l->context.allocator);
+    return status;
+}
