@@ -1545,6 +1545,8 @@ extern "C" {
     pub fn tare_pack_summary_init(x: *mut tare_pack_summary, size: usize);
     pub fn tare_pack(out: *mut tare_pack_summary, out_path: *const c_char, r#in: *const tare_model, options: *const tare_pack_options, err: *mut tare_error) -> tare_status;
     pub fn tare_pack_to(out: *mut tare_pack_summary, output: *const tare_output, r#in: *const tare_model, options: *const tare_pack_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_count_models(out: *mut usize, folder: *const c_char, err: *mut tare_error) -> tare_status;
+    pub fn tare_pack_ladder(out: *mut tare_pack_summary, out_path: *const c_char, folder: *const c_char, options: *const tare_pack_options, err: *mut tare_error) -> tare_status;
 }
 
 #[repr(C)]
@@ -2008,6 +2010,7 @@ pub struct tare_unpack_options {
     pub bases: *const *const tare_model,
     pub n_bases: usize,
     pub device: *mut tare_device,
+    pub file: *const c_char,
 }
 
 extern "C" {
