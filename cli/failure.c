@@ -124,7 +124,7 @@ int cli_finish(int code) {
     cli_flush();
     if (output_errno == 0 && !ferror(stdout)) return code;
     if (output_errno == EPIPE) return CLI_OUTPUT_CLOSED;
-    bool is_full = output_errno == ENOSPC || output_errno == EDQUOT || output_errno == EFBIG;
-    return cli_fail_text(is_full ? CLI_MEMORY : CLI_IO, "standard output: %s",
+    return cli_fail_text(cli_is_disk_full(output_errno) ? CLI_MEMORY : CLI_IO,
+                         "standard output: %s",
                          output_errno ? strerror(output_errno) : "cannot be written");
 }

@@ -113,7 +113,7 @@ out:
 }
 
 int main(int argc, char **argv) {
-    cli_prepare_process();
+    cli_prepare_process(&argc, &argv);
     cli.words = (const char *const *)(argv + 1);
     if (argc < 2) {
         cli_help_all(stderr, NULL);

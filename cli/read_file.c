@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli.h"
+#include "system.h"
 
 static int file_fault(const char *path, const char *what) {
     const tare_error err = {.status = TARE_ERR_IO,
@@ -16,7 +17,7 @@ static int file_fault(const char *path, const char *what) {
 }
 
 int cli_read_file(char **out, size_t *n, const char *path, size_t most) {
-    FILE *f = fopen(path, "rb");
+    FILE *f = cli_open_text(path);
     size_t size = 0;
     *out = NULL;
     *n = 0;

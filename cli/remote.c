@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "system.h"
 
 #define PATH_MOST 4096
 
@@ -85,7 +86,7 @@ static char *token_file(void) {
     char path[PATH_MOST], text[PATH_MOST];
     const char *named = variable("HF_TOKEN_PATH");
     if (!named && hub_path(path, sizeof path, "token")) named = path;
-    FILE *file = named ? fopen(named, "r") : NULL;
+    FILE *file = named ? cli_open_text(named) : NULL;
     if (!file) return NULL;
     const size_t n = fread(text, 1, sizeof text, file);
     fclose(file);

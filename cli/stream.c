@@ -29,7 +29,7 @@ int cli_stream_begin(char path[CLI_STREAM_PATH], const char *suffix) {
 int cli_stream_end(const char *path, int code) {
     if (code != CLI_YES) return code;
     const int fd = cli_open_for_reading(path), failed = fd < 0 ? errno : 0;
-    remove(path);
+    cli_remove_file(path);
     if (fd < 0) return cli_fail_text(CLI_IO, "what was made cannot be read: %s", strerror(failed));
     char *chunk = cli_alloc(CHUNK, 1);
     int64_t got;

@@ -51,10 +51,15 @@ int cli_open_unnamed(const char *folder);
 /* A file, not a link to one; -1, with errno. */
 int cli_open_for_reading(const char *path);
 void cli_close(int fd);
+/* For reading, byte for byte; NULL, with errno. */
+FILE *cli_open_text(const char *path);
+void cli_remove_file(const char *path);
 /* From where the last call left off: bytes, 0 at the end, -1 with errno; EINTR: a signal came. */
 int64_t cli_read_some(int fd, void *buf, size_t n);
 /* False, with errno: not all could be written. */
 bool cli_write_all(int fd, const void *bytes, size_t n);
+/* Whether an errno says that there is no more room, on the disk or for this user. */
+bool cli_is_disk_full(int os_error);
 bool cli_random_bytes(void *out, size_t n);
 /* New files are for this user only, from now on. */
 void cli_make_files_private(void);
@@ -68,8 +73,8 @@ bool cli_is_terminal(FILE *file);
 /* Its columns; 0: no terminal, or one that does not say. */
 size_t cli_terminal_columns(FILE *file);
 
-/* Before anything else: files that are opened must not become standard output because that is closed;
+/* Before anything else: the arguments as UTF-8; files that are opened must not become standard output because that is closed;
  * as many of them as are allowed; a file beyond the limit of sizes is an error that is reported. */
-void cli_prepare_process(void);
+void cli_prepare_process(int *argc, char ***argv);
 
 #endif

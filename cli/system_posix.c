@@ -79,6 +79,14 @@ int cli_open_for_reading(const char *path) {
     return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
+FILE *cli_open_text(const char *path) {
+    return fopen(path, "rb");
+}
+
+void cli_remove_file(const char *path) {
+    unlink(path);
+}
+
 void cli_close(int fd) {
     close(fd);
 }
@@ -97,6 +105,10 @@ bool cli_write_all(int fd, const void *bytes, size_t n) {
         n -= (size_t)put;
     }
     return true;
+}
+
+bool cli_is_disk_full(int os_error) {
+    return os_error == ENOSPC || os_error == EDQUOT || os_error == EFBIG;
 }
 
 bool cli_random_bytes(void *out, size_t n) {
@@ -151,7 +163,8 @@ static void allow_descriptors(void) {
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void cli_prepare_process(void) {
+void cli_prepare_process(int *argc, char ***argv) {
+    (void)argc, (void)argv;
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)open("/dev/null", O_RDONLY);
     allow_descriptors();

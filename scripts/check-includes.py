@@ -152,9 +152,11 @@ for path in tree.files(tree.C_SOURCES):
         where = f"{path}: #include {quote}{name}"
         to = target(path, name)
         if to is None and folder in PRODUCT:
-            of_system = "windows" if name in WINDOWS else "posix" if name in POSIX or name.startswith("sys/") else None
-            if of_system and not path.endswith(f"_{of_system}.c"):
-                findings.append(f"{where}: that is for a file named *_{of_system}.c")
+            is_posix = name in POSIX or name.startswith("sys/")
+            if name in WINDOWS and not path.endswith("_windows.c"):
+                findings.append(f"{where}: that is for a file named *_windows.c")
+            if is_posix and not path.endswith(("_posix.c", "_windows.c")):
+                findings.append(f"{where}: that is for a file named *_posix.c")
         if to is None:
             if quote == '"':
                 findings.append(f"{where}: no such file")

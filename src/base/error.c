@@ -64,7 +64,10 @@ tare_status tare_fail_at(tare_error *err, tare_status status, uint64_t offset, c
 tare_status tare_fail_errno(tare_error *err, int os_error, const char *what) {
     tare_status status = TARE_ERR_IO;
     if (os_error == ENOMEM) status = TARE_ERR_NOMEM;
-    if (os_error == ENOSPC || os_error == EDQUOT || os_error == EFBIG) status = TARE_ERR_NOSPACE;
+    if (os_error == ENOSPC || os_error == EFBIG) status = TARE_ERR_NOSPACE;
+#if defined(EDQUOT) /* ISO C has it not, and not every system */
+    if (os_error == EDQUOT) status = TARE_ERR_NOSPACE;
+#endif
     tare_fail(err, status, what);
     if (err) err->os_error = os_error;
     return status;

@@ -1,48 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * SHA-256 from libcrypto, CRC-32 from libdeflate. */
-#include <stdatomic.h>
-
-/* libcrypto's own functions, not those that look for a provider: a configuration, which is read from
- * a file that the environment names, has no say, nothing can fail, and a static program takes a few
- * kilobytes of the library instead of megabytes. OpenSSL 3 calls them deprecated in favour of the
- * others. */
-#define OPENSSL_SUPPRESS_DEPRECATED
+ * CRC-32 from libdeflate, digests as text. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/hash.h"
 
 #include <libdeflate.h>
-#include <openssl/opensslv.h>
 #include <pcre2.h>
 #include <string.h>
 #include <zstd.h>
-
-/* Finds out what the CPU can do. libcrypto calls it from its section .init, which is not run in
- * programs that contain the library and were linked by zig: hashing was four times slower there. The
- * shared library, which hides it, has called it by now. A second call returns at once. */
-#if defined(__ELF__)
-void OPENSSL_cpuid_setup(void) __attribute__((weak));
-#endif
-
-static void set_up_libcrypto(void) {
-#if defined(__ELF__)
-    static _Atomic bool is_set_up;
-    if (OPENSSL_cpuid_setup && !atomic_exchange(&is_set_up, true)) OPENSSL_cpuid_setup();
-#endif
-}
-
-void tare_sha256_init(tare_sha256 *h) {
-    set_up_libcrypto();
-    SHA256_Init(&h->state);
-}
-
-void tare_sha256_update(tare_sha256 *h, const void *bytes, size_t n) {
-    if (n) SHA256_Update(&h->state, bytes, n);
-}
-
-void tare_sha256_final(tare_sha256 *h, uint8_t digest[32]) {
-    SHA256_Final(digest, &h->state);
-}
 
 uint32_t tare_crc32(uint32_t crc, const void *bytes, size_t n) {
     return libdeflate_crc32(crc, bytes, n);
@@ -98,10 +63,10 @@ bool tare_unhex(uint8_t *out, const char *hex, size_t n) {
 #define TEXT(x)  TEXT_(x)
 
 bool tare_dependency(const char **name, const char **version, size_t i) {
-    static const char *const names[] = {"libcrypto", "libdeflate", "libpcre2", "libzstd"};
+    static const char *const names[] = {NULL, "libdeflate", "libpcre2", "libzstd"};
     if (i >= sizeof names / sizeof names[0]) return false;
     *name = names[i];
-    *version = i == 0   ? OPENSSL_VERSION_STR
+    *version = i == 0   ? tare_sha256_version(name)
                : i == 1 ? LIBDEFLATE_VERSION_STRING
                : i == 2 ? TEXT(PCRE2_MAJOR) "." TEXT(PCRE2_MINOR)
                         : ZSTD_versionString();

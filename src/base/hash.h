@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * SHA-256 (libcrypto) and CRC-32 (libdeflate). */
+ * SHA-256 and CRC-32 (libdeflate). */
 #ifndef TARE_BASE_HASH_H
 #define TARE_BASE_HASH_H
-
-#include <openssl/sha.h>
 
 #include "base/status.h"
 
 typedef struct tare_sha256 {
-    SHA256_CTX state;
+    uint64_t state[16]; /* of whose functions they are: sha256.c */
 } tare_sha256;
 
 void tare_sha256_init(tare_sha256 *h);
 void tare_sha256_update(tare_sha256 *h, const void *bytes, size_t n);
 void tare_sha256_final(tare_sha256 *h, uint8_t digest[32]);
+/* The version of what computes it, and its name. */
+const char *tare_sha256_version(const char **name);
 
 uint32_t tare_crc32(uint32_t crc, const void *bytes, size_t n);
 /* What a part adds to the CRC-32 of a whole: `crc` is that of the part, which n_after bytes follow.

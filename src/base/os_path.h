@@ -5,6 +5,7 @@
 #define TARE_BASE_OS_PATH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define TARE_NAME_MOST 255  /* bytes of a name, on every system that we know */
@@ -28,6 +29,8 @@ bool tare_path_has_entry(const char *path);
 int tare_path_check_folder(const char *path);
 /* Whether a path begins at the root of a file system. */
 bool tare_path_is_whole(const char *path);
+/* Whether a file of this system can have a part of a path as its name. */
+bool tare_path_is_name(const char *name, size_t n);
 /* The path without links, from the root on, for free(); NULL, with errno: it leads nowhere. */
 char *tare_path_real(const char *path);
 

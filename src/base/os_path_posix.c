@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,10 @@ int tare_path_check_folder(const char *path) {
 
 bool tare_path_is_whole(const char *path) {
     return path[0] == '/';
+}
+
+bool tare_path_is_name(const char *name, size_t n) {
+    return n > 0 && !memchr(name, '/', n) && !memchr(name, 0, n);
 }
 
 char *tare_path_real(const char *path) {

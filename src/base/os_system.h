@@ -26,6 +26,8 @@ bool tare_random_bytes(void *out, size_t n);
 int64_t tare_process_id(void);
 /* Processors that this process may use, quotas of containers aside; 0: the system does not say. */
 unsigned tare_processors(void);
+/* Those that the quota of its container pays for, rounded up; 0: there is no quota. */
+unsigned tare_processors_paid(void);
 /* How many files it may have open; SIZE_MAX: there is no limit, or none that is known. */
 size_t tare_descriptors_allowed(void);
 

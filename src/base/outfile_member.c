@@ -15,7 +15,7 @@
 
 static bool is_plain(const char *part, size_t n) {
     bool is_dots = (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.');
-    return n > 0 && n <= TARE_NAME_MOST && !is_dots;
+    return n <= TARE_NAME_MOST && !is_dots && tare_path_is_name(part, n);
 }
 
 bool tare_outset_is_name(const tare_outset *set, const char *name) {

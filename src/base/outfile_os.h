@@ -39,7 +39,5 @@ void tare_os_forget(int fd);
 /* Makes a file's content (a directory's entries) durable. 0, or an errno; a file system that
  * cannot sync such a file counts as done. */
 int tare_os_sync(int fd);
-/* n random characters [0-9A-Za-z] and a NUL; another process will not draw the same ones. */
-void tare_os_random_name(char *out, size_t n);
 
 #endif

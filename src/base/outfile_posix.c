@@ -17,8 +17,6 @@
 #include <sys/syscall.h>
 #endif
 
-#include "base/os_system.h"
-
 #if defined(__linux__)
 
 /* The name under which a descriptor can be linked without privilege. */
@@ -200,17 +198,4 @@ int tare_os_sync(int fd) {
     do failed = full_sync(fd) == 0 ? 0 : errno;
     while (failed == EINTR);
     return tare_os_is_unsupported(failed) ? 0 : failed;
-}
-
-void tare_os_random_name(char *out, size_t n) {
-    static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    for (size_t i = 0; i < n; i++) {
-        unsigned char byte;
-        /* 248 = 4 * 62: values above it would make the modulus favour some letters. */
-        do {
-            if (!tare_random_bytes(&byte, 1)) byte = (unsigned char)(i * 37);
-        } while (byte >= 248);
-        out[i] = letters[byte % 62];
-    }
-    out[n] = '\0';
 }

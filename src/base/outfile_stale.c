@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/os_file.h"
-#include "base/outfile_os.h"
+#include "base/os_system.h"
 #include "base/report.h"
 #include "base/str.h"
 
@@ -26,9 +26,22 @@ static size_t temp_prefix(char out[TARE_TEMP_NAME_SIZE], const char *final_name)
     return n + sizeof MARK;
 }
 
+void tare_random_name(char *out, size_t n) {
+    static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    for (size_t i = 0; i < n; i++) {
+        unsigned char byte;
+        /* 248 = 4 * 62: values above it would make the modulus favour some letters. */
+        do {
+            if (!tare_random_bytes(&byte, 1)) byte = (unsigned char)(i * 37);
+        } while (byte >= 248);
+        out[i] = letters[byte % 62];
+    }
+    out[n] = '\0';
+}
+
 void tare_temp_name(char out[TARE_TEMP_NAME_SIZE], const char *final_name) {
     size_t n = temp_prefix(out, final_name);
-    tare_os_random_name(out + n, RANDOM_SIZE);
+    tare_random_name(out + n, RANDOM_SIZE);
 }
 
 bool tare_is_temp_name(tare_str name) {

@@ -14,6 +14,8 @@
     32 /* levels of folders in an output; each takes a descriptor to remove                        \
         */
 
+/* n random characters [0-9A-Za-z] and a NUL; another process will not draw the same ones. */
+void tare_random_name(char *out, size_t n);
 /* Writes a fresh .OUT.tare-XXXXXX; a long OUT is cut so that the whole fits. */
 void tare_temp_name(char out[TARE_TEMP_NAME_SIZE], const char *final_name);
 /* Whether a name is that of a temporary. */

@@ -4,7 +4,6 @@
  * starting new threads for each run costs too little to justify a permanent pool. */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -201,47 +200,8 @@ tare_status tare_run_parallel(const tare_run *run, tare_error *err) {
 
 /* ---- how many threads ------------------------------------------------------------------------ */
 
-/* CPUs that a cgroup's quota pays for, rounded up; 0: no quota or no such file. */
-static unsigned quota_v2(const char *path) {
-    FILE *f = fopen(path, "re");
-    if (!f) return 0;
-    unsigned long long quota, period;
-    int n = fscanf(f, "%llu %llu", &quota, &period);
-    fclose(f);
-    return n == 2 && period ? (unsigned)((quota + period - 1) / period) : 0;
-}
-
-static unsigned quota_v1(void) {
-    long long quota = 0, period = 0;
-    FILE *f = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re");
-    if (!f) return 0;
-    int n = fscanf(f, "%lld", &quota);
-    fclose(f);
-    f = n == 1 && quota > 0 ? fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "re") : NULL;
-    if (!f) return 0;
-    n = fscanf(f, "%lld", &period);
-    fclose(f);
-    return n == 1 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
-}
-
-/* The quota of this process's own cgroup (v2), or of the root of the mount. */
-static unsigned cgroup_cpus(void) {
-    char line[512], path[640];
-    unsigned cpus = 0;
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    while (f && fgets(line, sizeof line, f)) {
-        if (strncmp(line, "0::", 3)) continue;
-        line[strcspn(line, "\n")] = 0;
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", line + 3);
-        cpus = quota_v2(path);
-    }
-    if (f) fclose(f);
-    if (!cpus) cpus = quota_v2("/sys/fs/cgroup/cpu.max");
-    return cpus ? cpus : quota_v1();
-}
-
 unsigned tare_default_threads(void) {
-    const unsigned own = tare_processors(), quota = cgroup_cpus();
+    const unsigned own = tare_processors(), quota = tare_processors_paid();
     unsigned n = own ? own : 1;
     if (quota && n > quota) n = quota;
     return n > MOST_THREADS ? MOST_THREADS : n;

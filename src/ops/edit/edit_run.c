@@ -12,6 +12,7 @@
 #include "base/os_file.h"
 #include "base/outfile.h"
 #include "base/outfile_os.h"
+#include "base/outfile_stale.h"
 #include "base/str.h"
 #include "ops/convert/execute.h"
 #include "ops/edit/edit_state.h"
@@ -316,7 +317,7 @@ static tare_status run_journal(runner *r, const tare_edit_watch *watch, tare_are
     tare_edit_journal j = {.ops = TARE_NEW_ARRAY(arena, tare_edit_op, r->n_changed)};
     char random[sizeof j.id + 1];
     if (!j.ops) return tare_fail(err, TARE_ERR_NOMEM, "journal");
-    tare_os_random_name(random, sizeof j.id);
+    tare_random_name(random, sizeof j.id);
     memcpy(j.id, random, sizeof j.id);
     tare_status status = describe(&j.ops[j.n_ops++], r, r->leader, err);
     for (size_t i = 0; i < r->n && status == TARE_OK; i++)

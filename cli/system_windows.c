@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The same, of Windows: text is UTF-8 outside and UTF-16 inside. */
+#include "system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <io.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+
+/* after windows.h */
+#include <bcrypt.h>
+#include <shellapi.h>
+
+#define SHARED (FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+/* For free(); NULL: no UTF-8, or no memory. */
+static wchar_t *wide(const char *text) {
+    const int n = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
+    wchar_t *out = n > 0 ? malloc((size_t)n * sizeof *out) : NULL;
+    if (out) MultiByteToWideChar(CP_UTF8, 0, text, -1, out, n);
+    return out;
+}
+
+static char *narrow(const wchar_t *text) {
+    const int n = WideCharToMultiByte(CP_UTF8, 0, text, -1, NULL, 0, NULL, NULL);
+    char *out = n > 0 ? malloc((size_t)n) : NULL;
+    if (out) WideCharToMultiByte(CP_UTF8, 0, text, -1, out, n, NULL, NULL);
+    return out;
+}
+
+/* Of what an entry leads to, or with FILE_FLAG_OPEN_REPARSE_POINT of itself. */
+static HANDLE open_handle(const char *path, DWORD flags) {
+    wchar_t *w = wide(path);
+    HANDLE h = w ? CreateFileW(w, FILE_READ_ATTRIBUTES, SHARED, NULL, OPEN_EXISTING,
+                               FILE_FLAG_BACKUP_SEMANTICS | flags, NULL)
+                 : INVALID_HANDLE_VALUE;
+    const DWORD failed = GetLastError();
+    free(w);
+    if (h == INVALID_HANDLE_VALUE) errno = failed == ERROR_ACCESS_DENIED ? EACCES : ENOENT;
+    return h;
+}
+
+cli_path_kind cli_look(const char *path) {
+    BY_HANDLE_FILE_INFORMATION info;
+    HANDLE h = open_handle(path, 0);
+    if (h == INVALID_HANDLE_VALUE) return CLI_PATH_NOTHING;
+    const bool is_known = GetFileType(h) == FILE_TYPE_DISK && GetFileInformationByHandle(h, &info);
+    CloseHandle(h);
+    if (!is_known) return CLI_PATH_OTHER;
+    return info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? CLI_PATH_FOLDER : CLI_PATH_FILE;
+}
+
+bool cli_has_entry(const char *path) {
+    HANDLE h = open_handle(path, FILE_FLAG_OPEN_REPARSE_POINT);
+    if (h == INVALID_HANDLE_VALUE) return false;
+    CloseHandle(h);
+    return true;
+}
+
+bool cli_is_same_file(const char *a, const char *b) {
+    BY_HANDLE_FILE_INFORMATION x, y;
+    HANDLE ha = open_handle(a, 0), hb = open_handle(b, 0);
+    const bool is_same = ha != INVALID_HANDLE_VALUE && hb != INVALID_HANDLE_VALUE &&
+                         GetFileInformationByHandle(ha, &x) && GetFileInformationByHandle(hb, &y) &&
+                         x.dwVolumeSerialNumber == y.dwVolumeSerialNumber &&
+                         x.nFileIndexHigh == y.nFileIndexHigh && x.nFileIndexLow == y.nFileIndexLow;
+    if (ha != INVALID_HANDLE_VALUE) CloseHandle(ha);
+    if (hb != INVALID_HANDLE_VALUE) CloseHandle(hb);
+    return is_same;
+}
+
+char *cli_true_path(const char *path) {
+    HANDLE h = open_handle(path, 0);
+    if (h == INVALID_HANDLE_VALUE) return NULL;
+    const DWORD n = GetFinalPathNameByHandleW(h, NULL, 0, FILE_NAME_NORMALIZED);
+    wchar_t *whole = n ? malloc(((size_t)n + 1) * sizeof *whole) : NULL;
+    char *out = NULL;
+    if (whole && GetFinalPathNameByHandleW(h, whole, n + 1, FILE_NAME_NORMALIZED))
+        out = narrow(wcsncmp(whole, L"\\\\?\\", 4) == 0 ? whole + 4 : whole);
+    free(whole);
+    CloseHandle(h);
+    for (char *c = out; c && *c; c++)
+        if (*c == '\\') *c = '/';
+    return out;
+}
+
+/* ---- streams and temporary files ------------------------------------------------------------- */
+
+cli_input_kind cli_look_at_input(void) {
+    HANDLE h = GetStdHandle(STD_INPUT_HANDLE);
+    switch (GetFileType(h)) {
+    case FILE_TYPE_CHAR:
+        return CLI_INPUT_TERMINAL;
+    case FILE_TYPE_DISK:
+        return CLI_INPUT_FILE;
+    case FILE_TYPE_PIPE:
+        return CLI_INPUT_STREAM;
+    default:
+        errno = EBADF;
+        return CLI_INPUT_CLOSED;
+    }
+}
+
+const char *cli_temp_folder(void) {
+    static char *folder;
+    wchar_t path[MAX_PATH + 2];
+    if (!folder && GetTempPathW(MAX_PATH + 1, path)) folder = narrow(path);
+    for (char *c = folder; c && *c; c++)
+        if (*c == '\\') *c = '/';
+    return folder ? folder : ".";
+}
+
+static int descriptor(HANDLE h) {
+    const int fd = h == INVALID_HANDLE_VALUE ? -1 : _open_osfhandle((intptr_t)h, _O_BINARY);
+    if (fd < 0) errno = h == INVALID_HANDLE_VALUE ? EACCES : EMFILE;
+    return fd;
+}
+
+int cli_open_unnamed(const char *folder) {
+    wchar_t *place = wide(folder), path[MAX_PATH];
+    const bool has_name = place && GetTempFileNameW(place, L"tar", 0, path);
+    free(place);
+    if (!has_name) {
+        errno = ENOENT;
+        return -1;
+    }
+    return descriptor(CreateFileW(path, GENERIC_READ | GENERIC_WRITE, SHARED, NULL, CREATE_ALWAYS,
+                                  FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL));
+}
+
+int cli_open_for_reading(const char *path) {
+    wchar_t *w = wide(path);
+    HANDLE h = w ? CreateFileW(w, GENERIC_READ, SHARED, NULL, OPEN_EXISTING, 0, NULL)
+                 : INVALID_HANDLE_VALUE;
+    free(w);
+    return descriptor(h);
+}
+
+FILE *cli_open_text(const char *path) {
+    wchar_t *w = wide(path);
+    FILE *file = w ? _wfopen(w, L"rb") : NULL;
+    free(w);
+    return file;
+}
+
+void cli_remove_file(const char *path) {
+    wchar_t *w = wide(path);
+    if (w) DeleteFileW(w);
+    free(w);
+}
+
+void cli_close(int fd) {
+    _close(fd);
+}
+
+int64_t cli_read_some(int fd, void *buf, size_t n) {
+    return _read(fd, buf, n < INT_MAX ? (unsigned)n : INT_MAX);
+}
+
+bool cli_write_all(int fd, const void *bytes, size_t n) {
+    const char *from = bytes;
+    while (n > 0) {
+        const int put = _write(fd, from, n < INT_MAX ? (unsigned)n : INT_MAX);
+        if (put <= 0) return false;
+        from += put;
+        n -= (size_t)put;
+    }
+    return true;
+}
+
+bool cli_is_disk_full(int os_error) {
+    return os_error == ENOSPC || os_error == EFBIG;
+}
+
+bool cli_random_bytes(void *out, size_t n) {
+    return BCryptGenRandom(NULL, out, (ULONG)n, BCRYPT_USE_SYSTEM_PREFERRED_RNG) == 0;
+}
+
+void cli_make_files_private(void) {} /* the folder for temporary files is the user's own */
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static void (*stop_asked)(void);
+
+static BOOL WINAPI on_control(DWORD event) {
+    (void)event;
+    void (*stop)(void) = stop_asked;
+    stop_asked = NULL;
+    if (!stop) return FALSE; /* asked again: the system ends the process */
+    stop();
+    return TRUE;
+}
+
+void cli_catch_stop(void (*stop)(void)) {
+    stop_asked = stop;
+    SetConsoleCtrlHandler(on_control, TRUE);
+}
+
+_Noreturn void cli_end_at_once(const char *line, int code) {
+    DWORD n;
+    WriteFile(GetStdHandle(STD_ERROR_HANDLE), line, (DWORD)strlen(line), &n, NULL);
+    ExitProcess((UINT)code);
+}
+
+bool cli_is_terminal(FILE *file) {
+    return _isatty(_fileno(file)) != 0;
+}
+
+size_t cli_terminal_columns(FILE *file) {
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    HANDLE h = (HANDLE)_get_osfhandle(_fileno(file));
+    if (!GetConsoleScreenBufferInfo(h, &info)) return 0;
+    return (size_t)(info.srWindow.Right - info.srWindow.Left + 1);
+}
+
+/* Colours, and lines that are written again. */
+static void set_up_console(void) {
+    static const DWORD outputs[] = {STD_OUTPUT_HANDLE, STD_ERROR_HANDLE};
+    SetConsoleOutputCP(CP_UTF8);
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        HANDLE h = GetStdHandle(outputs[i]);
+        DWORD mode;
+        if (GetConsoleMode(h, &mode)) SetConsoleMode(h, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+    }
+}
+
+/* An argument that leads to something, or whose folder does, is a path: the program knows paths with
+ * "/". What else has a "\" is a pattern, or text. */
+static void turn_slashes(char *argument) {
+    char *last = strrchr(argument, '\\');
+    if (!last) return;
+    bool is_path = cli_has_entry(argument);
+    if (!is_path && last > argument) {
+        *last = '\0';
+        is_path = cli_look(argument) == CLI_PATH_FOLDER;
+        *last = '\\';
+    }
+    for (char *c = argument; is_path && *c; c++)
+        if (*c == '\\') *c = '/';
+}
+
+static void take_arguments(int *argc, char ***argv) {
+    int n = 0;
+    wchar_t **words = CommandLineToArgvW(GetCommandLineW(), &n);
+    char **out = words ? calloc((size_t)n + 1, sizeof *out) : NULL;
+    for (int i = 0; out && i < n; i++) {
+        out[i] = narrow(words[i]);
+        if (!out[i]) return; /* those of the C library, then */
+        if (i) turn_slashes(out[i]);
+    }
+    LocalFree(words);
+    if (!out) return;
+    *argc = n;
+    *argv = out;
+}
+
+void cli_prepare_process(int *argc, char ***argv) {
+    for (int fd = 0; fd <= 2; fd++) _setmode(fd, _O_BINARY);
+    set_up_console();
+    take_arguments(argc, argv);
+}
