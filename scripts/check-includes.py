@@ -93,6 +93,8 @@ ALLOWED = {
 # Of the systems' headers: those of POSIX, in files whose names end in _posix.c, and of Windows.
 POSIX = {"dirent.h", "dlfcn.h", "fcntl.h", "fnmatch.h", "regex.h", "strings.h", "unistd.h"}
 WINDOWS = {"io.h", "windows.h", "winioctl.h", "bcrypt.h", "shellapi.h"}
+# Of POSIX, too, though ISO C's headers may declare them.
+OF_POSIX = re.compile(r"\b(?:realpath|NAME_MAX|PATH_MAX)\b(?! of )")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 INTRINSIC = re.compile(r"\b(?:_mm\d*_\w+|_MM_\w+|__m(?:128|256|512)\w*|__mmask\d+|\w*mmintrin\.h)\b")
 SEES = re.compile(r"^Sees: (.*)\.$", re.M)
@@ -147,6 +149,8 @@ for path in tree.files(tree.C_SOURCES):
     if os.path.dirname(path).endswith("/simd"):
         findings += [f"{path}: {name} belongs to a folder of one instruction set"
                      for name in sorted(set(INTRINSIC.findall(tree.read(path))))]
+    if folder in PRODUCT and not path.endswith(("_posix.c", "_windows.c")):
+        findings += [f"{path}: {name} is for a file named *_posix.c" for name in sorted(set(OF_POSIX.findall(tree.read(path))))]
     for match in INCLUDE.finditer(tree.read(path)):
         quote, name = match.groups()
         where = f"{path}: #include {quote}{name}"

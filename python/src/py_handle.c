@@ -91,7 +91,7 @@ bool py_scratch_directory(py_scratch *scratch, const py_handle *handle, const ch
     const tare_source *source = &handle->source.source;
     bool is_named = source->kind == TARE_SOURCE_PATH || source->kind == TARE_SOURCE_URL;
     if (!is_named || !source->name) return true; /* a computed model has neither */
-    char *whole = realpath(source->name, NULL);
+    char *whole = py_path_whole(source->name);
     const char *from = whole ? whole : source->name, *slash = strrchr(from, '/');
     PyObject *name = PyBytes_FromString(slash ? slash + 1 : from);
     free(whole);

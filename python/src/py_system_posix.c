@@ -4,6 +4,7 @@
 #include "py_system.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,6 +28,10 @@ void py_pages_return(uint8_t *ptr, size_t size) {
     const uintptr_t first = ((uintptr_t)ptr + page - 1) / page * page;
     const uintptr_t end = ((uintptr_t)ptr + size) / page * page;
     if (end > first) madvise(ptr + (first - (uintptr_t)ptr), end - first, MADV_DONTNEED);
+}
+
+char *py_path_whole(const char *path) {
+    return realpath(path, NULL);
 }
 
 int py_descriptor_copy(int fd) {

@@ -6,10 +6,10 @@
 #include <tare/experimental/adapter.h>
 #include <tare/experimental/llama.h>
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os_path.h"
 #include "base/str.h"
 #include "format/format.h"
 #include "model/catalog.h"
@@ -26,7 +26,6 @@ static const char *place_of(const tare_model *in, tare_arena *arena) {
     const tare_str config = TARE_STR("config.json");
     const int64_t i = tare_model_find_resource(in, config);
     const tare_resource_entry *entry = i < 0 ? NULL : &in->catalog.resources[i];
-    char whole[PATH_MAX];
     if (in->n_files == 0) return "";
     if (!entry || entry->bytes || entry->file >= in->n_files) return in->files[0].name;
     tare_str path = tare_str_of(in->files[entry->file].name);
@@ -36,8 +35,9 @@ static const char *place_of(const tare_model *in, tare_arena *arena) {
     if (strstr(path.ptr, "://") && revision) path.len = (size_t)(revision - path.ptr);
     while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
     const char *copy = tare_arena_str(arena, path).ptr;
-    if (copy && realpath(path.len ? copy : ".", whole))
-        copy = tare_arena_str(arena, tare_str_of(whole)).ptr;
+    char *whole = copy ? tare_path_real(path.len ? copy : ".") : NULL;
+    if (whole) copy = tare_arena_str(arena, tare_str_of(whole)).ptr;
+    free(whole);
     return copy ? copy : "";
 }
 
