@@ -4,6 +4,7 @@
 #   make demo         install what is missing, build, show the command at work
 #   make check        install what is missing, build with sanitizers, run all tests
 #   make check-more   foreign architectures, 32 bits, thread sanitizer, hosts, long fuzzing and more
+#   make dist         archives of the command for Linux, macOS and Windows in build/dist
 #   make bench        build optimised and run the benchmarks
 #   make              build optimised
 #   make install      install the optimised build under PREFIX (DESTDIR is honoured); as root into
@@ -34,6 +35,9 @@ check: setup-check
 check-more: setup-more
 	@scripts/check-more
 
+dist: setup-dist
+	@scripts/dist
+
 bench: setup-build
 	@$(MAKE) --no-print-directory build-release
 	bench/run build/release
@@ -54,6 +58,8 @@ setup-build:
 	@scripts/setup build
 setup-check:
 	@scripts/setup build check
+setup-dist:
+	@scripts/setup build check dist
 setup-more:
 	@scripts/setup build check more
 
