@@ -58,6 +58,7 @@ void cli_mount_is_ready(void) {
     ready_fd = -1;
 }
 
+#if defined(__linux__)
 /* What unmounts for a user who is not root. */
 static int run_fusermount(const char *folder) {
     const pid_t child = fork();
@@ -69,6 +70,7 @@ static int run_fusermount(const char *folder) {
     if (child < 0) return cli_fail_text(CLI_IO, "no process can be started: %s", strerror(errno));
     return exit_code_of(child) == 0 ? CLI_YES : CLI_IO;
 }
+#endif
 
 int cli_mount_end(const char *folder) {
 #if defined(__linux__)

@@ -63,6 +63,11 @@ bool cli_has_entry(const char *path) {
     return true;
 }
 
+bool cli_is_dead_mount(const char *path) {
+    (void)path;
+    return false;
+}
+
 bool cli_is_same_file(const char *a, const char *b) {
     BY_HANDLE_FILE_INFORMATION x, y;
     HANDLE ha = open_handle(a, 0), hb = open_handle(b, 0);
