@@ -48,6 +48,7 @@ int tare_windows_errno(void) {
         {ERROR_FILENAME_EXCED_RANGE, ENAMETOOLONG},
         {ERROR_CANT_RESOLVE_FILENAME, ELOOP},
         {ERROR_INVALID_HANDLE, EBADF},
+        {ERROR_MORE_DATA, ENAMETOOLONG},
     };
     const DWORD error = GetLastError();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
