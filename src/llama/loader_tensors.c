@@ -72,14 +72,16 @@ static const about biased[] = {
     {"attn_q attn_k attn_v", NO_BIAS " bloom gpt2 gptneox jais mpt qwen starcoder"},
     {"attn_output",
      "apertus bert bloom codeshell deci ernie4_5 ernie4_5-moe falcon-h1 gpt-oss gpt2 gptneox "
-     "granite granitehybrid granitemoe jais jais2 jina-bert-v2 jina-bert-v3 llada llama "
+     "granite granite_swa granitehybrid granitemoe jais jais2 jina-bert-v2 jina-bert-v3 llada "
+     "llama "
      "llama-embed minicpm mistral3 mpt nemotron nemotron_h nemotron_h_moe nomic-bert "
      "nomic-bert-moe paddleocr pangu-embedded phi2 phimoe refact starcoder starcoder2"},
     {"ffn_down ffn_up",
-     "bert bloom codeshell deci falcon-h1 gpt2 gptneox granite granitehybrid granitemoe jais jais2 "
+     "bert bloom codeshell deci falcon-h1 gpt2 gptneox granite granite_swa granitehybrid "
+     "granitemoe jais jais2 "
      "jina-bert-v2 jina-bert-v3 llada llama llama-embed minicpm mistral3 mpt nemotron nemotron_h "
      "nemotron_h_moe nomic-bert nomic-bert-moe phi2 refact starcoder starcoder2"},
-    {"ffn_gate", PLAIN " falcon-h1 granitehybrid jais llada minicpm"},
+    {"ffn_gate", PLAIN " falcon-h1 granite_swa granitehybrid jais llada minicpm"},
     {"exp_probs_b", "!hy_v3"},
     {"attn_norm output_norm",
      "bloom codeshell falcon gpt2 gptneox jais jais2 mpt nemotron orion phi2 phimoe rwkv6 "

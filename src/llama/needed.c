@@ -37,6 +37,8 @@ static const char optional[] =
     "rope_freqs rope_factors_long rope_factors_short attn_rot_embd exp_probs_b token_types "
     "attn_sinks nextn.embed_tokens nextn.shared_head_head nextn.shared_head_norm dense_2 dense_3 "
     "cls cls.output cls.norm";
+/* Architectures that want one of these all the same. */
+static const char own_sinks[] = "granite_swa hy_v4";
 /* Architectures whose head is never the embeddings. */
 static const char own_head[] =
     "apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx dots1 exaone-moe gpt-oss "
@@ -152,6 +154,9 @@ static bool is_optional(const search *s, tare_str word) {
         if (tare_str_is(word, optional_by_block[i].word) &&
             tare_llama_is_one_of(tare_str_of(s->arch->name), optional_by_block[i].archs))
             return (s->block == 0) == optional_by_block[i].in_first;
+    if (tare_str_is(word, "attn_sinks") &&
+        tare_llama_is_one_of(tare_str_of(s->arch->name), own_sinks))
+        return false;
     return tare_llama_is_one_of(word, optional) || tare_llama_is_one_of(word, s->arch->optional);
 }
 

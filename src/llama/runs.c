@@ -14,10 +14,8 @@
 #include "llama/tensor_names.h"
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
-static const char further[] =
-    "bailingmoe3 deepseek4 dflash dots3note eagle3 glm5-next granite_swa graniteswitch hrm_text "
-    "hy_v4 "
-    "kimi-k3 maple minimax-01 muse-glimmer pockettts qwen3tts qwen4exp spark2_5";
+static const char further[] = "bailingmoe3 deepseek4 dflash dots3note eagle3 glm5-next "
+                              "graniteswitch hrm_text kimi-k3 pockettts qwen3tts";
 static const char tokenizers[] =
     "llama gpt2 hybriddna whitespace bert t5 rwkv plamo2 gemma4 none no_vocab";
 

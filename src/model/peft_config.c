@@ -143,7 +143,9 @@ static const char *obstacle(tare_str member, tare_str text) {
     } refused[] = {
         {"layer_replication", "layer_replication: the base has other layers then"},
         {"alora_invocation_tokens", "alora_invocation_tokens: works for some tokens only"},
-        {"target_parameters", "target_parameters: adapters of single parameters are not known"},
+        {"target_parameters",
+         "target_parameters: factors of experts in one tensor are not known: merge "
+         "them with PEFT (merge_and_unload) and convert the result"},
         {"trainable_token_indices", "trainable_token_indices: single tokens are more than factors"},
         {"use_qalora", "use_qalora: its factors are of groups of columns"},
         {"use_bdlora", "use_bdlora: its factors are blocks of larger ones"},
