@@ -10,9 +10,10 @@
 #include "encoding/best.h"
 #include "encoding/bitpack.h"
 #include "encoding/float16.h"
+#include "encoding/kernels.h"
 #include "encoding/kquant.h"
 
-enum { LANES = TARE_FIT_LANES, MOST = TARE_MOST_PARTS };
+enum { MOST = TARE_MOST_PARTS };
 
 /* What the offset of a part may be. */
 typedef enum offset_side { SIDE_FREE, SIDE_BELOW, SIDE_ABOVE } offset_side;
@@ -36,12 +37,7 @@ typedef struct line_part {
 
 typedef tare_line line;
 
-/* r = x - scale * q - offset. */
-typedef struct line_fit {
-    float error;      /* sum w r^2 */
-    float rq, r1;     /* sum w r q, sum w r */
-    float qq, q1, w1; /* sum w q^2, sum w q, sum w */
-} line_fit;
+typedef tare_line_fit line_fit;
 
 typedef struct line_ideal {
     line at;
@@ -62,21 +58,9 @@ static line_part part_of(const tare_best_block *b, size_t j, size_t n, float top
 /* ---- one pair -------------------------------------------------------------------------------- */
 
 static line_fit fit_line(const line_part *p, line at) {
-    float error[LANES] = {0}, rq[LANES] = {0}, r1[LANES] = {0}, qq[LANES] = {0}, q1[LANES] = {0};
-    float inverse = at.scale != 0 ? 1 / at.scale : 0;
-    for (size_t i = 0; i < p->n; i += LANES)
-        for (size_t k = 0; k < LANES; k++) {
-            float x = p->x[i + k], w = p->weights[i + k];
-            float q = tare_round_clamped((x - at.offset) * inverse, 0, p->top);
-            float r = x - (at.scale * q + at.offset), wr = w * r, wq = w * q;
-            error[k] += wr * r;
-            rq[k] += wr * q;
-            r1[k] += wr;
-            qq[k] += wq * q;
-            q1[k] += wq;
-        }
-    return (line_fit){tare_sum_lanes(error), tare_sum_lanes(rq), tare_sum_lanes(r1),
-                      tare_sum_lanes(qq),    tare_sum_lanes(q1), p->sum_w};
+    line_fit fit = {.w1 = p->sum_w};
+    tare_kernels_get()->fit_line(&fit, p->x, p->weights, p->n, p->top, at.scale, at.offset);
+    return fit;
 }
 
 static void codes_of(uint8_t *codes, const line_part *p, line at) {

@@ -3,6 +3,8 @@
  * The scalar reference of fits; see fit.h. */
 #include "encoding/fit.h"
 
+#include "base/bytes.h"
+
 enum { LANES = TARE_FIT_LANES };
 
 static inline void whole_levels(float *q, const float *x, float inverse, const tare_levels *l) {
@@ -44,4 +46,46 @@ tare_fit tare_fit_levels_c(const float *x, const float *weights, size_t n,
         }
     }
     return (tare_fit){tare_sum_lanes(s.error), tare_sum_lanes(s.rq), tare_sum_lanes(s.qq)};
+}
+
+/* The nearest E4M3, halves to even. */
+static inline float e4m3(float t) {
+    t = t > -TARE_E4M3_LAST ? t : -TARE_E4M3_LAST;
+    t = t < TARE_E4M3_LAST ? t : TARE_E4M3_LAST;
+    const float power = tare_f32_of_bits(tare_f32_bits(t) & 0x7f800000u);
+    const float magic = (power > TARE_E4M3_NORMAL ? power : TARE_E4M3_NORMAL) * TARE_E4M3_MAGIC;
+    return (t + magic) - magic;
+}
+
+float tare_fit_e4m3_c(const float *x, const float *weights, size_t n, float scale) {
+    const float inverse = 1 / scale;
+    float error[LANES] = {0};
+    for (size_t i = 0; i < n; i += LANES)
+        for (int k = 0; k < LANES; k++) {
+            const float r = x[i + (size_t)k] - scale * e4m3(x[i + (size_t)k] * inverse);
+            error[k] += weights[i + (size_t)k] * r * r;
+        }
+    return tare_sum_lanes(error);
+}
+
+void tare_fit_line_c(tare_line_fit *out, const float *x, const float *weights, size_t n, float top,
+                     float scale, float offset) {
+    float error[LANES] = {0}, rq[LANES] = {0}, r1[LANES] = {0}, qq[LANES] = {0}, q1[LANES] = {0};
+    const float inverse = scale != 0 ? 1 / scale : 0;
+    for (size_t i = 0; i < n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) {
+            const float v = x[i + k], w = weights[i + k];
+            const float q = tare_round_clamped((v - offset) * inverse, 0, top);
+            const float r = v - (scale * q + offset), wr = w * r, wq = w * q;
+            error[k] += wr * r;
+            rq[k] += wr * q;
+            r1[k] += wr;
+            qq[k] += wq * q;
+            q1[k] += wq;
+        }
+    out->error = tare_sum_lanes(error);
+    out->rq = tare_sum_lanes(rq);
+    out->r1 = tare_sum_lanes(r1);
+    out->qq = tare_sum_lanes(qq);
+    out->q1 = tare_sum_lanes(q1);
 }

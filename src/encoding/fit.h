@@ -44,4 +44,25 @@ typedef struct tare_fit {
 tare_fit tare_fit_levels_c(const float *x, const float *weights, size_t n,
                            const tare_levels *levels, float scale);
 
+/* x ~ scale * q + offset, q the nearest whole numbers 0..top; r = x - (scale * q + offset). */
+typedef struct tare_line_fit {
+    float error;  /* sum w r^2 */
+    float rq, r1; /* sum w r q, sum w r */
+    float qq, q1; /* sum w q^2, sum w q */
+    float w1;     /* sum w: not computed here */
+} tare_line_fit;
+
+void tare_fit_line_c(tare_line_fit *out, const float *x, const float *weights, size_t n, float top,
+                     float scale, float offset);
+
+/* Adding and taking away 1.5 * 2^20 times a power of two rounds to the four bits below it; beneath 2^-6
+ * E4M3 has the steps of 2^-6. */
+#define TARE_E4M3_MAGIC  1572864.0f
+#define TARE_E4M3_NORMAL 0x1p-6f
+#define TARE_E4M3_LAST   448.0f
+
+/* The error sum w (x - scale * q)^2 of E4M3 numbers q that are nearest under a scale > 0; those beyond
+ * the last one are it. */
+float tare_fit_e4m3_c(const float *x, const float *weights, size_t n, float scale);
+
 #endif

@@ -193,16 +193,6 @@ static void centred_plain(uint8_t *codes, tare_group *out, const group *g) {
 
 /* ---- a scale and an offset --------------------------------------------------------------------- */
 
-/* The numbers less an offset, under a scale. */
-static tare_fit fit_moved(const group *g, float scale, float offset) {
-    const tare_levels levels = {.low = 0, .high = (float)((1u << g->form->bits) - 1)};
-    float *moved = g->room;
-    for (size_t i = 0; i < g->n_padded; i++) moved[i] = g->x[i] - offset;
-    tare_part part = part_of(g, &levels, (tare_walk){0});
-    part.x = moved;
-    return tare_fit_levels(&part, scale);
-}
-
 static float beside(float v, int steps, tare_encoding_id type) {
     const uint32_t bits = nearest(v, type), sign = bits & sign_bit(type);
     const int64_t size = (int64_t)(bits ^ sign) + steps;
@@ -217,6 +207,7 @@ static void affine_best(uint8_t *codes, tare_group *out, const group *g) {
     tare_line ideal = tare_search_line(g->x, g->weights, g->n, g->n_padded, top),
               best = {0, g->low};
     const int around = type == TARE_ENCODING_F32 ? 0 : 2;
+    const tare_kernels *kernels = tare_kernels_get();
     float least = INFINITY;
     for (int i = -around; i <= around; i++) {
         const float scale = beside(ideal.scale, i, type);
@@ -224,7 +215,8 @@ static void affine_best(uint8_t *codes, tare_group *out, const group *g) {
         const float middle = ideal.offset + (ideal.scale - scale) * (top / 2);
         for (int k = -around; k <= around; k++) {
             const float offset = beside(middle, k, type);
-            const tare_fit fit = fit_moved(g, scale, offset);
+            tare_line_fit fit;
+            kernels->fit_line(&fit, g->x, g->weights, g->n_padded, top, scale, offset);
             if (!(fit.error < least)) continue;
             least = fit.error;
             best = (tare_line){scale, offset};
@@ -292,14 +284,22 @@ static void e2m1_plain(uint8_t *codes, tare_group *out, const group *g) {
     put_e2m1(codes, g, plain_e2m1_scale(out, g));
 }
 
-/* Numbers are brought to where scales are stored. */
+/* Scales have few values: all of them are tried from where the largest number has the code below the
+ * last one, or nearly so, to where it has one about half as large. Numbers are brought to where scales are
+ * stored; levels are doubled. */
 static void e2m1_best(uint8_t *codes, tare_group *out, const group *g) {
     static const tare_levels levels = TARE_LEVELS_FP4;
-    tare_part part = part_of(g, &levels, (tare_walk){12, 1.3f, 1.03f, INFINITY, 96});
-    float *scaled = g->room;
+    const tare_scale_kind *kind = kind_of(g->form->scale);
+    const tare_kernels *kernels = tare_kernels_get();
+    const float reach = g->largest * g->factor / 12;
+    const uint32_t first = kind->nearest(0.65f * reach), last = kind->nearest(2.1f * reach);
+    float *scaled = g->room, least = INFINITY;
     for (size_t i = 0; i < g->n_padded; i++) scaled[i] = g->x[i] * g->factor;
-    part.x = scaled;
-    out->scale = tare_search_stored(&part, kind_of(g->form->scale)).code;
+    for (uint32_t code = first; code <= last && code <= kind->last; code++) {
+        const float error =
+            kernels->fit_levels(scaled, g->weights, g->n_padded, &levels, kind->value(code)).error;
+        if (error < least) least = error, out->scale = code;
+    }
     put_e2m1(codes, g, tare_group_value(out->scale, g->form->scale) / g->factor);
 }
 
@@ -314,18 +314,6 @@ static void put_e4m3(uint8_t *codes, const group *g, float scale) {
         scaled[i] = t < -448 ? -448 : t > 448 ? 448 : t;
     }
     tare_kernels_get()->encode[TARE_ENCODING_F8_E4M3](&to, scaled, NULL);
-}
-
-static double e4m3_error(uint8_t *codes, const group *g, float scale) {
-    const tare_rows from = {.planes = {codes}, .n_rows = 1, .cols = g->n};
-    double sum = 0;
-    put_e4m3(codes, g, scale);
-    tare_kernels_get()->decode[TARE_ENCODING_F8_E4M3](g->room, &from);
-    for (size_t i = 0; i < g->n; i++) {
-        const float r = g->x[i] - scale * g->room[i];
-        sum += (double)(g->weights[i] * r * r);
-    }
-    return sum;
 }
 
 static void e4m3_plain(uint8_t *codes, tare_group *out, const group *g) {
@@ -343,8 +331,7 @@ static void e4m3_plain(uint8_t *codes, tare_group *out, const group *g) {
 /* All scales of an octave: where numbers fall between the codes repeats with the next one. */
 static void e4m3_best(uint8_t *codes, tare_group *out, const group *g) {
     const tare_encoding_id type = g->form->scale;
-    double least = INFINITY;
-    float best = 0;
+    float least = INFINITY, best = 0;
     if (type == TARE_ENCODING_F8_E8M0 || g->largest == 0) {
         e4m3_plain(codes, out, g);
         return;
@@ -352,7 +339,7 @@ static void e4m3_best(uint8_t *codes, tare_group *out, const group *g) {
     for (float t = 0.86f; t < 1.75f; t *= 1.045f) {
         const float scale = tare_group_rounded(t * g->largest / 448, type);
         if (!(scale > 0)) continue;
-        const double error = e4m3_error(codes, g, scale);
+        const float error = tare_kernels_get()->fit_e4m3(g->x, g->weights, g->n_padded, scale);
         if (error < least) least = error, best = scale;
     }
     if (!(best > 0)) best = plain_scale(g, 0);

@@ -12,6 +12,8 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
         .add_deviation = tare_add_deviation_c,
         .add_low_rank = tare_add_low_rank_c,
         .fit_levels = tare_fit_levels_c,
+        .fit_line = tare_fit_line_c,
+        .fit_e4m3 = tare_fit_e4m3_c,
         .swap_u16 = tare_swap_u16_c,
         .swap_u32 = tare_swap_u32_c,
         .swap_u64 = tare_swap_u64_c,

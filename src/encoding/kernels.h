@@ -34,6 +34,9 @@ typedef struct tare_kernels {
                          size_t n_cols);
     tare_fit (*fit_levels)(const float *x, const float *weights, size_t n,
                            const tare_levels *levels, float scale);
+    void (*fit_line)(tare_line_fit *out, const float *x, const float *weights, size_t n, float top,
+                     float scale, float offset);
+    float (*fit_e4m3)(const float *x, const float *weights, size_t n, float scale);
     void (*swap_u16)(uint8_t *bytes, uint64_t n);
     void (*swap_u32)(uint8_t *bytes, uint64_t n);
     void (*swap_u64)(uint8_t *bytes, uint64_t n);

@@ -58,7 +58,93 @@ static void compare(check *s, size_t n, int fill, const tare_levels *levels, flo
                    (double)scale);
 }
 
+typedef struct e4m3_call {
+    const tare_kernels *kernels;
+    const float *x, *weights;
+    size_t n;
+    float scale, error;
+} e4m3_call;
+
+static void call_e4m3(void *arg) {
+    e4m3_call *c = arg;
+    c->error = c->kernels->fit_e4m3(c->x, c->weights, c->n, c->scale);
+}
+
+static void compare_e4m3(check *s, size_t n, int fill, float scale) {
+    float *x = (void *)check_place(&s->in, n * sizeof(float), CHECK_AT_PAGE_END);
+    float *weights = (void *)check_place(&s->importance, n * sizeof(float), CHECK_AT_PAGE_END);
+    check_fill_floats(s, x, n, fill);
+    check_fill_floats(s, weights, n, CHECK_POSITIVE);
+    e4m3_call expected = {&s->c, x, weights, n, scale, 0}, kernel = expected;
+    kernel.kernels = &s->level;
+    call_e4m3(&expected);
+    if (!check_call(s, call_e4m3, &kernel))
+        check_fail(s, "n=%zu fill=%s", n, check_float_fill_name(fill));
+    else if (!is_same(expected.error, kernel.error))
+        check_fail(s, "n=%zu fill=%s scale=%a fits otherwise", n, check_float_fill_name(fill),
+                   (double)scale);
+}
+
+typedef struct line_call {
+    const tare_kernels *kernels;
+    const float *x, *weights;
+    size_t n;
+    float top, scale, offset;
+    tare_line_fit fit;
+} line_call;
+
+static void call_line(void *arg) {
+    line_call *c = arg;
+    c->kernels->fit_line(&c->fit, c->x, c->weights, c->n, c->top, c->scale, c->offset);
+}
+
+static void compare_line(check *s, size_t n, int fill, float scale, float offset) {
+    float *x = (void *)check_place(&s->in, n * sizeof(float), CHECK_AT_PAGE_END);
+    float *weights = (void *)check_place(&s->importance, n * sizeof(float), CHECK_AT_PAGE_END);
+    check_fill_floats(s, x, n, fill);
+    check_fill_floats(s, weights, n, CHECK_POSITIVE);
+    line_call expected = {.kernels = &s->c,
+                          .x = x,
+                          .weights = weights,
+                          .n = n,
+                          .top = n % 3 ? 15 : 255,
+                          .scale = scale,
+                          .offset = offset};
+    line_call kernel = expected;
+    kernel.kernels = &s->level;
+    call_line(&expected);
+    const tare_line_fit *a = &expected.fit, *b = &kernel.fit;
+    if (!check_call(s, call_line, &kernel))
+        check_fail(s, "n=%zu fill=%s", n, check_float_fill_name(fill));
+    else if (!is_same(a->error, b->error) || !is_same(a->rq, b->rq) || !is_same(a->r1, b->r1) ||
+             !is_same(a->qq, b->qq) || !is_same(a->q1, b->q1))
+        check_fail(s, "n=%zu fill=%s scale=%a fits otherwise", n, check_float_fill_name(fill),
+                   (double)scale);
+}
+
+static void check_line(check *s) {
+    if (!check_begin(s, "fit", "line", s->level.fit_line != s->below.fit_line)) return;
+    static const float scales[] = {0x1p-5f, -0.01f, 0, 0x1p-140f, 3e38f};
+    for (int fill = 0; check_float_fill_name(fill); fill++)
+        for (size_t n = 0; n <= 300; n += TARE_FIT_LANES)
+            for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+                compare_line(s, n, fill, scales[i], (float)i / 8 - 0.25f);
+    check_end(s);
+}
+
+static void check_e4m3(check *s) {
+    if (!check_begin(s, "fit", "e4m3", s->level.fit_e4m3 != s->below.fit_e4m3)) return;
+    static const float scales[] = {0x1p-5f, 0.01f, 0x1p-140f, 3e38f};
+    for (int fill = 0; check_float_fill_name(fill); fill++)
+        for (size_t n = 0; n <= 300; n += TARE_FIT_LANES)
+            for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+                compare_e4m3(s, n, fill, scales[i]);
+    check_end(s);
+}
+
 void check_fit(check *s) {
+    check_line(s);
+    check_e4m3(s);
     if (!check_begin(s, "fit", "levels", s->level.fit_levels != s->below.fit_levels)) return;
     static const float scales[] = {0x1p-5f, -0.01f, 0, 0x1p-140f, 3e38f};
     for (int fill = 0; check_float_fill_name(fill); fill++)

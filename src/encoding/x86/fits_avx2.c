@@ -58,6 +58,48 @@ static tare_fit fit_levels(const float *x, const float *weights, size_t n,
     return (tare_fit){sum_of(s.error), sum_of(s.rq), sum_of(s.qq)};
 }
 
+static void fit_line(tare_line_fit *out, const float *x, const float *weights, size_t n, float top,
+                     float scale, float offset) {
+    const vec inverse = all(scale != 0 ? 1 / scale : 0), magic = all(12582912.0f);
+    vec error = all(0), rq = all(0), r1 = all(0), qq = all(0), q1 = all(0);
+    for (size_t i = 0; i < n; i += LANES) {
+        const vec v = load(x + i), w = load(weights + i);
+        vec q = mul(sub(v, all(offset)), inverse);
+        q = min_of(max_of(q, all(0)), all(top));
+        q = sub(add(q, magic), magic);
+        const vec r = sub(v, add(mul(all(scale), q), all(offset))), wr = mul(w, r), wq = mul(w, q);
+        error = add(error, mul(wr, r));
+        rq = add(rq, mul(wr, q));
+        r1 = add(r1, wr);
+        qq = add(qq, mul(wq, q));
+        q1 = add(q1, wq);
+    }
+    out->error = sum_of(error);
+    out->rq = sum_of(rq);
+    out->r1 = sum_of(r1);
+    out->qq = sum_of(qq);
+    out->q1 = sum_of(q1);
+}
+
+static inline vec e4m3(vec t) {
+    t = min_of(max_of(t, all(-TARE_E4M3_LAST)), all(TARE_E4M3_LAST));
+    const vec power = _mm256_and_ps(t, _mm256_castsi256_ps(_mm256_set1_epi32(0x7f800000)));
+    const vec magic = mul(max_of(power, all(TARE_E4M3_NORMAL)), all(TARE_E4M3_MAGIC));
+    return sub(add(t, magic), magic);
+}
+
+static float fit_e4m3(const float *x, const float *weights, size_t n, float scale) {
+    const vec inverse = all(1 / scale);
+    vec error = all(0);
+    for (size_t i = 0; i < n; i += LANES) {
+        const vec v = load(x + i), r = sub(v, mul(all(scale), e4m3(mul(v, inverse))));
+        error = add(error, mul(mul(load(weights + i), r), r));
+    }
+    return sum_of(error);
+}
+
 void tare_kernels_use_fits_avx2(tare_kernels *k) {
     k->fit_levels = fit_levels;
+    k->fit_line = fit_line;
+    k->fit_e4m3 = fit_e4m3;
 }
