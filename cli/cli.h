@@ -359,6 +359,18 @@ bool cli_same_letters(const char *a, const char *b);
 /* Opens a model; "-" is standard input. Returns 0 or, after saying why, an exit code. The report
  * may be NULL. */
 int cli_open(tare_model **out, const char *path, tare_report *report);
+/* Says on stderr which models are in a folder of several; nothing, if it is none. */
+void cli_hint_models(const char *path);
+/* Models given as arguments: a folder of several is each of these. Lives until it is freed. */
+typedef struct cli_models {
+    const char **paths;
+    int n;
+    struct tare_folder_models **folders; /* of each argument; NULL: it is none */
+    size_t n_folders;
+} cli_models;
+
+cli_models cli_models_of(int n, const char **paths);
+void cli_models_free(cli_models *models);
 /* Where an input is read from: a path, a URL, or "-". */
 tare_status cli_source(tare_source *out, const char *path, tare_error *err);
 /* The path from which standard input can be read. */

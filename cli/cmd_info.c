@@ -439,6 +439,25 @@ static void hint_key(int n, const char **paths) {
     tare_model_free(model);
 }
 
+static int show_all(int n, const char **paths) {
+    int code = CLI_YES;
+    if (cli.json) cli_json_begin_list(cli_json_new("tare.info/2"), "models");
+    cli_table *table =
+        is_table(n) ? cli_table_new("~MODEL|FORMAT|ARCHITECTURE|>PARAMETERS|>SIZE|>BITS/WEIGHT|"
+                                    "TYPES|LLAMA.CPP")
+                    : NULL;
+    for (int i = 0; i < n; i++) {
+        if (i && !cli.json && !table) fputc('\n', stdout);
+        const int own = show_path(paths[i], NULL, n > 1, table);
+        if (own > code) code = own;
+    }
+    if (table) cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+    cli_json_end_list();
+    if (code == CLI_IO && n > 1) hint_key(n, paths);
+    return code;
+}
+
 static int run(int argc, const char **argv) {
     if (args.is_raw && argc != 2) return cli_usage(&cmd_info, "--raw needs FILE KEY");
     if (args.has_stats) args.is_tensors = true;
@@ -452,22 +471,14 @@ static int run(int argc, const char **argv) {
     }
     if ((args.sort || args.filter) && !args.is_metadata && !args.is_layers) args.is_tensors = true;
     cli.base_use = CLI_BASES_NAMED;
-    const int n = args.is_raw ? 1 : argc;
-    int code = CLI_YES;
-    if (cli.json) cli_json_begin_list(cli_json_new("tare.info/2"), "models");
-    cli_table *table =
-        is_table(n) ? cli_table_new("~MODEL|FORMAT|ARCHITECTURE|>PARAMETERS|>SIZE|>BITS/WEIGHT|"
-                                    "TYPES|LLAMA.CPP")
-                    : NULL;
-    for (int i = 0; i < n; i++) {
-        if (i && !cli.json && !table) fputc('\n', stdout);
-        const int own = show_path(argv[i], args.is_raw ? argv[1] : NULL, n > 1, table);
-        if (own > code) code = own;
+    int code;
+    if (args.is_raw) {
+        code = show_path(argv[0], argv[1], false, NULL);
+    } else {
+        cli_models models = cli_models_of(argc, argv);
+        code = show_all(models.n, models.paths);
+        cli_models_free(&models);
     }
-    if (table) cli_table_print(table, stdout, 0);
-    cli_table_free(table);
-    cli_json_end_list();
-    if (code == CLI_IO && n > 1) hint_key(n, argv);
     tare_pattern_free(pattern);
     return code;
 }
@@ -482,7 +493,7 @@ const cli_command cmd_info = {
         "options: format, parameters, types and sizes on one screen, and whether llama.cpp runs "
         "it; of several models a row for each. "
         "FILE may be any member of a "
-        "shard set, DIR a Hugging Face directory, - standard input.",
+        "shard set, DIR a Hugging Face directory, or a folder of several models, - standard input.",
     .examples = {{"tare info model.gguf", "one screen about a model"},
                  {"tare info *.gguf", "several models as a table"},
                  {"tare info hf://ORG/NAME", "the same of a model on the hub, or behind a URL"},

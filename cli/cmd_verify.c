@@ -341,9 +341,11 @@ static int verify_all(int argc, const char **argv) {
 static int run(int argc, const char **argv) {
     char *text = NULL;
     cli.is_stored = true;
-    int code = check_manifests(argc);
+    cli_models models = cli_models_of(argc, argv);
+    int code = check_manifests(models.n);
     if (code == CLI_YES) code = read_policy(&text);
-    if (code == CLI_YES) code = verify_all(argc, argv);
+    if (code == CLI_YES) code = verify_all(models.n, models.paths);
+    cli_models_free(&models);
     free(text);
     return code;
 }

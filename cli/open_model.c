@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Opening a model, wherever it is read from, with the base models that it needs. */
+#include <string.h>
+
 #include "cli.h"
 
 tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *report,
@@ -24,5 +26,8 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
 int cli_open(tare_model **out, const char *path, tare_report *report) {
     tare_error err;
     tare_status status = cli_open_quietly(out, path, report, &err);
-    return status == TARE_OK ? 0 : cli_fail(&err, path);
+    if (status == TARE_OK) return 0;
+    const int code = cli_fail(&err, path);
+    if (status == TARE_ERR_UNSUPPORTED && strcmp(path, "-") != 0) cli_hint_models(path);
+    return code;
 }

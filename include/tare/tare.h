@@ -29,6 +29,7 @@
 #include <tare/experimental/device.h>
 #include <tare/experimental/edit.h>
 #include <tare/experimental/fitting.h>
+#include <tare/experimental/folder.h>
 #include <tare/experimental/gguf_name.h>
 #include <tare/experimental/llama.h>
 #include <tare/experimental/options.h>

@@ -45,6 +45,9 @@ typedef struct tare_format_read {
     /* The file through which an open model of this format was found, if it is not one of its files:
      * an index of shards, its path and its text. False, or a NULL hook: there is none. */
     bool (*found_by)(const char **path, tare_str *text, const tare_model *m);
+    /* Whether a name with the format's suffix is that of a part of a model, by which it is not to be
+     * listed. NULL: files are models. */
+    bool (*is_part)(tare_str name);
 } tare_format_read;
 
 /* Writing. Without `plan` the format is not written. */

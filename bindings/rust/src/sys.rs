@@ -111,6 +111,11 @@ pub struct tare_fit {
 }
 
 #[repr(C)]
+pub struct tare_folder_models {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
 pub struct tare_options {
     _private: [u8; 0],
 }
@@ -1882,6 +1887,11 @@ pub struct tare_fit_point {
 extern "C" {
     pub fn tare_fit_mix_at(out: *mut tare_fit_point, fit: *const tare_fit, i: usize) -> bool;
     pub fn tare_fit_curve_at(out: *mut tare_fit_point, fit: *const tare_fit, i: usize) -> bool;
+    pub fn tare_folder_models_list(out: *mut *mut tare_folder_models, source: *const tare_source, err: *mut tare_error) -> tare_status;
+    pub fn tare_folder_models_count(list: *const tare_folder_models) -> usize;
+    pub fn tare_folder_models_name(list: *const tare_folder_models, i: usize) -> *const c_char;
+    pub fn tare_folder_models_path(list: *const tare_folder_models, i: usize) -> *const c_char;
+    pub fn tare_folder_models_free(list: *mut tare_folder_models);
 }
 
 #[repr(C)]

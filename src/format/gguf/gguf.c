@@ -33,7 +33,7 @@ const tare_format tare_format_gguf = {
     .description = "GGUF, the format of llama.cpp",
     .suffix = ".gguf",
     .caps = &caps,
-    .read = {.probe = probe, .open = tare_gguf_open},
+    .read = {.probe = probe, .open = tare_gguf_open, .is_part = tare_gguf_is_later_part},
     .write = {.version = 3, .plan = tare_gguf_plan},
     .stored = {.program = TARE_PROGRAM_LLAMA_CPP,
                .keys = TARE_KEY_FORM_TYPED,

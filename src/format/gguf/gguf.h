@@ -93,6 +93,7 @@ tare_status tare_gguf_peek(tare_gguf_reader *r, tare_error *err);
 /* tare_format.open and its directory probe. */
 tare_status tare_gguf_open(tare_model *m, const tare_open_context *ctx, tare_error *err);
 bool tare_gguf_probe_directory(const tare_probe *p);
+bool tare_gguf_is_later_part(tare_str name);
 /* tare_format.plan. */
 tare_status tare_gguf_plan(tare_write_plan *out, const tare_catalog *catalog,
                            const tare_write_options *options, tare_error *err);

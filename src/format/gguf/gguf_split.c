@@ -36,6 +36,11 @@ static bool parse_name(shard_name *out, tare_str path) {
            memcmp(tail + 15, ".gguf", 5) == 0 && out->number >= 1 && out->number <= out->count;
 }
 
+bool tare_gguf_is_later_part(tare_str name) {
+    shard_name part;
+    return parse_name(&part, name) && part.number > 1;
+}
+
 /* The path of a member, in the arena. */
 static const char *member_path(tare_model *m, const shard_name *name, uint32_t number) {
     char tail[TAIL_LENGTH + 1];
@@ -254,7 +259,7 @@ static tare_status take_entry(void *ctx, const tare_files_entry *entry, tare_err
     char *member = ctx;
     shard_name mine, seen;
     tare_str name = tare_str_of(entry->name);
-    if (tare_files_is_bookkeeping(name)) return TARE_OK;
+    if (tare_files_is_bookkeeping(name) || entry->kind == TARE_PATH_FOLDER) return TARE_OK;
     if (!tare_str_ends(name, TARE_STR(".gguf")) && !tare_str_ends(name, TARE_STR(".safetensors")))
         return TARE_OK;
     bool is_other = tare_str_ends(name, TARE_STR(".safetensors")) || name.len > TARE_NAME_MOST;

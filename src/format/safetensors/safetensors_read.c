@@ -155,12 +155,18 @@ bool tare_safetensors_index_file(const char **path, tare_str *text, const tare_m
     return *path && (*path)[0];
 }
 
+/* Numbered parts belong to the directory that they are in. */
+static bool is_part(tare_str name) {
+    tare_safetensors_shard_name part;
+    return tare_safetensors_parse_shard_name(&part, name);
+}
+
 const tare_format tare_format_safetensors = {
     .name = "safetensors",
     .description = "safetensors file, or shards and their index",
     .suffix = TARE_SAFETENSORS_SUFFIX,
     .caps = &tare_safetensors_caps,
-    .read = {probe, open_safetensors, tare_safetensors_index_file},
+    .read = {probe, open_safetensors, tare_safetensors_index_file, is_part},
     .write = {.plan = tare_safetensors_plan},
     .stored = {.keys = TARE_KEY_FORM_PAIRS},
 };
