@@ -46,7 +46,7 @@ configure_file(cmake/tare.pc.in tare.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tare.pc DESTINATION ${pkgconfig_dir})
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} # where README's links lead
-        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
 
 # The command, with the man pages and completions that it writes about itself.
 if(TARGET tare)
