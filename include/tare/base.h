@@ -130,12 +130,17 @@ typedef struct tare_error {
 } tare_error;
 
 /* Faults that a caller may want to word itself. Codes never change; the list may grow. */
-#define TARE_CODE_OUTPUT_EXISTS    "output.exists"            /* and `force` is off */
-#define TARE_CODE_OUTPUT_WRITE     "output.write"             /* the system cannot write it */
-#define TARE_CODE_CANNOT_HOLD      "convert.cannot-hold"      /* the requested type */
-#define TARE_CODE_CANNOT_ENCODE    "convert.cannot-encode"    /* the same, in any format */
-#define TARE_CODE_NOT_RUNNABLE     "convert.not-runnable"     /* by llama.cpp, and `force` is off */
+#define TARE_CODE_OUTPUT_EXISTS    "output.exists"         /* and `force` is off */
+#define TARE_CODE_OUTPUT_WRITE     "output.write"          /* the system cannot write it */
+#define TARE_CODE_OUTPUT_IS_INPUT  "output.is-input"       /* or a base, or holds one of them */
+#define TARE_CODE_OUTPUT_FORMAT    "output.format"         /* neither named nor told by the path */
+#define TARE_CODE_UNKNOWN_FORMAT   "open.unknown-format"   /* of an input */
+#define TARE_CODE_CANNOT_HOLD      "convert.cannot-hold"   /* the requested type */
+#define TARE_CODE_CANNOT_ENCODE    "convert.cannot-encode" /* the same, in any format */
+#define TARE_CODE_NOT_RUNNABLE     "convert.not-runnable"  /* by llama.cpp, and `force` is off */
 #define TARE_CODE_NEEDS_IMPORTANCE "convert.needs-importance" /* no importance matrix was given */
+#define TARE_CODE_UNKNOWN_MIX      "quantize.unknown-mix"     /* there is none of this name */
+#define TARE_CODE_QUANTIZED        "quantize.again"           /* and `allow_requantize` is off */
 #define TARE_CODE_NEEDS_BASE       "wcodec.base"              /* a model it was packed against */
 #define TARE_CODE_PACKED_DAMAGED   "wcodec.damaged"    /* unpacking with `salvage` may help */
 #define TARE_CODE_NOT_ALIGNED      "model.not-aligned" /* where bytes lie in memory */

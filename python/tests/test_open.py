@@ -418,3 +418,18 @@ def test_what_is_shown(tmp_path):
     with pytest.raises(KeyError, match="^no tensor 'nothing of this'$"):
         other["nothing of this"]
     assert other.get("no") is None and "no" not in other
+
+
+def test_what_is_no_model_has_a_code(tmp_path, gguf_path):
+    (tmp_path / "junk.bin").write_bytes(b"junk")
+    (tmp_path / "folder").mkdir()
+    for name in ("junk.bin", "folder"):
+        with pytest.raises(tare.TareError) as raised:
+            tare.open(tmp_path / name)
+        assert raised.value.code == "open.unknown-format"
+    for run, code in ((lambda: tare.convert(gguf_path, gguf_path, overwrite=True), "output.is-input"),
+                      (lambda: tare.convert(gguf_path, tmp_path / "x"), "output.format"),
+                      (lambda: tare.quantize(gguf_path, tmp_path / "q.gguf", "Q4_K_M"), "quantize.again")):
+        with pytest.raises(tare.TareError) as raised:
+            run()
+        assert raised.value.code == code

@@ -57,14 +57,17 @@ static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
 static tare_status fail_unknown(const tare_probe *probe, tare_error *err) {
     if (probe->is_directory) {
         const char *what = tare_foreign_folder(probe->files, probe->path);
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         what ? what
-                              : "a directory that is not a model: neither a Hugging Face directory "
-                                "nor exactly one GGUF model; name the file");
+        return tare_fail_code(
+            err, TARE_ERR_UNSUPPORTED, TARE_CODE_UNKNOWN_FORMAT,
+            what ? what
+                 : "a directory that is not a model: neither a Hugging Face directory "
+                   "nor exactly one GGUF model; name the file");
     }
     tare_status status =
         tare_fail_at(err, TARE_ERR_CORRUPT, 0, "not a model file of any known format");
-    return tare_name_foreign(status, tare_probe_text(probe), probe->file_size, false, err);
+    status = tare_name_foreign(status, tare_probe_text(probe), probe->file_size, false, err);
+    tare_error_code(err, TARE_CODE_UNKNOWN_FORMAT);
+    return status;
 }
 
 static tare_status choose(const tare_format **out, const tare_probe *probe,

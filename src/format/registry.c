@@ -41,9 +41,9 @@ tare_status tare_format_of_output(const tare_format **out, const char *name, con
     if (!name && path) name = tare_format_of_path(path);
     *out = name ? tare_format_find(name) : NULL;
     if (*out) return TARE_OK;
-    return tare_fail(err, TARE_ERR_ARG,
-                     name ? "the output format is not known"
-                          : "the output's name does not determine a format: name one");
+    return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_FORMAT,
+                          name ? "the output format is not known"
+                               : "the output's name does not determine a format: name one");
 }
 
 const char *tare_format_of_path(const char *path) {

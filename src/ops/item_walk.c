@@ -82,7 +82,8 @@ size_t tare_walk_piece(const tare_tensor *t, uint32_t plane) {
 tare_status tare_walk_guard(const tare_model *model, const char *path, tare_error *err) {
     for (size_t i = 0; i < model->n_files; i++) {
         if (tare_same_file(path, &model->files[i].reader))
-            return tare_fail(err, TARE_ERR_ARG, "the output is the input");
+            return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_IS_INPUT,
+                                  "the output is the input");
     }
     return TARE_OK;
 }

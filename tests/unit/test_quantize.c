@@ -95,6 +95,7 @@ static void wrong_use_is_refused(void **state) {
     tare_model *in = tiny();
     const char *path = help_path("d.gguf");
     assert_int_equal(tare_quantize(path, in, TARE_STR("Q4_X"), NULL, &err), TARE_ERR_ARG);
+    assert_string_equal(err.code, TARE_CODE_UNKNOWN_MIX);
     assert_int_equal(tare_quantize(path, in, TARE_STR("IQ2_XXS"), NULL, &err), TARE_ERR_ARG);
     assert_string_equal(err.item_name, "model.layers.0.self_attn.q_proj.weight");
     options.type = tare_encoding_get(TARE_ENCODING_Q8_0);

@@ -2,6 +2,8 @@
  *
  * Which tokenizer a model has, by the files that are there and what they hold, and the steps from
  * them to the keys. */
+#include <tare/experimental/llama.h>
+
 #include <stdio.h>
 
 #include "base/arith.h"
@@ -130,9 +132,10 @@ static tare_status read_vocabulary(tare_llama_tokenizer *t, tare_error *err) {
     if (has_json) return read_json(t, err);
     TARE_TRY(read_other(&is_read, t, err));
     if (is_read) return TARE_OK;
-    return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                     "no tokenizer: a file such as tokenizer.json or tokenizer.model was expected; "
-                     "`no_tokenizer` leaves it out, and llama.cpp does not run the output then");
+    return tare_fail_code(
+        err, TARE_ERR_UNSUPPORTED, TARE_CODE_NO_TOKENIZER,
+        "no tokenizer: a file such as tokenizer.json or tokenizer.model was expected; "
+        "`no_tokenizer` leaves it out, and llama.cpp does not run the output then");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

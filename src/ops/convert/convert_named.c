@@ -109,7 +109,8 @@ tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str m
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_TRY(tare_options_read(&mix_options, sizeof mix_options, o.mix, err));
     mix_options.mix = tare_mix_find(mix);
-    if (!mix_options.mix) return tare_fail(err, TARE_ERR_ARG, "unknown mix");
+    if (!mix_options.mix)
+        return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_UNKNOWN_MIX, "unknown mix");
     o.mix = &mix_options;
     return tare_convert(out_path, in, &o, err);
 }

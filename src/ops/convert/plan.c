@@ -61,7 +61,7 @@ static tare_status check_not_input(const tare_plan *p, tare_error *err) {
         if (!file->reader.has_identity) continue;
         if (tare_same_file(p->out_path, &file->reader) ||
             (parent_of(parent, sizeof parent, file->name) && tare_same_path(p->out_path, parent))) {
-            tare_fail(err, TARE_ERR_ARG, "the output is the input");
+            tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_IS_INPUT, "the output is the input");
             tare_error_file(err, p->out_path);
             return TARE_ERR_ARG;
         }

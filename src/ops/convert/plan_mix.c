@@ -30,12 +30,14 @@ static bool is_quantized(const tare_plan *p, size_t i) {
 static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c, tare_error *err) {
     const tare_tensor *t = source(p, i);
     if (!c->type || c->type == t->encoding) return TARE_OK;
-    if (is_quantized(p, i) && !p->mix.allow_requantize)
-        return refuse(
-            p, i,
-            "it is quantized already, and again would lose more: start from the unquantized "
-            "model, or say `allow_requantize`",
-            err);
+    if (is_quantized(p, i) && !p->mix.allow_requantize) {
+        refuse(p, i,
+               "it is quantized already, and again would lose more: start from the unquantized "
+               "model, or say `allow_requantize`",
+               err);
+        tare_error_code(err, TARE_CODE_QUANTIZED);
+        return TARE_ERR_ARG;
+    }
     if (!c->needs_importance || tare_importance_has(p->options.importance, t)) return TARE_OK;
     refuse(p, i,
            p->options.importance

@@ -148,14 +148,16 @@ static tare_status begin_output(packing *p, const char *path, tare_error *err) {
     if (p->source->output) return TARE_OK;
     for (size_t i = 0; i < p->options.n_bases; i++) {
         if (!tare_replaces_model(path, p->options.bases[i])) continue;
-        tare_fail(err, TARE_ERR_ARG, "the output is the base, which it would need");
+        tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_IS_INPUT,
+                       "the output is the base, which it would need");
         tare_error_file(err, path);
         return TARE_ERR_ARG;
     }
     for (size_t i = 0; i < p->files.n; i++) {
         const tare_reader *reader = p->files.files[i].reader;
         if (reader && tare_same_file(path, reader))
-            return tare_fail(err, TARE_ERR_ARG, "the output is the input");
+            return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_IS_INPUT,
+                                  "the output is the input");
     }
     if (p->options.output->dry_run)
         return tare_outset_check(path, &out, p->options.context->allocator, err);

@@ -264,10 +264,12 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
                                 .total_size = u->total,
                                 .report = o->context->report};
     if (tare_holds_file(out_path, file))
-        return tare_fail(err, TARE_ERR_ARG, "the output is the input, or holds it");
+        return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_IS_INPUT,
+                              "the output is the input, or holds it");
     for (size_t i = 0; i < o->n_bases; i++)
         if (tare_replaces_model(out_path, o->bases[i]))
-            return tare_fail(err, TARE_ERR_ARG, "the output is a base, or holds one");
+            return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_IS_INPUT,
+                                  "the output is a base, or holds one");
     if (options.is_directory && o->output->force) TARE_TRY(tare_check_replaced(out_path, err));
     if (o->output->dry_run)
         return tare_outset_check(out_path, &options, o->context->allocator, err);
