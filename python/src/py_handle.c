@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "py_core.h"
+#include "py_system.h"
 
 static void handle_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
