@@ -74,11 +74,11 @@ static uint8_t code_of(const layout *l, const uint8_t *block, uint32_t line, uin
     const uint8_t *q = block + l->codes;
     if (l->bits == 8) return q[i] ^ 0x80;
     if (l->n_lines > 1) {
-        const uint32_t low = q[line / 2 * LINE + i] >> (line % 2 * 4) & 15u;
-        const uint32_t fifth = l->fifth ? block[l->fifth + i] >> line & 1u : 0;
+        const uint32_t low = (uint32_t)q[line / 2 * LINE + i] >> (line % 2 * 4) & 15u;
+        const uint32_t fifth = l->fifth ? (uint32_t)block[l->fifth + i] >> line & 1u : 0;
         return (uint8_t)(low | fifth << 4);
     }
-    const uint32_t low = q[i % 16] >> (i / 16 * 4) & 15u;
+    const uint32_t low = (uint32_t)q[i % 16] >> (i / 16 * 4) & 15u;
     const uint32_t fifth = l->fifth ? tare_load_le32(block + l->fifth) >> i & 1u : 0;
     return (uint8_t)(low | fifth << 4);
 }

@@ -86,9 +86,10 @@ static tare_status read_tiktoken(bool *is_read, tare_llama_tokenizer *t, tare_er
         TARE_TRY(tare_llama_file_read_text(&file, t, rows[i].name, err));
         if (!file.text.ptr) continue;
         *is_read = true;
-        const tare_status status = tare_llama_read_tiktoken(t, &file, rows[i].pre, err);
-        return tare_llama_in_file(
-            err, tare_name_foreign(status, file.text, file.text.len, false, err), &file);
+        tare_status status = tare_llama_read_tiktoken(t, &file, rows[i].pre, err);
+        if (status != TARE_OK && err && err->offset == 0) /* after a line it is such a file */
+            status = tare_name_foreign(status, file.text, file.text.len, false, err);
+        return tare_llama_in_file(err, status, &file);
     }
     return TARE_OK;
 }
