@@ -76,15 +76,29 @@ static tare_status follow_links(tare_outset *set, tare_error *err) {
     return TARE_OK;
 }
 
-/* Keeps OUT's path, links followed, and finds its last part. */
-static tare_status keep_path(tare_outset *set, const char *path, tare_error *err) {
-    TARE_TRY(set_path(set, path, strlen(path), err));
-    TARE_TRY(follow_links(set, err));
+/* Content that programs find by its digest is not replaced under that name, nor put under another
+ * one that a link has. */
+static tare_status check_blob(const tare_outset *set, const char *path, tare_error *err) {
     if (strcmp(set->path, path) != 0 && tare_is_blob(set->path))
         return tare_outset_fail(err, TARE_ERR_ARG,
                                 "the output is a link into a download cache, whose files are named "
                                 "after their content: name another output, or remove the link",
                                 path);
+    char *whole = tare_path_real(set->path);
+    const bool is_blob = whole && tare_is_blob(whole);
+    free(whole);
+    return is_blob ? tare_outset_fail(err, TARE_ERR_ARG,
+                                      "the output is in a download cache, whose files are named "
+                                      "after their content: name another output",
+                                      path)
+                   : TARE_OK;
+}
+
+/* Keeps OUT's path, links followed, and finds its last part. */
+static tare_status keep_path(tare_outset *set, const char *path, tare_error *err) {
+    TARE_TRY(set_path(set, path, strlen(path), err));
+    TARE_TRY(follow_links(set, err));
+    TARE_TRY(check_blob(set, path, err));
     const char *slash = strrchr(set->path, '/');
     set->final_name = slash ? slash + 1 : set->path;
     if (!*set->final_name || strcmp(set->final_name, ".") == 0 ||

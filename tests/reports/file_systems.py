@@ -263,6 +263,10 @@ class Blobs(Case):
             for more in ((), ("--in-place",), ("--rewrite",), ("--dry-run",)):
                 self.assertIn("named after their content", self.tare("edit", path, "--set", "k=v", *more, code=2))
         self.assertIn("download cache", self.tare("convert", "a.safetensors", link, "--force", "--type", "bf16", code=2))
+        for path in (self.blob, os.path.relpath(self.blob, self.folder)):
+            for words in (("convert", "a.safetensors", path, "--to", "safetensors", "--type", "bf16"),
+                          ("verify", "a.safetensors", "--write-manifest", path)):
+                self.assertIn("is in a download cache", self.tare(*words, "--force", code=2))
         with open(self.blob, "rb") as f:
             self.assertEqual(hashlib.sha256(f.read()).hexdigest(), os.path.basename(self.blob))
         self.tare("edit", link, "--set", "k=v", "-o", "changed.safetensors")
