@@ -162,6 +162,32 @@ class SomethingElse(Files):
                 self.assertIn(word, text, (file, content))
                 self.assertIn('"%s"' % file, text)
 
+    def test_verify_reads_texts_and_tokenizers(self):
+        """What a conversion refuses, and what it has no need of."""
+        text, tokenizer = "a text in UTF-8 was expected", "a model of SentencePiece, or lines"
+        late = b"{# x #}\n" * 900 + b"\0" * 4096  # a download whose end never came
+        bad = {"chat_template.jinja": ((bytes(40), text), (b"\x1f\x8b\x08\0", text), (late, text), (b"\xff\xfex\0", "UTF-16")),
+               "additional_chat_templates/tools.jinja": ((late, text),),
+               "merges.txt": ((b"", "the file is empty"), (b"caf\xe9 x", text), (late, text)),
+               "vocab.txt": ((b"", "the file is empty"), (bytes(8), text)),
+               "tokenizer.model": ((b"", "the file is empty"), (bytes(8), tokenizer), (b"\x1f\x8b\x08\0", tokenizer),
+                                   (b"Entry not found", "most likely what a server answered")),
+               "sentencepiece.bpe.model": ((b"PK\3\4", tokenizer),), "qwen.tiktoken": ((bytes(9), tokenizer),)}
+        good = {"chat_template.jinja": (b"", "{{ \u20ac }}".encode()), "merges.txt": (MARK + b"#version: 0.2\na b\n",),
+                "vocab.txt": (b"[PAD]\n",), "tokenizer.model": (b"\n\x05\n\1a\x15", b"IQ== 0\nIg== 1\n", b"IQ== 0\r\n", b"IQ== 0"),
+                "x.bin": (bytes(40),)}
+        self.model("llama", "m")
+        for file in {**bad, **good}:
+            for content, word in bad.get(file, ()):
+                self.put("m/" + file, content)
+                found = self.run_tare("verify", "m", code=1)
+                self.assertIn(word, found, (file, content))
+                self.assertIn('"%s"' % file, found)
+            for content in good.get(file, ()):
+                self.put("m/" + file, content)
+                self.assertIn("good", self.run_tare("verify", "--strict", "m"), (file, content))
+            os.remove(os.path.join(self.folder, "m", file))
+
     def test_needed_by_a_conversion(self):
         for file in ("config.json", "tokenizer.json", "tokenizer.model"):
             shutil.rmtree(os.path.join(self.folder, "m"), ignore_errors=True)
