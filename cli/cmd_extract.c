@@ -117,10 +117,10 @@ static bool choose_rows(tare_extract_options *extract_options, const tare_tensor
     return true;
 }
 
-static int extract(const tare_model *model, const char *path, const char *name,
-                   const char *output) {
+static int extract(const tare_model *model, const char *path, const char *name, const char *output,
+                   tare_report *report) {
     tare_extract_options extract_options = tare_extract_options_default();
-    const tare_context context = cli_context(NULL);
+    const tare_context context = cli_context(report);
     extract_options.context = &context;
     const tare_output_options written = cli_output();
     uint64_t written_bytes;
@@ -143,6 +143,7 @@ static int extract(const tare_model *model, const char *path, const char *name,
             ? tare_extract_fd(CLI_OUTPUT_FD, model, (size_t)i, form, &extract_options, &err)
             : tare_extract(output, model, (size_t)i, form, &extract_options, &err);
     cli_progress_end();
+    cli_print_findings(stderr, report, path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING);
     if (status != TARE_OK) {
         cli_name_base(&err);
         return cli_fail(&err, path);
@@ -217,7 +218,9 @@ static int run(int argc, const char **argv) {
     tare_model *model;
     cli.base_use = CLI_BASES_SOME; /* the tensor may need none */
     int code = cli_open(&model, argv[0], NULL);
-    if (code == 0) code = extract(model, argv[0], argv[1], output);
+    tare_report *report = cli_report_new();
+    if (code == 0) code = extract(model, argv[0], argv[1], output, report);
+    tare_report_free(report);
     tare_model_free(model);
     return code;
 }

@@ -47,9 +47,10 @@ TARE_API tare_status tare_manifest_check(const char *path, const tare_model *mod
 
 /* ---- verify ---------------------------------------------------------------------------------- */
 
-/* Reads the side files of a model that are JSON by their names (config.json, tokenizer.json, index
- * files) and adds to context->report an error for each that is not ("resource.json"). Opening reads
- * only those that it needs. TARE_OK even when there are findings. */
+/* Reads the side files of a model that are JSON, text or a tokenizer by their names (config.json,
+ * merges.txt, tokenizer.model) and adds to context->report an error for each that is not
+ * ("resource.json", "resource.text", "resource.tokenizer"). Opening reads only those that it needs.
+ * TARE_OK even when there are findings. */
 TARE_API tare_status tare_verify_resources(const tare_model *model, const tare_context *context,
                                            tare_error *err);
 
@@ -138,7 +139,8 @@ typedef struct tare_extract_options {
 
 TARE_DECLARE_INIT(tare_extract_options)
 
-/* Writes one tensor to a file, atomically. */
+/* Writes one tensor to a file, atomically. NaN and Inf among decoded numbers are warnings in
+ * context->report ("extract.nan", "extract.inf"), TARE_ERR_UNSUPPORTED under output->strict. */
 TARE_API tare_status tare_extract(const char *path, const tare_model *model, size_t tensor,
                                   tare_extract_form form, const tare_extract_options *options,
                                   tare_error *err);

@@ -70,6 +70,10 @@ def main():
             done = subprocess.run([tare, "convert", "x.gguf", "q.gguf", "--type", "q8_0" if name != "q8_0" else "q4_0",
                                    "--force", "--no-sync"], capture_output=True, text=True)
             assert done.returncode != 0 or "NaN" in done.stderr or "Inf" in done.stderr, (name, done.stderr)
+            done = subprocess.run([tare, "extract", "x.gguf", "w", "-o", "w.npy", "--force"], capture_output=True, text=True)
+            assert done.returncode == 0 and "[extract.nan]" in done.stderr or "[extract.inf]" in done.stderr, (name, done.stderr)
+            done = subprocess.run([tare, "extract", "x.gguf", "w", "-o", "w.bin", "--force"], capture_output=True, text=True)
+            assert done.returncode == 0 and not done.stderr, (name, done.stderr)
     print("%d formats with bad scales" % len(TYPES))
 
 

@@ -16,6 +16,7 @@
 #include "base/descriptor.h"
 #include "base/outfile.h"
 #include "base/pool.h"
+#include "base/report.h"
 #include "base/str.h"
 #include "encoding/slab.h"
 #include "ops/inspect/value_pieces.h"
@@ -33,7 +34,8 @@ typedef struct extraction {
     tare_outset *set; /* NULL: write to fd */
     uint32_t index;
     int fd;
-    uint64_t done, total; /* bytes */
+    uint64_t done, total;      /* bytes */
+    tare_nonfinite_counts odd; /* among the numbers that were decoded */
     uint8_t *scratch;
     size_t scratch_size;
 } extraction;
@@ -169,12 +171,35 @@ static tare_status put_floats(extraction *x, tare_error *err) {
     for (uint64_t at = begin; at < end; at += piece) {
         uint64_t n = tare_min_u64(end - at, piece);
         TARE_TRY(tare_tensor_values_f32(values, x->model, x->tensor, at, n, err));
+        tare_count_nonfinite(&x->odd, values, n, at);
         /* Elsewhere they are the bytes of the file already. */
         for (size_t i = 0; TARE_HOST_IS_BIG_ENDIAN && i < n; i++)
             tare_store_le32(x->scratch + 4 * i, tare_f32_bits(values[i]));
         TARE_TRY(put(x, x->scratch, (size_t)n * sizeof *values, err));
     }
     return TARE_OK;
+}
+
+/* What a damaged scale makes of its block, and what else is no number. */
+static tare_status report_odd(const extraction *x, tare_error *err) {
+    const uint64_t counts[] = {x->odd.n_nan, x->odd.n_inf};
+    const uint64_t first[] = {x->odd.first_nan, x->odd.first_inf};
+    static const char *const codes[] = {"extract.nan", "extract.inf"}, *const words[] = {"NaN",
+                                                                                         "Inf"};
+    for (size_t i = 0; i < 2; i++) {
+        if (counts[i] == 0) continue;
+        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, codes[i]);
+        f.item_kind = TARE_ITEM_TENSOR;
+        f.item = (int64_t)x->tensor;
+        f.item_name = x->t->name;
+        tare_report_addf(x->options->context->report, &f,
+                         "%" PRIu64 " %s, first at element %" PRIu64, counts[i], words[i],
+                         first[i]);
+    }
+    if (counts[0] + counts[1] == 0 || !x->options->output->strict) return TARE_OK;
+    tare_fail(err, TARE_ERR_UNSUPPORTED, "NaN or Inf among the numbers");
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)x->tensor, x->t->name);
+    return TARE_ERR_UNSUPPORTED;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -248,6 +273,7 @@ static tare_status extract(const char *path, int fd, const tare_model *model, si
                     .tensor = tensor,
                     .t = &model->catalog.tensors[tensor],
                     .options = &o,
+                    .odd = tare_nonfinite_counts_default(),
                     .fd = fd};
     tare_buffer header;
     tare_buffer_init(&header, model->allocator);
@@ -262,6 +288,7 @@ static tare_status extract(const char *path, int fd, const tare_model *model, si
     if (s == TARE_OK) s = open_output(&x, path, err);
     if (s == TARE_OK && !output.dry_run)
         s = form == TARE_EXTRACT_NPY ? put_npy(&x, &header, err) : put_planes(&x, err);
+    if (s == TARE_OK) s = report_odd(&x, err);
     if (s == TARE_OK && x.set) s = tare_outset_commit(x.set, err);
     if (s == TARE_OK && o.written_bytes) *o.written_bytes = x.total;
     tare_outset_free(x.set);
