@@ -109,7 +109,8 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *,
 
     map_location  a device, a text, a dict or a function, as for torch.load; the last two tensor by
                   tensor. weights_only is met always: there is no code in these files. mmap=True and
-                  None map a file, False reads it.
+                  None map a file, False reads it. Of what is for pickles, nothing applies here; any
+                  other argument is a TypeError, as for torch.load.
 
     >>> len(tare.torch.load("tiny.wcodec", map_location="cpu"))
     4
@@ -119,6 +120,9 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *,
         return _torch_load()(f, map_location, pickle_module, weights_only=weights_only, mmap=mmap,
                              **pickle_load_args)
     with model:
+        for name in pickle_load_args:
+            if name not in ("encoding", "errors", "fix_imports", "buffers"):
+                raise TypeError(f"load() got an unexpected keyword argument {name!r}")
         if isinstance(map_location, (str, torch.device)):
             return _load_arrays(model, framework="torch", device=map_location)
         state = _load_arrays(model, framework="torch")

@@ -60,6 +60,9 @@ def test_load(saved):
     with open(path, "rb") as f:
         assert equal(tare.torch.load(f), state)
     assert equal(tare.torch.load(io.BytesIO(path.read_bytes())), state)
+    assert equal(tare.torch.load(path, encoding="latin1"), state)
+    with pytest.raises(TypeError, match="'dtype'"):
+        tare.torch.load(path, dtype=torch.float16)
 
 
 def test_what_torch_wrote(tmp_path):
