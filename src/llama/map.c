@@ -522,6 +522,7 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
     m.out->format = format_name;
     m.out->left_out = in->left_out;
     m.out->n_left_out = in->n_left_out;
+    m.out->loss = in->loss;
     mapped *own = TARE_NEW(&m.out->arena, mapped);
     tare_status status = TARE_ERR_NOMEM;
     if (own) {

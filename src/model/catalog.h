@@ -171,8 +171,9 @@ struct tare_model {
     tare_value config[TARE_PARAM_COUNT];      /* from config.json; type STRING: absent */
     tare_left_out *left_out;                  /* lost by whoever writes the model elsewhere */
     size_t n_left_out;
-    tare_finding loss; /* the first thing that was lost when it was made of another model, which was
-                          reported then; its text is static. code NULL: nothing */
+    tare_finding loss; /* the first thing that it lacks (tare_model_lacks), or that was lost when it
+                          was made of another model, which was reported then; its text is static.
+                          code NULL: nothing */
     double rope_freq_base; /* its rope_theta; 0: absent */
     tare_str architecture;
     const struct tare_lossy *lossy; /* what tells of its loss (model/lossy_record.h); NULL: none */
@@ -192,6 +193,10 @@ tare_status tare_model_new(tare_model **out, const tare_context *context, tare_e
 /* Takes over the reader; its name is copied. *index: the file's number. */
 tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *name,
                                 uint32_t *index, tare_error *err);
+/* That a tensor is missing which the model says it has, a finding with this static text: those who
+ * write it elsewhere refuse that under --strict. */
+tare_status tare_model_lacks(tare_model *m, tare_str tensor, const char *code, const char *text,
+                             tare_error *err);
 /* The files of a model under the same numbers in another; their readers stay the first one's. */
 tare_status tare_model_share_files(tare_model *out, const tare_model *in, tare_error *err);
 /* Transfers an allocation made with m->allocator to the model, which frees it when it is closed.

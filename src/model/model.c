@@ -2,6 +2,7 @@
  *
  * The model behind the handle: made and filled by format drivers, finished once, then only read. */
 #include "base/arith.h"
+#include "base/report.h"
 #include "base/str.h"
 #include "encoding/outliers.h"
 #include "model/model_internal.h"
@@ -72,6 +73,18 @@ tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *
     if (!m->idle) m->idle = tare_file_cache_new(m->allocator);
     if (!m->idle) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
     return tare_file_cache_park(m->idle, &file->reader, err);
+}
+
+tare_status tare_model_lacks(tare_model *m, tare_str tensor, const char *code, const char *text,
+                             tare_error *err) {
+    if (m->loss.code) return TARE_OK;
+    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, code);
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item_name = tare_arena_str(&m->arena, tensor);
+    f.text = tare_str_of(text);
+    if (tensor.len && !f.item_name.ptr) return tare_fail(err, TARE_ERR_NOMEM, text);
+    m->loss = f;
+    return TARE_OK;
 }
 
 tare_status tare_model_share_files(tare_model *out, const tare_model *in, tare_error *err) {

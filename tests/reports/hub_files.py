@@ -188,6 +188,16 @@ class SomethingElse(Files):
                 self.assertIn("good", self.run_tare("verify", "--strict", "m"), (file, content))
             os.remove(os.path.join(self.folder, "m", file))
 
+    def test_an_entry_without_a_tensor(self):
+        self.model("llama", "m")
+        names = [t for t in read_safetensors(os.path.join(self.folder, "m/model.safetensors"))[1]]
+        os.rename(os.path.join(self.folder, "m/model.safetensors"), os.path.join(self.folder, "m/x-00001-of-00001.safetensors"))
+        for more, code in ((), 0), (("model.layers.0.extra.weight",), 5):
+            self.put("m/model.safetensors.index.json", json.dumps({"metadata": {}, "weight_map": dict.fromkeys([*names, *more], "x-00001-of-00001.safetensors")}))
+            text = self.convert("m", "m.gguf", "--strict", code=code)
+            self.assertEqual('"model.layers.0.extra.weight": weight_map: no shard has the tensor' in text, code == 5)
+            self.convert("m", "m.gguf")
+
     def test_needed_by_a_conversion(self):
         for file in ("config.json", "tokenizer.json", "tokenizer.model"):
             shutil.rmtree(os.path.join(self.folder, "m"), ignore_errors=True)
@@ -393,6 +403,9 @@ class Index(Files):
         self.shards({"a": [1]}, {"b": [2]}, {"a": self.A, "b": self.B, "c": self.B})
         self.assertIn('tensor "c": weight_map: no shard has the tensor', self.run_tare("verify", "m", code=1))
         self.assertEqual(self.vectors("m"), {"a": f32(1), "b": f32(2)})
+        for words in (("convert", "m", "o.safetensors"), ("convert", "m", "o", "--to", "hf")):
+            text = self.run_tare(*words, "--strict", "--force", code=5)
+            self.assertIn('tensor "c": weight_map: no shard has the tensor', text.splitlines()[-1])
         self.shards({"a": [1]}, {"b": [2], "c": [3]}, {"a": self.A, "b": self.B})
         self.assertIn("the index does not list the tensor", self.run_tare("verify", "m"))
         self.shards({"a": [1], "d": [1]}, {"b": [2], "d": [2]}, {"a": self.A, "b": self.B})

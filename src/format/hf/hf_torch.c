@@ -136,6 +136,7 @@ static tare_status check_map(const tare_torch_set *set, bin_index *x, tare_error
         finding.file = tare_str_of(x->path);
         finding.text = TARE_STR("weight_map: no file has the tensor");
         tare_report_add(set->report, &finding);
+        TARE_TRY(tare_model_lacks(set->m, entry->tensor, finding.code, finding.text.ptr, err));
     }
     return TARE_OK;
 }

@@ -301,10 +301,12 @@ static tare_status check(index_walk *w, tare_error *err) {
     tare_name_index entries;
     TARE_TRY(index_map(w, &entries, err));
     check_tensors(w, &entries);
-    for (size_t i = 0; i < w->n_map; i++)
-        if (!w->map[i].is_found)
-            note_mapping(w, &w->map[i], -1, TARE_LEVEL_ERROR, "safetensors.not-in-shards",
-                         "weight_map: no shard has the tensor");
+    for (size_t i = 0; i < w->n_map; i++) {
+        static const char what[] = "weight_map: no shard has the tensor";
+        if (w->map[i].is_found) continue;
+        note_mapping(w, &w->map[i], -1, TARE_LEVEL_ERROR, "safetensors.not-in-shards", what);
+        TARE_TRY(tare_model_lacks(w->m, w->map[i].tensor, "safetensors.not-in-shards", what, err));
+    }
     check_total(w);
     return TARE_OK;
 }
