@@ -93,6 +93,21 @@ static int64_t usual_codes(const tare_weight_search *s, tare_str name) {
     return -1;
 }
 
+/* The codes X.weight of a tensor of floats whose name is theirs and a word more, whatever that says
+ * (X.weight_multiplier, X.weight.delta); -1: there are none. */
+static int64_t codes_before(const tare_weight_search *s, tare_str name) {
+    const int64_t self = tare_weight_find(s, name, "");
+    if (self < 0 || s->m->catalog.tensors[self].encoding->kind != TARE_KIND_FLOAT) return -1;
+    for (size_t n = name.len; n-- > 1;) {
+        const tare_str head = {name.ptr, n};
+        if ((name.ptr[n] != '_' && name.ptr[n] != '.') || !tare_str_ends(head, TARE_STR("weight")))
+            continue;
+        const int64_t codes = tare_weight_find(s, head, "");
+        if (codes != self && tare_is_codes(s, codes)) return codes;
+    }
+    return -1;
+}
+
 /* ---- any name ---------------------------------------------------------------------------------- */
 
 /* Words that say what a tensor is, not which weight it is of. */
@@ -152,6 +167,8 @@ tare_status tare_scaled_codes(int64_t *out, tare_weight_search *s, tare_str name
     bool is_scale;
     *out = usual_codes(s, name);
     if (*out >= 0 || tare_is_activation_scale(name)) return TARE_OK;
+    *out = codes_before(s, name);
+    if (*out >= 0) return TARE_OK;
     if (!s->keys) TARE_TRY(list_keys(s, err));
     const tare_codes_key wanted = {key_of(name, &is_scale, &s->hash), -1};
     const tare_codes_key *found =

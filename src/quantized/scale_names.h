@@ -13,7 +13,8 @@ bool tare_is_named_scale(tare_str name);
 /* Codes: 8-bit floats, or a matrix of whole numbers; a part of a weight that was found, too. False
  * for -1. */
 bool tare_is_codes(const tare_weight_search *s, int64_t tensor);
-/* The codes that a tensor is named like a scale of, wherever the word stands; -1: there are none. */
+/* The codes that a tensor is named like a scale of, wherever the word stands, or of which a tensor of
+ * floats has the name and a word more; -1: there are none. */
 tare_status tare_scaled_codes(int64_t *out, tare_weight_search *s, tare_str name, tare_error *err);
 
 #endif
