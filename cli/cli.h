@@ -359,6 +359,10 @@ bool cli_same_letters(const char *a, const char *b);
 /* Opens a model; "-" is standard input. Returns 0 or, after saying why, an exit code. The report
  * may be NULL. */
 int cli_open(tare_model **out, const char *path, tare_report *report);
+/* Says why it did not open, and which models are there; an exit code. */
+int cli_fail_open(const tare_error *err, const char *path);
+/* Whether a path is hf://ORG/NAME:TYPE. */
+bool cli_names_type(const char *path);
 /* Says on stderr which models are in a folder of several; nothing, if it is none. */
 void cli_hint_models(const char *path);
 /* Models given as arguments: a folder of several is each of these. Lives until it is freed. */
@@ -370,6 +374,8 @@ typedef struct cli_models {
 } cli_models;
 
 cli_models cli_models_of(int n, const char **paths);
+/* Those of a repository of several on the hub, which is asked; none, if it is none. */
+cli_models cli_models_at(const char *url);
 void cli_models_free(cli_models *models);
 /* Where an input is read from: a path, a URL, or "-". */
 tare_status cli_source(tare_source *out, const char *path, tare_error *err);

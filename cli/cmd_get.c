@@ -107,7 +107,12 @@ static int download(const char *shown, const char *folder, outcome *o) {
     const tare_status status =
         tare_remote_download(folder, source.remote, source.name, &wanted, &err);
     cli_progress_end();
-    return status == TARE_OK ? CLI_YES : cli_fail(&err, shown);
+    if (status == TARE_OK) return CLI_YES;
+    const int code = cli_fail(&err, shown);
+    if (status == TARE_ERR_ARG && cli_names_type(shown) &&
+        !cli_has_code(&err, TARE_CODE_OUTPUT_EXISTS))
+        cli_hint_models(shown);
+    return code;
 }
 
 /* What is told is `output`: a folder, or a .wcodec. */

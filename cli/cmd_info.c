@@ -384,12 +384,43 @@ static int show(const tare_model *model, const char *path, const tare_report *re
     return code;
 }
 
+static int show_each(int n, const char **paths, bool has_heading, cli_table *table);
+
+/* NULL: they are shown one after the other. */
+static cli_table *new_model_table(int n) {
+    return is_table(n) ? cli_table_new("~MODEL|FORMAT|ARCHITECTURE|>PARAMETERS|>SIZE|>BITS/WEIGHT|"
+                                       "TYPES|LLAMA.CPP")
+                       : NULL;
+}
+
+/* What did not open as one model, and may be several: a repository of the hub, which is asked for its
+ * files only then. */
+static int show_unopened(const char *path, const tare_error *err, cli_table *table) {
+    const bool may_be = err->status == TARE_ERR_UNSUPPORTED && strncmp(path, "hf://", 5) == 0;
+    if (!may_be || args.is_raw) return cli_fail_open(err, path);
+    cli_models there = cli_models_at(path);
+    cli_table *own = table ? NULL : new_model_table(there.n);
+    const int code =
+        there.n ? show_each(there.n, there.paths, true, table ? table : own) : cli_fail(err, path);
+    if (own) cli_table_print(own, stdout, 0);
+    cli_table_free(own);
+    cli_models_free(&there);
+    return code;
+}
+
 /* One model; if there are several, each under its name, with which the screen begins anyway. */
 static int show_path(const char *path, const char *key, bool has_heading, cli_table *table) {
     tare_report *report = cli_report_new();
     tare_model *model;
-    int code = cli_open(&model, path, report);
-    if (code == CLI_YES) code = filter(model, path);
+    tare_error err;
+    int code = cli_open_quietly(&model, path, report, &err) == TARE_OK
+                   ? CLI_YES
+                   : show_unopened(path, &err, table);
+    if (!model) {
+        tare_report_free(report);
+        return code;
+    }
+    code = filter(model, path);
     if (code == CLI_YES && has_heading && !cli.json && (args.is_tensors || args.is_metadata)) {
         char *name = cli_escape_path(path);
         printf("%s:\n", name);
@@ -439,18 +470,20 @@ static void hint_key(int n, const char **paths) {
     tare_model_free(model);
 }
 
-static int show_all(int n, const char **paths) {
+static int show_each(int n, const char **paths, bool has_heading, cli_table *table) {
     int code = CLI_YES;
-    if (cli.json) cli_json_begin_list(cli_json_new("tare.info/2"), "models");
-    cli_table *table =
-        is_table(n) ? cli_table_new("~MODEL|FORMAT|ARCHITECTURE|>PARAMETERS|>SIZE|>BITS/WEIGHT|"
-                                    "TYPES|LLAMA.CPP")
-                    : NULL;
     for (int i = 0; i < n; i++) {
         if (i && !cli.json && !table) fputc('\n', stdout);
-        const int own = show_path(paths[i], NULL, n > 1, table);
+        const int own = show_path(paths[i], NULL, has_heading, table);
         if (own > code) code = own;
     }
+    return code;
+}
+
+static int show_all(int n, const char **paths) {
+    if (cli.json) cli_json_begin_list(cli_json_new("tare.info/2"), "models");
+    cli_table *table = new_model_table(n);
+    const int code = show_each(n, paths, n > 1, table);
     if (table) cli_table_print(table, stdout, 0);
     cli_table_free(table);
     cli_json_end_list();
@@ -497,6 +530,7 @@ const cli_command cmd_info = {
     .examples = {{"tare info model.gguf", "one screen about a model"},
                  {"tare info *.gguf", "several models as a table"},
                  {"tare info hf://ORG/NAME", "the same of a model on the hub, or behind a URL"},
+                 {"tare info hf://ORG/NAME:Q4_K_M", "the GGUF of one type of those there"},
                  {"tare info -t --sort size model.safetensors", "its tensors, largest first"},
                  {"tare info -t --filter 'blk\\.0\\.' model.gguf", "the tensors of one layer"},
                  {"tare info -t --stats model.gguf", "statistics of its tensors' values"},

@@ -284,7 +284,8 @@ static int verify_one(tare_json_node **document, const char *path) {
         if (status == TARE_OK && !cli.quiet && is_damaged(model, report))
             cli_hint_salvage(cli_error_stream());
     }
-    if (status != TARE_OK) code = cli_fail(&err, failed_path);
+    if (status != TARE_OK)
+        code = model ? cli_fail(&err, failed_path) : cli_fail_open(&err, failed_path);
     if (unchecked) code = unchecked;
     cli.json = wants_json;
     tare_model_free(model);

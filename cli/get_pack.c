@@ -65,7 +65,7 @@ int cli_get_check(const char *url, const char *packed) {
         return code;
     }
     /* One type of a model is a set of files that has no URL of its own. */
-    if (strncmp(url, "hf://", 5) == 0 && strchr(url + 5, ':')) return CLI_YES;
+    if (cli_names_type(url)) return CLI_YES;
     const int code = cli_open(&model, url, NULL);
     tare_model_free(model);
     return code;

@@ -75,6 +75,16 @@ bool info_is_cut_short(const tare_model *model, const tare_tensor *t) {
 
 /* ---- the one screen -------------------------------------------------------------------------- */
 
+/* Of a type that was named, the file that was found. */
+static void print_file(const tare_model *model, const char *path) {
+    const tare_file_info *file = cli_names_type(path) ? tare_model_file(model, 0) : NULL;
+    if (!file) return;
+    char *name = cli_escape_path(file->name);
+    info_label("file");
+    puts(name);
+    free(name);
+}
+
 static void print_format(const tare_model *model, const tare_model_summary *sum) {
     info_label("format");
     fputs(cli_format_text(model).text, stdout);
@@ -287,6 +297,7 @@ void info_print_screen(const tare_model *model, const char *path, uint64_t conte
     char *name = cli_escape_path(cli_input_name(path));
     printf("%s%s%s\n", cli_style_on(stdout, CLI_BOLD), name, cli_style_off(stdout));
     free(name);
+    print_file(model, path);
     print_format(model, sum);
     tare_str architecture = tare_model_architecture(model);
     if (architecture.len) {

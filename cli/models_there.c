@@ -20,6 +20,11 @@ static tare_folder_models *models_in(const char *path) {
     return list;
 }
 
+bool cli_names_type(const char *path) {
+    const char *colon = strncmp(path, "hf://", 5) == 0 ? strchr(path + 5, ':') : NULL;
+    return colon && !strchr(colon, '/');
+}
+
 void cli_hint_models(const char *path) {
     tare_folder_models *list = models_in(path);
     const size_t n = tare_folder_models_count(list);
@@ -51,6 +56,15 @@ cli_models cli_models_of(int n, const char **paths) {
         for (size_t k = 0; k < found; k++)
             m.paths[m.n++] = tare_folder_models_path(m.folders[i], k);
     }
+    return m;
+}
+
+cli_models cli_models_at(const char *url) {
+    cli_models m = {.folders = cli_alloc(1, sizeof(tare_folder_models *)), .n_folders = 1};
+    m.folders[0] = cli_names_type(url) ? NULL : models_in(url);
+    const size_t n = tare_folder_models_count(m.folders[0]);
+    m.paths = cli_alloc(n + 1, sizeof *m.paths);
+    for (size_t i = 0; i < n; i++) m.paths[m.n++] = tare_folder_models_path(m.folders[0], i);
     return m;
 }
 

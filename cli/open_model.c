@@ -23,11 +23,15 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
     return status;
 }
 
+int cli_fail_open(const tare_error *err, const char *path) {
+    const int code = cli_fail(err, path);
+    const bool is_type = err->status == TARE_ERR_ARG && cli_names_type(path);
+    if ((err->status == TARE_ERR_UNSUPPORTED || is_type) && strcmp(path, "-") != 0)
+        cli_hint_models(path);
+    return code;
+}
+
 int cli_open(tare_model **out, const char *path, tare_report *report) {
     tare_error err;
-    tare_status status = cli_open_quietly(out, path, report, &err);
-    if (status == TARE_OK) return 0;
-    const int code = cli_fail(&err, path);
-    if (status == TARE_ERR_UNSUPPORTED && strcmp(path, "-") != 0) cli_hint_models(path);
-    return code;
+    return cli_open_quietly(out, path, report, &err) == TARE_OK ? 0 : cli_fail_open(&err, path);
 }

@@ -51,7 +51,7 @@ static void put_front(page *p, const cli_several *s, const tare_model *in) {
     bool has_template;
     put(p, "---\n");
     if (strncmp(s->in_path, "hf://", 5) == 0) {
-        const char *id = s->in_path + 5, *end = strpbrk(id, "@");
+        const char *id = s->in_path + 5, *end = strpbrk(id, "@:");
         char *base = cli_copy(id, end ? (size_t)(end - id) : strlen(id));
         put_pair(p, "base_model", base);
         free(base);

@@ -7,11 +7,14 @@
 
 #include "base/str.h"
 #include "format/format.h"
+#include "remote/hub_cache.h"
+#include "remote/hub_type.h"
 #include "remote/remote_files.h"
 
 struct tare_folder_models {
     tare_arena arena;
     const char *folder; /* ends with a slash */
+    const char *below;  /* the folder in it that is listed: "", or ends with a slash */
     const char **names, **paths;
     size_t n, capacity;
 };
@@ -30,18 +33,65 @@ static bool is_model(const tare_files_entry *entry) {
     return false;
 }
 
-static tare_status take_entry(void *ctx, const tare_files_entry *entry, tare_error *err) {
-    tare_folder_models *list = ctx;
+static tare_status add_name(tare_folder_models *list, tare_str name, tare_error *err) {
     void *names = list->names;
-    if (!is_model(entry)) return TARE_OK;
     if (!tare_grow(NULL, &names, &list->capacity, list->n + 1, sizeof *list->names))
         return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
     list->names = names;
-    const tare_str name = tare_str_of(entry->name);
-    const char *kept = tare_join_path(&list->arena, "", name);
+    const char *kept = tare_join_path(&list->arena, list->below, name);
     if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
     list->names[list->n++] = kept;
     return TARE_OK;
+}
+
+static tare_status take_entry(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    return is_model(entry) ? add_name(ctx, tare_str_of(entry->name), err) : TARE_OK;
+}
+
+/* Below a folder only GGUF files are models by themselves; others may be parts of one. */
+static tare_status take_gguf(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    const bool is_gguf =
+        entry->kind == TARE_PATH_FILE && tare_str_ends(tare_str_of(entry->name), TARE_STR(".gguf"));
+    return is_gguf ? take_entry(ctx, entry, err) : TARE_OK;
+}
+
+/* Models of the folder, then those of its folders: repositories have a folder for each type that is
+ * in shards. */
+typedef struct folders {
+    tare_folder_models *models;
+    const char **names;
+    size_t n, capacity;
+} folders;
+
+static tare_status take_folder(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    folders *f = ctx;
+    void *names = f->names;
+    if (entry->kind != TARE_PATH_FOLDER || is_model(entry) ||
+        tare_files_is_bookkeeping(tare_str_of(entry->name)))
+        return TARE_OK;
+    const char *name = tare_join_path(&f->models->arena, entry->name, TARE_STR("/"));
+    if (!name || !tare_grow(NULL, &names, &f->capacity, f->n + 1, sizeof *f->names))
+        return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
+    f->names = names;
+    f->names[f->n++] = name;
+    return TARE_OK;
+}
+
+static tare_status list_files(tare_folder_models *list, const tare_files *files, const char *path,
+                              tare_error *err) {
+    folders f = {.models = list};
+    list->below = "";
+    tare_status status = tare_files_list(files, path, take_entry, list, err);
+    if (status == TARE_OK) status = tare_files_list(files, path, take_folder, &f, err);
+    for (size_t i = 0; i < f.n && status == TARE_OK; i++) {
+        list->below = f.names[i];
+        const char *inner = tare_join_path(&list->arena, list->folder, tare_str_of(f.names[i]));
+        if (!inner) status = tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
+        /* a folder that cannot be read has no models here */
+        if (inner) (void)tare_files_list(files, inner, take_gguf, list, NULL);
+    }
+    tare_free(NULL, f.names, f.capacity * sizeof *f.names);
+    return status;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -65,7 +115,7 @@ static tare_status list_remote(tare_folder_models *list, const tare_source *sour
     tare_status status =
         tare_remote_files_begin(&files, source->remote, source->name, &limits, err);
     if (status == TARE_OK && files.is_directory)
-        status = tare_files_list(&files.files, files.root, take_entry, list, err);
+        status = list_files(list, &files.files, files.root, err);
     tare_remote_files_end(&files, false);
     return status;
 }
@@ -81,7 +131,7 @@ static tare_status list_folder(tare_folder_models *list, const tare_source *sour
     if (tare_path_look(source->name, NULL) != TARE_PATH_FOLDER ||
         tare_foreign_folder(NULL, source->name))
         return TARE_OK;
-    return tare_files_list(NULL, source->name, take_entry, list, err);
+    return list_files(list, NULL, source->name, err);
 }
 
 /* A folder that opens is one model, whatever files are in it. */
@@ -95,6 +145,35 @@ static bool is_one(const tare_source *source) {
     return status == TARE_OK;
 }
 
+/* Of a model of the hub of which a type is named: *type, and as the source's name all of the model;
+ * where the hub may not be asked, the folder of it in the cache. */
+static tare_status split_type(tare_str *type, tare_source *source, tare_arena *arena,
+                              tare_error *err) {
+    tare_hub_name name;
+    *type = TARE_STR("");
+    if (source->kind != TARE_SOURCE_URL || !source->remote ||
+        !tare_same_letters(source->name, "hf://", 5))
+        return TARE_OK;
+    TARE_TRY(tare_hub_name_parse(&name, source->name, arena, err));
+    *type = name.type;
+    if (type->len) source->name = tare_arena_str(arena, name.root).ptr;
+    if (!source->name) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    const char *cached;
+    TARE_TRY(tare_hub_cached(&cached, source->remote, source->name, arena, err));
+    if (cached) source->kind = TARE_SOURCE_PATH;
+    if (cached) source->name = cached;
+    return TARE_OK;
+}
+
+/* Those of a type, if there are any. */
+static void keep_type(tare_folder_models *list, tare_str type) {
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (tare_hub_is_of_type(tare_str_of(list->names[i]), type))
+            list->names[n++] = list->names[i];
+    if (n) list->n = n;
+}
+
 tare_status tare_folder_models_list(tare_folder_models **out, const tare_source *source,
                                     tare_error *err) {
     tare_source own;
@@ -104,10 +183,15 @@ tare_status tare_folder_models_list(tare_folder_models **out, const tare_source 
     if (!list) return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
     *list = (tare_folder_models){.n = 0};
     tare_arena_init(&list->arena, NULL);
+    tare_str type = TARE_STR("");
     tare_status status = TARE_OK;
-    if ((own.kind == TARE_SOURCE_PATH || own.kind == TARE_SOURCE_URL) && own.name)
-        status = list_folder(list, &own, err);
-    if (status == TARE_OK && (list->n < 2 || is_one(&own))) list->n = 0;
+    const bool is_named = (own.kind == TARE_SOURCE_PATH || own.kind == TARE_SOURCE_URL) && own.name;
+    if (is_named) status = split_type(&type, &own, &list->arena, err);
+    if (status == TARE_OK && is_named) status = list_folder(list, &own, err);
+    if (type.len)
+        keep_type(list, type);
+    else if (status == TARE_OK && (list->n < 2 || is_one(&own)))
+        list->n = 0;
     if (status == TARE_OK && list->n) status = make_paths(list, err);
     if (status == TARE_OK)
         *out = list;

@@ -3,7 +3,6 @@
  * Files of a server as files here. Each is read in sequence, of which the session fetches the next ranges
  * side by side (base/file_blocks.h), and written to a part that a later run goes on with. The part has
  * the digest of what it will be in its name, so that parts of two versions never meet. */
-#include <ctype.h>
 #include <stdio.h>
 
 #include "base/arith.h"
@@ -11,6 +10,7 @@
 #include "base/part_file.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "remote/hub_type.h"
 #include "remote/remote_files.h"
 
 TARE_DEFINE_INIT(tare_download_options)
@@ -103,9 +103,11 @@ static tare_status name_part(wanted *w, download *d, const uint8_t *id, tare_err
 }
 
 /* Of a file that no digest is stated of: by what the server tells versions apart by. False: it does
- * not, so nothing can be resumed. */
+ * not, or no server was asked, so nothing can be resumed. */
 static bool id_of_version(uint8_t id[32], const tare_remote_file *file, uint64_t size) {
     tare_sha256 h;
+    memset(id, 0, 32);
+    if (!file) return false;
     tare_sha256_init(&h);
     tare_sha256_update(&h, file->etag, strlen(file->etag));
     tare_sha256_update(&h, file->modified, strlen(file->modified));
@@ -253,23 +255,9 @@ static tare_status get_file(download *d, const char *from, tare_str name,
 
 /* ---- what a name stands for ------------------------------------------------------------------ */
 
-/* Whether a GGUF file's name has the type as a word: "x-Q4_K_M.gguf", "Q4_K_M/x-00001-of-2.gguf". */
-static bool is_of_type(tare_str path, tare_str type) {
-    if (!tare_str_ends(path, TARE_STR(".gguf"))) return false;
-    for (size_t at = 0; at + type.len <= path.len; at++) {
-        const char before = at ? path.ptr[at - 1] : '-';
-        const char after = at + type.len < path.len ? path.ptr[at + type.len] : '-';
-        if (tare_same_letters(path.ptr + at, type.ptr, type.len) &&
-            !isalnum((unsigned char)before) && before != '_' && !isalnum((unsigned char)after) &&
-            after != '_')
-            return true;
-    }
-    return false;
-}
-
 /* Whether a file of the list is asked for: by its own name, or that of a folder that it is in. */
 static bool is_asked(tare_str path, tare_str asked, tare_str type) {
-    if (type.len) return is_of_type(path, type);
+    if (type.len) return tare_hub_is_of_type(path, type);
     if (!asked.len || tare_str_equal(path, asked)) return true;
     return path.len > asked.len && tare_str_starts(path, asked) && path.ptr[asked.len] == '/';
 }
@@ -296,18 +284,10 @@ static tare_status get_listed(download *d, tare_str asked, tare_str type, tare_e
     return n ? TARE_OK : none_is(type, err);
 }
 
-/* "hf://ORG/NAME@REV/PATH:TYPE" cut into the model, whose files are listed, PATH and TYPE. */
+/* The files of the whole model are listed, whatever of it is asked for. */
 static tare_status get_of_hub(download *d, tare_remote *remote, const char *url, tare_error *err) {
     tare_hub_name name;
-    const char *colon = strrchr(url + sizeof "hf://" - 1, ':');
-    const tare_str type = tare_str_of(colon ? colon + 1 : "");
-    const size_t length = colon ? (size_t)(colon - url) : strlen(url);
-    const tare_str whole = tare_arena_str(&d->arena, (tare_str){url, length});
-    if (!whole.ptr) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
-    if (colon && !type.len) return tare_fail(err, TARE_ERR_ARG, "a type expected behind the colon");
-    TARE_TRY(tare_hub_name_parse(&name, whole.ptr, &d->arena, err));
-    if (type.len && name.path.len)
-        return tare_fail(err, TARE_ERR_ARG, "a type is of a whole model: hf://ORG/NAME:TYPE");
+    TARE_TRY(tare_hub_name_parse(&name, url, &d->arena, err));
     const char *root = tare_arena_str(&d->arena, name.root).ptr;
     if (!root) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
     if (remote->options.is_offline)
@@ -315,7 +295,7 @@ static tare_status get_of_hub(download *d, tare_remote *remote, const char *url,
     const tare_limits *limits = d->context->limits;
     const tare_limits own = tare_limits_default();
     TARE_TRY(tare_remote_files_begin(&d->files, remote, root, limits ? limits : &own, err));
-    return get_listed(d, name.path, type, err);
+    return get_listed(d, name.path, name.type, err);
 }
 
 static tare_status get_of_server(download *d, tare_remote *remote, const char *url,

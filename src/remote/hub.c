@@ -20,6 +20,8 @@
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *const form = "hf://ORG/NAME[@REVISION][/FILE] expected";
+static const char *const type_form =
+    "a type of GGUF expected behind the colon, as in hf://ORG/NAME:Q4_K_M";
 
 static tare_str take_until(tare_str *rest, const char *stops) {
     size_t n = 0;
@@ -51,12 +53,12 @@ static bool is_path(tare_str path) {
  * refs/convert/NAME, which the hub itself creates, include their slashes. */
 static tare_status take_revision(tare_str *out, tare_str *rest, tare_arena *arena,
                                  tare_error *err) {
-    tare_str all = *rest, text = take_until(rest, "/");
+    tare_str all = *rest, text = take_until(rest, "/:");
     if (tare_str_starts(all, TARE_STR("refs/pr/")) ||
         tare_str_starts(all, TARE_STR("refs/convert/"))) {
         for (int i = 0; i < 2; i++) {
             *rest = tare_str_cut(*rest, 1);
-            take_until(rest, "/");
+            take_until(rest, "/:");
         }
         text.len = all.len - rest->len;
     }
@@ -76,10 +78,10 @@ tare_status tare_hub_name_parse(tare_hub_name *out, const char *text, tare_arena
     *out = (tare_hub_name){.revision = TARE_STR(TARE_HUB_REVISION)};
     tare_str rest = tare_str_cut(tare_str_of(text), sizeof SCHEME - 1);
     const char *model = rest.ptr;
-    tare_str org = take_until(&rest, "/@");
+    tare_str org = take_until(&rest, "/@:");
     if (rest.len == 0 || rest.ptr[0] != '/') return tare_fail(err, TARE_ERR_ARG, form);
     rest = tare_str_cut(rest, 1);
-    tare_str name = take_until(&rest, "/@");
+    tare_str name = take_until(&rest, "/@:");
     if (!is_word(org) || !is_word(name)) return tare_fail(err, TARE_ERR_ARG, form);
     out->model = (tare_str){model, (size_t)(name.ptr + name.len - model)};
     if (rest.len && rest.ptr[0] == '@') {
@@ -87,6 +89,10 @@ tare_status tare_hub_name_parse(tare_hub_name *out, const char *text, tare_arena
         TARE_TRY(take_revision(&out->revision, &rest, arena, err));
     }
     out->root = (tare_str){text, (size_t)(rest.ptr - text)};
+    if (rest.len && rest.ptr[0] == ':') {
+        out->type = tare_str_cut(rest, 1);
+        return is_word(out->type) ? TARE_OK : tare_fail(err, TARE_ERR_ARG, type_form);
+    }
     while (rest.len && rest.ptr[0] == '/') rest = tare_str_cut(rest, 1);
     out->is_folder = rest.len == 0 || rest.ptr[rest.len - 1] == '/';
     while (rest.len && rest.ptr[rest.len - 1] == '/') rest.len--;

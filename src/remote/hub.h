@@ -11,12 +11,13 @@
 #define TARE_HUB_ENDPOINT "https://huggingface.co"
 #define TARE_HUB_REVISION "main"
 
-/* The parts of hf://ORG/NAME[@REVISION][/PATH]. */
+/* The parts of hf://ORG/NAME[@REVISION][/PATH], or hf://ORG/NAME[@REVISION]:TYPE. */
 typedef struct tare_hub_name {
-    tare_str root;     /* what stands in front of PATH, without the slash */
+    tare_str root;     /* what stands in front of PATH or TYPE, without the slash or the colon */
     tare_str model;    /* "ORG/NAME" */
     tare_str revision; /* unescaped; "main" where none is given */
     tare_str path;     /* a file or a folder, without slashes at its ends; empty: the whole model */
+    tare_str type;     /* of a GGUF file in the model; empty: none is named */
     bool is_folder;    /* of the path: none, or one that ends in a slash */
 } tare_hub_name;
 

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/arith.h"
+#include "base/files.h"
 #include "base/os_path.h"
 #include "base/reader.h"
 #include "base/str.h"
-#include "remote/hub.h"
+#include "remote/hub_type.h"
 
 #define REF_MOST 64 /* bytes of a file that names a commit */
 
@@ -51,18 +53,86 @@ static bool find_commit(char commit[REF_MOST], const tare_remote *r, const tare_
     return is_read && tare_hub_is_commit((tare_str){commit, n});
 }
 
+bool tare_hub_put_cached(tare_buffer *out, const tare_remote *r, const tare_hub_name *name,
+                         tare_str commit, tare_str file) {
+    if (!r->options.hub_cache || !put_path(out, r, name, "/snapshots/", commit)) return false;
+    if (file.len) {
+        out->size--; /* its NUL */
+        tare_buffer_put_u8(out, '/');
+        tare_buffer_put_str(out, file);
+        tare_buffer_put_u8(out, 0);
+    }
+    return !out->failed && tare_path_has_entry((const char *)out->data);
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+/* The GGUF files of a snapshot and of its folders. */
+typedef struct listing {
+    tare_hub_list list;
+    size_t capacity;
+    tare_arena *arena;
+    const char *root;
+    tare_str folder; /* at hand, in the snapshot: empty, or ends with a slash */
+} listing;
+
+static tare_status add_file(listing *l, const tare_files_entry *entry, tare_error *err) {
+    void *files = l->list.files;
+    const tare_hub_file file = {
+        .path = tare_str_of(tare_join_path(l->arena, tare_arena_str(l->arena, l->folder).ptr,
+                                           tare_str_of(entry->name)))};
+    if (!file.path.ptr ||
+        !tare_grow(NULL, &files, &l->capacity, l->list.n + 1, sizeof *l->list.files))
+        return tare_fail(err, TARE_ERR_NOMEM, "list of files");
+    l->list.files = files;
+    l->list.files[l->list.n++] = file;
+    return TARE_OK;
+}
+
+static tare_status take_file(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    listing *l = ctx;
+    if (tare_files_is_bookkeeping(tare_str_of(entry->name))) return TARE_OK;
+    if (entry->kind == TARE_PATH_FILE) return add_file(l, entry, err);
+    if (entry->kind != TARE_PATH_FOLDER || entry->is_link || l->folder.len) return TARE_OK;
+    const char *folder = tare_join_path(l->arena, entry->name, TARE_STR("/"));
+    const char *root = tare_join_path(l->arena, l->root, TARE_STR("/"));
+    const char *path = root && folder ? tare_join_path(l->arena, root, tare_str_of(folder)) : NULL;
+    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
+    l->folder = tare_str_of(folder);
+    const tare_status status = tare_files_list(NULL, path, take_file, l, err);
+    l->folder = TARE_STR("");
+    return status;
+}
+
+/* The file of a type in a snapshot, whose path is in `path` and becomes that of the file. */
+static tare_status enter_type(tare_buffer *path, tare_str type, tare_arena *arena,
+                              tare_error *err) {
+    size_t picked = 0;
+    listing l = {.arena = arena,
+                 .root = tare_arena_str(arena, tare_str_of((const char *)path->data)).ptr};
+    if (!l.root) return tare_fail(err, TARE_ERR_NOMEM, "path");
+    l.folder = TARE_STR("");
+    tare_status status = tare_files_list(NULL, l.root, take_file, &l, err);
+    if (status == TARE_OK) status = tare_hub_pick(&picked, &l.list, type, err);
+    if (status == TARE_OK) {
+        path->size--; /* its NUL */
+        tare_buffer_put_u8(path, '/');
+        tare_buffer_put_str(path, l.list.files[picked].path);
+        tare_buffer_put_u8(path, 0);
+        status = tare_buffer_status(path, err);
+    }
+    tare_free(NULL, l.list.files, l.capacity * sizeof *l.list.files);
+    return status;
+}
+
+/* ---- what a name leads to -------------------------------------------------------------------- */
+
 static const char *find(const tare_remote *r, const tare_hub_name *name, tare_buffer *path) {
     char commit[REF_MOST];
     if (!r->options.hub_cache || !find_commit(commit, r, name, path)) return NULL;
-    if (!put_path(path, r, name, "/snapshots/", tare_str_of(commit))) return NULL;
-    if (name->path.len) {
-        path->size--; /* its NUL */
-        tare_buffer_put_u8(path, '/');
-        tare_buffer_put_str(path, name->path);
-        tare_buffer_put_u8(path, 0);
-    }
-    return !path->failed && tare_path_has_entry((const char *)path->data) ? (const char *)path->data
-                                                                          : NULL;
+    return tare_hub_put_cached(path, r, name, tare_str_of(commit), name->path)
+               ? (const char *)path->data
+               : NULL;
 }
 
 static bool is_of_hub(const tare_remote *r, const char *url) {
@@ -85,9 +155,12 @@ tare_status tare_hub_cached(const char **out, const tare_remote *r, const char *
     TARE_TRY(tare_hub_name_parse(&name, url, arena, err));
     tare_buffer_init(&path, NULL);
     const char *found = find(r, &name, &path);
-    if (found) found = *out = tare_arena_str(arena, tare_str_of(found)).ptr;
+    tare_status status =
+        found && name.type.len ? enter_type(&path, name.type, arena, err) : TARE_OK;
+    if (found) found = *out = tare_arena_str(arena, tare_str_of((const char *)path.data)).ptr;
     tare_buffer_free(&path);
-    if (found) return TARE_OK;
+    if (status != TARE_OK) tare_error_file(err, url);
+    if (status != TARE_OK || found) return status;
     tare_fail(err, TARE_ERR_IO,
               "offline: nothing is asked of the hub, and its cache on this machine does not have "
               "this");

@@ -5,6 +5,7 @@
 #ifndef TARE_REMOTE_HUB_CACHE_H
 #define TARE_REMOTE_HUB_CACHE_H
 
+#include "remote/hub.h"
 #include "remote/session.h"
 
 /* For a session that is offline: the path in the cache of what a URL leads to, in the arena; *out
@@ -12,5 +13,9 @@
  * that name. */
 tare_status tare_hub_cached(const char **out, const tare_remote *remote, const char *url,
                             tare_arena *arena, tare_error *err);
+/* Writes the path in the cache of a file of a commit, as a string; false: there is nothing of that name.
+ */
+bool tare_hub_put_cached(tare_buffer *out, const tare_remote *remote, const tare_hub_name *name,
+                         tare_str commit, tare_str path);
 
 #endif

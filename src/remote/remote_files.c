@@ -11,6 +11,8 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "remote/hub_cache.h"
+#include "remote/hub_type.h"
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
@@ -62,13 +64,29 @@ static bool within_model(const tare_remote_files *p, const char *path, tare_str 
     return true;
 }
 
+/* Opens a file of the model where the hub's tools have downloaded it of the same commit; false: they have
+ * not. */
+static bool open_cached(const tare_remote_files *p, tare_reader *out, const char *name,
+                        tare_buffer *path) {
+    tare_str inner;
+    const tare_str commit = revision_of(p);
+    if (!within_model(p, name, &inner) || !tare_hub_is_commit(commit)) return false;
+    const tare_hub_file *file = find(p, inner);
+    if (!tare_hub_put_cached(path, p->remote, &p->name, commit, inner) ||
+        tare_reader_open(out, (const char *)path->data, TARE_MAP_NONE, NULL) != TARE_OK)
+        return false;
+    if (!p->list.n || (file && file->size == out->size)) return true;
+    tare_reader_close(out);
+    return false;
+}
+
 static tare_status put_hub_address(const tare_remote_files *p, tare_buffer *out,
                                    tare_remote_place *place, tare_error *err) {
     tare_str path;
     if (!within_model(p, place->name, &path))
         return tare_fail_errno(err, ENOENT, "cannot be opened");
     place->is_hub = true;
-    if (p->is_directory) {
+    if (p->list.n) {
         const tare_hub_file *file = find(p, path);
         if (!file) return tare_fail_errno(err, ENOENT, "cannot be opened");
         place->has_size = file->size != TARE_HUB_NO_SIZE;
@@ -101,8 +119,14 @@ static tare_status open_remote(const tare_files *files, tare_reader *out, const 
     tare_remote_files *p = (tare_remote_files *)(uintptr_t)files;
     tare_remote_place place = {.name = path};
     tare_buffer address;
-    *out = (tare_reader){.name = path, .fd = -1};
     tare_buffer_init(&address, NULL);
+    if (p->is_hub && open_cached(p, out, path, &address)) {
+        out->name = path;
+        tare_buffer_free(&address);
+        return TARE_OK;
+    }
+    address.size = 0;
+    *out = (tare_reader){.name = path, .fd = -1};
     tare_status status = p->is_hub ? put_hub_address(p, &address, &place, err)
                                    : put_address(p, &address, &place, err);
     if (status == TARE_OK) status = open_place(p, out, &place, &address, err);
@@ -163,6 +187,29 @@ static tare_status fetch_list(tare_remote_files *p, const tare_limits *limits, t
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
+/* Of a model of which a type is named the file of that type is what the URL leads to. */
+static tare_status enter_type(tare_remote_files *p, const tare_limits *limits, tare_error *err) {
+    size_t picked = 0;
+    const tare_str type = p->name.type;
+    p->name.type = TARE_STR("");
+    TARE_TRY(fetch_list(p, limits, err));
+    tare_status status = tare_hub_pick(&picked, &p->list, type, err);
+    if (status != TARE_OK) {
+        tare_error_file(err, p->root);
+        return status;
+    }
+    tare_buffer root;
+    tare_buffer_init(&root, NULL);
+    tare_buffer_put_str(&root, p->name.root);
+    tare_buffer_put_text(&root, "/");
+    tare_buffer_put_str(&root, p->list.files[picked].path);
+    p->root = tare_arena_str(&p->arena, (tare_str){(const char *)root.data, root.size}).ptr;
+    if (root.failed || !p->root) status = tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    tare_buffer_free(&root);
+    if (status == TARE_OK) status = tare_hub_name_parse(&p->name, p->root, &p->arena, err);
+    return status;
+}
+
 static tare_status begin_hub(tare_remote_files *p, const char *url, const tare_limits *limits,
                              tare_error *err) {
     tare_str root = tare_str_of(url);
@@ -171,6 +218,9 @@ static tare_status begin_hub(tare_remote_files *p, const char *url, const tare_l
     if (!p->root) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
     TARE_TRY(tare_hub_name_parse(&p->name, p->root, &p->arena, err));
     p->is_hub = true;
+    if (p->remote->options.is_offline)
+        return tare_fail(err, TARE_ERR_IO, "offline: nothing is asked of the hub");
+    if (p->name.type.len) return enter_type(p, limits, err);
     p->is_directory = p->name.is_folder || root.ptr[root.len] == '/';
     return p->is_directory ? fetch_list(p, limits, err) : TARE_OK;
 }

@@ -10,6 +10,7 @@ import email.utils
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -486,6 +487,71 @@ class HubTest(RemoteTest):
             self.env[name] = old if old else ""
         self.assertEqual(self.hub.seen, [])
 
+    def several(self):
+        """A repository of several GGUF models, one of them in shards."""
+        self.tare("convert", "tiny.gguf", "split", "--to", "gguf", "--shard-size", "1M", "--quiet")
+        shards = sorted(os.listdir(self.path("split")))
+        self.assertGreater(len(shards), 1)
+        files = {f"Q8_0/m-Q8_0{n[-20:]}": self.read("split/" + n) for n in shards}
+        self.tare("convert", "tiny.gguf", "q.gguf", "--type", "q4_0", "--quiet")
+        files |= {"m-Q4_0.gguf": self.read("q.gguf"), "m-BF16.gguf": self.tiny, "m-Q4_0_4_4.gguf": self.tiny,
+                  "mmproj-BF16.gguf": self.tiny, "a-F32.gguf": self.tiny, "b-F32.gguf": self.tiny, "README.md": b"# several"}
+        self.hub.add("org/several", files)
+
+    def check_types(self):
+        for kind, name in (("q4_0", "m-Q4_0.gguf"), ("BF16", "m-BF16.gguf"), ("Q8_0", "Q8_0/m-Q8_0-00001-of-")):
+            url = "hf://org/several:" + kind
+            said = json.loads(self.tare("info", url, "--json"))
+            self.assertEqual((said["models"][0]["input"], said["models"][0]["format"]), (url, "gguf"))
+            self.assertTrue(any(name in f["name"] for f in said["models"][0]["files"]), said["models"][0]["files"])
+            self.assertRegex(self.tare("info", url), "\n  file +.*/" + name)
+        self.assertIn("hold the same model", self.tare("diff", "tiny.gguf", "hf://org/several:q8_0"))
+        several = self.fault("convert", "hf://org/several:f32", "x.gguf", code=2)
+        self.assertIn("several GGUF models are of this type", several)
+        self.assertTrue(several.endswith("\nthe models there: a-F32.gguf, b-F32.gguf"), several)
+        none = self.fault("verify", "hf://org/several:F16", code=2)
+        self.assertIn("no GGUF model is of this type", none)
+        self.assertRegex(none, r"there: Q8_0/m-Q8_0-00001-of-\d+.gguf, a-F32.gguf, b-F32.gguf, m-BF16.gguf, m-Q4_0.gguf, m-Q4_0_4_4.gguf, mmproj-BF16.gguf$")
+        self.assertIn("as in hf://ORG/NAME:Q4_K_M", self.fault("info", "hf://org/several:", code=2))
+
+    def test_a_type_names_a_file(self):
+        self.several()
+        self.check_types()
+        listed, *files = self.hub.seen.paths()
+        self.assertEqual(listed, "/api/models/org/several/revision/main?blobs=true")
+        self.assertIn(f"/resolve/{Hub.COMMIT}/", files[0])
+        self.env["HF_HUB_OFFLINE"] = "1"
+        self.env["HF_HUB_CACHE"] = self.path("cached")
+        self.cache("cached", "org/several")
+        self.hub.seen.clear()
+        self.check_types()
+        self.assertEqual(self.hub.seen, [])
+
+    def test_models_of_a_repository_are_a_table(self):
+        self.several()
+        table = self.tare("info", "hf://org/several").splitlines()
+        self.assertEqual(len(table), 8, table)
+        self.assertRegex(table[0], "^MODEL.*PARAMETERS +SIZE +BITS/WEIGHT")
+        self.assertTrue(any(re.match(r"hf://org/several/m-Q4_0\.gguf +gguf.* 4\.\d\d ", row) for row in table), table)
+        said = json.loads(self.tare("info", "hf://org/several", "--json"))
+        self.assertEqual(len(said["models"]), 7)
+        self.assertIn("-of-00010.gguf, a-F32.gguf, b-F32.gguf", self.fault("convert", "hf://org/several", "x.gguf", code=5))
+
+    def test_the_cache_comes_before_the_network(self):
+        self.env["HF_HUB_CACHE"] = self.path("cached")
+        self.cache("cached")
+        self.assertIn("hold the same model", self.tare("diff", "hf://org/tiny", "hf://org/tiny@" + Hub.COMMIT))
+        self.assertEqual(set(self.hub.seen.paths()), {"/api/models/org/tiny/revision/main?blobs=true",
+                                                      f"/api/models/org/tiny/revision/{Hub.COMMIT}?blobs=true"})
+        self.tare("info", f"hf://org/tiny@{Hub.COMMIT}/model.safetensors.index.json")
+        self.assertEqual(len(self.hub.seen), 2)
+        shard = os.path.join(self.path("cached"), "models--org--tiny/snapshots", Hub.COMMIT)
+        shard = os.path.join(shard, next(n for n in sorted(os.listdir(shard)) if n.endswith(".safetensors")))
+        with open(shard, "r+b") as f:
+            f.truncate(1000)
+        self.tare("verify", "--deep", "hf://org/tiny")
+        self.assertTrue(any("/resolve/" in p for p in self.hub.seen.paths()), "a file of another size is fetched")
+
     def test_pages_of_the_hub(self):
         self.hub.token = None
         url = self.hub.url + "/org/tiny-GGUF"
@@ -617,7 +683,9 @@ class GetTest(RemoteTest):
         self.assertEqual(os.listdir(self.path("folder")), ["b"])
         self.tare("get", "hf://org/many/README.md")
         self.assertEqual(self.read("README.md"), b"# m")
-        self.assertIn("no GGUF file of this type", self.fault("get", "hf://org/many:Q8_0", code=2))
+        none = self.fault("get", "hf://org/many:Q8_0", code=2)
+        self.assertIn("no GGUF file of this type", none)
+        self.assertIn("the models there: b/m-q4_k_m-00001-of-00002.gguf, m-Q4_K_M.gguf, m-Q4_K_S.gguf", none)
         self.assertIn("no file of this name", self.fault("get", "hf://org/many/x.gguf", code=2))
         said = json.loads(self.tare("get", "hf://org/many", "-n", "--json"))
         self.assertEqual(len(said["files"]), 4)

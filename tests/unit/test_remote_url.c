@@ -117,7 +117,11 @@ static void names_of_the_hub(void **state) {
     named("hf://o/n@a%2Fb/f", "hf://o/n@a%2Fb", "o/n", "a/b", "f", false);
     named("hf://o/n@refs/pr/12/f", "hf://o/n@refs/pr/12", "o/n", "refs/pr/12", "f", false);
     named("hf://o/n@refs/pr/12", "hf://o/n@refs/pr/12", "o/n", "refs/pr/12", "", true);
+    named("hf://o/n:Q4_K_M", "hf://o/n", "o/n", "main", "", false);
+    named("hf://o/n@refs/pr/1:q8_0", "hf://o/n@refs/pr/1", "o/n", "refs/pr/1", "", false);
+    named("hf://o/n/a:b.gguf", "hf://o/n", "o/n", "main", "a:b.gguf", false);
     static const char *const bad[] = {
+        "hf://o/n:",  "hf://o/n:a/b",  "hf://o/n@r:",    "hf://o:T/n",   "hf://o/n: ",
         "hf://",      "hf://o",        "hf://o/",        "hf:///n",      "hf://o@r/n",
         "hf://o/n@",  "hf://o/n@/f",   "hf://o/n/../x",  "hf://../n",    "hf://o/n/a//b",
         "hf://o/n?x", "hf://o/n/\x01", "hf://o/n@%0a/f", "hf://o/n@%/f", "hf://o/n@../f"};

@@ -19,6 +19,7 @@
  *   hf://ORG/NAME[@REVISION]              a model of the Hugging Face hub, as a directory
  *   hf://ORG/NAME[@REVISION]/FOLDER/      a folder of it
  *   hf://ORG/NAME[@REVISION]/FILE         one file of it
+ *   hf://ORG/NAME[@REVISION]:TYPE         its only GGUF model of that type, such as Q4_K_M
  *
  * Transfers are made by libcurl, which is loaded when the first URL is opened. Passwords and
  * queries of URLs never appear in names, messages or findings.
@@ -59,7 +60,8 @@ typedef struct tare_remote_options {
                                  resumed */
     bool is_offline;       /* nothing is asked of the hub: models of it are opened from hub_cache */
     const char *hub_cache; /* the folder where the hub's tools keep what they download, which has
-                                 folders models--ORG--NAME; NULL: none */
+                                 folders models--ORG--NAME: files of the commit that is meant are
+                                 read there; NULL: none */
 } tare_remote_options;
 
 TARE_DECLARE_INIT(tare_remote_options)
