@@ -187,6 +187,8 @@ tare_status tare_folder_models_list(tare_folder_models **out, const tare_source 
     tare_status status = TARE_OK;
     const bool is_named = (own.kind == TARE_SOURCE_PATH || own.kind == TARE_SOURCE_URL) && own.name;
     if (is_named) status = split_type(&type, &own, &list->arena, err);
+    if (status == TARE_OK && is_named && own.kind == TARE_SOURCE_PATH)
+        status = tare_hub_enter_cache(&own.name, own.name, &list->arena, err);
     if (status == TARE_OK && is_named) status = list_folder(list, &own, err);
     if (type.len)
         keep_type(list, type);

@@ -214,6 +214,8 @@ tare_status tare_format_open(tare_model **out, const tare_source *source,
     TARE_TRY(tare_source_read(&own, source, err));
     tare_arena_init(&arena, options->context->allocator);
     tare_status status = split_inner(&inner, &own, &arena, err);
+    if (status == TARE_OK && own.kind == TARE_SOURCE_PATH && own.name)
+        status = tare_hub_enter_cache(&own.name, own.name, &arena, err);
     if (status == TARE_OK) status = open_any(out, own, options, inner, err);
     tare_arena_free(&arena);
     return status;

@@ -259,7 +259,7 @@ bool tare_llama_cached_id(tare_str *id, tare_str path, tare_arena *arena) {
         const tare_str folder = path_part(path, at), next = path_part(path, at + folder.len + 1);
         at += folder.len + 1;
         if (folder.len == begin.len || !tare_str_starts(folder, begin) ||
-            (!tare_str_is(next, "snapshots") && !tare_str_is(next, "blobs")))
+            (next.len && !tare_str_is(next, "snapshots") && !tare_str_is(next, "blobs")))
             continue;
         const tare_str name = tare_str_cut(folder, begin.len);
         char *out = tare_arena_take(arena, name.len);

@@ -34,23 +34,28 @@ static const char *put_path(tare_buffer *out, const tare_remote *r, const tare_h
     return out->failed ? NULL : (const char *)out->data;
 }
 
-/* The commit that a revision is, or that the cache last saw it be. */
-static bool find_commit(char commit[REF_MOST], const tare_remote *r, const tare_hub_name *name,
-                        tare_buffer *path) {
+/* The commit that a file of refs names. */
+static bool read_ref(char commit[REF_MOST], const char *ref) {
     tare_reader reader;
-    if (tare_hub_is_commit(name->revision)) {
-        memcpy(commit, name->revision.ptr, name->revision.len);
-        commit[name->revision.len] = 0;
-        return true;
-    }
-    const char *ref = put_path(path, r, name, "/refs/", name->revision);
-    if (!ref || tare_reader_open(&reader, ref, TARE_MAP_NONE, NULL) != TARE_OK) return false;
+    if (tare_reader_open(&reader, ref, TARE_MAP_NONE, NULL) != TARE_OK) return false;
     size_t n = reader.size < REF_MOST ? (size_t)reader.size : 0;
     bool is_read = tare_reader_read(&reader, 0, commit, n, NULL) == TARE_OK;
     tare_reader_close(&reader);
     while (n && (commit[n - 1] == '\n' || commit[n - 1] == '\r')) n--;
     commit[n] = 0;
     return is_read && tare_hub_is_commit((tare_str){commit, n});
+}
+
+/* The commit that a revision is, or that the cache last saw it be. */
+static bool find_commit(char commit[REF_MOST], const tare_remote *r, const tare_hub_name *name,
+                        tare_buffer *path) {
+    if (tare_hub_is_commit(name->revision)) {
+        memcpy(commit, name->revision.ptr, name->revision.len);
+        commit[name->revision.len] = 0;
+        return true;
+    }
+    const char *ref = put_path(path, r, name, "/refs/", name->revision);
+    return ref && read_ref(commit, ref);
 }
 
 bool tare_hub_put_cached(tare_buffer *out, const tare_remote *r, const tare_hub_name *name,
@@ -166,4 +171,60 @@ tare_status tare_hub_cached(const char **out, const tare_remote *r, const char *
               "this");
     tare_error_code(err, TARE_CODE_NOT_FOUND);
     return TARE_ERR_IO;
+}
+
+/* ---- folders of the cache that are named ------------------------------------------------------ */
+
+typedef struct snapshots {
+    tare_arena *arena;
+    const char *only;
+    size_t n;
+} snapshots;
+
+static tare_status take_snapshot(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    snapshots *s = ctx;
+    const tare_str name = tare_str_of(entry->name);
+    if (entry->kind != TARE_PATH_FOLDER || !tare_hub_is_commit(name)) return TARE_OK;
+    s->only = tare_arena_str(s->arena, name).ptr;
+    s->n++;
+    return s->only ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "path");
+}
+
+/* folder + "/" + name, in the arena. */
+static const char *below(const char *folder, const char *name, tare_arena *arena) {
+    const size_t n = strlen(folder);
+    const bool has_slash = n && folder[n - 1] == '/';
+    const char *slashed = tare_join_path(arena, folder, has_slash ? TARE_STR("") : TARE_STR("/"));
+    return slashed ? tare_join_path(arena, slashed, tare_str_of(name)) : NULL;
+}
+
+static tare_status choose_snapshot(const char **out, const char *path, const char *all,
+                                   tare_arena *arena, tare_error *err) {
+    char commit[REF_MOST];
+    snapshots seen = {.arena = arena};
+    const char *ref = below(path, "refs/main", arena);
+    if (!ref) return tare_fail(err, TARE_ERR_NOMEM, "path");
+    TARE_TRY(tare_files_list(NULL, all, take_snapshot, &seen, err));
+    if (!seen.n) return TARE_OK; /* not of the cache */
+    const char *named = read_ref(commit, ref) ? below(all, commit, arena) : NULL;
+    if (named && tare_path_has_entry(named))
+        *out = named;
+    else if (seen.n == 1)
+        *out = below(all, seen.only, arena);
+    else
+        return tare_fail(err, TARE_ERR_ARG,
+                         "several snapshots of a model, none of which is that of its refs/main: "
+                         "name one of them");
+    return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "path");
+}
+
+tare_status tare_hub_enter_cache(const char **out, const char *path, tare_arena *arena,
+                                 tare_error *err) {
+    const char *all = below(path, "snapshots", arena);
+    *out = path;
+    if (!all) return tare_fail(err, TARE_ERR_NOMEM, "path");
+    if (tare_path_look(all, NULL) != TARE_PATH_FOLDER) return TARE_OK;
+    const tare_status status = choose_snapshot(out, path, all, arena, err);
+    if (status != TARE_OK) tare_error_file(err, path);
+    return status;
 }

@@ -17,5 +17,9 @@ tare_status tare_hub_cached(const char **out, const tare_remote *remote, const c
  */
 bool tare_hub_put_cached(tare_buffer *out, const tare_remote *remote, const tare_hub_name *name,
                          tare_str commit, tare_str path);
+/* What a path stands for, in the arena: of a folder models--ORG--NAME the snapshot that its refs/main names,
+ * or the only one; else the path itself. ARG: it has several, and none of them is main's. */
+tare_status tare_hub_enter_cache(const char **out, const char *path, tare_arena *arena,
+                                 tare_error *err);
 
 #endif

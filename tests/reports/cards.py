@@ -46,7 +46,7 @@ def names(p):
         os.rename(p.model("plain"), folder)
         inside = os.path.join(folder, "sub")
         os.symlink(folder, p.path("link"))
-        for path in (folder, folder + "/", p.path("link")):
+        for path in (folder, folder + "/", p.path("link"), p.path(f"models--{repository}")):
             got = made(p, path)
             p.expect(f"{path}", got.get("general.name") == name and COMMIT not in str(got), repr(got))
         os.unlink(p.path("link"))
