@@ -363,6 +363,8 @@ int cli_open(tare_model **out, const char *path, tare_report *report);
 int cli_fail_open(const tare_error *err, const char *path);
 /* Whether a path is hf://ORG/NAME:TYPE. */
 bool cli_names_type(const char *path);
+/* Whether it is that or ollama://NAME: a name that stands for a file of another. */
+bool cli_names_file(const char *path);
 /* Says on stderr which models are in a folder of several; nothing, if it is none. */
 void cli_hint_models(const char *path);
 /* Models given as arguments: a folder of several is each of these. Lives until it is freed. */

@@ -526,7 +526,9 @@ const cli_command cmd_info = {
         "options: format, parameters, types and sizes on one screen, and whether llama.cpp runs "
         "it; of several models a row for each. "
         "FILE may be any member of a "
-        "shard set, DIR a Hugging Face directory, or a folder of several models, - standard input.",
+        "shard set, DIR a Hugging Face directory, or a folder of several models, ollama://NAME:TAG "
+        "a model of Ollama's store, - standard "
+        "input.",
     .examples = {{"tare info model.gguf", "one screen about a model"},
                  {"tare info *.gguf", "several models as a table"},
                  {"tare info hf://ORG/NAME", "the same of a model on the hub, or behind a URL"},

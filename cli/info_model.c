@@ -82,7 +82,8 @@ static const char *name_fault(char *buf, size_t size, const tare_model *model, c
     tare_gguf_name parts = tare_gguf_name_default();
     char computed[64], wanted[256];
     const tare_model_summary *sum = tare_model_summarize(model);
-    const tare_file_info *file = cli_names_type(path) ? tare_model_file(model, 0) : NULL;
+    const tare_file_info *file = cli_names_file(path) ? tare_model_file(model, 0) : NULL;
+    if (file && !cli_names_type(path)) return NULL; /* a blob */
     if (file) path = file->name;
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (strcmp(sum->format, "gguf") != 0 || strcmp(path, "-") == 0) return NULL;

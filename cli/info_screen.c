@@ -75,9 +75,22 @@ bool info_is_cut_short(const tare_model *model, const tare_tensor *t) {
 
 /* ---- the one screen -------------------------------------------------------------------------- */
 
-/* Of a type that was named, the file that was found. */
+/* What a store has beside the model: each layer and its file. */
+static void print_layers(const tare_report *report) {
+    for (size_t i = 0; i < tare_report_count(report); i++) {
+        const tare_finding *f = tare_report_at(report, i);
+        if (!f->code || strcmp(f->code, "ollama.layer") != 0) continue;
+        char *name = cli_escape(f->item_name, false, 0), *file = cli_escape(f->file, false, 0);
+        info_label("layer");
+        printf("%s, not part of the model: %s\n", name, file);
+        free(name);
+        free(file);
+    }
+}
+
+/* Of a name that stands for a file, which it is. */
 static void print_file(const tare_model *model, const char *path) {
-    const tare_file_info *file = cli_names_type(path) ? tare_model_file(model, 0) : NULL;
+    const tare_file_info *file = cli_names_file(path) ? tare_model_file(model, 0) : NULL;
     if (!file) return;
     char *name = cli_escape_path(file->name);
     info_label("file");
@@ -298,6 +311,7 @@ void info_print_screen(const tare_model *model, const char *path, uint64_t conte
     printf("%s%s%s\n", cli_style_on(stdout, CLI_BOLD), name, cli_style_off(stdout));
     free(name);
     print_file(model, path);
+    print_layers(report);
     print_format(model, sum);
     tare_str architecture = tare_model_architecture(model);
     if (architecture.len) {

@@ -25,6 +25,10 @@ bool cli_names_type(const char *path) {
     return colon && !strchr(colon, '/');
 }
 
+bool cli_names_file(const char *path) {
+    return cli_names_type(path) || strncmp(path, "ollama://", 9) == 0;
+}
+
 void cli_hint_models(const char *path) {
     tare_folder_models *list = models_in(path);
     const size_t n = tare_folder_models_count(list);

@@ -18,6 +18,10 @@ static tare_remote *session;
 static struct hidden { char *name, *url; } * hidden;
 static size_t n_hidden;
 
+/* Paths of manifests of Ollama that names of the command line stand for. */
+static char **manifests;
+static size_t n_manifests;
+
 static const char *url_of(const char *name) {
     for (size_t i = 0; i < n_hidden; i++)
         if (strcmp(hidden[i].name, name) == 0) return hidden[i].url;
@@ -164,11 +168,55 @@ static tare_status check_kind(const char *path, tare_error *err) {
     return TARE_ERR_ARG;
 }
 
+/* ---- Ollama's store ---------------------------------------------------------------------------- */
+
+#define OLLAMA "ollama://"
+
+/* Whether n bytes are a name of a folder or a file there. */
+static bool is_ollama_word(const char *text, size_t n) {
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+    return n && strspn(text, letters) >= n && text[0] != '.';
+}
+
+/* "[[HOST/]SPACE/]NAME[:TAG]" -> the path of its manifest; NULL: it is no such name. */
+static char *ollama_manifest(const char *name) {
+    static const char *const fronts[] = {"registry.ollama.ai/library/", "registry.ollama.ai/", ""};
+    const char *store = variable("OLLAMA_MODELS"), *home = variable("HOME"), *at = name;
+    const size_t n = strcspn(name, ":");
+    const char *tag = name[n] ? name + n + 1 : "latest";
+    size_t n_slashes = 0;
+    for (size_t length; (length = strcspn(at, "/:")), at[length] == '/'; at += length + 1)
+        if (!is_ollama_word(at, length) || ++n_slashes > 2) return NULL;
+    if (!is_ollama_word(at, strcspn(at, ":")) || !is_ollama_word(tag, strlen(tag))) return NULL;
+    const char *root = store ? store : home;
+    if (!root) return NULL;
+    const size_t size = strlen(root) + strlen(name) + 96;
+    char *path = cli_alloc(size, 1);
+    snprintf(path, size, "%s%s/manifests/%s%.*s/%s", root, store ? "" : "/.ollama/models",
+             fronts[n_slashes], (int)n, name, tag);
+    return path;
+}
+
+static tare_status ollama_source(tare_source *out, const char *path, tare_error *err) {
+    char *manifest = ollama_manifest(path + sizeof OLLAMA - 1);
+    manifests = cli_grow(manifests, n_manifests + 1, sizeof *manifests);
+    manifests[n_manifests++] = manifest;
+    out->name = manifest;
+    if (manifest) return TARE_OK;
+    *err = (tare_error){.status = TARE_ERR_ARG,
+                        .item = -1,
+                        .offset = TARE_NO_OFFSET,
+                        .what = "ollama://[SPACE/]NAME[:TAG] expected"};
+    return TARE_ERR_ARG;
+}
+
 tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
     *out = (tare_source){
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
     const char *url = url_of(path);
     if (strcmp(path, "-") == 0) return cli_stdin(out, err);
+    if (strncmp(path, OLLAMA, sizeof OLLAMA - 1) == 0) return ollama_source(out, path, err);
     if (!tare_is_url(url)) return check_kind(path, err);
     tare_status status = open_session(err);
     out->kind = TARE_SOURCE_URL;
@@ -188,6 +236,10 @@ void cli_remote_free(void) {
         free(hidden[i].name);
         free(hidden[i].url);
     }
+    for (size_t i = 0; i < n_manifests; i++) free(manifests[i]);
+    free(manifests);
+    manifests = NULL;
+    n_manifests = 0;
     free(hidden);
     hidden = NULL;
     n_hidden = 0;

@@ -53,7 +53,8 @@ static const kind kinds[] = {
     {"*.distcp", NULL,
      "a checkpoint of torch.distributed: turn it into one file with python -m "
      "torch.distributed.checkpoint.format_utils dcp_to_torch"},
-    {"manifests", "blobs", "a store of models of Ollama: name the model's file among its blobs"},
+    {"manifests", "blobs",
+     "a store of models of Ollama: name a manifest in it, or ollama://NAME:TAG"},
     {"model.bin", "*vocabulary*",
      "a model of CTranslate2: get the model that it was converted from"},
     {"consolidated.*.pth", NULL, "a model in Meta's form: name its consolidated.00.pth"},

@@ -6,6 +6,7 @@
 #include "base/os_path.h"
 #include "base/str.h"
 #include "format/format.h"
+#include "format/ollama.h"
 #include "model/foreign.h"
 #include "remote/hub_cache.h"
 #include "remote/remote_files.h"
@@ -216,6 +217,8 @@ tare_status tare_format_open(tare_model **out, const tare_source *source,
     tare_status status = split_inner(&inner, &own, &arena, err);
     if (status == TARE_OK && own.kind == TARE_SOURCE_PATH && own.name)
         status = tare_hub_enter_cache(&own.name, own.name, &arena, err);
+    if (status == TARE_OK && own.kind == TARE_SOURCE_PATH && own.name)
+        status = tare_ollama_enter(&own.name, own.name, &arena, options->context->report, err);
     if (status == TARE_OK) status = open_any(out, own, options, inner, err);
     tare_arena_free(&arena);
     return status;
