@@ -137,7 +137,8 @@ static int run(int argc, const char **argv) {
     (void)argc;
     const char *url = argv[0];
     outcome o = {.files = NULL};
-    if (!strstr(url, "://"))
+    const bool is_here = cli_names_file(url) && !cli_names_type(url);
+    if (!strstr(url, "://") || is_here)
         return cli_usage(&cmd_get, "a URL of https, http or hf was expected, such as "
                                    "hf://ORG/NAME");
     if (args.output && cli_check_local(&cmd_get, args.output) != CLI_YES) return CLI_USAGE;
