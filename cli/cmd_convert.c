@@ -36,8 +36,9 @@ static const cli_option options[] = {
     {.name = "apply-adapter",
      .arg = "NAME|PATH[:SCALE]",
      .complete = CLI_COMPLETE_FILE,
-     .help = "merge an adapter of the input, a PEFT directory or file, or TENSOR=PATH for a file "
-             "with one pair A and B; its scale is multiplied by SCALE; may be given again",
+     .help =
+         "merge a PEFT directory or file, an adapter of the input, or TENSOR=PATH, a file with "
+         "one pair A and B, into the model; its scale is multiplied by SCALE; may be given again",
      .list = &args.merges},
     {.name = "adapter",
      .arg = "NAME=PATH",

@@ -29,8 +29,8 @@ static const cli_option options[] = {
      .help = "order of the tensors (default: that of the file)",
      .text = &args.sort},
     {.name = "stats",
-     .help = "read the tensors' data: minimum, maximum, mean, standard deviation, zeros, NaN and "
-             "infinities, and a histogram from minimum to maximum",
+     .help = "read the tensors' data (minimum, maximum, mean, standard deviation, zeros, NaN and "
+             "infinities, and a histogram from minimum to maximum)",
      .flag = &args.has_stats},
     {.name = "layers",
      .help = "of a .wcodec: how each tensor is stored, with the place and size of its streams' "
@@ -41,8 +41,7 @@ static const cli_option options[] = {
      .flag = &args.is_raw},
     {.name = "context",
      .arg = "N",
-     .help = "context length, in tokens, to compute the size of the cache for (default: the "
-             "model's own)",
+     .help = "compute the size of the cache for N tokens (default: the model's own context)",
      .size = &args.context},
     {.name = "stored",
      .help =

@@ -52,8 +52,8 @@ static const cli_option options[] = {
     {.name = "log",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "where a line goes for each failure to read (default: in the foreground standard "
-             "error, else the system's log)",
+     .help = "write a line to FILE for each read that fails (default: to standard error in the "
+             "foreground, else to the system's log)",
      .text = &args.log},
     {.name = "allow-other",
      .help = "let other users read, too; /etc/fuse.conf must allow it",

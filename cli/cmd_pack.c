@@ -37,8 +37,9 @@ static const cli_option options[] = {
              "without the CPU; about 0.2 % larger",
      .text = &args.made_for},
     {.name = "lossy",
-     .help = "with loss: the numbers of matrices change, and the files do not come back byte for "
-             "byte; needs a target",
+     .help =
+         "change the numbers of matrices to fit a target, so that the files do not come back byte "
+         "for byte",
      .flag = &args.lossy},
     {.name = "target-bpw",
      .arg = "BITS",
@@ -57,8 +58,8 @@ static const cli_option options[] = {
     {.name = "imatrix",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "with --lossy: importance matrix, as written by llama-imatrix, that says which "
-             "columns must keep most precision",
+     .help = "with --lossy: importance matrix of llama-imatrix, which says which columns must "
+             "keep most precision",
      .text = &args.imatrix},
     {.name = "sensitivity",
      .arg = "FILE",

@@ -100,7 +100,7 @@ static const cli_option options[] = {
     {.name = "apply-adapter",
      .arg = "NAME|PATH[:SCALE]",
      .complete = CLI_COMPLETE_FILE,
-     .help = "merge an adapter of the input, or a PEFT directory or file, before its tensors are "
+     .help = "merge a PEFT directory or file, or an adapter of the input, before the tensors are "
              "quantized; its scale is multiplied by SCALE; may be given again",
      .list = &args.merges},
     {.name = "override-kv",

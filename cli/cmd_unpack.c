@@ -24,7 +24,7 @@ static const cli_option options[] = {
     {.name = "planes",
      .arg = "N",
      .choices = "0 1 2 3 4",
-     .help = "a coarse model: for real numbers, decode the coded bits and only the first N groups "
+     .help = "a coarse model; of real numbers, decode the coded bits and only the first N groups "
              "(of 4, 2 and 1 bits) of the bits that are stored verbatim; missing bits are set to "
              "the middle of their range; data read in part is not checked for damage",
      .text = &args.planes},

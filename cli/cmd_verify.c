@@ -18,8 +18,8 @@ static tare_str policy; /* the text of its file */
 
 static const cli_option options[] = {
     {.name = "deep",
-     .help = "read all data too: NaN, Inf, impossible scales, padding, an end of zeros, the "
-             "digest that a cache's file is named after",
+     .help = "read all data too (NaN, Inf, impossible scales, padding, an end of zeros, the "
+             "digest that a cache's file is named after)",
      .flag = &args.is_deep},
     {.name = "manifest",
      .arg = "FILE",
@@ -34,14 +34,15 @@ static const cli_option options[] = {
     {.name = "against",
      .arg = "SOURCE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "also compare with the model that it was made from: numbers, files, adapters and keys "
+     .help = "also compare with the model that it was made from; numbers, files, adapters and keys "
              "that are lost are warnings (errors with --strict), missing tensors errors",
      .text = &args.against},
     {.name = "derived-from",
      .arg = "MODEL",
      .complete = CLI_COMPLETE_FILE,
-     .help = "also encode the tensors of MODEL as those of a quantized one are, and compare block "
-             "by block: what encoders do not make of them is an error",
+     .help = "also check that the model was quantized from MODEL; tensors of MODEL are encoded "
+             "again and "
+             "compared block by block, and a block that no encoder makes is an error",
      .text = &args.derived_from},
     {.name = "imatrix",
      .arg = "FILE",

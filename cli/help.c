@@ -119,7 +119,8 @@ static void print_topic(FILE *out, const cli_topic *topic) {
 
 /* ---- one screen ------------------------------------------------------------------------------ */
 
-/* What an option does, in a line if the words before a comma or a bracket say it in one. */
+/* What an option does, in a line if the words before a comma or a bracket say it in one: help texts put what
+ * may be left out behind one of these, a list in brackets, never behind a colon. */
 static void print_briefly(FILE *out, const cli_command *command, const cli_option *option) {
     char text[400];
     snprintf(text, sizeof text, "%s", cli_option_help(option, cli_group_of(command, option)));

@@ -69,7 +69,7 @@ static const tare_option_row rows[] = {
     CHOICE(CONVERT, "endian", "keep little big", convert.order, "keep",
            "byte order (default keep: the input's)"),
     CHOICE(CONVERT, "quality", "default best", convert.quality, "default",
-           "best: slower, with a smaller error in the same format"),
+           "best: a smaller error in the same format, slower"),
     ROW(CONVERT, "shard_size", SIZE, convert.shard_size, "0",
         "make OUT a directory of files of at most this size, with an index: "
         "model-00001-of-00003.safetensors; for GGUF STEM-00001-of-00003.gguf"),
