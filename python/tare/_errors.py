@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 
+from ._spell import spell
+
 __all__ = [
     "TareError", "UsageError", "OutputExistsError", "NeedsBaseError", "NeedsImportanceError",
     "InputError", "TruncatedError", "CorruptError", "LimitError", "ChecksumError",
@@ -122,7 +124,7 @@ _BY_CODE: dict[str | None, type[TareError]] = {
     "wcodec.base": NeedsBaseError,
     "convert.needs-importance": NeedsImportanceError,
 }
-# The library does not know what options are called here.
+# What options here do about an error, where the library names none.
 _ADVICE: dict[type[TareError], str] = {
     OutputExistsError: "overwrite=True replaces it",
     NeedsBaseError: "bases=[...] gives it to open() and to what opens files",
@@ -148,6 +150,7 @@ def make_error(status: int, code: str | None, path: str | None, offset: int | No
         kind = _BY_CODE.get(code, kind)
     elif name == "io":
         kind = FileMissingError if code == "remote.not-found" else _BY_ERRNO.get(os_error, kind)
+    line, what = line and spell(line), what and spell(what)
     if kind in _ADVICE:
         line = f"{line or what}; {_ADVICE[kind]}"
     error = kind(line or what or name)

@@ -110,7 +110,8 @@ class Finding(Record):
 def findings(rows: Iterable[tuple[Any, ...]]) -> tuple[Finding, ...]:
     """Findings from what the extension returns. Whoever has logging gets them there as well."""
     from ._errors import STATUS
-    out = tuple(Finding(LEVELS[row[0]], STATUS[row[1]], *row[2:]) for row in rows)
+    from ._spell import spell
+    out = tuple(Finding(LEVELS[row[0]], STATUS[row[1]], *row[2:7], spell(row[7])) for row in rows)
     if out and "logging" in sys.modules:
         logging = sys.modules["logging"]
         log = logging.getLogger("tare")

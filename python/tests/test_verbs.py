@@ -649,3 +649,30 @@ def test_report(tmp_path, gguf_path, monkeypatch):
     monkeypatch.setattr("tare.__main__.find_command", lambda: None)
     with pytest.raises(RuntimeError):
         tare.report(out)
+
+
+def test_options_are_spelled_as_here(tmp_path):
+    """Texts of the library name options; errors and findings have the names and forms of Python's."""
+    source, packed = tmp_path / "m.safetensors", tmp_path / "q8.gguf"
+    tare.convert(tare.synth("llama-tiny"), source)
+    tare.convert(source, packed, type="q8_0", keep_names=True)
+    with pytest.raises(tare.NeedsImportanceError, match=r"give one with importance=, or") as caught:
+        tare.quantize(source, tmp_path / "q.gguf", "IQ2_XXS")
+    assert "`" not in caught.value.what and "imatrix" not in str(caught.value)
+    with pytest.raises(tare.UsageError, match=r"or say allow_requantize=True$"):
+        tare.quantize(packed, tmp_path / "q.gguf", "Q4_K_M")
+    tiny = tare.build({"w": np.ones((2, 32), "float32")})
+    [finding] = tare.convert(tiny, tmp_path / "w.infq", strict=False).findings
+    assert "type='int8_rowwise' asks for it, opaque=True carries" in str(finding)
+
+
+@pytest.mark.parametrize("text, spelled", [
+    ("`apply_adapter`, or extract each with `adapter`", "merges=, or extract each with --adapter of the command"),
+    ("`no_tokenizer` leaves it out", "no_tokenizer=True leaves it out"),
+    ("with `to gguf` or `tensor_type`", "with format='gguf' or types="),
+    ("an edit with `recover`", "an edit with --recover of the command"),
+    ("`Not One`, `a b c`", "`Not One`, `a b c`"),
+])
+def test_each_form_of_an_option(text, spelled):
+    from tare._spell import spell
+    assert spell(text) == spelled

@@ -92,7 +92,7 @@ static tare_status weigh(tare_plan *p, tare_planned *planned, tare_error *err) {
     bool is_left_out = fit == TARE_IMPORTANCE_LEFT_OUT;
     if (tare_encoding_needs_importance(t->encoding)) {
         tare_fail_tensor(err, TARE_ERR_ARG, t, i,
-                         !m ? "its type needs an importance matrix"
+                         !m ? "its type needs an importance matrix: give one with `imatrix`"
                          : is_left_out
                              ? "its type needs an importance matrix, and its entry in the one "
                                "given is left out"

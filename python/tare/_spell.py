@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""Options in texts of the library, as Python has them. The library names them between backquotes, with a value where
+one is meant; what only the command has is spelled as it does."""
+from __future__ import annotations
+
+import re
+
+# The library's names of those that have another name here.
+_NAMES = {"to": "format", "tensor_type": "types", "imatrix": "importance", "apply_adapter": "merges", "force": "overwrite"}
+_OPTION = re.compile("`([a-z_]+)(?: ([A-Za-z0-9_]+))?`")
+
+
+def _spelled(found: re.Match[str]) -> str:
+    from ._options import QuantizeOptions
+    given, value = found.groups()
+    name = _NAMES.get(given, given)
+    kind = QuantizeOptions.__annotations__.get(name)
+    if kind is None:
+        return f"--{given.replace('_', '-')}{' ' + value if value else ''} of the command"
+    if getattr(kind, "__forward_arg__", kind) == "bool":
+        return f"{name}=True"
+    return f"{name}={value!r}" if value else f"{name}="
+
+
+def spell(text: str) -> str:
+    """A text of the library with its options as they are given here."""
+    return _OPTION.sub(_spelled, text) if "`" in text else text
