@@ -125,7 +125,14 @@ static const char *mix_name_at(void *ctx, size_t i) {
     return m ? m->name : NULL;
 }
 
-static int no_mix(const char *name) {
+static bool is_mix(const char *word) {
+    return tare_mix_find((tare_str){word, strlen(word)}) != NULL;
+}
+
+static int no_mix(const char *const *argv) {
+    const char *name = argv[2];
+    if (is_mix(argv[0]) || is_mix(argv[1]))
+        return cli_usage(&cmd_quantize, "TYPE is the last argument, tare quantize IN OUT TYPE");
     char *safe = cli_escape_path(name), upper[16] = "";
     for (size_t i = 0; name[i] && i + 1 < sizeof upper; i++)
         upper[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i]);
@@ -152,6 +159,8 @@ static int check_target(int argc) {
     if (n_targets > 1)
         return cli_usage(&cmd_quantize,
                          "--target-size, --target-bpw and --target-damage exclude each other");
+    if (argc < 2 && n_targets)
+        return cli_usage(&cmd_quantize, "OUT is missing: tare quantize IN OUT, and the target");
     if (argc < 2 || (n_targets + (argc > 2) == 0 && !args.type_file))
         return cli_usage(&cmd_quantize, "needs IN OUT TYPE, or a target in place of TYPE");
     if (n_targets && argc > 2)
@@ -185,7 +194,7 @@ static int quantize(int argc, const char **argv) {
             return cli_usage(&cmd_quantize, "%s is for Hugging Face directories: --to hf", argv[2]);
     } else if (argc > 2) {
         mix.mix = tare_mix_find((tare_str){argv[2], strlen(argv[2])});
-        if (!mix.mix) return no_mix(argv[2]);
+        if (!mix.mix) return no_mix(argv);
     } else if (args.several || fit.size || fit.bits > 0 || fit.damage > 0) {
         args.fit = &fit;
     }

@@ -72,6 +72,14 @@ static int place_output(const cli_command *command, const char **args, int n_arg
     return n_args + 1;
 }
 
+static void refuse_extra(const cli_command *command, const char *extra) {
+    char *safe = cli_escape_path(extra);
+    const bool is_mix = tare_mix_find((tare_str){extra, strlen(extra)}) != NULL;
+    cli_usage(command, "one argument too many: %s%s%s", safe,
+              is_mix ? ", a mix: tare quantize IN OUT " : "", is_mix ? safe : "");
+    free(safe);
+}
+
 static int run_command(const cli_command *command, int argc, char **argv) {
     const char **args = cli_alloc((size_t)argc + 1, sizeof *args);
     int n_args = cli_parse(command, argc, argv, args);
@@ -89,15 +97,13 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     bool is_alone = n_args == 0 && command->alone && *command->alone;
     if (n_args < command->min_args && !is_alone) {
         /* The arguments are what stands before the first option of the usage. */
-        size_t n = strcspn(command->usage, "[");
-        while (n > 0 && command->usage[n - 1] == ' ') n--;
+        const char *option = strstr(command->usage, " [");
+        const size_t n = option ? (size_t)(option - command->usage) : strlen(command->usage);
         cli_usage(command, "needs %.*s", (int)n, command->usage);
         goto out;
     }
     if (command->max_args >= 0 && n_args > command->max_args) {
-        char *extra = cli_escape_path(args[command->max_args]);
-        cli_usage(command, "one argument too many: %s", extra);
-        free(extra);
+        refuse_extra(command, args[command->max_args]);
         goto out;
     }
     for (int i = 0; i < n_args; i++) args[i] = cli_hide_secrets(args[i]);
