@@ -202,7 +202,7 @@ static bool is_damaged(const tare_model *model, const tare_report *report) {
 }
 
 static tare_json_node *json_of(const tare_model *model, const char *path, const tare_report *report,
-                               const tare_error *err, bool is_good) {
+                               tare_json_node *failure, bool is_good) {
     const size_t n_errors = count_errors(report);
     const size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) -
                               tare_report_count_level(report, TARE_LEVEL_ERROR);
@@ -213,14 +213,15 @@ static tare_json_node *json_of(const tare_model *model, const char *path, const 
     cli_json_bool(document, "is_deep", args.is_deep);
     if (args.against) cli_json_text(document, "against", args.against);
     if (args.derived_from) cli_json_text(document, "derived_from", args.derived_from);
-    cli_json_bool(document, "is_complete", !err && count_code(report, TARE_CODE_NEEDS_BASE) == 0);
+    cli_json_bool(document, "is_complete",
+                  !failure && count_code(report, TARE_CODE_NEEDS_BASE) == 0);
     if (model) {
         const tare_model_summary *sum = tare_model_summarize(model);
         cli_json_text(document, "format", sum->format);
         cli_json_u64(document, "version", sum->version);
         cli_json_u64(document, "tensor_count", sum->n_tensors);
     }
-    if (err) cli_json_add(document, "error", cli_json_error(err, path));
+    if (failure) cli_json_add(document, "error", failure);
     cli_json_u64(document, "error_count", n_errors);
     cli_json_u64(document, "warning_count", n_warnings);
     cli_json_add(document, "findings", cli_json_findings(report));
@@ -275,7 +276,8 @@ static int verify_one(tare_json_node **document, const char *path) {
                : is_incomplete(report)                     ? CLI_USAGE
                                                            : CLI_NO;
     if (cli.json) {
-        *document = json_of(model, path, report, status == TARE_OK ? NULL : &err, is_good);
+        *document = json_of(model, path, report,
+                            status == TARE_OK ? NULL : cli_json_error(&err, failed_path), is_good);
         cli.json = false; /* a failure is in the document already */
     } else {
         tare_level least = cli.quiet ? fatal : TARE_LEVEL_INFO;

@@ -32,27 +32,49 @@ def cell(text):
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+def fail(text, code):
+    print(f"::error::{escaped(text)}")
+    return code
+
+
+def switches():
+    """The options that are on; ValueError: a word that is neither true nor false."""
+    for name in ("deep", "strict"):
+        given = os.environ.get(f"TARE_{name.upper()}") or "false"
+        if given not in ("true", "false"):
+            raise ValueError(f'{name}: "{given}" is neither true nor false')
+        if given == "true":
+            yield f"--{name}"
+
+
 def main():
     paths = models()
     if not paths:
-        print("::error::no models are named")
-        return 2
+        return fail("no models are named", 2)
     command = [os.environ.get("TARE") or "tare", "verify", "--json", *paths]
     if os.environ.get("TARE_POLICY"):
         command += ["--policy", os.environ["TARE_POLICY"]]
-    command += [f"--{name}" for name in ("deep", "strict") if os.environ.get(f"TARE_{name.upper()}") == "true"]
-    done = subprocess.run(command, stdout=subprocess.PIPE)
     try:
-        checked = json.loads(done.stdout)["models"]
-    except (ValueError, KeyError):
-        print("::error::tare verify ended without a result")
-        return done.returncode or 1
+        command += switches()
+        done = subprocess.run(command, stdout=subprocess.PIPE)
+    except ValueError as error:
+        return fail(str(error), 2)
+    except OSError as error:
+        return fail(f"{command[0]}: {error.strerror}: install tare in an earlier step, or name it with `tare`", 4)
+    try:
+        result = json.loads(done.stdout)
+    except ValueError:
+        result = {}
+    checked = result.get("models")
+    if checked is None:
+        return fail(result.get("line", "tare verify ended without a result"), done.returncode or 1)
     rows = ["| model | verdict | errors | warnings |", "|---|---|---|---|"]
     for model in checked:
         found = model["findings"] + ([{"level": "error", **model["error"]}] if "error" in model else [])
         for finding in found:
             level = LEVELS[finding["level"]]
-            print(f'::{level} file={escaped(model["input"], True)}::{escaped(words(finding))}')
+            file = finding.get("file") or model["input"]
+            print(f'::{level} file={escaped(file, True)}::{escaped(words(finding))}')
         verdict = "good" if model["is_good"] else "bad"
         rows.append(f'| {cell(model["input"])} | {verdict} | {model["error_count"]} | {model["warning_count"]} |')
     print("\n".join(rows))

@@ -70,7 +70,12 @@ def try_action():
         check("the summary", "| m.gguf | good | 0 | 0 |" in file.read(), out)
     with open("policy.json", "w") as file:
         file.write('{"licence": true}')
-    run(sys.executable, "-B", script, TARE_MODELS="m.gguf", TARE_POLICY="policy.json", code=2)
+    out = run(sys.executable, "-B", script, TARE_MODELS="m.gguf", TARE_POLICY="policy.json", code=2)
+    check("a policy that is wrong", '::error file=policy.json::key "licence": policy: no such rule' in out, out)
+    out = run(sys.executable, "-B", script, TARE_MODELS="m.gguf", TARE_DEEP="yes", code=2)
+    check("a word that is no switch", '::error::deep: "yes" is neither true nor false\n' in out, out)
+    out = run(sys.executable, "-B", script, TARE_MODELS="m.gguf", TARE="no-such-command", code=4)
+    check("no command", "::error::no-such-command: No such file" in out, out)
 
 
 def main():
