@@ -372,7 +372,7 @@ const tare_format tare_format_hf = {
     .suffix = "",
     .is_directory = true,
     .caps = &tare_safetensors_caps,
-    .read = {probe, open_hf, tare_safetensors_index_file},
+    .read = {probe, open_hf, tare_safetensors_index_file, NULL},
     .write = {.plan = tare_hf_plan},
     .stored = {.program = TARE_PROGRAM_TRANSFORMERS, .keys = TARE_KEY_FORM_PAIRS},
 };
