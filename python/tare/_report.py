@@ -68,7 +68,7 @@ def report(src: Path | Sequence[Path], dst: Path | None = None, *, against: Path
     >>> facts["models"][0]["format"]
     'gguf'
     """
-    many = list(src) if isinstance(src, (list, tuple)) else [src]
+    many: list[Any] = list(src) if isinstance(src, (list, tuple)) else [src]
     if not many or not all(isinstance(path, (str, bytes, os.PathLike)) for path in many):
         raise TypeError("report: a path or URL expected, or several; save() writes a model from memory")
     arguments = [_input(path) for path in many]
