@@ -109,17 +109,19 @@ typedef struct cli_group {
     const char *names; /* separated by spaces */
 } cli_group;
 
+#define CLI_EXAMPLES_MOST 12 /* of a command */
+
 typedef struct cli_command {
     const char *name;
-    tare_verb verb;            /* whose named options it has */
-    const char *summary;       /* one line */
-    const char *usage;         /* what follows the name, one form a line */
-    const char *description;   /* paragraphs for help and manual; lines are wrapped */
-    cli_example examples[12];  /* ends at line NULL */
-    const cli_option *options; /* ends at name NULL */
-    cli_group groups[4];       /* of them, the last one empty */
-    const char *main;          /* names of the options in the short help, most important first */
-    cli_topic topic;           /* title NULL: none */
+    tare_verb verb;                          /* whose named options it has */
+    const char *summary;                     /* one line */
+    const char *usage;                       /* what follows the name, one form a line */
+    const char *description;                 /* paragraphs for help and manual; lines are wrapped */
+    cli_example examples[CLI_EXAMPLES_MOST]; /* fewer end at line NULL */
+    const cli_option *options;               /* ends at name NULL */
+    cli_group groups[4];                     /* of them, the last one empty */
+    const char *main; /* names of the options in the short help, most important first */
+    cli_topic topic;  /* title NULL: none */
     unsigned takes;
     cli_complete complete;  /* what a shell offers for arguments */
     cli_complete last;      /* for the last of max_args but OUT, if that is of another kind */

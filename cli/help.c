@@ -177,7 +177,7 @@ void cli_help_command(FILE *out, const void *what) {
     const cli_command *command = what;
     fprintf(out, "tare %s: %s\n", command->name, command->summary);
     heading(out, "Examples");
-    print_examples(out, command->examples, SIZE_MAX);
+    print_examples(out, command->examples, CLI_EXAMPLES_MOST);
     print_usage(out, command);
     fputs("\n", out);
     cli_wrap(out, command->description, 0, width_of(out));

@@ -107,7 +107,8 @@ void cli_man_command(FILE *out, const cli_command *command) {
     paragraphs(out, command->description);
     if (command->topic.title) topic_section(out, &command->topic);
     fputs(".SH EXAMPLES\n", out);
-    for (const cli_example *e = command->examples; e->line; e++) {
+    for (size_t i = 0; i < CLI_EXAMPLES_MOST && command->examples[i].line; i++) {
+        const cli_example *e = &command->examples[i];
         fputs(".TP\n.B ", out);
         put(out, e->line);
         fputc('\n', out);
