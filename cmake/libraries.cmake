@@ -15,7 +15,7 @@ function(tare_library name prefix)
 endfunction()
 
 set(deflate ${sources}/libdeflate)
-tare_library(tare_libdeflate LIBDEFLATE ${deflate}/lib/crc32.c ${deflate}/lib/utils.c
+tare_library(tare_libdeflate LIBDEFLATE ${deflate}/lib/crc32.c ${deflate}/lib/deflate_decompress.c ${deflate}/lib/utils.c
   ${deflate}/lib/x86/cpu_features.c ${deflate}/lib/arm/cpu_features.c)
 target_include_directories(tare_libdeflate PUBLIC ${deflate})
 
