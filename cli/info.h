@@ -56,6 +56,7 @@ void info_json_adapters(tare_json_node *document, const tare_model *model);
 
 /* The container that the model lies packed in, and its bases; nothing where it does not. */
 void info_print_container(const tare_model *model);
+void info_print_files(const tare_model *model);
 void info_json_container(tare_json_node *document, const tare_model *model);
 bool info_is_packed(const tare_model *model);
 /* Two cells of a table: the bytes that the tensor has packed, and their share of its own. */

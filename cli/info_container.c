@@ -63,6 +63,47 @@ void info_print_container(const tare_model *model) {
     }
 }
 
+/* Files that hold models, and what each takes of the container. */
+void info_print_files(const tare_model *model) {
+    tare_container_file f = tare_container_file_default();
+    tare_container_info c = tare_container_info_default();
+    if (!tare_model_container(&c, model) || !c.is_directory || c.format) return;
+    cli_table *table = cli_table_new("~FILE|>SIZE|>BITS/WEIGHT|>STORED AS|>MADE OF OTHERS");
+    for (size_t i = 0; tare_model_container_file(&f, model, i); i++) {
+        char *name = cli_escape(f.name, false, 0), bits[24], made[64];
+        if (f.n_weights) {
+            snprintf(bits, sizeof bits, "%.2f", 8.0 * (double)f.tensor_bytes / (double)f.n_weights);
+            snprintf(made, sizeof made, "%zu of %zu tensors", f.n_derived, f.n_tensors);
+            cli_table_add(table, name);
+            cli_table_add(table, cli_size_text(f.size_bytes).text);
+            cli_table_add(table, bits);
+            cli_table_add(table, cli_size_text(f.packed_bytes).text);
+            cli_table_add(table, f.n_derived ? made : "");
+        }
+        free(name);
+    }
+    cli_table_print(table, stdout, 2);
+    cli_table_free(table);
+}
+
+static tare_json_node *json_files(const tare_model *model) {
+    tare_json_node *list = cli_json_array();
+    tare_container_file f = tare_container_file_default();
+    for (size_t i = 0; tare_model_container_file(&f, model, i); i++) {
+        tare_json_node *entry = cli_json_object();
+        cli_json_str(entry, "name", f.name);
+        cli_json_u64(entry, "size_bytes", f.size_bytes);
+        cli_json_u64(entry, "packed_bytes", f.packed_bytes);
+        cli_json_u64(entry, "tensor_count", f.n_tensors);
+        cli_json_u64(entry, "derived_tensor_count", f.n_derived);
+        if (f.n_weights)
+            cli_json_real(entry, "bits_per_weight",
+                          8.0 * (double)f.tensor_bytes / (double)f.n_weights);
+        cli_json_append(list, entry);
+    }
+    return list;
+}
+
 static tare_json_node *json_bases(const tare_model *model) {
     tare_json_node *list = cli_json_array();
     tare_container_base base = tare_container_base_default();
@@ -112,6 +153,7 @@ void info_json_container(tare_json_node *document, const tare_model *model) {
     cli_json_u64(object, "unpacked_bytes", c.unpacked_bytes);
     cli_json_real(object, "packed_percent", percent(c.packed_bytes, c.unpacked_bytes));
     cli_json_u64(object, "file_count", c.n_files);
+    if (c.n_files) cli_json_add(object, "files", json_files(model));
     cli_json_bool(object, "is_directory", c.is_directory);
     cli_json_bool(object, "is_for_gpu", c.is_for_gpu);
     json_loss(object, model);

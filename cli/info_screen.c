@@ -326,6 +326,7 @@ void info_print_screen(const tare_model *model, const char *path, uint64_t conte
     info_print_container(model);
     info_print_mix(model);
     print_types(model, sum->tensor_bytes);
+    info_print_files(model);
     print_outliers(model);
     print_schemes(model);
     info_print_adapters(model, path);

@@ -25,6 +25,7 @@ action | text | what is done with it: copied, encoded, carried, ...
 active | text | the CPU level in use
 adapters | list | low-rank adapters that the model holds
 against | text | what it is compared with; of a tensor: same, differs, absent, ...
+derived_tensor_count | count | tensors made of others when they are read
 derived_from | text | the model that it may have been made from
 alignment | count | bytes that data is aligned to
 alike_tensor_count | count | tensors that the base has, too
@@ -284,7 +285,8 @@ MEASURES = """size_bytes sample_bytes entropy_bytes coded_bytes zstd3_bytes zstd
 zstd19_error_bytes? alike_tensor_count? encode_gb_per_s decode_gb_per_s device_gb_per_s? memcpy_gb_per_s zstd3_gb_per_s"""
 FACTOR = "{ name type shape size_bytes }"
 SCREEN = """input format version container? { major_version minor_version holds? holds_version? packed_bytes unpacked_bytes packed_percent
-file_count is_directory is_for_gpu is_lossy loss? { tensor_count bits_per_weight target_bpw? target_bytes? target_damage? damage lambda
+file_count files? [ name size_bytes packed_bytes tensor_count derived_tensor_count bits_per_weight? ] is_directory is_for_gpu
+is_lossy loss? { tensor_count bits_per_weight target_bpw? target_bytes? target_damage? damage lambda
 method is_weighted container source_sha256 } bases [ name sha256 tensor_count ] } byte_order alignment architecture?
 hyperparameters { layer_count? embedding_length? head_count? head_count_kv? feed_forward_length? context_length? vocab_size? }
 parameter_count size_bytes tensor_bytes directory_bytes bits_per_weight? tensor_count metadata_count is_truncated outlier_count?

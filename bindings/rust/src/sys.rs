@@ -2116,6 +2116,24 @@ pub struct tare_container_layer {
 extern "C" {
     pub fn tare_container_layer_init(x: *mut tare_container_layer, size: usize);
     pub fn tare_model_container_layer(out: *mut tare_container_layer, model: *const tare_model, i: usize) -> bool;
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_container_file {
+    pub size: usize,
+    pub name: tare_str,
+    pub size_bytes: u64,
+    pub packed_bytes: u64,
+    pub n_tensors: usize,
+    pub n_derived: usize,
+    pub n_weights: u64,
+    pub tensor_bytes: u64,
+}
+
+extern "C" {
+    pub fn tare_container_file_init(x: *mut tare_container_file, size: usize);
+    pub fn tare_model_container_file(out: *mut tare_container_file, model: *const tare_model, i: usize) -> bool;
     pub fn tare_tensor_packed_bytes(out: *mut u64, model: *const tare_model, tensor: usize) -> bool;
 }
 

@@ -131,6 +131,25 @@ TARE_DECLARE_INIT(tare_container_layer)
 TARE_API bool tare_model_container_layer(tare_container_layer *out, const tare_model *model,
                                          size_t i);
 
+/* A file that unpacking gives. */
+typedef struct tare_container_file {
+    size_t size;
+    tare_str name;
+    uint64_t size_bytes;
+    /* In the container: of its tensors, but those whose bytes a tensor before has, and of what
+     * else only it has. */
+    uint64_t packed_bytes;
+    size_t n_tensors, n_derived; /* of these: made of others when they are read */
+    uint64_t n_weights, tensor_bytes;
+} tare_container_file;
+
+TARE_DECLARE_INIT(tare_container_file)
+
+/* File i of the container, links and folders among them; false beyond the last. Time is linear in the
+ * layers. */
+TARE_API bool tare_model_container_file(tare_container_file *out, const tare_model *model,
+                                        size_t i);
+
 /* Bytes that a tensor takes in the container (tensors with equal bytes share them); false: it has
  * no layer of its own. */
 TARE_API bool tare_tensor_packed_bytes(uint64_t *out, const tare_model *model, size_t tensor);

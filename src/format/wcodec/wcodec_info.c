@@ -94,6 +94,63 @@ bool tare_model_container_layer(tare_container_layer *out, const tare_model *m, 
     return true;
 }
 
+/* Which layers of tensors have the bytes of one before: others are written in the order of the index. */
+static bool *find_shared(const tare_wcodec_index *x, const tare_allocator *a) {
+    bool *is_shared = tare_alloc(a, x->n_layers);
+    uint64_t end = 0;
+    for (uint32_t i = 0; is_shared && i < x->n_layers; i++) {
+        const tare_wc_layer *l = &x->layers[i].coded;
+        is_shared[i] = x->layers[i].kind == TARE_WCODEC_TENSOR && l->offset < end;
+        if (x->layers[i].kind == TARE_WCODEC_TENSOR && !is_shared[i]) end = l->offset + l->size;
+    }
+    return is_shared;
+}
+
+static void add_tensor(tare_container_file *f, const tare_wcodec_layer *l, bool is_shared) {
+    uint64_t n = 1;
+    for (unsigned d = 0; d < l->n_dims; d++) n *= l->dims[d];
+    for (unsigned r = 0; r < l->coded.n_regions; r++) f->tensor_bytes += l->coded.region_bytes[r];
+    f->packed_bytes += is_shared ? 0 : l->coded.size;
+    f->n_weights += n;
+    f->n_derived += l->derived.is_set;
+    f->n_tensors++;
+}
+
+/* Ranges of a tensor stand one after the other; bytes that are no tensor's are the file's whose name
+ * their layer has. */
+static void add_layers(tare_container_file *f, const tare_wcodec_index *x,
+                       const tare_packed_file *file, const bool *is_shared) {
+    uint32_t last = UINT32_MAX;
+    for (uint32_t i = 0; i < file->n_ranges; i++) {
+        const uint32_t at = file->ranges[i].layer;
+        const tare_wcodec_layer *l = &x->layers[at];
+        if (l->kind == TARE_WCODEC_TENSOR && at != last) add_tensor(f, l, is_shared[at]);
+        if (l->kind == TARE_WCODEC_TENSOR) last = at;
+    }
+    for (uint32_t i = 0; i < x->n_layers; i++)
+        if (x->layers[i].kind == TARE_WCODEC_BYTES && tare_str_equal(x->layers[i].name, file->name))
+            f->packed_bytes += x->layers[i].coded.size;
+}
+
+bool tare_model_container_file(tare_container_file *out, const tare_model *m, size_t i) {
+    const tare_packed *store = m ? tare_packed_of(m) : NULL;
+    tare_container_file f = tare_container_file_default();
+    tare_result_write(out, &f, sizeof f);
+    if (!store || i >= tare_wcodec_store_index(store)->n_files ||
+        tare_result_check(out, NULL) != TARE_OK)
+        return false;
+    const tare_wcodec_index *x = tare_wcodec_store_index(store);
+    const tare_packed_file *file = &x->files[i];
+    bool *is_shared = find_shared(x, m->allocator);
+    if (!is_shared) return false;
+    f.name = file->name;
+    f.size_bytes = file->size;
+    if (file->entry.kind == TARE_PACKED_FILE) add_layers(&f, x, file, is_shared);
+    tare_free(m->allocator, is_shared, x->n_layers);
+    tare_result_write(out, &f, sizeof f);
+    return true;
+}
+
 /* The planes of a tensor are regions of one layer, or parts of its only one. *layer UINT32_MAX: the
  * tensor has no bytes. False: it has no layer of its own. `places` may be NULL. */
 static bool find_layer(uint32_t *layer, tare_coded_place *places, const tare_wcodec_index *x,
