@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static struct {
-    const char *to, *made_for, *imatrix, *sensitivity;
+    const char *to, *made_for, *append, *imatrix, *sensitivity;
     uint64_t target_size;
     double target_bpw, target_damage;
     bool lossy;
@@ -25,6 +25,13 @@ static const cli_option options[] = {
      .help = "leave out files and folders of this name in a directory, or, with a slash, of this "
              "path; \"NAME/\": folders only; may be given several times",
      .list = &args.exclude},
+    {.name = "append",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help =
+         "add IN, a file or a folder of files, to this .wcodec, in which they become files among "
+         "those that it was packed from",
+     .text = &args.append},
     {.name = "to",
      .arg = "FORMAT",
      .choices = "wcodec",
@@ -222,8 +229,8 @@ static int fill_options(tare_pack_options *o, const char *in_path) {
         free(name);
         return code;
     }
-    if (kind == CLI_PATH_FOLDER) o->directory = in_path;
-    if (args.exclude.n && !o->directory)
+    if (kind == CLI_PATH_FOLDER && !args.append) o->directory = in_path;
+    if (args.exclude.n && kind != CLI_PATH_FOLDER)
         return cli_usage(&cmd_pack, "--exclude: only a directory has files that can be left out");
     o->exclude = args.exclude.items;
     o->n_exclude = args.exclude.n;
@@ -253,7 +260,7 @@ static bool holds_several(const char *path) {
            n > 1;
 }
 
-/* `model` NULL: several, of the folder that is the input. */
+/* `model` NULL: several, of the folder that is the input, or more for the container. */
 static int pack(const tare_model *model, tare_pack_options *pack_options, outcome *o,
                 tare_report *report) {
     tare_model **bases;
@@ -265,8 +272,9 @@ static int pack(const tare_model *model, tare_pack_options *pack_options, outcom
     pack_options->packed_ctx = o;
     cli_progress_start("packing");
     tare_status status =
-        model ? tare_pack(&o->sum, o->out_path, model, pack_options, &err)
-              : tare_pack_ladder(&o->sum, o->out_path, o->in_path, pack_options, &err);
+        args.append ? tare_pack_add(&o->sum, o->out_path, o->in_path, pack_options, &err)
+        : model     ? tare_pack(&o->sum, o->out_path, model, pack_options, &err)
+                    : tare_pack_ladder(&o->sum, o->out_path, o->in_path, pack_options, &err);
     cli_progress_end();
     if (!cli.json)
         cli_print_findings(stderr, report, o->in_path,
@@ -335,12 +343,18 @@ static int pack_to(const tare_model *model, outcome *o, tare_report *report) {
 }
 
 static int run(int argc, const char **argv) {
+    if (args.append && argc > 1)
+        return cli_usage(&cmd_pack, "--append: the output is %s", args.append);
+    if (args.append && (args.lossy || cli.base.n))
+        return cli_usage(&cmd_pack, "--append cannot be combined with --lossy or --base");
     cli.is_stored = true;
     tare_importance *importance = NULL;
     tare_report *report = cli_report_new();
     char *name = argc < 2 ? cli_name_after(argv[0], SUFFIX) : NULL, *sensitivities = NULL;
     outcome o = {.in_path = argv[0],
-                 .out_path = argc < 2 ? name : argv[1],
+                 .out_path = args.append ? args.append
+                             : argc < 2  ? name
+                                         : argv[1],
                  .report = report,
                  .sum = tare_pack_summary_default()};
     tare_model *model = NULL;
@@ -350,7 +364,7 @@ static int run(int argc, const char **argv) {
     lossy.importance = importance;
     if (code == CLI_YES && args.sensitivity)
         code = cli_read_sensitivities(&lossy.sensitivities, &sensitivities, args.sensitivity);
-    const bool is_ladder = code == CLI_YES && !args.lossy && holds_several(argv[0]);
+    const bool is_ladder = args.append || (!args.lossy && holds_several(argv[0]));
     if (code == CLI_YES && !is_ladder) code = cli_open(&model, argv[0], report);
     if (code == CLI_YES) code = pack_to(model, &o, report);
     tare_model_free(model);
@@ -367,6 +381,7 @@ const cli_command cmd_pack = {
     .summary = "store a model in fewer bytes, without loss unless --lossy is given",
     .usage = "IN [OUT.wcodec] [--effort fast|full] [--base BASE]...\n"
              "DIR [OUT.wcodec] [--exclude PATTERN]...\n"
+             "IN --append FILE.wcodec\n"
              "IN OUT.wcodec --lossy --target-bpw BITS [--imatrix FILE]",
     .description =
         "Packs one file, a set of shards, which any of them stands for (--one-shard: that one "
@@ -377,7 +392,7 @@ const cli_command cmd_pack = {
         "directory with several models (quantizations of one) is a ladder: tensors that encoders "
         "make of those of a larger model there, perhaps with an importance matrix there (a file "
         "with imatrix in its name), are made when they are read; OUT.wcodec::NAME is one of its "
-        "files. Without "
+        "files, and --append adds others later. Without "
         "OUT, IN.wcodec is written. OUT appears under its name only when it is complete; - "
         "(standard output) needs --to wcodec and the space of OUT in TMPDIR or /var/tmp. With "
         "--lossy, and only then, the numbers of matrices change: OUT holds the closest model to IN "
@@ -388,6 +403,7 @@ const cli_command cmd_pack = {
          {"tare pack hf-directory model.wcodec --effort full",
           "a directory with shards and side files, as small as it gets"},
          {"tare pack models models.wcodec", "many quantizations of a model, in the space of one"},
+         {"tare pack model-Q5_K_M.gguf --append models.wcodec", "one more of them"},
          {"tare pack checkpoint --exclude 'optimizer.pt' --exclude runs/",
           "a directory without some of it"},
          {"tare pack tuned.gguf tuned.wcodec --base original.gguf",
@@ -404,7 +420,7 @@ const cli_command cmd_pack = {
     .options = options,
     .groups = {{"With --lossy", "target-bpw target-size target-damage imatrix sensitivity"},
                {"Forms of the data", "mode segment"}},
-    .main = "effort base exclude lossy target-bpw target-size imatrix dry-run force json",
+    .main = "effort base exclude append lossy target-bpw target-size imatrix dry-run force json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_INPUT |
              CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR,
     .complete = CLI_COMPLETE_FILE,

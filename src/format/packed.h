@@ -215,6 +215,10 @@ void tare_packed_set_base(tare_packed *packed, uint32_t base, const tare_model *
 /* To be called before anything is read: layers are decoded by a device; NULL: by the CPU. NOMEM. */
 tare_status tare_packed_use_device(tare_packed *packed, tare_device *device, tare_error *err);
 
+/* Of file number `file`, which is one; `name` is for messages, and must live as long as the reader, as must the
+ * container. */
+tare_status tare_packed_file_reader(tare_reader *out, tare_packed *packed, uint32_t file,
+                                    const char *name, tare_error *err);
 /* n bytes of a region from byte `offset` on, which are there. Errors name the container. */
 tare_status tare_packed_read(tare_packed *packed, uint32_t layer, unsigned region, uint64_t offset,
                              void *buf, size_t n, tare_error *err);

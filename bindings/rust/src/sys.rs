@@ -1558,6 +1558,7 @@ extern "C" {
     pub fn tare_pack_to(out: *mut tare_pack_summary, output: *const tare_output, r#in: *const tare_model, options: *const tare_pack_options, err: *mut tare_error) -> tare_status;
     pub fn tare_count_models(out: *mut usize, folder: *const c_char, err: *mut tare_error) -> tare_status;
     pub fn tare_pack_ladder(out: *mut tare_pack_summary, out_path: *const c_char, folder: *const c_char, options: *const tare_pack_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_pack_add(out: *mut tare_pack_summary, container: *const c_char, path: *const c_char, options: *const tare_pack_options, err: *mut tare_error) -> tare_status;
 }
 
 #[repr(C)]

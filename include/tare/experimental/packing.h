@@ -133,6 +133,13 @@ TARE_API tare_status tare_pack_ladder(tare_pack_summary *out, const char *out_pa
                                       const char *folder, const tare_pack_options *options,
                                       tare_error *err);
 
+/* Adds a file, or all files of a folder, to a container that was packed without loss and without bases, and
+ * replaces it when the new one is complete: the same bytes as packing all of them together as a ladder.
+ * What is read of the container is decoded. Of `options` neither bases, `lossy`, `directory` nor `force`.
+ * ERR_UNSUPPORTED: it has a file of the same name. */
+TARE_API tare_status tare_pack_add(tare_pack_summary *out, const char *container, const char *path,
+                                   const tare_pack_options *options, tare_error *err);
+
 /* How a model was packed with loss. Strings live as long as the model. */
 typedef struct tare_lossy_info {
     size_t size;

@@ -267,6 +267,12 @@ tare_packed_contents tare_packed_describe(const tare_packed *store) {
                                   .is_directory = x->files_form == 2};
 }
 
+tare_status tare_packed_file_reader(tare_reader *out, tare_packed *store, uint32_t file,
+                                    const char *name, tare_error *err) {
+    const tare_packed_file *f = &tare_wcodec_store_index(store)->files[file];
+    return tare_wcodec_store_reader(out, store, f->ranges, f->n_ranges, name, err);
+}
+
 tare_packed_part tare_packed_describe_layer(const tare_packed *store, uint32_t layer) {
     const tare_wcodec_layer *l = &tare_wcodec_store_index(store)->layers[layer];
     return (tare_packed_part){.name = l->name,

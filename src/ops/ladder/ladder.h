@@ -15,6 +15,8 @@ typedef struct tare_ladder_model {
     tare_str name; /* of its file, from the folder on */
     const char *path;
     tare_model *model;
+    int64_t packed;  /* number of the file in the container; -1: it lies in the folder */
+    uint32_t file;   /* of `all` */
     double bits;     /* a weight */
     size_t first, n; /* its tensors, among all */
 } tare_ladder_model;
@@ -27,6 +29,7 @@ typedef struct tare_ladder {
     tare_importance **matrices;
     tare_str *matrix_names;
     size_t n_matrices, matrices_capacity, names_capacity;
+    tare_model *container;             /* that more is added to; NULL: none */
     tare_model *all;                   /* their tensors, each named "FILE::TENSOR" */
     tare_pack_derivation *derivations; /* of each tensor */
 } tare_ladder;
@@ -35,6 +38,9 @@ typedef struct tare_ladder {
  * matrices (files with "imatrix" in their names). */
 tare_status tare_ladder_open(tare_ladder *out, const char *folder, const tare_context *context,
                              tare_error *err);
+/* The files of a container, and what lies at `path`: a file, or such a folder. */
+tare_status tare_ladder_open_more(tare_ladder *out, const char *container, const char *path,
+                                  const tare_context *context, tare_error *err);
 void tare_ladder_free(tare_ladder *ladder);
 /* A tensor's name within its model. */
 tare_str tare_ladder_tensor_name(const tare_ladder *ladder, size_t model, size_t tensor);

@@ -27,6 +27,12 @@ static tare_str join(tare_arena *arena, tare_str a, tare_str b, tare_str c) {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+static tare_str last_part(tare_str name) {
+    for (size_t i = name.len; i > 0; i--)
+        if (name.ptr[i - 1] == '/') return tare_str_cut(name, i);
+    return name;
+}
+
 static bool has_part(tare_str name, tare_str part) {
     for (size_t i = 0; i + part.len <= name.len; i++)
         if (memcmp(name.ptr + i, part.ptr, part.len) == 0) return true;
@@ -38,7 +44,8 @@ static tare_status no_memory(tare_error *err) {
 }
 
 /* A file that is no matrix, whatever it is called, is a file like any. */
-static tare_status add_matrix(tare_ladder *l, const char *path, tare_str name, tare_error *err) {
+static tare_status add_matrix(tare_ladder *l, const tare_source *source, tare_str name,
+                              tare_error *err) {
     tare_open_options o = tare_open_options_default();
     tare_context quiet = l->context;
     quiet.report = NULL;
@@ -51,10 +58,14 @@ static tare_status add_matrix(tare_ladder *l, const char *path, tare_str name, t
         return no_memory(err);
     tare_error fault;
     const tare_status status =
-        tare_importance_open_path(&l->matrices[l->n_matrices], path, &o, &fault);
+        tare_importance_open(&l->matrices[l->n_matrices], source, &o, &fault);
     if (status == TARE_ERR_NOMEM) return no_memory(err);
     if (status == TARE_OK) l->matrix_names[l->n_matrices++] = name;
     return TARE_OK;
+}
+
+static bool is_matrix_name(tare_str name) {
+    return has_part(last_part(name), TARE_STR("imatrix"));
 }
 
 static bool is_model_name(tare_str name) {
@@ -62,10 +73,17 @@ static bool is_model_name(tare_str name) {
 }
 
 /* What cannot be opened is packed as the bytes that it is, which is said. */
-static tare_status add_model(tare_ladder *l, const char *path, tare_str name, tare_error *err) {
+static tare_status add_model(tare_ladder *l, const char *path, tare_str name, int64_t packed,
+                             tare_error *err) {
     tare_open_options o = tare_open_options_default();
     tare_context quiet = l->context;
     tare_error fault;
+    for (size_t i = 0; i < l->n_models; i++) {
+        if (!tare_str_equal(l->models[i].name, name)) continue;
+        tare_fail(err, TARE_ERR_UNSUPPORTED, "there is a file of this name already");
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, name);
+        return TARE_ERR_UNSUPPORTED;
+    }
     quiet.report = NULL;
     o.context = &quiet;
     o.one_shard = true;
@@ -74,7 +92,7 @@ static tare_status add_model(tare_ladder *l, const char *path, tare_str name, ta
                    sizeof *l->models))
         return no_memory(err);
     tare_ladder_model *m = &l->models[l->n_models];
-    *m = (tare_ladder_model){.name = name, .path = path};
+    *m = (tare_ladder_model){.name = name, .path = path, .packed = packed};
     const tare_status status = tare_open_path(&m->model, path, &o, &fault);
     if (status == TARE_ERR_NOMEM) return no_memory(err);
     if (status == TARE_OK && !tare_model_is_big_endian(m->model) && m->model->n_files == 1) {
@@ -91,6 +109,13 @@ static tare_status add_model(tare_ladder *l, const char *path, tare_str name, ta
     return TARE_OK;
 }
 
+static tare_status take_file(tare_ladder *l, const char *path, tare_str name, tare_error *err) {
+    const tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    if (is_matrix_name(name)) return add_matrix(l, &source, name, err);
+    return is_model_name(name) ? add_model(l, path, name, -1, err) : TARE_OK;
+}
+
 static tare_status walk_folder(const walk *w, tare_error *err);
 
 static tare_status visit(void *ctx, const tare_files_entry *entry, tare_error *err) {
@@ -103,9 +128,7 @@ static tare_status visit(void *ctx, const tare_files_entry *entry, tare_error *e
     if (!path.ptr || !name.ptr) return no_memory(err);
     if (tare_files_is_bookkeeping(name) || entry->is_link) return TARE_OK;
     if (is_folder) return walk_folder(&(walk){w->l, path.ptr, name}, err);
-    if (entry->kind != TARE_PATH_FILE) return TARE_OK;
-    if (has_part(own, TARE_STR("imatrix"))) return add_matrix(w->l, path.ptr, name, err);
-    return is_model_name(own) ? add_model(w->l, path.ptr, name, err) : TARE_OK;
+    return entry->kind == TARE_PATH_FILE ? take_file(w->l, path.ptr, name, err) : TARE_OK;
 }
 
 static tare_status walk_folder(const walk *w, tare_error *err) {
@@ -141,16 +164,18 @@ static tare_status add_tensor(tare_ladder *l, const tare_ladder_model *m, const 
 static tare_status add_tensors(tare_ladder *l, tare_ladder_model *m, tare_error *err) {
     const tare_catalog *c = &m->model->catalog;
     tare_reader reader;
-    uint32_t file;
-    TARE_TRY(tare_reader_open(&reader, m->path, TARE_MAP_NONE, err));
-    const tare_status status = tare_model_add_file(l->all, &reader, m->path, &file, err);
+    TARE_TRY(m->packed < 0 ? tare_reader_open(&reader, m->path, TARE_MAP_NONE, err)
+                           : tare_packed_file_reader(&reader, tare_packed_of(l->container),
+                                                     (uint32_t)m->packed, m->path, err));
+    const tare_status status = tare_model_add_file(l->all, &reader, m->path, &m->file, err);
     if (status != TARE_OK) {
         tare_reader_close(&reader);
         return status;
     }
     m->first = l->all->catalog.n_tensors;
     m->n = c->n_tensors;
-    for (size_t i = 0; i < c->n_tensors; i++) TARE_TRY(add_tensor(l, m, &c->tensors[i], file, err));
+    for (size_t i = 0; i < c->n_tensors; i++)
+        TARE_TRY(add_tensor(l, m, &c->tensors[i], m->file, err));
     return TARE_OK;
 }
 
@@ -202,7 +227,7 @@ static tare_status count_entry(void *ctx, const tare_files_entry *entry, tare_er
         const tare_str path = join(&f->all->arena, tare_str_of(f->path), name, TARE_STR("/"));
         return path.ptr ? count_folder(f->all, path.ptr, err) : no_memory(err);
     }
-    if (entry->kind != TARE_PATH_FILE || has_part(name, TARE_STR("imatrix"))) return TARE_OK;
+    if (entry->kind != TARE_PATH_FILE || is_matrix_name(name)) return TARE_OK;
     f->all->has_safetensors |= tare_str_ends(name, TARE_STR(".safetensors"));
     f->all->n_gguf += tare_str_ends(name, TARE_STR(".gguf")) && !is_later_shard(name);
     return TARE_OK;
@@ -226,14 +251,85 @@ tare_status tare_count_models(size_t *out, const char *folder, tare_error *err) 
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+static tare_status take_folder(tare_ladder *l, const char *folder, tare_error *err) {
+    const tare_str path = join(&l->arena, tare_str_of(folder), TARE_STR("/"), TARE_STR(""));
+    if (!path.ptr) return no_memory(err);
+    return walk_folder(&(walk){l, path.ptr, TARE_STR("")}, err);
+}
+
 tare_status tare_ladder_open(tare_ladder *l, const char *folder, const tare_context *context,
                              tare_error *err) {
     *l = (tare_ladder){.context = *context};
     tare_arena_init(&l->arena, context->allocator);
-    const tare_str path = join(&l->arena, tare_str_of(folder), TARE_STR("/"), TARE_STR(""));
-    if (!path.ptr) return no_memory(err);
-    TARE_TRY(walk_folder(&(walk){l, path.ptr, TARE_STR("")}, err));
+    TARE_TRY(take_folder(l, folder, err));
     if (l->n_models < 2) return tare_fail(err, TARE_ERR_ARG, "a folder with fewer than two models");
+    qsort(l->models, l->n_models, sizeof *l->models, by_bits);
+    return join_models(l, err);
+}
+
+static tare_status open_container(tare_ladder *l, const char *path, tare_error *err) {
+    tare_open_options o = tare_open_options_default();
+    o.context = &l->context;
+    o.stored = true;
+    TARE_TRY(tare_open_path(&l->container, path, &o, err));
+    const tare_packed *store = tare_packed_of(l->container);
+    if (!store) return tare_fail(err, TARE_ERR_ARG, "not a .wcodec, which files could be added to");
+    const tare_packed_contents c = tare_packed_describe(store);
+    if (!c.n_files || c.n_bases || l->container->lossy)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "files are added to a .wcodec of files without loss and without bases");
+    return TARE_OK;
+}
+
+static tare_status read_packed(void *ctx, uint64_t offset, void *buf, size_t n) {
+    return tare_reader_read(ctx, offset, buf, n, NULL);
+}
+
+static tare_status take_packed(tare_ladder *l, uint32_t number, tare_error *err) {
+    tare_packed *store = tare_packed_of(l->container);
+    const tare_packed_file *f = &tare_packed_describe(store).files[number];
+    const tare_str path =
+        join(&l->arena, tare_str_of(tare_packed_source(store)->name), TARE_STR("::"), f->name);
+    if (!path.ptr) return no_memory(err);
+    if (f->entry.kind != TARE_PACKED_FILE) return TARE_OK;
+    if (!is_matrix_name(f->name))
+        return is_model_name(f->name) ? add_model(l, path.ptr, f->name, number, err) : TARE_OK;
+    tare_reader reader;
+    TARE_TRY(tare_packed_file_reader(&reader, store, number, path.ptr, err));
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_CALLBACK,
+                                .name = path.ptr,
+                                .fd = -1,
+                                .read = read_packed,
+                                .read_ctx = &reader,
+                                .n_bytes = reader.size};
+    const tare_status status = add_matrix(l, &source, f->name, err);
+    tare_reader_close(&reader);
+    return status;
+}
+
+static tare_status take_path(tare_ladder *l, const char *path, tare_error *err) {
+    int failed = 0;
+    const tare_path_kind kind = tare_path_look(path, &failed);
+    if (kind == TARE_PATH_FOLDER) return take_folder(l, path, err);
+    if (kind != TARE_PATH_FILE) {
+        tare_fail_errno(err, failed, "cannot be opened");
+        tare_error_file(err, path);
+        return err->status;
+    }
+    return take_file(l, path, last_part(tare_str_of(path)), err);
+}
+
+tare_status tare_ladder_open_more(tare_ladder *l, const char *container, const char *path,
+                                  const tare_context *context, tare_error *err) {
+    *l = (tare_ladder){.context = *context};
+    tare_arena_init(&l->arena, context->allocator);
+    tare_status status = open_container(l, container, err);
+    if (status != TARE_OK) tare_error_file(err, container);
+    TARE_TRY(status);
+    const uint32_t n = tare_packed_describe(tare_packed_of(l->container)).n_files;
+    for (uint32_t i = 0; i < n; i++) TARE_TRY(take_packed(l, i, err));
+    TARE_TRY(take_path(l, path, err));
     qsort(l->models, l->n_models, sizeof *l->models, by_bits);
     return join_models(l, err);
 }
@@ -241,6 +337,7 @@ tare_status tare_ladder_open(tare_ladder *l, const char *folder, const tare_cont
 void tare_ladder_free(tare_ladder *l) {
     const tare_allocator *a = l->context.allocator;
     tare_model_free(l->all);
+    tare_model_free(l->container);
     for (size_t i = 0; i < l->n_models; i++) tare_model_free(l->models[i].model);
     for (size_t i = 0; i < l->n_matrices; i++) tare_importance_free(l->matrices[i]);
     tare_free(a, l->models, l->models_capacity * sizeof *l->models);

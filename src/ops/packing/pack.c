@@ -199,7 +199,9 @@ static void tell_bases(const packing *p) {
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, tare_error *err) {
-    if (p->source->has_files) TARE_TRY(tare_pack_files_open(&p->files, p->in, &p->options, err));
+    if (p->source->has_files)
+        TARE_TRY(tare_pack_files_open(&p->files, p->in, &p->options, p->source->list,
+                                      p->source->list_ctx, err));
     sum->n_files = p->files.n;
     for (size_t i = 0; i < p->files.n; i++)
         if (p->files.files[i].reader) sum->from_bytes += p->files.files[i].reader->size;

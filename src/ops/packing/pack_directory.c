@@ -319,6 +319,19 @@ tare_status tare_pack_directory(tare_pack_files *f, const tare_model *in,
     return expect_tensors(&w, err);
 }
 
+tare_status tare_pack_file_alone(tare_pack_files *f, const char *path, const tare_reader *reader,
+                                 tare_error *err) {
+    const char *slash = strrchr(path, '/');
+    tare_file_facts facts;
+    const int failed = tare_entry_look(&facts, TARE_HERE, path, true);
+    if (failed) return fail_status(err, failed, path);
+    tare_packed_origin origin =
+        origin_of(tare_str_of(slash ? slash + 1 : path), &facts, TARE_PACKED_FILE);
+    origin.reader = reader;
+    if (!reader) TARE_TRY(tare_pack_list_read(&origin.reader, f, path, err));
+    return tare_pack_list_add(f, &origin, err);
+}
+
 /* ---- what links lead to ---------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) {

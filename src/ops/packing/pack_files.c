@@ -97,17 +97,21 @@ static int by_name(const void *a, const void *b) {
 }
 
 tare_status tare_pack_files_open(tare_pack_files *f, const tare_model *in,
-                                 const tare_pack_options *options, tare_error *err) {
+                                 const tare_pack_options *options, tare_pack_lister list, void *ctx,
+                                 tare_error *err) {
     *f = (tare_pack_files){
         .strict = {.report = options->context->report, .is_strict = options->output->strict}};
     tare_arena_init(&f->arena, options->context->allocator);
-    TARE_TRY(options->directory ? tare_pack_directory(f, in, options, err)
-                                : take_model(f, in, err));
+    if (list) TARE_TRY(list(ctx, f, err));
+    if (options->directory) TARE_TRY(tare_pack_directory(f, in, options, err));
+    if (!list && !options->directory) TARE_TRY(take_model(f, in, err));
     if (f->n) qsort(f->files, f->n, sizeof *f->files, by_name);
-    for (size_t i = 1; i < f->n; i++)
-        if (tare_str_equal(f->files[i - 1].name, f->files[i].name))
-            return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                             "two files of the model have the same name");
+    for (size_t i = 1; i < f->n; i++) {
+        if (!tare_str_equal(f->files[i - 1].name, f->files[i].name)) continue;
+        tare_fail(err, TARE_ERR_UNSUPPORTED, "there are two files of this name");
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, f->files[i].name);
+        return TARE_ERR_UNSUPPORTED;
+    }
     tare_pack_resolve_links(f);
     return tare_strict_check(&f->strict, err);
 }

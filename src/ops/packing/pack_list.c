@@ -10,18 +10,26 @@ tare_status tare_pack_list_add(tare_pack_files *f, const tare_packed_origin *ori
     return TARE_OK;
 }
 
+tare_status tare_pack_list_keep(tare_pack_files *f, tare_reader *reader, tare_error *err) {
+    if (!tare_grow(f->arena.allocator, (void **)&f->opened, &f->opened_capacity, f->n_opened + 1,
+                   sizeof *f->opened)) {
+        tare_reader_close(reader);
+        return tare_fail(err, TARE_ERR_NOMEM, "files");
+    }
+    f->opened[f->n_opened++] = reader;
+    return TARE_OK;
+}
+
 tare_status tare_pack_list_read(const tare_reader **out, tare_pack_files *f, const char *path,
                                 tare_error *err) {
     tare_reader *r = TARE_NEW(&f->arena, tare_reader);
-    if (!r || !tare_grow(f->arena.allocator, (void **)&f->opened, &f->opened_capacity,
-                         f->n_opened + 1, sizeof *f->opened))
-        return tare_fail(err, TARE_ERR_NOMEM, "files");
+    if (!r) return tare_fail(err, TARE_ERR_NOMEM, "files");
     tare_status status = tare_reader_open(r, path, false, err);
     if (status != TARE_OK) {
         tare_error_file(err, path);
         return status;
     }
-    f->opened[f->n_opened++] = r;
+    TARE_TRY(tare_pack_list_keep(f, r, err));
     *out = r;
     if (f->n_opened <= tare_files_kept_open()) return TARE_OK;
     if (!f->idle) f->idle = tare_file_cache_new(f->arena.allocator);

@@ -25,6 +25,8 @@ typedef struct tare_pack_files {
 /* Adds a file, link or folder; its name must live as long as the list. */
 tare_status tare_pack_list_add(tare_pack_files *files, const tare_packed_origin *origin,
                                tare_error *err);
+/* Takes over a reader, which is in the arena of the list. */
+tare_status tare_pack_list_keep(tare_pack_files *files, tare_reader *reader, tare_error *err);
 /* Opens a file for which the model has no reader. */
 tare_status tare_pack_list_read(const tare_reader **out, tare_pack_files *files, const char *path,
                                 tare_error *err);

@@ -9,6 +9,7 @@
 #include "base/outfile.h"
 #include "format/format.h"
 #include "model/catalog.h"
+#include "ops/packing/pack_files.h"
 #include "ops/steps.h"
 
 typedef struct tare_pack_source {
@@ -18,7 +19,9 @@ typedef struct tare_pack_source {
                                  stand-ins restored; NULL: no different */
     const tare_pack_codes *codes;            /* of each tensor; NULL: nothing is lost */
     const tare_pack_derivation *derivations; /* of each tensor; NULL: none is made of another */
-    bool has_files; /* they are packed; else the metadata and resources of the model are */
+    bool has_files;        /* they are packed; else the metadata and resources of the model are */
+    tare_pack_lister list; /* of the files; NULL: those of the model, or of a directory */
+    void *list_ctx;
     tare_status (*check)(void *ctx, tare_outset *set, tare_error *err); /* of the complete output,
                                                                            before it has its name;
                                                                            NULL: none */
