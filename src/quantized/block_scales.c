@@ -13,38 +13,37 @@ void tare_weight_shape_of(tare_weight *w, const tare_tensor *codes, uint64_t tim
         w->dims[codes->n_dims - 1] = UINT64_MAX; /* found to be too large when it is counted */
 }
 
-/* Block sizes that the settings name, [rows, columns]: 0 where there are none. */
-static uint64_t named_block(const tare_weight_search *s, unsigned axis, uint64_t n,
-                            uint64_t n_scales) {
-    const tare_json_node *block =
+static bool is_cut(uint64_t n, uint64_t length, uint64_t n_scales) {
+    return length && tare_ceil_div_u64(n, length) == n_scales;
+}
+
+/* Whether the settings name a block of rows x columns that cuts a matrix into so many. */
+static bool named_block(uint64_t block[2], const tare_weight_search *s, uint64_t rows,
+                        uint64_t n_rows, uint64_t cols, uint64_t n_cols) {
+    const tare_json_node *named =
         tare_json_member(s->settings.config, TARE_STR("weight_block_size"));
     const tare_json_node *at = NULL, *weights = NULL;
     do {
-        uint64_t length = 0;
-        const tare_json_node *entry = block ? block->child : NULL;
-        if (axis == 1 && entry) entry = entry->next;
-        if (tare_json_node_u64(entry, &length) && length &&
-            tare_ceil_div_u64(n, length) == n_scales)
-            return length;
+        const tare_json_node *first = named ? named->child : NULL;
+        if (tare_json_node_u64(first, &block[0]) && tare_json_node_u64(first->next, &block[1]) &&
+            is_cut(rows, block[0], n_rows) && is_cut(cols, block[1], n_cols))
+            return true;
         weights = tare_weight_group(&s->settings, &at);
-        block = tare_json_member(weights, TARE_STR("block_structure"));
+        named = tare_json_member(weights, TARE_STR("block_structure"));
     } while (at);
-    return 0;
+    return false;
 }
 
-/* How many numbers of a dimension share one factor. Published block sizes are powers of two, nearly
- * always 128; a factor a row or for all of them also occurs. */
-static uint64_t block_length(const tare_weight_search *s, unsigned axis, uint64_t n,
-                             uint64_t n_scales) {
+/* How many numbers of a dimension share one factor, where no settings say it. Published block sizes are
+ * powers of two, nearly always 128; a factor a row or for all of them also occurs. */
+static uint64_t usual_block(uint64_t n, uint64_t n_scales) {
     if (n_scales == 0 || n_scales > n) return 0;
     if (n_scales == 1) return n;
-    const uint64_t named = named_block(s, axis, n, n_scales);
-    if (named) return named;
-    if (tare_ceil_div_u64(n, 128) == n_scales) return 128;
+    if (is_cut(n, 128, n_scales)) return 128;
     for (uint64_t b = 1; b < n; b *= 2)
-        if (tare_ceil_div_u64(n, b) == n_scales) return b;
+        if (is_cut(n, b, n_scales)) return b;
     const uint64_t b = tare_ceil_div_u64(n, n_scales);
-    return tare_ceil_div_u64(n, b) == n_scales ? b : 0;
+    return is_cut(n, b, n_scales) ? b : 0;
 }
 
 /* The dimensions of scales without those of one element between others: [n, 1, m, 1] is [n, m]. */
@@ -82,10 +81,13 @@ bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
     } else if (leading) {
         return false;
     }
-    w->block_rows = block_length(s, 0, rows, n_rows);
-    /* groups of single rows are whole */
+    /* groups of single rows are whole, unless it is said otherwise */
     const bool is_whole = n_rows == rows && rows > 1 && cols % n_cols == 0;
-    w->group = is_whole ? cols / n_cols : block_length(s, 1, cols, n_cols);
+    uint64_t block[2] = {usual_block(rows, n_rows),
+                         is_whole ? cols / n_cols : usual_block(cols, n_cols)};
+    if (n_rows > 1 || n_cols > 1) named_block(block, s, rows, n_rows, cols, n_cols);
+    w->block_rows = tare_min_u64(block[0], rows);
+    w->group = tare_min_u64(block[1], cols);
     w->n_groups = w->scale_line = n_cols;
     w->matrix_rows = rows;
     return w->block_rows && w->group;

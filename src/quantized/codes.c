@@ -132,6 +132,16 @@ static void put_high_first(float *out, const reading *r, uint64_t at, uint64_t n
     }
 }
 
+/* The same of codes that do not cross the borders of words. */
+static void put_in_words(float *out, const reading *r, uint64_t n) {
+    const tare_weight *w = r->w;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t word = tare_load_le32(r->bytes + i / w->per_word * 4);
+        const uint32_t shift = (uint32_t)(i % w->per_word) * w->bits;
+        out[i] = r->value[word >> shift & ((1u << w->bits) - 1)];
+    }
+}
+
 /* ---- codes of rows that lie one after the other ------------------------------------------------ */
 
 uint64_t tare_weight_stored_row(const tare_weight *w, uint64_t row) {
@@ -147,6 +157,8 @@ static tare_status rows(float *out, reading *r, uint64_t first, uint64_t n) {
         TARE_TRY(read_bytes(r, tare_weight_stored_row(w, first + i) * w->line, w->line));
         if (w->high_first)
             put_high_first(out, r, 0, w->cols);
+        else if (w->per_word)
+            put_in_words(out, r, w->cols);
         else
             put_dense(out, r, r->bytes, 0, w->cols);
     }

@@ -18,20 +18,24 @@ static bool is_float(const tare_tensor *t) {
 
 /* ---- compressed-tensors ------------------------------------------------------------------------ */
 
-/* weight_shape: two whole numbers. */
+/* weight_shape: as many whole numbers as the codes have dimensions. */
 static tare_status read_shape(tare_weight *w, const tare_weight_search *s, tare_error *err) {
     const tare_tensor *t = tare_weight_part(w, s, TARE_PART_STATE);
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_encoding_id id = t->encoding->id;
-    uint8_t bytes[16];
-    if (t->n_elements != 2 || (id != TARE_ENCODING_I64 && id != TARE_ENCODING_I32))
+    uint8_t bytes[8 * TARE_MAX_DIMS];
+    w->n_dims = codes->n_dims;
+    if (t->n_elements != w->n_dims || w->n_dims < 2 ||
+        (id != TARE_ENCODING_I64 && id != TARE_ENCODING_I32))
         return tare_weight_misfit(w, s, TARE_PART_STATE, err);
     const size_t width = id == TARE_ENCODING_I64 ? 8 : 4;
-    TARE_TRY(tare_weight_bytes(bytes, w, s->m, TARE_PART_STATE, 0, 2 * width, err));
-    for (size_t d = 0; d < 2; d++)
+    TARE_TRY(tare_weight_bytes(bytes, w, s->m, TARE_PART_STATE, 0, w->n_dims * width, err));
+    for (size_t d = 0; d < w->n_dims; d++) {
         w->dims[d] = width == 8 ? tare_load_le64(bytes + 8 * d) : tare_load_le32(bytes + 4 * d);
-    if (w->dims[0] - 1 >= UINT64_C(1) << 40 || w->dims[1] - 1 >= UINT64_C(1) << 40)
-        return tare_weight_misfit(w, s, TARE_PART_STATE, err);
-    w->n_dims = 2;
+        if (d + 1 < w->n_dims ? w->dims[d] != codes->dims[d] || w->dims[d] == 0
+                              : w->dims[d] - 1 >= UINT64_C(1) << 40)
+            return tare_weight_misfit(w, s, TARE_PART_STATE, err);
+    }
     return TARE_OK;
 }
 
@@ -39,17 +43,44 @@ static bool has_width(uint64_t bits, uint64_t cols, uint64_t words) {
     return tare_ceil_div_u64(cols * bits, 32) == words;
 }
 
+/* The bits that a group of the settings states, itself or by the name of a preset ("W4A16"). */
+static bool stated_bits(uint64_t *bits, const tare_json_node *group,
+                        const tare_json_node *weights) {
+    if (!group || tare_json_node_u64(tare_json_member(weights, TARE_STR("num_bits")), bits))
+        return group != NULL;
+    const tare_str key = group->key;
+    if (group->type != TARE_JSON_ARRAY || key.len < 3 || (key.ptr[0] | 32) != 'w' ||
+        (key.ptr[2] | 32) != 'a')
+        return false;
+    *bits = (uint64_t)(key.ptr[1] - '0');
+    return true;
+}
+
+/* Before 0.20 codes of 3, 5, 6 and 7 bits did not cross the borders of words. */
+static bool is_old(const tare_weight_search *s) {
+    const tare_str version =
+        tare_json_node_text(tare_json_member(s->settings.config, TARE_STR("version")));
+    return version.len > 3 && tare_str_starts(version, TARE_STR("0.")) &&
+           (version.ptr[3] == '.' || version.ptr[2] < '2');
+}
+
 /* The bits of a code: those of a group of the settings, if they fit; where they state none, the only
- * number that does; 0: none. */
-static uint32_t find_bits(const tare_weight_search *s, uint64_t cols, uint64_t words) {
+ * number that does; 0: none. *per_word: codes of a word, where these leave bits of it free; else 0. */
+static uint32_t find_bits(uint32_t *per_word, const tare_weight_search *s, uint64_t cols,
+                          uint64_t words) {
     const tare_json_node *at = NULL, *weights;
     bool is_stated = false;
     uint64_t bits;
+    *per_word = 0;
     do {
         weights = tare_weight_group(&s->settings, &at);
-        if (!tare_json_node_u64(tare_json_member(weights, TARE_STR("num_bits")), &bits)) continue;
+        if (!stated_bits(&bits, at, weights)) continue;
         is_stated = true;
-        if (bits >= 2 && bits <= 8 && has_width(bits, cols, words)) return (uint32_t)bits;
+        if (bits < 2 || bits > 8) continue;
+        const bool is_dense = has_width(bits, cols, words);
+        const bool is_loose = 32 % bits && tare_ceil_div_u64(cols, 32 / bits) == words;
+        if (is_loose && (!is_dense || is_old(s))) *per_word = (uint32_t)(32 / bits);
+        if (is_dense || is_loose) return (uint32_t)bits;
     } while (at);
     for (bits = 2; bits <= 8 && !is_stated; bits++)
         if (has_width(bits, cols, words)) return (uint32_t)bits;
@@ -63,24 +94,22 @@ TARE_SCHEME_FITS(packed) {
     const tare_tensor *index = tare_weight_part(w, s, TARE_PART_INDEX);
     if (!is_words(w, s, TARE_PART_CODES)) return TARE_OK;
     TARE_TRY(read_shape(w, s, err));
-    const uint64_t rows = w->dims[0], cols = w->dims[1], words = codes->cols;
-    if (codes->n_dims != 2 || codes->dims[0] != rows)
-        return tare_weight_misfit(w, s, TARE_PART_CODES, err);
-    w->bits = find_bits(s, cols, words);
-    if (!w->bits)
+    const uint64_t rows = w->dims[w->n_dims - 2], cols = w->dims[w->n_dims - 1];
+    w->bits = find_bits(&w->per_word, s, cols, codes->cols);
+    if (!w->bits || (w->per_word && zeros))
         return tare_weight_refuse(w, s,
-                                  "compressed-tensors: codes of this width are not decoded (before "
-                                  "0.20 those of 3, 5, 6 and 7 bits left bits of each word free)",
+                                  "compressed-tensors: codes of this width are not decoded, nor "
+                                  "zero points that leave bits of their words free",
                                   err);
-    if (!is_float(scales) || scales->n_elements % rows ||
-        !tare_weight_lay_groups(w, rows, scales->n_elements / rows))
+    if (!is_float(scales) || codes->n_rows == 0 || scales->n_elements % codes->n_rows ||
+        !tare_weight_lay_groups(w, rows, scales->n_elements / codes->n_rows))
         return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
-    if (zeros && (!is_words(w, s, TARE_PART_ZEROS) ||
+    if (zeros && (w->n_dims > 2 || !is_words(w, s, TARE_PART_ZEROS) ||
                   zeros->n_elements != tare_ceil_div_u64(rows * w->bits, 32) * w->n_groups))
         return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
     if (index && (!is_words(w, s, TARE_PART_INDEX) || index->n_elements != cols))
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
-    w->line = words * 4;
+    w->line = codes->cols * 4;
     w->value = TARE_VALUE_WHOLE;
     w->middle = zeros ? 0 : (float)(1u << (w->bits - 1));
     w->zero_order = TARE_ZEROS_DOWN;

@@ -38,18 +38,31 @@ static tare_str last_part(tare_str name) {
 }
 
 bool tare_is_activation_scale(tare_str name) {
-    static const char *const parts[] = {"input_scale",       "input_global_scale",
-                                        "activation_scale",  "activation_scales",
-                                        "act_scale",         "qscale_act",
-                                        "output_scale",      "q_scale",
-                                        "k_scale",           "v_scale",
-                                        "kv_scale",          "scale_input",
-                                        "input_scale_ub",    "activation_scale_ub",
-                                        "prob_output_scale", "output_global_scale",
-                                        "k_zero_point",      "v_zero_point",
-                                        "q_zero_point",      "input_zero_point",
-                                        "output_zero_point", "k_global_scale",
-                                        "v_global_scale",    "q_global_scale"};
+    static const char *const parts[] = {"input_scale",
+                                        "input_global_scale",
+                                        "activation_scale",
+                                        "activation_scales",
+                                        "act_scale",
+                                        "qscale_act",
+                                        "output_scale",
+                                        "q_scale",
+                                        "k_scale",
+                                        "v_scale",
+                                        "kv_scale",
+                                        "scale_input",
+                                        "input_scale_ub",
+                                        "activation_scale_ub",
+                                        "prob_output_scale",
+                                        "prob_scale",
+                                        "output_global_scale",
+                                        "k_zero_point",
+                                        "v_zero_point",
+                                        "q_zero_point",
+                                        "input_zero_point",
+                                        "output_zero_point",
+                                        "k_global_scale",
+                                        "v_global_scale",
+                                        "q_global_scale"};
     const tare_str part = last_part(name);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (tare_str_is(part, parts[i])) return true;

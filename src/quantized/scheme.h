@@ -60,6 +60,9 @@ extern const tare_scheme tare_schemes[]; /* the first that fits counts; name NUL
 typedef struct tare_named_scheme {
     const char *suffix, *beside; /* two tensors of one stem; the second may be NULL */
     const char *why;
+    bool
+        is_common; /* the name of other things, too, in models without settings of packing; said of the
+                       whole model */
 } tare_named_scheme;
 
 extern const tare_named_scheme tare_named_schemes[]; /* suffix NULL ends */

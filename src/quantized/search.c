@@ -142,12 +142,13 @@ static tare_status try_names(tare_weight_search *s, size_t i, tare_error *err) {
     const tare_str name = tensor(s, (int64_t)i)->name;
     for (const tare_named_scheme *n = tare_named_schemes; n->suffix; n++) {
         const tare_str end = tare_str_of(n->suffix);
-        if (!tare_str_ends(name, end)) continue;
+        if (!tare_str_ends(name, end) || (n->is_common && !s->settings.config)) continue;
         const tare_str stem = {name.ptr, name.len - end.len};
         const int64_t beside = n->beside ? tare_weight_find(s, stem, n->beside) : -1;
         const bool is_plain = beside >= 0 && tensor(s, beside)->encoding->kind == TARE_KIND_FLOAT &&
                               strcmp(n->beside, ".weight") == 0;
         if ((n->beside && beside < 0) || is_plain) continue;
+        if (n->is_common && !s->m->refusal) s->m->refusal = n->why;
         TARE_TRY(note_refusal(s, (int64_t)i, TARE_ERR_UNSUPPORTED, n->why, -1, err));
         const int64_t weight = tare_weight_find(s, stem, ".weight");
         if (weight >= 0) TARE_TRY(note_refusal(s, weight, TARE_ERR_UNSUPPORTED, n->why, -1, err));

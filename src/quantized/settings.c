@@ -35,8 +35,8 @@ static const tare_json_node *object(const tare_json_node *node) {
 
 static const tare_json_node *in_config(const tare_json_node *root) {
     static const char *const places[] = {"quantization_config", "text_config.quantization_config",
-                                         "compression_config", "text_config.compression_config",
-                                         "quantization"};
+                                         "compression_config",  "text_config.compression_config",
+                                         "quantization",        "text_config.quantization"};
     const tare_json_node *found = NULL;
     for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
         found = object(tare_json_path(root, tare_str_of(places[i])));
@@ -61,6 +61,8 @@ tare_status tare_weight_settings_read(tare_weight_settings *out, const tare_mode
     TARE_TRY(read_file(&out->root, m, "config.json", arena, err));
     out->config = in_config(out->root);
     out->modules = object(tare_json_member(out->root, TARE_STR("quantization")));
+    if (!out->modules)
+        out->modules = object(tare_json_path(out->root, TARE_STR("text_config.quantization")));
     if (!out->modules) out->modules = out->config;
     if (!out->config) {
         TARE_TRY(read_file(&file, m, "hf_quant_config.json", arena, err));

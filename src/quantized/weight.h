@@ -104,6 +104,7 @@ typedef struct tare_weight {
     bool high_first; /* ROWS: the first of a byte in its high half; LAYERS: the first run on top */
     bool awq_order;  /* ACROSS: AWQ's order of eight columns */
     uint64_t line;   /* ROWS: bytes of a row */
+    uint32_t per_word;    /* ROWS: codes of 32 bits, which may leave some free; 0: dense */
     uint64_t n_layers;    /* LAYERS */
     float middle;         /* what is subtracted from a WHOLE code without zero points */
     uint64_t first, step; /* rows of the codes that the weight has: every step-th of a matrix */

@@ -376,7 +376,7 @@ static tare_status search_and_replace(tare_model *m, bool stored, tare_weight_se
     tare_arena_init(&arena, m->allocator);
     tare_status status = tare_weight_search_run(&s, err);
     making k = {.s = &s, .m = m, .err = err};
-    const bool is_packed = s.n_weights || (s.settings.config && status == TARE_OK && drops_any(&s));
+    const bool is_packed = s.n_weights || (status == TARE_OK && drops_any(&s));
     if (status == TARE_OK && !stored && is_packed) status = replace(&k);
     tare_free(m->allocator, s.weights, s.capacity * sizeof *s.weights);
     tare_arena_free(&arena);

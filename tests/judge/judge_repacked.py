@@ -23,7 +23,8 @@ BLOCKS = {"gptq": "Q5_0", "gptq 3 bits": "Q4_0", "gptq v2": "Q4_0", "gptq words"
           "auto-round 5": "Q8_0", "awq": "Q5_0", "awq tiles": "Q4_1", "compressed-tensors 2": "Q4_0", "compressed-tensors 3": "Q4_0",
           "compressed-tensors 4": "Q4_0", "compressed-tensors 5": "Q5_0", "compressed-tensors 6": "Q8_0", "compressed-tensors 7": "Q8_0",
           "compressed-tensors 8": "Q8_0", "compressed-tensors zero": "Q5_0", "compressed-tensors zero 3": "Q4_0",
-          "compressed-tensors channel": "Q4_0", "mxfp4": "MXFP4", "quark mxfp4": "MXFP4", "mlx mxfp4": "MXFP4",
+          "compressed-tensors channel": "Q4_0", "compressed-tensors old 3": "Q4_0", "compressed-tensors old 5": "Q5_0",
+          "compressed-tensors old 6": "Q8_0", "compressed-tensors old 7": "Q8_0", "compressed-tensors preset": "Q4_0", "mlx text model": "Q4_1", "mxfp4": "MXFP4", "quark mxfp4": "MXFP4", "mlx mxfp4": "MXFP4",
           "int8": "Q8_0", "quanto": "Q8_0", "mlx 2": "Q4_1", "mlx 3": "Q4_1", "mlx 4": "Q4_1", "mlx 5": "Q5_1", "metal": "Q4_1",
           "quark int4": "Q5_0", "bitnet auto": "TQ2_0", "deepseek 4 experts": "MXFP4", "nvfp4": "NVFP4", "nvfp4 ct": "NVFP4", "mlx nvfp4": "NVFP4"}
 # what is kept of packed weights and of ggml's blocks, groups of 32 where there is a choice
@@ -35,11 +36,14 @@ KEPT = {name: to for to, names in {
     "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("gptq v2", "compressed-tensors 2",),
     "mlx8 w8a16": ("gptq planar 7", "compressed-tensors 7", "compressed-tensors 8", "q8_0",),
     "mlx5 mlx6 mlx8 w8a16": ("auto-round 5", "compressed-tensors 5", "q5_0",),
-    "mlx4 mlx5 mlx6 mlx8": ("awq tiles", "mlx 4", "metal", "q4_1", "q4_k",),
-    "mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("compressed-tensors 4", "q4_0",),
+    "mlx4 mlx5 mlx6 mlx8": ("awq tiles", "mlx 4", "mlx text model", "metal", "q4_1", "q4_k",),
+    "mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("compressed-tensors 4", "compressed-tensors preset", "q4_0",),
     "mlx6 mlx8 w8a16": ("compressed-tensors 6",),
     "mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym w8a8": ("compressed-tensors channel",),
-    "mlx8 w8a16 w8a8": ("int8", "quanto",),
+    "mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym w8a8": ("compressed-tensors old 3",),
+    "mlx5 mlx6 mlx8 w8a16 w8a8": ("compressed-tensors old 5",),
+    "mlx6 mlx8 w8a16 w8a8": ("compressed-tensors old 6",),
+    "mlx8 w8a16 w8a8": ("compressed-tensors old 7", "int8", "quanto",),
     "mlx8": ("int8 zero", "torchao", "mlx 8",),
     "fp8_dynamic": ("torchao fp8", "quanto fp8", "fp8 row", "fp8 one", "comfyui",),
     "fp8_block": ("fp8 blocks", "fp8 4-D",),
@@ -69,6 +73,8 @@ def prepare(name, settings, make, work):
     """A folder with the matrix, and its numbers; None: it is none."""
     source, cols = os.path.join(work, "in"), 256 if "bitnet" in name else 192
     made, right = make(Maker(name, 64, cols))
+    if isinstance(right, dict):
+        return None
     right = np.asarray(right, F)
     if right.shape != (64, cols) or "x.q_proj.weight._data._data" in made:
         return None

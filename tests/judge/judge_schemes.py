@@ -128,6 +128,36 @@ def packed(bits, groups, zero=False):
     return make
 
 
+def loose(bits):
+    """Codes that do not cross the borders of words, as before compressed-tensors 0.20."""
+    def make(m):
+        (o, i), per = m.shape, 32 // bits
+        q, s = m.codes(bits), m.halves(o, 1)
+        words = np.pad(q, ((0, 0), (0, -i % per))).astype(np.uint32).reshape(o, -1, per) << (bits * np.arange(per, dtype=np.uint32))
+        return {"x.weight_packed": ("I32", words.sum(-1, dtype=np.uint32).view(np.int32)), "x.weight_scale": ("BF16", s),
+                "x.weight_shape": ("I64", np.array([o, i]))}, (q - (1 << bits - 1)).astype(F) * number("BF16", s)
+    return make
+
+
+def packed_stack(m):
+    q, s = m.codes(4, (3, 32, 64)), m.halves(3, 32, 2)
+    return {"x.weight_packed": ("I32", dense(q, 4)), "x.weight_scale": ("BF16", s), "x.weight_shape": ("I64", np.array([3, 32, 64]))}, \
+        (q - 8).astype(F) * wide(number("BF16", s), 64)
+
+
+def fp8_runs(m):
+    """A scale for 128 columns of each row, the last ones fewer, where 96 and 96 would fit, too."""
+    q, s = m.fp8(), m.scales(m.shape[0], 2)
+    return {"x.weight": ("F8_E4M3", q), "x.weight_scale_inv": ("F32", s)}, E4M3[q] * np.repeat(s, 128, 1)[:, :m.shape[1]]
+
+
+def comfy_bare(m):
+    q, s = m.fp8(), F(.5)
+    note = text('{"format": "float8_e4m3fn"}')
+    return {"x.weight": ("F8_E4M3", q), "x.comfy_quant": note, "y.weight": ("F8_E4M3", q), "y.weight_scale": ("F32", s), "y.comfy_quant": note}, \
+        {"x.weight": E4M3[q], "y.weight": E4M3[q] * s}
+
+
 def mlx(bits, g, bias=".biases"):
     def make(m):
         o, i = m.shape
@@ -319,6 +349,12 @@ SCHEMES = {
     "awq tiles": ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64, "version": "gemv_fast"}, awq_tiles),
     **{f"compressed-tensors {b}": (None, packed(b, 3)) for b in (2, 3, 4, 5, 6, 7, 8)}, "compressed-tensors zero": (None, packed(4, 6, True)),
     "compressed-tensors zero 3": (None, packed(3, 2, True)), "compressed-tensors channel": (None, packed(4, 1)),
+    **{f"compressed-tensors old {b}": ({"quant_method": "compressed-tensors", "version": "0.13.0", "config_groups": {
+        "group_0": {"weights": {"num_bits": b}}}}, loose(b)) for b in (3, 5, 6, 7)}, "compressed-tensors stack": (None, packed_stack),
+    "compressed-tensors preset": ({"quant_method": "compressed-tensors", "config_groups": {
+        "W4A16": ["re:.*q_proj"], "group_1": {"weights": {"num_bits": 8}}}}, packed(4, 3)),
+    "fp8 runs": ({"quant_method": "fp8", "weight_block_size": [1, 128]}, fp8_runs), "comfyui without scale": (None, comfy_bare),
+    "mlx text model": ({"text_config": {"quantization": {"group_size": 64, "bits": 4}}}, mlx(4, 64)),
     "int8": (None, int8()), "int8 zero": (None, int8(zero="x.weight_zero_point")),
     "torchao": (None, int8("x._weight_qdata", "x._weight_scale", "x._weight_zero_point", 3)),
     "torchao fp8": (None, fp8("x._weight_scale", (64, 1), codes="x._weight_qdata")), "quanto": (None, int8("x.weight._data", "x.weight._scale")),
@@ -345,6 +381,7 @@ REFUSED = {
     "quip": (None, {"x.Qidxs": ("I16", np.zeros((4, 4)))}), "eetq": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scales": ("F16", np.ones(4))}),
     "vptq": ({"quant_method": "vptq"}, {"x.indices": ("I32", np.zeros((4, 4)))}), "marlin": ({"quant_method": "gptq", "checkpoint_format": "marlin"}, gptq()),
     "transform": ({"quant_method": "compressed-tensors", "transform_config": {"config_groups": {"a": {}}}}, packed(4, 3)),
+    "transform: its": ({"quant_method": "compressed-tensors"}, lambda m: ({**packed(4, 3)(m)[0], "x.input_rotation": ("F32", np.ones((4, 4)))},)),
     "sparsity": ({"quant_method": "compressed-tensors", "sparsity_config": {"format": "sparse-24-bitmask"}}, packed(4, 3)),
     "convrot": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(4)), "x.comfy_quant": text('{"format": "int8_tensorwise", "convrot": true}')}),
     "x.weight_scale_9": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(4)), "x.weight_scale_9": ("F32", np.ones(4))}),
@@ -362,7 +399,7 @@ def write(folder, settings, tensors):
     with open(os.path.join(folder, "model.safetensors"), "wb") as f:
         f.write(safetensors((n, k, list(np.shape(a)), np.ascontiguousarray(a).astype(BYTES[k]).tobytes()) for n, (k, a) in tensors.items()))
     with open(os.path.join(folder, "config.json"), "w") as f:
-        json.dump({"hidden_size": 192, "model_type": "x", "torch_dtype": "float16", **({"quantization_config": settings} if settings else {})}, f)
+        json.dump({"hidden_size": 192, "model_type": "x", "torch_dtype": "float16", **({} if not settings else settings if "text_config" in settings else {"quantization_config": settings})}, f)
 
 
 def judge(tare, source, want, work):
@@ -426,7 +463,8 @@ def main():
         stem = "x.q_proj.weight" if "x.q_proj.weight._data._data" in tensors else "x.gate_up_proj" if "x.gate_up_proj_blocks" in tensors else "x.weight"
         plain = half(np.ones(7, F))
         write(source, settings, {**tensors, "norm.weight": ("BF16", plain)})
-        tell(name, judge(tare, source, {stem: decoded, "norm.weight": number("BF16", plain)}, work))
+        decoded = decoded if isinstance(decoded, dict) else {stem: decoded}
+        tell(name, judge(tare, source, {**decoded, "norm.weight": number("BF16", plain)}, work))
         n += 1
     for name, (settings, made) in REFUSED.items():
         if names and name not in names:
