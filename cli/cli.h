@@ -499,6 +499,7 @@ typedef struct cli_write {
     cli_list type_rules;
     const char *type_file;       /* of further rules */
     const cli_fit *fit;          /* NULL: no types are chosen */
+    const tare_fit *chosen;      /* schemes were; NULL: none */
     const char *several;         /* sizes and mixes of several outputs; NULL: there is one */
     const char *card;            /* with them: the path of a model card; NULL: none */
     const tare_mix_options *mix; /* NULL: none */
@@ -653,6 +654,18 @@ int cli_importance_open(tare_importance **out, const cli_command *command, const
 int cli_schemes_apply(tare_model **out, const cli_command *command, const tare_model *in,
                       const char *in_path, const cli_write *write,
                       const tare_importance *importance, tare_report *report);
+
+/* Whether schemes of packed weights are to be chosen for a target, in place of types. */
+bool cli_fits_schemes(const cli_write *write, const char *to);
+/* Chooses them: the model packed by the choice; *out NULL: it stays as it is. */
+int cli_schemes_fit(tare_fit **fit, tare_model **out, const cli_command *command,
+                    const tare_model *in, const char *in_path, const char *out_path,
+                    const cli_write *write, const tare_importance *importance, tare_report *report);
+/* The choice alone. */
+int cli_fit_of_schemes(tare_fit **out, const cli_command *command, const tare_model *in,
+                       const char *in_path, const char *out_path,
+                       const tare_scheme_options *schemes, const tare_convert_options *convert,
+                       tare_fit_options *options, const cli_fit *args);
 
 /* Chooses types and enters them into the options of a conversion, which hold pointers into *out;
  * writes the recipe and the picture, if asked for. 0, or an exit code after saying what is wrong. */

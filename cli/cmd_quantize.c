@@ -35,7 +35,8 @@ static const cli_option options[] = {
      .is_above_0 = true},
     {.name = "types",
      .arg = "LIST",
-     .help = "with a target: the types to choose from, separated by commas",
+     .help = "with a target: the types to choose from, or with --to hf the schemes (and none), "
+             "separated by commas",
      .text = &fit.types},
     {.name = "sizes",
      .arg = "LIST",
@@ -258,7 +259,9 @@ const cli_command cmd_quantize = {
         "whole loses least for its size. The damage of a type is the tensor's error in it, "
         "measured on some of its rows, times a constant for the tensor's role and layer, or a "
         "measured sensitivity. --tensor-type and similar options still apply; --dry-run shows the "
-        "choice and the damage at other sizes.",
+        "choice and the damage at other sizes. With --to hf, it chooses among the schemes w4a16, "
+        "w8a16, fp8_dynamic, nvfp4a16 and none, which leaves a weight as it is; what servers fuse, "
+        "and all experts of a layer, get one scheme.",
     .examples = {{"tare quantize path/to/Qwen3-8B Q4_K_M",
                   "a Hugging Face directory for llama.cpp, as Qwen3-8B-Q4_K_M.gguf"},
                  {"tare quantize hf://Qwen/Qwen3-8B Qwen3-8B-Q4_K_M.gguf Q4_K_M",

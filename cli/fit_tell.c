@@ -40,6 +40,37 @@ static void print_mixes(const tare_fit *f, const tare_fit_summary *s) {
     cli_table_free(table);
 }
 
+/* What was chosen among schemes: by scheme. */
+static void print_schemes(const tare_fit *f) {
+    enum { MOST = 32 };
+    const char *names[MOST];
+    uint64_t n[MOST], bytes[MOST], weights[MOST];
+    size_t n_names = 0, k;
+    tare_fit_tensor t;
+    for (size_t i = 0; tare_fit_tensor_at(&t, f, i); i++) {
+        for (k = 0; k < n_names && strcmp(names[k], t.scheme) != 0;) k++;
+        if (k == MOST) continue;
+        if (k == n_names) {
+            names[n_names++] = t.scheme;
+            n[k] = bytes[k] = weights[k] = 0;
+        }
+        n[k]++;
+        bytes[k] += t.bytes;
+        weights[k] += t.n_weights;
+    }
+    cli_table *table = cli_table_new("SCHEME|>TENSORS|>SIZE|>BITS/WEIGHT");
+    for (k = 0; k < n_names; k++) {
+        char text[40];
+        cli_table_add(table, names[k]);
+        cli_table_add(table, cli_exact_text(n[k]).text);
+        cli_table_add(table, cli_size_text(bytes[k]).text);
+        snprintf(text, sizeof text, "%.2f", (double)bytes[k] * 8 / (double)weights[k]);
+        cli_table_add(table, text);
+    }
+    cli_table_print(table, stdout, 2);
+    cli_table_free(table);
+}
+
 static void print_roles(const tare_fit *f, const tare_fit_summary *s) {
     tare_fit_role r;
     cli_table *table =
@@ -95,11 +126,17 @@ static void print_curve(const tare_fit *f) {
 
 void cli_fit_print(const tare_fit *fit) {
     const tare_fit_summary *s = tare_fit_summarize(fit);
-    printf("\npredicted damage %#.3g%s; beside mixes:\n", s->damage,
+    tare_fit_tensor first;
+    const bool is_of_schemes = tare_fit_tensor_at(&first, fit, 0) && first.scheme;
+    printf("\npredicted damage %#.3g%s%s:\n", s->damage,
            !s->predicts_tokens       ? ""
            : s->damage < MUCH_DAMAGE ? ", about the KL divergence in nats a token"
-                                     : "; the KL divergence in nats a token is usually larger");
-    print_mixes(fit, s);
+                                     : "; the KL divergence in nats a token is usually larger",
+           is_of_schemes ? "" : "; beside mixes");
+    if (is_of_schemes)
+        print_schemes(fit);
+    else
+        print_mixes(fit, s);
     fputs("\nby role:\n", stdout);
     print_roles(fit, s);
     if (cli.dry_run) {
@@ -136,7 +173,7 @@ static tare_json_node *json_tensors(const tare_fit *f) {
         tare_json_node *row = cli_json_object();
         cli_json_str(row, "name", t.name);
         cli_json_text(row, "role", t.role);
-        cli_json_text(row, "type", t.type->name);
+        cli_json_text(row, "type", t.scheme ? t.scheme : t.type->name);
         cli_json_u64(row, "weight_count", t.n_weights);
         cli_json_u64(row, "size_bytes", t.bytes);
         cli_json_real(row, "sensitivity", t.sensitivity);

@@ -141,6 +141,26 @@ int cli_fit_measure(tare_fit **out, const cli_command *command, const tare_model
     return code;
 }
 
+int cli_fit_of_schemes(tare_fit **out, const cli_command *command, const tare_model *in,
+                       const char *in_path, const char *out_path,
+                       const tare_scheme_options *schemes, const tare_convert_options *convert,
+                       tare_fit_options *options, const cli_fit *args) {
+    char words[200];
+    tare_error err;
+    const char *path = strcmp(out_path, "-") == 0 ? NULL : out_path;
+    const int code = check_files(command, out_path, args);
+    if (code != CLI_YES) return code;
+    cli_progress_start("choosing");
+    tare_status status = tare_fit_new_schemes(out, path, in, schemes, convert, options, &err);
+    if (status == TARE_OK) status = choose(*out, args, &err);
+    cli_progress_end();
+    if (status == TARE_OK) return write_files(*out, in, out_path, args);
+    if (cli_has_code(&err, TARE_CODE_BAD_SENSITIVITIES))
+        snprintf(err.file, sizeof err.file, "%s", args->sensitivity);
+    name_target(&err, words, sizeof words, *out, args);
+    return cli_write_failed(command, &err, in_path, convert->context->report);
+}
+
 int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_options *mix,
                   const cli_command *command, const tare_model *in, const char *in_path,
                   const char *out_path, const cli_fit *args) {

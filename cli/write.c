@@ -429,7 +429,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     if (code == 0 && options.mix && !options.mix->mix && !fit)
         code = name_mix(&mix, &options, command, in, write);
     if (code != 0) goto out;
-    o.fit = fit;
+    o.fit = fit ? fit : write->chosen;
     o.mix = options.mix ? options.mix->mix : NULL;
     o.mix_is_named = o.mix && !options.mix->is_of_rules;
     if (write->report) {
@@ -482,14 +482,22 @@ static int write_scheme(const cli_command *command, const tare_model *in, const 
     cli_write rest = *write;
     tare_importance *importance;
     tare_model *packed = NULL;
+    tare_fit *fit = NULL;
     int code = cli_importance_open(&importance, command, write, report);
-    if (code == 0)
+    if (code == 0 && write->scheme)
         code = cli_schemes_apply(&packed, command, in, in_path, write, importance, report);
+    else if (code == 0)
+        code = cli_schemes_fit(&fit, &packed, command, in, in_path, out_path, write, importance,
+                               report);
+    rest.chosen = fit;
+    rest.fit = NULL;
     rest.mix = NULL;
     rest.imatrix = NULL;
     rest.include_weights.n = rest.exclude_weights.n = rest.type_rules.n = 0;
-    if (code == 0) code = write_model(command, packed, in_path, out_path, &rest, report);
+    if (code == 0)
+        code = write_model(command, packed ? packed : in, in_path, out_path, &rest, report);
     tare_model_free(packed);
+    tare_fit_free(fit);
     tare_importance_free(importance);
     return code;
 }
@@ -510,9 +518,10 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     if (mapped.merged) rest.merges.n = 0;
     if (mapped.model || mapped.merged) in = mapped.model ? mapped.model : mapped.merged;
     if (code == 0)
-        code = (write->several  ? cli_write_several
-                : write->scheme ? write_scheme
-                                : write_model)(command, in, in_path, out_path, &rest, report);
+        code = (write->several ? cli_write_several
+                : write->scheme || cli_fits_schemes(write, to)
+                    ? write_scheme
+                    : write_model)(command, in, in_path, out_path, &rest, report);
     cli_mapped_free(&mapped);
     tare_model_free(whole);
     free(directory);

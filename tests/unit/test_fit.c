@@ -405,7 +405,8 @@ static tare_model *make_experts(made_model *made) {
 
 /* What all of them lose for an error of 1, with and without a pin to the type that all get. */
 static double sensitivity_of_experts(tare_model *in, const tare_type_rule *pin, size_t n_pins) {
-    const tare_fit_options options = {sizeof options, &pin->encoding, 1, {NULL, 0}, false};
+    const tare_fit_options options = {
+        .size = sizeof options, .types = &pin->encoding, .n_types = 1};
     tare_convert_options o = tare_convert_options_default();
     tare_fit_tensor t;
     double sum = 0;

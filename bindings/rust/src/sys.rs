@@ -1794,17 +1794,58 @@ extern "C" {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct tare_scheme_info {
+    pub size: usize,
+    pub name: *const c_char,
+    pub description: *const c_char,
+}
+
+extern "C" {
+    pub fn tare_scheme_info_init(x: *mut tare_scheme_info, size: usize);
+    pub fn tare_scheme_at(out: *mut tare_scheme_info, i: usize) -> bool;
+    pub fn tare_scheme_is_named(text: *const c_char) -> bool;
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_scheme_rule {
+    pub pattern: *const c_char,
+    pub scheme: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_scheme_options {
+    pub size: usize,
+    pub context: *const tare_context,
+    pub scheme: *const c_char,
+    pub rules: *const tare_scheme_rule,
+    pub n_rules: usize,
+    pub importance: *const tare_importance,
+    pub strict: bool,
+}
+
+extern "C" {
+    pub fn tare_scheme_options_init(x: *mut tare_scheme_options, size: usize);
+    pub fn tare_scheme_apply(out: *mut *mut tare_model, r#in: *const tare_model, options: *const tare_scheme_options, err: *mut tare_error) -> tare_status;
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct tare_fit_options {
     pub size: usize,
     pub types: *const *const tare_encoding,
     pub n_types: usize,
     pub sensitivities: tare_str,
     pub check_output: bool,
+    pub schemes: *const *const c_char,
+    pub n_schemes: usize,
 }
 
 extern "C" {
     pub fn tare_fit_options_init(x: *mut tare_fit_options, size: usize);
     pub fn tare_fit_new(out: *mut *mut tare_fit, out_path: *const c_char, r#in: *const tare_model, convert: *const tare_convert_options, options: *const tare_fit_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_fit_new_schemes(out: *mut *mut tare_fit, out_path: *const c_char, r#in: *const tare_model, schemes: *const tare_scheme_options, convert: *const tare_convert_options, options: *const tare_fit_options, err: *mut tare_error) -> tare_status;
     pub fn tare_fit_free(fit: *mut tare_fit);
 }
 
@@ -1821,6 +1862,7 @@ extern "C" {
     pub fn tare_fit_target_init(x: *mut tare_fit_target, size: usize);
     pub fn tare_fit_choose(fit: *mut tare_fit, target: *const tare_fit_target, err: *mut tare_error) -> tare_status;
     pub fn tare_fit_apply(options: *mut tare_convert_options, mix: *mut tare_mix_options, fit: *const tare_fit, err: *mut tare_error) -> tare_status;
+    pub fn tare_fit_apply_schemes(options: *mut tare_scheme_options, fit: *const tare_fit, err: *mut tare_error) -> tare_status;
     pub fn tare_fit_rule(fit: *const tare_fit, i: usize) -> *const tare_type_rule;
     pub fn tare_fit_mix(fit: *const tare_fit) -> *const tare_mix;
     pub fn tare_mix_of_rules(out: *mut *const tare_mix, r#in: *const tare_model, rules: *const tare_type_rule, n_rules: usize, err: *mut tare_error) -> tare_status;
@@ -1854,6 +1896,7 @@ pub struct tare_fit_tensor {
     pub name: tare_str,
     pub role: *const c_char,
     pub r#type: *const tare_encoding,
+    pub scheme: *const c_char,
     pub n_weights: u64,
     pub bytes: u64,
     pub sensitivity: f64,
@@ -2268,44 +2311,6 @@ pub struct tare_remote_counts {
 extern "C" {
     pub fn tare_remote_counts_init(x: *mut tare_remote_counts, size: usize);
     pub fn tare_remote_count(out: *mut tare_remote_counts, remote: *const tare_remote, err: *mut tare_error) -> tare_status;
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tare_scheme_info {
-    pub size: usize,
-    pub name: *const c_char,
-    pub description: *const c_char,
-}
-
-extern "C" {
-    pub fn tare_scheme_info_init(x: *mut tare_scheme_info, size: usize);
-    pub fn tare_scheme_at(out: *mut tare_scheme_info, i: usize) -> bool;
-    pub fn tare_scheme_is_named(text: *const c_char) -> bool;
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tare_scheme_rule {
-    pub pattern: *const c_char,
-    pub scheme: *const c_char,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tare_scheme_options {
-    pub size: usize,
-    pub context: *const tare_context,
-    pub scheme: *const c_char,
-    pub rules: *const tare_scheme_rule,
-    pub n_rules: usize,
-    pub importance: *const tare_importance,
-    pub strict: bool,
-}
-
-extern "C" {
-    pub fn tare_scheme_options_init(x: *mut tare_scheme_options, size: usize);
-    pub fn tare_scheme_apply(out: *mut *mut tare_model, r#in: *const tare_model, options: *const tare_scheme_options, err: *mut tare_error) -> tare_status;
 }
 
 #[repr(C)]

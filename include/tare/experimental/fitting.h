@@ -26,6 +26,7 @@
 #include <tare/base.h>
 #include <tare/convert.h>
 #include <tare/encoding.h>
+#include <tare/experimental/schemes.h>
 #include <tare/model.h>
 
 #ifdef __cplusplus
@@ -43,6 +44,9 @@ typedef struct tare_fit_options {
      * Tensors without a line have the constants of their role. */
     tare_str sensitivities;
     bool check_output; /* before measuring, tare_plan_check of the smallest choice */
+    /* tare_fit_new_schemes: the candidates; NULL: w4a16, w8a16, fp8_dynamic, nvfp4a16, none */
+    const char *const *schemes;
+    size_t n_schemes; /* at most 32 */
 } tare_fit_options;
 
 TARE_DECLARE_INIT(tare_fit_options)
@@ -63,6 +67,14 @@ typedef struct tare_fit tare_fit;
 TARE_API tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model *in,
                                   const tare_convert_options *convert,
                                   const tare_fit_options *options, tare_error *err);
+/* The same of schemes of packed weights in place of types (tare/experimental/schemes.h); "none" among
+ * them: a weight stays as it is. `schemes`: rules and importance; its scheme does not count. Weights
+ * that servers fuse get one scheme, and so do all experts of a layer. Errors are those of weights, not
+ * of activations. `convert`: of the packed model. All have to be of one family. */
+TARE_API tare_status tare_fit_new_schemes(tare_fit **out, const char *out_path,
+                                          const tare_model *in, const tare_scheme_options *schemes,
+                                          const tare_convert_options *convert,
+                                          const tare_fit_options *options, tare_error *err);
 TARE_API void tare_fit_free(tare_fit *fit);
 
 /* What is asked for. One of these is greater than 0. */
@@ -89,6 +101,11 @@ TARE_API tare_status tare_fit_choose(tare_fit *fit, const tare_fit_target *targe
  * options->mix will point to; both hold pointers into the fit. ERR_ARG: nothing was chosen. */
 TARE_API tare_status tare_fit_apply(tare_convert_options *options, tare_mix_options *mix,
                                     const tare_fit *fit, tare_error *err);
+
+/* The same of a choice among schemes: the one of most weights, and rules for all; they point into the
+ * fit. options->scheme NULL: all weights stay as they are. ERR_ARG: nothing was chosen. */
+TARE_API tare_status tare_fit_apply_schemes(tare_scheme_options *options, const tare_fit *fit,
+                                            tare_error *err);
 
 /* Rule i of a choice: those of the caller, then one for each type and kind of tensor, such that the
  * same model converted with these rules, weighs_output and tare_fit_mix has the same bytes. NULL
@@ -124,8 +141,9 @@ TARE_API const tare_fit_summary *tare_fit_summarize(const tare_fit *fit);
 /* One tensor that is chosen for, or that a wish of the caller decides. */
 typedef struct tare_fit_tensor {
     tare_str name;
-    const char *role; /* "attn_q"; "other" */
-    const tare_encoding *type;
+    const char *role;          /* "attn_q"; "other" */
+    const tare_encoding *type; /* NULL: a scheme was chosen */
+    const char *scheme;        /* NULL: a type was chosen */
     uint64_t n_weights, bytes; /* as encoded */
     double sensitivity;        /* damage for a relative error of 1 */
     double error;     /* relative, of the type: sum of c (w' - w)^2 over that of c w^2, c the

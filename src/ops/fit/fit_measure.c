@@ -117,6 +117,15 @@ static double median_of(const float *importance, size_t n, float *copy) {
     return median > 0 ? median : sum / (double)n;
 }
 
+bool tare_fit_weigh_columns(double *out, const float *importance, size_t n,
+                            const tare_fit_weighing *how, float *copy) {
+    if (!importance) return false;
+    const double unit = how->most_medians > 0 ? median_of(importance, n, copy) : 1;
+    for (size_t i = 0; i < n && unit > 0; i++)
+        out[i] = tare_fit_weight(how, fmax(0, (double)importance[i] / unit));
+    return unit > 0;
+}
+
 static tare_status weigh(sampled_row *row, const tare_fit_weighing *how, tare_scratch *scratch,
                          tare_error *err) {
     const size_t n = (size_t)row->cols;
@@ -127,10 +136,7 @@ static tare_status weigh(sampled_row *row, const tare_fit_weighing *how, tare_sc
     row->weights = (double *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_OUTLIERS,
                                                       row->cols * sizeof *row->weights);
     if (!copy || !row->weights) return tare_fail(err, TARE_ERR_NOMEM, "weights of columns");
-    const double unit = how->most_medians > 0 ? median_of(row->importance, n, copy) : 1;
-    for (size_t i = 0; i < n && unit > 0; i++)
-        row->weights[i] = tare_fit_weight(how, fmax(0, (double)row->importance[i] / unit));
-    if (!(unit > 0)) row->weights = NULL;
+    if (!tare_fit_weigh_columns(row->weights, row->importance, n, how, copy)) row->weights = NULL;
     return TARE_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <tare/experimental/fitting.h>
+#include <tare/experimental/schemes.h>
 
 #include "ops/convert/plan.h"
 #include "ops/fit/fit_allocate.h"
@@ -37,11 +38,12 @@ typedef struct tare_fit_unit {
     const tare_encoding
         *pinned; /* the only candidate, by a wish of the caller; NULL: there is none */
     uint64_t n_weights, n_rows, cols;
-    uint64_t usable;  /* set of candidates that it can have */
-    uint64_t grids;   /* of them, those that count only if the weights lie on their grid */
-    uint64_t known;   /* set of candidates whose error is known */
-    double alpha;     /* damage for a relative error of 1 */
-    double by_energy; /* alpha is this times the mean of sum c w^2 over rows; 0: it is known */
+    uint64_t usable;       /* set of candidates that it can have */
+    uint64_t grids;        /* of them, those that count only if the weights lie on their grid */
+    uint64_t known;        /* set of candidates whose error is known */
+    double alpha;          /* damage for a relative error of 1 */
+    const uint64_t *bytes; /* in each scheme; NULL: they follow from types */
+    double by_energy;      /* alpha is this times the mean of sum c w^2 over rows; 0: it is known */
     tare_fit_weighing weighing;
     const float *estimate; /* importance of an output matrix that has no entry; NULL: none */
     bool is_measured;
@@ -52,6 +54,7 @@ typedef struct tare_fit_unit {
 
 typedef struct tare_fit_rules {
     tare_type_rule *rules;
+    tare_scheme_rule *schemes; /* in place of them, where candidates are schemes */
     size_t n;
 } tare_fit_rules;
 
@@ -75,6 +78,9 @@ struct tare_fit {
                                     mix: what it becomes; else NULL */
     const tare_encoding **manual; /* for each tensor: what a rule of the caller says; NULL: none */
     int64_t *unit_of;             /* of each tensor; -1: none */
+    const char *const *scheme_names; /* the candidates; NULL: they are types */
+    tare_scheme_options schemes;     /* the caller's, of which `scheme` does not count */
+    tare_model *packed;              /* by the choice that was planned last */
     const tare_encoding *types[TARE_FIT_TYPES_MAX]; /* the candidates */
     unsigned uses[TARE_FIT_TYPES_MAX];
     size_t n_types;
@@ -148,6 +154,17 @@ size_t tare_fit_type_index(const tare_fit *f, const tare_encoding *type);
 /* Fills the errors of all units. `plan`: any plan of the same conversion, for what is merged into
  * tensors. */
 tare_status tare_fit_measure(tare_fit *f, const tare_plan *plan, tare_error *err);
+
+/* What errors in n columns count, by their importance. False: all alike. `copy` has room for n. */
+bool tare_fit_weigh_columns(double *out, const float *importance, size_t n,
+                            const tare_fit_weighing *how, float *copy);
+
+/* ---- fit_schemes.c --------------------------------------------------------------------------- */
+
+/* The same of schemes: units, and what each costs and loses as a candidate. */
+tare_status tare_fit_try_schemes(tare_fit *f, const tare_fit_options *options, tare_error *err);
+/* The rules of a choice, and a plan of it. */
+tare_status tare_fit_plan_schemes(tare_plan **out, tare_fit *f, tare_error *err);
 
 /* ---- fit_sensitivity.c ----------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@ const tare_mix *tare_fit_mix(const tare_fit *fit) {
 }
 
 const tare_type_rule *tare_fit_rule(const tare_fit *fit, size_t i) {
-    return i < fit->rules.n ? &fit->rules.rules[i] : NULL;
+    return fit->rules.rules && i < fit->rules.n ? &fit->rules.rules[i] : NULL;
 }
 
 bool tare_fit_mix_at(tare_fit_point *out, const tare_fit *fit, size_t i) {
@@ -32,6 +32,10 @@ bool tare_fit_curve_at(tare_fit_point *out, const tare_fit *fit, size_t i) {
     return true;
 }
 
+static bool has_choice(const tare_fit *f) {
+    return f->rules.rules || f->rules.schemes;
+}
+
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 /* Tensors of a unit share its error, and its damage by their weights. */
@@ -42,7 +46,8 @@ static tare_fit_tensor tensor_of(const tare_fit *f, size_t u, size_t member) {
     const double share = unit->n_weights ? (double)t->n_elements / (double)unit->n_weights : 0;
     return (tare_fit_tensor){.name = t->name,
                              .role = unit->kind,
-                             .type = f->types[k],
+                             .type = f->scheme_names ? NULL : f->types[k],
+                             .scheme = f->scheme_names ? f->scheme_names[k] : NULL,
                              .n_weights = t->n_elements,
                              .bytes = tare_fit_bytes(f, unit, k, false) / unit->n_tensors,
                              .sensitivity = unit->alpha * share,
@@ -53,7 +58,7 @@ static tare_fit_tensor tensor_of(const tare_fit *f, size_t u, size_t member) {
 }
 
 bool tare_fit_tensor_at(tare_fit_tensor *out, const tare_fit *fit, size_t i) {
-    if (!fit->rules.rules) return false;
+    if (!has_choice(fit)) return false;
     for (size_t u = 0; u < fit->n_units; u++) {
         if (i < fit->units[u].n_tensors) {
             *out = tensor_of(fit, u, i);
@@ -97,7 +102,7 @@ static bool is_first(const tare_fit *f, size_t u) {
 }
 
 bool tare_fit_role_at(tare_fit_role *out, const tare_fit *fit, size_t i) {
-    if (!fit->rules.rules) return false;
+    if (!has_choice(fit)) return false;
     for (size_t u = 0; u < fit->n_units; u++) {
         if (!is_first(fit, u) || i-- > 0) continue;
         *out = (tare_fit_role){.name = fit->units[u].kind};

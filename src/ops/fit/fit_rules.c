@@ -26,7 +26,7 @@ typedef struct name_parts {
 
 typedef struct group {
     name_parts first;
-    const tare_encoding *type;
+    const void *type;    /* an encoding, or the name of a scheme */
     bool is_expert;      /* a further number stands for any */
     tare_buffer numbers; /* with '|' between them */
     size_t n_numbers;
@@ -72,8 +72,7 @@ static bool is_same_but_numbers(tare_str a, tare_str b) {
     return i == a.len && k == b.len;
 }
 
-static bool is_in_group(const group *g, const name_parts *n, const tare_encoding *type,
-                        bool is_expert) {
+static bool is_in_group(const group *g, const name_parts *n, const void *type, bool is_expert) {
     return g->type == type && g->is_expert == is_expert &&
            (g->first.number.len > 0) == (n->number.len > 0) &&
            tare_str_equal(g->first.before, n->before) &&
@@ -100,7 +99,7 @@ static void add_number(group *g, tare_str number) {
     tare_buffer_put_str(&g->numbers, number);
 }
 
-static void add_tensor(writer *w, size_t i, const tare_encoding *type, bool is_expert) {
+static void add_tensor(writer *w, size_t i, const void *type, bool is_expert) {
     const name_parts name = take_apart(w->f->in->catalog.tensors[i].name);
     size_t g = w->n_groups;
     while (g > 0 && !is_in_group(&w->groups[g - 1], &name, type, is_expert)) g--;
@@ -177,6 +176,15 @@ static bool has_nul(const group *g) {
                   g->first.before.len + g->first.number.len + g->first.after.len) != NULL;
 }
 
+static tare_status add_rule(tare_fit *f, const char *pattern, const group *g, tare_error *err) {
+    if (!pattern) return tare_fail(err, TARE_ERR_NOMEM, "rules");
+    if (f->scheme_names)
+        f->rules.schemes[f->rules.n++] = (tare_scheme_rule){pattern, g->type};
+    else
+        f->rules.rules[f->rules.n++] = (tare_type_rule){.pattern = pattern, .encoding = g->type};
+    return TARE_OK;
+}
+
 static tare_status put_rule(tare_fit *f, const group *g, tare_error *err) {
     tare_buffer b;
     tare_buffer_init(&b, f->convert.context->allocator);
@@ -187,21 +195,16 @@ static tare_status put_rule(tare_fit *f, const group *g, tare_error *err) {
     if (!has_nul(g)) tare_buffer_put_text(&b, "$");
     if (status == TARE_OK) status = tare_buffer_status(&b, err);
     const tare_str text = {(const char *)b.data, b.size};
-    tare_type_rule *rule = &f->rules.rules[f->rules.n];
-    if (status == TARE_OK) {
-        rule->pattern = tare_arena_str(&f->rules_arena, text).ptr;
-        rule->encoding = g->type;
-        if (!rule->pattern) status = tare_fail(err, TARE_ERR_NOMEM, "rules");
-    }
-    f->rules.n += status == TARE_OK;
+    if (status == TARE_OK) status = add_rule(f, tare_arena_str(&f->rules_arena, text).ptr, g, err);
     tare_buffer_free(&b);
     return status;
 }
 
 /* ---- the mix --------------------------------------------------------------------------------- */
 
-static const tare_encoding *chosen_type(const tare_fit *f, size_t i) {
+static const void *chosen_type(const tare_fit *f, size_t i) {
     const int64_t u = f->unit_of[i];
+    if (f->scheme_names) return u >= 0 ? f->scheme_names[f->candidates[u][f->choice[u]]] : NULL;
     return u >= 0 ? f->types[f->candidates[u][f->choice[u]]] : f->fixed[i];
 }
 
@@ -245,18 +248,40 @@ tare_status tare_mix_of_rules(const tare_mix **out, const tare_model *in,
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-tare_status tare_fit_make_rules(tare_fit *f, tare_error *err) {
-    const size_t n = f->in->catalog.n_tensors, n_own = f->convert.n_rules;
+/* Room for rules, of which the caller's are the first. */
+static tare_status begin_rules(tare_fit *f, tare_error *err) {
+    const size_t n = f->in->catalog.n_tensors;
+    const tare_scheme_options *o = &f->schemes;
     tare_arena_free(&f->rules_arena);
     tare_arena_init(&f->rules_arena, f->convert.context->allocator);
+    f->rules = (tare_fit_rules){NULL, NULL, 0};
+    if (f->scheme_names)
+        f->rules.schemes = TARE_NEW_ARRAY(&f->rules_arena, tare_scheme_rule, n + o->n_rules);
+    else
+        f->rules.rules = TARE_NEW_ARRAY(&f->rules_arena, tare_type_rule, n + f->convert.n_rules);
+    if (!f->rules.rules && !f->rules.schemes) return tare_fail(err, TARE_ERR_NOMEM, "rules");
+    for (size_t i = 0; f->scheme_names && i < o->n_rules; i++)
+        f->rules.schemes[f->rules.n++] = o->rules[i];
+    for (size_t i = 0; !f->scheme_names && i < f->convert.n_rules; i++)
+        f->rules.rules[f->rules.n++] = f->convert.rules[i];
+    return TARE_OK;
+}
+
+/* Whether other numbers in a name stand for any: those of experts that are one unit. */
+static bool is_of_experts(const tare_fit *f, size_t i) {
+    const int64_t u = f->unit_of[i];
+    return u >= 0 && f->units[u].n_tensors > 1 &&
+           (!f->scheme_names || f->units[u].role.expert >= 0);
+}
+
+tare_status tare_fit_make_rules(tare_fit *f, tare_error *err) {
+    const size_t n = f->in->catalog.n_tensors;
+    TARE_TRY(begin_rules(f, err));
     writer w = {.f = f, .groups = TARE_NEW_ARRAY(&f->rules_arena, group, n)};
-    f->rules = (tare_fit_rules){TARE_NEW_ARRAY(&f->rules_arena, tare_type_rule, n + n_own), 0};
-    if (!w.groups || !f->rules.rules) return tare_fail(err, TARE_ERR_NOMEM, "rules");
-    for (size_t i = 0; i < n_own; i++) f->rules.rules[f->rules.n++] = f->convert.rules[i];
+    if (!w.groups) return tare_fail(err, TARE_ERR_NOMEM, "rules");
     for (size_t i = 0; i < n; i++) {
-        const int64_t u = f->unit_of[i];
-        const tare_encoding *type = chosen_type(f, i);
-        if (type && !f->manual[i]) add_tensor(&w, i, type, u >= 0 && f->units[u].n_tensors > 1);
+        const void *type = chosen_type(f, i);
+        if (type && !(f->manual && f->manual[i])) add_tensor(&w, i, type, is_of_experts(f, i));
     }
     tare_status status = TARE_OK;
     for (size_t g = 0; g < w.n_groups; g++) {
@@ -264,6 +289,6 @@ tare_status tare_fit_make_rules(tare_fit *f, tare_error *err) {
         if (status == TARE_OK) status = put_rule(f, &w.groups[g], err);
         tare_buffer_free(&w.groups[g].numbers);
     }
-    if (status != TARE_OK) return status;
+    if (status != TARE_OK || f->scheme_names) return status;
     return tare_mix_of_rules(&f->named, f->in, f->rules.rules, f->rules.n, err);
 }

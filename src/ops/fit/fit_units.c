@@ -216,6 +216,7 @@ static tare_status find_usable(tare_fit *f, tare_fit_unit *u, tare_error *err) {
 
 uint64_t tare_fit_bytes(const tare_fit *f, const tare_fit_unit *u, size_t type, bool is_padded) {
     uint64_t sum = 0, planes[TARE_MAX_PLANES] = {0};
+    if (u->bytes) return u->bytes[type];
     for (size_t i = 0; i < u->n_tensors; i++) {
         const tare_tensor *t = tensor(f, u->tensors[i]);
         const tare_encoding *e = f->types[type];

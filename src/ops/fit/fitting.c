@@ -52,6 +52,7 @@ static tare_status plan_as(tare_plan **out, tare_fit *f, bool is_named, tare_err
 }
 
 static tare_status plan(tare_plan **out, tare_fit *f, tare_error *err) {
+    if (f->scheme_names) return tare_fit_plan_schemes(out, f, err);
     return plan_as(out, f, false, err);
 }
 
@@ -217,11 +218,22 @@ static tare_status measure(tare_fit *f, const tare_fit_options *options, tare_er
     if (status == TARE_OK) status = note_name(f, first, err);
     if (status == TARE_OK) status = tare_fit_measure(f, first, err);
     tare_plan_free(first);
-    f->rules = (tare_fit_rules){NULL, 0};
+    f->rules = (tare_fit_rules){NULL, NULL, 0};
     if (status != TARE_OK) return status;
     TARE_TRY(make_options(f, err));
     TARE_TRY(summarize_smallest(f, err));
     TARE_TRY(tare_fit_find_mixes(f, err));
+    return tare_fit_draw_curve(f, err);
+}
+
+static tare_status measure_schemes(tare_fit *f, const tare_fit_options *options, tare_error *err) {
+    TARE_TRY(tare_mix_look(&f->model, f->in, false, &f->arena, err));
+    TARE_TRY(tare_fit_try_schemes(f, options, err));
+    if (options->sensitivities.len)
+        TARE_TRY(tare_fit_read_sensitivities(f, options->sensitivities, err));
+    f->summary.n_weights = tare_model_summarize(f->in)->n_parameters;
+    TARE_TRY(make_options(f, err));
+    TARE_TRY(summarize_smallest(f, err));
     return tare_fit_draw_curve(f, err);
 }
 
@@ -245,16 +257,12 @@ static tare_status read_arguments(tare_fit *f, const char *out_path,
     return TARE_OK;
 }
 
-tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model *in,
-                         const tare_convert_options *convert, const tare_fit_options *options,
-                         tare_error *err) {
-    TARE_REQUIRE(out, err);
-    *out = NULL;
-    TARE_REQUIRE(in, err);
-    tare_fit_options own = tare_fit_options_default();
+/* `schemes` NULL: of types. */
+static tare_status make(tare_fit **out, const char *out_path, const tare_model *in,
+                        const tare_convert_options *convert, const tare_scheme_options *schemes,
+                        const tare_fit_options *options, tare_error *err) {
     tare_fit asked = {.in = in};
-    TARE_TRY(tare_options_read(&own, sizeof own, options, err));
-    TARE_REQUIRE(own.n_types == 0 || (own.types && own.n_types <= TARE_FIT_TYPES_MAX / 2), err);
+    if (schemes) asked.schemes = *schemes;
     TARE_TRY(read_arguments(&asked, out_path, convert, err));
     tare_fit *f = tare_alloc(asked.convert.context->allocator, sizeof *f);
     if (!f) return tare_fail(err, TARE_ERR_NOMEM, "fit");
@@ -264,8 +272,11 @@ tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model 
     tare_arena_init(&f->arena, f->convert.context->allocator);
     tare_arena_init(&f->rules_arena, f->convert.context->allocator);
     if (out_path) f->out_path = tare_arena_str(&f->arena, tare_str_of(out_path)).ptr;
-    tare_status status = !out_path || f->out_path ? measure(f, &own, err)
-                                                  : tare_fail(err, TARE_ERR_NOMEM, "output path");
+    tare_status status = TARE_OK;
+    if (out_path && !f->out_path)
+        status = tare_fail(err, TARE_ERR_NOMEM, "output path");
+    else
+        status = (schemes ? measure_schemes : measure)(f, options, err);
     if (status == TARE_OK)
         *out = f;
     else
@@ -273,8 +284,39 @@ tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model 
     return status;
 }
 
+tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model *in,
+                         const tare_convert_options *convert, const tare_fit_options *options,
+                         tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(in, err);
+    tare_fit_options own = tare_fit_options_default();
+    TARE_TRY(tare_options_read(&own, sizeof own, options, err));
+    TARE_REQUIRE(own.n_types == 0 || (own.types && own.n_types <= TARE_FIT_TYPES_MAX / 2), err);
+    TARE_REQUIRE(own.n_schemes == 0, err);
+    return make(out, out_path, in, convert, NULL, &own, err);
+}
+
+tare_status tare_fit_new_schemes(tare_fit **out, const char *out_path, const tare_model *in,
+                                 const tare_scheme_options *schemes,
+                                 const tare_convert_options *convert,
+                                 const tare_fit_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(in, err);
+    tare_fit_options own = tare_fit_options_default();
+    tare_scheme_options rules = tare_scheme_options_default();
+    TARE_TRY(tare_options_read(&own, sizeof own, options, err));
+    TARE_TRY(tare_options_read(&rules, sizeof rules, schemes, err));
+    TARE_REQUIRE(own.n_schemes == 0 || (own.schemes && own.n_schemes <= TARE_FIT_TYPES_MAX / 2),
+                 err);
+    TARE_REQUIRE(own.n_types == 0 && (rules.n_rules == 0 || rules.rules), err);
+    return make(out, out_path, in, convert, &rules, &own, err);
+}
+
 void tare_fit_free(tare_fit *fit) {
     if (!fit) return;
+    tare_model_free(fit->packed);
     tare_arena_free(&fit->rules_arena);
     tare_arena_free(&fit->arena);
     tare_free(fit->convert.context->allocator, fit, sizeof *fit);
@@ -347,7 +389,7 @@ static tare_status resolve(double *size, tare_fit *f, const tare_fit_target *tar
                            tare_error *err) {
     tare_plan *p;
     TARE_TRY(plan(&p, f, err));
-    tare_status status = check_types(f, p, err);
+    tare_status status = f->scheme_names ? TARE_OK : check_types(f, p, err);
     note_base(f, p);
     *size = size_of(p, target);
     f->summary.file_bytes = tare_plan_summarize(p)->write_bytes;
@@ -424,7 +466,7 @@ tare_status tare_fit_choose(tare_fit *fit, const tare_fit_target *target, tare_e
     TARE_REQUIRE((own.file_bytes > 0) + (own.bits_per_weight > 0) + (own.damage > 0) == 1, err);
     tare_status status = choose(fit, &own, err);
     if (status != TARE_OK) {
-        fit->rules = (tare_fit_rules){NULL, 0};
+        fit->rules = (tare_fit_rules){NULL, NULL, 0};
         fit->summary.file_bytes = 0;
     }
     return status;

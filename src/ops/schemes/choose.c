@@ -58,6 +58,17 @@ static int64_t fused_with(const tare_model *in, tare_str name, const char *part)
     return tare_model_find_tensor(in, (tare_str){text, n_before + n + strlen(".weight")});
 }
 
+size_t tare_scheme_fused_with(const tare_model *in, size_t tensor) {
+    const tare_str name = in->catalog.tensors[tensor].name;
+    const char *const *row = tare_str_ends(name, TARE_STR(".weight")) ? fused_row(name) : NULL;
+    size_t first = tensor;
+    for (size_t k = 0; row && k < MOST_FUSED && row[k]; k++) {
+        const int64_t other = fused_with(in, name, row[k]);
+        if (other >= 0 && (size_t)other < first) first = (size_t)other;
+    }
+    return first;
+}
+
 /* ---- one weight -------------------------------------------------------------------------------- */
 
 static const char stacked[] = "its experts lie in one tensor";

@@ -46,7 +46,7 @@ static bool is_in_blocks(tare_written_kind kind) {
     return kind != TARE_WRITTEN_SHAPE && kind != TARE_WRITTEN_FACTOR;
 }
 
-void tare_scheme_lay_out(tare_packed_weight *w, tare_packed_part *parts) {
+void tare_scheme_lay_out(tare_packed_weight *w, tare_stored_part *parts) {
     static const tare_written_part numbers = {"", TARE_WRITTEN_NUMBERS, TARE_ENCODING_UNKNOWN};
     const tare_writer *writer = w->scheme.writer;
     const uint64_t together = writer && writer->block_rows ? writer->block_rows : 32;
@@ -55,7 +55,7 @@ void tare_scheme_lay_out(tare_packed_weight *w, tare_packed_part *parts) {
     w->block_bytes = 0;
     for (size_t i = 0; i < w->n_parts; i++) {
         const tare_written_part *from = writer ? &writer->parts[i] : &numbers;
-        tare_packed_part *p = &parts[i];
+        tare_stored_part *p = &parts[i];
         p->kind = from->kind;
         p->at = w->block_bytes;
         if (!is_in_blocks(p->kind)) continue;
@@ -91,7 +91,7 @@ static void put_scale(uint8_t *out, uint32_t bits, uint32_t n_bytes) {
 
 typedef struct encoding {
     const tare_packed_weight *w;
-    const tare_packed_part *parts;
+    const tare_stored_part *parts;
     uint8_t *out;
     uint64_t first, n; /* rows */
     const float *values;
@@ -103,14 +103,14 @@ typedef struct encoding {
     float *room;
 } encoding;
 
-static const tare_packed_part *part_of(const encoding *e, tare_written_kind kind) {
+static const tare_stored_part *part_of(const encoding *e, tare_written_kind kind) {
     for (size_t i = 0; i < e->w->n_parts; i++)
         if (e->parts[i].kind == kind) return &e->parts[i];
     return NULL;
 }
 
 static void put_group(const encoding *e, uint64_t row, uint64_t group, const tare_group *found) {
-    const tare_packed_part *scales = part_of(e, TARE_WRITTEN_SCALES),
+    const tare_stored_part *scales = part_of(e, TARE_WRITTEN_SCALES),
                            *offsets = part_of(e, TARE_WRITTEN_OFFSETS),
                            *zeros = part_of(e, TARE_WRITTEN_ZEROS);
     const uint32_t width = (uint32_t)(scales->line / e->w->n_groups), bits = e->form.bits;
@@ -194,7 +194,7 @@ static void make_signed(uint8_t *codes, uint64_t n) {
 }
 
 static void put_all_codes(const encoding *e) {
-    const tare_packed_part *codes = part_of(e, TARE_WRITTEN_CODES);
+    const tare_stored_part *codes = part_of(e, TARE_WRITTEN_CODES);
     const uint64_t cols = e->w->cols;
     if (e->w->scheme.writer->parts[0].type == TARE_ENCODING_I8) make_signed(e->codes, e->n * cols);
     for (uint64_t r = 0; r < e->n; r++)
@@ -354,7 +354,7 @@ static tare_status fill_block(uint8_t *out, const tare_scheme_work *work,
 }
 
 /* Takes a block, encoded. */
-static tare_status take_block(tare_cached **out, tare_scheme_work *work, const tare_packed_part *p,
+static tare_status take_block(tare_cached **out, tare_scheme_work *work, const tare_stored_part *p,
                               uint64_t block, tare_error *err) {
     const tare_packed_weight *w = &work->weights[p->weight];
     float factor;
@@ -376,7 +376,7 @@ static tare_status take_block(tare_cached **out, tare_scheme_work *work, const t
 }
 
 /* Parts that say something of the whole weight. */
-static tare_status read_constant(uint8_t *out, tare_scheme_work *work, const tare_packed_part *p,
+static tare_status read_constant(uint8_t *out, tare_scheme_work *work, const tare_stored_part *p,
                                  uint64_t from, size_t n, tare_error *err) {
     const tare_packed_weight *w = &work->weights[p->weight];
     uint8_t bytes[16];
@@ -392,7 +392,7 @@ static tare_status read_constant(uint8_t *out, tare_scheme_work *work, const tar
     return TARE_OK;
 }
 
-tare_status tare_scheme_part_bytes(uint8_t *out, tare_scheme_work *work, const tare_packed_part *p,
+tare_status tare_scheme_part_bytes(uint8_t *out, tare_scheme_work *work, const tare_stored_part *p,
                                    uint64_t from, size_t n, tare_error *err) {
     if (!is_in_blocks(p->kind)) return read_constant(out, work, p, from, n, err);
     const uint64_t block_size = work->weights[p->weight].block_rows / p->rows * p->line;

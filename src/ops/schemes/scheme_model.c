@@ -22,7 +22,7 @@ static tare_status fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_e
     uint8_t *to = buf;
     for (size_t i = tare_part_of(&work->parts->start, work->n_parts, sizeof *work->parts, offset);
          n > 0; i++) {
-        const tare_packed_part *p = &work->parts[i];
+        const tare_stored_part *p = &work->parts[i];
         const uint64_t from = offset - p->start;
         const size_t take = (size_t)tare_min_u64(n, p->size - from);
         TARE_TRY(tare_scheme_part_bytes(to, work, p, from, take, err));
@@ -57,7 +57,7 @@ typedef struct making {
 
 /* The shape of a part: the weight's, but for the last of its dimensions. */
 static uint32_t dims_of(uint64_t *dims, const tare_tensor *from, const tare_packed_weight *w,
-                        const tare_packed_part *p, uint32_t word) {
+                        const tare_stored_part *p, uint32_t word) {
     uint32_t n = from->n_dims;
     memcpy(dims, from->dims, n * sizeof *dims);
     switch (p->kind) {
@@ -94,7 +94,7 @@ static void note_origin(making *k, size_t tensor, bool is_codes) {
     if (!is_codes) origin->size_bytes = 0;
 }
 
-static tare_status add_part(making *k, tare_packed_weight *w, tare_packed_part *p, size_t i) {
+static tare_status add_part(making *k, tare_packed_weight *w, tare_stored_part *p, size_t i) {
     note_origin(k, w->tensor, i == 0);
     const tare_tensor *from = &k->s->in->catalog.tensors[w->tensor];
     const tare_written_part *form = w->scheme.writer ? &w->scheme.writer->parts[i] : NULL;
@@ -123,7 +123,7 @@ static size_t count_parts(const tare_packed_weight *w) {
 static tare_status add_weight(making *k, tare_packed_weight *w) {
     w->first_part = k->work->n_parts;
     w->n_parts = count_parts(w);
-    tare_packed_part *parts = &k->work->parts[w->first_part];
+    tare_stored_part *parts = &k->work->parts[w->first_part];
     tare_scheme_lay_out(w, parts);
     for (size_t i = 0; i < w->n_parts; i++) TARE_TRY(add_part(k, w, &parts[i], i));
     k->work->n_parts += w->n_parts;
@@ -140,7 +140,7 @@ static tare_status add_tensors(making *k) {
     to->layout = NULL;
     to->tensors = TARE_NEW_ARRAY(&k->out->arena, tare_tensor, most);
     k->work->parts =
-        TARE_NEW_ARRAY(&k->out->arena, tare_packed_part, k->s->n_weights * TARE_WRITTEN_PARTS);
+        TARE_NEW_ARRAY(&k->out->arena, tare_stored_part, k->s->n_weights * TARE_WRITTEN_PARTS);
     k->work->weights = TARE_NEW_ARRAY(&k->out->arena, tare_packed_weight, k->s->n_weights);
     k->origins = TARE_NEW_ARRAY(&k->out->arena, tare_origin, most);
     if (!to->tensors || !k->work->parts || !k->work->weights || !k->origins)

@@ -12,14 +12,14 @@
 #include "quantized/groups.h"
 
 /* A tensor that a weight is stored in. */
-typedef struct tare_packed_part {
+typedef struct tare_stored_part {
     uint64_t start, size; /* in the virtual file */
     size_t weight;        /* which it belongs to */
     tare_written_kind kind;
     uint64_t line; /* bytes of a row of the part */
     uint64_t rows; /* of the weight, that a row of the part is of */
     uint64_t at;   /* in a block */
-} tare_packed_part;
+} tare_stored_part;
 
 typedef struct tare_packed_weight {
     size_t tensor;             /* of the input */
@@ -43,7 +43,7 @@ typedef struct tare_scheme_work {
     tare_packed_weight *weights;
     size_t n_weights;
     const int64_t *weight_of; /* of each tensor of the input; -1: it is taken as it is */
-    tare_packed_part *parts;
+    tare_stored_part *parts;
     size_t n_parts;
     tare_cache *blocks, *factors;
 } tare_scheme_work;
@@ -76,13 +76,16 @@ typedef struct tare_scheme_search {
  * stored in. */
 tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err);
 
+/* The first tensor of those that servers fuse with one; itself, if there are none before it. */
+size_t tare_scheme_fused_with(const tare_model *in, size_t tensor);
+
 /* Bytes [from, from + n) of a part. */
-tare_status tare_scheme_part_bytes(uint8_t *out, tare_scheme_work *work, const tare_packed_part *p,
+tare_status tare_scheme_part_bytes(uint8_t *out, tare_scheme_work *work, const tare_stored_part *p,
                                    uint64_t from, size_t n, tare_error *err);
 /* The type of a part. */
 tare_encoding_id tare_scheme_type_of(const tare_packed_weight *w, const tare_written_part *p);
 /* Lays out the parts of a weight: `line`, `rows` and `at` of each, `block_rows` and `block_bytes`. */
-void tare_scheme_lay_out(tare_packed_weight *w, tare_packed_part *parts);
+void tare_scheme_lay_out(tare_packed_weight *w, tare_stored_part *parts);
 
 /* config.json with the settings of the scheme; in the arena. */
 tare_status tare_scheme_config(tare_str *out, const tare_scheme_search *s, tare_arena *arena,
