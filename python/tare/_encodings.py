@@ -7,7 +7,7 @@ from _collections_abc import Sequence  # collections.abc loads all of collection
 from . import _core
 from ._dtypes import BF16, F16, F32, PLAIN, numpy_dtype, wanted
 from ._errors import NeedsImportanceError, UnsupportedError
-from ._records import Format, Mix, Record
+from ._records import Format, Mix, Names, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def encoding(id: int) -> Encoding:
 
 
 def all_encodings() -> dict[str, Encoding]:
-    out = {}
+    out = Names("encoding", ())
     id = 1
     while _core.encoding_info(id) is not None:
         out[encoding(id).name] = encoding(id)
@@ -206,8 +206,8 @@ def all_encodings() -> dict[str, Encoding]:
 
 
 def all_formats() -> dict[str, Format]:
-    return {row[0]: Format(*row) for row in _core.formats()}
+    return Names("format", ((row[0], Format(*row)) for row in _core.formats()))
 
 
 def all_mixes() -> dict[str, Mix]:
-    return {row[0]: Mix(*row) for row in _core.mixes()}
+    return Names("mix", ((row[0], Mix(*row)) for row in _core.mixes()))

@@ -7,7 +7,7 @@ from _collections_abc import Iterator, Mapping  # collections.abc loads all of c
 from . import _core
 from ._arrays import load_model
 from ._errors import make_error
-from ._records import Adapter, Base, Container, FileInfo, Finding, Info, MissingKey, counted, size_text, table
+from ._records import Adapter, Base, Container, FileInfo, Finding, Info, MissingKey, Names, counted, size_text, table
 from ._records import findings as make_findings
 from ._results import digest_model
 from ._source import prepare
@@ -192,8 +192,8 @@ class Model(_core.Model, Mapping[str, Tensor]):
         try:
             return self._resources
         except AttributeError:
-            self._resources = {name: Resource(self, i, name, size)
-                               for i, (name, size) in enumerate(_core.resources(self))}
+            self._resources = Names("side file", ((name, Resource(self, i, name, size))
+                                                  for i, (name, size) in enumerate(_core.resources(self))))
             return self._resources
 
     @property

@@ -53,6 +53,20 @@ class MissingKey(KeyError):
         return f"no {what} {key!r}{nearest(key, self._names)}"
 
 
+class Names(dict[str, Any] if TYPE_CHECKING else dict):  # type: ignore[misc]
+    """Things by their names; a missing one is a MissingKey."""
+
+    def __init__(self, what: str, items: Any) -> None:
+        super().__init__(items)
+        self.what = what
+
+    def __missing__(self, key: object) -> Any:
+        raise MissingKey(key, self.what, self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Names, (self.what, dict(self))
+
+
 def table(title: str, rows: Iterable[tuple[str, object]]) -> str:
     """HTML for notebooks: a title and rows of two cells."""
     from html import escape

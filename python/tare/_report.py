@@ -7,6 +7,7 @@ import json
 import os
 
 from ._errors import STATUS, make_error
+from ._records import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def _run(arguments: list[str]) -> dict[str, Any]:
     done = subprocess.run([command, "report", "--json", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           stdin=subprocess.DEVNULL)
     if done.returncode == 0:
-        return json.loads(done.stdout)  # type: ignore[no-any-return]
+        return Facts(json.loads(done.stdout))
     try:
         fault = json.loads(done.stdout)
     except ValueError:
@@ -51,6 +52,14 @@ def _input(path: Path) -> str:
         raise make_error(STATUS.index("io"), None, text, None, None, 0, None, None, error, os.strerror(error),
                          f"{text}: cannot be opened: {os.strerror(error)}")
     return _word(text)
+
+
+class Facts(dict[str, Any] if TYPE_CHECKING else dict):  # type: ignore[misc]
+    """The document, whose text would fill many screens."""
+
+    def __repr__(self) -> str:
+        models = self["models"]
+        return f"<Facts {counted(len(models), 'model')}, {counted(sum(len(m['tensors']) for m in models), 'tensor')}>"
 
 
 def report(src: Path | Sequence[Path], dst: Path | None = None, *, against: Path | None = None, header_only: bool = False,

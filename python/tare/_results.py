@@ -182,6 +182,9 @@ class Digests(Record):
     whole: bytes
     tensors: dict[str, bytes]
 
+    def _parts(self) -> list[str]:
+        return [counted(len(self.tensors), "tensor"), self.whole.hex()[:12]]
+
     def __str__(self) -> str:
         return self.whole.hex()
 

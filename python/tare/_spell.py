@@ -6,14 +6,14 @@ from __future__ import annotations
 import re
 
 # The library's names of those that have another name here.
-_NAMES = {"to": "format", "tensor_type": "types", "imatrix": "importance", "apply_adapter": "merges", "force": "overwrite"}
+NAMES = {"to": "format", "tensor_type": "types", "imatrix": "importance", "apply_adapter": "merges", "force": "overwrite"}
 _OPTION = re.compile("`([a-z_]+)(?: ([A-Za-z0-9_]+))?`")
 
 
 def _spelled(found: re.Match[str]) -> str:
     from ._options import QuantizeOptions
     given, value = found.groups()
-    name = _NAMES.get(given, given)
+    name = NAMES.get(given, given)
     kind = QuantizeOptions.__annotations__.get(name)
     if kind is None:
         return f"--{given.replace('_', '-')}{' ' + value if value else ''} of the command"

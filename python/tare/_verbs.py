@@ -10,19 +10,21 @@ from contextlib import contextmanager
 
 from . import _core
 from ._dtypes import wanted
-from ._encodings import Encoding, all_formats, encoding
+from ._encodings import Encoding, all_encodings, all_formats, all_mixes, encoding
+from ._errors import UsageError
 from ._model import Model, open, open_bases, refuse_findings
 from ._progress import adapt
-from ._records import Adapter, FileInfo, Finding
+from ._records import Adapter, FileInfo, Finding, counted, nearest, size_text
 from ._records import findings as make_findings
 from ._results import (ACTIONS, DIFFERENCES, Diff, DiffItem, Digests, PackedLayer,
                        PackResult, PlannedTensor, Report, Result, UnpackResult, digest_model)
 from ._save import build, scalar_type
 from ._source import prepare
+from ._spell import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
+    from typing import Any, Iterable, Iterator, Mapping, NoReturn, Sequence, Union
 
     from typing_extensions import Unpack
 
@@ -102,6 +104,9 @@ class Plan:
         self._core = core
         self._folder = dst if dst and core.summary[4] else ""
         self._progress = progress
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.format}, {counted(len(self._core.tensors), 'tensor')}, {size_text(self.write_nbytes)}>"
 
     @property
     def format(self) -> str:
@@ -192,12 +197,35 @@ _OWN: dict[str, Any] = {
     "no_tokenizer": False, "progress": None}
 _RENAMED = {"to", "tensor_type", "force", "no_sync"}
 _OF_TYPE = {"type", "output_tensor_type", "token_embedding_type"}
+_GIVES_NAMES = {*_OF_TYPE, "tensor_type", "mix"}  # options whose values are names of types or mixes
+
+
+# Options of the command that have another name here.
+_OF_COMMAND = {**NAMES, "no_sync": "sync", "adapter": "adapters", "override_kv": "overrides", "base": "bases",
+               "report": "measure"}
+
+
+def _refuse(error: UsageError, dst: str | None, format: str | None) -> NoReturn:
+    """The library's error under the names that options have here, with what may have been meant."""
+    line, given, words = str(error), format, list[str]()
+    if error.code == "output.format" and format:
+        words = [row.name for row in all_formats().values() if row.can_write]
+        line = f"format: {format!r} is not one of: {', '.join(words)}"
+    elif error.code == "output.format":
+        line = f"{dst}: the name of the output does not determine a format: name one, as in format='gguf'"
+    elif error.field in _GIVES_NAMES:
+        names = all_mixes() if error.field == "mix" else all_encodings()
+        words, given = list(names), line.rpartition("not ")[2].strip("'").rpartition("=")[2]
+    if error.field in NAMES:
+        line = line.replace(error.field, NAMES[error.field], 1)
+    error.args = (line + nearest(given, words),)
+    raise error
 
 
 def _check_names(options: Iterable[str], known: list[str]) -> None:
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+            near = [_OF_COMMAND[name]] if name in _OF_COMMAND else difflib.get_close_matches(name, known, 1)
             raise TypeError(f"there is no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
@@ -229,7 +257,10 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, **options: Any) -> Pl
     }
     report = adapt(own["progress"])
     path = None if dst is None else os.fsdecode(dst)
-    return Plan(_core.plan(src, path, is_quantize, texts, given, report), path, report)
+    try:
+        return Plan(_core.plan(src, path, is_quantize, texts, given, report), path, report)
+    except UsageError as error:
+        _refuse(error, path, own["format"])
 
 
 def plan(src: Any_source, dst: Path | None, **options: Unpack[ConvertOptions]) -> Plan:

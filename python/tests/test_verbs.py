@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -649,6 +650,46 @@ def test_report(tmp_path, gguf_path, monkeypatch):
     monkeypatch.setattr("tare.__main__.find_command", lambda: None)
     with pytest.raises(RuntimeError):
         tare.report(out)
+
+
+@pytest.mark.parametrize("options, said", [
+    ({"format": "ggu"}, "format: 'ggu' is not one of: gguf, .*did you mean 'gguf'"),
+    ({"type": "q8_O"}, "type: .*'q8_O'; did you mean 'q8_"),
+    ({"types": {"a": "q8_00"}}, "^types: .*did you mean 'q8_0'"),
+    ({"mix": "Q4_KM"}, "mix: .*did you mean 'Q4_K_M'"),
+])
+def test_misspelt_values_are_guessed(tmp_path, gguf_path, options, said):
+    verb = tare.quantize if "mix" in options else tare.convert
+    with pytest.raises(tare.UsageError, match=said):
+        verb(gguf_path, tmp_path / "out.gguf", **options)
+
+
+def test_an_output_without_a_format_is_named(tmp_path, gguf_path):
+    with pytest.raises(tare.UsageError, match="^.*out.foo: the name of the output does not"):
+        tare.convert(gguf_path, tmp_path / "out.foo")
+
+
+def test_words_of_the_command_are_known(tmp_path, gguf_path):
+    for word, ours in (("force", "overwrite"), ("imatrix", "importance"), ("no_sync", "sync")):
+        with pytest.raises(TypeError, match=f"{word!r}; did you mean {ours!r}"):
+            tare.convert(gguf_path, tmp_path / "out.gguf", **{word: True})
+
+
+def test_what_is_returned_takes_a_line(gguf_path, tmp_path):
+    for value in (tare.plan(gguf_path, tmp_path / "x.gguf"), tare.digest(gguf_path), tare.report(gguf_path),
+                  tare.verify(gguf_path), tare.convert(gguf_path, tmp_path / "y.gguf")):
+        assert repr(value).startswith("<") and "tensor" in repr(value) or repr(value) == "<Report good>"
+        assert len(repr(value)) < 120 and "\n" not in repr(value)
+
+
+def test_names_that_are_missing_are_guessed():
+    for names, word, near in ((tare.formats, "guff", "gguf"), (tare.mixes, "Q4_KM", "Q4_K_M"),
+                              (tare.encodings, "q8_00", "q8_0")):
+        assert word not in names and names.get(word) is None
+        with pytest.raises(KeyError, match=f"did you mean '{near}'"):
+            names[word]
+    again = pickle.loads(pickle.dumps(tare.formats))
+    assert again == tare.formats and again["gguf"].can_write
 
 
 def test_options_are_spelled_as_here(tmp_path):
