@@ -26,23 +26,23 @@ static const common_row common_rows[] = {
       .text = &cli.output}},
     {CLI_TAKES_JSON,
      {.name = "json", .help = "print one JSON document instead of text", .flag = &cli.json}},
-    {CLI_TAKES_OUTPUT,
+    {CLI_TAKES_FORCE,
+     {.name = "force", .letter = 'f', .help = "replace an existing output", .flag = &cli.force}},
+    {CLI_TAKES_RUNNABLE,
      {.name = "force",
       .letter = 'f',
-      .help =
-          "replace an existing output; convert, quantize and edit also write what llama.cpp would "
-          "not run",
+      .help = "replace an existing output; write even what llama.cpp would not run",
       .flag = &cli.force}},
-    {CLI_TAKES_OUTPUT,
+    {CLI_TAKES_WRITING,
      {.name = "dry-run",
       .letter = 'n',
       .help = "print what would be written, with sizes, and stop",
       .flag = &cli.dry_run}},
     {CLI_TAKES_STRICT,
-     {.name = "strict",
-      .help = "treat whatever is lost as an error (verify: any warning)",
-      .flag = &cli.strict}},
-    {CLI_TAKES_OUTPUT,
+     {.name = "strict", .help = "treat whatever is lost as an error", .flag = &cli.strict}},
+    {CLI_TAKES_CHECKING,
+     {.name = "strict", .help = "treat warnings as errors", .flag = &cli.strict}},
+    {CLI_TAKES_WRITING,
      {.name = "no-sync",
       .help = "do not wait for the output to reach the disk",
       .flag = &cli.no_sync}},
@@ -279,11 +279,13 @@ static bool unknown_option(const cli_command *command, const char *name) {
         return false;
     }
     const char *nearest = option_meant(command, name);
+    const bool is_command = !*command->name && !nearest;
     char *safe = cli_escape_path(name);
     if (nearest) {
         cli_usage(command, "no option --%s; did you mean --%s?", safe, nearest);
     } else {
-        cli_usage(command, "no option --%s", safe);
+        cli_usage(command, "no option --%s%s", safe,
+                  is_command ? cli_command_guess(name).text : "");
     }
     free(safe);
     return false;
@@ -331,9 +333,22 @@ static void unknown_letter(const cli_command *command, char c) {
     free(safe);
 }
 
+/* "-force" is not -f, -o "rce". */
+static bool is_long_name(const cli_command *command, const char *word) {
+    const char *name;
+    for (size_t i = 0; word[1] && (name = option_name_at((void *)(uintptr_t)command, i)); i++)
+        if (strcmp(name, word) == 0) return true;
+    return false;
+}
+
 /* "-tm", "-o value", "-ovalue". */
 static bool parse_short(const cli_command *command, char ***next) {
-    for (const char *c = *(*next)++ + 1; *c; c++) {
+    const char *word = *(*next)++ + 1;
+    if (is_long_name(command, word)) {
+        cli_usage(command, "no option -%s; did you mean --%s?", word, word);
+        return false;
+    }
+    for (const char *c = word; *c; c++) {
         const cli_option *option;
         for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
             if (option->letter == *c) break;

@@ -76,7 +76,8 @@ enum {
     CLI_TAKES_JSON = 1 << 0,
     CLI_TAKES_SHARDS = 1 << 1, /* --one-shard */
     CLI_TAKES_STRICT = 1 << 2,
-    CLI_TAKES_OUTPUT = 1 << 3, /* --force --dry-run --no-sync */
+    CLI_TAKES_WRITING = 1 << 3,  /* --dry-run --no-sync */
+    CLI_TAKES_CHECKING = 1 << 4, /* --strict, where findings are the result */
     CLI_TAKES_THREADS = 1 << 5,
     CLI_TAKES_BASE = 1 << 6,    /* --base */
     CLI_TAKES_EFFORT = 1 << 7,  /* --effort */
@@ -86,6 +87,10 @@ enum {
     CLI_TAKES_QUIET = 1 << 11,
     CLI_TAKES_DEVICE = 1 << 12,
     CLI_TAKES_NAMED = 1 << 13, /* --output, for an argument */
+    CLI_TAKES_FORCE = 1 << 14,
+    CLI_TAKES_RUNNABLE = 1 << 15, /* --force, which also writes what llama.cpp would not run */
+    CLI_TAKES_OUTPUT = CLI_TAKES_WRITING | CLI_TAKES_FORCE,
+    CLI_TAKES_MODEL_OUTPUT = CLI_TAKES_WRITING | CLI_TAKES_RUNNABLE,
     CLI_TAKES_INPUT = CLI_TAKES_SHARDS | CLI_TAKES_URL,
     CLI_TAKES_WORK = CLI_TAKES_THREADS | CLI_TAKES_CPU | CLI_TAKES_QUIET,
 };
@@ -192,6 +197,7 @@ bool cli_has_word(const char *words, const char *word);
  * the caller. */
 char *cli_name_after(const char *path, const char *suffix);
 char *cli_name_of_mix(const char *path, const char *mix);
+char *cli_name_of_page(const char *path); /* "a.gguf" -> "a.html" */
 
 /* Reads a command line: options go to their targets, the rest to args (argc entries at most).
  * Returns the number of arguments, or -1 after saying what is wrong. */

@@ -13,9 +13,8 @@ static const cli_option options[] = {
      .arg = "FORMAT",
      .complete = CLI_COMPLETE_TARGET,
      .help = "format of the output (default: by the suffix of OUT): gguf, mcf, infq, safetensors, "
-             "hf, wcodec; or mlx: a Hugging Face directory for MLX, whose weights keep their codes "
-             "where "
-             "MLX has such",
+             "hf, wcodec; or mlx: a Hugging Face directory for MLX, where quantized weights keep "
+             "their codes if MLX can hold them",
      .text = &args.to},
     {.name = "type",
      .arg = "TYPE",
@@ -157,7 +156,7 @@ const cli_command cmd_convert = {
     .main = "type tensor-type to apply-adapter mmproj lora imatrix shard-size dry-run force",
     .topic = {"Types", topic_row, false},
     .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_INPUT |
-             CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT |
+             CLI_TAKES_MODEL_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT |
              CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,

@@ -81,8 +81,8 @@ static const cli_option options[] = {
      .flag = &args.rewrite},
     {.name = "spare",
      .arg = "SIZE",
-     .help = "leave this much room when a directory is laid out anew, so that later edits are in "
-             "place (GGUF, safetensors)",
+     .help = "leave this much room behind a header that is laid out anew, so that later edits are "
+             "in place (GGUF, safetensors)",
      .size = &args.spare},
     {.name = "keep-time",
      .help = "keep the time of modification; programs that copy by time and size miss the change",
@@ -486,8 +486,8 @@ const cli_command cmd_edit = {
     .name = "edit",
     .summary = "change keys, the chat template or tensor names of a model",
     .usage = "FILE|DIR [OUT] [--set KEY=VALUE]... [--dry-run]",
-    .description = "The numbers never change. If the changed directory fits in the room of the old "
-                   "one, they are not moved either: a model of any size is edited in milliseconds. "
+    .description = "The numbers never change. If the changed header fits where the old one was, "
+                   "they are not moved either: a model of any size is edited in milliseconds. "
                    "A crash at any moment leaves the old model, the new one, or a file that every "
                    "program refuses until --recover completes the edit. What would break a model "
                    "(its architecture, shapes, vocabulary) is refused "
@@ -510,7 +510,7 @@ const cli_command cmd_edit = {
     .options = options,
     .main = "set remove rename chat-template special-token rename-tensor drop-tensors output "
             "dry-run recover",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_MODEL_OUTPUT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,

@@ -22,7 +22,7 @@ static const cli_option options[] = {
          "with --pack the .wcodec",
      .text = &args.output},
     {.name = "pack",
-     .help = "pack what was downloaded and checked into one .wcodec, and keep that alone",
+     .help = "pack what was downloaded and checked into one .wcodec, and keep only that",
      .flag = &args.pack},
     {0},
 };
@@ -165,15 +165,13 @@ const cli_command cmd_get = {
     .usage = "URL [-o DIR] [--dry-run]\n"
              "URL --pack [-o OUT.wcodec]",
     .description =
-        "Files are fetched in ranges side by side, and get their names when they are whole and "
-        "have "
-        "the digests that the hub states. What was fetched before an end of any kind is kept "
-        "beside "
-        "its place as .NAME.ID.tare-part, and the same command goes on from there. Files that are "
-        "there already are checked, and left alone. With :TYPE behind the model, its GGUF files of "
-        "that type. With --pack the files lie in .OUT.wcodec.tare-get until they are whole and "
-        "packed, "
-        "which takes room for both; a run that was ended goes on from there.",
+        "Files are fetched in several ranges at once, and get their names when they are complete "
+        "and have the digests that the hub states. After an interruption, what has arrived is kept "
+        "in the same folder as .NAME.ID.tare-part, and the same command goes on from there. Files "
+        "that are there already are checked, and left alone. With :TYPE after the model's name, "
+        "only its GGUF files of that type. With --pack the files lie in .OUT.wcodec.tare-get until "
+        "they are complete and packed, which takes room for both; the same command goes on after "
+        "an interruption here, too.",
     .examples = {{"tare get hf://ORG/NAME", "all files of a model, into NAME"},
                  {"tare get hf://ORG/NAME:Q4_K_M -o models", "its GGUF files of one type"},
                  {"tare get hf://ORG/NAME@v1.0/model.gguf", "one file of a revision, to here"},

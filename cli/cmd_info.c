@@ -29,15 +29,15 @@ static const cli_option options[] = {
      .help = "order of the tensors (default: that of the file)",
      .text = &args.sort},
     {.name = "stats",
-     .help = "read the tensors' data (minimum, maximum, mean, standard deviation, zeros, NaN and "
-             "infinities, and a histogram from minimum to maximum)",
+     .help = "statistics of the tensors' values (minimum, maximum, mean, standard deviation, "
+             "zeros, NaN and infinities, and a histogram from minimum to maximum); reads all data",
      .flag = &args.has_stats},
     {.name = "layers",
      .help = "of a .wcodec: how each tensor is stored, with the place and size of its streams' "
              "heads and segments (--json lists every segment)",
      .flag = &args.is_layers},
     {.name = "raw",
-     .help = "print the value of one key, or one resource, verbatim: FILE KEY",
+     .help = "print the value of one key, or a side file such as config.json, verbatim: FILE KEY",
      .flag = &args.is_raw},
     {.name = "context",
      .arg = "N",
@@ -521,7 +521,7 @@ const cli_command cmd_info = {
     .usage = "FILE|DIR|URL... [-t] [-m] [--filter REGEX] [--stats] [--layers]\n"
              "FILE KEY --raw",
     .description =
-        "Reads a file's directory but none of its data, so it is quick at any size. Without "
+        "Reads a file's header but none of its data, so it is quick at any size. Without "
         "options: format, parameters, types and sizes on one screen, and whether llama.cpp runs "
         "it; of several models a row for each. "
         "FILE may be any member of a "

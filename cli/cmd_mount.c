@@ -39,7 +39,7 @@ static const cli_option options[] = {
      .text = &args.write.imatrix},
     {.name = "recursive",
      .letter = 'r',
-     .help = "of a folder, show what is in its folders, too",
+     .help = "show what is in the folders of a folder, too",
      .flag = &args.recursive},
     {.name = "cache",
      .arg = "SIZE",
@@ -221,11 +221,12 @@ static int run(int argc, const char **argv) {
 
 const cli_command cmd_mount = {
     .name = "mount",
-    .summary = "show what is packed, or another format, as files (Linux)",
+    .summary = "show packed models, or models in another format, as files (Linux)",
     .usage = "SOURCE DIR [--as FORMAT [--type TYPE | --mix MIX]] [-r] [-f]\n-u DIR",
     .description =
-        "DIR shows files that do not exist: every program reads them, and what is read is computed "
-        "then, byte for byte as unpack or convert would write it. A .wcodec shows the files that "
+        "DIR shows files that are stored nowhere: any program can read them, and what it reads is "
+        "computed at that moment, byte for byte as unpack or convert would write it. A .wcodec "
+        "shows the files that "
         "it "
         "was packed from; a folder shows each .wcodec in it as these, named as unpack names them, "
         "and all other files as they are. With --as a model appears in another format or with "
@@ -234,8 +235,9 @@ const cli_command cmd_mount = {
         "Nothing can be changed through DIR. A read of what is damaged fails (EIO), and the log "
         "says "
         "why; the rest can be read. The mount goes on in the background until tare mount -u DIR.",
-    .examples = {{"tare mount model.gguf.wcodec m", "m/model.gguf, for llama.cpp and all others"},
-                 {"tare mount -u m", "ends it"},
+    .examples = {{"tare mount model.gguf.wcodec m",
+                  "m/model.gguf, for llama.cpp or any other program"},
+                 {"tare mount -u m", "end the mount"},
                  {"tare mount archive m -r", "a folder of packed models as they were"},
                  {"tare mount path/to/Qwen3-8B m --as gguf --mix Q4_K_M",
                   "a Hugging Face directory as a quantized GGUF, computed when read"},

@@ -17,7 +17,7 @@ static const cli_option options[] = {
      .letter = 'o',
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "the page, x.html; -: standard output",
+     .help = "the page, x.html (default: named after the model); -: standard output",
      .text = &args.output},
     {.name = "against",
      .arg = "BASE",
@@ -111,7 +111,8 @@ static int check_usage(int n, const char **paths) {
         return cli_usage(&cmd_report, "the page is HTML, but its name ends like %s", claimed);
     const bool is_stdout = args.output && strcmp(args.output, "-") == 0 && !cli.dry_run;
     if (!args.output && !cli.json)
-        return cli_usage(&cmd_report, "name the page, as in -o report.html");
+        return cli_usage(&cmd_report, "name the page%s, as in -o report.html",
+                         n > 1 ? " of several models" : "");
     if (is_stdout && cli.json)
         return cli_usage(&cmd_report, "standard output is for the page or for --json, not both");
     if (is_stdout && cli_is_terminal(stdout))
@@ -122,9 +123,8 @@ static int check_usage(int n, const char **paths) {
     return check_output(n, paths);
 }
 
-static int run(int argc, const char **argv) {
-    int code = check_usage(argc, argv);
-    if (code != CLI_YES) return code;
+static int report_paths(int argc, const char **argv) {
+    int code = CLI_YES;
     report_input *in = cli_alloc((size_t)argc, sizeof *in);
     tare_model *base = NULL;
     if (args.against) code = cli_open(&base, args.against, NULL);
@@ -151,18 +151,29 @@ static int run(int argc, const char **argv) {
     return code;
 }
 
+static int run(int argc, const char **argv) {
+    char *page = argc == 1 && !args.output && !cli.json ? cli_name_of_page(argv[0]) : NULL;
+    if (page) args.output = page;
+    int code = check_usage(argc, argv);
+    if (code == CLI_YES) code = report_paths(argc, argv);
+    free(page);
+    return code;
+}
+
 const cli_command cmd_report = {
     .name = "report",
     .summary = "make a page that shows what is in a model",
-    .usage = "FILE|DIR|URL... -o x.html [--against BASE] [--header-only]",
+    .usage = "FILE|DIR|URL [-o x.html] [--against BASE] [--header-only]\n"
+             "FILE|DIR|URL... -o x.html [--against BASE] [--header-only]",
     .description =
         "One HTML file that needs no network: where the bytes are, all tensors with their "
         "statistics and histograms, metadata, and a sample of the tokenizer. With --against it "
         "shows by layer and role how far the values are from those of another model, whose "
         "tensors may have Hugging Face's names where the model has llama.cpp's, or the reverse. "
         "Several models stand side by side: sizes, bits, and with --against the error of each by "
-        "role. --json prints what the page shows.",
-    .examples = {{"tare report model.gguf -o report.html", "a page to open in a browser"},
+        "role. Of one model the page is called after it where --output is not given. --json prints "
+        "what the page shows.",
+    .examples = {{"tare report model.gguf", "a page to open in a browser, as model.html"},
                  {"tare report q4.gguf --against f16.gguf -o report.html",
                   "what quantization cost, layer by layer"},
                  {"tare report q4.gguf --against hf-directory -o report.html",

@@ -24,9 +24,9 @@ static const cli_option options[] = {
     {.name = "planes",
      .arg = "N",
      .choices = "0 1 2 3 4",
-     .help = "a coarse model; of real numbers, decode the coded bits and only the first N groups "
-             "(of 4, 2 and 1 bits) of the bits that are stored verbatim; missing bits are set to "
-             "the middle of their range; data read in part is not checked for damage",
+     .help = "a coarse preview; of floats, decode the compressed bits and only the first N groups "
+             "(of 4, 2 and 1 bits) of those stored as they are; missing bits are set to the middle "
+             "of their range; data read in part is not checked for damage",
      .text = &args.planes},
     {.name = "salvage",
      .help = "decode what is intact; damaged segments become zeros and are named (exit code 3); "
@@ -257,7 +257,7 @@ static int run(int argc, const char **argv) {
 
 const cli_command cmd_unpack = {
     .name = "unpack",
-    .summary = "restore the files that a .wcodec was packed from",
+    .summary = "restore the files that were packed into a .wcodec",
     .usage = "IN.wcodec [OUT] [--file NAME] [--salvage] [--base BASE]...",
     .description =
         "OUT becomes the file or directory that was packed, byte for byte, a directory with its "

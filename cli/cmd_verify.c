@@ -18,8 +18,8 @@ static tare_str policy; /* the text of its file */
 
 static const cli_option options[] = {
     {.name = "deep",
-     .help = "read all data too (NaN, Inf, impossible scales, padding, an end of zeros, the "
-             "digest that a cache's file is named after)",
+     .help = "read all data too (NaN, infinities, impossible scales, padding, zeros where a "
+             "download stopped, the digest in the name of a cached file)",
      .flag = &args.is_deep},
     {.name = "manifest",
      .arg = "FILE",
@@ -40,9 +40,9 @@ static const cli_option options[] = {
     {.name = "derived-from",
      .arg = "MODEL",
      .complete = CLI_COMPLETE_FILE,
-     .help = "also check that the model was quantized from MODEL; tensors of MODEL are encoded "
-             "again and "
-             "compared block by block, and a block that no encoder makes is an error",
+     .help =
+         "also check that the model was quantized from MODEL; tensors of MODEL are encoded again "
+         "and compared block by block, and a block that no encoder would have made is an error",
      .text = &args.derived_from},
     {.name = "imatrix",
      .arg = "FILE",
@@ -61,8 +61,8 @@ static const cli_option options[] = {
              "of tensors",
      .flag = &args.keep_names},
     {.name = "pickles",
-     .help = "whatever loading a PyTorch file in Python would import, but for what PyTorch itself "
-             "needs, is an error",
+     .help = "anything that loading a PyTorch file in Python would import, except what PyTorch "
+             "itself needs, is an error",
      .flag = &args.is_scan},
     {0},
 };
@@ -374,7 +374,7 @@ const cli_command cmd_verify = {
         "is a JSON object with any of types (a list), license (true, or a list), chat_template "
         "(true), tensor_names and file_names (expressions), max_size (bytes, or \"8G\") and no_nan "
         "(true, which reads all values).",
-    .examples = {{"tare verify model.gguf", "the directory: quick at any size"},
+    .examples = {{"tare verify model.gguf", "its header: quick at any size"},
                  {"tare verify --deep model.gguf", "every value, too"},
                  {"tare verify hf://ORG/NAME", "a model of the hub, without its data"},
                  {"tare verify *.gguf", "all models of a folder"},
@@ -390,7 +390,7 @@ const cli_command cmd_verify = {
                   "does another file hold the same tensors?"}},
     .options = options,
     .main = "deep manifest write-manifest against derived-from policy strict json",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT |
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_CHECKING |
              CLI_TAKES_OUTPUT | CLI_TAKES_BASE | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,

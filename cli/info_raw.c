@@ -48,10 +48,10 @@ static void fail_key(const tare_model *model, const char *path, const char *key)
     char *safe = cli_escape((tare_str){key, strlen(key)}, true, 0);
     char *safe_path = cli_escape_path(cli_input_name(path)), *guess = info_guess_key(model, key);
     if (guess)
-        cli_fail_text(CLI_USAGE, "%s: no key or resource %s; did you mean %s?", safe_path, safe,
+        cli_fail_text(CLI_USAGE, "%s: no key or side file %s; did you mean %s?", safe_path, safe,
                       guess);
     else
-        cli_fail_text(CLI_USAGE, "%s: no key or resource %s; tare info -m lists the keys",
+        cli_fail_text(CLI_USAGE, "%s: no key or side file %s; tare info -m lists the keys",
                       safe_path, safe);
     free(guess);
     free(safe);

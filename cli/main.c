@@ -44,14 +44,26 @@ static const cli_option own_options[] = {
 static const cli_command own_command = {
     .name = "", .options = own_options, .takes = CLI_TAKES_WORK | CLI_TAKES_JSON, .max_args = 0};
 
+static void show_help(const cli_command *command) {
+    if (cli.is_brief)
+        cli_help_brief(stdout, command);
+    else
+        cli_page(cli_help_command, command);
+}
+
 static int run_own_options(int argc, char **argv) {
     const char **args = cli_alloc((size_t)argc, sizeof *args);
     int n_args = cli_parse(&own_command, argc, argv, args);
+    const char *word = n_args > 0 ? args[0] : NULL;
     free(args);
     if (n_args < 0) return CLI_USAGE;
-    if (n_args > 0) return cli_usage(NULL, "the command comes first, its options after it");
+    const cli_command *command = n_args == 1 && cli.help ? cli_command_find(word) : NULL;
+    if (n_args > 0 && !command)
+        return cli_usage(NULL, "the command comes first, its options after it");
     if (!cli_apply_cpu(&own_command)) return CLI_UNSUPPORTED;
-    if (cli.help) {
+    if (command) {
+        show_help(command);
+    } else if (cli.help) {
         cli_help_all(stdout, NULL);
     } else if (!wants_version) {
         return cli_usage(NULL, "a command is missing");
@@ -86,10 +98,9 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     int code = CLI_USAGE;
     if (n_args < 0) goto out;
     if (cli.help) {
-        if (cli.is_brief)
-            cli_help_brief(stdout, command);
-        else
-            cli_page(cli_help_command, command);
+        const cli_command *other =
+            command == cli_command_find("help") && n_args == 1 ? cli_command_find(args[0]) : NULL;
+        show_help(other ? other : command);
         code = CLI_YES;
         goto out;
     }

@@ -31,6 +31,24 @@ char *cli_name_after(const char *path, const char *suffix) {
     return has_name(path, &from, &n) ? with_tail(path, from, n, suffix) : NULL;
 }
 
+/* The same without the suffix of a format, from `from` on. */
+static size_t without_suffix(const char *path, size_t from, size_t n) {
+    tare_format_info format = tare_format_info_default();
+    for (size_t i = 0; tare_format_at(&format, i); i++) {
+        const size_t n_suffix = strlen(format.suffix);
+        if (n_suffix && n > from + n_suffix &&
+            strncmp(path + n - n_suffix, format.suffix, n_suffix) == 0)
+            return n - n_suffix;
+    }
+    return n;
+}
+
+char *cli_name_of_page(const char *path) {
+    size_t from, n;
+    return has_name(path, &from, &n) ? with_tail(path, from, without_suffix(path, from, n), ".html")
+                                     : NULL;
+}
+
 /* "-00001-of-00003" before `n`, if that is there: its length. */
 static size_t shard_length(const char *path, size_t n) {
     static const char form[] = "-00000-of-00000";
@@ -56,16 +74,8 @@ static size_t type_length(const char *path, size_t from, size_t n) {
 char *cli_name_of_mix(const char *path, const char *mix) {
     size_t from, n;
     char tail[40];
-    tare_format_info format = tare_format_info_default();
     if (!has_name(path, &from, &n)) return NULL;
-    for (size_t i = 0; tare_format_at(&format, i); i++) {
-        const size_t n_suffix = strlen(format.suffix);
-        if (!n_suffix || n <= from + n_suffix ||
-            strncmp(path + n - n_suffix, format.suffix, n_suffix) != 0)
-            continue;
-        n -= n_suffix;
-        break;
-    }
+    n = without_suffix(path, from, n);
     n -= shard_length(path, n);
     n -= type_length(path, from, n);
     snprintf(tail, sizeof tail, "-%s.gguf", mix);

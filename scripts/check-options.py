@@ -13,13 +13,14 @@ from pathlib import Path
 CLI = Path(__file__).resolve().parent.parent / "cli"
 BITS = {  # of CLI_TAKES_: members of which all must be read
     "JSON": ["json"], "SHARDS": ["one_shard"], "URL": ["timeout", "retries"], "STRICT": ["strict"],
-    "OUTPUT": ["force", "dry_run", "no_sync"], "THREADS": ["threads"], "QUIET": ["quiet"],
+    "CHECKING": ["strict"], "WRITING": ["dry_run", "no_sync"], "FORCE": ["force"], "RUNNABLE": ["force"], "THREADS": ["threads"], "QUIET": ["quiet"],
     "BASE": ["base"], "SIMILAR": ["base"], "EFFORT": ["effort"],
     "DEVICE": ["device"],
     "NAMED": [],  # by main, which makes it an argument
     "CPU": [],  # by main, for every command that computes
 }
-GROUPS = {"INPUT": ["SHARDS", "URL"], "WORK": ["THREADS", "CPU", "QUIET"]}
+GROUPS = {"INPUT": ["SHARDS", "URL"], "WORK": ["THREADS", "CPU", "QUIET"], "OUTPUT": ["WRITING", "FORCE"],
+          "MODEL_OUTPUT": ["WRITING", "RUNNABLE"]}
 FUNCTION = re.compile(r"^(static )?(?:const |struct |unsigned )*\w+[ *]+(\w+)\(([^;{]*?)\) \{\n(.*?)^\}",
                       re.M | re.S)
 

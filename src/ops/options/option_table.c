@@ -67,14 +67,14 @@ static const tare_option_row rows[] = {
     OWN(QUANTIZE, "sensitivity", TEXT, set_sensitivities, "",
         "with a target: measured sensitivities, as the text of their file", false),
     CHOICE(CONVERT, "endian", "keep little big", convert.order, "keep",
-           "byte order (default keep: the input's)"),
+           "byte order (default: keep, the input's)"),
     CHOICE(CONVERT, "quality", "default best", convert.quality, "default",
            "best: a smaller error in the same format, slower"),
     ROW(CONVERT, "shard_size", SIZE, convert.shard_size, "0",
         "make OUT a directory of files of at most this size, with an index: "
         "model-00001-of-00003.safetensors; for GGUF STEM-00001-of-00003.gguf"),
     ROW(CONVERT, "align", NUMBER, convert.alignment, "0",
-        "alignment of tensor data (default 0: the input's, or the format's)"),
+        "alignment of tensor data in bytes (default: 0, the input's, or the format's)"),
     FLAG(CONVERT, "weighs_output", convert.weighs_output,
          "weigh an output matrix that the importance matrix lacks by what the last layer reads"),
     FLAG(CONVERT, "keep_split", convert.keep_split,
@@ -85,20 +85,19 @@ static const tare_option_row rows[] = {
          "GGUF to Hugging Face: under their own names, too"),
     FLAG(CONVERT, "verify", convert.verify, "read the result back and compare"),
     OUTPUT(CONVERT),
-    CHOICE(
-        CONVERT, "compat", "none mantle", mcf.compat, "none",
-        "MCF: encode q8, q4, k6, k4, k3 and k2 byte for byte as the public program does, and store "
-        "tokenizer_config.json as it does"),
-    CHOICE(
-        CONVERT, "dedup", "tied all none", mcf.dedup, "tied",
-        "MCF: which tensors with equal bytes are stored once (default tied: embedding and output "
-        "matrix, and what the input stores once)"),
+    CHOICE(CONVERT, "compat", "none mantle", mcf.compat, "none",
+           "MCF: encode q8, q4, k6, k4, k3 and k2 byte for byte as the public program does, and "
+           "store tokenizer_config.json as it does (default: none)"),
+    CHOICE(CONVERT, "dedup", "tied all none", mcf.dedup, "tied",
+           "MCF: which tensors with equal bytes are stored once (default: tied, embedding and "
+           "output matrix, and what the input stores once)"),
     OWN(CONVERT, "clip", RANGE, set_clip, "",
-        "MCF: bounds that values are held to before they are encoded", false),
+        "MCF: values outside these bounds become the nearest bound before they are encoded "
+        "(default: no bounds)",
+        false),
     OWN(CONVERT, "outlier_threshold", REAL, set_outlier_threshold, "6",
         "INFQ: elements whose magnitude is above this are stored separately, as f16, and do not "
-        "widen "
-        "the scale of their row; 0: none (default 6)",
+        "widen the scale of their row; 0: none (default: 6)",
         false),
     OWN(CONVERT, "outliers", SHARE, set_outliers, "",
         "INFQ: store the largest elements of each tensor instead, this share of it: 0.1%", false),
@@ -106,7 +105,8 @@ static const tare_option_row rows[] = {
 
     EFFORT(PACK, pack.effort),
     CHOICE(PACK, "mode", "smallest raw constant zstd direct structured", pack.mode, "smallest",
-           "store every segment in this form where possible, for tests and troubleshooting"),
+           "store every segment in this form where possible, for tests and troubleshooting "
+           "(default: smallest)"),
     OWN(PACK, "segment", SIZE, set_segment, "",
         "values of a segment, which is decoded as a whole: a power of two from 16Ki to 64Mi "
         "(default: "
