@@ -176,7 +176,7 @@ typedef struct tare_fit_point {
  * output matrix is not weighed as that of a choice is (weighs_output). */
 TARE_API bool tare_fit_mix_at(tare_fit_point *out, const tare_fit *fit, size_t i);
 /* Point i of the curve of the best choices, smallest first and of ever less damage: every quarter of a
- * bit, and for the size of each named mix one that is no worse. */
+ * bit, and for the size of each named mix, what a target of that size gets. */
 TARE_API bool tare_fit_curve_at(tare_fit_point *out, const tare_fit *fit, size_t i);
 
 #ifdef __cplusplus

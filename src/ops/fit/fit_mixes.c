@@ -11,6 +11,7 @@
 
 #define CURVE_STEP 0.25 /* bits a weight */
 #define CURVE_MOST 80   /* points: 20 bits a weight */
+#define NEARLY     0.98 /* of the damage of a point just before it: it tells nothing new */
 
 static uint64_t tensor_bytes(const tare_fit *f, const size_t *choice) {
     uint64_t sum = f->base_tensor_bytes;
@@ -121,31 +122,54 @@ tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err) {
     return status;
 }
 
+/* ---- the best choice ------------------------------------------------------------------------- */
+
+tare_status tare_fit_choose_within(size_t *choice, double *slope, tare_fit *f, double bytes,
+                                   tare_error *err) {
+    const tare_fit_problem p = {f->options, f->n_units, f->convert.context->allocator,
+                                f->convert.context->cancel};
+    TARE_TRY(tare_fit_allocate(choice, slope, &p, bytes, err));
+    for (size_t i = 0; i < f->n_mixes; i++) {
+        const tare_fit_option sum = tare_fit_sum(&p, f->mixes[i].choice);
+        if (sum.cost > bytes || sum.loss >= tare_fit_sum(&p, choice).loss) continue;
+        memcpy(choice, f->mixes[i].choice, f->n_units * sizeof *choice);
+        TARE_TRY(tare_fit_improve(choice, &p, bytes, err));
+    }
+    return TARE_OK;
+}
+
 /* ---- curve ----------------------------------------------------------------------------------- */
 
-/* The optima of the hulls, as far apart as the curve's points. */
+static tare_status add_choice(tare_fit *f, size_t *choice, double bytes, tare_error *err) {
+    double slope;
+    TARE_TRY(tare_fit_choose_within(choice, &slope, f, bytes, err));
+    f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
+    return TARE_OK;
+}
+
+/* The optima of the hulls, as far apart as the curve's points; where one large tensor takes more than that to the
+ * next, the choices for the sizes between. */
 static tare_status add_optima(tare_fit *f, const tare_fit_problem *p, size_t *choice,
-                              tare_error *err) {
+                              size_t *between, tare_error *err) {
     const double step = CURVE_STEP / 8 * (double)f->summary.n_weights;
     tare_fit_cheapest(choice, p);
     f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
     for (bool is_end = f->n_units == 0; !is_end && f->n_curve <= CURVE_MOST;) {
-        const double cost = tare_fit_sum(p, choice).cost + step;
+        double cost = tare_fit_sum(p, choice).cost + step;
         TARE_TRY(tare_fit_climb_beyond(choice, &is_end, p, cost, err));
+        const double next = tare_fit_sum(p, choice).cost;
+        for (; cost + step / 2 < next && f->n_curve < CURVE_MOST; cost += step)
+            TARE_TRY(add_choice(f, between, cost, err));
         f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
     }
     return TARE_OK;
 }
 
-/* For each mix what is at least as good in its size, as a choice for a target starts from there, too:
- * between two optima a mix may lose next to nothing. */
-static tare_status add_improved(tare_fit *f, const tare_fit_problem *p, size_t *choice,
-                                tare_error *err) {
-    for (size_t i = 0; i < f->n_mixes; i++) {
-        memcpy(choice, f->mixes[i].choice, f->n_units * sizeof *choice);
-        TARE_TRY(tare_fit_improve(choice, p, tare_fit_sum(p, choice).cost, err));
-        f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
-    }
+/* Between two optima a mix may lose next to nothing: the choices for the sizes of mixes. */
+static tare_status add_sizes_of_mixes(tare_fit *f, const tare_fit_problem *p, size_t *choice,
+                                      tare_error *err) {
+    for (size_t i = 0; i < f->n_mixes; i++)
+        TARE_TRY(add_choice(f, choice, tare_fit_sum(p, f->mixes[i].choice).cost, err));
     return TARE_OK;
 }
 
@@ -159,13 +183,19 @@ tare_status tare_fit_draw_curve(tare_fit *f, tare_error *err) {
     const tare_fit_problem problem = {f->options, f->n_units, f->convert.context->allocator,
                                       f->convert.context->cancel};
     size_t *choice = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units), n = 0;
+    size_t *between = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units);
     f->curve = TARE_NEW_ARRAY(&f->arena, tare_fit_point, CURVE_MOST + 1 + f->n_mixes);
-    if (!choice || !f->curve) return tare_fail(err, TARE_ERR_NOMEM, "curve");
-    TARE_TRY(add_optima(f, &problem, choice, err));
-    TARE_TRY(add_improved(f, &problem, choice, err));
+    if (!choice || !between || !f->curve) return tare_fail(err, TARE_ERR_NOMEM, "curve");
+    TARE_TRY(add_optima(f, &problem, choice, between, err));
+    TARE_TRY(add_sizes_of_mixes(f, &problem, choice, err));
     qsort(f->curve, f->n_curve, sizeof *f->curve, by_point);
-    for (size_t i = 0; i < f->n_curve; i++) /* those that a smaller one is as good as are none */
-        if (n == 0 || f->curve[i].damage < f->curve[n - 1].damage) f->curve[n++] = f->curve[i];
+    for (size_t i = 0; i < f->n_curve;
+         i++) { /* those that a smaller one is about as good as are none */
+        const bool near =
+            n > 0 && f->curve[i].bits_per_weight < f->curve[n - 1].bits_per_weight + CURVE_STEP / 2;
+        if (n == 0 || f->curve[i].damage < f->curve[n - 1].damage * (near ? NEARLY : 1))
+            f->curve[n++] = f->curve[i];
+    }
     f->n_curve = n;
     return TARE_OK;
 }

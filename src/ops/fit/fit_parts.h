@@ -196,6 +196,10 @@ tare_status tare_fit_make_rules(tare_fit *f, tare_error *err);
 
 /* The named mixes whose types are all known, by size. */
 tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err);
+/* The best choice of at most so many bytes of units. A named mix that fits is a place to start from,
+ * too, so that no mix is better. *slope: damage that a further byte would save. */
+tare_status tare_fit_choose_within(size_t *choice, double *slope, tare_fit *f, double bytes,
+                                   tare_error *err);
 /* The curve of best choices. */
 tare_status tare_fit_draw_curve(tare_fit *f, tare_error *err);
 /* Size and damage of a choice. */

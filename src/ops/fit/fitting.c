@@ -329,22 +329,6 @@ static double damage_of(const tare_fit *f) {
     return tare_fit_sum(&problem, f->choice).loss;
 }
 
-/* The best choice of at most so many bytes of units. A named mix that fits is a place to start from,
- * too, so that no mix is better. */
-static tare_status choose_within(tare_fit *f, double bytes, tare_error *err) {
-    const tare_fit_problem problem = problem_of(f);
-    double slope;
-    TARE_TRY(tare_fit_allocate(f->choice, &slope, &problem, bytes, err));
-    f->summary.lambda = slope;
-    for (size_t i = 0; i < f->n_mixes; i++) {
-        const tare_fit_option sum = tare_fit_sum(&problem, f->mixes[i].choice);
-        if (sum.cost > bytes || sum.loss >= damage_of(f)) continue;
-        memcpy(f->choice, f->mixes[i].choice, f->n_units * sizeof *f->choice);
-        TARE_TRY(tare_fit_improve(f->choice, &problem, bytes, err));
-    }
-    return TARE_OK;
-}
-
 /* The smallest choice of at most so much damage: the same problem, with costs and losses swapped. */
 static tare_status choose_by_damage(tare_fit *f, double damage, tare_error *err) {
     tare_arena arena;
@@ -416,7 +400,7 @@ static tare_status choose_by_bytes(tare_fit *f, const tare_fit_target *target, t
     const double least = tare_fit_sum(&problem, cheapest).cost;
     for (int i = 0; i < PLANS_MOST; i++) {
         if (least + overhead > limit) return too_small(err);
-        TARE_TRY(choose_within(f, limit - overhead, err));
+        TARE_TRY(tare_fit_choose_within(f->choice, &f->summary.lambda, f, limit - overhead, err));
         TARE_TRY(resolve(&size, f, target, err));
         const double real = size - tare_fit_sum(&problem, f->choice).cost;
         if (size <= limit && (real >= overhead || i > 0)) {
