@@ -47,6 +47,9 @@ install(FILES ${PROJECT_BINARY_DIR}/tare.pc DESTINATION ${pkgconfig_dir})
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} # where README's links lead
         FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
+# What the documents name.
+install(DIRECTORY contrib examples tools DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS
+        PATTERN __pycache__ EXCLUDE)
 
 # The command, with the man pages and completions that it writes about itself.
 if(TARGET tare)

@@ -9,7 +9,8 @@ Exit 1 where a page shows something else; with --update the pages are written an
 A fenced block whose first line begins with `$ ` is a transcript: each `$ ` line runs in a shell, in a
 directory that is empty when the page begins, and the lines below it are what it prints on both
 streams. A line of three dots stands for any lines. A command that ends in `\\` goes on in the next
-line. The block after the words "Save this as `NAME`" becomes that file. `cc` is CC with FLAGS, and
+line. The block after the words "Save this as `NAME`" becomes that file. What `sudo make install` puts into
+/usr/local/share/doc/tare is taken from the source. `cc` is CC with FLAGS, and
 pkg-config finds the library that was built with the command. A page that says `<!-- needs: PATH -->` is
 left out, which is printed, where there is no PATH.
 """
@@ -25,6 +26,8 @@ import tempfile
 import transcripts
 
 FENCE = "```"
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+INSTALLED = "/usr/local/share/doc/tare"
 
 
 def run(command, directory, env):
@@ -80,7 +83,7 @@ def follow(lines, env):
                 saved = None
             if block and block[0].startswith("$ "):
                 for command, shown in steps(block):
-                    printed = run("\n".join(command)[2:], directory, env)
+                    printed = run("\n".join(command)[2:].replace(INSTALLED, SOURCE), directory, env)
                     out += command + (shown if agrees(shown, printed) else printed)
             else:
                 out += block
@@ -92,14 +95,13 @@ def environment(tare, cc, tools):
     """What pages rely on: tare, cc, and a library that pkg-config knows, as if all were installed."""
     env = transcripts.environment(tare, tools)
     build = os.path.dirname(os.path.dirname(os.path.abspath(tare)))
-    source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     library = os.path.join(build, "src")
     name, *flags = cc.split()
     cc = " ".join([shutil.which(name) or name, *flags])
     write(os.path.join(tools, "cc"), f'#!/bin/sh\nexec {cc} "$@"\n', 0o755)
     write(os.path.join(tools, "tare.pc"),
           "Name: tare\nDescription: tare\nVersion: 0\n"
-          f"Cflags: -I{source}/include\nLibs: -L{library} -ltare\n")
+          f"Cflags: -I{SOURCE}/include\nLibs: -L{library} -ltare\n")
     return {**env, "PATH": tools + ":" + env["PATH"], "PKG_CONFIG_PATH": tools,
             "LD_LIBRARY_PATH": library}
 
