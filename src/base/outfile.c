@@ -138,7 +138,7 @@ static tare_status check_old_directory(const tare_outset *set, tare_error *err) 
     return TARE_OK;
 }
 
-static tare_status check_existing(const tare_outset *set, tare_error *err) {
+static tare_status check_existing(tare_outset *set, tare_error *err) {
     tare_file_facts facts;
     const int failed = tare_entry_look(&facts, set->parent_fd, set->final_name, false);
     if (failed == ENOENT) return TARE_OK;
@@ -153,6 +153,7 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
         return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is not a regular file",
                                 set->path);
     if (!set->options.force) return tare_outset_fail_exists(set, err);
+    set->replaces_folder = set->options.is_directory;
     return set->options.is_directory ? check_old_directory(set, err) : TARE_OK;
 }
 
@@ -168,13 +169,14 @@ static tare_status check_space(const tare_outset *set, tare_error *err) {
 }
 
 /* Takes the lock of a temporary that others can already see. False: another run, cleaning up, was
- * faster, and the file is gone or about to go. A file system without locks is no reason to stop. */
+ * faster, and the file is gone or about to go. A file system without locks is no reason to stop, nor
+ * is one whose files change their numbers: what still has a name has the one that was new. */
 static bool hold(const tare_outset *set, int fd) {
     tare_file_facts mine, named;
     if (tare_fd_lock(fd) == EWOULDBLOCK) return false;
     return tare_fd_look(&mine, fd) == 0 &&
            tare_entry_look(&named, set->temp_parent_fd, set->temp_name, false) == 0 &&
-           tare_is_same_file(&mine, &named);
+           (tare_is_same_file(&mine, &named) || mine.n_names > 0);
 }
 
 /* Makes the named temporary; 0 or an errno. */
@@ -209,11 +211,11 @@ static int make_named(tare_outset *set) {
     return failed;
 }
 
+/* Closed first: a file system that stores a file when it is closed would make it anew. */
 static void drop_temporary(tare_outset *set) {
-    if (set->temp_name[0]) tare_remove_tree(set->temp_parent_fd, set->temp_name, TARE_FOLDERS_MOST);
     if (set->temp_fd >= 0) tare_fd_close(set->temp_fd);
-    set->temp_name[0] = '\0';
     set->temp_fd = -1;
+    tare_outset_remove_temporary(set, TARE_FOLDERS_MOST);
 }
 
 /* Where files without names can be made, they can be written at any place; elsewhere that is tried.
@@ -228,7 +230,31 @@ static int make_here(tare_outset *set) {
     if (unnamed >= 0) tare_fd_close(unnamed);
     int failed = make_named(set);
     if (!failed && unnamed < 0) failed = tare_outset_try_writing(set);
-    if (failed) drop_temporary(set);
+    if (!failed || !set->temp_name[0]) return failed;
+    if (set->temp_parent_fd == set->parent_fd)
+        memcpy(set->tried_name, set->temp_name, sizeof set->temp_name);
+    tare_fd_close(set->temp_fd);
+    set->temp_fd = -1;
+    tare_remove_tree(set->temp_parent_fd, set->temp_name, TARE_FOLDERS_MOST);
+    set->temp_name[0] = '\0';
+    return failed;
+}
+
+/* Whether a folder can take the old one's place, which is found out before the work, with an empty
+ * one. 0 or an errno. */
+static int try_exchange(tare_outset *set) {
+    char other[TARE_TEMP_NAME_SIZE], name[TARE_TEMP_NAME_SIZE];
+    if (!set->replaces_folder || set->is_copied) return 0;
+    tare_temp_name(other, set->final_name);
+    int failed = tare_folder_make(set->parent_fd, other, 0700);
+    if (failed) return failed;
+    failed = tare_os_exchange(set->parent_fd, set->temp_name, other);
+    if (!failed) {
+        memcpy(name, set->temp_name, sizeof name);
+        memcpy(set->temp_name, other, sizeof other);
+        memcpy(other, name, sizeof name);
+    }
+    tare_folder_remove(set->parent_fd, other);
     return failed;
 }
 
@@ -255,10 +281,23 @@ static tare_status keep_temp_path(tare_outset *set, tare_error *err) {
     return TARE_OK;
 }
 
+static tare_status fail_exchange(const tare_outset *set, tare_error *err) {
+    return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,
+                            "this file system cannot exchange directories: remove the old output",
+                            set->path);
+}
+
 static tare_status make_temporary(tare_outset *set, tare_error *err) {
     set->temp_parent_fd = set->parent_fd;
     int failed = make_here(set);
-    if (failed && tare_os_is_unsupported(failed)) failed = make_elsewhere(set);
+    if (tare_os_is_unsupported(failed) || failed == ENAMETOOLONG) {
+        set->has_short_names = failed == ENAMETOOLONG;
+        failed = make_elsewhere(set);
+    }
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "the output cannot be created", set->path);
+    failed = try_exchange(set);
+    if (tare_os_is_unsupported(failed)) return fail_exchange(set, err);
     if (failed)
         return tare_outset_fail_errno(err, failed, "the output cannot be created", set->path);
     return set->options.is_directory ? keep_temp_path(set, err) : TARE_OK;
@@ -345,9 +384,12 @@ static tare_status sync_all(tare_outset *set, tare_error *err) {
             TARE_TRY(tare_outset_member_done(set, (uint32_t)i, err));
     }
     TARE_TRY(tare_outset_finish_entries(set, err));
+    int failed = set->options.is_directory ? 0 : tare_os_flush(set->temp_fd);
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "the output cannot be written", set->path);
     if (set->options.no_sync) return TARE_OK;
     TARE_TRY(tare_outset_sync_folders(set, err));
-    int failed = tare_os_sync(set->temp_fd);
+    failed = tare_os_sync(set->temp_fd);
     if (failed)
         return tare_outset_fail_errno(err, failed, "the output cannot be synced", set->path);
     return TARE_OK;
@@ -362,7 +404,7 @@ tare_status tare_outset_sync(tare_outset *set, tare_error *err) {
 /* Whether a failure to link or rename is the file system's way to say that it does neither. */
 static bool lacks_names(int os_error) {
     return os_error == EPERM || os_error == EXDEV || os_error == EMLINK ||
-           tare_os_is_unsupported(os_error);
+           os_error == ENAMETOOLONG || tare_os_is_unsupported(os_error);
 }
 
 /* Whether the temporary cannot be renamed to whatever name: a refusal may be about what has the final
@@ -397,10 +439,7 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
     bool was_exchanged = false;
     if (failed == EEXIST && set->options.is_directory) {
         failed = tare_os_exchange(set->parent_fd, set->temp_name, set->final_name);
-        if (failed == EINVAL || failed == ENOSYS || failed == ENOTSUP)
-            return tare_outset_fail(
-                err, TARE_ERR_UNSUPPORTED,
-                "this file system cannot exchange directories: remove the old output", set->path);
+        if (tare_os_is_unsupported(failed)) return fail_exchange(set, err);
         was_exchanged = !failed;
     } else if (failed == EEXIST) {
         failed = tare_entry_rename(set->parent_fd, set->temp_name, set->final_name);
@@ -411,7 +450,7 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
                                       set->path);
     set->is_committed = true;
     /* What has the temporary name now is the old directory; the next run would remove it too. */
-    if (was_exchanged) tare_remove_tree(set->parent_fd, set->temp_name, 0);
+    if (was_exchanged) tare_outset_remove_temporary(set, 0);
     set->temp_name[0] = '\0';
     return TARE_OK;
 }
@@ -421,6 +460,7 @@ static tare_status complete(tare_outset *set, tare_error *err) {
     TARE_TRY(sync_all(set, err));
     int failed = set->temp_name[0] || set->is_copied ? 0 : give_name(set);
     if (lacks_names(failed)) set->is_copied = true;
+    if (failed == ENAMETOOLONG) set->has_short_names = true;
     if (!failed || set->is_copied) return TARE_OK;
     return tare_outset_fail_errno(err, failed, "the output cannot be given a name", set->path);
 }
@@ -455,6 +495,7 @@ void tare_outset_free(tare_outset *set) {
     }
     if (set->is_committed) set->temp_name[0] = '\0';
     drop_temporary(set);
+    if (set->tried_name[0]) tare_outset_remove(set, set->parent_fd, set->tried_name, 0);
     if (set->temp_parent_fd >= 0 && set->temp_parent_fd != set->parent_fd)
         tare_fd_close(set->temp_parent_fd);
     if (set->parent_fd >= 0) tare_fd_close(set->parent_fd);

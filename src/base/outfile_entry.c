@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "base/os_file.h"
+#include "base/outfile_os.h"
+#include "base/report.h"
+#include "base/str.h"
 
 tare_status tare_outset_add_entry(tare_outset *set, const char *name, const char *target,
                                   uint32_t *index, tare_error *err) {
@@ -57,6 +60,15 @@ static int stamp(const tare_outset *set, const tare_out_member *m) {
     return tare_entry_set(set->temp_fd, m->name, &as);
 }
 
+/* File systems without permissions and times of their own, as of sticks and shares. */
+static void note_stamp(const tare_outset *set) {
+    tare_finding f = TARE_FINDING(WARNING, TARE_OK, "output.stamp");
+    f.file = tare_str_of(set->path);
+    f.text = TARE_STR("this file system does not take permissions or times of files: those of the "
+                      "output are not the ones that were kept");
+    tare_report_add(set->options.report, &f);
+}
+
 tare_status tare_outset_finish_entries(tare_outset *set, tare_error *err) {
     for (unsigned links = 0; links < 2; links++)
         for (size_t i = 0; i < set->n_members; i++) {
@@ -67,12 +79,16 @@ tare_status tare_outset_finish_entries(tare_outset *set, tare_error *err) {
                 return tare_outset_fail_errno(err, failed, "an output file cannot be created",
                                               m->name);
         }
+    bool is_refused = false;
     for (size_t i = set->n_members; i > 0; i--) { /* a folder after what lies in it */
         const tare_out_member *m = &set->members[i - 1];
         int failed = m->has_stamp ? stamp(set, m) : 0;
-        if (failed)
+        if (failed == EPERM || tare_os_is_unsupported(failed))
+            is_refused = true;
+        else if (failed)
             return tare_outset_fail_errno(
                 err, failed, "an output file cannot be given its permissions and time", m->name);
     }
+    if (is_refused) note_stamp(set);
     return TARE_OK;
 }

@@ -36,6 +36,9 @@ bool tare_os_clone(int in_fd, int out_fd);
 void tare_os_start_write_back(int fd, uint64_t offset, uint64_t n);
 /* Drops the clean pages of a file from the page cache; a hint. */
 void tare_os_forget(int fd);
+/* Hands over what was written, as closing the file would: some file systems store it only then, or
+ * notice that it does not fit. 0, or an errno. */
+int tare_os_flush(int fd);
 /* Makes a file's content (a directory's entries) durable. 0, or an errno; a file system that
  * cannot sync such a file counts as done. */
 int tare_os_sync(int fd);

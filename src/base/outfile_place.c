@@ -44,8 +44,7 @@ int tare_outset_try_writing(const tare_outset *set) {
     if (failed) return tare_os_is_unsupported(failed) ? ENOTSUP : 0;
     failed = try_file(fd);
     tare_fd_close(fd);
-    tare_entry_remove(set->temp_fd, name);
-    return failed;
+    return tare_entry_remove(set->temp_fd, name) == 0 ? failed : ENOTSUP;
 }
 
 /* ---- copying --------------------------------------------------------------------------------- */
@@ -165,11 +164,15 @@ static int place_directory(bool *is_begun, const tare_outset *set, uint8_t *scra
 static void note(const tare_outset *set) {
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "output.copied");
     f.file = tare_str_of(set->path);
-    f.text = set->temp_parent_fd == set->parent_fd
-                 ? TARE_STR("this file system cannot rename files: the output was copied to its "
-                            "name, not put there in one step")
-                 : TARE_STR("this file system takes files only from the first byte to the last: "
-                            "the output was made elsewhere and copied");
+    f.text =
+        set->has_short_names
+            ? TARE_STR("this file system's names are too short for a temporary one: the output "
+                       "was copied to its name, not put there in one step")
+        : set->temp_parent_fd == set->parent_fd
+            ? TARE_STR("this file system cannot rename files: the output was copied to its "
+                       "name, not put there in one step")
+            : TARE_STR("this file system takes files only from the first byte to the last: "
+                       "the output was made elsewhere and copied");
     tare_report_add(set->options.report, &f);
 }
 
@@ -179,8 +182,9 @@ tare_status tare_outset_place(tare_outset *set, tare_error *err) {
     if (exists && !set->options.force) return tare_outset_fail_exists(set, err);
     if (exists && set->options.keeps_old)
         return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,
-                                "this file system cannot rename files, so the old one cannot be "
-                                "kept until the new one is there: write elsewhere",
+                                "this file system cannot rename files, or writes them only from "
+                                "the first byte to the last, so the old one cannot be kept until "
+                                "the new one is there: name another output",
                                 set->path);
     uint8_t *scratch = tare_alloc(set->allocator, COPY_BYTES);
     if (!scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
@@ -193,13 +197,17 @@ tare_status tare_outset_place(tare_outset *set, tare_error *err) {
     tare_free(set->allocator, scratch, COPY_BYTES);
     if (failed == EEXIST && !set->options.force) return tare_outset_fail_exists(set, err);
     if (failed) {
+        const bool is_lost = exists && (is_begun || set->options.is_directory);
         if (is_begun) tare_remove_tree(set->parent_fd, set->final_name, TARE_FOLDERS_MOST);
-        return tare_outset_fail_errno(err, failed, "the output cannot be copied to its name",
-                                      set->path);
+        return tare_outset_fail_errno(
+            err, failed,
+            is_lost ? "the output cannot be copied to its name, and the old one, which had to give "
+                      "way, is lost"
+                    : "the output cannot be copied to its name",
+            set->path);
     }
     note(set);
-    if (set->temp_name[0]) tare_remove_tree(set->temp_parent_fd, set->temp_name, TARE_FOLDERS_MOST);
-    set->temp_name[0] = '\0';
+    tare_outset_remove_temporary(set, TARE_FOLDERS_MOST);
     set->is_committed = true;
     return TARE_OK;
 }

@@ -193,6 +193,12 @@ void tare_os_forget(int fd) {
 #endif
 }
 
+int tare_os_flush(int fd) {
+    const int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (again < 0) return errno;
+    return close(again) == 0 || errno == EINTR ? 0 : errno;
+}
+
 int tare_os_sync(int fd) {
     int failed;
     do failed = full_sync(fd) == 0 ? 0 : errno;

@@ -38,9 +38,13 @@ struct tare_outset {
     int temp_parent_fd; /* of the directory with the temporary: the parent, or another file system's */
     const char *temp_parent; /* its path, where it is another file system's */
     bool is_copied;          /* the commit copies: nothing can be renamed, or is elsewhere */
+    bool has_short_names;    /* because a temporary name beside OUT is too long */
+    bool replaces_folder;    /* OUT is a directory that is there, and may be replaced */
     int temp_fd;             /* of the temporary file or directory; holds the lock */
-    char temp_name[TARE_TEMP_NAME_SIZE]; /* in temp_parent_fd; empty: nothing has that name now */
-    char *temp_path;                     /* directories: the path of what is being built */
+    char temp_name[TARE_TEMP_NAME_SIZE];  /* in temp_parent_fd; empty: nothing has that name now */
+    char tried_name[TARE_TEMP_NAME_SIZE]; /* of one beside OUT that could not be written; may appear
+                                             when it is closed */
+    char *temp_path;                      /* directories: the path of what is being built */
     size_t temp_path_size;
     tare_out_member *members;
     size_t n_members, members_capacity;
@@ -66,6 +70,10 @@ int tare_outset_make_folders(const tare_outset *set, tare_out_member *member);
 int tare_outset_open_elsewhere(const char **path);
 /* Whether the temporary, or a file in it, can be written at any place; 0 or an errno. */
 int tare_outset_try_writing(const tare_outset *set);
+/* Removes a file, or a folder with so many levels of folders in it; what stays is a finding. */
+void tare_outset_remove(const tare_outset *set, int folder, const char *name, unsigned depth);
+/* Removes what has the temporary name, with so many levels of folders in it; what stays is a finding. */
+void tare_outset_remove_temporary(tare_outset *set, unsigned depth);
 /* Copies a complete output to its final name and removes the temporary. */
 tare_status tare_outset_place(tare_outset *set, tare_error *err);
 /* The output is there, and may not be replaced. */

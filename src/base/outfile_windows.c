@@ -70,6 +70,11 @@ void tare_os_forget(int fd) {
 
 /* A folder's entries are made durable by the system's own journal, and what is open for reading only
  * has nothing to write. */
+int tare_os_flush(int fd) {
+    (void)fd;
+    return 0;
+}
+
 int tare_os_sync(int fd) {
     if (FlushFileBuffers(tare_windows_handle(fd))) return 0;
     const int failed = tare_windows_errno();

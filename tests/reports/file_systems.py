@@ -59,6 +59,7 @@ static int refused(int error) {
 
 int linkat(int a, const char *from, int b, const char *to, int flags) {
     REAL(int, linkat, int, const char *, int, const char *, int);
+    if (lacks("long") && is_there(b) && strlen(to) > 30) return refused(ENAMETOOLONG);
     return lacks("link") && is_there(b) ? refused(EOPNOTSUPP) : real(a, from, b, to, flags);
 }
 
@@ -76,8 +77,55 @@ long syscall(long number, ...) {
     for (int i = 0; i < 6; i++) a[i] = va_arg(args, long);
     va_end(args);
     if (number == SYS_renameat2 && lacks("rename") && is_there((int)a[0])) return refused(ENOSYS);
+    if (number == SYS_renameat2 && lacks("exchange") && a[4] == 2 && is_there((int)a[0])) return refused(EINVAL);
     return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
+
+int unlinkat(int dir, const char *name, int flags) {
+    REAL(int, unlinkat, int, const char *, int);
+    return lacks("removing") && is_there(dir) ? refused(EPERM) : real(dir, name, flags);
+}
+
+int fchmodat(int dir, const char *name, mode_t mode, int flags) {
+    REAL(int, fchmodat, int, const char *, mode_t, int);
+    return lacks("modes") && is_there(dir) ? refused(EPERM) : real(dir, name, mode, flags);
+}
+
+int fchmod(int fd, mode_t mode) {
+    REAL(int, fchmod, int, mode_t);
+    return lacks("modes") && is_there(fd) ? refused(EPERM) : real(fd, mode);
+}
+
+int flock(int fd, int how) {
+    REAL(int, flock, int, int);
+    return lacks("locks") && is_there(fd) ? refused(ENOLCK) : real(fd, how);
+}
+
+/* Where a file is stored when it is closed, and does not fit. */
+int close(int fd) {
+    REAL(int, close, int);
+    int is_written = lacks("closing") && fd > 2 && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY && is_there(fd);
+    int result = real(fd);
+    return is_written ? refused(EDQUOT) : result;
+}
+
+static unsigned long number;
+
+#define WITH_NUMBERS(fstat, fstatat, stat)                                                         \
+int fstat(int fd, struct stat *st) {                                                               \
+    REAL(int, fstat, int, struct stat *);                                                          \
+    int result = real(fd, st);                                                                     \
+    if (lacks("numbers") && is_there(fd)) st->st_ino = ++number;                                   \
+    return result;                                                                                 \
+}                                                                                                  \
+int fstatat(int dir, const char *name, struct stat *st, int flags) {                               \
+    REAL(int, fstatat, int, const char *, struct stat *, int);                                     \
+    int result = real(dir, name, st, flags);                                                       \
+    if (lacks("numbers") && is_there(dir)) st->st_ino = ++number;                                  \
+    return result;                                                                                 \
+}
+WITH_NUMBERS(fstat, fstatat, stat)
+WITH_NUMBERS(fstat64, fstatat64, stat64)
 
 /* Each is called by two names, of which one has offsets of 64 bits whatever the program. */
 #define WITH_OFFSETS(openat, ftruncate, pwrite)                                                    \
@@ -89,6 +137,7 @@ int openat(int dir, const char *name, int flags, ...) {                         
     va_end(args);                                                                                  \
     int is_here = dir >= 0 && is_there(dir), is_unnamed = (flags & O_TMPFILE) == O_TMPFILE;        \
     if (is_here && is_unnamed && (lacks("tmpfile") || lacks("random"))) return refused(EOPNOTSUPP); \
+    if (is_here && lacks("long") && strlen(name) > 30) return refused(ENAMETOOLONG);                \
     if (is_here && lacks("opening") && !strstr(name, ".tare-")) return refused(EPERM);                \
     if (is_here && lacks("readwrite") && (flags & O_CREAT) && (flags & O_ACCMODE) == O_RDWR)       \
         return refused(EINVAL);                                                                    \
@@ -120,6 +169,8 @@ MOUNTS = {
     "no places": ("random rename", ORDER),
     "objects": ("tmpfile random truncate readwrite rename link", ORDER),
     "no sizes": ("tmpfile truncate", ORDER),
+    "no numbers": ("tmpfile numbers", ""),
+    "no permissions": ("tmpfile modes", ""),
 }
 
 
@@ -183,14 +234,14 @@ class Mounts(Case):
         self.tare("pack", "d", "d.wcodec")
         shutil.copy(os.path.join(self.folder, "a.safetensors"), os.path.join(self.folder, "secret.safetensors"))
         os.chmod(os.path.join(self.folder, "secret.safetensors"), 0o600)
-        for name, (lacks, _) in MOUNTS.items():
+        for name, (lacks, more) in MOUNTS.items():
             with self.subTest(name):
                 env = self.on(lacks)
                 for force in ((), ("--force",)):
                     text = self.tare("convert", "a.safetensors", "mount/o.safetensors", "--type", "bf16", *force, env=env)
                     self.assertEqual(self.get("mount/o.safetensors"), self.get("want.safetensors"))
                     if name != "no sizes":
-                        self.assertIn("copied", text)
+                        self.assertIn("copied" if more else "", text)
                 self.tare("convert", "a.safetensors", "mount/o", "--to", "hf", "--shard-size", "5K", env=env)
                 for file in os.listdir(os.path.join(self.folder, "want")):
                     self.assertEqual(self.get("mount/o/" + file), self.get("want/" + file))
@@ -198,13 +249,15 @@ class Mounts(Case):
                 self.assertEqual(self.get("mount/o.wcodec"), self.get("want.wcodec"))
                 self.tare("unpack", "mount/o.wcodec", "mount/u.safetensors", env=env)
                 self.assertEqual(self.get("mount/u.safetensors"), self.get("a.safetensors"))
-                self.tare("unpack", "d.wcodec", "mount/d", env=env)
-                for file in ("a.safetensors", "x/secret.json", "x"):
+                text = self.tare("unpack", "d.wcodec", "mount/d", env=env)
+                self.assertEqual("does not take permissions" in text, "modes" in lacks, text)
+                for file in ("a.safetensors", "x/secret.json", "x") if "modes" not in lacks else ():
                     self.assertEqual(self.mode("mount/d/" + file), self.mode("d/" + file), file)
                 self.assertEqual(self.mode("mount/o.safetensors"), self.mode("want.safetensors"))
                 self.tare("convert", "secret.safetensors", "mount/s.safetensors", "--type", "bf16", env=env)
                 self.tare("convert", "secret.safetensors", "mount/s", "--to", "hf", env=env)
-                for file, mode in (("s.safetensors", 0o100600), ("s", 0o040700), ("s/model.safetensors", 0o100600)):
+                modes = (("s.safetensors", 0o100600), ("s", 0o040700), ("s/model.safetensors", 0o100600))
+                for file, mode in modes if "modes" not in lacks else ():
                     self.assertEqual(self.mode("mount/" + file), oct(mode), file)
                 self.assertEqual(self.left(), ["d", "o", "o.safetensors", "o.wcodec", "s", "s.safetensors", "u.safetensors"])
                 self.tare("convert", "a.safetensors", "mount/o.safetensors", code=2, env=env)
@@ -217,6 +270,53 @@ class Mounts(Case):
             self.tare("convert", "a.safetensors", "mount/o.safetensors", code=6, env=self.on(lacks))
             self.tare("convert", "a.safetensors", "mount/o", "--to", "hf", code=6, env=self.on(lacks))
             self.assertEqual(self.left(), [])
+
+    def test_names_may_be_too_long_for_a_temporary(self):
+        name = "mount/a-name-of-thirty.safetensors"
+        for lacks in ("long", "long tmpfile"):
+            text = self.tare("convert", "a.safetensors", name, "--type", "bf16", "--force", env=self.on(lacks))
+            self.assertIn("names are too short", text)
+            self.assertIn("good", self.tare("verify", name))
+            self.assertEqual(self.left(), [os.path.basename(name)])
+
+    def test_what_cannot_be_removed_is_named(self):
+        text = self.tare("convert", "a.safetensors", "mount/o", "--to", "hf", env=self.on("removing rename link tmpfile"))
+        self.assertRegex(text, r"\.o\.tare-......: warning: cannot be removed, and was left beside the output")
+        self.assertNotIn("0", os.listdir(self.mount + "/o"))
+
+    def test_a_failure_to_store_is_noticed(self):
+        for lacks in ("closing", "closing tmpfile", "closing link rename", "closing tmpfile random"):
+            for words in (("mount/o.safetensors",), ("mount/o", "--to", "hf"), ("mount/o.wcodec",)):
+                verb = "pack" if words[0].endswith("wcodec") else "convert"
+                self.tare(verb, "a.safetensors", *words, "--no-sync", code=6, env=self.on(lacks))
+                self.assertEqual(self.left(), [], (lacks, words))
+        self.tare("convert", "a.safetensors", "mount/o.safetensors", "--type", "bf16")
+        text = self.tare("convert", "a.safetensors", "mount/o.safetensors", "--type", "bf16", "--force", code=6,
+                         env=self.on("closing tmpfile random"))
+        self.assertIn("the old one, which had to give way, is lost", text)
+
+    def test_directories_that_cannot_be_exchanged(self):
+        self.tare("convert", "a.safetensors", "mount/o", "--to", "hf")
+        text = self.tare("convert", "a.safetensors", "mount/o", "--to", "hf", "--type", "bf16", "--force", code=5,
+                         env=self.on("exchange"))
+        self.assertIn("cannot exchange directories: remove the old output", text)
+        self.assertEqual(self.left(), ["o"])
+        self.tare("convert", "a.safetensors", "mount/o", "--to", "hf", "--type", "bf16", "--force", env=self.on("tmpfile"))
+        self.assertEqual(self.left(), ["o"])
+
+    def test_an_edit_in_place_begins_where_it_can_end(self):
+        self.tare("edit", "a.safetensors", "--set", "k=vv", "-o", "mount/a.safetensors")
+        before = self.get("mount/a.safetensors")
+        for lacks, word in (("random", "cannot be read and written at any place"), ("locks", "cannot be locked")):
+            text = self.tare("edit", "mount/a.safetensors", "--set", "k=v", "--in-place", code=4, env=self.on(lacks))
+            self.assertIn(word, text)
+            self.assertEqual(self.get("mount/a.safetensors"), before)
+            self.assertEqual(self.left(), ["a.safetensors"])
+        text = self.tare("edit", "mount/a.safetensors", "--set", "k=v", "--in-place", code=4, env=self.on("removing"))
+        self.assertIn("this journal of an edit that is over cannot be removed", text)
+        self.assertIn("good", self.tare("verify", "mount/a.safetensors"))
+        self.tare("edit", "mount/a.safetensors", "--set", "k=w", "--in-place")
+        self.assertEqual(self.left(), ["a.safetensors"])
 
     def test_an_edit_does_not_risk_the_model(self):
         shutil.copy(os.path.join(self.folder, "a.safetensors"), self.mount)

@@ -239,7 +239,8 @@ static tare_status open_output(extraction *x, const char *path, tare_error *err)
     const tare_out_options out = {.force = x->options->output->force,
                                   .no_sync = x->options->output->no_sync,
                                   .withheld = tare_model_withheld(x->model),
-                                  .total_size = x->total};
+                                  .total_size = x->total,
+                                  .report = x->options->context->report};
     TARE_TRY(tare_walk_guard(x->model, path, err));
     if (x->options->output->dry_run) return tare_outset_check(path, &out, x->model->allocator, err);
     TARE_TRY(tare_outset_new(&x->set, path, &out, x->model->allocator, err));
