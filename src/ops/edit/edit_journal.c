@@ -332,6 +332,30 @@ static tare_status change(worker *w, const tare_edit_op *op, tare_error *err) {
     return status;
 }
 
+/* Before the journal is there: whether the files can be written into, which those of object stores
+ * cannot. Their first bytes are written as they are. */
+static tare_status try_place(const worker *w, const tare_edit_op *op, tare_error *err) {
+    uint8_t head[TARE_EDIT_HEAD];
+    size_t got = 0;
+    int fd;
+    if (!op->is_marked) return TARE_OK;
+    int failed = tare_fd_open(&fd, w->dir_fd, op->name,
+                              TARE_OPEN_WRITE | TARE_OPEN_NO_LINK | TARE_OPEN_NO_WAIT, 0);
+    if (failed) return fail_on(err, failed, "cannot be opened for writing", op->name);
+    failed = tare_fd_read(&got, fd, 0, head, sizeof head);
+    const bool is_it = !failed && got == sizeof head && memcmp(head, op->old_head, got) == 0;
+    if (is_it) failed = tare_fd_write(fd, 0, head, sizeof head);
+    const int failed_to_close = tare_fd_close(fd);
+    if (!failed) failed = failed_to_close;
+    if (failed)
+        return fail_on(err, failed, "cannot be read and written at any place: name another output",
+                       op->name);
+    if (is_it) return TARE_OK;
+    tare_fail(err, TARE_ERR_IO, "was changed since it was read");
+    tare_error_file(err, op->name);
+    return TARE_ERR_IO;
+}
+
 /* Gives a file its name, or its first bytes. */
 static tare_status finish(worker *w, const tare_edit_op *op, tare_error *err) {
     int fd;
@@ -377,16 +401,29 @@ void tare_edit_journal_name(char out[TARE_NAME_MOST + 1], const char *leader) {
     memcpy(out + 1 + n, TARE_EDIT_JOURNAL_SUFFIX, sizeof TARE_EDIT_JOURNAL_SUFFIX);
 }
 
-void tare_edit_journal_discard(const tare_edit_journal *journal, int dir_fd, const char *name) {
+tare_status tare_edit_journal_discard(const tare_edit_journal *journal, int dir_fd,
+                                      const char *name, tare_error *err) {
     for (size_t i = 0; i < journal->n_ops; i++)
         if (journal->ops[i].temporary) tare_entry_remove(dir_fd, journal->ops[i].temporary);
-    if (name) tare_entry_remove(dir_fd, name);
+    const int failed = name ? tare_entry_remove(dir_fd, name) : 0;
+    if (!failed || failed == ENOENT) return TARE_OK;
+    return fail_on(err, failed, "this journal of an edit that is over cannot be removed", name);
 }
 
-bool tare_edit_journal_lock(int fd, int dir_fd, const char *name) {
+tare_status tare_edit_journal_lock(int fd, int dir_fd, const char *name, tare_error *err) {
     tare_file_facts a, b;
-    return tare_fd_lock(fd) == 0 && tare_fd_look(&a, fd) == 0 &&
-           tare_entry_look(&b, dir_fd, name, false) == 0 && tare_is_same_file(&a, &b);
+    const int failed = tare_fd_lock(fd);
+    if (failed && failed != EWOULDBLOCK)
+        return fail_on(err, failed,
+                       "cannot be locked, as edits of files where they are must be: "
+                       "name another output",
+                       name);
+    if (!failed && tare_fd_look(&a, fd) == 0 && tare_entry_look(&b, dir_fd, name, false) == 0 &&
+        tare_is_same_file(&a, &b))
+        return TARE_OK;
+    tare_fail(err, TARE_ERR_ARG, "another edit is at work here");
+    tare_error_file(err, name);
+    return TARE_ERR_ARG;
 }
 
 /* A new file, locked for as long as *fd is open. */
@@ -395,8 +432,7 @@ static tare_status make_journal(int *fd, const worker *w, const char *name, tare
     const int failed = tare_fd_open(fd, w->dir_fd, name,
                                     TARE_OPEN_WRITE | TARE_OPEN_NEW | TARE_OPEN_NO_LINK, 0600);
     if (failed) return fail_on(err, failed, "the journal of the edit cannot be made", name);
-    if (tare_edit_journal_lock(*fd, w->dir_fd, name)) return TARE_OK;
-    return fail_on(err, EAGAIN, "another edit is at work here", name);
+    return tare_edit_journal_lock(*fd, w->dir_fd, name, err);
 }
 
 static tare_status write_journal(const worker *w, int fd, const char *name, const tare_buffer *b,
@@ -416,15 +452,20 @@ tare_status tare_edit_journal_run(tare_edit_journal *journal, int dir_fd, bool n
     int fd = -1;
     tare_edit_journal_name(name, journal->ops[0].name);
     tare_buffer_init(&b, allocator);
-    tare_status status = make_journal(&fd, &w, name, err);
+    tare_status status = TARE_OK;
+    for (size_t i = 0; i < journal->n_ops && status == TARE_OK; i++)
+        status = try_place(&w, &journal->ops[i], err);
+    if (status == TARE_OK) status = make_journal(&fd, &w, name, err);
     if (status == TARE_OK) status = identify(journal, dir_fd, fd, err);
     if (status == TARE_OK) status = put_journal(&b, journal, err);
     if (status == TARE_OK) status = write_journal(&w, fd, name, &b, err);
     tare_buffer_free(&b);
     if (status == TARE_OK) status = carry_out(&w, err);
     before(&w, "end");
-    if (status == TARE_OK || !w.has_begun)
-        tare_edit_journal_discard(journal, dir_fd, fd >= 0 ? name : NULL);
+    if (status == TARE_OK)
+        status = tare_edit_journal_discard(journal, dir_fd, name, err);
+    else if (!w.has_begun)
+        (void)tare_edit_journal_discard(journal, dir_fd, fd >= 0 ? name : NULL, NULL);
     else
         tare_error_code(err, TARE_CODE_EDIT_BEGUN);
     if (fd >= 0) tare_fd_close(fd);

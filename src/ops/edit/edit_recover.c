@@ -66,7 +66,7 @@ static tare_status settle(tare_edit_recovery *out, const place *p, const char *n
                           const tare_edit_journal *j, tare_error *err) {
     const bool has_begun = !j->ops[0].is_marked || has_mark(p, j->ops[0].name, j->id);
     if (has_begun) TARE_TRY(tare_edit_journal_finish(j, p->fd, err));
-    tare_edit_journal_discard(j, p->fd, name);
+    TARE_TRY(tare_edit_journal_discard(j, p->fd, name, err));
     *out = has_begun ? TARE_EDIT_FINISHED : TARE_EDIT_UNDONE;
     return TARE_OK;
 }
@@ -117,12 +117,13 @@ static tare_status recover(tare_edit_recovery *out, const place *p, const char *
     if (tare_fd_open(&fd, p->fd, name, TARE_OPEN_WRITE | TARE_OPEN_NO_LINK | TARE_OPEN_NO_WAIT,
                      0) != 0)
         return TARE_OK; /* gone, or this user may not write to it */
-    if (!tare_edit_journal_lock(fd, p->fd, name)) {
+    tare_status status = tare_edit_journal_lock(fd, p->fd, name, err);
+    if (status != TARE_OK) {
         tare_fd_close(fd);
-        return tare_fail(err, TARE_ERR_ARG, "another edit is at work here");
+        return status;
     }
     tare_arena_init(&arena, p->allocator);
-    tare_status status = read_journal(&bytes, fd, p, name, &size, err);
+    status = read_journal(&bytes, fd, p, name, &size, err);
     if (status == TARE_OK) {
         status = tare_edit_journal_parse(&j, bytes, size, &arena, err);
         if (status == TARE_ERR_CORRUPT || status == TARE_ERR_TRUNCATED)

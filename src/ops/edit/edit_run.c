@@ -137,7 +137,8 @@ static tare_status begin_file(runner *r, size_t i, uint64_t size, tare_error *er
     const tare_out_options options = {.force = true,
                                       .no_sync = r->e->options.output->no_sync,
                                       .keeps_old = true,
-                                      .total_size = size};
+                                      .total_size = size,
+                                      .report = r->e->options.context->report};
     uint32_t index;
     TARE_TRY(
         tare_outset_new(&r->sets[i], r->names[i], &options, r->e->options.context->allocator, err));
