@@ -94,3 +94,21 @@ tare_status tare_quantized_factor(float *out, float *input, const tare_model *m,
     TARE_TRY(number_of(out, w, m->packed->stored, TARE_PART_FACTOR, matrix, err));
     return number_of(input, w, m->packed->stored, TARE_PART_INPUT, matrix, err);
 }
+
+tare_status tare_quantized_divisor(float *out, bool *is_exact, const tare_model *m, size_t tensor,
+                                   tare_error *err) {
+    const tare_weight *w = tare_packed_weight_of(m, tensor);
+    int exponent;
+    *out = 1;
+    *is_exact = true;
+    if (!w) return TARE_OK;
+    /* blocks have their factor where other weights have scales */
+    const bool is_blocks = w->parts[TARE_PART_FACTOR] < 0;
+    const int64_t i = w->parts[is_blocks ? TARE_PART_SCALES : TARE_PART_FACTOR];
+    TARE_TRY(tare_tensor_values_f32(out, m->packed->stored, (size_t)i, 0, 1, err));
+    if (w->factor_divides) return TARE_OK;
+    if (w->factor_unit != 0) *out /= w->factor_unit;
+    *is_exact = fabsf(frexpf(*out, &exponent)) == 0.5f;
+    *out = 1 / *out;
+    return TARE_OK;
+}

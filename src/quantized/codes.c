@@ -73,7 +73,7 @@ static float e2m3(uint32_t code) {
     return code & 32 ? -size : size;
 }
 
-static float e4m3(uint32_t code) {
+float tare_weight_e4m3(uint32_t code) {
     const uint32_t exponent = code >> 3 & 15, mantissa = code & 7;
     float size = exponent == 0 ? (float)mantissa * 0x1p-9f
                                : ldexpf(1 + (float)mantissa / 8, (int)exponent - 7);
@@ -87,7 +87,7 @@ static float value_of(const tare_weight *w, uint32_t code) {
     case TARE_VALUE_SIGNED:
         return (float)((int32_t)code >= top ? (int32_t)code - 2 * top : (int32_t)code);
     case TARE_VALUE_E4M3:
-        return e4m3(code);
+        return tare_weight_e4m3(code);
     case TARE_VALUE_E2M1:
         return tare_weight_e2m1(code);
     case TARE_VALUE_E2M3:

@@ -136,12 +136,19 @@ static tare_encoding_id scale_of(const tare_weight *w, const tare_model *stored)
     return w->scale_value == TARE_SCALE_E4M3 ? TARE_ENCODING_F8_E4M3 : TARE_ENCODING_F32;
 }
 
+/* One for each matrix, or one of what are no small floats. */
+static bool has_many_factors(const tare_weight *w, const tare_model *stored) {
+    const int64_t i = w->parts[TARE_PART_FACTOR];
+    return i >= 0 && (stored->catalog.tensors[i].n_elements != 1 ||
+                      scale_of(w, stored) != TARE_ENCODING_F8_E4M3);
+}
+
 static void form_of_weight(tare_codes_form *out, const tare_weight *w, const tare_model *stored) {
     const bool is_by_row = w->scale_order == TARE_SCALES_BY_ROW ||
                            w->scale_order == TARE_SCALES_BY_GROUP ||
                            w->scale_order == TARE_SCALES_TILED;
     if (!is_by_row || w->constant != 0 || w->parts[TARE_PART_COLUMNS] >= 0 ||
-        w->parts[TARE_PART_FACTOR] >= 0 || w->parts[TARE_PART_SCALES] < 0 ||
+        w->parts[TARE_PART_SCALES] < 0 || has_many_factors(w, stored) ||
         w->order == TARE_ORDER_TRANSPOSED || w->bits > 8 || w->step > 1 ||
         w->scale_value == TARE_SCALE_NESTED)
         return;
@@ -150,7 +157,8 @@ static void form_of_weight(tare_codes_form *out, const tare_weight *w, const tar
                              .group = w->n_groups == 1 ? w->cols : w->group,
                              .n_groups = w->n_groups,
                              .block_rows = w->scale_order == TARE_SCALES_BY_ROW ? w->block_rows : 1,
-                             .scale = scale_of(w, stored)};
+                             .scale = scale_of(w, stored),
+                             .has_factor = w->parts[TARE_PART_FACTOR] >= 0};
 }
 
 /* What is added to a number that codes give, so that it is a code from 0 on. */
@@ -193,7 +201,11 @@ static tare_status read_weight(tare_codes *out, const tare_codes_form *form, con
                                const tare_model *stored, uint64_t first, uint64_t n,
                                tare_error *err) {
     tare_weight_scales s;
-    TARE_TRY(tare_weight_scales_read(&s, w, stored, first, n, err));
+    tare_weight bare = *w;
+    bare.parts[TARE_PART_FACTOR] = -1;
+    bare.factor_divides = false;
+    bare.factor_unit = 0;
+    TARE_TRY(tare_weight_scales_read(&s, &bare, stored, first, n, err));
     const float raised = form->kind == TARE_CODES_CENTRED ? raised_by(w) : 0;
     memcpy(out->scale, s.scale, (size_t)s.n * sizeof *s.scale);
     for (uint64_t i = 0; i < s.n; i++) out->zero[i] = (s.zero ? s.zero[i] : 0) + raised;
@@ -203,6 +215,48 @@ static tare_status read_weight(tare_codes *out, const tare_codes_form *form, con
     return out->codes ? read_codes(out->codes, form, w, stored, first, n, err) : TARE_OK;
 }
 
+/* ---- NVFP4 in blocks of ggml -------------------------------------------------------------------- */
+
+enum { NV_COLS = 64, NV_BYTES = 36, NV_GROUP = 16, NV_GROUPS = 4 };
+
+/* The blocks of a tensor, alone or with a factor beside them; NULL: it has none. */
+static bool is_nvfp4(const tare_model *m, const tare_weight *w, const tare_tensor *t) {
+    if (!w) return t->encoding->id == TARE_ENCODING_NVFP4;
+    const tare_tensor *codes = &m->packed->stored->catalog.tensors[w->parts[TARE_PART_CODES]];
+    return codes->encoding->id == TARE_ENCODING_NVFP4 && w->step == 1;
+}
+
+static void read_nvfp4_block(const tare_codes *out, const uint8_t *block, uint64_t at) {
+    for (uint32_t g = 0; g < NV_GROUPS; g++) {
+        const uint8_t *codes = block + NV_GROUPS + g * NV_GROUP / 2;
+        const uint64_t k = at * NV_GROUPS + g;
+        out->scale[k] = tare_weight_e4m3(block[g]);
+        out->zero[k] = 0;
+        for (uint32_t i = 0; out->codes && i < NV_GROUP; i++)
+            out->codes[k * NV_GROUP + i] = codes[i % 8] >> (i / 8 * 4) & 15;
+    }
+}
+
+static tare_status read_nvfp4(const tare_codes *out, const tare_model *m, size_t tensor,
+                              uint64_t first, uint64_t n, tare_error *err) {
+    const tare_weight *w = tare_packed_weight_of(m, tensor);
+    const uint64_t per_row = m->catalog.tensors[tensor].cols / NV_COLS;
+    uint64_t bytes;
+    size_t size;
+    if (!tare_mul_u64(n * per_row, NV_BYTES, &bytes) || !tare_size_of_u64(bytes, &size))
+        return tare_fail(err, TARE_ERR_LIMIT, "rows of blocks");
+    uint8_t *raw = tare_alloc(m->allocator, size);
+    if (!raw) return tare_fail(err, TARE_ERR_NOMEM, "rows of blocks");
+    const uint64_t from = first * per_row * NV_BYTES;
+    const tare_status status =
+        w ? tare_weight_bytes(raw, w, m->packed->stored, TARE_PART_CODES, from, size, err)
+          : tare_tensor_read(raw, m, tensor, 0, from, size, err);
+    for (uint64_t i = 0; status == TARE_OK && i < n * per_row; i++)
+        read_nvfp4_block(out, raw + i * NV_BYTES, i);
+    tare_free(m->allocator, raw, size);
+    return status;
+}
+
 /* ---- all --------------------------------------------------------------------------------------- */
 
 void tare_codes_form_of(tare_codes_form *out, const tare_model *m, size_t tensor) {
@@ -210,6 +264,16 @@ void tare_codes_form_of(tare_codes_form *out, const tare_model *m, size_t tensor
     const tare_tensor *t = &m->catalog.tensors[tensor];
     const layout *l = w ? NULL : layout_of(t);
     *out = (tare_codes_form){.kind = TARE_CODES_NONE};
+    if (is_nvfp4(m, w, t)) {
+        *out = (tare_codes_form){.kind = TARE_CODES_E2M1,
+                                 .bits = 4,
+                                 .group = NV_GROUP,
+                                 .n_groups = t->cols / NV_GROUP,
+                                 .block_rows = 1,
+                                 .scale = TARE_ENCODING_F8_E4M3,
+                                 .has_factor = w != NULL};
+        return;
+    }
     if (w) form_of_weight(out, w, m->packed->stored);
     if (!l) return;
     *out = (tare_codes_form){.kind = l->zero != 0 ? TARE_CODES_CENTRED : TARE_CODES_RAISED,
@@ -223,6 +287,8 @@ void tare_codes_form_of(tare_codes_form *out, const tare_model *m, size_t tensor
 tare_status tare_codes_read(tare_codes *out, const tare_codes_form *form, const tare_model *m,
                             size_t tensor, uint64_t first, uint64_t n, tare_error *err) {
     const tare_weight *w = tare_packed_weight_of(m, tensor);
+    if (is_nvfp4(m, w, &m->catalog.tensors[tensor]))
+        return read_nvfp4(out, m, tensor, first, n, err);
     return w ? read_weight(out, form, w, m->packed->stored, first, n, err)
              : read_blocks(out, m, tensor, first, n, err);
 }

@@ -22,6 +22,7 @@ typedef struct tare_codes_form {
     uint64_t n_groups;      /* of a row */
     uint64_t block_rows;    /* rows that share scales */
     tare_encoding_id scale; /* F8_E8M0, F8_E4M3 where scales are such; else F32 */
+    bool has_factor;        /* of the whole, which the scales that are read lack */
 } tare_codes_form;
 
 /* Rows of it. */

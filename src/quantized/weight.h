@@ -160,6 +160,8 @@ uint8_t tare_weight_planar_code(const uint8_t *bytes, uint64_t at, uint32_t bits
 uint64_t tare_weight_stored_row(const tare_weight *w, uint64_t row);
 /* What a code of four bits stands for. */
 float tare_weight_e2m1(uint32_t code);
+/* What a byte of E4M3 stands for. */
+float tare_weight_e4m3(uint32_t code);
 /* Where AWQ puts each of eight neighbours in a word. */
 extern const uint8_t tare_weight_awq_order[8];
 

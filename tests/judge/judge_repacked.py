@@ -15,7 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np  # noqa: E402
 from gguf import GGUFReader, dequantize  # noqa: E402
-from judge_schemes import SCHEMES, F, Maker, half, number, write  # noqa: E402
+from judge_schemes import E2M1, E4M3, SCHEMES, F, Maker, half, number, nvfp4, pair, wide, write  # noqa: E402
 from judge_written import decode, read  # noqa: E402
 
 MATRIX = "model.layers.0.mlp.down_proj"
@@ -29,7 +29,7 @@ BLOCKS = {"gptq": "Q5_0", "gptq 3 bits": "Q4_0", "gptq v2": "Q4_0", "gptq words"
           "quark int4": "Q5_0", "bitnet auto": "TQ2_0", "deepseek 4 experts": "MXFP4", "nvfp4": "NVFP4", "nvfp4 ct": "NVFP4", "mlx nvfp4": "NVFP4"}
 # what is kept of packed weights and of ggml's blocks, groups of 32 where there is a choice
 TARGETS = ["mlx2:g32", "mlx3:g32", "mlx4:g32", "mlx5:g32", "mlx6:g32", "mlx8:g32", "w4a16:g32", "w8a16:g32", "w4a16_asym:g32", "w8a8",
-           "fp8_dynamic", "fp8_block", "mxfp4", "mxfp8", "mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4"]
+           "fp8_dynamic", "fp8_block", "nvfp4a16", "mxfp4", "mxfp8", "mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4"]
 KEPT = {name: to for to, names in {
     "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym": ("gptq", "gptq words", "awq", "compressed-tensors zero", "quark int4",),
     "mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("gptq 3 bits", "gptq planar 3", "compressed-tensors 3", "compressed-tensors zero 3",),
@@ -50,6 +50,8 @@ KEPT = {name: to for to, names in {
     "fp8_block mxfp8 mlx_mxfp8": ("fp8 exponents", "deepseek 4",),
     "mxfp8 mlx_mxfp8": ("fp8 bytes", "comfyui mxfp8", "mlx mxfp8",),
     "mxfp4 mlx_mxfp4": ("deepseek 4 experts", "mxfp4", "quark mxfp4", "mlx mxfp4",),
+    "nvfp4a16": ("nvfp4", "nvfp4 ct", "nvfp4 comfyui", "mlx nvfp4",),
+    "nvfp4a16 mlx_nvfp4": ("nvfp4 alone",),
     "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8": ("mlx 2",),
     "mlx3 mlx4 mlx5 mlx6 mlx8": ("mlx 3",),
     "mlx5 mlx6 mlx8": ("mlx 5", "q5_1", "q5_k",),
@@ -119,6 +121,8 @@ def as_schemes(tare, name, source, right, work):
         kept.append(scheme.split(":")[0])
         with open(os.path.join(out, "config.json")) as f:
             have = decode(read(out), MATRIX, right.shape, json.load(f))
+        if "divisor" in run.stderr:  # a unit in the last place of F32
+            have, right = number("BF16", half(have)), number("BF16", half(right))
         if not np.array_equal(have, right):
             wrong.append(f"{scheme}: {np.sum(have != right)} other numbers")
     if " ".join(kept) != KEPT.get(name, ""):
@@ -138,6 +142,21 @@ def blocks(tare, kind, work):
     return source, matrix(source)[1]
 
 
+def nvfp4_alone(m):
+    """With a factor of 1, which GGUF has no tensor for."""
+    q, s = m.codes(4), m.r.integers(1, 126, (m.shape[0], m.shape[1] // 16)).astype(np.uint8)
+    return {"x.weight": ("U8", pair(q)), "x.weight_scale": ("F8_E4M3", s), "x.weight_scale_2": ("F32", F(1))}, E2M1[q] * wide(E4M3[s], m.shape[1])
+
+
+def nvfp4_blocks(tare, make, work):
+    """NVFP4 in blocks of ggml; those with a factor beside them are numbers once they have Hugging Face's names."""
+    source, right = prepare("nvfp4 in blocks", None, make, work)
+    target = os.path.join(work, "nv.gguf")
+    subprocess.run([tare, "convert", source, target, "--no-tokenizer", "--force", "-q"], check=True)
+    assert matrix(target)[0] == "NVFP4"
+    return target, right
+
+
 def main():
     names, bad, n = [a for a in sys.argv[1:] if a != "-v"], 0, 0
     tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
@@ -148,6 +167,11 @@ def main():
             continue
         n += 1
         for w in as_blocks(tare, name, *ready, work) + as_schemes(tare, name, *ready, work):
+            print(f"{name}: {w}", flush=True)
+            bad += 1
+    for name, make in (("nvfp4 blocks", nvfp4("modelopt")), ("nvfp4 alone", nvfp4_alone)):
+        n += 1
+        for w in as_schemes(tare, name, *nvfp4_blocks(tare, make, work), work) if name in (names or [name]) else ():
             print(f"{name}: {w}", flush=True)
             bad += 1
     for kind in () if names else ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k"):

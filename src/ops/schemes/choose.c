@@ -286,11 +286,44 @@ static tare_status add_weight(choosing *c, size_t i, const tare_scheme_choice *c
     return w->held.kind ? TARE_OK : weigh(s, w, c->err);
 }
 
+/* Whether all weights that share a factor have the same one, and codes. */
+static bool has_one_factor(const tare_scheme_search *s, size_t set) {
+    for (size_t i = set; i != SIZE_MAX; i = s->weights[i].next_in_set)
+        if (!s->weights[i].held.kind || s->weights[i].divisor != s->weights[set].divisor)
+            return false;
+    return true;
+}
+
+/* Codes are kept of all of them, or of none. */
+static tare_status agree_on_factors(tare_scheme_search *s, tare_error *err) {
+    for (size_t first = 0; first < s->n_weights; first++) {
+        const tare_packed_weight *w = &s->weights[first];
+        if (!w->scheme.writer || !tare_writer_has(w->scheme.writer, TARE_WRITTEN_FACTOR) ||
+            w->set != first || has_one_factor(s, first))
+            continue;
+        for (size_t i = first; i != SIZE_MAX; i = s->weights[i].next_in_set) {
+            if (!s->weights[i].held.kind) continue;
+            s->weights[i].held.kind = TARE_CODES_NONE;
+            TARE_TRY(weigh(s, &s->weights[i], err));
+        }
+    }
+    return TARE_OK;
+}
+
 static void report_repacked(const tare_scheme_search *s) {
     const tare_finding f = TARE_FINDING(INFO, TARE_OK, "scheme.repacked");
-    size_t n = 0;
-    for (size_t i = 0; i < s->n_weights; i++) n += s->weights[i].held.kind != TARE_CODES_NONE;
-    if (n)
+    size_t n = 0, n_rounded = 0;
+    for (size_t i = 0; i < s->n_weights; i++) {
+        n += s->weights[i].held.kind != TARE_CODES_NONE;
+        n_rounded += s->weights[i].held.kind != TARE_CODES_NONE && s->weights[i].is_rounded;
+    }
+    if (!n) return;
+    if (n_rounded)
+        tare_report_addf(s->options->context->report, &f,
+                         "%zu of %zu weights keep their codes and scales; the factor of the whole "
+                         "becomes a divisor, which moves numbers by a unit in F32's last place",
+                         n, s->n_packed);
+    else
         tare_report_addf(s->options->context->report, &f,
                          "%zu of %zu weights keep their codes and scales: no number changes", n,
                          s->n_packed);
@@ -307,6 +340,7 @@ static tare_status add_all(choosing *c) {
         else if (tare_tensor_is_real(t) && own_type(c->s, i) != t->encoding->id)
             TARE_TRY(add_weight(c, i, &none));
     }
+    TARE_TRY(agree_on_factors(c->s, c->err));
     report_repacked(c->s);
     return TARE_OK;
 }

@@ -277,6 +277,10 @@ static tare_status largest_of(float *largest, const tare_scheme_work *work,
 static tare_status make_factor(float *out, const tare_scheme_work *work, size_t set,
                                tare_error *err) {
     float largest = 0;
+    if (work->weights[set].held.kind) {
+        *out = work->weights[set].divisor;
+        return TARE_OK;
+    }
     for (size_t i = set; i != SIZE_MAX; i = work->weights[i].next_in_set)
         TARE_TRY(largest_of(&largest, work, &work->weights[i], err));
     *out = largest > 0 ? 448.0f * 6 / largest : 1;

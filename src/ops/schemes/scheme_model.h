@@ -27,6 +27,8 @@ typedef struct tare_packed_weight {
     tare_encoding_id type;     /* of the model's numbers */
     tare_encoding_id scale;    /* of scales and offsets */
     tare_codes_form held; /* as it is stored, if those are codes of the scheme; else kind NONE */
+    float divisor;        /* of held scales: what all of them are divided by */
+    bool is_rounded;      /* that is */
     tare_str module;      /* its name less ".weight" */
     uint64_t n_rows, cols, group, n_groups;
     uint64_t block_rows; /* that are encoded at once */

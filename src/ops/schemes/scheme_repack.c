@@ -9,6 +9,7 @@
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "ops/schemes/scheme_model.h"
+#include "quantized/quantized.h"
 
 #define ROWS_AT_ONCE 32
 
@@ -94,8 +95,6 @@ static bool has_form(const tare_packed_weight *w) {
     const bool is_same_kind = to->kind == TARE_GROUP_E2M1   ? from->kind == TARE_CODES_E2M1
                               : to->kind == TARE_GROUP_E4M3 ? from->kind == TARE_CODES_E4M3
                                                             : is_whole(from->kind);
-    /* the scales of several weights are multiplied by one factor */
-    if (tare_writer_has(to, TARE_WRITTEN_FACTOR)) return false;
     if (!is_same_kind || (to->scale && to->scale != TARE_ENCODING_F32 && to->scale != from->scale))
         return false;
     if (!to->scale && from->scale == TARE_ENCODING_F8_E4M3) return false;
@@ -112,6 +111,7 @@ static void look_at(fits *f, const tare_packed_weight *w, float scale, float zer
     moved m = {.scale = scale};
     if (is_whole(w->held.kind) && !move_whole(&m, w, scale, zero)) f->all = false;
     f->all = f->all && isfinite(m.scale) && isfinite(m.offset);
+    if (w->held.scale == TARE_ENCODING_F8_E4M3 && signbit(m.scale)) f->all = false;
     f->own = f->own && is_in(m.scale, w->type) && is_in(m.offset, w->type);
     f->f16 = f->f16 && is_in(m.scale, TARE_ENCODING_F16) && is_in(m.offset, TARE_ENCODING_F16);
 }
@@ -142,6 +142,14 @@ tare_status tare_scheme_find_codes(const tare_scheme_search *s, tare_packed_weig
         w->held.kind = TARE_CODES_NONE;
         return TARE_OK;
     }
+    w->divisor = 1;
+    if (w->held.has_factor) {
+        bool is_exact;
+        TARE_TRY(tare_quantized_divisor(&w->divisor, &is_exact, s->in, w->tensor, err));
+        w->is_rounded = !is_exact;
+    }
+    const bool has_room = w->divisor == 1 || tare_writer_has(w->scheme.writer, TARE_WRITTEN_FACTOR);
+    f.all = has_room && isfinite(w->divisor) && w->divisor > 0;
     TARE_TRY(look(&f, s, w, err));
     if (!f.all) w->held.kind = TARE_CODES_NONE;
     if (f.all && !w->scheme.writer->scale && !f.own)
