@@ -170,6 +170,11 @@ static void centred_best(uint8_t *codes, tare_group *out, const group *g) {
             const float from = low + unit * (float)i, scale = (high - unit * (float)k - from) / top;
             if (scale > 0) try_centred(&best, g, scale, tare_round_clamped(-from / scale, 0, top));
         }
+    /* the neighbours of the best zero point, under the scale that fits it and one a little smaller */
+    const centred found = best;
+    for (float zero = found.zero - 1; zero <= found.zero + 1; zero++)
+        for (int i = 0; i < 2 && zero >= 0 && zero <= top; i++)
+            try_centred(&best, g, found.scale * (i ? 0.98f : 1), zero);
     out->scale = nearest(best.scale, g->form->scale);
     out->zero = (uint8_t)(int)best.zero;
     const tare_levels levels = {.low = -best.zero, .high = top - best.zero};
@@ -272,9 +277,10 @@ static void put_e2m1(uint8_t *codes, const group *g, float scale) {
     for (size_t i = 0; i < g->n; i++) {
         const float t = scale != 0 ? g->x[i] / scale : 0, size = fabsf(t);
         uint8_t code = 0;
-        /* halfway lies the code with an even mantissa */
+        /* halfway lies the code with an even mantissa, or the smaller one */
         for (uint32_t m = 0; m < 7; m++)
-            code = (uint8_t)(code + (m % 2 ? size >= limits[m] : size > limits[m]));
+            code = (uint8_t)(code + (m % 2 && !g->form->ties_to_zero ? size >= limits[m]
+                                                                     : size > limits[m]));
         const bool has_sign = t < 0 && (code || !g->form->has_one_zero);
         codes[i] = (uint8_t)(code | (has_sign ? 8 : 0));
     }

@@ -24,6 +24,7 @@ typedef struct tare_group_form {
     uint32_t carry;           /* F8_E8M0: added to the bits of the largest number, so that mantissas
                                  from some point on count as the next power of two */
     bool has_one_zero;        /* E2M1: what is rounded to zero has no sign */
+    bool ties_to_zero;        /* E2M1: numbers halfway have the smaller code, not the even one */
     bool is_plain;            /* rounded to nearest under the scale that just reaches the largest
                                  number, as compressed-tensors does; else searched */
 } tare_group_form;

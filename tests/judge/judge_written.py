@@ -160,6 +160,11 @@ def judge(tare, scheme, source, work):
             q, s = library(w, int(name[1]), 128)
             if not np.array_equal(q * wide(s, shape), have):
                 wrong.append(f"{x}: not the library's rounding")
+        if scheme in ("mlx_mxfp4:rtn", "mlx_nvfp4:rtn"):  # halfway lies the smaller number
+            s = wide(E4M3[t[x + ".scales"][1]] if "nv" in name else scale(t[x + ".scales"]), shape)
+            q = np.searchsorted(np.array([.25, .75, 1.25, 1.75, 2.5, 3.5, 5], F), np.abs(w) / s)
+            if not np.array_equal(np.copysign(E2M1[q] * s, w) + F(0), have + F(0)):
+                wrong.append(f"{x}: not the library's rounding")
     if "weight_global_scale" in "".join(t) and len({float(number(*t[LAYER + f"self_attn.{k}_proj.weight_global_scale"])[0]) for k in "qkv"}) != 1:
         wrong.append("q, k and v have scales of their own")
     rmse = 100 * (error / size) ** .5 if size else 0

@@ -227,6 +227,7 @@ static tare_status encode(encoding *e, const tare_scheme_work *work, tare_error 
                                 .numbers = w->type,
                                 .carry = carry_of(writer),
                                 .has_one_zero = writer->family == TARE_WRITER_MLX,
+                                .ties_to_zero = writer->family == TARE_WRITER_MLX,
                                 .is_plain = w->scheme.is_plain};
     const tare_status status = w->held.kind ? repack(e, work, err)
                                : n_tile     ? encode_tiles(e, err)
