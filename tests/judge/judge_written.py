@@ -6,6 +6,7 @@ error is no more than the searches reach; with :rtn scales and codes are those t
 `judge_written.py TARE [SCHEME...]`"""
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -182,6 +183,57 @@ def stacked(tare, work):
     return [] if run.returncode == 0 and named else [f"exit {run.returncode}: {run.stderr.strip()}"]
 
 
+def experts(tare, work):
+    """MLX has all experts of a layer in one tensor, in the order of their numbers: eleven, of which 10 comes before 2 by name."""
+    source, out, plain, r = os.path.join(work, "experts"), os.path.join(work, "switch"), os.path.join(work, "switch-plain"), np.random.default_rng(4)
+    was = {LAYER + f"mlp.experts.{e}.{n}_proj.weight": half(r.standard_normal((96, 128)).astype(F)) for e in range(11) for n in ("gate", "up")}
+    write(source, {**model(), **was})
+    wrong = []
+    for scheme in ("mlx4", "mlx_nvfp4", "mlx8:g32"):
+        for d in (out, plain):
+            shutil.rmtree(d, ignore_errors=True)
+        for words in (["quantize", source, out, scheme], ["convert", out, plain, "--to", "hf", "--type", "f32"]):
+            subprocess.run([tare, *words, "-q"], check=True)
+        t, ours = read(out), read(plain)
+        with open(os.path.join(out, "config.json")) as f:
+            config = json.load(f)
+        for n in ("gate", "up"):
+            x = LAYER + f"mlp.switch_mlp.{n}_proj"
+            have = ours[x + ".weight"][1]
+            for e in range(11):
+                one = {k: (kind, a[e]) for k, (kind, a) in t.items() if k.startswith(x + ".")}
+                w = number("BF16", was[LAYER + f"mlp.experts.{e}.{n}_proj.weight"])
+                if have.shape != (11, 96, 128) or not np.array_equal(have[e], decode(one, x, (96, 128), config)):
+                    wrong.append(f"{scheme}: {x} {e}: the formula gives other numbers")
+                elif np.abs(w - have[e]).std() > .12 * w.std():
+                    wrong.append(f"{scheme}: {x} {e}: another expert")
+    run = subprocess.run([tare, "quantize", source, out + "2", "mlx4", "--tensor-type", "experts.3.gate=mlx8"], capture_output=True, text=True)
+    return wrong + ([] if run.returncode == 2 and "the same scheme" in run.stderr else [f"experts of two schemes: {run.stderr}"])
+
+
+def mixture(tare, work):
+    """A mixture of experts for MLX, and from there to GGUF: the tensors that the model itself becomes, a little off."""
+    source, out, r = os.path.join(work, "mixture"), os.path.join(work, "mixture-mlx"), np.random.default_rng(5)
+    layer, one = "model.layers.0.", half(np.ones(64, F))
+    shapes = {"model.embed_tokens": (32, 64), "lm_head": (32, 64), layer + "mlp.gate": (4, 64), **{layer + f"self_attn.{n}_proj": (64, 64) for n in "qkvo"},
+              **{layer + f"mlp.experts.{e}.{n}_proj": (64, 64) for e in range(4) for n in ("gate", "up", "down")}}
+    norms = ["model.norm", *(layer + n for n in ("input_layernorm", "post_attention_layernorm", "self_attn.q_norm", "self_attn.k_norm"))]
+    write(source, {**{n + ".weight": half(r.standard_normal(s).astype(F)) for n, s in shapes.items()}, **{n + ".weight": one for n in norms}})
+    with open(os.path.join(source, "config.json"), "w") as f:
+        json.dump({"model_type": "olmoe", "architectures": ["OlmoeForCausalLM"], "hidden_size": 64, "intermediate_size": 64, "num_experts": 4, "num_experts_per_tok": 2,
+                   "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": 32, "rms_norm_eps": 1e-5, "rope_theta": 1e4,
+                   "max_position_embeddings": 64, "torch_dtype": "bfloat16"}, f)
+    for words in (["quantize", source, out, "mlx8"], ["convert", source, out + "0.gguf", "--no-tokenizer", "--type", "f32"],
+                  ["convert", out, out + "1.gguf", "--no-tokenizer", "--type", "f32"]):
+        run = subprocess.run([tare, *words, "-q"], capture_output=True, text=True)
+        if run.returncode:
+            return [f"{words[0]}: {run.stderr.strip()}"]
+    told = json.loads(subprocess.run([tare, "diff", "--json", out + "0.gguf", out + "1.gguf"], capture_output=True, text=True).stdout)
+    text = json.dumps(told)
+    errors = [float(v) for v in re.findall(r'"relative_rmse": ([0-9.e-]+)', text)]
+    return [] if "ffn_down_exps" in text and errors and max(errors) < .02 else [f"GGUF: {text[:2000]}"]
+
+
 def quantize(tare, work, source, *words):
     """The error of each column of a matrix, weighed alike; and what was said."""
     out, x = os.path.join(work, "option"), LAYER + "mlp.down_proj"
@@ -239,7 +291,7 @@ def main():
         for w in judge(tare, scheme, source, work):
             print(f"{scheme}: {w}", flush=True)
             bad += 1
-    for w in [] if names else stacked(tare, work):
+    for w in [] if names else stacked(tare, work) + experts(tare, work) + mixture(tare, work):
         print(f"experts in one tensor: {w}", flush=True)
         bad += 1
     for w in [] if names else guided(tare, work, source):

@@ -86,9 +86,10 @@ static void add_run(comparison *c, const double *weights, uint64_t n, uint64_t c
     }
 }
 
-static tare_status compare(comparison *c, const trials *t, size_t i, int64_t at, uint64_t rows,
-                           tare_error *err) {
+static tare_status compare(comparison *c, const trials *t, const tare_packed_weight *w, int64_t at,
+                           uint64_t rows, tare_error *err) {
     const tare_fit *f = t->f;
+    const size_t i = w->tensor;
     const tare_tensor *from = tensor(f, i);
     const uint64_t n = rows * from->cols, n_runs = tare_ceil_div_u64(from->n_rows, rows);
     const uint64_t runs = tare_min_u64(n_runs, RUNS_MOST);
@@ -99,11 +100,22 @@ static tare_status compare(comparison *c, const trials *t, size_t i, int64_t at,
     for (uint64_t k = 0; k < runs; k++) {
         const uint64_t first = runs > 1 ? (from->n_rows - rows) * k / (runs - 1) : 0;
         TARE_TRY(tare_tensor_values_f32(c->before, f->in, i, first * from->cols, n, err));
-        TARE_TRY(
-            tare_tensor_values_f32(c->after, t->packed, (size_t)at, first * from->cols, n, err));
+        TARE_TRY(tare_tensor_values_f32(c->after, t->packed, (size_t)at,
+                                        w->place * from->n_elements + first * from->cols, n, err));
         add_run(c, is_weighed ? c->weights : NULL, n, from->cols);
     }
     return TARE_OK;
+}
+
+/* The weight, or the stack that it is in. */
+static int64_t find_packed(const trials *t, const tare_packed_weight *w) {
+    static const char end[] = ".weight";
+    char name[1200];
+    if (!w->stack.len) return tare_model_find_tensor(t->packed, tensor(t->f, w->tensor)->name);
+    if (w->stack.len + strlen(end) > sizeof name) return -1;
+    memcpy(name, w->stack.ptr, w->stack.len);
+    memcpy(name + w->stack.len, end, strlen(end));
+    return tare_model_find_tensor(t->packed, (tare_str){name, w->stack.len + strlen(end)});
 }
 
 static tare_status measure_weight(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
@@ -113,13 +125,13 @@ static tare_status measure_weight(void *ctx, uint64_t task, unsigned worker, tar
     comparison c = {.error = 0};
     (void)worker;
     if (!w->scheme.writer || t->rule[w->tensor] >= 0) return TARE_OK;
-    const int64_t at = tare_model_find_tensor(t->packed, from->name);
+    const int64_t at = find_packed(t, w);
     if (at < 0)
         return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, from, w->tensor,
                                 "its parts are not found again once it is packed");
     const uint64_t rows = tare_min_u64(from->n_rows, tare_max_u64(RUN_FLOATS / from->cols, 1));
     TARE_TRY(take_room(&c, t->f, rows * from->cols, from->cols, err));
-    const tare_status status = compare(&c, t, w->tensor, at, rows, err);
+    const tare_status status = compare(&c, t, w, at, rows, err);
     const double error = c.reference > 0 ? c.error / c.reference : c.error > 0;
     t->error[cell(t, w->tensor, t->k)] = isfinite(error) ? error : 1;
     tare_free(t->f->context.allocator, c.weights, c.size);

@@ -341,6 +341,7 @@ static tare_status add_all(choosing *c) {
             TARE_TRY(add_weight(c, i, &none));
     }
     TARE_TRY(agree_on_factors(c->s, c->err));
+    TARE_TRY(tare_scheme_find_stacks(c->s, c->err));
     report_repacked(c->s);
     return TARE_OK;
 }

@@ -151,9 +151,9 @@ static void put_mlx(tare_buffer *out, const tare_scheme_search *s) {
     put_mlx_setting(out, &s->scheme);
     for (size_t i = 0; i < s->n_weights; i++) {
         const tare_packed_weight *w = &s->weights[i];
-        if (!w->scheme.writer || is_same(&w->scheme, &s->scheme)) continue;
+        if (!w->scheme.writer || is_same(&w->scheme, &s->scheme) || w->place > 0) continue;
         tare_buffer_put_text(out, ",\n    ");
-        tare_buffer_put_json(out, w->module);
+        tare_buffer_put_json(out, w->stack.len ? w->stack : w->module);
         tare_buffer_put_text(out, ": {");
         put_mlx_setting(out, &w->scheme);
         tare_buffer_put_text(out, "}");

@@ -20,9 +20,10 @@ TARE_DEFINE_INIT(tare_scheme_options)
 static tare_status fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
     tare_scheme_work *work = ctx;
     uint8_t *to = buf;
-    for (size_t i = tare_part_of(&work->parts->start, work->n_parts, sizeof *work->parts, offset);
-         n > 0; i++) {
-        const tare_stored_part *p = &work->parts[i];
+    const tare_part_place *places = work->places;
+    for (size_t i = tare_part_of(&places->start, work->n_places, sizeof *places, offset); n > 0;
+         i++) {
+        const tare_stored_part *p = &work->parts[places[i].part];
         const uint64_t from = offset - p->start;
         const size_t take = (size_t)tare_min_u64(n, p->size - from);
         TARE_TRY(tare_scheme_part_bytes(to, work, p, from, take, err));
@@ -78,39 +79,67 @@ static uint32_t dims_of(uint64_t *dims, const tare_tensor *from, const tare_pack
 
 static tare_status name_of(tare_str *out, const making *k, const tare_packed_weight *w,
                            const char *suffix) {
+    const tare_str module = w->stack.len ? w->stack : w->module;
     const size_t n = strlen(suffix);
-    char *text = tare_arena_take(&k->out->arena, w->module.len + n);
+    char *text = tare_arena_take(&k->out->arena, module.len + n);
     if (!text) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
-    memcpy(text, w->module.ptr, w->module.len);
-    memcpy(text + w->module.len, suffix, n);
-    *out = (tare_str){text, w->module.len + n};
+    memcpy(text, module.ptr, module.len);
+    memcpy(text + module.len, suffix, n);
+    *out = (tare_str){text, module.len + n};
     return TARE_OK;
 }
 
-/* The codes are what a weight's bytes become, its other parts come from nowhere. */
-static void note_origin(making *k, size_t tensor, bool is_codes) {
+/* The next one of a stack; NULL: there is none. */
+static tare_packed_weight *next_of(const making *k, const tare_packed_weight *w) {
+    return w->next_in_stack == SIZE_MAX ? NULL : &k->work->weights[w->next_in_stack];
+}
+
+/* The codes are what the bytes of weights become, the other parts come from nowhere. */
+static void note_origin(making *k, size_t tensor, const tare_packed_weight *w, bool is_codes) {
     tare_origin *origin = &k->origins[k->out->catalog.n_tensors];
     *origin = tare_tensor_origin(k->s->in, tensor);
     if (!is_codes) origin->size_bytes = 0;
+    for (w = w && is_codes ? next_of(k, w) : NULL; w; w = next_of(k, w))
+        origin->size_bytes += tare_tensor_origin(k->s->in, w->tensor).size_bytes;
 }
 
-static tare_status add_part(making *k, tare_packed_weight *w, tare_stored_part *p, size_t i) {
-    note_origin(k, w->tensor, i == 0);
+/* Part i of a weight, and of those that are stacked on it. */
+static tare_status place_parts(making *k, tare_packed_weight *w, uint64_t size, size_t i) {
+    for (; w; w = next_of(k, w)) {
+        tare_stored_part *p = &k->work->parts[w->first_part + i];
+        p->weight = (size_t)(w - k->work->weights);
+        p->start = k->end;
+        p->size = size;
+        k->work->places[k->work->n_places++] =
+            (tare_part_place){k->end, (size_t)(p - k->work->parts)};
+        if (!tare_add_u64(k->end, size, &k->end))
+            return tare_fail(k->err, TARE_ERR_LIMIT, "size of all tensors");
+    }
+    return TARE_OK;
+}
+
+static uint64_t stack_size(const making *k, const tare_packed_weight *w) {
+    uint64_t n = 0;
+    for (; w; w = next_of(k, w)) n++;
+    return n;
+}
+
+static tare_status add_part(making *k, tare_packed_weight *w, size_t i) {
     const tare_tensor *from = &k->s->in->catalog.tensors[w->tensor];
     const tare_written_part *form = w->scheme.writer ? &w->scheme.writer->parts[i] : NULL;
     const tare_encoding *type = tare_encoding_get(form ? tare_scheme_type_of(w, form) : w->type);
+    const uint64_t n = stack_size(k, w), stacked = w->stack.len > 0;
+    uint64_t dims[TARE_MAX_DIMS + 1];
+    note_origin(k, w->tensor, w, i == 0);
     tare_tensor *t = &k->out->catalog.tensors[k->out->catalog.n_tensors++];
-    uint64_t dims[TARE_MAX_DIMS];
-    const uint32_t n_dims = dims_of(dims, from, w, p, type->planes[0].unit_bytes);
+    const uint32_t n_dims = dims_of(dims + stacked, from, w, &k->work->parts[w->first_part + i],
+                                    type->planes[0].unit_bytes);
+    if (stacked) dims[0] = n;
     *t = (tare_tensor){.name = from->name, .offset = TARE_NO_OFFSET};
     if (form) TARE_TRY(name_of(&t->name, k, w, form->suffix));
-    TARE_TRY(tare_tensor_set(k->out, t, type, dims, n_dims, k->file, k->end, k->err));
-    p->weight = (size_t)(w - k->work->weights);
-    p->start = k->end;
-    p->size = t->size_bytes;
-    return tare_add_u64(k->end, p->size, &k->end)
-               ? TARE_OK
-               : tare_fail(k->err, TARE_ERR_LIMIT, "size of all tensors");
+    TARE_TRY(tare_tensor_set(k->out, t, type, dims, n_dims + (uint32_t)stacked, k->file, k->end,
+                             k->err));
+    return place_parts(k, w, t->size_bytes / n, i);
 }
 
 static size_t count_parts(const tare_packed_weight *w) {
@@ -120,13 +149,19 @@ static size_t count_parts(const tare_packed_weight *w) {
     return n;
 }
 
+/* The first of a stack stands for all of it. */
 static tare_status add_weight(making *k, tare_packed_weight *w) {
-    w->first_part = k->work->n_parts;
-    w->n_parts = count_parts(w);
-    tare_stored_part *parts = &k->work->parts[w->first_part];
-    tare_scheme_lay_out(w, parts);
-    for (size_t i = 0; i < w->n_parts; i++) TARE_TRY(add_part(k, w, &parts[i], i));
-    k->work->n_parts += w->n_parts;
+    if (w->place > 0) return TARE_OK;
+    const tare_str stack = tare_arena_str(&k->out->arena, w->stack);
+    if (!stack.ptr) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    for (tare_packed_weight *each = w; each; each = next_of(k, each)) {
+        each->stack = stack;
+        each->first_part = k->work->n_parts;
+        each->n_parts = count_parts(each);
+        k->work->n_parts += each->n_parts;
+        tare_scheme_lay_out(each, &k->work->parts[each->first_part]);
+    }
+    for (size_t i = 0; i < w->n_parts; i++) TARE_TRY(add_part(k, w, i));
     return TARE_OK;
 }
 
@@ -143,13 +178,15 @@ static tare_status add_tensors(making *k) {
         TARE_NEW_ARRAY(&k->out->arena, tare_stored_part, k->s->n_weights * TARE_WRITTEN_PARTS);
     k->work->weights = TARE_NEW_ARRAY(&k->out->arena, tare_packed_weight, k->s->n_weights);
     k->origins = TARE_NEW_ARRAY(&k->out->arena, tare_origin, most);
-    if (!to->tensors || !k->work->parts || !k->work->weights || !k->origins)
+    k->work->places =
+        TARE_NEW_ARRAY(&k->out->arena, tare_part_place, k->s->n_weights * TARE_WRITTEN_PARTS);
+    if (!to->tensors || !k->work->places || !k->work->parts || !k->work->weights || !k->origins)
         return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
     memcpy(k->work->weights, k->s->weights, k->s->n_weights * sizeof *k->work->weights);
     k->work->n_weights = k->s->n_weights;
     for (size_t i = 0; i < from->n_tensors; i++)
         if (k->s->weight_of[i] < 0) {
-            note_origin(k, i, true);
+            note_origin(k, i, NULL, true);
             to->tensors[to->n_tensors++] = from->tensors[i];
         } else {
             TARE_TRY(add_weight(k, &k->work->weights[k->s->weight_of[i]]));

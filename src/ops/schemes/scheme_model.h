@@ -34,10 +34,19 @@ typedef struct tare_packed_weight {
     uint64_t block_rows; /* that are encoded at once */
     size_t block_bytes;
     size_t first_part, n_parts;
+    tare_str stack;          /* the module that has it and its like in one tensor; len 0: none */
+    uint64_t place;          /* in it */
+    size_t next_in_stack;    /* the number of the next one; SIZE_MAX: none */
     size_t set;              /* of the weights that share a factor: the number of the first one */
     size_t next_in_set;      /* the number of the next one; SIZE_MAX: none */
     const float *importance; /* of each column; NULL: none */
 } tare_packed_weight;
+
+/* Where a part begins in the virtual file. */
+typedef struct tare_part_place {
+    uint64_t start;
+    size_t part;
+} tare_part_place;
 
 typedef struct tare_scheme_work {
     const tare_model *in;
@@ -47,6 +56,8 @@ typedef struct tare_scheme_work {
     const int64_t *weight_of; /* of each tensor of the input; -1: it is taken as it is */
     tare_stored_part *parts;
     size_t n_parts;
+    tare_part_place *places; /* of all parts, in the order of the file */
+    size_t n_places;
     tare_cache *blocks, *factors;
 } tare_scheme_work;
 
@@ -80,6 +91,9 @@ tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err);
 
 /* The first tensor of those that servers fuse with one; itself, if there are none before it. */
 size_t tare_scheme_fused_with(const tare_model *in, size_t tensor);
+
+/* Joins weights that are one tensor in the output (stacks.c). */
+tare_status tare_scheme_find_stacks(tare_scheme_search *s, tare_error *err);
 
 /* Bytes [from, from + n) of a part. */
 tare_status tare_scheme_part_bytes(uint8_t *out, tare_scheme_work *work, const tare_stored_part *p,

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Experts for MLX, which has those of a layer in one tensor: "mlp.experts.3.gate_proj" of all of them is
+ * "mlp.switch_mlp.gate_proj". mlx-lm stacks the parts itself for some models, and then finds nothing
+ * to do; for the others it cannot read parts that are apart. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "ops/mix/roles.h"
+#include "ops/schemes/scheme_model.h"
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+/* Where "experts.N." begins, and what is behind it; false: it is not there. */
+static bool take_apart(tare_str *before, tare_str *after, tare_str module) {
+    const tare_str word = TARE_STR("experts.");
+    for (size_t i = 0; i + word.len < module.len; i++) {
+        if ((i > 0 && module.ptr[i - 1] != '.') || !tare_str_starts(tare_str_cut(module, i), word))
+            continue;
+        size_t end = i + word.len;
+        while (end < module.len && module.ptr[end] >= '0' && module.ptr[end] <= '9') end++;
+        if (end == i + word.len || end == module.len || module.ptr[end] != '.') continue;
+        *before = (tare_str){module.ptr, i};
+        *after = tare_str_cut(module, end + 1);
+        return true;
+    }
+    return false;
+}
+
+static tare_status name_stack(tare_str *out, tare_str module, tare_arena *arena, tare_error *err) {
+    static const struct {
+        const char *name, *mlx;
+    } others[] = {{"w1", "gate_proj"}, {"w2", "down_proj"}, {"w3", "up_proj"}};
+    const tare_str word = TARE_STR("switch_mlp.");
+    tare_str before, after;
+    *out = (tare_str){NULL, 0};
+    if (!take_apart(&before, &after, module)) return TARE_OK;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (tare_str_is(after, others[i].name)) {
+            after = tare_str_of(others[i].mlx);
+            break;
+        }
+    char *text = tare_arena_take(arena, before.len + word.len + after.len);
+    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "names of experts");
+    memcpy(text, before.ptr, before.len);
+    memcpy(text + before.len, word.ptr, word.len);
+    memcpy(text + before.len + word.len, after.ptr, after.len);
+    *out = (tare_str){text, before.len + word.len + after.len};
+    return TARE_OK;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------ */
+
+typedef struct member {
+    tare_str stack;
+    int32_t expert;
+    size_t weight;
+} member;
+
+static int by_place(const void *a, const void *b) {
+    const member *x = a, *y = b;
+    const int c = tare_str_compare(x->stack, y->stack);
+    return c ? c : (x->expert > y->expert) - (x->expert < y->expert);
+}
+
+static bool is_alike(const tare_packed_weight *a, const tare_packed_weight *b) {
+    return a->scheme.writer == b->scheme.writer && a->group == b->group && a->n_rows == b->n_rows &&
+           a->cols == b->cols && a->scheme.is_plain == b->scheme.is_plain;
+}
+
+/* Members [first, first + n) are all experts of a layer; their scales get a type that holds them all. */
+static tare_status join(tare_scheme_search *s, const member *members, size_t n, tare_error *err) {
+    tare_packed_weight *first = &s->weights[members[0].weight];
+    bool is_same = true;
+    for (size_t i = 0; i < n; i++) {
+        tare_packed_weight *w = &s->weights[members[i].weight];
+        if (members[i].expert != (int32_t)i || !is_alike(first, w))
+            return tare_fail_tensor(err, TARE_ERR_ARG, &s->in->catalog.tensors[w->tensor],
+                                    w->tensor,
+                                    "MLX has all experts of a layer in one tensor: each has to be "
+                                    "there, and to get the same scheme");
+        is_same = is_same && w->scale == first->scale;
+        w->stack = members[0].stack;
+        w->place = i;
+        w->next_in_stack = i + 1 < n ? members[i + 1].weight : SIZE_MAX;
+    }
+    for (size_t i = 0; i < n && !is_same; i++)
+        s->weights[members[i].weight].scale = TARE_ENCODING_F32;
+    return TARE_OK;
+}
+
+tare_status tare_scheme_find_stacks(tare_scheme_search *s, tare_error *err) {
+    member *members = TARE_NEW_ARRAY(s->arena, member, s->n_weights);
+    size_t n = 0;
+    if (!members) return tare_fail(err, TARE_ERR_NOMEM, "experts");
+    for (size_t i = 0; i < s->n_weights; i++) {
+        tare_packed_weight *w = &s->weights[i];
+        const tare_tensor *t = &s->in->catalog.tensors[w->tensor];
+        const tare_role_info role = tare_role_of_name(t->name);
+        w->next_in_stack = SIZE_MAX;
+        if (!w->scheme.writer || w->scheme.writer->family != TARE_WRITER_MLX || role.expert < 0 ||
+            t->n_dims != 2)
+            continue;
+        members[n] = (member){.expert = role.expert, .weight = i};
+        TARE_TRY(name_stack(&members[n].stack, w->module, s->arena, err));
+        n += members[n].stack.len > 0;
+    }
+    if (n) qsort(members, n, sizeof *members, by_place);
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && tare_str_equal(members[end].stack, members[first].stack);)
+            end++;
+        TARE_TRY(join(s, members + first, end - first, err));
+    }
+    return TARE_OK;
+}
