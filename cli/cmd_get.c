@@ -27,6 +27,34 @@ static const cli_option options[] = {
     {0},
 };
 
+/* What a server sends without a digest may be its page of an error, compressed, or cut off: a file
+ * with the name of a model has to be one. An exit code. */
+static int check_content(const char *path) {
+    tare_open_options how = tare_open_options_default();
+    tare_report *report = tare_report_new();
+    const tare_context context = cli_context(report);
+    tare_model *model = NULL;
+    tare_error err;
+    how.context = &context;
+    how.one_shard = true;
+    how.stored = true;
+    int code = CLI_YES;
+    if (tare_open_path(&model, path, &how, &err) != TARE_OK)
+        code = cli_fail(&err, path);
+    else if (tare_report_count_level(report, TARE_LEVEL_ERROR)) {
+        cli_print_findings(stderr, report, path, TARE_LEVEL_ERROR);
+        code = CLI_INPUT;
+    }
+    if (code != CLI_YES) {
+        char *name = cli_escape_path(path);
+        fprintf(stderr, "tare: %s: this is what the server sent; it was kept\n", name);
+        free(name);
+    }
+    tare_model_free(model);
+    tare_report_free(report);
+    return code;
+}
+
 /* What is told of the files. */
 typedef struct outcome {
     tare_json_node *files; /* NULL: text */
@@ -92,6 +120,14 @@ static char *name_folder(const char *url) {
     return n && !is_file ? cli_copy(name, n) : cli_copy(".", 1);
 }
 
+static int check_contents(const outcome *o) {
+    int code = CLI_YES;
+    const bool are_checked = o->n_unchecked == 0 || cli.dry_run;
+    for (size_t i = 0; i < o->got.n && code == CLI_YES && !are_checked; i++)
+        if (tare_format_of_path(o->got.paths[i])) code = check_content(o->got.paths[i]);
+    return code;
+}
+
 static int download(const char *shown, const char *folder, outcome *o) {
     const tare_context context = cli_context(NULL);
     const tare_output_options output = cli_output();
@@ -107,7 +143,7 @@ static int download(const char *shown, const char *folder, outcome *o) {
     const tare_status status =
         tare_remote_download(folder, source.remote, source.name, &wanted, &err);
     cli_progress_end();
-    if (status == TARE_OK) return CLI_YES;
+    if (status == TARE_OK) return check_contents(o);
     const int code = cli_fail(&err, shown);
     if (status == TARE_ERR_ARG && cli_names_type(shown) &&
         !cli_has_code(&err, TARE_CODE_OUTPUT_EXISTS))

@@ -74,23 +74,41 @@ static char *clean_token(const char *text, size_t length) {
     return NULL;
 }
 
-/* Writes a path in the folder of the hub's tools; false: there is no such folder. */
+/* Writes a path of a variable of the hub's tools, with the home folder where it begins with ~ or $HOME,
+ * as they do; false: there is none, or it is too long. */
+static bool home_path(char *out, size_t size, const char *path, const char *more) {
+    static const char *const homes[] = {"~/", "$HOME/", "${HOME}/"};
+    const char *home = variable("HOME");
+    if (!path) return false;
+    for (size_t i = 0; home && i < sizeof homes / sizeof *homes; i++) {
+        const size_t n = strlen(homes[i]);
+        if (strncmp(path, homes[i], n) != 0) continue;
+        const int length = snprintf(out, size, "%s/%s%s", home, path + n, more);
+        return length > 0 && (size_t)length < size;
+    }
+    const int length = snprintf(out, size, "%s%s", path, more);
+    return length > 0 && (size_t)length < size;
+}
+
+/* Writes a path in the folder of the hub's tools, which begins with a slash; false: there is no such
+ * folder. */
 static bool hub_path(char *out, size_t size, const char *name) {
     const char *hub = variable("HF_HOME"), *cache = variable("XDG_CACHE_HOME");
-    const char *home = variable("HOME");
-    int n = hub     ? snprintf(out, size, "%s/%s", hub, name)
-            : cache ? snprintf(out, size, "%s/huggingface/%s", cache, name)
-            : home  ? snprintf(out, size, "%s/.cache/huggingface/%s", home, name)
-                    : -1;
-    return n > 0 && (size_t)n < size;
+    char folder[PATH_MOST];
+    if (hub) return home_path(out, size, hub, name);
+    const bool is_named =
+        cache ? home_path(folder, sizeof folder, cache, "/huggingface")
+              : home_path(folder, sizeof folder, variable("HOME"), "/.cache/huggingface");
+    return is_named && home_path(out, size, folder, name);
 }
 
 /* What a file of the hub's tools holds; NULL: none. */
 static char *token_file(void) {
     char path[PATH_MOST], text[PATH_MOST];
     const char *named = variable("HF_TOKEN_PATH");
-    if (!named && hub_path(path, sizeof path, "token")) named = path;
-    FILE *file = named ? cli_open_text(named) : NULL;
+    const bool is_named =
+        named ? home_path(path, sizeof path, named, "") : hub_path(path, sizeof path, "/token");
+    FILE *file = is_named ? cli_open_text(path) : NULL;
     if (!file) return NULL;
     const size_t n = fread(text, 1, sizeof text, file);
     fclose(file);
@@ -134,9 +152,10 @@ static tare_status open_session(tare_error *err) {
     o.hub_endpoint = variable("HF_ENDPOINT");
     o.hub_token = token;
     o.is_offline = is_offline();
-    o.hub_cache = variable("HF_HUB_CACHE");
-    if (!o.hub_cache) o.hub_cache = variable("HUGGINGFACE_HUB_CACHE");
-    if (!o.hub_cache && hub_path(cache, sizeof cache, "hub")) o.hub_cache = cache;
+    const char *named = variable("HF_HUB_CACHE");
+    if (!named) named = variable("HUGGINGFACE_HUB_CACHE");
+    if (named ? home_path(cache, sizeof cache, named, "") : hub_path(cache, sizeof cache, "/hub"))
+        o.hub_cache = cache;
     o.ca_file = variable("CURL_CA_BUNDLE") ? variable("CURL_CA_BUNDLE") : variable("SSL_CERT_FILE");
     o.ca_folder = variable("SSL_CERT_DIR");
     context.progress = report_progress;

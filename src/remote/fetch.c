@@ -180,7 +180,7 @@ static tare_status accept_whole(fetch *f) {
     if (r->has_length && r->length > file->remote->options.whole_bytes)
         return fault(f, TARE_ERR_UNSUPPORTED,
                      "the server sends no byte ranges, and the file is too large to be read whole: "
-                     "download it first");
+                     "fetch it with a program that keeps it, such as curl");
     file->whole.size = 0;
     f->is_whole = true;
     return TARE_OK;
@@ -207,7 +207,7 @@ static bool put_whole(fetch *f, const uint8_t *bytes, size_t n) {
     if (n > f->file->remote->options.whole_bytes - whole->size) {
         fault(f, TARE_ERR_UNSUPPORTED,
               "the server sends no byte ranges, and the file is too large to be read whole: "
-              "download it first");
+              "fetch it with a program that keeps it, such as curl");
         return false;
     }
     tare_buffer_put(whole, bytes, n);

@@ -73,54 +73,108 @@ static int64_t days_to(int64_t year, int64_t month, int64_t day) {
     return year * 365 + leap_days + ((month + 9) % 12 * 153 + 2) / 5 + day - 719469;
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT" as seconds since 1970; 0: not a date of this form. */
-static int64_t read_date(tare_str text) {
+static bool take_month(tare_str *text, int64_t *month) {
     static const char *const months[] = {"jan", "feb", "mar", "apr", "may", "jun",
                                          "jul", "aug", "sep", "oct", "nov", "dec"};
-    uint64_t day, year, hour, minute, second, month = 0;
+    for (*month = 1; *month <= 12; ++*month)
+        if (take(text, months[*month - 1])) return true;
+    return false;
+}
+
+/* "08:49:37", as seconds. */
+static bool take_time(tare_str *text, int64_t *seconds) {
+    uint64_t hour, minute, second;
+    if (!take_number(text, &hour) || !take(text, ":") || !take_number(text, &minute) ||
+        !take(text, ":") || !take_number(text, &second) || hour > 23 || minute > 59 || second > 60)
+        return false;
+    *seconds = (int64_t)((hour * 60 + minute) * 60 + second);
+    return true;
+}
+
+/* What Greenwich's time is called by servers, and by programs that write letters. */
+static bool is_greenwich(tare_str text) {
+    return tare_str_is(text, "GMT") || tare_str_is(text, "UTC") || tare_str_is(text, "+0000") ||
+           tare_str_is(text, "-0000");
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT", and the older "Sunday, 06-Nov-94 08:49:37 GMT" and "Sun Nov  6
+ * 08:49:37 1994", as seconds since 1970; 0: not a date of these forms. */
+static int64_t read_date(tare_str text) {
+    uint64_t day, year;
+    int64_t month, seconds;
     const char *comma = text.len ? memchr(text.ptr, ',', text.len) : NULL;
-    if (!comma) return 0;
-    text = trim(tare_str_cut(text, (size_t)(comma - text.ptr) + 1));
-    if (!take_number(&text, &day) || !take(&text, " ")) return 0;
-    while (month < 12 && !take(&text, months[month])) month++;
-    if (month == 12 || !take(&text, " ") || !take_number(&text, &year) || !take(&text, " ") ||
-        !take_number(&text, &hour) || !take(&text, ":") || !take_number(&text, &minute) ||
-        !take(&text, ":") || !take_number(&text, &second) || !take(&text, " GMT") || text.len)
-        return 0;
-    if (day > 31 || year < 1970 || year > 9999 || hour > 23 || minute > 59 || second > 60) return 0;
-    return ((days_to((int64_t)year, (int64_t)month + 1, (int64_t)day) * 24 + (int64_t)hour) * 60 +
-            (int64_t)minute) *
-               60 +
-           (int64_t)second;
+    if (!comma) {
+        text = tare_str_cut(text, text.len < 4 ? text.len : 4);
+        if (!take_month(&text, &month)) return 0;
+        text = trim(text);
+        if (!take_number(&text, &day) || !take(&text, " ") || !take_time(&text, &seconds) ||
+            !take(&text, " ") || !take_number(&text, &year) || text.len)
+            return 0;
+    } else {
+        text = trim(tare_str_cut(text, (size_t)(comma - text.ptr) + 1));
+        if (!take_number(&text, &day) || !text.len) return 0;
+        const char *between = text.ptr[0] == '-' ? "-" : " ";
+        if (!take(&text, between) || !take_month(&text, &month) || !take(&text, between) ||
+            !take_number(&text, &year) || !take(&text, " ") || !take_time(&text, &seconds) ||
+            !is_greenwich(trim(text)))
+            return 0;
+        if (year < 100) year += year < 70 ? 2000 : 1900;
+    }
+    if (day > 31 || year < 1970 || year > 9999) return 0;
+    return days_to((int64_t)year, month, (int64_t)day) * 86400 + seconds;
 }
 
 static uint32_t wait_of(uint64_t seconds) {
     return seconds > RETRY_MOST ? UINT32_MAX : (uint32_t)seconds;
 }
 
-/* Seconds, or a date. What is neither is taken as the longest wait. */
+/* Seconds, of which a part counts as one, or a date. What is neither says nothing. */
 static void read_retry(tare_response *r, tare_str text) {
-    uint64_t seconds;
+    uint64_t seconds, part;
     r->retry_at = read_date(text);
-    r->retry_seconds = r->retry_at                                 ? 0
-                       : !take_number(&text, &seconds) || text.len ? UINT32_MAX
-                                                                   : wait_of(seconds);
+    r->retry_seconds = 0;
+    if (r->retry_at || !text.len || text.ptr[0] < '0' || text.ptr[0] > '9') return;
+    const bool is_number = take_number(&text, &seconds);
+    if (is_number && take(&text, ".") && take_number(&text, &part) && part) seconds++;
+    if (is_number && text.len) return;
+    r->retry_seconds = is_number ? wait_of(seconds) : UINT32_MAX; /* more than a number can be */
 }
 
-/* "name";r=0;t=12, a list of such: where no requests remain (r), the seconds until more do (t). */
+/* A limit of requests, of which so many are left, until it begins anew. */
+static void note_limit(tare_response *r, uint64_t left, uint64_t seconds) {
+    if (left == 0 && wait_of(seconds) > r->limit_seconds) r->limit_seconds = wait_of(seconds);
+}
+
+/* "name";r=0;t=12, a list of such: where no requests remain (r), the seconds until more do (t). The
+ * older form is one list: limit=100, remaining=0, reset=12. */
 static void read_limit(tare_response *r, tare_str text) {
+    uint64_t old_left = 1, old_seconds = 0, number;
     while (text.len) {
         const char *comma = memchr(text.ptr, ',', text.len);
         tare_str item = {text.ptr, comma ? (size_t)(comma - text.ptr) : text.len};
-        uint64_t left = 1, seconds = 0, number;
+        uint64_t left = 1, seconds = 0;
         text = tare_str_cut(text, comma ? item.len + 1 : item.len);
-        for (const char *mark; item.len && (mark = memchr(item.ptr, ';', item.len)) != NULL;) {
-            item = trim(tare_str_cut(item, (size_t)(mark - item.ptr) + 1));
+        while (item.len) {
+            item = trim(item);
             if (take(&item, "r=") && take_number(&item, &number)) left = number;
             if (take(&item, "t=") && take_number(&item, &number)) seconds = number;
+            if (take(&item, "remaining=") && take_number(&item, &number)) old_left = number;
+            if (take(&item, "reset=") && take_number(&item, &number)) old_seconds = number;
+            const char *mark = item.len ? memchr(item.ptr, ';', item.len) : NULL;
+            item = tare_str_cut(item, mark ? (size_t)(mark - item.ptr) + 1 : item.len);
         }
-        if (left == 0 && wait_of(seconds) > r->limit_seconds) r->limit_seconds = wait_of(seconds);
+        note_limit(r, left, seconds);
     }
+    note_limit(r, old_left, old_seconds);
+}
+
+/* The same in two lines, RateLimit-Remaining and RateLimit-Reset. A point in time, as some servers
+ * send, says nothing. */
+static void read_old_limit(tare_response *r, uint64_t *out, tare_str text) {
+    uint64_t number;
+    if (!take_number(&text, &number) || text.len || number > INT32_MAX / 2) return;
+    *out = number + 1;
+    if (r->old_left && r->old_reset) note_limit(r, r->old_left - 1, r->old_reset - 1);
 }
 
 bool tare_response_is_range(const tare_response *r, uint64_t begin, uint64_t end) {
@@ -172,6 +226,10 @@ void tare_response_line(tare_response *r, const char *text, size_t n) {
         read_retry(r, value);
     } else if (IS("ratelimit:")) {
         read_limit(r, value);
+    } else if (IS("ratelimit-remaining:") || IS("x-ratelimit-remaining:")) {
+        read_old_limit(r, &r->old_left, value);
+    } else if (IS("ratelimit-reset:") || IS("x-ratelimit-reset:")) {
+        read_old_limit(r, &r->old_reset, value);
     } else if (IS("date:")) {
         r->date = read_date(value);
     } else if (IS("x-repo-commit:")) {

@@ -13,13 +13,14 @@
 typedef struct tare_response {
     unsigned status;
     bool has_range, has_length, is_encoded;
-    bool has_total;              /* of the range; a server may say "*" */
-    uint64_t first, last, total; /* Content-Range; total alone in an unsatisfied range */
-    uint64_t length;             /* Content-Length */
-    bool is_unsatisfied;         /* an unsatisfied range: nothing of the file is in the range */
-    uint32_t retry_seconds;      /* Retry-After; 0: none, UINT32_MAX: more than can be waited */
-    int64_t retry_at, date;      /* of a Retry-After that is a date; of the answer; 0: none */
-    uint32_t limit_seconds;      /* until a limit of requests (RateLimit) is no longer reached */
+    bool has_total;               /* of the range; a server may say "*" */
+    uint64_t first, last, total;  /* Content-Range; total alone in an unsatisfied range */
+    uint64_t length;              /* Content-Length */
+    bool is_unsatisfied;          /* an unsatisfied range: nothing of the file is in the range */
+    uint32_t retry_seconds;       /* Retry-After; 0: none, UINT32_MAX: more than can be waited */
+    int64_t retry_at, date;       /* of a Retry-After that is a date; of the answer; 0: none */
+    uint32_t limit_seconds;       /* until a limit of requests (RateLimit) is no longer reached */
+    uint64_t old_left, old_reset; /* of RateLimit-Remaining and -Reset, plus 1; 0: no such line */
     char etag[TARE_VALIDATOR_MAX];
     char modified[TARE_VALIDATOR_MAX];
     char commit[41];           /* X-Repo-Commit of the hub; empty: none */

@@ -7,6 +7,7 @@ Guards against: bytes that are not the file's, a password or a token that reache
 server, many small requests, waiting for ever.
 """
 import email.utils
+import gzip
 import hashlib
 import json
 import os
@@ -267,7 +268,7 @@ class Faults(RemoteTest):
         _, url = self.one(lambda h, _: h.reply(200, b"x", Content_Length=1 << 40))
         line = self.fault("info", url, code=5)
         self.assertIn("HTTP 200, bytes 0-1048575: the server sends no byte ranges, and the file is "
-                      "too large to be read whole: download it first", line)
+                      "too large to be read whole: fetch it with a program that keeps it, such as curl", line)
 
     def test_an_empty_file_and_a_page_are_named(self):
         _, url = self.one(lambda h, _: h.reply(416, Content_Range="bytes */0"))
@@ -425,6 +426,19 @@ class HubTest(RemoteTest):
         with open(os.path.join(folder, "token"), "w") as f:
             f.write("hf_secret\n")
         self.tare("info", "hf://org/tiny")
+
+    def test_folders_may_begin_with_home(self):
+        del self.env["HF_TOKEN"]
+        os.makedirs(self.path("hf/hub"))
+        with open(self.path("hf/token"), "w") as f:
+            f.write("secret\n")
+        self.hub.token = "secret"
+        for home in ("~/hf", "$HOME/hf", "${HOME}/hf"):
+            self.env["HF_HOME"] = home
+            self.tare("info", "hf://org/tiny-GGUF/tiny.gguf")
+        del self.env["HF_HOME"]
+        self.env["HF_TOKEN_PATH"] = "~/hf/token"
+        self.tare("info", "hf://org/tiny-GGUF/tiny.gguf")
 
     def test_a_token_is_trimmed(self):
         for token in ("hf_secret\n", " hf_secret\r\n", "hf_sec\nret"):
@@ -802,6 +816,20 @@ class GetTest(RemoteTest):
         self.assertEqual(self.read("large/config.json"), b"mine")
         self.tare("get", "hf://org/large", "--force")
         self.check_all()
+
+    def test_what_another_server_sends_is_looked_at(self):
+        for at, (body, code, words) in enumerate((
+                (self.tiny[:-1000], 3, "the file ends 1000 bytes too early"), (b"", 3, "the file is empty"),
+                (gzip.compress(self.tiny), 5, "a gzip archive"), (b"<!DOCTYPE html><html>log in</html>", 5, "an HTML page"),
+                (b'{"error":"not found"}', 5, "an error in JSON"), (b"Not found", 3, "a short text"))):
+            server = self.served({"/m.gguf": lambda h, _, b=body: h.reply(200, b)})
+            text = self.fault("get", server.url + "/m.gguf", "-o", f"x{at}", code=code)
+            self.assertIn(words, text)
+            self.assertIn("this is what the server sent; it was kept", text)
+        server = self.served({"/README.md": lambda h, _: h.reply(200, b"# Tiny"),
+                              "/m-00001-of-00002.gguf": lambda h, _: h.send_range(self.tiny)})
+        for name in server.routes:
+            self.tare("get", server.url + name, "-o", "y")
 
     def test_another_server_states_no_digest(self):
         server = self.served({"/m.gguf": lambda h, _: h.send_range(self.tiny)})
