@@ -81,6 +81,7 @@ static tare_status list_before(void *ctx, tare_pack_files *f, tare_error *err) {
 
 static tare_status pack(tare_pack_summary *out, const char *out_path, tare_ladder *l,
                         const tare_pack_options *o, adding *more, tare_error *err) {
+    TARE_TRY(tare_ladder_name(l, err));
     TARE_TRY(tare_ladder_derive(l, err));
     const tare_pack_source source = {.format = tare_format_packing(),
                                      .model = l->all,

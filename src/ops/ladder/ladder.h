@@ -21,6 +21,19 @@ typedef struct tare_ladder_model {
     size_t first, n; /* its tensors, among all */
 } tare_ladder_model;
 
+/* A file beside models: of these, JSON texts. */
+typedef struct tare_ladder_note {
+    tare_str name;
+    const char *path;
+    int64_t packed; /* as of models */
+} tare_ladder_note;
+
+/* What llama.cpp calls a tensor of a Hugging Face directory. */
+typedef struct tare_ladder_alias {
+    tare_str name;
+    size_t model, tensor; /* among all */
+} tare_ladder_alias;
+
 typedef struct tare_ladder {
     tare_arena arena;
     tare_context context;
@@ -29,6 +42,10 @@ typedef struct tare_ladder {
     tare_importance **matrices;
     tare_str *matrix_names;
     size_t n_matrices, matrices_capacity, names_capacity;
+    tare_ladder_note *notes;
+    size_t n_notes, notes_capacity;
+    tare_ladder_alias *aliases; /* sorted by name and model */
+    size_t n_aliases, aliases_capacity;
     tare_model *container;             /* that more is added to; NULL: none */
     tare_model *all;                   /* their tensors, each named "FILE::TENSOR" */
     tare_pack_derivation *derivations; /* of each tensor */
@@ -42,6 +59,13 @@ tare_status tare_ladder_open(tare_ladder *out, const char *folder, const tare_co
 tare_status tare_ladder_open_more(tare_ladder *out, const char *container, const char *path,
                                   const tare_context *context, tare_error *err);
 void tare_ladder_free(tare_ladder *ladder);
+/* A file of the folder, or of the container; `path` must live as long as the reader. */
+tare_status tare_ladder_reader(tare_reader *out, const tare_ladder *ladder, const char *path,
+                               int64_t packed, tare_error *err);
+/* Finds out what llama.cpp calls tensors of Hugging Face directories. */
+tare_status tare_ladder_name(tare_ladder *ladder, tare_error *err);
+/* The number among all tensors of that of a model with this name, its own or llama.cpp's; -1: none. */
+int64_t tare_ladder_find(const tare_ladder *ladder, size_t model, tare_str name);
 /* A tensor's name within its model. */
 tare_str tare_ladder_tensor_name(const tare_ladder *ladder, size_t model, size_t tensor);
 /* Fills `derivations`: for each tensor the way of making it that a sample speaks for. */

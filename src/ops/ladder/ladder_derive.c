@@ -86,9 +86,12 @@ static tare_status try_source(found *best, const searching *s, size_t tensor, ta
     return TARE_OK;
 }
 
+/* Of more bytes, or as a wider float. */
 static bool may_be_made(const tare_tensor *t, const tare_tensor *from) {
+    const bool are_floats =
+        t->encoding->kind == TARE_KIND_FLOAT && from->encoding->kind == TARE_KIND_FLOAT;
     return is_same_shape(t, from) && from->encoding != t->encoding &&
-           from->size_bytes >= t->size_bytes &&
+           (are_floats || from->size_bytes >= t->size_bytes) &&
            tare_packed_can_derive(from->encoding, t->encoding, t->cols);
 }
 
@@ -101,10 +104,9 @@ static tare_status search(void *ctx, uint64_t tensor, unsigned worker, tare_erro
     found best = {.share = INFINITY};
     unsigned n_tried = 0;
     for (size_t k = 0; k < own && n_tried < SOURCES_MOST && best.share > 0; k++) {
-        const int64_t at = tare_model_find_tensor(l->models[k].model, name);
-        const size_t source = l->models[k].first + (at < 0 ? 0 : (size_t)at);
-        if (at < 0 || !may_be_made(t, &l->all->catalog.tensors[source])) continue;
-        TARE_TRY(try_source(&best, s, (size_t)tensor, name, source, worker, err));
+        const int64_t at = tare_ladder_find(l, k, name);
+        if (at < 0 || !may_be_made(t, &l->all->catalog.tensors[at])) continue;
+        TARE_TRY(try_source(&best, s, (size_t)tensor, name, (size_t)at, worker, err));
         n_tried++;
     }
     if (best.share <= 1.0 / OTHER_MOST) l->derivations[tensor] = best.how;

@@ -2,6 +2,7 @@
  *
  * Each file is opened alone, so that its tensors are known by the file that they lie in; sets of shards
  * are as many models, whose tensors find each other by their names all the same. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,11 +110,23 @@ static tare_status add_model(tare_ladder *l, const char *path, tare_str name, in
     return TARE_OK;
 }
 
+/* Texts tell of a Hugging Face directory. */
+static tare_status add_note(tare_ladder *l, const char *path, tare_str name, int64_t packed,
+                            tare_error *err) {
+    if (!tare_str_ends(name, TARE_STR(".json"))) return TARE_OK;
+    if (!tare_grow(l->context.allocator, (void **)&l->notes, &l->notes_capacity, l->n_notes + 1,
+                   sizeof *l->notes))
+        return no_memory(err);
+    l->notes[l->n_notes++] = (tare_ladder_note){name, path, packed};
+    return TARE_OK;
+}
+
 static tare_status take_file(tare_ladder *l, const char *path, tare_str name, tare_error *err) {
     const tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
     if (is_matrix_name(name)) return add_matrix(l, &source, name, err);
-    return is_model_name(name) ? add_model(l, path, name, -1, err) : TARE_OK;
+    return is_model_name(name) ? add_model(l, path, name, -1, err)
+                               : add_note(l, path, name, -1, err);
 }
 
 static tare_status walk_folder(const walk *w, tare_error *err);
@@ -135,9 +148,14 @@ static tare_status walk_folder(const walk *w, tare_error *err) {
     return tare_files_list(NULL, w->path, visit, (void *)(uintptr_t)w, err);
 }
 
-/* Sources before what is made of them, whatever order the system lists files in. */
+/* Sources before what is made of them, whatever order the system lists files in: of models with as many
+ * bits Hugging Face's, which GGUF files are made from. */
 static int by_bits(const void *a, const void *b) {
     const tare_ladder_model *x = a, *y = b;
+    const bool is_hf = tare_str_ends(x->name, TARE_STR(".safetensors"));
+    const bool is_hf_too = tare_str_ends(y->name, TARE_STR(".safetensors"));
+    if (floor(x->bits) != floor(y->bits)) return x->bits > y->bits ? -1 : 1;
+    if (is_hf != is_hf_too) return is_hf ? -1 : 1;
     if (x->bits != y->bits) return x->bits > y->bits ? -1 : 1;
     return tare_str_compare(x->name, y->name);
 }
@@ -161,12 +179,16 @@ static tare_status add_tensor(tare_ladder *l, const tare_ladder_model *m, const 
     return TARE_OK;
 }
 
+tare_status tare_ladder_reader(tare_reader *out, const tare_ladder *l, const char *path,
+                               int64_t packed, tare_error *err) {
+    if (packed < 0) return tare_reader_open(out, path, TARE_MAP_NONE, err);
+    return tare_packed_file_reader(out, tare_packed_of(l->container), (uint32_t)packed, path, err);
+}
+
 static tare_status add_tensors(tare_ladder *l, tare_ladder_model *m, tare_error *err) {
     const tare_catalog *c = &m->model->catalog;
     tare_reader reader;
-    TARE_TRY(m->packed < 0 ? tare_reader_open(&reader, m->path, TARE_MAP_NONE, err)
-                           : tare_packed_file_reader(&reader, tare_packed_of(l->container),
-                                                     (uint32_t)m->packed, m->path, err));
+    TARE_TRY(tare_ladder_reader(&reader, l, m->path, m->packed, err));
     const tare_status status = tare_model_add_file(l->all, &reader, m->path, &m->file, err);
     if (status != TARE_OK) {
         tare_reader_close(&reader);
@@ -293,7 +315,8 @@ static tare_status take_packed(tare_ladder *l, uint32_t number, tare_error *err)
     if (!path.ptr) return no_memory(err);
     if (f->entry.kind != TARE_PACKED_FILE) return TARE_OK;
     if (!is_matrix_name(f->name))
-        return is_model_name(f->name) ? add_model(l, path.ptr, f->name, number, err) : TARE_OK;
+        return is_model_name(f->name) ? add_model(l, path.ptr, f->name, number, err)
+                                      : add_note(l, path.ptr, f->name, number, err);
     tare_reader reader;
     TARE_TRY(tare_packed_file_reader(&reader, store, number, path.ptr, err));
     const tare_source source = {.size = sizeof(tare_source),
@@ -341,6 +364,8 @@ void tare_ladder_free(tare_ladder *l) {
     for (size_t i = 0; i < l->n_models; i++) tare_model_free(l->models[i].model);
     for (size_t i = 0; i < l->n_matrices; i++) tare_importance_free(l->matrices[i]);
     tare_free(a, l->models, l->models_capacity * sizeof *l->models);
+    tare_free(a, l->notes, l->notes_capacity * sizeof *l->notes);
+    tare_free(a, l->aliases, l->aliases_capacity * sizeof *l->aliases);
     tare_free(a, l->matrices, l->matrices_capacity * sizeof(tare_importance *));
     tare_free(a, l->matrix_names, l->names_capacity * sizeof *l->matrix_names);
     tare_arena_free(&l->arena);
