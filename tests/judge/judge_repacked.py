@@ -4,7 +4,8 @@
 model, converted to GGUF without a type, and read by the gguf package: those that blocks can hold have the type named
 here and the numbers of the scheme's formula; the others are floats. The same matrices and ggml's blocks in the schemes
 that tare writes, decoded by judge_written.py: where `scheme.repacked` says so, the numbers are equal, and the pairs are
-those named here. `judge_repacked.py TARE [SCHEME...]`"""
+those named here. `judge_repacked.py TARE [--short] [SCHEME...]`; in short, of the targets that keep the numbers of a matrix and
+of those that do not, one each, in turn"""
 import json
 import os
 import shutil
@@ -110,10 +111,17 @@ def as_blocks(tare, name, source, right, work):
     return wrong
 
 
-def as_schemes(tare, name, source, right, work):
-    """Those of TARGETS that a matrix keeps its numbers in, and what is wrong."""
+def in_turn(name, targets):
+    """One of the targets that are said to keep the numbers of a matrix, and one of the others."""
+    keeping = [t for t in targets if t.split(":")[0] in KEPT.get(name, "").split()]
+    others = [t for t in targets if t not in keeping]
+    return [some[sum(name.encode()) % len(some)] for some in (keeping, others) if some]
+
+
+def as_schemes(tare, name, source, right, work, targets):
+    """Those of the targets that a matrix keeps its numbers in, and what is wrong."""
     kept, wrong, out = [], [], os.path.join(work, "scheme")
-    for scheme in TARGETS:
+    for scheme in targets:
         shutil.rmtree(out, ignore_errors=True)
         run = subprocess.run([tare, "quantize", source, out, scheme], capture_output=True, text=True)
         if "scheme.repacked" not in run.stderr:
@@ -125,8 +133,9 @@ def as_schemes(tare, name, source, right, work):
             have, right = number("BF16", half(have)), number("BF16", half(right))
         if not np.array_equal(have, right):
             wrong.append(f"{scheme}: {np.sum(have != right)} other numbers")
-    if " ".join(kept) != KEPT.get(name, ""):
-        wrong.append(f"kept in {' '.join(kept)!r}, not {KEPT.get(name, '')!r}")
+    said = [t.split(":")[0] for t in targets if t.split(":")[0] in KEPT.get(name, "").split()]
+    if kept != said:
+        wrong.append(f"kept in {' '.join(kept)!r}, not {' '.join(said)!r}")
     return wrong
 
 
@@ -158,15 +167,18 @@ def nvfp4_blocks(tare, make, work):
 
 
 def main():
-    names, bad, n = [a for a in sys.argv[1:] if a != "-v"], 0, 0
+    names, bad, n = [a for a in sys.argv[1:] if a not in ("-v", "--short")], 0, 0
     tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
     work = tempfile.mkdtemp(prefix="tare-repacked-")
+    def targets(name):
+        return in_turn(name, TARGETS) if "--short" in sys.argv else TARGETS
+
     for name, (settings, make) in SCHEMES.items():
         ready = prepare(name, settings, make, work) if name in (names or SCHEMES) else None
         if not ready:
             continue
         n += 1
-        for w in as_blocks(tare, name, *ready, work) + as_schemes(tare, name, *ready, work):
+        for w in as_blocks(tare, name, *ready, work) + as_schemes(tare, name, *ready, work, targets(name)):
             print(f"{name}: {w}", flush=True)
             bad += 1
     for name, make in (("nvfp4 blocks", nvfp4("modelopt")), ("nvfp4 alone", nvfp4_alone)):
@@ -176,7 +188,7 @@ def main():
             bad += 1
     for kind in () if names else ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k"):
         n += 1
-        for w in as_schemes(tare, kind, *blocks(tare, kind, work), work):
+        for w in as_schemes(tare, kind, *blocks(tare, kind, work), work, targets(kind)):
             print(f"{kind}: {w}", flush=True)
             bad += 1
     shutil.rmtree(work)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """An adapter that is merged on the way to llama.cpp changes what it changes when it is merged first: for each tiny
 model, one command and two give the same tensors, bit by bit. Guards against factors that are added after rows have moved.
-`merged.py TARE FOLDER`"""
+`merged.py TARE FOLDER [--short]`; in short, every fourth model"""
 import filecmp
 import os
 import shutil
@@ -59,15 +59,16 @@ def check(checks, folder, name):
 
 
 def main():
-    tare, folder = sys.argv[1:]
+    tare, folder, *short = sys.argv[1:]
+    names = sorted(tiny_models.MODELS)[::4 if short else 1]
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     checks, n = Checks(tare), 0
-    for name in sorted(tiny_models.MODELS):
+    for name in names:
         n += check(checks, folder, name)
         for used in (name, "merged"):
             shutil.rmtree(os.path.join(folder, used), ignore_errors=True)
-    checks.check(f"only {n} models were compared", n > 150)
+    checks.check(f"only {n} models were compared", n > len(names) // 2)
     shutil.rmtree(folder)
     print(f"{n} models")
     return checks.end()

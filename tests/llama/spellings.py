@@ -3,7 +3,7 @@
 """An operation on a tensor does not depend on how its name is spelled: each tiny model, all its tensors
 under other names that the table of names has for them, becomes the same GGUF, or is refused with the rule
 whose name it is not. Guards against weights that come out in another order, or without a factor, because a
-rule did not match. `spellings.py TARE FOLDER`"""
+rule did not match. `spellings.py TARE FOLDER [--short]`; in short, every fourth model"""
 import os
 import re
 import shutil
@@ -94,10 +94,11 @@ def check(tare, folder, name, names):
 
 
 def main():
-    tare, folder = sys.argv[1:]
+    tare, folder, *short = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
     names, found, n_models, n_tensors = Names(), [], 0, 0
-    for name in sorted(tiny_models.MODELS):
+    models = sorted(tiny_models.MODELS)[::4 if short else 1]
+    for name in models:
         wrong, n = check(tare, folder, name, names)
         n_models += n > 0
         n_tensors += n
@@ -106,7 +107,7 @@ def main():
         shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
     shutil.rmtree(folder)
     print("\n".join(found + [f"{n_tensors} tensors of {n_models} models, {len(found)} models differ"]))
-    return bool(found) or n_models < 100
+    return bool(found) or n_models < len(models) // 3
 
 
 if __name__ == "__main__":
