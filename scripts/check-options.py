@@ -77,8 +77,7 @@ def is_read(target, command, text, bodies):
 
 # Of the library's names: those that the command, or Python, says by something else than an option of that name.
 ARGUMENTS = {"mix": "TYPE", "directory": "IN", "for_gpu": "--for gpu", "weighs_output": "--quality best"}
-PYTHON = {"to": "format", "tensor_type": "types", "types": "choose_from", "force": "overwrite", "no_sync": "sync",
-          "weighs_output": "quality", "mode": "effort"}
+PYTHON = {"to": "format", "force": "overwrite", "no_sync": "sync", "weighs_output": "quality", "mode": "effort"}
 
 
 def misnamed():

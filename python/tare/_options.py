@@ -19,7 +19,7 @@ class SavesOptions(TypedDict, total=False):
     """Those of convert() but `format`, `metadata`, `overwrite` and `dry_run`."""
 
     type: NumberType | None
-    types: Mapping[str, NumberType] | None
+    tensor_type: Mapping[str, NumberType] | None
     endian: str | None
     quality: str
     effort: str
@@ -75,7 +75,7 @@ class QuantizeOptions(ConvertOptions, total=False):
     target_size: int | str | None
     target_bpw: float | None
     target_damage: float | None
-    choose_from: Sequence[NumberType] | None
+    types: Sequence[NumberType] | None
     sensitivity: Path | None
 
 

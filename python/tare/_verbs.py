@@ -67,8 +67,10 @@ def _type(value: Any) -> Any:
 
 def _types(values: Any) -> list[Any] | None:
     """The names of several number formats; None: none are given."""
+    if isinstance(values, dict):
+        raise TypeError("types: a list of types expected; {regular expression: type} is tensor_type")
     if isinstance(values, (str, bytes, Encoding)):
-        raise TypeError(f"choose_from: a list of types expected, not {values!r}")
+        raise TypeError(f"types: a list of types expected, not {values!r}")
     return [_type(value) for value in values or ()] or None
 
 
@@ -146,7 +148,7 @@ class Plan:
 
     @property
     def recipe(self) -> str | None:
-        """These types: lines REGEX=TYPE, as `types` and --tensor-type-file take them."""
+        """These types: lines REGEX=TYPE, as tensor_type and --tensor-type-file take them."""
         return self._core.fit and self._core.fit[1]
 
     @property
@@ -191,11 +193,11 @@ def _adapter_uses(uses: Any) -> list[tuple[Any, ...]] | None:
 # What `_plan` does something with of its own: the library has no text for it, or another name. All other options
 # are rows of its table (tare/experimental/options.h).
 _OWN: dict[str, Any] = {
-    "format": None, "types": None, "choose_from": None, "clip": None, "overwrite": None, "sync": True,
+    "format": None, "tensor_type": None, "types": None, "clip": None, "overwrite": None, "sync": True,
     "sensitivity": None, "overrides": None, "merges": (), "adapters": None, "importance": None, "bases": (),
     "measure": False, "keep_names": False, "name": None, "metadata": None, "pre": None, "vocab_only": False,
     "no_tokenizer": False, "progress": None}
-_RENAMED = {"to", "tensor_type", "force", "no_sync"}
+_RENAMED = {"to", "force", "no_sync"}
 _OF_TYPE = {"type", "output_tensor_type", "token_embedding_type"}
 _GIVES_NAMES = {*_OF_TYPE, "tensor_type", "mix"}  # options whose values are names of types or mixes
 
@@ -235,10 +237,10 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, **options: Any) -> Pl
     own = {name: options.pop(name, default) for name, default in _OWN.items()}
     rows = {row[0] for row in _core.options("quantize" if is_quantize else "convert")} - _RENAMED
     _check_names(options, sorted({*rows, *_OWN}))
-    texts = _texts(to=own["format"], force=own["overwrite"], no_sync=not own["sync"], types=_types(own["choose_from"]),
+    texts = _texts(to=own["format"], force=own["overwrite"], no_sync=not own["sync"], types=_types(own["types"]),
                    sensitivity=own["sensitivity"] and _read(own["sensitivity"]),
                    **{name: _type(value) if name in _OF_TYPE else value for name, value in options.items()})
-    for pattern, kind in (own["types"] or {}).items():
+    for pattern, kind in (own["tensor_type"] or {}).items():
         texts.append(("tensor_type", f"{pattern}={_type(kind)}"))
     if own["clip"] is not None:
         texts.append(("clip", ":".join(_text(float(bound)) for bound in own["clip"])))
@@ -285,7 +287,7 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     format      of the output: a name of tare.formats; None: by the suffix of dst
     type        number format of every float tensor with two or more dimensions, except norms: a name,
                 one of tare.encodings, or a dtype
-    types       {regular expression: type}: matched anywhere in a name, the first match wins
+    tensor_type {regular expression: type}: matched anywhere in a name, the first match wins
     endian      "little", "big" or "keep", the input's
     align       alignment of tensor data
     quality     "best": smaller error within the format
@@ -324,7 +326,7 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpa
 
     target_size: bytes of the output at most, or "7.5G"; target_bpw: bits a weight of its tensors;
     target_damage: the smallest output that loses no more: one of these in place of a mix, and each
-    tensor gets the type with which the whole loses least; choose_from: the types; sensitivity: path of
+    tensor gets the type with which the whole loses least; types: those to choose from; sensitivity: path of
     measured ones. All other options are those of convert().
 
     >>> tare.quantize("tiny.safetensors", "q8.gguf", "Q8_0", overwrite=True).tensors[0].becomes.name

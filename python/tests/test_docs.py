@@ -63,7 +63,7 @@ def model(folder):
               "blk.0.attn_q.weight": (64, 64), "blk.0.attn_norm.weight": (64,)}
     arrays = {n: rng.integers(-9, 9, s).astype(numpy.float32) for n, s in shapes.items()}
     metadata = {"general.architecture": "llama", "tokenizer.ggml.scores": [0.0, 1.0]}
-    tare.save(arrays, "tiny.gguf", metadata=metadata, types={"blk.0.attn_q": "q8_0"})
+    tare.save(arrays, "tiny.gguf", metadata=metadata, tensor_type={"blk.0.attn_q": "q8_0"})
     tare.save(arrays, "tiny.safetensors")
     tare.pack("tiny.gguf", "tiny.wcodec")
     return tare.open("tiny.gguf")

@@ -33,7 +33,7 @@ def test_convert(tmp_path, gguf_path, block_arrays):
     with pytest.raises(FileExistsError) as e:
         tare.convert(gguf_path, out)
     assert isinstance(e.value, tare.OutputExistsError) and e.value.code == "output.exists"
-    assert tare.convert(gguf_path, out, overwrite=True, types={"norm": "bf16"}, type="f32")
+    assert tare.convert(gguf_path, out, overwrite=True, tensor_type={"norm": "bf16"}, type="f32")
     model = tare.open(out)
     assert (model["norm.weight"].encoding.name, model["blk.1.weight"].encoding.name) == ("bf16", "f32")
 
@@ -205,11 +205,11 @@ def test_quantize_to_a_target(tmp_path):
     assert 1_090_000 < os.path.getsize(plain) <= 1_100_000
     assert 0 < result.damage < 0.1
     types = dict(line.rsplit("=", 1) for line in result.recipe.splitlines())
-    again = tare.quantize(source, tmp_path / "c.gguf", "Q4_K_M", types=types)
+    again = tare.quantize(source, tmp_path / "c.gguf", "Q4_K_M", tensor_type=types)
     assert [t.becomes for t in again.tensors] == [t.becomes for t in result.tensors]
     assert again.damage is None and again.recipe is None
     (tmp_path / "s.txt").write_text("blk.0.ffn_down.weight 1000\n")
-    narrow = tare.quantize(source, measured, target_bpw=4.5, choose_from=["q3_k", "q8_0"],
+    narrow = tare.quantize(source, measured, target_bpw=4.5, types=["q3_k", "q8_0"],
                            sensitivity=tmp_path / "s.txt")
     names = {t.name: t.becomes.name for t in narrow.tensors}
     assert names["model.layers.0.mlp.down_proj.weight"] == "q8_0" and "q3_k" in names.values()
@@ -220,7 +220,7 @@ def test_quantize_to_a_target(tmp_path):
     with pytest.raises(tare.UsageError):
         tare.quantize(source, tmp_path / "x.gguf", target_size=1000)
     with pytest.raises(tare.UsageError):
-        tare.quantize(source, tmp_path / "x.gguf", target_bpw=4, choose_from=["q99"])
+        tare.quantize(source, tmp_path / "x.gguf", target_bpw=4, types=["q99"])
     assert not os.path.exists(tmp_path / "x.gguf")
 
 
@@ -560,8 +560,10 @@ def test_paths_and_types_in_every_form(tmp_path):
             tare.save(wrong, tmp_path / "d.gguf")
     with pytest.raises(ValueError, match="there is no 'bits'"):
         tare.pack(os.fsdecode(path), tmp_path / "e.wcodec", lossy={"bpw": 3, "bits": 3})
-    with pytest.raises(TypeError, match="choose_from: a list"):
-        tare.quantize(os.fsdecode(path), tmp_path / "f.gguf", target_bpw=6, choose_from="q4_k,q6_k")
+    with pytest.raises(TypeError, match="types: a list"):
+        tare.quantize(os.fsdecode(path), tmp_path / "f.gguf", target_bpw=6, types="q4_k,q6_k")
+    with pytest.raises(TypeError, match="types: .* is tensor_type"):
+        tare.quantize(os.fsdecode(path), tmp_path / "f.gguf", target_bpw=6, types={"ffn": "q4_k"})
     with pytest.raises(TypeError, match="merges: a list"):
         tare.convert(os.fsdecode(path), tmp_path / "f.gguf", merges="lora.gguf")
     with pytest.raises(ValueError, match="hf is a directory"):
@@ -710,7 +712,7 @@ def test_options_are_spelled_as_here(tmp_path):
 @pytest.mark.parametrize("text, spelled", [
     ("`apply_adapter`, or extract each with `adapter`", "merges=, or extract each with --adapter of the command"),
     ("`no_tokenizer` leaves it out", "no_tokenizer=True leaves it out"),
-    ("with `to gguf` or `tensor_type`", "with format='gguf' or types="),
+    ("with `to gguf` or `tensor_type`", "with format='gguf' or tensor_type="),
     ("an edit with `recover`", "an edit with --recover of the command"),
     ("`Not One`, `a b c`", "`Not One`, `a b c`"),
 ])
