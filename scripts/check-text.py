@@ -5,6 +5,7 @@
 No cast to a wider pointer type (numbers in bytes go through base/bytes.h), a licence line in each
 source, no unfinished business left as a comment, no file over 900 lines, file names unique, no
 model but those of tests. Texts of the library name options as `type`, which each front end spells.
+Files and folders that docs/DEVELOPING.md and the README.md of rooms name exist.
 """
 import os
 import re
@@ -25,6 +26,24 @@ SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "init.c", "requirem
 # Data, named after cases rather than after what is unique.
 MODELS = (".gguf", ".wcodec", ".safetensors", ".mcf")
 DATA = ("tests/golden/", "tests/fuzz/", "tests/cli/")
+# A file or folder between backquotes. Not of the tree: what is built, the user's, and files of models.
+NAMED = re.compile(r"`([A-Za-z0-9_./-]+(?:\.(?:c|h|cc|cu|py|md|txt|test|cmake|rs|abi|sha256)|/))`")
+ELSEWHERE = re.compile(r"build/|times\.txt|style\.abi")
+PATTERN = re.compile(r"NAME|FAMILY")
+
+
+def named_files(pages, files):
+    """(page, name) of the files and folders that pages name, and the same of those that are not there."""
+    ends = {f[i:] for f in files for i in range(len(f)) if i == 0 or f[i - 1] == "/"}
+    for folder in {os.path.dirname(f) for f in files}:
+        while folder:
+            ends |= {folder[i:] for i in range(len(folder)) if i == 0 or folder[i - 1] == "/"}
+            folder = os.path.dirname(folder)
+    for page in pages:
+        for name in NAMED.findall(tree.read(page)):
+            if not ELSEWHERE.match(name) and not PATTERN.search(name):
+                beside = os.path.normpath(os.path.join(os.path.dirname(page), name))
+                yield page, name, name.rstrip("/") in ends or beside in ends
 
 
 def is_source(path):
@@ -58,4 +77,10 @@ for path in tree.files():
             findings.append(f"{path}:{number}: a cast to a wider pointer: {line.strip()}")
         if path.startswith("src/") and path.endswith(tree.C_SOURCES) and SPELLED.search(line):
             findings.append(f"{path}:{number}: an option as the command spells it: {line.strip()}")
+rooms = ("src/", "cli/", "python/", "cuda/", "bindings/", "tests/")
+pages = ["docs/DEVELOPING.md", *(f for f in tree.files() if f.startswith(rooms) and f.endswith("/README.md"))]
+for page, name, is_there in named_files(pages, tree.files()):
+    checked += 1
+    if not is_there:
+        findings.append(f"{page}: there is no {name}")
 tree.finish(findings, checked)
