@@ -3,9 +3,9 @@
  * SentencePiece models: a protocol buffer of pieces with scores and types, what the trainer was
  * told, and how text is normalized (sentencepiece_model.proto). */
 #include "base/bytes.h"
+#include "base/protobuf.h"
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
-#include "llama/tokenizer/protobuf.h"
 
 #define UNSET_SCORE -10000.0F /* of ids that no piece has, as llama.cpp's converter writes it */
 
