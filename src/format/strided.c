@@ -22,7 +22,9 @@ typedef struct view {
     uint32_t file, bytes, n_dims;
     uint64_t offset;
     uint64_t dims[TARE_MAX_DIMS], strides[TARE_MAX_DIMS];
-    uint32_t swapped;
+    uint32_t swapped, code_bits;
+    bool is_signed;
+    bool is_run;         /* its bytes are these, one after the other */
     const uint8_t *made; /* NULL: the bytes are those of a file */
     uint64_t span;
 } view;
@@ -150,6 +152,38 @@ static tare_status read_view(uint8_t *to, const source *s, uint64_t from, size_t
     return TARE_OK;
 }
 
+/* Codes first..first + n, a byte each. */
+static tare_status read_codes(uint8_t *to, const source *s, uint64_t first, size_t n,
+                              tare_error *err) {
+    const view *v = s->view;
+    const uint32_t bits = v->code_bits, each = 8 / bits;
+    const unsigned mask = (1u << bits) - 1, sign = v->is_signed ? 1u << (bits - 1) : 0;
+    while (n) {
+        const uint64_t byte = first / each;
+        const size_t skip = (size_t)(first % each);
+        const size_t take = (size_t)tare_min_u64(n, (uint64_t)WINDOW * each - skip);
+        const uint8_t *from;
+        TARE_TRY(tare_reader_view(&from, s->reader, v->offset + byte, s->window,
+                                  (skip + take + each - 1) / each, err));
+        for (size_t i = 0; i < take; i++) {
+            const unsigned code = from[(skip + i) / each] >> (skip + i) % each * bits & mask;
+            to[i] = (uint8_t)((code ^ sign) - sign);
+        }
+        to += take;
+        first += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+/* Bytes from..from + n of a view. */
+static tare_status read_part(uint8_t *to, const source *s, uint64_t from, size_t n,
+                             tare_error *err) {
+    const view *v = s->view;
+    if (v->is_run) return tare_reader_read(s->reader, v->offset + from, to, n, err);
+    return v->code_bits ? read_codes(to, s, from, n, err) : read_view(to, s, from, n, err);
+}
+
 static tare_status fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
     const tare_strided_views *all = ctx;
     uint8_t *to = buf, *window = tare_alloc(all->m->allocator, WINDOW);
@@ -163,7 +197,7 @@ static tare_status fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_e
         const source from = {v, v->made ? &made : &all->m->files[v->file].reader, window};
         const uint64_t end = i + 1 < all->n ? all->items[i + 1].start : all->size;
         const size_t take = (size_t)tare_min_u64(n, end - offset);
-        status = read_view(to, &from, offset - v->start, take, err);
+        status = read_part(to, &from, offset - v->start, take, err);
         to += take;
         offset += take;
         n -= take;
@@ -187,7 +221,7 @@ static bool is_contiguous(const tare_strided_tensor *t) {
 }
 
 bool tare_strided_measure(tare_strided_tensor *t) {
-    t->is_view = !is_contiguous(t) || t->swapped || t->made;
+    t->is_view = !is_contiguous(t) || t->swapped || t->made || t->code_bits;
     uint64_t last = 0, product = 1, reach;
     t->span = 0;
     for (uint32_t d = 0; d < t->n_dims; d++) {
@@ -200,7 +234,9 @@ bool tare_strided_measure(tare_strided_tensor *t) {
     if (!tare_mul_u64(product, t->bytes, &product)) return false;
     for (uint32_t d = 0; d < t->n_dims; d++)
         if (!t->dims[d]) return true;
-    return tare_add_u64(last, 1, &last) && tare_mul_u64(last, t->bytes, &t->span);
+    if (!tare_add_u64(last, 1, &last) || !tare_mul_u64(last, t->bytes, &t->span)) return false;
+    if (t->code_bits) t->span = tare_ceil_div_u64(t->span, 8 / t->code_bits);
+    return true;
 }
 
 /* ---- which are views ------------------------------------------------------------------------- */
@@ -208,6 +244,7 @@ bool tare_strided_measure(tare_strided_tensor *t) {
 static int by_place(const void *a, const void *b) {
     const tare_strided_tensor *x = *(tare_strided_tensor *const *)a,
                               *y = *(tare_strided_tensor *const *)b;
+    if (x->file != y->file) return x->file < y->file ? -1 : 1;
     if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
     return (x->span > y->span) - (x->span < y->span);
 }
@@ -217,7 +254,9 @@ static void find_overlaps(tare_strided_tensor **sorted, size_t n) {
     for (size_t i = 0, end; i < n; i = end) {
         uint64_t reach = sorted[i]->offset + sorted[i]->span;
         bool are_equal = true;
-        for (end = i + 1; end < n && sorted[end]->offset < reach; end++) {
+        for (end = i + 1;
+             end < n && sorted[end]->file == sorted[i]->file && sorted[end]->offset < reach;
+             end++) {
             are_equal &=
                 sorted[end]->offset == sorted[i]->offset && sorted[end]->span == sorted[i]->span;
             reach = tare_max_u64(reach, sorted[end]->offset + sorted[end]->span);
@@ -277,12 +316,16 @@ static tare_status add_view(tare_strided_set *set, const tare_strided_tensor *t,
                 .n_dims = t->n_dims,
                 .offset = t->offset,
                 .swapped = t->swapped,
+                .code_bits = t->code_bits,
+                .is_signed = t->is_signed,
+                .is_run = is_contiguous(t) && !t->swapped && !t->code_bits,
                 .made = t->made,
                 .span = t->span};
     memcpy(v->dims, t->dims, sizeof v->dims);
     memcpy(v->strides, t->strides, sizeof v->strides);
     uint64_t size = t->bytes; /* the product was found to fit */
     for (uint32_t d = 0; d < t->n_dims; d++) size *= t->dims[d];
+    if (v->is_run) size = t->span;
     all->m = set->m;
     all->n++;
     /* What a file says of expanded tensors in a few bytes may be more than any disk holds. */
@@ -314,7 +357,8 @@ tare_status tare_strided_add(tare_strided_set *set, tare_strided_tensor *tensors
     TARE_TRY(mark_views(tensors, n, set->m->allocator, err));
     c->tensors = extended(set->m, c->tensors, c->n_tensors, n, sizeof *c->tensors);
     if (!c->tensors) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    for (size_t i = 0; i < n; i++) TARE_TRY(add_tensor(set, &tensors[i], file, err));
+    for (size_t i = 0; i < n; i++)
+        TARE_TRY(add_tensor(set, &tensors[i], file + tensors[i].file, err));
     return TARE_OK;
 }
 

@@ -22,6 +22,10 @@ typedef struct tare_strided_tensor {
     uint64_t dims[TARE_MAX_DIMS], strides[TARE_MAX_DIMS]; /* strides in elements */
     bool is_view;                                         /* not one run of bytes of its own */
     uint32_t swapped; /* bytes of a number whose order is the other one than the file's; 0: none */
+    uint32_t code_bits;  /* whole numbers of fewer bits than a byte, of which the first is in the
+                           lowest bits; elements are bytes. 0: none */
+    bool is_signed;      /* they */
+    uint32_t file;       /* that it is in, counted from the one that tare_strided_add names */
     const uint8_t *made; /* its bytes, which live as long as the model and where offset is 0; NULL:
                             they are in the file */
 } tare_strided_tensor;
@@ -33,9 +37,9 @@ typedef struct tare_strided_set {
     tare_strided_views *views; /* NULL: none so far */
 } tare_strided_set;
 
-/* Fills span and is_view from the shape, `swapped` and `made`. False: they do not fit 64 bits. */
+/* Fills span and is_view from the shape, `swapped`, `code_bits` and `made`. False: they do not fit 64 bits. */
 bool tare_strided_measure(tare_strided_tensor *t);
-/* Adds tensors of a file of the model to the catalog; parts that overlap become views. */
+/* Adds tensors of a file of the model, and of those after it, to the catalog; parts that overlap become views. */
 tare_status tare_strided_add(tare_strided_set *set, tare_strided_tensor *tensors, size_t n,
                              uint32_t file, tare_error *err);
 /* After the last file of the model, resources among them: adds the file of views. */
