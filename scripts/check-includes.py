@@ -42,6 +42,8 @@ ALLOWED = {
     "src/format/mcf": BELOW_FORMAT | {"format", "format/mcf"},
     "src/format/infq": BELOW_FORMAT | {"format", "format/infq", "format/safetensors"},
     "src/format/numpy": BELOW_FORMAT | {"format", "format/numpy"},
+    "src/format/onnx": BELOW_FORMAT | {"format", "format/onnx"},
+    "src/format/tflite": BELOW_FORMAT | {"format", "format/tflite"},
     "src/format/torch": BELOW_FORMAT | {"format", "format/torch"},
     "src/format/wcodec": BELOW_FORMAT | {"device", "format", "format/wcodec", "wcodec", "wcodec/layer"},
     # A library of its own (TARE_LLAMA): models are all that it sees, and it knows no format.

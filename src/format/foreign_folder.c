@@ -12,8 +12,7 @@ typedef struct kind {
     const char *what;
 } kind;
 
-static const char onnx[] =
-    "a directory of an ONNX model, which is not supported: get the model as safetensors or GGUF";
+static const char onnx[] = "a directory of several models of ONNX: name one of its .onnx files";
 static const char orbax[] =
     "a checkpoint of Orbax (JAX): load it with orbax-checkpoint and save its arrays with "
     "safetensors.flax";
@@ -59,7 +58,7 @@ static const kind kinds[] = {
      "a model of CTranslate2: get the model that it was converted from"},
     {"consolidated.*.pth", NULL, "a model in Meta's form: name its consolidated.00.pth"},
     {"*.onnx", NULL, onnx},
-    {"onnx", NULL, onnx},
+    {"onnx", NULL, "a directory whose models are in its folder onnx: name one of the files there"},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };

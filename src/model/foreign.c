@@ -157,8 +157,8 @@ static const magic magics[] = {
     MAGIC("\x89HDF\r\n\x1a\n", 0,
           "an HDF5 file (.h5, as Keras writes them): load the model with Keras and save its "
           "weights as .npz or safetensors"),
-    MAGIC("TFL3", 4,
-          "a TensorFlow Lite model, which is not supported: get the model that it was made from"),
+    MAGIC("LITERTLM", 0,
+          "a bundle of LiteRT-LM, which is not supported: get the model that it was made from"),
     MAGIC("ET12", 4,
           "a program of ExecuTorch (.pte), which is not supported: get the model that it was made "
           "from"),
@@ -202,21 +202,16 @@ static const char *nemo(tare_str head) {
                : NULL;
 }
 
-/* ONNX and Core ML have no magic: a protobuf whose first field is a small number, ir_version or
- * specificationVersion. What follows is, of ONNX, the name of what produced it, or the graph or the
- * operator sets; of Core ML, a description, which begins with the first of its inputs. */
-static const char *protobuf(tare_str head) {
+/* Core ML has no magic: a protobuf whose first field is a small number, specificationVersion, and whose
+ * second is a description, which begins with the first of its inputs. */
+static const char *core_ml(tare_str head) {
     const uint8_t *p = (const uint8_t *)head.ptr;
-    if (head.len < 8 || p[0] != 0x08 || p[1] == 0 || p[1] > 0x20) return NULL;
-    if (p[2] == 0x12) {
-        size_t at = 3;
-        while (at < 6 && p[at] & 0x80) at++;
-        if (p[at + 1] == 0x0a)
-            return "a Core ML model (.mlmodel), which is not supported: get the model that it was "
-                   "made from";
-    }
-    return p[2] == 0x12 || p[2] == 0x3a || p[2] == 0x42
-               ? "an ONNX model, which is not supported: get the model as safetensors or GGUF"
+    if (head.len < 8 || p[0] != 0x08 || p[1] == 0 || p[1] > 0x20 || p[2] != 0x12) return NULL;
+    size_t at = 3;
+    while (at < 6 && p[at] & 0x80) at++;
+    return p[at + 1] == 0x0a
+               ? "a Core ML model (.mlmodel), which is not supported: get the model that "
+                 "it was made from"
                : NULL;
 }
 
@@ -301,7 +296,7 @@ const char *tare_foreign_file(tare_str head, uint64_t size) {
         const magic *m = &magics[i];
         if (has_bytes(head, m->offset, m->bytes, m->size)) return m->what;
     }
-    if ((what = zip(head)) || (what = protobuf(head)) || (what = message_pack(head)) ||
+    if ((what = zip(head)) || (what = core_ml(head)) || (what = message_pack(head)) ||
         (what = ctranslate2(head)))
         return what;
     return llama2_c(head, size);

@@ -139,6 +139,31 @@ TARE_SCHEME_FITS(scaled_bytes) {
     return TARE_OK;
 }
 
+/* TensorFlow Lite: a factor for all, or for each of the first dimension's parts. */
+TARE_SCHEME_FITS(lite) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    const bool is_signed = codes->encoding->id == TARE_ENCODING_I8;
+    if ((!is_signed && codes->encoding->id != TARE_ENCODING_U8) || codes->n_dims < 2 ||
+        !codes->n_elements || !is_float(scales))
+        return TARE_OK;
+    if (scales->n_elements != 1 && scales->n_elements != codes->dims[0])
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (zeros &&
+        (zeros->n_elements != scales->n_elements || zeros->encoding->id != TARE_ENCODING_I64))
+        return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
+    tare_weight_shape_of(w, codes, 1);
+    w->matrix_rows = codes->n_rows;
+    w->block_rows = codes->n_rows / scales->n_elements;
+    w->n_groups = w->scale_line = 1;
+    w->group = w->line = codes->cols;
+    w->bits = 8;
+    w->value = is_signed ? TARE_VALUE_SIGNED : TARE_VALUE_WHOLE;
+    w->formula = zeros ? TARE_FORMULA_CENTRED : TARE_FORMULA_SCALED;
+    return TARE_OK;
+}
+
 /* bitsandbytes: a factor a row, 127 times the step. */
 TARE_SCHEME_FITS(flat8) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);

@@ -108,13 +108,19 @@ static void check_one_form(const tare_model *m, const char *format) {
     free(g.bytes);
 }
 
+static bool is_written(const char *format) {
+    tare_format_info info = tare_format_info_default();
+    for (size_t i = 0; tare_format_at(&info, i); i++)
+        if (strcmp(info.name, format) == 0) return info.can_write;
+    return false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_model *m = fuzz_open(data, size, NULL);
     if (m == NULL) return 0;
     const tare_model_summary *summary = tare_model_summarize(m);
     bool is_gguf = strcmp(summary->format, "gguf") == 0;
-    bool is_read_only =
-        strcmp(summary->format, "torch") == 0 || strcmp(summary->format, "numpy") == 0;
+    const bool is_read_only = !is_written(summary->format);
     file same = {NULL, 0};
     bool is_identity;
     if (!summary->is_truncated) {

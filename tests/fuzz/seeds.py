@@ -21,6 +21,8 @@ import importance_cases  # noqa: E402, F401
 import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
 import numpy_cases  # noqa: E402, F401
+import onnx_cases  # noqa: E402, F401
+import tflite_cases  # noqa: E402, F401
 import torch_cases  # noqa: E402, F401
 import wcodec_decoder  # noqa: E402
 from safetensors_file import safetensors  # noqa: E402
@@ -436,6 +438,10 @@ def main():
             write(folder, "read_torch", case.name, content)
         elif path.endswith((".npy", ".npz")):
             write(folder, "read_numpy", case.name, content)
+        elif path.endswith(".onnx"):
+            write(folder, "read_onnx", case.name, content)
+        elif path.endswith(".tflite"):
+            write(folder, "read_tflite", case.name, content)
         if "importance" in case.lines:
             write(folder, "importance", case.name, content)
         for target in ("read_any", "convert", "pack", "quantize", "oom"):

@@ -27,7 +27,7 @@ def tar(name):
 
 
 file("openvino-xml", "OpenVINO's description of a network", b'<?xml version="1.0"?>\n<net name="m" version="11">\n\t<layers>\n', "OpenVINO", ".xml")
-file("tflite", "TensorFlow Lite", struct.pack("<I", 28) + b"TFL3" + bytes(64), "TensorFlow Lite", ".tflite")
+file("litert-lm", "LiteRT-LM", b"LITERTLM" + bytes(64), "LiteRT-LM", ".litertlm")
 file("executorch", "ExecuTorch", struct.pack("<I", 40) + b"ET12" + bytes(64), "ExecuTorch", ".pte")
 file("tensorizer", "tensorizer", b"|TZR|" + bytes(64), "TensorDeserializer", ".tensors")
 for magic in (b"ftrt", b"ptrt"):
@@ -42,7 +42,6 @@ file("nemo", "NeMo", tar("model_weights.ckpt"), "NeMo", ".nemo")
 file("nemo-config", "NeMo, whose configuration comes first", tar("./model_config.yaml"), "NeMo", ".nemo")
 file("tar", "an archive of something else", tar("model.safetensors"), "tar archive", ".tar")
 file("core-ml", "Core ML", b"\x08\x05\x12\x2a\x0a\x11\x0a\x05input" + bytes(64), "Core ML", ".mlmodel")
-file("onnx-graph", "ONNX without a producer", b"\x08\x08\x3a\x10" + bytes(64), "ONNX", ".onnx")
 file("flax", "MessagePack", b"\x81\xa6params\x81\xa1w\xc4\x10" + bytes(16), "Flax", ".msgpack")
 file("flax-map16", "a map of more than 15", b"\xde\0\x20\xd9\x25" + b"a_name_that_is_longer_than_31_letters" + bytes(64), "Flax", ".msgpack")
 file("llama2-c", "llama2.c", struct.pack("<7i", 64, 172, 5, 8, 4, 512, 512) + bytes(4096), "llama2.c")
@@ -70,6 +69,6 @@ folder("distcp", "torch.distributed.checkpoint", "torch.distributed", ".metadata
 folder("ollama", "a store of Ollama", "Ollama", "manifests/registry.ollama.ai/library/tiny/latest", "blobs/sha256-00")
 folder("ctranslate2-folder", "CTranslate2", "CTranslate2", "model.bin", "shared_vocabulary.json", **{"config.json": b"{}"})
 folder("meta", "Meta's form", "consolidated.00.pth", "consolidated.00.pth", "params.json")
-folder("onnx-folder", "ONNX", "ONNX", "model.onnx", "model.onnx_data")
-folder("onnx-hub", "ONNX in a folder of a repository", "ONNX", "onnx/model.onnx", **{"config.json": b"{}"})
+folder("onnx-folder", "several models of ONNX", "several models of ONNX", "decoder.onnx", "encoder.onnx")
+folder("onnx-hub", "ONNX in a folder of a repository", "folder onnx", "onnx/model.onnx", **{"config.json": b"{}"})
 folder("nothing", "nothing that is known", "not a model", "notes.txt")

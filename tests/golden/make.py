@@ -20,6 +20,8 @@ import infq_cases
 import mcf_cases
 import kinds_cases
 import numpy_cases
+import onnx_cases
+import tflite_cases
 import torch_cases
 import wcodec_cases
 

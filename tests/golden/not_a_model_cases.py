@@ -31,8 +31,6 @@ foreign("html", "an error page", b"<!DOCTYPE html>\n<html><body>404</body></html
         ".gguf")
 foreign("html-spaces", "an error page that begins with white space",
         b"\n  <html>\n<head><title>Login</title>", "HTML", ".gguf")
-foreign("onnx", "an ONNX model: ir_version, producer_name",
-        b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\x10" + bytes(64), "ONNX")
 foreign("gzip", "gzip", gzip.compress(b"GGUF" + bytes(64), mtime=0), "gzip", ".gguf")
 foreign("zstd", "zstd", b"\x28\xb5\x2f\xfd\x24\x04\x21\0\0abcd" + bytes(4), "zstd", ".gguf")
 DAT = struct.pack("<ii19sii4f", 1, 19, b"blk.0.ffn_up.weight", 1, 4, 1, 2, 3, 4)
