@@ -78,6 +78,10 @@ static int add(cli_adapters *list, const tare_model *in, const char *text, tare_
         code = cli_fail(&err, from);
     } else {
         use.set = set;
+        if (has_named(set, use.target)) { /* a part of an adapter for several models */
+            use.name = use.target;
+            use.target = str_of("", 0);
+        }
     }
     free(path);
     if (code != 0) return code;

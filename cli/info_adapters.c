@@ -20,13 +20,17 @@ static void print_line(const tare_adapter *a) {
     free(name);
 }
 
-/* A PEFT folder, or its file of weights: factors for another model. */
-static void print_peft(const tare_model *model, const char *path) {
-    static const char config[] = "adapter_config.json";
+/* A file or folder of factors for another model. */
+static void print_dialect(const tare_model *model, const char *path) {
+    const tare_str dialect = tare_model_adapter_dialect(model);
     tare_adapter_set *set = NULL;
-    if (tare_model_find_resource(model, (tare_str){config, sizeof config - 1}) < 0 ||
-        tare_adapters_open_path(&set, path, NULL, NULL) != TARE_OK)
+    tare_error err;
+    if (!dialect.len) return;
+    if (tare_adapters_open_path(&set, path, NULL, &err) != TARE_OK) {
+        info_label("adapter");
+        printf("for another model, and not to be merged: %s\n", err.what);
         return;
+    }
     size_t n = 0, n_whole = 0;
     uint64_t rank = 0;
     const tare_adapter *a;
@@ -37,7 +41,8 @@ static void print_peft(const tare_model *model, const char *path) {
     tare_adapters_free(set);
     char *name = cli_escape_path(path);
     info_label("adapter");
-    printf("PEFT, %zu pair%s of factors of rank %" PRIu64, n, cli_plural(n), rank);
+    printf("%.*s, %zu pair%s of factors of rank %" PRIu64, (int)dialect.len, dialect.ptr, n,
+           cli_plural(n), rank);
     if (n_whole) printf(" and %zu whole tensor%s", n_whole, cli_plural(n_whole));
     puts(": a change to a base model");
     info_label("");
@@ -47,7 +52,7 @@ static void print_peft(const tare_model *model, const char *path) {
 
 void info_print_adapters(const tare_model *model, const char *path) {
     const tare_adapter_set *set = tare_model_adapters(model);
-    if (!set) print_peft(model, path);
+    if (!set) print_dialect(model, path);
     const size_t n = tare_adapters_count(set), shown = n > LINES_MAX ? LINES_MAX - 1 : n;
     uint64_t bytes = 0;
     for (size_t i = 0; i < n; i++) bytes += bytes_of(tare_adapters_at(set, i));

@@ -4,6 +4,8 @@
 #include "model/adapter_set.h"
 
 #include "base/str.h"
+#include "model/lora_dialect.h"
+#include "model/peft.h"
 
 void tare_adapters_free(tare_adapter_set *set) {
     if (set) tare_model_free(set->owned);
@@ -28,6 +30,15 @@ const tare_model *tare_adapter_factors(size_t *a, size_t *b, const tare_adapter_
 
 const tare_adapter_set *tare_model_adapters(const tare_model *model) {
     return model ? model->adapters : NULL;
+}
+
+tare_str tare_model_adapter_dialect(const tare_model *model) {
+    if (!model) return (tare_str){"", 0};
+    const tare_lora_dialect *dialect = tare_lora_dialect_of(model);
+    const int64_t config = tare_model_find_resource(model, TARE_STR(TARE_PEFT_CONFIG));
+    if (tare_model_is_peft(model) && (!dialect || config >= 0)) return TARE_STR("PEFT");
+    const tare_str method = tare_lora_method(model);
+    return method.len || !dialect ? method : tare_str_of(dialect->name);
 }
 
 bool tare_adapter_is_used(const tare_adapter_use *use, const tare_adapter *adapter) {

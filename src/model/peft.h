@@ -12,6 +12,7 @@
 #define TARE_PEFT_CONFIG  "adapter_config.json"
 #define TARE_PEFT_WEIGHTS "adapter_model.safetensors"
 #define TARE_PEFT_PICKLE  "adapter_model.bin"
+#define TARE_MLX_WEIGHTS  "adapters.safetensors" /* with a configuration of the same name */
 /* Of a directory with a configuration. */
 #define TARE_PEFT_NO_WEIGHTS "a PEFT adapter without " TARE_PEFT_WEIGHTS " or " TARE_PEFT_PICKLE
 

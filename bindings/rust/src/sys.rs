@@ -1233,6 +1233,7 @@ pub struct tare_adapter {
 extern "C" {
     pub fn tare_adapters_open_path(out: *mut *mut tare_adapter_set, path: *const c_char, options: *const tare_open_options, err: *mut tare_error) -> tare_status;
     pub fn tare_adapters_free(set: *mut tare_adapter_set);
+    pub fn tare_model_adapter_dialect(model: *const tare_model) -> tare_str;
     pub fn tare_adapters_count(set: *const tare_adapter_set) -> usize;
     pub fn tare_adapters_at(set: *const tare_adapter_set, i: usize) -> *const tare_adapter;
     pub fn tare_adapter_factors(a: *mut usize, b: *mut usize, set: *const tare_adapter_set, i: usize) -> *const tare_model;

@@ -50,11 +50,18 @@ typedef struct tare_adapter {
  *   LoRA;
  * - a safetensors file with the tensors A and B, a and b, or adapter.A and adapter.B, in any case
  * of letters; either may be A, which the shapes tell. CORRUPT: they do not;
+ * - a safetensors file of kohya's scripts, of diffusers or of MLX, or MLX's directory
+ *   (adapter_config.json, adapters.safetensors). Modules of kohya's are COMPONENT.NAME
+ *   ("lora_unet.down_blocks_0_..."), with '_' for dots in NAME. UNSUPPORTED: LoHa, LoKr and other
+ *   methods, DoRA without PEFT's configuration, factors of convolutions;
  * - an INFQ package: all it has.
  * Of `options` the allocator, limits and report count. */
 TARE_API tare_status tare_adapters_open_path(tare_adapter_set **out, const char *path,
                                              const tare_open_options *options, tare_error *err);
 TARE_API void tare_adapters_free(tare_adapter_set *set);
+/* What a model's tensors are factors of: "PEFT", "kohya", "diffusers", "MLX", or a method that is not
+ * merged, such as "LoHa". Empty: it is no adapter. Static. */
+TARE_API tare_str tare_model_adapter_dialect(const tare_model *model);
 TARE_API size_t tare_adapters_count(const tare_adapter_set *set);
 /* Pair i in the file's order; NULL beyond the end. */
 TARE_API const tare_adapter *tare_adapters_at(const tare_adapter_set *set, size_t i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening adapters: PEFT's directories and files, a safetensors file with one pair of factors, the
- * adapters of a package. */
+ * Opening adapters: PEFT's directories and files, files in other dialects, a safetensors file with one
+ * pair of factors, the adapters of a package. */
 #include "ops/adapters/adapter_open.h"
 
 #include <errno.h>
@@ -138,21 +138,50 @@ static tare_status read_config(tare_str *text, tare_model *m, const char *path, 
     return status;
 }
 
-/* `file`: that of the weights; the configuration is in the same directory. */
-static tare_status open_peft(tare_adapter_set *set, tare_model *m, const char *file,
-                             tare_error *err) {
+/* `file`: that of the weights; the configuration is in the same directory. `dialect` NULL: PEFT's. */
+static tare_status open_configured(tare_adapter_set *set, tare_model *m,
+                                   const tare_lora_dialect *dialect, const char *file,
+                                   tare_error *err) {
     tare_str text;
     char *path = join(file, directory_length(file), TARE_PEFT_CONFIG);
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "path");
     tare_status status = read_config(&text, m, path, err);
     if (status == TARE_OK) {
-        status = tare_adapters_of_peft(set, m, text, err);
+        status = dialect ? tare_adapters_of_dialect(set, m, dialect, text, err)
+                         : tare_adapters_of_peft(set, m, text, err);
         if (status != TARE_OK && err && err->offset != TARE_NO_OFFSET) tare_error_file(err, path);
     } else if (status != TARE_ERR_ARG) {
         tare_error_file(err, path);
     }
     free(path);
     return status;
+}
+
+/* ---- dialects -------------------------------------------------------------------------------- */
+
+/* PEFT's, although a dialect may have its names: it has PEFT's prefix, or its configuration. */
+static bool is_peft(const tare_model *m, const char *file) {
+    const tare_catalog *c = &m->catalog;
+    if (!tare_model_is_peft(m)) return false;
+    for (size_t i = 0; i < c->n_tensors; i++)
+        if (tare_str_starts(c->tensors[i].name, TARE_STR("base_model.model."))) return true;
+    char *path = join(file, directory_length(file), TARE_PEFT_CONFIG);
+    const bool has_config = !path || exists(path);
+    free(path);
+    return has_config;
+}
+
+/* A file of no dialect: a pair, unless its tensors tell of another method. */
+static tare_status open_other(tare_adapter_set *set, tare_model *m, tare_error *err) {
+    const tare_catalog *c = &m->catalog;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        const char *what = tare_lora_obstacle(c->tensors[i].name);
+        if (!what) continue;
+        tare_fail(err, TARE_ERR_UNSUPPORTED, what);
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, c->tensors[i].name);
+        return TARE_ERR_UNSUPPORTED;
+    }
+    return open_pair(set, m, err);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -164,7 +193,10 @@ static tare_status fill(tare_adapter_set *set, tare_model *m, const char *path, 
         set->n = m->adapters->n;
         return TARE_OK;
     }
-    return tare_model_is_peft(m) ? open_peft(set, m, path, err) : open_pair(set, m, err);
+    const tare_lora_dialect *dialect = is_peft(m, path) ? NULL : tare_lora_dialect_of(m);
+    if (!dialect && !tare_model_is_peft(m)) return open_other(set, m, err);
+    if (!dialect || dialect->is_turned) return open_configured(set, m, dialect, path, err);
+    return tare_adapters_of_dialect(set, m, dialect, TARE_STR(""), err);
 }
 
 static tare_status open_file(tare_adapter_set **out, const char *path,
@@ -189,14 +221,15 @@ static tare_status open_file(tare_adapter_set **out, const char *path,
     return status;
 }
 
-/* A directory with a configuration also contains the weights, under one of two names. */
+/* A directory with a configuration also contains the weights, under one of three names. */
 static tare_status open_directory(tare_adapter_set **out, const char *path,
                                   const tare_open_options *options, tare_error *err) {
     char *config = join(path, strlen(path), TARE_PEFT_CONFIG);
     char *weights = join(path, strlen(path), TARE_PEFT_WEIGHTS);
     char *pickle = join(path, strlen(path), TARE_PEFT_PICKLE);
+    char *mlx = join(path, strlen(path), TARE_MLX_WEIGHTS);
     tare_status status = TARE_OK;
-    if (!config || !weights || !pickle)
+    if (!config || !weights || !pickle || !mlx)
         status = tare_fail(err, TARE_ERR_NOMEM, "path");
     else if (!exists(config))
         status = open_file(out, path, options, err);
@@ -204,6 +237,8 @@ static tare_status open_directory(tare_adapter_set **out, const char *path,
         status = open_file(out, weights, options, err);
     else if (exists(pickle))
         status = open_file(out, pickle, options, err);
+    else if (exists(mlx))
+        status = open_file(out, mlx, options, err);
     else {
         status = tare_fail(err, TARE_ERR_UNSUPPORTED, TARE_PEFT_NO_WEIGHTS);
         tare_error_file(err, path);
@@ -211,6 +246,7 @@ static tare_status open_directory(tare_adapter_set **out, const char *path,
     free(config);
     free(weights);
     free(pickle);
+    free(mlx);
     return status;
 }
 

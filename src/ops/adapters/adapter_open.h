@@ -5,6 +5,7 @@
 #define TARE_OPS_ADAPTERS_ADAPTER_OPEN_H
 
 #include "model/adapter_set.h"
+#include "model/lora_dialect.h"
 #include "model/peft.h"
 
 /* Key in the header of a file with one pair: its scale, as text. */
@@ -14,5 +15,9 @@
  * Errors refer to the weights; those with an offset refer to the config. */
 tare_status tare_adapters_of_peft(tare_adapter_set *set, tare_model *m, tare_str config,
                                   tare_error *err);
+/* The same for a dialect; `config` is MLX's configuration, and not read for others. */
+tare_status tare_adapters_of_dialect(tare_adapter_set *set, tare_model *m,
+                                     const tare_lora_dialect *dialect, tare_str config,
+                                     tare_error *err);
 
 #endif

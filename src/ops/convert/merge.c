@@ -112,7 +112,8 @@ static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adap
         return tare_fail(err, TARE_ERR_ARG,
                          "a pair without a name: add which tensor it belongs to, as TENSOR=PATH");
     tare_error why = TARE_ERROR_NONE;
-    int64_t tensor = tare_merge_find_tensor(in, name, &why);
+    int64_t tensor =
+        tare_merge_find_tensor(in, name, use->set->has_flat_names && !use->target.len, &why);
     if (tensor < 0) {
         if (err) *err = why;
         return why.status;

@@ -34,7 +34,8 @@ void tare_merge_leave(tare_merge *m, size_t tensor);
 
 /* The tensor that a pair applies to: the one whose name is the pair's name, or what follows one of
  * its dots, with or without ".weight"; else the tensor with the same role in the same layer, if
- * there is exactly one. -1: none. */
-int64_t tare_merge_find_tensor(const tare_model *in, tare_str name, tare_error *err);
+ * there is exactly one; where is_flat, the one tensor that what follows the first dot is, with '_' for
+ * dots. -1: none. */
+int64_t tare_merge_find_tensor(const tare_model *in, tare_str name, bool is_flat, tare_error *err);
 
 #endif

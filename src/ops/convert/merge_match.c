@@ -58,7 +58,39 @@ static int64_t find_by_role(const tare_model *in, tare_str name, tare_error *err
     return found;
 }
 
-int64_t tare_merge_find_tensor(const tare_model *in, tare_str name, tare_error *err) {
+/* Whether a tensor's name, without ".weight", is `flat` but for dots that are '_' there. */
+static bool is_flat_of(tare_str flat, tare_str name) {
+    const tare_str end = TARE_STR(".weight");
+    if (tare_str_ends(name, end)) name.len -= end.len;
+    if (name.len != flat.len) return false;
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] != flat.ptr[i] && (name.ptr[i] != '.' || flat.ptr[i] != '_')) return false;
+    return true;
+}
+
+/* COMPONENT.FLAT_NAME */
+static int64_t find_flat(const tare_model *in, tare_str name, tare_error *err) {
+    int64_t found = -1;
+    size_t dot = 0;
+    while (dot < name.len && name.ptr[dot] != '.') dot++;
+    const tare_str flat = tare_str_cut(name, dot + 1);
+    for (size_t i = 0; flat.len && i < in->catalog.n_tensors; i++) {
+        if (!is_flat_of(flat, in->catalog.tensors[i].name)) continue;
+        if (found >= 0) {
+            tare_fail(err, TARE_ERR_ARG, "matches several tensors of the model");
+            return -1;
+        }
+        found = (int64_t)i;
+    }
+    if (found < 0)
+        tare_fail(err, TARE_ERR_ARG,
+                  "matches no tensor of the model; of an adapter for several components, "
+                  "COMPONENT=PATH takes the pairs of one");
+    return found;
+}
+
+int64_t tare_merge_find_tensor(const tare_model *in, tare_str name, bool is_flat, tare_error *err) {
+    if (is_flat) return find_flat(in, name, err);
     for (tare_str rest = name; rest.len > 0;) {
         int64_t at = find_exactly(in, rest);
         if (at >= 0) return at;
