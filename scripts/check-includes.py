@@ -45,6 +45,7 @@ ALLOWED = {
     "src/format/onnx": BELOW_FORMAT | {"format", "format/onnx"},
     "src/format/tflite": BELOW_FORMAT | {"format", "format/tflite"},
     "src/format/torch": BELOW_FORMAT | {"format", "format/torch"},
+    "src/format/whisper": BELOW_FORMAT | {"format", "format/gguf", "format/whisper"},
     "src/format/wcodec": BELOW_FORMAT | {"device", "format", "format/wcodec", "wcodec", "wcodec/layer"},
     # A library of its own (TARE_LLAMA): models are all that it sees, and it knows no format.
     "src/llama": {"tare", "base", "encoding", "model", "quantized", "llama", "llama/arch", "llama/tokenizer"},

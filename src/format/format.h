@@ -129,6 +129,7 @@ extern const tare_format tare_format_torch;
 extern const tare_format tare_format_numpy;
 extern const tare_format tare_format_onnx;
 extern const tare_format tare_format_tflite;
+extern const tare_format tare_format_whisper;
 
 /* tare_model_open, except for the options about bases. The options are complete. */
 tare_status tare_format_open(tare_model **out, const tare_source *source,

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "format/format.h"
 #include "format/ollama.h"
+#include "format/zip_folder.h"
 #include "model/foreign.h"
 #include "remote/hub_cache.h"
 #include "remote/remote_files.h"
@@ -71,6 +72,7 @@ static tare_status fail_unknown(const tare_probe *probe, tare_error *err) {
     return status;
 }
 
+/* *out is NULL where no driver takes it. */
 static tare_status choose(const tare_format **out, const tare_probe *probe,
                           const tare_open_options *options, tare_error *err) {
     if (options->format) {
@@ -79,7 +81,7 @@ static tare_status choose(const tare_format **out, const tare_probe *probe,
     }
     for (size_t i = 0; (*out = tare_format_row(i)) != NULL; i++)
         if ((*out)->read.probe(probe)) return TARE_OK;
-    return fail_unknown(probe, err);
+    return TARE_OK;
 }
 
 /* A layout says which format's it is, and there is one. */
@@ -100,6 +102,26 @@ tare_status tare_driver_open(tare_model *m, const tare_format *format, const tar
     return complete_layout(m, format, err);
 }
 
+static tare_status open_archive(tare_model **out, const char *path, tare_str inner,
+                                const tare_open_options *options, tare_reader *first,
+                                tare_error *err);
+
+/* Of no driver: an archive with a model in it, else something that may be known by name. */
+static tare_status open_unknown(tare_model **out, const tare_probe *probe,
+                                const tare_open_options *options, tare_reader *first,
+                                tare_error *err) {
+    tare_error why = TARE_ERROR_NONE;
+    if (!probe->path || probe->files || probe->is_directory ||
+        !tare_zip_is_folder(tare_probe_text(probe)) || tare_foreign_archive(tare_probe_text(probe)))
+        return fail_unknown(probe, err);
+    tare_reader_close(first);
+    const tare_status status = open_archive(out, probe->path, TARE_STR(""), options, first, &why);
+    if (status != TARE_OK && why.code && strcmp(why.code, TARE_CODE_UNKNOWN_FORMAT) == 0)
+        return fail_unknown(probe, err);
+    if (status != TARE_OK && err) *err = why;
+    return status;
+}
+
 static tare_status open_source(tare_model **out, const tare_source *source, const place *p,
                                const tare_open_options *options, tare_reader *first,
                                tare_error *err) {
@@ -108,11 +130,14 @@ static tare_status open_source(tare_model **out, const tare_source *source, cons
     const tare_format *format;
     TARE_TRY(look(&probe, first, head, source, p, options->map, err));
     TARE_TRY(choose(&format, &probe, options, err));
+    if (!format) return open_unknown(out, &probe, options, first, err);
     TARE_TRY(tare_model_new(out, options->context, err));
     if (source->kind == TARE_SOURCE_SHARDS) tare_reader_close(first);
     (*out)->format = format->name;
     if (p->inner.len && format != &tare_format_wcodec)
-        return tare_fail(err, TARE_ERR_ARG, "only a .wcodec has files in it that can be named");
+        return tare_fail(
+            err, TARE_ERR_ARG,
+            "only a .wcodec, and a zip archive on disk, have files in them that can be named");
     tare_open_context ctx = {source, options, &probe, first, p->blocks, p->inner};
     return tare_driver_open(*out, format, &ctx, err);
 }
@@ -124,6 +149,28 @@ static tare_status open_path(tare_model **out, const char *root, const place *p,
     const tare_source path = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = root, .fd = -1};
     return open_source(out, &path, p, options, first, err);
+}
+
+/* `inner`: the member that is meant, or a folder of them; empty: the archive is the model's folder. */
+static tare_status open_archive(tare_model **out, const char *path, tare_str inner,
+                                const tare_open_options *options, tare_reader *first,
+                                tare_error *err) {
+    tare_zip_folder folder;
+    place p = {.files = &folder.files, .is_directory = true};
+    tare_status status =
+        tare_zip_folder_begin(&folder, path, options->map, options->context->allocator, err);
+    if (status == TARE_OK && inner.len) {
+        const char *root = tare_join_path(&folder.arena, path, TARE_STR("/"));
+        path = root ? tare_join_path(&folder.arena, root, inner) : NULL;
+        if (!path)
+            status = tare_fail(err, TARE_ERR_NOMEM, "path");
+        else if (!tare_zip_folder_has(&folder, inner, &p.is_directory))
+            status = tare_fail(err, TARE_ERR_ARG, "the archive has no member of this name");
+        if (status == TARE_ERR_ARG) tare_error_item(err, TARE_ITEM_RESOURCE, -1, inner);
+    }
+    if (status == TARE_OK) status = open_path(out, path, &p, options, first, err);
+    tare_zip_folder_end(&folder);
+    return status;
 }
 
 static tare_status open_remote(tare_model **out, const tare_source *source, const place *here,
@@ -165,20 +212,30 @@ static tare_status open_folder(tare_model **out, const tare_source *source, tare
     return status;
 }
 
+/* What containers end in that may be followed by "::NAME", a file in them. */
+static const char *const marks[] = {".wcodec::", ".zip::", ".llamafile::"};
+
 /* "ladder.wcodec::NAME" is a file in a container, unless there is a file of that name. *inner: NAME, or
  * empty; the source's name is what comes before, in the arena. */
 static tare_status split_inner(tare_str *inner, tare_source *source, tare_arena *arena,
                                tare_error *err) {
-    static const char mark[] = ".wcodec::";
     const bool is_named = source->kind == TARE_SOURCE_PATH || source->kind == TARE_SOURCE_URL;
-    const char *at = is_named && source->name ? strstr(source->name, mark) : NULL;
+    const char *at = NULL;
     *inner = (tare_str){"", 0};
+    for (size_t i = 0; is_named && source->name && !at && i < sizeof marks / sizeof *marks; i++)
+        if ((at = strstr(source->name, marks[i])) != NULL) at += strlen(marks[i]);
     if (!at || (source->kind == TARE_SOURCE_PATH && tare_path_has_entry(source->name)))
         return TARE_OK;
-    const size_t n = (size_t)(at - source->name) + sizeof ".wcodec" - 1;
-    *inner = tare_str_of(at + sizeof mark - 1);
+    *inner = tare_str_of(at);
+    const size_t n = (size_t)(at - source->name) - strlen("::");
     source->name = tare_arena_str(arena, (tare_str){source->name, n}).ptr;
     return source->name ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "name");
+}
+
+/* A path with a file in it that is meant: in a .wcodec its driver finds it. */
+static bool is_member(const tare_source *own, tare_str inner) {
+    return own->kind == TARE_SOURCE_PATH && inner.len &&
+           !tare_str_ends(tare_str_of(own->name), TARE_STR(".wcodec"));
 }
 
 static tare_status open_any(tare_model **out, tare_source own, const tare_open_options *options,
@@ -189,7 +246,8 @@ static tare_status open_any(tare_model **out, tare_source own, const tare_open_o
     tare_blocks *blocks = NULL;
     const place here = {.blocks = &blocks, .inner = inner};
     tare_status s =
-        own.kind == TARE_SOURCE_URL      ? open_remote(out, &own, &here, options, &first, err)
+        is_member(&own, inner)           ? open_archive(out, own.name, inner, options, &first, err)
+        : own.kind == TARE_SOURCE_URL    ? open_remote(out, &own, &here, options, &first, err)
         : own.kind == TARE_SOURCE_FOLDER ? open_folder(out, &own, &blocks, options, &first, err)
                                          : open_source(out, &own, &here, options, &first, err);
     tare_blocks_note_opened(blocks);

@@ -151,8 +151,9 @@ static const magic magics[] = {
     MAGIC("7z\xbc\xaf\x27\x1c", 0, "a 7z archive: unpack it first"),
     MAGIC("ustar", 257, "a tar archive: unpack it first"),
     MAGIC("MZqFpD='", 0,
-          "a llamafile, a program with a model in it: unpack it like a zip archive, and name the "
-          "model"),
+          "a llamafile that does not hold exactly one model: name one, as FILE.llamafile::MEMBER"),
+    MAGIC("jartsr='", 0,
+          "a llamafile that does not hold exactly one model: name one, as FILE.llamafile::MEMBER"),
     MAGIC("\x93NUMPY", 0, "a single NumPy array (.npy), not a model"),
     MAGIC("\x89HDF\r\n\x1a\n", 0,
           "an HDF5 file (.h5, as Keras writes them): load the model with Keras and save its "
@@ -178,19 +179,25 @@ static const magic magics[] = {
     MAGIC("\x80\x05", 0, pickle),
 };
 
-/* A zip's contents decide: PyTorch has saved zips of pickles since 1.6, NumPy zips of arrays. */
-static const char *zip(tare_str head) {
-    if (!has_bytes(head, 0, "PK\x03\x04", 4)) return NULL;
-    if (contains(head, "data.pkl") || contains(head, ".data/") || contains(head, "/byteorder"))
-        return pickle;
-    if (contains(head, ".npy")) return "a NumPy .npz archive: save its arrays as safetensors";
+const char *tare_foreign_archive(tare_str head) {
     if (contains(head, "/archive_format") || contains(head, "data/weights/weight_0"))
         return "a program exported by PyTorch (.pt2): load it with torch.export.load and save its "
                "state_dict";
     if (contains(head, "{\"keras_version\"") || contains(head, "model.weights.h5"))
         return "a Keras model (.keras): load it with Keras and save its weights as .npz or "
                "safetensors";
-    return "a zip archive: unpack it first";
+    return NULL;
+}
+
+/* A zip's contents decide: PyTorch has saved zips of pickles since 1.6, NumPy zips of arrays. */
+static const char *zip(tare_str head) {
+    if (!has_bytes(head, 0, "PK\x03\x04", 4)) return NULL;
+    if (contains(head, "data.pkl") || contains(head, ".data/") || contains(head, "/byteorder"))
+        return pickle;
+    if (contains(head, ".npy")) return "a NumPy .npz archive: save its arrays as safetensors";
+    const char *what = tare_foreign_archive(head);
+    if (what) return what;
+    return "a zip archive that does not hold exactly one model: name one, as FILE.zip::MEMBER";
 }
 
 /* A tar archive by the name of its first member. */
@@ -261,16 +268,6 @@ static const char *ctranslate2(tare_str head) {
                : NULL;
 }
 
-/* whisper.cpp's, by the size of its vocabulary. */
-static const char *whisper(tare_str head) {
-    if (!has_bytes(head, 0, "lmgg", 4) || head.len < 8) return NULL;
-    const uint32_t vocabulary = tare_load_le32(head.ptr + 4);
-    return vocabulary >= 51864 && vocabulary < 52000
-               ? "a Whisper model of whisper.cpp (ggml): convert the one that it was made from, "
-                 "with `to gguf` or `to hf`"
-               : NULL;
-}
-
 bool tare_is_importance_dat(tare_str head) {
     const uint8_t *p = (const uint8_t *)head.ptr;
     if (head.len < 8) return false;
@@ -291,7 +288,7 @@ const char *tare_foreign_file(tare_str head, uint64_t size) {
     if (tare_is_importance_dat(head))
         return "an importance matrix of llama.cpp in its older form, not a model: give it to "
                "`imatrix` when quantizing";
-    if ((what = whisper(head)) || (what = nemo(head))) return what;
+    if ((what = nemo(head))) return what;
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
         const magic *m = &magics[i];
         if (has_bytes(head, m->offset, m->bytes, m->size)) return m->what;

@@ -13,6 +13,9 @@
 const char *tare_not_the_file(tare_str head, uint64_t size);
 /* What a file that is no model is ("a PyTorch pickle"), the above included. NULL: unknown. */
 const char *tare_foreign_file(tare_str head, uint64_t size);
+/* What a zip archive is that is no folder of files but one thing of another program (Keras). NULL:
+ * nothing that is known. */
+const char *tare_foreign_archive(tare_str head);
 /* After a failure to read a file as a model, or, with is_json, as the JSON that its name says: if it
  * is something else that is known, that becomes the error. Returns the error's status. */
 tare_status tare_name_foreign(tare_status status, tare_str head, uint64_t size, bool is_json,

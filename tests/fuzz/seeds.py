@@ -23,6 +23,7 @@ import mcf_cases  # noqa: E402, F401
 import numpy_cases  # noqa: E402, F401
 import onnx_cases  # noqa: E402, F401
 import tflite_cases  # noqa: E402, F401
+import whisper_cases  # noqa: E402, F401
 import torch_cases  # noqa: E402, F401
 import wcodec_decoder  # noqa: E402
 from safetensors_file import safetensors  # noqa: E402
@@ -440,6 +441,8 @@ def main():
             write(folder, "read_numpy", case.name, content)
         elif path.endswith(".onnx"):
             write(folder, "read_onnx", case.name, content)
+        elif path.endswith(".whisper.bin"):
+            write(folder, "read_whisper", case.name, content)
         elif path.endswith(".tflite"):
             write(folder, "read_tflite", case.name, content)
         if "importance" in case.lines:

@@ -24,6 +24,7 @@ import onnx_cases
 import tflite_cases
 import torch_cases
 import wcodec_cases
+import whisper_cases
 
 
 def main():

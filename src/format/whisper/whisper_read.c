@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The driver of whisper.cpp's models, reading (what its whisper_model_load reads): a magic, eleven
+ * numbers, the mel filters, tokens, and tensors one after the other to the end of the file, all
+ * little-endian. The filters are a tensor, tokens and numbers are keys. */
+#include "base/arith.h"
+#include "base/bytes.h"
+#include "base/small_reads.h"
+#include "base/str.h"
+#include "encoding/table.h"
+#include "format/format.h"
+#include "format/gguf/gguf_types.h"
+
+#define MAGIC        "lmgg"
+#define TENSOR_LEAST 16 /* bytes: three numbers, a size */
+
+/* Vocabularies of the models that there are; other programs' files begin with the same magic. */
+enum { VOCABULARY_LEAST = 51864, VOCABULARY_MOST = 51999 };
+enum { HEAD_NUMBERS = 12, QUANTIZED_VERSION = 2, WHISPER_DIMS = 4 };
+
+static const char *const number_keys[] = {"whisper.vocab_size",
+                                          "whisper.audio.context_length",
+                                          "whisper.audio.embedding_length",
+                                          "whisper.audio.head_count",
+                                          "whisper.audio.block_count",
+                                          "whisper.text.context_length",
+                                          "whisper.text.embedding_length",
+                                          "whisper.text.head_count",
+                                          "whisper.text.block_count",
+                                          "whisper.mel_count",
+                                          "whisper.file_type"};
+
+enum { N_NUMBERS = sizeof number_keys / sizeof *number_keys };
+
+typedef struct whisper_file {
+    tare_model *m;
+    tare_reader main; /* file 0; not ours to close */
+    tare_small_reads file;
+    uint64_t at;
+    uint32_t numbers[N_NUMBERS];
+    tare_tensor *tensors;
+    size_t n, capacity;
+} whisper_file;
+
+static tare_status take_u32(uint32_t *out, whisper_file *w, tare_error *err) {
+    uint8_t bytes[4];
+    TARE_TRY(tare_small_read(&w->file, w->at, bytes, sizeof bytes, err));
+    *out = tare_load_le32(bytes);
+    w->at += sizeof bytes;
+    return TARE_OK;
+}
+
+static tare_tensor *new_tensor(whisper_file *w, tare_error *err) {
+    void *items = w->tensors;
+    if (w->n == w->m->limits.tensors) {
+        tare_fail(err, TARE_ERR_LIMIT, "number of tensors");
+        return NULL;
+    }
+    if (!tare_grow(w->m->allocator, &items, &w->capacity, w->n + 1, sizeof *w->tensors)) {
+        tare_fail(err, TARE_ERR_NOMEM, "tensors");
+        return NULL;
+    }
+    w->tensors = items;
+    return &w->tensors[w->n];
+}
+
+/* Adds a tensor whose data is next. */
+static tare_status add_tensor(whisper_file *w, tare_str name, const tare_encoding *encoding,
+                              const uint64_t *dims, uint32_t n_dims, uint64_t record,
+                              tare_error *err) {
+    tare_tensor *t = new_tensor(w, err);
+    if (!t) return err ? err->status : TARE_ERR_NOMEM;
+    *t = (tare_tensor){.name = name, .offset = record};
+    tare_status status = tare_tensor_set(w->m, t, encoding, dims, n_dims, 0, w->at, err);
+    if (status == TARE_OK && t->size_bytes > w->main.size - w->at)
+        status = tare_fail_at(err, TARE_ERR_TRUNCATED, w->at,
+                              "data of a tensor beyond the end of the file");
+    if (status != TARE_OK) tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)w->n, name);
+    TARE_TRY(status);
+    w->at += t->size_bytes;
+    w->n++;
+    return TARE_OK;
+}
+
+/* ---- before the tensors ---------------------------------------------------------------------- */
+
+static tare_status read_filters(whisper_file *w, tare_error *err) {
+    const uint64_t record = w->at;
+    uint32_t rows, cols;
+    TARE_TRY(take_u32(&rows, w, err));
+    TARE_TRY(take_u32(&cols, w, err));
+    const uint64_t dims[] = {rows, cols};
+    return add_tensor(w, TARE_STR("mel_filters"), tare_encoding_get(TARE_ENCODING_F32), dims, 2,
+                      record, err);
+}
+
+/* Goes past n tokens, a length and bytes each; *size: all their bytes. */
+static tare_status pass_tokens(uint64_t *size, whisper_file *w, uint32_t n, tare_error *err) {
+    uint32_t length;
+    *size = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        TARE_TRY(take_u32(&length, w, err));
+        if (length > w->m->limits.name_bytes)
+            return tare_fail_at(err, TARE_ERR_LIMIT, w->at - 4, "length of a token");
+        if (length > w->main.size - w->at)
+            return tare_fail_at(err, TARE_ERR_TRUNCATED, w->at, "bytes of a token");
+        w->at += length;
+        *size += length;
+    }
+    return TARE_OK;
+}
+
+/* As GGUF has texts: 64 bits of length, and the bytes. */
+static tare_status read_tokens(tare_array *out, whisper_file *w, tare_error *err) {
+    const uint64_t record = w->at;
+    uint32_t n;
+    uint64_t size;
+    TARE_TRY(take_u32(&n, w, err));
+    const uint64_t start = w->at;
+    if (n > (w->main.size - start) / 4)
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, record,
+                            "tokens: more than the file has bytes");
+    TARE_TRY(pass_tokens(&size, w, n, err));
+    size += 8 * (uint64_t)n;
+    if (size > w->m->limits.metadata_bytes)
+        return tare_fail_at(err, TARE_ERR_LIMIT, record, "bytes of all tokens");
+    uint8_t *to = tare_arena_take(&w->m->arena, (size_t)size + 1);
+    if (!to) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
+    *out = (tare_array){.type = TARE_VALUE_STRING, .count = n, .bytes = to, .size_bytes = size};
+    const uint64_t end = w->at;
+    const uint8_t *stop = to + size;
+    for (w->at = start; w->at < end;) {
+        uint32_t length;
+        TARE_TRY(take_u32(&length, w, err));
+        if (length > end - w->at || (uint64_t)length + 8 > (uint64_t)(stop - to))
+            return tare_fail_at(err, TARE_ERR_IO, w->at, "tokens: the file changes");
+        tare_store_le64(to, length);
+        TARE_TRY(tare_small_read(&w->file, w->at, to + 8, length, err));
+        to += 8 + length;
+        w->at += length;
+    }
+    return TARE_OK;
+}
+
+static tare_status read_head(whisper_file *w, tare_error *err) {
+    tare_catalog *c = &w->m->catalog;
+    uint32_t magic;
+    c->metadata = TARE_NEW_ARRAY(&w->m->arena, tare_metadata, N_NUMBERS + 1);
+    if (!c->metadata) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    TARE_TRY(take_u32(&magic, w, err));
+    for (size_t i = 0; i < N_NUMBERS; i++) {
+        const uint64_t at = w->at;
+        TARE_TRY(take_u32(&w->numbers[i], w, err));
+        c->metadata[c->n_metadata++] =
+            (tare_metadata){.key = tare_str_of(number_keys[i]),
+                            .value = {.type = TARE_VALUE_U32, .as.u = w->numbers[i]},
+                            .offset = at};
+    }
+    const uint32_t type = w->numbers[N_NUMBERS - 1];
+    if (type % 1000 > 1 && type / 1000 != QUANTIZED_VERSION)
+        return tare_fail_at(err, TARE_ERR_UNSUPPORTED, 4 * (HEAD_NUMBERS - 1),
+                            "quantized in a form that whisper.cpp gave up in 2023: quantize the "
+                            "model anew with its tools");
+    TARE_TRY(read_filters(w, err));
+    tare_metadata *tokens = &c->metadata[c->n_metadata++];
+    *tokens = (tare_metadata){
+        .key = TARE_STR("whisper.tokens"), .value = {.type = TARE_VALUE_ARRAY}, .offset = w->at};
+    return read_tokens(&tokens->value.as.a, w, err);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static tare_status read_tensor(whisper_file *w, tare_error *err) {
+    const uint64_t record = w->at;
+    uint32_t n_dims, length, type, size;
+    uint64_t dims[WHISPER_DIMS];
+    TARE_TRY(take_u32(&n_dims, w, err));
+    TARE_TRY(take_u32(&length, w, err));
+    TARE_TRY(take_u32(&type, w, err));
+    if (n_dims > WHISPER_DIMS)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, record, "number of dimensions: more than 4");
+    if (!length || length > w->m->limits.name_bytes)
+        return tare_fail_at(err, TARE_ERR_LIMIT, record + 4, "length of a name");
+    for (uint32_t d = n_dims; d-- > 0;) { /* the fastest first */
+        TARE_TRY(take_u32(&size, w, err));
+        dims[d] = size;
+    }
+    if (length > w->main.size - w->at)
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, w->at, "name of a tensor");
+    char *name = tare_arena_take(&w->m->arena, length);
+    if (!name) return tare_fail(err, TARE_ERR_NOMEM, "names of tensors");
+    TARE_TRY(tare_reader_read(&w->main, w->at, name, length, err));
+    w->at += length;
+    const tare_encoding *encoding = tare_gguf_type_encoding(type);
+    if (!encoding) return tare_fail_at(err, TARE_ERR_UNSUPPORTED, record + 8, "type of a tensor");
+    return add_tensor(w, (tare_str){name, length}, encoding, dims, n_dims, record, err);
+}
+
+static tare_status read_all(whisper_file *w, tare_report *report, tare_error *err) {
+    tare_catalog *c = &w->m->catalog;
+    TARE_TRY(read_head(w, err));
+    while (w->at < w->main.size) TARE_TRY(read_tensor(w, err));
+    c->tensors = TARE_NEW_ARRAY(&w->m->arena, tare_tensor, w->n);
+    if (!c->tensors) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    if (w->n) memcpy(c->tensors, w->tensors, w->n * sizeof *w->tensors);
+    c->n_tensors = w->n;
+    w->m->directory_bytes = w->file.n_read;
+    return tare_model_finish(w->m, report, err);
+}
+
+/* ---- the driver ------------------------------------------------------------------------------ */
+
+static tare_status open_whisper(tare_model *m, const tare_open_context *ctx, tare_error *err) {
+    whisper_file w = {.m = m};
+    uint32_t file;
+    if (ctx->source->kind == TARE_SOURCE_SHARDS)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "whisper.cpp's models are opened one by one");
+    TARE_TRY(tare_model_add_file(m, ctx->first, ctx->first->name, &file, err));
+    w.main = m->files[file].reader;
+    tare_small_reads_init(&w.file, &w.main);
+    const tare_status status = read_all(&w, ctx->options->context->report, err);
+    tare_free(m->allocator, w.tensors, w.capacity * sizeof *w.tensors);
+    return status;
+}
+
+static bool probe(const tare_probe *p) {
+    if (p->is_directory || p->head_size < 8 || memcmp(p->head, MAGIC, 4) != 0) return false;
+    const uint32_t vocabulary = tare_load_le32(p->head + 4);
+    return vocabulary >= VOCABULARY_LEAST && vocabulary <= VOCABULARY_MOST;
+}
+
+static bool has_encoding(const tare_encoding *e) {
+    return e->id == TARE_ENCODING_F32 || e->id == TARE_ENCODING_F16 ||
+           e->id == TARE_ENCODING_Q4_0 || e->id == TARE_ENCODING_Q4_1 ||
+           e->id == TARE_ENCODING_Q5_0 || e->id == TARE_ENCODING_Q5_1 ||
+           e->id == TARE_ENCODING_Q8_0;
+}
+
+static const tare_format_caps caps = {
+    .has_encoding = has_encoding,
+    .max_dims = WHISPER_DIMS,
+    .max_name = 65535,
+    .bytes_type = &tare_encoding_table[TARE_ENCODING_F32],
+};
+
+const tare_format tare_format_whisper = {
+    .name = "whisper",
+    .description = "models of whisper.cpp (ggml-*.bin)",
+    .suffix = "",
+    .caps = &caps,
+    .read = {.probe = probe, .open = open_whisper},
+};
