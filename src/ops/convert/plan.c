@@ -17,8 +17,11 @@
 
 static tare_status find_format(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(tare_format_of_output(&p->format, p->options.to, path, err));
-    if (!p->format->write.plan)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "the output format cannot be written");
+    if (!p->format->write.plan) {
+        tare_fail(err, TARE_ERR_UNSUPPORTED, "a format that is only read, not written");
+        tare_error_detail(err, "%s", p->format->name);
+        return TARE_ERR_UNSUPPORTED;
+    }
     if (p->mcf.dedup != TARE_DEDUP_TIED && !(p->format->stored.extras & TARE_EXTRA_SAME))
         return tare_fail(err, TARE_ERR_ARG,
                          "only MCF offers a choice of which tensors with equal bytes are stored "
