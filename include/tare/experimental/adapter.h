@@ -52,8 +52,9 @@ typedef struct tare_adapter {
  * of letters; either may be A, which the shapes tell. CORRUPT: they do not;
  * - a safetensors file of kohya's scripts, of diffusers or of MLX, or MLX's directory
  *   (adapter_config.json, adapters.safetensors). Modules of kohya's are COMPONENT.NAME
- *   ("lora_unet.down_blocks_0_..."), with '_' for dots in NAME. UNSUPPORTED: LoHa, LoKr and other
- *   methods, DoRA without PEFT's configuration, factors of convolutions;
+ *   ("lora_unet.down_blocks_0_..."), with '_' for dots in NAME. Factors of a convolution are those of
+ *   its kernel as a matrix. UNSUPPORTED: LoHa, LoKr and other methods, DoRA without PEFT's
+ *   configuration;
  * - an INFQ package: all it has.
  * Of `options` the allocator, limits and report count. */
 TARE_API tare_status tare_adapters_open_path(tare_adapter_set **out, const char *path,

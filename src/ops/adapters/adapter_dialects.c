@@ -188,15 +188,32 @@ static tare_status set_scale(reading *r, size_t i, tare_error *err) {
     return TARE_OK;
 }
 
+/* Factors of a convolution: the right one has its kernel, the left one is one number wide and high. */
+static tare_status measure_kernel(tare_adapter *a, tare_error *err) {
+    const tare_tensor *left = a->a, *right = a->b;
+    bool is_matrix = left->n_dims >= 2 && right->n_dims >= 2 && !a->is_transposed;
+    for (uint32_t d = 2; d < left->n_dims; d++) is_matrix &= left->dims[d] == 1;
+    if (!is_matrix)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "a factor is not a matrix: of a convolution, lora_up is expected to be 1 "
+                         "wide and 1 high");
+    a->rows = left->dims[0];
+    a->rank = left->dims[1];
+    if (right->dims[0] != a->rank)
+        return tare_fail(err, TARE_ERR_CORRUPT, "the factors have different ranks");
+    if (!left->n_elements || !right->n_elements)
+        return tare_fail(err, TARE_ERR_CORRUPT, "a factor without elements");
+    a->cols = right->n_elements / a->rank;
+    return TARE_OK;
+}
+
 static tare_status finish(reading *r, size_t i, tare_error *err) {
     tare_adapter *a = &r->set->adapters[i];
     if (!a->a || !a->b)
         return tare_fail(err, TARE_ERR_CORRUPT,
                          !a->a && !a->b ? "alpha without factors" : "its other factor is missing");
-    if (a->a->n_dims != 2 || a->b->n_dims != 2)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "a factor is not a matrix: those of convolutions are not merged");
-    TARE_TRY(tare_adapter_measure(a, err));
+    const bool are_matrices = a->a->n_dims == 2 && a->b->n_dims == 2;
+    TARE_TRY(are_matrices ? tare_adapter_measure(a, err) : measure_kernel(a, err));
     return set_scale(r, i, err);
 }
 

@@ -64,11 +64,20 @@ static void report_shapes(const part *p, const tare_tensor *t, tare_report *repo
                      (unsigned long long)t->cols);
 }
 
+/* A convolution's kernel is a matrix of what comes out by all else. */
+static bool fits_kernel(const tare_adapter *a, const tare_tensor *t) {
+    const tare_tensor *b = a->b;
+    if (!b || a->is_transposed || t->n_dims < 3 || a->rows != t->dims[0]) return false;
+    for (uint32_t d = 1; d < t->n_dims; d++)
+        if (t->dims[d] != (d < b->n_dims ? b->dims[d] : 1)) return false;
+    return b->n_dims <= t->n_dims;
+}
+
 static tare_status check_pair(const part *p, const tare_model *in, tare_report *report,
                               tare_error *err) {
     const tare_adapter *a = p->adapter;
     const tare_tensor *t = &in->catalog.tensors[p->tensor];
-    if (a->rows != t->n_rows || a->cols != t->cols) {
+    if ((a->rows != t->n_rows || a->cols != t->cols) && !fits_kernel(a, t)) {
         report_shapes(p, t, report);
         return tare_fail(err, TARE_ERR_ARG,
                          "its product differs in shape from the tensor to be changed");
@@ -286,7 +295,7 @@ static void put_in_panels(const part *p, uint64_t row, uint64_t col, float value
 
 /* A piece of B as stored, from element `first` on. */
 static void put_piece(part *p, const float *piece, uint64_t first, uint64_t n) {
-    const uint64_t length = p->adapter->b->cols;
+    const uint64_t length = p->adapter->is_transposed ? p->adapter->rank : p->adapter->cols;
     p->largest = fmaxf(p->largest, largest_of(piece, n));
     for (uint64_t i = 0, row = first / length, col = first % length; i < n; i++) {
         if (p->adapter->is_transposed)
