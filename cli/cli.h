@@ -337,6 +337,9 @@ void cli_spell(char *text);
 /* The findings of a report from `level` up: a line for each code, the worst first, or with -v for
  * each finding. */
 void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level);
+/* The same on standard error, of a command that did what was asked: what tare verify calls an error of the
+ * input is a warning here. */
+void cli_print_remarks(const tare_report *report, const char *path, tare_level level);
 /* What a path is called in messages: "-" is standard input. */
 const char *cli_input_name(const char *path);
 /* "tensor", ... */

@@ -446,7 +446,7 @@ static int edit_model(const char *path, const steps *s, tare_report *report) {
     if (status == TARE_OK && !cli.json && cli.dry_run) print_changes(edit);
     if (status == TARE_OK && !cli.json && !cli.quiet) {
         print_result(edit, path);
-        cli_print_findings(stderr, report, path, TARE_LEVEL_INFO);
+        cli_print_remarks(report, path, TARE_LEVEL_INFO);
     }
     tare_edit_free(edit);
     return status == TARE_OK ? CLI_YES : cli_fail(&err, path);

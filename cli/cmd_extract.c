@@ -143,7 +143,11 @@ static int extract(const tare_model *model, const char *path, const char *name, 
             ? tare_extract_fd(CLI_OUTPUT_FD, model, (size_t)i, form, &extract_options, &err)
             : tare_extract(output, model, (size_t)i, form, &extract_options, &err);
     cli_progress_end();
-    cli_print_findings(stderr, report, path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING);
+    const tare_level level = cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING;
+    if (status == TARE_OK)
+        cli_print_remarks(report, path, level);
+    else
+        cli_print_findings(stderr, report, path, level);
     if (status != TARE_OK) {
         cli_name_base(&err);
         return cli_fail(&err, path);

@@ -75,7 +75,7 @@ static tare_status make_view(tare_view **out, tare_report *report, tare_error *e
 
 /* Findings come before messages end at the terminal. */
 static int serve(tare_view *view, const tare_report *report, const char *in_path) {
-    cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
+    cli_print_remarks(report, in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
     return cli_mount_serve(&mount_of, view);
 }
 

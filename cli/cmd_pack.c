@@ -276,9 +276,11 @@ static int pack(const tare_model *model, tare_pack_options *pack_options, outcom
         : model     ? tare_pack(&o->sum, o->out_path, model, pack_options, &err)
                     : tare_pack_ladder(&o->sum, o->out_path, o->in_path, pack_options, &err);
     cli_progress_end();
-    if (!cli.json)
-        cli_print_findings(stderr, report, o->in_path,
-                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
+    const tare_level level = cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO;
+    if (!cli.json && status == TARE_OK)
+        cli_print_remarks(report, o->in_path, level);
+    else if (!cli.json)
+        cli_print_findings(stderr, report, o->in_path, level);
     if (status != TARE_OK) return failed(&err, o);
     if (cli.json)
         print_json(o);

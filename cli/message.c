@@ -41,8 +41,13 @@ static const char *level_name(tare_level level) {
     return level == TARE_LEVEL_ERROR ? "error" : level == TARE_LEVEL_WARNING ? "warning" : "note";
 }
 
+/* Whether the command whose findings are printed did what was asked. */
+static bool is_done;
+
 /* `n_more`: findings that it stands for, too. */
 static void print_finding(FILE *out, const tare_finding *f, size_t n_more, const char *path) {
+    const tare_level level =
+        is_done && f->level == TARE_LEVEL_ERROR ? TARE_LEVEL_WARNING : f->level;
     static const cli_style styles[] = {[TARE_LEVEL_INFO] = CLI_PLAIN,
                                        [TARE_LEVEL_WARNING] = CLI_YELLOW,
                                        [TARE_LEVEL_ERROR] = CLI_RED};
@@ -50,7 +55,7 @@ static void print_finding(FILE *out, const tare_finding *f, size_t n_more, const
         f->file.len ? cli_escape(f->file, false, 0) : cli_escape_path(cli_input_name(path));
     char *text = cli_escape(f->text, false, 0);
     cli_spell(text);
-    fprintf(out, "%s: %s%s%s: ", file, cli_style_on(out, styles[f->level]), level_name(f->level),
+    fprintf(out, "%s: %s%s%s: ", file, cli_style_on(out, styles[level]), level_name(level),
             cli_style_off(out));
     if (f->offset != TARE_NO_OFFSET) fprintf(out, "byte %" PRIu64 ": ", f->offset);
     if (f->item_kind != TARE_ITEM_NONE) {
@@ -117,6 +122,12 @@ void cli_print_findings(FILE *out, const tare_report *report, const char *path, 
     if (!cli.verbose) print_kinds(out, report, path, level);
     for (size_t i = 0; cli.verbose && (f = tare_report_at(report, i)) != NULL; i++)
         if (f->level >= level) print_finding(out, f, 0, path);
+}
+
+void cli_print_remarks(const tare_report *report, const char *path, tare_level level) {
+    is_done = true;
+    cli_print_findings(stderr, report, path, level);
+    is_done = false;
 }
 
 int cli_write_failed(const cli_command *command, const tare_error *err, const char *in_path,

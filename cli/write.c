@@ -449,8 +449,11 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     bool is_told = status == TARE_OK || status == TARE_ERR_UNSUPPORTED ||
                    (status == TARE_ERR_ARG && options.n_merges > 0);
     if (!cli.json && is_told) {
-        tare_level level = status == TARE_OK ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING;
-        cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : level);
+        if (status == TARE_OK)
+            cli_print_remarks(report, in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
+        else
+            cli_print_findings(stderr, report, in_path,
+                               cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING);
     }
     o.plan = plan;
     if (status == TARE_OK) print_outcome(&o);

@@ -246,8 +246,7 @@ static int print_outputs(const cli_several *s, const tare_model *in) {
     if (cli.json) {
         print_json(s);
     } else {
-        cli_print_findings(stderr, s->report, s->in_path,
-                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
+        cli_print_remarks(s->report, s->in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
         if (!cli.quiet) print_table(s);
     }
     return s->write->card ? cli_card_write(s, in) : CLI_YES;
