@@ -113,6 +113,32 @@ static void names_of_pre_are_in_order(void **state) {
     assert_false(tare_llama_pre_is_known(TARE_STR("")));
 }
 
+/* Hugging Face's libraries count the last place of a merge, llama.cpp the first; a list has one text for
+ * an id. */
+static void merges_and_ids_that_are_given_twice(void **state) {
+    (void)state;
+    static const char json[] =
+        "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true},"
+        "\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":"
+        "1,"
+        "\"c\":2,\"ab\":3,\"bc\":4,\"x\":5,\"y\":5},"
+        "\"merges\":[\"a b\",\"b c\",[\"a\",\"b\"],\"b c\",\"a b\"]}}";
+    key_run r;
+    tare_llama_tokenizer_options options = {.vocab_size = 6};
+    RUN(&r, &options, SIDE_TEXT("tokenizer.json", json));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.merges", "b c|a b");
+    assert_array(&r, "tokenizer.ggml.tokens", "a|b|c|ab|bc|y");
+    assert_true(has_finding(&r, "tokenizer.merge-twice"));
+    assert_true(has_finding(&r, "tokenizer.shared-id"));
+    run_end(&r);
+    options.like_reference = true;
+    RUN(&r, &options, SIDE_TEXT("tokenizer.json", json));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.merges", "a b|b c|a b|b c|a b");
+    run_end(&r);
+}
+
 /* "abc": a merge of bc ranks before ab, so a|bc is what the model learned. */
 static void scores_follow_the_merges(void **state) {
     (void)state;
@@ -199,6 +225,7 @@ int main(void) {
         cmocka_unit_test(merges_flags_and_class_choose_among_names),
         cmocka_unit_test(an_unknown_splitting_stops),
         cmocka_unit_test(names_of_pre_are_in_order),
+        cmocka_unit_test(merges_and_ids_that_are_given_twice),
         cmocka_unit_test(scores_follow_the_merges),
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(faults_have_a_place),

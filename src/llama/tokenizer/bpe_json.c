@@ -7,16 +7,29 @@
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
 #include "llama/tokenizer/pre.h"
+#include "model/names.h"
 
 #define NEUTRAL_SCORE -1000.0F   /* what llama.cpp's converter writes where it knows no score */
 #define BYTE_BLANK    "\xc4\xa0" /* U+0120: a blank in the byte alphabet */
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
+/* llama.cpp has one text for each id, and splits the others into parts. */
+static void note_shared_ids(tare_llama_tokenizer *t, const tare_llama_file *file, size_t n,
+                            uint64_t first) {
+    if (n)
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.shared-id", file->name,
+                        "texts that have the id of another: %zu, the first with id %llu; llama.cpp "
+                        "has one text for each id, and the last one is kept",
+                        n, (unsigned long long)first);
+}
+
 tare_status tare_llama_read_vocab_object(tare_llama_tokenizer *t, const tare_llama_file *file,
                                          const tare_json_value *object, tare_error *err) {
     tare_json j;
     tare_json_value key, value;
+    size_t n_shared = 0;
+    uint64_t first_shared = 0;
     if (object->type != TARE_JSON_OBJECT)
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, object->offset,
                                     "vocab: an object of texts and ids was expected");
@@ -29,8 +42,11 @@ tare_status tare_llama_read_vocab_object(tare_llama_tokenizer *t, const tare_lla
             return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, value.offset,
                                         "vocab: an id was expected: a whole number from 0");
         TARE_TRY(tare_llama_text(&token.text, t, &key, err));
+        const tare_llama_token *other = tare_llama_vocab_at(&t->vocab, id);
+        if (other && !tare_str_equal(other->text, token.text) && n_shared++ == 0) first_shared = id;
         TARE_TRY(tare_llama_in_file(err, tare_llama_vocab_set(&t->vocab, id, &token, err), file));
     }
+    note_shared_ids(t, file, n_shared, first_shared);
     return TARE_OK;
 }
 
@@ -128,6 +144,33 @@ tare_status tare_llama_read_merges_txt(tare_llama_tokenizer *t, tare_error *err)
     return TARE_OK;
 }
 
+/* Of a merge that is given twice Hugging Face's libraries take the last place, llama.cpp the first:
+ * the earlier ones are dropped. */
+static tare_status keep_last_merges(tare_llama_tokenizer *t, tare_error *err) {
+    tare_llama_vocab *v = &t->vocab;
+    tare_name_index index;
+    size_t n_kept = 0;
+    tare_str example = {NULL, 0};
+    if (t->options->like_reference) return TARE_OK;
+    TARE_TRY(tare_name_index_init(&index, &t->scratch, v->n_merges, err));
+    for (size_t i = v->n_merges; i-- > 0;) {
+        if (tare_name_index_add(&index, v->merges, sizeof *v->merges, i, NULL) < 0) continue;
+        example = v->merges[i];
+        v->merges[i].len = 0;
+    }
+    for (size_t i = 0; i < v->n_merges; i++)
+        if (v->merges[i].len) v->merges[n_kept++] = v->merges[i];
+    const size_t n_dropped = v->n_merges - n_kept;
+    v->n_merges = n_kept;
+    if (n_dropped)
+        tare_llama_note(
+            t, TARE_LEVEL_WARNING, "tokenizer.merge-twice", t->json.file.name,
+            "merges that are given again: %zu, such as \"%.*s\": the last place counts, as "
+            "in Hugging Face's libraries",
+            n_dropped, (int)tare_min_u64(example.len, 60), example.ptr);
+    return TARE_OK;
+}
+
 /* ---- both kinds ------------------------------------------------------------------------------ */
 
 /* Without tokenizer.json no file says which tokens the tokenizer's class adds by itself. */
@@ -212,6 +255,7 @@ tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err) {
                                     "a BPE vocabulary without merges, here and in merges.txt");
     TARE_TRY(tare_llama_read_added_decoder(t, false, err));
     TARE_TRY(tare_llama_add_named(t, err));
+    TARE_TRY(keep_last_merges(t, err));
     TARE_TRY(note_lost_merges(t, err));
     return tare_llama_choose_pre(t, err);
 }
@@ -256,6 +300,7 @@ tare_status tare_llama_read_llama_bpe(tare_llama_tokenizer *t, tare_error *err) 
     TARE_TRY(tare_llama_read_added_decoder(t, false, err));
     TARE_TRY(tare_llama_add_named(t, err));
     TARE_TRY(read_merges_json(t, err));
+    TARE_TRY(keep_last_merges(t, err));
     if (!t->options->like_reference) TARE_TRY(score_by_merges(t, err));
     if (t->options->family != TARE_LLAMA_VOCAB_GEMMA4) t->vocab.n_merges = 0;
     if (t->options->like_reference) return TARE_OK;
