@@ -43,9 +43,14 @@ function spark(t) {
   return svg("svg", { width: w, height: h, viewBox: "0 0 " + w + " " + h, role: "img", "aria-label": "from " + real(t.min) + " to " + real(t.max) }, svg("path", { class: "spark", d: path + "V" + h + "Z" }));
 }
 
+/* As in the file, but blocks in their own order, which converters do not keep. */
+const places = new Map([...stacks].map((stack, i) => [stack, i + 1]));
+const placeOf = (t) => places.get(t.stack) || 0;
+const inFile = (a, b) => placeOf(a) - placeOf(b) || (a.layer || 0) - (b.layer || 0) || a.index - b.index;
+
 function sorted() {
   const found = tensors.filter((t) => t.seen), c = list.sort;
-  if (!c) return found;
+  if (!c) return found.sort(inFile);
   const way = list.isDown ? -1 : 1;
   return found.sort((a, b) => {
     const has = c.has ? c.has(b) - c.has(a) : 0;
