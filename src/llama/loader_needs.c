@@ -23,7 +23,7 @@ static const struct {
      "afmoe bailingmoe bailingmoe2 bailingmoe3 cohere2moe deepseek deepseek2 deepseek2-ocr "
      "deepseek32 deepseek4 dflash dots1 dots3note ernie4_5-moe exaone-moe glm-dsa glm4moe "
      "glm5-next gpt-oss grovemoe hunyuan-moe hy_v3 hy_v4 kimi-k3 kimi-linear laguna lfm2moe llama4 "
-     "maple mellum mimo2 minimax-m2 minimax-m3 mistral4 paddleocr step35"},
+     "maple mellum mimo2 minimax-m2 minimax-m3 mistral4 step35"},
     {"attention.layer_norm_epsilon",
      "bert bloom codeshell cohere2 command-r dbrx falcon gpt2 gptneox jais jais2 jina-bert-v2 "
      "jina-bert-v3 modern-bert mpt nemotron nemotron_h nemotron_h_moe nomic-bert nomic-bert-moe "
@@ -35,7 +35,7 @@ static const struct {
      "bailingmoe3 falcon-h1 glm5-next granitehybrid jamba kimi-k3 kimi-linear mamba mamba2 "
      "nemotron_h nemotron_h_moe plamo2 qwen35 qwen35moe qwen3next qwen4exp"},
     {"attention.sliding_window",
-     "cohere2 cohere2moe deepseek4 dots3note exaone-moe gemma-embedding gemma3n gemma4 "
+     "afmoe cohere2 cohere2moe deepseek4 dots3note exaone-moe gemma-embedding gemma3n gemma4 "
      "gemma4-assistant gpt-oss granite_swa maple mimo2 muse-glimmer spark2_5 step35"},
     {"ssm.inner_size ssm.state_size ssm.time_step_rank",
      "falcon-h1 granitehybrid jamba mamba mamba2 nemotron_h nemotron_h_moe plamo2 qwen35 qwen35moe "
@@ -62,7 +62,7 @@ static const struct {
     {"hyper_connection.epsilon", "deepseek4 dflash glm5-next hy_v4"},
     {"wkv.head_size", "arwkv7 rwkv6 rwkv6qwen2 rwkv7"},
     {"kda.head_dim", "bailingmoe3 glm5-next kimi-k3 kimi-linear"},
-    {"interleave_moe_layer_step", "ernie4_5-moe llama4 paddleocr"},
+    {"interleave_moe_layer_step", "ernie4_5-moe llama4"},
     {"swiglu_clamp_exp", "deepseek4 dflash maple"},
     {"hyper_connection.sinkhorn_iterations", "deepseek4 dflash glm5-next"},
     {"attention.key_length_swa attention.value_length_swa", "gemma4 gemma4-assistant"},

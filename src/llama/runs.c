@@ -292,5 +292,6 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
            tare_llama_has_keys(model, architecture, why) && has_tokenizer(&tokens, model, why) &&
            has_tensors(model, architecture, blocks, tokens, why) &&
            is_whole(model, architecture, blocks, why) &&
+           tare_llama_layers_load(model, architecture, blocks, why) &&
            has_usable_tensors(model, architecture, blocks, tokens, why);
 }

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which kind of block llama.cpp takes each one for, by the keys: with a mixture of experts, recurrent,
+ * with a window. It stops where the tensors are of another. */
+#include <stdio.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "llama/loader.h"
+#include "llama/tensor_names.h"
+#include "model/value.h"
+
+typedef struct layers {
+    const tare_model *gguf;
+    tare_str architecture;
+    uint64_t n; /* blocks, but those that predict more tokens */
+} layers;
+
+/* Where blocks from leading_dense_block_count on are a mixture of experts, and no others are. */
+static const char dense_first[] =
+    "afmoe bailingmoe bailingmoe2 cohere2moe deepseek deepseek2 deepseek32 dots1 ernie4_5-moe "
+    "exaone-moe glm-dsa glm4moe kimi-linear laguna lfm2moe";
+/* Where a list says which blocks are recurrent, or all but every n-th are. */
+static const char recurrent[] = "qwen35 qwen35moe qwen3next";
+/* Where one of the blocks must have a window, if there is one to have. */
+static const char windowed[] =
+    "afmoe cohere2 cohere2moe exaone-moe gemma2 gemma3 gemma3n gemma4 gpt-oss granite_swa laguna "
+    "llama4 maple mellum mimo2 muse-glimmer olmo2 smallthinker spark2_5 step35";
+/* Where one of the blocks must have none, if others have. */
+static const char windowed_in_part[] = "modern-bert";
+/* Where one of the blocks must be without attention. */
+static const char mixed[] = "lfm2 lfm2moe qwen35 qwen35moe qwen3next";
+
+static const tare_value *key_of(const layers *l, const char *name) {
+    char key[160];
+    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(l->architecture.len, 64),
+             l->architecture.ptr, name);
+    const int64_t i = tare_model_find_key(l->gguf, tare_str_of(key));
+    return i < 0 ? NULL : &l->gguf->catalog.metadata[i].value;
+}
+
+static uint64_t number_or(const layers *l, const char *name, uint64_t otherwise) {
+    const tare_value *v = key_of(l, name);
+    uint64_t n;
+    return v && tare_value_u64(&n, v) ? n : otherwise;
+}
+
+/* The next element of a list of numbers or of truths; 0 behind its end. */
+static bool next_is_set(tare_array_walk *walk) {
+    tare_value v = {0};
+    uint64_t n = 0;
+    if (!tare_array_next(&v, walk)) return false;
+    return v.type == TARE_VALUE_BOOL ? v.as.u > 0 : tare_value_u64(&n, &v) && n > 0;
+}
+
+static const tare_tensor *tensor_of(const layers *l, uint64_t block, const char *word) {
+    char name[96];
+    snprintf(name, sizeof name, "blk.%llu.%s.weight", (unsigned long long)block, word);
+    const int64_t i = tare_model_find_tensor(l->gguf, tare_str_of(name));
+    return i < 0 ? NULL : &l->gguf->catalog.tensors[i];
+}
+
+static bool has(const layers *l, uint64_t block, const char *word) {
+    return tensor_of(l, block, word) != NULL;
+}
+
+static bool no_block(tare_error *why, uint64_t block, const char *word, const char *what) {
+    char name[96];
+    snprintf(name, sizeof name, "blk.%llu.%s.weight", (unsigned long long)block, word);
+    tare_fail(why, TARE_ERR_UNSUPPORTED, what);
+    tare_error_item(why, TARE_ITEM_TENSOR, -1, tare_str_of(name));
+    return false;
+}
+
+static bool experts_fit(const layers *l, tare_error *why) {
+    const uint64_t lead = number_or(l, "leading_dense_block_count", 0);
+    if (!tare_llama_is_one_of(l->architecture, dense_first)) return true;
+    for (uint64_t i = 0; i < l->n; i++)
+        if (has(l, i, "ffn_gate_inp") != (i >= lead))
+            return no_block(why, i, "ffn_gate_inp",
+                            i < lead ? "leading_dense_block_count takes the block for one without "
+                                       "experts"
+                                     : "it is missing: leading_dense_block_count takes the block "
+                                       "for a mixture of experts");
+    return true;
+}
+
+static bool recurrence_fits(const layers *l, tare_error *why) {
+    const uint64_t interval = number_or(l, "full_attention_interval", 4);
+    const tare_value *list = key_of(l, "attention.recurrent_layers");
+    if (!tare_llama_is_one_of(l->architecture, recurrent) || interval == 0) return true;
+    const bool is_listed = list && list->type == TARE_VALUE_ARRAY;
+    tare_array_walk walk;
+    if (is_listed) tare_array_begin(&walk, &list->as.a);
+    for (uint64_t i = 0; i < l->n; i++) {
+        const bool is_recurrent = is_listed ? next_is_set(&walk) : (i + 1) % interval != 0;
+        if (has(l, i, "ssm_conv1d") != is_recurrent)
+            return no_block(why, i, "ssm_conv1d",
+                            is_recurrent ? "it is missing: the keys take the block for a recurrent "
+                                           "one"
+                                         : "the keys take the block for one of attention");
+    }
+    return true;
+}
+
+static bool no_key(const layers *l, tare_error *why, const char *name, const char *what) {
+    char key[160];
+    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(l->architecture.len, 64),
+             l->architecture.ptr, name);
+    tare_fail(why, TARE_ERR_UNSUPPORTED, what);
+    tare_error_item(why, TARE_ITEM_KEY, -1, tare_str_of(key));
+    return false;
+}
+
+static bool has_window(const layers *l, tare_error *why) {
+    static const char name[] = "attention.sliding_window_pattern";
+    const tare_value *list = key_of(l, name);
+    const bool is_part = tare_llama_is_one_of(l->architecture, windowed_in_part);
+    if ((!is_part && !tare_llama_is_one_of(l->architecture, windowed)) || !list ||
+        list->type != TARE_VALUE_ARRAY || number_or(l, "attention.sliding_window", 0) == 0)
+        return true;
+    const uint64_t n = tare_min_u64(list->as.a.count, l->n);
+    uint64_t n_windows = 0;
+    tare_array_walk walk;
+    tare_array_begin(&walk, &list->as.a);
+    for (uint64_t i = 0; i < n; i++) n_windows += next_is_set(&walk);
+    if (n_windows == 0)
+        return no_key(l, why, name, "none of the blocks has a window: llama.cpp stops");
+    return !is_part || n_windows < n ||
+           no_key(l, why, name, "all of the blocks have a window: llama.cpp stops");
+}
+
+static bool has_recurrence(const layers *l, tare_error *why) {
+    if (!tare_llama_is_one_of(l->architecture, mixed)) return true;
+    for (uint64_t i = 0; i < l->n; i++)
+        if (has(l, i, "ssm_conv1d") || has(l, i, "shortconv.conv")) return true;
+    return no_key(l, why, "block_count", "all of the blocks are of attention: llama.cpp stops");
+}
+
+/* Norms of heads in large models alone. */
+static bool norms_fit(const layers *l, tare_error *why) {
+    if (!tare_str_is(l->architecture, "command-r") || l->n >= 64 || !has(l, 0, "attn_q_norm"))
+        return true;
+    return no_block(why, 0, "attn_q_norm",
+                    "llama.cpp has norms of heads in models of 64 blocks and more only");
+}
+
+/* Where llama.cpp has as many rows or columns as the embeddings are wide, or as another tensor has. */
+static const struct {
+    const char *archs, *word, *as; /* `as` NULL: the embeddings */
+    bool of_columns;
+} squares[] = {
+    {"nemotron", "attn_q", NULL, false},
+    {"exaone4 nemotron", "attn_output", NULL, true},
+    {"dots1", "attn_k", "attn_q", false},
+};
+
+static bool squares_fit(const layers *l, tare_error *why) {
+    for (size_t row = 0; row < sizeof squares / sizeof *squares; row++)
+        for (uint64_t i = 0; i < l->n; i++) {
+            if (!tare_llama_is_one_of(l->architecture, squares[row].archs)) break;
+            const tare_tensor *t = tensor_of(l, i, squares[row].word);
+            const tare_tensor *as = squares[row].as ? tensor_of(l, i, squares[row].as) : NULL;
+            uint64_t wanted = number_or(l, "embedding_length", 0);
+            if (!t || t->n_dims != 2 || (as && as->n_dims != 2)) continue;
+            if (as) wanted = as->dims[0];
+            if (t->dims[squares[row].of_columns] == wanted) continue;
+            no_block(why, i, squares[row].word,
+                     as ? "llama.cpp has as many heads of keys as of queries in this architecture"
+                        : "llama.cpp has heads that together are as wide as the model in this "
+                          "architecture");
+            tare_error_detail(why, "%llu instead of %llu",
+                              (unsigned long long)t->dims[squares[row].of_columns],
+                              (unsigned long long)wanted);
+            return false;
+        }
+    return true;
+}
+
+static bool expansion_fits(const layers *l, tare_error *why) {
+    if (!tare_llama_is_one_of(l->architecture, "jamba mamba")) return true;
+    const uint64_t inner = number_or(l, "ssm.inner_size", 0);
+    return inner == 2 * number_or(l, "embedding_length", 0) ||
+           no_key(l, why, "ssm.inner_size",
+                  "llama.cpp has twice the width of the model in this architecture");
+}
+
+bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
+                            tare_error *why) {
+    layers l = {gguf, architecture, blocks};
+    const uint64_t nextn = number_or(&l, "nextn_predict_layers", 0);
+    l.n -= tare_min_u64(nextn, blocks);
+    return experts_fit(&l, why) && recurrence_fits(&l, why) && has_recurrence(&l, why) &&
+           has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
+           expansion_fits(&l, why);
+}
