@@ -10,6 +10,10 @@
 #include "llama/formula.h"
 #include "llama/tokenizer/tokenizer.h"
 
+/* YaRN's scale of queries and keys, with this beside 0.1: by config.json, and by the keys. */
+#define TARE_LLAMA_YARN(by)     "(1 + 0.1 * " by " * ln(max(rope.factor, 1)))"
+#define TARE_LLAMA_YARN_KEY(by) "(1 + 0.1 * " by " * ln(max(rope.scaling.factor, 1)))"
+
 /* A key of the output. Names get "ARCH." before them, but those of other spaces ("general.") and
  * those after '=' stay. Numbers of a TREE become an array of the type that its elements ask for. A
  * name that ends in "[]" is an array with a number for each `layer`, in "[list]" with one for each

@@ -174,14 +174,15 @@ const char *const tare_llama_common_defaults[] = {
 };
 
 /* llama.cpp scales queries and keys by 1 + 0.1 ln(factor), and by this beside it. */
-#define YARN_SCALE(by) "(1 + 0.1 * " by " * ln(max(rope.factor, 1)))"
 #define YARN_FACTOR                                                                                \
-    "if(has(rope.attention_factor), rope.attention_factor / " YARN_SCALE(                          \
-        "1") ", "                                                                                  \
-             "if(rope.mscale | 0, if(rope.mscale_all_dim | 0, " YARN_SCALE(                        \
-                 "rope.mscale") " / if("                                                           \
-                                "rope.is_by_log | false, 1, " YARN_SCALE(                          \
-                                    "rope.mscale_all_dim") ") / " YARN_SCALE("1") ")))"
+    "(rope.latent_factor | if(has(rope.attention_factor), rope.attention_factor "                  \
+    "/ " TARE_LLAMA_YARN("1") ", if(rope.mscale | 0, if(rope.mscale_all_dim | "                    \
+                              "0, " TARE_LLAMA_YARN(                                               \
+                                  "rope.mscale") " / "                                             \
+                                                 "if(rope.is_by_log | false, 1, " TARE_LLAMA_YARN( \
+                                                     "rope.mscale_all_dim") ") "                   \
+                                                                            "/ " TARE_LLAMA_YARN(  \
+                                                                                "1") "))))"
 #define YARN(x) "if(rope.type == 'yarn', if(has(rope.factor), " x "))"
 
 const tare_llama_key tare_llama_common_keys[] = {
@@ -206,8 +207,7 @@ const tare_llama_key tare_llama_common_keys[] = {
     {"rope.scaling.yarn_ext_factor", F32, YARN("rope.extrapolation_factor")},
     {"rope.scaling.yarn_attn_factor", F32, YARN("rope.attention_factor")},
     {"rope.scaling.attn_factor", F32,
-     YARN("if(has(kv_lora_rank), nothing, if(like_reference, nothing, if(" YARN_FACTOR
-          " == 1, nothing, " YARN_FACTOR ")))")},
+     YARN("if(like_reference, nothing, if(" YARN_FACTOR " == 1, nothing, " YARN_FACTOR "))")},
     {"rope.scaling.yarn_beta_fast", F32, YARN("rope.beta_fast")},
     {"rope.scaling.yarn_beta_slow", F32, YARN("rope.beta_slow")},
     {NULL, U32, NULL},
@@ -246,40 +246,59 @@ static tare_status set_sections(tare_llama_mapping *m, tare_error *err) {
     return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, sections, 4, err);
 }
 
-/* How llama.cpp spreads windows over the layers where no key says it: all but every n-th, or all but the
- * first of each n. */
+/* How llama.cpp spreads kinds of layers where no key says it: all but every n-th, or all but the first
+ * of each n, are of the kind that the key lists. */
 static const struct {
-    const char *arch;
-    unsigned n;
-    bool is_first_whole;
-} windows[] = {{"afmoe", 4, false},  {"cohere2", 4, false},         {"gemma2", 2, false},
-               {"gemma3", 6, false}, {"gemma-embedding", 6, false}, {"gpt-oss", 2, false},
-               {"laguna", 4, true},  {"olmo2", 4, false},           {"smallthinker", 4, true}};
+    const char *archs, *n; /* a formula */
+    bool is_other_first;
+    const char *key, *kind, *beside; /* the key that has to be there as well */
+} spreads[] = {
+#define WINDOWS(archs, n, is_whole_first)                                                          \
+    {                                                                                              \
+        archs, n, is_whole_first, "attention.sliding_window_pattern", "sliding_attention",         \
+            "attention.sliding_window"                                                             \
+    }
+    WINDOWS("afmoe cohere2 olmo2", "4", false),
+    WINDOWS("gemma2 gpt-oss", "2", false),
+    WINDOWS("gemma3 gemma-embedding", "6", false),
+    WINDOWS("laguna smallthinker", "4", true),
+    WINDOWS("modern-bert", "global_attn_every_n_layers | 3", true),
+    {"qwen35 qwen35moe qwen3next", "full_attention_interval | 4", false,
+     "attention.recurrent_layers", "linear_attention", "full_attention_interval"},
+};
+
+/* Whether each layer is of the kind; *differs: otherwise than every n-th says. */
+static void find_kinds(double *is_kind, bool *differs, const tare_llama_mapping *m, size_t row,
+                       const tare_json_node *types, uint64_t n) {
+    const uint64_t n_layers = m->n_layers - m->n_extra_layers;
+    const tare_json_node *type = types->child;
+    *differs = false;
+    for (uint64_t i = 0; i < n_layers; i++, type = type->next) {
+        const bool is_usual = spreads[row].is_other_first ? i % n > 0 : (i + 1) % n > 0;
+        is_kind[i] = tare_json_node_is(type, spreads[row].kind);
+        *differs |= (is_kind[i] > 0) != is_usual;
+    }
+}
 
 /* The kinds of layers, where they are not the ones that llama.cpp assumes. */
-static tare_status set_windows(tare_llama_mapping *m, tare_error *err) {
-    static const char key[] = "attention.sliding_window_pattern";
+static tare_status set_kinds(tare_llama_mapping *m, tare_error *err) {
+    const size_t n_rows = sizeof spreads / sizeof *spreads;
     size_t row = 0;
-    bool differs = false;
-    while (row < sizeof windows / sizeof *windows && strcmp(windows[row].arch, m->arch->name) != 0)
+    bool differs;
+    double n = 0;
+    while (row < n_rows && !tare_llama_is_one_of(tare_str_of(m->arch->name), spreads[row].archs))
         row++;
     const tare_json_node *types = tare_llama_config_find(&m->config, TARE_STR("layer_types"));
-    if (row == sizeof windows / sizeof *windows || !types || types->n < m->n_layers ||
-        !tare_llama_has_key(m, "attention.sliding_window") || tare_llama_has_key(m, key))
+    if (row == n_rows || m->options->like_reference || !types ||
+        types->n < m->n_layers - m->n_extra_layers || !tare_llama_has_key(m, spreads[row].beside))
         return TARE_OK;
-    double *is_window = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
-    if (!is_window) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    const tare_json_node *type = types->child;
-    for (uint64_t i = 0; i < m->n_layers; i++, type = type->next) {
-        const uint64_t at = i % windows[row].n;
-        is_window[i] = tare_json_node_is(type, "sliding_attention");
-        differs |=
-            (is_window[i] > 0) != (windows[row].is_first_whole ? at > 0 : at + 1 < windows[row].n);
-    }
-    return differs && !m->options->like_reference
-               ? tare_llama_set_numbers(m, key, TARE_VALUE_BOOL, is_window, (size_t)m->n_layers,
-                                        err)
-               : TARE_OK;
+    TARE_TRY(tare_llama_number(&n, m, spreads[row].n, 1, err));
+    double *is_kind = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
+    if (!is_kind) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    find_kinds(is_kind, &differs, m, row, types, n >= 1 ? (uint64_t)n : 1);
+    if (!differs) return TARE_OK;
+    return tare_llama_set_numbers(m, spreads[row].key, TARE_VALUE_BOOL, is_kind,
+                                  (size_t)m->n_layers, err);
 }
 
 tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
@@ -298,6 +317,6 @@ tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
                           tare_str_ends(m->hf_class, TARE_STR("Model"));
     if (may_pool && !m->arch->is_bert) /* whose keys have it */
         TARE_TRY(tare_llama_pooling_keys(m, err));
-    TARE_TRY(set_windows(m, err));
+    TARE_TRY(set_kinds(m, err));
     return m->arch->extra ? m->arch->extra(m, err) : TARE_OK;
 }

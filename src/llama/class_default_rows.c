@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The class defaults of transformers 5.23, by model type: what its config classes assume where
+ * The class defaults of transformers 5.24, by model type: what its config classes assume where
  * config.json is silent, of the members that rows of architectures ask for.
  * tests/llama/class_defaults.py takes them from transformers, and compares. */
 #include "llama/class_defaults.h"
@@ -26,18 +26,19 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "mamba_n_groups=1 mamba_n_heads=128 max_position_embeddings=262144 num_attention_heads=32 "
      "num_hidden_layers=32 num_key_value_heads=8 num_key_value_heads?=num_attention_heads "
      "partial_rotary_factor=0.5 partial_rotary_factor?=0.5 rms_norm_eps=1e-05 rope_theta=10000"},
-    {"bert",
-     "hidden_size=768 intermediate_size=3072 layer_norm_eps=1e-12 max_position_embeddings=512 "
-     "num_attention_heads=12 num_hidden_layers=12 tie_word_embeddings=true type_vocab_size=2"},
+    {"bert", "hidden_size=768 intermediate_size=3072 is_decoder=false layer_norm_eps=1e-12 "
+             "max_position_embeddings=512 num_attention_heads=12 num_hidden_layers=12 "
+             "tie_word_embeddings=true type_vocab_size=2"},
     {"bitnet", "hidden_size=2560 intermediate_size=6912 max_position_embeddings=2048 "
                "num_attention_heads=20 num_hidden_layers=30 num_key_value_heads=5 "
                "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-05 rope_theta=500000"},
-    {"bloom", "hidden_size=64 layer_norm_epsilon=1e-05 n_head=num_attention_heads|8 "
-              "n_layer=num_hidden_layers|2 tie_word_embeddings=true"},
+    {"bloom",
+     "apply_residual_connection_post_layernorm=false hidden_size=64 layer_norm_epsilon=1e-05 "
+     "n_head=num_attention_heads|8 n_layer=num_hidden_layers|2 tie_word_embeddings=true"},
     {"camembert",
-     "hidden_size=768 intermediate_size=3072 layer_norm_eps=1e-12 max_position_embeddings=512 "
-     "num_attention_heads=12 num_hidden_layers=12 pad_token_id=1 tie_word_embeddings=true "
-     "type_vocab_size=2"},
+     "hidden_size=768 intermediate_size=3072 is_decoder=false layer_norm_eps=1e-12 "
+     "max_position_embeddings=512 num_attention_heads=12 num_hidden_layers=12 pad_token_id=1 "
+     "tie_word_embeddings=true type_vocab_size=2"},
     {"chameleon",
      "hidden_size=4096 intermediate_size=11008 max_position_embeddings=4096 "
      "num_attention_heads=32 num_hidden_layers=32 num_key_value_heads=32 rms_norm_eps=1e-05 "
@@ -57,7 +58,8 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "layer_norm_eps=1e-05 logit_scale=0.0625 max_position_embeddings=8192 norm_topk_prob=true "
      "num_attention_heads=64 num_experts=8 num_experts_per_tok=2 num_hidden_layers=40 "
      "num_key_value_heads?=num_attention_heads num_shared_experts=0 rope_theta=10000 "
-     "sliding_window=4096 sliding_window_pattern=4 tie_word_embeddings=true"},
+     "shared_expert_combination_strategy='average' sliding_window=4096 sliding_window_pattern=4 "
+     "tie_word_embeddings=true"},
     {"dbrx", "d_model=hidden_size|2048 max_seq_len=max_position_embeddings|2048 "
              "n_heads=num_attention_heads|16 n_layers=num_hidden_layers|24 num_key_value_heads=1 "
              "rope_theta=10000"},
@@ -74,8 +76,8 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "n_routed_experts=num_local_experts|256 n_shared_experts=1 norm_topk_prob=true "
      "num_attention_heads=128 num_experts_per_tok=8 num_hidden_layers=61 num_key_value_heads=128 "
      "num_key_value_heads?=num_attention_heads num_nextn_predict_layers=1 q_lora_rank=1536 "
-     "qk_nope_head_dim=128 qk_rope_head_dim=64 rms_norm_eps=1e-06 rope_theta=10000 "
-     "routed_scaling_factor=2.5 topk_group=4 v_head_dim=128"},
+     "qk_nope_head_dim=128 qk_rope_head_dim=64 rms_norm_eps=1e-06 rope_interleave=true "
+     "rope_theta=10000 routed_scaling_factor=2.5 topk_group=4 v_head_dim=128"},
     {"deepseek_v32",
      "first_k_dense_replace=3 head_dim=64 hidden_size=7168 index_head_dim=128 index_n_heads=64 "
      "index_topk=2048 intermediate_size=18432 kv_lora_rank=512 max_position_embeddings=163840 "
@@ -132,10 +134,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "attention_in_multiplier=1 attention_out_multiplier=1 embedding_multiplier=1 "
      "hidden_size=4096 intermediate_size=14336 key_multiplier=1 lm_head_multiplier=1 "
      "mamba_d_conv=4 mamba_d_head=8 mamba_d_ssm=1024 mamba_d_state=256 mamba_expand=2 "
-     "mamba_n_groups=1 mamba_n_heads=128 mamba_rms_norm=false max_position_embeddings=8192 "
-     "num_attention_heads=32 num_hidden_layers=32 num_key_value_heads=8 "
-     "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-05 rope_theta=10000 "
-     "ssm_in_multiplier=1 ssm_out_multiplier=1"},
+     "mamba_n_groups=1 mamba_n_heads=128 mamba_norm_before_gate=true mamba_rms_norm=false "
+     "max_position_embeddings=8192 num_attention_heads=32 num_hidden_layers=32 "
+     "num_key_value_heads=8 num_key_value_heads?=num_attention_heads rms_norm_eps=1e-05 "
+     "rope_theta=10000 ssm_in_multiplier=1 ssm_out_multiplier=1"},
     {"gemma",
      "head_dim=256 hidden_size=3072 intermediate_size=24576 max_position_embeddings=8192 "
      "num_attention_heads=16 num_hidden_layers=28 num_key_value_heads=16 rms_norm_eps=1e-06 "
@@ -197,8 +199,8 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "moe_intermediate_size=1536 n_group=1 n_routed_experts=num_local_experts|64 "
      "n_shared_experts=1 norm_topk_prob=true num_attention_heads=20 num_experts_per_tok=4 "
      "num_hidden_layers=47 num_key_value_heads=20 q_lora_rank=768 qk_nope_head_dim=192 "
-     "qk_rope_head_dim=head_dim|64 rms_norm_eps=1e-05 rope_theta=10000 routed_scaling_factor=1.8 "
-     "topk_group=1 v_head_dim=256"},
+     "qk_rope_head_dim=head_dim|64 rms_norm_eps=1e-05 rope_interleave=true rope_theta=10000 "
+     "routed_scaling_factor=1.8 topk_group=1 v_head_dim=256"},
     {"glm4v_moe_text",
      "first_k_dense_replace=1 hidden_size=4096 intermediate_size=10944 "
      "max_position_embeddings=65536 moe_intermediate_size=1408 n_group=1 "
@@ -231,15 +233,17 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "n_positions=max_position_embeddings|1024 num_key_value_heads=1 scale_attn_weights=true "
      "tie_word_embeddings=true"},
     {"gpt_neox",
-     "hidden_size=6144 intermediate_size=24576 layer_norm_eps=1e-05 max_position_embeddings=2048 "
-     "num_attention_heads=64 num_hidden_layers=44 partial_rotary_factor=0.25 "
-     "partial_rotary_factor?=0.25 rope_theta=10000 rope_theta?=10000 use_parallel_residual=true"},
+     "hidden_size=6144 intermediate_size=24576 is_decoder=false layer_norm_eps=1e-05 "
+     "max_position_embeddings=2048 num_attention_heads=64 num_hidden_layers=44 "
+     "partial_rotary_factor=0.25 partial_rotary_factor?=0.25 rope_theta=10000 rope_theta?=10000 "
+     "use_parallel_residual=true"},
     {"gpt_oss",
      "head_dim=64 hidden_size=2880 intermediate_size=2880 max_position_embeddings=131072 "
      "num_attention_heads=64 num_experts_per_tok=4 num_hidden_layers=36 num_key_value_heads=8 "
      "num_local_experts=num_experts|128 rms_norm_eps=1e-05 rope_theta=150000 sliding_window=128 "
-     "swiglu_limit=7 rope_default.beta_fast=32 rope_default.beta_slow=1 rope_default.factor=32 "
-     "rope_default.original_max_position_embeddings=4096 rope_default.rope_type='yarn'"},
+     "swiglu_alpha=1.702 swiglu_limit=7 rope_default.beta_fast=32 rope_default.beta_slow=1 "
+     "rope_default.factor=32 rope_default.original_max_position_embeddings=4096 "
+     "rope_default.rope_type='yarn'"},
     {"granite",
      "attention_multiplier=1 embedding_multiplier=1 hidden_size=4096 intermediate_size=11008 "
      "logits_scaling=1 max_position_embeddings=2048 num_attention_heads=32 num_hidden_layers=32 "
@@ -338,11 +342,11 @@ const tare_llama_class_row tare_llama_class_rows[] = {
     {"laguna",
      "gating=true head_dim=128 hidden_size=2048 intermediate_size=8192 "
      "max_position_embeddings=131072 moe_intermediate_size=512 moe_routed_scaling_factor=1 "
-     "num_attention_heads=48 num_experts=256 num_experts_per_tok=8 num_hidden_layers=40 "
-     "num_key_value_heads=8 partial_rotary_factor=0.5 partial_rotary_factor?=0.5 "
-     "rms_norm_eps=1e-06 rope_local_base_freq=10000 rope_local_base_freq?=10000 "
-     "rope_theta=500000 rope_theta?=500000 shared_expert_intermediate_size=512 "
-     "sliding_window=512"},
+     "moe_router_logit_softcapping=0 num_attention_heads=48 num_experts=256 "
+     "num_experts_per_tok=8 num_hidden_layers=40 num_key_value_heads=8 partial_rotary_factor=0.5 "
+     "partial_rotary_factor?=0.5 rms_norm_eps=1e-06 rope_local_base_freq=10000 "
+     "rope_local_base_freq?=10000 rope_theta=500000 rope_theta?=500000 "
+     "shared_expert_intermediate_size=512 sliding_window=512"},
     {"lfm2",
      "block_auto_adjust_ff_dim=true block_ffn_dim_multiplier=1 block_multiple_of=256 "
      "conv_L_cache=3 conv_bias=false hidden_size=2560 intermediate_size=12288 "
@@ -359,10 +363,11 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "max_position_embeddings=2048 num_attention_heads=32 num_hidden_layers=32 "
      "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-06 rope_theta=10000"},
     {"llama4_text",
-     "head_dim=128 hidden_size=5120 interleave_moe_layer_step=1 intermediate_size=8192 "
-     "intermediate_size_mlp=16384 max_position_embeddings=131072 no_rope_layer_interval=4 "
-     "num_attention_heads=40 num_experts_per_tok=1 num_hidden_layers=48 num_key_value_heads=8 "
-     "num_local_experts=16 rms_norm_eps=1e-05 rope_theta=500000 use_qk_norm=true"},
+     "attn_scale=0.1 attn_temperature_tuning=true floor_scale=8192 head_dim=128 hidden_size=5120 "
+     "interleave_moe_layer_step=1 intermediate_size=8192 intermediate_size_mlp=16384 "
+     "max_position_embeddings=131072 no_rope_layer_interval=4 num_attention_heads=40 "
+     "num_experts_per_tok=1 num_hidden_layers=48 num_key_value_heads=8 num_local_experts=16 "
+     "rms_norm_eps=1e-05 rope_theta=500000 use_qk_norm=true"},
     {"mellum",
      "head_dim=128 hidden_size=2304 intermediate_size=7168 max_position_embeddings=131072 "
      "moe_intermediate_size=896 norm_topk_prob=true num_attention_heads=32 num_experts_per_tok=8 "
@@ -391,14 +396,15 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "intermediate_size=3072 max_position_embeddings=524288 num_attention_heads=64 "
      "num_experts_per_tok=4 num_hidden_layers=60 num_key_value_heads=4 "
      "num_local_experts=num_experts|128 rms_norm_eps=1e-06 rope_theta=5000000 rotary_dim=64 "
-     "routed_scaling_factor=2 shared_intermediate_size=3072 swiglu_limit=7"},
+     "routed_scaling_factor=2 shared_intermediate_size=3072 swiglu_alpha=1.702 swiglu_limit=7"},
     {"ministral3",
      "head_dim=128 hidden_size=4096 intermediate_size=14336 max_position_embeddings=262144 "
      "num_attention_heads=32 num_hidden_layers=34 num_key_value_heads=8 rms_norm_eps=1e-05 "
      "rope_theta=if(has(rope_parameters),10000,if(has(rope_scaling),10000,1000000)) "
      "rope_theta?=1000000 rope_default.beta_fast=32 rope_default.beta_slow=1 "
-     "rope_default.factor=16 rope_default.llama_4_scaling_beta=0.1 rope_default.mscale_all_dim=1 "
-     "rope_default.original_max_position_embeddings=16384 rope_default.rope_type='yarn'"},
+     "rope_default.factor=16 rope_default.llama_4_scaling_beta=0.1 rope_default.mscale=1 "
+     "rope_default.mscale_all_dim=1 rope_default.original_max_position_embeddings=16384 "
+     "rope_default.rope_type='yarn'"},
     {"mistral",
      "head_dim?=floor(hidden_size/num_attention_heads) hidden_size=4096 intermediate_size=14336 "
      "max_position_embeddings=131072 num_attention_heads=32 num_hidden_layers=32 "
@@ -410,9 +416,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_attention_heads=32 num_experts_per_tok=4 num_hidden_layers=36 num_key_value_heads=32 "
      "num_key_value_heads?=num_attention_heads partial_rotary_factor=0.5 "
      "partial_rotary_factor?=0.5 q_lora_rank=1024 qk_nope_head_dim=64 qk_rope_head_dim=64 "
-     "rms_norm_eps=1e-06 rope_theta=10000 rope_theta?=10000 routed_scaling_factor=1 topk_group=1 "
-     "v_head_dim=128 rope_default.beta_fast=32 rope_default.beta_slow=1 rope_default.factor=128 "
-     "rope_default.llama_4_scaling_beta=0.1 rope_default.mscale_all_dim=1 "
+     "rms_norm_eps=1e-06 rope_interleave=true rope_theta=10000 rope_theta?=10000 "
+     "routed_scaling_factor=1 topk_group=1 v_head_dim=128 rope_default.beta_fast=32 "
+     "rope_default.beta_slow=1 rope_default.factor=128 rope_default.llama_4_scaling_beta=0.1 "
+     "rope_default.mscale=1 rope_default.mscale_all_dim=1 "
      "rope_default.original_max_position_embeddings=8192 rope_default.partial_rotary_factor=0.5 "
      "rope_default.rope_type='yarn'"},
     {"mixtral",
@@ -428,9 +435,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
             "n_heads=num_attention_heads|16 n_layers=num_hidden_layers|24 no_bias=true "
             "tie_word_embeddings=true"},
     {"mt5",
-     "d_ff=1024 d_kv=head_dim|64 d_model=hidden_size|512 layer_norm_epsilon=1e-06 "
-     "num_decoder_layers?=num_layers num_heads=num_attention_heads|6 "
-     "num_layers=num_hidden_layers|8 relative_attention_num_buckets=32 tie_word_embeddings=true"},
+     "d_ff=1024 d_kv=head_dim|64 d_model=hidden_size|512 is_decoder=false "
+     "layer_norm_epsilon=1e-06 num_decoder_layers?=num_layers num_heads=num_attention_heads|6 "
+     "num_layers=num_hidden_layers|8 relative_attention_max_distance=128 "
+     "relative_attention_num_buckets=32 tie_word_embeddings=true"},
     {"muse_glimmer_text",
      "final_logit_softcapping=20 head_dim=128 hidden_activation='silu' hidden_size=6656 "
      "intermediate_size=19968 max_position_embeddings=131072 num_attention_heads=32 "
@@ -491,9 +499,9 @@ const tare_llama_class_row tare_llama_class_rows[] = {
     {"qwen2_moe",
      "hidden_size=2048 intermediate_size=5632 max_position_embeddings=32768 "
      "moe_intermediate_size=1408 norm_topk_prob=false num_attention_heads=16 num_experts=60 "
-     "num_experts_per_tok=4 num_hidden_layers=24 num_key_value_heads=16 rms_norm_eps=1e-06 "
-     "rope_theta=10000 shared_expert_intermediate_size=5632 sliding_window=0 sliding_window?=0 "
-     "use_sliding_window=false"},
+     "num_experts_per_tok=4 num_hidden_layers=24 num_key_value_heads=16 qkv_bias=true "
+     "rms_norm_eps=1e-06 rope_theta=10000 shared_expert_intermediate_size=5632 sliding_window=0 "
+     "sliding_window?=0 use_sliding_window=false"},
     {"qwen2_vl_text",
      "hidden_size=8192 intermediate_size=29568 max_position_embeddings=32768 "
      "num_attention_heads=64 num_hidden_layers=80 num_key_value_heads=8 "
@@ -552,17 +560,17 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "ple_conv_kernel_size=4 ple_embed_dim?=hidden_size rms_norm_eps=1e-06 rope_theta=10000 "
      "shared_expert_intermediate_size=512 split_ngram_parts=512"},
     {"roberta",
-     "hidden_size=768 intermediate_size=3072 layer_norm_eps=1e-12 max_position_embeddings=512 "
-     "num_attention_heads=12 num_hidden_layers=12 pad_token_id=1 tie_word_embeddings=true "
-     "type_vocab_size=2"},
+     "hidden_size=768 intermediate_size=3072 is_decoder=false layer_norm_eps=1e-12 "
+     "max_position_embeddings=512 num_attention_heads=12 num_hidden_layers=12 pad_token_id=1 "
+     "tie_word_embeddings=true type_vocab_size=2"},
     {"sarvam_mla",
      "first_k_dense_replace=1 head_dim=64 head_dim?=64 hidden_size=4096 intermediate_size=16384 "
      "kv_lora_rank=512 max_position_embeddings=4096 moe_intermediate_size=2048 n_group=1 "
      "n_routed_experts=num_local_experts|num_experts|128 n_shared_experts=num_shared_experts|1 "
      "norm_topk_prob=true num_attention_heads=64 num_experts_per_tok=8 num_hidden_layers=32 "
      "num_key_value_heads?=num_attention_heads num_nextn_predict_layers=0 qk_nope_head_dim=128 "
-     "qk_rope_head_dim=64 rms_norm_eps=1e-06 rope_theta=10000 routed_scaling_factor=2.5 "
-     "topk_group=1 v_head_dim=128"},
+     "qk_rope_head_dim=64 rms_norm_eps=1e-06 rope_interleave=true rope_theta=10000 "
+     "routed_scaling_factor=2.5 topk_group=1 v_head_dim=128"},
     {"sarvam_moe",
      "first_k_dense_replace=1 head_dim=64 hidden_size=4096 intermediate_size=8192 "
      "max_position_embeddings=131072 moe_intermediate_size=1024 n_group=1 "
@@ -593,22 +601,23 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_attention_heads=24 num_hidden_layers=30 num_key_value_heads=2 rope_theta=10000 "
      "tie_word_embeddings=true"},
     {"t5",
-     "d_ff=2048 d_kv=head_dim|64 d_model=hidden_size|512 layer_norm_epsilon=1e-06 "
-     "num_decoder_layers?=num_layers num_heads=num_attention_heads|8 "
-     "num_layers=num_hidden_layers|6 relative_attention_num_buckets=32 tie_word_embeddings=true "
-     "tie_word_embeddings?=true"},
+     "d_ff=2048 d_kv=head_dim|64 d_model=hidden_size|512 is_decoder=false "
+     "layer_norm_epsilon=1e-06 num_decoder_layers?=num_layers num_heads=num_attention_heads|8 "
+     "num_layers=num_hidden_layers|6 relative_attention_max_distance=128 "
+     "relative_attention_num_buckets=32 tie_word_embeddings=true tie_word_embeddings?=true"},
     {"umt5",
-     "d_ff=1024 d_kv=head_dim|64 d_model=hidden_size|512 layer_norm_epsilon=1e-06 "
-     "num_decoder_layers?=num_layers num_heads=num_attention_heads|6 "
-     "num_layers=num_hidden_layers|8 relative_attention_num_buckets=32 tie_word_embeddings=true "
-     "tie_word_embeddings?=true"},
+     "d_ff=1024 d_kv=head_dim|64 d_model=hidden_size|512 is_decoder=false "
+     "layer_norm_epsilon=1e-06 num_decoder_layers?=num_layers num_heads=num_attention_heads|6 "
+     "num_layers=num_hidden_layers|8 relative_attention_max_distance=128 "
+     "relative_attention_num_buckets=32 tie_word_embeddings=true tie_word_embeddings?=true"},
     {"xlm-roberta",
-     "hidden_size=768 intermediate_size=3072 layer_norm_eps=1e-12 max_position_embeddings=512 "
-     "num_attention_heads=12 num_hidden_layers=12 pad_token_id=1 tie_word_embeddings=true "
-     "type_vocab_size=2"},
+     "hidden_size=768 intermediate_size=3072 is_decoder=false layer_norm_eps=1e-12 "
+     "max_position_embeddings=512 num_attention_heads=12 num_hidden_layers=12 pad_token_id=1 "
+     "tie_word_embeddings=true type_vocab_size=2"},
     {"youtu", "head_dim=64 hidden_size=2048 intermediate_size=6144 kv_lora_rank=512 "
               "max_position_embeddings=131072 num_attention_heads=16 num_hidden_layers=32 "
               "num_key_value_heads=16 q_lora_rank=1536 qk_nope_head_dim=128 qk_rope_head_dim=64 "
-              "rms_norm_eps=1e-06 rope_theta=10000 tie_word_embeddings=true v_head_dim=128"},
+              "rms_norm_eps=1e-06 rope_interleave=true rope_theta=10000 tie_word_embeddings=true "
+              "v_head_dim=128"},
 };
 const size_t tare_llama_n_class_rows = sizeof tare_llama_class_rows / sizeof *tare_llama_class_rows;

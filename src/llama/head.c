@@ -5,6 +5,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
+#include "llama/needed.h"
 
 /* What the embeddings are called; the first that the architecture knows. */
 static const char *const embeddings[] = {"model.embed_tokens.weight", "transformer.wte.weight"};
@@ -61,16 +62,18 @@ static tare_status find_name(tare_llama_mapping *m, tare_error *err) {
 tare_status tare_llama_find_tied(tare_llama_mapping *m, tare_error *err) {
     const tare_catalog *c = &m->hf->catalog;
     int64_t head = -1; /* none */
-    bool tied, on_record;
+    bool has_embeddings = false, tied, on_record;
     for (size_t i = 0; i < c->n_tensors; i++) {
         tare_str target;
         TARE_TRY(target_of(&target, m, c->tensors[i].name, err));
         if (!target.ptr) continue;
-        if (tare_str_is(target, "token_embd.weight")) return TARE_OK;
+        has_embeddings |= tare_str_is(target, "token_embd.weight");
         if (tare_str_is(target, "output.weight")) head = (int64_t)i;
     }
-    if (head < 0) return TARE_OK;
     TARE_TRY(is_tied(&tied, m, err));
+    m->copies_head = head < 0 && tied && !m->options->like_reference &&
+                     tare_llama_needs_head(tare_str_of(m->arch->name));
+    if (head < 0 || has_embeddings) return TARE_OK;
     TARE_TRY(is_on_record(&on_record, m, (size_t)head, err));
     if (!tied && !on_record) return TARE_OK;
     m->tied_head = (size_t)head;
@@ -104,6 +107,14 @@ static tare_status note_dropped(const tare_llama_mapping *m, tare_error *err) {
     return TARE_OK;
 }
 
+/* Whether the head that is written is the embeddings, scaled or as they are. */
+static bool is_of_embeddings(const tare_llama_mapping *m) {
+    const tare_llama_target *head = tare_llama_target_named(m, TARE_STR("output.weight"));
+    const tare_llama_target *embedding = tare_llama_target_named(m, TARE_STR("token_embd.weight"));
+    return head->n_pieces && embedding->n_pieces &&
+           head->pieces[0].source == embedding->pieces[0].source;
+}
+
 tare_status tare_llama_note_head(const tare_llama_mapping *m, tare_error *err) {
     const tare_json_node *said =
         tare_llama_config_find(&m->config, TARE_STR("tie_word_embeddings"));
@@ -111,10 +122,11 @@ tare_status tare_llama_note_head(const tare_llama_mapping *m, tare_error *err) {
     if (!tare_llama_is_one_of(TARE_STR("output"), m->arch->tensors))
         return m->arch->is_bert ? TARE_OK : note_dropped(m, err);
     if (!said || !tare_llama_has_target(m, TARE_STR("token_embd.weight"))) return TARE_OK;
-    if (said->type == TARE_JSON_FALSE && !has_head)
+    if (said->type == TARE_JSON_FALSE && !has_head &&
+        !tare_str_ends(m->hf_class, TARE_STR("Model")))
         warn(m,
              "tie_word_embeddings is false, and there is no head: llama.cpp takes the embeddings");
-    if (said->type == TARE_JSON_TRUE && has_head)
+    if (said->type == TARE_JSON_TRUE && has_head && !is_of_embeddings(m))
         warn(m, "tie_word_embeddings is true, and there is a head beside the embeddings: it is "
                 "written, and llama.cpp takes it");
     return TARE_OK;

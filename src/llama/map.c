@@ -178,10 +178,9 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     return tare_llama_names_init(&m->names, m->arch->name, m->arch->tensors, &m->out->arena, err);
 }
 
-/* Lets formulas know how many rows the embeddings have, for a config.json without a vocab_size. */
+/* How many rows the embeddings have; formulas know it where config.json has no vocab_size. */
 static tare_status find_embedding_rows(tare_llama_mapping *m, tare_error *err) {
     const tare_catalog *c = &m->hf->catalog;
-    if (tare_llama_config_find(&m->config, TARE_STR("vocab_size"))) return TARE_OK;
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_tensor *t = &c->tensors[i];
         tare_str target;
@@ -190,7 +189,9 @@ static tare_status find_embedding_rows(tare_llama_mapping *m, tare_error *err) {
         if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
         TARE_TRY(tare_llama_names_find(&target, &m->names, name, &m->out->arena, err));
         if (!target.ptr || !tare_str_is(target, "token_embd.weight")) continue;
-        add_fact(m, "embedding_rows", (double)t->dims[0]);
+        m->embedding_rows = t->dims[0];
+        if (!tare_llama_config_find(&m->config, TARE_STR("vocab_size")))
+            add_fact(m, "embedding_rows", (double)t->dims[0]);
         return TARE_OK;
     }
     return TARE_OK;
@@ -204,9 +205,12 @@ static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
     if (m->options->no_tokenizer) return TARE_OK;
     if (!m->arch->ignores_vocab_size)
         TARE_TRY(tare_llama_number(&size, m, "vocab_size | vocab_size_per_layer_input", 0, err));
+    else if (!m->options->like_reference)
+        size = (double)m->embedding_rows;
     TARE_TRY(tare_llama_number(&types, m, "type_vocab_size", 0, err));
     if (!(size >= 0 && size < 0x1p31 && types >= 0 && types < 0x1p31)) size = types = 0;
     o.vocab_size = (uint64_t)size;
+    o.embedding_rows = m->options->like_reference ? 0 : m->embedding_rows;
     if (tare_llama_is_one_of(TARE_STR("token_types"), m->arch->tensors))
         o.token_types = (uint64_t)types;
     o.pre = m->options->pre;

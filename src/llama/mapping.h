@@ -70,6 +70,8 @@ typedef struct tare_llama_mapping {
     bool tells_tower;            /* these were reported */
     size_t n_of_tower;           /* tensors left out for what is no part of the text model */
     size_t tied_head;            /* the input's tensor that is the embeddings as well */
+    uint64_t embedding_rows;     /* 0: it has none */
+    bool copies_head;            /* llama.cpp has no tied head here: the embeddings are it, too */
     const char *tied_name;       /* what it would be called as such; NULL: there is none */
     bool is_rehearsal; /* the input has names and shapes only, and nothing is left out for what its
                           numbers are */
@@ -182,7 +184,8 @@ tare_status tare_llama_note_head(const tare_llama_mapping *m, tare_error *err);
 tare_str tare_llama_source_name(const tare_llama_mapping *m, size_t tensor);
 /* Puts one behind the others (targets.c). */
 tare_status tare_llama_target_add(tare_llama_mapping *m, tare_llama_target *t, tare_error *err);
-/* Whether there is one of that name. */
+/* The one of that name; NULL: there is none. */
+const tare_llama_target *tare_llama_target_named(const tare_llama_mapping *m, tare_str name);
 bool tare_llama_has_target(const tare_llama_mapping *m, tare_str name);
 /* One of so many pieces, which has no shape yet; NULL: memory is out. */
 tare_llama_target *tare_llama_target_new(tare_llama_mapping *m, tare_str name, size_t n_pieces);

@@ -100,6 +100,10 @@ static unsigned part_of(tare_str word) {
     return WHOLE;
 }
 
+bool tare_llama_needs_head(tare_str architecture) {
+    return tare_llama_is_one_of(architecture, own_head);
+}
+
 bool tare_llama_is_outside(tare_str word) {
     for (const tare_tensor_named *n = tare_tensors_outside; n->name; n++)
         if (tare_str_is(word, n->name)) return true;

@@ -14,10 +14,14 @@ tare_status tare_llama_target_add(tare_llama_mapping *m, tare_llama_target *t, t
     return TARE_OK;
 }
 
-bool tare_llama_has_target(const tare_llama_mapping *m, tare_str name) {
+const tare_llama_target *tare_llama_target_named(const tare_llama_mapping *m, tare_str name) {
     for (size_t i = 0; i < m->n_targets; i++)
-        if (tare_str_equal(m->targets[i]->name, name)) return true;
-    return false;
+        if (tare_str_equal(m->targets[i]->name, name)) return m->targets[i];
+    return NULL;
+}
+
+bool tare_llama_has_target(const tare_llama_mapping *m, tare_str name) {
+    return tare_llama_target_named(m, name) != NULL;
 }
 
 tare_llama_target *tare_llama_target_new(tare_llama_mapping *m, tare_str name, size_t n_pieces) {

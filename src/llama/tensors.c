@@ -577,6 +577,9 @@ static tare_status map_tower_tensor(pass *p, tare_error *err) {
     return TARE_OK;
 }
 
+static const tare_llama_rule head_of_embeddings[] = {
+    {"=token_embd.weight", "=output.weight", "first"}, {NULL, NULL, NULL}};
+
 static tare_status map_tensor(pass *p, tare_error *err) {
     tare_llama_mapping *m = p->m;
     if (m->arch->tower) return map_tower_tensor(p, err);
@@ -595,6 +598,8 @@ static tare_status map_tensor(pass *p, tare_error *err) {
     if (m->arch->drops_zero_biases && !m->is_rehearsal && tare_str_ends(p->name, TARE_STR(".bias")))
         return check_zero(p, err);
     TARE_TRY(find_target(&p->target, p, p->name, err));
+    if (m->copies_head) TARE_TRY(apply_rules(p, head_of_embeddings, &n, err));
+    n = 0;
     TARE_TRY(apply_rules(p, m->arch->rules, &n, err));
     if (n == 0 && tare_llama_is_one_of(TARE_STR("ffn_gate_exps"), m->arch->tensors))
         TARE_TRY(apply_rules(p, joined_experts, &n, err));

@@ -93,12 +93,9 @@ static const struct {
      "sliding_window: llama.cpp has no such windows in this architecture, all layers see all, "
      "which "
      "differs in texts longer than it"},
-    {"exaone4",
-     "if(has(sliding_window), if(num_hidden_layers == 64, false, if(has(layer_types), "
-     "in('sliding_attention', layer_types), has(sliding_window_pattern))))",
-     NULL, NULL,
-     "sliding_window: llama.cpp has these windows in models of 64 layers only, all layers see all, "
-     "which differs in texts longer than it"},
+    {"exaone4", "if(has(sliding_window), if(num_hidden_layers == 64, false, true))", NULL, NULL,
+     "sliding_window: llama.cpp has these windows, and layers without positions, in models of 64 "
+     "layers only" OTHER_NUMBERS},
     {"maple", "if(nope_on_global_attention | false, false, true)", NULL, NULL,
      "nope_on_global_attention: llama.cpp has no positions in layers without a window in this "
      "architecture" OTHER_NUMBERS},
@@ -181,6 +178,13 @@ static const struct {
      "true), true))",
      NULL, NULL,
      "beta_fast, beta_slow: llama.cpp computes with 32 and 1 whatever a file says" OTHER_NUMBERS},
+    {"glm-dsa hy_v4",
+     "if(rope.type == 'yarn', if(has(rope.factor), yarn.turned == yarn.scaled), if(rope.type == "
+     "'linear', (rope.factor | 1) == 1)) == false",
+     NULL, NULL,
+     "the scaling of rotary positions: llama.cpp scales the scores of attention by it, too, in "
+     "this "
+     "architecture" OTHER_NUMBERS},
     {"gemma2", SCALES_OTHERWISE("46"), NULL, NULL,
      "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
     {"gemma3 gemma-embedding", SCALES_OTHERWISE("62"), NULL, NULL,
@@ -194,6 +198,11 @@ static const struct {
      "if(layer < 10, 0.95, 0), false, true), false)",
      NULL, NULL,
      "activation_sparsity_pattern: llama.cpp keeps 5 % of the first ten layers" OTHER_NUMBERS},
+    {"afmoe",
+     "if(has(layer_types), if(has(sliding_window), (word(at(layer_types, layer), "
+     "'sliding_attention full_attention/attention') == 'sliding_attention') == "
+     "((layer + 1) % 4 == 0)))",
+     NULL, NULL, "layer_types: llama.cpp leaves positions out in every fourth layer" OTHER_NUMBERS},
     {"afmoe", "if(mup_enabled | false, false, true)", NULL, NULL,
      "mup_enabled false: llama.cpp scales the embeddings" OTHER_NUMBERS},
     {"phimoe", "true", NULL, NULL,
@@ -222,6 +231,12 @@ static const struct {
      NULL, NULL, "mamba_hidden_act: llama.cpp computes SiLU" OTHER_NUMBERS},
     {"nemotron_h nemotron_h_moe", "(time_step_min | 0.001) > 0.001", NULL, NULL,
      "time_step_min: llama.cpp does not limit steps of time" OTHER_NUMBERS},
+    {"falcon-h1", "attention_bias | false", NULL, NULL,
+     "attention_bias: llama.cpp adds no bias behind attention in this architecture" OTHER_NUMBERS},
+    {"granitemoe", "if(has(layer_types), word(position_embedding_type, 'rope nope') == 'nope')",
+     NULL, NULL,
+     "position_embedding_type nope: llama.cpp has rotary positions in this "
+     "architecture" OTHER_NUMBERS},
     {"falcon-h1", "if(mamba_rms_norm | false, mamba_norm_before_gate | true)", NULL, NULL,
      "mamba_norm_before_gate: llama.cpp has the gate before the norm" OTHER_NUMBERS},
     {"bloom", "apply_residual_connection_post_layernorm | false", NULL, NULL,
@@ -246,6 +261,18 @@ static const struct {
     {"gpt-oss minimax-m3",
      "if((swiglu_alpha | 1.702) == 1.702, (swiglu_limit | 7) == 7, false) == false", NULL, NULL,
      "swiglu_alpha, swiglu_limit: llama.cpp computes with 1.702 and 7" OTHER_NUMBERS},
+    {"laguna",
+     "if(in('full_attention', layer_types), if(at(layer_types, 0) == 'sliding_attention', "
+     "(rope_parameters.full_attention.partial_rotary_factor | 1) == "
+     "(rope_parameters.sliding_attention.partial_rotary_factor | 1))) == false",
+     NULL, NULL,
+     "partial_rotary_factor of full_attention: llama.cpp turns as much in all layers where the "
+     "first "
+     "one has a window" OTHER_NUMBERS},
+    {"mellum", "if(in('sliding_attention', layer_types), rope.theta_swa == rope.theta) == false",
+     NULL, NULL,
+     "rope_parameters.sliding_attention.rope_theta: llama.cpp has one base of positions in this "
+     "architecture" OTHER_NUMBERS},
     {"laguna", "(moe_router_logit_softcapping | 0) > 0", NULL, NULL,
      "moe_router_logit_softcapping: llama.cpp does not cap the scores of experts in this "
      "architecture" OTHER_NUMBERS},

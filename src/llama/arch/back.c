@@ -16,7 +16,9 @@ const char *const tare_llama_back_common[] = {
     "if(rope.scaling.type == 'linear', rope.scaling.factor))",
     "rope_scaling.original_max_position_embeddings = if(rope.scaling.type == 'yarn', "
     "rope.scaling.original_context_length)",
-    "rope_scaling.attention_factor = rope.scaling.yarn_attn_factor",
+    "rope_scaling.attention_factor = rope.scaling.yarn_attn_factor | if(rope.scaling.type == "
+    "'yarn', "
+    "rope.scaling.attn_factor * " TARE_LLAMA_YARN_KEY("1") ")",
     "rope_scaling.beta_fast = rope.scaling.yarn_beta_fast",
     "rope_scaling.beta_slow = rope.scaling.yarn_beta_slow",
     NULL,

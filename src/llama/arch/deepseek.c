@@ -18,7 +18,7 @@ static const tare_llama_key deepseek_keys[] = {
 
 #define KEYS_LEADING                                                                               \
     {"leading_dense_block_count", U32,                                                             \
-     "first_k_dense_replace | if(has(n_routed_experts), 0, num_hidden_layers)"},                   \
+     DENSE_FIRST " | first_k_dense_replace | if(has(n_routed_experts), 0, num_hidden_layers)"},    \
         KEY_VOCAB_SIZE, {                                                                          \
         "attention.q_lora_rank", U32, "q_lora_rank | lora.none"                                    \
     }
@@ -30,8 +30,32 @@ static const tare_llama_key deepseek_keys[] = {
         {"expert_weights_norm", BOOL, "if(norm_topk_prob | false, norm_topk_prob)"}, {             \
         "rope.dimension_count", U32, "qk_rope_head_dim"                                            \
     }
-#define KEY_YARN_LOG                                                                               \
+#define KEY_MSCALE                                                                                 \
     { "rope.scaling.yarn_log_multiplier", F32, "0.1 * rope.mscale_all_dim" }
+/* llama.cpp turns by attn_factor, and scales all scores by the square of that times 1 + this times
+ * ln(factor), positions of type linear also by 1 + 0.1 ln(factor). So this undoes the one in the other:
+ * what transformers turns by is yarn.turned, what it scales by yarn.scaled. */
+#define YARN_LOG(turned)                                                                           \
+    "round(10000000 * (yarn.scaled / (" turned ") - 1) / ln(rope.factor)) / 10000000"
+#define KEY_YARN_LOG                                                                               \
+    {                                                                                              \
+        "rope.scaling.yarn_log_multiplier", F32,                                                   \
+            "if(like_reference, 0.1 * rope.mscale_all_dim, if(yarn.is_plain, nothing, yarn.log | " \
+            "0.1 * rope.mscale_all_dim))"                                                          \
+    }
+#define YARN_DEFAULTS                                                                              \
+    "yarn.turned = rope.attention_factor | if(rope.mscale | 0, if(rope.mscale_all_dim | "          \
+    "0, " TARE_LLAMA_YARN("rope.mscale") " / " TARE_LLAMA_YARN(                                    \
+        "rope.mscale_all_dim") ")) | " TARE_LLAMA_YARN("1"),                                       \
+        "yarn.scaled = if(rope.mscale_all_dim | 0, " TARE_LLAMA_YARN(                              \
+            "rope.mscale_all_dim") ", 1)",                                                         \
+        "yarn.log = if((rope.factor | 1) > 1, if(rope.type == 'linear', " YARN_LOG(                \
+            TARE_LLAMA_YARN("1")) ", if(rope.type == 'yarn', " YARN_LOG("yarn.turned") ")))",      \
+        "yarn.is_plain = if(has(yarn.log), yarn.log == 0, false)"
+#define LATENT_FACTOR                                                                              \
+    "rope.latent_factor = if(yarn.is_plain, yarn.turned / " TARE_LLAMA_YARN("1") ", yarn.turned)"
+/* But for DeepSeek 2, llama.cpp turns by 1 + 0.1 ln(factor) over the scale of this. */
+#define SCALED_FACTOR "rope.latent_factor = yarn.scaled / " TARE_LLAMA_YARN("1")
 #define DEEPSEEK2_KEYS                                                                             \
     {"attention.head_count_kv", U32, "1"}, KEYS_LEADING,                                           \
         {"attention.kv_lora_rank", U32, "kv_lora_rank"},                                           \
@@ -50,10 +74,16 @@ static const tare_llama_key deepseek_keys[] = {
     "lora.none = if(like_reference, nothing, if(num_hidden_layers == 26, nothing, "                \
     "if(num_hidden_layers == 27, nothing, 0)))"
 #define DEEPSEEK2_DEFAULTS                                                                         \
-    LORA_NONE, KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001", "rope_theta = 10000"
-static const char *const deepseek2_defaults[] = {DEEPSEEK2_DEFAULTS, NULL};
+    YARN_DEFAULTS, LORA_NONE, KV_HEADS_ALL, "kv_lora_rank = 512", "rms_norm_eps = 0.000001",       \
+        "rope_theta = 10000"
+static const char *const deepseek2_defaults[] = {DEEPSEEK2_DEFAULTS, LATENT_FACTOR, NULL};
 /* From DeepSeek V3 on, and GLM. */
-static const char *const deepseek3_defaults[] = {DEEPSEEK2_DEFAULTS, SIGMOID_ROUTER, NULL};
+static const char *const deepseek3_defaults[] = {DEEPSEEK2_DEFAULTS, LATENT_FACTOR, SIGMOID_ROUTER,
+                                                 NULL};
+static const char *const deepseek32_defaults[] = {DEEPSEEK2_DEFAULTS, SCALED_FACTOR, SIGMOID_ROUTER,
+                                                  NULL};
+static const char *const glm_dsa_defaults[] = {DEEPSEEK2_DEFAULTS, SIGMOID_ROUTER, NULL};
+static const char *const mistral4_defaults[] = {DEEPSEEK2_DEFAULTS, SCALED_FACTOR, NULL};
 static const tare_llama_key deepseek2_keys[] = {DEEPSEEK2_KEYS, END_OF_KEYS};
 static const tare_llama_key glm_lite_keys[] = {
     DEEPSEEK2_KEYS,
@@ -67,7 +97,7 @@ static const tare_llama_key ocr_keys[] = {
     KEYS_EXPERTS,
     {"attention.sliding_window", U32,
      "if(sliding_window_size | 0, sliding_window_size, if(sliding_window | 0, sliding_window))"},
-    KEY_YARN_LOG,
+    KEY_MSCALE,
     END_OF_KEYS};
 static const char *const ocr_defaults[] = {KV_HEADS_ALL, "rms_norm_eps = 0.000001", NULL};
 /* Mistral 4 has stacks of experts, gate above up. */
@@ -102,8 +132,6 @@ static const tare_llama_key hy4_keys[] = {
     {"attention.key_length", U32, NULL}, /* of config.json's head_dim */
     {"attention.value_length", U32, NULL},
     DEEPSEEK2_KEYS,
-    {"leading_dense_block_count", U32,
-     "first_k_dense_replace | leading(mlp_layer_types, 'dense', 'dense sparse')"},
     {"expert_group_count", U32, NULL}, /* but where there are several */
     {"expert_group_used_count", U32, NULL},
     {"expert_group_count", U32, "if(n_group > 1, n_group)"},
@@ -181,23 +209,38 @@ static const char *const deepseek_back_config[] = {"model_type = 'deepseek'",
                                                    "head_dim = attention.key_length", NULL};
 static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",
                                               .config = deepseek_back_config};
+#define KEY_FACTOR "rope.scaling.attn_factor"
+#define KEY_LOG    "rope.scaling.yarn_log_multiplier"
+#define BACK_YARN(turned, scaled)                                                                  \
+    "rope_scaling.attention_factor = if(has(" KEY_FACTOR "), " turned ")",                         \
+        "rope_scaling.mscale_all_dim = if(rope.scaling.type == 'yarn', if(has(" KEY_FACTOR         \
+        "), round(1000000 * ((" scaled ") - 1) / ln(rope.scaling.factor)) / 100000, 10 * " KEY_LOG \
+        " | 1.0))",                                                                                \
+        "rope_scaling.mscale = if(rope.scaling.type == 'yarn', if(has(" KEY_FACTOR                 \
+        "), nothing, 10 * " KEY_LOG "))"
+#define BACK_LATENT_YARN                                                                           \
+    BACK_YARN("if(has(" KEY_LOG "), " KEY_FACTOR ", " KEY_FACTOR                                   \
+              " * " TARE_LLAMA_YARN_KEY("1") ")",                                                  \
+              "if(has(" KEY_LOG "), " KEY_FACTOR " * (1 + " KEY_LOG                                \
+              " * ln(rope.scaling.factor)), " KEY_FACTOR " * " TARE_LLAMA_YARN_KEY("1") ")")
+#define BACK_SCALED_YARN                                                                           \
+    BACK_YARN(KEY_FACTOR " * " TARE_LLAMA_YARN_KEY("1") " / (1 + (" KEY_LOG                        \
+                                                        " | 0) * ln(rope.scaling.factor))",        \
+              KEY_FACTOR " * " TARE_LLAMA_YARN_KEY("1"))
 #define DEEPSEEK_BACK                                                                              \
     "q_lora_rank = if(attention.q_lora_rank > 0, attention.q_lora_rank) | null",                   \
         "kv_lora_rank = attention.kv_lora_rank",                                                   \
         "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",                      \
         "qk_rope_head_dim = rope.dimension_count", "num_key_value_heads = attention.head_count",   \
-        "head_dim = rope.dimension_count",                                                         \
-        "rope_scaling.mscale_all_dim = 10 * rope.scaling.yarn_log_multiplier",                     \
-        "rope_scaling.mscale = 10 * rope.scaling.yarn_log_multiplier",                             \
-        "norm_topk_prob = expert_weights_norm | false",                                            \
+        "head_dim = rope.dimension_count", "norm_topk_prob = expert_weights_norm | false",         \
         "moe_intermediate_size = expert_feed_forward_length"
 #define DEEPSEEK_NAMES                                                                             \
     HF_ENDS HF_NORMS HF_MLP HF_MOE HF_SHARED HF_CONFIG                                             \
         "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj "                 \
         "self_attn.kv_a_proj_with_mqa self_attn.q_a_layernorm self_attn.kv_a_layernorm "           \
         "n_routed_experts"
-static const char *const deepseek2_back_config[] = {"model_type = 'deepseek_v2'", DEEPSEEK_BACK,
-                                                    NULL};
+static const char *const deepseek2_back_config[] = {"model_type = 'deepseek_v2'", BACK_LATENT_YARN,
+                                                    DEEPSEEK_BACK, NULL};
 static const tare_llama_shape_row deepseek2_back_shapes[] = {
     {"*.self_attn.kv_b_proj.weight",
      "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
@@ -207,14 +250,22 @@ static const tare_llama_back deepseek2_back = {.names = DEEPSEEK_NAMES,
                                                .shapes = deepseek2_back_shapes,
                                                .when = "has(tensors.exp_probs_b.bias) == false"};
 static const char *const deepseek3_back_config[] = {
-    "model_type = 'deepseek_v3'", "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
-    "topk_method = 'noaux_tc'", DEEPSEEK_BACK, NULL};
+    "model_type = 'deepseek_v3'",
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    "topk_method = 'noaux_tc'",
+    BACK_LATENT_YARN,
+    DEEPSEEK_BACK,
+    NULL};
 static const tare_llama_back deepseek3_back = {
     .names = DEEPSEEK_NAMES, .config = deepseek3_back_config, .shapes = deepseek2_back_shapes};
 
 static const char *const deepseek32_back_config[] = {
-    "model_type = 'deepseek_v32'", "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
-    "topk_method = 'noaux_tc'", DEEPSEEK_BACK, NULL};
+    "model_type = 'deepseek_v32'",
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    "topk_method = 'noaux_tc'",
+    BACK_SCALED_YARN,
+    DEEPSEEK_BACK,
+    NULL};
 static const tare_llama_shape_row deepseek32_back_shapes[] = {
     {"*.self_attn.kv_b_proj.weight",
      "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
@@ -240,8 +291,13 @@ static const tare_llama_back glm_dsa_back = {
     .shapes = deepseek32_back_shapes};
 
 static const char *const glm_lite_back_config[] = {
-    "model_type = 'glm4_moe_lite'", "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
-    "topk_method = 'noaux_tc'", DEEPSEEK_BACK, NULL};
+    "model_type = 'glm4_moe_lite'",
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    "topk_method = 'noaux_tc'",
+    BACK_DENSE_FIRST("leading_dense_block_count"),
+    BACK_LATENT_YARN,
+    DEEPSEEK_BACK,
+    NULL};
 /* GLM-4.7-Flash; DeepSeek's files have no layers that predict more tokens. */
 static const tare_llama_back glm_lite_back = {
     .names = DEEPSEEK_NAMES " " HF_NEXTN,
@@ -274,7 +330,8 @@ static const char *const ocr_back_config[] = {"model_type = 'deepseek_vl_v2'",
 static const tare_llama_back ocr_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",
                                          .config = ocr_back_config};
 
-static const char *const mistral4_back_config[] = {"model_type = 'mistral4'", DEEPSEEK_BACK, NULL};
+static const char *const mistral4_back_config[] = {"model_type = 'mistral4'", BACK_SCALED_YARN,
+                                                   DEEPSEEK_BACK, NULL};
 static const tare_llama_shape_row mistral4_back_shapes[] = {
     {"*.self_attn.kv_b_proj.weight",
      "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
@@ -322,7 +379,7 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
     {.name = "glm-dsa",
      .classes = "GlmMoeDsaForCausalLM",
      .tensors = DEEPSEEK2_TENSORS NEXTN INDEXER,
-     .defaults = deepseek3_defaults,
+     .defaults = glm_dsa_defaults,
      .keys = glm_dsa_keys,
      .rules = deepseek2_rules,
      .extra_layers = "num_nextn_predict_layers",
@@ -338,7 +395,7 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
     {.name = "deepseek32",
      .classes = "DeepseekV32ForCausalLM",
      .tensors = DEEPSEEK2_TENSORS NEXTN INDEXER,
-     .defaults = deepseek3_defaults,
+     .defaults = deepseek32_defaults,
      .keys = deepseek32_keys,
      .rules = deepseek2_rules,
      .extra_layers = "num_nextn_predict_layers",
@@ -354,7 +411,7 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .classes = "Mistral3ForConditionalGeneration Ministral3ForCausalLM",
      .requires = "model_type == 'mistral4'",
      .tensors = DEEPSEEK2_TENSORS "ffn_gate_up_exps",
-     .defaults = deepseek2_defaults,
+     .defaults = mistral4_defaults,
      .keys = deepseek2_keys,
      .rules = mistral4_rules,
      .back = &mistral4_back},

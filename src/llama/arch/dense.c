@@ -60,9 +60,9 @@ static const tare_llama_key olmo_keys[] = {{"attention.layer_norm_epsilon", F32,
 /* For sliding layers transformers always uses the theta of the class. */
 static const char *const olmo3_defaults[] = {KV_HEADS_ALL, "rope_local_base_freq = 500000", NULL};
 static const tare_llama_key olmo2_keys[] = {
-    {"attention.sliding_window", U32, "sliding_window"},
+    {"attention.sliding_window", U32, WITH_WINDOWS},
     {"attention.sliding_window_pattern[]", BOOL,
-     "if(has(sliding_window), if(has(layer_types), " LAYER_WINDOW ", (layer + 1) % 4 > 0))"},
+     "if(has(" WITH_WINDOWS "), if(has(layer_types), " LAYER_WINDOW ", (layer + 1) % 4 > 0))"},
     END_OF_KEYS};
 
 /* ---- Nemotron -------------------------------------------------------------------------------- */
@@ -75,7 +75,9 @@ static const tare_llama_key nemotron_keys[] = {
      "layer_norm_eps | layer_norm_epsilon | norm_epsilon | norm_eps"},
     {"rope.dimension_count", U32,
      "floor(rope.partial * (hidden_size | n_embd)) / (num_attention_heads | n_head)"},
-    {"rope.scaling.type", TEXT, "if(has(factor | rope.factor), 'linear', 'none')"},
+    {"rope.scaling.type", TEXT,
+     "if(rope.type == 'yarn', if(like_reference, nothing, 'yarn')) | if(has(factor | rope.factor), "
+     "'linear', 'none')"},
     {"rope.scaling.factor", F32, "factor | rope.factor"},
     END_OF_KEYS};
 static const tare_llama_rule nemotron_rules[] = {{"=*norm.weight", NULL, "add(1)"}, END_OF_RULES};
@@ -173,7 +175,7 @@ static const char *const cohere_back_config[] = {"model_type = 'cohere'",
                                                  NULL};
 static const tare_llama_back cohere_back = {
     .names = HF_DENSE HF_QK_NORM "model_max_length layer_norm_eps", .config = cohere_back_config};
-static const char *const cohere2_back_config[] = {"model_type = 'cohere2'",
+static const char *const cohere2_back_config[] = {"model_type = 'cohere2'", BACK_LAYER_TYPES,
                                                   "tie_word_embeddings = true", NULL};
 static const tare_llama_back cohere2_back = {.names = HF_DENSE "layer_norm_eps",
                                              .config = cohere2_back_config};
@@ -185,7 +187,7 @@ static const tare_llama_back olmo2_back = {.names = HF_DENSE HF_QK_NORM HF_SANDW
                                            .config = olmo2_back_config,
                                            .when = "has(attention.sliding_window) == false"};
 static const char *const olmo3_back_config[] = {
-    "model_type = 'olmo3'",
+    "model_type = 'olmo3'", "sliding_window = attention.sliding_window",
     "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
     "'full_attention')",
     NULL};
@@ -227,6 +229,7 @@ static const char *const seed_back_config[] = {
     "attention_out_bias = has(tensors.attn_output.bias)", NULL};
 static const tare_llama_back seed_back = {.names = HF_DENSE, .config = seed_back_config};
 static const char *const nemotron_back_config[] = {"model_type = 'nemotron'",
+                                                   BACK_BIASES,
                                                    "norm_eps = attention.layer_norm_epsilon",
                                                    "rms_norm_eps = nothing",
                                                    "layer_norm_eps = nothing",
@@ -251,8 +254,11 @@ static const tare_llama_back internlm2_back = {
     .config = internlm2_back_config,
     .shapes = internlm2_back_shapes};
 static const char *const gpt_oss_back_config[] = {
-    "model_type = 'gpt_oss'", "intermediate_size = expert_feed_forward_length",
-    "attention_bias = true", "rope_scaling.truncate = if(rope.scaling.type == 'yarn', false)",
+    "model_type = 'gpt_oss'",
+    "intermediate_size = expert_feed_forward_length",
+    "attention_bias = has(tensors.attn_q.bias)",
+    BACK_LAYER_TYPES,
+    "rope_scaling.truncate = if(rope.scaling.type == 'yarn', false)",
     NULL};
 static const tare_llama_shape_row gpt_oss_back_shapes[] = {
     {"*.self_attn.sinks", "d0"},

@@ -34,7 +34,9 @@ static const char *const modern_defaults[] = {
     "rope_parameters.sliding_attention.rope_theta = local_rope_theta | 10000",
     "layer_norm_eps = norm_eps | 0.00001", NULL};
 static const tare_llama_key modern_keys[] = {
-    {"attention.sliding_window", U32, "local_attention"},
+    {"attention.sliding_window", U32,
+     "if(has(layer_types), if(in('sliding_attention', layer_types, '" WINDOWS "'), "
+     "local_attention), local_attention)"},
     {"attention.sliding_window_pattern", U32, "global_attn_every_n_layers"},
     KEY_NO_SCALING,
     KEY_VOCAB_SIZE,
@@ -60,14 +62,17 @@ static const tare_llama_key eurobert_keys[] = {KEY_NOT_CAUSAL, KEY_NO_SCALING, E
 static const char *const modern_back_config[] = {
     "model_type = 'modernbert'",
     "local_attention = attention.sliding_window",
-    "global_attn_every_n_layers = attention.sliding_window_pattern",
+    "global_attn_every_n_layers = if(len(attention.sliding_window_pattern) > 0, nothing, "
+    "attention.sliding_window_pattern)",
+    BACK_LAYER_TYPES " | if(has(attention.sliding_window), nothing, 'full_attention')",
     "global_rope_theta = rope.freq_base",
     "local_rope_theta = rope.freq_base_swa",
     "hidden_activation = hidden_activation",
     "classifier_pooling = if(classifier.pooling_type == 1, 'mean', if(classifier.pooling_type == "
     "2, "
     "'cls'))",
-    "global_rope_theta = nothing",
+    BACK_ROPE("full_attention."),
+    BACK_ROPE_SWA,
     NULL};
 static const tare_llama_back modern_back = {
     .names = "layers. embeddings.tok_embeddings embeddings.norm final_norm attn_norm attn.Wqkv "

@@ -32,7 +32,8 @@ static const tare_llama_key exaone_moe_keys[] = {
     {"expert_shared_feed_forward_length", U32, "moe_intermediate_size * num_shared_experts"},
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     {"expert_weights_norm", BOOL, "norm_topk_prob"},
-    {"leading_dense_block_count", U32, "first_k_dense_replace | first_last_k_dense_replace | 0"},
+    {"leading_dense_block_count", U32,
+     DENSE_FIRST " | first_k_dense_replace | first_last_k_dense_replace | 0"},
     {"nextn_predict_layers", U32, "num_nextn_predict_layers | 0"},
     KEY_NO_SCALING,
     END_OF_KEYS};

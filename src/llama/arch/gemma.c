@@ -46,7 +46,7 @@ static const tare_llama_key gemma2_own[] = {
     {"final_logit_softcapping", F32, "if(final_logit_softcapping | 0, final_logit_softcapping)"},  \
     {                                                                                              \
         "attention.sliding_window", U32,                                                           \
-            "if(sliding_window_pattern == 1, nothing, sliding_window)"                             \
+            "if(sliding_window_pattern == 1, nothing, " WITH_WINDOWS ")"                           \
     }
 static const tare_llama_key gemma3_keys[] = {KEYS_GEMMA3, END_OF_KEYS};
 static const char *const gemma3n_defaults[] = {"head_dim = 256",
@@ -152,9 +152,13 @@ static const char *const gemma2_back_config[] = {"model_type = 'gemma2'", GEMMA_
                                                  BACK_LAYER_TYPES, NULL};
 static const tare_llama_back gemma2_back = {.names = HF_DENSE HF_SANDWICH,
                                             .config = gemma2_back_config};
-static const char *const gemma3_back_config[] = {"model_type = 'gemma3_text'",
-                                                 "sliding_window = attention.sliding_window",
-                                                 GEMMA_HEAD_SCALE("62"), BACK_LAYER_TYPES, NULL};
+static const char *const gemma3_back_config[] = {
+    "model_type = 'gemma3_text'",
+    "final_logit_softcapping = final_logit_softcapping",
+    "sliding_window = attention.sliding_window",
+    GEMMA_HEAD_SCALE("62"),
+    BACK_LAYER_TYPES " | if(has(attention.sliding_window), nothing, 'full_attention')",
+    NULL};
 static const tare_llama_back gemma3_back = {.names = HF_DENSE HF_SANDWICH HF_QK_NORM,
                                             .config = gemma3_back_config};
 /* EmbeddingGemma sees all tokens. */
@@ -183,11 +187,12 @@ static const tare_llama_back embedding_back = {.names = HF_DENSE HF_SANDWICH HF_
         "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",                       \
         "rope_theta = nothing", "rope_scaling = nothing",                                          \
         "moe_intermediate_size = expert_feed_forward_length", "top_k_experts = expert_used_count", \
-        "num_experts_per_tok = nothing", "enable_moe_block = has(expert_count)"
+        "num_experts_per_tok = nothing", "enable_moe_block = has(tensors.ffn_gate_inp.weight)"
 
 static const char *const gemma4_back_config[] = {
     "model_type = 'gemma4_text'",
-    "num_key_value_heads = at(attention.head_count_kv, " FIRST_WINDOW ") | attention.head_count_kv",
+    "num_key_value_heads = at(attention.head_count_kv, " FIRST_WINDOW ") | "
+    "at(attention.head_count_kv, 0) | attention.head_count_kv",
     "num_global_key_value_heads = at(attention.head_count_kv, " FIRST_WHOLE ")",
     "attention_k_eq_v = tensors.attn_v.weight.blocks < tensors.attn_k.weight.blocks",
     "intermediate_size = at(feed_forward_length, 0) | feed_forward_length",

@@ -162,7 +162,8 @@ static const tare_llama_back solar_back = {
     .names = GLM4MOE_NAMES,
     .config = solar_back_config,
     .when = "if(has(tensors.ffn_gate.weight), false, if(nextn_predict_layers > 0, false, "
-            "has(rope.dimension_sections) == false))"};
+            "if(has(rope.dimension_sections), false, (rope.dimension_count | "
+            "attention.key_length) == attention.key_length)))"};
 
 #define GLM4MOE_ROW(of, assumed, way_back)                                                         \
     {                                                                                              \

@@ -84,7 +84,10 @@ static const char *const hybrid_defaults[] = {
     "if(has(attn_layer_indices), in(layer, attn_layer_indices), "
     "layer % attn_layer_period == attn_layer_offset))",
     "g.is_hybrid = if(has(g.layers), in('mamba', g.layers, '" LAYER_KINDS "'), true)",
-    "g.uses_rope = if(in('BambaForCausalLM', architectures), true, g.is_hybrid == false)",
+    "g.uses_rope = if(in('BambaForCausalLM', architectures), true, if(like_reference, g.is_hybrid "
+    "== "
+    "false, if(has(position_embedding_type), word(position_embedding_type, 'rope nope') == 'rope', "
+    "g.is_hybrid == false)))",
     "m.groups = n_groups | num_groups | mamba_n_groups | mamba_num_groups",
     NULL};
 static const tare_llama_key hybrid_keys[] = {
@@ -140,7 +143,7 @@ static const char *const granite_back_config[] = {"model_type = 'granite'", BACK
 static const tare_llama_back granite_back = {
     .names = HF_DENSE, .config = granite_back_config, .when = "has(ssm.conv_kernel) == false"};
 static const char *const granitemoe_back_config[] = {
-    "model_type = 'granitemoe'", BACK_SCALES,
+    "model_type = 'granitemoe'", BACK_SCALES, BACK_BIASES,
     "shared_intermediate_size = expert_shared_feed_forward_length", NULL};
 static const tare_llama_shape_row granitemoe_back_shapes[] = {
     {"*.block_sparse_moe.input_linear.weight", "d0, 2 * d1, d2"},
@@ -155,7 +158,7 @@ static const tare_llama_back granitemoe_back = {.names = GRANITEMOE_NAMES,
                                                 .shapes = granitemoe_back_shapes,
                                                 .when = "has(ssm.conv_kernel) == false"};
 static const char *const granitemoe_shared_back_config[] = {
-    "model_type = 'granitemoeshared'", BACK_SCALES,
+    "model_type = 'granitemoeshared'", BACK_SCALES, BACK_BIASES,
     "shared_intermediate_size = expert_shared_feed_forward_length", NULL};
 static const tare_llama_back granitemoe_shared_back = {
     .names = GRANITEMOE_NAMES,
@@ -204,6 +207,7 @@ static const char *const hybrid_back_config[] = {
     "num_local_experts = expert_count | 0",
     "num_experts_per_tok = expert_used_count | 0",
     "position_embedding_type = if(rope.scaling.finetuned, 'rope', 'nope')",
+    BACK_BIASES,
     NULL};
 static const tare_llama_shape_row hybrid_back_shapes[] = {
     {"=blk.#.ssm_a", "d0"},
@@ -232,6 +236,7 @@ static const char *const bamba_back_config[] = {
     "num_local_experts = nothing",
     "num_experts_per_tok = nothing",
     "attn_rotary_emb = nothing",
+    BACK_BIASES,
     NULL};
 static const tare_llama_shape_row bamba_back_shapes[] = {{"=blk.#.ssm_a", "d0"},
                                                          {"=blk.#.ssm_d", "d0"},
@@ -329,7 +334,7 @@ const tare_llama_arch tare_llama_family_granite[] = {
      .back = &hybrid_back},
     {.name = "granitemoe",
      .classes = "GraniteMoeHybridForCausalLM",
-     .requires = "num_experts_per_tok > 0",
+     .requires = "if((num_local_experts | 1) > 0, num_experts_per_tok > 0, false)",
      .tensors = HYBRID_TENSORS,
      .defaults = hybrid_defaults,
      .keys = hybrid_keys,

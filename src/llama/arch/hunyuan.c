@@ -56,7 +56,7 @@ static const tare_llama_key hunyuan_moe_keys[] = {
 #define BACK_NONE(x) "if(rope.scaling.type == 'none', " x ")"
 #define BACK_DYNAMIC_ROPE                                                                          \
     "rope_scaling.type = " BACK_NONE("'dynamic'"), "rope_scaling.alpha = " BACK_NONE("1"),         \
-        "rope_scaling.factor = " BACK_NONE("1")
+        "rope_scaling.factor = if(rope.scaling.type == 'none', 1, rope.scaling.factor)"
 static const char *const hunyuan_back_config[] = {"model_type = 'hunyuan_v1_dense'",
                                                   BACK_DYNAMIC_ROPE, NULL};
 static const tare_llama_back hunyuan_back = {.names = HF_DENSE

@@ -7,7 +7,10 @@
 
 static const char *const falcon_h1_defaults[] = {"m.groups = n_groups | mamba_n_groups",
                                                  "m.states = m.groups * mamba_d_state",
-                                                 "m.ssm_in = ssm_in_multiplier | 1", NULL};
+                                                 "m.ssm_in = ssm_in_multiplier | 1",
+                                                 "m.is_tied = if(like_reference, false, "
+                                                 "tie_word_embeddings | false)",
+                                                 NULL};
 static const tare_llama_key falcon_h1_own[] = {
     {"context_length", U32, "max_position_embeddings | 0"},
     {"embedding_length", U32, "hidden_size"},
@@ -37,9 +40,11 @@ static const tare_llama_rule falcon_h1_rules[] = {
     RULES_MAMBA2,
     {"=blk.#.ffn_down@", NULL, "mul(at(mlp_multipliers, 1) | 1)"},
     {"=blk.#.ffn_gate@", NULL, "mul(at(mlp_multipliers, 0) | 1)"},
-    {"=blk.#.attn_k@", NULL, "mul(key_multiplier | 1) mul(attention_in_multiplier | 1)"},
-    {"=blk.#.attn_q@", NULL, "mul(attention_in_multiplier | 1)"},
-    {"=blk.#.attn_v@", NULL, "mul(attention_in_multiplier | 1)"},
+    {"=token_embd.weight", "=output.weight", "if(m.is_tied) mul(lm_head_multiplier | 1) first"},
+    {"=blk.#.attn_k.weight", NULL, "mul(key_multiplier | 1) mul(attention_in_multiplier | 1)"},
+    {"=blk.#.attn_k.bias", NULL, "mul(key_multiplier | 1)"},
+    {"=blk.#.attn_q.weight", NULL, "mul(attention_in_multiplier | 1)"},
+    {"=blk.#.attn_v.weight", NULL, "mul(attention_in_multiplier | 1)"},
     {"=blk.#.attn_output@", NULL, "mul(attention_out_multiplier | 1)"},
     {"=blk.#.ssm_out@", NULL, "mul(ssm_out_multiplier | 1)"},
     SSM_PART("0", "0", "mamba_d_ssm"),
@@ -203,9 +208,8 @@ static const tare_llama_rule minicpmv_rules[] = {RULE_DROP("mtp.*"), RULE_DROP("
 
 /* ---- Kimi Linear -------------------------------------------------------------------------------- */
 
-static const char *const kimi_defaults[] = {
-    "kv_lora_rank = n_lora_kv", "qk_rope_head_dim = n_rot",
-    "first_k_dense_replace = leading(mlp_layer_types, 'dense')", SIGMOID_ROUTER, NULL};
+static const char *const kimi_defaults[] = {"kv_lora_rank = n_lora_kv", "qk_rope_head_dim = n_rot",
+                                            SIGMOID_ROUTER, NULL};
 static const tare_llama_key kimi_keys[] = {
     KEY_VOCAB_SIZE,
     {"attention.head_count_kv[]", I32,
@@ -222,7 +226,7 @@ static const tare_llama_key kimi_keys[] = {
     {"attention.value_length_mla", U32, "n_embd_head_v_mla | v_head_dim"},
     KEY_EXPERT_FFN,
     {"expert_shared_count", U32, "num_shared_experts"},
-    {"leading_dense_block_count", U32, "first_k_dense_replace"},
+    {"leading_dense_block_count", U32, DENSE_FIRST " | first_k_dense_replace"},
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     END_OF_KEYS};
 static const tare_llama_rule kimi_rules[] = {
@@ -315,6 +319,7 @@ static const tare_llama_rule qwen4_rules[] = {
 
 static const char *const falcon_h1_back_config[] = {
     "model_type = 'falcon_h1'",
+    BACK_BIASES,
     "mamba_d_ssm = ssm.inner_size",
     "mamba_d_state = ssm.state_size",
     "mamba_d_conv = ssm.conv_kernel",
@@ -391,8 +396,9 @@ static const tare_llama_back nemotron_h_moe_back = {
 #define BACK_LINEAR                                                                                \
     "linear_value_head_dim = floor(ssm.inner_size / ssm.time_step_rank)",                          \
         "partial_rotary_factor = rope.dimension_count / attention.key_length",                     \
-        "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "   \
-        "full_attention_interval == 0, 'full_attention', 'linear_attention'))"
+        "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), "                    \
+        "if(if(layer < len(attention.recurrent_layers), at(attention.recurrent_layers, layer), "   \
+        "(layer + 1) % full_attention_interval > 0), 'linear_attention', 'full_attention'))"
 #define BACK_SECTIONS                                                                              \
     "rope_parameters.mrope_section[3] = at(rope.dimension_sections, layer)",                       \
         "rope_parameters.mrope_interleaved = if(has(rope.dimension_sections), true)",              \

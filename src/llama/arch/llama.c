@@ -61,17 +61,10 @@ static const tare_llama_back mixtral_back = {
     .config = mixtral_back_config};
 static const char *const ministral3_back_config[] = {
     "model_type = 'ministral3'",
-    "rope_parameters.rope_type = rope.scaling.type | 'default'",
-    "rope_parameters.rope_theta = rope.freq_base",
-    "rope_parameters.factor = rope.scaling.factor",
-    "rope_parameters.original_max_position_embeddings = rope.scaling.original_context_length",
-    "rope_parameters.beta_fast = rope.scaling.yarn_beta_fast",
-    "rope_parameters.beta_slow = rope.scaling.yarn_beta_slow",
+    BACK_ROPE(""),
     "rope_parameters.llama_4_scaling_beta = attention.temperature_scale",
     "rope_parameters.mscale = if(has(rope.scaling.yarn_log_multiplier), 1.0)",
     "rope_parameters.mscale_all_dim = rope.scaling.yarn_log_multiplier",
-    "rope_theta = nothing",
-    "rope_scaling = nothing",
     NULL};
 static const tare_llama_back ministral3_back = {.names = HF_DENSE,
                                                 .config = ministral3_back_config,

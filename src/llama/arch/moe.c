@@ -100,7 +100,8 @@ static const char *const minimax_defaults[] = {"head_dim = 128", "rope_theta = 5
                                                SIGMOID_ROUTER, NULL};
 static const tare_llama_key minimax_keys[] = {
     {"expert_feed_forward_length", U32, "intermediate_size"},
-    {"rope.dimension_count", U32, "rotary_dim"},
+    {"rope.dimension_count", U32,
+     "if(like_reference, nothing, floor(head_dim * rope.partial)) | rotary_dim"},
     END_OF_KEYS};
 
 /* Some layers look only at blocks of keys that an index chooses; norms are 1 + w. */

@@ -222,7 +222,8 @@ static const tare_llama_back jais_back = {
     .shapes = jais_back_shapes};
 
 static const char *const apertus_back_config[] = {
-    "model_type = 'apertus'", "hidden_act = 'xielu'", "head_dim = attention.key_length",
+    "model_type = 'apertus'", BACK_BIASES, "hidden_act = 'xielu'",
+    "head_dim = attention.key_length",
     /* transformers assumes Llama 3's factors */
     "rope_scaling.rope_type = if(has(tensors.rope_freqs.weight), nothing, rope.scaling.type | "
     "'default')",

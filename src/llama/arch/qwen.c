@@ -27,7 +27,8 @@ static const char *const qwen3_back_config[] = {
     "model_type = 'qwen3'", "attention_bias = if(has(tensors.attn_q.bias), true)", NULL};
 static const tare_llama_back qwen3_back = {.names = HF_DENSE HF_QK_NORM,
                                            .config = qwen3_back_config};
-static const char *const qwen2moe_back_config[] = {"model_type = 'qwen2_moe'", NULL};
+static const char *const qwen2moe_back_config[] = {"model_type = 'qwen2_moe'",
+                                                   "qkv_bias = has(tensors.attn_q.bias)", NULL};
 static const tare_llama_back qwen2moe_back = {
     .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG HF_MOE
     "mlp.shared_expert.gate_proj mlp.shared_expert.up_proj mlp.shared_expert.down_proj "

@@ -47,14 +47,23 @@
 
 #define KEY_NEXTN                                                                                  \
     { "nextn_predict_layers", U32, "num_nextn_predict_layers" }
+/* Where the reference says that positions are not scaled, whatever config.json says. */
 #define KEY_NO_SCALING                                                                             \
-    { "rope.scaling.type", TEXT, "'none'" }
+    {                                                                                              \
+        "rope.scaling.type", TEXT,                                                                 \
+            "if(like_reference, 'none', if(has(rope.factor), if(rope.type == 'linear', 'linear', " \
+            "if(rope.type == 'yarn', 'yarn')))) | 'none'"                                          \
+    }
 #define KEY_NOT_CAUSAL                                                                             \
     { "attention.causal", BOOL, "false" }
 /* The kinds of layers, which config.json has had two spellings of: that of a layer, as the first. */
 #define WINDOWS      "sliding_attention full_attention/attention"
 #define LAYER_KINDS  "mamba/linear_attention attention/full_attention"
 #define LAYER_WINDOW "word(at(layer_types, layer), '" WINDOWS "') == 'sliding_attention'"
+/* llama.cpp stops where none of the layers has the window that the keys tell of. */
+#define WITH_WINDOWS                                                                               \
+    "if(has(layer_types), if(in('sliding_attention', layer_types, '" WINDOWS "'), "                \
+    "sliding_window), sliding_window)"
 #define KEYS_WINDOW_BY_LAYER                                                                       \
     {"attention.sliding_window", U32, "sliding_window"}, {                                         \
         "attention.sliding_window_pattern[layer_types]", BOOL,                                     \
@@ -139,6 +148,22 @@
 #define BACK_ROTARY                                                                                \
     "partial_rotary_factor = rope.dimension_count * attention.head_count / embedding_length"
 
+/* Members of transformers' rope_parameters, or of those of one kind of layers, which ends with a dot. */
+#define BACK_ROPE(of)                                                                              \
+    "rope_parameters." of "rope_type = if(rope.scaling.type == 'yarn', 'yarn') | "                 \
+    "if(rope.scaling.type == 'linear', 'linear') | 'default'",                                     \
+        "rope_parameters." of "rope_theta = rope.freq_base",                                       \
+        "rope_parameters." of "factor = rope.scaling.factor",                                      \
+        "rope_parameters." of                                                                      \
+        "original_max_position_embeddings = rope.scaling.original_context_length",                 \
+        "rope_parameters." of "beta_fast = rope.scaling.yarn_beta_fast",                           \
+        "rope_parameters." of "beta_slow = rope.scaling.yarn_beta_slow", "rope_theta = nothing",   \
+        "rope_scaling = nothing"
+#define BACK_ROPE_SWA                                                                              \
+    "rope_parameters.sliding_attention.rope_type = if(has(rope.freq_base_swa), 'default')",        \
+        "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",                       \
+        "rope_local_base_freq = nothing"
+
 #define BACK_LAYER_TYPES                                                                           \
     "layer_types[] = if(layer < len(attention.sliding_window_pattern), "                           \
     "if(at(attention.sliding_window_pattern, layer), 'sliding_attention', 'full_attention'))"
@@ -148,6 +173,7 @@
 #define FIRST_WHOLE  "leading(attention.sliding_window_pattern, true)"
 
 /* Which layers are a mixture of experts, where the first n are not. */
+#define DENSE_FIRST         "if(has(mlp_layer_types), leading(mlp_layer_types, 'dense', 'dense sparse'))"
 #define BACK_DENSE_FIRST(n) "mlp_layer_types[] = if(layer < (" n " | 0), 'dense', 'sparse')"
 
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"

@@ -33,10 +33,6 @@ static const tare_llama_rule grove_rules[] = {RULE_DROP("*.expert_bias"), GROVE_
                                               GROVE_CHUNK("gate_proj"), GROVE_CHUNK("up_proj"),
                                               END_OF_RULES};
 
-/* llama.cpp stops where none of the layers has the window that the keys tell of. */
-#define WITH_WINDOWS                                                                               \
-    "if(has(layer_types), if(in('sliding_attention', layer_types, '" WINDOWS "'), "                \
-    "sliding_window), sliding_window)"
 static const tare_llama_key mellum_keys[] = {
     KEY_EXPERT_FFN,
     {"attention.sliding_window", U32, "if(use_sliding_window | true, " WITH_WINDOWS ")"},
@@ -81,7 +77,7 @@ static const tare_llama_key cohere2moe_keys[] = {
     KEYS_WINDOW_BY_LAYER,
     KEY_VOCAB_SIZE,
     {"expert_feed_forward_length", U32, "intermediate_size"},
-    {"leading_dense_block_count", U32, "first_k_dense_replace | 0"},
+    {"leading_dense_block_count", U32, DENSE_FIRST " | first_k_dense_replace | 0"},
     {"expert_weights_norm", BOOL, "norm_topk_prob | false"},
     {"expert_shared_count", U32, "if(num_shared_experts | 0, num_shared_experts)"},
     {"expert_shared_feed_forward_length", U32,
@@ -254,8 +250,13 @@ static const tare_llama_key rnd1_keys[] = {
     END_OF_KEYS};
 static const tare_llama_rule rnd1_rules[] = {RULES_FUSED_EXPERTS, END_OF_RULES};
 
-static const char *const mellum_back_config[] = {"model_type = 'mellum'", BACK_LAYER_TYPES,
-                                                 "sliding_window = attention.sliding_window", NULL};
+static const char *const mellum_back_config[] = {
+    "model_type = 'mellum'",
+    BACK_LAYER_TYPES " | if(has(attention.sliding_window), nothing, 'full_attention')",
+    BACK_ROPE("full_attention."),
+    BACK_ROPE_SWA,
+    "sliding_window = attention.sliding_window",
+    NULL};
 static const tare_llama_back mellum_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "num_experts",
                                             .config = mellum_back_config};
 static const char *const maple_back_config[] = {"model_type = 'maple'",
@@ -273,6 +274,7 @@ static const tare_llama_back maple_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "
 static const char *const cohere2moe_back_config[] = {
     "model_type = 'cohere2_moe'",
     BACK_LAYER_TYPES,
+    BACK_ROPE(""),
     "sliding_window = attention.sliding_window",
     "tie_word_embeddings = true",
     "intermediate_size = expert_feed_forward_length",
@@ -289,8 +291,8 @@ static const char *const afmoe_back_config[] = {
     "score_func = if(expert_gating_func == 2, 'sigmoid', 'softmax')",
     "mup_enabled = true", /* llama.cpp always scales */
     "sliding_window = attention.sliding_window",
-    "layer_types[] = if(attention.sliding_window > 0, if((layer + 1) % 4 == 0, 'full_attention', "
-    "'sliding_attention'))",
+    BACK_LAYER_TYPES " | if(attention.sliding_window > 0, if((layer + 1) % 4 == 0, "
+                     "'full_attention', 'sliding_attention'))",
     NULL};
 static const tare_llama_back afmoe_back = {
     .names = HF_DENSE "mlp.router.gate mlp.expert_bias " HF_MOE HF_SHARED HF_QK_NORM
@@ -306,23 +308,13 @@ static const char *const laguna_back_config[] = {
     "sliding_window = attention.sliding_window",
     "gating = if(tensors.attn_gate.weight.rows > largest(attention.head_count), 'per-element', "
     "'per-head')",
-    "moe_routed_scaling_factor = expert_weights_scale",
-    "rope_parameters.full_attention.rope_type = if(has(rope.scaling.type), rope.scaling.type, "
-    "'default')",
-    "rope_parameters.full_attention.rope_theta = rope.freq_base",
+    "moe_routed_scaling_factor = expert_weights_scale", BACK_ROPE("full_attention."), BACK_ROPE_SWA,
+    "rope_parameters.full_attention.attention_factor = rope.scaling.yarn_attn_factor",
     "rope_parameters.full_attention.partial_rotary_factor = rope.dimension_count / "
     "attention.key_length",
-    "rope_parameters.full_attention.factor = rope.scaling.factor",
-    "rope_parameters.full_attention.original_max_position_embeddings = "
-    "rope.scaling.original_context_length",
-    "rope_parameters.full_attention.attention_factor = rope.scaling.yarn_attn_factor",
-    "rope_parameters.full_attention.beta_fast = rope.scaling.yarn_beta_fast",
-    "rope_parameters.full_attention.beta_slow = rope.scaling.yarn_beta_slow",
-    "rope_parameters.sliding_attention.rope_type = if(has(rope.freq_base_swa), 'default')",
-    "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",
     "rope_parameters.sliding_attention.partial_rotary_factor = rope.dimension_count_swa / "
     "attention.key_length",
-    "rope_theta = nothing", "rope_local_base_freq = nothing", "rope_scaling = nothing", NULL};
+    NULL};
 static const tare_llama_back laguna_back = {
     .names = HF_DENSE HF_QK_NORM HF_EXPERTS
     "self_attn.g_proj mlp.experts.e_score_correction mlp.shared_expert.gate_proj "

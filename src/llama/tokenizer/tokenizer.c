@@ -146,7 +146,7 @@ static tare_status fit_size(tare_llama_tokenizer *t, tare_error *err) {
     uint64_t n = t->options->vocab_size ? t->options->vocab_size : t->vocab.n_tokens;
     uint64_t rest = t->options->multiple > 1 ? n % t->options->multiple : 0;
     size_t n_padded;
-    if (rest) n += t->options->multiple - rest;
+    if (rest && n != t->options->embedding_rows) n += t->options->multiple - rest;
     if (t->vocab.n_tokens > n) {
         if (strcmp(t->model, "llama") != 0 && strcmp(t->model, "t5") != 0) {
             tare_fail(err, TARE_ERR_UNSUPPORTED,

@@ -56,9 +56,10 @@ typedef struct tare_llama_special_rule {
 
 typedef struct tare_llama_tokenizer_options {
     tare_llama_vocab_family family;
-    bool prefers_json;   /* tokenizer.json is taken before tokenizer.model */
-    uint64_t vocab_size; /* rows of the embedding: missing ids become [PADn] tokens, a tokenizer
+    bool prefers_json;       /* tokenizer.json is taken before tokenizer.model */
+    uint64_t vocab_size;     /* rows of the embedding: missing ids become [PADn] tokens, a tokenizer
                             with more is an error; 0: as many tokens as the tokenizer has */
+    uint64_t embedding_rows; /* that the model has; 0: not known. They are not padded */
     uint32_t multiple; /* the number of tokens is padded to a multiple of it; 0 and 1: it is not */
     const char *pre;   /* tokenizer.ggml.pre; NULL: by the structure of tokenizer.json */
     tare_str hf_class; /* architectures[0] of config.json, which decides between names of `pre`
