@@ -86,7 +86,7 @@ def rope_words(config_class):
     if not isinstance(rope, dict) or rope.get("rope_type", "default") == "default":
         return []
     return [f"rope_default.{k}={literal(v)}" for k, v in sorted(rope.items())
-            if is_plain(v) and k not in ("type", "rope_theta", "max_position_embeddings", "mscale", "truncate")]
+            if is_plain(v) and k not in ("type", "rope_theta", "max_position_embeddings", "truncate")]
 
 
 def theta_of(config_class, value):

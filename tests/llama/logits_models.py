@@ -261,3 +261,79 @@ MODELS = {
     "xlm-roberta": ("xlm-roberta", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, type_vocab_size=1), "XLMRobertaModel", "hidden"),
     "youtu": ("youtu", LATENT),
 }
+
+# ---- the same classes otherwise configured: what real models have, or would have next ----
+
+YARN = dict(rope_type="yarn", factor=8.0, original_max_position_embeddings=32)
+LINE = dict(rope_type="linear", factor=4.0)
+S, F = "sliding_attention", "full_attention"
+
+
+def of_kind(name, **more):
+    """A model of MODELS with other members."""
+    model_type, members, *rest = MODELS[name]
+    return (model_type, dict(members, **more), *rest)
+
+
+def both_ropes(**full):
+    return dict(rope_parameters=dict(full_attention=dict(rope_theta=10000.0, **full), sliding_attention=dict(rope_theta=10000.0, rope_type="default")))
+
+
+MODELS.update({
+    # latent attention: what turns, and what scales the scores
+    **{f"{name}-{way}": of_kind(name, **rope(**scaling)) for name in ("deepseek-v3", "deepseek-v2-lite", "deepseek-v32", "glm4-moe-lite") for way, scaling in (
+        ("linear", LINE), ("yarn", YARN), ("mscales", dict(YARN, mscale=1.0, mscale_all_dim=0.5)), ("all-dim", dict(YARN, mscale_all_dim=1.0)),
+        ("factor", dict(YARN, attention_factor=1.3)))},
+    # positions that the reference says are not scaled
+    **{f"{name}-{way}": of_kind(name, **rope(**scaling)) for name in ("cohere", "cohere2", "cohere2-moe", "exaone-moe", "nemotron", "hunyuan-dense", "eurobert")
+       for way, scaling in (("linear", LINE), ("yarn", YARN))},
+    **{f"{name}-{way}": of_kind(name, **both_ropes(**scaling)) for name in ("mellum", "modern-bert") for way, scaling in (("linear", LINE), ("yarn", YARN))},
+    "minimax-m2-half": of_kind("minimax-m2", **rope(rope_type="default", partial_rotary_factor=0.5)),
+    "granite-hybrid-rope": of_kind("granite-hybrid", position_embedding_type="rope"),
+    "granite-hybrid-dense-nope": of_kind("granite-hybrid-dense", layer_types=["attention"] * 4),
+    # kinds of layers
+    "gemma3-whole": of_kind("gemma3", layer_types=[F] * 6),
+    "gemma3-windows": of_kind("gemma3", layer_types=[S] * 6),
+    "gemma2-layers": of_kind("gemma2", layer_types=[S, S, F, F]),
+    "cohere2-layers": of_kind("cohere2", layer_types=[F, S, F, S]),
+    "olmo3-layers": of_kind("olmo3", layer_types=[F, S, F, S]),
+    "olmo3-whole": of_kind("olmo3", layer_types=[F] * 4),
+    "laguna-layers": of_kind("laguna", layer_types=[F, S, S, F]),
+    "modern-bert-layers": of_kind("modern-bert", layer_types=[S, F] * 3),
+    "modern-bert-whole": of_kind("modern-bert", layer_types=[F] * 6),
+    "qwen3_5-layers": of_kind("qwen3_5", layer_types=[F] + ["linear_attention"] * 3),
+    "qwen3_5-moe-layers": of_kind("qwen3_5-moe", layer_types=["linear_attention", F] * 2),
+    "qwen3-next-layers": of_kind("qwen3-next", layer_types=["linear_attention", F] * 2),
+    "afmoe-layers": of_kind("afmoe", layer_types=[F, S, S, S]),
+    "laguna-window-first": of_kind("laguna", layer_types=[S, F] * 2),
+    "mellum-layers": of_kind("mellum", layer_types=[F, S] * 2),
+    "exaone4-window": of_kind("exaone4", sliding_window=8),
+    "gpt-oss-whole": of_kind("gpt-oss", layer_types=[F] * 4),
+    "gemma4-whole": of_kind("gemma4", layer_types=[F] * 6),
+    "qwen3_5-whole": of_kind("qwen3_5", layer_types=[F] * 4),
+    # which layers are a mixture of experts
+    "glm4-moe-lite-dense": of_kind("glm4-moe-lite", mlp_layer_types=["dense"] * 3),
+    "glm4-moe-lite-sparse": of_kind("glm4-moe-lite", mlp_layer_types=["sparse"] * 3),
+    "deepseek-v32-sparse": of_kind("deepseek-v32", mlp_layer_types=["sparse"] * 3),
+    "exaone-moe-dense": of_kind("exaone-moe", mlp_layer_types=["dense"] * 2 + ["sparse"] * 2),
+    "glm4-moe-sparse": of_kind("glm4-moe", first_k_dense_replace=0),
+    "gemma4-no-experts": of_kind("gemma4-moe", enable_moe_block=False),
+    "ernie4_5-moe-every-second": of_kind("ernie4_5-moe", moe_layer_interval=2),
+    # biases, tied heads, capped logits, sizes of vocabularies and heads
+    "bamba-bias": of_kind("bamba", attention_bias=True, mlp_bias=True),
+    "apertus-bias": of_kind("apertus", attention_bias=True),
+    "granite-moe-bias": of_kind("granite-moe", attention_bias=True),
+    "granite-hybrid-bias": of_kind("granite-hybrid", attention_bias=True),
+    "nemotron-bias": of_kind("nemotron", attention_bias=True, mlp_bias=True),
+    "falcon-h1-bias": of_kind("falcon-h1", mlp_bias=True),
+    "falcon-h1-attention-bias": of_kind("falcon-h1", attention_bias=True),
+    "qwen2-moe-no-bias": of_kind("qwen2-moe", qkv_bias=False),
+    "gpt-oss-no-bias": of_kind("gpt-oss", attention_bias=False),
+    **{f"{name}-tied": of_kind(name, tie_word_embeddings=True) for name in (
+        "apertus", "exaone-moe", "falcon-h1", "gpt-neox", "minimax-m2", "qwen2-moe", "stablelm")},
+    "gemma3-capped": of_kind("gemma3", final_logit_softcapping=5.0),
+    **{f"{name}-389": of_kind(name, vocab_size=389) for name in ("bamba", "gemma4-moe", "granite-hybrid", "mamba2")},
+    "exaone4-wide": of_kind("exaone4", head_dim=48),
+    "dots1-groups": of_kind("dots1", num_key_value_heads=1),
+    "mamba-wide": of_kind("mamba", expand=3),
+})
