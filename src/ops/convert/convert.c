@@ -2,7 +2,6 @@
  *
  * Running a plan: write, report unusual numbers, read back if requested, and only then make the
  * output appear. docs/behaviour.md, "Conversion" and "Writing". */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/outfile.h"
@@ -24,57 +23,6 @@ typedef struct conversion {
     uint64_t written; /* bytes of the output */
     bool is_in_place; /* whole, under its name */
 } conversion;
-
-/* ---- what is observed ------------------------------------------------------------------------ */
-
-static tare_status begin_watching(conversion *c, tare_error *err) {
-    const tare_plan *p = c->plan;
-    bool encodes = false;
-    for (size_t i = 0; i < tare_plan_n_stored(p); i++)
-        encodes |=
-            p->tensors[i].action == TARE_ACTION_ENCODE || p->tensors[i].action == TARE_ACTION_LOSSY;
-    if (!encodes) return TARE_OK;
-    c->watch.nonfinite = tare_alloc(p->options.context->allocator,
-                                    tare_plan_n_stored(p) * sizeof *c->watch.nonfinite);
-    if (!c->watch.nonfinite) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
-    for (size_t i = 0; i < tare_plan_n_stored(p); i++)
-        c->watch.nonfinite[i] = tare_nonfinite_counts_default();
-    return p->options.measured ? tare_measure_new(&c->watch.measure, p, err) : TARE_OK;
-}
-
-static void report_count(const tare_plan *p, size_t tensor, const char *code, const char *what,
-                         uint64_t count, uint64_t first) {
-    if (count == 0) return;
-    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, code);
-    f.item_kind = TARE_ITEM_TENSOR;
-    f.item = (int64_t)p->tensors[tensor].source;
-    f.item_name = p->tensors[tensor].becomes->name;
-    tare_report_addf(p->options.context->report, &f, "%" PRIu64 " %s, first at element %" PRIu64,
-                     count, what, first);
-}
-
-static tare_status report_nonfinite(const conversion *c, tare_error *err) {
-    const tare_plan *p = c->plan;
-    int64_t odd = -1;
-    bool is_refused = false; /* even if the caller is not strict */
-    for (size_t i = 0; c->watch.nonfinite && i < tare_plan_n_stored(p); i++) {
-        const tare_nonfinite_counts *o = &c->watch.nonfinite[i];
-        report_count(p, i, "convert.nan", "NaN", o->n_nan, o->first_nan);
-        report_count(p, i, "convert.inf", "Inf", o->n_inf, o->first_inf);
-        report_count(p, i, "convert.overflow", "out of range for the type", o->n_overflow,
-                     o->first_overflow);
-        if (o->n_nan + o->n_inf + o->n_overflow == 0) continue;
-        bool is_here =
-            p->format->caps->lacks_odd && p->tensors[i].becomes->encoding->kind == TARE_KIND_BLOCK;
-        if (odd < 0 || (is_here && !is_refused)) odd = (int64_t)i;
-        is_refused |= is_here;
-    }
-    if (odd < 0 || !(p->options.output->strict || is_refused)) return TARE_OK;
-    const tare_planned *planned = &p->tensors[odd];
-    tare_fail(err, TARE_ERR_UNSUPPORTED, "NaN, Inf or overflow among the numbers to encode");
-    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)planned->source, planned->becomes->name);
-    return TARE_ERR_UNSUPPORTED;
-}
 
 /* ---- into files ------------------------------------------------------------------------------ */
 
@@ -126,7 +74,7 @@ static tare_status begin_files(conversion *c, tare_error *err) {
 /* What follows once all bytes are written, up to the output's name. */
 static tare_status finish_files(conversion *c, _Atomic uint64_t *done, uint64_t total,
                                 tare_error *err) {
-    TARE_TRY(report_nonfinite(c, err));
+    TARE_TRY(tare_watch_report(&c->watch, c->plan, err));
     if (c->plan->options.verify) {
         tare_compare_sink comparison = {c->set};
         const tare_sink sink = tare_sink_of_comparison(&comparison);
@@ -157,7 +105,7 @@ static tare_status write_packed(conversion *c, tare_error *err) {
     tare_file_sink files = {c->set, c->hinted};
     tare_sink sink = tare_sink_of_files(&files);
     TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, steps.total, err));
-    TARE_TRY(report_nonfinite(c, err));
+    TARE_TRY(tare_watch_report(&c->watch, c->plan, err));
     return tare_convert_pack(&c->written, c->plan, c->set, &steps, err);
 }
 
@@ -165,9 +113,7 @@ static void end(conversion *c) {
     const tare_plan *p = c->plan;
     tare_outset_free(c->set);
     tare_execution_free(c->execution);
-    tare_measure_free(c->watch.measure);
-    tare_free(p->options.context->allocator, c->watch.nonfinite,
-              tare_plan_n_stored(p) * sizeof *c->watch.nonfinite);
+    tare_watch_end(&c->watch, p);
     tare_free(p->options.context->allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
 }
 
@@ -181,7 +127,7 @@ static void report_results(const conversion *c, tare_convert_result *out) {
 
 static tare_status run(conversion *c, tare_error *err) {
     TARE_TRY(check_input(c, err));
-    TARE_TRY(begin_watching(c, err));
+    TARE_TRY(tare_watch_begin(&c->watch, c->plan, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
     TARE_TRY(begin_files(c, err));
     return c->plan->format->write.pack ? write_packed(c, err) : write_files(c, err);
@@ -215,7 +161,7 @@ static tare_status begin_one(conversions *s, size_t i, const tare_plan *plan, ta
     c->plan = plan;
     c->written = plan->summary.write_bytes;
     if (i == 0) TARE_TRY(check_input(c, err));
-    TARE_TRY(begin_watching(c, err));
+    TARE_TRY(tare_watch_begin(&c->watch, c->plan, err));
     TARE_TRY(tare_execution_new(&c->execution, plan, false, err));
     TARE_TRY(begin_files(c, err));
     s->files[i] = (tare_file_sink){c->set, c->hinted};
@@ -302,22 +248,22 @@ tare_status tare_plans_run(tare_convert_result *out, const tare_plan *const *pla
 static tare_status run_stream(conversion *c, tare_stream_sink *stream, tare_error *err) {
     tare_sink sink = tare_sink_of_stream(stream);
     TARE_TRY(check_input(c, err));
-    TARE_TRY(begin_watching(c, err));
+    TARE_TRY(tare_watch_begin(&c->watch, c->plan, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, true, err));
     TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done,
                                 tare_execution_bytes(c->execution), err));
     TARE_TRY(tare_stream_sink_finish(stream, c->plan->files.files[0].size, err));
-    return report_nonfinite(c, err);
+    return tare_watch_report(&c->watch, c->plan, err);
 }
 
 static tare_status run_output(conversion *c, const tare_output *output, tare_error *err) {
     tare_sink sink = tare_sink_of_output(output);
     TARE_TRY(check_input(c, err));
-    TARE_TRY(begin_watching(c, err));
+    TARE_TRY(tare_watch_begin(&c->watch, c->plan, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
     TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done,
                                 tare_execution_bytes(c->execution), err));
-    return report_nonfinite(c, err);
+    return tare_watch_report(&c->watch, c->plan, err);
 }
 
 /* For destinations other than files, which can neither be read back nor changed later. */

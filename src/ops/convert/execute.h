@@ -7,8 +7,7 @@
 #define TARE_OPS_CONVERT_EXECUTE_H
 
 #include "ops/convert/chunks.h"
-#include "ops/convert/measure.h"
-#include "ops/convert/plan.h"
+#include "ops/convert/watch.h"
 #include "ops/output/sinks.h"
 
 typedef struct tare_execution tare_execution;
@@ -19,13 +18,6 @@ tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool
 void tare_execution_free(tare_execution *x);
 /* Bytes that one run counts into `done`. */
 uint64_t tare_execution_bytes(const tare_execution *x);
-/* What is observed while chunks are encoded. */
-typedef struct tare_watch {
-    tare_nonfinite_counts
-        *nonfinite;        /* those of tensor i of the plan are added to nonfinite[i]; NULL: none */
-    tare_measure *measure; /* NULL: none */
-} tare_watch;
-
 /* Runs all tasks of several plans at once, in the order of the input's bytes, so that each part of it
  * is read for all of them while it is at hand: sinks[i] and watches[i] (an array that may be NULL) are
  * those of x[i]. Counts `done` up and reports it, with `total`, as progress. Memory: as for one. */
@@ -35,6 +27,32 @@ tare_status tare_executions_run(tare_execution *const *x, size_t n, const tare_s
 /* The same for one, in the order of the output. `watch` NULL: nothing is observed. */
 tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const tare_watch *watch,
                                _Atomic uint64_t *done, uint64_t total, tare_error *err);
+
+/* ---- a part of the output -------------------------------------------------------------------- */
+
+/* Whether what a plan writes can be made by ranges. UNSUPPORTED: its sizes are known only when all
+ * is made. */
+tare_status tare_plan_check_ranges(const tare_plan *plan, tare_error *err);
+
+/* A place between two tasks of an execution whose sinks are sequential. */
+typedef struct tare_cut {
+    uint64_t task;
+    uint32_t file; /* of the output, and where in it the task begins */
+    uint64_t offset;
+    uint64_t work; /* before it */
+} tare_cut;
+
+/* Bytes that its tasks read and write. */
+uint64_t tare_execution_work(const tare_execution *x);
+/* The first place before which there is this much work. Linear in the plan's tensors. UNSUPPORTED: the
+ * format's files hold digests of what is written. */
+tare_status tare_execution_cut(tare_cut *out, const tare_execution *x, uint64_t work,
+                               tare_error *err);
+/* Runs the tasks between two places, in the order of the output. Only `put` and `copy` of the sink are
+ * called, with any number of threads. */
+tare_status tare_execution_run_between(tare_execution *x, const tare_cut *from, const tare_cut *to,
+                                       const tare_sink *sink, const tare_watch *watch,
+                                       tare_error *err);
 
 /* ---- a piece at a time ----------------------------------------------------------------------- */
 

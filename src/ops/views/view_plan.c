@@ -90,20 +90,10 @@ static void free_planned(void *ctx) {
     tare_free(a, p, sizeof *p);
 }
 
-static tare_status check_plan(const tare_plan *plan, tare_error *err) {
-    if (plan->format->write.pack)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "a packed model: its size is known only when all of it is made");
-    for (size_t i = 0; i < plan->catalog.n_tensors; i++)
-        if (plan->tensors[i].outliers)
-            return tare_fail(err, TARE_ERR_UNSUPPORTED, "outliers are not computed when read");
-    return TARE_OK;
-}
-
 static tare_status open_planned(planned **out, const tare_plan *plan, const tare_allocator *a,
                                 tare_error *err) {
     tare_made_piece piece;
-    TARE_TRY(check_plan(plan, err));
+    TARE_TRY(tare_plan_check_ranges(plan, err));
     planned *p = tare_alloc(a, sizeof *p);
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "conversion");
     *p = (planned){.allocator = a, .plan = plan};
