@@ -34,6 +34,7 @@
 #include <tare/experimental/llama.h>
 #include <tare/experimental/options.h>
 #include <tare/experimental/packing.h>
+#include <tare/experimental/parts.h>
 #include <tare/experimental/pattern.h>
 #include <tare/experimental/policy.h>
 #include <tare/experimental/remote.h>

@@ -127,12 +127,17 @@ pub struct tare_options {
 }
 
 #[repr(C)]
-pub struct tare_pattern {
+pub struct tare_view {
     _private: [u8; 0],
 }
 
 #[repr(C)]
-pub struct tare_view {
+pub struct tare_parts {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+pub struct tare_pattern {
     _private: [u8; 0],
 }
 
@@ -2237,6 +2242,132 @@ extern "C" {
     pub fn tare_options_fit(options: *mut tare_options) -> *mut tare_fit_options;
     pub fn tare_options_target(options: *const tare_options) -> *const tare_fit_target;
     pub fn tare_size_parse(out: *mut u64, text: *const c_char) -> bool;
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_view_options {
+    pub size: usize,
+    pub context: *const tare_context,
+    pub cache_bytes: u64,
+    pub no_ahead: bool,
+}
+
+extern "C" {
+    pub fn tare_view_options_init(x: *mut tare_view_options, size: usize);
+}
+
+pub type tare_view_kind = c_uint;
+pub const TARE_VIEW_FILE: tare_view_kind = 0;
+pub const TARE_VIEW_LINK: tare_view_kind = 1;
+pub const TARE_VIEW_FOLDER: tare_view_kind = 2;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_view_file {
+    pub size: usize,
+    pub kind: tare_view_kind,
+    pub name: tare_str,
+    pub n_bytes: u64,
+    pub target: tare_str,
+    pub is_stated: bool,
+    pub mode: u16,
+    pub nanoseconds: u32,
+    pub seconds: i64,
+}
+
+extern "C" {
+    pub fn tare_view_file_init(x: *mut tare_view_file, size: usize);
+    pub fn tare_view_new(out: *mut *mut tare_view, options: *const tare_view_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_free(view: *mut tare_view);
+    pub fn tare_view_add_packed(view: *mut tare_view, name: *const c_char, source: *const tare_source, options: *const tare_open_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_add_plan(view: *mut tare_view, name: *const c_char, plan: *const tare_plan, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_add_folder(view: *mut tare_view, path: *const c_char, recursive: bool, options: *const tare_open_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_count(view: *const tare_view) -> usize;
+    pub fn tare_view_at(out: *mut tare_view_file, view: *const tare_view, i: usize) -> bool;
+    pub fn tare_view_read(buf: *mut c_void, view: *mut tare_view, i: usize, offset: u64, n: usize, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_grain(begin: *mut u64, end: *mut u64, view: *const tare_view, i: usize, offset: u64);
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_part_options {
+    pub size: usize,
+    pub context: *const tare_context,
+    pub output: *const tare_output_options,
+    pub index: u32,
+    pub count: u32,
+    pub is_shared: bool,
+    pub inputs: *const *const c_char,
+    pub n_inputs: usize,
+    pub key: tare_str,
+}
+
+extern "C" {
+    pub fn tare_part_options_init(x: *mut tare_part_options, size: usize);
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_part_result {
+    pub size: usize,
+    pub begin: u64,
+    pub end: u64,
+    pub total_bytes: u64,
+    pub work: u64,
+    pub total_work: u64,
+    pub was_done: bool,
+}
+
+extern "C" {
+    pub fn tare_part_result_init(x: *mut tare_part_result, size: usize);
+    pub fn tare_part_of_plan(out: *mut tare_part_result, plan: *const tare_plan, options: *const tare_part_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_part_of_view(out: *mut tare_part_result, out_path: *const c_char, view: *mut tare_view, options: *const tare_part_options, err: *mut tare_error) -> tare_status;
+}
+
+pub type tare_part_state = c_uint;
+pub const TARE_PART_MISSING: tare_part_state = 0;
+pub const TARE_PART_DONE: tare_part_state = 1;
+pub const TARE_PART_UNFINISHED: tare_part_state = 2;
+pub const TARE_PART_STALE: tare_part_state = 3;
+pub const TARE_PART_FOREIGN: tare_part_state = 4;
+pub const TARE_PART_DOUBLED: tare_part_state = 5;
+pub const TARE_PART_DAMAGED: tare_part_state = 6;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_part_info {
+    pub size: usize,
+    pub index: u32,
+    pub count: u32,
+    pub state: tare_part_state,
+    pub against: u32,
+    pub name: tare_str,
+    pub begin: u64,
+    pub end: u64,
+}
+
+extern "C" {
+    pub fn tare_part_info_init(x: *mut tare_part_info, size: usize);
+    pub fn tare_parts_open(out: *mut *mut tare_parts, out_path: *const c_char, context: *const tare_context, err: *mut tare_error) -> tare_status;
+    pub fn tare_parts_free(parts: *mut tare_parts);
+    pub fn tare_parts_count(parts: *const tare_parts) -> u32;
+    pub fn tare_parts_done(parts: *const tare_parts) -> u32;
+    pub fn tare_parts_at(out: *mut tare_part_info, parts: *const tare_parts, i: usize) -> bool;
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_join_result {
+    pub size: usize,
+    pub total_bytes: u64,
+    pub n_files: usize,
+    pub is_directory: bool,
+}
+
+extern "C" {
+    pub fn tare_join_result_init(x: *mut tare_join_result, size: usize);
+    pub fn tare_parts_join(out: *mut tare_join_result, parts: *const tare_parts, keep: bool, output: *const tare_output_options, err: *mut tare_error) -> tare_status;
     pub fn tare_pattern_new(out: *mut *mut tare_pattern, text: *const c_char, n: usize, allocator: *const tare_allocator, err: *mut tare_error) -> tare_status;
     pub fn tare_pattern_free(pattern: *mut tare_pattern);
     pub fn tare_pattern_matches(out: *mut bool, pattern: *mut tare_pattern, name: tare_str, err: *mut tare_error) -> tare_status;
@@ -2312,49 +2443,4 @@ pub struct tare_remote_counts {
 extern "C" {
     pub fn tare_remote_counts_init(x: *mut tare_remote_counts, size: usize);
     pub fn tare_remote_count(out: *mut tare_remote_counts, remote: *const tare_remote, err: *mut tare_error) -> tare_status;
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tare_view_options {
-    pub size: usize,
-    pub context: *const tare_context,
-    pub cache_bytes: u64,
-    pub no_ahead: bool,
-}
-
-extern "C" {
-    pub fn tare_view_options_init(x: *mut tare_view_options, size: usize);
-}
-
-pub type tare_view_kind = c_uint;
-pub const TARE_VIEW_FILE: tare_view_kind = 0;
-pub const TARE_VIEW_LINK: tare_view_kind = 1;
-pub const TARE_VIEW_FOLDER: tare_view_kind = 2;
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tare_view_file {
-    pub size: usize,
-    pub kind: tare_view_kind,
-    pub name: tare_str,
-    pub n_bytes: u64,
-    pub target: tare_str,
-    pub is_stated: bool,
-    pub mode: u16,
-    pub nanoseconds: u32,
-    pub seconds: i64,
-}
-
-extern "C" {
-    pub fn tare_view_file_init(x: *mut tare_view_file, size: usize);
-    pub fn tare_view_new(out: *mut *mut tare_view, options: *const tare_view_options, err: *mut tare_error) -> tare_status;
-    pub fn tare_view_free(view: *mut tare_view);
-    pub fn tare_view_add_packed(view: *mut tare_view, name: *const c_char, source: *const tare_source, options: *const tare_open_options, err: *mut tare_error) -> tare_status;
-    pub fn tare_view_add_plan(view: *mut tare_view, name: *const c_char, plan: *const tare_plan, err: *mut tare_error) -> tare_status;
-    pub fn tare_view_add_folder(view: *mut tare_view, path: *const c_char, recursive: bool, options: *const tare_open_options, err: *mut tare_error) -> tare_status;
-    pub fn tare_view_count(view: *const tare_view) -> usize;
-    pub fn tare_view_at(out: *mut tare_view_file, view: *const tare_view, i: usize) -> bool;
-    pub fn tare_view_read(buf: *mut c_void, view: *mut tare_view, i: usize, offset: u64, n: usize, err: *mut tare_error) -> tare_status;
-    pub fn tare_view_grain(begin: *mut u64, end: *mut u64, view: *const tare_view, i: usize, offset: u64);
 }

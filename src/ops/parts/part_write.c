@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Making one part: its bytes go to a file of their own, or to their place in a file that all parts
+ * share; when they are on the disk the record appears. Whoever is killed before has done nothing that
+ * counts. */
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/os_file.h"
+#include "base/outfile.h"
+#include "base/outfile_os.h"
+#include "base/str.h"
+#include "ops/convert/execute.h"
+#include "ops/digest.h"
+#include "ops/output/replaced.h"
+#include "ops/parts/part_record.h"
+#include "ops/steps.h"
+
+typedef struct part {
+    tare_part_options options;
+    tare_context context;
+    tare_output_options output;
+    tare_arena arena;
+    tare_part_layout layout;
+    tare_part_record record;
+    tare_part_result result;
+    const char *out_path, *path, *record_path, *shared_path;
+    tare_outset *set; /* NULL: shared */
+    tare_file_sink files;
+    tare_sink to_files;
+    _Atomic uint64_t hinted;
+} part;
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static tare_status begin(part *p, const char *out_path, const tare_part_options *options,
+                         const tare_context *context, tare_error *err) {
+    *p = (part){.options = tare_part_options_default(),
+                .result = tare_part_result_default(),
+                .out_path = out_path};
+    TARE_TRY(tare_options_read(&p->options, sizeof p->options, options, err));
+    tare_part_options *o = &p->options;
+    if (context) o->context = context;
+    TARE_TRY(tare_context_keep(&p->context, &o->context, err));
+    TARE_TRY(tare_output_keep(&p->output, &o->output, err));
+    TARE_REQUIRE(o->count >= 1 && o->count <= TARE_PARTS_MOST, err);
+    TARE_REQUIRE(o->index >= 1 && o->index <= o->count, err);
+    tare_arena_init(&p->arena, p->context.allocator);
+    p->path = tare_part_path(&p->arena, out_path, o->index, o->count);
+    p->record_path = p->path ? tare_part_record_path(&p->arena, p->path) : NULL;
+    p->shared_path = tare_part_shared_path(&p->arena, out_path);
+    return p->record_path && p->shared_path ? TARE_OK
+                                            : tare_fail(err, TARE_ERR_NOMEM, "name of a part");
+}
+
+static void end(part *p) {
+    tare_outset_free(p->set);
+    tare_arena_free(&p->arena);
+}
+
+/* ---- what is there already ------------------------------------------------------------------- */
+
+static bool is_there(const part *p, const tare_part_record *old) {
+    const tare_part_record *r = &p->record;
+    tare_file_facts facts;
+    if (memcmp(old->plan, r->plan, sizeof r->plan) != 0 || old->is_shared != r->is_shared ||
+        old->begin != r->begin || old->end != r->end || old->index != r->index)
+        return false;
+    if (r->is_shared) return tare_entry_look(&facts, TARE_HERE, p->shared_path, true) == 0;
+    return tare_entry_look(&facts, TARE_HERE, p->path, true) == 0 &&
+           facts.size == r->end - r->begin;
+}
+
+/* An output that is whole already is not made again; neither is a part of this plan. */
+static tare_status look_around(part *p, tare_error *err) {
+    tare_part_record old;
+    if (p->output.force) return TARE_OK;
+    if (tare_path_has_entry(p->out_path)) {
+        tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_EXISTS,
+                       "the output exists: joined already? `force` makes its parts again");
+        tare_error_file(err, p->out_path);
+        return TARE_ERR_ARG;
+    }
+    if (!tare_path_has_entry(p->record_path)) return TARE_OK;
+    const tare_status status = tare_part_record_read(&old, p->record_path, &p->arena, err);
+    if (status == TARE_ERR_NOMEM) return status;
+    if (status == TARE_OK && is_there(p, &old)) {
+        p->result.was_done = true;
+        return TARE_OK;
+    }
+    if (status == TARE_OK && memcmp(old.plan, p->record.plan, sizeof old.plan) == 0) return TARE_OK;
+    tare_fail(err, TARE_ERR_ARG,
+              "this part is there, of another input, other options or another version of tare: "
+              "remove it, or `force`");
+    tare_error_file(err, p->record_path);
+    return TARE_ERR_ARG;
+}
+
+/* ---- a file of its own ----------------------------------------------------------------------- */
+
+static uint64_t place_in_part(const part *p, uint32_t file, uint64_t offset) {
+    return p->layout.starts[file] + offset - p->record.begin;
+}
+
+static tare_status put_own(void *ctx, uint32_t file, uint64_t offset, const void *bytes, size_t n,
+                           tare_scratch *scratch, tare_error *err) {
+    const part *p = ctx;
+    return p->to_files.put(p->to_files.ctx, 0, place_in_part(p, file, offset), bytes, n, scratch,
+                           err);
+}
+
+static tare_status copy_own(void *ctx, uint32_t file, uint64_t offset, int in_fd,
+                            uint64_t in_offset, uint64_t n, tare_scratch *scratch,
+                            tare_error *err) {
+    const part *p = ctx;
+    return p->to_files.copy(p->to_files.ctx, 0, place_in_part(p, file, offset), in_fd, in_offset, n,
+                            scratch, err);
+}
+
+static tare_status begin_own(part *p, tare_sink *sink, tare_error *err) {
+    const uint64_t size = p->record.end - p->record.begin;
+    const tare_out_options o = {.force = true,
+                                .no_sync = p->output.no_sync,
+                                .withheld = p->record.withheld,
+                                .total_size = size,
+                                .report = p->context.report};
+    uint32_t index;
+    TARE_TRY(tare_outset_new(&p->set, p->path, &o, p->context.allocator, err));
+    TARE_TRY(tare_outset_add(p->set, NULL, size, &index, err));
+    atomic_init(&p->hinted, 0);
+    p->files = (tare_file_sink){p->set, &p->hinted};
+    p->to_files = tare_sink_of_files(&p->files);
+    *sink = (tare_sink){.ctx = p, .put = put_own, .copy = copy_own};
+    return TARE_OK;
+}
+
+/* ---- one output that all share --------------------------------------------------------------- */
+
+static const char *shared_file(const part *p, tare_arena *arena, size_t file) {
+    return p->layout.is_directory
+               ? tare_part_inner(arena, p->shared_path, p->layout.files[file].name)
+               : p->shared_path;
+}
+
+static tare_status fail_shared(const part *p, int os_error, const char *what, tare_error *err) {
+    const tare_status status = tare_fail_errno(err, os_error, what);
+    tare_error_file(err, p->shared_path);
+    return status;
+}
+
+/* The folders that lead to a file; another part may make them at the same time. */
+static int make_folders(char *path, size_t from) {
+    for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        const int e = tare_path_look(path, NULL) == TARE_PATH_FOLDER
+                          ? 0
+                          : tare_folder_make(TARE_HERE, path, 0777);
+        const bool is_made = e == 0 || tare_path_look(path, NULL) == TARE_PATH_FOLDER;
+        *slash = '/';
+        if (!is_made) return e;
+    }
+    return 0;
+}
+
+/* A file that another part has begun has its size already, or gets it now. */
+static tare_status make_shared(part *p, size_t file, tare_error *err) {
+    const uint64_t size = p->layout.files[file].n_bytes;
+    tare_file_facts facts;
+    int fd;
+    const char *path = shared_file(p, &p->arena, file);
+    const tare_str kept = path ? tare_arena_str(&p->arena, tare_str_of(path)) : (tare_str){0};
+    if (!kept.ptr) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
+    int e = 0;
+    if (p->layout.is_directory)
+        e = make_folders((char *)(uintptr_t)kept.ptr, strlen(p->shared_path));
+    if (e == 0)
+        e = tare_fd_open(&fd, TARE_HERE, kept.ptr, TARE_OPEN_WRITE | TARE_OPEN_MAKE,
+                         (uint16_t)(0666 & ~p->record.withheld));
+    if (e != 0) return fail_shared(p, e, "the shared output cannot be made", err);
+    e = tare_fd_look(&facts, fd);
+    if (e == 0 && facts.size != size) e = tare_fd_resize(fd, size);
+    const int closed = tare_fd_close(fd);
+    if (e == 0) e = closed;
+    return e ? fail_shared(p, e, "the shared output cannot be given its size", err) : TARE_OK;
+}
+
+/* Opened for each write: a part may have bytes of more files than may be open. */
+static tare_status put_shared(void *ctx, uint32_t file, uint64_t offset, const void *bytes,
+                              size_t n, tare_scratch *scratch, tare_error *err) {
+    const part *p = ctx;
+    tare_arena arena;
+    int fd;
+    (void)scratch;
+    tare_arena_init(&arena, p->context.allocator);
+    const char *path = shared_file(p, &arena, file);
+    int e = path ? tare_fd_open(&fd, TARE_HERE, path, TARE_OPEN_WRITE, 0) : 0;
+    if (path && e == 0) {
+        e = tare_fd_write(fd, offset, bytes, n);
+        const int closed = tare_fd_close(fd);
+        if (e == 0) e = closed;
+    }
+    tare_arena_free(&arena);
+    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
+    return e ? fail_shared(p, e, "the shared output cannot be written", err) : TARE_OK;
+}
+
+static tare_status begin_shared(part *p, tare_sink *sink, tare_error *err) {
+    for (size_t i = 0; i < p->record.n_pieces; i++) {
+        const tare_part_piece *piece = &p->record.pieces[i];
+        if (piece->file.kind == TARE_VIEW_FILE) TARE_TRY(make_shared(p, piece->row, err));
+    }
+    *sink = (tare_sink){.ctx = p, .put = put_shared};
+    return TARE_OK;
+}
+
+static tare_status sync_shared(part *p, tare_error *err) {
+    for (size_t i = 0; i < p->record.n_pieces && !p->output.no_sync; i++) {
+        const tare_part_piece *piece = &p->record.pieces[i];
+        int fd;
+        if (piece->file.kind != TARE_VIEW_FILE) continue;
+        const char *path = shared_file(p, &p->arena, piece->row);
+        if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
+        int e = tare_fd_open(&fd, TARE_HERE, path, TARE_OPEN_WRITE, 0);
+        if (e == 0) {
+            e = tare_os_sync(fd);
+            const int closed = tare_fd_close(fd);
+            if (e == 0) e = closed;
+        }
+        if (e) return fail_shared(p, e, "the shared output cannot be stored", err);
+    }
+    return TARE_OK;
+}
+
+/* ---- from beginning to end ------------------------------------------------------------------- */
+
+static tare_status lay_out(part *p, tare_error *err) {
+    tare_part_record *r = &p->record;
+    r->output = tare_part_output_name(p->out_path);
+    memcpy(r->plan, p->layout.digest, sizeof r->plan);
+    r->index = p->options.index;
+    r->count = p->options.count;
+    r->total = p->layout.starts[p->layout.n_files];
+    r->is_directory = p->layout.is_directory;
+    r->is_shared = p->options.is_shared;
+    p->result.begin = r->begin;
+    p->result.end = r->end;
+    p->result.total_bytes = r->total;
+    TARE_TRY(tare_part_pieces(r, &p->layout, &p->arena, err));
+    return look_around(p, err);
+}
+
+/* An old record goes first: what it tells of is about to change. */
+static tare_status begin_output(part *p, tare_sink *sink, tare_error *err) {
+    if (tare_path_has_entry(p->record_path)) {
+        const int e = tare_entry_remove(TARE_HERE, p->record_path);
+        if (e) {
+            const tare_status status = tare_fail_errno(err, e, "the old record cannot be removed");
+            tare_error_file(err, p->record_path);
+            return status;
+        }
+    }
+    return p->options.is_shared ? begin_shared(p, sink, err) : begin_own(p, sink, err);
+}
+
+static tare_status end_output(part *p, tare_error *err) {
+    TARE_TRY(p->options.is_shared ? sync_shared(p, err) : tare_outset_commit(p->set, err));
+    return tare_part_record_write(p->record_path, &p->record, &p->output, &p->context, err);
+}
+
+/* A share of `whole` that ends after part `index`, without overflow. */
+static uint64_t share(uint64_t whole, uint32_t index, uint32_t count) {
+    return whole / count * index + whole % count * index / count;
+}
+
+/* ---- of a plan ------------------------------------------------------------------------------- */
+
+typedef struct cuts {
+    tare_cut from, to;
+} cuts;
+
+static tare_status cut_plan(part *p, cuts *c, const tare_execution *x, tare_error *err) {
+    const tare_part_options *o = &p->options;
+    const uint64_t work = tare_execution_work(x);
+    TARE_TRY(tare_execution_cut(&c->from, x, share(work, o->index - 1, o->count), err));
+    TARE_TRY(tare_execution_cut(&c->to, x, share(work, o->index, o->count), err));
+    const uint64_t *starts = p->layout.starts;
+    p->record.begin = o->index == 1 ? 0 : starts[c->from.file] + c->from.offset;
+    p->record.end =
+        o->index == o->count ? starts[p->layout.n_files] : starts[c->to.file] + c->to.offset;
+    p->result.work = c->to.work - c->from.work;
+    p->result.total_work = work;
+    return TARE_OK;
+}
+
+static tare_status run_plan(part *p, const tare_plan *plan, tare_execution *x, const cuts *c,
+                            tare_error *err) {
+    const tare_context quiet = tare_steps_context_quiet(plan->options.context);
+    tare_watch watch = {0};
+    tare_sink sink;
+    TARE_TRY(tare_digests_check(tare_model_as_stored(plan->in), &quiet, err));
+    tare_status status = tare_watch_begin(&watch, plan, err);
+    if (status == TARE_OK) status = begin_output(p, &sink, err);
+    if (status == TARE_OK)
+        status = tare_execution_run_between(x, &c->from, &c->to, &sink, &watch, err);
+    if (status == TARE_OK) status = tare_watch_report(&watch, plan, err);
+    if (status == TARE_OK) status = end_output(p, err);
+    tare_watch_end(&watch, plan);
+    return status;
+}
+
+static tare_status make_of_plan(part *p, const tare_plan *plan, tare_error *err) {
+    tare_execution *x;
+    cuts c;
+    if (plan->options.verify)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "`verify` reads a whole output back: verify it when it is joined");
+    TARE_TRY(tare_plan_check_ranges(plan, err));
+    TARE_TRY(tare_part_layout_of_plan(&p->layout, plan, &p->options, &p->arena, err));
+    TARE_TRY(tare_execution_new(&x, plan, true, err));
+    tare_status status = cut_plan(p, &c, x, err);
+    p->record.withheld = tare_model_withheld(plan->in);
+    if (status == TARE_OK) status = lay_out(p, err);
+    if (status == TARE_OK && !p->result.was_done && !p->output.dry_run)
+        status = run_plan(p, plan, x, &c, err);
+    tare_execution_free(x);
+    return status;
+}
+
+tare_status tare_part_of_plan(tare_part_result *out, const tare_plan *plan,
+                              const tare_part_options *options, tare_error *err) {
+    part p;
+    TARE_REQUIRE(plan && plan->out_path && options, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
+    tare_status status = begin(&p, plan->out_path, options, plan->options.context, err);
+    if (status == TARE_OK) status = make_of_plan(&p, plan, err);
+    if (status == TARE_OK && out) tare_result_write(out, &p.result, sizeof p.result);
+    end(&p);
+    return status;
+}
+
+/* ---- of a view ------------------------------------------------------------------------------- */
+
+#define READ_BYTES ((size_t)4 << 20)
+
+/* The beginning of what is made at once around a byte of the row. */
+static uint64_t cut_view(const part *p, const tare_view *view, uint64_t at) {
+    uint64_t begin, end;
+    if (at == 0 || at >= p->layout.starts[p->layout.n_files]) return at;
+    const size_t file = tare_part_layout_file(&p->layout, at);
+    tare_view_grain(&begin, &end, view, file, at - p->layout.starts[file]);
+    return p->layout.starts[file] + begin;
+}
+
+static tare_status run_view_piece(const part *p, tare_view *view, const tare_part_piece *piece,
+                                  const tare_sink *sink, uint8_t *room, tare_error *err) {
+    for (uint64_t done = 0; done < piece->n_bytes;) {
+        const uint64_t at = piece->offset + done;
+        const size_t n = (size_t)tare_min_u64(READ_BYTES, piece->n_bytes - done);
+        TARE_TRY(tare_view_read(room, view, piece->row, at, n, err));
+        TARE_TRY(sink->put(sink->ctx, piece->row, at, room, n, NULL, err));
+        done += n;
+        TARE_TRY(tare_cancel_check(p->context.cancel, err));
+    }
+    return TARE_OK;
+}
+
+static tare_status run_view(part *p, tare_view *view, tare_error *err) {
+    tare_sink sink;
+    TARE_TRY(begin_output(p, &sink, err));
+    uint8_t *room = tare_arena_take(&p->arena, READ_BYTES);
+    if (!room) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    for (size_t i = 0; i < p->record.n_pieces; i++)
+        TARE_TRY(run_view_piece(p, view, &p->record.pieces[i], &sink, room, err));
+    return end_output(p, err);
+}
+
+/* Permissions that an input does not give. */
+static uint16_t withheld_of(const tare_part_options *o) {
+    tare_file_facts facts;
+    unsigned withheld = 0;
+    for (size_t i = 0; i < o->n_inputs; i++)
+        if (tare_entry_look(&facts, TARE_HERE, o->inputs[i], true) == 0 &&
+            facts.kind == TARE_PATH_FILE)
+            withheld |= ~(unsigned)facts.mode & 0777u;
+    return (uint16_t)withheld;
+}
+
+static tare_status make_of_view(part *p, tare_view *view, tare_error *err) {
+    const tare_part_options *o = &p->options;
+    const tare_str base = tare_part_output_name(p->out_path);
+    TARE_TRY(tare_part_layout_of_view(&p->layout, view, base, o, &p->arena, err));
+    const uint64_t total = p->layout.starts[p->layout.n_files];
+    p->record.begin = cut_view(p, view, share(total, o->index - 1, o->count));
+    p->record.end = cut_view(p, view, share(total, o->index, o->count));
+    p->result.work = p->record.end - p->record.begin;
+    p->result.total_work = total;
+    p->record.withheld = withheld_of(o);
+    TARE_TRY(lay_out(p, err));
+    return p->result.was_done || p->output.dry_run ? TARE_OK : run_view(p, view, err);
+}
+
+tare_status tare_part_of_view(tare_part_result *out, const char *out_path, tare_view *view,
+                              const tare_part_options *options, tare_error *err) {
+    part p;
+    TARE_REQUIRE(out_path && view && options, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
+    tare_status status = begin(&p, out_path, options, NULL, err);
+    if (status == TARE_OK) status = make_of_view(&p, view, err);
+    if (status == TARE_OK && out) tare_result_write(out, &p.result, sizeof p.result);
+    end(&p);
+    return status;
+}
+
+TARE_DEFINE_INIT(tare_part_options)
+TARE_DEFINE_INIT(tare_part_result)
