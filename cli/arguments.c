@@ -46,6 +46,19 @@ static const common_row common_rows[] = {
      {.name = "no-sync",
       .help = "do not wait for the output to reach the disk",
       .flag = &cli.no_sync}},
+    {CLI_TAKES_PART,
+     {.name = "part",
+      .arg = "I/N",
+      .help =
+          "write part I of N, from 1 on, of OUT's bytes to OUT.part-I-of-N, for tare join; "
+          "auto: as a Slurm array, an indexed Kubernetes Job (with JOB_COMPLETIONS) or RANK and "
+          "WORLD_SIZE number it",
+      .text = &cli.part}},
+    {CLI_TAKES_PART,
+     {.name = "shared",
+      .help = "with --part: write into OUT.parts, which all parts share, on a file system where "
+              "different machines may write to one file",
+      .flag = &cli.shared}},
     {CLI_TAKES_SHARDS,
      {.name = "one-shard", .help = "open a member of a shard set alone", .flag = &cli.one_shard}},
     {CLI_TAKES_URL,

@@ -89,6 +89,7 @@ enum {
     CLI_TAKES_NAMED = 1 << 13, /* --output, for an argument */
     CLI_TAKES_FORCE = 1 << 14,
     CLI_TAKES_RUNNABLE = 1 << 15, /* --force, which also writes what llama.cpp would not run */
+    CLI_TAKES_PART = 1 << 16,     /* --part --shared */
     CLI_TAKES_OUTPUT = CLI_TAKES_WRITING | CLI_TAKES_FORCE,
     CLI_TAKES_MODEL_OUTPUT = CLI_TAKES_WRITING | CLI_TAKES_RUNNABLE,
     CLI_TAKES_INPUT = CLI_TAKES_SHARDS | CLI_TAKES_URL,
@@ -159,7 +160,9 @@ typedef enum cli_base_use {
 
 typedef struct cli_common {
     bool json, quiet, verbose, force, strict, dry_run, no_sync, no_color, one_shard, help;
-    bool is_brief; /* -h: the help of one screen */
+    bool shared;
+    const char *part; /* NULL: the whole */
+    bool is_brief;    /* -h: the help of one screen */
     uint64_t threads, timeout, retries;
     const char *cpu, *effort, *device, *output;
     const char *const *words; /* of the command line, NULL behind the last */
@@ -702,6 +705,18 @@ bool cli_overrides_parse(cli_overrides *out, const cli_command *command, const t
 /* Adds the keys in which llama-quantize records the importance matrix that it used. */
 void cli_overrides_importance(cli_overrides *out, const tare_importance *importance,
                               const char *path);
+
+/* ---- parts of an output ---------------------------------------------------------------------- */
+
+/* What --part and --shared say, with the files that the output depends on; texts are the caller's. 0, or
+ * an exit code after saying what is wrong. cli_part_free in any case. */
+int cli_part_read(tare_part_options *out, const cli_command *command);
+/* Files that the output depends on, beside a plan's input: those of an option, NULL for none. */
+void cli_part_needs(tare_part_options *part, const char *path);
+void cli_part_free(tare_part_options *part);
+/* Tells what became of it. */
+void cli_part_print(const tare_part_options *part, const tare_part_result *result,
+                    const char *in_path, const char *out_path, const tare_report *report);
 
 /* Plans and writes `in` to `path` ("-": standard output) and reports what was done; returns an exit
  * code. */

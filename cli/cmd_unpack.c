@@ -202,24 +202,75 @@ static int fail_unpacked(const char *in_path, const char *format) {
     return CLI_USAGE;
 }
 
+/* A part of it, which is read from a view of the files. */
+static tare_status unpack_part(const char *in_path, const char *out_path,
+                               const tare_part_options *part, tare_report *report,
+                               tare_error *err) {
+    tare_open_options open = tare_open_options_default();
+    tare_view_options of_view = tare_view_options_default();
+    const tare_context context = cli_context(report);
+    const tare_output_options output = cli_output();
+    tare_part_options of_part = *part;
+    tare_part_result result = tare_part_result_default();
+    tare_source source;
+    tare_model **bases;
+    tare_view *view = NULL;
+    char *name = cli_copy(out_path, strlen(out_path));
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--) name[n - 1] = '\0';
+    const char *slash = strrchr(name, '/');
+    of_part.context = of_view.context = &context;
+    of_part.output = &output;
+    cli_part_needs(&of_part, in_path);
+    for (size_t i = 0; i < cli.base.n; i++) cli_part_needs(&of_part, cli.base.items[i]);
+    tare_status status = cli_bases(&bases, &open.n_bases, err);
+    open.bases = (const tare_model *const *)bases;
+    if (status == TARE_OK) status = cli_source(&source, in_path, err);
+    if (status == TARE_OK) status = tare_view_new(&view, &of_view, err);
+    if (status == TARE_OK)
+        status = tare_view_add_packed(view, slash ? slash + 1 : name, &source, &open, err);
+    cli_progress_start("unpacking");
+    if (status == TARE_OK) status = tare_part_of_view(&result, name, view, &of_part, err);
+    cli_progress_end();
+    if (status == TARE_OK) cli_part_print(part, &result, in_path, out_path, report);
+    tare_view_free(view);
+    cli_part_free(&of_part);
+    free(name);
+    return status;
+}
+
+static int check_part(tare_part_options *part, const char *out_path) {
+    const int code = cli_part_read(part, &cmd_unpack);
+    if (code != CLI_YES || !cli.part) return code;
+    if (strcmp(out_path, "-") == 0) return cli_usage(&cmd_unpack, "--part needs a path as OUT");
+    if (args.salvage || args.planes || args.file)
+        return cli_usage(&cmd_unpack, "--part is of a whole and sound .wcodec: not with --%s",
+                         args.salvage  ? "salvage"
+                         : args.planes ? "planes"
+                                       : "file");
+    return CLI_YES;
+}
+
 static int unpack_as(const char *in_path, const char *out_path) {
+    tare_part_options part;
     const bool is_stream = strcmp(out_path, "-") == 0, takes_stdout = is_stream && !cli.dry_run;
     if (takes_stdout && cli.json)
         return cli_usage(&cmd_unpack, "--json and the output cannot both go to standard output");
     if (takes_stdout && cli_is_terminal(stdout))
         return cli_usage(&cmd_unpack, "standard output is a terminal");
+    int code = check_part(&part, out_path);
+    if (code != CLI_YES) return code;
     tare_report *report = cli_report_new();
     tare_unpack_result result = tare_unpack_result_default();
     tare_error err;
-    int code = CLI_YES;
-    tare_status status = unpack(&result, in_path, out_path, report, &err);
+    tare_status status = cli.part ? unpack_part(in_path, out_path, &part, report, &err)
+                                  : unpack(&result, in_path, out_path, report, &err);
     if (status != TARE_OK) {
         cli_note_base(report);
         cli_name_base(&err);
         const bool is_other = err.status == TARE_ERR_CORRUPT && err.offset == 0; /* no header */
         const char *format = is_other ? format_as_it_is(in_path) : NULL;
         code = format ? fail_unpacked(in_path, format) : cli_fail(&err, in_path);
-    } else {
+    } else if (!cli.part) {
         if (!cli.json) print_findings(report, in_path);
         if (cli.json)
             print_json(&result, in_path, out_path, report);
@@ -272,7 +323,7 @@ const cli_command cmd_unpack = {
                  {"tare unpack damaged.wcodec rest.gguf --salvage", "what a bad disk left"}},
     .options = options,
     .main = "file base salvage planes dry-run force",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_OUTPUT |
+    .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PART |
              CLI_TAKES_STRICT | CLI_TAKES_BASE | CLI_TAKES_URL | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,

@@ -16,6 +16,8 @@
     COMMAND(pack)                                                                                  \
     COMMAND(unpack)                                                                                \
     COMMAND(mount)                                                                                 \
+    COMMAND(join)                                                                                  \
+    COMMAND(status)                                                                                \
     COMMAND(get)                                                                                   \
     COMMAND(diff)                                                                                  \
     COMMAND(report)                                                                                \

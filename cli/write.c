@@ -407,6 +407,33 @@ static int name_mix(tare_mix_options *mix, tare_convert_options *options,
     return CLI_USAGE;
 }
 
+/* Files that the output's numbers come from, beside the model: where a text names a path among other
+ * things, it is the text that is compared. */
+static void list_needs(tare_part_options *part, const cli_write *write) {
+    const char *const paths[] = {write->imatrix, write->metadata, write->lora, write->with_mmproj,
+                                 write->scheme};
+    const cli_list *const lists[] = {&write->merges, &write->adapters, &write->include_weights,
+                                     &write->exclude_weights};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) cli_part_needs(part, paths[i]);
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        for (size_t i = 0; i < lists[k]->n; i++) cli_part_needs(part, lists[k]->items[i]);
+}
+
+static tare_status run_part(const tare_plan *plan, const tare_part_options *part, const outcome *o,
+                            tare_error *err) {
+    const tare_output_options output = cli_output();
+    tare_part_options options = *part;
+    tare_part_result result = tare_part_result_default();
+    options.output = &output;
+    list_needs(&options, o->write);
+    cli_progress_start("writing");
+    const tare_status status = tare_part_of_plan(&result, plan, &options, err);
+    cli_progress_end();
+    if (status == TARE_OK) cli_part_print(part, &result, o->in_path, o->out_path, o->report);
+    cli_part_free(&options);
+    return status;
+}
+
 static int write_model(const cli_command *command, const tare_model *in, const char *in_path,
                        const char *out_path, const cli_write *write, tare_report *report) {
     tare_convert_options options = *cli_named_convert(command);
@@ -423,7 +450,9 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     tare_error err;
     char words[120];
     const char *path = strcmp(out_path, "-") == 0 ? NULL : out_path; /* in the file system */
+    tare_part_options part;
     int code = cli_parts_open(&p, &options, command, in, out_path, write, report);
+    if (code == 0) code = cli_part_read(&part, command);
     if (code == 0 && write->fit)
         code = cli_fit_types(&fit, &options, &mix, command, in, in_path, out_path, write->fit);
     if (code == 0 && options.mix && !options.mix->mix && !fit)
@@ -443,7 +472,9 @@ static int write_model(const cli_command *command, const tare_model *in, const c
         code = write->serve(plan, in_path, out_path, report);
         goto out;
     }
-    if (status == TARE_OK) status = run_plan(&o.result, plan, out_path, &err);
+    if (status == TARE_OK)
+        status =
+            cli.part ? run_part(plan, &part, &o, &err) : run_plan(&o.result, plan, out_path, &err);
     /* A failure is one line; if something that the target does not support is the reason, it is
      * named. */
     bool is_told = status == TARE_OK || status == TARE_ERR_UNSUPPORTED ||
@@ -456,7 +487,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
                                cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING);
     }
     o.plan = plan;
-    if (status == TARE_OK) print_outcome(&o);
+    if (status == TARE_OK && !cli.part) print_outcome(&o);
     if (status != TARE_OK) {
         name_type(&err, words, sizeof words, &options);
         name_target(&err, words, sizeof words, &options, out_path);
@@ -471,9 +502,24 @@ out:
     return code;
 }
 
+/* What makes no sense of a part. */
+static int check_part(const cli_command *command, const char *out_path, const cli_write *write) {
+    if (!cli.part) return CLI_YES;
+    if (strcmp(out_path, "-") == 0) return cli_usage(command, "--part needs a path as OUT");
+    if (write->several) return cli_usage(command, "--part and --sizes exclude each other");
+    if (write->report)
+        return cli_usage(command, "--report measures whole tensors: not with --part");
+    if (write->fit)
+        return cli_usage(command,
+                         "types are chosen once: with the target, --recipe r.txt and --dry-run; "
+                         "parts then take --tensor-type-file r.txt");
+    return CLI_YES;
+}
+
 /* Whether the output can be written at all, before anything is opened. */
 static int check_output(const cli_command *command, const char *out_path, const cli_write *write) {
     if (cli_check_local(command, out_path) != CLI_YES) return CLI_USAGE;
+    if (check_part(command, out_path, write) != CLI_YES) return CLI_USAGE;
     if (write->several) return CLI_YES;
     if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
     return !write->to && !tare_format_of_path(out_path) ? no_format(command) : CLI_YES;

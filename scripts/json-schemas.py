@@ -27,6 +27,7 @@ adapters | list | low-rank adapters that the model holds
 against | text | what it is compared with; of a tensor: same, differs, absent, ...
 derived_tensor_count | count | tensors made of others when they are read
 derived_from | text | the model that it may have been made from
+against_part | count | the part whose plan this one is not of, or whose bytes it has, too
 alignment | count | bytes that data is aligned to
 alike_tensor_count | count | tensors that the base has, too
 architecture | text | general.architecture, or what it would be
@@ -72,6 +73,7 @@ different_count | count | elements that are not the same
 different_key_count | count | metadata keys that are not the same
 differences | list | what is not the same, values last and the worst of them first
 directory_bytes | count | bytes before the data of tensors
+done_count | count | parts that are done
 effort | text | fast or full
 element_count | count | elements of tensors or of an array
 element_type | text | of an array
@@ -195,6 +197,9 @@ outputs | list | what is written in one pass
 packed_bytes | count | bytes in the .wcodec
 packed_percent | number | packed_bytes of unpacked_bytes
 parameter_count | count | elements of all tensors
+part | count | number of a part, from 1 on
+part_count | count | parts that the output is made of
+parts | list | those that there should be, and what is there besides
 pre | text | how text is split before it becomes tokens
 predictor | text | how a tile of a segment is predicted
 predicts_tokens | flag | damage is about a divergence of predictions
@@ -231,6 +236,7 @@ smallest_bytes | count | the smallest file that these types can make
 source_count | count | tensors that it is made of
 source_sha256 | text | digest of what was packed
 special_tokens | any | roles of tokens and their numbers
+state | text | done, missing, unfinished, stale, foreign, doubled or damaged
 state_bytes | count | memory of a recurrent state
 stats | object | statistics of the values
 status | text | the kind of fault in words
@@ -254,6 +260,8 @@ token_count | count | tokens
 tokenizer | object | the tokenizer in numbers
 tokenizer_sample | object | some of its tokens
 total | object | all tensors together
+total_bytes | count | bytes of the whole output
+total_work_bytes | count | the same for the whole output
 type | text | number format of a tensor, or type of a value
 types | list | tensors by their type
 unpacked_bytes | count | bytes that it decodes to
@@ -267,6 +275,7 @@ weights_bytes | count | memory of the weights
 what | text | what is different
 whole_tensor_count | count | tensors that were read whole
 why | text | why not
+work_bytes | count | bytes that are read and written
 write_bytes | count | bytes that are written
 written_bytes | count | bytes that were written
 zero_count | count | elements that are 0
@@ -317,10 +326,12 @@ files [ name action old_size_bytes new_size_bytes changed_bytes ] """ + FINDINGS
 [ name offset size_bytes ] outlier_count? scheme? is_truncated? stats? { finite_count zero_count nan_count infinite_count min? max? mean?
 std_dev? reach histogram_counts } layer? { file offset size_bytes base_index? streams [ region bits offset head_bytes size_bytes
 segments [ offset stored_bytes size_bytes mode predictor? tile_shape? ] ] } ] """ + METADATA + " ]",
+    "join": "output is_dry_run is_directory part_count file_count size_bytes " + FINDINGS,
     "name": """names? [ input follows_convention base_name? size_label? fine_tune? version? encoding? type? sidecar? is_version_assumed?
 shard? shard_count? ] name?""",
     "pack": """input output file_count tensor_count shared_tensor_count difference_tensor_count from_bytes to_bytes ratio is_lossy
 is_dry_run lossy_tensor_count? bits_per_weight? damage? layers [ name type from_bytes to_bytes is_shared ] """ + FINDINGS,
+    "part": "input output is_dry_run part part_count is_present offset size_bytes total_bytes work_bytes total_work_bytes " + FINDINGS,
     "quantize": """input is_dry_run outputs [ output format mix? target_bytes? size_bytes bits_per_weight damage? ] """ + FINDINGS,
     "report": "tare_version models [ " + SCREEN + """ name? tensors [ name type shape size_bytes packed_bytes? scheme? is_truncated? role?
 layer? expert? is_bias? zero_count? nan_count? infinite_count? min? max? mean? std_dev? histogram? against? base_type? relative_rmse?
@@ -328,6 +339,7 @@ base_norm? max_abs? different_count? ] base? { input format tensor_bytes is_rena
 different_key_count? keys? [ name what? ] } tokenizer_sample? { model pre? is_mapped control_token_count? user_defined_token_count?
 special_tokens [ role id text length_bytes? ] token_count? token_bytes? first_tokens? """ + TOKENS + " last_tokens? " + TOKENS +
               " non_text_tokens? " + TOKENS + " chat_template? length_bytes? } " + METADATA + " ]",
+    "status": "output part_count done_count parts [ part part_count state name? against_part? offset? size_bytes? ]",
     "unpack": """input output is_dry_run is_directory file_count size_bytes packed_bytes is_whole is_checked lost_segment_count damaged_tensor_count
 lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
     "verify": """models [ input opens is_good is_deep against? derived_from? is_complete format? version? tensor_count? error? error_count warning_count """ +
@@ -336,8 +348,8 @@ lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
 }
 WHAT = {
     "architectures": "tare convert --list-architectures", "bench": "tare bench", "convert": "tare convert, quantize and synth",
-    "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "get": "tare get", "info": "tare info", "name": "tare name",
-    "pack": "tare pack", "quantize": "tare quantize --sizes", "report": "tare report", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
+    "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "get": "tare get", "info": "tare info", "join": "tare join", "name": "tare name",
+    "pack": "tare pack", "part": "tare convert, quantize and unpack --part", "quantize": "tare quantize --sizes", "report": "tare report", "status": "tare status", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
 }
 ERROR = {"$ref": "tare.error.2.json"}
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare status: which parts of an output are done. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+
+static bool ranges;
+
+static const cli_option options[] = {
+    {.name = "ranges",
+     .help = "print the numbers of the parts that are not done, from 0 on, as sbatch --array takes "
+             "them, and nothing else",
+     .flag = &ranges},
+    {0},
+};
+
+static const char *const state_names[] = {
+    [TARE_PART_MISSING] = "missing",       [TARE_PART_DONE] = "done",
+    [TARE_PART_UNFINISHED] = "unfinished", [TARE_PART_STALE] = "stale",
+    [TARE_PART_FOREIGN] = "foreign",       [TARE_PART_DOUBLED] = "doubled",
+    [TARE_PART_DAMAGED] = "damaged",
+};
+
+static void print_json(const tare_parts *parts, const char *out_path) {
+    tare_part_info info = tare_part_info_default();
+    tare_json_node *document = cli_json_new("tare.status/2"), *list = cli_json_array();
+    cli_json_text(document, "output", out_path);
+    cli_json_u64(document, "part_count", tare_parts_count(parts));
+    cli_json_u64(document, "done_count", tare_parts_done(parts));
+    for (size_t i = 0; tare_parts_at(&info, parts, i); i++) {
+        tare_json_node *entry = cli_json_object();
+        cli_json_u64(entry, "part", info.index);
+        cli_json_u64(entry, "part_count", info.count);
+        cli_json_text(entry, "state", state_names[info.state]);
+        if (info.name.ptr) cli_json_str(entry, "name", info.name);
+        if (info.against) cli_json_u64(entry, "against_part", info.against);
+        if (info.state == TARE_PART_DONE) {
+            cli_json_u64(entry, "offset", info.begin);
+            cli_json_u64(entry, "size_bytes", info.end - info.begin);
+        }
+        cli_json_append(list, entry);
+    }
+    cli_json_add(document, "parts", list);
+    cli_json_print(document);
+}
+
+/* Parts of one state in a row, "4-9". */
+static void print_run(const char *between, uint32_t from, uint32_t to) {
+    printf("%s%" PRIu32, between, from);
+    if (to > from) printf("-%" PRIu32, to);
+}
+
+static void print_ranges(const tare_parts *parts) {
+    tare_part_info info = tare_part_info_default();
+    const uint32_t n = tare_parts_count(parts);
+    bool is_first = true;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t end = i;
+        while (end < n && tare_parts_at(&info, parts, end) && info.state != TARE_PART_DONE) end++;
+        if (end == i) continue;
+        print_run(is_first ? "" : ",", i, end - 1);
+        is_first = false;
+        i = end;
+    }
+    if (!is_first) putchar('\n');
+}
+
+static void print_text(const tare_parts *parts, const char *out_path) {
+    tare_part_info info = tare_part_info_default();
+    char *name = cli_escape_path(out_path);
+    printf("%s: %" PRIu32 " of %" PRIu32 " parts done\n", name, tare_parts_done(parts),
+           tare_parts_count(parts));
+    free(name);
+    for (size_t i = 0; tare_parts_at(&info, parts, i); i++) {
+        if (info.state == TARE_PART_DONE) continue;
+        uint32_t end = info.index;
+        tare_part_info next = tare_part_info_default();
+        while (info.state == TARE_PART_MISSING && tare_parts_at(&next, parts, i + 1) &&
+               next.state == TARE_PART_MISSING) {
+            end = next.index;
+            i++;
+        }
+        char *file = cli_escape_path(info.name.ptr ? info.name.ptr : "");
+        printf("  %s: ", state_names[info.state]);
+        if (info.name.ptr)
+            fputs(file, stdout);
+        else
+            print_run("part ", info.index, end);
+        if (info.against) printf(", beside part %" PRIu32, info.against);
+        putchar('\n');
+        free(file);
+    }
+}
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    tare_parts *parts;
+    tare_error err;
+    const tare_context context = cli_context(NULL);
+    int code = cli_check_local(&cmd_status, argv[0]);
+    if (code != CLI_YES) return code;
+    if (tare_parts_open(&parts, argv[0], &context, &err) != TARE_OK) return cli_fail(&err, argv[0]);
+    if (cli.json)
+        print_json(parts, argv[0]);
+    else if (ranges)
+        print_ranges(parts);
+    else
+        print_text(parts, argv[0]);
+    tare_part_info extra = tare_part_info_default();
+    const uint32_t n = tare_parts_count(parts);
+    code = tare_parts_done(parts) == n && !tare_parts_at(&extra, parts, n) ? CLI_YES : CLI_NO;
+    tare_parts_free(parts);
+    return code;
+}
+
+const cli_command cmd_status = {
+    .name = "status",
+    .summary = "tell which parts of an output are done",
+    .usage = "OUT [--ranges]",
+    .description =
+        "OUT is what convert, quantize or unpack were given with --part. Parts that are missing, "
+        "unfinished (they have no record yet), of another plan than most (stale), beside the "
+        "record "
+        "of another part or output (foreign), there besides those that are needed (doubled) or not "
+        "of the size that their record says (damaged) are named. Exit code 0: all are done, and "
+        "nothing else is there; 1: not yet.",
+    .examples = {{"tare status small.gguf", "how far it is"},
+                 {"sbatch --array=$(tare status small.gguf --ranges) job.sh",
+                  "what is left, for a job that says --part itself"}},
+    .options = options,
+    .takes = CLI_TAKES_JSON,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""parts.py TARE: an output that is written in parts is what one command writes, byte for byte, for every number
+of parts and however it was interrupted; and what does not belong together is never joined, but named."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+tare = os.path.abspath(sys.argv[1])
+failures = []
+VARIABLES = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "JOB_COMPLETION_INDEX",
+             "JOB_COMPLETIONS", "RANK", "WORLD_SIZE")
+clean = {k: v for k, v in os.environ.items() if k not in VARIABLES}
+
+
+def check(what, is_right, shown=""):
+    if not is_right:
+        failures.append(f"{what}\n{shown}")
+
+
+def run(*command, code=0, **env):
+    done = subprocess.run((tare, *map(str, command)), env={**clean, **env}, capture_output=True, text=True)
+    text = done.stdout + done.stderr
+    check(f"{' '.join(map(str, command))}: exit code {done.returncode}, not {code}", done.returncode == code, text)
+    return text
+
+
+def content(path):
+    """All that an output consists of; times only of what is not written now."""
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            return file.read()
+    found = {}
+    for folder, folders, files in os.walk(path):
+        for name in folders + files:
+            whole = os.path.join(folder, name)
+            facts = os.lstat(whole)
+            inner = os.readlink(whole) if os.path.islink(whole) else content(whole) if os.path.isfile(whole) else None
+            found[os.path.relpath(whole, path)] = (inner, facts.st_mode)
+    return found
+
+
+def part_name(out, index, count):
+    return f"{out}.part-{index:05}-of-{count:05}"
+
+
+def write_parts(count, verb, source, out, *options, order=None):
+    for index in order or range(count, 0, -1):
+        run(verb, source, out, *options, "--part", f"{index}/{count}", "-q")
+
+
+def try_case(verb, source, out, *options):
+    """Every number of parts, as files and in one output."""
+    run(verb, source, "whole-" + out, *options, "-q", "-j1")
+    expected = content("whole-" + out)
+    for count in (1, 2, 3, 7, 64):
+        for shared in ((), ("--shared",)):
+            write_parts(count, verb, source, out, *options, *shared)
+            if isinstance(expected, bytes) and not shared:
+                joined = b"".join(content(part_name(out, i, count)) for i in range(1, count + 1))
+                check(f"{verb} {out}: {count} parts, one after the other", joined == expected)
+            run("status", out)
+            run("join", out, "-q")
+            check(f"{verb} {out}: {count} parts joined {shared}", content(out) == expected)
+            check(f"{verb} {out}: left behind", [n for n in os.listdir(".") if n.startswith(out) and n != out] == [])
+            shutil.rmtree(out) if os.path.isdir(out) else os.remove(out)
+
+
+def try_kinds():
+    try_case("convert", "m.gguf", "a.gguf", "--type", "q8_0")
+    try_case("quantize", "m.gguf", "b.gguf", "Q4_K_M")
+    try_case("convert", "m.gguf", "c.safetensors")
+    try_case("convert", "m.gguf", "d", "--to", "hf", "--keep-names", "--shard-size", "300K")
+    try_case("convert", "m.gguf", "h.mcf", "--type", "k4")
+    run("convert", "m.gguf", "folder", "--to", "hf", "--keep-names", "-q")
+    os.makedirs("folder/inner/empty")
+    run("convert", "m.gguf", "folder/inner/m.safetensors", "-q")
+    for name in ("empty.txt", "z.txt"):
+        open(os.path.join("folder", name), "w").close()
+    os.symlink("inner/m.safetensors", "folder/link")
+    os.chmod("folder/inner/m.safetensors", 0o640)
+    run("pack", "folder", "folder.wcodec", "-q")
+    try_case("unpack", "folder.wcodec", "e")
+    run("pack", "m.gguf", "m.gguf.wcodec", "-q")
+    try_case("unpack", "m.gguf.wcodec", "f.gguf")
+
+
+def try_choice():
+    """Types that are chosen for a size are chosen once."""
+    run("quantize", "m.gguf", "g.gguf", "--target-bpw", "5", "--part", "1/2", code=2)
+    run("quantize", "m.gguf", "g.gguf", "--target-bpw", "5", "--recipe", "r.txt", "--dry-run", "-q")
+    run("quantize", "m.gguf", "whole-g.gguf", "--tensor-type-file", "r.txt", "-q")
+    write_parts(3, "quantize", "m.gguf", "g.gguf", "--tensor-type-file", "r.txt")
+    run("join", "g.gguf", "-q")
+    check("a recipe by parts", content("g.gguf") == content("whole-g.gguf"))
+
+
+def refused(out, name, word, code=2):
+    text = run("join", out, code=code)
+    check(f"join of {out} names {name} and says {word}", name in text and word in text, text)
+    check(f"{out} was made", not os.path.exists(out))
+
+
+def try_wrong():
+    out = "w.gguf"
+    write = lambda index, count=3, *options: run("convert", "m.gguf", out, "-q", "--part", f"{index}/{count}", *options)
+    refused(out, out, "no part")
+    write(1), write(3)
+    refused(out, part_name(out, 2, 3), "missing")
+    check("status says so", "missing: part 2" in run("status", out, code=1))
+    check("ranges", run("status", out, "--ranges", code=1) == "1\n")
+    write(2, 3, "--type", "f16")
+    refused(out, part_name(out, 2, 3), "another plan")
+    check("a stale part is not taken over",
+          "another input, other options" in run("convert", "m.gguf", out, "--part", "2/3", code=2))
+    write(2, 3, "--force")
+    run("status", out)
+    write(1, 2)
+    refused(out, part_name(out, 1, 2), "besides")
+    for tail in ("", ".json"):
+        os.remove(part_name(out, 1, 2) + tail)
+    shutil.copy(part_name(out, 1, 3), f"{out}.part-1-of-3")
+    refused(out, f"{out}.part-1-of-3", "besides")
+    os.remove(f"{out}.part-1-of-3")
+    for tail in ("", ".json"):
+        shutil.copy(part_name(out, 1, 3) + tail, part_name(out, 2, 3) + tail)
+    refused(out, part_name(out, 2, 3), "another part")
+    write(2, 3, "--force")
+    os.truncate(part_name(out, 3, 3), 100)
+    refused(out, part_name(out, 3, 3), "bytes")
+    write(3)  # a part that does not have its bytes is made again
+    os.remove(part_name(out, 3, 3) + ".json")
+    refused(out, part_name(out, 3, 3), "not finished")
+    write(3)
+    check("a part that is done stays", "there already" in run("convert", "m.gguf", out, "--part", "3/3"))
+    os.utime("m.gguf", (1, 1))  # another input, as far as can be told
+    check("a changed input is seen", "another input" in run("convert", "m.gguf", out, "--part", "3/3", code=2))
+    write(3, 3, "--force")
+    refused(out, part_name(out, 3, 3), "another plan")
+    write(1, 3, "--force"), write(2, 3, "--force")
+    run("join", out, "-q", "--keep")
+    run("convert", "m.gguf", "whole-w.gguf", "-q")
+    check("joined at last", content(out) == content("whole-w.gguf"))
+    run("join", out, code=2)
+    run("join", out, "-q", "--force")
+
+
+def try_records():
+    """Records are read as any file from a stranger."""
+    out = "r.gguf"
+    write_parts(2, "convert", "m.gguf", out)
+    path = part_name(out, 1, 2) + ".json"
+    with open(path) as file:
+        text = file.read()
+    for at in range(0, len(text), 7):
+        with open(path, "w") as file:
+            file.write(text[:at])
+        refused(out, part_name(out, 1, 2), "record")
+    record = json.loads(text)
+    for change in ({"end": 2**63}, {"begin": record["end"] + 1}, {"part": 0}, {"part_count": 10**9}, {"plan": "x"}, {"files": 7},
+                   {"files": [{**record["files"][0], "name": "../x"}]}, {"files": [{**record["files"][0], "part_bytes": 1}]},
+                   {"is_directory": 1}, {"schema": "tare.part/9"}):
+        with open(path, "w") as file:
+            json.dump({**record, **change}, file)
+        refused(out, part_name(out, 1, 2), "record")
+    for change in ({"output": "other.gguf"}, {"begin": 1, "end": record["end"] + 1}):
+        with open(path, "w") as file:
+            json.dump({**record, **change}, file)
+        refused(out, part_name(out, 1, 2), "part")
+
+
+def try_killed():
+    """SIGKILL at any moment: the next run makes the part again, and nothing is left behind."""
+    for shared in ((), ("--shared",)):
+        out = "k.gguf"
+        for delay in (0.0, 0.01, 0.02, 0.04, 0.08, 0.16):
+            for index in (1, 2):
+                process = subprocess.Popen((tare, "quantize", "m.gguf", out, "Q4_K_M", "--part", f"{index}/2", "-q", "-j1", *shared),
+                                           env=clean, stderr=subprocess.DEVNULL)
+                time.sleep(delay)
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+        write_parts(2, "quantize", "m.gguf", out, "Q4_K_M", *shared)
+        process = subprocess.Popen((tare, "join", out, "-q"), env=clean, stderr=subprocess.DEVNULL)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if not os.path.exists(out):
+            run("join", out, "-q")
+        check(f"after SIGKILL {shared}", content(out) == content("whole-b.gguf"))
+        left = [n for n in os.listdir(".") if "k.gguf" in n and n != out]
+        check("left behind", left == [] or os.path.exists(out), left)
+        for name in [out, *left]:
+            os.remove(name)
+
+
+def try_auto():
+    def part(code=0, **env):
+        text = run("convert", "m.gguf", "auto.gguf", "--part", "auto", "--dry-run", "--json", code=code, **env)
+        return (json.loads(text)["part"], json.loads(text)["part_count"]) if code == 0 else text
+
+    slurm = lambda i, n, least, most: {"SLURM_ARRAY_TASK_ID": str(i), "SLURM_ARRAY_TASK_COUNT": str(n),
+                                       "SLURM_ARRAY_TASK_MIN": str(least), "SLURM_ARRAY_TASK_MAX": str(most)}
+    check("Slurm from 0", part(**slurm(0, 7, 0, 6)) == (1, 7))
+    check("Slurm from 1", part(**slurm(7, 7, 1, 7)) == (7, 7))
+    for wrong in (slurm(3, 3, 3, 5), slurm(0, 2, 0, 5), slurm("x", 2, 0, 1)):
+        check("Slurm, a part of the array", "array" in part(2, **wrong).lower())
+    check("Kubernetes", part(JOB_COMPLETION_INDEX="4", JOB_COMPLETIONS="5") == (5, 5))
+    check("Kubernetes without a count", "JOB_COMPLETIONS" in part(2, JOB_COMPLETION_INDEX="4"))
+    check("torchrun", part(RANK="0", WORLD_SIZE="2") == (1, 2))
+    check("beyond", "part 3 of 2" in part(2, RANK="2", WORLD_SIZE="2"))
+    check("two that differ", "different" in part(2, RANK="0", WORLD_SIZE="2", JOB_COMPLETION_INDEX="1", JOB_COMPLETIONS="2"))
+    check("none", "none of" in part(2))
+    for wrong in ("0/2", "3/2", "1", "1/0", "a/b", "1/100000", "-1/2", "1/2/3"):
+        run("convert", "m.gguf", "auto.gguf", "--part", wrong, code=2)
+    run("convert", "m.gguf", "-", "--to", "gguf", "--part", "1/2", code=2)
+    run("convert", "m.gguf", "x.wcodec", "--part", "1/2", code=5)
+    run("convert", "m.gguf", "x.gguf", "--verify", "--part", "1/2", code=5)
+    run("convert", "m.gguf", "x.gguf", "--shared", code=2)
+    run("unpack", "m.gguf.wcodec", "x.gguf", "--salvage", "--part", "1/2", code=2)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    run("synth", "llama-tiny", "m.gguf", "-q")
+    for step in (try_kinds, try_choice, try_wrong, try_records, try_killed, try_auto):
+        try:
+            step()
+        except OSError as fault:  # what was to be made is not there
+            failures.append(f"{step.__name__}: {fault}")
+    os.chdir("/")
+print("\n".join(failures) or "all parts fit")
+sys.exit(bool(failures))
