@@ -12,7 +12,8 @@ typedef struct kind {
     const char *what;
 } kind;
 
-static const char onnx[] = "a directory of several models of ONNX: name one of its .onnx files";
+static const char onnx[] =
+    "a directory of several models, of ONNX and perhaps of others: name one of its files";
 static const char orbax[] =
     "a checkpoint of Orbax (JAX): load it with orbax-checkpoint and save its arrays with "
     "safetensors.flax";

@@ -42,6 +42,8 @@ yes("beside", "in a file beside the model", b"", opened="m.onnx", has={"tensors"
 yes("folder", "a folder with one model", b"", has={"tensors": 1, "files": 2, "format": "onnx"},
     files={"m.onnx": model(external("w", location="w.bin")), "w.bin": FLOATS})
 TEXTS = tensor("t", 8, [1], _6="hello")
+bad("onnx-folder-other", "a folder with a model of another kind, too", b"", "UNSUPPORTED", None, "several models",
+    files={"m.onnx": model(tensor()), "x.pt": b""})
 ODD = model(tensor(), TEXTS)
 yes("texts", "a tensor of texts", ODD, ("warning", "onnx.unread-tensor", ODD.rfind(TEXTS), "tensor -1"), has={"tensors": 1})
 

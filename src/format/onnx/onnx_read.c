@@ -5,6 +5,7 @@
  * which is what the graph calls it, and the attribute, unless the node is a Constant; in a graph of a
  * node or in a function, by what leads there. */
 #include <stdio.h>
+#include <tare/convert.h>
 
 #include "base/arith.h"
 #include "base/str.h"
@@ -398,9 +399,9 @@ static void free_lists(tare_onnx_model *o) {
 static tare_status take_entry(void *ctx, const tare_files_entry *entry, tare_error *err) {
     char *member = ctx;
     const tare_str name = tare_str_of(entry->name);
-    const bool is_model = tare_str_ends(name, TARE_STR(".onnx")),
-               is_other = tare_str_ends(name, TARE_STR(".gguf")) ||
-                          tare_str_ends(name, TARE_STR(".safetensors"));
+    const char *format = tare_format_of_path(entry->name);
+    const bool is_model = format && strcmp(format, tare_format_onnx.name) == 0,
+               is_other = format && !is_model;
     if (tare_files_is_bookkeeping(name) || entry->kind == TARE_PATH_FOLDER) return TARE_OK;
     if (is_other || (is_model && (member[0] || name.len > TARE_NAME_MOST)))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "more than one model");
