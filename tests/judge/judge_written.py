@@ -175,12 +175,34 @@ def judge(tare, scheme, source, work):
 
 
 def stacked(tare, work):
-    """Experts in one tensor cannot be packed, and are named."""
+    """Experts in one tensor stay, and are named, where nothing says which way they lie."""
     source, out = os.path.join(work, "stacked"), os.path.join(work, "packed")
     write(source, {**model(), LAYER + "mlp.experts.down_proj": half(np.ones((2, 128, 128), F))})
     run = subprocess.run([tare, "quantize", source, out, "w4a16", "-v"], capture_output=True, text=True)
     named = "mlp.experts.down_proj" in run.stderr and "scheme.left" in run.stderr
     return [] if run.returncode == 0 and named else [f"exit {run.returncode}: {run.stderr.strip()}"]
+
+
+def apart(tare, work):
+    """Experts in one tensor become what they would be as tensors of their own, byte for byte; those of gpt-oss lie the other way round."""
+    r, wrong = np.random.default_rng(6), []
+    both, down = half(r.standard_normal((3, 256, 128)).astype(F)), half(r.standard_normal((3, 128, 128)).astype(F))
+    one = {LAYER + "mlp.experts.gate_up_proj": both, LAYER + "mlp.experts.down_proj": down}
+    many = {LAYER + f"mlp.experts.{e}.{n}_proj.weight": a for e in range(3) for n, a in (("gate", both[e, :128]), ("up", both[e, 128:]), ("down", down[e]))}
+    for kind, tensors in (("moe", {**model(), **one}), ("moe", {**model(), **many}), ("gpt_oss", {**model(), **one})):
+        source = os.path.join(work, f"{kind}-{len(tensors)}")
+        write(source, tensors)
+        with open(os.path.join(source, "config.json"), "w") as f:
+            json.dump({"model_type": kind, "torch_dtype": "bfloat16", "hidden_size": 128}, f)
+        for scheme in ("w4a16", "nvfp4a16", "fp8_dynamic", "w4a16_asym:g32"):
+            run = subprocess.run([tare, "quantize", source, source + "." + scheme, scheme, "-v"], capture_output=True, text=True)
+            if run.returncode or ("gate_up_proj" in run.stderr) != (kind == "gpt_oss"):
+                wrong.append(f"experts in one tensor: {kind} {scheme}: {run.stderr}")
+    for scheme in ("w4a16", "nvfp4a16", "fp8_dynamic", "w4a16_asym:g32"):
+        a, b = (read(os.path.join(work, f"moe-{len(model()) + len(n)}.{scheme}")) for n in (one, many))
+        if set(a) != set(b) or any(not np.array_equal(a[k][1], b[k][1]) for k in a) or LAYER + "mlp.experts.2.up_proj.weight_scale" not in a:
+            wrong.append(f"experts in one tensor: {scheme}: others than apart")
+    return wrong
 
 
 def experts(tare, work):
@@ -291,7 +313,7 @@ def main():
         for w in judge(tare, scheme, source, work):
             print(f"{scheme}: {w}", flush=True)
             bad += 1
-    for w in [] if names else stacked(tare, work) + experts(tare, work) + mixture(tare, work):
+    for w in [] if names else stacked(tare, work) + apart(tare, work) + experts(tare, work) + mixture(tare, work):
         print(f"experts in one tensor: {w}", flush=True)
         bad += 1
     for w in [] if names else guided(tare, work, source):

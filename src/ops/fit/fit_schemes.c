@@ -29,7 +29,8 @@ typedef struct trials {
     int64_t *rule;   /* of the caller's, for each tensor; -1: none */
     uint64_t
         others; /* bytes of the model packed by the last candidate, less those of its weights */
-    size_t k;   /* the candidate that is tried */
+    double *of_weight; /* the error of each packed weight of the candidate that is tried */
+    size_t k;          /* which that is */
     const tare_model *packed;
     const tare_scheme_work *work;
 } trials;
@@ -91,17 +92,18 @@ static tare_status compare(comparison *c, const trials *t, const tare_packed_wei
     const tare_fit *f = t->f;
     const size_t i = w->tensor;
     const tare_tensor *from = tensor(f, i);
-    const uint64_t n = rows * from->cols, n_runs = tare_ceil_div_u64(from->n_rows, rows);
+    const uint64_t n = rows * from->cols, n_runs = tare_ceil_div_u64(w->n_rows, rows);
     const uint64_t runs = tare_min_u64(n_runs, RUNS_MOST);
     const tare_fit_constant constant = constant_of(f, i);
     const float *importance = importance_of(f, from);
     const bool is_weighed = tare_fit_weigh_columns(c->weights, importance, (size_t)from->cols,
                                                    &constant.weighing, c->copy);
     for (uint64_t k = 0; k < runs; k++) {
-        const uint64_t first = runs > 1 ? (from->n_rows - rows) * k / (runs - 1) : 0;
-        TARE_TRY(tare_tensor_values_f32(c->before, f->in, i, first * from->cols, n, err));
-        TARE_TRY(tare_tensor_values_f32(c->after, t->packed, (size_t)at,
-                                        w->place * from->n_elements + first * from->cols, n, err));
+        const uint64_t first = runs > 1 ? (w->n_rows - rows) * k / (runs - 1) : 0;
+        const uint64_t before = w->first_row + first, after = w->place * w->n_rows + first;
+        TARE_TRY(tare_tensor_values_f32(c->before, f->in, i, before * from->cols, n, err));
+        TARE_TRY(
+            tare_tensor_values_f32(c->after, t->packed, (size_t)at, after * from->cols, n, err));
         add_run(c, is_weighed ? c->weights : NULL, n, from->cols);
     }
     return TARE_OK;
@@ -111,11 +113,13 @@ static tare_status compare(comparison *c, const trials *t, const tare_packed_wei
 static int64_t find_packed(const trials *t, const tare_packed_weight *w) {
     static const char end[] = ".weight";
     char name[1200];
-    if (!w->stack.len) return tare_model_find_tensor(t->packed, tensor(t->f, w->tensor)->name);
-    if (w->stack.len + strlen(end) > sizeof name) return -1;
-    memcpy(name, w->stack.ptr, w->stack.len);
-    memcpy(name + w->stack.len, end, strlen(end));
-    return tare_model_find_tensor(t->packed, (tare_str){name, w->stack.len + strlen(end)});
+    const tare_str module = w->stack.len ? w->stack : w->module;
+    if (!w->stack.len && !w->is_slice)
+        return tare_model_find_tensor(t->packed, tensor(t->f, w->tensor)->name);
+    if (module.len + strlen(end) > sizeof name) return -1;
+    memcpy(name, module.ptr, module.len);
+    memcpy(name + module.len, end, strlen(end));
+    return tare_model_find_tensor(t->packed, (tare_str){name, module.len + strlen(end)});
 }
 
 static tare_status measure_weight(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
@@ -129,11 +133,11 @@ static tare_status measure_weight(void *ctx, uint64_t task, unsigned worker, tar
     if (at < 0)
         return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, from, w->tensor,
                                 "its parts are not found again once it is packed");
-    const uint64_t rows = tare_min_u64(from->n_rows, tare_max_u64(RUN_FLOATS / from->cols, 1));
+    const uint64_t rows = tare_min_u64(w->n_rows, tare_max_u64(RUN_FLOATS / from->cols, 1));
     TARE_TRY(take_room(&c, t->f, rows * from->cols, from->cols, err));
     const tare_status status = compare(&c, t, w, at, rows, err);
     const double error = c.reference > 0 ? c.error / c.reference : c.error > 0;
-    t->error[cell(t, w->tensor, t->k)] = isfinite(error) ? error : 1;
+    t->of_weight[task] = isfinite(error) ? error : 1;
     tare_free(t->f->context.allocator, c.weights, c.size);
     return status;
 }
@@ -149,18 +153,29 @@ static void note_bytes(trials *t) {
         uint64_t sum = 0;
         if (!w->scheme.writer || t->rule[w->tensor] >= 0) continue;
         for (size_t p = 0; p < w->n_parts; p++) sum += t->work->parts[w->first_part + p].size;
-        t->bytes[cell(t, w->tensor, t->k)] = sum;
+        t->bytes[cell(t, w->tensor, t->k)] += sum;
         t->plain[w->tensor] =
             tensor(t->f, w->tensor)->n_elements * tare_encoding_get(w->type)->planes[0].unit_bytes;
         t->others -= sum;
     }
 }
 
+/* Slices of a tensor are of one size. */
+static void join_errors(const trials *t) {
+    for (size_t i = 0; i < t->work->n_weights; i++) {
+        const tare_packed_weight *w = &t->work->weights[i];
+        const double share = (double)w->n_rows / (double)tensor(t->f, w->tensor)->n_rows;
+        t->error[cell(t, w->tensor, t->k)] += share * t->of_weight[i];
+    }
+}
+
 static tare_status measure_all(trials *t, tare_model *packed, tare_error *err) {
+    tare_arena arena;
+    tare_arena_init(&arena, t->f->context.allocator);
     t->packed = packed;
     t->work = packed->private_data;
+    t->of_weight = TARE_NEW_ARRAY(&arena, double, t->work->n_weights);
     note_bytes(t);
-    TARE_TRY(tare_quantized_open(packed, false, err));
     _Atomic uint64_t done = 0;
     tare_run run = {.context = t->f->context,
                     .n_tasks = t->work->n_weights,
@@ -168,7 +183,12 @@ static tare_status measure_all(trials *t, tare_model *packed, tare_error *err) {
                     .ctx = t,
                     .total = t->work->n_weights,
                     .done = &done};
-    return tare_run_parallel(&run, err);
+    tare_status status = t->of_weight ? tare_quantized_open(packed, false, err)
+                                      : tare_fail(err, TARE_ERR_NOMEM, "errors");
+    if (status == TARE_OK) status = tare_run_parallel(&run, err);
+    if (status == TARE_OK) join_errors(t);
+    tare_arena_free(&arena);
+    return status;
 }
 
 /* A scheme that no weight fits is none to choose from; *n counts the others. */
@@ -192,17 +212,21 @@ static tare_status try_scheme(size_t *n, trials *t, size_t k, tare_error *err) {
 
 /* ---- units ------------------------------------------------------------------------------------- */
 
+static bool is_of_experts(const tare_role_info *role) {
+    return role->is_expert && !role->is_shared;
+}
+
 /* The unit of a weight that has the same scheme as this one; -1: none is known so far. */
 static int64_t unit_with(const tare_fit *f, size_t i, const tare_role_info *role) {
-    for (size_t u = f->n_units; role->expert >= 0 && u-- > 0;)
-        if (f->units[u].role.expert >= 0 && f->units[u].role.layer == role->layer)
+    for (size_t u = f->n_units; is_of_experts(role) && u-- > 0;)
+        if (is_of_experts(&f->units[u].role) && f->units[u].role.layer == role->layer)
             return (int64_t)u;
     return f->unit_of[tare_scheme_fused_with(f->in, i)];
 }
 
 /* What a unit of several weights is called. */
 static const char *kind_of(const tare_fit_unit *u, const char *own) {
-    if (u->role.expert >= 0) return "experts";
+    if (is_of_experts(&u->role)) return "experts";
     if (u->n_tensors == 1) return own;
     return u->role.role == TARE_ROLE_FFN_GATE || u->role.role == TARE_ROLE_FFN_UP ? "ffn_gate_up"
                                                                                   : "attn_qkv";

@@ -96,22 +96,6 @@ static bool is_bare_stack(const tare_tensor *t) {
            !tare_str_ends(t->name, TARE_STR(".weight"));
 }
 
-/* Why a scheme cannot hold a weight that it is for; NULL: it can. */
-static const char *obstacle_of(const tare_tensor *t, const tare_scheme_choice *c) {
-    const tare_writer *w = c->writer;
-    if (t->n_dims != 2 && !is_mlx(c)) return stacked;
-    if (c->group && !w->block_rows && t->cols % c->group)
-        return "its columns are no multiple of the group";
-    if (t->cols * w->bits % 32) return "its rows are no whole words of codes";
-    if (tare_writer_has(w, TARE_WRITTEN_ZEROS) && t->n_rows * w->bits % 32)
-        return "the zero points of its rows are no whole words";
-    if (w->family == TARE_WRITER_BLOCK_FP8 && (t->n_rows % w->block_rows || t->cols % c->group))
-        return "it is no whole number of blocks";
-    if (w->block_rows && fused_row(t->name) && t->n_rows % w->block_rows)
-        return "servers fuse it with others, and its rows are no multiple of 128";
-    return NULL;
-}
-
 /* ---- all --------------------------------------------------------------------------------------- */
 
 typedef struct choosing {
@@ -121,6 +105,26 @@ typedef struct choosing {
     const char **obstacles;      /* NULL: none */
     tare_error *err;
 } choosing;
+
+/* Why a scheme cannot hold a weight that it is for; NULL: it can. */
+static const char *obstacle_of(const choosing *k, size_t i, const tare_scheme_choice *c) {
+    const tare_writer *w = c->writer;
+    const tare_tensor *t = &k->in->catalog.tensors[i];
+    const size_t n_slices = is_mlx(c) ? 0 : tare_scheme_slices(k->s, i);
+    const uint64_t n_rows = n_slices ? t->n_rows / n_slices : t->n_rows;
+    if (t->n_dims != 2 && !is_mlx(c) && !n_slices) return stacked;
+    if (c->group && !w->block_rows && t->cols % c->group)
+        return "its columns are no multiple of the group";
+    if (t->cols * w->bits % 32) return "its rows are no whole words of codes";
+    if (tare_writer_has(w, TARE_WRITTEN_ZEROS) && n_rows * w->bits % 32)
+        return "the zero points of its rows are no whole words";
+    if (w->family == TARE_WRITER_BLOCK_FP8 && (n_rows % w->block_rows || t->cols % c->group))
+        return "it is no whole number of blocks";
+    const bool is_fused = n_slices ? n_slices > t->dims[0] : fused_row(t->name) != NULL;
+    if (w->block_rows && is_fused && n_rows % w->block_rows)
+        return "servers fuse it with others, and its rows are no multiple of 128";
+    return NULL;
+}
 
 /* The type of a tensor's numbers, and of scales; UNKNOWN: it keeps its own. */
 static tare_encoding_id own_type(const tare_scheme_search *s, size_t i) {
@@ -146,7 +150,8 @@ static tare_packed_weight weight_of(const tare_scheme_search *s, size_t i,
                             .type = own_type(s, i),
                             .n_rows = t->n_rows,
                             .cols = t->cols,
-                            .next_in_set = SIZE_MAX};
+                            .next_in_set = SIZE_MAX,
+                            .next_slice = SIZE_MAX};
     if (!choice->writer) return w;
     w.module = module_of(t->name);
     w.group = choice->group ? choice->group : t->cols;
@@ -192,16 +197,17 @@ static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
     for (size_t i = 0; i < c->in->catalog.n_tensors; i++) {
         const tare_tensor *t = &c->in->catalog.tensors[i];
         const tare_scheme_choice choice = rule[i] >= 0 ? s->of_rules[rule[i]] : s->scheme;
-        if (rule[i] >= 0 && is_meant(t, choice.writer ? &choice : &s->scheme))
-            is_used[rule[i]] = true;
-        if (choice.writer && is_bare_stack(t)) c->obstacles[i] = stacked;
-        if (!choice.writer || !is_meant(t, &choice)) continue;
+        const tare_scheme_choice *meant = choice.writer ? &choice : &s->scheme;
+        const bool is_split = !is_mlx(meant) && tare_scheme_slices(s, i) > 0;
+        if (rule[i] >= 0 && (is_split || is_meant(t, meant))) is_used[rule[i]] = true;
+        if (choice.writer && is_bare_stack(t) && !is_split) c->obstacles[i] = stacked;
+        if (!choice.writer || !(is_split || is_meant(t, &choice))) continue;
         if (choice.writer->bits == 0) {
             TARE_TRY(choose_by_codes(c, i, choice.writer));
             continue;
         }
         c->choices[i] = choice;
-        c->obstacles[i] = obstacle_of(t, &choice);
+        c->obstacles[i] = obstacle_of(c, i, &choice);
     }
     for (size_t i = 0; i < s->options->n_rules; i++)
         if (!is_used[i])
@@ -213,7 +219,8 @@ static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
 /* Parts that servers fuse have one scheme. */
 static tare_status agree(choosing *c, size_t i) {
     const tare_tensor *t = &c->in->catalog.tensors[i];
-    const char *const *row = c->choices[i].writer ? fused_row(t->name) : NULL;
+    const bool is_matrix = c->choices[i].writer && tare_str_ends(t->name, TARE_STR(".weight"));
+    const char *const *row = is_matrix ? fused_row(t->name) : NULL;
     if (!row || is_mlx(&c->choices[i])) return TARE_OK;
     for (size_t k = 0; k < MOST_FUSED && row[k]; k++) {
         const int64_t other = fused_with(c->in, t->name, row[k]);
@@ -286,6 +293,32 @@ static tare_status add_weight(choosing *c, size_t i, const tare_scheme_choice *c
     return w->held.kind ? TARE_OK : weigh(s, w, c->err);
 }
 
+/* Matrices of all experts; gate and up share a factor. */
+static tare_status add_slices(choosing *c, size_t i, const tare_scheme_choice *choice, size_t n) {
+    tare_scheme_search *s = c->s;
+    const tare_tensor *t = &s->in->catalog.tensors[i];
+    const bool is_paired = n > t->dims[0] && tare_writer_has(choice->writer, TARE_WRITTEN_FACTOR);
+    const float *importance = NULL;
+    if (s->options->importance && tare_importance_slices(t) == t->dims[0])
+        if (tare_importance_of_tensor(&importance, s->options->importance, t) !=
+            TARE_IMPORTANCE_FITS)
+            importance = NULL;
+    s->weight_of[i] = (int64_t)s->n_weights;
+    for (size_t slice = 0; slice < n; slice++) {
+        const size_t number = s->n_weights++;
+        tare_packed_weight *w = &s->weights[number];
+        *w = weight_of(s, i, choice);
+        TARE_TRY(tare_scheme_cut(w, s, slice, c->err));
+        w->scale = choice->writer->scale ? choice->writer->scale : w->type;
+        w->next_slice = slice + 1 < n ? number + 1 : SIZE_MAX;
+        w->set = is_paired ? number - slice % 2 : number;
+        if (is_paired && slice % 2 == 0) w->next_in_set = number + 1;
+        if (importance) w->importance = importance + slice * t->dims[0] / n * t->cols;
+        s->n_packed++;
+    }
+    return TARE_OK;
+}
+
 /* Whether all weights that share a factor have the same one, and codes. */
 static bool has_one_factor(const tare_scheme_search *s, size_t set) {
     for (size_t i = set; i != SIZE_MAX; i = s->weights[i].next_in_set)
@@ -335,7 +368,11 @@ static tare_status add_all(choosing *c) {
         const tare_tensor *t = &c->in->catalog.tensors[i];
         const bool is_packed = c->choices[i].writer && !c->obstacles[i];
         if (c->obstacles[i]) report_left(c, i);
-        if (is_packed)
+        const size_t n_slices =
+            is_packed && !is_mlx(&c->choices[i]) ? tare_scheme_slices(c->s, i) : 0;
+        if (n_slices)
+            TARE_TRY(add_slices(c, i, &c->choices[i], n_slices));
+        else if (is_packed)
             TARE_TRY(add_weight(c, i, &c->choices[i]));
         else if (tare_tensor_is_real(t) && own_type(c->s, i) != t->encoding->id)
             TARE_TRY(add_weight(c, i, &none));
@@ -377,7 +414,10 @@ tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err) {
     int64_t *rule = TARE_NEW_ARRAY(s->arena, int64_t, n);
     c.choices = TARE_NEW_ARRAY(s->arena, tare_scheme_choice, n);
     c.obstacles = TARE_NEW_ARRAY(s->arena, const char *, n);
-    s->weights = TARE_NEW_ARRAY(s->arena, tare_packed_weight, n);
+    TARE_TRY(tare_scheme_find_hidden(s, err));
+    size_t most = n;
+    for (size_t i = 0; i < n; i++) most += tare_scheme_slices(s, i);
+    s->weights = TARE_NEW_ARRAY(s->arena, tare_packed_weight, most);
     s->weight_of = TARE_NEW_ARRAY(s->arena, int64_t, n);
     if (!rules || !rule || !c.choices || !c.obstacles || !s->weights || !s->weight_of)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");

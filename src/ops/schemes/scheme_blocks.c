@@ -265,7 +265,8 @@ static tare_status largest_of(float *largest, const tare_scheme_work *work,
     tare_status status = values ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "packed weight");
     for (uint64_t at = 0; status == TARE_OK && at < n; at += at_once) {
         const uint64_t take = tare_min_u64(at_once, n - at);
-        status = tare_tensor_values_f32(values, work->in, w->tensor, at, take, err);
+        status = tare_tensor_values_f32(values, work->in, w->tensor, w->first_row * w->cols + at,
+                                        take, err);
         for (uint64_t i = 0; status == TARE_OK && i < take; i++)
             if (fabsf(values[i]) > *largest) *largest = fabsf(values[i]);
     }
@@ -343,8 +344,8 @@ static tare_status fill_block(uint8_t *out, const tare_scheme_work *work,
     if (!values) return tare_fail(err, TARE_ERR_NOMEM, "packed weight");
     tare_status status = TARE_OK;
     if (!w->held.kind)
-        status = tare_tensor_values_f32(values, work->in, w->tensor, e.first * w->cols,
-                                        e.n * w->cols, err);
+        status = tare_tensor_values_f32(values, work->in, w->tensor,
+                                        (w->first_row + e.first) * w->cols, e.n * w->cols, err);
     e.values = values;
     memset(out, 0, w->block_bytes);
     if (status == TARE_OK && w->scheme.writer)

@@ -61,6 +61,11 @@ static uint32_t dims_of(uint64_t *dims, const tare_tensor *from, const tare_pack
                         const tare_stored_part *p, uint32_t word) {
     uint32_t n = from->n_dims;
     memcpy(dims, from->dims, n * sizeof *dims);
+    if (w->is_slice) {
+        n = 2;
+        dims[0] = w->n_rows;
+        dims[1] = w->cols;
+    }
     switch (p->kind) {
     case TARE_WRITTEN_SHAPE:
         dims[0] = 2;
@@ -130,7 +135,7 @@ static tare_status add_part(making *k, tare_packed_weight *w, size_t i) {
     const tare_encoding *type = tare_encoding_get(form ? tare_scheme_type_of(w, form) : w->type);
     const uint64_t n = stack_size(k, w), stacked = w->stack.len > 0;
     uint64_t dims[TARE_MAX_DIMS + 1];
-    note_origin(k, w->tensor, w, i == 0);
+    note_origin(k, w->tensor, w, i == 0 && w->first_row == 0);
     tare_tensor *t = &k->out->catalog.tensors[k->out->catalog.n_tensors++];
     const uint32_t n_dims = dims_of(dims + stacked, from, w, &k->work->parts[w->first_part + i],
                                     type->planes[0].unit_bytes);
@@ -153,7 +158,9 @@ static size_t count_parts(const tare_packed_weight *w) {
 static tare_status add_weight(making *k, tare_packed_weight *w) {
     if (w->place > 0) return TARE_OK;
     const tare_str stack = tare_arena_str(&k->out->arena, w->stack);
-    if (!stack.ptr) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    if (w->is_slice) w->module = tare_arena_str(&k->out->arena, w->module);
+    if (!stack.ptr || (w->is_slice && !w->module.ptr))
+        return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
     for (tare_packed_weight *each = w; each; each = next_of(k, each)) {
         each->stack = stack;
         each->first_part = k->work->n_parts;
@@ -189,7 +196,9 @@ static tare_status add_tensors(making *k) {
             note_origin(k, i, NULL, true);
             to->tensors[to->n_tensors++] = from->tensors[i];
         } else {
-            TARE_TRY(add_weight(k, &k->work->weights[k->s->weight_of[i]]));
+            for (size_t w = (size_t)k->s->weight_of[i]; w != SIZE_MAX;
+                 w = k->work->weights[w].next_slice)
+                TARE_TRY(add_weight(k, &k->work->weights[w]));
         }
     k->out->origins = k->origins;
     return TARE_OK;

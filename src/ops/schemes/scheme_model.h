@@ -31,6 +31,9 @@ typedef struct tare_packed_weight {
     bool is_rounded;      /* that is */
     tare_str module;      /* its name less ".weight" */
     uint64_t n_rows, cols, group, n_groups;
+    uint64_t first_row;  /* of the tensor's, that it begins with */
+    bool is_slice;       /* it is one of several of a tensor (slices.c) */
+    size_t next_slice;   /* the number of the next one; SIZE_MAX: none */
     uint64_t block_rows; /* that are encoded at once */
     size_t block_bytes;
     size_t first_part, n_parts;
@@ -80,6 +83,7 @@ typedef struct tare_scheme_search {
     tare_arena *arena;
     tare_strict strict;
     tare_encoding_id type; /* of the model's numbers, where a tensor does not tell */
+    uint64_t hidden;       /* what a layer takes and gives; 0: stacks of experts are not known */
     tare_packed_weight *weights;
     int64_t *weight_of;
     size_t n_weights, n_packed;
@@ -91,6 +95,15 @@ tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err);
 
 /* The first tensor of those that servers fuse with one; itself, if there are none before it. */
 size_t tare_scheme_fused_with(const tare_model *in, size_t tensor);
+
+/* What a stack of experts without their numbers becomes in the output: matrices of its own for each
+ * (slices.c). 0: it is none, or it is not known which way its matrices lie. */
+size_t tare_scheme_slices(const tare_scheme_search *s, size_t tensor);
+/* The hidden size of a model that has its stacks as rows of outputs; 0: it has not. */
+tare_status tare_scheme_find_hidden(tare_scheme_search *s, tare_error *err);
+/* Slice i of a tensor as a weight: its module, in the arena, and rows. */
+tare_status tare_scheme_cut(tare_packed_weight *w, const tare_scheme_search *s, size_t i,
+                            tare_error *err);
 
 /* Joins weights that are one tensor in the output (stacks.c). */
 tare_status tare_scheme_find_stacks(tare_scheme_search *s, tare_error *err);
