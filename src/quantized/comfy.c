@@ -45,6 +45,7 @@ const char *tare_comfy_obstacle(const tare_comfy_note *note) {
                                         "float8_e4m3fn_blockwise",
                                         "int8_blockwise",
                                         "int8_tensorwise",
+                                        "awq_w4a16",
                                         "mxfp8",
                                         "nvfp4"};
     if (note->is_rotated || tare_str_starts(note->format, TARE_STR("convrot")))

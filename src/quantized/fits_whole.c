@@ -281,6 +281,31 @@ TARE_SCHEME_FITS(torchao4) {
     return TARE_OK;
 }
 
+/* ComfyUI's awq_w4a16: the same, of codes around 8. */
+TARE_SCHEME_FITS(comfy4) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    tare_comfy_note comfy;
+    TARE_TRY(tare_weight_comfy(&comfy, s, w->stem, err));
+    if (!tare_str_is(comfy.format, "awq_w4a16")) return TARE_OK;
+    if ((codes->encoding->id != TARE_ENCODING_I8 && codes->encoding->id != TARE_ENCODING_U8) ||
+        codes->n_dims != 2)
+        return tare_weight_misfit(w, s, TARE_PART_CODES, err);
+    tare_weight_shape_of(w, codes, 2);
+    if (scales->n_dims != 2 || !is_float(scales) || !is_float(zeros) ||
+        zeros->n_elements != scales->n_elements ||
+        !tare_weight_lay_groups(w, scales->dims[1], scales->dims[0]))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    w->line = codes->cols;
+    w->bits = 4;
+    w->value = TARE_VALUE_WHOLE;
+    w->middle = 8;
+    w->scale_order = TARE_SCALES_BY_GROUP;
+    w->formula = TARE_FORMULA_RAISED;
+    return TARE_OK;
+}
+
 /* ---- MLX --------------------------------------------------------------------------------------- */
 
 static const uint64_t mlx_groups[] = {32, 64, 128}, mlx_bits[] = {2, 3, 4, 5, 6, 8};

@@ -114,6 +114,11 @@ static tare_status read_blocks(const tare_codes *out, const tare_model *m, size_
 
 /* ---- packed weights ---------------------------------------------------------------------------- */
 
+/* What is added to a number that codes give, so that it is a code from 0 on. */
+static float raised_by(const tare_weight *w) {
+    return w->value == TARE_VALUE_WHOLE ? w->middle : (float)(1u << ((w->bits ? w->bits : 8) - 1));
+}
+
 static tare_codes_kind kind_of(const tare_weight *w, const tare_model *stored) {
     const tare_encoding_id part = stored->catalog.tensors[w->parts[TARE_PART_CODES]].encoding->id;
     const bool is_part = w->value == TARE_VALUE_OF_PART;
@@ -121,7 +126,10 @@ static tare_codes_kind kind_of(const tare_weight *w, const tare_model *stored) {
         return TARE_CODES_NONE;
     if (w->value == TARE_VALUE_WHOLE || w->value == TARE_VALUE_SIGNED ||
         (is_part && part == TARE_ENCODING_I8))
-        return w->formula == TARE_FORMULA_RAISED ? TARE_CODES_RAISED : TARE_CODES_CENTRED;
+        return w->formula != TARE_FORMULA_RAISED ? TARE_CODES_CENTRED
+               /* an offset for codes from 0 on would be another number */
+               : raised_by(w) != 0 ? TARE_CODES_NONE
+                                   : TARE_CODES_RAISED;
     if (w->formula != TARE_FORMULA_SCALED) return TARE_CODES_NONE;
     if (w->value == TARE_VALUE_E2M1) return TARE_CODES_E2M1;
     return w->value == TARE_VALUE_E4M3 || (is_part && part == TARE_ENCODING_F8_E4M3)
@@ -159,11 +167,6 @@ static void form_of_weight(tare_codes_form *out, const tare_weight *w, const tar
                              .block_rows = w->scale_order == TARE_SCALES_BY_ROW ? w->block_rows : 1,
                              .scale = scale_of(w, stored),
                              .has_factor = w->parts[TARE_PART_FACTOR] >= 0};
-}
-
-/* What is added to a number that codes give, so that it is a code from 0 on. */
-static float raised_by(const tare_weight *w) {
-    return w->value == TARE_VALUE_WHOLE ? w->middle : (float)(1u << ((w->bits ? w->bits : 8) - 1));
 }
 
 static uint8_t e2m1_code(float v) {

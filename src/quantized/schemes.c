@@ -148,6 +148,11 @@ const tare_scheme tare_schemes[] = {
      ".weight",
      {CODES("._weight_qdata", "torchao codes"), SCALES("._weight_scale", "torchao exponents")},
      tare_fits_microscale},
+    {"awq", /* ComfyUI's */
+     ".weight",
+     {CODES(".weight", "awq codes"), SCALES(".weight_scale", "awq scales"),
+      NEEDS(".weight_zeros", ZEROS, "awq offsets"), COMFY},
+     tare_fits_comfy4},
     {"quark",
      ".weight",
      {CODES(".weight", "quark codes"), SCALES(".weight_scale", "quark scales"),

@@ -151,6 +151,21 @@ def fp8_runs(m):
     return {"x.weight": ("F8_E4M3", q), "x.weight_scale_inv": ("F32", s)}, E4M3[q] * np.repeat(s, 128, 1)[:, :m.shape[1]]
 
 
+def comfy_awq(m, g=64):
+    o, i = m.shape
+    q, s, z = m.codes(4), m.halves(i // g, o), m.halves(i // g, o)
+    return {"x.weight": ("I8", pair(q).view(np.int8)), "x.weight_scale": ("BF16", s), "x.weight_zeros": ("BF16", z),
+            "x.comfy_quant": text('{"format": "awq_w4a16", "group_size": 64}')}, \
+        (q - 8).astype(F) * np.repeat(number("BF16", s), g, 0).T + np.repeat(number("BF16", z), g, 0).T
+
+
+def torchao4(m, g=64):
+    o, i = m.shape
+    q, s, z = m.codes(4), m.halves(i // g, o), m.halves(i // g, o)
+    return {"x._weight_qdata": ("U8", pair(q)), "x._weight_scale": ("BF16", s), "x._weight_zero_point": ("BF16", z)}, \
+        np.where(q > 7, q - 16, q).astype(F) * np.repeat(number("BF16", s), g, 0).T + np.repeat(number("BF16", z), g, 0).T
+
+
 def comfy_bare(m):
     q, s = m.fp8(), F(.5)
     note = text('{"format": "float8_e4m3fn"}')
@@ -354,6 +369,7 @@ SCHEMES = {
     "compressed-tensors preset": ({"quant_method": "compressed-tensors", "config_groups": {
         "W4A16": ["re:.*q_proj"], "group_1": {"weights": {"num_bits": 8}}}}, packed(4, 3)),
     "fp8 runs": ({"quant_method": "fp8", "weight_block_size": [1, 128]}, fp8_runs), "comfyui without scale": (None, comfy_bare),
+    "comfyui awq": (None, comfy_awq), "torchao int4": (None, torchao4),
     "mlx text model": ({"text_config": {"quantization": {"group_size": 64, "bits": 4}}}, mlx(4, 64)),
     "int8": (None, int8()), "int8 zero": (None, int8(zero="x.weight_zero_point")),
     "torchao": (None, int8("x._weight_qdata", "x._weight_scale", "x._weight_zero_point", 3)),
