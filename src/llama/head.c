@@ -71,7 +71,9 @@ tare_status tare_llama_find_tied(tare_llama_mapping *m, tare_error *err) {
         if (tare_str_is(target, "output.weight")) head = (int64_t)i;
     }
     TARE_TRY(is_tied(&tied, m, err));
-    m->copies_head = head < 0 && tied && !m->options->like_reference &&
+    /* a body has no head, and is not asked for what one says */
+    m->copies_head = head < 0 && (tied || tare_str_ends(m->hf_class, TARE_STR("Model"))) &&
+                     !m->options->like_reference &&
                      tare_llama_needs_head(tare_str_of(m->arch->name));
     if (head < 0 || has_embeddings) return TARE_OK;
     TARE_TRY(is_on_record(&on_record, m, (size_t)head, err));

@@ -36,6 +36,27 @@ static const char whole_classes[] =
     "StepVLForConditionalGeneration Step3p7ForConditionalGeneration "
     "Sarashina2VisionForCausalLM Exaone4_5_ForConditionalGeneration";
 
+static bool is_class_of(const tare_llama_arch *(*at)(size_t), tare_str name) {
+    const tare_llama_arch *a;
+    for (size_t i = 0; (a = at(i)); i++)
+        if (tare_llama_is_one_of(name, a->classes)) return true;
+    return false;
+}
+
+/* The class of a text model beside a tower, whose config has a model_type alone, as transformers writes
+ * the parts of a model: the first of the row that comes back with that type. Empty: none does. */
+static tare_str class_of_type(tare_str type) {
+    static const char begin[] = "model_type = '";
+    const tare_llama_arch *a;
+    for (size_t i = 0; (a = tare_llama_arch_at(i)); i++)
+        for (const char *const *row = a->back ? a->back->config : NULL; row && *row; row++)
+            if (strncmp(*row, begin, strlen(begin)) == 0 &&
+                tare_str_equal(
+                    type, (tare_str){*row + strlen(begin), strcspn(*row + strlen(begin), "'")}))
+                return (tare_str){a->classes, strcspn(a->classes, " ")};
+    return TARE_STR("");
+}
+
 tare_str tare_llama_class_of(const tare_llama_config *config) {
     const tare_json_node *whole = tare_json_member(config->root, TARE_STR("architectures"));
     const tare_json_node *list = NULL;
@@ -44,7 +65,16 @@ tare_str tare_llama_class_of(const tare_llama_config *config) {
         tare_llama_is_one_of(tare_json_node_text(whole->child), whole_classes))
         list = whole;
     if (!list) list = whole;
-    if (list && list->type == TARE_JSON_ARRAY) return tare_json_node_text(list->child);
+    if (list && list->type == TARE_JSON_ARRAY) {
+        const tare_str name = tare_json_node_text(list->child);
+        const tare_str type =
+            tare_json_node_text(tare_json_member(config->text, TARE_STR("model_type")));
+        const bool is_towers = list == whole && type.len &&
+                               !is_class_of(tare_llama_arch_at, name) &&
+                               is_class_of(tare_llama_tower_at, name);
+        const tare_str of_text = is_towers ? class_of_type(type) : TARE_STR("");
+        return of_text.len ? of_text : name;
+    }
     const tare_json_node *ssm = tare_json_path(config->root, TARE_STR("ssm_cfg"));
     tare_str layer = tare_json_node_text(tare_json_member(ssm, TARE_STR("layer")));
     if (tare_str_is(layer, "Mamba2")) return TARE_STR("Mamba2ForCausalLM");

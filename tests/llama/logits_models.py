@@ -333,6 +333,18 @@ MODELS.update({
         "apertus", "exaone-moe", "falcon-h1", "gpt-neox", "minimax-m2", "qwen2-moe", "stablelm")},
     "gemma3-capped": of_kind("gemma3", final_logit_softcapping=5.0),
     **{f"{name}-389": of_kind(name, vocab_size=389) for name in ("bamba", "gemma4-moe", "granite-hybrid", "mamba2")},
+    # bodies where llama.cpp asks for a head
+    "olmo2-body": ("olmo2", {}, "Olmo2Model", "hidden"),
+    "qwen2-moe-body": (*MODELS["qwen2-moe"], "Qwen2MoeModel", "hidden"),
+    "gpt-neox-body": (*MODELS["gpt-neox"], "GPTNeoXModel", "hidden"),
+    # text models beside encoders, whose config names no class
+    "lfm2-vl": ("lfm2_vl", pictures(dict(MODELS["lfm2"][1], model_type="lfm2"), dict(SIGLIP, model_type="siglip2_vision_model", patch_size=16, num_patches=16)),
+                "Lfm2VlForConditionalGeneration"),
+    "idefics3": ("idefics3", pictures(dict(model_type="llama"), dict(SIGLIP, image_size=32, patch_size=16)), "Idefics3ForConditionalGeneration"),
+    "smolvlm": ("smolvlm", pictures(dict(model_type="llama"), dict(SIGLIP, image_size=32, patch_size=16)), "SmolVLMForConditionalGeneration"),
+    "internvl": ("internvl", pictures(dict(model_type="qwen2"), dict(SIGLIP, image_size=[32, 32], patch_size=[16, 16])), "InternVLForConditionalGeneration"),
+    "qwen3_5-vl": ("qwen3_5", pictures(MODELS["qwen3_5"][1], dict(QWEN_EYES, num_position_embeddings=16)), "Qwen3_5ForConditionalGeneration"),
+    "gemma4-vision": ("gemma4", pictures(MODELS["gemma4-moe"][1], SIGLIP), "Gemma4ForConditionalGeneration"),
     "exaone4-wide": of_kind("exaone4", head_dim=48),
     "dots1-groups": of_kind("dots1", num_key_value_heads=1),
     "mamba-wide": of_kind("mamba", expand=3),
