@@ -185,6 +185,8 @@ static const struct {
      "the scaling of rotary positions: llama.cpp scales the scores of attention by it, too, in "
      "this "
      "architecture" OTHER_NUMBERS},
+    {"step35", "if(has(query_pre_attn_scalar), if(query_pre_attn_scalar == head_dim, false, true))",
+     NULL, NULL, "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
     {"gemma2", SCALES_OTHERWISE("46"), NULL, NULL,
      "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
     {"gemma3 gemma-embedding", SCALES_OTHERWISE("62"), NULL, NULL,

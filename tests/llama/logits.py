@@ -45,6 +45,7 @@ NOT_EQUAL = {
     **dict.fromkeys(("gpt-oss-whole", "gemma4-whole"), ("llama.cpp stops where no layer has a window", None)),
     "qwen3_5-whole": ("llama.cpp stops where no layer is recurrent", None),
     "step3p7": (None, ALONE),
+    "step3p7-scale": ("llama.cpp scales by the width of a head", ALONE),
     **dict.fromkeys(("glm4v", "glm4v-moe", "glm-ocr", "mistral3", "qwen2-vl", "qwen2_5-vl", "qwen3-vl", "qwen3-vl-moe"), (None, ALONE)),
 }
 

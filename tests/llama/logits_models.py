@@ -345,6 +345,8 @@ MODELS.update({
     "internvl": ("internvl", pictures(dict(model_type="qwen2"), dict(SIGLIP, image_size=[32, 32], patch_size=[16, 16])), "InternVLForConditionalGeneration"),
     "qwen3_5-vl": ("qwen3_5", pictures(MODELS["qwen3_5"][1], dict(QWEN_EYES, num_position_embeddings=16)), "Qwen3_5ForConditionalGeneration"),
     "gemma4-vision": ("gemma4", pictures(MODELS["gemma4-moe"][1], SIGLIP), "Gemma4ForConditionalGeneration"),
+    "step3p7-scale": ("step3p7", dict(MODELS["step3p7"][1], text_config=dict(MODELS["step3p7"][1]["text_config"], query_pre_attn_scalar=24.0)),
+                      "Step3p7ForConditionalGeneration"),
     "exaone4-wide": of_kind("exaone4", head_dim=48),
     "dots1-groups": of_kind("dots1", num_key_value_heads=1),
     "mamba-wide": of_kind("mamba", expand=3),
