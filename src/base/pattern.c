@@ -67,7 +67,7 @@ static const struct {
     {PCRE2_ERROR_QUANTIFIER_INVALID, "nothing to repeat before * + ?"},
     {PCRE2_ERROR_MISSING_CLOSING_PARENTHESIS, "no ) closes what ( opens"},
     {PCRE2_ERROR_UNMATCHED_CLOSING_PARENTHESIS, "no ( opens what ) closes"},
-    {PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE, "it refers to a group that there is not"},
+    {PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE, "it refers to a group that does not exist"},
     {PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH, "what (?<= ) looks back at has no fixed length"},
     {PCRE2_ERROR_BACKSLASH_C_CALLER_DISABLED, "\\C is not known here"},
     {PCRE2_ERROR_PATTERN_TOO_LARGE, "it is too large"},

@@ -145,7 +145,7 @@ static void push_object(machine *p, tare_pickle_kind kind, const tare_pickle_val
 /* What a CALL, or a GLOBAL, got after it was made; NULL: v is neither, or memory is out. */
 static tare_pickle_more *more_of(machine *p, const tare_pickle_value *v) {
     if (v->kind != TARE_PICKLE_CALL && v->kind != TARE_PICKLE_GLOBAL) {
-        fail(p, TARE_ERR_CORRUPT, "pickle: a value that cannot be given anything");
+        fail(p, TARE_ERR_CORRUPT, "pickle: items are given to a value that holds none");
         return NULL;
     }
     tare_pickle_object *o = v->as.object;
@@ -481,7 +481,7 @@ static void global_stack(machine *p, int arg) {
     (void)arg;
     const tare_pickle_value name = pop(p), module = pop(p);
     if (name.kind != TARE_PICKLE_TEXT || module.kind != TARE_PICKLE_TEXT)
-        fail(p, TARE_ERR_CORRUPT, "pickle: the name of what is imported is no text");
+        fail(p, TARE_ERR_CORRUPT, "pickle: the name of an import is not a text");
     else
         push_global(p, module, name);
 }

@@ -265,7 +265,7 @@ tare_status tare_zip_inflate(void *out, const tare_reader *r, const tare_zip_mem
     tare_status status = tare_reader_read(r, m->offset, stored, (size_t)m->stored, err);
     if (status == TARE_OK && !inflate(out, (size_t)m->size, stored, (size_t)m->stored))
         status = fail_member(m, TARE_ERR_CORRUPT, m->offset,
-                             "zip: the member is not what was deflated", err);
+                             "zip: the member does not inflate to the size that is stated", err);
     if (status == TARE_OK && tare_crc32(0, out, (size_t)m->size) != m->crc)
         status = fail_member(m, TARE_ERR_CHECKSUM, m->record + 16, "zip: CRC of the member", err);
     tare_free(NULL, stored, (size_t)m->stored);

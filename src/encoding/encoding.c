@@ -118,7 +118,7 @@ tare_status tare_encoding_sizes(uint64_t *plane_bytes, const tare_encoding *enco
                                 const uint64_t *dims, uint32_t n_dims, tare_error *err) {
     TARE_REQUIRE(plane_bytes && encoding && (dims || n_dims == 0), err);
     if (encoding->kind == TARE_KIND_UNKNOWN)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "type: not known, so its size is not either");
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "type: unknown, and so is its size");
     uint64_t rows = 1, cols = n_dims > 0 ? dims[n_dims - 1] : 1, elements;
     for (uint32_t d = 0; d + 1 < n_dims; d++) {
         if (!tare_mul_u64(rows, dims[d], &rows))

@@ -40,8 +40,8 @@ static const char *name_kind(char kind) {
     switch (kind) {
     case 'f':
     case 'c':
-        return "an array of NumPy of numbers that no format of tare has (longdouble, complex128), "
-               "or of 8 bits that it does not tell";
+        return "a NumPy array of numbers that tare has no format for (longdouble, complex128), "
+               "or of 8 bits whose meaning the file does not state";
     case 'U':
     case 'S':
     case 'a':

@@ -19,8 +19,8 @@ static tare_status refuse(tare_model **out, tare_error *err) {
     *out = NULL;
     return tare_fail(
         err, TARE_ERR_UNSUPPORTED,
-        "this build of tare knows no names of llama.cpp (TARE_LLAMA=OFF): names can be "
-        "kept only");
+        "this build of tare knows no names of llama.cpp (TARE_LLAMA=OFF): names can only be "
+        "kept");
 }
 
 bool tare_llama_can_map(tare_str *hf_class, const tare_model *model) {

@@ -486,12 +486,12 @@ static tare_status note_merged(const tare_llama_mapping *m, const bool *is_used,
         f.item_kind = TARE_ITEM_TENSOR;
         f.item = (int64_t)i;
         f.item_name = c->tensors[i].name;
-        f.text = TARE_STR("an adapter changes it, and it is no part of what is written");
+        f.text = TARE_STR("an adapter changes it, and it is not part of the output");
         tare_report_add(m->options->context->report, &f);
     }
     return n == 0 || n_used
                ? TARE_OK
-               : tare_fail(err, TARE_ERR_ARG, "adapters that change no tensor of what is written");
+               : tare_fail(err, TARE_ERR_ARG, "adapters that change no tensor of the output");
 }
 
 /* Tensors that nothing is made of, such as poolers; buffers are no weights, and a tower may have been

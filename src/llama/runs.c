@@ -222,7 +222,7 @@ static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
     }
     if (t->n_elements == turned / 2) return true;
     snprintf(name, sizeof name, "%.*s", (int)t->name.len, t->name.ptr);
-    no(why, TARE_ITEM_TENSOR, name, "it needs a factor for each two numbers of a head that turn");
+    no(why, TARE_ITEM_TENSOR, name, "it needs a factor for every two rotated elements of a head");
     tare_error_detail(why, "%llu for %llu", (unsigned long long)t->n_elements,
                       (unsigned long long)turned);
     return false;

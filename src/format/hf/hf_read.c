@@ -305,8 +305,7 @@ static tare_status fail_without_weights(const tare_hf_folder *f, bool is_ambiguo
     if (!link && (!part || is_ambiguous))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, missing_weights(f, is_ambiguous));
     tare_fail(err, TARE_ERR_UNSUPPORTED,
-              link ? LOST_LINK
-                   : "a directory without safetensors weights, but for what is not whole");
+              link ? LOST_LINK : "a directory whose safetensors weights are incomplete");
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, link ? link->name : part->name);
     if (!link) tare_error_detail(err, "%s", tare_said_by_file_name(part->name));
     return TARE_ERR_UNSUPPORTED;

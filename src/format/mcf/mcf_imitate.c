@@ -72,7 +72,7 @@ tare_status tare_mcf_imitate(tare_catalog *catalog, const tare_model *source, ta
         tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.rewritten");
         f.item_kind = TARE_ITEM_RESOURCE;
         f.item_name = TARE_STR(CONFIG);
-        f.text = TARE_STR("written as the public packer does, with its template of chats");
+        f.text = TARE_STR("written as the public packer does, with its chat template");
         tare_report_add(report, &f);
         status = set_config(catalog, at, &text, arena, err);
     }

@@ -79,7 +79,7 @@ tare_status tare_wcodec_derivation_check(const tare_wcodec_index *x, uint32_t i,
     const tare_wcodec_layer *l = &x->layers[i];
     unsigned depth = 0;
     if (l->kind != TARE_WCODEC_TENSOR || l->base || l->is_big_endian || l->coded.n_regions != 1)
-        return refuse(err, at, "derivation: of what is no little-endian tensor of one region");
+        return refuse(err, at, "derivation: its layer is not a little-endian tensor of one region");
     for (uint32_t k = i; x->layers[k].derived.is_set; k = x->layers[k].derived.source) {
         if (x->layers[k].derived.source >= k)
             return refuse(err, at, "derivation: its source is not a layer before it");

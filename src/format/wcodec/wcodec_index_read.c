@@ -100,7 +100,7 @@ static tare_status check_footer(const reader *r, const uint8_t *header, const ui
     uint32_t crc = tare_crc32(0, header, TARE_WCODEC_HEADER);
     if (tare_crc32(crc, bytes, (size_t)size) != tare_load_le32(f + 16))
         return tare_fail_at(r->err, TARE_ERR_CHECKSUM, at + 16,
-                            "CRC-32 of header and index: it is another");
+                            "CRC-32 of header and index: does not match");
     return TARE_OK;
 }
 

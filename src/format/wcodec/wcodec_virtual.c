@@ -368,7 +368,7 @@ static tare_status find_base(tare_wc_source *out, const tare_wcodec_layer *l,
         is_same = l->coded.region_bytes[r] == t->planes[r].size;
     if (!is_same || tare_model_is_big_endian(base) != l->is_big_endian)
         return tare_fail(err, TARE_ERR_ARG,
-                         "in the base model of another encoding, shape or byte order");
+                         "the base model has it in another encoding, shape or byte order");
     for (unsigned r = 0; r < l->coded.n_regions; r++) {
         out->readers[r] = &base->files[t->planes[r].file].reader;
         out->starts[r] = t->planes[r].offset;

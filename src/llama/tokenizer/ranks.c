@@ -92,7 +92,7 @@ static tare_status put_merge(ranks *r, tare_str token, size_t left, tare_error *
     if (r->n_merge_bytes / MOST_FOR_A_BYTE > r->n_bytes)
         return tare_llama_fail_file(
             err, TARE_ERR_LIMIT, r->file, TARE_NO_OFFSET,
-            "tokens: they are put together of each other in far too many ways");
+            "tokens: they can be composed of each other in far too many ways");
     char *text = tare_arena_take(&r->t->scratch, 2 * token.len + 1);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "merges");
     size_t n = put_alphabet(text, (tare_str){token.ptr, left});

@@ -97,8 +97,9 @@ static tare_status add_files(tare_llama_tokenizer *t, const char *name, tare_err
     t->templates = TARE_NEW_ARRAY(&t->scratch, tare_llama_template, t->hf->catalog.n_resources + 1);
     if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
     if (file.text.ptr && !has_expression(file.text))
-        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.plain-template", name,
-                        "the chat template has no expression: it is the same whatever is said");
+        tare_llama_note(
+            t, TARE_LEVEL_WARNING, "tokenizer.plain-template", name,
+            "the chat template has no expression: every conversation gives the same text");
     if (file.text.ptr) TARE_TRY(add(t, TARE_STR("default"), file.text, err));
     return add_folder(t, err);
 }

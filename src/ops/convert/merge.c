@@ -454,7 +454,7 @@ static tare_status set_lengthening(part *p, const double *squares, tare_error *e
         p->lengthening[i] = (float)((double)p->lengthening[i] / sqrt(squares[i]));
         if (!(fabsf(p->lengthening[i]) <= FLT_MAX))
             return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                             "a row of the sum is 0 or no number, and DoRA wants it of a length");
+                             "a row of the sum is 0 or not finite, so DoRA cannot scale it");
     }
     return TARE_OK;
 }

@@ -63,7 +63,7 @@ static void note_unseen(tare_plan *p, tare_planned *planned) {
     f.status = TARE_OK;
     tare_report_addf(p->options.context->report, &f,
                      "the importance matrix has only zeros for %.3g %% of it, which is encoded as "
-                     "if all of that counted alike",
+                     "if all of it counted alike",
                      share);
 }
 

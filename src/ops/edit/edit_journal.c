@@ -155,8 +155,9 @@ tare_status tare_edit_journal_parse(tare_edit_journal *out, const uint8_t *bytes
     if (magic && memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
         tare_cursor_fail(&c, TARE_ERR_CORRUPT, 0, "journal: magic");
     if (tare_cursor_u32(&c, "version") != VERSION && tare_cursor_ok(&c))
-        tare_cursor_fail(&c, TARE_ERR_UNSUPPORTED, 8,
-                         "journal of an edit: by another version of tare, or by a stranger");
+        tare_cursor_fail(
+            &c, TARE_ERR_UNSUPPORTED, 8,
+            "journal of an edit: written by another version of tare or another program");
     const uint32_t n = tare_cursor_u32(&c, "operations");
     const uint8_t *id = tare_cursor_take(&c, sizeof out->id, "id");
     if (id) memcpy(out->id, id, sizeof out->id);

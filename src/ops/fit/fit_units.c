@@ -30,7 +30,7 @@ static tare_status check_type(const tare_fit *f, const tare_encoding *type, tare
     TARE_TRY(tare_type_check(type, f->convert.quality, &mcf, err));
     if (f->format->caps->has_encoding(type)) return TARE_OK;
     tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_HOLD,
-                   "the target cannot hold this type that is to be chosen from");
+                   "the target cannot hold this type, which is one of those to choose from");
     tare_error_detail(err, "%s", type->name);
     return TARE_ERR_UNSUPPORTED;
 }

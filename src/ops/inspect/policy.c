@@ -89,7 +89,7 @@ static void judge_values(void *ctx, size_t tensor, const tare_tensor_stats *stat
     const tare_finding f = breach_of_tensor(c, "policy.no-nan", tensor);
     if (!stats->is_decoded)
         tare_report_addf(c->context->report, &f,
-                         "its values cannot be read, so nothing says that all are finite");
+                         "its values cannot be read, so whether all are finite is not known");
     else if (stats->n_nan + stats->n_inf)
         tare_report_addf(c->context->report, &f, "%" PRIu64 " NaN and %" PRIu64 " Inf",
                          stats->n_nan, stats->n_inf);
