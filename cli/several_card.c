@@ -155,6 +155,17 @@ int cli_card_check(const cli_several *s, const tare_model *in) {
                                                                             : cli_fail(&err, path);
 }
 
+/* The card is the last step: the models are there. */
+static int fail_card(const cli_several *s, const tare_error *err) {
+    const int code = cli_fail(err, s->write->card);
+    for (size_t i = 0; i < s->n; i++) {
+        char *name = cli_escape_path(s->all[i].path);
+        fprintf(stderr, "tare: %s is whole\n", name);
+        free(name);
+    }
+    return code;
+}
+
 int cli_card_write(const cli_several *s, const tare_model *in) {
     const tare_output_options output = cli_output();
     page p = {.n = 0};
@@ -165,5 +176,5 @@ int cli_card_write(const cli_several *s, const tare_model *in) {
     const tare_status status =
         tare_file_write(s->write->card, p.text, p.n, in, &output, NULL, &err);
     free(p.text);
-    return status == TARE_OK ? CLI_YES : cli_fail(&err, s->write->card);
+    return status == TARE_OK ? CLI_YES : fail_card(s, &err);
 }

@@ -22,6 +22,7 @@ typedef struct tare_probe {
     size_t head_size;    /* min(TARE_PROBE_BYTES, file size) */
     uint64_t file_size;
     const tare_files *files; /* what paths lead to; NULL: the file system */
+    tare_status *failed;     /* out: why a probe could not find out; NULL: nobody asks */
 } tare_probe;
 
 typedef struct tare_open_context {

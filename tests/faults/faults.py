@@ -124,6 +124,10 @@ def main():
                       ["convert", "hf", "old.gguf", "--no-tokenizer", "--type", "f16"],
                       ["pack", "hf", "old.wcodec"]):
         subprocess.run([tare, *arguments, "--quiet"], cwd=root + "/base", check=True, capture_output=True)
+    os.makedirs(root + "/base/ladder")
+    for name in ("m.gguf", "old.gguf"):
+        shutil.copy(root + "/base/" + name, root + "/base/ladder")
+    subprocess.run([tare, "pack", "ladder", "steps.wcodec", "--quiet"], cwd=root + "/base", check=True, capture_output=True)
     verbs = {
         "info": ["info", "hf"],
         "info of a file": ["info", "-t", "m.gguf"],
@@ -143,6 +147,11 @@ def main():
         "unpack a directory": ["unpack", "old.wcodec", "hf2"],
         "edit": ["edit", "m.gguf", "--set", "general.name=x"],
         "extract": ["extract", "hf", "model.norm.weight", "-o", "x.npy"],
+        "verify derived": ["verify", "old.gguf", "--derived-from", "hf"],
+        "pack a ladder": ["pack", "ladder", "ladder.wcodec"],
+        "unpack a ladder": ["unpack", "steps.wcodec", "steps"],
+        "info of several": ["info", "m.gguf", "old.gguf", "old.wcodec"],
+        "MCF": ["convert", "hf", "x.mcf"],
     }
     wrong = []
     n = sum(Verb(tare, shim, root, name, arguments, wrong).check() for name, arguments in verbs.items())

@@ -132,11 +132,15 @@ static tare_status open_single(const packed *p, const tare_packed_file *of,
 static tare_status open_directory(const packed *p, const tare_open_options *options, bool *is_ours,
                                   tare_error *err) {
     tare_reader none = {.fd = -1};
+    tare_status failed = TARE_OK;
     tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = p->root, .fd = -1};
-    tare_probe probe = {.path = p->root, .is_directory = true, .files = &p->files};
+    tare_probe probe = {
+        .path = p->root, .is_directory = true, .files = &p->files, .failed = &failed};
     tare_open_context ctx = {&source, options, &probe, &none, NULL, {0}};
-    return run_driver(p, &ctx, is_ours, err);
+    TARE_TRY(run_driver(p, &ctx, is_ours, err));
+    return *is_ours || failed == TARE_OK ? TARE_OK
+                                         : tare_fail(err, failed, "what a container holds");
 }
 
 static tare_status find_inner(const tare_packed_file **out, const packed *p, tare_str name,
