@@ -241,7 +241,7 @@ static void print_text(const pair *models, const tare_diff *diff) {
     bool is_same = tare_diff_is_same(diff);
     printf("%s and %s %s", a, b,
            !is_same            ? "differ"
-           : args.is_directory ? "have the same directory"
+           : args.is_directory ? "have the same header"
                                : "hold the same model");
     if (!is_same && !args.is_brief) {
         printf(" in %zu place%s", n_different, cli_plural(n_different));

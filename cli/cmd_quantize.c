@@ -2,6 +2,7 @@
  *
  * tare quantize: a model with a named mix of number formats, chosen for each tensor as llama.cpp
  * does. Options with the same meaning have the same names as in llama-quantize. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,21 @@ static const char *mix_name_at(void *ctx, size_t i) {
     return m ? m->name : NULL;
 }
 
+/* The mix whose letters and digits are these: "q4km", "Q4-K-M". */
+static const char *mix_spelled(const char *word) {
+    const char *name;
+    for (size_t i = 0; (name = mix_name_at(NULL, i)) != NULL; i++) {
+        const char *w = word, *n = name;
+        for (;; w++, n++) {
+            while (*w && !isalnum((unsigned char)*w)) w++;
+            while (*n && !isalnum((unsigned char)*n)) n++;
+            if (!*w || toupper((unsigned char)*w) != *n) break;
+        }
+        if (!*w && !*n) return name;
+    }
+    return NULL;
+}
+
 static bool is_mix(const char *word) {
     return tare_mix_find((tare_str){word, strlen(word)}) != NULL;
 }
@@ -137,7 +153,8 @@ static int no_mix(const char *const *argv) {
     char *safe = cli_escape_path(name), upper[16] = "";
     for (size_t i = 0; name[i] && i + 1 < sizeof upper; i++)
         upper[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i]);
-    const char *nearest = cli_nearest(upper, mix_name_at, NULL);
+    const char *spelled = mix_spelled(name);
+    const char *nearest = spelled ? spelled : cli_nearest(upper, mix_name_at, NULL);
     if (nearest) {
         cli_usage(&cmd_quantize, "no type \"%s\"; did you mean %s?", safe, nearest);
     } else {

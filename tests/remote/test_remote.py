@@ -342,7 +342,7 @@ class Faults(RemoteTest):
 
     def test_a_directory_alone_tells_what_differs(self):
         server, url = self.one(self.good)
-        self.assertIn("have the same directory", self.tare("diff", "--header-only", url, "tiny.gguf"))
+        self.assertIn("have the same header", self.tare("diff", "--header-only", url, "tiny.gguf"))
         self.assertEqual(len(server.seen), 1)
         self.tare("convert", "tiny.gguf", "half.gguf", "--type", "f16", "--quiet")
         self.tare("diff", "--header-only", url, "half.gguf", code=1)
