@@ -37,4 +37,12 @@ tare_hf_entry *tare_hf_find(const tare_hf_folder *folder, tare_str name); /* NUL
 /* A file of the top folder with a suffix. */
 bool tare_hf_has_suffix(const tare_hf_entry *entry, const char *suffix);
 
+#define TARE_HF_LOST_LINK                                                                          \
+    "a link whose target is gone: a download cache without the file, get it again"
+
+/* hf_resources.c: adds the files that are no weights as resources, then those that a header has and
+ * the directory lacks; what is no resource is reported, and noted where it is a loss. */
+tare_status tare_hf_add_resources(tare_model *m, const tare_hf_folder *folder, tare_report *report,
+                                  tare_error *err);
+
 #endif
