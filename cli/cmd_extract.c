@@ -129,11 +129,15 @@ static int extract(const tare_model *model, const char *path, const char *name, 
     tare_extract_form form;
     tare_error err;
     if (!choose_form(&form, output)) return CLI_USAGE;
-    /* numbers of a packed weight, bytes of what it is stored in */
+    /* numbers of a packed weight, bytes of what it is stored in; of one in chunks, those of the whole */
     const tare_str text = {name, strlen(name)};
     const tare_model *stored = tare_model_as_stored(model), *whole = model;
-    if (form == TARE_EXTRACT_BIN || tare_model_find_tensor(model, text) < 0) model = stored;
     int64_t i = tare_model_find_tensor(model, text);
+    const bool is_packed = i >= 0 && tare_tensor_scheme(model, (size_t)i);
+    if (i < 0 ||
+        (form == TARE_EXTRACT_BIN && (is_packed || tare_model_find_tensor(stored, text) >= 0)))
+        model = stored;
+    i = tare_model_find_tensor(model, text);
     if (i < 0) return no_tensor(whole, path, name);
     const tare_tensor *tensor = tare_model_tensor(model, (size_t)i);
     if (!choose_rows(&extract_options, tensor)) return CLI_USAGE;

@@ -226,8 +226,9 @@ static char *base_name(const char *path) {
 /* The files that hold tensors, where these are more than one. */
 static void print_shards(const tare_model *model, const tare_model_summary *sum) {
     bool *is_shard = cli_alloc(sum->n_files, sizeof *is_shard);
+    const tare_model *stored = tare_model_as_stored(model);
     const tare_tensor *t;
-    for (size_t i = 0; (t = tare_model_tensor(model, i)) != NULL; i++) {
+    for (size_t i = 0; (t = tare_model_tensor(stored, i)) != NULL; i++) {
         if (t->planes[0].file < sum->n_files) is_shard[t->planes[0].file] = true;
     }
     const tare_file_info *file, *first = NULL, *last = NULL;

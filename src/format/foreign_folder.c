@@ -51,8 +51,9 @@ static const kind kinds[] = {
      "a checkpoint of Megatron: convert it to the form of Hugging Face with Megatron Bridge or "
      "the trainer's own tools"},
     {"*.distcp", NULL,
-     "a checkpoint of torch.distributed: turn it into one file with python -m "
-     "torch.distributed.checkpoint.format_utils dcp_to_torch"},
+     "files of a checkpoint of torch.distributed without its .metadata, which alone says what is "
+     "in "
+     "them: get that file, too"},
     {"manifests", "blobs",
      "a store of models of Ollama: name a manifest in it, or ollama://NAME:TAG"},
     {"model.bin", "*vocabulary*",

@@ -203,7 +203,8 @@ const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor) {
 }
 
 const tare_model *tare_model_as_stored(const tare_model *model) {
-    return model && model->stored ? model->stored : model;
+    while (model && model->stored) model = model->stored;
+    return model;
 }
 
 tare_origin tare_tensor_origin(const tare_model *m, size_t tensor) {

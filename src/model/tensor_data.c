@@ -21,7 +21,7 @@ bool tare_tensor_can_decode(const tare_model *model, size_t tensor) {
 tare_status tare_tensor_check_packed(const tare_model *m, size_t tensor, tare_error *err) {
     const tare_tensor_note *n = m->notes ? &m->notes[tensor] : NULL;
     if (!n || !n->refusal) return TARE_OK;
-    const tare_model *stored = tare_model_as_stored(m);
+    const tare_model *stored = m->stored ? m->stored : m;
     tare_fail_tensor(err, n->refused_as, &m->catalog.tensors[tensor], tensor, n->refusal);
     if (n->refused_about >= 0) {
         const tare_str about = stored->catalog.tensors[n->refused_about].name;

@@ -65,7 +65,7 @@ folder("engine", "TensorRT-LLM", "TensorRT", "rank0.engine", **{"config.json": b
 folder("deepspeed", "DeepSpeed ZeRO", "zero_to_fp32.py", "bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt", "mp_rank_00_model_states.pt")
 folder("deepspeed-step", "DeepSpeed ZeRO, with its script", "zero_to_fp32.py", "latest", "zero_to_fp32.py", "global_step10/x.pt")
 folder("megatron", "Megatron", "Megatron", "latest_checkpointed_iteration.txt", "iter_0000010/mp_rank_00/model_optim_rng.pt")
-folder("distcp", "torch.distributed.checkpoint", "torch.distributed", ".metadata", "__0_0.distcp")
+folder("distcp", "torch.distributed.checkpoint without what describes it", "torch.distributed", "__0_0.distcp")
 folder("ollama", "a store of Ollama", "Ollama", "manifests/registry.ollama.ai/library/tiny/latest", "blobs/sha256-00")
 folder("ctranslate2-folder", "CTranslate2", "CTranslate2", "model.bin", "shared_vocabulary.json", **{"config.json": b"{}"})
 folder("meta", "Meta's form", "consolidated.00.pth", "consolidated.00.pth", "params.json")

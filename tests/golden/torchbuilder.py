@@ -113,3 +113,79 @@ def legacy(value, storages=(("0", FLOATS, 4),), magic=MAGIC, version=1001):
     keys = b"](" + b"".join(text(key) for key, _, _ in storages) + b"e"
     return (magic + pickle(number(version)) + pickle(dict_of(little_endian=b"\x88")) + pickle(value) + pickle(keys) +
             b"".join(struct.pack("<Q", len(content) // size) + content for _, content, size in storages))
+
+
+# ---- torch.distributed.checkpoint -----------------------------------------------------------------
+
+CHECKPOINT = "torch.distributed.checkpoint"
+
+
+def made(what, state, module=CHECKPOINT + ".metadata"):
+    """an object whose class is only named: state is a dict, or any pickled value"""
+    return name(module, what) + b")\x81" + (dict_of(**state) if isinstance(state, dict) else state) + b"b"
+
+
+BYTES = made("BytesStorageMetadata", {})
+
+
+def size(dims):
+    return call(name("torch", "Size"), numbers(dims))
+
+
+def list_of(*items):
+    return b"](" + b"".join(items) + b"e"
+
+
+def described(dims, chunks=(), dtype="float32"):
+    """a tensor of state_dict_metadata; chunks: (at, dims)"""
+    properties = made("TensorProperties", tuple_of(name("torch", dtype), b"N", b"\x89", b"N", b"\x89"))
+    return made("TensorStorageMetadata", {"properties": properties, "size": size(dims), "chunks": list_of(*(
+        made("ChunkStorageMetadata", {"offsets": size(at), "sizes": size(part)}) for at, part in chunks))})
+
+
+def stored_at(path, offset, length, **more):
+    return made("_StorageInfo", {"relative_path": text(path), "offset": number(offset), "length": number(length), **more},
+                CHECKPOINT + ".filesystem")
+
+
+def chunk_key(of, at=None):
+    return made("MetadataIndex", {"fqn": text(of), "offset": b"N" if at is None else size(at), "index": b"N"})
+
+
+def pairs(*items):
+    return b"}(" + b"".join(key + value for key, value in items) + b"u"
+
+
+class Checkpoint:
+    """A folder in its first form: `add` appends a chunk or a value to a file, `say` describes it."""
+
+    def __init__(self):
+        self.content, self.described, self.places = {}, {}, []
+
+    def say(self, of, what):
+        self.described[of] = what
+        return self
+
+    def add(self, path, of, at, content, **more):
+        before = self.content.get(path, b"")
+        self.content[path] = before + content
+        self.places.append((chunk_key(of, at), stored_at(path, len(before), len(content), **more)))
+        return self
+
+    def metadata(self):
+        return pickle(made("Metadata", {
+            "state_dict_metadata": pairs(*((text(of), what) for of, what in self.described.items())),
+            "planner_data": b"N", "storage_data": pairs(*self.places)}))
+
+    def files(self, **more):
+        return {".metadata": self.metadata(), **self.content, **more}
+
+
+def saved(shape, values, kind="FloatStorage", code="f", strides=None):
+    """what torch.save makes of a tensor"""
+    data = struct.pack("<%d%s" % (len(values), code), *values)
+    if strides is None:
+        strides = [1] * len(shape)
+        for i in reversed(range(len(shape) - 1)):
+            strides[i] = strides[i + 1] * shape[i + 1]
+    return archive(tensor(shape, strides, data=storage("0", len(values), kind)), {"0": data}).file()

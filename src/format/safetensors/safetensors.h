@@ -64,6 +64,10 @@ typedef struct tare_safetensors_layout {
 tare_status tare_safetensors_load(tare_model *m, tare_safetensors_layout *layout,
                                   const tare_format *format, tare_report *report, tare_error *err);
 
+/* The same of the tensors alone. */
+tare_status tare_safetensors_load_tensors(tare_model *m, tare_safetensors_layout *layout,
+                                          tare_report *report, tare_error *err);
+
 /* safetensors_header.c: reads one file's header text into shard->header and counts what it holds,
  * which proves it to be JSON of the right form. */
 tare_status tare_safetensors_read_header(tare_model *m, tare_safetensors_shard *shard,

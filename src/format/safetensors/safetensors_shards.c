@@ -106,8 +106,8 @@ static tare_status check_layout(tare_model *m, const tare_safetensors_shard *sha
     return s;
 }
 
-tare_status tare_safetensors_load(tare_model *m, tare_safetensors_layout *layout,
-                                  const tare_format *format, tare_report *report, tare_error *err) {
+tare_status tare_safetensors_load_tensors(tare_model *m, tare_safetensors_layout *layout,
+                                          tare_report *report, tare_error *err) {
     TARE_TRY(read_headers(m, layout, err));
     for (size_t i = 0; i < layout->n_shards; i++) {
         const tare_safetensors_shard *shard = &layout->shards[i];
@@ -119,6 +119,12 @@ tare_status tare_safetensors_load(tare_model *m, tare_safetensors_layout *layout
             return status;
         }
     }
+    return TARE_OK;
+}
+
+tare_status tare_safetensors_load(tare_model *m, tare_safetensors_layout *layout,
+                                  const tare_format *format, tare_report *report, tare_error *err) {
+    TARE_TRY(tare_safetensors_load_tensors(m, layout, report, err));
     TARE_TRY(tare_safetensors_read_metadata(m, layout, report, err));
     tare_layout *kept = TARE_NEW(&m->arena, tare_layout);
     if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "layout");

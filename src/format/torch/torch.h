@@ -45,7 +45,9 @@ typedef struct tare_torch_file {
     tare_torch_set *set;
     tare_model *m;
     tare_report *report;
-    const tare_reader *reader; /* of the model, or to become one of its files */
+    const tare_reader *reader; /* of the model, or to become one of its files; of a part of it */
+    uint64_t base;             /* where that part begins in the file */
+    const char *within;        /* what all names in it begin with; NULL: nothing */
     tare_arena scratch;        /* until the file is read */
     tare_pickle pickle;        /* of the object */
     tare_torch_storage *storages;
@@ -100,7 +102,28 @@ tare_status tare_torch_walk(tare_torch_file *f, const char *within, tare_error *
 /* torch_rename.c: after all pickles of the file: cuts what wraps all names, and makes them differ. */
 tare_status tare_torch_rename(tare_torch_file *f, tare_error *err);
 
-/* torch_read.c: reads a file, whose reader becomes one of the model's, and adds what is in it to the
+/* torch_catalog.c: begins reading a file, or parts of several, of a set. To be freed. */
+void tare_torch_parts_begin(tare_torch_file *f, tare_torch_set *set);
+/* The byte order of what was read is that of all, or else UNSUPPORTED. */
+tare_status tare_torch_note_order(const tare_torch_file *f, tare_error *err);
+/* Adds f->tensors to the catalog, as those of that file, and begins a new list. */
+tare_status tare_torch_parts_flush(tare_torch_file *f, uint32_t file, tare_error *err);
+/* Adds f->metadata and f->left_out to the model. */
+tare_status tare_torch_parts_end(tare_torch_file *f, tare_error *err);
+void tare_torch_parts_free(tare_torch_file *f);
+
+/* torch_part.c: adds what is in bytes from..from + n of a file, which are such a file, to f->tensors,
+ * f->metadata and f->left_out; offsets are those of the file. */
+tare_status tare_torch_add_part(tare_torch_file *f, const tare_reader *whole, uint64_t from,
+                                uint64_t n, const char *within, tare_error *err);
+
+/* torch_tensor.c: a size, as a tuple, a list, or torch.Size of one; *n may be more than
+ * TARE_MAX_DIMS, the first of which are read. False: v, which may be NULL, is none. */
+bool tare_torch_read_dims(uint64_t *dims, size_t *n, const tare_pickle_value *v);
+
+/* torch_read.c: reads the file or part that f->reader has. */
+tare_status tare_torch_read(tare_torch_file *f, tare_error *err);
+/* Reads a file, whose reader becomes one of the model's, and adds what is in it to the
  * catalog. After the last of all files, tare_strided_end is the caller's. */
 tare_status tare_torch_add_file(tare_torch_set *set, tare_reader *reader, const char *name,
                                 tare_error *err);

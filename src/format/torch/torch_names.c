@@ -118,6 +118,10 @@ static const known_name harmless[] = {
     {"torch._tensor", " _rebuild_from_type _rebuild_from_type_v2 "},
     {"torch.nn.parameter", " Parameter Buffer "},
     {"torch.serialization", " _get_layout "},
+    {"torch.distributed.checkpoint.metadata",
+     " Metadata TensorStorageMetadata BytesStorageMetadata ChunkStorageMetadata TensorProperties "
+     "MetadataIndex StorageMeta _MEM_FORMAT_ENCODING "},
+    {"torch.distributed.checkpoint.filesystem", " _StorageInfo "},
 };
 
 /* Whether `name` is one of the words. */
@@ -160,7 +164,7 @@ static void report_name(const tare_torch_file *f, const tare_pickle_value *globa
                         tare_torch_risk risk, tare_str name) {
     const bool is_called = global->as.object->is_called;
     tare_finding finding = TARE_FINDING(INFO, TARE_ERR_UNSUPPORTED, TARE_CODE_PICKLE_NAME);
-    finding.offset = global->offset;
+    finding.offset = f->base + global->offset;
     if (risk == TARE_TORCH_RUNS_CODE) {
         finding.level = TARE_LEVEL_ERROR;
         finding.code = TARE_CODE_PICKLE_RUNS;

@@ -150,7 +150,7 @@ static tare_status read_zip(tare_torch_file *f, tare_error *err) {
                                 "zip: two members are data.pkl, and programs differ in which one "
                                 "they read");
     TARE_TRY(count_bytes(f, zip.directory_bytes, object->record, err));
-    TARE_TRY(read_member(f, &zip, prefix, object, STORAGES, NULL, err));
+    TARE_TRY(read_member(f, &zip, prefix, object, STORAGES, f->within, err));
     for (size_t i = 0; i < zip.n; i++)
         if (name_within(&rest, zip.members[i].name, prefix, CONSTANTS ".pkl") && rest.len == 0)
             return read_member(f, &zip, prefix, &zip.members[i], CONSTANTS "/", CONSTANTS, err);
@@ -246,7 +246,7 @@ static tare_status read_pickles(tare_torch_file *f, tare_error *err) {
     TARE_TRY(find_pickle(&f->pickle, f, 0, err));
     if (!is_legacy(&f->pickle)) {
         TARE_TRY(tare_name_index_init(&f->storage_index, &f->scratch, 0, err));
-        return walk(f, NULL, err);
+        return walk(f, f->within, err);
     }
     TARE_TRY(find_pickle(&part, f, f->pickle.end, err));
     if (part.root.kind != TARE_PICKLE_INT || part.root.as.i != 1001)
@@ -256,64 +256,31 @@ static tare_status read_pickles(tare_torch_file *f, tare_error *err) {
     TARE_TRY(find_pickle(&f->pickle, f, part.end, err));
     TARE_TRY(find_pickle(&part, f, f->pickle.end, err));
     TARE_TRY(read_storages(f, &part, err));
-    return walk(f, NULL, err);
+    return walk(f, f->within, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static tare_status read_file(tare_torch_file *f, tare_error *err) {
+tare_status tare_torch_read(tare_torch_file *f, tare_error *err) {
     uint8_t head[64];
     const size_t n = (size_t)tare_min_u64(f->reader->size, sizeof head);
     TARE_TRY(tare_reader_read(f->reader, 0, head, n, err));
-    TARE_TRY(tare_zip_probe(head, n) ? read_zip(f, err) : read_pickles(f, err));
-    return tare_torch_rename(f, err);
-}
-
-/* Room for `more` items at the end of a list, in the arena. */
-static void *extended(tare_model *m, const void *items, size_t n, size_t more, size_t size) {
-    uint8_t *all = tare_arena_array(&m->arena, (uint64_t)n + more, size);
-    if (all && n) memcpy(all, items, n * size);
-    return all;
-}
-
-static tare_status add_rest(tare_torch_file *f, tare_error *err) {
-    tare_model *m = f->m;
-    tare_catalog *c = &m->catalog;
-    c->metadata = extended(m, c->metadata, c->n_metadata, f->n_metadata, sizeof *c->metadata);
-    m->left_out = extended(m, m->left_out, m->n_left_out, f->n_left_out, sizeof *m->left_out);
-    if (!c->metadata || !m->left_out) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    if (f->n_metadata)
-        memcpy(c->metadata + c->n_metadata, f->metadata, f->n_metadata * sizeof *f->metadata);
-    if (f->n_left_out)
-        memcpy(m->left_out + m->n_left_out, f->left_out, f->n_left_out * sizeof *f->left_out);
-    c->n_metadata += f->n_metadata;
-    m->n_left_out += f->n_left_out;
-    return TARE_OK;
-}
-
-static void free_file(tare_torch_file *f) {
-    const tare_allocator *a = f->m->allocator;
-    tare_free(a, f->tensors, f->tensors_capacity * sizeof *f->tensors);
-    tare_free(a, f->metadata, f->metadata_capacity * sizeof *f->metadata);
-    tare_free(a, f->left_out, f->left_out_capacity * sizeof *f->left_out);
-    tare_arena_free(&f->scratch);
+    return tare_zip_probe(head, n) ? read_zip(f, err) : read_pickles(f, err);
 }
 
 tare_status tare_torch_add_file(tare_torch_set *set, tare_reader *reader, const char *name,
                                 tare_error *err) {
-    tare_torch_file f = {.set = set, .m = set->m, .report = set->report, .reader = reader};
+    tare_torch_file f;
     uint32_t file = 0;
-    tare_arena_init(&f.scratch, set->m->allocator);
-    tare_status status = read_file(&f, err);
-    if (status == TARE_OK && f.is_big_endian != set->is_big_endian && set->n_files)
-        status = tare_fail(err, TARE_ERR_UNSUPPORTED, "files of one model in two byte orders");
-    set->is_big_endian = f.is_big_endian;
-    set->n_files++;
+    tare_torch_parts_begin(&f, set);
+    f.reader = reader;
+    tare_status status = tare_torch_read(&f, err);
+    if (status == TARE_OK) status = tare_torch_rename(&f, err);
+    if (status == TARE_OK) status = tare_torch_note_order(&f, err);
     if (status == TARE_OK) status = tare_model_add_file(set->m, reader, name, &file, err);
-    if (status == TARE_OK)
-        status = tare_strided_add(&set->strided, f.tensors, f.n_tensors, file, err);
-    if (status == TARE_OK) status = add_rest(&f, err);
-    free_file(&f);
+    if (status == TARE_OK) status = tare_torch_parts_flush(&f, file, err);
+    if (status == TARE_OK) status = tare_torch_parts_end(&f, err);
+    tare_torch_parts_free(&f);
     return status;
 }
 

@@ -73,8 +73,7 @@ static tare_torch_kind find_storage(tare_torch_storage *out, const tare_torch_dt
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* A tuple, or torch.Size of one; v may be NULL. */
-static bool read_dims(uint64_t *dims, size_t *n, const tare_pickle_value *v) {
+bool tare_torch_read_dims(uint64_t *dims, size_t *n, const tare_pickle_value *v) {
     const tare_pickle_object *callee = tare_pickle_callee(v);
     if (callee && tare_str_is(tare_pickle_name(callee), "Size")) v = tare_pickle_argument(v, 0);
     if (!v || (v->kind != TARE_PICKLE_TUPLE && v->kind != TARE_PICKLE_LIST)) return false;
@@ -91,9 +90,10 @@ static tare_torch_kind read_shape(tare_strided_tensor *t, const tare_torch_stora
     size_t n_dims, n_strides;
     if (!whole(tare_pickle_argument(v, 1), &offset))
         return broken(v, TARE_ERR_CORRUPT, "tensor: its offset is no whole number", err);
-    if (!read_dims(t->dims, &n_dims, tare_pickle_argument(v, 2)))
+    if (!tare_torch_read_dims(t->dims, &n_dims, tare_pickle_argument(v, 2)))
         return broken(v, TARE_ERR_CORRUPT, "tensor: its size is not of whole numbers", err);
-    if (!read_dims(t->strides, &n_strides, tare_pickle_argument(v, 3)) || n_strides != n_dims)
+    if (!tare_torch_read_dims(t->strides, &n_strides, tare_pickle_argument(v, 3)) ||
+        n_strides != n_dims)
         return broken(v, TARE_ERR_CORRUPT, "tensor: its strides are not as many whole numbers",
                       err);
     if (n_dims > TARE_MAX_DIMS)

@@ -255,7 +255,7 @@ static void note_unread(walk *w, const tare_pickle_value *v, const char *why) {
     }
     f->left_out = items;
     f->left_out[f->n_left_out++] = (tare_left_out){path_of(w), "torch.unread-tensor", why};
-    finding.offset = v->offset;
+    finding.offset = f->base + v->offset;
     finding.item_kind = TARE_ITEM_TENSOR;
     finding.item_name = f->left_out[f->n_left_out - 1].name;
     finding.text = tare_str_of(why);

@@ -81,10 +81,11 @@ static void report_kept(const tare_model *in, const tare_plan *p) {
 tare_status tare_plan_packed(tare_plan *p, tare_error *err) {
     const tare_model *in = p->in;
     bool is_decoded;
+    if (in->stored && !in->packed) return TARE_OK; /* in chunks, which it is not written in */
     TARE_TRY(are_decoded(&is_decoded, p, in, err));
     if (!is_decoded) {
         if (!p->changes && !p->options.opaque && !p->format->write.pack) report_kept(in, p);
-        p->in = tare_model_as_stored(in);
+        p->in = in->stored ? in->stored : in;
         return TARE_OK;
     }
     TARE_TRY(tare_model_check_packed(in, err));

@@ -97,7 +97,7 @@ static tare_status expect_tensors(const walk *w, tare_error *err) {
         const tare_tensor *t = &m->catalog.tensors[i];
         for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
             const uint32_t file = t->planes[p].file;
-            if (!t->planes[p].size || is_there[file]) continue;
+            if (!t->planes[p].size || is_there[file] || m->files[file].is_decoded) continue;
             tare_fail(err, TARE_ERR_ARG,
                       "the weights are in it, and it is excluded or outside the directory");
             tare_error_file(err, m->files[file].name);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parts of .distcp files: each is what torch.save has made of a chunk of a tensor, or of another
+ * value. */
+#include <stdlib.h>
+
+#include "base/report.h"
+#include "base/str.h"
+#include "format/dcp/dcp.h"
+
+static int by_place(const void *a, const void *b) {
+    const tare_dcp_entry *x = a, *y = b;
+    const int c = tare_str_compare(x->file, y->file);
+    if (c) return c;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+bool tare_dcp_note_chunk(tare_dcp *d, size_t i, const tare_joined_chunk *chunk) {
+    void *chunks = d->chunks;
+    if (!tare_grow(d->m->allocator, &chunks, &d->chunks_capacity, i + 1, sizeof *d->chunks))
+        return false;
+    d->chunks = chunks;
+    while (d->n_chunks_known < i)
+        d->chunks[d->n_chunks_known++] = (tare_joined_chunk){.of = TARE_NOT_A_CHUNK};
+    d->chunks[d->n_chunks_known++] = *chunk;
+    return true;
+}
+
+static void report(const tare_dcp *d, tare_level level, const char *code, tare_item_kind kind,
+                   tare_str name, uint64_t offset, const char *text) {
+    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, code);
+    f.level = level;
+    f.offset = offset;
+    f.item_kind = kind;
+    f.item_name = name;
+    f.text = tare_str_of(text);
+    tare_report_add(d->report, &f);
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+/* Names the tensor that a chunk is. One that could not be read, of a class of its own, is reported
+ * already, and missing where tensors are joined. */
+static tare_status take_chunk(tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *e,
+                              size_t before, tare_error *err) {
+    const tare_joined_tensor *of = &d->tensors[e->of];
+    tare_joined_chunk chunk = {.of = e->of};
+    if (f->n_tensors == before) return TARE_OK;
+    if (f->n_tensors != before + 1)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, e->offset, "a chunk that is no single tensor");
+    memcpy(chunk.at, e->at, sizeof chunk.at);
+    f->tensors[before].name =
+        tare_joined_name(&d->m->arena, of->name, e->at, of->n_dims, d->n_chunks[e->of] == 1);
+    if (!f->tensors[before].name.ptr ||
+        !tare_dcp_note_chunk(d, d->m->catalog.n_tensors + before, &chunk))
+        return tare_fail(err, TARE_ERR_NOMEM, "chunks");
+    return TARE_OK;
+}
+
+/* A value that is no tensor may be in any form; what cannot be read is left out. */
+static tare_status leave_out(const tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *e,
+                             tare_error *err) {
+    static const char why[] = "a value that torch.save has not written";
+    void *items = f->left_out;
+    if (!tare_grow(d->m->allocator, &items, &f->left_out_capacity, f->n_left_out + 1,
+                   sizeof *f->left_out))
+        return tare_fail(err, TARE_ERR_NOMEM, "values");
+    f->left_out = items;
+    f->left_out[f->n_left_out++] = (tare_left_out){e->name, "dcp.unread-value", why};
+    report(d, TARE_LEVEL_WARNING, "dcp.unread-value", TARE_ITEM_KEY, e->name, e->record, why);
+    return TARE_OK;
+}
+
+static tare_status read_entry(tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *e,
+                              const tare_reader *reader, tare_error *err) {
+    const size_t before = f->n_tensors;
+    tare_error fault = TARE_ERROR_NONE;
+    const tare_status status =
+        tare_torch_add_part(f, reader, e->offset, e->length, e->name.ptr, &fault);
+    if (e->of == TARE_NOT_A_CHUNK &&
+        (status == TARE_ERR_CORRUPT || status == TARE_ERR_UNSUPPORTED)) {
+        f->n_tensors = before;
+        return leave_out(d, f, e, err);
+    }
+    if (status != TARE_OK) {
+        if (err) *err = fault;
+        if (err && err->item_kind == TARE_ITEM_NONE)
+            tare_error_item(err, TARE_ITEM_TENSOR, -1, e->name);
+        return status;
+    }
+    return e->of == TARE_NOT_A_CHUNK ? TARE_OK : take_chunk(d, f, e, before, err);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static tare_status read_file(tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *entries,
+                             size_t n, tare_reader *reader, const char *path, tare_error *err) {
+    uint32_t file;
+    for (size_t i = 0; i < n; i++) TARE_TRY(read_entry(d, f, &entries[i], reader, err));
+    TARE_TRY(tare_model_add_file(d->m, reader, path, &file, err));
+    return tare_torch_parts_flush(f, file, err);
+}
+
+/* The entries of one file. That it is gone is no reason not to open the others: each tensor that misses
+ * it is reported, and so are values. */
+static tare_status open_file(tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *entries,
+                             size_t n, tare_error *err) {
+    static const char gone[] = "a file of the checkpoint is missing";
+    tare_reader reader;
+    tare_error fault = TARE_ERROR_NONE;
+    tare_hf_entry *listed = tare_hf_find(d->folder, entries->file);
+    const char *path = tare_join_path(&d->m->arena, d->folder->path, entries->file);
+    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "path of a file");
+    if (listed) listed->is_weights = true;
+    tare_status status = tare_files_open(d->folder->files, &reader, path, d->map, &fault);
+    if (status != TARE_OK && tare_error_is_absent(&fault)) {
+        report(d, TARE_LEVEL_ERROR, "dcp.no-file", TARE_ITEM_RESOURCE, entries->file,
+               entries->record, gone);
+        return tare_model_lacks(d->m, entries->name, "dcp.no-file", gone, err);
+    }
+    if (status == TARE_OK) {
+        status = read_file(d, f, entries, n, &reader, path, &fault);
+        tare_reader_close(&reader);
+    }
+    if (status != TARE_OK && err) *err = fault;
+    if (status != TARE_OK) tare_error_file(err, path);
+    return status;
+}
+
+tare_status tare_dcp_read_entries(tare_dcp *d, tare_torch_file *f, tare_error *err) {
+    size_t n_files = 0;
+    if (d->n_entries) qsort(d->entries, d->n_entries, sizeof *d->entries, by_place);
+    for (size_t i = 0, end; i < d->n_entries; i = end) {
+        for (end = i + 1; end < d->n_entries; end++)
+            if (!tare_str_equal(d->entries[i].file, d->entries[end].file)) break;
+        if (++n_files > d->m->limits.shards)
+            return tare_fail(err, TARE_ERR_LIMIT, "number of files");
+        TARE_TRY(open_file(d, f, &d->entries[i], end - i, err));
+    }
+    TARE_TRY(tare_torch_rename(f, err));
+    return tare_torch_parts_end(f, err);
+}
