@@ -109,6 +109,8 @@ for n, (note, what, wrong_array) in enumerate((
 
 # ---- what would run
 yes("system", "os.system", of_pickle(call(name("posix", "system"), text("id"))), ("error", "pickle.runs-code", 2, "none"))
+yes("nul-name", "a name that begins with NUL, as the ends of words do",
+    of_pickle(text("_codecs") + text("\0" * 40) + b"\x93" + tuple_of() + b"R", 4), has={"tensors": 0})
 yes("eval", "eval, by a name on the stack", of_pickle(text("builtins") + text("eval") + b"\x93" + tuple_of(text("1")) + b"R", 4),
     ("error", "pickle.runs-code", 24, "none"))
 yes("unnamed-call", "a call of what a call returned", of_pickle(call(call(name("builtins", "getattr"), text("a"), text("b")))),

@@ -126,8 +126,10 @@ static const known_name harmless[] = {
 
 /* Whether `name` is one of the words. */
 static bool is_word_of(const char *words, tare_str name) {
+    const char *end = words + strlen(words);
     for (const char *at = words; (at = strchr(at, ' ')) != NULL; at++)
-        if (strncmp(at + 1, name.ptr, name.len) == 0 && at[1 + name.len] == ' ' && name.len)
+        if (name.len && name.len < (size_t)(end - at) - 1 && at[1 + name.len] == ' ' &&
+            memcmp(at + 1, name.ptr, name.len) == 0)
             return true;
     return false;
 }
