@@ -42,6 +42,7 @@ ALLOWED = {
     "src/format/mcf": BELOW_FORMAT | {"format", "format/mcf"},
     "src/format/infq": BELOW_FORMAT | {"format", "format/infq", "format/safetensors"},
     "src/format/dcp": BELOW_FORMAT | {"format", "format/dcp", "format/hf", "format/safetensors", "format/torch"},
+    "src/format/flax": BELOW_FORMAT | {"format", "format/flax"},
     "src/format/numpy": BELOW_FORMAT | {"format", "format/numpy"},
     "src/format/onnx": BELOW_FORMAT | {"format", "format/onnx"},
     "src/format/tflite": BELOW_FORMAT | {"format", "format/tflite"},

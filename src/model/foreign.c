@@ -222,26 +222,6 @@ static const char *core_ml(tare_str head) {
                : NULL;
 }
 
-/* A map of MessagePack whose first key is a word, which is what Flax writes. */
-static const char *message_pack(tare_str head) {
-    const uint8_t *p = (const uint8_t *)head.ptr;
-    size_t at = 1;
-    if (head.len < 8) return NULL;
-    if (p[0] == 0xde) at = 3;
-    if (p[0] == 0xdf) at = 5;
-    if (at == 1 && (p[0] <= 0x80 || p[0] > 0x8f)) return NULL;
-    size_t n = p[at] & 0x1f;
-    if (p[at] == 0xd9)
-        n = p[++at];
-    else if ((p[at] & 0xe0) != 0xa0)
-        return NULL;
-    if (!n || n >= head.len - at) return NULL;
-    for (size_t i = at + 1; i <= at + n; i++)
-        if (p[i] <= ' ' || p[i] > '~') return NULL;
-    return "weights of Flax in MessagePack: load them with flax.serialization and save them with "
-           "safetensors.flax";
-}
-
 /* Seven numbers, of which llama2.c's files consist before their weights. */
 static const char *llama2_c(tare_str head, uint64_t size) {
     uint64_t n[7];
@@ -293,8 +273,6 @@ const char *tare_foreign_file(tare_str head, uint64_t size) {
         const magic *m = &magics[i];
         if (has_bytes(head, m->offset, m->bytes, m->size)) return m->what;
     }
-    if ((what = zip(head)) || (what = core_ml(head)) || (what = message_pack(head)) ||
-        (what = ctranslate2(head)))
-        return what;
+    if ((what = zip(head)) || (what = core_ml(head)) || (what = ctranslate2(head))) return what;
     return llama2_c(head, size);
 }

@@ -21,6 +21,7 @@ import importance_cases  # noqa: E402, F401
 import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
 import dcp_cases  # noqa: E402, F401
+import flax_cases  # noqa: E402, F401
 import numpy_cases  # noqa: E402, F401
 import onnx_cases  # noqa: E402, F401
 import tflite_cases  # noqa: E402, F401
@@ -438,6 +439,8 @@ def main():
             write(folder, "read_mcf", case.name, content)
         elif path.endswith(".pt"):
             write(folder, "read_torch", case.name, content)
+        elif path.endswith(".msgpack"):
+            write(folder, "read_flax", case.name, content)
         elif path.endswith((".npy", ".npz")):
             write(folder, "read_numpy", case.name, content)
         elif path.endswith(".onnx"):

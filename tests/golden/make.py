@@ -14,6 +14,7 @@ import gguf_cases
 import gguf_odd_cases
 import safetensors_cases
 import dcp_cases
+import flax_cases
 import directory_cases
 import not_a_model_cases
 import importance_cases
