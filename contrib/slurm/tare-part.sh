@@ -12,14 +12,17 @@ shift
 case ${SLURM_ARRAY_TASK_ID:?not an element of a Slurm array} in
 *[!0-9]*) echo "tare-part.sh: SLURM_ARRAY_TASK_ID is not a number" >&2; exit 2 ;;
 esac
-"${TARE:-tare}" "$@" --quiet --part "$((SLURM_ARRAY_TASK_ID + 1))/$parts"
-code=$?
-# 4: the disk or the network, 6: memory or space: another try may help, on another machine, too. A part
-# that failed otherwise (wrong use, damaged input) fails again.
-case $code in
-4 | 6 | 13[0-9] | 14[0-3])
-    if [ "${SLURM_RESTART_COUNT:-0}" -lt "${TARE_RETRIES:-3}" ]; then
-        scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" && exit 0
-    fi ;;
-esac
-exit $code
+part=$((SLURM_ARRAY_TASK_ID + 1))/$parts
+left=${TARE_RETRIES:-3}
+while :; do
+    "${TARE:-tare}" "$@" --quiet --part "$part"
+    code=$?
+    # 4: the disk or the network; 6: memory or space; above 128: killed. Another try may help, and so may
+    # another machine, which the join asks for. A part that fails otherwise (wrong use, damaged input)
+    # fails again.
+    [ "$code" -eq 4 ] || [ "$code" -eq 6 ] || [ "$code" -gt 128 ] || exit "$code"
+    [ "$left" -gt 0 ] || exit "$code"
+    left=$((left - 1))
+    echo "tare-part.sh: part $part: exit code $code, once more" >&2
+    sleep "${TARE_PAUSE:-10}"
+done

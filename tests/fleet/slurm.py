@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""slurm.py TARE SOURCE: contrib/slurm against a real slurmctld with two slurmd on this machine. A job of parts gives
+the bytes of one run where nothing happens; where a task is killed, a node dies and the controller is started
+anew while parts are at work, the same, and nothing is left behind. Skipped (77) where Slurm's daemons or munge
+are missing, or without the rights of root, which they want."""
+import glob
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+tare, source = map(os.path.abspath, sys.argv[1:3])
+TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue")
+PARTS = 12
+CONF = """ClusterName=t
+SlurmctldHost={host}(127.0.0.1)
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock
+CryptoType=crypto/munge
+SlurmUser=root
+SlurmdUser=root
+SlurmctldPort={port}
+SlurmdPort={port}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/ctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldLogFile={folder}/ctld.log
+SlurmdLogFile={folder}/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+ReturnToService=2
+SlurmdTimeout=10
+KillWait=2
+MinJobAge=300
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={port1} CPUs=1 State=UNKNOWN
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={port2} CPUs=1 State=UNKNOWN
+PartitionName=p Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
+"""
+started = {}
+
+
+def find(name):
+    return shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+
+
+def skip(why):
+    print(f"SKIP: {why}")
+    sys.exit(77)
+
+
+def start(name, *command):
+    """A daemon in the foreground, whose process is ours to end."""
+    log = open(f"{name}.out", "ab")
+    started[name] = subprocess.Popen((find(command[0]), *command[1:]), stdout=log, stderr=log, start_new_session=True)
+
+
+def stop(name, how=signal.SIGTERM):
+    process = started.pop(name)
+    process.send_signal(how)
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def ask(*command):
+    return subprocess.run(command, capture_output=True, text=True).stdout
+
+
+def wait_for(what, is_so, seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        if is_so():
+            return True
+        time.sleep(0.3)
+    print(f"not after {seconds} s: {what}\n{ask('sinfo')}{ask('squeue')}")
+    return False
+
+
+def free_ports(n):
+    sockets = [socket.socket() for _ in range(n)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def start_cluster(folder):
+    for name in ("state", "spool-n1", "spool-n2"):
+        os.mkdir(name)
+    with open("munge.key", "wb") as file:
+        file.write(os.urandom(1024))
+    os.chmod("munge.key", 0o400)
+    start("munged", "munged", "--foreground", "--force", f"--socket={folder}/munge.sock", f"--key-file={folder}/munge.key",
+          f"--log-file={folder}/munged.log", f"--pid-file={folder}/munged.pid", f"--seed-file={folder}/munge.seed")
+    port, port1, port2 = free_ports(3)
+    host = socket.gethostname().split(".")[0]
+    with open("slurm.conf", "w") as file:
+        file.write(CONF.format(folder=folder, host=host, port=port, port1=port1, port2=port2))
+    os.environ["SLURM_CONF"] = f"{folder}/slurm.conf"
+    if not wait_for("munge", lambda: os.path.exists("munge.sock"), 20):
+        skip("munged does not start")
+    start("slurmctld", "slurmctld", "-D", "-f", "slurm.conf")
+    for node in ("n1", "n2"):
+        start(node, "slurmd", "-D", "-N", node, "-f", "slurm.conf")
+    return wait_for("two idle nodes", lambda: ask("sinfo", "-h", "-t", "idle", "-N", "-o", "%N").split() == ["n1", "n2"], 60)
+
+
+def is_over():
+    return not ask("squeue", "-h").strip()
+
+
+def submit(out):
+    done = subprocess.run((f"{source}/contrib/slurm/tare-submit", str(PARTS), "quantize", "m.gguf", out, "Q4_K_M", "-j1"),
+                          capture_output=True, text=True)
+    print(done.stdout + done.stderr, end="")
+    return done.stdout.split()[1].rstrip(",") if done.returncode == 0 else None
+
+
+def compare(out):
+    """What is wrong with an output."""
+    left = [n for n in os.listdir(".") if out in n and n != out]
+    with open("whole.gguf", "rb") as file:
+        expected = file.read()
+    if not os.path.exists(out):
+        return [f"{out} was not made", *left]
+    with open(out, "rb") as file:
+        return (["not the bytes of one run"] if file.read() != expected else []) + left
+
+
+def running_parts(out):
+    """Process ids of parts at work, whose job runs on this machine, by their command lines."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, "rb") as file:
+                words = file.read().split(b"\0")
+            if words and words[0] == tare.encode() and out.encode() in words and b"--part" in words:
+                found.append(int(path.split("/")[2]))
+        except OSError:
+            pass
+    return found
+
+
+def try_quiet():
+    job = submit("quiet.gguf")
+    return compare("quiet.gguf") if job and wait_for("the job", is_over, 240) else ["the job did not end"]
+
+
+def try_rough():
+    out = "rough.gguf"
+    if not submit(out) or not wait_for("two parts at work", lambda: len(running_parts(out)) >= 2, 60):
+        return ["no part is at work"]
+    for process in running_parts(out)[:1]:
+        os.kill(process, signal.SIGKILL)
+        print("killed a part")
+    if not wait_for("a part at work again", lambda: len(running_parts(out)) >= 2, 60):
+        return ["no part is at work"]
+    stop("slurmctld")
+    start("slurmctld", "slurmctld", "-D", "-f", "slurm.conf")
+    print("started the controller anew")
+    wait_for("the controller", lambda: ask("sinfo", "-h") != "", 30)
+    if not wait_for("parts at work", lambda: running_parts(out), 60):
+        return ["no part is at work"]
+    stop("n2", signal.SIGKILL)
+    for process in running_parts(out):  # of the node that dies: those whose parent belongs to it
+        try:
+            with open(f"/proc/{process}/environ", "rb") as file:
+                if b"SLURMD_NODENAME=n2\0" in file.read():
+                    os.kill(process, signal.SIGKILL)
+        except OSError:
+            pass
+    print("killed a node and its part")
+    time.sleep(2)
+    start("n2", "slurmd", "-D", "-N", "n2", "-f", "slurm.conf")
+    return compare(out) if wait_for("the job", is_over, 300) else ["the job did not end"]
+
+
+def main():
+    missing = [name for name in TOOLS if not find(name)]
+    if missing:
+        skip(f"not installed: {', '.join(missing)} (apt install slurmctld slurmd slurm-client munge)")
+    if os.geteuid() != 0:
+        skip("Slurm's daemons want root")
+    folder = os.getcwd()
+    os.environ.update(TARE=tare, TARE_PAUSE="1")
+    subprocess.run((tare, "synth", "llama-300m", "m.gguf", "--type", "f16", "-q"), check=True)
+    subprocess.run((tare, "quantize", "m.gguf", "whole.gguf", "Q4_K_M", "-q"), check=True)
+    if not start_cluster(folder):
+        skip("no two nodes of Slurm start here")
+    faults = []
+    for step in (try_quiet, try_rough):
+        found = step()
+        print(f"{step.__name__}: {found or 'right'}")
+        faults += found
+    if faults:
+        for path in sorted(glob.glob("slurm-*.out")):
+            with open(path) as file:
+                print(path, file.read()[-500:])
+    return bool(faults)
+
+
+with tempfile.TemporaryDirectory(dir=os.environ.get("TARE_TEST_FOLDER")) as scratch:
+    os.chmod(scratch, 0o755)  # munge wants to be reached by all
+    os.chdir(scratch)
+    try:
+        code = main()
+    finally:
+        for daemon in list(started):
+            stop(daemon)
+        os.chdir("/")
+print("FAIL" if code else "the parts of Slurm's jobs fit")
+sys.exit(code)
