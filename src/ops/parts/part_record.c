@@ -294,7 +294,7 @@ tare_status tare_part_record_read(tare_part_record *out, const char *path, tare_
     if (status == TARE_OK)
         status = tare_json_tree(&root, (tare_str){text, (size_t)file.size}, arena, err);
     if (status == TARE_OK) status = read_root(out, &s, root);
-    tare_error_file(err, path);
+    if (status != TARE_OK) tare_error_file(err, path);
     tare_reader_close(&file);
     return status;
 }
