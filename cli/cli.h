@@ -708,10 +708,9 @@ void cli_overrides_importance(cli_overrides *out, const tare_importance *importa
 
 /* ---- parts of an output ---------------------------------------------------------------------- */
 
-/* What --part and --shared say, with the files that the output depends on; texts are the caller's. 0, or
- * an exit code after saying what is wrong. cli_part_free in any case. */
+/* What --part and --shared say. 0, or an exit code after saying what is wrong. */
 int cli_part_read(tare_part_options *out, const cli_command *command);
-/* Files that the output depends on, beside a plan's input: those of an option, NULL for none. */
+/* A file that the output depends on, beside a plan's input; NULL: none. Copied, until cli_part_free. */
 void cli_part_needs(tare_part_options *part, const char *path);
 void cli_part_free(tare_part_options *part);
 /* Tells what became of it. */

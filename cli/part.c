@@ -121,11 +121,12 @@ void cli_part_needs(tare_part_options *part, const char *path) {
     if (!path) return;
     const char **list = (const char **)(uintptr_t)part->inputs;
     list = cli_grow(list, part->n_inputs + 1, sizeof *list);
-    list[part->n_inputs++] = path;
+    list[part->n_inputs++] = cli_copy(path, strlen(path));
     part->inputs = list;
 }
 
 void cli_part_free(tare_part_options *part) {
+    for (size_t i = 0; i < part->n_inputs; i++) free((void *)(uintptr_t)part->inputs[i]);
     free((void *)(uintptr_t)part->inputs);
 }
 

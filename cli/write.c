@@ -407,8 +407,19 @@ static int name_mix(tare_mix_options *mix, tare_convert_options *options,
     return CLI_USAGE;
 }
 
-/* Files that the output's numbers come from, beside the model: where a text names a path among other
- * things, it is the text that is compared. */
+/* NAME=PATH or PATH:SCALE: the text itself, and what of it may be a path. */
+static void list_named(tare_part_options *part, const char *text) {
+    const char *equals = strchr(text, '='), *path = equals ? equals + 1 : text;
+    const char *colon = strrchr(path, ':');
+    cli_part_needs(part, text);
+    if (equals) cli_part_needs(part, path);
+    if (!colon) return;
+    char *before = cli_copy(path, (size_t)(colon - path));
+    cli_part_needs(part, before);
+    free(before);
+}
+
+/* Files that the output's numbers come from, beside the model. */
 static void list_needs(tare_part_options *part, const cli_write *write) {
     const char *const paths[] = {write->imatrix, write->metadata, write->lora, write->with_mmproj,
                                  write->scheme};
@@ -416,7 +427,7 @@ static void list_needs(tare_part_options *part, const cli_write *write) {
                                      &write->exclude_weights};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) cli_part_needs(part, paths[i]);
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-        for (size_t i = 0; i < lists[k]->n; i++) cli_part_needs(part, lists[k]->items[i]);
+        for (size_t i = 0; i < lists[k]->n; i++) list_named(part, lists[k]->items[i]);
 }
 
 static tare_status run_part(const tare_plan *plan, const tare_part_options *part, const outcome *o,
