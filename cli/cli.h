@@ -525,6 +525,8 @@ typedef struct cli_write {
     bool keep_names, vocab_only, no_tokenizer, like_reference, mmproj;
     const char *with_mmproj; /* of a GGUF file that becomes a Hugging Face directory */
     const char *scheme;      /* of packed weights; NULL: none */
+    const struct cli_write
+        *asked; /* all of it, where some is done before: set by cli_write_model */
     /* What is done with the plan instead of writing; NULL: nothing else. An exit code */
     int (*serve)(const tare_plan *plan, const char *in_path, const char *out_path,
                  tare_report *report);

@@ -424,7 +424,7 @@ static void list_needs(tare_part_options *part, const cli_write *write) {
     const char *const paths[] = {write->imatrix, write->metadata, write->lora, write->with_mmproj,
                                  write->scheme};
     const cli_list *const lists[] = {&write->merges, &write->adapters, &write->include_weights,
-                                     &write->exclude_weights};
+                                     &write->exclude_weights, &write->type_rules};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) cli_part_needs(part, paths[i]);
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
         for (size_t i = 0; i < lists[k]->n; i++) list_named(part, lists[k]->items[i]);
@@ -436,7 +436,7 @@ static tare_status run_part(const tare_plan *plan, const tare_part_options *part
     tare_part_options options = *part;
     tare_part_result result = tare_part_result_default();
     options.output = &output;
-    list_needs(&options, o->write);
+    list_needs(&options, o->write->asked);
     cli_progress_start("writing");
     const tare_status status = tare_part_of_plan(&result, plan, &options, err);
     cli_progress_end();
@@ -567,6 +567,7 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     tare_model *whole;
     cli_mapped mapped = {.model = NULL};
     cli_write rest = *write;
+    rest.asked = write;
     char *directory;
     int code = check_output(command, out_path, write);
     if (code != CLI_YES) return code;

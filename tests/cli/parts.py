@@ -150,6 +150,25 @@ def try_wrong():
     run("join", out, "-q", "--force")
 
 
+def try_adapter():
+    """What an adapter's file holds, and its scale, are part of what a part depends on, though it is merged before."""
+    os.mkdir("lora")
+    with open("lora/adapter_config.json", "w") as file:
+        json.dump({"peft_type": "LORA", "r": 2, "lora_alpha": 4}, file)
+    name = "base_model.model.model.layers.0.self_attn.q_proj.lora_"
+    run("synth", "llama-chat", "hf", "--to", "hf", "--type", "bf16", "-q")
+    head = json.dumps({name + "A.weight": {"dtype": "F32", "shape": [2, 256], "data_offsets": [0, 2048]},
+                       name + "B.weight": {"dtype": "F32", "shape": [256, 2], "data_offsets": [2048, 4096]}}).encode()
+    with open("lora/adapter_model.safetensors", "wb") as file:
+        file.write(len(head).to_bytes(8, "little") + head + b"\0\0\x80\x3d" * 1024)
+    words = ("convert", "hf", "l.gguf", "--part", "1/2", "--apply-adapter")
+    run(*words, "lora:0.5")
+    check("the same adapter", "there already" in run(*words, "lora:0.5"))
+    check("another scale", "other options" in run(*words, "lora:0.6", code=2))
+    os.utime("lora/adapter_model.safetensors", (1, 1))
+    check("another file of it", "other options" in run(*words, "lora:0.5", code=2))
+
+
 def try_records():
     """Records are read as any file from a stranger."""
     out = "r.gguf"
@@ -227,7 +246,7 @@ def try_auto():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     run("synth", "llama-tiny", "m.gguf", "-q")
-    for step in (try_kinds, try_choice, try_wrong, try_records, try_killed, try_auto):
+    for step in (try_kinds, try_choice, try_wrong, try_adapter, try_records, try_killed, try_auto):
         try:
             step()
         except OSError as fault:  # what was to be made is not there
