@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tiny models become GGUF and Hugging Face models again: the same tensors, bit for bit, but for those
 named below; and GGUF once more: the same keys and tensors. Guards the way back of every architecture.
-`back_agrees.py TARE FOLDER [--short]`; in short, every third model"""
+`back_agrees.py TARE FOLDER`"""
 import json
 import os
 import shutil
@@ -77,13 +77,12 @@ def faults(tare, name, folder):
 
 
 def main():
-    tare, folder, *chosen = [a for a in sys.argv[1:] if a != "--short"]
+    tare, folder, *chosen = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(os.path.join(folder, "back"))
     failed = 0
     names = [n for n, (function, about) in sorted(tiny_models.MODELS.items())
              if "quantization_config" not in function()[0] and not about.get("tower")]
-    names = names[::3 if "--short" in sys.argv else 1]
     for name in chosen or names:  # codes that were unpacked and towers do not come back
         found = faults(tare, name, folder)
         if (found == ["no way back"]) != (name in NO_WAY_BACK):
