@@ -657,7 +657,7 @@ def test_report(tmp_path, gguf_path, monkeypatch):
 @pytest.mark.parametrize("options, said", [
     ({"format": "ggu"}, "format: 'ggu' is not one of: gguf, .*did you mean 'gguf'"),
     ({"type": "q8_O"}, "type: .*'q8_O'; did you mean 'q8_"),
-    ({"types": {"a": "q8_00"}}, "^types: .*did you mean 'q8_0'"),
+    ({"tensor_type": {"a": "q8_00"}}, "^tensor_type: .*did you mean 'q8_0'"),
     ({"mix": "Q4_KM"}, "mix: .*did you mean 'Q4_K_M'"),
 ])
 def test_misspelt_values_are_guessed(tmp_path, gguf_path, options, said):

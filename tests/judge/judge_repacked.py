@@ -183,7 +183,7 @@ def main():
             bad += 1
     for name, make in (("nvfp4 blocks", nvfp4("modelopt")), ("nvfp4 alone", nvfp4_alone)):
         n += 1
-        for w in as_schemes(tare, name, *nvfp4_blocks(tare, make, work), work) if name in (names or [name]) else ():
+        for w in as_schemes(tare, name, *nvfp4_blocks(tare, make, work), work, targets(name)) if name in (names or [name]) else ():
             print(f"{name}: {w}", flush=True)
             bad += 1
     for kind in () if names else ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k"):
