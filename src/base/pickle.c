@@ -232,10 +232,44 @@ static void push_call(machine *p, const tare_pickle_value *items, size_t n) {
     push_object(p, TARE_PICKLE_CALL, items, n);
 }
 
+static void push_global(machine *p, tare_pickle_value module, tare_pickle_value name) {
+    const tare_pickle_value items[2] = {module, name};
+    const tare_pickle_value v = make(p, TARE_PICKLE_GLOBAL, items, 2);
+    grow(p, &p->globals, v);
+    push(p, v);
+}
+
+/* getattr(CLASS, "NAME"), which some versions of Python make of the members of enumerations, is what newer
+ * protocols call CLASS.NAME. False: it is something else. */
+static bool push_attribute(machine *p, const tare_pickle_value *items) {
+    const tare_pickle_value *of = tare_pickle_item(&items[1], 0);
+    const tare_pickle_value *what = tare_pickle_item(&items[1], 1);
+    if ((!tare_pickle_is_global(&items[0], "builtins", "getattr") &&
+         !tare_pickle_is_global(&items[0], "__builtin__", "getattr")) ||
+        !what || what->kind != TARE_PICKLE_TEXT || of->kind != TARE_PICKLE_GLOBAL ||
+        tare_pickle_item(&items[1], 2))
+        return false;
+    const tare_str first = tare_pickle_name(of->as.object), second = what->as.s;
+    char *text = tare_arena_take(p->arena, first.len + second.len + 1);
+    if (!text) {
+        no_memory(p);
+        return true;
+    }
+    memcpy(text, first.ptr, first.len);
+    text[first.len] = '.';
+    memcpy(text + first.len + 1, second.ptr, second.len);
+    items[0].as.object->is_getattr = true;
+    tare_pickle_value name = *what;
+    name.as.s = (tare_str){text, first.len + second.len + 1};
+    push_global(p, of->as.object->items.items[0], name);
+    return true;
+}
+
 /* REDUCE, NEWOBJ, NEWOBJ_EX: n values. */
 static void call(machine *p, int n) {
     tare_pickle_value items[3];
     for (int i = n; i-- > 0;) items[i] = pop(p);
+    if (n == 2 && tare_cursor_ok(&p->c) && push_attribute(p, items)) return;
     push_call(p, items, (size_t)n);
 }
 
@@ -247,13 +281,6 @@ static void build(machine *p, int arg) {
     if (!more) return;
     more->state = state;
     more->has_state = true;
-}
-
-static void push_global(machine *p, tare_pickle_value module, tare_pickle_value name) {
-    const tare_pickle_value items[2] = {module, name};
-    const tare_pickle_value v = make(p, TARE_PICKLE_GLOBAL, items, 2);
-    grow(p, &p->globals, v);
-    push(p, v);
 }
 
 /* ---- numbers and texts ----------------------------------------------------------------------- */

@@ -58,7 +58,8 @@ struct tare_pickle_object {
     tare_pickle_list items; /* of a DICT: key, value, key, value */
     tare_pickle_more *more; /* NULL: nothing */
     bool is_called;         /* a GLOBAL: something was to be called by it, or set in it */
-    bool is_open;           /* for callers who walk: a value may contain itself */
+    bool is_getattr; /* a GLOBAL: attributes were to be got by it, which are GLOBALs themselves */
+    bool is_open;    /* for callers who walk: a value may contain itself */
 };
 
 typedef struct tare_pickle {

@@ -116,6 +116,22 @@ yes("eval", "eval, by a name on the stack", of_pickle(text("builtins") + text("e
 yes("unnamed-call", "a call of what a call returned", of_pickle(call(call(name("builtins", "getattr"), text("a"), text("b")))),
     ("error", "pickle.runs-code", 2, "none"))
 
+MEMORY = name("torch.distributed.checkpoint.metadata", "_MEM_FORMAT_ENCODING")
+yes("enumeration", "a member of an enumeration, as Python 3.11 stores it",
+    of_pickle(dict_of(a=call(name("builtins", "getattr"), MEMORY, text("TORCH_CONTIGUOUS")))), has={"tensors": 0})
+yes("getattr-of-os", "an attribute of a module that runs code",
+    of_pickle(call(call(name("builtins", "getattr"), name("os", "path"), text("x")), text("id"))),
+    ("error", "pickle.runs-code", 21, "none"), ("error", "pickle.runs-code", 37, "none"))
+yes("getattr-private", "a private attribute of a harmless class",
+    of_pickle(call(name("builtins", "getattr"), name("builtins", "str"), text("__init__"))),
+    ("error", "pickle.runs-code", 49, "none"))
+yes("getattr-called", "a member of a harmless class that is called",
+    of_pickle(call(call(name("builtins", "getattr"), name("builtins", "str"), text("format")), text("x"))),
+    ("error", "pickle.runs-code", 47, "none"))
+yes("getattr-of-a-value", "getattr of what a call returned",
+    of_pickle(call(name("builtins", "getattr"), call(name("collections", "OrderedDict")), text("x"))),
+    ("error", "pickle.runs-code", 2, "none"))
+
 # ---- pickles that are wrong
 P = 2
 no("cut", "no end", b"\x80\x02}q", "TRUNCATED", 4, "pickle")

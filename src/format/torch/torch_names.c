@@ -143,6 +143,16 @@ static bool is_harmless(tare_str module, tare_str name) {
     return false;
 }
 
+/* A public attribute of a harmless class, such as a member of an enumeration, that nothing calls. */
+static bool is_harmless_member(const tare_pickle_object *global) {
+    const tare_str name = tare_pickle_name(global);
+    size_t dot = 0;
+    while (dot < name.len && name.ptr[dot] != '.') dot++;
+    const tare_str member = tare_str_cut(name, dot < name.len ? dot + 1 : dot);
+    return member.len && member.ptr[0] != '_' && !memchr(member.ptr, '.', member.len) &&
+           !global->is_called && is_harmless(tare_pickle_module(global), (tare_str){name.ptr, dot});
+}
+
 /* A module, or one below it. */
 static bool is_within(tare_str module, const char *outer) {
     const size_t n = strlen(outer);
@@ -152,7 +162,10 @@ static bool is_within(tare_str module, const char *outer) {
 tare_torch_risk tare_torch_risk_of(const tare_pickle_value *global) {
     const tare_str module = tare_pickle_module(global->as.object),
                    name = tare_pickle_name(global->as.object);
-    if (tare_torch_dtype_of(global) || is_harmless(module, name)) return TARE_TORCH_HARMLESS;
+    if (tare_torch_dtype_of(global) || is_harmless(module, name) ||
+        is_harmless_member(global->as.object) ||
+        (global->as.object->is_getattr && !global->as.object->is_called))
+        return TARE_TORCH_HARMLESS;
     if (tare_str_is(module, "builtins") || tare_str_is(module, "__builtin__"))
         return TARE_TORCH_RUNS_CODE;
     for (size_t i = 0; i < sizeof attackers / sizeof *attackers; i++)
