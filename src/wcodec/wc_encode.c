@@ -101,7 +101,8 @@ static tare_status try_zstd(choice *c, tare_error *err) {
     size_t room_size = tare_wc_max_stored(c->n_bytes) - TARE_WC_SEGMENT_HEADER;
     bool is_forced = o->mode == TARE_CODED_ZSTD;
     if (!is_forced && !o->is_repetitive && !c->scheme->is_surprised &&
-        !(o->is_full && tare_wc_may_repeat(c->bytes, c->n_bytes, c->total, room, room_size)))
+        !(o->is_full ? tare_wc_may_repeat(c->bytes, c->n_bytes, c->total, room, room_size)
+                     : tare_wc_has_runs(c->bytes, c->n_bytes)))
         return TARE_OK;
     size_t n;
     TARE_TRY(

@@ -14,4 +14,9 @@ bool tare_wc_may_have_tiles(uint8_t value_bits, bool is_signed, uint32_t width,
 bool tare_wc_may_repeat(const uint8_t *bytes, uint32_t n_bytes, uint32_t stored, uint8_t *room,
                         size_t room_size);
 
+/* Whether some of the bytes are runs of the same 64 bytes, as in the rows of zeros in the moments of an
+ * embedding: DIRECT would pay the bypass bits for each of their values. Takes no longer than a look at the
+ * bytes. */
+bool tare_wc_has_runs(const uint8_t *bytes, uint32_t n_bytes);
+
 #endif

@@ -258,6 +258,28 @@ static void a_surprise_is_not_stored_raw(void **state) {
     assert_true(bits(&shape, &fast, SEGMENT * N_SEGMENTS, &mode) < 4.5);
 }
 
+/* Rows of zeros among others, as in an optimizer's moments of an embedding. */
+static void rows_of_zeros_cost_little(void **state) {
+    (void)state;
+    enum { ROW = 1 << 10, N_ROWS = 1 << 7, OTHERS = 8 /* one in so many is not zeros */ };
+    const tare_wc_options fast = TARE_WC_OPTIONS_DEFAULT;
+    uint64_t seed = 5;
+    tare_coded_mode mode;
+    for (uint8_t value_bits = 8; value_bits <= 16; value_bits += 8) {
+        const tare_wc_shape shape = {.value_bits = value_bits, .log2_segment = 17};
+        for (unsigned i = 0; i < ROW * N_ROWS; i++)
+            values[i] = i / ROW % OTHERS ? 0 : (uint8_t)(wc_random(&seed) >> 40);
+        /* of noise, which takes what it is */
+        const double least = (double)value_bits / OTHERS;
+        assert_true(bits(&shape, &fast, ROW * N_ROWS, &mode) < 1.03 * least);
+        assert_int_equal(mode, TARE_CODED_ZSTD);
+        /* not tried on noise alone */
+        for (unsigned i = 0; i < ROW * N_ROWS; i++) values[i] = (uint8_t)(wc_random(&seed) >> 40);
+        assert_true(bits(&shape, &fast, ROW * N_ROWS, &mode) < 1.01 * value_bits);
+        assert_int_equal(mode, TARE_CODED_RAW);
+    }
+}
+
 /* Small changes of a base, and a base whose rows have other scales. */
 static void a_base_predicts(void **state) {
     (void)state;
@@ -450,6 +472,7 @@ int main(void) {
         cmocka_unit_test(all_planes_come_back),
         cmocka_unit_test(modes_are_chosen_by_size),
         cmocka_unit_test(a_surprise_is_not_stored_raw),
+        cmocka_unit_test(rows_of_zeros_cost_little),
         cmocka_unit_test(a_base_predicts),
         cmocka_unit_test(trellis_values_come_back),
         cmocka_unit_test(packed_scales_cost_what_they_say),
