@@ -195,13 +195,29 @@ static bool end(py_plan *p, tare_status status, const tare_error *err) {
     return ok;
 }
 
+/* For a Hugging Face directory the command chooses schemes of packed weights, which are none of the
+ * types that are chosen here, unless types are named. */
+static tare_status check_choice(const char *to, const tare_fit_options *fit, tare_error *err) {
+    if (!to || strcmp(to, "hf") != 0 || fit->n_types > 0) return TARE_OK;
+    *err = (tare_error){
+        .status = TARE_ERR_ARG,
+        .item = -1,
+        .offset = TARE_NO_OFFSET,
+        .what = "a target for a Hugging Face directory chooses schemes of packed weights, which "
+                "the command does: tare quantize IN OUT --to hf --target-bpw N; here, name the "
+                "types to choose from: types=[\"bf16\", \"f32\"]"};
+    return TARE_ERR_ARG;
+}
+
 /* Chooses types, if there is a target, and enters them into the options. */
-static tare_status choose_types(py_plan *p, const char *path, const tare_model *in,
+static tare_status choose_types(py_plan *p, const char *path, const char *to, const tare_model *in,
                                 tare_error *err) {
     tare_convert_options *o = tare_options_convert(p->options);
     const tare_fit_target *target = tare_options_target(p->options);
+    const tare_fit_options *fit = tare_options_fit(p->options);
     if (!target) return TARE_OK;
-    tare_status status = tare_fit_new(&p->fit, path, in, o, tare_options_fit(p->options), err);
+    tare_status status = check_choice(to, fit, err);
+    if (status == TARE_OK) status = tare_fit_new(&p->fit, path, in, o, fit, err);
     if (status == TARE_OK) status = tare_fit_choose(p->fit, target, err);
     return status == TARE_OK ? tare_fit_apply(o, &p->mix, p->fit, err) : status;
 }
@@ -233,7 +249,7 @@ static tare_status plan(py_plan *p, const char *path, const tare_llama_translate
     p->names = tare_llama_translate_options_default();
     p->names.keep_names = true; /* they are as they are to be */
     o->names = &p->names;
-    if (status == TARE_OK) status = choose_types(p, path, in, err);
+    if (status == TARE_OK) status = choose_types(p, path, to, in, err);
     return status == TARE_OK ? tare_plan_new(&p->plan, path, in, o, err) : status;
 }
 

@@ -327,7 +327,8 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpa
     target_size: bytes of the output at most, or "7.5G"; target_bpw: bits a weight of its tensors;
     target_damage: the smallest output that loses no more: one of these in place of a mix, and each
     tensor gets the type with which the whole loses least; types: those to choose from; sensitivity: path of
-    measured ones. All other options are those of convert().
+    measured ones. All other options are those of convert(). For a Hugging Face directory, types must be named
+    beside a target: only the command chooses among schemes of packed weights.
 
     >>> tare.quantize("tiny.safetensors", "q8.gguf", "Q8_0", overwrite=True).tensors[0].becomes.name
     'q8_0'

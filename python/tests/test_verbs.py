@@ -224,6 +224,13 @@ def test_quantize_to_a_target(tmp_path):
     assert not os.path.exists(tmp_path / "x.gguf")
 
 
+def test_a_target_for_hf_without_types_is_the_commands(tmp_path):
+    source, out = tare.synth("llama-tiny"), tmp_path / "out"
+    with pytest.raises(tare.UsageError, match="schemes of packed weights.*tare quantize IN OUT --to hf"):
+        tare.quantize(source, out, target_bpw=6.5, format="hf")
+    assert not os.path.exists(out)
+
+
 def test_pack_with_loss(tmp_path):
     source, out = tare.synth("llama-tiny"), tmp_path / "m.wcodec"
     (tmp_path / "s.txt").write_text("model.layers.0.mlp.down_proj.weight 20\n")
