@@ -110,9 +110,10 @@ bool tare_wc_may_repeat(const uint8_t *bytes, uint32_t n_bytes, uint32_t stored,
 }
 
 bool tare_wc_has_runs(const uint8_t *bytes, uint32_t n_bytes) {
-    enum { PIECE = 64, LEAST = 16 /* one in so many */ };
+    enum { PIECE = 64, LEAST = 16 /* one in so many */, FEWEST = 64 };
     const uint32_t n = n_bytes / PIECE;
     uint32_t n_same = 0;
+    if (n < FEWEST) return false; /* its tensor may be smaller as one stream of bytes */
     for (uint32_t i = 1; i < n; i++)
         n_same += memcmp(bytes + (size_t)i * PIECE, bytes + (size_t)(i - 1) * PIECE, PIECE) == 0;
     return n_same > n / LEAST;
