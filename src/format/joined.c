@@ -209,7 +209,7 @@ typedef struct joining {
     tare_arena scratch;
     whole *items; /* of each tensor of the set */
     uint64_t compared;
-    bool is_joined; /* some tensor is not a single chunk with its name */
+    bool is_joined; /* some tensor is a copy, or not a single chunk with its name */
 } joining;
 
 /* A part by its place along one dimension. */
@@ -329,6 +329,10 @@ static tare_status check_chunk(const joining *k, size_t i, tare_error *err) {
     return TARE_OK;
 }
 
+static bool is_part(const tare_joined_set *set, size_t i) {
+    return set->chunks[i].of < set->n_tensors;
+}
+
 /* The parts of each tensor; a part without elements is none. */
 static tare_status sort_chunks(joining *k, tare_error *err) {
     const tare_catalog *c = &k->m->catalog;
@@ -336,7 +340,8 @@ static tare_status sort_chunks(joining *k, tare_error *err) {
     part *parts = TARE_NEW_ARRAY(&k->m->arena, part, c->n_tensors);
     if (!k->items || !parts) return tare_fail(err, TARE_ERR_NOMEM, "chunks");
     for (size_t i = 0; i < c->n_tensors; i++) {
-        if (k->set->chunks[i].of == TARE_NOT_A_CHUNK) continue;
+        k->is_joined |= k->set->chunks[i].of == TARE_A_COPY;
+        if (!is_part(k->set, i)) continue;
         TARE_TRY(check_chunk(k, i, err));
         k->is_joined |=
             !tare_str_equal(c->tensors[i].name, k->set->tensors[k->set->chunks[i].of].name);
@@ -350,7 +355,7 @@ static tare_status sort_chunks(joining *k, tare_error *err) {
         j->n_parts = 0;
     }
     for (size_t i = 0; i < c->n_tensors; i++) {
-        if (k->set->chunks[i].of == TARE_NOT_A_CHUNK || !c->tensors[i].n_elements) continue;
+        if (!is_part(k->set, i) || !c->tensors[i].n_elements) continue;
         whole *j = &k->items[k->set->chunks[i].of];
         uint64_t *at = TARE_NEW_ARRAY(&k->m->arena, uint64_t, TARE_MAX_DIMS);
         if (!at) return tare_fail(err, TARE_ERR_NOMEM, "chunks");

@@ -8,6 +8,7 @@
 #include "model/catalog.h"
 
 #define TARE_NOT_A_CHUNK SIZE_MAX
+#define TARE_A_COPY      (SIZE_MAX - 1)
 
 /* A tensor that is stored in chunks. */
 typedef struct tare_joined_tensor {
@@ -20,7 +21,8 @@ typedef struct tare_joined_tensor {
 
 /* What a tensor of the catalog is. */
 typedef struct tare_joined_chunk {
-    size_t of;                  /* which of the joined tensors; TARE_NOT_A_CHUNK: one of its own */
+    size_t of;                  /* which of the joined tensors; TARE_NOT_A_CHUNK: one of its own;
+                                   TARE_A_COPY: of what another file has, and left out */
     uint64_t at[TARE_MAX_DIMS]; /* of its first element there */
 } tare_joined_chunk;
 
