@@ -43,6 +43,7 @@ ALLOWED = {
     "src/format/infq": BELOW_FORMAT | {"format", "format/infq", "format/safetensors"},
     "src/format/dcp": BELOW_FORMAT | {"format", "format/dcp", "format/hf", "format/safetensors", "format/torch"},
     "src/format/flax": BELOW_FORMAT | {"format", "format/flax"},
+    "src/format/meta": BELOW_FORMAT | {"format", "format/hf", "format/meta", "format/torch"},
     "src/format/numpy": BELOW_FORMAT | {"format", "format/numpy"},
     "src/format/onnx": BELOW_FORMAT | {"format", "format/onnx"},
     "src/format/tflite": BELOW_FORMAT | {"format", "format/tflite"},

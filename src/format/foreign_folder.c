@@ -58,7 +58,6 @@ static const kind kinds[] = {
      "a store of models of Ollama: name a manifest in it, or ollama://NAME:TAG"},
     {"model.bin", "*vocabulary*",
      "a model of CTranslate2: get the model that it was converted from"},
-    {"consolidated.*.pth", NULL, "a model in Meta's form: name its consolidated.00.pth"},
     {"*.onnx", NULL, onnx},
     {"onnx", NULL, "a directory whose models are in its folder onnx: name one of the files there"},
 };

@@ -133,6 +133,7 @@ extern const tare_format tare_format_tflite;
 extern const tare_format tare_format_whisper;
 extern const tare_format tare_format_dcp;
 extern const tare_format tare_format_flax;
+extern const tare_format tare_format_meta;
 
 /* tare_model_open, except for the options about bases. The options are complete. */
 tare_status tare_format_open(tare_model **out, const tare_source *source,

@@ -20,6 +20,7 @@ import not_a_model_cases  # noqa: E402, F401
 import importance_cases  # noqa: E402, F401
 import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
+import meta_cases  # noqa: E402, F401
 import dcp_cases  # noqa: E402, F401
 import flax_cases  # noqa: E402, F401
 import numpy_cases  # noqa: E402, F401

@@ -66,7 +66,6 @@ folder("megatron", "Megatron", "Megatron", "latest_checkpointed_iteration.txt", 
 folder("distcp", "torch.distributed.checkpoint without what describes it", "torch.distributed", "__0_0.distcp")
 folder("ollama", "a store of Ollama", "Ollama", "manifests/registry.ollama.ai/library/tiny/latest", "blobs/sha256-00")
 folder("ctranslate2-folder", "CTranslate2", "CTranslate2", "model.bin", "shared_vocabulary.json", **{"config.json": b"{}"})
-folder("meta", "Meta's form", "consolidated.00.pth", "consolidated.00.pth", "params.json")
 folder("onnx-folder", "several models of ONNX", "several models", "decoder.onnx", "encoder.onnx")
 folder("onnx-hub", "ONNX in a folder of a repository", "folder onnx", "onnx/model.onnx", **{"config.json": b"{}"})
 folder("nothing", "nothing that is known", "not a model", "notes.txt")

@@ -20,6 +20,7 @@ import not_a_model_cases
 import importance_cases
 import infq_cases
 import mcf_cases
+import meta_cases
 import kinds_cases
 import numpy_cases
 import onnx_cases
