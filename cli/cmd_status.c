@@ -95,6 +95,23 @@ static void print_text(const tare_parts *parts, const char *out_path) {
     }
 }
 
+/* No part is there, but the output itself is: joined, or never made in parts. */
+static int tell_whole(const char *out_path) {
+    char *name = cli_escape_path(out_path);
+    if (cli.json) {
+        tare_json_node *document = cli_json_new("tare.status/2");
+        cli_json_text(document, "output", out_path);
+        cli_json_u64(document, "part_count", 0);
+        cli_json_u64(document, "done_count", 0);
+        cli_json_add(document, "parts", cli_json_array());
+        cli_json_print(document);
+    } else if (!ranges) {
+        printf("%s: there as a whole, without parts\n", name);
+    }
+    free(name);
+    return CLI_YES;
+}
+
 static int run(int argc, const char **argv) {
     (void)argc;
     tare_parts *parts;
@@ -102,7 +119,10 @@ static int run(int argc, const char **argv) {
     const tare_context context = cli_context(NULL);
     int code = cli_check_local(&cmd_status, argv[0]);
     if (code != CLI_YES) return code;
-    if (tare_parts_open(&parts, argv[0], &context, &err) != TARE_OK) return cli_fail(&err, argv[0]);
+    if (tare_parts_open(&parts, argv[0], &context, &err) != TARE_OK)
+        return cli_has_code(&err, TARE_CODE_NO_PARTS) && cli_look(argv[0]) != CLI_PATH_NOTHING
+                   ? tell_whole(argv[0])
+                   : cli_fail(&err, argv[0]);
     if (cli.json)
         print_json(parts, argv[0]);
     else if (ranges)
@@ -126,7 +146,7 @@ const cli_command cmd_status = {
         "record "
         "of another part or output (foreign), there besides those that are needed (doubled) or not "
         "of the size that their record says (damaged) are named. Exit code 0: all are done, and "
-        "nothing else is there; 1: not yet.",
+        "nothing else is there, or OUT is there without parts, as after tare join; 1: not yet.",
     .examples = {{"tare status small.gguf", "how far it is"},
                  {"sbatch --array=$(tare status small.gguf --ranges) job.sh",
                   "what is left, for a job that says --part itself"}},

@@ -38,6 +38,7 @@ pub const TARE_CODE_BAD_METADATA: &str = "llama.bad-metadata";
 pub const TARE_CODE_UNKNOWN_ARCHITECTURE: &str = "llama.unknown-architecture";
 pub const TARE_CODE_NO_TOKENIZER: &str = "llama.no-tokenizer";
 pub const TARE_CODE_IS_ADAPTER: &str = "llama.is-adapter";
+pub const TARE_CODE_NO_PARTS: &str = "parts.none";
 pub const TARE_STATS_BINS: usize = 256;
 pub const TARE_NO_OFFSET: u64 = u64::MAX;
 

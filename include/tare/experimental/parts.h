@@ -75,6 +75,9 @@ typedef enum tare_part_state {
     TARE_PART_DAMAGED = 6,    /* its bytes are not as many as its record says, or it has none */
 } tare_part_state;
 
+/* The error of an output of which no part is there. */
+#define TARE_CODE_NO_PARTS "parts.none"
+
 typedef struct tare_part_info {
     size_t size;
     uint32_t index, count; /* by its name */
@@ -89,7 +92,7 @@ TARE_DECLARE_INIT(tare_part_info)
 typedef struct tare_parts tare_parts;
 
 /* What is there of the parts of an output. The model's plan is that of the most parts that agree. OK
- * also where parts are missing or wrong. ERR_ARG: there is no part at all. */
+ * also where parts are missing or wrong. ERR_ARG: there is no part at all (TARE_CODE_NO_PARTS). */
 TARE_API tare_status tare_parts_open(tare_parts **out, const char *out_path,
                                      const tare_context *context, tare_error *err);
 TARE_API void tare_parts_free(tare_parts *parts);

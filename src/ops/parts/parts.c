@@ -91,7 +91,7 @@ static tare_status find(tare_parts *p, tare_error *err) {
     s.base = tare_str_of(base);
     TARE_TRY(tare_files_list(NULL, folder.len ? s.folder : ".", visit, &s, err));
     if (p->n_found) return TARE_OK;
-    tare_fail(err, TARE_ERR_ARG, "there is no part of this output");
+    tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_NO_PARTS, "there is no part of this output");
     tare_error_file(err, p->out_path);
     return TARE_ERR_ARG;
 }
