@@ -18,6 +18,15 @@ VARIABLES = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_
 clean = {k: v for k, v in os.environ.items() if k not in VARIABLES}
 
 
+def change(path, at):
+    """A byte of a file becomes another one."""
+    with open(path, "r+b") as f:
+        f.seek(at)
+        byte = f.read(1)[0]
+        f.seek(at)
+        f.write(bytes([byte ^ 1]))
+
+
 def check(what, is_right, shown=""):
     if not is_right:
         failures.append(f"{what}\n{shown}")
@@ -134,6 +143,10 @@ def try_wrong():
     os.truncate(part_name(out, 3, 3), 100)
     refused(out, part_name(out, 3, 3), "bytes")
     write(3)  # a part that does not have its bytes is made again
+    change(part_name(out, 2, 3), 1000)
+    check("a changed byte is seen", "not those that were written" in run("join", out, code=3))
+    check("nothing is written then", not os.path.exists(out))
+    write(2, 3, "--force")
     os.remove(part_name(out, 3, 3) + ".json")
     refused(out, part_name(out, 3, 3), "not finished")
     write(3)
@@ -205,6 +218,10 @@ def try_killed():
                 process.send_signal(signal.SIGKILL)
                 process.wait()
         write_parts(2, "quantize", "m.gguf", out, "Q4_K_M", *shared)
+        if shared:
+            change(out + ".parts", 1000)
+            check("a changed byte is seen where all share", "part 1 of 2" in run("join", out, code=3))
+            write_parts(2, "quantize", "m.gguf", out, "Q4_K_M", "--force", *shared)
         process = subprocess.Popen((tare, "join", out, "-q"), env=clean, stderr=subprocess.DEVNULL)
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -11,11 +11,14 @@
 #include "base/arith.h"
 #include "base/buffer.h"
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/json_node.h"
+#include "base/pool.h"
 #include "base/str.h"
 #include "base/utf8.h"
 
 #define VERSION      "tare.part/1"
+#define READ_BYTES   ((size_t)1 << 20)
 #define RECORD_BYTES ((uint64_t)1 << 30) /* at most; 100,000 files of long names are 30 MB */
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -73,10 +76,53 @@ tare_status tare_part_pieces(tare_part_record *r, const tare_part_layout *layout
             start == next ? start >= r->begin && (start < r->end || is_last) : from < to;
         if (is_ours)
             r->pieces[n++] =
-                (tare_part_piece){layout->files[i], from - start, to - from, (uint32_t)i};
+                (tare_part_piece){layout->files[i], from - start, to - from, 0, (uint32_t)i};
     }
     r->n_pieces = n;
     return TARE_OK;
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static tare_status add_bytes(uint32_t *crc, const tare_reader *file, uint64_t from, uint64_t n,
+                             uint8_t *room, const tare_context *context, tare_error *err) {
+    for (uint64_t at = 0; at < n;) {
+        const size_t take = (size_t)tare_min_u64(READ_BYTES, n - at);
+        TARE_TRY(tare_cancel_check(context->cancel, err));
+        TARE_TRY(tare_reader_read(file, from + at, room, take, err));
+        *crc = tare_crc32(*crc, room, take);
+        at += take;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_part_piece_crc(uint32_t *out, const tare_part_piece *piece, const char *path,
+                                uint64_t from, const tare_context *context, tare_error *err) {
+    tare_reader file;
+    *out = 0;
+    if (piece->file.kind != TARE_VIEW_FILE || !piece->n_bytes) return TARE_OK;
+    uint8_t *room = tare_alloc(context->allocator, READ_BYTES);
+    if (!room) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    tare_status status = tare_reader_open(&file, path, TARE_MAP_NONE, err);
+    if (status == TARE_OK) {
+        status = add_bytes(out, &file, from, piece->n_bytes, room, context, err);
+        tare_reader_close(&file);
+    }
+    tare_free(context->allocator, room, READ_BYTES);
+    if (status != TARE_OK) tare_error_file(err, path);
+    return status;
+}
+
+tare_status tare_part_piece_check(const tare_part_piece *piece, const char *path, uint64_t from,
+                                  const tare_context *context, tare_error *err) {
+    uint32_t crc;
+    TARE_TRY(tare_part_piece_crc(&crc, piece, path, from, context, err));
+    if (crc == piece->crc) return TARE_OK;
+    tare_fail_at(err, TARE_ERR_CORRUPT, from,
+                 "from here on, bytes of the part are not those that were written: make it again, "
+                 "with `force`");
+    tare_error_file(err, path);
+    return TARE_ERR_CORRUPT;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -106,6 +152,7 @@ static tare_json_node *piece_node(tare_arena *a, const tare_part_piece *p) {
     add_number(a, node, "size_bytes", f->n_bytes, false);
     add_number(a, node, "offset", p->offset, false);
     add_number(a, node, "part_bytes", p->n_bytes, false);
+    if (f->kind == TARE_VIEW_FILE) add_number(a, node, "crc32", p->crc, false);
     if (f->is_stated) {
         add_number(a, node, "mode", f->mode, false);
         add_number(a, node, "seconds", (uint64_t)f->seconds, f->seconds < 0);
@@ -218,6 +265,7 @@ static tare_str text_of(const source *s, const tare_json_node *object, const cha
 static tare_status read_piece(tare_part_piece *p, const source *s, const tare_json_node *node,
                               bool is_directory) {
     tare_view_file *f = &p->file;
+    uint64_t crc = 0;
     *f = tare_view_file_default();
     f->name = text_of(s, node, "name");
     f->target = text_of(s, node, "link_to");
@@ -234,6 +282,9 @@ static tare_status read_piece(tare_part_piece *p, const source *s, const tare_js
         !take_number(&p->n_bytes, node, "part_bytes", f->n_bytes - p->offset) ||
         (f->kind != TARE_VIEW_FILE && f->n_bytes))
         return wrong(s, node, "range of a file");
+    if (f->kind == TARE_VIEW_FILE && !take_number(&crc, node, "crc32", UINT32_MAX))
+        return wrong(s, node, "crc32");
+    p->crc = (uint32_t)crc;
     return take_stamp(f, node) ? TARE_OK : wrong(s, node, "permissions and time of a file");
 }
 

@@ -11,6 +11,7 @@
 typedef struct tare_part_piece {
     tare_view_file file;
     uint64_t offset, n_bytes; /* of it */
+    uint32_t crc;             /* of these bytes, of a file */
     uint32_t row;             /* its number in the layout; 0 in a record that was read */
 } tare_part_piece;
 
@@ -40,6 +41,12 @@ tare_status tare_part_pieces(tare_part_record *r, const tare_part_layout *layout
 tare_status tare_part_record_write(const char *path, const tare_part_record *r,
                                    const tare_output_options *output, const tare_context *context,
                                    tare_error *err);
+/* The CRC-32 of a piece's bytes as they lie in a file, from `from` on. */
+tare_status tare_part_piece_crc(uint32_t *out, const tare_part_piece *piece, const char *path,
+                                uint64_t from, const tare_context *context, tare_error *err);
+/* The same compared with what the record says. CORRUPT: other bytes. */
+tare_status tare_part_piece_check(const tare_part_piece *piece, const char *path, uint64_t from,
+                                  const tare_context *context, tare_error *err);
 /* CORRUPT: it is none, or of another version. */
 tare_status tare_part_record_read(tare_part_record *out, const char *path, tare_arena *arena,
                                   tare_error *err);

@@ -262,8 +262,24 @@ static tare_status begin_output(part *p, tare_sink *sink, tare_error *err) {
     return p->options.is_shared ? begin_shared(p, sink, err) : begin_own(p, sink, err);
 }
 
+/* Of what lies there now, read back: a join compares. */
+static tare_status sum_up(part *p, tare_error *err) {
+    uint64_t from = 0;
+    for (size_t i = 0; i < p->record.n_pieces; i++) {
+        tare_part_piece *piece = &p->record.pieces[i];
+        const bool is_shared = p->options.is_shared;
+        const char *path = is_shared ? shared_file(p, &p->arena, piece->row) : p->path;
+        if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
+        TARE_TRY(tare_part_piece_crc(&piece->crc, piece, path, is_shared ? piece->offset : from,
+                                     &p->context, err));
+        from += piece->n_bytes;
+    }
+    return TARE_OK;
+}
+
 static tare_status end_output(part *p, tare_error *err) {
     TARE_TRY(p->options.is_shared ? sync_shared(p, err) : tare_outset_commit(p->set, err));
+    TARE_TRY(sum_up(p, err));
     return tare_part_record_write(p->record_path, &p->record, &p->output, &p->context, err);
 }
 

@@ -161,7 +161,8 @@ static tare_status place_part(joining *j, uint32_t i, uint32_t *file, tare_error
     tare_status status = e ? tare_fail_errno(err, e, "the part cannot be read") : TARE_OK;
     for (size_t k = 0; k < f->record.n_pieces && status == TARE_OK; k++) {
         const tare_part_piece *piece = &f->record.pieces[k];
-        status = place_piece(j, *file, piece, fd, from, err);
+        status = tare_part_piece_check(piece, f->path, from, &j->parts->context, err);
+        if (status == TARE_OK) status = place_piece(j, *file, piece, fd, from, err);
         from += piece->n_bytes;
         if (piece->offset + piece->n_bytes == piece->file.n_bytes) ++*file;
     }
@@ -220,6 +221,21 @@ static tare_status count_entry(void *ctx, const tare_files_entry *entry, tare_er
     return TARE_OK;
 }
 
+static tare_status check_shared_bytes(joining *j, tare_error *err) {
+    for (uint32_t i = 0; i < j->parts->count; i++)
+        for (size_t k = 0; k < record_at(j, i)->n_pieces; k++) {
+            const tare_part_piece *piece = &record_at(j, i)->pieces[k];
+            const char *path = shared_file(j, piece);
+            if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
+            const tare_status status =
+                tare_part_piece_check(piece, path, piece->offset, &j->parts->context, err);
+            if (status == TARE_ERR_CORRUPT)
+                tare_error_detail(err, "part %u of %u", i + 1, j->parts->count);
+            TARE_TRY(status);
+        }
+    return TARE_OK;
+}
+
 static tare_status check_shared(joining *j, tare_error *err) {
     tare_file_facts facts;
     size_t n = 0;
@@ -235,6 +251,7 @@ static tare_status check_shared(joining *j, tare_error *err) {
             return fail_shared(path, 0, "a file that the parts share does not have its size", err);
         n++;
     }
+    TARE_TRY(check_shared_bytes(j, err));
     if (!j->result.is_directory) return TARE_OK;
     extras x = {.j = j, .folder = j->parts->shared_path};
     TARE_TRY(tare_files_list(NULL, j->parts->shared_path, count_entry, &x, err));
