@@ -11,6 +11,7 @@
 
 #include <tare/tare.h>
 
+#include "support/broken.h"
 #include "unit/torch_sample.h"
 
 static tare_buffer pickle;
@@ -87,16 +88,6 @@ static void make_sample(void) {
     tare_buffer_free(&pickle);
 }
 
-static tare_status open_sample(tare_model **m, const uint8_t *bytes, size_t size, tare_error *err) {
-    tare_source source = tare_source_default();
-    tare_open_options options = tare_open_options_default();
-    source.kind = TARE_SOURCE_MEMORY;
-    source.memory = bytes;
-    source.n_bytes = size;
-    options.format = "torch";
-    return tare_model_open(m, &source, &options, err);
-}
-
 /* Element i of the storage is the bytes 2i * 7 and (2i + 1) * 7. */
 static void check_values(const tare_model *m, size_t tensor, const shape *s) {
     const tare_tensor *t = tare_model_tensor(m, tensor);
@@ -116,10 +107,8 @@ static void check_values(const tare_model *m, size_t tensor, const shape *s) {
 }
 
 static void views_have_their_values(void **state) {
-    tare_model *m;
-    tare_error err;
     (void)state;
-    if (open_sample(&m, sample.file.data, sample.file.size, &err)) fail_msg("%s", err.what);
+    tare_model *m = open_whole("torch", sample.file.data, sample.file.size);
     assert_int_equal(tare_model_summarize(m)->n_tensors, N_SHAPES);
     assert_int_equal(tare_model_summarize(m)->n_files, 1);
     for (size_t i = 0; i < N_SHAPES; i++) check_values(m, i, &shapes[i]);
@@ -132,7 +121,7 @@ static void views_are_read_from_any_byte(void **state) {
     tare_model *m;
     uint8_t all[200], some[200];
     (void)state;
-    assert_int_equal(open_sample(&m, sample.file.data, sample.file.size, NULL), TARE_OK);
+    assert_int_equal(open_bytes(&m, "torch", sample.file.data, sample.file.size, NULL), TARE_OK);
     for (size_t i = 0; i < N_SHAPES; i++) {
         const size_t size = (size_t)tare_model_tensor(m, i)->size_bytes;
         assert_int_equal(tare_tensor_read(all, m, i, 0, 0, size, NULL), TARE_OK);
@@ -145,41 +134,14 @@ static void views_are_read_from_any_byte(void **state) {
     tare_model_free(m);
 }
 
-/* Opens or refuses; what opens can be read. */
-static void try_bytes(const uint8_t *bytes, size_t size) {
-    tare_model *m;
-    tare_error err;
-    uint8_t room[4096];
-    if (open_sample(&m, bytes, size, &err) != TARE_OK) {
-        assert_non_null(err.what);
-        return;
-    }
-    for (size_t i = 0; i < tare_model_summarize(m)->n_tensors; i++) {
-        const tare_tensor *t = tare_model_tensor(m, i);
-        const size_t n = t->size_bytes < sizeof room ? (size_t)t->size_bytes : sizeof room;
-        if (n) assert_int_equal(tare_tensor_read(room, m, i, 0, 0, n, NULL), TARE_OK);
-    }
-    tare_model_free(m);
-}
-
 static void cut_files_are_refused(void **state) {
     (void)state;
-    for (size_t n = 0; n < sample.file.size; n++) {
-        tare_model *m;
-        assert_int_not_equal(open_sample(&m, sample.file.data, n, NULL), TARE_OK);
-        assert_null(m);
-    }
+    check_cuts("torch", sample.file.data, sample.file.size);
 }
 
 static void changed_bytes_do_no_harm(void **state) {
-    static const uint8_t changes[] = {0xff, 0x80, 0x01, 0x55};
     (void)state;
-    for (size_t i = 0; i < sample.file.size; i++)
-        for (size_t k = 0; k < sizeof changes; k++) {
-            sample.file.data[i] ^= changes[k];
-            try_bytes(sample.file.data, sample.file.size);
-            sample.file.data[i] ^= changes[k];
-        }
+    check_changes("torch", sample.file.data, sample.file.size, false);
 }
 
 /* Several bytes at once; tests/fuzz has more of this. */
@@ -193,7 +155,7 @@ static void mutations_do_no_harm(void **state) {
             random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
             copy[(random >> 33) % 900] = (uint8_t)(random >> 25);
         }
-        try_bytes(copy, sample.file.size);
+        try_bytes("torch", copy, sample.file.size);
     }
     free(copy);
 }
