@@ -85,6 +85,14 @@ static size_t first_from(const tare_file_list *list, tare_str path) {
     return low;
 }
 
+const char *tare_path_within(const char *root, const char *path) {
+    const size_t n = strlen(root);
+    if (strncmp(path, root, n) != 0 || (path[n] && path[n] != '/')) return NULL;
+    path += n;
+    while (*path == '/') path++;
+    return path;
+}
+
 /* The files of a folder are adjacent, and so are those of each folder in it. */
 tare_status tare_file_list_visit(const tare_file_list *list, tare_str folder, tare_arena *arena,
                                  tare_files_visit visit, void *ctx, tare_error *err) {
@@ -110,6 +118,16 @@ tare_status tare_file_list_visit(const tare_file_list *list, tare_str folder, ta
         TARE_TRY(visit(ctx, &e, err));
     }
     return TARE_OK;
+}
+
+tare_status tare_file_list_at(const tare_file_list *list, const char *root, const char *path,
+                              tare_arena *arena, tare_files_visit visit, void *ctx,
+                              tare_error *err) {
+    const char *inner = tare_path_within(root, path);
+    if (!inner) return tare_fail_errno(err, ENOENT, "opening the directory");
+    tare_str folder = tare_str_of(inner);
+    while (folder.len && folder.ptr[folder.len - 1] == '/') folder.len--;
+    return tare_file_list_visit(list, folder, arena, visit, ctx, err);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -45,6 +45,12 @@ typedef struct tare_file_list {
 /* As tare_files_list, for a folder in it ("": itself). Names are made in the arena. */
 tare_status tare_file_list_visit(const tare_file_list *list, tare_str folder, tare_arena *arena,
                                  tare_files_visit visit, void *ctx, tare_error *err);
+/* The same by a path, where the list is what lies in the directory of the path `root`. */
+tare_status tare_file_list_at(const tare_file_list *list, const char *root, const char *path,
+                              tare_arena *arena, tare_files_visit visit, void *ctx,
+                              tare_error *err);
+/* The part of a path after that of a directory; NULL: it is not inside. */
+const char *tare_path_within(const char *root, const char *path);
 
 /* directory + name in the arena; NULL: memory is out. */
 const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name);

@@ -15,19 +15,10 @@ static int by_name(const void *a, const void *b) {
     return tare_str_compare(tare_str_of((*x)->name), tare_str_of((*y)->name));
 }
 
-/* The part of a path after the folder's; NULL: it is not inside. */
-static const char *inner_path(const tare_folder *f, const char *path) {
-    const size_t n = strlen(f->root);
-    if (strncmp(path, f->root, n) != 0 || (path[n] && path[n] != '/')) return NULL;
-    path += n;
-    while (*path == '/') path++;
-    return path;
-}
-
 static tare_status open_file(const tare_files *files, tare_reader *out, const char *path,
                              tare_error *err) {
     const tare_folder *f = (const tare_folder *)(const void *)files;
-    const char *inner = inner_path(f, path);
+    const char *inner = tare_path_within(f->root, path);
     const tare_source key = {.name = inner ? inner : ""}, *at = &key;
     tare_source *const *found = bsearch(&at, f->sorted, f->n, sizeof at, by_name);
     *out = (tare_reader){.name = path, .fd = -1};
@@ -50,11 +41,7 @@ static tare_status list_files(const tare_files *files, const char *path, tare_fi
                               void *ctx, tare_error *err) {
     tare_folder *f = (tare_folder *)(uintptr_t)files;
     const tare_file_list list = {f->n, file_at, f};
-    const char *inner = inner_path(f, path);
-    if (!inner) return tare_fail_errno(err, ENOENT, "opening the directory");
-    tare_str folder = tare_str_of(inner);
-    while (folder.len && folder.ptr[folder.len - 1] == '/') folder.len--;
-    return tare_file_list_visit(&list, folder, &f->arena, visit, ctx, err);
+    return tare_file_list_at(&list, f->root, path, &f->arena, visit, ctx, err);
 }
 
 static tare_status take_files(tare_folder *f, tare_error *err) {

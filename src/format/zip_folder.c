@@ -74,15 +74,6 @@ static tare_status open_part(tare_reader *out, const tare_zip_folder *f, const t
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The part of a path after the archive's; NULL: it is not inside. */
-static const char *inner_path(const tare_zip_folder *f, const char *path) {
-    const size_t n = strlen(f->path);
-    if (strncmp(path, f->path, n) != 0 || (path[n] && path[n] != '/')) return NULL;
-    path += n;
-    while (*path == '/') path++;
-    return path;
-}
-
 /* The first member whose name is not before this one. */
 static size_t first_from(const tare_zip_folder *f, tare_str name) {
     size_t low = 0, high = f->n;
@@ -108,7 +99,7 @@ bool tare_zip_folder_has(const tare_zip_folder *f, tare_str name, bool *is_folde
 static tare_status open_file(const tare_files *files, tare_reader *out, const char *path,
                              tare_error *err) {
     const tare_zip_folder *f = (const tare_zip_folder *)(const void *)files;
-    const char *inner = inner_path(f, path);
+    const char *inner = tare_path_within(f->path, path);
     const tare_str name = tare_str_of(inner ? inner : "");
     const size_t i = first_from(f, name);
     *out = (tare_reader){.name = path, .fd = -1};
@@ -131,11 +122,7 @@ static tare_status list_files(const tare_files *files, const char *path, tare_fi
                               void *ctx, tare_error *err) {
     tare_zip_folder *f = (tare_zip_folder *)(uintptr_t)files;
     const tare_file_list list = {f->n, file_at, f};
-    const char *inner = inner_path(f, path);
-    if (!inner) return tare_fail_errno(err, ENOENT, "opening the directory");
-    tare_str folder = tare_str_of(inner);
-    while (folder.len && folder.ptr[folder.len - 1] == '/') folder.len--;
-    return tare_file_list_visit(&list, folder, &f->arena, visit, ctx, err);
+    return tare_file_list_at(&list, f->path, path, &f->arena, visit, ctx, err);
 }
 
 /* ---- the archive ----------------------------------------------------------------------------- */

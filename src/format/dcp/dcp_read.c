@@ -124,8 +124,7 @@ static tare_status open_dcp(tare_model *m, const tare_open_context *ctx, tare_er
 static bool probe(const tare_probe *p) {
     tare_hf_folder f;
     bool has_chunks = false, has_shards = false;
-    if (!p->is_directory) return false;
-    bool is_ours = tare_hf_list(&f, p->files, p->path, NULL, NULL) == TARE_OK;
+    bool is_ours = tare_hf_probe(&f, p);
     for (size_t i = 0; is_ours && i < f.n; i++) {
         has_chunks |= tare_hf_has_suffix(&f.entries[i], TARE_DCP_SUFFIX);
         has_shards |= tare_dcp_is_safetensors(&f.entries[i]);

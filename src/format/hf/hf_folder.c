@@ -57,6 +57,15 @@ tare_status tare_hf_list(tare_hf_folder *f, const tare_files *files, const char 
     return status;
 }
 
+bool tare_hf_probe(tare_hf_folder *f, const tare_probe *p) {
+    *f = (tare_hf_folder){.at = ""};
+    tare_arena_init(&f->arena, NULL);
+    if (!p->is_directory) return false;
+    const tare_status status = tare_hf_list(f, p->files, p->path, NULL, NULL);
+    if (status == TARE_ERR_NOMEM && p->failed) *p->failed = status;
+    return status == TARE_OK;
+}
+
 /* ---- folders --------------------------------------------------------------------------------- */
 
 static bool is_walked(const tare_hf_entry *e) {

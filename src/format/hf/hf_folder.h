@@ -5,6 +5,7 @@
 #define TARE_FORMAT_HF_HF_FOLDER_H
 
 #include "base/files.h"
+#include "format/format.h"
 #include "model/catalog.h"
 
 typedef struct tare_hf_entry {
@@ -28,6 +29,8 @@ typedef struct tare_hf_folder {
 /* Lists a directory. *out must be freed whatever the result. */
 tare_status tare_hf_list(tare_hf_folder *out, const tare_files *files, const char *path,
                          const tare_allocator *allocator, tare_error *err);
+/* The same for a probe: whether it is a directory that can be listed. Without memory the probe has failed. */
+bool tare_hf_probe(tare_hf_folder *out, const tare_probe *probe);
 /* Replaces the folders of a listed directory by their contents. Folders that are not part of a
  * model, that a link leads to, or that have too many files stay as they are. */
 tare_status tare_hf_list_folders(tare_hf_folder *folder, tare_error *err);

@@ -221,10 +221,7 @@ static tare_status open_hf(tare_model *m, const tare_open_context *ctx, tare_err
 static bool probe(const tare_probe *p) {
     tare_hf_folder f;
     bool is_ours = false;
-    if (!p->is_directory) return false;
-    const tare_status status = tare_hf_list(&f, p->files, p->path, NULL, NULL);
-    if (status == TARE_ERR_NOMEM && p->failed) *p->failed = status;
-    if (status == TARE_OK) {
+    if (tare_hf_probe(&f, p)) {
         bool is_ambiguous;
         is_ours = choose(&f, &is_ambiguous) || is_ambiguous || tare_hf_torch_choose(&f) ||
                   tare_hf_find(&f, TARE_STR("config.json")) || lost_link(&f);

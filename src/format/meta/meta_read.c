@@ -152,9 +152,8 @@ static tare_status open_meta(tare_model *m, const tare_open_context *ctx, tare_e
 static bool probe(const tare_probe *p) {
     tare_hf_folder f;
     bool is_ours = false;
-    if (!p->is_directory) return false;
-    const tare_status status = tare_hf_list(&f, p->files, p->path, NULL, NULL);
-    for (size_t i = 0; status == TARE_OK && i < f.n; i++) is_ours |= is_rank(&f.entries[i]);
+    const bool is_listed = tare_hf_probe(&f, p);
+    for (size_t i = 0; is_listed && i < f.n; i++) is_ours |= is_rank(&f.entries[i]);
     tare_hf_folder_free(&f);
     return is_ours;
 }

@@ -43,19 +43,10 @@ static tare_status open_file(const packed *p, tare_reader *out, const tare_packe
 
 /* ---- as a directory -------------------------------------------------------------------------- */
 
-/* The part of a path after the container's; NULL: the path is not inside it. */
-static const char *inner_path(const packed *p, const char *path) {
-    size_t n = strlen(p->root);
-    if (strncmp(path, p->root, n) != 0 || (path[n] && path[n] != '/')) return NULL;
-    path += n;
-    while (*path == '/') path++;
-    return path;
-}
-
 static tare_status open_packed(const tare_files *files, tare_reader *out, const char *path,
                                tare_error *err) {
     const packed *p = (const packed *)(const void *)files;
-    const char *inner = inner_path(p, path);
+    const char *inner = tare_path_within(p->root, path);
     *out = (tare_reader){.name = path, .fd = -1};
     const tare_packed_file key = {.name = tare_str_of(inner ? inner : "")}, *at = &key;
     const tare_packed_file *const *found =
@@ -84,11 +75,7 @@ static tare_status list_packed(const tare_files *files, const char *path, tare_f
                                void *ctx, tare_error *err) {
     const packed *p = (const packed *)(const void *)files;
     const tare_file_list list = {p->n, file_at, p};
-    const char *inner = inner_path(p, path);
-    tare_str folder = tare_str_of(inner ? inner : "");
-    while (folder.len && folder.ptr[folder.len - 1] == '/') folder.len--;
-    if (!inner) return tare_fail_errno(err, ENOENT, "opening the directory");
-    return tare_file_list_visit(&list, folder, &p->m->arena, visit, ctx, err);
+    return tare_file_list_at(&list, p->root, path, &p->m->arena, visit, ctx, err);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
