@@ -45,13 +45,13 @@ static tare_status take_chunk(tare_dcp *d, tare_torch_file *f, const tare_dcp_en
                               size_t before, tare_error *err) {
     const tare_joined_tensor *of = &d->tensors[e->of];
     tare_joined_chunk chunk = {.of = e->of};
-    if (f->n_tensors == before) return TARE_OK;
-    if (f->n_tensors != before + 1)
+    if (f->lists.n_tensors == before) return TARE_OK;
+    if (f->lists.n_tensors != before + 1)
         return tare_fail_at(err, TARE_ERR_CORRUPT, e->offset, "a chunk that is no single tensor");
     memcpy(chunk.at, e->at, sizeof chunk.at);
-    f->tensors[before].name =
+    f->lists.tensors[before].name =
         tare_joined_name(&d->m->arena, of->name, e->at, of->n_dims, d->n_chunks[e->of] == 1);
-    if (!f->tensors[before].name.ptr ||
+    if (!f->lists.tensors[before].name.ptr ||
         !tare_dcp_note_chunk(d, d->m->catalog.n_tensors + before, &chunk))
         return tare_fail(err, TARE_ERR_NOMEM, "chunks");
     return TARE_OK;
@@ -61,25 +61,21 @@ static tare_status take_chunk(tare_dcp *d, tare_torch_file *f, const tare_dcp_en
 static tare_status leave_out(const tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *e,
                              tare_error *err) {
     static const char why[] = "a value that torch.save has not written";
-    void *items = f->left_out;
-    if (!tare_grow(d->m->allocator, &items, &f->left_out_capacity, f->n_left_out + 1,
-                   sizeof *f->left_out))
-        return tare_fail(err, TARE_ERR_NOMEM, "values");
-    f->left_out = items;
-    f->left_out[f->n_left_out++] = (tare_left_out){e->name, "dcp.unread-value", why};
+    const tare_left_out left = {e->name, "dcp.unread-value", why};
+    TARE_TRY(tare_gather_left(&f->lists, &left, err));
     report(d, TARE_LEVEL_WARNING, "dcp.unread-value", TARE_ITEM_KEY, e->name, e->record, why);
     return TARE_OK;
 }
 
 static tare_status read_entry(tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *e,
                               const tare_reader *reader, tare_error *err) {
-    const size_t before = f->n_tensors;
+    const size_t before = f->lists.n_tensors;
     tare_error fault = TARE_ERROR_NONE;
     const tare_status status =
         tare_torch_add_part(f, reader, e->offset, e->length, e->name.ptr, &fault);
     if (e->of == TARE_NOT_A_CHUNK &&
         (status == TARE_ERR_CORRUPT || status == TARE_ERR_UNSUPPORTED)) {
-        f->n_tensors = before;
+        f->lists.n_tensors = before;
         return leave_out(d, f, e, err);
     }
     if (status != TARE_OK) {

@@ -10,8 +10,8 @@
 #include "encoding/table.h"
 #include "format/flax/flax.h"
 #include "format/format.h"
+#include "format/gathered.h"
 #include "format/numpy_type.h"
-#include "format/strided.h"
 #include "model/value.h"
 
 enum { ARRAY = 1, SCALAR = 3, DEPTH_MOST = 64, TYPE_NAME_MOST = 32 };
@@ -28,20 +28,8 @@ typedef struct scan {
     const tare_reader *reader;
     tare_buffer path;
     uint64_t at, n_values, copied;
-    tare_strided_tensor *tensors;
-    size_t n_tensors, tensors_capacity;
-    tare_metadata *metadata;
-    size_t n_metadata, metadata_capacity;
-    tare_left_out *left_out;
-    size_t n_left_out, left_out_capacity;
+    tare_gathered lists;
 } scan;
-
-/* Room for one more at the end of a list. */
-static tare_status grow(const scan *s, void **items, size_t *capacity, size_t n, size_t size,
-                        tare_error *err) {
-    if (tare_grow(s->m->allocator, items, capacity, n + 1, size)) return TARE_OK;
-    return tare_fail(err, TARE_ERR_NOMEM, "values");
-}
 
 /* A long key above many short ones is copied for each of them. */
 static tare_status name_here(tare_str *out, scan *s, tare_error *err) {
@@ -56,20 +44,9 @@ static tare_status name_here(tare_str *out, scan *s, tare_error *err) {
 /* ---- what is left out ------------------------------------------------------------------------ */
 
 static tare_status leave_out(scan *s, const char *why, uint64_t offset, tare_error *err) {
-    void *items = s->left_out;
-    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "flax.unread-value");
-    TARE_TRY(grow(s, &items, &s->left_out_capacity, s->n_left_out, sizeof *s->left_out, err));
-    s->left_out = items;
-    tare_left_out *l = &s->left_out[s->n_left_out];
-    *l = (tare_left_out){.code = "flax.unread-value", .why = why};
-    TARE_TRY(name_here(&l->name, s, err));
-    s->n_left_out++;
-    f.offset = offset;
-    f.item_kind = TARE_ITEM_TENSOR;
-    f.item_name = l->name;
-    f.text = tare_str_of(why);
-    tare_report_add(s->report, &f);
-    return TARE_OK;
+    tare_str name;
+    TARE_TRY(name_here(&name, s, err));
+    return tare_gather_left_out(&s->lists, name, why, offset, err);
 }
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
@@ -152,21 +129,18 @@ static tare_status read_array(tare_strided_tensor *t, const char **why, const sc
 }
 
 static tare_status take_ext(scan *s, const tare_msgpack *v, tare_error *err) {
-    void *items = s->tensors;
+    tare_gathered *lists = &s->lists;
     const char *why = NULL;
     if (v->as.i != ARRAY && v->as.i != SCALAR)
         return leave_out(s,
                          "a value of a type of its own that is no array, such as a complex number",
                          v->offset, err);
-    if (s->n_tensors == s->m->limits.tensors)
-        return tare_fail_at(err, TARE_ERR_LIMIT, v->offset, "number of tensors");
-    TARE_TRY(grow(s, &items, &s->tensors_capacity, s->n_tensors, sizeof *s->tensors, err));
-    s->tensors = items;
-    tare_strided_tensor *t = &s->tensors[s->n_tensors];
+    TARE_TRY(tare_gather_tensor(lists, v->offset, err));
+    tare_strided_tensor *t = &lists->tensors[lists->n_tensors];
     TARE_TRY(read_array(t, &why, s, v, err));
     if (why) return leave_out(s, why, v->offset, err);
     TARE_TRY(name_here(&t->name, s, err));
-    s->n_tensors++;
+    lists->n_tensors++;
     return TARE_OK;
 }
 
@@ -182,7 +156,6 @@ static tare_status read_text(tare_str *out, const scan *s, const tare_msgpack *v
 }
 
 static tare_status take_plain(scan *s, const tare_msgpack *v, tare_error *err) {
-    void *items = s->metadata;
     tare_value value = {.type = TARE_VALUE_I64, .as.i = v->as.i};
     if (v->kind == TARE_MSGPACK_UNSIGNED) value = (tare_value){TARE_VALUE_U64, {.u = v->as.u}};
     if (v->kind == TARE_MSGPACK_BOOL) value = (tare_value){TARE_VALUE_BOOL, {.u = v->as.u}};
@@ -193,15 +166,9 @@ static tare_status take_plain(scan *s, const tare_msgpack *v, tare_error *err) {
         value.type = TARE_VALUE_STRING;
         TARE_TRY(read_text(&value.as.s, s, v, err));
     }
-    if (s->n_metadata == s->m->limits.keys)
-        return tare_fail_at(err, TARE_ERR_LIMIT, v->offset, "number of keys");
-    TARE_TRY(grow(s, &items, &s->metadata_capacity, s->n_metadata, sizeof *s->metadata, err));
-    s->metadata = items;
-    tare_metadata *entry = &s->metadata[s->n_metadata];
-    *entry = (tare_metadata){.value = value, .space = TARE_KEYS_MODEL, .offset = v->offset};
-    TARE_TRY(name_here(&entry->key, s, err));
-    s->n_metadata++;
-    return TARE_OK;
+    tare_metadata entry = {.value = value, .space = TARE_KEYS_MODEL, .offset = v->offset};
+    TARE_TRY(name_here(&entry.key, s, err));
+    return tare_gather_key(&s->lists, &entry, err);
 }
 
 /* ---- maps ------------------------------------------------------------------------------------ */
@@ -279,26 +246,12 @@ static tare_status read_values(scan *s, tare_error *err) {
     TARE_TRY(visit(s, 0, err));
     if (s->at != s->reader->size)
         return tare_fail_at(err, TARE_ERR_CORRUPT, s->at, "bytes behind the last value");
-    if (!s->n_tensors)
+    if (!s->lists.n_tensors)
         return tare_fail_at(
             err, TARE_ERR_UNSUPPORTED, 0,
             "MessagePack without an array of Flax, which is all that is read of it");
-    for (size_t i = 0; i < s->n_tensors; i++) data += s->tensors[i].span;
+    for (size_t i = 0; i < s->lists.n_tensors; i++) data += s->lists.tensors[i].span;
     s->m->directory_bytes = s->reader->size - data; /* no two have the same bytes */
-    return TARE_OK;
-}
-
-/* Lists become the model's. */
-static tare_status add_all(scan *s, tare_error *err) {
-    tare_model *m = s->m;
-    m->catalog.metadata = TARE_NEW_ARRAY(&m->arena, tare_metadata, s->n_metadata);
-    m->left_out = TARE_NEW_ARRAY(&m->arena, tare_left_out, s->n_left_out);
-    if (!m->catalog.metadata || !m->left_out) return tare_fail(err, TARE_ERR_NOMEM, "values");
-    m->catalog.n_metadata = s->n_metadata;
-    m->n_left_out = s->n_left_out;
-    if (s->n_metadata)
-        memcpy(m->catalog.metadata, s->metadata, s->n_metadata * sizeof *s->metadata);
-    if (s->n_left_out) memcpy(m->left_out, s->left_out, s->n_left_out * sizeof *s->left_out);
     return TARE_OK;
 }
 
@@ -306,24 +259,25 @@ static tare_status read_file(scan *s, const tare_open_context *ctx, tare_error *
     tare_strided_set set = {.m = s->m};
     uint32_t file;
     TARE_TRY(read_values(s, err));
-    TARE_TRY(add_all(s, err));
+    TARE_TRY(tare_gathered_end(&s->lists, err));
     TARE_TRY(tare_model_add_file(s->m, ctx->first, ctx->first->name, &file, err));
-    TARE_TRY(tare_strided_add(&set, s->tensors, s->n_tensors, file, err));
+    TARE_TRY(tare_strided_add(&set, s->lists.tensors, s->lists.n_tensors, file, err));
     TARE_TRY(tare_strided_end(&set, err));
     return tare_model_finish(s->m, s->report, err);
 }
 
 static tare_status open_flax(tare_model *m, const tare_open_context *ctx, tare_error *err) {
-    const tare_allocator *a = m->allocator;
-    scan s = {.m = m, .report = ctx->options->context->report, .reader = ctx->first};
+    tare_report *report = ctx->options->context->report;
+    scan s = {.m = m,
+              .report = report,
+              .reader = ctx->first,
+              .lists = {.m = m, .report = report, .code = "flax.unread-value"}};
     if (ctx->source->kind == TARE_SOURCE_SHARDS)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "Flax's files are opened one by one");
-    tare_buffer_init(&s.path, a);
+    tare_buffer_init(&s.path, m->allocator);
     const tare_status status = read_file(&s, ctx, err);
     tare_buffer_free(&s.path);
-    tare_free(a, s.tensors, s.tensors_capacity * sizeof *s.tensors);
-    tare_free(a, s.metadata, s.metadata_capacity * sizeof *s.metadata);
-    tare_free(a, s.left_out, s.left_out_capacity * sizeof *s.left_out);
+    tare_gathered_free(&s.lists);
     return status;
 }
 

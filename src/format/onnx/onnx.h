@@ -6,7 +6,7 @@
 
 #include "base/protobuf.h"
 #include "format/format.h"
-#include "format/strided.h"
+#include "format/gathered.h"
 
 /* The form in which a tensor states its numbers, where these are not bytes. */
 typedef enum tare_onnx_typed {
@@ -53,12 +53,7 @@ typedef struct tare_onnx_model {
     const char *folder; /* that files beside the model are in, ends with a slash; NULL: none */
     tare_reader main;   /* the model's own file, which is file 0; not ours to close */
     tare_small_reads file;
-    tare_strided_tensor *tensors;
-    size_t n_tensors, tensors_capacity;
-    tare_metadata *metadata;
-    size_t n_metadata, metadata_capacity;
-    tare_left_out *left_out;
-    size_t n_left_out, left_out_capacity;
+    tare_gathered lists;
     tare_str *beside; /* names of the files after it */
     size_t n_beside, beside_capacity;
     uint64_t made;   /* bytes of tensors that are not in the file as bytes */

@@ -224,21 +224,10 @@ tare_status tare_onnx_place(tare_strided_tensor *t, const char **why, tare_onnx_
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void *kept(tare_onnx_model *o, const void *items, size_t n, size_t size) {
-    void *all = tare_arena_array(&o->m->arena, n, size);
-    if (all && n) memcpy(all, items, n * size);
-    return all;
-}
-
 tare_status tare_onnx_end(tare_onnx_model *o, tare_error *err) {
     tare_model *m = o->m;
     tare_strided_set set = {.m = m};
-    TARE_TRY(tare_strided_add(&set, o->tensors, o->n_tensors, 0, err));
+    TARE_TRY(tare_strided_add(&set, o->lists.tensors, o->lists.n_tensors, 0, err));
     TARE_TRY(tare_strided_end(&set, err));
-    m->catalog.metadata = kept(o, o->metadata, o->n_metadata, sizeof *o->metadata);
-    m->left_out = kept(o, o->left_out, o->n_left_out, sizeof *o->left_out);
-    if (!m->catalog.metadata || !m->left_out) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    m->catalog.n_metadata = o->n_metadata;
-    m->n_left_out = o->n_left_out;
-    return TARE_OK;
+    return tare_gathered_end(&o->lists, err);
 }

@@ -79,7 +79,7 @@ static tare_status add_tensor(tare_onnx_model *o, tare_protobuf_range message, c
     if (status == TARE_OK) status = join(&r.name, o, in->prefix, name ? *name : r.name, err);
     if (status == TARE_OK) status = tare_onnx_add(o, &r, err);
     if (status != TARE_OK && status != TARE_ERR_NOMEM)
-        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)o->n_tensors, r.name);
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)o->lists.n_tensors, r.name);
     return status;
 }
 
@@ -272,15 +272,8 @@ static tare_status read_training(tare_onnx_model *o, tare_protobuf_range message
 
 static tare_status add_key(tare_onnx_model *o, tare_str key, tare_value value, uint64_t offset,
                            tare_error *err) {
-    void *items = o->metadata;
-    if (o->n_metadata == o->m->limits.keys)
-        return tare_fail_at(err, TARE_ERR_LIMIT, offset, "number of keys");
-    if (!tare_grow(o->m->allocator, &items, &o->metadata_capacity, o->n_metadata + 1,
-                   sizeof *o->metadata))
-        return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    o->metadata = items;
-    o->metadata[o->n_metadata++] = (tare_metadata){.key = key, .value = value, .offset = offset};
-    return TARE_OK;
+    const tare_metadata entry = {.key = key, .value = value, .offset = offset};
+    return tare_gather_key(&o->lists, &entry, err);
 }
 
 static tare_status add_text(tare_onnx_model *o, tare_str key, const tare_protobuf_field *f,
@@ -388,9 +381,7 @@ static tare_status read_model(tare_onnx_model *o, tare_error *err) {
 static void free_lists(tare_onnx_model *o) {
     const tare_allocator *a = o->m->allocator;
     tare_free(a, o->beside, o->beside_capacity * sizeof *o->beside);
-    tare_free(a, o->tensors, o->tensors_capacity * sizeof *o->tensors);
-    tare_free(a, o->metadata, o->metadata_capacity * sizeof *o->metadata);
-    tare_free(a, o->left_out, o->left_out_capacity * sizeof *o->left_out);
+    tare_gathered_free(&o->lists);
     tare_arena_free(&o->scratch);
 }
 
@@ -444,7 +435,11 @@ static tare_status open_main(tare_onnx_model *o, tare_error *err) {
 }
 
 static tare_status open_onnx(tare_model *m, const tare_open_context *ctx, tare_error *err) {
-    tare_onnx_model o = {.m = m, .ctx = ctx, .report = ctx->options->context->report};
+    tare_report *report = ctx->options->context->report;
+    tare_onnx_model o = {.m = m,
+                         .ctx = ctx,
+                         .report = report,
+                         .lists = {.m = m, .report = report, .code = "onnx.unread-tensor"}};
     if (ctx->source->kind == TARE_SOURCE_SHARDS)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a model of ONNX is opened by its .onnx file alone");

@@ -222,34 +222,12 @@ tare_status tare_onnx_read_record(tare_onnx_record *r, tare_onnx_model *o,
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static tare_status leave_out(tare_onnx_model *o, const tare_onnx_record *r, const char *why,
-                             tare_error *err) {
-    tare_finding finding = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "onnx.unread-tensor");
-    void *items = o->left_out;
-    if (!tare_grow(o->m->allocator, &items, &o->left_out_capacity, o->n_left_out + 1,
-                   sizeof *o->left_out))
-        return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    o->left_out = items;
-    o->left_out[o->n_left_out++] = (tare_left_out){r->name, finding.code, why};
-    finding.item_kind = TARE_ITEM_TENSOR;
-    finding.item_name = r->name;
-    finding.offset = r->all.at;
-    finding.text = tare_str_of(why);
-    tare_report_add(o->report, &finding);
-    return TARE_OK;
-}
-
 tare_status tare_onnx_add(tare_onnx_model *o, const tare_onnx_record *r, tare_error *err) {
-    void *items = o->tensors;
+    tare_gathered *lists = &o->lists;
     const char *why = NULL;
-    if (o->n_tensors == o->m->limits.tensors)
-        return tare_fail(err, TARE_ERR_LIMIT, "number of tensors");
-    if (!tare_grow(o->m->allocator, &items, &o->tensors_capacity, o->n_tensors + 1,
-                   sizeof *o->tensors))
-        return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    o->tensors = items;
-    TARE_TRY(tare_onnx_place(&o->tensors[o->n_tensors], &why, o, r, err));
-    if (why) return leave_out(o, r, why, err);
-    o->n_tensors++;
+    TARE_TRY(tare_gather_tensor(lists, r->all.at, err));
+    TARE_TRY(tare_onnx_place(&lists->tensors[lists->n_tensors], &why, o, r, err));
+    if (why) return tare_gather_left_out(lists, r->name, why, r->all.at, err);
+    lists->n_tensors++;
     return TARE_OK;
 }

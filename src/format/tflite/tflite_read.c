@@ -12,8 +12,8 @@
 #include "base/str.h"
 #include "encoding/table.h"
 #include "format/format.h"
+#include "format/gathered.h"
 #include "format/same_names.h"
-#include "format/strided.h"
 
 #define IDENTIFIER "TFL3"
 
@@ -94,12 +94,7 @@ typedef struct tflite_model {
     tare_small_reads file;
     tare_flatbuffer_vector buffers;
     tare_str prefix; /* of the subgraph; empty: the first one */
-    tare_strided_tensor *tensors;
-    size_t n_tensors, tensors_capacity;
-    tare_metadata *metadata;
-    size_t n_metadata, metadata_capacity;
-    tare_left_out *left_out;
-    size_t n_left_out, left_out_capacity;
+    tare_gathered lists;
     uint64_t copied; /* bytes of texts */
     uint64_t n_seen; /* tensors, constant or not */
 } tflite_model;
@@ -142,47 +137,8 @@ static tare_status join(tare_str *out, tflite_model *t, tare_str first, tare_str
 
 static tare_status add_key(tflite_model *t, tare_str key, tare_value value, uint64_t offset,
                            tare_error *err) {
-    void *items = t->metadata;
-    if (t->n_metadata == t->m->limits.keys)
-        return tare_fail_at(err, TARE_ERR_LIMIT, offset, "number of keys");
-    if (!tare_grow(t->m->allocator, &items, &t->metadata_capacity, t->n_metadata + 1,
-                   sizeof *t->metadata))
-        return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    t->metadata = items;
-    t->metadata[t->n_metadata++] = (tare_metadata){.key = key, .value = value, .offset = offset};
-    return TARE_OK;
-}
-
-static tare_strided_tensor *new_tensor(tflite_model *t, tare_error *err) {
-    void *items = t->tensors;
-    if (t->n_tensors == t->m->limits.tensors) {
-        tare_fail(err, TARE_ERR_LIMIT, "number of tensors");
-        return NULL;
-    }
-    if (!tare_grow(t->m->allocator, &items, &t->tensors_capacity, t->n_tensors + 1,
-                   sizeof *t->tensors)) {
-        tare_fail(err, TARE_ERR_NOMEM, "tensors");
-        return NULL;
-    }
-    t->tensors = items;
-    return &t->tensors[t->n_tensors];
-}
-
-static tare_status leave_out(tflite_model *t, tare_str name, uint64_t offset, const char *why,
-                             tare_error *err) {
-    tare_finding finding = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "tflite.unread-tensor");
-    void *items = t->left_out;
-    if (!tare_grow(t->m->allocator, &items, &t->left_out_capacity, t->n_left_out + 1,
-                   sizeof *t->left_out))
-        return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    t->left_out = items;
-    t->left_out[t->n_left_out++] = (tare_left_out){name, finding.code, why};
-    finding.item_kind = TARE_ITEM_TENSOR;
-    finding.item_name = name;
-    finding.offset = offset;
-    finding.text = tare_str_of(why);
-    tare_report_add(t->report, &finding);
-    return TARE_OK;
+    const tare_metadata entry = {.key = key, .value = value, .offset = offset};
+    return tare_gather_key(&t->lists, &entry, err);
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -246,7 +202,7 @@ static tare_status place(tflite_model *t, tare_strided_tensor *s, const tensor_t
     if (s->span != bytes->n)
         return tare_fail_at(err, s->span > bytes->n ? TARE_ERR_TRUNCATED : TARE_ERR_CORRUPT,
                             s->record, "buffer: not the bytes of the tensor's shape");
-    t->n_tensors++;
+    t->lists.n_tensors++;
     return TARE_OK;
 }
 
@@ -257,8 +213,8 @@ static tare_status add_vector(tflite_model *t, tare_str name, const char *suffix
     tare_flatbuffer_vector v;
     TARE_TRY(tare_flatbuffer_vector_of(&v, &t->file, table, field, type->bits / 8u, err));
     if (!v.n) return TARE_OK;
-    tare_strided_tensor *s = new_tensor(t, err);
-    if (!s) return err ? err->status : TARE_ERR_NOMEM;
+    TARE_TRY(tare_gather_tensor(&t->lists, table->at, err));
+    tare_strided_tensor *s = &t->lists.tensors[t->lists.n_tensors];
     *s = (tare_strided_tensor){.record = table->at, .n_dims = 1, .dims = {v.n}};
     TARE_TRY(join(&s->name, t, name, tare_str_of(suffix), err));
     v.n *= type->bits / 8u;
@@ -320,13 +276,14 @@ static tare_status add_tensor(tflite_model *t, const tare_flatbuffer_table *tens
             err, TARE_ERR_UNSUPPORTED, tensor->at,
             "type: a number that stands for no type of TensorFlow Lite that is known");
     const char *why = why_not(&types[type], is_sparse, external != 0);
-    if (why) return leave_out(t, name, tensor->at, why, err);
-    tare_strided_tensor *s = new_tensor(t, err);
-    if (!s) return err ? err->status : TARE_ERR_NOMEM;
+    if (why) return tare_gather_left_out(&t->lists, name, why, tensor->at, err);
+    TARE_TRY(tare_gather_tensor(&t->lists, tensor->at, err));
+    tare_strided_tensor *s = &t->lists.tensors[t->lists.n_tensors];
     *s = (tare_strided_tensor){.name = name, .record = tensor->at};
     tare_status status = set_shape(s, t, tensor, err);
     if (status == TARE_OK) status = place(t, s, &types[type], &bytes, err);
-    if (status != TARE_OK) tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)t->n_tensors, name);
+    if (status != TARE_OK)
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)t->lists.n_tensors, name);
     return status == TARE_OK ? add_quantization(t, name, tensor, err) : status;
 }
 
@@ -385,12 +342,6 @@ static tare_status read_root(tflite_model *t, tare_error *err) {
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void *kept(tflite_model *t, const void *items, size_t n, size_t size) {
-    void *all = tare_arena_array(&t->m->arena, n, size);
-    if (all && n) memcpy(all, items, n * size);
-    return all;
-}
-
 static tare_status add_all(tflite_model *t, tare_error *err) {
     tare_model *m = t->m;
     tare_strided_set set = {.m = m};
@@ -399,24 +350,22 @@ static tare_status add_all(tflite_model *t, tare_error *err) {
                                    .report = t->report,
                                    .code = "tflite.same-name",
                                    .why = "graphs may have several of one name"};
-    TARE_TRY(tare_same_names_number(&names, t->tensors, t->n_tensors, sizeof *t->tensors,
-                                    TARE_ITEM_TENSOR, err));
-    TARE_TRY(tare_same_names_number(&names, t->metadata, t->n_metadata, sizeof *t->metadata,
-                                    TARE_ITEM_KEY, err));
-    TARE_TRY(tare_strided_add(&set, t->tensors, t->n_tensors, 0, err));
+    TARE_TRY(tare_same_names_number(&names, t->lists.tensors, t->lists.n_tensors,
+                                    sizeof *t->lists.tensors, TARE_ITEM_TENSOR, err));
+    TARE_TRY(tare_same_names_number(&names, t->lists.metadata, t->lists.n_metadata,
+                                    sizeof *t->lists.metadata, TARE_ITEM_KEY, err));
+    TARE_TRY(tare_strided_add(&set, t->lists.tensors, t->lists.n_tensors, 0, err));
     TARE_TRY(tare_strided_end(&set, err));
-    m->catalog.metadata = kept(t, t->metadata, t->n_metadata, sizeof *t->metadata);
-    m->left_out = kept(t, t->left_out, t->n_left_out, sizeof *t->left_out);
-    if (!m->catalog.metadata || !m->left_out) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    m->catalog.n_metadata = t->n_metadata;
-    m->n_left_out = t->n_left_out;
+    TARE_TRY(tare_gathered_end(&t->lists, err));
     m->directory_bytes = t->file.n_read + t->copied;
     return tare_model_finish(m, t->report, err);
 }
 
 static tare_status open_tflite(tare_model *m, const tare_open_context *ctx, tare_error *err) {
-    tflite_model t = {.m = m, .report = ctx->options->context->report};
-    const tare_allocator *a = m->allocator;
+    tare_report *report = ctx->options->context->report;
+    tflite_model t = {.m = m,
+                      .report = report,
+                      .lists = {.m = m, .report = report, .code = "tflite.unread-tensor"}};
     uint32_t file;
     if (ctx->source->kind == TARE_SOURCE_SHARDS)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
@@ -424,12 +373,10 @@ static tare_status open_tflite(tare_model *m, const tare_open_context *ctx, tare
     TARE_TRY(tare_model_add_file(m, ctx->first, ctx->first->name, &file, err));
     t.main = m->files[file].reader;
     tare_small_reads_init(&t.file, &t.main);
-    tare_arena_init(&t.scratch, a);
+    tare_arena_init(&t.scratch, m->allocator);
     tare_status status = read_root(&t, err);
     if (status == TARE_OK) status = add_all(&t, err);
-    tare_free(a, t.tensors, t.tensors_capacity * sizeof *t.tensors);
-    tare_free(a, t.metadata, t.metadata_capacity * sizeof *t.metadata);
-    tare_free(a, t.left_out, t.left_out_capacity * sizeof *t.left_out);
+    tare_gathered_free(&t.lists);
     tare_arena_free(&t.scratch);
     return status;
 }

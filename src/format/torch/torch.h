@@ -9,7 +9,7 @@
 #include "base/pickle.h"
 #include "base/zip.h"
 #include "format/format.h"
-#include "format/strided.h"
+#include "format/gathered.h"
 
 /* ---- number formats -------------------------------------------------------------------------- */
 
@@ -54,14 +54,9 @@ typedef struct tare_torch_file {
     size_t n_storages;
     tare_name_index storage_index;
     bool is_big_endian;
-    bool lacks_memory;            /* to make the bytes or the text of an array */
-    unsigned depth;               /* of calls around the tensor that is being looked at */
-    tare_strided_tensor *tensors; /* of the allocator */
-    size_t n_tensors, tensors_capacity;
-    tare_metadata *metadata; /* the same */
-    size_t n_metadata, metadata_capacity;
-    tare_left_out *left_out; /* tensors that are not read; the same */
-    size_t n_left_out, left_out_capacity;
+    bool lacks_memory; /* to make the bytes or the text of an array */
+    unsigned depth;    /* of calls around the tensor that is being looked at */
+    tare_gathered lists;
 } tare_torch_file;
 
 /* torch_tensor.c: whether a value is a tensor, or what stands for one. */

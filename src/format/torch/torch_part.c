@@ -21,9 +21,9 @@ static const uint8_t *lend(void *ctx, uint64_t offset, uint64_t n) {
 
 /* Tensors from the n-th on are those of the file that begins at f->base. */
 static void move_tensors(tare_torch_file *f, size_t n) {
-    for (; n < f->n_tensors; n++) {
-        f->tensors[n].record += f->base;
-        if (!f->tensors[n].made) f->tensors[n].offset += f->base;
+    for (; n < f->lists.n_tensors; n++) {
+        f->lists.tensors[n].record += f->base;
+        if (!f->lists.tensors[n].made) f->lists.tensors[n].offset += f->base;
     }
 }
 
@@ -31,7 +31,7 @@ tare_status tare_torch_add_part(tare_torch_file *f, const tare_reader *whole, ui
                                 uint64_t n, const char *within, tare_error *err) {
     window w = {whole, from};
     tare_reader reader;
-    const size_t before = f->n_tensors;
+    const size_t before = f->lists.n_tensors;
     if (from > whole->size || n > whole->size - from)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, whole->size, "the file ends too early");
     tare_reader_callback(&reader, NULL, &w, n, whole->name);

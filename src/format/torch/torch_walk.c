@@ -37,6 +37,12 @@ static bool no_memory(walk *w) {
     return false;
 }
 
+/* Whether something was added to a list. */
+static bool added(walk *w, tare_status status) {
+    if (w->status == TARE_OK) w->status = status;
+    return status == TARE_OK;
+}
+
 static bool is_text(const tare_pickle_value *v) {
     return v->kind == TARE_PICKLE_TEXT || v->kind == TARE_PICKLE_BYTES;
 }
@@ -118,21 +124,9 @@ static bool count_copied(walk *w, const tare_pickle_value *at, size_t n) {
 }
 
 static void add_key(walk *w, const tare_pickle_value *at, tare_value value) {
-    tare_torch_file *f = w->f;
-    void *items = f->metadata;
-    if (f->n_metadata == f->m->limits.keys) {
-        fail_at(w, at, TARE_ERR_LIMIT, "number of keys");
-        return;
-    }
-    if (!tare_grow(f->m->allocator, &items, &f->metadata_capacity, f->n_metadata + 1,
-                   sizeof *f->metadata)) {
-        no_memory(w);
-        return;
-    }
-    f->metadata = items;
     if (!count_copied(w, at, w->path.size)) return;
-    f->metadata[f->n_metadata++] =
-        (tare_metadata){.key = path_of(w), .value = value, .offset = at->offset};
+    const tare_metadata entry = {.key = path_of(w), .value = value, .offset = at->offset};
+    if (w->status == TARE_OK) added(w, tare_gather_key(&w->f->lists, &entry, w->err));
 }
 
 static void add_text(walk *w, const tare_pickle_value *at, tare_str text) {
@@ -228,38 +222,18 @@ static bool add_array(walk *w, const tare_pickle_value *v, const tare_pickle_lis
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 static void add_tensor(walk *w, const tare_pickle_value *v, tare_strided_tensor *t) {
-    tare_torch_file *f = w->f;
-    void *items = f->tensors;
-    if (f->m->catalog.n_tensors + f->n_tensors >= f->m->limits.tensors) {
-        fail_at(w, v, TARE_ERR_LIMIT, "number of tensors");
-        return;
-    }
-    if (!tare_grow(f->m->allocator, &items, &f->tensors_capacity, f->n_tensors + 1, sizeof *t)) {
-        no_memory(w);
-        return;
-    }
+    tare_gathered *lists = &w->f->lists;
     t->name = path_of(w);
+    if (w->status != TARE_OK || !added(w, tare_gather_tensor(lists, v->offset, w->err))) return;
     t->wrapped = w->wrapped;
-    f->tensors = items;
-    f->tensors[f->n_tensors++] = *t;
+    lists->tensors[lists->n_tensors++] = *t;
 }
 
 static void note_unread(walk *w, const tare_pickle_value *v, const char *why) {
-    tare_torch_file *f = w->f;
-    void *items = f->left_out;
-    tare_finding finding = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "torch.unread-tensor");
-    if (!tare_grow(f->m->allocator, &items, &f->left_out_capacity, f->n_left_out + 1,
-                   sizeof *f->left_out)) {
-        no_memory(w);
-        return;
-    }
-    f->left_out = items;
-    f->left_out[f->n_left_out++] = (tare_left_out){path_of(w), "torch.unread-tensor", why};
-    finding.offset = f->base + v->offset;
-    finding.item_kind = TARE_ITEM_TENSOR;
-    finding.item_name = f->left_out[f->n_left_out - 1].name;
-    finding.text = tare_str_of(why);
-    tare_report_add(f->report, &finding);
+    const tare_str name = path_of(w);
+    const uint64_t offset = w->f->base + v->offset;
+    if (w->status == TARE_OK)
+        added(w, tare_gather_left_out(&w->f->lists, name, why, offset, w->err));
 }
 
 /* ---- containers ------------------------------------------------------------------------------ */
