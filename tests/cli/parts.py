@@ -206,6 +206,35 @@ def try_records():
         refused(out, part_name(out, 1, 2), "part")
 
 
+def try_outside():
+    """A link that records or a shared folder have leads nobody out of the output."""
+    os.mkdir("victim")
+    open("victim/key", "w").close()
+    os.chmod("victim/key", 0o600)
+    before = content("victim")
+    entry = {"size_bytes": 0, "offset": 0, "part_bytes": 0}
+    stated = {**entry, "is_folder": True, "mode": 0o777, "seconds": 0, "nanoseconds": 0}
+    link = {"name": "a", "link_to": "../victim", **entry}
+    file = {**stated, "name": "a/key", "crc32": 0}
+    del file["is_folder"]
+    for files, has_link in (([link, {**stated, "name": "a/new"}], False), ([link, {**stated, "name": "a"}], False),
+                            ([link, {**stated, "name": "a/key"}], False), ([file], True)):
+        shutil.rmtree("out.parts", ignore_errors=True)
+        os.mkdir("out.parts")
+        if has_link:
+            os.symlink("../victim", "out.parts/a")
+        with open(part_name("out", 1, 1) + ".json", "w") as record:
+            json.dump({"schema": "tare.part/1", "output": "out", "plan": "00" * 32, "part": 1, "part_count": 1,
+                       "begin": 0, "end": 0, "total_bytes": 0, "is_directory": True, "is_shared": True,
+                       "withheld": 0, "files": files}, record)
+        done = subprocess.run((tare, "join", "out"), env=clean, capture_output=True, text=True)
+        check(f"a join behind a link: {files}", done.returncode in (2, 4) and "out.parts/a" in done.stderr, done.stderr)
+        check(f"what lies behind a link was changed: {files}", content("victim") == before)
+        check("an output was made", not os.path.lexists("out"))
+    shutil.rmtree("out.parts")
+    os.remove(part_name("out", 1, 1) + ".json")
+
+
 def try_killed():
     """SIGKILL at any moment: the next run makes the part again, and nothing is left behind."""
     for shared in ((), ("--shared",)):
@@ -263,7 +292,7 @@ def try_auto():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     run("synth", "llama-tiny", "m.gguf", "-q")
-    for step in (try_kinds, try_choice, try_wrong, try_adapter, try_records, try_killed, try_auto):
+    for step in (try_kinds, try_choice, try_wrong, try_adapter, try_records, try_outside, try_killed, try_auto):
         try:
             step()
         except OSError as fault:  # what was to be made is not there

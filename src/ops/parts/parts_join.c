@@ -200,6 +200,24 @@ static const char *shared_file(joining *j, const tare_part_piece *file) {
     return j->result.is_directory ? tare_part_inner(&j->arena, whole, file->file.name) : whole;
 }
 
+/* Whether all folders above an entry are folders: what lies behind a link is none of the output's. */
+static tare_status check_above(joining *j, const tare_view_file *f, tare_error *err) {
+    tare_file_facts facts;
+    for (size_t i = 0; i < f->name.len; i++) {
+        if (f->name.ptr[i] != '/') continue;
+        const tare_str above = {f->name.ptr, i};
+        const char *path = tare_part_inner(&j->arena, j->parts->shared_path, above);
+        if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
+        const int e = tare_entry_look(&facts, TARE_HERE, path, false);
+        if (e == ENOENT) return TARE_OK;
+        if (e)
+            return fail_shared(path, e, "a folder that the parts share cannot be looked at", err);
+        if (facts.kind != TARE_PATH_FOLDER)
+            return fail_shared(path, 0, "files of the output lie in it, and it is no folder", err);
+    }
+    return TARE_OK;
+}
+
 typedef struct extras {
     joining *j;
     const char *folder;
@@ -243,6 +261,7 @@ static tare_status check_shared(joining *j, tare_error *err) {
         const tare_part_piece *f = &j->files[i];
         const char *path = shared_file(j, f);
         if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
+        TARE_TRY(check_above(j, &f->file, err));
         if (f->file.kind == TARE_VIEW_LINK) n += tare_path_has_entry(path); /* of a join before */
         if (f->file.kind != TARE_VIEW_FILE) continue;
         const int e = tare_entry_look(&facts, TARE_HERE, path, false);
@@ -263,6 +282,19 @@ static tare_status check_shared(joining *j, tare_error *err) {
     return TARE_OK;
 }
 
+/* A link or an empty folder, which a join that was stopped may have made. */
+static tare_status make_shared(const tare_view_file *f, const char *path, tare_error *err) {
+    const bool is_link = f->kind == TARE_VIEW_LINK;
+    tare_file_facts there;
+    int e = is_link ? tare_link_make(TARE_HERE, path, f->target.ptr)
+                    : tare_folder_make(TARE_HERE, path, 0777);
+    if (e == EEXIST) {
+        e = tare_entry_look(&there, TARE_HERE, path, false);
+        if (e == 0 && there.kind != (is_link ? TARE_PATH_LINK : TARE_PATH_FOLDER)) e = EEXIST;
+    }
+    return e ? fail_shared(path, e, "the entry cannot be made", err) : TARE_OK;
+}
+
 /* Links, empty folders, permissions and times come last. */
 static tare_status finish_shared(joining *j, tare_error *err) {
     for (size_t i = 0; i < j->n_files && j->result.is_directory; i++) {
@@ -272,14 +304,13 @@ static tare_status finish_shared(joining *j, tare_error *err) {
         const char *path = shared_file(j, &j->files[i]);
         int e = 0;
         if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
-        if (f->kind == TARE_VIEW_LINK) e = tare_link_make(TARE_HERE, path, f->target.ptr);
-        if (f->kind == TARE_VIEW_FOLDER) e = tare_folder_make(TARE_HERE, path, 0777);
-        if (e == EEXIST) e = 0; /* of a join that was stopped */
-        if (e == 0 && f->is_stated && f->kind == TARE_VIEW_LINK)
+        TARE_TRY(check_above(j, f, err)); /* again: a link may have been made above it */
+        if (f->kind != TARE_VIEW_FILE) TARE_TRY(make_shared(f, path, err));
+        if (f->is_stated && f->kind == TARE_VIEW_LINK)
             e = tare_entry_set_time(TARE_HERE, path, &facts);
-        else if (e == 0 && f->is_stated)
+        else if (f->is_stated)
             e = tare_entry_set(TARE_HERE, path, &facts);
-        if (e) return fail_shared(path, e, "the entry cannot be made", err);
+        if (e) return fail_shared(path, e, "the entry cannot be given its mode and time", err);
     }
     return TARE_OK;
 }
