@@ -410,6 +410,21 @@ def write_sensitivities(folder):
         write(folder, "sensitivity", name, text.encode())
 
 
+def write_part_records(folder):
+    """Of one file, of a folder with each kind of entry, and one that names a file outside."""
+    head = {"schema": "tare.part/1", "output": "out", "plan": "0f" * 32, "part": 1, "part_count": 1, "begin": 0,
+            "end": 3, "total_bytes": 3, "is_directory": True, "is_shared": False, "withheld": 0}
+    file = {"name": "a/b", "size_bytes": 3, "offset": 0, "part_bytes": 3, "crc32": 891568578,
+            "mode": 420, "seconds": -1, "nanoseconds": 5}
+    empty = {"size_bytes": 0, "offset": 0, "part_bytes": 0}
+    entries = [file, {"name": "link", "link_to": "a/b", **empty}, {"name": "none", "is_folder": True, **empty}]
+    records = {"file": {**head, "is_directory": False, "files": [{**file, "name": ""}]},
+               "folder": {**head, "files": entries}, "shared": {**head, "is_shared": True, "files": entries},
+               "outside": {**head, "files": [{**file, "name": "../b"}]}}
+    for name, record in records.items():
+        write(folder, "part_record", name, json.dumps(record).encode())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
@@ -422,6 +437,7 @@ def main():
     write_lossy(folder)
     write_wcodec(folder)
     write_sensitivities(folder)
+    write_part_records(folder)
     write_planes(folder)
     for case in casebook.CASES:
         if any("/" in path for path in case.files):

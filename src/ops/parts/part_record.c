@@ -262,6 +262,17 @@ static tare_str text_of(const source *s, const tare_json_node *object, const cha
                           tare_json_node_text(tare_json_member(object, tare_str_of(key))));
 }
 
+/* A link leads to a text that a path can have; false is what no writer says of a folder. */
+static bool take_kind(tare_view_file *f, const tare_json_node *node) {
+    const bool is_link = tare_json_names(node, TARE_STR("link_to"));
+    const bool is_folder = tare_json_names(node, TARE_STR("is_folder"));
+    bool says = true;
+    if (is_link) f->kind = TARE_VIEW_LINK;
+    if (is_folder) f->kind = TARE_VIEW_FOLDER;
+    if (is_folder && !(take_flag(&says, node, "is_folder") && says)) return false;
+    return is_link ? !is_folder && f->target.len && !memchr(f->target.ptr, 0, f->target.len) : true;
+}
+
 static tare_status read_piece(tare_part_piece *p, const source *s, const tare_json_node *node,
                               bool is_directory) {
     tare_view_file *f = &p->file;
@@ -271,10 +282,7 @@ static tare_status read_piece(tare_part_piece *p, const source *s, const tare_js
     f->target = text_of(s, node, "link_to");
     if (!f->name.ptr || !f->target.ptr)
         return tare_fail(s->err, TARE_ERR_NOMEM, "record of a part");
-    if (f->target.len)
-        f->kind = TARE_VIEW_LINK;
-    else if (tare_json_names(node, TARE_STR("is_folder")))
-        f->kind = TARE_VIEW_FOLDER;
+    if (!take_kind(f, node)) return wrong(s, node, "link_to, is_folder: what a file is");
     if (is_directory ? !tare_is_inner_path(f->name) : f->name.len > 0)
         return wrong(s, node, "name of a file");
     if (!take_number(&f->n_bytes, node, "size_bytes", INT64_MAX) ||
