@@ -36,8 +36,10 @@ static const cli_option options[] = {
      .arg = "NAME|PATH[:SCALE]",
      .complete = CLI_COMPLETE_FILE,
      .help =
-         "merge a PEFT directory or file, an adapter of the input, or TENSOR=PATH, a file with "
-         "one pair A and B, into the model; its scale is multiplied by SCALE; may be given again",
+         "merge a LoRA adapter (a directory or file of PEFT, diffusers, kohya's scripts or MLX, or "
+         "the name of one in the input) into the model; COMPONENT=PATH takes from an adapter for "
+         "several models the part for this one (lora_unet=PATH), TENSOR=PATH is a file with one "
+         "pair A and B; its scale is multiplied by SCALE; may be given again",
      .list = &args.merges},
     {.name = "adapter",
      .arg = "NAME=PATH",

@@ -102,8 +102,8 @@ static const cli_option options[] = {
     {.name = "apply-adapter",
      .arg = "NAME|PATH[:SCALE]",
      .complete = CLI_COMPLETE_FILE,
-     .help = "merge a PEFT directory or file, or an adapter of the input, before the tensors are "
-             "quantized; its scale is multiplied by SCALE; may be given again",
+     .help = "merge a LoRA adapter (all that tare convert takes) before the tensors are quantized; "
+             "its scale is multiplied by SCALE; may be given again",
      .list = &args.merges},
     {.name = "override-kv",
      .arg = "KEY=TYPE:VALUE",

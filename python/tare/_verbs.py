@@ -387,7 +387,7 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     effort     "full": smaller, and much slower
     bases      similar models: tensors are stored as differences, and need them to be read
     directory  all that lies there, where the model was opened from; exclude: shell patterns
-    for_gpu    only forms that a GPU can decode without the CPU; about 0.2 % larger
+    for_gpu    only forms that a GPU can decode without the CPU; 0.1 to 0.8 % larger
     segment    values of a segment: a power of two
     lossy      the numbers of matrices change: {"bpw": 3.5}, {"size": "2G"} or {"damage": 0.05}, with
                it the paths {"importance": ..., "sensitivity": ...}

@@ -52,8 +52,7 @@ static const kind kinds[] = {
      "the trainer's own tools"},
     {"*.distcp", NULL,
      "files of a checkpoint of torch.distributed without its .metadata, which alone says what is "
-     "in "
-     "them: get that file, too"},
+     "in them: get that file, too"},
     {"manifests", "blobs",
      "a store of models of Ollama: name a manifest in it, or ollama://NAME:TAG"},
     {"model.bin", "*vocabulary*",

@@ -82,7 +82,7 @@ typedef struct tare_pack_options {
     tare_packed_fn packed;
     void *packed_ctx;
     bool is_for_gpu; /* tensors in shorter segments, without STRUCTURED and ZSTD, for decoders on
-                        GPUs; about 0.2 % larger */
+                        GPUs; 0.1 to 0.8 % larger */
     tare_tile_limits tiles; /* of STRUCTURED segments, which are tried at full effort */
     /* NULL: without loss. Else matrices lose something, as little as the target allows; norms,
      * vectors and what is small do not. What is written holds the model, not its files. Not with
