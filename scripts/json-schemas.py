@@ -97,7 +97,7 @@ finite_count | count | elements that are numbers
 first_tokens | list | the first ones of the vocabulary
 fit | object | how types were chosen for a target
 follows_convention | flag | whether the name is one of GGUF's naming convention
-format | text | gguf, hf, safetensors, torch, numpy, onnx, tflite, whisper, mcf, infq or wcodec
+format | text | gguf, hf, safetensors, torch, dcp, meta, numpy, flax, onnx, tflite, whisper, mcf, infq or wcodec
 from_bytes | count | bytes before
 from_type | text | the type before
 head_bytes | count | bytes of a stream's head
