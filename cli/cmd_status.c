@@ -88,7 +88,7 @@ static void print_text(const tare_parts *parts, const char *out_path) {
         if (info.name.ptr)
             fputs(file, stdout);
         else
-            print_run("part ", info.index, end);
+            print_run(end > info.index ? "parts " : "part ", info.index, end);
         if (info.against) printf(", beside part %" PRIu32, info.against);
         putchar('\n');
         free(file);
