@@ -18,7 +18,7 @@
 static tare_status find_format(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(tare_format_of_output(&p->format, p->options.to, path, err));
     if (!p->format->write.plan) {
-        tare_fail(err, TARE_ERR_UNSUPPORTED, "a format that is only read, not written");
+        tare_fail(err, TARE_ERR_UNSUPPORTED, "the format of the output is only read, not written");
         tare_error_detail(err, "%s", p->format->name);
         return TARE_ERR_UNSUPPORTED;
     }
