@@ -91,9 +91,9 @@ bool cli_fits_schemes(const cli_write *write, const char *to) {
     if (!write->fit || !to || strcmp(to, "hf") != 0) return false;
     if (!write->fit->types) return true;
     char *first = cli_copy(write->fit->types, strcspn(write->fit->types, ","));
-    const bool is_scheme = strcmp(first, "none") == 0 || tare_scheme_is_named(first);
+    const bool is_type = !tare_scheme_is_named(first) && cli_type_parse(first);
     free(first);
-    return is_scheme;
+    return !is_type; /* a word that is neither is told as no scheme, which a directory gets by default */
 }
 
 /* The names of a list. */
