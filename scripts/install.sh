@@ -39,7 +39,7 @@ trap 'rm -rf "$work"' EXIT
 fetch() { # NAME
     case $from in
     http://* | https://*) curl -fsSL -o "$work/$1" "$from/$1" || fail "cannot be downloaded: $from/$1" ;;
-    *) cp "$from/$1" "$work/$1" 2>/dev/null || fail "not there: $from/$1" ;;
+    *) cp "$from/$1" "$work/$1" 2>/dev/null || fail "not there: $from/$1; --from names the folder or URL of the archives that make dist wrote" ;;
     esac
 }
 
