@@ -56,35 +56,73 @@ static bool stated_bits(uint64_t *bits, const tare_json_node *group,
     return true;
 }
 
-/* Before 0.20 codes of 3, 5, 6 and 7 bits did not cross the borders of words. */
-static bool is_old(const tare_weight_search *s) {
+typedef enum layout {
+    LAYOUT_UNKNOWN,
+    LAYOUT_LOOSE, /* before 0.20: codes of 3, 5, 6 and 7 bits do not cross the borders of words */
+    LAYOUT_DENSE
+} layout;
+
+/* The layout of words that the release which wrote the file has, by quantization_config.version. */
+static layout stated_layout(const tare_weight_search *s) {
     const tare_str version =
         tare_json_node_text(tare_json_member(s->settings.config, TARE_STR("version")));
-    return version.len > 3 && tare_str_starts(version, TARE_STR("0.")) &&
-           (version.ptr[3] == '.' || version.ptr[2] < '2');
+    uint32_t release[2] = {0, 0};
+    size_t at = 0;
+    for (size_t k = 0; k < 2; k++) {
+        const size_t first = at;
+        for (; at < version.len && version.ptr[at] >= '0' && version.ptr[at] <= '9'; at++)
+            if (release[k] < 1000) release[k] = release[k] * 10 + (uint32_t)(version.ptr[at] - '0');
+        if (at == first || (k == 0 && (at == version.len || version.ptr[at++] != '.')))
+            return LAYOUT_UNKNOWN;
+    }
+    return release[0] > 0 || release[1] >= 20 ? LAYOUT_DENSE : LAYOUT_LOOSE;
 }
 
-/* The bits of a code: those of a group of the settings, if they fit; where they state none, the only
- * number that does; 0: none. *per_word: codes of a word, where these leave bits of it free; else 0. */
-static uint32_t find_bits(uint32_t *per_word, const tare_weight_search *s, uint64_t cols,
-                          uint64_t words) {
+/* Whether codes of so many bits fit the words. *per_word: codes of a word, where these leave bits of
+ * it free; else 0. *is_open: both layouts fit, give other numbers, and no setting says which it is. */
+static bool fits_bits(uint32_t *per_word, bool *is_open, const tare_weight_search *s, uint64_t bits,
+                      uint64_t cols, uint64_t words) {
+    const layout stated = stated_layout(s);
+    const bool is_dense = has_width(bits, cols, words);
+    const bool is_loose = 32 % bits && tare_ceil_div_u64(cols, 32 / bits) == words;
+    const bool is_taken_loose = is_loose && (!is_dense || stated == LAYOUT_LOOSE);
+    *per_word = is_taken_loose ? (uint32_t)(32 / bits) : 0;
+    *is_open = is_loose && is_dense && words > 1 && stated == LAYOUT_UNKNOWN;
+    return is_dense || is_loose;
+}
+
+/* The bits of a code: those of a group of the settings, if they fit; where they state none, the first
+ * number that does; 0: none. */
+static uint32_t find_bits(uint32_t *per_word, bool *is_open, const tare_weight_search *s,
+                          uint64_t cols, uint64_t words) {
     const tare_json_node *at = NULL, *weights;
     bool is_stated = false;
     uint64_t bits;
     *per_word = 0;
+    *is_open = false;
     do {
         weights = tare_weight_group(&s->settings, &at);
         if (!stated_bits(&bits, at, weights)) continue;
         is_stated = true;
-        if (bits < 2 || bits > 8) continue;
-        const bool is_dense = has_width(bits, cols, words);
-        const bool is_loose = 32 % bits && tare_ceil_div_u64(cols, 32 / bits) == words;
-        if (is_loose && (!is_dense || is_old(s))) *per_word = (uint32_t)(32 / bits);
-        if (is_dense || is_loose) return (uint32_t)bits;
+        if (bits >= 2 && bits <= 8 && fits_bits(per_word, is_open, s, bits, cols, words))
+            return (uint32_t)bits;
     } while (at);
     for (bits = 2; bits <= 8 && !is_stated; bits++)
-        if (has_width(bits, cols, words)) return (uint32_t)bits;
+        if (has_width(bits, cols, words)) {
+            fits_bits(per_word, is_open, s, bits, cols, words);
+            return (uint32_t)bits;
+        }
     return 0;
+}
+
+/* Codes are never guessed: the same words are other numbers in the other layout. */
+static tare_status refuse_open(const tare_weight *w, const tare_weight_search *s, tare_error *err) {
+    return tare_weight_refuse(
+        w, s,
+        "compressed-tensors: its words may hold codes that cross their borders (written by 0.20 or "
+        "later) or codes that leave bits of each word free (before 0.20), which are other numbers: "
+        "set quantization_config.version in config.json to the release that wrote it",
+        err);
 }
 
 TARE_SCHEME_FITS(packed) {
@@ -95,7 +133,9 @@ TARE_SCHEME_FITS(packed) {
     if (!is_words(w, s, TARE_PART_CODES)) return TARE_OK;
     TARE_TRY(read_shape(w, s, err));
     const uint64_t rows = w->dims[w->n_dims - 2], cols = w->dims[w->n_dims - 1];
-    w->bits = find_bits(&w->per_word, s, cols, codes->cols);
+    bool is_open;
+    w->bits = find_bits(&w->per_word, &is_open, s, cols, codes->cols);
+    if (is_open) return refuse_open(w, s, err);
     if (!w->bits || (w->per_word && zeros))
         return tare_weight_refuse(w, s,
                                   "compressed-tensors: codes of this width are not decoded, nor "

@@ -139,6 +139,18 @@ def loose(bits):
     return make
 
 
+def narrow(make, cols):
+    """So few columns that 3 bits take as many words in both layouts of compressed-tensors."""
+    def with_shape(m):
+        m.shape = 64, cols
+        return make(m)
+    return with_shape
+
+
+def ct(bits, **more):
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": bits}}}, **more}
+
+
 def packed_stack(m):
     q, s = m.codes(4, (3, 32, 64)), m.halves(3, 32, 2)
     return {"x.weight_packed": ("I32", dense(q, 4)), "x.weight_scale": ("BF16", s), "x.weight_shape": ("I64", np.array([3, 32, 64]))}, \
@@ -365,7 +377,10 @@ SCHEMES = {
     **{f"compressed-tensors {b}": (None, packed(b, 3)) for b in (2, 3, 4, 5, 6, 7, 8)}, "compressed-tensors zero": (None, packed(4, 6, True)),
     "compressed-tensors zero 3": (None, packed(3, 2, True)), "compressed-tensors channel": (None, packed(4, 1)),
     **{f"compressed-tensors old {b}": ({"quant_method": "compressed-tensors", "version": "0.13.0", "config_groups": {
-        "group_0": {"weights": {"num_bits": b}}}}, loose(b)) for b in (3, 5, 6, 7)}, "compressed-tensors stack": (None, packed_stack),
+        "group_0": {"weights": {"num_bits": b}}}}, loose(b)) for b in (3, 5, 6, 7)},
+    **{f"compressed-tensors narrow {v}": (ct(3, version=v), narrow(make, 100)) for v, make in
+       (("0.9", loose(3)), ("0.19.1", loose(3)), ("0.20.0", packed(3, 1)), ("1.0", packed(3, 1)))},
+    "compressed-tensors one word": (ct(3), narrow(loose(3), 10)), "compressed-tensors stack": (None, packed_stack),
     "compressed-tensors preset": ({"quant_method": "compressed-tensors", "config_groups": {
         "W4A16": ["re:.*q_proj"], "group_1": {"weights": {"num_bits": 8}}}}, packed(4, 3)),
     "fp8 runs": ({"quant_method": "fp8", "weight_block_size": [1, 128]}, fp8_runs), "comfyui without scale": (None, comfy_bare),
@@ -392,6 +407,8 @@ SCHEMES = {
     "int4-awq": (None, int4_awq),
 }
 REFUSED = {
+    "quantization_config.version": (ct(3), narrow(loose(3), 100)), "x.weight_packed": (ct(3), narrow(packed(3, 1), 100)),
+    "before 0.20": (ct(3, version="new"), narrow(loose(3), 100)), "0.20 or later": (None, narrow(loose(3), 100)),
     "exl2": (None, {"x.q_weight": ("I32", np.zeros((4, 4))), "x.q_scale": ("I32", np.zeros((4, 4)))}),
     "exl3": (None, {"x.trellis": ("I16", np.zeros((4, 4, 8)))}), "aqlm": (None, {"x.codes": ("I8", np.zeros((4, 4, 1))), "x.codebooks": ("F16", np.ones((1, 4)))}),
     "quip": (None, {"x.Qidxs": ("I16", np.zeros((4, 4)))}), "eetq": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scales": ("F16", np.ones(4))}),
