@@ -11,7 +11,7 @@ static bool grow(const tare_gathered *g, void **list, size_t *capacity, size_t n
 }
 
 tare_status tare_gather_tensor(tare_gathered *g, uint64_t offset, tare_error *err) {
-    if (g->m->catalog.n_tensors + g->n_tensors >= g->m->limits.tensors)
+    if (g->m->catalog.n_tensors + g->n_tensors + g->n_left_out >= g->m->limits.tensors)
         return tare_fail_at(err, TARE_ERR_LIMIT, offset, "number of tensors");
     return grow(g, (void **)&g->tensors, &g->tensors_capacity, g->n_tensors, sizeof *g->tensors)
                ? TARE_OK

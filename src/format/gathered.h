@@ -19,7 +19,8 @@ typedef struct tare_gathered {
     size_t n_left_out, left_out_capacity;
 } tare_gathered;
 
-/* Room for one more tensor, g->tensors[g->n_tensors]: whoever fills it counts it. LIMIT, NOMEM. */
+/* Room for one more tensor, g->tensors[g->n_tensors]: whoever fills it counts it. LIMIT: with what is
+ * left out they are too many. NOMEM. */
 tare_status tare_gather_tensor(tare_gathered *g, uint64_t offset, tare_error *err);
 tare_status tare_gather_key(tare_gathered *g, const tare_metadata *entry, tare_error *err);
 /* What is said elsewhere. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Guards against: numbers of ONNX in any of its forms that come out as others, models of any bytes
- * that crash. onnx itself judges in tests/judge/judge_onnx.py. */
+ * that crash, or that take far more memory than they are long. onnx itself judges in tests/judge/judge_onnx.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 
 #include <tare/tare.h>
 
@@ -135,11 +136,88 @@ static void changed_bytes_do_no_harm(void **state) {
     check_changes("onnx", sample.data, sample.size, false);
 }
 
+/* ---- memory and limits ----------------------------------------------------------------------- */
+
+static size_t taken; /* bytes asked for, given back or not */
+
+static void *count_alloc(void *ctx, size_t size) {
+    (void)ctx;
+    taken += size;
+    return malloc(size);
+}
+
+static void *count_resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
+    (void)ctx, (void)old_size;
+    taken += new_size;
+    return realloc(ptr, new_size);
+}
+
+static void count_free(void *ctx, void *ptr, size_t size) {
+    (void)ctx, (void)size;
+    free(ptr);
+}
+
+static tare_status open_within(tare_buffer *graph, const tare_limits *limits, tare_error *err) {
+    static const tare_allocator counting = {NULL, count_alloc, count_resize, count_free};
+    tare_buffer file;
+    tare_model *m;
+    tare_buffer_init(&file, NULL);
+    put_number(&file, 1, 8);
+    put_message(&file, 7, graph);
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_MEMORY,
+                                .memory = file.data,
+                                .n_bytes = file.size};
+    tare_context context = tare_context_default();
+    tare_open_options options = tare_open_options_default();
+    context.allocator = &counting;
+    context.limits = limits;
+    options.context = &context;
+    options.format = "onnx";
+    taken = 0;
+    const tare_status status = tare_model_open(&m, &source, &options, err);
+    tare_model_free(m);
+    tare_buffer_free(&file);
+    return status;
+}
+
+/* Packed numbers may come in any number of runs. */
+static void short_runs_take_little_memory(void **state) {
+    (void)state;
+    enum { RUNS = 2000 };
+    tare_buffer graph, t;
+    tare_buffer_init(&graph, NULL);
+    tare_buffer_init(&t, NULL);
+    put_number(&t, 1, RUNS);
+    put_number(&t, 2, 7);
+    put_bytes(&t, 8, "w", 1);
+    for (size_t i = 0; i < RUNS; i++) put_bytes(&t, 7, "\1", 1);
+    put_message(&graph, 5, &t);
+    assert_int_equal(open_within(&graph, NULL, NULL), TARE_OK);
+    assert_true(taken < 8 << 20);
+}
+
+/* Those that cannot be read count. */
+static void tensors_are_limited(void **state) {
+    (void)state;
+    tare_limits limits = tare_limits_default();
+    limits.tensors = 100;
+    for (size_t n = 100; n <= 101; n++) {
+        tare_buffer graph;
+        tare_error err = {0};
+        tare_buffer_init(&graph, NULL);
+        for (size_t i = 0; i < n; i++) put_bytes(&graph, 5, "", 0);
+        assert_int_equal(open_within(&graph, &limits, &err), n == 100 ? TARE_OK : TARE_ERR_LIMIT);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_has_its_numbers),
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(changed_bytes_do_no_harm),
+        cmocka_unit_test(short_runs_take_little_memory),
+        cmocka_unit_test(tensors_are_limited),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -54,6 +54,7 @@ typedef struct tare_onnx_model {
     tare_reader main;   /* the model's own file, which is file 0; not ours to close */
     tare_small_reads file;
     tare_gathered lists;
+    uint8_t *window;  /* of a run of numbers, in scratch; NULL: none was read */
     tare_str *beside; /* names of the files after it */
     size_t n_beside, beside_capacity;
     uint64_t made;   /* bytes of tensors that are not in the file as bytes */

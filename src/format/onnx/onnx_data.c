@@ -39,14 +39,14 @@ enum { RUN_WINDOW = 65536, NUMBER_MOST = 10 };
 /* A run of packed numbers, in pieces. */
 static tare_status put_run(maker *k, tare_onnx_model *o, tare_protobuf_range run, bool is_fixed,
                            tare_error *err) {
-    uint8_t *window = tare_arena_take(&o->scratch, RUN_WINDOW);
-    if (!window) return tare_fail(err, TARE_ERR_NOMEM, "numbers of a tensor");
+    if (!o->window) o->window = tare_arena_take(&o->scratch, RUN_WINDOW);
+    if (!o->window) return tare_fail(err, TARE_ERR_NOMEM, "numbers of a tensor");
     while (run.at < run.end) {
         const size_t n = (size_t)tare_min_u64(run.end - run.at, RUN_WINDOW);
         const bool is_last = n == run.end - run.at;
         tare_cursor c;
-        TARE_TRY(tare_reader_read(o->file.reader, run.at, window, n, err));
-        tare_cursor_init(&c, window, n, run.at);
+        TARE_TRY(tare_reader_read(o->file.reader, run.at, o->window, n, err));
+        tare_cursor_init(&c, o->window, n, run.at);
         while (tare_cursor_left(&c) && (is_last || tare_cursor_left(&c) >= NUMBER_MOST)) {
             const uint64_t at = tare_cursor_offset(&c);
             const uint64_t value = !is_fixed      ? tare_protobuf_varint(&c, "number")
