@@ -220,6 +220,14 @@ static bool is_contiguous(const tare_strided_tensor *t) {
     return true;
 }
 
+void tare_strided_by_rows(tare_strided_tensor *t) {
+    uint64_t step = 1;
+    for (uint32_t d = t->n_dims; d-- > 0;) {
+        t->strides[d] = step;
+        if (!tare_mul_u64(step, tare_max_u64(t->dims[d], 1), &step)) step = UINT64_MAX;
+    }
+}
+
 bool tare_strided_measure(tare_strided_tensor *t) {
     t->is_view = !is_contiguous(t) || t->swapped || t->made || t->code_bits;
     uint64_t last = 0, product = 1, reach;

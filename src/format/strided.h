@@ -37,6 +37,8 @@ typedef struct tare_strided_set {
     tare_strided_views *views; /* NULL: none so far */
 } tare_strided_set;
 
+/* Strides of the shape, the last dimension's the least; that they overflow tare_strided_measure finds. */
+void tare_strided_by_rows(tare_strided_tensor *t);
 /* Fills span and is_view from the shape, `swapped`, `code_bits` and `made`. False: they do not fit 64 bits. */
 bool tare_strided_measure(tare_strided_tensor *t);
 /* Adds tensors of a file of the model, and of those after it, to the catalog; parts that overlap become views. */

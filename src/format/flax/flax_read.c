@@ -3,7 +3,6 @@
  * The driver of Flax's files (flax/serialization.py): a map of maps, as a rule, in which arrays are
  * values of the type 1, whose bytes are MessagePack again: shape, name of the type, and the numbers in
  * the order of rows. */
-#include "base/arith.h"
 #include "base/buffer.h"
 #include "base/report.h"
 #include "base/str.h"
@@ -82,11 +81,7 @@ static tare_status read_shape(tare_strided_tensor *t, const scan *s, uint64_t *a
             return wrong(&v, "array: a shape of whole numbers expected", err);
         t->dims[d] = v.as.u;
     }
-    uint64_t step = 1; /* that it overflows tare_strided_measure finds */
-    for (uint32_t d = t->n_dims; d-- > 0;) {
-        t->strides[d] = step;
-        if (!tare_mul_u64(step, tare_max_u64(t->dims[d], 1), &step)) step = UINT64_MAX;
-    }
+    tare_strided_by_rows(t);
     return TARE_OK;
 }
 

@@ -168,7 +168,6 @@ static tare_status place_beside(tare_strided_tensor *t, tare_onnx_model *o,
 /* ---- places ---------------------------------------------------------------------------------- */
 
 static bool begin(tare_strided_tensor *t, const tare_onnx_record *r) {
-    uint64_t step = 1;
     *t = (tare_strided_tensor){.name = r->name,
                                .encoding = tare_encoding_get(r->type->encoding),
                                .bytes = r->type->bits >= 8 ? r->type->bits / 8u : 1,
@@ -178,10 +177,7 @@ static bool begin(tare_strided_tensor *t, const tare_onnx_record *r) {
     t->code_bits = is_code ? r->type->bits : 0;
     t->is_signed = r->type->is_signed;
     memcpy(t->dims, r->dims, sizeof t->dims);
-    for (uint32_t d = t->n_dims; d-- > 0;) {
-        t->strides[d] = step; /* that it overflows tare_strided_measure finds */
-        if (!tare_mul_u64(step, tare_max_u64(t->dims[d], 1), &step)) step = UINT64_MAX;
-    }
+    tare_strided_by_rows(t);
     if (!tare_strided_measure(t)) return false;
     if (r->type->encoding == TARE_ENCODING_F4) t->span = tare_ceil_div_u64(t->span, 2);
     return true;

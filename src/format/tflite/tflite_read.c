@@ -187,16 +187,12 @@ static tare_status set_shape(tare_strided_tensor *s, tflite_model *t,
 /* Adds a tensor whose name, type and shape are set. */
 static tare_status place(tflite_model *t, tare_strided_tensor *s, const tensor_type *type,
                          const tare_flatbuffer_vector *bytes, tare_error *err) {
-    uint64_t step = 1;
     s->encoding = tare_encoding_get(type->encoding);
     s->bytes = type->bits >= 8 ? type->bits / 8u : 1;
     s->code_bits = type->bits < 8 ? type->bits : 0;
     s->is_signed = type->is_signed;
     s->offset = bytes->at;
-    for (uint32_t d = s->n_dims; d-- > 0;) {
-        s->strides[d] = step; /* that it overflows tare_strided_measure finds */
-        if (!tare_mul_u64(step, tare_max_u64(s->dims[d], 1), &step)) step = UINT64_MAX;
-    }
+    tare_strided_by_rows(s);
     if (!tare_strided_measure(s))
         return tare_fail_at(err, TARE_ERR_LIMIT, s->record, "shape: it overflows");
     if (s->span != bytes->n)
