@@ -278,9 +278,10 @@ static tare_status add_tensor(tflite_model *t, const tare_flatbuffer_table *tens
     *s = (tare_strided_tensor){.name = name, .record = tensor->at};
     tare_status status = set_shape(s, t, tensor, err);
     if (status == TARE_OK) status = place(t, s, &types[type], &bytes, err);
-    if (status != TARE_OK)
-        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)t->lists.n_tensors, name);
-    return status == TARE_OK ? add_quantization(t, name, tensor, err) : status;
+    const int64_t number = (int64_t)(t->lists.n_tensors - (status == TARE_OK));
+    if (status == TARE_OK) status = add_quantization(t, name, tensor, err);
+    if (status != TARE_OK) tare_error_item(err, TARE_ITEM_TENSOR, number, name);
+    return status;
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
