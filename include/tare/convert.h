@@ -147,7 +147,7 @@ typedef struct tare_plan tare_plan;
 typedef enum tare_tensor_action {
     TARE_ACTION_COPY = 0,     /* the bytes are copied (perhaps in the other byte order) */
     TARE_ACTION_STAND_IN = 1, /* the bytes are copied as another type or shape, on record */
-    TARE_ACTION_ENCODE = 2,   /* through f32 into another encoding, as asked */
+    TARE_ACTION_ENCODE = 2,   /* through f32 into another encoding, or a scale made beside it */
     TARE_ACTION_LOSSY = 3,    /* the target lacks the encoding: decoded to F16 or F32 */
     TARE_ACTION_REPACK = 4,   /* the same codes and scales in the order of another encoding */
 } tare_tensor_action;

@@ -65,7 +65,7 @@ static uint64_t bytes_of(const tare_tensor *t, uint64_t stored, uint64_t n) {
 
 tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_llama_piece *pieces,
                                         size_t n_pieces, uint64_t n_elements) {
-    tare_origin origin = {NULL, 0, 0};
+    tare_origin origin = {.encoding = NULL};
     uint64_t before = 0;
     for (size_t i = 0; i < n_pieces; i++) {
         const uint64_t of_turn = pieces[i].end - before, turn = pieces[n_pieces - 1].end;
@@ -73,7 +73,8 @@ tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_lla
         if (pieces[i].source == TARE_LLAMA_ZEROS) continue;
         const tare_tensor *t = &source->catalog.tensors[pieces[i].source];
         const tare_origin from = tare_tensor_origin(source, pieces[i].source);
-        if (origin.encoding && origin.encoding != from.encoding) return (tare_origin){NULL, 0, 0};
+        if (origin.encoding && origin.encoding != from.encoding)
+            return (tare_origin){.encoding = NULL};
         origin.encoding = from.encoding;
         origin.size_bytes +=
             bytes_of(t, from.size_bytes, n_elements / tare_max_u64(turn, 1) * of_turn);

@@ -123,6 +123,7 @@ typedef struct tare_origin {
     const tare_encoding *encoding;
     uint64_t size_bytes;
     uint32_t file; /* of the model; of packed weights, that of their codes */
+    bool is_made;  /* a part of a packed weight that is made of other numbers, as scales are */
 } tare_origin;
 
 /* A tensor's type where the program that a model was mapped for wants one, whatever is requested. */

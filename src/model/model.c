@@ -211,7 +211,7 @@ tare_origin tare_tensor_origin(const tare_model *m, size_t tensor) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
     if (m->origins) return m->origins[tensor];
     if (m->types && m->types->origins[tensor].encoding) return m->types->origins[tensor];
-    return (tare_origin){t->encoding, t->size_bytes, t->planes[0].file};
+    return (tare_origin){t->encoding, t->size_bytes, t->planes[0].file, false};
 }
 
 uint64_t tare_tensor_stored_bytes(const tare_model *model, size_t tensor) {

@@ -138,7 +138,7 @@ static tare_status put_weight(making *k, size_t number) {
     k->notes[k->n].scheme = w->scheme->name;
     const tare_tensor *codes = &k->own->stored->catalog.tensors[w->parts[TARE_PART_CODES]];
     k->origins[k->n] =
-        (tare_origin){codes->encoding, bytes_of_parts(k, number), codes->planes[0].file};
+        (tare_origin){codes->encoding, bytes_of_parts(k, number), codes->planes[0].file, false};
     k->stored_of[k->n] = -1;
     k->own->n++;
     k->n++;
@@ -151,7 +151,7 @@ static void put_tensor(making *k, size_t i) {
     const tare_tensor *t = &k->own->stored->catalog.tensors[i];
     k->tensors[k->n] = *t;
     if (k->stored->notes) k->notes[k->n] = k->stored->notes[i];
-    k->origins[k->n] = (tare_origin){t->encoding, t->size_bytes, t->planes[0].file};
+    k->origins[k->n] = (tare_origin){t->encoding, t->size_bytes, t->planes[0].file, false};
     k->stored_of[k->n] = (int64_t)i;
     k->n++;
 }

@@ -210,10 +210,11 @@ static tare_plan_tensor public_tensor(const tare_plan *p, size_t i) {
     const tare_planned *planned = &p->tensors[i];
     const tare_origin from = tare_tensor_origin(p->in, planned->source);
     const tare_tensor *to = &p->catalog.tensors[i];
-    /* A mapping decoded it already; what is left to do is to copy that. */
-    const bool is_decoded = from.encoding != p->in->catalog.tensors[planned->source].encoding;
+    /* A mapping decoded or made it already; what is left to do is to copy that. */
+    const bool is_new =
+        from.is_made || from.encoding != p->in->catalog.tensors[planned->source].encoding;
     const tare_tensor_action action =
-        planned->action == TARE_ACTION_COPY && is_decoded ? TARE_ACTION_ENCODE : planned->action;
+        planned->action == TARE_ACTION_COPY && is_new ? TARE_ACTION_ENCODE : planned->action;
     return (tare_plan_tensor){.name = to->name,
                               .from = from.encoding,
                               .becomes = planned->becomes->encoding,

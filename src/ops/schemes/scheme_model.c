@@ -136,6 +136,7 @@ static tare_status add_part(making *k, tare_packed_weight *w, size_t i) {
     const uint64_t n = stack_size(k, w), stacked = w->stack.len > 0;
     uint64_t dims[TARE_MAX_DIMS + 1];
     note_origin(k, w->tensor, w, i == 0 && w->first_row == 0);
+    k->origins[k->out->catalog.n_tensors].is_made = form != NULL;
     tare_tensor *t = &k->out->catalog.tensors[k->out->catalog.n_tensors++];
     const uint32_t n_dims = dims_of(dims + stacked, from, w, &k->work->parts[w->first_part + i],
                                     type->planes[0].unit_bytes);
