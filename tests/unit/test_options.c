@@ -106,6 +106,9 @@ static void others(void **state) {
     set(o, "sensitivity", "a.weight 2\n");
     refuse(o, "types", "q4_k,,q8_0");
     refuse(o, "types", "q4_k,q9_k");
+    tare_error err;
+    assert_int_equal(tare_option_set(o, "types", "bf16,w4a16", &err), TARE_ERR_ARG);
+    assert_non_null(strstr(err.what, "scheme of packed weights"));
     assert_int_equal(fit->n_types, 2);
     assert_int_equal(fit->types[1]->id, TARE_ENCODING_Q8_0);
     assert_int_equal(fit->sensitivities.len, 11);

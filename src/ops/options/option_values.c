@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tare/experimental/schemes.h>
+
 #include "base/arith.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -186,6 +188,14 @@ tare_status tare_option_set_mix(tare_options *o, const char *value, tare_error *
     return TARE_OK;
 }
 
+static bool is_scheme(const char *text, size_t len) {
+    char name[64];
+    if (len >= sizeof name) return false;
+    memcpy(name, text, len);
+    name[len] = 0;
+    return tare_scheme_is_named(name);
+}
+
 tare_status tare_option_set_fit_types(tare_options *o, const char *value, tare_error *err) {
     const tare_encoding *types[TARE_OPTIONS_MOST_TYPES];
     size_t n = 0;
@@ -193,6 +203,9 @@ tare_status tare_option_set_fit_types(tare_options *o, const char *value, tare_e
         comma = strchr(from, ',');
         const size_t len = comma ? (size_t)(comma - from) : strlen(from);
         const tare_encoding *type = find_type((tare_str){from, len});
+        if (!type && is_scheme(from, len))
+            return wrong(err, "names of number formats, but one is a scheme of packed weights: "
+                              "among schemes the command tare quantize chooses");
         if (!type || n == TARE_OPTIONS_MOST_TYPES)
             return wrong(err, "names of at most 32 number formats, with commas");
         types[n++] = type;
