@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a program asks of the system beside files: libraries that are loaded when they are needed,
- * threads of its own, random bytes, limits. */
+ * threads of its own, memory, random bytes, limits. */
 #ifndef TARE_BASE_OS_SYSTEM_H
 #define TARE_BASE_OS_SYSTEM_H
 
@@ -20,6 +20,10 @@ bool tare_library_find(void *library, const char *name, void *function, size_t s
 int tare_thread_start(pthread_t *out, void *(*run)(void *), void *ctx);
 /* Lets another thread run, for which this one waits. */
 void tare_thread_yield(void);
+
+/* All of n bytes at p are about to be written: where they are fresh from the system, it may use large
+ * pages, which cost far less than hundreds of small ones. Changes no bytes and takes no more memory. */
+void tare_pages_to_fill(void *p, size_t n);
 
 /* Bytes that nobody can know; false: the system has none. */
 bool tare_random_bytes(void *out, size_t n);

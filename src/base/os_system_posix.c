@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -38,6 +39,19 @@ int tare_thread_start(pthread_t *out, void *(*run)(void *), void *ctx) {
 
 void tare_thread_yield(void) {
     sched_yield();
+}
+
+enum { LARGE_PAGE = 2 << 20, LEAST_FILLED = 2 * LARGE_PAGE };
+
+void tare_pages_to_fill(void *p, size_t n) {
+#ifdef MADV_HUGEPAGE
+    const size_t before = (size_t)(-(uintptr_t)p % LARGE_PAGE);
+    if (n < LEAST_FILLED) return;
+    /* Small pages work as well. */
+    (void)madvise((uint8_t *)p + before, (n - before) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+#else
+    (void)p, (void)n;
+#endif
 }
 
 bool tare_random_bytes(void *out, size_t n) {

@@ -33,6 +33,11 @@ void tare_thread_yield(void) {
     SwitchToThread();
 }
 
+/* Large pages need a privilege here: there are none. */
+void tare_pages_to_fill(void *p, size_t n) {
+    (void)p, (void)n;
+}
+
 bool tare_random_bytes(void *out, size_t n) {
     return BCryptGenRandom(NULL, out, (ULONG)n, BCRYPT_USE_SYSTEM_PREFERRED_RNG) == 0;
 }

@@ -3,7 +3,7 @@
  * Memory of one thread of the codec. */
 #include <zstd.h>
 
-#include "base/pages.h"
+#include "base/os_system.h"
 #include "wcodec/wc_segment.h"
 
 void tare_wc_scratch_init(tare_wc_scratch *s, const tare_allocator *allocator) {

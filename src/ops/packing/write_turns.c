@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/arith.h"
-#include "base/pages.h"
+#include "base/os_system.h"
 
 /* Buffers of a thread, and so pieces that it has when it waits for its turn: few large ones. */
 enum { KEPT_MOST = 3, KEPT_BYTES = 12 << 20 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/pages.h"
+#include "base/os_system.h"
 #include "wcodec/wc_structured_encode.h"
 
 /* ---- fields ---------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/pages.h"
+#include "base/os_system.h"
 #include "wcodec/layer/coded.h"
 
 enum {
