@@ -272,6 +272,7 @@ static tare_status restore(tare_llama_restoring *r, tare_error *err) {
     if (r->arch->tower) {
         TARE_TRY(tare_llama_list_tower(r, err));
     } else {
+        TARE_TRY(tare_llama_restore_generation(r, err));
         TARE_TRY(tare_llama_restore_tokenizer(r, err));
         TARE_TRY(tare_llama_restore_pooling(r, err));
         TARE_TRY(tare_llama_list_wanted(r, err));

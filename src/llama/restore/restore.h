@@ -53,8 +53,9 @@ const tare_value *tare_llama_key_of(const tare_model *gguf, const char *key);
 /* A side file; the bytes become the model's, the buffer is freed. */
 tare_status tare_llama_add_file(tare_llama_restoring *r, const char *name, tare_buffer *text,
                                 tare_error *err);
-/* config.json and generation_config.json (restore_config.c). */
+/* config.json (restore_config.c) and generation_config.json (restore_generation.c). */
 tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err);
+tare_status tare_llama_restore_generation(tare_llama_restoring *r, tare_error *err);
 /* Settings of rotary positions that are tensors in the file: a JSON text for rope_scaling; ptr NULL:
  * there are none, or none of a known kind (restore_rope.c). */
 tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare_error *err);
