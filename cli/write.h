@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Among the files that write models: what a plan is made from, opened from the command line. */
+ * Among the files that write models: what a plan is made from, opened from the command line, and what is
+ * said of the result. */
 #ifndef TARE_CLI_WRITE_H
 #define TARE_CLI_WRITE_H
 
@@ -29,5 +30,35 @@ void cli_parts_close(cli_parts *p);
 /* Writes the outputs of write->several into a folder, in one pass over the input. */
 int cli_write_several(const cli_command *command, const tare_model *in, const char *in_path,
                       const char *folder, const cli_write *write, tare_report *report);
+
+/* ---- what is said of the result -------------------------------------------------------------- */
+
+/* The errors that were measured; is_measured[i] false: tensor i was only copied. */
+typedef struct cli_losses {
+    tare_tensor_error *errors;
+    bool *is_measured;
+    size_t n;
+} cli_losses;
+
+/* A tare_measured_fn: enters an error into cli_losses. */
+void cli_note_loss(void *losses, size_t i, const tare_tensor_error *error);
+void cli_losses_free(cli_losses *l);
+
+/* What a run is told about. */
+typedef struct cli_outcome {
+    const tare_plan *plan;
+    const tare_model *in;
+    const cli_write *write;
+    const char *in_path, *out_path;
+    const tare_report *report;
+    const tare_fit *fit;        /* NULL: no types were chosen */
+    const tare_mix *mix;        /* NULL: none */
+    bool mix_is_named;          /* the output is: it is no mix that stands in for rules */
+    tare_convert_result result; /* 0 bytes: nothing was written */
+    cli_losses losses;
+} cli_outcome;
+
+/* Prints the plan (--dry-run), the errors (--report) and the summary, or the JSON document. */
+void cli_print_outcome(const cli_outcome *o);
 
 #endif
