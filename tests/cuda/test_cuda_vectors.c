@@ -15,40 +15,16 @@
 
 #include "cuda_coverage.h"
 #include "cuda_runner.h"
-#include "format/wcodec/wcodec_index.h"
+#include "unit/wcodec_vector.h"
 #include "wcodec/layer/coded.h"
 
-typedef struct opened {
-    uint8_t *bytes;
-    size_t size;
-    tare_arena arena;
-    tare_reader reader;
-    tare_wcodec_index index;
-} opened;
-
-static const char *folder = WCODEC_VECTORS;
-
-static void open_vector(opened *o, const char *name) {
-    const tare_limits limits = tare_limits_default();
-    char path[4096];
-    uint64_t offset, size;
+static void open_vector(vector *o, const char *name) {
     tare_error err;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    o->bytes = calloc(1, 1 << 20);
-    assert_non_null(o->bytes);
-    o->size = fread(o->bytes, 1, 1 << 20, f);
-    fclose(f);
-    tare_arena_init(&o->arena, NULL);
-    tare_reader_memory(&o->reader, o->bytes, o->size, "vector");
-    assert_int_equal(tare_wcodec_find_index(&offset, &size, o->bytes, o->size, &limits, &err), 0);
-    assert_int_equal(tare_wcodec_index_read(&o->index, o->bytes, o->bytes + offset, offset, size,
-                                            &limits, &o->arena, &err),
-                     0);
+    o->bytes = vector_read(name, &o->size);
+    assert_int_equal(vector_open(o, &err), TARE_OK);
 }
 
-static void close_vector(opened *o) {
+static void close_vector(vector *o) {
     tare_arena_free(&o->arena);
     free(o->bytes);
 }
@@ -150,7 +126,7 @@ static void check_alone(const tare_coded *coded, const void *const *bases, unsig
     free_regions(&whole);
 }
 
-static void check_layer(opened *o, opened *base, uint32_t i, totals *sum) {
+static void check_layer(vector *o, vector *base, uint32_t i, totals *sum) {
     tare_coded *coded, *of_base = NULL;
     tare_error err;
     regions base_regions = {0};
@@ -184,7 +160,7 @@ static void check_layer(opened *o, opened *base, uint32_t i, totals *sum) {
 }
 
 static void check_vector(const char *name, totals *sum) {
-    opened o, base;
+    vector o, base;
     open_vector(&o, name);
     open_vector(&base, "base.wcodec");
     for (uint32_t i = 0; i < o.index.n_layers; i++) check_layer(&o, &base, i, sum);
@@ -195,7 +171,7 @@ static void check_vector(const char *name, totals *sum) {
 static void vectors_decode_as_on_the_cpu(void **state) {
     (void)state;
     totals sum = {.n_layers = 0};
-    DIR *vectors = opendir(folder);
+    DIR *vectors = opendir(vector_folder);
     assert_non_null(vectors);
     for (const struct dirent *e; (e = readdir(vectors)) != NULL;)
         if (strstr(e->d_name, ".wcodec")) check_vector(e->d_name, &sum);
@@ -209,7 +185,7 @@ static void vectors_decode_as_on_the_cpu(void **state) {
 
 /* [FOLDER of the vectors] */
 int main(int argc, char **argv) {
-    if (argc > 1) folder = argv[1];
+    if (argc > 1) vector_folder = argv[1];
     const struct CMUnitTest tests[] = {cmocka_unit_test(vectors_decode_as_on_the_cpu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "open_input.h"
+#include "support/memory_source.h"
 
 typedef struct file {
     uint8_t *bytes;
@@ -54,10 +55,7 @@ static written write_as(file *out, const tare_model *m, const char *format, bool
 }
 
 static tare_model *open_again(const file *f) {
-    const tare_source source = {.size = sizeof(tare_source),
-                                .kind = TARE_SOURCE_MEMORY,
-                                .memory = f->bytes,
-                                .n_bytes = f->size};
+    const tare_source source = memory_source(f->bytes, f->size);
     tare_model *m;
     tare_error err;
     FUZZ_CHECK(tare_model_open(&m, &source, NULL, &err) == TARE_OK);

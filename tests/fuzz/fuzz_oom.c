@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "open_input.h"
+#include "support/memory_source.h"
 
 #define MAX_FAILURES 400 /* allocations of one input that are let fail, one after the other */
 
@@ -69,8 +70,7 @@ static tare_status convert(const tare_model *m, const tare_allocator *allocator)
 static tare_status attempt(const uint8_t *data, size_t size, scarce *memory) {
     const tare_allocator allocator = {memory, scarce_alloc, scarce_resize, scarce_free};
     const tare_limits limits = fuzz_limits();
-    const tare_source source = {
-        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = data, .n_bytes = size};
+    const tare_source source = memory_source(data, size);
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;

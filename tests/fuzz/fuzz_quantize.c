@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "open_input.h"
+#include "support/memory_source.h"
 
 #define MOST_ELEMENTS (1 << 16) /* the IQ formats take microseconds each */
 #define LARGEST       (1 << 24)
@@ -32,8 +33,7 @@ static void ignore_error(void *ctx, size_t i, const tare_tensor_error *error) {
 }
 
 static void check_types(const tare_plan *plan, const uint8_t *bytes, size_t size) {
-    const tare_source source = {
-        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = bytes, .n_bytes = size};
+    const tare_source source = memory_source(bytes, size);
     tare_model *m;
     tare_error err;
     const tare_plan_tensor *t;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/memory_source.h"
 #include "support/visit.h"
 
 tare_limits fuzz_limits(void) {
@@ -35,11 +36,7 @@ static tare_status read_content(void *ctx, uint64_t offset, void *buf, size_t n)
 }
 
 void fuzz_sources(tare_source sources[2], fuzz_content *c) {
-    sources[0] = (tare_source){.size = sizeof(tare_source),
-                               .kind = TARE_SOURCE_MEMORY,
-                               .memory = c->bytes,
-                               .n_bytes = c->size,
-                               .fd = -1};
+    sources[0] = memory_source(c->bytes, c->size);
     sources[1] = (tare_source){.size = sizeof(tare_source),
                                .kind = TARE_SOURCE_CALLBACK,
                                .n_bytes = c->size,

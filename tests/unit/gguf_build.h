@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/str.h"
+#include "support/memory_source.h"
 
 typedef struct gguf_build {
     tare_buffer b;
@@ -103,10 +104,7 @@ static inline void build_end(gguf_build *g) {
 
 static inline tare_status build_open(tare_model **m, const gguf_build *g, tare_report *report,
                                      tare_error *err) {
-    tare_source source = {.size = sizeof(tare_source),
-                          .kind = TARE_SOURCE_MEMORY,
-                          .memory = g->b.data,
-                          .n_bytes = g->b.size};
+    tare_source source = memory_source(g->b.data, g->b.size);
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "format/mcf/mcf.h"
+#include "support/memory_source.h"
 #include "unit/convert_help.h"
 #include "unit/plan_bytes.h"
 
@@ -55,10 +56,7 @@ static inline void free_output(output *o) {
 }
 
 static inline tare_model *open_output(const output *o, tare_report *report) {
-    tare_source source = {.size = sizeof(tare_source),
-                          .kind = TARE_SOURCE_MEMORY,
-                          .memory = o->bytes,
-                          .n_bytes = o->size};
+    tare_source source = memory_source(o->bytes, o->size);
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/str.h"
+#include "support/memory_source.h"
 
 typedef struct sample {
     uint8_t *bytes;
@@ -33,11 +34,7 @@ static inline sample sample_of(const char *header, size_t n_data) {
 
 static inline tare_status open_bytes(tare_model **m, const void *bytes, size_t size,
                                      tare_report *report, tare_error *err) {
-    tare_source source = {.size = sizeof(tare_source),
-                          .kind = TARE_SOURCE_MEMORY,
-                          .memory = bytes,
-                          .n_bytes = size,
-                          .fd = -1};
+    tare_source source = memory_source(bytes, size);
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;

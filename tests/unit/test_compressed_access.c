@@ -13,6 +13,7 @@
 #include <tare/tare.h>
 
 #include "coded_reader.h"
+#include "support/memory_source.h"
 #include "temp_folder.h"
 
 /* A packed model, its weights of one type; and the bytes of the file. */
@@ -49,10 +50,7 @@ static void read_file(packed *p, const char *name) {
 }
 
 static tare_status open_bytes(packed *p, tare_error *err) {
-    const tare_source source = {.size = sizeof(tare_source),
-                                .kind = TARE_SOURCE_MEMORY,
-                                .memory = p->bytes,
-                                .n_bytes = p->size};
+    const tare_source source = memory_source(p->bytes, p->size);
     return tare_model_open(&p->m, &source, NULL, err);
 }
 

@@ -101,21 +101,26 @@ static size_t place(tare_rows_mut *rows, const tare_encoding *e, uint8_t *bytes,
 
 enum { MOST_BYTES = COUNT * 8 };
 
-static uint64_t digest_of_encoded(const tare_kernels *k, const tare_encoding *e) {
-    if (!k->encode[e->id]) return 0;
-    size_t count = takes_any_pattern(e->id) ? COUNT : COUNT / 8; /* searching takes time */
+static uint64_t digest_of_rows(tare_encode_fn encode, const tare_encoding *e, size_t n_rows,
+                               size_t cols) {
     float *values = malloc(sizeof(float) * COUNT);
     uint8_t *bytes = malloc(MOST_BYTES);
     assert_non_null(values);
     assert_non_null(bytes);
     fill_floats(values, e->id);
     tare_rows_mut rows;
-    size_t size = place(&rows, e, bytes, 1, count);
-    k->encode[e->id](&rows, values, NULL);
+    size_t size = place(&rows, e, bytes, n_rows, cols);
+    encode(&rows, values, NULL);
     uint64_t digest = fnv(FNV_START, bytes, size);
     free(values);
     free(bytes);
     return digest;
+}
+
+static uint64_t digest_of_encoded(const tare_kernels *k, const tare_encoding *e) {
+    if (!k->encode[e->id]) return 0;
+    size_t count = takes_any_pattern(e->id) ? COUNT : COUNT / 8; /* searching takes time */
+    return digest_of_rows(k->encode[e->id], e, 1, count);
 }
 
 /* The same numbers with runs of zeros among them, for rows with importance: squares of integers,
@@ -174,19 +179,7 @@ static uint64_t digest_of_best(const tare_kernels *k, const tare_encoding *e) {
 
 /* As the public implementation of MCF encodes; rows end inside a block. */
 static uint64_t digest_of_mantle(const tare_kernels *k, const tare_encoding *e) {
-    enum { COLS = ROW - 7 };
-    float *values = malloc(sizeof(float) * COUNT);
-    uint8_t *bytes = malloc(MOST_BYTES);
-    assert_non_null(values);
-    assert_non_null(bytes);
-    fill_floats(values, e->id);
-    tare_rows_mut rows;
-    size_t size = place(&rows, e, bytes, 8, COLS);
-    k->encode_mantle[e->id](&rows, values, NULL);
-    uint64_t digest = fnv(FNV_START, bytes, size);
-    free(values);
-    free(bytes);
-    return digest;
+    return digest_of_rows(k->encode_mantle[e->id], e, 8, ROW - 7);
 }
 
 /* Any NaN counts as the same NaN. */

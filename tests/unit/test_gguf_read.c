@@ -10,8 +10,10 @@
 
 #include <cmocka.h>
 
+#include "support/memory_source.h"
 #include "support/visit.h"
 #include "unit/gguf_build.h"
+#include "unit/scarce_memory.h"
 
 static tare_model *open_built(const gguf_build *g) {
     tare_model *m;
@@ -226,8 +228,7 @@ static void open_anything(const uint8_t *bytes, size_t size) {
     uint8_t *copy = malloc(size ? size : 1); /* exactly sized, for the sanitizer */
     assert_non_null(copy);
     memcpy(copy, bytes, size);
-    tare_source source = {
-        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = copy, .n_bytes = size};
+    tare_source source = memory_source(copy, size);
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;
@@ -318,10 +319,7 @@ static void test_refusals(void **state) {
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 static tare_status open_limited(const gguf_build *g, const tare_limits *limits, tare_error *err) {
-    tare_source source = {.size = sizeof(tare_source),
-                          .kind = TARE_SOURCE_MEMORY,
-                          .memory = g->b.data,
-                          .n_bytes = g->b.size};
+    tare_source source = memory_source(g->b.data, g->b.size);
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;
@@ -366,38 +364,9 @@ static void test_limits(void **state) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-typedef struct scarce {
-    size_t left; /* allocations that still work */
-    size_t live;
-    const tare_buffer *file;
-} scarce;
-
-static void *scarce_alloc(void *ctx, size_t size) {
-    scarce *s = ctx;
-    if (s->left == 0) return NULL;
-    s->left--;
-    s->live++;
-    return malloc(size);
-}
-
-static void *scarce_resize(void *ctx, void *p, size_t old_size, size_t size) {
-    scarce *s = ctx;
-    (void)old_size;
-    if (s->left == 0) return NULL;
-    s->left--;
-    return realloc(p, size);
-}
-
-static void scarce_free(void *ctx, void *p, size_t size) {
-    scarce *s = ctx;
-    (void)size;
-    s->live--;
-    free(p);
-}
-
-static tare_status read_scarce(void *ctx, uint64_t offset, void *buf, size_t n) {
-    const scarce *s = ctx;
-    memcpy(buf, s->file->data + offset, n);
+static tare_status read_buffer(void *ctx, uint64_t offset, void *buf, size_t n) {
+    const tare_buffer *file = ctx;
+    memcpy(buf, file->data + offset, n);
     return TARE_OK;
 }
 
@@ -418,12 +387,12 @@ static void test_out_of_memory(void **state) {
     build_end(&g);
     tare_status status = TARE_ERR_NOMEM;
     for (size_t k = 0; status != TARE_OK; k++) {
-        scarce s = {.left = k, .file = &g.b};
-        tare_allocator allocator = {&s, scarce_alloc, scarce_resize, scarce_free};
+        scarce_memory s = {.left = (long)k, .is_out_for_good = true};
+        tare_allocator allocator = scarce_allocator(&s);
         tare_source source = {.size = sizeof(tare_source),
                               .kind = TARE_SOURCE_CALLBACK,
-                              .read = read_scarce,
-                              .read_ctx = &s,
+                              .read = read_buffer,
+                              .read_ctx = &g.b,
                               .n_bytes = g.b.size};
         tare_open_options options = tare_open_options_default();
         tare_context context = tare_context_default();
@@ -434,7 +403,7 @@ static void test_out_of_memory(void **state) {
         status = tare_model_open(&m, &source, &options, &err);
         assert_true(status == TARE_OK || (status == TARE_ERR_NOMEM && err.status == status));
         tare_model_free(m);
-        assert_int_equal(s.live, 0);
+        assert_int_equal(s.in_use, 0);
         assert_true(k < 100);
     }
     tare_buffer_free(&g.b);

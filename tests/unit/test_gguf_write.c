@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "format/format.h"
+#include "support/memory_source.h"
 #include "unit/gguf_build.h"
 #include "unit/plan_bytes.h"
 
@@ -48,8 +49,7 @@ static void free_written(written *w) {
 }
 
 static tare_model *open_bytes(const void *bytes, uint64_t size) {
-    tare_source source = {
-        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = bytes, .n_bytes = size};
+    tare_source source = memory_source(bytes, size);
     tare_model *m;
     tare_error err;
     if (tare_model_open(&m, &source, NULL, &err) != TARE_OK) fail_msg("%s", err.what);

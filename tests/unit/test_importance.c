@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "convert_help.h"
 #include "gguf_build.h"
+#include "support/memory_source.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -75,11 +76,7 @@ static void make_gguf(gguf_build *g, bool is_big_endian) {
 
 static tare_status try_open(tare_importance **out, const void *bytes, size_t size,
                             tare_report *report, tare_error *err) {
-    tare_source source = {.size = sizeof(tare_source),
-                          .kind = TARE_SOURCE_MEMORY,
-                          .memory = bytes,
-                          .n_bytes = size,
-                          .fd = -1};
+    tare_source source = memory_source(bytes, size);
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;

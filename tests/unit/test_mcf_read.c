@@ -14,6 +14,7 @@
 #include <tare/inspect.h>
 
 #include "convert_help.h"
+#include "support/memory_source.h"
 
 static uint8_t *file;
 static size_t file_size;
@@ -48,11 +49,7 @@ static int free_file(void **state) {
 
 static tare_status open_bytes(tare_model **m, const uint8_t *bytes, size_t n, tare_report *report,
                               tare_error *err) {
-    tare_source source = {.size = sizeof(tare_source),
-                          .kind = TARE_SOURCE_MEMORY,
-                          .memory = bytes,
-                          .n_bytes = n,
-                          .fd = -1};
+    tare_source source = memory_source(bytes, n);
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;

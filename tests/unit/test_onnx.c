@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/str.h"
 #include "support/broken.h"
+#include "support/memory_source.h"
 
 enum { N = 6 };
 
@@ -164,10 +165,7 @@ static tare_status open_within(tare_buffer *graph, const tare_limits *limits, ta
     tare_buffer_init(&file, NULL);
     put_number(&file, 1, 8);
     put_message(&file, 7, graph);
-    const tare_source source = {.size = sizeof(tare_source),
-                                .kind = TARE_SOURCE_MEMORY,
-                                .memory = file.data,
-                                .n_bytes = file.size};
+    const tare_source source = memory_source(file.data, file.size);
     tare_context context = tare_context_default();
     tare_open_options options = tare_open_options_default();
     context.allocator = &counting;

@@ -16,6 +16,7 @@
 #include <tare/model.h>
 #include <tare/private/synth.h>
 
+#include "support/memory_source.h"
 #include "support/scratch_name.h"
 #include "unit/gguf_build.h"
 
@@ -78,11 +79,7 @@ static void test_kinds(void **state) {
                  false, false);
     check_source((tare_source){.size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path},
                  true, true);
-    check_source((tare_source){.size = sizeof(tare_source),
-                               .kind = TARE_SOURCE_MEMORY,
-                               .memory = sample.b.data,
-                               .n_bytes = sample.b.size},
-                 false, true);
+    check_source(memory_source(sample.b.data, sample.b.size), false, true);
     check_source((tare_source){.size = sizeof(tare_source),
                                .kind = TARE_SOURCE_CALLBACK,
                                .read = read_sample,
@@ -143,10 +140,7 @@ static void test_alignment(void **state) {
     tare_model_free(m);
     assert_non_null(copy);
     memcpy(odd, sample.b.data, sample.b.size); /* one byte behind a multiple of 64 */
-    const tare_source source = {.size = sizeof(tare_source),
-                                .kind = TARE_SOURCE_MEMORY,
-                                .memory = odd,
-                                .n_bytes = sample.b.size};
+    const tare_source source = memory_source(odd, sample.b.size);
     assert_int_equal(tare_model_open(&m, &source, NULL, NULL), TARE_OK);
     assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 1, &err), TARE_OK);
     assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 2, &err), TARE_ERR_UNSUPPORTED);
@@ -230,8 +224,7 @@ static void test_arguments(void **state) {
 }
 
 static void check_content(const char *bytes, size_t size, tare_status status, const char *what) {
-    tare_source source = {
-        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = bytes, .n_bytes = size};
+    tare_source source = memory_source(bytes, size);
     tare_model *m;
     tare_error err;
     assert_int_equal(tare_model_open(&m, &source, NULL, &err), status);

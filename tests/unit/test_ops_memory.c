@@ -2,6 +2,7 @@
  *
  * Guards against an operation that crashes, leaks or returns something wrong when memory runs out:
  * each allocation fails once, and the outcome is NOMEM or the right result. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +21,8 @@
 #include "base/bytes.h"
 #include "gguf_build.h"
 #include "made_model.h"
+#include "scarce_memory.h"
+#include "support/memory_source.h"
 #include "support/scratch_name.h"
 
 static char directory[SCRATCH_NAME_SIZE];
@@ -38,29 +41,6 @@ static int remove_directory(void **state) {
     remove(path);
     remove(manifest);
     return rmdir(directory);
-}
-
-/* ---- an allocator that fails once ------------------------------------------------------------ */
-
-typedef struct failing {
-    size_t left; /* allocations until the one that fails */
-} failing;
-
-static bool fails(failing *f) {
-    return f->left-- == 0;
-}
-
-static void *alloc(void *ctx, size_t size) {
-    return fails(ctx) ? NULL : malloc(size);
-}
-static void *resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
-    (void)old_size;
-    return fails(ctx) ? NULL : realloc(ptr, new_size);
-}
-static void release(void *ctx, void *ptr, size_t size) {
-    (void)ctx;
-    (void)size;
-    free(ptr);
 }
 
 /* Two small models: B has another value, another type and another key. */
@@ -164,11 +144,7 @@ static tare_status run_quantize(bench *x) {
 }
 
 static tare_status open_importance(bench *x, const void *bytes, size_t size) {
-    tare_source source = {.size = sizeof(tare_source),
-                          .kind = TARE_SOURCE_MEMORY,
-                          .memory = bytes,
-                          .n_bytes = size,
-                          .fd = -1};
+    tare_source source = memory_source(bytes, size);
     tare_open_options o = tare_open_options_default();
     tare_context context = tare_context_default();
     o.context = &context;
@@ -208,8 +184,8 @@ static tare_status run_importance_gguf(bench *x) {
 /* Runs it with the first allocation failing, then the second, ... until none does. */
 static void run_out(tare_status (*operation)(bench *)) {
     bench x;
-    failing f = {SIZE_MAX};
-    x.allocator = (tare_allocator){&f, alloc, resize, release};
+    scarce_memory f = {.left = LONG_MAX};
+    x.allocator = scarce_allocator(&f);
     x.run = tare_context_default();
     x.run.threads = 1;
     x.run.allocator = &x.allocator;
@@ -220,12 +196,13 @@ static void run_out(tare_status (*operation)(bench *)) {
     size_t k = 0;
     for (; s != TARE_OK; k++) {
         assert_true(k < 200);
-        f.left = k;
+        f.left = (long)k;
         /* what an operation allocates for itself from the model's allocator fails too */
         x.a.model->allocator = x.b.model->allocator = &x.allocator;
         s = operation(&x);
         x.a.model->allocator = x.b.model->allocator = own;
         assert_true(s == TARE_OK || s == TARE_ERR_NOMEM);
+        assert_int_equal(f.in_use, 0);
     }
     assert_true(k > 1); /* it did allocate */
     made_free(&x.a);

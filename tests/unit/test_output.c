@@ -15,6 +15,7 @@
 #include <tare/output.h>
 
 #include "convert_help.h"
+#include "support/memory_source.h"
 
 /* An output in memory, and how often each byte was written. */
 typedef struct kept {
@@ -144,10 +145,7 @@ static void test_packing(void **state) {
     tare_model_free(m);
 
     free(load("plain", &size));
-    const tare_source source = {.size = sizeof(tare_source),
-                                .kind = TARE_SOURCE_MEMORY,
-                                .memory = k.bytes,
-                                .n_bytes = k.size};
+    const tare_source source = memory_source(k.bytes, k.size);
     for (int in_order = 0; in_order < 2; in_order++) {
         tare_unpack_options u = tare_unpack_options_default();
         tare_context u_context = tare_context_default();

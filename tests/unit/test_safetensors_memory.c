@@ -10,32 +10,8 @@
 
 #include "format/format.h"
 #include "unit/safetensors_sample.h"
+#include "unit/scarce_memory.h"
 #include "unit/temp_folder.h"
-
-typedef struct scarce {
-    size_t left; /* allocations until the one that fails */
-    size_t in_use;
-} scarce;
-
-static void *scarce_alloc(void *ctx, size_t size) {
-    scarce *s = ctx;
-    if (s->left-- == 0) return NULL;
-    s->in_use += size;
-    return malloc(size);
-}
-
-static void *scarce_resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
-    scarce *s = ctx;
-    if (s->left-- == 0) return NULL;
-    s->in_use += new_size - old_size;
-    return realloc(ptr, new_size);
-}
-
-static void scarce_free(void *ctx, void *ptr, size_t size) {
-    scarce *s = ctx;
-    s->in_use -= size;
-    free(ptr);
-}
 
 static void write_shard(const char *name, const char *tensor, const char *escaped) {
     /* long texts, so that what holds them needs allocations of its own */
@@ -108,8 +84,8 @@ static void run_out(const char *path) {
     tare_status status = TARE_ERR_NOMEM;
     size_t k = 0;
     for (; status != TARE_OK; k++) {
-        scarce s = {k, 0};
-        const tare_allocator allocator = {&s, scarce_alloc, scarce_resize, scarce_free};
+        scarce_memory s = {.left = (long)k};
+        const tare_allocator allocator = scarce_allocator(&s);
         tare_report *report = tare_report_new();
         status = open_and_plan(path, &allocator, report);
         if (status != TARE_OK) assert_int_equal(status, TARE_ERR_NOMEM);

@@ -11,6 +11,7 @@
 
 #include <time.h>
 
+#include "support/memory_source.h"
 #include "unit/safetensors_sample.h"
 
 #define ONE "\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}"
@@ -205,11 +206,7 @@ static void the_header_size_is_checked(void **state) {
 
 /* Opens with one limit changed; the error is at the byte where `at` stands in the header. */
 static void expect_limit(const sample *s, const tare_limits *limits, const char *at) {
-    tare_source source = {.size = sizeof(tare_source),
-                          .kind = TARE_SOURCE_MEMORY,
-                          .memory = s->bytes,
-                          .n_bytes = s->size,
-                          .fd = -1};
+    tare_source source = memory_source(s->bytes, s->size);
     tare_open_options options = tare_open_options_default();
     tare_context context = tare_context_default();
     options.context = &context;

@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "unit/scarce_memory.h"
 
 static tare_model *open_synth(const char *spec) {
     tare_model *m;
@@ -167,31 +168,12 @@ static void bad_specs_are_refused(void **state) {
 }
 
 /* Each allocation fails once; nothing leaks, nothing crashes. */
-typedef struct failing {
-    size_t left;
-} failing;
-
-static void *fail_alloc(void *ctx, size_t size) {
-    failing *f = ctx;
-    return f->left-- == 0 ? NULL : malloc(size);
-}
-static void *fail_resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
-    failing *f = ctx;
-    (void)old_size;
-    return f->left-- == 0 ? NULL : realloc(ptr, new_size);
-}
-static void fail_free(void *ctx, void *ptr, size_t size) {
-    (void)ctx;
-    (void)size;
-    free(ptr);
-}
-
 static void running_out_of_memory_is_an_error(void **state) {
     (void)state;
     tare_status s = TARE_ERR_NOMEM;
     for (size_t k = 0; s != TARE_OK; k++) {
-        failing f = {k};
-        tare_allocator a = {&f, fail_alloc, fail_resize, fail_free};
+        scarce_memory f = {.left = (long)k};
+        tare_allocator a = scarce_allocator(&f);
         tare_open_options o = tare_open_options_default();
         tare_context context = tare_context_default();
         o.context = &context;
@@ -199,8 +181,8 @@ static void running_out_of_memory_is_an_error(void **state) {
         context.allocator = &a;
         s = tare_synth_open(&m, "llama-tiny:outliers", &o, NULL);
         assert_true(s == TARE_OK || s == TARE_ERR_NOMEM);
-        f.left = SIZE_MAX;
         tare_model_free(m);
+        assert_int_equal(f.in_use, 0);
         assert_true(k < 1000);
     }
 }

@@ -13,6 +13,7 @@
 #include <tare/experimental/wcodec.h>
 
 #include "base/bytes.h"
+#include "scarce_memory.h"
 #include "wc_random.h"
 #include "wcodec/encode_layer.h"
 
@@ -529,26 +530,6 @@ static void progress_stops_it(void **state) {
     tare_coded_free(whole);
 }
 
-typedef struct failing {
-    _Atomic long left;
-} failing;
-
-static bool fails(failing *f) {
-    return f->left-- <= 0;
-}
-static void *alloc_or_not(void *ctx, size_t size) {
-    return fails(ctx) ? NULL : malloc(size);
-}
-static void *resize_or_not(void *ctx, void *ptr, size_t old_size, size_t new_size) {
-    (void)old_size;
-    return fails(ctx) ? NULL : realloc(ptr, new_size);
-}
-static void release(void *ctx, void *ptr, size_t size) {
-    (void)ctx;
-    (void)size;
-    free(ptr);
-}
-
 /* From the k-th allocation on all fail. */
 static void memory_that_is_out_is_told(void **state) {
     (void)state;
@@ -561,8 +542,8 @@ static void memory_that_is_out_is_told(void **state) {
     memcpy(base, bytes, region.size);
     for (size_t i = 0; i < region.size; i += 9) base[i]++;
     for (long k = 0;; k++) {
-        failing f = {k};
-        const tare_allocator allocator = {&f, alloc_or_not, resize_or_not, release};
+        scarce_memory memory = {.left = k, .is_out_for_good = true};
+        const tare_allocator allocator = scarce_allocator(&memory);
         tare_coded_options o = tare_coded_options_default();
         tare_context context = tare_context_default();
         o.context = &context;
@@ -581,6 +562,7 @@ static void memory_that_is_out_is_told(void **state) {
             status = tare_coded_decode_region(got, again, 0, 0, region.size, &o, &err);
         tare_coded_free(again);
         tare_coded_free(coded);
+        assert_int_equal(memory.in_use, 0);
         if (status == TARE_OK) break;
         assert_int_equal(status, TARE_ERR_NOMEM);
         n_failed++;

@@ -15,6 +15,7 @@
 #include "base/pool.h"
 #include "convert_help.h"
 #include "format/wcodec/wcodec_virtual.h"
+#include "support/memory_source.h"
 #include "wc_random.h"
 #include "wcodec_build.h"
 
@@ -237,11 +238,7 @@ static void parts_are_those_of_the_whole(void **state) {
 /* ---- damage ---------------------------------------------------------------------------------- */
 
 static tare_status open_memory(const uint8_t *bytes, size_t size, tare_error *err) {
-    tare_source source = {.size = sizeof(tare_source),
-                          .kind = TARE_SOURCE_MEMORY,
-                          .memory = bytes,
-                          .n_bytes = size,
-                          .fd = -1};
+    tare_source source = memory_source(bytes, size);
     tare_model *m;
     tare_status status = tare_model_open(&m, &source, NULL, err);
     tare_model_free(m);

@@ -15,29 +15,7 @@
 #include "format/wcodec/wcodec_index.h"
 #include "wc_random.h"
 #include "wcodec/layer/wc_layer.h"
-
-typedef struct opened {
-    uint8_t *bytes;
-    size_t size;
-    tare_arena arena;
-    tare_reader reader;
-    tare_wcodec_index index;
-} opened;
-
-/* Of the vectors; an argument names another one. */
-static const char *folder = WCODEC_VECTORS;
-
-static uint8_t *read_all(const char *name, size_t *size) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    uint8_t *bytes = calloc(1, 1 << 20);
-    assert_non_null(bytes);
-    *size = fread(bytes, 1, 1 << 20, f);
-    fclose(f);
-    return bytes;
-}
+#include "wcodec_vector.h"
 
 /* "what: what is wrong with it": no bare noun. */
 static void says_why(const tare_error *err) {
@@ -45,21 +23,8 @@ static void says_why(const tare_error *err) {
     if (!colon || !strchr(colon + 2, ' ')) fail_msg("no reason: %s", err->what);
 }
 
-static tare_status open_bytes(opened *o, tare_error *err) {
-    const tare_limits limits = tare_limits_default();
-    uint64_t offset, size;
-    tare_arena_init(&o->arena, NULL);
-    tare_reader_memory(&o->reader, o->bytes, o->size, "vector");
-    if (o->size < TARE_WCODEC_HEADER) return TARE_ERR_TRUNCATED;
-    tare_status status = tare_wcodec_find_index(&offset, &size, o->bytes, o->size, &limits, err);
-    if (status == TARE_OK)
-        status = tare_wcodec_index_read(&o->index, o->bytes, o->bytes + offset, offset, size,
-                                        &limits, &o->arena, err);
-    return status;
-}
-
 /* All regions of layer i, one after the other; the caller frees. */
-static tare_status decode(uint8_t **out, size_t *n_out, opened *o, uint32_t i,
+static tare_status decode(uint8_t **out, size_t *n_out, vector *o, uint32_t i,
                           const tare_wc_source *base, tare_error *err) {
     const tare_wcodec_layer *l = &o->index.layers[i];
     tare_wc_opened layer;
@@ -83,7 +48,7 @@ static tare_status decode(uint8_t **out, size_t *n_out, opened *o, uint32_t i,
 }
 
 /* Where the base's layer i is to be had, decoded: region behind region. */
-static void source_of(tare_wc_source *s, tare_reader *reader, const opened *o, uint32_t i,
+static void source_of(tare_wc_source *s, tare_reader *reader, const vector *o, uint32_t i,
                       const uint8_t *bytes, size_t n) {
     tare_reader_memory(reader, bytes, n, "base");
     uint64_t at = 0;
@@ -107,13 +72,13 @@ static void check_digest(char **line, const uint8_t *bytes, size_t n, const char
 }
 
 static void check_file(char **line, const char *name, const char *base_name) {
-    opened o, base = {0};
+    vector o, base = {0};
     tare_error err;
-    o.bytes = read_all(name, &o.size);
-    assert_int_equal(open_bytes(&o, &err), TARE_OK);
+    o.bytes = vector_read(name, &o.size);
+    assert_int_equal(vector_open(&o, &err), TARE_OK);
     if (base_name) {
-        base.bytes = read_all(base_name, &base.size);
-        assert_int_equal(open_bytes(&base, &err), TARE_OK);
+        base.bytes = vector_read(base_name, &base.size);
+        assert_int_equal(vector_open(&base, &err), TARE_OK);
     }
     for (uint32_t i = 0; i < o.index.n_layers; i++) {
         uint8_t *bytes, *other = NULL;
@@ -146,7 +111,7 @@ static void all_vectors_decode_to_what_is_expected(void **state) {
     (void)state;
     size_t n;
     unsigned n_files = 0;
-    char *text = (char *)read_all("EXPECTED", &n), *line = text;
+    char *text = (char *)vector_read("EXPECTED", &n), *line = text;
     while (*line) {
         char name[64], base[64];
         int words = sscanf(line, "file %63s%*1[ ]%63s\n", name, base);
@@ -164,10 +129,10 @@ static void all_vectors_decode_to_what_is_expected(void **state) {
 static void parts_of_regions_are_as_the_whole(void **state) {
     (void)state;
     uint64_t seed = 1;
-    opened o;
+    vector o;
     tare_error err;
-    o.bytes = read_all("items.wcodec", &o.size);
-    assert_int_equal(open_bytes(&o, &err), TARE_OK);
+    o.bytes = vector_read("items.wcodec", &o.size);
+    assert_int_equal(vector_open(&o, &err), TARE_OK);
     for (uint32_t i = 0; i < o.index.n_layers; i++) {
         tare_wc_opened layer;
         tare_wc_scratch scratch;
@@ -204,10 +169,10 @@ typedef struct decoded {
     uint64_t data_end; /* the directory follows */
 } decoded;
 
-static void decode_sound(decoded *d, opened *o) {
+static void decode_sound(decoded *d, vector *o) {
     tare_error err;
     *d = (decoded){.data_end = TARE_WCODEC_HEADER};
-    assert_int_equal(open_bytes(o, &err), TARE_OK);
+    assert_int_equal(vector_open(o, &err), TARE_OK);
     assert_in_range(o->index.n_layers, 1, MOST_LAYERS);
     for (; d->n < o->index.n_layers; d->n++) {
         const tare_wcodec_layer *l = &o->index.layers[d->n];
@@ -219,16 +184,16 @@ static void decode_sound(decoded *d, opened *o) {
 }
 
 /* Whether layer i can be another one because of a byte: of the directory, or of its own data. */
-static bool depends_on(const opened *o, const decoded *d, uint32_t i, size_t byte) {
+static bool depends_on(const vector *o, const decoded *d, uint32_t i, size_t byte) {
     const tare_wcodec_layer *l = &o->index.layers[i];
     if (byte < TARE_WCODEC_HEADER || byte >= d->data_end) return true;
     return byte >= l->coded.offset && byte < l->coded.offset + l->coded.size;
 }
 
 /* Whether the file is refused; else all that depends on a byte of it must be as it was. */
-static bool is_refused(opened *o, const decoded *sound, size_t byte, const char *name) {
+static bool is_refused(vector *o, const decoded *sound, size_t byte, const char *name) {
     tare_error err;
-    bool is_sound = open_bytes(o, &err) == TARE_OK;
+    bool is_sound = vector_open(o, &err) == TARE_OK;
     if (is_sound && o->index.n_layers != sound->n) fail_msg("%s: byte %zu: layers", name, byte);
     for (uint32_t i = 0; is_sound && i < sound->n; i++) {
         uint8_t *bytes;
@@ -245,9 +210,9 @@ static bool is_refused(opened *o, const decoded *sound, size_t byte, const char 
 }
 
 static void check_flips(const char *name, unsigned step) {
-    opened o;
+    vector o;
     decoded sound;
-    o.bytes = read_all(name, &o.size);
+    o.bytes = vector_read(name, &o.size);
     decode_sound(&sound, &o);
     assert_false(is_refused(&o, &sound, 0, name));
     unsigned n_harmless = 0;
@@ -273,12 +238,12 @@ static void flipped_bits_are_found_or_harmless(void **state) {
 
 static void cut_files_are_refused(void **state) {
     (void)state;
-    opened o;
+    vector o;
     tare_error err;
     size_t whole;
-    o.bytes = read_all("files.wcodec", &whole);
+    o.bytes = vector_read("files.wcodec", &whole);
     for (o.size = 0; o.size < whole; o.size++) {
-        tare_status status = open_bytes(&o, &err);
+        tare_status status = vector_open(&o, &err);
         assert_int_not_equal(status, TARE_OK);
         if (o.size >= TARE_WCODEC_HEADER) says_why(&err); /* shorter ones are not opened here */
         tare_arena_free(&o.arena);
@@ -297,6 +262,6 @@ int main(int argc, char **argv) {
         cmocka_unit_test(cut_files_are_refused),
     };
     if (argc < 2) return cmocka_run_group_tests(tests, NULL, NULL);
-    folder = argv[1];
+    vector_folder = argv[1];
     return cmocka_run_group_tests(decoding, NULL, NULL);
 }
