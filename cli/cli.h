@@ -229,9 +229,6 @@ void cli_option_value(char *buf, size_t size, const cli_option *option);
 const char *cli_group_of(const cli_command *command, const cli_option *option);
 /* The help of an option without the heading that it stands under. */
 const char *cli_option_help(const cli_option *option, const char *title);
-/* Prints text wrapped at spaces into lines of at most `width` columns, all but the first indented
- * by `indent` spaces; newlines are kept. */
-void cli_wrap(FILE *out, const char *text, size_t indent, size_t width);
 
 /* ---- memory: never NULL, the command ends with 6 --------------------------------------------- */
 
@@ -449,7 +446,6 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
  * a stop. Give cli_progress to the library, and the verb to start. */
 void cli_progress_start(const char *verb);
 /* What such a stop also raises: for work that goes on for long without telling its progress. */
-const tare_cancel *cli_cancel(void);
 bool cli_progress(void *ctx, uint64_t done, uint64_t total);
 /* What the common options ask for: threads, progress and Ctrl-C; how outputs are written. */
 tare_context cli_context(tare_report *report);

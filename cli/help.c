@@ -14,7 +14,9 @@ static size_t width_of(FILE *out) {
     return columns < 40 ? 40 : columns > WIDTH_MAX ? WIDTH_MAX : columns;
 }
 
-void cli_wrap(FILE *out, const char *text, size_t indent, size_t width) {
+/* Prints text wrapped at spaces into lines of at most `width` columns, all but the first indented
+ * by `indent` spaces; newlines are kept. */
+static void wrap(FILE *out, const char *text, size_t indent, size_t width) {
     size_t column = indent;
     bool is_first = true;
     while (*text) {
@@ -76,7 +78,7 @@ static void print_option(FILE *out, const cli_option *option, const char *text) 
     } else {
         fprintf(out, "%*s", OPTION_COLUMN - n, "");
     }
-    cli_wrap(out, text, OPTION_COLUMN, width_of(out));
+    wrap(out, text, OPTION_COLUMN, width_of(out));
 }
 
 /* A command's own options under one heading, `title` NULL: those under none. */
@@ -95,7 +97,7 @@ static void print_group(FILE *out, const cli_command *command, const char *title
 static void print_examples(FILE *out, const cli_example *examples, size_t most) {
     for (size_t i = 0; i < most && examples[i].line; i++) {
         fprintf(out, "  %s\n      ", examples[i].line);
-        cli_wrap(out, examples[i].what, 6, width_of(out));
+        wrap(out, examples[i].what, 6, width_of(out));
     }
 }
 
@@ -113,7 +115,7 @@ static void print_topic(FILE *out, const cli_topic *topic) {
     heading(out, topic->title);
     for (size_t i = 0; (row = topic->row(i, &what)) != NULL; i++) {
         fprintf(out, "  %-10s ", row);
-        cli_wrap(out, what, 13, width_of(out));
+        wrap(out, what, 13, width_of(out));
     }
 }
 
@@ -155,7 +157,7 @@ static void print_words(FILE *out, const cli_topic *topic) {
         n += (size_t)snprintf(words + n, sizeof words - n, "%s%s", n ? " " : "", row);
     heading(out, topic->title);
     fputs("  ", out);
-    cli_wrap(out, words, 2, width_of(out));
+    wrap(out, words, 2, width_of(out));
 }
 
 void cli_help_brief(FILE *out, const void *what) {
@@ -180,7 +182,7 @@ void cli_help_command(FILE *out, const void *what) {
     print_examples(out, command->examples, CLI_EXAMPLES_MOST);
     print_usage(out, command);
     fputs("\n", out);
-    cli_wrap(out, command->description, 0, width_of(out));
+    wrap(out, command->description, 0, width_of(out));
     if (command->topic.title) print_topic(out, &command->topic);
     print_group(out, command, NULL);
     for (const cli_group *g = command->groups; g->title; g++) print_group(out, command, g->title);

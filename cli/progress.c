@@ -32,7 +32,7 @@ static void stop(void) {
     tare_cancel_request(cancel);
 }
 
-const tare_cancel *cli_cancel(void) {
+static const tare_cancel *cancel_flag(void) {
     if (!cancel) cancel = tare_cancel_new();
     if (!cancel) exit(cli_fail_text(CLI_MEMORY, "out of memory"));
     return cancel;
@@ -45,7 +45,7 @@ static double now(void) {
 }
 
 void cli_progress_start(const char *verb) {
-    cli_cancel();
+    cancel_flag();
     is_at_work = 1;
     if (!is_stopped) cli_catch_stop(stop);
     state.verb = verb;
@@ -121,7 +121,7 @@ tare_context cli_context(tare_report *report) {
     tare_context c = tare_context_default();
     c.threads = (unsigned)cli.threads;
     c.progress = cli_progress;
-    c.cancel = cli_cancel();
+    c.cancel = cancel_flag();
     c.report = report;
     return c;
 }

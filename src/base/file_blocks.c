@@ -207,24 +207,6 @@ void tare_block_file_number(tare_block_file *f) {
     pthread_mutex_unlock(&f->blocks->mutex);
 }
 
-tare_status tare_block_file_read(tare_block_file *f, uint64_t offset, uint8_t *buf, size_t n,
-                                 tare_error *err) {
-    pthread_mutex_lock(&f->blocks->mutex);
-    tare_status status = read_blocks(f, offset, buf, n, err);
-    pthread_mutex_unlock(&f->blocks->mutex);
-    return status;
-}
-
-void tare_block_file_will_need(tare_block_file *f, uint64_t offset, uint64_t n) {
-    if (n == 0 || offset >= f->size) return;
-    n = tare_min_u64(n, tare_min_u64(f->size - offset, TARE_AHEAD_MOST * TARE_BLOCK_BYTES));
-    pthread_mutex_lock(&f->blocks->mutex);
-    if (!f->is_whole)
-        ask(f, offset / TARE_BLOCK_BYTES, tare_ceil_div_u64(offset + n, TARE_BLOCK_BYTES), NULL);
-    deliver(f);
-    pthread_mutex_unlock(&f->blocks->mutex);
-}
-
 tare_status tare_block_file_read_size(tare_block_file *f, tare_error *err) {
     tare_cached *entry;
     if (f->has_size) return TARE_OK;
@@ -237,11 +219,33 @@ tare_status tare_block_file_read_size(tare_block_file *f, tare_error *err) {
 
 /* ---- as a reader ----------------------------------------------------------------------------- */
 
-tare_status tare_block_file_fetch(void *file, uint64_t offset, void *buf, size_t n,
-                                  tare_error *err) {
-    return tare_block_file_read(file, offset, buf, n, err);
+static tare_status fetch(void *file, uint64_t offset, void *buf, size_t n, tare_error *err) {
+    tare_block_file *f = file;
+    pthread_mutex_lock(&f->blocks->mutex);
+    tare_status status = read_blocks(f, offset, buf, n, err);
+    pthread_mutex_unlock(&f->blocks->mutex);
+    return status;
 }
 
-void tare_block_file_prefetch(void *file, uint64_t offset, uint64_t n) {
-    tare_block_file_will_need(file, offset, n);
+static void prefetch(void *file, uint64_t offset, uint64_t n) {
+    tare_block_file *f = file;
+    if (n == 0 || offset >= f->size) return;
+    n = tare_min_u64(n, tare_min_u64(f->size - offset, TARE_AHEAD_MOST * TARE_BLOCK_BYTES));
+    pthread_mutex_lock(&f->blocks->mutex);
+    if (!f->is_whole)
+        ask(f, offset / TARE_BLOCK_BYTES, tare_ceil_div_u64(offset + n, TARE_BLOCK_BYTES), NULL);
+    deliver(f);
+    pthread_mutex_unlock(&f->blocks->mutex);
+}
+
+void tare_block_file_reader(tare_reader *out, tare_block_file *f, const char *name,
+                            void (*close)(void *)) {
+    *out = (tare_reader){.name = name,
+                         .size = f->size,
+                         .fd = -1,
+                         .has_places = true,
+                         .fetch = fetch,
+                         .prefetch = prefetch,
+                         .read_ctx = f,
+                         .close = close};
 }

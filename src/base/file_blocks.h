@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/cache.h"
+#include "base/reader.h"
 
 /* The smallest unit that is fetched and cached. The directory of most files is within the first
  * block. */
@@ -80,16 +81,11 @@ typedef struct tare_block_file {
 
 /* Gives the file its number. */
 void tare_block_file_number(tare_block_file *file);
-/* n bytes from byte `offset`, which are there. */
-tare_status tare_block_file_read(tare_block_file *file, uint64_t offset, uint8_t *buf, size_t n,
-                                 tare_error *err);
-/* Requests a range that will be read soon. */
-void tare_block_file_will_need(tare_block_file *file, uint64_t offset, uint64_t n);
-/* The same as functions of a reader whose read_ctx begins with the tare_block_file. */
-tare_status tare_block_file_fetch(void *file, uint64_t offset, void *buf, size_t n,
-                                  tare_error *err);
-void tare_block_file_prefetch(void *file, uint64_t offset, uint64_t n);
 /* Waits until the first block is there, and with it the size of the file. */
 tare_status tare_block_file_read_size(tare_block_file *file, tare_error *err);
+/* A reader of a file whose size is known. The name must outlive it, and `close`, which is given the file,
+ * ends that. */
+void tare_block_file_reader(tare_reader *out, tare_block_file *file, const char *name,
+                            void (*close)(void *file));
 
 #endif

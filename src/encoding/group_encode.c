@@ -21,7 +21,8 @@ typedef struct group {
 
 /* ---- types of scales --------------------------------------------------------------------------- */
 
-float tare_group_value(uint32_t bits, tare_encoding_id type) {
+/* A float, from the bits of its type. */
+static float group_value(uint32_t bits, tare_encoding_id type) {
     return type == TARE_ENCODING_F16       ? tare_f32_of_f16((uint16_t)bits)
            : type == TARE_ENCODING_BF16    ? tare_f32_of_bits(bits << 16)
            : type == TARE_ENCODING_F32     ? tare_f32_of_bits(bits)
@@ -49,7 +50,7 @@ uint32_t tare_group_bits(float v, tare_encoding_id type) {
 }
 
 float tare_group_rounded(float v, tare_encoding_id type) {
-    return tare_group_value(nearest(v, type), type);
+    return group_value(nearest(v, type), type);
 }
 
 static float value_bf16(uint32_t code) {
@@ -201,7 +202,7 @@ static void centred_plain(uint8_t *codes, tare_group *out, const group *g) {
 static float beside(float v, int steps, tare_encoding_id type) {
     const uint32_t bits = nearest(v, type), sign = bits & sign_bit(type);
     const int64_t size = (int64_t)(bits ^ sign) + steps;
-    return tare_group_value(size < 0 ? sign : (uint32_t)size | sign, type);
+    return group_value(size < 0 ? sign : (uint32_t)size | sign, type);
 }
 
 /* Both are stored in few bits, and an error of the scale counts as often as the code says: pairs
@@ -264,12 +265,12 @@ static uint32_t plain_exponent(const group *g, int most) {
 static float plain_e2m1_scale(tare_group *out, const group *g) {
     if (g->form->scale == TARE_ENCODING_F8_E8M0) {
         out->scale = plain_exponent(g, 2);
-        return tare_group_value(out->scale, g->form->scale);
+        return group_value(out->scale, g->form->scale);
     }
     const float scale = tare_group_rounded(g->largest / 6, g->form->numbers) * g->factor;
     out->scale = nearest_e4m3(scale < 448 ? scale : 448);
     if (out->scale == 0) out->scale = nearest_e4m3(0.125f);
-    return tare_group_value(out->scale, g->form->scale) / g->factor;
+    return group_value(out->scale, g->form->scale) / g->factor;
 }
 
 static void put_e2m1(uint8_t *codes, const group *g, float scale) {
@@ -306,7 +307,7 @@ static void e2m1_best(uint8_t *codes, tare_group *out, const group *g) {
             kernels->fit_levels(scaled, g->weights, g->n_padded, &levels, kind->value(code)).error;
         if (error < least) least = error, out->scale = code;
     }
-    put_e2m1(codes, g, tare_group_value(out->scale, g->form->scale) / g->factor);
+    put_e2m1(codes, g, group_value(out->scale, g->form->scale) / g->factor);
 }
 
 /* ---- floats of eight bits ---------------------------------------------------------------------- */
@@ -326,7 +327,7 @@ static void e4m3_plain(uint8_t *codes, tare_group *out, const group *g) {
     float scale;
     if (g->form->scale == TARE_ENCODING_F8_E8M0) {
         out->scale = plain_exponent(g, 8);
-        scale = tare_group_value(out->scale, g->form->scale);
+        scale = group_value(out->scale, g->form->scale);
     } else {
         scale = plain_scale(g, g->largest / 448);
         out->scale = nearest(scale, g->form->scale);

@@ -46,7 +46,6 @@ bool tare_group_encode(uint8_t *codes, tare_group *out, const float *x, const fl
                        size_t n, const tare_group_form *form, float factor, float *room);
 
 /* A float, from the bits of its type; the bits of the nearest one; and rounded to F32, F16 or BF16. */
-float tare_group_value(uint32_t bits, tare_encoding_id type);
 uint32_t tare_group_bits(float v, tare_encoding_id type);
 float tare_group_rounded(float v, tare_encoding_id type);
 

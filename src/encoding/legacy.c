@@ -15,7 +15,7 @@
 
 /* ---- decode ---------------------------------------------------------------------------------- */
 
-void tare_decode_q4_0_c(float *dst, const tare_rows *src) {
+static void decode_q4_0(float *dst, const tare_rows *src) {
     size_t n_blocks = tare_rows_count(src) / BLOCK;
     for (size_t b = 0; b < n_blocks; b++) {
         const uint8_t *block = src->planes[0] + b * 18;
@@ -28,7 +28,7 @@ void tare_decode_q4_0_c(float *dst, const tare_rows *src) {
     }
 }
 
-void tare_decode_q4_1_c(float *dst, const tare_rows *src) {
+static void decode_q4_1(float *dst, const tare_rows *src) {
     size_t n_blocks = tare_rows_count(src) / BLOCK;
     for (size_t b = 0; b < n_blocks; b++) {
         const uint8_t *block = src->planes[0] + b * 20;
@@ -48,7 +48,7 @@ static inline int five_bits(const uint8_t *qs, uint32_t qh, size_t j) {
     return (int)(nibble | (qh >> j & 1) << 4);
 }
 
-void tare_decode_q5_0_c(float *dst, const tare_rows *src) {
+static void decode_q5_0(float *dst, const tare_rows *src) {
     size_t n_blocks = tare_rows_count(src) / BLOCK;
     for (size_t b = 0; b < n_blocks; b++) {
         const uint8_t *block = src->planes[0] + b * 22;
@@ -59,7 +59,7 @@ void tare_decode_q5_0_c(float *dst, const tare_rows *src) {
     }
 }
 
-void tare_decode_q5_1_c(float *dst, const tare_rows *src) {
+static void decode_q5_1(float *dst, const tare_rows *src) {
     size_t n_blocks = tare_rows_count(src) / BLOCK;
     for (size_t b = 0; b < n_blocks; b++) {
         const uint8_t *block = src->planes[0] + b * 24;
@@ -82,7 +82,7 @@ static void decode_bytes(float *dst, const tare_rows *src, size_t header) {
     }
 }
 
-void tare_decode_q8_0_c(float *dst, const tare_rows *src) {
+static void decode_q8_0(float *dst, const tare_rows *src) {
     decode_bytes(dst, src, 2);
 }
 
@@ -218,11 +218,11 @@ void tare_encode_q8_0_c(const tare_rows_mut *dst, const float *src, const tare_e
 }
 
 void tare_kernels_init_legacy(tare_kernels *k) {
-    k->decode[TARE_ENCODING_Q4_0] = tare_decode_q4_0_c;
-    k->decode[TARE_ENCODING_Q4_1] = tare_decode_q4_1_c;
-    k->decode[TARE_ENCODING_Q5_0] = tare_decode_q5_0_c;
-    k->decode[TARE_ENCODING_Q5_1] = tare_decode_q5_1_c;
-    k->decode[TARE_ENCODING_Q8_0] = tare_decode_q8_0_c;
+    k->decode[TARE_ENCODING_Q4_0] = decode_q4_0;
+    k->decode[TARE_ENCODING_Q4_1] = decode_q4_1;
+    k->decode[TARE_ENCODING_Q5_0] = decode_q5_0;
+    k->decode[TARE_ENCODING_Q5_1] = decode_q5_1;
+    k->decode[TARE_ENCODING_Q8_0] = decode_q8_0;
     k->decode[TARE_ENCODING_Q8_1] = decode_q8_1;
     k->encode[TARE_ENCODING_Q4_0] = tare_encode_q4_0_c;
     k->encode[TARE_ENCODING_Q4_1] = tare_encode_q4_1_c;

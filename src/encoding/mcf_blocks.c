@@ -46,7 +46,7 @@ static void decode_block(float *dst, const uint8_t *codes, float scale, size_t n
     for (size_t j = 0; j < n; j++) tare_put_f32(dst, j, scale * (float)q[j]);
 }
 
-void tare_mcf_decode_rows(float *dst, const tare_rows *src, int bits, bool has_supers) {
+static void decode_rows(float *dst, const tare_rows *src, int bits, bool has_supers) {
     tare_rows_mut rows = {.n_rows = src->n_rows, .cols = src->cols};
     for (int p = 0; p < 3; p++) rows.planes[p] = (uint8_t *)(uintptr_t)src->planes[p];
     uint8_t *to = (uint8_t *)dst;
@@ -70,9 +70,14 @@ static float held_to(float v, const tare_encode_params *params) {
     return v < params->clip_min ? params->clip_min : v > params->clip_max ? params->clip_max : v;
 }
 
-void tare_mcf_encode_rows(const tare_rows_mut *dst, const float *src,
-                          const tare_encode_params *params, int bits, bool has_supers,
-                          tare_mcf_encode_fn encode) {
+/* Encodes what was loaded of one super: n blocks (1 for a type without supers), padded with zeros.
+ * importance: as many weights, or NULL. */
+typedef void (*encode_fn)(const tare_mcf_row *at, const float *x, const float *importance,
+                          int n_blocks, int bits);
+/* Walks rows super by super (block by block where there are none), values clamped to the bounds. */
+static void encode_rows(const tare_rows_mut *dst, const float *src,
+                        const tare_encode_params *params, int bits, bool has_supers,
+                        encode_fn encode) {
     const size_t step = has_supers ? TARE_MCF_SUPER : TARE_MCF_BLOCK;
     const float *importance = params ? params->importance : NULL;
     bool has_clip = params && params->has_clip;
@@ -116,16 +121,16 @@ static void encode_codes(uint8_t *dst, const float *x, float scale, int bits) {
     tare_mcf_pack(dst, q, bits);
 }
 
-void tare_mcf_encode_block(const tare_mcf_row *at, const float *x, const float *importance,
-                           int n_blocks, int bits) {
+static void encode_block(const tare_mcf_row *at, const float *x, const float *importance,
+                         int n_blocks, int bits) {
     (void)importance, (void)n_blocks;
     uint16_t scale = tare_f16_of_f32(largest_of(x) / (float)tare_mcf_top(bits));
     tare_store_le16(at->scales, scale);
     encode_codes(at->codes, x, tare_f32_of_f16(scale), bits);
 }
 
-void tare_mcf_encode_super(const tare_mcf_row *at, const float *x, const float *importance,
-                           int n_blocks, int bits) {
+static void encode_super(const tare_mcf_row *at, const float *x, const float *importance,
+                         int n_blocks, int bits) {
     (void)importance;
     float scales[TARE_MCF_BLOCKS], largest = 0;
     for (int b = 0; b < n_blocks; b++) {
@@ -190,23 +195,21 @@ static void mantle_super(const tare_mcf_row *at, const float *x, const float *im
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define DEFINE_TYPE(name, ID, bits, has_supers)                                                    \
-    void tare_decode_##name##_c(float *dst, const tare_rows *src) {                                \
-        tare_mcf_decode_rows(dst, src, bits, has_supers);                                          \
+    static void decode_##name(float *dst, const tare_rows *src) {                                  \
+        decode_rows(dst, src, bits, has_supers);                                                   \
     }                                                                                              \
     void tare_encode_##name##_c(const tare_rows_mut *dst, const float *src,                        \
                                 const tare_encode_params *params) {                                \
-        tare_mcf_encode_rows(dst, src, params, bits, has_supers,                                   \
-                             has_supers ? tare_mcf_encode_super : tare_mcf_encode_block);          \
+        encode_rows(dst, src, params, bits, has_supers, has_supers ? encode_super : encode_block); \
     }                                                                                              \
     void tare_mantle_##name##_c(const tare_rows_mut *dst, const float *src,                        \
                                 const tare_encode_params *params) {                                \
-        tare_mcf_encode_rows(dst, src, params, bits, has_supers,                                   \
-                             has_supers ? mantle_super : mantle_block);                            \
+        encode_rows(dst, src, params, bits, has_supers, has_supers ? mantle_super : mantle_block); \
     }
 TARE_MCF_TYPES(DEFINE_TYPE)
 
 #define SET_TYPE(name, ID, bits, has_supers)                                                       \
-    k->decode[TARE_ENCODING_##ID] = tare_decode_##name##_c;                                        \
+    k->decode[TARE_ENCODING_##ID] = decode_##name;                                                 \
     k->encode[TARE_ENCODING_##ID] = tare_encode_##name##_c;                                        \
     k->encode_clipped[TARE_ENCODING_##ID] = tare_encode_##name##_c;                                \
     k->encode_mantle[TARE_ENCODING_##ID] = tare_mantle_##name##_c;

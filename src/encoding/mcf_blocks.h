@@ -67,22 +67,6 @@ static inline uint16_t tare_mcf_cut_f16(float f) {
 /* Row r of some rows. */
 tare_mcf_row tare_mcf_row_at(const tare_rows_mut *rows, uint64_t r, int bits, bool has_supers);
 
-/* Encodes what was loaded of one super: n blocks (1 for a type without supers), padded with zeros.
- * importance: as many weights, or NULL. */
-typedef void (*tare_mcf_encode_fn)(const tare_mcf_row *at, const float *x, const float *importance,
-                                   int n_blocks, int bits);
-/* Walks rows super by super (block by block where there are none), values clamped to the bounds. */
-void tare_mcf_encode_rows(const tare_rows_mut *dst, const float *src,
-                          const tare_encode_params *params, int bits, bool has_supers,
-                          tare_mcf_encode_fn encode);
-
-/* The scalar reference. */
-void tare_mcf_decode_rows(float *dst, const tare_rows *src, int bits, bool has_supers);
-void tare_mcf_encode_block(const tare_mcf_row *at, const float *x, const float *importance,
-                           int n_blocks, int bits);
-void tare_mcf_encode_super(const tare_mcf_row *at, const float *x, const float *importance,
-                           int n_blocks, int bits);
-
 /* int8 and int4 (mcf_int.c). */
 typedef struct tare_mcf_bounds {
     float min, max;
@@ -119,7 +103,6 @@ void tare_mcf_int_put(const tare_rows_mut *dst, const float *src, const tare_mcf
     X(k2, K2, 2, true)
 
 #define TARE_MCF_DECLARE(name, ID, bits, has_supers)                                               \
-    void tare_decode_##name##_c(float *dst, const tare_rows *src);                                 \
     void tare_encode_##name##_c(const tare_rows_mut *dst, const float *src,                        \
                                 const tare_encode_params *params);                                 \
     void tare_mantle_##name##_c(const tare_rows_mut *dst, const float *src,                        \

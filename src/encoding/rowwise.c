@@ -50,19 +50,19 @@ static void encode(const tare_rows_mut *dst, const float *src, int bits) {
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define DEFINE_TYPE(name, ID, bits)                                                                \
-    void tare_decode_##name##_c(float *dst, const tare_rows *src) {                                \
+    static void decode_##name(float *dst, const tare_rows *src) {                                  \
         decode(dst, src, bits);                                                                    \
     }                                                                                              \
-    void tare_encode_##name##_c(const tare_rows_mut *dst, const float *src,                        \
-                                const tare_encode_params *params) {                                \
+    static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
+                              const tare_encode_params *params) {                                  \
         (void)params;                                                                              \
         encode(dst, src, bits);                                                                    \
     }
 TARE_ROWWISE_TYPES(DEFINE_TYPE)
 
 #define SET_TYPE(name, ID, bits)                                                                   \
-    k->decode[TARE_ENCODING_##ID] = tare_decode_##name##_c;                                        \
-    k->encode[TARE_ENCODING_##ID] = tare_encode_##name##_c;
+    k->decode[TARE_ENCODING_##ID] = decode_##name;                                                 \
+    k->encode[TARE_ENCODING_##ID] = encode_##name;
 
 void tare_kernels_init_rowwise(tare_kernels *k) {
     TARE_ROWWISE_TYPES(SET_TYPE)

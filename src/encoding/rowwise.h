@@ -53,11 +53,4 @@ void tare_rowwise_put(uint8_t *codes, const float *src, size_t from, size_t n, f
     X(int8_rowwise, INT8_ROWWISE, 8)                                                               \
     X(int4_rowwise, INT4_ROWWISE, 4)
 
-#define TARE_ROWWISE_DECLARE(name, ID, bits)                                                       \
-    void tare_decode_##name##_c(float *dst, const tare_rows *src);                                 \
-    void tare_encode_##name##_c(const tare_rows_mut *dst, const float *src,                        \
-                                const tare_encode_params *params);
-TARE_ROWWISE_TYPES(TARE_ROWWISE_DECLARE)
-#undef TARE_ROWWISE_DECLARE
-
 #endif

@@ -9,11 +9,6 @@
 
 void tare_decode_f16_c(float *dst, const tare_rows *src);
 void tare_decode_bf16_c(float *dst, const tare_rows *src);
-void tare_decode_q4_0_c(float *dst, const tare_rows *src);
-void tare_decode_q4_1_c(float *dst, const tare_rows *src);
-void tare_decode_q5_0_c(float *dst, const tare_rows *src);
-void tare_decode_q5_1_c(float *dst, const tare_rows *src);
-void tare_decode_q8_0_c(float *dst, const tare_rows *src);
 
 void tare_encode_f16_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
 void tare_encode_bf16_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);

@@ -156,13 +156,6 @@ tare_status tare_batched_open(tare_reader *out, tare_blocks **blocks,
                                    .ctx = f}};
     tare_blocks_hold(*blocks);
     tare_block_file_number(&f->blocks);
-    *out = (tare_reader){.name = source->name,
-                         .size = source->size,
-                         .fd = -1,
-                         .has_places = true,
-                         .fetch = tare_block_file_fetch,
-                         .prefetch = tare_block_file_prefetch,
-                         .read_ctx = f,
-                         .close = close_file};
+    tare_block_file_reader(out, &f->blocks, source->name, close_file);
     return TARE_OK;
 }

@@ -57,7 +57,8 @@ static tare_str class_of_type(tare_str type) {
     return TARE_STR("");
 }
 
-tare_str tare_llama_class_of(const tare_llama_config *config) {
+/* The Hugging Face class: architectures[0], of text_config where it has them; empty: none is named. */
+static tare_str class_of(const tare_llama_config *config) {
     const tare_json_node *whole = tare_json_member(config->root, TARE_STR("architectures"));
     const tare_json_node *list = NULL;
     if (config->text) list = tare_json_member(config->text, TARE_STR("architectures"));
@@ -92,7 +93,7 @@ bool tare_llama_can_map(tare_str *hf_class, const tare_model *model) {
     /* whoever maps it says what cannot be read */
     if (status == TARE_ERR_IO || status == TARE_ERR_NOMEM) is_known = true;
     if (status == TARE_OK) {
-        tare_str name = tare_llama_class_of(&config);
+        tare_str name = class_of(&config);
         const tare_llama_arch *arch = tare_llama_arch_find(name, &config);
         is_known = arch != NULL;
         /* the name of a known class lasts; another is told by config.json's own reader */
@@ -177,7 +178,7 @@ static tare_status fail_unknown(const tare_llama_mapping *m, tare_error *err) {
 static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_config_read(&m->config, m->hf, &m->out->arena, err));
     m->config.common = tare_llama_common_defaults;
-    m->hf_class = tare_llama_class_of(&m->config);
+    m->hf_class = class_of(&m->config);
     m->arch = m->hf_class.len ? tare_llama_arch_find(m->hf_class, &m->config) : NULL;
     if (!m->arch) return fail_unknown(m, err);
     tare_llama_value holds; /* which a fault in it does not contradict, so that it is told here */

@@ -77,9 +77,6 @@ typedef struct tare_llama_mapping {
                           numbers are */
 } tare_llama_mapping;
 
-/* The Hugging Face class: architectures[0], of text_config where it has them; empty: none is named. */
-tare_str tare_llama_class_of(const tare_llama_config *config);
-
 /* All but the catalog's tensors: `hf`, `out` and `options` are set. Targets and keys live as long as
  * `out`; their lists are freed with tare_llama_mapping_free, after a failure, too. */
 tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err);

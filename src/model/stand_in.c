@@ -25,10 +25,6 @@ bool tare_format_caps_has_rank(const tare_format_caps *h, const tare_encoding *e
     return n_dims <= h->max_dims && (rank == 0 || n_dims == rank);
 }
 
-bool tare_format_caps_fits(const tare_format_caps *h, const tare_tensor *t) {
-    return h->has_encoding(t->encoding) && tare_format_caps_has_shape(h, t);
-}
-
 bool tare_format_caps_has_shape(const tare_format_caps *h, const tare_tensor *t) {
     return tare_format_caps_has_rank(h, t->encoding, t->n_dims) &&
            !(h->lacks_empty && t->n_elements == 0) && tare_format_caps_has_name(h, t->name);

@@ -26,8 +26,6 @@ typedef struct tare_format_caps {
 /* Whether tensors of this encoding may have this number of dimensions there. */
 bool tare_format_caps_has_rank(const tare_format_caps *h, const tare_encoding *encoding,
                                uint32_t n_dims);
-/* Whether the container holds the tensor as it is. */
-bool tare_format_caps_fits(const tare_format_caps *h, const tare_tensor *t);
 /* Whether it may have its name and shape there. */
 bool tare_format_caps_has_shape(const tare_format_caps *h, const tare_tensor *t);
 /* Whether a tensor may have this name there. */

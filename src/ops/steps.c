@@ -5,7 +5,7 @@
 
 /* A step may turn out slightly longer than expected: the length of metadata is known only once it
  * is text. The total is not changed. */
-bool tare_steps_report(void *ctx, uint64_t done, uint64_t total) {
+static bool report_step(void *ctx, uint64_t done, uint64_t total) {
     const tare_steps *s = ctx;
     const uint64_t all = tare_min_u64(s->done + done, s->total);
     (void)total;
@@ -14,9 +14,9 @@ bool tare_steps_report(void *ctx, uint64_t done, uint64_t total) {
                        s->shown);
 }
 
-bool tare_steps_retain(void *ctx, uint64_t done, uint64_t total) {
+static bool retain_step(void *ctx, uint64_t done, uint64_t total) {
     (void)done;
-    return tare_steps_report(ctx, 0, total);
+    return report_step(ctx, 0, total);
 }
 
 void tare_steps_end(tare_steps *s, uint64_t bytes) {
@@ -31,11 +31,11 @@ static tare_context with(const tare_context *whole, tare_progress_fn progress, t
 }
 
 tare_context tare_steps_context(const tare_context *whole, tare_steps *steps) {
-    return with(whole, tare_steps_report, steps);
+    return with(whole, report_step, steps);
 }
 
 tare_context tare_steps_context_retain(const tare_context *whole, tare_steps *steps) {
-    return with(whole, tare_steps_retain, steps);
+    return with(whole, retain_step, steps);
 }
 
 tare_context tare_steps_context_quiet(const tare_context *whole) {

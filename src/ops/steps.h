@@ -15,17 +15,13 @@ typedef struct tare_steps {
                              the progress reported is scaled to them; 0: total */
 } tare_steps;
 
-/* The progress of the step at hand; `steps` is the context. */
-bool tare_steps_report(void *steps, uint64_t done, uint64_t total);
-/* The same for a step that does not count: the progress stays where it is, and can stop the work. */
-bool tare_steps_retain(void *steps, uint64_t done, uint64_t total);
 /* The step at hand, of so many bytes, is over. */
 void tare_steps_end(tare_steps *steps, uint64_t bytes);
 
 /* The context of a step that is part of the whole: the same, but for the progress, which goes
  * through `steps`. */
 tare_context tare_steps_context(const tare_context *whole, tare_steps *steps);
-/* The same for a step that does not count. */
+/* The same for a step that does not count: the progress stays where it is, and can stop the work. */
 tare_context tare_steps_context_retain(const tare_context *whole, tare_steps *steps);
 /* For a step that tells nobody how far it is. */
 tare_context tare_steps_context_quiet(const tare_context *whole);

@@ -54,33 +54,6 @@ static tare_status lower(tare_str *out, tare_str text, tare_arena *arena, tare_e
     return TARE_OK;
 }
 
-tare_status tare_weight_settings_read(tare_weight_settings *out, const tare_model *m,
-                                      tare_arena *arena, tare_error *err) {
-    const tare_json_node *file = NULL;
-    *out = (tare_weight_settings){.root = NULL};
-    TARE_TRY(read_file(&out->root, m, "config.json", arena, err));
-    out->config = in_config(out->root);
-    out->modules = object(tare_json_member(out->root, TARE_STR("quantization")));
-    if (!out->modules)
-        out->modules = object(tare_json_path(out->root, TARE_STR("text_config.quantization")));
-    if (!out->modules) out->modules = out->config;
-    if (!out->config) {
-        TARE_TRY(read_file(&file, m, "hf_quant_config.json", arena, err));
-        out->config = object(tare_json_member(file, TARE_STR("quantization")));
-    }
-    if (!out->config) TARE_TRY(read_file(&out->config, m, "quantize_config.json", arena, err));
-    if (!out->config) TARE_TRY(read_file(&out->config, m, "quant_config.json", arena, err));
-    if (!out->config) TARE_TRY(read_key(&out->config, m, "quantization_config", arena, err));
-    if (!out->modules) out->modules = out->config;
-    TARE_TRY(read_key(&file, m, "_quantization_metadata", arena, err));
-    out->layers = object(tare_json_member(file, TARE_STR("layers")));
-    TARE_TRY(lower(&out->method,
-                   tare_json_node_text(tare_json_member(out->config, TARE_STR("quant_method"))),
-                   arena, err));
-    out->refusal = tare_weight_settings_obstacle(out);
-    return TARE_OK;
-}
-
 /* ---- single settings --------------------------------------------------------------------------- */
 
 static const tare_json_node *find(const tare_weight_settings *s, const char *path) {
@@ -104,11 +77,6 @@ bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, con
 bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path) {
     const tare_json_node *node = find(s, path);
     return node && node->type == TARE_JSON_TRUE;
-}
-
-bool tare_weight_setting_denies(const tare_weight_settings *s, const char *path) {
-    const tare_json_node *node = find(s, path);
-    return node && node->type == TARE_JSON_FALSE;
 }
 
 const tare_json_node *tare_weight_group(const tare_weight_settings *s, const tare_json_node **at) {
@@ -213,7 +181,8 @@ static const char *refused_method(const tare_weight_settings *s) {
     return NULL;
 }
 
-const char *tare_weight_settings_obstacle(const tare_weight_settings *s) {
+/* Why packed weights with these settings are not what the model computes with; NULL: they are. */
+static const char *obstacle(const tare_weight_settings *s) {
     const char *why = refused_method(s);
     if (!why) why = refused_formats(s);
     if (!why && is_set(find(s, "transform_config")))
@@ -225,4 +194,31 @@ const char *tare_weight_settings_obstacle(const tare_weight_settings *s) {
     if (!why && is_sparse(s, "sparsity_config"))
         why = "sparsity: sparse weights are not decoded (sparsity_config)";
     return why;
+}
+
+tare_status tare_weight_settings_read(tare_weight_settings *out, const tare_model *m,
+                                      tare_arena *arena, tare_error *err) {
+    const tare_json_node *file = NULL;
+    *out = (tare_weight_settings){.root = NULL};
+    TARE_TRY(read_file(&out->root, m, "config.json", arena, err));
+    out->config = in_config(out->root);
+    out->modules = object(tare_json_member(out->root, TARE_STR("quantization")));
+    if (!out->modules)
+        out->modules = object(tare_json_path(out->root, TARE_STR("text_config.quantization")));
+    if (!out->modules) out->modules = out->config;
+    if (!out->config) {
+        TARE_TRY(read_file(&file, m, "hf_quant_config.json", arena, err));
+        out->config = object(tare_json_member(file, TARE_STR("quantization")));
+    }
+    if (!out->config) TARE_TRY(read_file(&out->config, m, "quantize_config.json", arena, err));
+    if (!out->config) TARE_TRY(read_file(&out->config, m, "quant_config.json", arena, err));
+    if (!out->config) TARE_TRY(read_key(&out->config, m, "quantization_config", arena, err));
+    if (!out->modules) out->modules = out->config;
+    TARE_TRY(read_key(&file, m, "_quantization_metadata", arena, err));
+    out->layers = object(tare_json_member(file, TARE_STR("layers")));
+    TARE_TRY(lower(&out->method,
+                   tare_json_node_text(tare_json_member(out->config, TARE_STR("quant_method"))),
+                   arena, err));
+    out->refusal = obstacle(out);
+    return TARE_OK;
 }

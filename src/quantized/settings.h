@@ -23,16 +23,13 @@ tare_status tare_weight_settings_read(tare_weight_settings *out, const tare_mode
 uint64_t tare_weight_setting(const tare_weight_settings *s, const char *path, uint64_t otherwise);
 /* Whether a text of the settings is this one. */
 bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, const char *text);
-/* Whether it is true, or false. */
+/* Whether it is true. */
 bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path);
-bool tare_weight_setting_denies(const tare_weight_settings *s, const char *path);
 /* The next group of compressed-tensors after `at`, NULL: the first one; its "weights". */
 const tare_json_node *tare_weight_group(const tare_weight_settings *s, const tare_json_node **at);
 /* What MLX's settings say of a module, else of all. */
 uint64_t tare_weight_mlx_setting(const tare_weight_settings *s, tare_str module, const char *name);
 /* What ComfyUI's metadata say of a module: an object or a text; NULL: nothing. */
 const tare_json_node *tare_weight_comfy_layer(const tare_weight_settings *s, tare_str module);
-/* Why packed weights with these members are not what the model computes with; NULL: they are. */
-const char *tare_weight_settings_obstacle(const tare_weight_settings *s);
 
 #endif

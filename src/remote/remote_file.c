@@ -77,14 +77,7 @@ tare_status tare_remote_file_open(tare_reader *out, tare_remote_file **file, tar
         close_file(f);
         return status;
     }
-    *out = (tare_reader){.name = f->name,
-                         .size = f->blocks.size,
-                         .fd = -1,
-                         .has_places = true,
-                         .fetch = tare_block_file_fetch,
-                         .prefetch = tare_block_file_prefetch,
-                         .read_ctx = f,
-                         .close = close_file};
+    tare_block_file_reader(out, &f->blocks, f->name, close_file);
     *file = f;
     return TARE_OK;
 }

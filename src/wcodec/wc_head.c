@@ -30,7 +30,8 @@ tare_status tare_wc_shape_check(const tare_wc_shape *shape, tare_error *err) {
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-bool tare_wc_rule_is_valid(const tare_wc_rule *rule, uint8_t value_bits) {
+/* Whether the form, k, map and trellis go together. */
+static bool is_valid_rule(const tare_wc_rule *rule, uint8_t value_bits) {
     if (rule->form > TARE_CODED_EDGE || rule->k >= value_bits) return false;
     if (value_bits < 8 && (rule->form || rule->k || rule->has_map)) return false;
     if (rule->form == TARE_CODED_SIGN && rule->k == 0) return false;
@@ -62,7 +63,7 @@ static tare_status read_rule(tare_wc_rule *rule, uint8_t value_bits, tare_cursor
     rule->trellis = tare_cursor_u8(c, "rule: the head ends inside it");
     TARE_TRY(tare_cursor_status(c, err));
     rule->has_map = has_map == 1;
-    if (has_map > 1 || !tare_wc_rule_is_valid(rule, value_bits))
+    if (has_map > 1 || !is_valid_rule(rule, value_bits))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at,
                             "rule: its form, bits, map and trellis cannot be combined");
     for (unsigned i = 0; rule->has_map && i < 64; i++) {

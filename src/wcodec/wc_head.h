@@ -20,8 +20,6 @@ uint32_t tare_wc_head_bytes(const tare_wc_head *head); /* that it appends */
 
 /* Fills the map of a rule that has none, and what follows from value_bits. */
 void tare_wc_rule_complete(tare_wc_rule *rule, uint8_t value_bits);
-/* Whether the form, k, map and trellis go together. */
-bool tare_wc_rule_is_valid(const tare_wc_rule *rule, uint8_t value_bits);
 
 /* The 32 bytes; every field that the mode does not use must be 0. */
 tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error *err);

@@ -61,7 +61,8 @@ static double scale_at(const uint8_t *scales, uint64_t i, const tare_wc_referenc
     return bits >> 15 ? -size : size;
 }
 
-int8_t tare_wc_rescale(int8_t q, double base, double own) {
+/* round(q * base / own), as REF_SCALED defines it. */
+static int8_t rescale(int8_t q, double base, double own) {
     double product = (double)q * base, v = product / own;
     if (isnan(v)) return 0;
     if (v <= -128) return -128;
@@ -77,8 +78,8 @@ static void shift_scaled(uint8_t *bytes, uint32_t n, const tare_wc_reference *r,
     for (uint32_t i = 0; i < n;) {
         double base = scale_at(r->base_scales, scale, r), own = scale_at(r->own_scales, scale, r);
         for (; i < n && place < r->values_per_scale; i++, place++)
-            bytes[i] = (uint8_t)(bytes[i] +
-                                 sign * (unsigned)tare_wc_rescale((int8_t)r->bytes[i], base, own));
+            bytes[i] =
+                (uint8_t)(bytes[i] + sign * (unsigned)rescale((int8_t)r->bytes[i], base, own));
         place = 0;
         scale++;
     }

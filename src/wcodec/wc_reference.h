@@ -12,7 +12,5 @@ void tare_wc_reference_add(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape
                            const tare_wc_reference *reference, tare_coded_predictor predictor);
 void tare_wc_reference_subtract(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
                                 const tare_wc_reference *reference, tare_coded_predictor predictor);
-/* round(q * base / own), as REF_SCALED defines it. */
-int8_t tare_wc_rescale(int8_t q, double base, double own);
 
 #endif

@@ -160,7 +160,6 @@ uint64_t tare_mcf_data_size(const tare_tensor *t);
 /* The contents of the sections of these names; an empty buffer: there is nothing to write. */
 void tare_mcf_put_quant_info(tare_buffer *out, const tare_mcf_writer *w);
 tare_status tare_mcf_put_model_info(tare_buffer *out, const tare_mcf_writer *w, tare_error *err);
-void tare_mcf_put_tensor_index(tare_buffer *out, const tare_mcf_writer *w);
 /* The head of a section of n named blobs: everything but the data. data_at[i]: where blob i's
  * begins in the section; *size: of the whole section. */
 void tare_mcf_put_blobs(tare_buffer *out, const tare_str *names, const uint64_t *sizes, size_t n,

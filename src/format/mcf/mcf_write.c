@@ -131,7 +131,7 @@ static tare_status place_tensors(tare_mcf_writer *w, tare_mcf_part *part, bool a
     return TARE_OK;
 }
 
-void tare_mcf_put_tensor_index(tare_buffer *out, const tare_mcf_writer *w) {
+static void put_tensor_index(tare_buffer *out, const tare_mcf_writer *w) {
     uint32_t n_dims = 0, flags = TARE_MCF_FLAG_SORTED | TARE_MCF_FLAG_UTF8;
     uint64_t strings = 0, entries = w->c->n_tensors * (uint64_t)TARE_MCF_ENTRY_BYTES;
     for (size_t i = 0; i < w->c->n_tensors; i++) {
@@ -288,7 +288,7 @@ static tare_status list_parts(tare_mcf_writer *w, tare_buffer *b, tare_error *er
     tare_mcf_put_quant_info(b, w);
     TARE_TRY(add_part(w, TARE_MCF_QUANT_INFO, b, err));
     if (w->c->n_tensors) {
-        tare_mcf_put_tensor_index(b, w);
+        put_tensor_index(b, w);
         TARE_TRY(add_part(w, TARE_MCF_TENSOR_INDEX, b, err));
         w->parts[w->n_parts++] = (tare_mcf_part){.type = TARE_MCF_TENSOR_DATA, .version = 1};
     }
@@ -420,7 +420,7 @@ static tare_status add_frame(tare_mcf_writer *w, uint64_t directory, tare_buffer
 static tare_status fill_index(tare_mcf_writer *w, tare_buffer *b, tare_error *err) {
     for (size_t i = 0; i < w->n_parts; i++) {
         if (w->parts[i].type != TARE_MCF_TENSOR_INDEX) continue;
-        tare_mcf_put_tensor_index(b, w);
+        put_tensor_index(b, w);
         TARE_TRY(tare_buffer_status(b, err));
         memcpy((uint8_t *)(uintptr_t)w->parts[i].bytes, b->data, b->size);
         b->size = 0;

@@ -75,7 +75,6 @@ tare_status tare_onnx_expect(const tare_protobuf_field *f, tare_protobuf_wire wi
                              const char *what, tare_error *err);
 
 /* The row of a data type; NULL: there is none of this number. */
-const tare_onnx_type *tare_onnx_type_of(uint64_t number);
 bool tare_onnx_has_encoding(tare_encoding_id id);
 /* Reads a TensorProto; a name that it has is in r->name. */
 tare_status tare_onnx_read_record(tare_onnx_record *r, tare_onnx_model *o,

@@ -72,7 +72,7 @@ static const tare_onnx_type types[] = {
 
 enum { N_TYPES = sizeof types / sizeof *types };
 
-const tare_onnx_type *tare_onnx_type_of(uint64_t number) {
+static const tare_onnx_type *type_of(uint64_t number) {
     return number < N_TYPES ? &types[number] : NULL;
 }
 
@@ -146,7 +146,7 @@ static tare_status read_external(tare_onnx_record *r, tare_onnx_model *o,
 
 static tare_status read_type(tare_onnx_record *r, const tare_protobuf_field *f, tare_error *err) {
     TARE_TRY(tare_onnx_expect(f, TARE_PROTOBUF_VARINT, "data_type: a number expected", err));
-    r->type = tare_onnx_type_of(f->value);
+    r->type = type_of(f->value);
     if (r->type) return TARE_OK;
     return tare_fail_at(err, TARE_ERR_UNSUPPORTED, f->offset,
                         "data_type: a number that stands for no type of ONNX that is known");

@@ -88,7 +88,6 @@ typedef enum tare_torch_risk {
     TARE_TORCH_RUNS_CODE = 2, /* of the modules by which pickles attack */
 } tare_torch_risk;
 
-tare_torch_risk tare_torch_risk_of(const tare_pickle_value *global);
 /* Reports what loading the pickle in Python would import and call. */
 tare_status tare_torch_report_names(tare_torch_file *f, tare_error *err);
 
@@ -122,8 +121,6 @@ tare_status tare_torch_read(tare_torch_file *f, tare_error *err);
  * catalog. After the last of all files, tare_strided_end is the caller's. */
 tare_status tare_torch_add_file(tare_torch_set *set, tare_reader *reader, const char *name,
                                 tare_error *err);
-/* Whether the first bytes are those of such a file. */
-bool tare_torch_is_file(tare_str head);
 
 extern const tare_format_caps tare_torch_caps;
 

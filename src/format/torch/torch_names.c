@@ -159,7 +159,7 @@ static bool is_within(tare_str module, const char *outer) {
     return tare_str_starts(module, tare_str_of(outer)) && (module.len == n || module.ptr[n] == '.');
 }
 
-tare_torch_risk tare_torch_risk_of(const tare_pickle_value *global) {
+static tare_torch_risk risk_of(const tare_pickle_value *global) {
     const tare_str module = tare_pickle_module(global->as.object),
                    name = tare_pickle_name(global->as.object);
     if (tare_torch_dtype_of(global) || is_harmless(module, name) ||
@@ -198,7 +198,7 @@ tare_status tare_torch_report_names(tare_torch_file *f, tare_error *err) {
     if (!names) return tare_fail(err, TARE_ERR_NOMEM, "names in the pickle");
     TARE_TRY(tare_name_index_init(&index, &f->scratch, p->n_globals, err));
     for (size_t i = 0; i < p->n_globals; i++) {
-        const tare_torch_risk risk = tare_torch_risk_of(&p->globals[i]);
+        const tare_torch_risk risk = risk_of(&p->globals[i]);
         if (risk == TARE_TORCH_HARMLESS) continue;
         const tare_str module = tare_pickle_module(p->globals[i].as.object),
                        name = tare_pickle_name(p->globals[i].as.object);

@@ -298,7 +298,7 @@ static tare_status open_torch(tare_model *m, const tare_open_context *ctx, tare_
 }
 
 /* Protocols 2 and later begin with a number; 0 and 1 have no magic. */
-bool tare_torch_is_file(tare_str head) {
+static bool is_file(tare_str head) {
     const uint8_t *p = (const uint8_t *)head.ptr;
     if (tare_zip_probe(p, head.len)) {
         for (size_t i = 0; i + strlen(OBJECT) <= head.len; i++)
@@ -309,7 +309,7 @@ bool tare_torch_is_file(tare_str head) {
 }
 
 static bool probe(const tare_probe *p) {
-    return !p->is_directory && tare_torch_is_file(tare_probe_text(p));
+    return !p->is_directory && is_file(tare_probe_text(p));
 }
 
 const tare_format tare_format_torch = {

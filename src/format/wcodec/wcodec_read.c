@@ -159,8 +159,9 @@ static void report_loss(const tare_model *m, tare_report *report) {
         m->lossy->n_tensors, m->catalog.n_tensors);
 }
 
-tare_status tare_wcodec_open_layers(tare_model *m, tare_packed *store,
-                                    const tare_open_options *options, tare_error *err) {
+/* Fills the catalog from the layers. */
+static tare_status open_layers(tare_model *m, tare_packed *store, const tare_open_options *options,
+                               tare_error *err) {
     reader r = {.m = m, .store = store, .index = tare_wcodec_store_index(store), .err = err};
     size_t n_regions = 0, n_kinds[TARE_WCODEC_KIND_COUNT] = {0};
     tare_layout *layout = TARE_NEW(&m->arena, tare_layout);
@@ -213,7 +214,7 @@ static tare_status open_wcodec(tare_model *m, const tare_open_context *ctx, tare
         TARE_TRY(tare_wcodec_open_files(m, store, ctx->options, ctx->inner, &is_ours, err));
     if (!is_ours && ctx->inner.len)
         return tare_fail(err, TARE_ERR_ARG, "the file in the container that is named is no model");
-    if (!is_ours) TARE_TRY(tare_wcodec_open_layers(m, store, ctx->options, err));
+    if (!is_ours) TARE_TRY(open_layers(m, store, ctx->options, err));
     m->directory_bytes += tare_wcodec_store_directory_bytes(store);
     return TARE_OK;
 }

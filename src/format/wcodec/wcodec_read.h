@@ -12,9 +12,6 @@
 tare_status tare_wcodec_open_files(tare_model *m, tare_packed *store,
                                    const tare_open_options *options, tare_str inner, bool *is_ours,
                                    tare_error *err);
-/* Fills the catalog from the layers. */
-tare_status tare_wcodec_open_layers(tare_model *m, tare_packed *store,
-                                    const tare_open_options *options, tare_error *err);
 
 /* wcodec_plan.c: the target of a conversion. */
 extern const tare_format_caps tare_wcodec_caps;

@@ -349,7 +349,8 @@ static size_t cost_of(const tare_wcodec_layer *l) {
     return cost;
 }
 
-bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *l) {
+/* Whether its values represent real numbers, so that reading fewer of their bits makes sense. */
+static bool may_be_coarse(const tare_wcodec_layer *l) {
     const tare_encoding *e = tare_encoding_find(l->encoding);
     return l->kind == TARE_WCODEC_TENSOR && e &&
            (e->kind == TARE_KIND_FLOAT || e->kind == TARE_KIND_BLOCK);
@@ -441,7 +442,7 @@ static tare_status take_layer(tare_cached **out, tare_packed *s, uint32_t number
         return status;
     }
     l->opened.cache = s->segments;
-    if (tare_wcodec_may_be_coarse(&s->index.layers[number])) l->opened.groups = s->groups;
+    if (may_be_coarse(&s->index.layers[number])) l->opened.groups = s->groups;
     tare_cache_fill(s->layers, *out, l, cost_of(&s->index.layers[number]));
     return TARE_OK;
 }
@@ -507,7 +508,7 @@ tare_status tare_packed_groups(tare_packed *s, uint32_t layer, unsigned *out, ta
     const tare_wcodec_layer *l = &s->index.layers[layer];
     tare_cached *held;
     *out = 0;
-    if (!tare_wcodec_may_be_coarse(l) || l->base) return TARE_OK; /* differences come back whole */
+    if (!may_be_coarse(l) || l->base) return TARE_OK; /* differences come back whole */
     TARE_TRY(take_layer(&held, s, layer, err));
     const opened_layer *opened = held->value;
     for (unsigned p = 0; p < l->coded.n_streams; p++) {

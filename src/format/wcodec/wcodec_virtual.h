@@ -14,8 +14,6 @@
 
 const tare_wcodec_index *tare_wcodec_store_index(const tare_packed *store);
 uint64_t tare_wcodec_store_directory_bytes(const tare_packed *store);
-/* Whether its values represent real numbers, so that reading fewer of their bits makes sense. */
-bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *layer);
 /* Whether a layer refers to a base model that is not set. */
 bool tare_wcodec_store_lacks_base(const tare_packed *store, uint32_t layer);
 /* While the driver of what is packed reads its directory: it may read ahead, into tensors that are

@@ -12,7 +12,8 @@
 #define ID_EXPECTED "an id was expected: a whole number from 0"
 #define BLANK_MARK  "\xe2\x96\x81" /* U+2581, SentencePiece's blank */
 
-bool tare_llama_looks_special(tare_str text) {
+/* Whether a token is taken for a control token although no file says so. */
+static bool looks_special(tare_str text) {
     static const char *const whole[] = {"<pad>", "<mask>", "<2mass>", "[@BOS@]"};
     static const struct {
         tare_str begin, end;
@@ -29,7 +30,8 @@ bool tare_llama_looks_special(tare_str text) {
     return false;
 }
 
-tare_status tare_llama_plain_blanks(tare_str *text, tare_arena *arena, tare_error *err) {
+/* U+2581 becomes a blank; borrowed where there is none, else in the arena. */
+static tare_status plain_blanks(tare_str *text, tare_arena *arena, tare_error *err) {
     const tare_str mark = TARE_STR(BLANK_MARK);
     size_t n = 0;
     char *out = NULL;
@@ -53,7 +55,7 @@ tare_status tare_llama_add_token(tare_llama_tokenizer *t, uint64_t id, tare_str 
     tare_llama_token token = {text, ADDED_SCORE, TARE_TOKEN_CONTROL};
     if (!is_control) {
         token.type = TARE_TOKEN_USER_DEFINED;
-        TARE_TRY(tare_llama_plain_blanks(&token.text, &t->scratch, err));
+        TARE_TRY(plain_blanks(&token.text, &t->scratch, err));
     }
     return tare_llama_vocab_set(&t->vocab, id, &token, err);
 }
@@ -113,8 +115,7 @@ static tare_status add_described(tare_llama_tokenizer *t, const tare_llama_file 
                                     "an added token has no text: \"content\" was expected");
     TARE_TRY(tare_llama_text(&text, t, &values[0], err));
     TARE_TRY(give_id(&id, t, file, text, err));
-    bool is_control =
-        tare_json_span_bool(&values[1], false) || (by_looks && tare_llama_looks_special(text));
+    bool is_control = tare_json_span_bool(&values[1], false) || (by_looks && looks_special(text));
     return tare_llama_in_file(err, tare_llama_add_token(t, id, text, is_control, err), file);
 }
 

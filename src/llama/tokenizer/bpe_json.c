@@ -52,8 +52,9 @@ tare_status tare_llama_read_vocab_object(tare_llama_tokenizer *t, const tare_lla
 
 /* ---- merges ---------------------------------------------------------------------------------- */
 
-tare_status tare_llama_join_merge(tare_str *out, tare_str left, tare_str right, tare_arena *arena,
-                                  tare_error *err) {
+/* "left right", blanks inside the parts in the byte alphabet. */
+static tare_status join_merge(tare_str *out, tare_str left, tare_str right, tare_arena *arena,
+                              tare_error *err) {
     const tare_str parts[2] = {left, right};
     size_t n = 0, longest = 2 * (left.len + right.len) + 1;
     char *text = tare_arena_take(arena, longest);
@@ -93,7 +94,7 @@ static tare_status read_merge(tare_str *out, tare_llama_tokenizer *t, const tare
     if (!left.len || !right.len)
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &t->json.file, v->offset,
                                     "merges: a part is empty");
-    return tare_llama_join_merge(out, left, right, &t->scratch, err);
+    return join_merge(out, left, right, &t->scratch, err);
 }
 
 static tare_status read_merges_json(tare_llama_tokenizer *t, tare_error *err) {
@@ -124,7 +125,7 @@ static tare_str take_line(tare_str *rest) {
 }
 
 /* merges.txt: "left right" in each line; a first line with # tells the version. */
-tare_status tare_llama_read_merges_txt(tare_llama_tokenizer *t, tare_error *err) {
+static tare_status read_merges_txt(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_file file;
     TARE_TRY(tare_llama_file_read_text(&file, t, "merges.txt", err));
     if (!file.text.ptr) return TARE_OK;
@@ -249,7 +250,7 @@ tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err) {
         mark_specials_of_class(t);
         TARE_TRY(tare_llama_read_added_json(t, err));
     }
-    if (t->vocab.n_merges == 0) TARE_TRY(tare_llama_read_merges_txt(t, err));
+    if (t->vocab.n_merges == 0) TARE_TRY(read_merges_txt(t, err));
     if (t->vocab.n_merges == 0)
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &t->json.file, TARE_NO_OFFSET,
                                     "a BPE vocabulary without merges, here and in merges.txt");

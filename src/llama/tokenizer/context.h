@@ -129,19 +129,11 @@ tare_status tare_llama_read_vocab_object(tare_llama_tokenizer *t, const tare_lla
                                          const tare_json_value *object, tare_error *err);
 /* Bytes out of base64, in the arena; ptr NULL: memory is out. False: it is none. */
 bool tare_llama_base64(tare_str *out, tare_str text, tare_arena *arena);
-tare_status tare_llama_read_merges_txt(tare_llama_tokenizer *t, tare_error *err);
-/* "left right", blanks inside the parts in the byte alphabet. */
-tare_status tare_llama_join_merge(tare_str *out, tare_str left, tare_str right, tare_arena *arena,
-                                  tare_error *err);
 
 /* ---- added tokens ---------------------------------------------------------------------------- */
 
 /* The id that a key of added_tokens_decoder spells in digits. */
 bool tare_llama_id_of_key(const tare_json_value *key, uint64_t *id);
-/* Whether a token is taken for a control token although no file says so. */
-bool tare_llama_looks_special(tare_str text);
-/* U+2581 becomes a blank; borrowed where there is none, else in the arena. */
-tare_status tare_llama_plain_blanks(tare_str *text, tare_arena *arena, tare_error *err);
 /* Puts an added token at its id: CONTROL, or USER_DEFINED with plain blanks. */
 tare_status tare_llama_add_token(tare_llama_tokenizer *t, uint64_t id, tare_str text,
                                  bool is_control, tare_error *err);

@@ -63,11 +63,6 @@ tare_str tare_llama_normal_pattern(tare_str pattern, tare_arena *arena);
 /* The stages of a pre_tokenizer; type END: none. */
 tare_status tare_llama_read_stages(tare_llama_stages *out, const tare_json_value *pre_tokenizer,
                                    tare_arena *arena, tare_error *err);
-/* The row of a splitting; NULL: none is like it. *nearest is what comes closest. */
-tare_status tare_llama_find_splitting(const tare_llama_splitting **out,
-                                      const tare_llama_splitting **nearest,
-                                      const tare_llama_stages *stages, tare_arena *arena,
-                                      tare_error *err);
 /* Sets t->pre for a byte-level BPE. UNSUPPORTED with TARE_CODE_UNKNOWN_PRE: llama.cpp has no
  * splitting like it. */
 tare_status tare_llama_choose_pre(tare_llama_tokenizer *t, tare_error *err);

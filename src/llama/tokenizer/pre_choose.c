@@ -58,10 +58,11 @@ static bool is_same(const normal_row *row, const tare_llama_stages *stages) {
     return true;
 }
 
-tare_status tare_llama_find_splitting(const tare_llama_splitting **out,
-                                      const tare_llama_splitting **nearest,
-                                      const tare_llama_stages *stages, tare_arena *arena,
-                                      tare_error *err) {
+/* The row of a splitting; NULL: none is like it. *nearest is what comes closest. */
+static tare_status find_splitting(const tare_llama_splitting **out,
+                                  const tare_llama_splitting **nearest,
+                                  const tare_llama_stages *stages, tare_arena *arena,
+                                  tare_error *err) {
     unsigned best = 0;
     const tare_llama_splitting *row;
     *out = *nearest = NULL;
@@ -197,7 +198,7 @@ tare_status tare_llama_choose_pre(tare_llama_tokenizer *t, tare_error *err) {
     TARE_TRY(tare_llama_in_file(
         err, tare_llama_read_stages(&stages, &t->json.pre_tokenizer, &t->scratch, err),
         &t->json.file));
-    TARE_TRY(tare_llama_find_splitting(&row, &nearest, &stages, &t->scratch, err));
+    TARE_TRY(find_splitting(&row, &nearest, &stages, &t->scratch, err));
     if (!row) return fail_unknown(t, &stages, nearest, err);
     note_differences(t, &stages);
     const char *name = name_by_class(t, row->name, tokenizer_class);

@@ -394,7 +394,8 @@ tare_status tare_edit_journal_finish(const tare_edit_journal *journal, int dir_f
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-void tare_edit_journal_name(char out[TARE_NAME_MOST + 1], const char *leader) {
+/* ".NAME.tare-edit", beside the leader. */
+static void journal_name(char out[TARE_NAME_MOST + 1], const char *leader) {
     const size_t most = TARE_NAME_MOST - sizeof TARE_EDIT_JOURNAL_SUFFIX;
     const size_t n = (size_t)tare_min_u64(strlen(leader), most);
     out[0] = '.';
@@ -451,7 +452,7 @@ tare_status tare_edit_journal_run(tare_edit_journal *journal, int dir_fd, bool n
     char name[TARE_NAME_MOST + 1];
     tare_buffer b;
     int fd = -1;
-    tare_edit_journal_name(name, journal->ops[0].name);
+    journal_name(name, journal->ops[0].name);
     tare_buffer_init(&b, allocator);
     tare_status status = TARE_OK;
     for (size_t i = 0; i < journal->n_ops && status == TARE_OK; i++)

@@ -9,8 +9,6 @@
 
 #define TARE_EDIT_JOURNAL_SUFFIX ".tare-edit"
 
-/* ".NAME.tare-edit", beside the leader. */
-void tare_edit_journal_name(char out[TARE_NAME_MOST + 1], const char *leader);
 /* Executes a journal, however much of it was done before. */
 tare_status tare_edit_journal_finish(const tare_edit_journal *journal, int dir_fd, tare_error *err);
 /* Locks an open journal; false: another is at work with it, or has removed it. */

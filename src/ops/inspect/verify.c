@@ -283,14 +283,13 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
 static tare_status verify_packed(tare_packed_faults *told, const tare_model *model,
                                  const tare_context *context, tare_error *err) {
     const tare_layout *layout = model->catalog.layout;
-    tare_context o = *context;
-    tare_steps before = {.progress = o.progress,
-                         .ctx = o.progress_ctx,
+    tare_steps before = {.progress = context->progress,
+                         .ctx = context->progress_ctx,
                          .total = tare_catalog_tensor_bytes(&model->catalog)};
     for (size_t i = 0; layout && i < layout->n_fillers; i++)
         before.total += layout->fillers[i].size;
-    if (o.progress) o.progress = tare_steps_retain, o.progress_ctx = &before;
-    return tare_verify_packed(told, model, &o, err);
+    const tare_context waiting = tare_steps_context_retain(context, &before);
+    return tare_verify_packed(told, model, &waiting, err);
 }
 
 tare_status tare_verify_data(const tare_model *model, const tare_context *context,
