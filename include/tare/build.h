@@ -46,7 +46,7 @@ typedef tare_status (*tare_plane_read_fn)(void *ctx, uint32_t plane, uint64_t of
  * machine, and are borrowed until tare_model_free; everything else is copied. */
 typedef struct tare_build_tensor {
     size_t size;
-    tare_str name; /* not empty */
+    tare_str name; /* may be empty, where the container that is written knows such names */
     const tare_encoding *encoding;
     const uint64_t *dims; /* outermost first */
     uint32_t n_dims;

@@ -116,11 +116,9 @@ def _key(key: str, value: Any) -> tuple[str, int, int, Any]:
 
 
 def checked_name(name: Any) -> Any:
-    """The name of a tensor, which is a text and not empty."""
+    """The name of a tensor, which is a text."""
     if not isinstance(name, (str, bytes)):
         raise TypeError(f"{name!r}: the name of a tensor is a text, not {type(name).__name__}")
-    if not name:
-        raise ValueError("a tensor needs a name that is not empty")
     return name
 
 

@@ -174,8 +174,8 @@ def test_metadata_that_is_empty_or_null(tmp_path):
 
 def test_names_and_metadata_that_are_none(tmp_path):
     w = np.ones(2, "f4")
-    with pytest.raises(ValueError, match="a name that is not empty"):
-        ours_numpy.save({"": w})
+    assert ours_numpy.save({"": w}) == safetensors.numpy.save({"": w})
+    assert list(ours_numpy.load(ours_numpy.save({"": w, "b": w}))) == ["", "b"]
     for name in (1, None):
         with pytest.raises(TypeError, match="the name of a tensor is a text"):
             ours_numpy.save({name: w})
@@ -188,6 +188,16 @@ def test_names_and_metadata_that_are_none(tmp_path):
                 ask(1)
             with pytest.raises(ours.SafetensorError, match="does not contain tensor q"):
                 ask("q")
+
+
+@pytest.mark.parametrize("suffix", (".gguf", ".mcf", ".wcodec"))
+def test_a_name_that_is_empty_comes_back(tmp_path, suffix):
+    path, middle, again = tmp_path / "a.safetensors", tmp_path / ("m" + suffix), tmp_path / "b.safetensors"
+    path.write_bytes(safetensors.numpy.save({"": np.arange(4, dtype="f4"), "b": np.ones(2, "f4")}))
+    (tare.pack if suffix == ".wcodec" else tare.convert)(path, middle)
+    tare.convert(middle, again)
+    assert safetensors.numpy.load_file(again)[""].tolist() == [0, 1, 2, 3]
+    assert tare.diff(path, again).same
 
 
 def test_meta_of_tensors(safetensors_path, gguf_path):

@@ -562,8 +562,8 @@ def test_paths_and_types_in_every_form(tmp_path):
     for option, value in (("type", "nope"), ("endian", "middle"), ("shard_size", "many"), ("threads", -1)):
         with pytest.raises(tare.UsageError, match=f"^{option}: .*not '{value}'"):
             tare.save(state, tmp_path / "c.gguf", **{option: value})
-    for wrong in ([1], {1: np.ones(3)}, {"": np.ones(3)}, {"w": None}):
-        with pytest.raises((TypeError, ValueError), match="a dict|the name|a name|w: no number format"):
+    for wrong in ([1], {1: np.ones(3)}, {"w": None}):
+        with pytest.raises((TypeError, ValueError), match="a dict|the name|w: no number format"):
             tare.save(wrong, tmp_path / "d.gguf")
     with pytest.raises(ValueError, match="there is no 'bits'"):
         tare.pack(os.fsdecode(path), tmp_path / "e.wcodec", lossy={"bpw": 3, "bits": 3})

@@ -192,7 +192,7 @@ tare_status tare_builder_add_tensor(tare_builder *builder, const tare_build_tens
     tare_catalog *c = &builder->m->catalog;
     TARE_TRY(tare_options_read(&from, sizeof from, tensor, err));
     TARE_REQUIRE(from.encoding && from.encoding->id != TARE_ENCODING_UNKNOWN, err);
-    TARE_REQUIRE((from.dims || !from.n_dims) && from.name.ptr && from.name.len, err);
+    TARE_REQUIRE((from.dims || !from.n_dims) && from.name.ptr, err);
     if (c->n_tensors >= builder->m->limits.tensors)
         return tare_fail(err, TARE_ERR_LIMIT, "number of tensors exceeds the limit");
     if (from.name.len > builder->m->limits.name_bytes)

@@ -18,7 +18,6 @@ static tare_status index_tensors(tare_model *m, tare_error *err) {
     tare_catalog *c = &m->catalog;
     TARE_TRY(tare_name_index_init(&m->tensor_index, &m->arena, c->n_tensors, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
-        if (c->tensors[i].name.len == 0) return name_fault(m, err, "empty tensor name", i);
         if (tare_name_index_add(&m->tensor_index, c->tensors, sizeof *c->tensors, i, NULL) >= 0)
             return name_fault(m, err, "duplicate tensor name", i);
     }

@@ -16,7 +16,8 @@
 #include "model/value.h"
 
 bool tare_format_caps_has_name(const tare_format_caps *h, tare_str name) {
-    return name.len <= h->max_name && (!h->has_name || h->has_name(name));
+    return name.len <= h->max_name && (name.len || h->takes_empty_name) &&
+           (!h->has_name || h->has_name(name));
 }
 
 bool tare_format_caps_has_rank(const tare_format_caps *h, const tare_encoding *encoding,

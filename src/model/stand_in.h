@@ -19,6 +19,7 @@ typedef struct tare_format_caps {
     bool lacks_odd;   /* quantized numbers are finite there: NaN, Inf, overflow are errors */
     uint32_t max_dims;
     uint32_t max_name;               /* bytes */
+    bool takes_empty_name;           /* a tensor may be called "" */
     bool (*has_name)(tare_str name); /* further rules for names; NULL: none */
     const tare_encoding *bytes_type; /* what opaque bytes stand under (U8, or I8 for GGUF) */
 } tare_format_caps;

@@ -163,8 +163,7 @@ static const char *entry_fault(const restore *r, const entry *e) {
     const tare_tensor *stored = &r->m->catalog.tensors[e->tensor];
     const tare_encoding *encoding;
     uint64_t planes[TARE_MAX_PLANES], size;
-    if (e->name.len == 0 || e->name.len > r->m->limits.name_bytes)
-        return "its name is empty or too long";
+    if (e->name.len > r->m->limits.name_bytes) return "its name is too long";
     if (build(e, r->m, stored->size_bytes, &encoding, planes, &size) != TARE_OK)
         return "its type or shape is not possible";
     bool is_unknown = encoding->kind == TARE_KIND_UNKNOWN;

@@ -103,6 +103,7 @@ wrong("block", "32", "32", "another block")
 wrong("scale_dtype", "fp32", '"fp32"', "scales of another type")
 wrong("layout", "other", '"colmajor"', "another layout")
 wrong("name", "number", "7", "a name that is no string")
+wrong("name", "empty", '""', "a name without letters")
 wrong("outliers", "number", "1", "outliers that are no object")
 wrong("sha256", "short", '"ab"', "a digest of two digits")
 wrong("sha256", "letters", '"%s"' % ("g" * 64), "a digest that is none")
@@ -126,8 +127,6 @@ no("same-place", "two tensors at one place", text, "CORRUPT",
 text = manifest(entry(), entry(rows="0"))
 no("name-twice", "two tensors of one name", text, "CORRUPT", text.at["},{"] + 2, "duplicate",
    "tensor 1")
-text = manifest(entry(name='""'))
-no("name-empty", "a name without letters", text, "CORRUPT", text.at["[{"] + 1, "empty", "tensor 0")
 text = manifest(entry(rows=str(1 << 53), cols=str(1 << 53)))
 no("product", "more elements than can be counted", text, "LIMIT", text.at["[{"] + 1, "overflow",
    "tensor 0")

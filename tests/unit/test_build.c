@@ -220,7 +220,8 @@ static void test_refused(void **state) {
     refuse(&t, TARE_ERR_ARG);
     t = tensor("t", TARE_ENCODING_F32, huge, 2, floats);
     refuse(&t, TARE_ERR_LIMIT);
-    t = tensor("", TARE_ENCODING_F32, dims, 2, floats);
+    t = tensor("t", TARE_ENCODING_F32, dims, 2, floats);
+    t.name.ptr = NULL;
     refuse(&t, TARE_ERR_ARG);
     t = tensor("t", TARE_ENCODING_UNKNOWN, dims, 2, floats);
     refuse(&t, TARE_ERR_ARG);

@@ -108,8 +108,10 @@ static const fault_case faults[] = {
      "{" ONE ",@\"\\u0061\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[2,3]}}", 3,
      TARE_ERR_CORRUPT, "a"},
     {"name twice over the same bytes", "{" ONE ",@" ONE "}", 2, TARE_ERR_CORRUPT, "a"},
-    {"empty name", "{@\"\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2,
-     TARE_ERR_CORRUPT, ""},
+    {"empty name twice",
+     "{\"\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
+     "@\"\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[2,3]}}",
+     3, TARE_ERR_CORRUPT, ""},
     {"hole at the start", "{@\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}", 3,
      TARE_ERR_CORRUPT, "a"},
     {"hole between", "{" ONE ",@\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[3,4]}}", 4,

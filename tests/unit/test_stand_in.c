@@ -350,7 +350,6 @@ static void entries_that_ask_for_more_are_ignored(void **state) {
         ENTRY("a", "x", "f32", "[6]"),                     /* wider */
         ENTRY("a", "x", "u8", "[4294967296,4294967296]"),  /* a product that wraps */
         ENTRY("a", "x", "u8", "[18446744073709551615,6]"), /* likewise */
-        ENTRY("a", "", "u8", "[6]"),                       /* no name */
         ENTRY("a", "b", "u8", "[6]"),                      /* another's name */
         ENTRY("z", "x", "u8", "[6]"),                      /* no such tensor */
         ENTRY("a", "x", "u9", "[6]"),                      /* no such type */
@@ -378,7 +377,6 @@ static void the_reason_is_told(void **state) {
         const char *text, *reason;
     } cases[] = {
         {ENTRY("z", "x", "u8", "[6]"), "no tensor is stored under its name"},
-        {ENTRY("a", "", "u8", "[6]"), "its name is empty or too long"},
         {ENTRY("a", "b", "u8", "[6]"), "another tensor has its name already"},
         {ENTRY("a", "x", "u9", "[6]"), "its type or shape is not possible"},
         {ENTRY("a", "x", "u8", "[7]"), "its size is not that of the stored tensor"},

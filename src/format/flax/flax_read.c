@@ -301,6 +301,7 @@ static const tare_format_caps caps = {
     .has_encoding = has_encoding,
     .max_dims = TARE_MAX_DIMS,
     .max_name = 65535,
+    .takes_empty_name = true,
     .bytes_type = &tare_encoding_table[TARE_ENCODING_U8],
 };
 

@@ -80,6 +80,7 @@ static bool read_name(tare_infq_reader *r, const tare_infq_entry *e, tare_str *o
     if (v->type != TARE_JSON_STRING) return corrupt(r, e, TARE_INFQ_NAME, "expected a string");
     *out = tare_json_text(v, &r->m->arena);
     if (!out->ptr) return tare_json_fail(&r->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "tensor name");
+    if (!out->len) return corrupt(r, e, TARE_INFQ_NAME, "empty tensor name");
     return out->len <= r->m->limits.name_bytes ||
            wrong(r, e, TARE_INFQ_NAME, TARE_ERR_LIMIT, "length of a tensor's name");
 }

@@ -65,5 +65,6 @@ const tare_format_caps tare_torch_caps = {
     .has_encoding = has_encoding,
     .max_dims = TARE_MAX_DIMS,
     .max_name = 65535,
+    .takes_empty_name = true,
     .bytes_type = &tare_encoding_table[TARE_ENCODING_U8],
 };

@@ -417,7 +417,7 @@ static tare_status check_tensor_names(tare_edit *e, tare_error *err) {
             const bool is_old = name.ptr == e->parts[i].model->catalog.tensors[t].name.ptr;
             if (!name.ptr) continue;
             all[n] = name;
-            if (!is_old && (name.len == 0 || !tare_format_caps_has_name(e->format->caps, name)))
+            if (!is_old && !tare_format_caps_has_name(e->format->caps, name))
                 return wrong_name(err, TARE_ITEM_TENSOR, name,
                                   "the format cannot hold a tensor of this name");
             if (tare_name_index_add(&index, all, sizeof *all, n++, NULL) >= 0)
