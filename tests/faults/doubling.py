@@ -14,7 +14,11 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../support"), os.path.join(HERE, "../golden")]
 import ggufbuilder as gb  # noqa: E402
+import msgpackbuilder as mp  # noqa: E402
+import onnxbuilder as onnx  # noqa: E402
 import torchbuilder  # noqa: E402
+import whisper_cases as whisper  # noqa: E402
+from flatbuilder import Lite  # noqa: E402
 from safetensors_file import safetensors  # noqa: E402
 
 MOST = 2.6  # what a doubling may cost: n log n and a constant part, but not n squared
@@ -38,6 +42,11 @@ def store(name, content):
     with open(name, "wb") as f:
         f.write(content if isinstance(content, bytes) else
                 (content if isinstance(content, str) else json.dumps(content)).encode())
+
+
+def prepare(*arguments):
+    """Runs the command on what was stored."""
+    subprocess.run([os.environ["TARE"], *arguments], check=True, capture_output=True)
 
 
 def floats(name, *shape):
@@ -332,6 +341,181 @@ def a_pickle_of_references(n):
     store("x.pkl", b"\x80\x02(lq\x00" + b"(h\x00h\x00lq\x01" * n + b".")
 
 
+# ---- other containers --------------------------------------------------------------------------------
+
+
+@case(1000, "info", "x.onnx")
+def tensors_of_onnx(n):
+    store("x.onnx", onnx.model(*(onnx.tensor(f"t{i}") for i in range(n))))
+
+
+@case(1000, "info", "x.onnx", exits=(3,))
+def a_name_many_times_in_onnx(n):
+    store("x.onnx", onnx.model(*(onnx.tensor("t") for _ in range(n))))
+
+
+@case(1000, "info", "x.onnx")
+def pairs_of_onnx(n):
+    store("x.onnx", onnx.model(onnx.tensor(), _14=[onnx.message(_1=f"k{i}", _2="v") for i in range(n)]))
+
+
+@case(1000, "info", "x.onnx")
+def constants_of_onnx(n):
+    nodes = [onnx.message(_2=f"c{i}", _4="Constant", _5=onnx.message(_1="value", _5=onnx.tensor(""), _20=4)) for i in range(n)]
+    store("x.onnx", onnx.model(onnx.tensor(), nodes=nodes))
+
+
+@case(1000, "info", "x.onnx")
+def graphs_in_onnx(n):
+    graph = onnx.message(_5=[onnx.tensor("w")])
+    nodes = [onnx.message(_2=f"c{i}", _3="loop", _4="Loop", _5=onnx.message(_1="body", _6=graph, _20=5)) for i in range(n)]
+    store("x.onnx", onnx.model(onnx.tensor(), nodes=nodes))
+
+
+@case(100, "info", "x.onnx", exits=(0, 3))
+def onnx_that_is_deep(n):
+    graph = onnx.message(_5=[onnx.tensor("w")])
+    for _ in range(n):
+        graph = onnx.message(_1=[onnx.message(_2="c", _4="Loop", _5=onnx.message(_1="body", _6=graph, _20=5))], _5=[onnx.tensor("w")])
+    store("x.onnx", onnx.message(_1=8, _2="by hand", _8=onnx.message(_1="", _2=17), _7=graph))
+
+
+@case(500, "info", "x.tflite")
+def tensors_of_tflite(n):
+    store("x.tflite", Lite([{"shape": [6], "name": f"t{i}"} for i in range(n)], [b"", bytes(24)]).file())
+
+
+@case(500, "info", "x.tflite")
+def a_name_many_times_in_tflite(n):
+    store("x.tflite", Lite([{"shape": [6]}] * n, [b"", bytes(24)]).file())
+
+
+@case(500, "info", "x.tflite")
+def graphs_and_buffers_of_tflite(n):
+    graphs = [[{"shape": [6], "buffer": i + 1}] for i in range(n)]
+    store("x.tflite", Lite(None, [b"", *[bytes(24)] * n], graphs=graphs).file())
+
+
+ARRAY = mp.array((2, 3), "float32", bytes(24))
+
+
+@case(2000, "info", "x.msgpack")
+def arrays_of_flax(n):
+    store("x.msgpack", mp.packed({f"t{i}": ARRAY for i in range(n)}))
+
+
+@case(2000, "info", "x.msgpack")
+def values_of_flax(n):
+    store("x.msgpack", mp.packed({"w": ARRAY, **{f"k{i}": i for i in range(n)}, "list": list(range(n))}))
+
+
+@case(100, "info", "x.msgpack", exits=(0, 3))
+def flax_that_is_deep(n):
+    store("x.msgpack", mp.packed({"a": 0})[:-1] * n + mp.packed({"w": ARRAY}))
+
+
+@case(4000, "info", "x.bin")
+def tokens_of_whisper(n):
+    store("x.bin", whisper.head(tokens=[b"w%d" % i for i in range(n)]) + whisper.tensor())
+
+
+@case(1000, "info", "x.bin")
+def tensors_of_whisper(n):
+    store("x.bin", whisper.head() + b"".join(whisper.tensor(f"t{i}") for i in range(n)))
+
+
+@case(500, "info", "x.npz")
+def arrays_of_numpy(n):
+    archive = torchbuilder.Zip()
+    head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n"
+    for i in range(n):
+        archive.add(f"t{i}.npy", b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head + bytes(24))
+    store("x.npz", archive.file())
+
+
+@case(2000, "info", "dcp")
+def chunks_of_a_checkpoint(n):
+    chunks = [((i, 0), (1, 1)) for i in range(n)]
+    checkpoint = torchbuilder.Checkpoint().say("w", torchbuilder.described((n, 1), chunks))
+    content = torchbuilder.saved((1, 1), [1])
+    for at, _ in chunks:
+        checkpoint.add("__0_0.distcp", "w", at, content)
+    for name, content in checkpoint.files().items():
+        store("dcp/" + name, content)
+
+
+@case(500, "info", "dcp")
+def tensors_of_a_checkpoint(n):
+    checkpoint, content = torchbuilder.Checkpoint(), torchbuilder.saved((1, 1), [1])
+    for i in range(n):
+        checkpoint.say(f"t{i}", torchbuilder.described((1, 1), [((0, 0), (1, 1))])).add("__0_0.distcp", f"t{i}", (0, 0), content)
+    for name, content in checkpoint.files().items():
+        store("dcp/" + name, content)
+
+
+@case(1000, "verify", "--manifest", "list", "x.safetensors")
+def lines_of_a_manifest(n):
+    store("x.safetensors", safetensors([floats(f"t{i}", 1) for i in range(n)]))
+    prepare("verify", "--write-manifest", "list", "x.safetensors")
+
+
+@case(500, "info", "x.infq", exits=(0,))
+def tensors_of_infq(n):
+    store("x.safetensors", safetensors([floats(f"t{i}", 1, 32) for i in range(n)]))
+    prepare("convert", "x.safetensors", "x.infq", "--to", "infq")
+
+
+@case(500, "verify", "--deep", "x.mcf")
+def tensors_of_mcf(n):
+    store("x.safetensors", safetensors([floats(f"t{i}", 1, 32) for i in range(n)]))
+    prepare("convert", "x.safetensors", "x.mcf")
+
+
+@case(500, "verify", "--deep", "x.wcodec")
+def tensors_of_wcodec(n):
+    store("x.safetensors", safetensors([floats(f"t{i}", 1, 32) for i in range(n)]))
+    prepare("pack", "x.safetensors", "x.wcodec")
+
+
+@case(50, "info", "x.wcodec")
+def files_of_a_ladder(n):
+    for i in range(n):
+        g = gb.Gguf().kv("general.architecture", gb.STRING, "llama").tensor("t", [32], gb.F32)
+        store(f"all/{i}.gguf", bytes(g.file()))
+    prepare("pack", "all", "x.wcodec")
+
+
+@case(400, "convert", "x.safetensors", "y.safetensors", "--force", "--apply-adapter", "lora.safetensors")
+def factors_of_kohya(n):
+    store("x.safetensors", safetensors([floats(f"model.layers.{i}.q_proj.weight", 4, 4) for i in range(n)]))
+    names = [f"lora_unet_model_layers_{i}_q_proj" for i in range(n)]
+    store("lora.safetensors", safetensors([
+        part for k in names for part in (floats(k + ".lora_down.weight", 2, 4), floats(k + ".lora_up.weight", 4, 2), floats(k + ".alpha"))]))
+
+
+@case(500, "quantize", "hf", "x.gguf", "Q8_0", "--no-tokenizer", "--force", "--imatrix", "i.gguf", exits=(0,))
+def entries_of_an_importance(n):
+    model()
+    g = gb.Gguf()
+    g.kv("general.type", gb.STRING, "imatrix").kv("imatrix.chunk_count", gb.U32, 1).kv("imatrix.chunk_size", gb.U32, 512)
+    g.array("imatrix.datasets", gb.STRING, ["x"])
+    for i in range(n):
+        g.tensor(f"blk.0.t{i}.weight.in_sum2", [32], gb.F32).tensor(f"blk.0.t{i}.weight.counts", [1], gb.F32)
+    store("i.gguf", bytes(g.file()))
+
+
+@case(50, "info")
+def shards_of_gguf(n):
+    for i in range(n):
+        g = gb.Gguf()
+        if not i:
+            g.kv("general.architecture", gb.STRING, "llama")
+        g.kv("split.no", gb.U16, i).kv("split.count", gb.U16, n).kv("split.tensors.count", gb.I32, n)
+        g.tensor(f"t{i}", [8], gb.F32)
+        store("set/x-%05d-of-%05d.gguf" % (i + 1, n), bytes(g.file()))
+    return ["set/x-00001-of-%05d.gguf" % n]
+
+
 # ---- counting ----------------------------------------------------------------------------------------
 
 
@@ -351,6 +535,7 @@ def instructions(tare, make, n, arguments, exits):
 
 def main():
     tare, folder, word = os.path.abspath(sys.argv[1]), sys.argv[2], "".join(sys.argv[3:])
+    os.environ["TARE"] = tare
     if not shutil.which("valgrind"):
         print("SKIP: valgrind is not installed")
         sys.exit(77)
