@@ -518,7 +518,7 @@ typedef struct cli_write {
     cli_list adapters; /* NAME=PATH, to store */
     /* of a Hugging Face model that becomes GGUF */
     const char *model_name, *metadata, *pre, *lora;
-    bool keep_names, vocab_only, no_tokenizer, like_reference, mmproj;
+    bool keep_names, vocab_only, no_tokenizer, like_reference, mmproj, mtp, no_mtp;
     const char *with_mmproj; /* of a GGUF file that becomes a Hugging Face directory */
     const char *scheme;      /* of packed weights; NULL: none */
     const struct cli_write
@@ -567,6 +567,13 @@ typedef struct cli_write {
          .help = "Hugging Face to GGUF: the vision or audio encoder instead of the text model, "   \
                  "which llama.cpp reads as a second file (mmproj)",                                \
          .flag = &(args).mmproj},                                                                  \
+        {.name = "mtp",                                                                            \
+         .help = "Hugging Face to GGUF: the layers that predict more tokens alone, a draft that "  \
+                 "llama.cpp reads beside the model",                                               \
+         .flag = &(args).mtp},                                                                     \
+        {.name = "no-mtp",                                                                         \
+         .help = "Hugging Face to GGUF: the model without these layers",                           \
+         .flag = &(args).no_mtp},                                                                  \
         {.name = "with-mmproj",                                                                    \
          .arg = "FILE",                                                                            \
          .complete = CLI_COMPLETE_FILE,                                                            \
@@ -583,7 +590,7 @@ typedef struct cli_write {
 #define CLI_MAPPING_GROUP                                                                          \
     {                                                                                              \
         "Hugging Face to GGUF",                                                                    \
-            "keep-names name metadata pre lora vocab-only no-tokenizer mmproj "                    \
+            "keep-names name metadata pre lora vocab-only no-tokenizer mmproj mtp no-mtp "         \
             "like-reference list-architectures"                                                    \
     }
 

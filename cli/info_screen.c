@@ -267,7 +267,8 @@ static void print_llama(const tare_model *model) {
     char text[512];
     if (info_llama(&why, model)) {
         info_label("llama.cpp");
-        puts("runs it");
+        puts(tare_llama_is_draft(model) ? "runs it beside the model that it drafts for"
+                                        : "runs it");
     } else if (info_projector(model).len) {
         char *kind = cli_escape(info_projector(model), false, 40);
         info_label("llama.cpp");

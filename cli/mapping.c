@@ -48,6 +48,13 @@ static int check_usage(const cli_command *command, const cli_write *w, tare_llam
     if (w->mmproj && (w->vocab_only || w->pre))
         return cli_usage(command, "--mmproj writes an encoder, which has no tokenizer: neither "
                                   "--vocab-only nor --pre goes with it");
+    if ((w->mtp || w->no_mtp) && (w->mmproj || w->lora))
+        return cli_usage(command,
+                         "--mtp and --no-mtp are about a text model, which --%s does not write",
+                         w->mmproj ? "mmproj" : "lora");
+    if (w->mtp && w->no_mtp)
+        return cli_usage(command,
+                         "--mtp writes the layers that --no-mtp leaves out: give one of them");
     if (w->merges.n && (w->lora || w->vocab_only))
         return cli_usage(command, "--apply-adapter merges into weights, of which --%s writes none",
                          w->lora ? "lora" : "vocab-only");
@@ -55,10 +62,10 @@ static int check_usage(const cli_command *command, const cli_write *w, tare_llam
     if (w->lora)
         return cli_usage(command, "--lora is for a Hugging Face model, and an output that is GGUF");
     if (w->model_name || w->metadata || w->pre || w->vocab_only || w->no_tokenizer ||
-        w->like_reference || w->mmproj)
+        w->like_reference || w->mmproj || w->mtp || w->no_mtp)
         return cli_usage(command,
-                         "--name, --metadata, --pre, --mmproj, --vocab-only and --no-tokenizer are "
-                         "for a Hugging Face model that becomes GGUF");
+                         "--name, --metadata, --pre, --mmproj, --mtp, --no-mtp, --vocab-only and "
+                         "--no-tokenizer are for a Hugging Face model that becomes GGUF");
     return CLI_YES;
 }
 
@@ -115,6 +122,9 @@ static int fill_options(tare_llama_options *options, char **text, const cli_writ
     options->no_tokenizer = write->no_tokenizer;
     options->like_reference = write->like_reference;
     options->tower = write->mmproj;
+    options->nextn = write->mtp      ? TARE_LLAMA_NEXTN_ALONE
+                     : write->no_mtp ? TARE_LLAMA_NEXTN_LEFT_OUT
+                                     : TARE_LLAMA_NEXTN_TOO;
     if (!write->metadata) return CLI_YES;
     int code = cli_read_file(text, &n, write->metadata, METADATA_MOST);
     if (code == CLI_YES) options->metadata = (tare_str){*text, n};

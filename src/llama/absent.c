@@ -68,6 +68,11 @@ tare_status tare_llama_map_like(tare_model **out, const tare_model *in, const ta
     return tare_model_shares_names(in, to) ? TARE_OK : refuse(out, err);
 }
 
+bool tare_llama_is_draft(const tare_model *model) {
+    (void)model;
+    return false;
+}
+
 bool tare_llama_can_run(const tare_model *model, tare_error *why) {
     (void)model;
     tare_fail(why, TARE_ERR_UNSUPPORTED, "this build of tare cannot tell (TARE_LLAMA=OFF)");

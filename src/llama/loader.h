@@ -15,9 +15,9 @@ bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_
 bool tare_llama_file_loads(const tare_model *gguf, tare_error *why);
 /* The tokens of a tokenizer `kind`: of the right types, as many scores and types, none twice. */
 bool tare_llama_tokens_load(const tare_model *gguf, tare_str kind, tare_error *why);
-/* Each block has what the keys take it for. */
-bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
-                            tare_error *why);
+/* Each block from `from` on, where those before may be missing, has what the keys take it for. */
+bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t from,
+                            uint64_t blocks, tare_error *why);
 /* Whether a tensor may have a scale beside it. */
 bool tare_llama_takes_scale(tare_str word);
 /* All tensors are ones that the architecture has, in as many blocks as there are. */

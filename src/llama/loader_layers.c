@@ -185,11 +185,12 @@ static bool expansion_fits(const layers *l, tare_error *why) {
                   "llama.cpp has twice the width of the model in this architecture");
 }
 
-bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
-                            tare_error *why) {
+bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t from,
+                            uint64_t blocks, tare_error *why) {
     layers l = {gguf, architecture, blocks};
     const uint64_t nextn = number_or(&l, "nextn_predict_layers", 0);
     l.n -= tare_min_u64(nextn, blocks);
+    if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && recurrence_fits(&l, why) && has_recurrence(&l, why) &&
            has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
            expansion_fits(&l, why);

@@ -103,61 +103,6 @@ bool tare_llama_can_map(tare_str *hf_class, const tare_model *model) {
     return is_known;
 }
 
-/* How many layers that predict more tokens the tensors are of: many a model that was trained further
- * has lost them, and its config.json still counts them. */
-static double nextn_layers(const tare_llama_mapping *m) {
-    const tare_catalog *c = &m->hf->catalog;
-    int64_t most = -1, first, last;
-    if (!m->arch->nextn) return 0;
-    for (size_t i = 0; i < c->n_tensors; i++) {
-        if (!tare_llama_contains(c->tensors[i].name, m->arch->nextn)) continue;
-        tare_llama_numbers_of(c->tensors[i].name, &first, &last);
-        most = first > most ? first : most;
-    }
-    return most < 1000000 ? (double)(most + 1) : 0;
-}
-
-/* Lets formulas know a number, also instead of a member of config.json. */
-static void add_fact(tare_llama_mapping *m, const char *name, double number) {
-    size_t i = 0;
-    while (m->facts[i].name) i++; /* there is room for all, and for their end */
-    m->facts[i] = (tare_llama_binding){name, number};
-}
-
-/* How many blocks beyond `n_layers` the tensors are of. */
-static double extra_layers(const tare_llama_mapping *m, double n_layers) {
-    const tare_catalog *c = &m->hf->catalog;
-    double n = nextn_layers(m);
-    int64_t first, last;
-    for (size_t i = 0; i < c->n_tensors; i++) {
-        if (tare_llama_is_left_out(c->tensors[i].name)) continue;
-        tare_llama_numbers_of(c->tensors[i].name, &first, &last);
-        if ((double)first >= n_layers + n) n = (double)first + 1 - n_layers;
-    }
-    return n;
-}
-
-/* Layers that predict more tokens are lost when a model is saved by what does not know them, and
- * still counted in its config.json. */
-static tare_status correct_extra_layers(tare_llama_mapping *m, double n_layers, double *extra,
-                                        tare_error *err) {
-    *extra = 0;
-    if (!m->arch->extra_layers) return TARE_OK;
-    TARE_TRY(tare_llama_number(extra, m, m->arch->extra_layers, 0, err));
-    const double n = m->is_rehearsal ? *extra : extra_layers(m, n_layers);
-    if (!(n < *extra)) return TARE_OK;
-    tare_finding f = TARE_FINDING(WARNING, TARE_OK, "llama.nextn-gone");
-    f.item_kind = TARE_ITEM_RESOURCE;
-    f.item_name = TARE_STR("config.json");
-    tare_report_addf(m->options->context->report, &f,
-                     "it counts %.0f layers that predict more tokens, and the tensors are of %.0f: "
-                     "that is what is written",
-                     *extra, n);
-    add_fact(m, m->arch->extra_layers, n);
-    *extra = n;
-    return TARE_OK;
-}
-
 static tare_status fail_config(const char *what, tare_error *err) {
     tare_fail(err, TARE_ERR_CORRUPT, what);
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
@@ -185,16 +130,17 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     if (m->arch->requires)
         TARE_TRY(tare_llama_formula(&holds, tare_str_of(m->arch->requires), &m->config, NULL, err));
     double layers, extra, width;
-    m->facts[0] = (tare_llama_binding){"nextn", nextn_layers(m)};
+    m->facts[0] = (tare_llama_binding){"nextn", tare_llama_nextn_layers(m)};
     m->config.facts = m->facts;
     TARE_TRY(tare_llama_number(&layers, m, TARE_LLAMA_LAYERS, -1, err));
     m->facts[3] = m->facts[0];
     m->facts[0] = (tare_llama_binding){"layers", 0};
     m->facts[1] = (tare_llama_binding){"tokens", 0};
     m->facts[2] = (tare_llama_binding){"file_type", 0};
-    if (m->options->like_reference) add_fact(m, "like_reference", 1);
-    add_fact(m, "is_classifier", tare_str_ends(m->hf_class, TARE_STR("ForSequenceClassification")));
-    TARE_TRY(correct_extra_layers(m, layers, &extra, err));
+    if (m->options->like_reference) tare_llama_add_fact(m, "like_reference", 1);
+    tare_llama_add_fact(m, "is_classifier",
+                        tare_str_ends(m->hf_class, TARE_STR("ForSequenceClassification")));
+    TARE_TRY(tare_llama_count_extra_layers(m, layers, &extra, err));
     if (!(layers >= 0 && layers < 1e6 && extra >= 0 && extra < 1e6))
         return fail_config("it does not give the number of layers (num_hidden_layers)", err);
     /* without a width llama.cpp can do nothing, nor could the shapes be checked */
@@ -222,7 +168,7 @@ static tare_status find_embedding_rows(tare_llama_mapping *m, tare_error *err) {
         if (!target.ptr || !tare_str_is(target, "token_embd.weight")) continue;
         m->embedding_rows = t->dims[0];
         if (!tare_llama_config_find(&m->config, TARE_STR("vocab_size")))
-            add_fact(m, "embedding_rows", (double)t->dims[0]);
+            tare_llama_add_fact(m, "embedding_rows", (double)t->dims[0]);
         return TARE_OK;
     }
     return TARE_OK;
@@ -499,7 +445,7 @@ static tare_status note_merged(const tare_llama_mapping *m, const bool *is_used,
  * reported. */
 static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
     const tare_catalog *c = &m->hf->catalog;
-    bool *is_used = TARE_NEW_ARRAY(&m->out->arena, bool, c->n_tensors);
+    bool *is_used = TARE_NEW_ARRAY(&m->out->arena, bool, c->n_tensors), is_unwanted;
     if (!is_used) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < m->n_targets; i++)
         for (size_t k = 0; k < m->targets[i]->n_pieces; k++)
@@ -512,6 +458,8 @@ static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
         if (is_used[i] || (m->is_key && m->is_key[i]) || is_merged(m->hf, i) ||
             tare_llama_is_buffer(name) || (m->tells_tower && tare_llama_is_left_out(name)))
             continue;
+        TARE_TRY(tare_llama_is_unwanted(&is_unwanted, m, i, err));
+        if (is_unwanted) continue;
         tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.left-out");
         f.item_kind = TARE_ITEM_TENSOR;
         f.item = (int64_t)i;

@@ -47,6 +47,7 @@ typedef struct tare_llama_mapping {
     tare_str hf_class;
     uint64_t n_layers; /* blocks, extra ones too */
     uint64_t n_extra_layers;
+    uint64_t n_left_layers; /* behind them, which the input has and the output is to be without */
     tare_llama_binding facts[9]; /* what formulas call layers, tokens, file_type, nextn or token,
                                     is_classifier, like_reference; embedding_rows, extra layers that are there */
     tare_llama_names names;
@@ -132,6 +133,24 @@ tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const ch
 
 /* "name = formula" for all architectures: rope.theta and other settings that go by many names. */
 extern const char *const tare_llama_common_defaults[];
+
+/* Lets formulas know a number, also instead of a member of config.json. */
+void tare_llama_add_fact(tare_llama_mapping *m, const char *name, double number);
+
+/* ---- layers that predict more tokens (nextn.c) ------------------------------------------------ */
+
+/* How many the tensors are of. */
+double tare_llama_nextn_layers(const tare_llama_mapping *m);
+/* Blocks beyond `n_layers` that are written. UNSUPPORTED: the options ask for something else of a model
+ * that has none. */
+tare_status tare_llama_count_extra_layers(tare_llama_mapping *m, double n_layers, double *extra,
+                                          tare_error *err);
+/* Whether the options leave out a tensor that llama.cpp has under the name `target` (ptr NULL: none)
+ * in block `layer` (-1: beside them). */
+bool tare_llama_is_beside(const tare_llama_mapping *m, tare_str target, int64_t layer);
+/* The same of a tensor of the input. */
+tare_status tare_llama_is_unwanted(bool *out, const tare_llama_mapping *m, size_t tensor,
+                                   tare_error *err);
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 

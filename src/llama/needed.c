@@ -245,8 +245,8 @@ static bool lacks_of_nextn(search *s, uint64_t n_nextn) {
 }
 
 bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
-                             const tare_llama_arch *arch, uint64_t n_blocks, uint64_t n_nextn,
-                             uint64_t n_decoder) {
+                             const tare_llama_arch *arch, uint64_t from, uint64_t n_blocks,
+                             uint64_t n_nextn, uint64_t n_decoder) {
     const struct {
         const char *name;
         uint64_t n_blocks;
@@ -257,7 +257,7 @@ bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
         const char *words = arch->tensors;
         s.side = sides[i].name;
         if (!next_of(&s, &words).len) continue;
-        for (s.block = 0; s.block < sides[i].n_blocks; s.block++)
+        for (s.block = from; s.block < sides[i].n_blocks; s.block++)
             if (lacks(&s)) return true;
         if (i == 0 && lacks_of_nextn(&s, n_nextn)) return true;
     }

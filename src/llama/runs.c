@@ -86,6 +86,40 @@ static bool has_tokenizer(uint64_t *n, const tare_model *model, tare_error *why)
     return true;
 }
 
+static uint64_t count_or(const tare_model *model, const char *architecture, const char *name,
+                         uint64_t otherwise) {
+    char key[128];
+    uint64_t n;
+    snprintf(key, sizeof key, "%s.%s", architecture, name);
+    const tare_metadata *m = find(model, key);
+    return m && tare_value_u64(&n, &m->value) ? n : otherwise;
+}
+
+/* Where the loader takes layers that predict more tokens without the others. */
+static const char drafts[] =
+    "bailingmoe3 cohere2moe deepseek2 deepseek32 deepseek4 glm-dsa glm4moe "
+    "glm5-next hy_v3 mimo2 nemotron_h_moe qwen35 qwen35moe qwen3next step35";
+
+/* The first block that has to be there. */
+static uint64_t first_block(const tare_model *model, tare_str architecture, uint64_t blocks) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(architecture.len, 63), architecture.ptr);
+    const uint64_t n = count_or(model, name, "nextn_predict_layers", 0);
+    return n > 0 && n < blocks && tare_llama_is_one_of(architecture, drafts) &&
+                   tare_model_find_tensor(model, TARE_STR("blk.0.attn_norm.weight")) < 0
+               ? blocks - n
+               : 0;
+}
+
+bool tare_llama_is_draft(const tare_model *model) {
+    const tare_str architecture = tare_model_architecture(model);
+    char name[64];
+    if (!model || !model->format || strcmp(model->format, "gguf") != 0) return false;
+    if (tare_llama_is_one_of(architecture, "dflash eagle3 gemma4-assistant")) return true;
+    snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(architecture.len, 63), architecture.ptr);
+    return first_block(model, architecture, count_or(model, name, "block_count", 0)) > 0;
+}
+
 /* Marks the block of a tensor: "blk.3.x", "enc.blk.3.x". */
 static void mark_block(bool *is_there, uint64_t n, tare_str name) {
     const tare_str word = TARE_STR("blk.");
@@ -99,8 +133,8 @@ static void mark_block(bool *is_there, uint64_t n, tare_str name) {
     if (i < n) is_there[i] = true;
 }
 
-static bool has_tensors(const tare_model *model, tare_str architecture, uint64_t blocks,
-                        uint64_t tokens, tare_error *why) {
+static bool has_tensors(const tare_model *model, tare_str architecture, uint64_t from,
+                        uint64_t blocks, uint64_t tokens, tare_error *why) {
     const tare_catalog *c = &model->catalog;
     int64_t embedding = tare_model_find_tensor(model, TARE_STR("token_embd.weight"));
     char block[32];
@@ -118,7 +152,7 @@ static bool has_tensors(const tare_model *model, tare_str architecture, uint64_t
     }
     memset(is_there, 0, (size_t)blocks);
     for (size_t i = 0; i < c->n_tensors; i++) mark_block(is_there, blocks, c->tensors[i].name);
-    uint64_t first = 0;
+    uint64_t first = from;
     while (first < blocks && is_there[first]) first++;
     tare_free(model->allocator, is_there, (size_t)blocks);
     if (first == blocks) return true;
@@ -126,17 +160,8 @@ static bool has_tensors(const tare_model *model, tare_str architecture, uint64_t
     return no(why, TARE_ITEM_TENSOR, block, "the block has no tensors");
 }
 
-static uint64_t count_or(const tare_model *model, const char *architecture, const char *name,
-                         uint64_t otherwise) {
-    char key[128];
-    uint64_t n;
-    snprintf(key, sizeof key, "%s.%s", architecture, name);
-    const tare_metadata *m = find(model, key);
-    return m && tare_value_u64(&n, &m->value) ? n : otherwise;
-}
-
 /* One of the rows of the architecture finds all that it needs; none: nothing is known of it. */
-static bool is_whole(const tare_model *model, tare_str architecture, uint64_t blocks,
+static bool is_whole(const tare_model *model, tare_str architecture, uint64_t from, uint64_t blocks,
                      tare_error *why) {
     char name[128], first[128] = "";
     const tare_llama_arch *a;
@@ -146,7 +171,7 @@ static bool is_whole(const tare_model *model, tare_str architecture, uint64_t bl
         const uint64_t n = count_or(model, a->name, "nextn_predict_layers", 0);
         const uint64_t n_decoder = count_or(model, a->name, "decoder_block_count", blocks);
         const uint64_t n_nextn = tare_min_u64(n, blocks);
-        if (!tare_llama_lacks_tensor(name, sizeof name, model, a, blocks - n_nextn, n_nextn,
+        if (!tare_llama_lacks_tensor(name, sizeof name, model, a, from, blocks - n_nextn, n_nextn,
                                      n_decoder))
             return true;
         if (!first[0]) memcpy(first, name, sizeof first);
@@ -287,11 +312,13 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
         return no(why, TARE_ITEM_KEY, "general.architecture", "it is missing");
     if (!is_known(architecture))
         return no(why, TARE_ITEM_KEY, "general.architecture", "llama.cpp does not know it");
-    return tare_llama_file_loads(model, why) && has_keys(&blocks, model, architecture, why) &&
-           tare_llama_keys_load(model, architecture, blocks, why) &&
+    if (!tare_llama_file_loads(model, why) || !has_keys(&blocks, model, architecture, why))
+        return false;
+    const uint64_t from = first_block(model, architecture, blocks);
+    return tare_llama_keys_load(model, architecture, blocks, why) &&
            tare_llama_has_keys(model, architecture, why) && has_tokenizer(&tokens, model, why) &&
-           has_tensors(model, architecture, blocks, tokens, why) &&
-           is_whole(model, architecture, blocks, why) &&
-           tare_llama_layers_load(model, architecture, blocks, why) &&
+           has_tensors(model, architecture, from, blocks, tokens, why) &&
+           is_whole(model, architecture, from, blocks, why) &&
+           tare_llama_layers_load(model, architecture, from, blocks, why) &&
            has_usable_tensors(model, architecture, blocks, tokens, why);
 }

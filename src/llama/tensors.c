@@ -598,6 +598,7 @@ static tare_status map_tensor(pass *p, tare_error *err) {
     if (m->arch->drops_zero_biases && !m->is_rehearsal && tare_str_ends(p->name, TARE_STR(".bias")))
         return check_zero(p, err);
     TARE_TRY(find_target(&p->target, p, p->name, err));
+    if (tare_llama_is_beside(m, p->target, p->layer)) return TARE_OK;
     if (m->copies_head) TARE_TRY(apply_rules(p, head_of_embeddings, &n, err));
     n = 0;
     TARE_TRY(apply_rules(p, m->arch->rules, &n, err));

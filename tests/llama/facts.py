@@ -14,6 +14,7 @@ try:
     import tiny_models
     from checks import Checks
     from gguf import GGUFReader
+    from llama_runs import tokenizer
     from malformed import load, store
 except ImportError as fault:
     print(f"SKIP: {fault}: run scripts/venv")
@@ -48,21 +49,21 @@ class Facts(Checks):
                 f.write(content if isinstance(content, bytes) else json.dumps(content).encode())
         self.name = name
 
-    def write(self, code=0):
-        self.said = self.run("convert", self.model, self.out, "--type", "f32", "--no-tokenizer", "--no-sync", "--force", code=code).stderr
+    def write(self, *options, code=0):
+        self.said = self.run("convert", self.model, self.out, "--type", "f32", "--no-tokenizer", "--no-sync", "--force", *options, code=code).stderr
 
-    def convert(self, *model, **changes):
+    def convert(self, *model, options=(), **changes):
         """Such a model, converted: its keys and tensors."""
         self.make(*model, **changes)
-        self.write()
+        self.write(*options)
         reader = GGUFReader(self.out)
         self.keys = {f.name.split(".", 1)[1]: f.contents() for f in reader.fields.values() if "." in f.name}
         self.tensors = {t.name: t for t in reader.tensors}
 
-    def refuses(self, name, said, **changes):
+    def refuses(self, name, said, options=(), **changes):
         """The same is an error, of which this is said."""
         self.make(name, **changes)
-        self.write(code=None)
+        self.write(*options, code=None)
         self.check(f"{name}: {said!r} is not in {self.said}", self.said.startswith("tare: ") and said in self.said)
 
     def key(self, name, value):
@@ -239,12 +240,41 @@ def back(f):
     f.check("gemma3n: floats", all(type(x) is float for x in config.get("activation_sparsity_pattern") or []))
 
 
+SHARED = {"token_embd.weight", "output_norm.weight", "output.weight"}
+
+
+def nextn(f):
+    """Layers that predict more tokens alone, and the others alone: no tensor changes, and none is lost."""
+    for name in ("qwen35", "qwen35moe", "glm4moe", "hy_v3-nextn", "mimo2", "step35-nextn"):
+        f.convert(name)
+        keys, tensors = f.keys, f.tensors
+        n = keys["block_count"] - keys["nextn_predict_layers"]
+        is_behind = {t for t in tensors if t.startswith("blk.") and int(t.split(".")[1]) >= n}
+        for option, wanted, count in (("--mtp", is_behind | SHARED & set(tensors), keys["block_count"]), ("--no-mtp", set(tensors) - is_behind, n)):
+            f.convert(name, options=(option,))
+            f.check(f"{name} {option}: {sorted(wanted ^ set(f.tensors))[:4]}", wanted == set(f.tensors))
+            f.check(f"{name} {option}: other numbers", all((f.tensors[t].data == tensors[t].data).all() for t in wanted))
+            f.key("block_count", count)
+            f.key("nextn_predict_layers", keys["nextn_predict_layers"] if option == "--mtp" else None)
+            f.check(f"{name} {option}: {f.said}", "left-out" not in f.said and "not-runnable" not in f.said)
+    f.refuses("llama", "llama.cpp has no layers that predict more tokens in this architecture", options=("--mtp",))
+    f.refuses("glm4moe", "the model has no layers that predict more tokens", options=("--mtp",), config={"num_nextn_predict_layers": 0}, drop=(".layers.2.",))
+    f.convert("glm4moe", options=("--no-mtp",), config={"num_nextn_predict_layers": 0}, drop=(".layers.2.",))
+    f.make("exaone-moe")
+    f.run("convert", f.model, f.out, "--mtp", "--no-tokenizer", "--no-sync", "--quiet", code=5)  # which llama.cpp does not load by themselves
+    f.make("glm4moe", files={"tokenizer.json": tokenizer(320)})
+    for options, text in (((), "runs it"), (("--mtp",), "runs it beside the model that it drafts for")):
+        f.run("convert", f.model, f.out, "--pre", "default", "--no-sync", "--quiet", "--force", *options)
+        said = re.search("llama.cpp +(.*)", f.run("info", f.out).stdout).group(1)
+        f.check(f"info says {said!r} instead of {text!r}", said == text)
+
+
 def main():
     tare, folder = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     f = Facts(tare, folder)
-    for part in (routers, positions, spellings, encoders, assumed, heads, uneven, back):
+    for part in (routers, positions, spellings, encoders, assumed, heads, uneven, nextn, back):
         try:
             part(f)
         except (KeyError, IndexError, OSError, ValueError) as fault:

@@ -30,8 +30,10 @@ def main():
     for digest, file in rows:
         name, kind = file[:-len(".gguf")].rsplit("-", 1)
         part = ["--no-tokenizer"]
-        if name.endswith("-mmproj"):
-            name, part = name[:-len("-mmproj")], ["--mmproj"]
+        for end, options in (("-mmproj", ["--mmproj"]), ("-no-mtp", [*part, "--no-mtp"]), ("-mtp", [*part, "--mtp"])):
+            if name.endswith(end):
+                name, part = name[:-len(end)], options
+                break
         model, out = os.path.join(folder, name), os.path.join(folder, file)
         if not os.path.isdir(model):
             tiny_models.write(model, name)

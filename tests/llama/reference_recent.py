@@ -15,12 +15,20 @@ DIGESTS = os.path.join(HERE, "recent.sha256")
 KINDS = {"f32": "ALL_F32", "f16": "MOSTLY_F16", "bf16": "MOSTLY_BF16", "q8_0": "MOSTLY_Q8_0", "auto": "GUESSED"}
 
 
-def convert(model, out, kind):
+PARTS = {"": {}, "-mtp": dict(mtp_only=True), "-no-mtp": dict(no_mtp=True)}
+
+
+def convert(model, out, kind, part):
     import gguf
     from conversion import get_model_class
     from conversion.base import ModelBase, ModelType, get_model_architecture
     name = get_model_architecture(ModelBase.load_hparams(model, False), ModelType.TEXT)
-    converter = get_model_class(name)(model, getattr(gguf.LlamaFileType, KINDS[kind]), out, use_temp_file=False, eager=False)
+    cls = get_model_class(name)
+    if part and not cls.supports_mtp_export:
+        raise ValueError(f"{name} does not know {part}")
+    for flag, value in PARTS[part].items():
+        setattr(cls, flag, value)
+    converter = cls(model, getattr(gguf.LlamaFileType, KINDS[kind]), out, use_temp_file=False, eager=False)
     for each in (converter, getattr(converter, "impl", converter)):
         each.set_vocab = lambda: None
     converter.write()
@@ -33,20 +41,21 @@ def main(tree, folder, *names):
     import tiny_recent
     is_writing = "--write" in names
     names = [n for n in names if n != "--write"] or \
-        [n for n, (f, _) in tiny_models.MODELS.items() if f.__module__ == tiny_recent.__name__]
+        [n for n, (f, _) in tiny_models.MODELS.items() if f.__module__ == tiny_recent.__name__] + list(tiny_recent.PARTS)
     with open(DIGESTS) as f:
         had = {file: digest for digest, file in (line.split() for line in f)}
     differ = 0
-    for name in names:
+    files = [(n, p) for n in names for p in (tiny_recent.PARTS.get(n) or [""])]
+    for name, part in files:
         shutil.rmtree(folder, ignore_errors=True)
         tiny_models.write(os.path.join(folder, name), name)
         if os.fork() == 0:  # the converter's tables remember the model before
             for kind in KINDS:
-                convert(Path(folder, name), Path(folder, f"{name}-{kind}.gguf"), kind)
+                convert(Path(folder, name), Path(folder, f"{name}{part}-{kind}.gguf"), kind, part)
             os._exit(0)
         os.wait()
         for kind in KINDS:
-            out = Path(folder, f"{name}-{kind}.gguf")
+            out = Path(folder, f"{name}{part}-{kind}.gguf")
             digest = hashlib.sha256(out.read_bytes()).hexdigest()
             if had.get(out.name) != digest:
                 differ += 1
@@ -56,7 +65,7 @@ def main(tree, folder, *names):
     if is_writing:
         with open(DIGESTS, "w") as f:
             f.writelines(f"{digest}  {file}\n" for file, digest in sorted(had.items()))
-    print(f"{len(names) * len(KINDS)} files of the reference, {differ} differ")
+    print(f"{len(files) * len(KINDS)} files of the reference, {differ} differ")
     return differ > 0 and not is_writing
 
 

@@ -3,7 +3,7 @@
 llama-cpp-python 0.3.36 has it in its source package (reference_recent.py). recent.sha256 has no digests of MiniMax 01 and Muse
 Glimmer, of which it makes files with tensors in another order or, without a tokenizer, none, nor of Qwen 4, whose indexed
 layers it overlooks where transformers has renamed them."""
-from tiny_parts import base, blocks, dense, experts, model
+from tiny_parts import MODELS, base, blocks, dense, experts, model
 
 WINDOWS = dict(layer_types=["full_attention", "sliding_attention"], sliding_window=32, head_dim=16)
 GRANITE = dict(attention_multiplier=0.0156, embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22)
@@ -118,3 +118,39 @@ def _():
             "shared_experts.gate_proj.weight": (32, 64), "shared_experts.up_proj.weight": (32, 64),
             "shared_experts.down_proj.weight": (64, 32)}.items()})
     return c, {**t, "model.hc_head.hc_head_fn": (4, 256), "model.hc_head.hc_head_base": (4,), "model.hc_head.hc_head_scale": (1,)}
+
+
+# ---- layers that predict more tokens, behind the others ---------------------------------------------
+# Under a model_type that transformers does not know, whose newest releases rename what the reference reads.
+
+def nextn(t, ends, layer=2):
+    """Another layer like the last; the tensors beside it by what their names end with."""
+    last = {k.replace(f"layers.{layer - 1}.", f"layers.{layer}."): v for k, v in t.items() if f".layers.{layer - 1}." in k}
+    shapes = dict(eh_proj=(64, 128), enorm=(64,), hnorm=(64,))
+    return {**t, **last, **{f"model.layers.{layer}.{n}.weight": s for n, s in {**shapes, **ends}.items()}}
+
+
+@model("hy_v3-nextn")
+def _():
+    c, t = MODELS["hy_v3"][0]()
+    return dict(c, num_nextn_predict_layers=1), nextn(t, {"final_layernorm": (64,)})
+
+
+@model("step35-nextn")
+def _():
+    c, t = MODELS["step35"][0]()
+    c.update(model_type="step3p5_plain", num_nextn_predict_layers=1, layer_types=[*c["layer_types"], "sliding_attention"], partial_rotary_factors=[0.5, 1.0, 1.0])
+    t = nextn(t, {"transformer.shared_head.norm": (64,), "transformer.shared_head.output": (320, 64)})
+    return c, t
+
+
+@model("mimo2-nextn")
+def _():
+    c, t = MODELS["mimo2"][0]()
+    return dict(c, model_type="mimo_v2_plain"), t
+
+
+# Models of which the reference writes these layers alone, and the others without them; Qwen 3.5's too, but with a list of layers
+# that says what llama.cpp assumes.
+PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
+PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("hy_v3-nextn", "mimo2-nextn", "step35-nextn")})

@@ -1974,6 +1974,11 @@ extern "C" {
     pub fn tare_gguf_name_of_model(out: *mut tare_gguf_name, buf: *mut c_char, size: usize, model: *const tare_model);
 }
 
+pub type tare_llama_nextn = c_uint;
+pub const TARE_LLAMA_NEXTN_TOO: tare_llama_nextn = 0;
+pub const TARE_LLAMA_NEXTN_LEFT_OUT: tare_llama_nextn = 1;
+pub const TARE_LLAMA_NEXTN_ALONE: tare_llama_nextn = 2;
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tare_llama_options {
@@ -1988,6 +1993,7 @@ pub struct tare_llama_options {
     pub no_tokenizer: bool,
     pub like_reference: bool,
     pub tower: bool,
+    pub nextn: tare_llama_nextn,
 }
 
 extern "C" {
@@ -2036,6 +2042,7 @@ extern "C" {
     pub fn tare_llama_changes_names(r#in: *const tare_model, to: *const c_char, options: *const tare_llama_translate_options) -> bool;
     pub fn tare_llama_map_like(out: *mut *mut tare_model, r#in: *const tare_model, to: *const tare_model, options: *const tare_llama_options, err: *mut tare_error) -> tare_status;
     pub fn tare_llama_can_run(model: *const tare_model, why: *mut tare_error) -> bool;
+    pub fn tare_llama_is_draft(model: *const tare_model) -> bool;
     pub fn tare_llama_stated(has_chat_template: *mut bool, license: *mut c_char, size: usize, model: *const tare_model, context: *const tare_context, err: *mut tare_error) -> tare_status;
 }
 

