@@ -257,6 +257,11 @@ def nextn(f):
             f.key("block_count", count)
             f.key("nextn_predict_layers", keys["nextn_predict_layers"] if option == "--mtp" else None)
             f.check(f"{name} {option}: {f.said}", "left-out" not in f.said and "not-runnable" not in f.said)
+    said = f.run("convert", f.out, f.back, "--to", "hf", "--no-sync", "--force").stderr  # the last one, which is a model
+    f.check(f"back: {said}", "not-hugging-face" not in said)
+    f.convert("step35-nextn", options=("--mtp",))
+    said = f.run("convert", f.out, f.back, "--to", "hf", "--no-sync", "--force").stderr  # and layers without their model
+    f.check(f"back: {said}", "convert.not-hugging-face" in said)
     f.refuses("llama", "llama.cpp has no layers that predict more tokens in this architecture", options=("--mtp",))
     f.refuses("glm4moe", "the model has no layers that predict more tokens", options=("--mtp",), config={"num_nextn_predict_layers": 0}, drop=(".layers.2.",))
     f.convert("glm4moe", options=("--no-mtp",), config={"num_nextn_predict_layers": 0}, drop=(".layers.2.",))

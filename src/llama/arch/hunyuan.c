@@ -99,12 +99,13 @@ static const tare_llama_key hy_v3_keys[] = {
 static const char *const hy_v3_back_config[] = {
     "model_type = 'hy_v3'",
     "num_shared_experts = floor(expert_shared_feed_forward_length / expert_feed_forward_length)",
-    BACK_DENSE_FIRST("tensors.ffn_gate.weight.blocks"), NULL};
+    BACK_DENSE_FIRST("tensors.ffn_gate.weight.blocks"),
+    "num_nextn_predict_layers = nextn_predict_layers", NULL};
 static const tare_llama_back hy_v3_back = {
     .names = HF_DENSE HF_QK_NORM
     "mlp.router.gate mlp.experts.gate_proj mlp.experts.up_proj mlp.experts.down_proj "
     "mlp.expert_bias mlp.shared_mlp.gate_proj mlp.shared_mlp.up_proj "
-    "mlp.shared_mlp.down_proj num_experts",
+    "mlp.shared_mlp.down_proj num_experts eh_proj enorm hnorm shared_head.norm",
     .config = hy_v3_back_config};
 
 const tare_llama_arch tare_llama_family_hunyuan[] = {
@@ -132,7 +133,7 @@ const tare_llama_arch tare_llama_family_hunyuan[] = {
     {.name = "hy_v3",
      .classes = "HYV3ForCausalLM",
      .tensors = ENDS QKV NORMS FFN MOE SHARED QK_NORMS NEXTN "exp_probs_b",
-     .cut = ".final_layernorm.>.shared_head.norm.",
+     .cut = ".final_layernorm.=.shared_head.norm.",
      .keys = hy_v3_keys,
      .extra_layers = "num_nextn_predict_layers",
      .back = &hy_v3_back},

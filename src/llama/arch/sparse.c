@@ -159,6 +159,7 @@ static const tare_llama_rule step35_rules[] = {
 
 static const char *const step35_back_config[] = {
     "model_type = 'step3p5'",
+    "num_nextn_predict_layers = nextn_predict_layers",
     "rope_theta[] = if(layer == 0, rope.freq_base, if(layer == 1, rope.freq_base_swa))",
     "num_attention_heads = at(attention.head_count, " FIRST_WHOLE ")",
     "num_attention_groups = at(attention.head_count_kv, " FIRST_WHOLE ")",
@@ -419,7 +420,9 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .classes = "Step3p5ForCausalLM Step3p7ForConditionalGeneration",
      .tensors = DENSE MOE SHARED QK_NORMS NEXTN "attn_gate exp_probs_b",
      .optional = "attn_gate attn_q_norm attn_k_norm",
-     .cut = ".transformer.>. shared_head.output>shared_head.head",
+     .cut = ".transformer.shared_head.output.=.shared_head.head. "
+            ".transformer.shared_head.norm.=.shared_head.norm. .transformer.>. "
+            "shared_head.output>shared_head.head",
      .defaults = step35_defaults,
      .keys = step35_keys,
      .rules = step35_rules,

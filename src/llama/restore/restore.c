@@ -68,6 +68,9 @@ bool tare_llama_can_restore(tare_str *architecture, const tare_model *model) {
         return false;
     }
     if (tare_model_find_tensor(model, TARE_STR("token_embd.weight")) < 0) return false;
+    if (tare_llama_is_draft(model) && /* of layers that are none without the model's */
+        tare_model_find_tensor(model, TARE_STR("blk.0.attn_norm.weight")) < 0)
+        return false;
     for (size_t i = 0; (a = tare_llama_arch_at(i)); i++)
         if (is_row_of(a, model, name)) return true;
     return false;
