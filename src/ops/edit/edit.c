@@ -11,6 +11,7 @@
 #include "base/os_path.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "format/ollama.h"
 #include "ops/edit/edit_state.h"
 
 TARE_DEFINE_INIT(tare_edit_options)
@@ -60,6 +61,22 @@ static tare_status check_format(tare_edit *e, const tare_model *m, tare_error *e
     return TARE_OK;
 }
 
+/* What is changed where it lies are files here, under names that may go on being theirs. */
+static tare_status check_place(tare_edit *e, const tare_model *m, tare_error *err) {
+    const char *entered;
+    if (e->options.out_path) return TARE_OK;
+    for (size_t i = 0; i < m->n_files; i++)
+        if (tare_path_look(m->files[i].name, NULL) != TARE_PATH_FILE)
+            return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                             "a model in an archive is only read: write elsewhere, with -o");
+    TARE_TRY(tare_ollama_enter(&entered, e->path, &e->arena, NULL, err));
+    if (entered != e->path)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "files in a store of Ollama have the names that follow from their bytes: "
+                         "write elsewhere, with -o");
+    return TARE_OK;
+}
+
 /* The directory of a model in a directory format, with a trailing slash. */
 static tare_status find_directory(tare_edit *e, tare_error *err) {
     tare_str path = tare_str_of(e->path);
@@ -88,6 +105,7 @@ static tare_status open_parts(tare_edit *e, tare_error *err) {
         return tare_fail(err, TARE_ERR_NOMEM, "edit");
     }
     tare_status status = check_format(e, whole, err);
+    if (status == TARE_OK) status = check_place(e, whole, err);
     if (!is_set || status != TARE_OK) {
         e->parts[e->n_parts++].model = whole;
         return status;
