@@ -8,8 +8,8 @@
 
 typedef struct kind {
     const char *pattern;
-    const char *and; /* that there is as well; NULL: nothing */
-    const char *what;
+    const char *and;  /* that there is as well; NULL: nothing */
+    const char *what; /* NULL: nothing that is to be said */
 } kind;
 
 static const char onnx[] =
@@ -20,8 +20,23 @@ static const char orbax[] =
 static const char mlc[] =
     "weights that were compiled for MLC LLM: get the model that they were made from";
 static const char deepspeed[] =
-    "a checkpoint of DeepSpeed ZeRO, whose parts have no names: join them with its "
+    "a checkpoint of DeepSpeed, of which the weights in f32 have no names: join them with its "
     "zero_to_fp32.py, and name what that makes";
+static const char deepspeed_step[] =
+    "a step of DeepSpeed ZeRO, of which the weights in f32 have no names: join them with the "
+    "zero_to_fp32.py in the folder above, and name what that makes; of ZeRO 1 and 2 the weights as "
+    "they were trained are in mp_rank_00_model_states.pt, which opens by its name";
+static const char deepspeed_parts[] =
+    "a step of DeepSpeed, each part of which opens by its name, such as "
+    "mp_rank_00_model_states.pt, which is the whole model if it is the only one";
+static const char megatron_parts[] =
+    "a step of Megatron in parts for several GPUs: the file in each opens by its name, such as "
+    "mp_rank_00/model_optim_rng.pt, which is the whole model if it is the only one; Megatron "
+    "Bridge "
+    "joins several";
+static const char ollama[] =
+    "a store of models of Ollama: name a manifest in it, or ollama://NAME:TAG";
+static const char steps[] = "a folder of checkpoints of a trainer: name one of the folders in it";
 static const char core_ml[] =
     "a Core ML model, which is not supported: get the model that it was made from";
 
@@ -45,19 +60,35 @@ static const kind kinds[] = {
     {"*.engine", NULL,
      "a directory of a TensorRT engine, compiled for one kind of GPU, which cannot be taken apart: "
      "get the model that it was made from"},
-    {"*zero_pp_rank_*_optim_states.pt", NULL, deepspeed},
+    {"*zero_pp_rank_*_optim_states.pt", NULL, deepspeed_step},
     {"zero_to_fp32.py", NULL, deepspeed},
+    {"latest", "global_step*", deepspeed},
+    {"mp_rank_*_model_states.pt", NULL, deepspeed_parts},
+    {"layer_*-model_states.pt", NULL,
+     "a step of a pipeline of DeepSpeed: each layer opens by its name, such as "
+     "layer_01-model_00-model_states.pt"},
     {"latest_checkpointed_iteration.txt", NULL,
-     "a checkpoint of Megatron: convert it to the form of Hugging Face with Megatron Bridge or "
-     "the trainer's own tools"},
+     "a folder of checkpoints of Megatron: name one of the folders iter_... in it"},
+    {"mp_rank_*", NULL, megatron_parts},
+    {"model_optim_rng.pt", NULL,
+     "a part of a checkpoint of Megatron, which opens by its name: model_optim_rng.pt"},
+    {"distrib_optim.pt", NULL, megatron_parts},
+    {".metadata", NULL,
+     "a checkpoint of torch.distributed of which only .metadata is there, which says what is in "
+     "the files __0_0.distcp and so on: get these, too"},
     {"*.distcp", NULL,
      "files of a checkpoint of torch.distributed without its .metadata, which alone says what is "
      "in them: get that file, too"},
-    {"manifests", "blobs",
-     "a store of models of Ollama: name a manifest in it, or ollama://NAME:TAG"},
+    {"manifests", "blobs", ollama},
     {"model.bin", "*vocabulary*",
      "a model of CTranslate2: get the model that it was converted from"},
+    {"models", "id_ed25519", ollama},
     {"*.onnx", NULL, onnx},
+    {"*.gguf", "checkpoint-*", NULL}, /* models beside them: these are listed */
+    {"checkpoint-*", NULL, steps},
+    {"global_step*", NULL, steps},
+    {"iter_[0-9]*", NULL, steps},
+    {"step-[0-9]*", NULL, steps},
     {"onnx", NULL, "a directory whose models are in its folder onnx: name one of the files there"},
 };
 
