@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * tare convert: a model in another container, byte order, number format. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 
 static cli_write args;
+static cli_list renamings;
 static bool list_architectures;
 
 static const cli_option options[] = {
@@ -26,6 +28,11 @@ static const cli_option options[] = {
      .help = "number format of the tensors whose name matches; may be given again, the first "
              "match wins, before --type",
      .list = &args.type_rules},
+    {.name = "rename-tensor",
+     .arg = "OLD=NEW",
+     .help = "rename a tensor of the input, or several with one * on each side, before all else: "
+             "'model.*=*'; may be given again, in this order",
+     .list = &renamings},
     CLI_NAMED("quality"),
     {.name = "imatrix",
      .arg = "FILE",
@@ -101,6 +108,37 @@ static const char *topic_row(size_t i, const char **what) {
     return NULL;
 }
 
+/* *out NULL: there is nothing to rename. */
+static int rename_tensors(tare_model **out, const tare_model *in, const char *path,
+                          tare_report *report) {
+    tare_open_options open = tare_open_options_default();
+    tare_context context = tare_context_default();
+    tare_edit_step *steps = cli_alloc(renamings.n + 1, sizeof *steps);
+    tare_error err;
+    int code = CLI_YES;
+    *out = NULL;
+    open.context = &context;
+    context.report = report;
+    for (size_t i = 0; i < renamings.n && code == CLI_YES; i++) {
+        const char *equals = strchr(renamings.items[i], '=');
+        if (!equals || equals == renamings.items[i]) {
+            char *safe = cli_escape_path(renamings.items[i]);
+            code = cli_usage(&cmd_convert, "--rename-tensor: \"%s\" is not OLD=NEW", safe);
+            free(safe);
+        } else {
+            const tare_str name = {renamings.items[i], (size_t)(equals - renamings.items[i])};
+            steps[i] = (tare_edit_step){.kind = TARE_EDIT_RENAME_TENSORS,
+                                        .name = name,
+                                        .text = {equals + 1, strlen(equals + 1)}};
+        }
+    }
+    if (code == CLI_YES && renamings.n &&
+        tare_tensors_rename(out, in, steps, renamings.n, &open, &err) != TARE_OK)
+        code = cli_fail(&err, path);
+    free(steps);
+    return code;
+}
+
 static int run(int argc, const char **argv) {
     if (list_architectures && argc == 0) return cli_list_architectures();
     if (args.to && strcmp(args.to, "mlx") == 0) {
@@ -108,9 +146,13 @@ static int run(int argc, const char **argv) {
         args.to = "hf";
     }
     tare_report *report = cli_report_new();
-    tare_model *model;
+    tare_model *model, *renamed = NULL;
     int code = cli_open(&model, argv[0], report);
-    if (code == 0) code = cli_write_model(&cmd_convert, model, argv[0], argv[1], &args, report);
+    if (code == CLI_YES) code = rename_tensors(&renamed, model, argv[0], report);
+    if (code == CLI_YES)
+        code = cli_write_model(&cmd_convert, renamed ? renamed : model, argv[0], argv[1], &args,
+                               report);
+    tare_model_free(renamed);
     tare_model_free(model);
     tare_report_free(report);
     return code;

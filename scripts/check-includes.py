@@ -68,7 +68,7 @@ ALLOWED = {
     "src/ops/inspect": BELOW_OPS | {"ops/inspect", "ops/mix", "ops/output", "ops/packing"},
     "src/ops/convert": BELOW_OPS | {"quantized", "ops/adapters", "ops/convert", "ops/mix", "ops/output", "ops/packing"},
     "src/ops/schemes": BELOW_OPS | {"quantized", "ops/convert", "ops/mix", "ops/schemes"},
-    "src/ops/edit": BELOW_OPS | {"ops/convert", "ops/edit"},
+    "src/ops/edit": BELOW_OPS | {"ops/convert", "ops/edit", "quantized"},
     "src/ops/fit": BELOW_OPS | {"quantized", "ops/convert", "ops/fit", "ops/mix", "ops/schemes"},
     "src/ops/derive": BELOW_OPS | {"ops/convert", "ops/derive", "ops/mix"},
     "src/ops/ladder": BELOW_OPS | {"ops/convert", "ops/derive", "ops/ladder", "ops/mix", "ops/output", "ops/packing"},

@@ -16,6 +16,7 @@ typedef struct measured {
 typedef struct py_plan {
     PyObject_HEAD py_state *state;
     py_handle *handle;
+    tare_model *renamed;                /* as is asked for; NULL: it is not */
     tare_model *merged;                 /* with adapters, before names change; NULL: without */
     tare_llama_translate_options names; /* of the plan: kept */
     tare_model *translated;             /* with other names; NULL: the model has them already */
@@ -222,6 +223,32 @@ static tare_status choose_types(py_plan *p, const char *path, const char *to, co
     return status == TARE_OK ? tare_fit_apply(o, &p->mix, p->fit, err) : status;
 }
 
+/* rename_tensor: [(old, new)] */
+static bool rename_tensors(py_plan *p, PyObject *given) {
+    PyObject *pairs = py_options_get(given, "rename_tensor");
+    Py_ssize_t n = pairs ? PyList_Size(pairs) : 0;
+    tare_edit_step *steps = n < 0 ? NULL : py_scratch_array(&p->scratch, (size_t)n, sizeof *steps);
+    tare_open_options open = tare_open_options_default();
+    tare_context context = tare_context_default();
+    tare_error err;
+    if (!steps) return false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *from, *to;
+        steps[i].kind = TARE_EDIT_RENAME_TENSORS;
+        if (!PyArg_ParseTuple(PyList_GetItem(pairs, i), "OO", &from, &to) ||
+            !py_scratch_text(&p->scratch, from, &steps[i].name) ||
+            !py_scratch_text(&p->scratch, to, &steps[i].text))
+            return false;
+    }
+    context.report = p->report;
+    open.context = &context;
+    if (n == 0 || tare_tensors_rename(&p->renamed, p->handle->model, steps, (size_t)n, &open,
+                                      &err) == TARE_OK)
+        return true;
+    py_fail(p->state, &err, p->handle->name);
+    return false;
+}
+
 /* Adapters are merged under the names that they know, and before types are chosen. */
 static tare_status merge(py_plan *p, const tare_model **in, const char *to,
                          const tare_llama_translate_options *names, tare_error *err) {
@@ -241,7 +268,7 @@ static tare_status merge(py_plan *p, const tare_model **in, const char *to,
 static tare_status plan(py_plan *p, const char *path, const tare_llama_translate_options *names,
                         tare_error *err) {
     tare_convert_options *o = tare_options_convert(p->options);
-    const tare_model *in = p->handle->model;
+    const tare_model *in = p->renamed ? p->renamed : p->handle->model;
     const char *to = o->to || !path ? o->to : tare_format_of_path(path);
     tare_status status = merge(p, &in, to, names, err);
     if (status == TARE_OK) status = tare_llama_translate(&p->translated, in, to, names, err);
@@ -293,7 +320,7 @@ static PyObject *core_plan(PyObject *module, PyObject *args) {
         p->options = ok ? py_texts_options(
                               state, is_quantize ? TARE_VERB_QUANTIZE : TARE_VERB_CONVERT, texts)
                         : NULL;
-        ok = p->options && set_options(p, given) &&
+        ok = p->options && set_options(p, given) && rename_tensors(p, given) &&
              make_plan(p, path ? PyBytes_AsString(path) : NULL, given, progress);
     }
     Py_XDECREF(path);
@@ -308,6 +335,7 @@ static void plan_dealloc(PyObject *self) {
     tare_fit_free(p->fit);
     tare_model_free(p->translated);
     tare_model_free(p->merged);
+    tare_model_free(p->renamed);
     tare_options_free(p->options);
     tare_importance_free(p->importance);
     for (size_t i = 0; i < p->n_sets; i++) tare_adapters_free(p->sets[i]);

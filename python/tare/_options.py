@@ -30,6 +30,7 @@ class SavesOptions(TypedDict, total=False):
     dedup: str | None
     clip: tuple[float, float] | None
     overrides: Mapping[str, Any] | None
+    rename_tensor: Mapping[str, str] | None
     merges: Sequence[Any]
     adapters: Mapping[str, Path] | None
     importance: Path | None

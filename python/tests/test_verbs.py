@@ -36,6 +36,11 @@ def test_convert(tmp_path, gguf_path, block_arrays):
     assert tare.convert(gguf_path, out, overwrite=True, tensor_type={"norm": "bf16"}, type="f32")
     model = tare.open(out)
     assert (model["norm.weight"].encoding.name, model["blk.1.weight"].encoding.name) == ("bf16", "f32")
+    tare.convert(out, tmp_path / "other.gguf", rename_tensor={"blk.*.weight": "layers.*.w", "norm.weight": "n"})
+    other = tare.open(tmp_path / "other.gguf")
+    assert np.array_equal(other["layers.1.w"].numpy(), model["blk.1.weight"].numpy()) and "n" in other
+    with pytest.raises(tare.UsageError, match="nothing in the model has this name"):
+        tare.plan(out, tmp_path / "none.gguf", rename_tensor={"absent": "x"})
 
 
 def test_options_reach_the_library(tmp_path, gguf_path):

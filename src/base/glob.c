@@ -92,3 +92,45 @@ bool tare_glob_matches(tare_str p, tare_str name, bool in_path) {
     }
     return true;
 }
+
+/* ---- names that change ----------------------------------------------------------------------- */
+
+static const char *star_in(tare_str s) {
+    return s.len ? memchr(s.ptr, '*', s.len) : NULL;
+}
+
+static bool has_two(tare_str s) {
+    const char *star = star_in(s);
+    return star && star_in(tare_str_cut(s, (size_t)(star - s.ptr) + 1));
+}
+
+bool tare_glob_is_renaming(tare_str from, tare_str to) {
+    return !has_two(from) && !has_two(to) && !star_in(from) == !star_in(to);
+}
+
+/* What is before the star, and what is after it; of a text without one, all, and nothing. */
+static void split(tare_str *head, tare_str *tail, tare_str s) {
+    const char *star = star_in(s);
+    *head = (tare_str){s.ptr, star ? (size_t)(star - s.ptr) : s.len};
+    *tail = star ? tare_str_cut(s, head->len + 1) : (tare_str){"", 0};
+}
+
+bool tare_glob_rename(tare_str *out, tare_str from, tare_str to, tare_str name, tare_arena *arena) {
+    tare_str head, tail, parts[3];
+    size_t n = 0;
+    *out = (tare_str){NULL, 0};
+    split(&head, &tail, from);
+    if (name.len < head.len + tail.len || !tare_str_starts(name, head) ||
+        !tare_str_ends(name, tail) || (!star_in(from) && name.len != head.len))
+        return true;
+    split(&parts[0], &parts[2], to);
+    parts[1] = (tare_str){name.ptr + head.len, name.len - head.len - tail.len};
+    char *text = tare_arena_take(arena, parts[0].len + parts[1].len + parts[2].len + 1);
+    if (!text) return false;
+    for (size_t i = 0; i < 3; i++) {
+        if (parts[i].len) memcpy(text + n, parts[i].ptr, parts[i].len);
+        n += parts[i].len;
+    }
+    *out = (tare_str){text, n};
+    return true;
+}

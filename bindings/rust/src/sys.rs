@@ -1736,6 +1736,7 @@ extern "C" {
     pub fn tare_edit_options_init(x: *mut tare_edit_options, size: usize);
     pub fn tare_edit_new(out: *mut *mut tare_edit, path: *const c_char, steps: *const tare_edit_step, n_steps: usize, options: *const tare_edit_options, err: *mut tare_error) -> tare_status;
     pub fn tare_edit_free(edit: *mut tare_edit);
+    pub fn tare_tensors_rename(out: *mut *mut tare_model, r#in: *const tare_model, steps: *const tare_edit_step, n_steps: usize, options: *const tare_open_options, err: *mut tare_error) -> tare_status;
 }
 
 #[repr(C)]

@@ -81,6 +81,14 @@ TARE_API tare_status tare_edit_new(tare_edit **out, const char *path, const tare
                                    tare_error *err);
 TARE_API void tare_edit_free(tare_edit *edit);
 
+/* A model whose tensors have other names, as steps TARE_EDIT_RENAME_TENSORS give them in this order, for
+ * verbs that make something of it. Nothing is written, and `in` must outlive *out. Of `options` its context
+ * counts. ERR_ARG: a step of another kind, one whose names are not of that form or that matches nothing,
+ * or two tensors that would have one name. */
+TARE_API tare_status tare_tensors_rename(tare_model **out, const tare_model *in,
+                                         const tare_edit_step *steps, size_t n_steps,
+                                         const tare_open_options *options, tare_error *err);
+
 /* The error code of a change that only `force` allows. */
 #define TARE_CODE_EDIT_REFUSED "edit.refused"
 

@@ -19,42 +19,12 @@
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-static const char *star_in(tare_str s) {
-    return s.len ? memchr(s.ptr, '*', s.len) : NULL;
-}
-
 /* The new name that a step gives to a name; ptr NULL: the step does not match it. */
 static tare_status renamed(tare_str *out, tare_edit *e, const tare_edit_step *s, tare_str name,
                            tare_error *err) {
-    const char *star = star_in(s->name), *to = star_in(s->text);
-    *out = (tare_str){NULL, 0};
-    if (!star && !tare_str_equal(s->name, name)) return TARE_OK;
-    const size_t before = star ? (size_t)(star - s->name.ptr) : name.len;
-    const tare_str head = {s->name.ptr, before};
-    const tare_str tail = star ? tare_str_cut(s->name, before + 1) : (tare_str){"", 0};
-    if (star && (name.len < head.len + tail.len || !tare_str_starts(name, head) ||
-                 !tare_str_ends(name, tail)))
-        return TARE_OK;
-    const tare_str matched = {name.ptr + head.len, star ? name.len - head.len - tail.len : 0};
-    const size_t to_head = to ? (size_t)(to - s->text.ptr) : s->text.len;
-    const tare_str rest = to ? tare_str_cut(s->text, to_head + 1) : (tare_str){"", 0};
-    char *text = tare_arena_take(&e->arena, to_head + matched.len + rest.len + 1);
-    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "names");
-    memcpy(text, s->text.ptr, to_head);
-    if (to && matched.len) memcpy(text + to_head, matched.ptr, matched.len);
-    if (rest.len) memcpy(text + to_head + (to ? matched.len : 0), rest.ptr, rest.len);
-    *out = (tare_str){text, to_head + (to ? matched.len : 0) + rest.len};
-    return TARE_OK;
-}
-
-static tare_status check_stars(const tare_edit_step *s, tare_error *err) {
-    const char *from = star_in(s->name), *to = star_in(s->text);
-    const bool is_twice =
-        (from && star_in(tare_str_cut(s->name, (size_t)(from - s->name.ptr) + 1))) ||
-        (to && star_in(tare_str_cut(s->text, (size_t)(to - s->text.ptr) + 1)));
-    if (!is_twice && !to == !from) return TARE_OK;
-    return tare_fail(err, TARE_ERR_ARG,
-                     "renaming: expected one * in both the old and the new name, or in neither");
+    return tare_glob_rename(out, s->name, s->text, name, &e->arena)
+               ? TARE_OK
+               : tare_fail(err, TARE_ERR_NOMEM, "names");
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -145,7 +115,7 @@ static tare_status remove_keys(tare_edit_part *p, const tare_edit_step *s, size_
 
 static tare_status rename_keys(tare_edit *e, tare_edit_part *p, const tare_edit_step *s, size_t *n,
                                tare_error *err) {
-    TARE_TRY(check_stars(s, err));
+    TARE_TRY(tare_edit_check_renaming(s, err));
     for (size_t i = 0; i < p->n_metadata; i++) {
         tare_str name;
         TARE_TRY(renamed(&name, e, s, p->metadata[i].key, err));
@@ -270,7 +240,7 @@ static tare_status set_special(tare_edit *e, tare_edit_part *p, const tare_edit_
 
 static tare_status rename_tensors(tare_edit *e, tare_edit_part *p, const tare_edit_step *s,
                                   size_t *n, tare_error *err) {
-    TARE_TRY(check_stars(s, err));
+    TARE_TRY(tare_edit_check_renaming(s, err));
     for (size_t i = 0; i < p->model->catalog.n_tensors; i++) {
         tare_str name;
         if (!p->names[i].ptr) continue;

@@ -3,7 +3,7 @@
  * An edit from inside: edit.c opens and settles it, edit_lists.c makes the lists that a model shall
  * have, edit_value.c reads values, edit_guard.c refuses what breaks a model, edit_targets.c finds
  * what that means for each file, edit_view.c shows files as they will be, edit_run.c writes, and
- * edit_journal.c carries out what one rename cannot. */
+ * edit_journal.c carries out what one rename cannot. edit_rename.c is for models that are not written. */
 #ifndef TARE_OPS_EDIT_EDIT_STATE_H
 #define TARE_OPS_EDIT_EDIT_STATE_H
 
@@ -59,6 +59,8 @@ struct tare_edit {
 
 /* The lists of all parts after the steps, and which of them differ. */
 tare_status tare_edit_make_lists(tare_edit *e, tare_error *err);
+/* ARG: the names of a step that renames are not of the form that they have to be. */
+tare_status tare_edit_check_renaming(const tare_edit_step *s, tare_error *err);
 /* A value of a type, from text. `type` NULL: that of `old`; neither: what the text looks like. */
 tare_status tare_edit_value(tare_value *out, tare_str text, const char *type, const tare_value *old,
                             tare_arena *arena, const tare_limits *limits, tare_error *err);
