@@ -78,51 +78,102 @@ static layout stated_layout(const tare_weight_search *s) {
     return release[0] > 0 || release[1] >= 20 ? LAYOUT_DENSE : LAYOUT_LOOSE;
 }
 
-/* Whether codes of so many bits fit the words. *per_word: codes of a word, where these leave bits of
- * it free; else 0. *is_open: both layouts fit, give other numbers, and no setting says which it is. */
-static bool fits_bits(uint32_t *per_word, bool *is_open, const tare_weight_search *s, uint64_t bits,
-                      uint64_t cols, uint64_t words) {
-    const layout stated = stated_layout(s);
-    const bool is_dense = has_width(bits, cols, words);
-    const bool is_loose = 32 % bits && tare_ceil_div_u64(cols, 32 / bits) == words;
-    const bool is_taken_loose = is_loose && (!is_dense || stated == LAYOUT_LOOSE);
-    *per_word = is_taken_loose ? (uint32_t)(32 / bits) : 0;
-    *is_open = is_loose && is_dense && words > 1 && stated == LAYOUT_UNKNOWN;
-    return is_dense || is_loose;
+/* A way to read the words of a row. */
+typedef struct reading {
+    uint32_t bits, per_word; /* codes of a word, where these leave bits of it free; else 0 */
+} reading;
+
+/* Those that fit and give other numbers. */
+typedef struct readings {
+    layout stated;
+    uint64_t cols, words;
+    reading list[16]; /* two for each number of bits from 2 to 8 */
+    size_t n;
+} readings;
+
+static void add_readings(readings *r, uint64_t bits) {
+    if (bits < 2 || bits > 8) return;
+    const reading dense = {(uint32_t)bits, 0}, loose = {(uint32_t)bits, (uint32_t)(32 / bits)};
+    const bool is_dense = has_width(bits, r->cols, r->words);
+    const bool is_loose = 32 % bits && tare_ceil_div_u64(r->cols, 32 / bits) == r->words;
+    const bool is_same = is_dense && is_loose && r->words == 1;
+    for (size_t i = 0; i < r->n; i++)
+        if (r->list[i].bits == bits) return; /* another group of the settings has the same */
+    if (is_dense && (!is_loose || r->stated != LAYOUT_LOOSE)) r->list[r->n++] = dense;
+    if (is_loose && !is_same && (!is_dense || r->stated != LAYOUT_DENSE)) r->list[r->n++] = loose;
 }
 
-/* The bits of a code: those of a group of the settings, if they fit; where they state none, the first
- * number that does; 0: none. */
-static uint32_t find_bits(uint32_t *per_word, bool *is_open, const tare_weight_search *s,
-                          uint64_t cols, uint64_t words) {
+/* The readings with the bits that the groups of the settings state; where they state none, with any. */
+static void find_readings(readings *r, const tare_weight_search *s) {
     const tare_json_node *at = NULL, *weights;
     bool is_stated = false;
     uint64_t bits;
-    *per_word = 0;
-    *is_open = false;
     do {
         weights = tare_weight_group(&s->settings, &at);
         if (!stated_bits(&bits, at, weights)) continue;
         is_stated = true;
-        if (bits >= 2 && bits <= 8 && fits_bits(per_word, is_open, s, bits, cols, words))
-            return (uint32_t)bits;
+        add_readings(r, bits);
     } while (at);
-    for (bits = 2; bits <= 8 && !is_stated; bits++)
-        if (has_width(bits, cols, words)) {
-            fits_bits(per_word, is_open, s, bits, cols, words);
-            return (uint32_t)bits;
-        }
-    return 0;
+    for (bits = 2; bits <= 8 && !is_stated; bits++) add_readings(r, bits);
 }
 
-/* Codes are never guessed: the same words are other numbers in the other layout. */
-static tare_status refuse_open(const tare_weight *w, const tare_weight_search *s, tare_error *err) {
+/* Bits of a word that its codes leave free. */
+static uint32_t free_bits(const reading *r) {
+    const uint32_t used = r->per_word ? r->per_word * r->bits : 32;
+    return used == 32 ? 0 : ~(uint32_t)0 << used;
+}
+
+/* Drops readings by which bits would be free that are not: of the first words, which are enough where
+ * codes are of any use. */
+static tare_status drop_readings(readings *r, const tare_weight *w, const tare_weight_search *s,
+                                 tare_error *err) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    uint8_t bytes[4 * 256];
+    uint32_t set = 0;
+    size_t n_kept = 0;
+    const size_t n = (size_t)tare_min_u64(codes->n_elements, sizeof bytes / 4);
+    TARE_TRY(tare_weight_bytes(bytes, w, s->m, TARE_PART_CODES, 0, 4 * n, err));
+    for (size_t i = 0; i < n; i++) set |= tare_load_le32(bytes + 4 * i);
+    for (size_t i = 0; i < r->n; i++)
+        if (!(set & free_bits(&r->list[i]))) r->list[n_kept++] = r->list[i];
+    r->n = n_kept;
+    return TARE_OK;
+}
+
+/* Codes are never guessed: the same words are other numbers by another reading. */
+static tare_status refuse_open(const tare_weight *w, const tare_weight_search *s, const readings *r,
+                               tare_error *err) {
+    for (size_t i = 1; i < r->n; i++)
+        if (r->list[i].bits != r->list[0].bits)
+            return tare_weight_refuse(
+                w, s,
+                "compressed-tensors: its words may hold codes of more than one number of bits: "
+                "state it as num_bits of weights in quantization_config.config_groups of "
+                "config.json",
+                err);
     return tare_weight_refuse(
         w, s,
         "compressed-tensors: its words may hold codes that cross their borders (written by 0.20 or "
         "later) or codes that leave bits of each word free (before 0.20), which are other numbers: "
         "set quantization_config.version in config.json to the release that wrote it",
         err);
+}
+
+/* Sets the bits of a code and of what is free in a word. */
+static tare_status read_words(tare_weight *w, const tare_weight_search *s, uint64_t words,
+                              tare_error *err) {
+    readings r = {.stated = stated_layout(s), .cols = w->dims[w->n_dims - 1], .words = words};
+    find_readings(&r, s);
+    if (r.n > 1) TARE_TRY(drop_readings(&r, w, s, err));
+    if (r.n > 1) return refuse_open(w, s, &r, err);
+    if (r.n == 0 || (r.list[0].per_word && tare_weight_part(w, s, TARE_PART_ZEROS)))
+        return tare_weight_refuse(w, s,
+                                  "compressed-tensors: codes of this width are not decoded, nor "
+                                  "zero points that leave bits of their words free",
+                                  err);
+    w->bits = r.list[0].bits;
+    w->per_word = r.list[0].per_word;
+    return TARE_OK;
 }
 
 TARE_SCHEME_FITS(packed) {
@@ -133,14 +184,7 @@ TARE_SCHEME_FITS(packed) {
     if (!is_words(w, s, TARE_PART_CODES)) return TARE_OK;
     TARE_TRY(read_shape(w, s, err));
     const uint64_t rows = w->dims[w->n_dims - 2], cols = w->dims[w->n_dims - 1];
-    bool is_open;
-    w->bits = find_bits(&w->per_word, &is_open, s, cols, codes->cols);
-    if (is_open) return refuse_open(w, s, err);
-    if (!w->bits || (w->per_word && zeros))
-        return tare_weight_refuse(w, s,
-                                  "compressed-tensors: codes of this width are not decoded, nor "
-                                  "zero points that leave bits of their words free",
-                                  err);
+    TARE_TRY(read_words(w, s, codes->cols, err));
     if (!is_float(scales) || codes->n_rows == 0 || scales->n_elements % codes->n_rows ||
         !tare_weight_lay_groups(w, rows, scales->n_elements / codes->n_rows))
         return tare_weight_misfit(w, s, TARE_PART_SCALES, err);

@@ -140,7 +140,7 @@ def loose(bits):
 
 
 def narrow(make, cols):
-    """So few columns that 3 bits take as many words in both layouts of compressed-tensors."""
+    """So few columns that several layouts of compressed-tensors, or numbers of bits, take as many words."""
     def with_shape(m):
         m.shape = 64, cols
         return make(m)
@@ -380,6 +380,7 @@ SCHEMES = {
         "group_0": {"weights": {"num_bits": b}}}}, loose(b)) for b in (3, 5, 6, 7)},
     **{f"compressed-tensors narrow {v}": (ct(3, version=v), narrow(make, 100)) for v, make in
        (("0.9", loose(3)), ("0.19.1", loose(3)), ("0.20.0", packed(3, 1)), ("1.0", packed(3, 1)))},
+    "compressed-tensors narrow by its bits": (ct(3), narrow(packed(3, 1), 100)),
     "compressed-tensors one word": (ct(3), narrow(loose(3), 10)), "compressed-tensors stack": (None, packed_stack),
     "compressed-tensors preset": ({"quant_method": "compressed-tensors", "config_groups": {
         "W4A16": ["re:.*q_proj"], "group_1": {"weights": {"num_bits": 8}}}}, packed(4, 3)),
@@ -407,7 +408,9 @@ SCHEMES = {
     "int4-awq": (None, int4_awq),
 }
 REFUSED = {
-    "quantization_config.version": (ct(3), narrow(loose(3), 100)), "x.weight_packed": (ct(3), narrow(packed(3, 1), 100)),
+    "quantization_config.version": (ct(3), narrow(loose(3), 100)), "num_bits": (None, narrow(packed(4, 1), 4)),
+    "more than one number of bits": ({"quant_method": "compressed-tensors", "config_groups": {
+        str(b): {"weights": {"num_bits": b}} for b in (4, 8)}}, narrow(packed(8, 1), 4)),
     "before 0.20": (ct(3, version="new"), narrow(loose(3), 100)), "0.20 or later": (None, narrow(loose(3), 100)),
     "exl2": (None, {"x.q_weight": ("I32", np.zeros((4, 4))), "x.q_scale": ("I32", np.zeros((4, 4)))}),
     "exl3": (None, {"x.trellis": ("I16", np.zeros((4, 4, 8)))}), "aqlm": (None, {"x.codes": ("I8", np.zeros((4, 4, 1))), "x.codebooks": ("F16", np.ones((1, 4)))}),
