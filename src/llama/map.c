@@ -387,11 +387,11 @@ static void put_type(char *list, size_t size, const tare_encoding *e) {
 
 /* How many packed weights become blocks with the same numbers, and how many are decoded. */
 static void note_packed(const tare_llama_mapping *m) {
-    const char *scheme;
     const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.coded-weights");
     size_t n = 0, n_blocks = 0;
-    char types[96] = "";
-    if (!tare_quantized_count(m->hf, &scheme)) return;
+    char types[96] = "", schemes[256];
+    if (!tare_quantized_count(m->hf)) return;
+    tare_quantized_schemes(schemes, sizeof schemes, m->hf);
     for (size_t i = 0; i < m->n_targets; i++)
         for (size_t k = 0; k < m->targets[i]->n_pieces; k++) {
             const tare_llama_target *t = m->targets[i];
@@ -407,10 +407,10 @@ static void note_packed(const tare_llama_mapping *m) {
         tare_report_addf(
             m->options->context->report, &f,
             "%zu of %zu packed weights (%s) are read as blocks with the same numbers (%s)%s",
-            n_blocks, n, scheme, types, n_blocks < n ? ", the others are decoded" : "");
+            n_blocks, n, schemes, types, n_blocks < n ? ", the others are decoded" : "");
     else
         tare_report_addf(m->options->context->report, &f, "%zu packed weights (%s) are decoded", n,
-                         scheme);
+                         schemes);
 }
 
 static bool is_merged(const tare_model *in, size_t i) {

@@ -32,8 +32,11 @@ tare_status tare_quantized_divisor(float *out, bool *is_exact, const tare_model 
                                    tare_error *err);
 /* Whether all packed weights are stored as this type, but for a factor. */
 bool tare_quantized_are(const tare_model *m, const tare_encoding *type);
-/* How many weights are decoded; *scheme: of which scheme, the first one, where there are several. */
-size_t tare_quantized_count(const tare_model *m, const char **scheme);
+/* How many weights are decoded. */
+size_t tare_quantized_count(const tare_model *m);
+/* Of which schemes, as text: "gptq", or "gptq: 12, fp8: 2" where there are several; cut where the room
+ * ends. Returns out. */
+const char *tare_quantized_schemes(char *out, size_t size, const tare_model *m);
 /* Whether all of them are numbers of a narrower type. */
 bool tare_quantized_is_exact(const tare_model *m, tare_encoding_id type);
 /* Looks at zero points: warns of those that are not stored as the settings say, and says which ones

@@ -3,12 +3,14 @@
  * A model's packed weights in the place of their parts: the bytes of each are a range of a virtual
  * file, made when they are read. Blocks of rows are kept for a while: what reads them next often
  * wants rows nearby, and transposed codes cost as much for one row as for many. */
-#include "quantized/weights.h"
+#include <stdio.h>
+
 #include "base/arith.h"
 #include "base/str.h"
 #include "model/model_internal.h"
 #include "quantized/quantized.h"
 #include "quantized/search.h"
+#include "quantized/weights.h"
 
 #define BLOCK_BYTES      ((uint64_t)1 << 20) /* of rows that are decoded at once */
 #define WIDE_BLOCK_BYTES ((uint64_t)4 << 20) /* of those whose codes lie apart */
@@ -387,10 +389,38 @@ tare_status tare_quantized_open(tare_model *m, bool stored, tare_error *err) {
     return search_and_replace(m, stored, (tare_weight_search){.m = m}, err);
 }
 
-size_t tare_quantized_count(const tare_model *m, const char **scheme) {
+size_t tare_quantized_count(const tare_model *m) {
+    return m->packed ? m->packed->n : 0;
+}
+
+static size_t count_of(const tare_model *m, const char *scheme) {
     const struct tare_packed_weights *p = m->packed;
-    if (scheme) *scheme = p && p->n ? p->weights[0].scheme->name : NULL;
-    return p ? p->n : 0;
+    size_t n = 0;
+    for (size_t i = 0; p && i < p->n; i++) n += strcmp(p->weights[i].scheme->name, scheme) == 0;
+    return n;
+}
+
+/* Several rows of the table may have one name. */
+static bool is_named_before(const tare_scheme *row) {
+    const tare_scheme *other = tare_schemes;
+    while (other < row && strcmp(other->name, row->name) != 0) other++;
+    return other < row;
+}
+
+const char *tare_quantized_schemes(char *out, size_t size, const tare_model *m) {
+    const size_t all = tare_quantized_count(m);
+    size_t used = 0;
+    out[0] = 0;
+    for (const tare_scheme *row = tare_schemes; row->name; row++) {
+        const size_t n = is_named_before(row) ? 0 : count_of(m, row->name);
+        if (n == 0 || used >= size) continue;
+        if (n == all)
+            used += (size_t)snprintf(out, size, "%s", row->name);
+        else
+            used += (size_t)snprintf(out + used, size - used, "%s%s: %zu", used ? ", " : "",
+                                     row->name, n);
+    }
+    return out;
 }
 
 bool tare_quantized_are(const tare_model *m, const tare_encoding *type) {

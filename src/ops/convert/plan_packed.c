@@ -10,6 +10,8 @@
 #include "ops/convert/type_rules.h"
 #include "quantized/quantized.h"
 
+#define SCHEMES_SIZE 256 /* of a text with their names */
+
 /* Whether tensors, their names, and side files mean the same there. */
 static bool has_same_form(const tare_plan *p) {
     const tare_layout *layout = p->in->catalog.layout;
@@ -50,15 +52,16 @@ static const tare_encoding *rounded_to(const tare_plan *p) {
 }
 
 static void report_decoded(const tare_plan *p) {
-    const char *scheme;
-    const size_t n = tare_quantized_count(p->in, &scheme);
+    char schemes[SCHEMES_SIZE];
+    const size_t n = tare_quantized_count(p->in);
     const tare_encoding *rounded = rounded_to(p);
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.decoded");
     if (n)
         tare_report_addf(p->options.context->report, &f,
                          "%zu packed weight%s decoded (%s): codes, scales and settings of their "
                          "packing are left out",
-                         n, n == 1 ? " is" : "s are", scheme);
+                         n, n == 1 ? " is" : "s are",
+                         tare_quantized_schemes(schemes, sizeof schemes, p->in));
     f.code = "convert.rounded";
     if (n && rounded && !tare_quantized_is_exact(p->in, rounded->id))
         tare_report_addf(
@@ -69,13 +72,14 @@ static void report_decoded(const tare_plan *p) {
 }
 
 static void report_kept(const tare_model *in, const tare_plan *p) {
-    const char *scheme;
-    const size_t n = tare_quantized_count(in, &scheme);
+    char schemes[SCHEMES_SIZE];
+    const size_t n = tare_quantized_count(in);
     const tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.packed");
     if (n)
         tare_report_addf(p->options.context->report, &f,
                          "%zu packed weight%s (%s) as stored: `type` decodes them", n,
-                         n == 1 ? " stays" : "s stay", scheme);
+                         n == 1 ? " stays" : "s stay",
+                         tare_quantized_schemes(schemes, sizeof schemes, in));
 }
 
 tare_status tare_plan_packed(tare_plan *p, tare_error *err) {
@@ -106,7 +110,7 @@ static const char *dtype_of(const tare_plan *p) {
 tare_status tare_plan_packed_config(tare_plan *p, tare_error *err) {
     const char *dtype = dtype_of(p);
     tare_str text, plain;
-    if (!tare_quantized_count(p->in, NULL) || !dtype) return TARE_OK;
+    if (!tare_quantized_count(p->in) || !dtype) return TARE_OK;
     for (size_t i = 0; i < p->catalog.n_resources; i++) {
         tare_resource_entry *r = &p->catalog.resources[i];
         if (!tare_str_is(r->info.name, "config.json")) continue;
