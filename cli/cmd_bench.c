@@ -242,7 +242,7 @@ const cli_command cmd_bench = {
                  {"tare bench model.gguf --quiet", "of each type only"},
                  {"tare bench model.gguf --effort full --zstd19", "the smallest forms of both"},
                  {"tare bench model.safetensors --full --threads 8", "all bytes, eight threads"},
-                 {"tare bench model.gguf --cpu avx2", "as on another machine"},
+                 {"tare bench model.gguf --cpu avx2", "as on a machine without AVX-512"},
                  {"tare bench tuned.gguf --base model.gguf", "as differences from its base"},
                  {"tare bench model.gguf --device cuda:0", "the decoder of a GPU as well"},
                  {"tare bench model.gguf --json", "for programs"}},

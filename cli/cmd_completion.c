@@ -19,7 +19,7 @@ const cli_command cmd_completion = {
     .summary = "print completions for a shell",
     .usage = "bash|zsh|fish",
     .description = "An installed tare has these files already.",
-    .examples = {{"source <(tare completion bash)", "in this bash, now"},
+    .examples = {{"source <(tare completion bash)", "in this shell, now"},
                  {"tare completion zsh > ~/.zfunc/_tare", "for zsh, where ~/.zfunc is in fpath"},
                  {"tare completion fish > ~/.config/fish/completions/tare.fish", "for fish"}},
     .complete = CLI_COMPLETE_SHELL,

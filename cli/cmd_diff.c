@@ -386,7 +386,7 @@ const cli_command cmd_diff = {
                  {"tare diff model.safetensors q8.gguf --tolerance 0.01",
                   "is every tensor within 1 % of the original?"},
                  {"tare diff --header-only local.gguf https://example.org/model.gguf",
-                  "is it the same model, as far as a few requests tell?"},
+                  "do their headers agree? a few requests are enough"},
                  {"tare diff hf-directory model.gguf",
                   "does it hold what it was made from? keys and numbers"},
                  {"tare diff f16.gguf q8.gguf q5.gguf q4.gguf", "what do these lose? a table"},

@@ -523,15 +523,16 @@ const cli_command cmd_info = {
     .description =
         "Reads a file's header but none of its data, so it is quick at any size. Without "
         "options: format, parameters, types and sizes on one screen, and whether llama.cpp runs "
-        "it; of several models a row for each. "
+        "it; for several models, a row each. "
         "FILE may be any member of a "
         "shard set, DIR a Hugging Face directory, or a folder of several models, ollama://NAME:TAG "
         "a model of Ollama's store, - standard "
         "input.",
     .examples = {{"tare info model.gguf", "one screen about a model"},
                  {"tare info *.gguf", "several models as a table"},
-                 {"tare info hf://ORG/NAME", "the same of a model on the hub, or behind a URL"},
-                 {"tare info hf://ORG/NAME:Q4_K_M", "the GGUF of one type of those there"},
+                 {"tare info hf://ORG/NAME", "the same for a model on the hub, or behind a URL"},
+                 {"tare info hf://ORG/NAME:Q4_K_M",
+                  "of several GGUF files there, the one of this type"},
                  {"tare info -t --sort size model.safetensors", "its tensors, largest first"},
                  {"tare info -t --filter 'blk\\.0\\.' model.gguf", "the tensors of one layer"},
                  {"tare info -t --stats model.gguf", "statistics of its tensors' values"},

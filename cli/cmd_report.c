@@ -171,7 +171,7 @@ const cli_command cmd_report = {
         "shows by layer and role how far the values are from those of another model, whose "
         "tensors may have Hugging Face's names where the model has llama.cpp's, or the reverse. "
         "Several models stand side by side: sizes, bits, and with --against the error of each by "
-        "role. Of one model the page is called after it where --output is not given. --json prints "
+        "role. Without --output, the page of one model is named after it. --json prints "
         "what the page shows.",
     .examples = {{"tare report model.gguf", "a page to open in a browser, as model.html"},
                  {"tare report q4.gguf --against f16.gguf -o report.html",

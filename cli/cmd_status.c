@@ -138,7 +138,7 @@ static int run(int argc, const char **argv) {
 
 const cli_command cmd_status = {
     .name = "status",
-    .summary = "tell which parts of an output are done",
+    .summary = "show which parts of an output are done",
     .usage = "OUT [--ranges]",
     .description =
         "OUT is what convert, quantize or unpack were given with --part. Parts that are missing, "
@@ -147,9 +147,9 @@ const cli_command cmd_status = {
         "of another part or output (foreign), there besides those that are needed (doubled) or not "
         "of the size that their record says (damaged) are named. Exit code 0: all are done, and "
         "nothing else is there, or OUT is there without parts, as after tare join; 1: not yet.",
-    .examples = {{"tare status small.gguf", "how far it is"},
+    .examples = {{"tare status small.gguf", "how much is done"},
                  {"sbatch --array=$(tare status small.gguf --ranges) job.sh",
-                  "what is left, for a job that says --part itself"}},
+                  "run what is left, by a job that gives --part its number"}},
     .options = options,
     .takes = CLI_TAKES_JSON,
     .complete = CLI_COMPLETE_FILE,

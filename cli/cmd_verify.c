@@ -52,7 +52,7 @@ static const cli_option options[] = {
     {.name = "policy",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "also hold the model against a policy (JSON): types, license, chat template, names, "
+     .help = "also check the model against a policy (JSON): types, license, chat template, names, "
              "size, no NaN",
      .text = &args.policy},
     {.name = "keep-names",

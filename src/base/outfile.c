@@ -117,6 +117,9 @@ static tare_status open_parent(tare_outset *set, tare_error *err) {
     const int failed =
         tare_fd_open(&set->parent_fd, TARE_HERE, n ? parent : ".", TARE_OPEN_FOLDER, 0);
     parent[n] = kept;
+    if (failed == ENOENT)
+        return tare_outset_fail(err, TARE_ERR_IO,
+                                "the output's directory does not exist: make it first", set->path);
     if (failed)
         return tare_outset_fail_errno(err, failed, "the output's directory cannot be opened",
                                       set->path);
