@@ -16,6 +16,8 @@ typedef struct common_row {
     cli_option option;
 } common_row;
 
+static bool is_json;
+
 static const common_row common_rows[] = {
     {CLI_TAKES_NAMED,
      {.name = "output",
@@ -25,7 +27,7 @@ static const common_row common_rows[] = {
       .help = "OUT, where it is not among the arguments",
       .text = &cli.output}},
     {CLI_TAKES_JSON,
-     {.name = "json", .help = "print one JSON document instead of text", .flag = &cli.json}},
+     {.name = "json", .help = "print one JSON document instead of text", .flag = &is_json}},
     {CLI_TAKES_FORCE,
      {.name = "force", .letter = 'f', .help = "replace an existing output", .flag = &cli.force}},
     {CLI_TAKES_RUNNABLE,
@@ -383,9 +385,19 @@ static bool parse_short(const cli_command *command, char ***next) {
     return true;
 }
 
+/* What is wrong with the words before --json is told as that asks, too. */
+static bool seems_json(const cli_command *command, int argc, char **argv) {
+    for (int i = 0; (command->takes & CLI_TAKES_JSON) && i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0) break;
+        if (strcmp(argv[i], "--json") == 0) return true;
+    }
+    return false;
+}
+
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args) {
     int n_args = 0;
     bool is_options = true;
+    cli.json = seems_json(command, argc, argv);
     for (char **next = argv; next < argv + argc;) {
         const char *word = *next;
         if (!is_options || word[0] != '-' || word[1] == '\0') {
@@ -407,6 +419,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **ar
         cli_usage(command, "--threads: at most 65536");
         return -1;
     }
+    cli.json = is_json;
     return n_args;
 }
 

@@ -321,6 +321,8 @@ int cli_exit_code(tare_status status);
 /* One line on stderr, then the hint; returns CLI_USAGE. `command` NULL: tare itself. */
 int cli_usage(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What an option prints, and the output, would go to standard output. */
+int cli_usage_both(const cli_command *command, const char *option);
 /* One line for a failure of the library; returns the exit code. `path` names the input. */
 int cli_fail(const tare_error *err, const char *path);
 /* A failure detected by the command itself. */
@@ -478,6 +480,8 @@ tare_json_node *cli_json_metadata(const tare_metadata *entry, uint64_t max_eleme
 tare_json_node *cli_json_shape(const tare_tensor *tensor);
 tare_json_node *cli_json_findings(const tare_report *report);
 tare_json_node *cli_json_error(const tare_error *err, const char *path);
+/* With --json, prints a failure that is a text alone, unless a document was printed already. */
+void cli_json_fault(int code, const char *line);
 /* With --json, prints the error and earlier findings as the only document: nothing prints another
  * one afterwards. */
 void cli_json_fail(const tare_error *err, const char *path, const tare_report *report);

@@ -117,60 +117,124 @@ static bool choose_rows(tare_extract_options *extract_options, const tare_tensor
     return true;
 }
 
+/* ---- telling --------------------------------------------------------------------------------- */
+
+/* What was asked for, and what it became. */
+typedef struct piece {
+    const char *in_path, *output;
+    const tare_tensor *tensor;
+    tare_extract_form form;
+    uint64_t first_row, n_rows;
+    uint64_t written_bytes;
+} piece;
+
+static bool is_stream(const char *output) {
+    return strcmp(output, "-") == 0;
+}
+
+static void print_text(const piece *p) {
+    char *shape = cli_shape_text(p->tensor),
+         *name = cli_escape_path(is_stream(p->output) ? "standard output" : p->output);
+    printf("%s%s: %s %s", cli.dry_run ? "would write " : "", name, cli_type_text(p->tensor).text,
+           shape);
+    if (args.rows)
+        printf(", rows %" PRIu64 " to %" PRIu64, p->first_row, p->first_row + p->n_rows - 1);
+    if (cli.dry_run) printf(", %s", cli_size_text(p->written_bytes).text);
+    fputc('\n', stdout);
+    free(shape);
+    free(name);
+}
+
+static tare_json_node *new_document(const char *in_path, const char *output) {
+    tare_json_node *document = cli_json_new("tare.extract/2");
+    cli_json_text(document, "input", cli_input_name(in_path));
+    cli_json_text(document, "output", output);
+    cli_json_bool(document, "is_dry_run", cli.dry_run);
+    return document;
+}
+
+static void print_json(const piece *p, const tare_report *report) {
+    tare_json_node *document = new_document(p->in_path, p->output);
+    cli_json_str(document, "name", p->tensor->name);
+    cli_json_text(document, "type", cli_type_text(p->tensor).text);
+    cli_json_add(document, "shape", cli_json_shape(p->tensor));
+    cli_json_text(document, "form", p->form == TARE_EXTRACT_BIN ? "bin" : "npy");
+    cli_json_u64(document, "first_row", p->first_row);
+    cli_json_u64(document, "row_count", p->n_rows);
+    cli_json_u64(document, "size_bytes", p->written_bytes);
+    cli_json_add(document, "findings", cli_json_findings(report));
+    cli_json_print(document);
+}
+
+static int tell(const piece *p, const tare_report *report) {
+    if (cli.json)
+        print_json(p, report);
+    else
+        cli_print_remarks(report, p->in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING);
+    const bool is_taken = is_stream(p->output) && !cli.dry_run;
+    if (!cli.json && !cli.quiet && !is_taken) print_text(p);
+    return CLI_YES;
+}
+
+/* ---- extracting ------------------------------------------------------------------------------ */
+
+static int write_piece(piece *p, const tare_model *model, size_t i, tare_report *report) {
+    tare_extract_options o = tare_extract_options_default();
+    const tare_context context = cli_context(report);
+    const tare_output_options written = cli_output();
+    tare_error err;
+    o.context = &context;
+    o.output = &written;
+    o.written_bytes = &p->written_bytes;
+    if (!choose_rows(&o, p->tensor)) return CLI_USAGE;
+    p->first_row = o.first_row;
+    p->n_rows = args.rows ? o.n_rows : p->tensor->n_rows;
+    cli_progress_start("extracting");
+    const tare_status status = is_stream(p->output)
+                                   ? tare_extract_fd(CLI_OUTPUT_FD, model, i, p->form, &o, &err)
+                                   : tare_extract(p->output, model, i, p->form, &o, &err);
+    cli_progress_end();
+    if (status == TARE_OK) return tell(p, report);
+    cli_name_base(&err);
+    if (cli.json)
+        cli_json_fail(&err, p->in_path, report);
+    else
+        cli_print_findings(stderr, report, p->in_path,
+                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING);
+    return cli_fail(&err, p->in_path);
+}
+
 static int extract(const tare_model *model, const char *path, const char *name, const char *output,
                    tare_report *report) {
-    tare_extract_options extract_options = tare_extract_options_default();
-    const tare_context context = cli_context(report);
-    extract_options.context = &context;
-    const tare_output_options written = cli_output();
-    uint64_t written_bytes;
-    extract_options.output = &written;
-    extract_options.written_bytes = &written_bytes;
-    tare_extract_form form;
-    tare_error err;
-    if (!choose_form(&form, output)) return CLI_USAGE;
+    piece p = {.in_path = path, .output = output};
+    if (!choose_form(&p.form, output)) return CLI_USAGE;
     /* numbers of a packed weight, bytes of what it is stored in; of one in chunks, those of the whole */
     const tare_str text = {name, strlen(name)};
     const tare_model *stored = tare_model_as_stored(model), *whole = model;
     int64_t i = tare_model_find_tensor(model, text);
     const bool is_packed = i >= 0 && tare_tensor_scheme(model, (size_t)i);
     if (i < 0 ||
-        (form == TARE_EXTRACT_BIN && (is_packed || tare_model_find_tensor(stored, text) >= 0)))
+        (p.form == TARE_EXTRACT_BIN && (is_packed || tare_model_find_tensor(stored, text) >= 0)))
         model = stored;
     i = tare_model_find_tensor(model, text);
     if (i < 0) return no_tensor(whole, path, name);
-    const tare_tensor *tensor = tare_model_tensor(model, (size_t)i);
-    if (!choose_rows(&extract_options, tensor)) return CLI_USAGE;
-    cli_progress_start("extracting");
-    tare_status status =
-        strcmp(output, "-") == 0
-            ? tare_extract_fd(CLI_OUTPUT_FD, model, (size_t)i, form, &extract_options, &err)
-            : tare_extract(output, model, (size_t)i, form, &extract_options, &err);
-    cli_progress_end();
-    const tare_level level = cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING;
-    if (status == TARE_OK)
-        cli_print_remarks(report, path, level);
-    else
-        cli_print_findings(stderr, report, path, level);
-    if (status != TARE_OK) {
-        cli_name_base(&err);
-        return cli_fail(&err, path);
+    p.tensor = tare_model_tensor(model, (size_t)i);
+    return write_piece(&p, model, (size_t)i, report);
+}
+
+static void tell_adapter(const char *path, const char *name, size_t n_pairs) {
+    if (cli.json) {
+        tare_json_node *document = new_document(path, args.output);
+        cli_json_text(document, "name", name);
+        cli_json_u64(document, "pair_count", n_pairs);
+        cli_json_add(document, "findings", cli_json_array());
+        cli_json_print(document);
+    } else if (!cli.quiet) {
+        char *safe = cli_escape_path(args.output);
+        printf("%s%s: %zu pair%s of factors, f32\n", cli.dry_run ? "would write " : "", safe,
+               n_pairs, cli_plural(n_pairs));
+        free(safe);
     }
-    const bool is_stream = strcmp(output, "-") == 0;
-    if (cli.quiet || (is_stream && !cli.dry_run)) return CLI_YES;
-    char *shape = cli_shape_text(tensor),
-         *out_name = cli_escape_path(is_stream ? "standard output" : output);
-    printf("%s%s: %s %s", cli.dry_run ? "would write " : "", out_name, cli_type_text(tensor).text,
-           shape);
-    if (args.rows) {
-        printf(", rows %" PRIu64 " to %" PRIu64, extract_options.first_row,
-               extract_options.first_row + extract_options.n_rows - 1);
-    }
-    if (cli.dry_run) printf(", %s", cli_size_text(written_bytes).text);
-    fputc('\n', stdout);
-    free(shape);
-    free(out_name);
-    return CLI_YES;
 }
 
 static int extract_adapter(const tare_model *model, const char *path, const char *name) {
@@ -189,15 +253,11 @@ static int extract_adapter(const tare_model *model, const char *path, const char
     tare_status status = tare_adapters_write(args.output, &use, &output, &context, &err);
     cli_progress_end();
     if (status != TARE_OK) return cli_fail(&err, path);
-    if (cli.quiet) return CLI_YES;
     size_t n = 0;
     const tare_adapter *a;
     for (size_t i = 0; (a = tare_adapters_at(use.set, i)) != NULL; i++)
         n += tare_adapter_is_used(&use, a);
-    char *safe = cli_escape_path(args.output);
-    printf("%s%s: %zu pair%s of factors, f32\n", cli.dry_run ? "would write " : "", safe, n,
-           cli_plural(n));
-    free(safe);
+    tell_adapter(path, name, n);
     return CLI_YES;
 }
 
@@ -220,9 +280,10 @@ static int run(int argc, const char **argv) {
         return answer;
     }
     const char *output = args.output ? args.output : "-";
-    if (strcmp(output, "-") == 0 && !cli.dry_run && cli_is_terminal(stdout)) {
+    const bool takes_stdout = is_stream(output) && !cli.dry_run;
+    if (takes_stdout && cli.json) return cli_usage_both(&cmd_extract, "json");
+    if (takes_stdout && cli_is_terminal(stdout))
         return cli_usage(&cmd_extract, "standard output is a terminal; say -o FILE");
-    }
     tare_model *model;
     cli.base_use = CLI_BASES_SOME; /* the tensor may need none */
     int code = cli_open(&model, argv[0], NULL);
@@ -250,8 +311,8 @@ const cli_command cmd_extract = {
                  {"tare extract package.infq sql --adapter -o sql-lora",
                   "the adapter \"sql\" as a PEFT directory"}},
     .options = options,
-    .main = "output form rows adapter dry-run force",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
+    .main = "output form rows adapter dry-run force json",
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .last = CLI_COMPLETE_TENSOR,
     .min_args = 2,

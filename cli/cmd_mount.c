@@ -9,6 +9,7 @@
 
 static struct {
     cli_write write;
+    const char *folder; /* as it was typed */
     const char *mix, *log;
     uint64_t cache;
     bool recursive, foreground, unmount, allow_other;
@@ -73,9 +74,30 @@ static tare_status make_view(tare_view **out, tare_report *report, tare_error *e
     return tare_view_new(out, &o, err);
 }
 
+static tare_json_node *describe(const tare_view *view, const tare_report *report) {
+    tare_json_node *document = cli_json_new("tare.mount/2"), *files = cli_json_array();
+    tare_view_file f = tare_view_file_default();
+    cli_json_text(document, "input", mount_of.source);
+    cli_json_text(document, "output", args.folder);
+    cli_json_bool(document, "is_mounted", true);
+    for (size_t i = 0; tare_view_at(&f, view, i); i++) {
+        if (f.kind != TARE_VIEW_FILE) continue;
+        tare_json_node *row = cli_json_object();
+        cli_json_str(row, "name", f.name);
+        cli_json_u64(row, "size_bytes", f.n_bytes);
+        cli_json_append(files, row);
+    }
+    cli_json_add(document, "files", files);
+    cli_json_add(document, "findings", cli_json_findings(report));
+    return document;
+}
+
 /* Findings come before messages end at the terminal. */
 static int serve(tare_view *view, const tare_report *report, const char *in_path) {
-    cli_print_remarks(report, in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
+    if (cli.json)
+        mount_of.document = describe(view, report);
+    else
+        cli_print_remarks(report, in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
     return cli_mount_serve(&mount_of, view);
 }
 
@@ -192,10 +214,20 @@ static int mount_source(const char *in_path) {
     return code;
 }
 
+static int unmount(const char *folder) {
+    const int code = cli_mount_end(folder);
+    if (code != CLI_YES || !cli.json) return code;
+    tare_json_node *document = cli_json_new("tare.mount/2");
+    cli_json_text(document, "output", folder);
+    cli_json_bool(document, "is_mounted", false);
+    cli_json_print(document);
+    return code;
+}
+
 static int run(int argc, const char **argv) {
     tare_error err;
     if (args.unmount)
-        return argc == 1 ? cli_mount_end(argv[0])
+        return argc == 1 ? unmount(argv[0])
                          : cli_usage(&cmd_mount, "--unmount takes the folder alone");
     if (argc != 2) return cli_usage(&cmd_mount, "needs SOURCE DIR");
     if (!args.write.to && (args.write.type || args.mix || args.write.imatrix))
@@ -206,6 +238,7 @@ static int run(int argc, const char **argv) {
     if (cli_mount_check(&err) != TARE_OK) return cli_fail(&err, NULL);
     int code = check_folder(argv[1]);
     if (code != CLI_YES) return code;
+    args.folder = argv[1];
     /* In the background paths are opened again that must not depend on where that is. */
     char *own = cli_true_path(argv[0]), *folder = cli_true_path(argv[1]);
     mount_of = (cli_mount){.source = argv[0],
@@ -245,7 +278,7 @@ const cli_command cmd_mount = {
                   "from the hub, in the foreground"}},
     .options = options,
     .main = "as type mix recursive cache foreground unmount log",
-    .takes = CLI_TAKES_WORK | CLI_TAKES_INPUT | CLI_TAKES_BASE,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,

@@ -307,8 +307,7 @@ static int check_output(const char *path) {
     if (strcmp(path, "-") == 0) {
         if (!args.to) return cli_usage(&cmd_pack, "standard output needs --to wcodec");
         if (cli.dry_run) return CLI_YES;
-        if (cli.json)
-            return cli_usage(&cmd_pack, "--json and the output cannot both go to standard output");
+        if (cli.json) return cli_usage_both(&cmd_pack, "json");
         return cli_is_terminal(stdout) ? cli_usage(&cmd_pack, "standard output is a terminal")
                                        : CLI_YES;
     }

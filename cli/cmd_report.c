@@ -113,8 +113,7 @@ static int check_usage(int n, const char **paths) {
     if (!args.output && !cli.json)
         return cli_usage(&cmd_report, "name the page%s, as in -o report.html",
                          n > 1 ? " of several models" : "");
-    if (is_stdout && cli.json)
-        return cli_usage(&cmd_report, "standard output is for the page or for --json, not both");
+    if (is_stdout && cli.json) return cli_usage_both(&cmd_report, "json");
     if (is_stdout && cli_is_terminal(stdout))
         return cli_usage(&cmd_report, "standard output is a terminal; say -o FILE");
     int n_stdin = args.against && strcmp(args.against, "-") == 0;

@@ -253,8 +253,7 @@ static int check_part(tare_part_options *part, const char *out_path) {
 static int unpack_as(const char *in_path, const char *out_path) {
     tare_part_options part;
     const bool is_stream = strcmp(out_path, "-") == 0, takes_stdout = is_stream && !cli.dry_run;
-    if (takes_stdout && cli.json)
-        return cli_usage(&cmd_unpack, "--json and the output cannot both go to standard output");
+    if (takes_stdout && cli.json) return cli_usage_both(&cmd_unpack, "json");
     if (takes_stdout && cli_is_terminal(stdout))
         return cli_usage(&cmd_unpack, "standard output is a terminal");
     int code = check_part(&part, out_path);

@@ -3,7 +3,6 @@
  * Failures in one line, and the exit code that belongs to each status. Nothing here allocates
  * memory, so that running out of it can still be reported. */
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "cli.h"
@@ -46,27 +45,6 @@ void cli_put(const char *bytes, size_t n) {
 FILE *cli_error_stream(void) {
     cli_flush();
     return stderr;
-}
-
-int cli_usage(const cli_command *command, const char *format, ...) {
-    const char *name = command ? command->name : "";
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(cli_error_stream(), "tare: %s%s", name, *name ? ": " : "");
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\ntry: tare %s%s--help\n", name, *name ? " " : "");
-    va_end(arguments);
-    return CLI_USAGE;
-}
-
-int cli_fail_text(int code, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("tare: ", cli_error_stream());
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return code;
 }
 
 bool cli_has_code(const tare_error *err, const char *code) {
@@ -124,7 +102,7 @@ int cli_finish(int code) {
     cli_flush();
     if (output_errno == 0 && !ferror(stdout)) return code;
     if (output_errno == EPIPE) return CLI_OUTPUT_CLOSED;
-    return cli_fail_text(cli_is_disk_full(output_errno) ? CLI_MEMORY : CLI_IO,
-                         "standard output: %s",
-                         output_errno ? strerror(output_errno) : "cannot be written");
+    fprintf(stderr, "tare: standard output: %s\n",
+            output_errno ? strerror(output_errno) : "cannot be written");
+    return cli_is_disk_full(output_errno) ? CLI_MEMORY : CLI_IO;
 }

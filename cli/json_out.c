@@ -245,6 +245,23 @@ void cli_json_fail(const tare_error *err, const char *path, const tare_report *r
     cli.json = false;
 }
 
+static bool is_printed; /* a document, not into a list */
+
+void cli_json_fault(int code, const char *line) {
+    const tare_status status = code == CLI_USAGE         ? TARE_ERR_ARG
+                               : code == CLI_IO          ? TARE_ERR_IO
+                               : code == CLI_UNSUPPORTED ? TARE_ERR_UNSUPPORTED
+                               : code == CLI_CANCELLED   ? TARE_ERR_CANCELLED
+                                                         : TARE_ERR_CORRUPT;
+    if (!cli.json || code == CLI_YES || is_printed) return;
+    tare_json_node *document = cli_json_new("tare.error/2");
+    cli_json_text(document, "status", tare_status_text(status));
+    cli_json_u64(document, "exit_code", (uint64_t)code);
+    cli_json_text(document, "text", line);
+    cli_json_text(document, "line", line);
+    cli_json_print(document);
+}
+
 /* What is printed goes into a list of this document; NULL: it is printed by itself. */
 static tare_json_node *whole, *list;
 
@@ -270,6 +287,7 @@ void cli_json_print(tare_json_node *document) {
         cli_json_append(list, document);
         return;
     }
+    is_printed = true;
     tare_json_write(document, &style, put_out, stdout);
     fputc('\n', stdout);
 }

@@ -8,8 +8,9 @@
 #include "cli.h"
 
 void *cli_checked(void *ptr) {
-    if (!ptr) exit(cli_fail_text(CLI_MEMORY, "out of memory"));
-    return ptr;
+    if (ptr) return ptr;
+    fputs("tare: out of memory\n", cli_error_stream());
+    exit(CLI_MEMORY);
 }
 
 void *cli_alloc(size_t n, size_t size) {

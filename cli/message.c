@@ -4,10 +4,42 @@
  * document; findings in a line for each code, or with -v for each. Foreign text is always escaped. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+
+enum { LINE_MOST = 8192 }; /* a path of the system's length, and words around it */
+
+int cli_usage(const cli_command *command, const char *format, ...) {
+    const char *name = command ? command->name : "";
+    char text[LINE_MOST];
+    va_list arguments;
+    const int n = snprintf(text, sizeof text, "%s%s", name, *name ? ": " : "");
+    va_start(arguments, format);
+    vsnprintf(text + n, sizeof text - (size_t)n, format, arguments);
+    va_end(arguments);
+    fprintf(cli_error_stream(), "tare: %s\ntry: tare %s%s--help\n", text, name, *name ? " " : "");
+    cli_json_fault(CLI_USAGE, text);
+    return CLI_USAGE;
+}
+
+int cli_fail_text(int code, const char *format, ...) {
+    char text[LINE_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(cli_error_stream(), "tare: %s\n", text);
+    cli_json_fault(code, text);
+    return code;
+}
+
+int cli_usage_both(const cli_command *command, const char *option) {
+    cli.json = false; /* whoever reads the output takes no document */
+    return cli_usage(command, "--%s and the output cannot both go to standard output", option);
+}
 
 void cli_hint_salvage(FILE *out) {
     fputs("tare unpack --salvage gives back what is not damaged\n", out);

@@ -41,6 +41,7 @@ typedef struct cli_mount {
     const char *source, *folder;
     const char *log; /* a path; NULL: standard error in the foreground, else the system's log */
     bool in_foreground, allow_other;
+    tare_json_node *document; /* printed once it is mounted; NULL: none */
 } cli_mount;
 
 /* UNSUPPORTED: without libfuse3 at build or now, or without /dev/fuse. */

@@ -336,6 +336,8 @@ static void end_threads(server *s) {
 static int serve(server *s, const sigset_t *signals) {
     int signal = 0;
     if (!start_threads(s)) return cli_fail_text(CLI_MEMORY, "no threads can be started");
+    if (s->mount->document) cli_json_print(s->mount->document);
+    cli_flush();
     cli_mount_is_ready();
     sigwait(signals, &signal);
     if (signal != SIGUSR1) {

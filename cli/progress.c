@@ -5,7 +5,6 @@
  * ends the process, as a second one always does. */
 #include <inttypes.h>
 #include <signal.h> /* sig_atomic_t */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -33,8 +32,7 @@ static void stop(void) {
 }
 
 static const tare_cancel *cancel_flag(void) {
-    if (!cancel) cancel = tare_cancel_new();
-    if (!cancel) exit(cli_fail_text(CLI_MEMORY, "out of memory"));
+    if (!cancel) cancel = cli_checked(tare_cancel_new());
     return cancel;
 }
 

@@ -61,9 +61,7 @@ static int no_format(const cli_command *command) {
 static int check_stdout(const cli_command *command, const cli_write *write) {
     if (!write->to) return cli_usage(command, "standard output needs --to FORMAT");
     if (cli.dry_run) return 0;
-    if (cli.json || write->report)
-        return cli_usage(command, "--%s and the output both want standard output",
-                         cli.json ? "json" : "report");
+    if (cli.json || write->report) return cli_usage_both(command, cli.json ? "json" : "report");
     if (cli_named_convert(command)->verify)
         return cli_usage(command, "--verify: standard output cannot be read back");
     if (cli_is_terminal(stdout)) {

@@ -94,9 +94,11 @@ files | list | files, with their sizes
 findings | list | notes, warnings and errors, in the order in which they were found
 fine_tune | text | part of a file name: like Instruct
 finite_count | count | elements that are numbers
+first_row | count | the first of the rows that were extracted, from 0 on
 first_tokens | list | the first ones of the vocabulary
 fit | object | how types were chosen for a target
 follows_convention | flag | whether the name is one of GGUF's naming convention
+form | text | npy (decoded) or bin (the stored bytes)
 format | text | gguf, hf, safetensors, torch, dcp, meta, numpy, flax, onnx, tflite, whisper, mcf, infq or wcodec
 from_bytes | count | bytes before
 from_type | text | the type before
@@ -124,6 +126,7 @@ is_identity | flag | the output is the input again, byte for byte
 is_in_place | flag | the file itself is changed
 is_lossy | flag | packed with loss
 is_mapped | flag | as a GGUF file would have it that is made of the model
+is_mounted | flag | files can be read there
 is_measured | flag | the sensitivity was given
 is_pinned | flag | the type was given
 is_renamed | flag | under the other model's names of tensors
@@ -192,9 +195,10 @@ other_is_lossy | flag | the other was packed with loss
 other_shape | places | of the other's tensor
 other_type | text | of the other's tensor
 outlier_count | count | elements that are stored separately
-output | text | what is written
+output | text | what is written; of mount, the folder
 outputs | list | what is written in one pass
 packed_bytes | count | bytes in the .wcodec
+pair_count | count | pairs of factors of an adapter
 packed_percent | number | packed_bytes of unpacked_bytes
 parameter_count | count | elements of all tensors
 part | count | number of a part, from 1 on
@@ -216,7 +220,7 @@ resources | list | side files
 resumed_bytes | count | of a file, what an earlier run had fetched
 role | text | what a tensor or token is for
 roles | list | tensors by their role
-row_count | count | rows of the product of an adapter
+row_count | count | rows that were extracted; of an adapter, those of its product
 runs | flag | whether llama.cpp runs it
 sample_bytes | count | bytes that were measured
 scale | number | factor of an adapter
@@ -288,7 +292,7 @@ zstd3_gb_per_s | number | speed of zstd -3
 
 FILES = "files [ name size_bytes ]"
 FINDINGS = "findings [ level code? status file? offset? item_kind? item_index? item_name? text ]"
-PLACE = "file offset? item_kind? item_index? item_name? field? code? text line"
+PLACE = "file? offset? item_kind? item_index? item_name? field? code? text line"
 TOKENS = "[ id text length_bytes? ]"
 MEASURES = """size_bytes sample_bytes entropy_bytes coded_bytes zstd3_bytes zstd19_bytes? coded_error_bytes zstd3_error_bytes
 zstd19_error_bytes? alike_tensor_count? encode_gb_per_s decode_gb_per_s device_gb_per_s? memcpy_gb_per_s zstd3_gb_per_s"""
@@ -321,12 +325,14 @@ shape? other_shape? is_tolerated relative_rmse? max_abs? different_count? ] ]"""
     "edit": """input output format is_dry_run is_in_place changed_bytes written_bytes changes [ kind old new ]
 files [ name action old_size_bytes new_size_bytes changed_bytes ] """ + FINDINGS,
     "error": "status exit_code " + PLACE + " findings? " + FINDINGS.split(" ", 1)[1],
+    "extract": "input output is_dry_run name type? shape? form? first_row? row_count? size_bytes? pair_count? " + FINDINGS,
     "get": "input output is_dry_run files [ name size_bytes resumed_bytes is_present is_checked ] packed_bytes?",
     "info": "models [ " + SCREEN + """ tensors? [ index name type shape size_bytes packed_bytes? file_index offset regions?
 [ name offset size_bytes ] outlier_count? scheme? is_truncated? stats? { finite_count zero_count nan_count infinite_count min? max? mean?
 std_dev? reach histogram_counts } layer? { file offset size_bytes base_index? streams [ region bits offset head_bytes size_bytes
 segments [ offset stored_bytes size_bytes mode predictor? tile_shape? ] ] } ] """ + METADATA + " ]",
     "join": "output is_dry_run is_directory part_count file_count size_bytes " + FINDINGS,
+    "mount": "input? output is_mounted files? [ name size_bytes ] findings? " + FINDINGS.split(" ", 1)[1],
     "name": """names? [ input follows_convention base_name? size_label? fine_tune? version? encoding? type? sidecar? is_version_assumed?
 shard? shard_count? ] name?""",
     "pack": """input output file_count tensor_count shared_tensor_count difference_tensor_count from_bytes to_bytes ratio is_lossy
@@ -348,7 +354,7 @@ lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
 }
 WHAT = {
     "architectures": "tare convert --list-architectures", "bench": "tare bench", "convert": "tare convert, quantize and synth",
-    "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "get": "tare get", "info": "tare info", "join": "tare join", "name": "tare name",
+    "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "extract": "tare extract", "get": "tare get", "info": "tare info", "join": "tare join", "mount": "tare mount", "name": "tare name",
     "pack": "tare pack", "part": "tare convert, quantize and unpack --part", "quantize": "tare quantize --sizes", "report": "tare report", "status": "tare status", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
 }
 ERROR = {"$ref": "tare.error.2.json"}
@@ -402,6 +408,9 @@ def document(name, table, used):
     if name == "info":
         models = schema["properties"]["models"]
         models["items"] = {"anyOf": [models["items"], ERROR]}
+    if name == "diff":
+        comparisons = schema["properties"]["comparisons"]
+        comparisons["items"] = {"anyOf": [comparisons["items"], ERROR]}
     if name == "pack":  # a resource has no type
         schema["properties"]["layers"]["items"]["properties"]["type"]["type"] = ["string", "null"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"tare.{name}.2.json",
@@ -424,9 +433,10 @@ def page(schemas, table):
     lines = ["# What --json prints", "",
              "Made by `scripts/json-schemas.py`; the schemas are installed in `share/tare/schemas`.", "",
              "Each document names its schema. Within a version members may be added, and none changes its meaning. A name means the same in",
-             "every document: sizes end in `_bytes`, counts in `_count`, facts begin with `is_`, lists are plurals, a tensor's number format is",
-             "its `type`. Several models are a list, a single one as well. Numbers beyond 2^63 - 1, NaN and infinities, which JSON lacks, are",
-             "strings; text that is not UTF-8 is escaped, and `NAME_hex` has its bytes.", ""]
+             "every document: sizes end in `_bytes`, counts in `_count`, facts begin with `is_` or are a verb (`runs`), lists are plurals, a",
+             "tensor's number format is its `type`. Several models are a list, a single one as well. What fails prints `tare.error/2`, wrong",
+             "use included. Numbers beyond 2^63 - 1, NaN and infinities, which JSON lacks, are strings; text that is not UTF-8 is escaped, and",
+             "`NAME_hex` has its bytes.", ""]
     for name, schema in schemas.items():
         lines += [f"## tare.{name}/2", f"{WHAT[name]}. `?`: where it applies; `[ ]`: a list.", "```", *outline(schema), "```", ""]
     lines += ["## The words", "| name | type | meaning |", "|---|---|---|"]

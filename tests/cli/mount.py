@@ -10,6 +10,7 @@ import contextlib
 import errno
 import hashlib
 import http.server
+import json
 import os
 import random
 import shutil
@@ -20,6 +21,9 @@ import sys
 import tempfile
 import threading
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import json_schema  # noqa: E402
 
 TARE = os.path.abspath(sys.argv[1])
 PAGE = 4096
@@ -74,6 +78,19 @@ def packed():
         before, after = os.stat(f"hf/{name}"), os.stat(f"m/{name}")
         assert before.st_mtime_ns == after.st_mtime_ns and before.st_size == after.st_size
         assert os.path.exists("m/none") is False
+
+
+def told():
+    """What --json prints, when it is mounted and when that ends, keeps to its schema."""
+    os.makedirs("m", exist_ok=True)
+    on = json.loads(run("mount", "hf.wcodec", "m", "--json"))
+    off = json.loads(run("mount", "-u", "m", "--json"))
+    assert on["is_mounted"] and on["input"] == "hf.wcodec" and on["output"] == off["output"] == "m" and not off["is_mounted"]
+    assert {f["name"]: f["size_bytes"] for f in on["files"]} == {n: os.path.getsize(f"hf/{n}") for n in os.listdir("hf")}
+    wrong = json.loads(subprocess.run([TARE, "mount", "-u", "m", "--json"], capture_output=True, text=True).stdout)
+    assert wrong["schema"] == "tare.error/2" and wrong["exit_code"] == 2
+    faults = [fault for document in (on, off, wrong) for fault in json_schema.check(document)]
+    assert not faults, faults
 
 
 def folder():
@@ -289,7 +306,7 @@ def can_mount():
 
 
 def main():
-    parts = [packed, folder, computed, readers, damaged, replaced, killed, foreground, nothing_changes, wrong_use, remote]
+    parts = [packed, told, folder, computed, readers, damaged, replaced, killed, foreground, nothing_changes, wrong_use, remote]
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         models()
