@@ -260,6 +260,18 @@ static bool holds_several(const char *path) {
            n > 1;
 }
 
+/* *out NULL: a folder that is no model, which is packed all the same, or several. */
+static int open_input(tare_model **out, const char *path, tare_report *report) {
+    tare_error err;
+    *out = NULL;
+    if (args.append || (!args.lossy && holds_several(path))) return CLI_YES;
+    if (cli_open_quietly(out, path, report, &err) == TARE_OK) return CLI_YES;
+    if (!args.lossy && !cli.base.n && err.status == TARE_ERR_UNSUPPORTED &&
+        cli_look(path) == CLI_PATH_FOLDER)
+        return CLI_YES;
+    return cli_fail_open(&err, path);
+}
+
 /* `model` NULL: several, of the folder that is the input, or more for the container. */
 static int pack(const tare_model *model, tare_pack_options *pack_options, outcome *o,
                 tare_report *report) {
@@ -365,8 +377,7 @@ static int run(int argc, const char **argv) {
     lossy.importance = importance;
     if (code == CLI_YES && args.sensitivity)
         code = cli_read_sensitivities(&lossy.sensitivities, &sensitivities, args.sensitivity);
-    const bool is_ladder = args.append || (!args.lossy && holds_several(argv[0]));
-    if (code == CLI_YES && !is_ladder) code = cli_open(&model, argv[0], report);
+    if (code == CLI_YES) code = open_input(&model, argv[0], report);
     if (code == CLI_YES) code = pack_to(model, &o, report);
     tare_model_free(model);
     tare_importance_free(importance);
@@ -393,7 +404,9 @@ const cli_command cmd_pack = {
         "directory with several models (quantizations of one) becomes a ladder: a tensor that "
         "quantizing a larger model there gives, with or without an importance matrix there (a file "
         "with imatrix in its name), is not stored but computed when it is read; OUT.wcodec::NAME "
-        "is one of its files, and --append adds others later. Without "
+        "is one of its files, and --append adds others later. So does a directory that is no "
+        "model, such "
+        "as a trainer's checkpoint or a pipeline of diffusers. Without "
         "OUT, IN.wcodec is written. OUT appears under its name only when it is complete; - "
         "(standard output) needs --to wcodec and the space of OUT in TMPDIR or /var/tmp. With "
         "--lossy, and only then, the numbers of matrices change: OUT holds the closest model to IN "

@@ -69,9 +69,11 @@ void info_print_files(const tare_model *model) {
     tare_container_info c = tare_container_info_default();
     if (!tare_model_container(&c, model) || !c.is_directory || c.format) return;
     cli_table *table = cli_table_new("~FILE|>SIZE|>BITS/WEIGHT|>STORED AS|>MADE OF OTHERS");
+    size_t n = 0;
     for (size_t i = 0; tare_model_container_file(&f, model, i); i++) {
         char *name = cli_escape(f.name, false, 0), bits[24], made[64];
         if (f.n_weights) {
+            n++;
             snprintf(bits, sizeof bits, "%.2f", 8.0 * (double)f.tensor_bytes / (double)f.n_weights);
             snprintf(made, sizeof made, "%zu of %zu tensors", f.n_derived, f.n_tensors);
             cli_table_add(table, name);
@@ -82,7 +84,7 @@ void info_print_files(const tare_model *model) {
         }
         free(name);
     }
-    cli_table_print(table, stdout, 2);
+    if (n) cli_table_print(table, stdout, 2);
     cli_table_free(table);
 }
 

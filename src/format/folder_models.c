@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The models in a folder of several: by the suffixes of their names, since opening all of them could
- * take long behind a URL. */
+ * take long behind a URL; of a pipeline the folders of its parts. */
 #include <stdlib.h>
 #include <tare/experimental/folder.h>
 
@@ -77,18 +77,60 @@ static tare_status take_folder(void *ctx, const tare_files_entry *entry, tare_er
     return TARE_OK;
 }
 
+/* ---- pipelines ------------------------------------------------------------------------------- */
+
+static tare_status see_pipeline(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    (void)err;
+    *(bool *)ctx |= strcmp(entry->name, "model_index.json") == 0;
+    return TARE_OK;
+}
+
+/* A pipeline of diffusers, whose parts have a folder each. */
+static bool is_pipeline(const tare_files *files, const char *path) {
+    bool is_one = false;
+    return tare_files_list(files, path, see_pipeline, &is_one, NULL) == TARE_OK && is_one;
+}
+
+static tare_status see_weights(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    static const char *const suffixes[] = {".safetensors", ".bin", ".gguf", ".onnx"};
+    (void)err;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        *(bool *)ctx |= entry->kind == TARE_PATH_FILE &&
+                        tare_str_ends(tare_str_of(entry->name), tare_str_of(suffixes[i]));
+    return TARE_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+/* The models of a folder: the files in it, or the folder itself, a part of a pipeline with weights. */
+static tare_status list_inner(tare_folder_models *list, const tare_files *files, const char *path,
+                              bool is_part, tare_error *err) {
+    bool has_weights = false;
+    if (!is_part) {
+        /* a folder that cannot be read has no models here */
+        (void)tare_files_list(files, path, take_gguf, list, NULL);
+        return TARE_OK;
+    }
+    (void)tare_files_list(files, path, see_weights, &has_weights, NULL);
+    tare_str name = tare_str_of(list->below);
+    name.len--; /* its slash */
+    list->below = "";
+    return has_weights ? add_name(list, name, err) : TARE_OK;
+}
+
 static tare_status list_files(tare_folder_models *list, const tare_files *files, const char *path,
                               tare_error *err) {
     folders f = {.models = list};
+    const bool has_parts = is_pipeline(files, path);
     list->below = "";
-    tare_status status = tare_files_list(files, path, take_entry, list, err);
+    tare_status status = TARE_OK;
+    if (!has_parts) status = tare_files_list(files, path, take_entry, list, err);
     if (status == TARE_OK) status = tare_files_list(files, path, take_folder, &f, err);
     for (size_t i = 0; i < f.n && status == TARE_OK; i++) {
         list->below = f.names[i];
         const char *inner = tare_join_path(&list->arena, list->folder, tare_str_of(f.names[i]));
         if (!inner) status = tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
-        /* a folder that cannot be read has no models here */
-        if (inner) (void)tare_files_list(files, inner, take_gguf, list, NULL);
+        if (inner) status = list_inner(list, files, inner, has_parts, err);
     }
     tare_free(NULL, f.names, f.capacity * sizeof *f.names);
     return status;
@@ -129,7 +171,7 @@ static tare_status list_folder(tare_folder_models *list, const tare_source *sour
     if (!list->folder) return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
     if (source->kind == TARE_SOURCE_URL) return list_remote(list, source, err);
     if (tare_path_look(source->name, NULL) != TARE_PATH_FOLDER ||
-        tare_foreign_folder(NULL, source->name))
+        (tare_foreign_folder(NULL, source->name) && !is_pipeline(NULL, source->name)))
         return TARE_OK;
     return list_files(list, NULL, source->name, err);
 }

@@ -124,11 +124,12 @@ TARE_API tare_status tare_pack_to(tare_pack_summary *out, const tare_output *out
 /* How many models lie in a folder and in its folders: GGUF files, of a set of shards the first, and all
  * safetensors together. */
 TARE_API tare_status tare_count_models(size_t *out, const char *folder, tare_error *err);
-/* Packs a folder with several models: every file in it, as a directory is packed. A tensor that an
+/* Packs a folder with several models, or none: every file in it, as a directory is packed, tensors of GGUF,
+ * safetensors and PyTorch's files as what they are. A tensor that an
  * encoder makes of the tensor of the same name in a larger model there, with or without one of the
  * importance matrices there (files with "imatrix" in their names), is not stored, but made when it is
  * read, exactly: blocks that differ are stored. Reports per file "pack.derived" and "pack.not-derived".
- * Of `options` neither bases nor `lossy`. ERR_ARG: fewer than two models; else as tare_pack. */
+ * Of `options` neither bases nor `lossy`. Errors as of tare_pack. */
 TARE_API tare_status tare_pack_ladder(tare_pack_summary *out, const char *out_path,
                                       const char *folder, const tare_pack_options *options,
                                       tare_error *err);

@@ -51,7 +51,7 @@ typedef struct tare_ladder {
     tare_pack_derivation *derivations; /* of each tensor */
 } tare_ladder;
 
-/* Opens what lies in a folder and in its folders: GGUF and safetensors files, each alone, and importance
+/* Opens what lies in a folder and in its folders: GGUF, safetensors and PyTorch's files, each alone, and importance
  * matrices (files with "imatrix" in their names). */
 tare_status tare_ladder_open(tare_ladder *out, const char *folder, const tare_context *context,
                              tare_error *err);

@@ -73,6 +73,21 @@ static bool is_model_name(tare_str name) {
     return tare_str_ends(name, TARE_STR(".gguf")) || tare_str_ends(name, TARE_STR(".safetensors"));
 }
 
+/* What PyTorch may have written; other things have these names, too. */
+static bool is_torch_name(tare_str name) {
+    static const char *const suffixes[] = {".pt", ".pth", ".bin", ".ckpt"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (tare_str_ends(name, tare_str_of(suffixes[i]))) return true;
+    return false;
+}
+
+/* Its tensors lie in it: what is made when it is read, of a transposed tensor, is packed as bytes. */
+static bool is_of_one_file(const tare_model *m) {
+    for (size_t i = 1; i < m->n_files; i++)
+        if (!m->files[i].is_decoded) return false;
+    return m->n_files > 0 && !m->files[0].is_decoded;
+}
+
 /* What cannot be opened is packed as the bytes that it is, which is said. */
 static tare_status add_model(tare_ladder *l, const char *path, tare_str name, int64_t packed,
                              tare_error *err) {
@@ -96,7 +111,7 @@ static tare_status add_model(tare_ladder *l, const char *path, tare_str name, in
     *m = (tare_ladder_model){.name = name, .path = path, .packed = packed};
     const tare_status status = tare_open_path(&m->model, path, &o, &fault);
     if (status == TARE_ERR_NOMEM) return no_memory(err);
-    if (status == TARE_OK && !tare_model_is_big_endian(m->model) && m->model->n_files == 1) {
+    if (status == TARE_OK && !tare_model_is_big_endian(m->model) && is_of_one_file(m->model)) {
         const tare_model_summary *sum = tare_model_summarize(m->model);
         m->bits =
             sum->n_parameters ? 8.0 * (double)sum->tensor_bytes / (double)sum->n_parameters : 0;
@@ -104,6 +119,7 @@ static tare_status add_model(tare_ladder *l, const char *path, tare_str name, in
         return TARE_OK;
     }
     tare_model_free(status == TARE_OK ? m->model : NULL);
+    if (is_torch_name(name)) return TARE_OK;
     tare_finding f = TARE_FINDING(WARNING, status, "pack.not-a-model");
     f.file = name;
     tare_report_addf(l->context.report, &f, "packed as mere bytes: not a model that can be opened");
@@ -125,8 +141,8 @@ static tare_status take_file(tare_ladder *l, const char *path, tare_str name, ta
     const tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
     if (is_matrix_name(name)) return add_matrix(l, &source, name, err);
-    return is_model_name(name) ? add_model(l, path, name, -1, err)
-                               : add_note(l, path, name, -1, err);
+    return is_model_name(name) || is_torch_name(name) ? add_model(l, path, name, -1, err)
+                                                      : add_note(l, path, name, -1, err);
 }
 
 static tare_status walk_folder(const walk *w, tare_error *err);
@@ -195,9 +211,10 @@ static tare_status add_tensors(tare_ladder *l, tare_ladder_model *m, tare_error 
         return status;
     }
     m->first = l->all->catalog.n_tensors;
-    m->n = c->n_tensors;
     for (size_t i = 0; i < c->n_tensors; i++)
-        TARE_TRY(add_tensor(l, m, &c->tensors[i], m->file, err));
+        if (c->tensors[i].planes[0].file == 0)
+            TARE_TRY(add_tensor(l, m, &c->tensors[i], m->file, err));
+    m->n = l->all->catalog.n_tensors - m->first;
     return TARE_OK;
 }
 
@@ -284,8 +301,7 @@ tare_status tare_ladder_open(tare_ladder *l, const char *folder, const tare_cont
     *l = (tare_ladder){.context = *context};
     tare_arena_init(&l->arena, context->allocator);
     TARE_TRY(take_folder(l, folder, err));
-    if (l->n_models < 2) return tare_fail(err, TARE_ERR_ARG, "a folder with fewer than two models");
-    qsort(l->models, l->n_models, sizeof *l->models, by_bits);
+    if (l->n_models) qsort(l->models, l->n_models, sizeof *l->models, by_bits);
     return join_models(l, err);
 }
 
@@ -315,8 +331,9 @@ static tare_status take_packed(tare_ladder *l, uint32_t number, tare_error *err)
     if (!path.ptr) return no_memory(err);
     if (f->entry.kind != TARE_PACKED_FILE) return TARE_OK;
     if (!is_matrix_name(f->name))
-        return is_model_name(f->name) ? add_model(l, path.ptr, f->name, number, err)
-                                      : add_note(l, path.ptr, f->name, number, err);
+        return is_model_name(f->name) || is_torch_name(f->name)
+                   ? add_model(l, path.ptr, f->name, number, err)
+                   : add_note(l, path.ptr, f->name, number, err);
     tare_reader reader;
     TARE_TRY(tare_packed_file_reader(&reader, store, number, path.ptr, err));
     const tare_source source = {.size = sizeof(tare_source),
@@ -353,7 +370,7 @@ tare_status tare_ladder_open_more(tare_ladder *l, const char *container, const c
     const uint32_t n = tare_packed_describe(tare_packed_of(l->container)).n_files;
     for (uint32_t i = 0; i < n; i++) TARE_TRY(take_packed(l, i, err));
     TARE_TRY(take_path(l, path, err));
-    qsort(l->models, l->n_models, sizeof *l->models, by_bits);
+    if (l->n_models) qsort(l->models, l->n_models, sizeof *l->models, by_bits);
     return join_models(l, err);
 }
 
