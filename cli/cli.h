@@ -405,6 +405,11 @@ int cli_stream_end(const char *path, int code);
 /* How an argument is shown: a URL without its password and query, other text unchanged. cli_source
  * knows which URL is meant. */
 const char *cli_hide_secrets(const char *text);
+/* Whether it names a model in a store of Ollama. */
+bool cli_is_ollama(const char *path);
+/* As an output: its manifest, and where its weights are written before they get their name there. The
+ * caller frees both. */
+tare_status cli_ollama_output(char **manifest, char **weights, const char *path, tare_error *err);
 /* 0, or an exit code after saying that an output cannot be a URL. */
 int cli_check_local(const cli_command *command, const char *out_path);
 void cli_remote_free(void);
@@ -525,6 +530,7 @@ typedef struct cli_write {
     bool keep_names, vocab_only, no_tokenizer, like_reference, mmproj, mtp, no_mtp;
     const char *with_mmproj; /* of a GGUF file that becomes a Hugging Face directory */
     const char *scheme;      /* of packed weights; NULL: none */
+    const char *out_name;    /* what the output is called in what is said; NULL: its path */
     const struct cli_write
         *asked; /* all of it, where some is done before: set by cli_write_model */
     /* What is done with the plan instead of writing; NULL: nothing else. An exit code */

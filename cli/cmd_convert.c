@@ -168,7 +168,8 @@ const cli_command cmd_convert = {
         "name, metadata key and side file is kept. What the output's format cannot hold is stored "
         "under another type, with a record that restores it on the way back; any loss is reported. "
         "OUT appears under its name only when it is complete. IN may be - (standard input), OUT "
-        "may be - (standard output) with --to.\n\n"
+        "may be - (standard output) with --to, or ollama://NAME:TAG, a model in the store of "
+        "Ollama.\n\n"
         "tare quantize makes the mixes of types that llama.cpp has (Q4_K_M), or one that fits a "
         "size.",
     .examples = {{"tare convert path/to/Qwen3-8B Qwen3-8B.gguf --type q8_0",

@@ -230,12 +230,36 @@ static tare_status ollama_source(tare_source *out, const char *path, tare_error 
     return TARE_ERR_ARG;
 }
 
+bool cli_is_ollama(const char *path) {
+    return strncmp(path, OLLAMA, sizeof OLLAMA - 1) == 0;
+}
+
+/* The weights are written under a name that nothing else there has. */
+tare_status cli_ollama_output(char **manifest, char **weights, const char *path, tare_error *err) {
+    static const char folder[] = "/manifests/";
+    tare_source source;
+    uint8_t mark[8];
+    *manifest = *weights = NULL;
+    if (!cli_random_bytes(mark, sizeof mark)) memset(mark, 0, sizeof mark);
+    const tare_status status = ollama_source(&source, path, err);
+    if (status != TARE_OK) return status;
+    const char *at = NULL;
+    for (const char *next = strstr(source.name, folder); next; next = strstr(next + 1, folder))
+        at = next;
+    const size_t n = (size_t)(at - source.name), size = n + 64;
+    *manifest = cli_copy(source.name, strlen(source.name));
+    *weights = cli_alloc(size, 1);
+    snprintf(*weights, size, "%.*s/blobs/tare-%02x%02x%02x%02x%02x%02x%02x%02x.gguf", (int)n,
+             source.name, mark[0], mark[1], mark[2], mark[3], mark[4], mark[5], mark[6], mark[7]);
+    return TARE_OK;
+}
+
 tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
     *out = (tare_source){
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
     const char *url = url_of(path);
     if (strcmp(path, "-") == 0) return cli_stdin(out, err);
-    if (strncmp(path, OLLAMA, sizeof OLLAMA - 1) == 0) return ollama_source(out, path, err);
+    if (cli_is_ollama(path)) return ollama_source(out, path, err);
     if (!tare_is_url(url)) return check_kind(path, err);
     tare_status status = open_session(err);
     out->kind = TARE_SOURCE_URL;

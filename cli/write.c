@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "system.h"
 #include "write.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -188,6 +189,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
                                cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING);
     }
     o.plan = plan;
+    if (write->out_name) o.out_path = write->out_name;
     if (status == TARE_OK && !cli.part) cli_print_outcome(&o);
     if (status != TARE_OK) {
         name_type(&err, words, sizeof words, &options);
@@ -251,8 +253,8 @@ static int write_scheme(const cli_command *command, const tare_model *in, const 
     return code;
 }
 
-int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
-                    const char *out_path, const cli_write *write, tare_report *report) {
+static int write_local(const cli_command *command, const tare_model *in, const char *in_path,
+                       const char *out_path, const cli_write *write, tare_report *report) {
     tare_model *whole;
     cli_mapped mapped = {.model = NULL};
     cli_write rest = *write;
@@ -276,4 +278,45 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     tare_model_free(whole);
     free(directory);
     return code;
+}
+
+/* A model in a store of Ollama: a GGUF file there, which then gets its name. */
+static int write_ollama(const cli_command *command, const tare_model *in, const char *in_path,
+                        const char *url, const cli_write *write, tare_report *report) {
+    char *manifest, *weights;
+    tare_error err;
+    const tare_output_options output = cli_output();
+    tare_report *own = tare_report_new();
+    const tare_context context = cli_context(own);
+    cli_write rest = *write;
+    if (cli.part || write->several || write->mmproj || write->lora ||
+        (write->to && strcmp(write->to, "gguf") != 0)) {
+        tare_report_free(own);
+        return cli_usage(command, "ollama://... is one GGUF model: neither --part, --sizes, "
+                                  "--mmproj, --lora nor another format goes with it");
+    }
+    rest.to = "gguf";
+    rest.out_name = url;
+    tare_status status = cli_ollama_output(&manifest, &weights, url, &err);
+    if (status == TARE_OK) status = tare_ollama_begin(manifest, weights, &output, &err);
+    int code = status == TARE_OK ? write_local(command, in, in_path, weights, &rest, report)
+                                 : cli_write_failed(command, &err, url, report);
+    if (code == CLI_YES && !cli.dry_run) {
+        status = tare_ollama_add(manifest, weights, &output, &context, &err);
+        if (!cli.json) cli_print_findings(stderr, own, url, TARE_LEVEL_WARNING);
+        if (status != TARE_OK) {
+            cli_remove_file(weights);
+            code = cli_write_failed(command, &err, url, report);
+        }
+    }
+    tare_report_free(own);
+    free(manifest);
+    free(weights);
+    return code;
+}
+
+int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
+                    const char *out_path, const cli_write *write, tare_report *report) {
+    return (cli_is_ollama(out_path) ? write_ollama : write_local)(command, in, in_path, out_path,
+                                                                  write, report);
 }

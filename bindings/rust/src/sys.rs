@@ -1950,6 +1950,8 @@ extern "C" {
     pub fn tare_folder_models_name(list: *const tare_folder_models, i: usize) -> *const c_char;
     pub fn tare_folder_models_path(list: *const tare_folder_models, i: usize) -> *const c_char;
     pub fn tare_folder_models_free(list: *mut tare_folder_models);
+    pub fn tare_ollama_begin(manifest: *const c_char, weights: *const c_char, output: *const tare_output_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_ollama_add(manifest: *const c_char, weights: *const c_char, output: *const tare_output_options, context: *const tare_context, err: *mut tare_error) -> tare_status;
 }
 
 #[repr(C)]
