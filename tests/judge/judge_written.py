@@ -302,6 +302,48 @@ def guided(tare, work, source):
     return wrong
 
 
+def taken(q, t, parts):
+    """How vLLM and SGLang load the parts of what they run as one: which of them they take for packed by config.json, and which are; sets of texts."""
+    groups = list(q["config_groups"].values())
+
+    def says(x):
+        if any(re.match(i[3:], x) if i.startswith("re:") else i == x for i in q["ignore"]):
+            return "plain"
+        found = [n for n, g in enumerate(groups) if x in g["targets"] or "Linear" in g["targets"]]
+        return f"group {found[0]}" if found else "plain"
+    return {says(x) for x in parts}, {"packed" if is_packed(t, x) else "plain" for x in parts if x + ".weight" in t or x + ".weight_packed" in t}
+
+
+def servers(tare, work):
+    """What servers run at once has one scheme, or stays: linear attention's inputs, and all experts of a layer. A stack of experts that stays is named as they ask."""
+    wrong, r = [], np.random.default_rng(8)
+    experts = [f"mlp.experts.{e}.{n}_proj" for e in range(2) for n in ("gate", "up", "down")]
+    sets = {"linear_attn": ["in_proj_qkv", "in_proj_z"], "experts": experts, "stack": experts, "odd experts": experts}
+    shapes = {"linear_attn": {"linear_attn.in_proj_qkv.weight": (256, 256), "linear_attn.in_proj_z.weight": (128, 256), "linear_attn.in_proj_b.weight": (8, 256)},
+              "experts": {x + ".weight": (128, 128) for x in experts}, "odd experts": {x + ".weight": (128, 200) if "down" in x else (200, 128) for x in experts},
+              "stack": {"mlp.experts.gate_up_proj": (2, 256, 128), "mlp.experts.down_proj": (2, 128, 128)}}
+    for name, parts in sets.items():
+        source = os.path.join(work, "servers " + name)
+        write(source, {**model(), **{LAYER + n: half(r.standard_normal(s).astype(F)) for n, s in shapes[name].items()}})
+        for words in (["w4a16"], ["nvfp4a16"], ["w4a16", "--tensor-type", "self_attn=fp8_dynamic"]):
+            out = source + " ".join(words)
+            run = subprocess.run([tare, "quantize", source, out, *words, "-v"], capture_output=True, text=True)
+            if run.returncode:
+                wrong.append(f"{name}: {run.stderr}")
+                continue
+            with open(os.path.join(out, "config.json")) as f:
+                said, are = taken(json.load(f)["quantization_config"], read(out), [LAYER + (p if "." in p else f"linear_attn.{p}") for p in parts])
+            stays = name in ("stack", "odd experts")
+            if len(said) != 1 or (said == {"plain"}) != stays or are != ({"packed"} if not stays else set() if name == "stack" else {"plain"}):
+                wrong.append(f"{name} {words}: config.json says {said}, they are {are}")
+    source = os.path.join(work, "servers experts")
+    for rule in ("experts.*down=w8a16", "experts[.]1=none", "experts.0.gate=w4a16:g32"):
+        run = subprocess.run([tare, "quantize", source, source + "-x", "w4a16", "--tensor-type", rule], capture_output=True, text=True)
+        if run.returncode != 2 or "one scheme for all experts" not in run.stderr and "servers fuse" not in run.stderr:
+            wrong.append(f"experts of two schemes, {rule}: exit {run.returncode}: {run.stderr}")
+    return wrong
+
+
 def main():
     names = [a for a in sys.argv[1:] if a != "-v"]
     tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
@@ -316,7 +358,7 @@ def main():
     for w in [] if names else stacked(tare, work) + apart(tare, work) + experts(tare, work) + mixture(tare, work):
         print(f"experts in one tensor: {w}", flush=True)
         bad += 1
-    for w in [] if names else guided(tare, work, source):
+    for w in [] if names else guided(tare, work, source) + servers(tare, work):
         print(w, flush=True)
         bad += 1
     shutil.rmtree(work)

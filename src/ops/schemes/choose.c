@@ -22,6 +22,9 @@ static const char *const fused[][MOST_FUSED] = {
     {"gate_proj", "up_proj"},
     {"q_a_proj", "kv_a_proj_with_mqa"},
     {"wq", "wk", "wv"},
+    {"query", "key", "value"},
+    {"in_proj_qkv", "in_proj_z"},
+    {"c_fc_0", "c_fc_1"},
     {"w1", "w3"},
 };
 
@@ -77,8 +80,25 @@ static bool is_mlx(const tare_scheme_choice *c) {
     return c->writer->family == TARE_WRITER_MLX;
 }
 
+/* Whether a tensor is a matrix of an attention or feed-forward layer. */
+static bool is_of_layers(const tare_role_info *info) {
+    return info->role >= TARE_ROLE_ATTN_Q && info->role <= TARE_ROLE_FFN_GATE_UP;
+}
+
+/* Whether servers fuse it with such a matrix. */
+static bool is_beside_one(const tare_model *in, tare_str name) {
+    const char *const *row = fused_row(name);
+    for (size_t k = 0; row && k < MOST_FUSED && row[k]; k++) {
+        const int64_t other = fused_with(in, name, row[k]);
+        if (other < 0) continue;
+        const tare_role_info info = tare_role_of_name(in->catalog.tensors[other].name);
+        if (is_of_layers(&info)) return true;
+    }
+    return false;
+}
+
 /* Whether a scheme is for such a tensor at all. */
-static bool is_meant(const tare_tensor *t, const tare_scheme_choice *c) {
+static bool is_meant(const tare_model *in, const tare_tensor *t, const tare_scheme_choice *c) {
     const tare_role_info info = tare_role_of_name(t->name);
     if (!tare_str_ends(t->name, TARE_STR(".weight")) || t->n_dims < 2 || t->n_elements == 0 ||
         !tare_tensor_is_real(t))
@@ -86,7 +106,7 @@ static bool is_meant(const tare_tensor *t, const tare_scheme_choice *c) {
     if (info.is_kept || info.is_tower || info.is_bias || info.is_gguf) return false;
     if (info.role == TARE_ROLE_TOKEN_EMBEDDING || info.role == TARE_ROLE_OUTPUT)
         return is_mlx(c) && t->n_dims == 2;
-    return info.role >= TARE_ROLE_ATTN_Q && info.role <= TARE_ROLE_FFN_GATE_UP;
+    return is_of_layers(&info) || is_beside_one(in, t->name);
 }
 
 /* Matrices of all experts in one tensor, as transformers has them since version 5. */
@@ -199,9 +219,9 @@ static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
         const tare_scheme_choice choice = rule[i] >= 0 ? s->of_rules[rule[i]] : s->scheme;
         const tare_scheme_choice *meant = choice.writer ? &choice : &s->scheme;
         const bool is_split = !is_mlx(meant) && tare_scheme_slices(s, i) > 0;
-        if (rule[i] >= 0 && (is_split || is_meant(t, meant))) is_used[rule[i]] = true;
+        if (rule[i] >= 0 && (is_split || is_meant(c->in, t, meant))) is_used[rule[i]] = true;
         if (choice.writer && is_bare_stack(t) && !is_split) c->obstacles[i] = stacked;
-        if (!choice.writer || !(is_split || is_meant(t, &choice))) continue;
+        if (!choice.writer || !(is_split || is_meant(c->in, t, &choice))) continue;
         if (choice.writer->bits == 0) {
             TARE_TRY(choose_by_codes(c, i, choice.writer));
             continue;
@@ -216,6 +236,10 @@ static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
     return TARE_OK;
 }
 
+static bool is_same_choice(const tare_scheme_choice *a, const tare_scheme_choice *b) {
+    return a->writer == b->writer && a->group == b->group && a->is_plain == b->is_plain;
+}
+
 /* Parts that servers fuse have one scheme. */
 static tare_status agree(choosing *c, size_t i) {
     const tare_tensor *t = &c->in->catalog.tensors[i];
@@ -226,12 +250,61 @@ static tare_status agree(choosing *c, size_t i) {
         const int64_t other = fused_with(c->in, t->name, row[k]);
         if (other < 0) continue;
         const tare_scheme_choice *a = &c->choices[i], *b = &c->choices[other];
-        if (a->writer != b->writer || a->group != b->group || a->is_plain != b->is_plain)
+        if (!is_same_choice(a, b))
             return tare_fail_tensor(c->err, TARE_ERR_ARG, t, i,
                                     "servers fuse it with others, which get another scheme");
         if (c->obstacles[other] && !c->obstacles[i])
             c->obstacles[i] = "servers fuse it with a weight that the scheme cannot hold";
     }
+    return TARE_OK;
+}
+
+/* ---- experts ------------------------------------------------------------------------------------ */
+
+/* What is known of the experts of a layer. */
+typedef struct layer_of_experts {
+    const tare_scheme_choice *choice; /* of the first of them; NULL: none yet */
+    bool has_obstacle;
+} layer_of_experts;
+
+/* The layer that a matrix is an expert of, but for the shared one; -1: of none. */
+static int32_t layer_of_expert(const choosing *c, size_t i) {
+    const tare_tensor *t = &c->in->catalog.tensors[i];
+    const tare_role_info info = tare_role_of_name(t->name);
+    const bool is_one = info.is_expert && !info.is_shared && !info.is_bias && t->n_dims >= 2 &&
+                        tare_tensor_is_real(t);
+    return is_one && is_of_layers(&info) ? info.layer : -1;
+}
+
+static tare_status look_at_expert(choosing *c, layer_of_experts *layer, size_t i) {
+    const tare_scheme_choice *choice = &c->choices[i];
+    if (!layer->choice) layer->choice = choice;
+    layer->has_obstacle = layer->has_obstacle || c->obstacles[i];
+    if (is_same_choice(layer->choice, choice) || c->obstacles[i]) return TARE_OK;
+    return tare_fail_tensor(c->err, TARE_ERR_ARG, &c->in->catalog.tensors[i], i,
+                            "servers have one scheme for all experts of a layer, gate, up and "
+                            "down, and others of it get another one");
+}
+
+/* Servers run the experts of a layer at once: all have one scheme, or stay. */
+static tare_status agree_on_experts(choosing *c) {
+    const size_t n = c->in->catalog.n_tensors;
+    int32_t *layer = TARE_NEW_ARRAY(c->s->arena, int32_t, n);
+    size_t n_layers = 0;
+    if (!layer) return tare_fail(c->err, TARE_ERR_NOMEM, "tensors");
+    for (size_t i = 0; i < n; i++) {
+        layer[i] = layer_of_expert(c, i);
+        if (layer[i] >= 0 && (size_t)layer[i] >= n_layers) n_layers = (size_t)layer[i] + 1;
+    }
+    layer_of_experts *layers = TARE_NEW_ARRAY(c->s->arena, layer_of_experts, n_layers);
+    if (!layers) return tare_fail(c->err, TARE_ERR_NOMEM, "tensors");
+    for (size_t i = 0; i < n; i++)
+        if (layer[i] >= 0) TARE_TRY(look_at_expert(c, &layers[layer[i]], i));
+    for (size_t i = 0; i < n; i++)
+        if (layer[i] >= 0 && layers[layer[i]].has_obstacle && c->choices[i].writer &&
+            !c->obstacles[i])
+            c->obstacles[i] = "servers have one scheme for all experts of a layer, and it cannot "
+                              "hold others of it";
     return TARE_OK;
 }
 
@@ -428,6 +501,7 @@ tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err) {
     TARE_TRY(choose_by_rules(&c, rule));
     for (size_t round = 0; round < 2; round++) /* what one cannot have reaches those before it */
         for (size_t i = 0; i < n; i++) TARE_TRY(agree(&c, i));
+    if (!is_mlx(&s->scheme)) TARE_TRY(agree_on_experts(&c));
     TARE_TRY(add_all(&c));
     if (s->n_packed == 0 && s->scheme.writer->bits)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,

@@ -37,20 +37,49 @@ static bool is_packed(const tare_scheme_search *s, size_t tensor) {
     return w && w->scheme.writer;
 }
 
+/* Where the layer's number begins in a name, "layers.0.mlp", which is the same in all programs. */
+static tare_str from_layers(tare_str name) {
+    const tare_str word = TARE_STR("layers.");
+    size_t at = 0;
+    while (at < name.len && !tare_str_starts(tare_str_cut(name, at), word)) at++;
+    return at < name.len ? tare_str_cut(name, at) : name;
+}
+
+/* A stack of experts that stays. vLLM and SGLang ask for the matrices of an expert, "experts.0.up_proj". */
+static void put_stack(names *list, tare_str name) {
+    tare_buffer text;
+    tare_buffer_init(&text, list->out->allocator);
+    tare_buffer_put_text(&text, "re:.*");
+    while (name.len && name.ptr[name.len - 1] != '.') name.len--;
+    name = from_layers(name);
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] == '.')
+            tare_buffer_put_text(&text, "[.]");
+        else
+            tare_buffer_put_u8(&text, (uint8_t)name.ptr[i]);
+    put_name(list, (tare_str){(const char *)text.data, text.size});
+    list->out->failed = list->out->failed || text.failed;
+    tare_buffer_free(&text);
+}
+
 /* Servers take every linear layer for a packed one that is not named here: all matrices that could be
  * one. */
-static void put_ignored(tare_buffer *out, const tare_scheme_search *s) {
+static void put_ignored(tare_buffer *out, const tare_scheme_search *s, bool has_patterns) {
     names list = {.out = out};
     put_name(&list, TARE_STR("lm_head"));
     for (size_t i = 0; i < s->in->catalog.n_tensors; i++) {
         const tare_tensor *t = &s->in->catalog.tensors[i];
-        const tare_role role = tare_role_of_name(t->name).role;
-        if (is_packed(s, i) || t->n_dims < 2 || role == TARE_ROLE_TOKEN_EMBEDDING ||
+        const tare_role_info info = tare_role_of_name(t->name);
+        if (is_packed(s, i) || t->n_dims < 2 || info.role == TARE_ROLE_TOKEN_EMBEDDING ||
             tare_str_is(t->name, "lm_head.weight"))
             continue;
         tare_str module = t->name;
-        if (tare_str_ends(module, TARE_STR(".weight"))) module.len -= strlen(".weight");
-        put_name(&list, module);
+        const bool is_module = tare_str_ends(module, TARE_STR(".weight"));
+        if (is_module) module.len -= strlen(".weight");
+        if (has_patterns && !is_module && t->n_dims == 3 && info.is_expert)
+            put_stack(&list, module);
+        else
+            put_name(&list, module);
     }
 }
 
@@ -123,7 +152,7 @@ static void put_compressed(tare_buffer *out, const tare_scheme_search *s) {
         format = !format || strcmp(format, own) == 0 ? own : "mixed-precision";
     }
     tare_buffer_printf(out, "},\n    \"format\": \"%s\",\n    \"ignore\": [", format);
-    put_ignored(out, s);
+    put_ignored(out, s, true);
     tare_buffer_put_text(out, "],\n    \"kv_cache_scheme\": null, \"global_compression_ratio\": "
                               "null, \"transform_config\": {}\n  }");
 }
@@ -137,7 +166,7 @@ static void put_block_fp8(tare_buffer *out, const tare_scheme_search *s) {
                        "\"activation_scheme\": \"dynamic\", \"weight_block_size\": [%" PRIu32
                        ", %" PRIu32 "],\n    \"modules_to_not_convert\": [",
                        w->format, w->block_rows, w->group);
-    put_ignored(out, s);
+    put_ignored(out, s, false);
     tare_buffer_put_text(out, "]\n  }");
 }
 
