@@ -113,6 +113,16 @@ class Faults(RemoteTest):
         self.assertEqual(self.read("remote.npy"), self.read("local.npy"))
         self.assertLessEqual(asked, 3)
 
+    def test_several_outputs_take_the_input_twice(self):
+        """Once to measure errors on rows that lie everywhere, once to write, and never more."""
+        self.tare("synth", "llama-44m:bf16", "large.gguf", "--type", "bf16", "--quiet", "--no-sync")
+        large = self.read("large.gguf")
+        server, url = self.one(lambda h, _: h.send_range(large))
+        self.tare("quantize", url, ".", "--sizes", "25M,Q4_K_M", "--quiet", "--no-sync")
+        sent = sum(min(int(end) + 1, len(large)) - int(first) for first, end in
+                   (h["Range"].removeprefix("bytes=").split("-") for _, h in server.seen))
+        self.assertLessEqual(sent, 2 * len(large))
+
     def test_convert_and_pack_give_the_same_bytes(self):
         _, url = self.one(self.good)
         for command, out in (("convert", "safetensors"), ("pack", "wcodec")):

@@ -21,8 +21,8 @@
 #define ROWS_MOST     256 /* of a tensor, unless it is a stack of more matrices than half of that */
 #define ROWS_PART     128 /* of the rows of a tensor one in so many, between these bounds */
 #define ROWS_LARGEST  32  /* never more than one in so many where there are enough rows */
-#define ROWS_OF_PROBE 2
-#define ROWS_OF_PIECE 8 /* of a task */
+#define ROWS_OF_PIECE 8   /* of a task */
+#define ROWS_OF_PROBE 2   /* of them: whether weights lie on the grid of a type */
 
 /* Rows of one unit that are measured in one task. */
 typedef struct piece {
@@ -35,6 +35,7 @@ typedef struct sums {
     double reference;
     double error[TARE_FIT_TYPES_MAX];
     double mix_error[TARE_FIT_TYPES_MAX]; /* 0 where it is the same */
+    uint64_t off_grid; /* set of types that the weights do not lie on the grid of */
 } sums;
 
 typedef struct measure {
@@ -44,7 +45,6 @@ typedef struct measure {
     sums *sums; /* of each piece */
     size_t n_pieces;
     tare_scratch *scratch;
-    bool is_probe; /* of types on a grid */
 } measure;
 
 /* One row, and what its columns weigh. */
@@ -67,7 +67,6 @@ static uint64_t count_rows(const measure *m, const tare_fit_unit *u) {
     const uint64_t n_slices =
         tare_importance_slices(tensor(m, u->tensors[0])) * (uint64_t)u->n_tensors;
     uint64_t n = tare_min_u64(tare_max_u64(u->n_rows / ROWS_PART, ROWS_LEAST), ROWS_MOST);
-    if (m->is_probe) return tare_min_u64(ROWS_OF_PROBE, u->n_rows);
     n = tare_max_u64(n, 2 * n_slices);
     n = tare_min_u64(n, tare_max_u64(u->n_rows / ROWS_LARGEST, ROWS_LEAST));
     return tare_min_u64(n, u->n_rows);
@@ -219,19 +218,19 @@ static tare_status try_type(double *error, const measure *m, const sampled_row *
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-static uint64_t wanted(const measure *m, const tare_fit_unit *u) {
-    return m->is_probe ? u->grids & ~u->known : u->usable & ~u->known;
+static uint64_t wanted(const tare_fit_unit *u) {
+    return u->usable & ~u->known;
 }
 
 /* Named mixes encode by an estimate of importance only with the better encoders: else theirs are the
  * bytes of llama.cpp, which knows none. */
 static bool differs_in_mixes(const measure *m, const tare_fit_unit *u) {
-    return u->estimate && !m->is_probe && m->f->convert.quality != TARE_QUALITY_BEST;
+    return u->estimate && m->f->convert.quality != TARE_QUALITY_BEST;
 }
 
 static tare_status measure_row(sums *s, const measure *m, const tare_fit_unit *u,
                                const sampled_row *row, tare_scratch *scratch, tare_error *err) {
-    const uint64_t types = wanted(m, u);
+    const uint64_t types = wanted(u) & ~s->off_grid;
     s->reference += row->reference;
     for (size_t k = 0; k < m->f->n_types; k++) {
         double error = 0;
@@ -245,6 +244,21 @@ static tare_status measure_row(sums *s, const measure *m, const tare_fit_unit *u
     return TARE_OK;
 }
 
+static double relative_error(const sums *s, size_t type) {
+    return s->reference > 0 ? s->error[type] / s->reference : s->error[type] > 0;
+}
+
+/* Weights lie on the grid of a type if it makes less than half the error that types of its bits
+ * usually make. */
+static void judge_grids(sums *s, const measure *m, const tare_fit_unit *u) {
+    for (size_t k = 0; k < m->f->n_types; k++) {
+        if (!((wanted(u) & u->grids) >> k & 1)) continue;
+        const double usual = tare_fit_usual_error(tare_encoding_bits(m->f->types[k]));
+        if (relative_error(s, k) >= 0.5 * usual) s->off_grid |= UINT64_C(1) << k;
+    }
+}
+
+/* The first rows tell which types on a grid are tried on the others: most are on none. */
 static tare_status measure_piece(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     const measure *m = ctx;
     const piece *p = &m->pieces[task];
@@ -252,11 +266,12 @@ static tare_status measure_piece(void *ctx, uint64_t task, unsigned worker, tare
     tare_scratch *scratch = &m->scratch[worker];
     sums *s = &m->sums[task];
     *s = (sums){0};
-    for (uint64_t i = p->first; i < p->first + p->n; i++) {
+    for (uint64_t i = 0; i < p->n; i++) {
         sampled_row row = {0};
-        TARE_TRY(read_row(&row, m, u, row_at(u->n_rows, p->n_sampled, i), scratch, err));
-        if (!isfinite(row.reference)) continue; /* reported by the conversion */
-        TARE_TRY(measure_row(s, m, u, &row, scratch, err));
+        TARE_TRY(read_row(&row, m, u, row_at(u->n_rows, p->n_sampled, p->first + i), scratch, err));
+        if (isfinite(row.reference)) /* else it is reported by the conversion */
+            TARE_TRY(measure_row(s, m, u, &row, scratch, err));
+        if (i + 1 == tare_min_u64(ROWS_OF_PROBE, p->n)) judge_grids(s, m, u);
     }
     return TARE_OK;
 }
@@ -265,13 +280,13 @@ static tare_status cut(measure *m, tare_arena *arena, tare_error *err) {
     const tare_fit *f = m->f;
     uint64_t n = 0;
     for (size_t u = 0; u < f->n_units; u++)
-        if (wanted(m, &f->units[u]))
+        if (wanted(&f->units[u]))
             n += tare_ceil_div_u64(count_rows(m, &f->units[u]), ROWS_OF_PIECE);
     m->pieces = TARE_NEW_ARRAY(arena, piece, n);
     m->sums = TARE_NEW_ARRAY(arena, sums, n);
     if (!m->pieces || !m->sums) return tare_fail(err, TARE_ERR_NOMEM, "sample of rows");
     for (size_t u = 0; u < f->n_units; u++) {
-        const uint64_t n_rows = wanted(m, &f->units[u]) ? count_rows(m, &f->units[u]) : 0;
+        const uint64_t n_rows = wanted(&f->units[u]) ? count_rows(m, &f->units[u]) : 0;
         for (uint64_t i = 0; i < n_rows; i += ROWS_OF_PIECE)
             m->pieces[m->n_pieces++] =
                 (piece){u, i, tare_min_u64(ROWS_OF_PIECE, n_rows - i), n_rows};
@@ -281,9 +296,11 @@ static tare_status cut(measure *m, tare_arena *arena, tare_error *err) {
 
 /* The relative errors of a unit, from the sums of its rows. */
 static void conclude(tare_fit_unit *u, const measure *m, const sums *all) {
+    u->usable &= ~all->off_grid;
+    u->grids &= ~all->off_grid;
     for (size_t k = 0; k < m->f->n_types; k++) {
-        if (!(wanted(m, u) >> k & 1)) continue;
-        u->error[k] = all->reference > 0 ? all->error[k] / all->reference : all->error[k] > 0;
+        if (!(wanted(u) >> k & 1)) continue;
+        u->error[k] = relative_error(all, k);
         u->mix_error[k] = differs_in_mixes(m, u) && all->reference > 0
                               ? all->mix_error[k] / all->reference
                               : u->error[k];
@@ -292,60 +309,52 @@ static void conclude(tare_fit_unit *u, const measure *m, const sums *all) {
         u->alpha = u->by_energy * all->reference / (double)count_rows(m, u);
 }
 
-/* Runs all pieces; their sums are joined in the arrays of the units. */
-static tare_status run(measure *m, tare_fit *f, const tare_plan *plan, tare_error *err) {
-    const tare_convert_options *o = &f->convert;
+static void add(sums *all, const sums *s, size_t n_types) {
+    all->reference += s->reference;
+    all->off_grid |= s->off_grid;
+    for (size_t k = 0; k < n_types; k++) {
+        all->error[k] += s->error[k];
+        all->mix_error[k] += s->mix_error[k];
+    }
+}
+
+/* Joins the sums of the pieces, in order. */
+static void conclude_all(const measure *m, tare_fit *f) {
+    for (size_t i = 0, next; i < m->n_pieces; i = next) {
+        const size_t unit = m->pieces[i].unit;
+        sums all = {0};
+        for (next = i; next < m->n_pieces && m->pieces[next].unit == unit; next++)
+            add(&all, &m->sums[next], f->n_types);
+        conclude(&f->units[unit], m, &all);
+    }
+}
+
+static tare_status run(measure *m, const tare_plan *plan, tare_error *err) {
+    const tare_convert_options *o = &m->f->convert;
     const unsigned threads = tare_plan_threads(plan);
-    tare_arena arena;
-    tare_arena_init(&arena, o->context->allocator);
-    tare_status status = cut(m, &arena, err);
     m->scratch = tare_scratch_new(threads, o->context->allocator);
-    if (status == TARE_OK && !m->scratch)
-        status = tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
+    if (!m->scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
     _Atomic uint64_t done = 0;
     tare_run run = {
         .context = *o->context, .n_tasks = m->n_pieces, .task = measure_piece, .ctx = m};
     run.context.threads = threads;
     run.total = m->n_pieces;
     run.done = &done;
-    if (status == TARE_OK) status = tare_run_parallel(&run, err);
-    for (size_t i = 0, next; status == TARE_OK && i < m->n_pieces; i = next) {
-        tare_fit_unit *u = &f->units[m->pieces[i].unit];
-        sums all = {0};
-        for (next = i; next < m->n_pieces && m->pieces[next].unit == m->pieces[i].unit; next++) {
-            all.reference += m->sums[next].reference;
-            for (size_t k = 0; k < f->n_types; k++) {
-                all.error[k] += m->sums[next].error[k];
-                all.mix_error[k] += m->sums[next].mix_error[k];
-            }
-        }
-        conclude(u, m, &all);
-    }
-    if (m->scratch) tare_scratch_delete(m->scratch, threads, o->context->allocator);
-    tare_arena_free(&arena);
+    const tare_status status = tare_run_parallel(&run, err);
+    tare_scratch_delete(m->scratch, threads, o->context->allocator);
     return status;
 }
 
-/* Weights lie on the grid of a type if it makes less than half the error that types of its bits
- * usually make. */
-static void judge_grids(tare_fit *f) {
-    for (size_t u = 0; u < f->n_units; u++)
-        for (size_t k = 0; k < f->n_types; k++) {
-            tare_fit_unit *unit = &f->units[u];
-            if (!((unit->grids & ~unit->known) >> k & 1)) continue;
-            if (unit->error[k] < 0.5 * tare_fit_usual_error(tare_encoding_bits(f->types[k])))
-                continue;
-            unit->usable &= ~(UINT64_C(1) << k);
-            unit->grids &= ~(UINT64_C(1) << k);
-        }
-}
-
+/* Each row is read once: of a model on a server, that is what it costs. */
 tare_status tare_fit_measure(tare_fit *f, const tare_plan *plan, tare_error *err) {
-    measure probe = {.f = f, .merge = plan->merge, .is_probe = true};
-    measure whole = {.f = f, .merge = plan->merge};
-    TARE_TRY(run(&probe, f, plan, err));
-    judge_grids(f);
-    TARE_TRY(run(&whole, f, plan, err));
-    for (size_t u = 0; u < f->n_units; u++) f->units[u].known |= f->units[u].usable;
-    return TARE_OK;
+    measure m = {.f = f, .merge = plan->merge};
+    tare_arena arena;
+    tare_arena_init(&arena, f->convert.context->allocator);
+    tare_status status = cut(&m, &arena, err);
+    if (status == TARE_OK) status = run(&m, plan, err);
+    if (status == TARE_OK) conclude_all(&m, f);
+    for (size_t u = 0; status == TARE_OK && u < f->n_units; u++)
+        f->units[u].known |= f->units[u].usable;
+    tare_arena_free(&arena);
+    return status;
 }
