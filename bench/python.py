@@ -142,7 +142,7 @@ VERBS = {
     "saves": "tare.saves(dict(tare.open(packed)))",
     "pack": "tare.pack(plain, out)",
     "pack, full effort": "tare.pack(plain, out, effort='full')",
-    "pack, with loss": "tare.pack(plain, out, lossy={'bpw': 4})",
+    "pack, with loss": "tare.pack(plain, out, lossy={'target_bpw': 4})",
     "unpack": "tare.unpack(packed, out)",
     "materialized": "tare.materialized(packed).__enter__()",
     "write_manifest": "tare.write_manifest(packed, out)",

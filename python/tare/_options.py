@@ -29,11 +29,10 @@ class SavesOptions(TypedDict, total=False):
     opaque: bool
     dedup: str | None
     clip: tuple[float, float] | None
-    overrides: Mapping[str, Any] | None
-    rename_tensor: Mapping[str, str] | None
-    merges: Sequence[Any]
+    override_kv: Mapping[str, Any] | None
+    apply_adapter: Sequence[Any]
     adapters: Mapping[str, Path] | None
-    importance: Path | None
+    imatrix: Path | None
     compat: str | None
     outlier_threshold: float | None
     outliers: float | str | None
@@ -93,10 +92,10 @@ class LoadOptions(TypedDict, total=False):
 
 
 class LossyOptions(TypedDict, total=False):
-    """Those of pack() with loss: one of bpw, size and damage, and what it goes by."""
+    """Those of pack() with loss: one target, and what it goes by."""
 
-    bpw: float
-    size: int | str
-    damage: float
-    importance: Path | None
+    target_bpw: float
+    target_size: int | str
+    target_damage: float
+    imatrix: Path | None
     sensitivity: Path | None

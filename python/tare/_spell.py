@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 # The library's names of those that have another name here.
-NAMES = {"to": "format", "imatrix": "importance", "apply_adapter": "merges", "force": "overwrite"}
+NAMES = {"to": "format", "force": "overwrite"}
 _OPTION = re.compile("`([a-z_]+)(?: ([A-Za-z0-9_]+))?`")
 
 

@@ -194,17 +194,16 @@ def _adapter_uses(uses: Any) -> list[tuple[Any, ...]] | None:
 # are rows of its table (tare/experimental/options.h).
 _OWN: dict[str, Any] = {
     "format": None, "tensor_type": None, "types": None, "clip": None, "overwrite": None, "sync": True,
-    "sensitivity": None, "overrides": None, "merges": (), "adapters": None, "importance": None, "bases": (),
+    "sensitivity": None, "override_kv": None, "apply_adapter": (), "adapters": None, "imatrix": None, "bases": (),
     "measure": False, "keep_names": False, "name": None, "metadata": None, "pre": None, "vocab_only": False,
-    "no_tokenizer": False, "rename_tensor": None, "progress": None}
+    "no_tokenizer": False, "progress": None}
 _RENAMED = {"to", "force", "no_sync"}
 _OF_TYPE = {"type", "output_tensor_type", "token_embedding_type"}
 _GIVES_NAMES = {*_OF_TYPE, "tensor_type", "mix"}  # options whose values are names of types or mixes
 
 
 # Options of the command that have another name here.
-_OF_COMMAND = {**NAMES, "no_sync": "sync", "adapter": "adapters", "override_kv": "overrides", "base": "bases",
-               "report": "measure"}
+_OF_COMMAND = {**NAMES, "no_sync": "sync", "adapter": "adapters", "base": "bases", "report": "measure"}
 
 
 def _refuse(error: UsageError, dst: str | None, format: str | None) -> NoReturn:
@@ -244,16 +243,15 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, **options: Any) -> Pl
         texts.append(("tensor_type", f"{pattern}={_type(kind)}"))
     if own["clip"] is not None:
         texts.append(("clip", ":".join(_text(float(bound)) for bound in own["clip"])))
-    overrides = own["overrides"] or {}
+    overrides = own["override_kv"] or {}
     stored = src.metadata if overrides else {}
     keys = [(key, scalar_type(value, stored.type(key) if key in stored else None), value)  # type: ignore
             for key, value in overrides.items()]
     given = {
-        "overrides": keys or None, "merges": _adapter_uses(own["merges"]),
+        "overrides": keys or None, "merges": _adapter_uses(own["apply_adapter"]),
         "adapters": [(os.fsdecode(path), name, "", 1.0) for name, path in (own["adapters"] or {}).items()] or None,
-        "importance": own["importance"] and os.fsdecode(own["importance"]),
+        "importance": own["imatrix"] and os.fsdecode(own["imatrix"]),
         "bases": open_bases(own["bases"], map=False),
-        "rename_tensor": list((own["rename_tensor"] or {}).items()) or None,
         "metadata": json.dumps(dict(own["metadata"])) if own["metadata"] else None,
         **{name: own[name] for name in ("name", "pre")},
         **{name: bool(own[name]) for name in ("measure", "keep_names", "vocab_only", "no_tokenizer")},
@@ -294,11 +292,10 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     quality     "best": smaller error within the format
     shard_size  bytes of a file at most, or "4G": dst is a directory with an index
     opaque      types that the target lacks are carried as stored bytes
-    overrides   {key: value}: numbers, bools, texts
-    rename_tensor {old: new}: of the input, before all else; or with one * on each side
-    merges      adapters to be added to their tensors: paths, model.adapters, (one of these, scale)
+    override_kv {key: value}: numbers, bools, texts
+    apply_adapter: adapters to be added to their tensors: paths, model.adapters, (one of these, scale)
     adapters    {name: path}: adapters to be stored beside the tensors (INFQ)
-    importance  path of an importance matrix of llama.cpp
+    imatrix     path of an importance matrix of llama.cpp
     effort, bases: of a .wcodec, as for pack()
     clip, dedup, compat: of MCF; outlier_threshold, outliers (a share: 0.001 or "0.1%"): of INFQ
     keep_names  between Hugging Face and GGUF, names stay; what they are for will not run the output
@@ -378,6 +375,9 @@ def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, Any] | None = No
 
 # ---- pack
 
+_TARGETS = {"target_bpw", "target_size", "target_damage"}
+
+
 def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[Any_source] = (),
          directory: Path | None = None, exclude: Sequence[str] = (), for_gpu: bool = False,
          segment: int | str | None = None, lossy: LossyOptions | None = None, overwrite: bool = False,
@@ -391,8 +391,8 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     directory  all that lies there, where the model was opened from; exclude: shell patterns
     for_gpu    only forms that a GPU can decode without the CPU; 0.1 to 0.8 % larger
     segment    values of a segment: a power of two
-    lossy      the numbers of matrices change: {"bpw": 3.5}, {"size": "2G"} or {"damage": 0.05}, with
-               it the paths {"importance": ..., "sensitivity": ...}
+    lossy      the numbers of matrices change: {"target_bpw": 3.5}, {"target_size": "2G"} or
+               {"target_damage": 0.05}, with it the paths {"imatrix": ..., "sensitivity": ...}
     dry_run    writes nothing: the sizes of the result are what they would be, with loss estimates
 
     >>> result = tare.pack("tiny.gguf", "tiny.wcodec", overwrite=True)
@@ -405,16 +405,15 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
                    dry_run=dry_run, strict=strict, no_sync=not sync, threads=threads)
     texts += [("exclude", pattern) for pattern in exclude]
     loss: dict[str, Any] = dict(lossy or {})
-    unknown = sorted(loss.keys() - {"bpw", "size", "damage", "importance", "sensitivity"})
+    unknown = sorted(loss.keys() - {*_TARGETS, "imatrix", "sensitivity"})
     if unknown:
         raise ValueError(f"pack: lossy: there is no {unknown[0]!r}")
-    importance, measured = loss.pop("importance", None), loss.pop("sensitivity", None)
-    if lossy is not None and len(loss.keys() & {"bpw", "size", "damage"}) != 1:
-        raise ValueError("pack: lossy: one of bpw, size and damage")
+    importance, measured = loss.pop("imatrix", None), loss.pop("sensitivity", None)
+    if lossy is not None and len(loss.keys() & _TARGETS) != 1:
+        raise ValueError("pack: lossy: one of target_bpw, target_size and target_damage")
     if measured is not None:
         loss["sensitivity"] = _read(measured)
-    texts += _texts(**{f"target_{name}" if name in ("bpw", "size", "damage") else name: value
-                       for name, value in loss.items()})
+    texts += _texts(**loss)
     return pack_by_texts(src, dst, texts, bases, importance, (0, 0, 0), progress)
 
 
@@ -582,7 +581,7 @@ def write_manifest(src: Any_source, path: Path, *, overwrite: bool = False, sync
                                                       "threads": threads}, adapt(progress))
 
 
-def extract(src: Any_source, name: str, path: Path, *, form: str | None = None,
+def extract(src: Any_source, name: str, dst: Path, *, form: str | None = None,
             rows: tuple[int, int] | None = None, overwrite: bool = False, sync: bool = True,
             progress: Any = None) -> None:
     """Writes one tensor to a file: "npy" decoded, "bin" the stored bytes; None: by the suffix.
@@ -591,7 +590,7 @@ def extract(src: Any_source, name: str, path: Path, *, form: str | None = None,
 
     >>> tare.extract("tiny.gguf", "output_norm.weight", "norm.npy", overwrite=True)
     """
-    form = form or ("npy" if os.fsdecode(path).endswith(".npy") else "bin")
+    form = form or ("npy" if os.fsdecode(dst).endswith(".npy") else "bin")
     if form not in ("npy", "bin"):
         raise ValueError(f"form: {form!r} is not \"npy\" or \"bin\"")
     options: dict[str, Any] = {"overwrite": overwrite, "sync": sync}
@@ -600,4 +599,4 @@ def extract(src: Any_source, name: str, path: Path, *, form: str | None = None,
             raise ValueError("rows: (first, end) with first < end expected")
         options.update(first_row=rows[0], n_rows=rows[1] - rows[0])
     with _opened(src) as model:
-        _core.extract(model[name], os.fsdecode(path), form == "npy", options, adapt(progress))
+        _core.extract(model[name], os.fsdecode(dst), form == "npy", options, adapt(progress))

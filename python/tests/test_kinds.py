@@ -68,5 +68,5 @@ def test_adapters(tmp_path):
     down, up = numpy.ones((1, 3), "float32"), numpy.ones((2, 1), "float32")
     tare.save({"lora_unet_a_b.lora_down.weight": down, "lora_unet_a_b.lora_up.weight": up,
                "lora_unet_a_b.alpha": numpy.array(2, "float32")}, tmp_path / "kohya.safetensors")
-    tare.convert(tmp_path / "base.safetensors", tmp_path / "out.safetensors", merges=[str(tmp_path / "kohya.safetensors")])
+    tare.convert(tmp_path / "base.safetensors", tmp_path / "out.safetensors", apply_adapter=[str(tmp_path / "kohya.safetensors")])
     assert numpy.array_equal(tare.open(tmp_path / "out.safetensors")["a.b.weight"].numpy(), W + 2)

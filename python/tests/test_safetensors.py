@@ -142,7 +142,7 @@ def test_format_is_stated(gguf_path, tmp_path):
     assert set(tare.open(back).metadata) - set(tare.open(gguf_path).metadata) == set()
     tare.convert(path, other)
     assert open(path, "rb").read() == open(other, "rb").read()
-    tare.convert(path, other, overrides={"t.new": 5}, overwrite=True)
+    tare.convert(path, other, override_kv={"t.new": 5}, overwrite=True)
     assert header_of(other)["__metadata__"]["format"] == "pt" and tare.open(other).metadata["t.new"] == 5
     w = {"w": np.ones(2, "f4")}
     for metadata, found in (({"a": "b"}, {"format": "pt", "a": "b"}), ({"format": "np"}, {"format": "np"}),
@@ -168,7 +168,7 @@ def test_metadata_that_is_empty_or_null(tmp_path):
             assert f.metadata() == g.metadata() and f.keys() == g.keys()
         tare.convert(path, tmp_path / "again.safetensors", overwrite=True)
         assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
-        tare.convert(path, tmp_path / "with.safetensors", overrides={"k": 1}, overwrite=True)
+        tare.convert(path, tmp_path / "with.safetensors", override_kv={"k": 1}, overwrite=True)
         assert tare.open(tmp_path / "with.safetensors").metadata["k"] == 1
 
 

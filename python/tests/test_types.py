@@ -18,7 +18,7 @@ tare.save({}, "b", treads=1)
 tare.saves({}, threds=1)
 tare.plan("a", "b", typ="f16")
 tare.open("a").load(dtyp="f16")
-tare.pack("a", "b", lossy={"bpww": 4.0})
+tare.pack("a", "b", lossy={"target_bpww": 4.0})
 tare.convert("a", "b", thread=1)
 tare.unpack("a", "b", thread=1)
 tare.diff("a", "b", tolerence=0.1)
@@ -41,7 +41,7 @@ with safe_open("x", framework="np") as f:
     wrong: int = f.get_tensor("a")  # type: ignore[assignment]
 tare.quantize("a", "b", "Q4_K_M", overwrite=True, type="f16", threads=2)
 tare.save({}, "b", format="hf", shard_size="1G")
-tare.pack("a", "b", lossy={"size": "2G", "importance": "i.gguf"})
+tare.pack("a", "b", lossy={"target_size": "2G", "imatrix": "i.gguf"})
 """
 
 

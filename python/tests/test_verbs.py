@@ -45,7 +45,7 @@ def test_convert(tmp_path, gguf_path, block_arrays):
 
 def test_options_reach_the_library(tmp_path, gguf_path):
     out = tmp_path / "o.gguf"
-    tare.convert(gguf_path, out, overrides={"llama.context_length": 77, "t.text": "x", "t.new": 0.25,
+    tare.convert(gguf_path, out, override_kv={"llama.context_length": 77, "t.text": "x", "t.new": 0.25,
                                             "t.flag": False}, align=64, endian="big")
     m = tare.open(out)
     assert m.metadata["llama.context_length"] == 77 and m.metadata["t.new"] == 0.25
@@ -115,14 +115,14 @@ def test_adapters_are_merged_before_names_change(tmp_path):
               tmp_path / "lora" / "adapter_model.safetensors")
     (tmp_path / "lora" / "adapter_config.json").write_text('{"peft_type": "LORA", "r": 4, "lora_alpha": 8}')
     adapter, options = [tmp_path / "lora"], {"no_tokenizer": True, "name": "m"}
-    tare.convert(tmp_path / "hf", tmp_path / "merged", format="hf", merges=adapter)
-    result = tare.convert(tmp_path / "hf", tmp_path / "one.gguf", type="f16", merges=adapter, **options)
+    tare.convert(tmp_path / "hf", tmp_path / "merged", format="hf", apply_adapter=adapter)
+    result = tare.convert(tmp_path / "hf", tmp_path / "one.gguf", type="f16", apply_adapter=adapter, **options)
     assert "convert.merged" in {f.code for f in result.findings}
     tare.convert(tmp_path / "merged", tmp_path / "two.gguf", type="f16", **options)
     assert tare.diff(tmp_path / "one.gguf", tmp_path / "two.gguf").same
     tare.convert(tmp_path / "hf", tmp_path / "plain.gguf", type="f16", **options)
     assert not tare.diff(tmp_path / "one.gguf", tmp_path / "plain.gguf").same
-    tare.quantize(tmp_path / "hf", tmp_path / "fit.gguf", target_bpw=6, merges=adapter, **options)
+    tare.quantize(tmp_path / "hf", tmp_path / "fit.gguf", target_bpw=6, apply_adapter=adapter, **options)
     assert tare.diff(tmp_path / "one.gguf", tmp_path / "fit.gguf", tolerance=0.1).same
     with pytest.raises(tare.UnsupportedError, match="PEFT adapter"):
         tare.convert(tmp_path / "lora", tmp_path / "x.gguf")
@@ -239,20 +239,20 @@ def test_a_target_for_hf_without_types_is_the_commands(tmp_path):
 def test_pack_with_loss(tmp_path):
     source, out = tare.synth("llama-tiny"), tmp_path / "m.wcodec"
     (tmp_path / "s.txt").write_text("model.layers.0.mlp.down_proj.weight 20\n")
-    estimate = tare.pack(source, out, lossy={"bpw": 3.5}, dry_run=True)
+    estimate = tare.pack(source, out, lossy={"target_bpw": 3.5}, dry_run=True)
     assert not out.exists() and abs(estimate.bits_per_weight / 3.5 - 1) < 0.01
-    result = tare.pack(source, out, lossy={"bpw": 3.5})
+    result = tare.pack(source, out, lossy={"target_bpw": 3.5})
     assert result.n_lossy > 8 and 3.4 < result.bits_per_weight <= 3.5
     assert abs(result.damage / estimate.damage - 1) < 0.1
     assert abs(result.nbytes / estimate.nbytes - 1) < 0.1
     weighed = tare.pack(source, out, overwrite=True,
-                        lossy={"size": result.nbytes, "sensitivity": tmp_path / "s.txt"})
+                        lossy={"target_size": result.nbytes, "sensitivity": tmp_path / "s.txt"})
     assert weighed.nbytes <= result.nbytes and weighed.damage > result.damage
-    for wrong in ({}, {"bpw": 3, "size": "1M"}, {"importance": "x"}):
+    for wrong in ({}, {"target_bpw": 3, "target_size": "1M"}, {"imatrix": "x"}):
         with pytest.raises(ValueError):
             tare.pack(source, out, lossy=wrong)
     with pytest.raises(FileNotFoundError):
-        tare.pack(source, out, lossy={"bpw": 3, "importance": tmp_path / "none"})
+        tare.pack(source, out, lossy={"target_bpw": 3, "imatrix": tmp_path / "none"})
 
 
 def test_pack_and_unpack(tmp_path, gguf_path):
@@ -421,7 +421,7 @@ VERBS = {
     "digest": "tare.digest(model)",
     "verify": "tare.verify(model, deep=True)",
     "diff": "tare.diff(model, tare.synth('llama-1b:normal:2'))",
-    "pack with loss": "tare.pack(model, out, lossy={'bpw': 4})",
+    "pack with loss": "tare.pack(model, out, lossy={'target_bpw': 4})",
     "load": "tare.load(model)",
     "manifest": "tare.write_manifest(model, out)",
     "extract": "tare.extract(model, 'model.embed_tokens.weight', out)",
@@ -496,7 +496,7 @@ def test_adapters_as_arrays(tmp_path, is_mapped):
         got = adapter.factors("float32")
         assert [x.shape for x in got] == [(12, 4), (4, 20)]
         assert np.allclose(got[0] @ got[1], a @ b, atol=0.1)  # INFQ quantizes factors, too
-        tare.convert(model, tmp_path / "merged.safetensors", merges=[adapter], type="f32")
+        tare.convert(model, tmp_path / "merged.safetensors", apply_adapter=[adapter], type="f32")
         merged = tare.open(tmp_path / "merged.safetensors")["q.weight"].numpy()
         assert np.allclose(merged, model["q.weight"].numpy("float32") + 2 * got[0] @ got[1], atol=1e-5)
     assert adapter.a.shape  # it holds what it needs
@@ -571,13 +571,13 @@ def test_paths_and_types_in_every_form(tmp_path):
         with pytest.raises((TypeError, ValueError), match="a dict|the name|w: no number format"):
             tare.save(wrong, tmp_path / "d.gguf")
     with pytest.raises(ValueError, match="there is no 'bits'"):
-        tare.pack(os.fsdecode(path), tmp_path / "e.wcodec", lossy={"bpw": 3, "bits": 3})
+        tare.pack(os.fsdecode(path), tmp_path / "e.wcodec", lossy={"target_bpw": 3, "bits": 3})
     with pytest.raises(TypeError, match="types: a list"):
         tare.quantize(os.fsdecode(path), tmp_path / "f.gguf", target_bpw=6, types="q4_k,q6_k")
     with pytest.raises(TypeError, match="types: .* is tensor_type"):
         tare.quantize(os.fsdecode(path), tmp_path / "f.gguf", target_bpw=6, types={"ffn": "q4_k"})
     with pytest.raises(TypeError, match="merges: a list"):
-        tare.convert(os.fsdecode(path), tmp_path / "f.gguf", merges="lora.gguf")
+        tare.convert(os.fsdecode(path), tmp_path / "f.gguf", apply_adapter="lora.gguf")
     with pytest.raises(ValueError, match="hf is a directory"):
         tare.saves(state, format="hf")
 
@@ -684,7 +684,7 @@ def test_an_output_without_a_format_is_named(tmp_path, gguf_path):
 
 
 def test_words_of_the_command_are_known(tmp_path, gguf_path):
-    for word, ours in (("force", "overwrite"), ("imatrix", "importance"), ("no_sync", "sync")):
+    for word, ours in (("force", "overwrite"), ("base", "bases"), ("no_sync", "sync")):
         with pytest.raises(TypeError, match=f"{word!r}; did you mean {ours!r}"):
             tare.convert(gguf_path, tmp_path / "out.gguf", **{word: True})
 
@@ -711,9 +711,9 @@ def test_options_are_spelled_as_here(tmp_path):
     source, packed = tmp_path / "m.safetensors", tmp_path / "q8.gguf"
     tare.convert(tare.synth("llama-tiny"), source)
     tare.convert(source, packed, type="q8_0", keep_names=True)
-    with pytest.raises(tare.NeedsImportanceError, match=r"give one with importance=, or") as caught:
+    with pytest.raises(tare.NeedsImportanceError, match=r"give one with imatrix=, or") as caught:
         tare.quantize(source, tmp_path / "q.gguf", "IQ2_XXS")
-    assert "`" not in caught.value.what and "imatrix" not in str(caught.value)
+    assert "`" not in caught.value.what and "--imatrix" not in str(caught.value)
     with pytest.raises(tare.UsageError, match=r"or say allow_requantize=True$"):
         tare.quantize(packed, tmp_path / "q.gguf", "Q4_K_M")
     tiny = tare.build({"w": np.ones((2, 32), "float32")})
@@ -722,7 +722,7 @@ def test_options_are_spelled_as_here(tmp_path):
 
 
 @pytest.mark.parametrize("text, spelled", [
-    ("`apply_adapter`, or extract each with `adapter`", "merges=, or extract each with --adapter of the command"),
+    ("`apply_adapter`, or extract each with `adapter`", "apply_adapter=, or extract each with --adapter of the command"),
     ("`no_tokenizer` leaves it out", "no_tokenizer=True leaves it out"),
     ("with `to gguf` or `tensor_type`", "with format='gguf' or tensor_type="),
     ("an edit with `recover`", "an edit with --recover of the command"),
