@@ -3,6 +3,7 @@
  * tare info: the adapters that a model holds beside its tensors. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "info.h"
 
@@ -20,12 +21,27 @@ static void print_line(const tare_adapter *a) {
     free(name);
 }
 
+/* One that llama.cpp loads is nothing to merge. */
+static void print_loaded(const tare_model *model, const char *path) {
+    const size_t n = tare_model_summarize(model)->n_tensors / 2;
+    char *name = cli_escape_path(path);
+    info_label("adapter");
+    printf("for llama.cpp, %zu pair%s of factors: a change to a base model\n", n, cli_plural(n));
+    info_label("");
+    printf("to use it: llama-cli -m BASE.gguf --lora %s\n", name);
+    free(name);
+}
+
 /* A file or folder of factors for another model. */
 static void print_dialect(const tare_model *model, const char *path) {
     const tare_str dialect = tare_model_adapter_dialect(model);
     tare_adapter_set *set = NULL;
     tare_error err;
     if (!dialect.len) return;
+    if (strncmp(dialect.ptr, "llama.cpp", dialect.len) == 0) {
+        print_loaded(model, path);
+        return;
+    }
     if (tare_adapters_open_path(&set, path, NULL, &err) != TARE_OK) {
         info_label("adapter");
         printf("for another model, and not to be merged: %s\n", err.what);

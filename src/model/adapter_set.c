@@ -34,6 +34,7 @@ const tare_adapter_set *tare_model_adapters(const tare_model *model) {
 
 tare_str tare_model_adapter_dialect(const tare_model *model) {
     if (!model) return (tare_str){"", 0};
+    if (tare_lora_is_llama_cpp(model)) return TARE_STR("llama.cpp");
     const tare_lora_dialect *dialect = tare_lora_dialect_of(model);
     const int64_t config = tare_model_find_resource(model, TARE_STR(TARE_PEFT_CONFIG));
     if (tare_model_is_peft(model) && (!dialect || config >= 0)) return TARE_STR("PEFT");

@@ -89,6 +89,14 @@ const tare_lora_dialect *tare_lora_dialect_of(const tare_model *m) {
     return NULL;
 }
 
+bool tare_lora_is_llama_cpp(const tare_model *m) {
+    for (size_t i = 0; i < m->catalog.n_metadata; i++) {
+        const tare_metadata *e = &m->catalog.metadata[i];
+        if (tare_str_is(e->key, "adapter.type")) return e->value.type == TARE_VALUE_STRING;
+    }
+    return false;
+}
+
 tare_str tare_lora_component(tare_str module) {
     static const char *const components[] = {"lora_unet",       "lora_te",      "lora_te1",
                                              "lora_te2",        "lora_te3",     "lora_transformer",

@@ -28,6 +28,8 @@ typedef struct tare_lora_name {
 
 /* The dialect that a model's tensors have; NULL: none of these. */
 const tare_lora_dialect *tare_lora_dialect_of(const tare_model *m);
+/* Whether it is an adapter that llama.cpp loads: its factors have names as MLX's, and no transposes. */
+bool tare_lora_is_llama_cpp(const tare_model *m);
 /* False: the name is that of no part of the dialect. */
 bool tare_lora_name_parse(tare_lora_name *out, const tare_lora_dialect *dialect, tare_str name);
 /* What a tensor is that stands for more than factors, which only its own method merges; NULL:

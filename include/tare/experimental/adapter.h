@@ -60,8 +60,8 @@ typedef struct tare_adapter {
 TARE_API tare_status tare_adapters_open_path(tare_adapter_set **out, const char *path,
                                              const tare_open_options *options, tare_error *err);
 TARE_API void tare_adapters_free(tare_adapter_set *set);
-/* What a model's tensors are factors of: "PEFT", "kohya", "diffusers", "MLX", or a method that is not
- * merged, such as "LoHa". Empty: it is no adapter. Static. */
+/* What a model's tensors are factors of: "PEFT", "kohya", "diffusers", "MLX", or what is not merged:
+ * "llama.cpp", whose adapters are loaded beside a model, or a method such as "LoHa". Empty: it is no adapter. Static. */
 TARE_API tare_str tare_model_adapter_dialect(const tare_model *model);
 TARE_API size_t tare_adapters_count(const tare_adapter_set *set);
 /* Pair i in the file's order; NULL beyond the end. */

@@ -193,6 +193,11 @@ static tare_status fill(tare_adapter_set *set, tare_model *m, const char *path, 
         set->n = m->adapters->n;
         return TARE_OK;
     }
+    if (tare_lora_is_llama_cpp(m))
+        return tare_fail(
+            err, TARE_ERR_UNSUPPORTED,
+            "an adapter for llama.cpp, which loads it beside its model: what is merged "
+            "is the adapter that it was made from");
     const tare_lora_dialect *dialect = is_peft(m, path) ? NULL : tare_lora_dialect_of(m);
     if (!dialect && !tare_model_is_peft(m)) return open_other(set, m, err);
     if (!dialect || dialect->is_turned) return open_configured(set, m, dialect, path, err);
