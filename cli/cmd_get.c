@@ -94,18 +94,31 @@ static void note_file(void *ctx, const tare_download *file) {
     }
 }
 
+static void print_checked(const outcome *o) {
+    if (o->n_unchecked == 0)
+        fputs(o->got.n > 1 ? ", all checked" : ", checked", stdout);
+    else if (o->n_unchecked == o->got.n)
+        fputs(", not checked: the server states no digest", stdout);
+    else
+        printf(", %zu not checked: the server states no digest of them", o->n_unchecked);
+}
+
+/* A single file is told by its own name. */
 static void print_outcome(const outcome *o, const char *output) {
-    char *name = cli_escape_path(output);
-    const char *would = args.pack ? "would fetch and pack into " : "would fetch into ";
-    printf("%s%s: %zu file%s, %s", cli.dry_run ? would : "", name, o->got.n, cli_plural(o->got.n),
-           cli_size_text(o->bytes).text);
-    if (o->n_present) printf(", %zu there already", o->n_present);
+    const bool is_one = o->got.n == 1 && !args.pack;
+    char *name = cli_escape_path(is_one ? o->got.paths[0] : output);
+    const char *would = args.pack ? "would fetch and pack into "
+                        : is_one  ? "would fetch "
+                                  : "would fetch into ";
+    printf("%s%s: ", cli.dry_run ? would : "", name);
+    if (!is_one) printf("%zu file%s, ", o->got.n, cli_plural(o->got.n));
+    fputs(cli_size_text(o->bytes).text, stdout);
+    if (o->n_present && is_one) fputs(", there already", stdout);
+    if (o->n_present && !is_one) printf(", %zu there already", o->n_present);
     if (o->resumed) printf(", %s from an earlier run", cli_size_text(o->resumed).text);
-    if (!cli.dry_run) {
-        if (o->n_unchecked == 0) fputs(", all checked", stdout);
-        if (o->n_unchecked) printf("; of %zu the server states no digest", o->n_unchecked);
-        if (args.pack) printf("; packed into %s", cli_size_text(o->got.packed_bytes).text);
-    }
+    if (!cli.dry_run) print_checked(o);
+    if (!cli.dry_run && args.pack)
+        printf("; packed into %s", cli_size_text(o->got.packed_bytes).text);
     fputc('\n', stdout);
     free(name);
 }
