@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
+LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def models():
@@ -70,13 +70,15 @@ def main():
         return fail(result.get("line", "tare verify ended without a result"), done.returncode or 1)
     rows = ["| model | verdict | errors | warnings |", "|---|---|---|---|"]
     for model in checked:
-        found = model["findings"] + ([{"level": "error", **model["error"]}] if "error" in model else [])
+        unopened = [{"level": "error", **model["error"]}] if "error" in model else []
+        found = model["findings"] + unopened
         for finding in found:
             level = LEVELS[finding["level"]]
             file = finding.get("file") or model["input"]
             print(f'::{level} file={escaped(file, True)}::{escaped(words(finding))}')
         verdict = "good" if model["is_good"] else "bad"
-        rows.append(f'| {cell(model["input"])} | {verdict} | {model["error_count"]} | {model["warning_count"]} |')
+        n_errors = model["error_count"] + len(unopened)
+        rows.append(f'| {cell(model["input"])} | {verdict} | {n_errors} | {model["warning_count"]} |')
     print("\n".join(rows))
     if os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(os.environ["GITHUB_STEP_SUMMARY"], "a", encoding="utf-8") as summary:

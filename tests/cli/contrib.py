@@ -55,17 +55,34 @@ def try_git():
     check("a tensor", len(diff) == 2 and len(names) == 1, "\n".join(diff))
     check("no values are read", not changed(git("diff", TARE_TEXTCONV="quick")), "")
     git("checkout", "-q", "m.gguf")
+    with open("pointer.gguf", "w") as file:
+        file.write("version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 5\n")
+    git("add", "pointer.gguf")
+    diff = changed(git("diff", "--cached"))
+    git("rm", "-q", "--cached", "pointer.gguf")
+    os.remove("pointer.gguf")
+    check("a pointer", len(diff) == 2 and "no model: a Git LFS pointer" in diff[0], "\n".join(diff))
+    convert = os.path.join(source, "contrib/git/tare-textconv")
+    with open("m.gguf", "rb") as whole, open("cut", "wb") as file:
+        file.write(whole.read()[:-5])
+    out = run(sys.executable, "-B", convert, "cut")
+    check("a file that is cut", "\nvalues of tensors cannot be read\n" in out, out[-500:])
+    out = run(sys.executable, "-B", convert, "m.gguf", TARE="no-such", code=1)
+    check("no command", out.startswith("tare-textconv: no-such: No such file"), out)
 
 
 def try_action():
     script = os.path.join(source, "contrib/github-action/verify.py")
     out = run(sys.executable, "-B", script, TARE_MODELS="*.gguf\n", GITHUB_STEP_SUMMARY="summary.md")
     check("no finding", "::" not in out and "| m.gguf | good | 0 | 0 |" in out, out)
+    os.makedirs("model/.git", exist_ok=True)
+    out = run(sys.executable, "-B", script, TARE_MODELS="model")
+    check("a note", "::notice file=model::" in out and "| model | good | 0 | 0 |" in out, out)
     with open("policy.json", "w") as file:
         file.write('{"license": true, "types": ["f16"]}')
     out = run(sys.executable, "-B", script, TARE_MODELS="m.gguf\n\n  none.gguf", TARE_POLICY="policy.json", code=4)
     check("findings", "::error file=m.gguf::the model states no license [policy.license]\n" in out, out)
-    check("a missing file", "::error file=none.gguf::" in out, out)
+    check("a missing file", "::error file=none.gguf::" in out and "| none.gguf | bad | 1 | 0 |" in out, out)
     with open("summary.md") as file:
         check("the summary", "| m.gguf | good | 0 | 0 |" in file.read(), out)
     with open("policy.json", "w") as file:
