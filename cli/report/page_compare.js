@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several models side by side: what they take, and how far each is from the base. */
 
-const CHART = { width: 640, height: 300, left: 64, right: 120, top: 14, bottom: 40 };
+const CHART = { width: 640, narrowest: 320, height: 300, left: 64, right: 32, top: 14, bottom: 40 };
 
 /* What a model is compared by: its tensors, and those of the kinds of roles that all have. */
 const rivals = whole.models.map((m, index) => {
@@ -45,7 +45,8 @@ function compareChart() {
   const dots = rivals.filter((r) => r.error !== undefined && Number.isFinite(r.error));
   const most = Math.max(...dots.map((r) => r.error)), largest = Math.max(...dots.map((r) => number(r.m.size_bytes)));
   if (dots.length < 2 || !most) return null;
-  const { width, height, left, right, top, bottom } = CHART;
+  const { height, left, right, top, bottom } = CHART;
+  const width = Math.max(CHART.narrowest, Math.min(CHART.width, $("compare-chart").clientWidth || CHART.width));
   const x = (r) => left + (number(r.m.size_bytes) / largest) * (width - left - right);
   const y = (r) => height - bottom - (r.error / most) * (height - top - bottom);
   const line = (d) => svg("path", { class: "axis", d });
@@ -55,7 +56,10 @@ function compareChart() {
     label([left - 8, height - bottom], "end", "0"), label([left - 8, top + 8], "end", errorText(most)),
     label([width - right, height - bottom + 18], "middle", size(largest)), label([(left + width - right) / 2, height - 6], "middle", "size; error against the base"),
     dots.map((r) => svg("circle", { class: "dot", cx: x(r), cy: y(r), r: 5 })),
-    apart(dots.map((r) => ({ r, at: y(r) + 4 }))).map(({ r, at }) => label([x(r) + 9, at], "start", plain(r.name))));
+    apart(dots.map((r) => ({ r, at: y(r) + 4 }))).map(({ r, at }) => {
+      const isRight = 2 * x(r) > width; /* a name goes where there is room */
+      return label([x(r) + (isRight ? -9 : 9), at], isRight ? "end" : "start", plain(r.name));
+    }));
 }
 
 function startCompare() {

@@ -148,12 +148,14 @@ const tensors = doc.tensors.map(prepare);
 const totalBytes = sum(tensors, (t) => t.bytes);
 const stacks = new Set(tensors.map((t) => t.stack).filter((s) => s !== null));
 
-/* The error of several tensors as if they were one. */
+/* The error of several tensors as if they were one, as tare diff tells it: of those that differ, for norms that
+ * are the same have large values, and would make it small. */
 function errorOf(list) {
   let wrong = 0, all = 0, any = false;
   for (const t of list) {
     if (t.error === undefined) continue;
     any = true;
+    if (t.error === 0) continue;
     if (t.error > 0 && !Number.isFinite(t.error)) return Infinity;
     if (!t.norm || !Number.isFinite(t.norm)) continue;
     wrong += (t.error * t.norm) ** 2;

@@ -93,7 +93,7 @@ function startErrors() {
   const e = errorOf(tensors);
   $("errors-text").replaceChildren("Against ", el("span", { class: "mono" }, foreign(base.input)), " (" + base.format + ", " + size(number(base.tensor_bytes)) + " of tensors" + (base.is_renamed ? ", under the names of GGUF). " : "). "),
     ...(e === undefined ? ["No values were compared."] : ["The relative error is the root of the mean squared difference over that of the base's values: ",
-      el("span", { class: "unbroken" }, errorText(e)), " for all tensors together; in the map in percent, on a scale that begins at zero."]));
+      el("span", { class: "unbroken" }, errorText(e)), " for the tensors that differ, together; in the map in percent, on a scale that begins at zero."]));
   $("beside").append(...[
     nameList("Tensors that the base lacks", absent.slice(0, 20), absent.length),
     nameList("Not compared", others.slice(0, 20).map((t) => ({ name: t.name, what: t.against === "other shape" ? t.against : t.base_type + " → " + t.type })), others.length),

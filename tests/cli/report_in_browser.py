@@ -6,6 +6,7 @@ Guards against a page that needs a mouse, or a network, or a wide screen; a sear
 that shows something else than it says; names that are run. With PICTURES, a folder, what was seen is
 kept there in three widths, light and dark. 77: no Chromium here.
 """
+import json
 import os
 import subprocess
 import sys
@@ -237,6 +238,14 @@ def large(page, path):
     equal(page.run(ROWS + ".length"), 125)
 
 
+def same_as_diff(page, tare):
+    """The error of the whole is the one that tare diff tells."""
+    said = subprocess.run([tare, "diff", "--json", "a.safetensors", "q.gguf"], stdout=subprocess.PIPE).stdout
+    error = json.loads(said)["comparisons"][0]["relative_rmse"]
+    page.open("q.html", 1600)
+    equal(page.run(f"Math.abs(errorOf(tensors) / {error} - 1) < 1e-5"), True)
+
+
 def main():
     program = browser.find()
     if not program:
@@ -269,6 +278,7 @@ def main():
                     check(page)
                     print(f"{width}: {check.__name__} ok")
                 equal(page.complaints(), [])
+            same_as_diff(page, tare)
             hostile(page, "hostile.html")
             large(page, "thousand.html")
         finally:
