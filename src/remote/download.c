@@ -31,9 +31,9 @@ typedef struct download {
 
 /* One file, and how to tell that it is right. */
 typedef struct wanted {
-    tare_str name;               /* in the folder */
-    const char *from;            /* the path of remote files */
-    const tare_hub_file *listed; /* NULL: not of a list */
+    tare_str name;             /* in the folder */
+    const char *from;          /* the path of remote files */
+    const tare_listed *listed; /* NULL: not of a list */
     tare_download told;
     char *part; /* path */
 } wanted;
@@ -41,16 +41,16 @@ typedef struct wanted {
 /* ---- digests --------------------------------------------------------------------------------- */
 
 typedef struct digest {
-    const tare_hub_file *listed;
+    const tare_listed *listed;
     tare_sha256 sha256;
     tare_git_blob blob;
 } digest;
 
-static bool is_stated(const tare_hub_file *listed) {
+static bool is_stated(const tare_listed *listed) {
     return listed && (listed->has_sha256 || listed->has_blob);
 }
 
-static void digest_begin(digest *d, const tare_hub_file *listed, uint64_t size) {
+static void digest_begin(digest *d, const tare_listed *listed, uint64_t size) {
     d->listed = listed;
     if (!is_stated(listed)) return;
     if (listed->has_sha256)
@@ -238,8 +238,8 @@ static tare_status get_open(wanted *w, download *d, const tare_reader *r, tare_e
     return d->output->dry_run ? TARE_OK : fetch_file(w, d, r, can_resume, err);
 }
 
-static tare_status get_file(download *d, const char *from, tare_str name,
-                            const tare_hub_file *listed, tare_error *err) {
+static tare_status get_file(download *d, const char *from, tare_str name, const tare_listed *listed,
+                            tare_error *err) {
     tare_reader r;
     wanted w = {.name = name, .from = from, .listed = listed};
     w.told.path = join(d, d->folder, "", name, "");
@@ -268,13 +268,14 @@ static tare_status none_is(tare_str type, tare_error *err) {
 }
 
 static tare_status get_listed(download *d, tare_str asked, tare_str type, tare_error *err) {
-    const tare_hub_list *list = &d->files.list;
+    const tare_listing *list = &d->files.list;
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++)
-        if (is_asked(list->files[i].path, asked, type) && list->files[i].size != TARE_HUB_NO_SIZE)
+        if (is_asked(list->files[i].path, asked, type) &&
+            list->files[i].size != TARE_LISTED_NO_SIZE)
             d->total += list->files[i].size;
     for (size_t i = 0; i < list->n; i++) {
-        const tare_hub_file *file = &list->files[i];
+        const tare_listed *file = &list->files[i];
         if (!is_asked(file->path, asked, type)) continue;
         const char *from = join(d, d->files.root, "", file->path, "");
         if (!from) return tare_fail(err, TARE_ERR_NOMEM, "path");

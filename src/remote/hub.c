@@ -4,17 +4,14 @@
 #include "remote/hub.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "remote/url.h"
 
 #define SCHEME        "hf://"
-#define LIST_DEPTH    16   /* of the containers in a list of files; the hub's have 5 */
-#define PATH_MOST     4096 /* bytes of a path in a model */
+#define LIST_DEPTH    16 /* of the containers in a list of files; the hub's have 5 */
 #define COMMIT_DIGITS 40
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -42,13 +39,6 @@ static bool is_word(tare_str word) {
     return word.len > 0 && !tare_str_is(word, ".") && !tare_str_is(word, "..");
 }
 
-/* A path in a model that does not lead out of it. */
-static bool is_path(tare_str path) {
-    for (size_t i = 0; i < path.len; i++)
-        if ((unsigned char)path.ptr[i] < ' ' || path.ptr[i] == 0x7f) return false;
-    return path.len <= PATH_MOST && tare_str_is_utf8(path) && tare_is_inner_path(path);
-}
-
 /* The revision after the '@': up to the next slash, with %XX unescaped; refs/pr/N and
  * refs/convert/NAME, which the hub itself creates, include their slashes. */
 static tare_status take_revision(tare_str *out, tare_str *rest, tare_arena *arena,
@@ -69,7 +59,7 @@ static tare_status take_revision(tare_str *out, tare_str *rest, tare_arena *aren
     tare_status status = tare_buffer_status(&plain, err);
     tare_buffer_free(&plain);
     if (status != TARE_OK || !out->ptr) return tare_fail(err, TARE_ERR_NOMEM, "revision");
-    if (!is_good || !is_path(*out)) return tare_fail(err, TARE_ERR_ARG, form);
+    if (!is_good || !tare_listing_is_path(*out)) return tare_fail(err, TARE_ERR_ARG, form);
     return TARE_OK;
 }
 
@@ -96,7 +86,7 @@ tare_status tare_hub_name_parse(tare_hub_name *out, const char *text, tare_arena
     while (rest.len && rest.ptr[0] == '/') rest = tare_str_cut(rest, 1);
     out->is_folder = rest.len == 0 || rest.ptr[rest.len - 1] == '/';
     while (rest.len && rest.ptr[rest.len - 1] == '/') rest.len--;
-    if (rest.len && !is_path(rest)) return tare_fail(err, TARE_ERR_ARG, form);
+    if (rest.len && !tare_listing_is_path(rest)) return tare_fail(err, TARE_ERR_ARG, form);
     out->path = rest;
     return TARE_OK;
 }
@@ -153,8 +143,7 @@ typedef struct reading {
     tare_json json;
     tare_arena *arena;
     const tare_limits *limits;
-    tare_hub_list *list;
-    size_t capacity; /* of list->files, allocated with malloc while it grows */
+    tare_listing *list;
 } reading;
 
 bool tare_hub_is_commit(tare_str text) {
@@ -174,13 +163,14 @@ static bool read_text(reading *r, const tare_json_value *v, tare_str *out) {
     return out->ptr || tare_json_fail(&r->json, TARE_ERR_NOMEM, v->offset, "list of files");
 }
 
-static bool read_path(reading *r, const tare_json_value *v, tare_hub_file *file) {
+static bool read_path(reading *r, const tare_json_value *v, tare_listed *file) {
     if (!read_text(r, v, &file->path)) return false;
-    return is_path(file->path) || tare_json_fail(&r->json, TARE_ERR_CORRUPT, v->offset,
-                                                 "rfilename: a path in the model expected");
+    return tare_listing_is_path(file->path) ||
+           tare_json_fail(&r->json, TARE_ERR_CORRUPT, v->offset,
+                          "rfilename: a path in the model expected");
 }
 
-static bool read_size(reading *r, const tare_json_value *v, tare_hub_file *file) {
+static bool read_size(reading *r, const tare_json_value *v, tare_listed *file) {
     if (v->type == TARE_JSON_NULL) return true;
     return (tare_json_u64(v, &file->size) && file->size <= INT64_MAX) ||
            tare_json_fail(&r->json, TARE_ERR_CORRUPT, v->offset,
@@ -194,7 +184,7 @@ static bool is_digest(uint8_t *out, size_t n, const tare_json_value *v) {
 }
 
 /* {"sha256": ...} of a file in LFS; null where it is not. */
-static bool read_lfs(reading *r, const tare_json_value *object, tare_hub_file *file) {
+static bool read_lfs(reading *r, const tare_json_value *object, tare_listed *file) {
     tare_json_value key, v;
     if (object->type != TARE_JSON_OBJECT) return tare_json_skip(&r->json, object, NULL);
     while (tare_json_key(&r->json, &key) != TARE_JSON_END) {
@@ -206,14 +196,14 @@ static bool read_lfs(reading *r, const tare_json_value *object, tare_hub_file *f
     return r->json.err.status == TARE_OK;
 }
 
-static bool read_blob(reading *r, const tare_json_value *v, tare_hub_file *file) {
+static bool read_blob(reading *r, const tare_json_value *v, tare_listed *file) {
     file->has_blob = is_digest(file->blob, sizeof file->blob, v);
     return tare_json_skip(&r->json, v, NULL);
 }
 
 static bool read_file(reading *r, const tare_json_value *entry) {
     tare_json_value key, v;
-    tare_hub_file file = {.size = TARE_HUB_NO_SIZE};
+    tare_listed file = {.size = TARE_LISTED_NO_SIZE};
     if (entry->type != TARE_JSON_OBJECT)
         return tare_json_fail(&r->json, TARE_ERR_CORRUPT, entry->offset, "an object expected");
     while (tare_json_key(&r->json, &key) != TARE_JSON_END) {
@@ -228,12 +218,8 @@ static bool read_file(reading *r, const tare_json_value *entry) {
     if (r->json.err.status != TARE_OK) return false;
     if (!file.path.ptr)
         return tare_json_fail(&r->json, TARE_ERR_CORRUPT, entry->offset, "rfilename: missing");
-    void *files = r->list->files;
-    if (!tare_grow(NULL, &files, &r->capacity, r->list->n + 1, sizeof file))
-        return tare_json_fail(&r->json, TARE_ERR_NOMEM, entry->offset, "list of files");
-    r->list->files = files;
-    r->list->files[r->list->n++] = file;
-    return true;
+    return tare_listing_add(r->list, &file) ||
+           tare_json_fail(&r->json, TARE_ERR_NOMEM, entry->offset, "list of files");
 }
 
 static bool read_files(reading *r, const tare_json_value *array) {
@@ -281,39 +267,14 @@ static bool read_list(reading *r) {
     return has_files || tare_json_fail(&r->json, TARE_ERR_CORRUPT, top.offset, "siblings: missing");
 }
 
-static int by_path(const void *a, const void *b) {
-    return tare_str_compare(((const tare_hub_file *)a)->path, ((const tare_hub_file *)b)->path);
-}
-
-/* Moves the list into the arena, sorted. */
-static tare_status resolve(reading *r, tare_error *err) {
-    tare_hub_list *list = r->list;
-    tare_hub_file *files = TARE_NEW_ARRAY(r->arena, tare_hub_file, list->n);
-    if (!files) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
-    if (list->n) {
-        memcpy(files, list->files, list->n * sizeof *files);
-        qsort(files, list->n, sizeof *files, by_path);
-    }
-    for (size_t i = 1; i < list->n; i++)
-        if (tare_str_equal(files[i - 1].path, files[i].path)) {
-            tare_fail(err, TARE_ERR_CORRUPT, "siblings: a file is listed twice");
-            tare_error_item(err, TARE_ITEM_RESOURCE, -1, files[i].path);
-            return TARE_ERR_CORRUPT;
-        }
-    tare_free(NULL, list->files, r->capacity * sizeof *files);
-    list->files = files;
-    r->capacity = 0;
-    return TARE_OK;
-}
-
-tare_status tare_hub_list_parse(tare_hub_list *out, tare_str json, tare_arena *arena,
+tare_status tare_hub_list_parse(tare_listing *out, tare_str json, tare_arena *arena,
                                 const tare_limits *limits, tare_error *err) {
-    *out = (tare_hub_list){.n = 0};
+    *out = (tare_listing){.n = 0};
     reading r = {.arena = arena, .limits = limits, .list = out};
     tare_json_init(&r.json, json, 0, LIST_DEPTH);
     bool is_good = read_list(&r);
-    tare_status status = is_good ? resolve(&r, err) : tare_json_status(&r.json, err);
-    if (r.capacity) tare_free(NULL, out->files, r.capacity * sizeof *out->files);
-    if (status != TARE_OK) *out = (tare_hub_list){.n = 0};
+    tare_status status =
+        is_good ? tare_listing_seal(out, arena, err) : tare_json_status(&r.json, err);
+    if (status != TARE_OK) tare_listing_drop(out);
     return status;
 }

@@ -6,7 +6,7 @@
 #define TARE_REMOTE_HUB_H
 
 #include "base/buffer.h"
-#include "remote/git_blob.h"
+#include "remote/listing.h"
 
 #define TARE_HUB_ENDPOINT "https://huggingface.co"
 #define TARE_HUB_REVISION "main"
@@ -35,27 +35,11 @@ bool tare_hub_page(tare_str *kind, tare_str *rest, tare_str path);
 /* Whether such a page shows a file, or what Git has in its place; all others show the model. */
 bool tare_hub_shows_file(tare_str kind);
 
-#define TARE_HUB_NO_SIZE UINT64_MAX
-
-typedef struct tare_hub_file {
-    tare_str path;
-    uint64_t size; /* TARE_HUB_NO_SIZE: the hub does not say */
-    bool has_sha256, has_blob;
-    uint8_t sha256[32];                /* of its bytes, in LFS */
-    uint8_t blob[TARE_GIT_BLOB_BYTES]; /* its name in Git, where it is not in LFS */
-} tare_hub_file;
-
-typedef struct tare_hub_list {
-    tare_str commit;      /* 40 hexadecimal digits; empty: not stated */
-    tare_hub_file *files; /* sorted by path */
-    size_t n;
-} tare_hub_list;
-
 /* Whether a text is the name of a commit: 40 hexadecimal digits. */
 bool tare_hub_is_commit(tare_str text);
 /* Parses a list from an untrusted source: paths stay within the model, and none occurs twice. Texts
  * are in the arena. CORRUPT, LIMIT: with the byte and the entry. */
-tare_status tare_hub_list_parse(tare_hub_list *out, tare_str json, tare_arena *arena,
+tare_status tare_hub_list_parse(tare_listing *out, tare_str json, tare_arena *arena,
                                 const tare_limits *limits, tare_error *err);
 
 #endif

@@ -74,7 +74,7 @@ bool tare_hub_put_cached(tare_buffer *out, const tare_remote *r, const tare_hub_
 
 /* The GGUF files of a snapshot and of its folders. */
 typedef struct listing {
-    tare_hub_list list;
+    tare_listing list;
     size_t capacity;
     tare_arena *arena;
     const char *root;
@@ -83,7 +83,7 @@ typedef struct listing {
 
 static tare_status add_file(listing *l, const tare_files_entry *entry, tare_error *err) {
     void *files = l->list.files;
-    const tare_hub_file file = {
+    const tare_listed file = {
         .path = tare_str_of(tare_join_path(l->arena, tare_arena_str(l->arena, l->folder).ptr,
                                            tare_str_of(entry->name)))};
     if (!file.path.ptr ||

@@ -51,7 +51,7 @@ static bool is_later_shard(tare_str path) {
     return memcmp(end + 1, "00001", SHARD_DIGITS) != 0;
 }
 
-tare_status tare_hub_pick(size_t *out, const tare_hub_list *list, tare_str type, tare_error *err) {
+tare_status tare_hub_pick(size_t *out, const tare_listing *list, tare_str type, tare_error *err) {
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++) {
         const tare_str path = list->files[i].path;

@@ -11,6 +11,6 @@
 bool tare_hub_is_of_type(tare_str path, tare_str type);
 /* The model of a type, of several shards the first: its place in the list. Projectors, importance
  * matrices and drafts of a model's own are none. ARG: no model is of this type, or several are. */
-tare_status tare_hub_pick(size_t *out, const tare_hub_list *list, tare_str type, tare_error *err);
+tare_status tare_hub_pick(size_t *out, const tare_listing *list, tare_str type, tare_error *err);
 
 #endif

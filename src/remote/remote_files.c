@@ -34,15 +34,6 @@ static tare_status open_place(tare_remote_files *p, tare_reader *out, tare_remot
     return TARE_OK;
 }
 
-static int by_path(const void *a, const void *b) {
-    return tare_str_compare(((const tare_hub_file *)a)->path, ((const tare_hub_file *)b)->path);
-}
-
-static const tare_hub_file *find(const tare_remote_files *p, tare_str path) {
-    const tare_hub_file key = {.path = path};
-    return p->list.n ? bsearch(&key, p->list.files, p->list.n, sizeof key, by_path) : NULL;
-}
-
 /* All files of a model come from one commit: that of the list, or of the first file. */
 static tare_str revision_of(const tare_remote_files *p) {
     tare_str revision = p->list.commit.len ? p->list.commit : p->name.revision;
@@ -71,7 +62,7 @@ static bool open_cached(const tare_remote_files *p, tare_reader *out, const char
     tare_str inner;
     const tare_str commit = revision_of(p);
     if (!within_model(p, name, &inner) || !tare_hub_is_commit(commit)) return false;
-    const tare_hub_file *file = find(p, inner);
+    const tare_listed *file = tare_listing_find(&p->list, inner);
     if (!tare_hub_put_cached(path, p->remote, &p->name, commit, inner) ||
         tare_reader_open(out, (const char *)path->data, TARE_MAP_NONE, NULL) != TARE_OK)
         return false;
@@ -87,9 +78,9 @@ static tare_status put_hub_address(const tare_remote_files *p, tare_buffer *out,
         return tare_fail_errno(err, ENOENT, "cannot be opened");
     place->is_hub = true;
     if (p->list.n) {
-        const tare_hub_file *file = find(p, path);
+        const tare_listed *file = tare_listing_find(&p->list, path);
         if (!file) return tare_fail_errno(err, ENOENT, "cannot be opened");
-        place->has_size = file->size != TARE_HUB_NO_SIZE;
+        place->has_size = file->size != TARE_LISTED_NO_SIZE;
         place->size = place->has_size ? file->size : 0;
     }
     tare_hub_put_file(out, p->remote->options.hub_endpoint, &p->name, revision_of(p), path);
@@ -138,9 +129,9 @@ static tare_status open_remote(const tare_files *files, tare_reader *out, const 
 /* ---- directories ----------------------------------------------------------------------------- */
 
 static tare_str file_at(const void *ctx, size_t i, tare_files_entry *entry) {
-    const tare_hub_list *list = ctx;
-    const tare_hub_file *f = &list->files[i];
-    *entry = (tare_files_entry){.size = f->size == TARE_HUB_NO_SIZE ? 0 : f->size,
+    const tare_listing *list = ctx;
+    const tare_listed *f = &list->files[i];
+    *entry = (tare_files_entry){.size = f->size == TARE_LISTED_NO_SIZE ? 0 : f->size,
                                 .kind = TARE_PATH_FILE};
     return f->path;
 }

@@ -17,7 +17,7 @@ typedef struct tare_remote_files {
     bool is_directory;
     bool is_hub;
     tare_hub_name name; /* of the hub */
-    tare_hub_list list; /* of a directory */
+    tare_listing list;  /* of a directory */
     tare_url url;       /* of all others */
     const char *userinfo;
     tare_remote_file *opened;

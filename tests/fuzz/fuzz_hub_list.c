@@ -19,7 +19,7 @@ static void check_path(tare_str path) {
 
 static void check_list(tare_str text) {
     const tare_limits limits = tare_limits_default();
-    tare_hub_list list;
+    tare_listing list;
     tare_arena arena;
     tare_error err = {0};
     tare_arena_init(&arena, NULL);

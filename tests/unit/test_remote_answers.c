@@ -20,7 +20,7 @@ static const char list_text[] =
     "{\"rfilename\":\"model.safetensors\",\"size\":12,\"lfs\":{\"size\":99}},"
     "{\"rfilename\":\"a\\u002fb.json\",\"size\":null},{\"rfilename\":\"README.md\"}],\"x\":1}";
 
-static tare_status parse(tare_str text, tare_hub_list *list, tare_arena *arena, tare_error *err) {
+static tare_status parse(tare_str text, tare_listing *list, tare_arena *arena, tare_error *err) {
     const tare_limits limits = tare_limits_default();
     return tare_hub_list_parse(list, text, arena, &limits, err);
 }
@@ -28,14 +28,14 @@ static tare_status parse(tare_str text, tare_hub_list *list, tare_arena *arena, 
 static void a_list_is_read_sorted(void **state) {
     (void)state;
     tare_arena arena;
-    tare_hub_list list;
+    tare_listing list;
     tare_arena_init(&arena, NULL);
     assert_int_equal(parse(tare_str_of(list_text), &list, &arena, NULL), TARE_OK);
     assert_true(tare_str_is(list.commit, COMMIT));
     assert_int_equal(list.n, 3);
     assert_true(tare_str_is(list.files[0].path, "README.md"));
     assert_true(tare_str_is(list.files[1].path, "a/b.json"));
-    assert_true(list.files[1].size == TARE_HUB_NO_SIZE);
+    assert_true(list.files[1].size == TARE_LISTED_NO_SIZE);
     assert_true(tare_str_is(list.files[2].path, "model.safetensors"));
     assert_int_equal(list.files[2].size, 12);
     tare_arena_free(&arena);
@@ -45,7 +45,7 @@ static void a_list_that_is_cut_is_refused_at_its_end(void **state) {
     (void)state;
     for (size_t n = 0; n < sizeof list_text - 1; n++) {
         tare_arena arena;
-        tare_hub_list list;
+        tare_listing list;
         tare_error err = {0};
         tare_arena_init(&arena, NULL);
         assert_int_equal(parse((tare_str){list_text, n}, &list, &arena, &err), TARE_ERR_CORRUPT);
@@ -81,7 +81,7 @@ static void a_list_that_lies_is_refused(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tare_arena arena;
-        tare_hub_list list;
+        tare_listing list;
         tare_error err = {0};
         tare_arena_init(&arena, NULL);
         assert_int_equal(parse(tare_str_of(cases[i].text), &list, &arena, &err), TARE_ERR_CORRUPT);
