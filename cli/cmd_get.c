@@ -123,8 +123,18 @@ static void print_outcome(const outcome *o, const char *output) {
     free(name);
 }
 
+/* "s3://BUCKET/A/NAME/" -> "NAME", "s3://BUCKET/" -> "BUCKET"; of an object, the folder at hand. */
+static char *name_store_folder(const char *url) {
+    size_t n = strlen(url), from;
+    const bool is_folder = url[n - 1] == '/' || !strchr(url + 5, '/');
+    if (url[n - 1] == '/') n--;
+    for (from = n; url[from - 1] != '/';) from--;
+    return is_folder && n > from ? cli_copy(url + from, n - from) : cli_copy(".", 1);
+}
+
 /* "hf://ORG/NAME@REV:TYPE" -> "NAME"; of one file, and of other servers, the folder at hand. */
 static char *name_folder(const char *url) {
+    if (strncmp(url, "s3://", 5) == 0) return name_store_folder(url);
     if (strncmp(url, "hf://", 5) != 0) return cli_copy(".", 1);
     const char *slash = strchr(url + 5, '/'), *name = slash ? slash + 1 : "";
     const size_t n = strcspn(name, "@:/");
@@ -188,7 +198,7 @@ static int run(int argc, const char **argv) {
     outcome o = {.files = NULL};
     const bool is_here = cli_names_file(url) && !cli_names_type(url);
     if (!strstr(url, "://") || is_here)
-        return cli_usage(&cmd_get, "a URL of https, http or hf was expected, such as "
+        return cli_usage(&cmd_get, "a URL of https, http, hf or s3 was expected, such as "
                                    "hf://ORG/NAME");
     if (args.output && cli_check_local(&cmd_get, args.output) != CLI_YES) return CLI_USAGE;
     char *packed = args.pack ? cli_get_packed_name(&cmd_get, url, args.output) : NULL;
@@ -225,6 +235,7 @@ const cli_command cmd_get = {
                  {"tare get hf://ORG/NAME:Q4_K_M -o models", "its GGUF files of one type"},
                  {"tare get hf://ORG/NAME@v1.0/model.gguf",
                   "one file of a revision, into this folder"},
+                 {"tare get s3://BUCKET/NAME/", "all objects of a folder of a store, into NAME"},
                  {"tare get https://example.org/model.gguf", "a file of another server"},
                  {"tare get hf://ORG/NAME --pack", "a model in less space, as NAME.wcodec"},
                  {"tare get hf://ORG/NAME -n", "what would be fetched, and how much it is"}},

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aws.h"
 #include "cli.h"
 #include "system.h"
 
 #define PATH_MOST 4096
 
 static tare_remote *session;
+static const char *s3_fault; /* why s3:// URLs cannot be used */
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -149,6 +151,16 @@ static tare_status open_session(tare_error *err) {
     tare_context context = tare_context_default();
     o.context = &context;
     char *token = find_token(), cache[PATH_MOST];
+    cli_aws aws;
+    cli_aws_read(&aws);
+    s3_fault = aws.fault;
+    if (!s3_fault) {
+        o.s3_access_key = aws.access_key;
+        o.s3_secret_key = aws.secret_key;
+        o.s3_session_token = aws.session_token;
+    }
+    o.s3_region = aws.region;
+    o.s3_endpoint = aws.endpoint;
     o.hub_endpoint = variable("HF_ENDPOINT");
     o.hub_token = token;
     o.is_offline = is_offline();
@@ -163,10 +175,15 @@ static tare_status open_session(tare_error *err) {
     o.connect_seconds = o.stall_seconds = at_most(cli.timeout, 3600);
     tare_status status = tare_remote_new(&session, &o, err);
     free(token);
+    cli_aws_free(&aws);
     return status;
 }
 
-/* "s3://...": also one that is not read. */
+static bool is_s3(const char *url) {
+    return strncmp(url, "s3://", 5) == 0 || strncmp(url, "S3://", 5) == 0;
+}
+
+/* "gs://...": also one that is not read. */
 static bool has_scheme(const char *path) {
     const size_t n =
         strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-");
@@ -183,7 +200,7 @@ static tare_status check_kind(const char *path, tare_error *err) {
                      .item = -1,
                      .offset = TARE_NO_OFFSET,
                      .what = exists ? "is not a regular file; as standard input (-) it can be read"
-                                    : "neither a file nor a URL of https, http or hf"};
+                                    : "neither a file nor a URL of https, http, hf or s3"};
     return TARE_ERR_ARG;
 }
 
@@ -262,6 +279,11 @@ tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
     if (cli_is_ollama(path)) return ollama_source(out, path, err);
     if (!tare_is_url(url)) return check_kind(path, err);
     tare_status status = open_session(err);
+    if (status == TARE_OK && s3_fault && is_s3(url)) {
+        *err = (tare_error){
+            .status = TARE_ERR_ARG, .item = -1, .offset = TARE_NO_OFFSET, .what = s3_fault};
+        status = TARE_ERR_ARG;
+    }
     out->kind = TARE_SOURCE_URL;
     out->name = url;
     out->remote = session;

@@ -87,6 +87,11 @@ static const py_option remote_options[] = {
     {"stall_seconds", PY_OPTION_U32, offsetof(tare_remote_options, stall_seconds), NULL},
     {"is_offline", PY_OPTION_BOOL, offsetof(tare_remote_options, is_offline), NULL},
     {"hub_cache", PY_OPTION_TEXT, offsetof(tare_remote_options, hub_cache), NULL},
+    {"s3_endpoint", PY_OPTION_TEXT, offsetof(tare_remote_options, s3_endpoint), NULL},
+    {"s3_region", PY_OPTION_TEXT, offsetof(tare_remote_options, s3_region), NULL},
+    {"s3_access_key", PY_OPTION_TEXT, offsetof(tare_remote_options, s3_access_key), NULL},
+    {"s3_secret_key", PY_OPTION_TEXT, offsetof(tare_remote_options, s3_secret_key), NULL},
+    {"s3_session_token", PY_OPTION_TEXT, offsetof(tare_remote_options, s3_session_token), NULL},
     {0},
 };
 

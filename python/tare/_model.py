@@ -253,7 +253,7 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
          progress: Any = None) -> Model:
     """Opens a model. The format is found by content; only the directory is read.
 
-    source     a path (file or directory), a URL (https, http, hf), bytes, a descriptor, a file object with seek and read
+    source     a path (file or directory), a URL (https, http, hf, s3), bytes, a descriptor, a file object with seek and read
                (fsspec's, a zip member), or a list of these: the shards of one model
     format     reads the input as this format instead of probing it
     bases      models that a .wcodec may have been packed against, opened or to be opened
@@ -266,7 +266,7 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     strict     findings of opening are errors, a missing base among them
     remote     settings of URLs, by name: {"hub_token": "hf_...", "connections": 16}; others are hub_endpoint, ca_file,
                ca_folder, proxy, whole_bytes, cache_bytes, retries, backoff_ms, connect_seconds, stall_seconds,
-               is_offline, hub_cache
+               is_offline, hub_cache, s3_endpoint, s3_region, s3_access_key, s3_secret_key, s3_session_token
 
     >>> model = tare.open("tiny.gguf")
     >>> model.info.format

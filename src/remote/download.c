@@ -303,6 +303,7 @@ static tare_status get_of_server(download *d, tare_remote *remote, const char *u
                                  tare_error *err) {
     const tare_limits own = tare_limits_default();
     TARE_TRY(tare_remote_files_begin(&d->files, remote, url, &own, err));
+    if (d->files.is_directory) return get_listed(d, TARE_STR(""), TARE_STR(""), err);
     tare_str name = tare_str_of(d->files.root);
     const char *slash = strrchr(d->files.root, '/');
     if (slash) name = tare_str_of(slash + 1);
@@ -330,7 +331,8 @@ tare_status tare_remote_download(const char *folder, tare_remote *remote, const 
     TARE_TRY(tare_options_read(&d.options, sizeof d.options, options, err));
     TARE_TRY(tare_context_keep(&context, &d.options.context, err));
     TARE_TRY(tare_output_keep(&output, &d.options.output, err));
-    if (!tare_is_url(url)) return tare_fail(err, TARE_ERR_ARG, "not a URL of https, http or hf");
+    if (!tare_is_url(url))
+        return tare_fail(err, TARE_ERR_ARG, "not a URL of https, http, hf or s3");
     d.context = &context;
     d.output = &output;
     tare_arena_init(&d.arena, context.allocator);

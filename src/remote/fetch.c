@@ -10,6 +10,8 @@
 #include "base/arith.h"
 #include "base/os_system.h"
 #include "base/str.h"
+#include "remote/s3.h"
+#include "remote/s3_sign.h"
 #include "remote/session.h"
 #include "remote/transport.h"
 
@@ -33,6 +35,7 @@ typedef struct fetch {
     uint64_t start_at;   /* ms */
     uint64_t limit_wait; /* s: waited because of a limit of requests */
     size_t ignored;
+    char page[TARE_S3_ERROR_MOST]; /* of a store, the beginning of what is ignored */
     bool is_accepted, is_whole;
     bool begins_anew;   /* the request has to be made in another way */
     tare_status status; /* what on_body found */
@@ -67,13 +70,27 @@ static void list_take(fetch **list, const fetch *f) {
     *list = f->next;
 }
 
+static bool brings_file(const fetch *f) {
+    return f->response.status == 200 || f->response.status == 206;
+}
+
+/* What a store says of a request that brings no file. */
+static tare_str page_of(const fetch *f) {
+    const size_t n = f->ignored < sizeof f->page ? f->ignored : sizeof f->page;
+    return (tare_str){f->page, f->file->is_s3 ? n : 0};
+}
+
 /* A fault of this fetch: the file, the status of the response, the range. */
 static tare_status fault(fetch *f, tare_status status, const char *what) {
     tare_fail(&f->err, status, what);
     tare_error_file(&f->err, f->file->name);
+    const tare_str code = brings_file(f) ? TARE_STR("") : tare_s3_code(page_of(f));
+    const char *region = f->response.status == 301 ? f->response.region : "";
     int n = 0;
     if (f->response.status)
-        n = snprintf(f->err.field, sizeof f->err.field, "HTTP %u, ", f->response.status);
+        n = snprintf(f->err.field, sizeof f->err.field, "HTTP %u%s%.*s%s%s, ", f->response.status,
+                     code.len ? " " : "", (int)code.len, code.ptr, *region ? " " : "", region);
+    if ((size_t)n >= sizeof f->err.field) n = 0;
     snprintf(f->err.field + n, sizeof f->err.field - (size_t)n, "bytes %" PRIu64 "-%" PRIu64,
              f->begin + f->got, f->end - 1);
     f->status = status;
@@ -242,10 +259,6 @@ static void on_header(void *owner, const char *line, size_t n) {
     tare_response_line(&((fetch *)owner)->response, line, n);
 }
 
-static bool brings_file(const fetch *f) {
-    return f->response.status == 200 || f->response.status == 206;
-}
-
 static bool on_body(void *owner, const uint8_t *bytes, size_t n) {
     fetch *f = owner;
     tare_remote *r = f->file->remote;
@@ -256,6 +269,8 @@ static bool on_body(void *owner, const uint8_t *bytes, size_t n) {
     pthread_mutex_unlock(&r->blocks->mutex);
     if (status != TARE_OK) return false;
     if (!brings_file(f)) {
+        for (size_t i = 0; i < n && f->ignored + i < sizeof f->page; i++)
+            f->page[f->ignored + i] = (char)bytes[i];
         f->ignored += n;
         return f->ignored <= IGNORED_MOST;
     }
@@ -336,12 +351,21 @@ static void redirect(fetch *f) {
     queue_again(f, 0);
 }
 
+static const char *fault_of(const fetch *f) {
+    const tare_remote_file *file = f->file;
+    if (file->is_s3)
+        return tare_s3_fault(&f->response, page_of(f), file->remote->options.s3_access_key != NULL);
+    return tare_response_fault(&f->response, file->is_hub && !file->location);
+}
+
 /* A whole response without the file. */
 static void refuse(fetch *f) {
     tare_remote_file *file = f->file;
     const tare_response *r = &f->response;
-    if (tare_response_is_busy(r->status)) {
-        try_again(f, TARE_ERR_IO, tare_response_fault(r, false));
+    const bool is_busy =
+        file->is_s3 ? tare_s3_is_busy(r, page_of(f)) : tare_response_is_busy(r->status);
+    if (is_busy) {
+        try_again(f, TARE_ERR_IO, fault_of(f));
     } else if (r->status == 416 && r->is_unsatisfied && r->total == 0 && f->begin == 0 &&
                !(file->blocks.has_size && file->blocks.size)) {
         note_size(f, 0);
@@ -351,9 +375,9 @@ static void refuse(fetch *f) {
         finish_with(f, TARE_ERR_IO, CHANGED);
     } else if (file->location && f->hops == 0) {
         set_location(file, NULL); /* it had expired: asks for a new one */
-        try_again(f, TARE_ERR_IO, tare_response_fault(r, false));
+        try_again(f, TARE_ERR_IO, fault_of(f));
     } else {
-        fault(f, TARE_ERR_IO, tare_response_fault(r, file->is_hub && !file->location));
+        fault(f, TARE_ERR_IO, fault_of(f));
         if (r->status == 404 || r->status == 410) tare_error_code(&f->err, TARE_CODE_NOT_FOUND);
         finish(f);
     }
@@ -394,7 +418,7 @@ static void judge(fetch *f) {
         finish_with(f, TARE_ERR_IO, x->what);
     else if (brings_file(f))
         resolve(f);
-    else if (status >= 300 && status < 400 && x->redirect)
+    else if (status >= 300 && status < 400 && x->redirect && !f->file->is_s3)
         redirect(f);
     else
         refuse(f);
@@ -432,6 +456,20 @@ static void fill_exchange(fetch *f) {
         f->exchange.bearer = r->options.hub_token;
 }
 
+/* Of a store's file the request is signed anew each time: a signature tells the time. */
+static bool start_exchange(struct tare_fetcher *e, fetch *f) {
+    tare_buffer lines;
+    const tare_s3_request request = {
+        .method = "GET", .url = f->exchange.url, .now = (int64_t)time(NULL)};
+    tare_buffer_init(&lines, NULL);
+    if (f->file->is_s3) tare_s3_sign(&lines, &f->file->remote->options, &request);
+    f->exchange.headers = (tare_str){(const char *)lines.data, lines.size};
+    const bool is_started = !lines.failed && tare_transport_start(e->transport, &f->exchange);
+    f->exchange.headers = TARE_STR("");
+    tare_buffer_free(&lines);
+    return is_started;
+}
+
 static void start_one(struct tare_fetcher *e, fetch *f) {
     list_take(&e->queued, f);
     if (f->file->blocks.is_whole) {
@@ -444,7 +482,7 @@ static void start_one(struct tare_fetcher *e, fetch *f) {
     f->ignored = 0;
     f->is_accepted = f->is_whole = f->begins_anew = false;
     fill_exchange(f);
-    if (!tare_transport_start(e->transport, &f->exchange)) {
+    if (!start_exchange(e, f)) {
         finish_with(f, TARE_ERR_NOMEM, "a request");
         return;
     }

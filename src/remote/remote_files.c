@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files and directories behind a URL. HTTP lists no directories: only a model of the hub is one.
+ * Files and directories behind a URL. HTTP lists no directories: a model of the hub and a folder of a store are some.
  * Other files in the directory of a file are requested with its password, never with its query,
  * which may be a signature for that file alone.
  */
@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "remote/hub_cache.h"
 #include "remote/hub_type.h"
+#include "remote/s3.h"
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
@@ -44,11 +45,11 @@ static tare_str revision_of(const tare_remote_files *p) {
     return revision;
 }
 
-/* The part of a path within a model of the hub; false: it is not in the model. */
+/* The part of a path within a model of the hub, or within a store's folder; false: it is not in there. */
 static bool within_model(const tare_remote_files *p, const char *path, tare_str *out) {
     tare_str text = tare_str_of(path);
-    if (!p->is_hub || !tare_str_starts(text, p->name.root)) return false;
-    *out = tare_str_cut(text, p->name.root.len);
+    if (!p->base.len || !tare_str_starts(text, p->base)) return false;
+    *out = tare_str_cut(text, p->base.len);
     if (out->len && out->ptr[0] != '/') return false;
     while (out->len && out->ptr[0] == '/') *out = tare_str_cut(*out, 1);
     while (out->len && out->ptr[out->len - 1] == '/') out->len--;
@@ -71,20 +72,34 @@ static bool open_cached(const tare_remote_files *p, tare_reader *out, const char
     return false;
 }
 
-static tare_status put_hub_address(const tare_remote_files *p, tare_buffer *out,
-                                   tare_remote_place *place, tare_error *err) {
+/* A file of the hub's or of a store's, of which a list may tell the size. */
+static tare_status put_listed_address(const tare_remote_files *p, tare_buffer *out,
+                                      tare_remote_place *place, tare_error *err) {
     tare_str path;
     if (!within_model(p, place->name, &path))
         return tare_fail_errno(err, ENOENT, "cannot be opened");
-    place->is_hub = true;
+    place->is_hub = p->is_hub;
+    place->is_s3 = p->is_s3;
     if (p->list.n) {
         const tare_listed *file = tare_listing_find(&p->list, path);
         if (!file) return tare_fail_errno(err, ENOENT, "cannot be opened");
         place->has_size = file->size != TARE_LISTED_NO_SIZE;
         place->size = place->has_size ? file->size : 0;
     }
-    tare_hub_put_file(out, p->remote->options.hub_endpoint, &p->name, revision_of(p), path);
-    return TARE_OK;
+    if (p->is_hub) {
+        tare_hub_put_file(out, p->remote->options.hub_endpoint, &p->name, revision_of(p), path);
+        return TARE_OK;
+    }
+    tare_buffer key;
+    tare_buffer_init(&key, NULL);
+    tare_buffer_put_str(&key, p->prefix);
+    tare_buffer_put_str(&key, path);
+    if (!key.failed)
+        tare_s3_put_address(out, &p->remote->options, p->bucket,
+                            (tare_str){(const char *)key.data, key.size});
+    const tare_status status = tare_buffer_status(&key, err);
+    tare_buffer_free(&key);
+    return status;
 }
 
 /* The file itself, or one beside it, whose name is not escaped yet. */
@@ -118,8 +133,8 @@ static tare_status open_remote(const tare_files *files, tare_reader *out, const 
     }
     address.size = 0;
     *out = (tare_reader){.name = path, .fd = -1};
-    tare_status status = p->is_hub ? put_hub_address(p, &address, &place, err)
-                                   : put_address(p, &address, &place, err);
+    tare_status status = p->base.len ? put_listed_address(p, &address, &place, err)
+                                     : put_address(p, &address, &place, err);
     if (status == TARE_OK) status = open_place(p, out, &place, &address, err);
     if (status != TARE_OK) tare_error_file(err, path);
     tare_buffer_free(&address);
@@ -146,34 +161,97 @@ static tare_status list_remote(const tare_files *files, const char *path, tare_f
     return tare_file_list_visit(&list, folder, &p->arena, visit, ctx, err);
 }
 
-static tare_status parse_list(tare_remote_files *p, const tare_reader *reader,
-                              const tare_limits *limits, tare_error *err) {
+/* All of what a list's address leads to. */
+static tare_status read_list(tare_str *out, tare_remote_files *p, const tare_reader *reader,
+                             const tare_limits *limits, tare_error *err) {
     size_t size;
     if (reader->size > limits->metadata_bytes || !tare_size_of_u64(reader->size, &size))
         return tare_fail(err, TARE_ERR_LIMIT, "list of files: larger than the limit");
     char *text = tare_arena_take(&p->arena, size);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
-    TARE_TRY(tare_reader_read(reader, 0, text, size, err));
-    return tare_hub_list_parse(&p->list, (tare_str){text, size}, &p->arena, limits, err);
+    *out = (tare_str){text, size};
+    return tare_reader_read(reader, 0, text, size, err);
+}
+
+static tare_status fetch_text(tare_str *out, tare_remote_files *p, tare_buffer *address,
+                              const tare_limits *limits, tare_error *err) {
+    tare_remote_file *file;
+    tare_reader reader;
+    const tare_remote_place place = {
+        .name = p->root, .address = text_of(address), .is_hub = p->is_hub, .is_s3 = p->is_s3};
+    if (!place.address) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    TARE_TRY(tare_remote_file_open(&reader, &file, p->remote, &place, err));
+    const tare_status status = read_list(out, p, &reader, limits, err);
+    tare_reader_close(&reader);
+    return status;
 }
 
 static tare_status fetch_list(tare_remote_files *p, const tare_limits *limits, tare_error *err) {
-    tare_remote_file *file;
-    tare_reader reader;
+    tare_str text;
     tare_buffer address;
     tare_buffer_init(&address, NULL);
     tare_hub_put_list(&address, p->remote->options.hub_endpoint, &p->name);
-    tare_remote_place place = {.name = p->root, .address = text_of(&address), .is_hub = true};
-    tare_status status = place.address
-                             ? tare_remote_file_open(&reader, &file, p->remote, &place, err)
-                             : tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    tare_status status = fetch_text(&text, p, &address, limits, err);
     tare_buffer_free(&address);
-    if (status == TARE_OK) {
-        status = parse_list(p, &reader, limits, err);
-        tare_reader_close(&reader);
-    }
+    if (status == TARE_OK) status = tare_hub_list_parse(&p->list, text, &p->arena, limits, err);
     if (status != TARE_OK) tare_error_file(err, p->root);
     return status;
+}
+
+/* ---- folders of stores ----------------------------------------------------------------------- */
+
+static tare_status fetch_pages(tare_remote_files *p, const tare_limits *limits, tare_error *err) {
+    tare_status status = TARE_OK;
+    tare_str token = TARE_STR(""), text;
+    do {
+        const size_t before = p->list.n;
+        tare_buffer address;
+        tare_buffer_init(&address, NULL);
+        tare_s3_put_list(&address, &p->remote->options, p->bucket, p->prefix, token);
+        const tare_str last = token;
+        status = fetch_text(&text, p, &address, limits, err);
+        tare_buffer_free(&address);
+        if (status == TARE_OK)
+            status = tare_s3_list_parse(&p->list, &token, text, p->prefix, &p->arena, limits, err);
+        if (status == TARE_OK && token.len && p->list.n == before && tare_str_equal(token, last))
+            status = tare_fail(err, TARE_ERR_CORRUPT, "NextContinuationToken: the same page again");
+    } while (status == TARE_OK && token.len);
+    return status;
+}
+
+static tare_status fetch_objects(tare_remote_files *p, const tare_limits *limits, tare_error *err) {
+    tare_status status = fetch_pages(p, limits, err);
+    if (status == TARE_OK && p->list.n == 0)
+        status = tare_fail_code(err, TARE_ERR_IO, TARE_CODE_NOT_FOUND,
+                                "the bucket has no object whose key begins so");
+    if (status == TARE_OK) status = tare_listing_seal(&p->list, &p->arena, err);
+    if (status != TARE_OK) {
+        tare_listing_drop(&p->list);
+        tare_error_file(err, p->root);
+    }
+    return status;
+}
+
+static tare_status begin_s3(tare_remote_files *p, const char *url, const tare_limits *limits,
+                            tare_error *err) {
+    tare_s3_name name;
+    const char *text = tare_arena_str(&p->arena, tare_str_of(url)).ptr;
+    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    p->root = text;
+    TARE_TRY(tare_s3_name_parse(&name, text, err));
+    TARE_TRY(tare_s3_check_options(&p->remote->options, err));
+    p->is_s3 = true;
+    p->bucket = name.bucket;
+    p->base = name.root;
+    if (!name.is_folder) return TARE_OK;
+    p->is_directory = true;
+    if (name.key.len) {
+        p->base.len += 1 + name.key.len;
+        p->prefix = (tare_str){name.key.ptr, name.key.len + 1};
+    }
+    p->root = tare_arena_str(&p->arena, p->base).ptr;
+    if (!p->root) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    return fetch_objects(p, limits, err);
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -198,6 +276,7 @@ static tare_status enter_type(tare_remote_files *p, const tare_limits *limits, t
     if (root.failed || !p->root) status = tare_fail(err, TARE_ERR_NOMEM, "a URL");
     tare_buffer_free(&root);
     if (status == TARE_OK) status = tare_hub_name_parse(&p->name, p->root, &p->arena, err);
+    p->base = p->name.root;
     return status;
 }
 
@@ -208,6 +287,7 @@ static tare_status begin_hub(tare_remote_files *p, const char *url, const tare_l
     p->root = tare_arena_str(&p->arena, root).ptr;
     if (!p->root) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
     TARE_TRY(tare_hub_name_parse(&p->name, p->root, &p->arena, err));
+    p->base = p->name.root;
     p->is_hub = true;
     if (p->remote->options.is_offline)
         return tare_fail(err, TARE_ERR_IO, "offline: nothing is asked of the hub");
@@ -272,6 +352,7 @@ tare_status tare_remote_files_begin(tare_remote_files *out, tare_remote *remote,
     *out = (tare_remote_files){.files = {open_remote, list_remote}, .remote = remote};
     tare_arena_init(&out->arena, remote->options.context->allocator);
     if (tare_same_letters(url, "hf://", 5)) return begin_hub(out, url, limits, err);
+    if (tare_same_letters(url, "s3://", 5)) return begin_s3(out, url, limits, err);
     const char *kept = tare_arena_str(&out->arena, tare_str_of(url)).ptr;
     if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
     TARE_TRY(tare_url_split(&out->url, kept, err));

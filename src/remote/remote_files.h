@@ -15,8 +15,11 @@ typedef struct tare_remote_files {
     tare_arena arena;
     const char *root; /* what stands for the URL in paths: nothing in it is secret */
     bool is_directory;
-    bool is_hub;
+    bool is_hub, is_s3;
+    tare_str base;      /* of both: what stands before the paths of files, without the slash */
     tare_hub_name name; /* of the hub */
+    tare_str bucket;    /* of a store */
+    tare_str prefix;    /* of a store: what keys begin with before the paths of files */
     tare_listing list;  /* of a directory */
     tare_url url;       /* of all others */
     const char *userinfo;

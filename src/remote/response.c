@@ -232,6 +232,8 @@ void tare_response_line(tare_response *r, const char *text, size_t n) {
         read_old_limit(r, &r->old_reset, value);
     } else if (IS("date:")) {
         r->date = read_date(value);
+    } else if (IS("x-amz-bucket-region:")) {
+        copy_text(r->region, sizeof r->region, value);
     } else if (IS("x-repo-commit:")) {
         copy_text(r->commit, sizeof r->commit, value);
         if (!tare_hub_is_commit(tare_str_of(r->commit))) r->commit[0] = 0;

@@ -25,6 +25,7 @@ typedef struct tare_response {
     char modified[TARE_VALIDATOR_MAX];
     char commit[41];           /* X-Repo-Commit of the hub; empty: none */
     bool is_gated, is_unknown; /* X-Error-Code of the hub: GatedRepo; RepoNotFound and others */
+    char region[32];           /* x-amz-bucket-region: where the bucket is; empty: not said */
     const char *fault;         /* a line that is malformed, in words; NULL: none */
 } tare_response;
 

@@ -35,8 +35,10 @@ static tare_status check_options(tare_remote *r, tare_error *err) {
 /* Copies the texts that the options point at. */
 static tare_status keep_texts(tare_remote *r, tare_error *err) {
     tare_remote_options *o = &r->options;
-    const char **texts[] = {&o->hub_endpoint, &o->hub_token, &o->ca_file,
-                            &o->ca_folder,    &o->proxy,     &o->hub_cache};
+    const char **texts[] = {&o->hub_endpoint,  &o->hub_token,       &o->ca_file,
+                            &o->ca_folder,     &o->proxy,           &o->hub_cache,
+                            &o->s3_endpoint,   &o->s3_region,       &o->s3_access_key,
+                            &o->s3_secret_key, &o->s3_session_token};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (!*texts[i]) continue;
         *texts[i] = tare_arena_str(&r->arena, tare_str_of(*texts[i])).ptr;

@@ -40,6 +40,7 @@ typedef struct tare_remote_file {
     char *location;  /* where redirections led to last; NULL: nowhere */
     char *userinfo;  /* of the address, unescaped; NULL: none */
     bool is_hub;     /* the session's token goes to the address */
+    bool is_s3;      /* the session's keys sign requests to the address */
     bool is_known;   /* a response said how the file is read */
     bool has_ranges; /* a server said what ranges it sends */
     bool ignores_if_range;
@@ -57,7 +58,7 @@ typedef struct tare_remote_file {
 typedef struct tare_remote_place {
     const char *name, *address;
     const char *userinfo; /* NULL: none */
-    bool is_hub;
+    bool is_hub, is_s3;
     bool has_size;
     uint64_t size;
 } tare_remote_place;

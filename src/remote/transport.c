@@ -73,19 +73,26 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *ctx) {
 }
 
 /* One line more for the request; false: memory is out. */
+static bool add_line(const tare_curl *curl, channel *c, const char *line) {
+    struct curl_slist *longer = curl->slist_append(c->headers, line);
+    if (longer) c->headers = longer;
+    return longer != NULL;
+}
+
 static bool add_header(const tare_curl *curl, channel *c, const char *name, const char *value) {
     char line[4096];
     int n = snprintf(line, sizeof line, "%s: %s", name, value);
     if (n < 0 || (size_t)n >= sizeof line) return false;
-    struct curl_slist *longer = curl->slist_append(c->headers, line);
-    if (longer) c->headers = longer;
+    const bool is_added = add_line(curl, c, line);
     memset(line, 0, sizeof line); /* it may be a token */
-    return longer != NULL;
+    return is_added;
 }
 
 static bool set_headers(const tare_curl *curl, channel *c, const tare_exchange *x) {
     char bearer[3072];
     if (x->if_range && !add_header(curl, c, "If-Range", x->if_range)) return false;
+    for (tare_str rest = x->headers; rest.len; rest = tare_str_cut(rest, strlen(rest.ptr) + 1))
+        if (!add_line(curl, c, rest.ptr)) return false;
     if (!x->bearer) return true;
     int n = snprintf(bearer, sizeof bearer, "Bearer %s", x->bearer);
     bool is_set =

@@ -7,7 +7,7 @@
 
 #include <tare/experimental/remote.h>
 
-#include "base/status.h"
+#include "base/str.h"
 
 typedef struct tare_transport tare_transport;
 
@@ -23,6 +23,7 @@ typedef struct tare_exchange {
     const char *url;
     const char *userinfo; /* "user:password", unescaped; NULL: none */
     const char *bearer;   /* a token; NULL: none */
+    tare_str headers;     /* more lines of the header, a NUL behind each */
     uint64_t first, last; /* the range of bytes */
     const char *if_range; /* a validator; NULL: none */
     void *owner;

@@ -13,9 +13,12 @@ static bool has_scheme(const char *text, const char *scheme) {
     return tare_same_letters(text, scheme, strlen(scheme));
 }
 
+static bool is_web(const char *text) {
+    return has_scheme(text, "https://") || has_scheme(text, "http://");
+}
+
 bool tare_is_url(const char *text) {
-    return text && (has_scheme(text, "https://") || has_scheme(text, "http://") ||
-                    has_scheme(text, "hf://"));
+    return text && (is_web(text) || has_scheme(text, "hf://") || has_scheme(text, "s3://"));
 }
 
 /* The run of characters up to the first of `stops`. */
@@ -125,10 +128,12 @@ size_t tare_url_public(char *buf, size_t size, const char *url) {
     tare_url parts;
     tare_buffer text;
     tare_buffer_init(&text, NULL);
-    if (tare_is_url(url) && !has_scheme(url, "hf://") &&
-        tare_url_split(&parts, url, NULL) == TARE_OK) {
+    const bool has_user = has_scheme(url, "s3://") && url[5 + strcspn(url + 5, "/@")] == '@';
+    if (has_user) {
+        tare_buffer_put_text(&text, "a malformed URL");
+    } else if (is_web(url) && tare_url_split(&parts, url, NULL) == TARE_OK) {
         tare_url_put(&text, &parts, false);
-    } else if (tare_is_url(url) && !has_scheme(url, "hf://") && strpbrk(url, "@?")) {
+    } else if (is_web(url) && strpbrk(url, "@?")) {
         tare_buffer_put_text(&text, "a malformed URL"); /* it may hold a password all the same */
     } else {
         tare_buffer_put_text(&text, url);

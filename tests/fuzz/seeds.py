@@ -35,6 +35,15 @@ from ggufbuilder import (BF16, BLOCKS, BOOL, F16, F32, F32V, I32, Q4_0, Q4_K, Q8
 
 LARGEST = 1 << 16
 PYTHON_JSON = [b'{"a": [Infinity, -Infinity, NaN], "b": {"__float__": "NaN"}}', b"\xef\xbb\xbf[1e400]"]
+STORE_ANSWERS = [
+    b'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="a"><IsTruncated>true</IsTruncated>'
+    b"<Contents><Key>f/b &amp;&#x20ac;.x</Key><Size>12</Size></Contents><Contents><Key>f/</Key><Size>0"
+    b"</Size></Contents><NextContinuationToken>t/+=</NextContinuationToken></ListBucketResult>",
+    b"<Error><Code>SlowDown</Code><Message>no</Message></Error>",
+    b"<InitiateMultipartUploadResult><UploadId>a&quot;b</UploadId></InitiateMultipartUploadResult>",
+    b"<!-- --><a b='>'/>", b"<!DOCTYPE a>", b"<a><a><a><a><a><a><a><a><a>",
+]
+
 HUB_LISTS = (
     b'{"id":"o/n","sha":"0123456789abcdef0123456789abcdef01234567","siblings":[{"rfilename":"a/b",'
     b'"size":12,"lfs":{"size":12}},{"rfilename":"README.md","size":null}],"tags":["x"]}',
@@ -476,6 +485,8 @@ def main():
         write(folder, "read_json", "python-%d" % i, text)
     for i, text in enumerate(HUB_LISTS):
         write(folder, "hub_list", "answer-%d" % i, text)
+    for i, text in enumerate(STORE_ANSWERS):
+        write(folder, "store_answer", "answer-%d" % i, text)
     for i, text in enumerate(PATTERNS):
         write(folder, "pattern", "expression-%d" % i, text)
     for i, text in enumerate(CARDS):

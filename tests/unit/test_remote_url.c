@@ -62,6 +62,8 @@ static void secrets_are_not_shown(void **state) {
     shown("https://?X-Signature=s", "a malformed URL");
     shown("https://", "https://");
     shown("hf://org/name@main/f", "hf://org/name@main/f");
+    shown("s3://bucket/a b@c?d#e", "s3://bucket/a b@c?d#e");
+    shown("s3://key:secret@bucket/a", "a malformed URL");
     shown("dir/a?b@c", "dir/a?b@c");
     char cut[6];
     assert_int_equal(tare_url_public(cut, sizeof cut, "https://h/x"), 11);

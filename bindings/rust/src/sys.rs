@@ -2404,6 +2404,11 @@ pub struct tare_remote_options {
     pub stall_seconds: u32,
     pub is_offline: bool,
     pub hub_cache: *const c_char,
+    pub s3_endpoint: *const c_char,
+    pub s3_region: *const c_char,
+    pub s3_access_key: *const c_char,
+    pub s3_secret_key: *const c_char,
+    pub s3_session_token: *const c_char,
 }
 
 extern "C" {

@@ -20,6 +20,8 @@
  *   hf://ORG/NAME[@REVISION]/FOLDER/      a folder of it
  *   hf://ORG/NAME[@REVISION]/FILE         one file of it
  *   hf://ORG/NAME[@REVISION]:TYPE         its only GGUF model of that type, such as Q4_K_M
+ *   s3://BUCKET/KEY                       an object of a store that speaks S3; nothing in it is escaped
+ *   s3://BUCKET/FOLDER/                   all objects whose keys begin with FOLDER/, as a directory
  *
  * Transfers are made by libcurl, which is loaded when the first URL is opened. Passwords and
  * queries of URLs never appear in names, messages or findings.
@@ -62,6 +64,13 @@ typedef struct tare_remote_options {
     const char *hub_cache; /* the folder where the hub's tools keep what they download, which has
                                  folders models--ORG--NAME: files of the commit that is meant are
                                  read there; NULL: none */
+    const char
+        *s3_endpoint; /* of s3:// URLs, buckets are folders of it; NULL: Amazon's, where buckets
+                                are hosts */
+    const char *s3_region;     /* NULL: us-east-1 */
+    const char *s3_access_key; /* with its secret key; both NULL: requests are not signed */
+    const char *s3_secret_key;
+    const char *s3_session_token; /* of temporary keys; NULL: none */
 } tare_remote_options;
 
 TARE_DECLARE_INIT(tare_remote_options)
