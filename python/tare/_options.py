@@ -30,6 +30,7 @@ class SavesOptions(TypedDict, total=False):
     dedup: str | None
     clip: tuple[float, float] | None
     override_kv: Mapping[str, Any] | None
+    rename_tensor: Mapping[str, str] | None
     apply_adapter: Sequence[Any]
     adapters: Mapping[str, Path] | None
     imatrix: Path | None

@@ -196,7 +196,7 @@ _OWN: dict[str, Any] = {
     "format": None, "tensor_type": None, "types": None, "clip": None, "overwrite": None, "sync": True,
     "sensitivity": None, "override_kv": None, "apply_adapter": (), "adapters": None, "imatrix": None, "bases": (),
     "measure": False, "keep_names": False, "name": None, "metadata": None, "pre": None, "vocab_only": False,
-    "no_tokenizer": False, "progress": None}
+    "no_tokenizer": False, "rename_tensor": None, "progress": None}
 _RENAMED = {"to", "force", "no_sync"}
 _OF_TYPE = {"type", "output_tensor_type", "token_embedding_type"}
 _GIVES_NAMES = {*_OF_TYPE, "tensor_type", "mix"}  # options whose values are names of types or mixes
@@ -252,6 +252,7 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, **options: Any) -> Pl
         "adapters": [(os.fsdecode(path), name, "", 1.0) for name, path in (own["adapters"] or {}).items()] or None,
         "importance": own["imatrix"] and os.fsdecode(own["imatrix"]),
         "bases": open_bases(own["bases"], map=False),
+        "rename_tensor": list((own["rename_tensor"] or {}).items()) or None,
         "metadata": json.dumps(dict(own["metadata"])) if own["metadata"] else None,
         **{name: own[name] for name in ("name", "pre")},
         **{name: bool(own[name]) for name in ("measure", "keep_names", "vocab_only", "no_tokenizer")},
@@ -293,6 +294,7 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     shard_size  bytes of a file at most, or "4G": dst is a directory with an index
     opaque      types that the target lacks are carried as stored bytes
     override_kv {key: value}: numbers, bools, texts
+    rename_tensor {old: new}: of the input, before all else; or with one * on each side
     apply_adapter: adapters to be added to their tensors: paths, model.adapters, (one of these, scale)
     adapters    {name: path}: adapters to be stored beside the tensors (INFQ)
     imatrix     path of an importance matrix of llama.cpp
