@@ -528,9 +528,10 @@ typedef struct cli_write {
     /* of a Hugging Face model that becomes GGUF */
     const char *model_name, *metadata, *pre, *lora;
     bool keep_names, vocab_only, no_tokenizer, like_reference, mmproj, mtp, no_mtp;
-    const char *with_mmproj; /* of a GGUF file that becomes a Hugging Face directory */
-    const char *scheme;      /* of packed weights; NULL: none */
-    const char *out_name;    /* what the output is called in what is said; NULL: its path */
+    const char *target_model; /* of a draft */
+    const char *with_mmproj;  /* of a GGUF file that becomes a Hugging Face directory */
+    const char *scheme;       /* of packed weights; NULL: none */
+    const char *out_name;     /* what the output is called in what is said; NULL: its path */
     const struct cli_write
         *asked; /* all of it, where some is done before: set by cli_write_model */
     /* What is done with the plan instead of writing; NULL: nothing else. An exit code */
@@ -584,6 +585,12 @@ typedef struct cli_write {
         {.name = "no-mtp",                                                                         \
          .help = "Hugging Face to GGUF: the model without these layers",                           \
          .flag = &(args).no_mtp},                                                                  \
+        {.name = "target-model",                                                                   \
+         .arg = "DIR",                                                                             \
+         .complete = CLI_COMPLETE_FILE,                                                            \
+         .help = "Hugging Face to GGUF: the model that a draft (EAGLE 3, DFlash, DSpark) is for; " \
+                 "the draft takes its tokenizer",                                                  \
+         .text = &(args).target_model},                                                            \
         {.name = "with-mmproj",                                                                    \
          .arg = "FILE",                                                                            \
          .complete = CLI_COMPLETE_FILE,                                                            \
@@ -601,6 +608,7 @@ typedef struct cli_write {
     {                                                                                              \
         "Hugging Face to GGUF",                                                                    \
             "keep-names name metadata pre lora vocab-only no-tokenizer mmproj mtp no-mtp "         \
+            "target-model "                                                                        \
             "like-reference list-architectures"                                                    \
     }
 
@@ -625,6 +633,7 @@ void cli_adapters_close(cli_adapters *list);
 typedef struct cli_mapped {
     tare_model *model;     /* NULL: the input, whose names are kept */
     tare_model *beside;    /* what it is made of beside the input; NULL: nothing */
+    tare_model *target;    /* that a draft is for; NULL: it is none */
     tare_model *merged;    /* the input with adapters merged, where it is made of that */
     cli_adapters adapters; /* those */
 } cli_mapped;

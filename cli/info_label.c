@@ -68,4 +68,5 @@ void info_llama_text(char *buf, size_t size, const tare_error *why) {
     char line[512];
     cli_error_text(line, sizeof line, why, "");
     snprintf(buf, size, "%s", line[0] == ':' ? line + 2 : line);
+    cli_spell(buf);
 }

@@ -62,10 +62,11 @@ static int check_usage(const cli_command *command, const cli_write *w, tare_llam
     if (w->lora)
         return cli_usage(command, "--lora is for a Hugging Face model, and an output that is GGUF");
     if (w->model_name || w->metadata || w->pre || w->vocab_only || w->no_tokenizer ||
-        w->like_reference || w->mmproj || w->mtp || w->no_mtp)
-        return cli_usage(command,
-                         "--name, --metadata, --pre, --mmproj, --mtp, --no-mtp, --vocab-only and "
-                         "--no-tokenizer are for a Hugging Face model that becomes GGUF");
+        w->like_reference || w->mmproj || w->mtp || w->no_mtp || w->target_model)
+        return cli_usage(
+            command,
+            "--name, --metadata, --pre, --mmproj, --mtp, --no-mtp, --target-model, "
+            "--vocab-only and --no-tokenizer are for a Hugging Face model that becomes GGUF");
     return CLI_YES;
 }
 
@@ -200,7 +201,10 @@ int cli_map(cli_mapped *out, const cli_command *command, const tare_model *in, c
         code = map_adapter(&out->model, &out->beside, in, write, report);
     else if (code == CLI_YES && write->with_mmproj)
         code = cli_open(&out->beside, write->with_mmproj, report);
-    options.tower = out->beside;
+    options.tower = write->with_mmproj ? out->beside : NULL;
+    if (code == CLI_YES && write->target_model)
+        code = cli_open(&out->target, write->target_model, report);
+    llama.target = out->target;
     if (code == CLI_YES && !write->lora)
         code = translate(&out->model, in, in_path, out_path, to, write->metadata, &options);
     free(directory);
@@ -211,6 +215,7 @@ int cli_map(cli_mapped *out, const cli_command *command, const tare_model *in, c
 void cli_mapped_free(cli_mapped *mapped) {
     tare_model_free(mapped->model);
     tare_model_free(mapped->beside);
+    tare_model_free(mapped->target);
     tare_model_free(mapped->merged);
     cli_adapters_close(&mapped->adapters);
 }

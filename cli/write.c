@@ -112,8 +112,8 @@ static void list_named(tare_part_options *part, const char *text) {
 
 /* Files that the output's numbers come from, beside the model. */
 static void list_needs(tare_part_options *part, const cli_write *write) {
-    const char *const paths[] = {write->imatrix, write->metadata, write->lora, write->with_mmproj,
-                                 write->scheme};
+    const char *const paths[] = {write->imatrix,     write->metadata,     write->lora,
+                                 write->with_mmproj, write->target_model, write->scheme};
     const cli_list *const lists[] = {&write->merges, &write->adapters, &write->include_weights,
                                      &write->exclude_weights, &write->type_rules};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) cli_part_needs(part, paths[i]);

@@ -102,6 +102,9 @@ typedef struct tare_llama_arch {
     bool has_pooling;         /* pooling_type from 1_Pooling/config.json or modules.json */
     bool quantizes_all;       /* only the number of dimensions decides about F32 */
     tare_llama_tokenizer_options tokenizer;
+    bool is_draft; /* takes the tokenizer of the model that it drafts for (options.target), and what
+                      formulas call "target." */
+    const char *mask_token;      /* of a draft: the formula of its mask_token_id; NULL: none */
     bool ignores_vocab_size;     /* the vocabulary is as large as the tokenizer */
     const tare_llama_back *back; /* NULL: tare does not know the way back */
     tare_llama_hook extra;       /* keys and tensors that are generated; NULL: none */

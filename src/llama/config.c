@@ -8,9 +8,13 @@
 
 tare_status tare_llama_config_read(tare_llama_config *out, const tare_model *model,
                                    tare_arena *arena, tare_error *err) {
-    static const char *const places[] = {"text_config", "llm_config",
-                                         "lm_config",   "language_config",
-                                         "lfm",         "thinker_config.text_config"};
+    static const char *const places[] = {"text_config",
+                                         "llm_config",
+                                         "lm_config",
+                                         "language_config",
+                                         "lfm",
+                                         "thinker_config.text_config",
+                                         "transformer_layer_config"};
     *out = (tare_llama_config){.arena = arena};
     TARE_TRY(tare_model_json(&out->root, model, "config.json", arena, err));
     if (!out->root) return tare_fail(err, TARE_ERR_UNSUPPORTED, "the model has no config.json");
@@ -36,7 +40,9 @@ bool tare_llama_config_names(const tare_llama_config *config, tare_str name) {
 }
 
 const tare_json_node *tare_llama_config_find(const tare_llama_config *config, tare_str path) {
-    const tare_str processor = TARE_STR("processor.");
+    const tare_str processor = TARE_STR("processor."), target = TARE_STR("target.");
+    if (config->target && tare_str_starts(path, target))
+        return tare_llama_config_find(config->target, tare_str_cut(path, target.len));
     if (tare_str_starts(path, processor)) {
         const tare_json_node *found = NULL;
         for (size_t i = 0; i < sizeof config->processor / sizeof *config->processor && !found; i++)

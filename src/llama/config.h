@@ -14,6 +14,9 @@ typedef struct tare_llama_config {
     const tare_json_node *text;         /* text_config or what stands in its place; NULL: none */
     const tare_json_node *processor[4]; /* what formulas call "processor.", the first that has a
                                             member counts; NULL: none */
+    const struct tare_llama_config
+        *target;                 /* what formulas call "target.": of the model that a draft
+                                               is for; NULL: none */
     const char *const *defaults; /* "name = formula", for members that are absent; NULL: none */
     const char *const *common;   /* the same for all architectures, after these */
     const char *class_members;   /* transformers' defaults (class_defaults.h); NULL: none */

@@ -21,7 +21,7 @@ static const struct {
      "starcoder starcoder2 wavtokenizer-dec"},
     {"expert_feed_forward_length",
      "afmoe bailingmoe bailingmoe2 bailingmoe3 cohere2moe deepseek deepseek2 deepseek2-ocr "
-     "deepseek32 deepseek4 dflash dots1 dots3note ernie4_5-moe exaone-moe glm-dsa glm4moe "
+     "deepseek32 deepseek4 dots1 dots3note ernie4_5-moe exaone-moe glm-dsa glm4moe "
      "glm5-next gpt-oss grovemoe hunyuan-moe hy_v3 hy_v4 kimi-k3 kimi-linear laguna lfm2moe llama4 "
      "maple mellum mimo2 minimax-m2 minimax-m3 mistral4 step35"},
     {"attention.layer_norm_epsilon",
@@ -29,7 +29,7 @@ static const struct {
      "jina-bert-v3 modern-bert mpt nemotron nemotron_h nemotron_h_moe nomic-bert nomic-bert-moe "
      "olmo orion phi2 pockettts stablelm starcoder starcoder2 wavtokenizer-dec"},
     {"expert_shared_count", "afmoe bailingmoe bailingmoe2 bailingmoe3 deepseek deepseek2 "
-                            "deepseek2-ocr deepseek32 deepseek4 dflash dots1 dots3note glm-dsa "
+                            "deepseek2-ocr deepseek32 deepseek4 dots1 dots3note glm-dsa "
                             "glm4moe glm5-next hy_v4 kimi-k3 kimi-linear minimax-m3 mistral4"},
     {"ssm.conv_kernel",
      "bailingmoe3 falcon-h1 glm5-next granitehybrid jamba kimi-k3 kimi-linear mamba mamba2 "
@@ -42,16 +42,15 @@ static const struct {
      "qwen3next qwen4exp"},
     {"attention.kv_lora_rank", "bailingmoe3 deepseek2 deepseek32 dots3note glm-dsa glm5-next hy_v4 "
                                "kimi-k3 kimi-linear minicpm3 mistral4 plm"},
-    {"expert_gating_func", "bailingmoe2 bailingmoe3 deepseek32 deepseek4 dflash dots3note "
+    {"expert_gating_func", "bailingmoe2 bailingmoe3 deepseek32 deepseek4 dots3note "
                            "exaone-moe kimi-k3 kimi-linear lfm2moe minimax-m3"},
     {"ssm.group_count", "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe plamo2 qwen35 "
                         "qwen35moe qwen3next qwen4exp"},
     {"attention.sliding_window_pattern",
-     "dflash dots3note gemma4 gemma4-assistant granite_swa maple mimo2 spark2_5 step35"},
+     "dots3note gemma4 gemma4-assistant granite_swa maple mimo2 spark2_5 step35"},
     {"logit_scale",
      "cohere2 cohere2moe granite granite_swa granitemoe graniteswitch muse-glimmer talkie"},
-    {"attention.q_lora_rank",
-     "deepseek32 deepseek4 dflash dots3note glm-dsa glm5-next hy_v4 minicpm3"},
+    {"attention.q_lora_rank", "deepseek32 deepseek4 dots3note glm-dsa glm5-next hy_v4 minicpm3"},
     {"rope.dimension_sections", "qwen2vl qwen35 qwen35moe qwen3tts qwen3vl qwen3vlmoe qwen4exp"},
     {"attention.indexer.head_count attention.indexer.key_length attention.indexer.top_k",
      "deepseek32 deepseek4 dots3note glm-dsa glm5-next minimax-m3 qwen4exp"},
@@ -59,16 +58,18 @@ static const struct {
      "bailingmoe3 dots3note glm5-next hy_v4 kimi-k3 kimi-linear"},
     {"leading_dense_block_count", "bailingmoe3 cohere2moe dots3note laguna"},
     {"hyper_connection.count", "deepseek4 glm5-next hy_v4 qwen4exp"},
-    {"hyper_connection.epsilon", "deepseek4 dflash glm5-next hy_v4"},
+    {"hyper_connection.epsilon", "deepseek4 glm5-next hy_v4"},
     {"wkv.head_size", "arwkv7 rwkv6 rwkv6qwen2 rwkv7"},
     {"kda.head_dim", "bailingmoe3 glm5-next kimi-k3 kimi-linear"},
     {"interleave_moe_layer_step", "ernie4_5-moe llama4"},
-    {"swiglu_clamp_exp", "deepseek4 dflash maple"},
-    {"hyper_connection.sinkhorn_iterations", "deepseek4 dflash glm5-next"},
+    {"swiglu_clamp_exp", "deepseek4 maple"},
+    {"hyper_connection.sinkhorn_iterations", "deepseek4 glm5-next"},
     {"attention.key_length_swa attention.value_length_swa", "gemma4 gemma4-assistant"},
     {"attention.output_group_count attention.output_lora_rank expert_weights_norm "
      "expert_weights_scale",
-     "deepseek4 dflash"},
+     "deepseek4"},
+    {"target_layers", "dflash eagle3"},
+    {"target_hidden_size", "eagle3"},
     {"attention.relative_buckets_count", "t5 t5encoder"},
     {"time_decay_extra_dim time_mix_extra_dim", "rwkv6 rwkv6qwen2"},
     {"attention.decay_lora_rank attention.iclr_lora_rank attention.value_residual_mix_lora_rank",

@@ -63,7 +63,8 @@ static const about refused[] = {
 };
 
 #define NO_BIAS                                                                                    \
-    "!arwkv7 bailingmoe2 bitnet cogvlm dbrx deepseek2 deepseek32 falcon gemma4 gemma4-assistant "  \
+    "!arwkv7 bailingmoe2 bitnet cogvlm dbrx deepseek2 deepseek32 dflash eagle3 falcon gemma4 "     \
+    "gemma4-assistant "                                                                            \
     "glm-dsa mamba mamba2 minicpm3 mistral4 modern-bert neo-bert openelm plamo2 plamo3 plm rwkv6 " \
     "rwkv6qwen2 rwkv7 t5 t5encoder wavtokenizer-dec"
 /* With a bias beside the weight, or instead of it. */
@@ -96,7 +97,7 @@ static const about biased[] = {
      "bert jina-bert-v2 jina-bert-v3 nomic-bert nomic-bert-moe"},
     {"attn_k_norm attn_q_norm", "apertus chameleon jina-bert-v2 mpt"},
     {"attn_norm_2", "falcon jina-bert-v2 rwkv6 rwkv7"},
-    {"cls cls.output dense_2 indexer.k_norm time_mix_ln", "!"},
+    {"cls cls.output conf_proj dense_2 indexer.k_norm time_mix_ln", "!"},
     {"ffn_down_exps ffn_gate_exps ffn_gate_inp ffn_up_exps", "gpt-oss"},
     {"time_mix_key time_mix_receptance time_mix_value", "rwkv6qwen2"},
 };

@@ -34,6 +34,7 @@ static const char format_name[] = "llama";
 /* Classes whose text_config names that of a plain text model, which their tensors are not. */
 static const char whole_classes[] =
     "StepVLForConditionalGeneration Step3p7ForConditionalGeneration "
+    "Eagle3Speculator Eagle3DraftModel DSparkSpeculator "
     "Sarashina2VisionForCausalLM Exaone4_5_ForConditionalGeneration";
 
 static bool is_class_of(const tare_llama_arch *(*at)(size_t), tare_str name) {
@@ -120,12 +121,37 @@ static tare_status fail_unknown(const tare_llama_mapping *m, tare_error *err) {
     return TARE_ERR_UNSUPPORTED;
 }
 
+/* Reads the config.json of the model that a draft is for. */
+static tare_status read_target(tare_llama_mapping *m, tare_error *err) {
+    const tare_model *target = m->options->target;
+    if (!m->arch->is_draft)
+        return target ? tare_fail(err, TARE_ERR_ARG,
+                                  "it is no draft, and takes nothing of another model "
+                                  "(`target_model`)")
+                      : TARE_OK;
+    if (!target)
+        return tare_fail(
+            err, TARE_ERR_ARG,
+            "it is a draft, which takes the tokenizer of the model that it drafts for: "
+            "name that model's directory with `target_model`");
+    const tare_status status = tare_llama_config_read(&m->target, target, &m->out->arena, err);
+    if (status != TARE_OK) {
+        tare_error_detail(err, "of the model that it drafts for (`target_model`)");
+        return status;
+    }
+    const tare_str name = tare_llama_class_of(&m->target);
+    m->target_arch = name.len ? tare_llama_arch_find(name, &m->target) : NULL;
+    m->config.target = &m->target;
+    return TARE_OK;
+}
+
 static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_config_read(&m->config, m->hf, &m->out->arena, err));
     m->config.common = tare_llama_common_defaults;
     m->hf_class = class_of(&m->config);
     m->arch = m->hf_class.len ? tare_llama_arch_find(m->hf_class, &m->config) : NULL;
     if (!m->arch) return fail_unknown(m, err);
+    TARE_TRY(read_target(m, err));
     tare_llama_value holds; /* which a fault in it does not contradict, so that it is told here */
     if (m->arch->requires)
         TARE_TRY(tare_llama_formula(&holds, tare_str_of(m->arch->requires), &m->config, NULL, err));
@@ -177,7 +203,8 @@ static tare_status find_embedding_rows(tare_llama_mapping *m, tare_error *err) {
 /* ---- the tokenizer --------------------------------------------------------------------------- */
 
 static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
-    tare_llama_tokenizer_options o = m->arch->tokenizer;
+    tare_llama_tokenizer_options o = (m->target_arch ? m->target_arch : m->arch)->tokenizer;
+    const tare_model *in = m->arch->is_draft ? m->options->target : m->hf;
     double size = 0, types = 0;
     if (m->options->no_tokenizer) return TARE_OK;
     if (!m->arch->ignores_vocab_size)
@@ -193,8 +220,9 @@ static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
     o.pre = m->options->pre;
     o.hf_class = m->hf_class;
     o.like_reference = m->options->like_reference;
-    TARE_TRY(tare_llama_tokenizer_keys(&m->vocab, &m->n_vocab, m->hf, &o, &m->out->arena,
+    TARE_TRY(tare_llama_tokenizer_keys(&m->vocab, &m->n_vocab, in, &o, &m->out->arena,
                                        m->options->context->report, err));
+    TARE_TRY(tare_llama_add_mask_token(m, err));
     for (size_t i = 0; i < m->n_vocab; i++)
         if (tare_str_is(m->vocab[i].key, "tokenizer.ggml.tokens"))
             m->facts[1].number = (double)m->vocab[i].value.as.a.count;

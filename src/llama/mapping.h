@@ -43,7 +43,8 @@ typedef struct tare_llama_mapping {
     tare_model *out; /* memory is its arena */
     const tare_llama_options *options;
     const tare_llama_arch *arch;
-    tare_llama_config config;
+    tare_llama_config config, target;   /* `target`: of the model that it drafts for */
+    const tare_llama_arch *target_arch; /* NULL: it drafts for none, or tare does not know it */
     tare_str hf_class;
     uint64_t n_layers; /* blocks, extra ones too */
     uint64_t n_extra_layers;
@@ -151,6 +152,15 @@ bool tare_llama_is_beside(const tare_llama_mapping *m, tare_str target, int64_t 
 /* The same of a tensor of the input. */
 tare_status tare_llama_is_unwanted(bool *out, const tare_llama_mapping *m, size_t tensor,
                                    tare_error *err);
+
+/* ---- drafts (draft.c) -------------------------------------------------------------------------- */
+
+/* mask_token_id, behind the other keys of the tokenizer. */
+tare_status tare_llama_add_mask_token(tare_llama_mapping *m, tare_error *err);
+/* d2t, behind the other tensors: which token of the model each of the draft's is. */
+tare_status tare_llama_draft_ids(tare_llama_mapping *m, tare_error *err);
+/* The same, and whether DSpark's draft says how sure it is. */
+tare_status tare_llama_draft_heads(tare_llama_mapping *m, tare_error *err);
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 

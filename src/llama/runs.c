@@ -14,10 +14,14 @@
 #include "llama/tensor_names.h"
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
-static const char further[] = "bailingmoe3 deepseek4 dflash dots3note eagle3 glm5-next "
+static const char further[] = "bailingmoe3 deepseek4 dots3note glm5-next "
                               "graniteswitch hrm_text kimi-k3 pockettts qwen3tts";
 static const char tokenizers[] =
     "llama gpt2 hybriddna whitespace bert t5 rwkv plamo2 gemma4 none no_vocab";
+
+/* Drafts that may have the embeddings and the head of the model that they are for, or a head for a part
+ * of its tokens. */
+static const char borrowing[] = "dflash eagle3";
 
 /* With blocks of two kinds, counted by themselves, and embeddings of another width. */
 static const char other_blocks[] = "wavtokenizer-dec";
@@ -115,7 +119,9 @@ bool tare_llama_is_draft(const tare_model *model) {
     const tare_str architecture = tare_model_architecture(model);
     char name[64];
     if (!model || !model->format || strcmp(model->format, "gguf") != 0) return false;
-    if (tare_llama_is_one_of(architecture, "dflash eagle3 gemma4-assistant")) return true;
+    if (tare_llama_is_one_of(architecture, borrowing) ||
+        tare_str_is(architecture, "gemma4-assistant"))
+        return true;
     snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(architecture.len, 63), architecture.ptr);
     return first_block(model, architecture, count_or(model, name, "block_count", 0)) > 0;
 }
@@ -138,8 +144,9 @@ static bool has_tensors(const tare_model *model, tare_str architecture, uint64_t
     const tare_catalog *c = &model->catalog;
     int64_t embedding = tare_model_find_tensor(model, TARE_STR("token_embd.weight"));
     char block[32];
-    if (embedding < 0) return no(why, TARE_ITEM_TENSOR, "token_embd.weight", "it is missing");
-    if (tokens && c->tensors[embedding].n_rows != tokens)
+    if (embedding < 0 && !tare_llama_is_one_of(architecture, borrowing))
+        return no(why, TARE_ITEM_TENSOR, "token_embd.weight", "it is missing");
+    if (tokens && embedding >= 0 && c->tensors[embedding].n_rows != tokens)
         return no(why, TARE_ITEM_TENSOR, "token_embd.weight",
                   "its rows differ from the number of tokens");
     if (tare_llama_is_one_of(architecture, other_blocks)) return true;
@@ -256,6 +263,7 @@ static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
 /* llama.cpp adds and multiplies vectors as F32, and multiplies matrices of floats and blocks. */
 static bool has_type(const tare_tensor *t, tare_error *why) {
     const tare_encoding *e = t->encoding;
+    if (e->id == TARE_ENCODING_I64 && tare_str_is(t->name, "d2t")) return true;
     const bool is_vector = t->n_dims <= 1 || tare_str_ends(t->name, TARE_STR("_norm.weight"));
     const char *what = NULL;
     char name[128];
@@ -278,6 +286,9 @@ static bool has_usable_tensors(const tare_model *model, tare_str architecture, u
     if (tare_llama_is_one_of(architecture, further)) return true;
     if (!tare_llama_tensors_load(model, architecture, blocks, why)) return false;
     const int64_t head = tare_model_find_tensor(model, TARE_STR("output.weight"));
+    const int64_t ids = tare_model_find_tensor(model, TARE_STR("d2t"));
+    if (ids >= 0 && tare_llama_is_one_of(architecture, borrowing))
+        tokens = c->tensors[ids].n_elements;
     if (tokens && head >= 0 && c->tensors[head].n_rows != tokens)
         return no(why, TARE_ITEM_TENSOR, "output.weight",
                   "its rows differ from the number of tokens");

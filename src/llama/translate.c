@@ -34,7 +34,7 @@ static bool has_tokenizer(const tare_model *in) {
 /* Whether a member is set that only a mapping to llama.cpp uses. */
 static bool asks_for_mapping(const tare_llama_options *o) {
     return o && (o->name || o->metadata.len || o->pre || o->vocab_only || o->no_tokenizer ||
-                 o->like_reference || o->tower || o->nextn != TARE_LLAMA_NEXTN_TOO);
+                 o->like_reference || o->tower || o->nextn != TARE_LLAMA_NEXTN_TOO || o->target);
 }
 
 /* A directory, or a file that holds what a directory would. */

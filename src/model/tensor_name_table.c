@@ -60,7 +60,7 @@ const tare_tensor_named tare_tensors_outside[] = {
          "transformer.wpe embeddings.position_embeddings wpe model.embed_positions"),
     ROLE("output", OUTPUT,
          "embed_out lm_head output word_embeddings_for_head lm_head.linear output_layer head "
-         "head.out model.transformer.ff_out head.decoder"),
+         "head.out model.transformer.ff_out head.decoder model.lm_head"),
     NAMED("output_hc_fn", "model.hc_head.hc_head_fn"),
     NAMED("output_hc_base", "model.hc_head.hc_head_base"),
     NAMED("output_hc_scale", "model.hc_head.hc_head_scale"),
@@ -82,8 +82,15 @@ const tare_tensor_named tare_tensors_outside[] = {
     NAMED("altup_proj", "model.altup_projections"),
     NAMED("altup_unembd_proj", "model.altup_unembed_projections"),
     NAMED("dec.output_norm", "decoder.final_layer_norm"),
-    NAMED("enc.output_norm", "encoder.final_layer_norm layer_norm model.hidden_norm"),
-    NAMED("fc", "model.fc"),
+    NAMED("enc.output_norm", "encoder.final_layer_norm layer_norm model.hidden_norm input_norm"),
+    NAMED("fc", "model.fc fc"),
+    NAMED("d2t", ""),
+    NAMED("markov_w1", "model.markov_head.markov_w1"),
+    NAMED("markov_w2", "model.markov_head.markov_w2"),
+    NAMED("conf_proj", "model.confidence_head.proj"),
+    NAMED("selector_predecessor", "model.candidate_selector.predecessor_codebook"),
+    NAMED("selector_successor", "model.candidate_selector.successor_codebook"),
+    NAMED("selector_hidden", "model.candidate_selector.hidden_projection"),
     NAMED("cls", "classifier classifier.dense pre_classifier pooler.dense dense head.dense"),
     NAMED("cls.output", "classifier.out_proj classifier"),
     NAMED("cls.norm", "head.norm"),
@@ -99,7 +106,12 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     NAMED("attn_norm", "input_layernorm ln_1 norm_1 ln_mlp attention_norm ln1 ln norm "
                        "pre_mixer_norm rms_norm pre_attn_norm norm_attn_norm.norm_1 attn_norm "
                        "operator_norm attention_layernorm pre_attention_layernorm"),
-    NAMED("attn_norm_2", "ln_attn layer_norm_1 ln2 post_attention_layernorm self_attn.norm"),
+    NAMED("attn_norm_2",
+          "ln_attn layer_norm_1 ln2 post_attention_layernorm self_attn.norm hidden_norm"),
+    NAMED("attn_conv_base", "attention_conv.base_kernel"),
+    NAMED("attn_conv_proj", "attention_conv.kernel_projection"),
+    NAMED("ffn_conv_base", "mlp_conv.base_kernel"),
+    NAMED("ffn_conv_proj", "mlp_conv.kernel_projection"),
     ROLE("attn_qkv", ATTN_QKV,
          "attention.query_key_value attn.c_attn attn.Wqkv norm_attn_norm.attn.Wqkv "
          "self_attention.query_key_value self_attn.query_key_value mixer.Wqkv self_attn.qkv_proj "

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 try:
+    import tiny_drafts
     import tiny_models
 except ImportError as fault:
     print(f"SKIP: {fault}: run scripts/venv")
@@ -37,6 +38,9 @@ def main():
         model, out = os.path.join(folder, name), os.path.join(folder, file)
         if not os.path.isdir(model):
             tiny_models.write(model, name)
+        if name in tiny_drafts.DRAFTS:
+            tiny_drafts.write_target(model + "-target", name)
+            part = [*part, "--target-model", model + "-target"]
         types = [] if kind == "auto" else ["--type", kind]
         run = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", "--like-reference", *part, *types],
                              capture_output=True, text=True)

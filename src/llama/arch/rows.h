@@ -195,6 +195,8 @@ extern const tare_llama_rule tare_llama_tied_head[];
 tare_status tare_llama_granite_deepstack(tare_llama_mapping *m, tare_error *err);
 
 /* The tables of the families; `name` NULL ends each. */
+extern const tare_llama_arch
+    tare_llama_family_drafts[]; /* before Llama, one of whose classes it has */
 extern const tare_llama_arch tare_llama_family_llama[];
 extern const tare_llama_arch tare_llama_family_qwen[];
 extern const tare_llama_arch tare_llama_family_gemma[];
