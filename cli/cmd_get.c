@@ -193,8 +193,10 @@ static int get(outcome *o, const char *url, const char *packed) {
 }
 
 static int run(int argc, const char **argv) {
-    (void)argc;
     const char *url = argv[0];
+    if (argc > 1 && args.output)
+        return cli_usage(&cmd_get, "the output is named twice, as an argument and by --output");
+    if (argc > 1) args.output = argv[1];
     outcome o = {.files = NULL};
     const bool is_here = cli_names_file(url) && !cli_names_type(url);
     if (!strstr(url, "://") || is_here)
@@ -221,8 +223,8 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_get = {
     .name = "get",
     .summary = "download a model, or files of it, and check them",
-    .usage = "URL [-o DIR] [--dry-run]\n"
-             "URL --pack [-o OUT.wcodec]",
+    .usage = "URL [DIR] [--dry-run]\n"
+             "URL [OUT.wcodec] --pack",
     .description =
         "Files are fetched in several ranges at once, and get their names when they are complete "
         "and have the digests that the hub states. After an interruption, what has arrived is kept "
@@ -243,6 +245,6 @@ const cli_command cmd_get = {
     .main = "output pack dry-run force json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_URL,
     .min_args = 1,
-    .max_args = 1,
+    .max_args = 2,
     .run = run,
 };

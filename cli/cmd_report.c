@@ -150,7 +150,16 @@ static int report_paths(int argc, const char **argv) {
     return code;
 }
 
+static bool is_page(const char *path) {
+    const size_t n = strlen(path);
+    return n > 5 && strcmp(path + n - 5, ".html") == 0;
+}
+
 static int run(int argc, const char **argv) {
+    const bool is_named = argc > 1 && is_page(argv[argc - 1]);
+    if (is_named && args.output)
+        return cli_usage(&cmd_report, "the page is named twice, as an argument and by --output");
+    if (is_named) args.output = argv[--argc];
     char *page = argc == 1 && !args.output && !cli.json ? cli_name_of_page(argv[0]) : NULL;
     if (page) args.output = page;
     int code = check_usage(argc, argv);
@@ -162,8 +171,8 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_report = {
     .name = "report",
     .summary = "make a page that shows what is in a model",
-    .usage = "FILE|DIR|URL [-o x.html] [--against BASE] [--header-only]\n"
-             "FILE|DIR|URL... -o x.html [--against BASE] [--header-only]",
+    .usage = "FILE|DIR|URL [x.html] [--against BASE] [--header-only]\n"
+             "FILE|DIR|URL... x.html [--against BASE] [--header-only]",
     .description =
         "One HTML file that needs no network: where the bytes are, all tensors with their "
         "statistics and histograms, metadata, and a sample of the tokenizer. With --against it "

@@ -102,6 +102,10 @@ tare_status tare_name_foreign(tare_status status, tare_str head, uint64_t size, 
     const tare_str text = trimmed(head);
     const bool may_be_json = text.len && (*text.ptr == '{' || *text.ptr == '[' || *text.ptr == '"');
     if (!is_short_text(head, size) || (is_json && may_be_json)) return status;
+    if (may_be_json)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 0,
+                            "JSON, not a model: what a server answered, or a file beside weights, "
+                            "which are opened by their directory");
     return tare_fail_at(err, TARE_ERR_CORRUPT, 0,
                         is_json ? "not JSON but a short text, most likely what a server answered "
                                   "instead of sending the file: download it again"

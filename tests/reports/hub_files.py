@@ -277,7 +277,7 @@ class SomethingElse(Files):
 
     def test_weights(self):
         for content, word in ((LFS, "Git LFS pointer"), (PAGE, "HTML page"), ("Entry not found", "a short text"),
-                              ('{"error":{"code":401}}', "what a server answered"), ('{"message":"no"}', "a short text"),
+                              ('{"error":{"code":401}}', "what a server answered"), ('{"message":"no"}', "JSON, not a model"),
                               (b"\0\5\x16\7" + bytes(90), "AppleDouble"), ("", "the file is empty")):
             for path in ("m.safetensors", "m.gguf", "m/model.safetensors"):
                 shutil.rmtree(os.path.join(self.folder, "m"), ignore_errors=True)
