@@ -139,7 +139,7 @@ static tare_status read_target(tare_llama_mapping *m, tare_error *err) {
         tare_error_detail(err, "of the model that it drafts for (`target_model`)");
         return status;
     }
-    const tare_str name = tare_llama_class_of(&m->target);
+    const tare_str name = class_of(&m->target);
     m->target_arch = name.len ? tare_llama_arch_find(name, &m->target) : NULL;
     m->config.target = &m->target;
     return TARE_OK;
