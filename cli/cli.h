@@ -671,7 +671,14 @@ typedef struct cli_rules {
     size_t n;
 } cli_rules;
 
-/* 0, or an exit code after saying what is wrong; to be freed in either case. `path` may be NULL. */
+/* Takes a rule; false: it has said what is wrong. `where`: "--tensor-type", or a line of a file. */
+typedef bool (*cli_rule_fn)(void *ctx, const cli_command *command, const char *where,
+                            const char *text);
+
+/* 0, or an exit code after saying what is wrong. `path` may be NULL. */
+int cli_rules_each(cli_rule_fn add, void *ctx, const cli_command *command, const cli_list *texts,
+                   const char *path);
+/* The same of rules for types; to be freed in either case. */
 int cli_rules_read(cli_rules *rules, const cli_command *command, const cli_list *texts,
                    const char *path);
 void cli_rules_free(cli_rules *rules);

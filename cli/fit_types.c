@@ -52,15 +52,24 @@ static void name_target(tare_error *err, char *buf, size_t size, const tare_fit 
     err->what = buf;
 }
 
+static void add_line(char **text, size_t *n, const char *pattern, const char *type) {
+    const size_t room = strlen(pattern) + strlen(type) + 3;
+    *text = cli_grow(*text, *n + room, 1);
+    *n += (size_t)snprintf(*text + *n, room, "%s=%s\n", pattern, type);
+}
+
 static char *recipe_text(const tare_fit *f, size_t *n) {
     const tare_type_rule *rule;
+    tare_scheme_options schemes;
+    tare_fit_tensor first;
     char *text = NULL;
     *n = 0;
-    for (size_t i = 0; (rule = tare_fit_rule(f, i)) != NULL; i++) {
-        const size_t room = strlen(rule->pattern) + strlen(rule->encoding->name) + 3;
-        text = cli_grow(text, *n + room, 1);
-        *n += (size_t)snprintf(text + *n, room, "%s=%s\n", rule->pattern, rule->encoding->name);
-    }
+    for (size_t i = 0; (rule = tare_fit_rule(f, i)) != NULL; i++)
+        add_line(&text, n, rule->pattern, rule->encoding->name);
+    if (tare_fit_tensor_at(&first, f, 0) && first.scheme &&
+        tare_fit_apply_schemes(&schemes, f, NULL) == TARE_OK)
+        for (size_t i = 0; i < schemes.n_rules; i++)
+            add_line(&text, n, schemes.rules[i].pattern, schemes.rules[i].scheme);
     return text;
 }
 

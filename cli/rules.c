@@ -47,15 +47,19 @@ out:
     return is_good;
 }
 
-static bool add_rule(cli_rules *rules, const place *at, const char *text) {
+/* One rule of a file or of the command line. */
+static bool add_rule(void *ctx, const cli_command *command, const char *where, const char *text) {
+    cli_rules *rules = ctx;
+    place at = {.command = command};
+    snprintf(at.text, sizeof at.text, "%s", where);
     rules->items = cli_grow(rules->items, rules->n + 1, sizeof *rules->items);
-    return parse_rule(at, &rules->items[rules->n++], text);
+    return parse_rule(&at, &rules->items[rules->n++], text);
 }
 
-/* One rule a line; blanks around it, empty lines and those that begin with '#' do not count. */
-static bool add_lines(cli_rules *rules, const cli_command *command, const char *path, char *text) {
-    char *name = cli_escape_path(path), *next = text;
-    place at = {.command = command};
+/* Blanks around a line, empty lines and those that begin with '#' do not count. */
+static bool add_lines(cli_rule_fn add, void *ctx, const cli_command *command, const char *path,
+                      char *text) {
+    char *name = cli_escape_path(path), *next = text, where[256];
     bool is_good = true;
     for (size_t line = 1; is_good && next; line++) {
         char *from = next, *end = strchr(from, '\n');
@@ -64,19 +68,17 @@ static bool add_lines(cli_rules *rules, const cli_command *command, const char *
         while (end > from && strchr(" \t\r", end[-1])) end--;
         *end = '\0';
         from += strspn(from, " \t");
-        snprintf(at.text, sizeof at.text, "%.200s: line %zu", name, line);
-        if (*from && *from != '#') is_good = add_rule(rules, &at, from);
+        snprintf(where, sizeof where, "%.200s: line %zu", name, line);
+        if (*from && *from != '#') is_good = add(ctx, command, where, from);
     }
     free(name);
     return is_good;
 }
 
-int cli_rules_read(cli_rules *rules, const cli_command *command, const cli_list *texts,
+int cli_rules_each(cli_rule_fn add, void *ctx, const cli_command *command, const cli_list *texts,
                    const char *path) {
-    const place at = {.command = command, .text = "--tensor-type"};
-    *rules = (cli_rules){0};
     for (size_t i = 0; i < texts->n; i++)
-        if (!add_rule(rules, &at, texts->items[i])) return CLI_USAGE;
+        if (!add(ctx, command, "--tensor-type", texts->items[i])) return CLI_USAGE;
     if (!path) return 0;
     size_t n;
     char *text;
@@ -89,10 +91,16 @@ int cli_rules_read(cli_rules *rules, const cli_command *command, const cli_list 
     if (code == 0) {
         text = cli_grow(text, n + 1, 1);
         text[n] = '\0';
-        if (!add_lines(rules, command, path, text)) code = CLI_USAGE;
+        if (!add_lines(add, ctx, command, path, text)) code = CLI_USAGE;
     }
     free(text);
     return code;
+}
+
+int cli_rules_read(cli_rules *rules, const cli_command *command, const cli_list *texts,
+                   const char *path) {
+    *rules = (cli_rules){0};
+    return cli_rules_each(add_rule, rules, command, texts, path);
 }
 
 void cli_rules_free(cli_rules *rules) {

@@ -244,6 +244,7 @@ static int write_scheme(const cli_command *command, const tare_model *in, const 
     rest.fit = NULL;
     rest.mix = NULL;
     rest.imatrix = NULL;
+    rest.type_file = NULL;
     rest.include_weights.n = rest.exclude_weights.n = rest.type_rules.n = 0;
     if (code == 0)
         code = write_model(command, packed ? packed : in, in_path, out_path, &rest, report);

@@ -8,29 +8,37 @@
 
 #define CLI_SCHEMES_MOST 32
 
-/* Splits "REGEX=SCHEME" at its last '='. */
-static int read_rule(tare_scheme_rule *rule, const cli_command *command, const char *text) {
+/* Rules while they are read. */
+typedef struct scheme_rules {
+    tare_scheme_rule *items;
+    size_t n;
+} scheme_rules;
+
+/* Splits "REGEX=SCHEME" at its last '='; both are one copy. */
+static bool add_rule(void *ctx, const cli_command *command, const char *where, const char *text) {
+    scheme_rules *rules = ctx;
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text ||
         (strcmp(equals + 1, "none") != 0 && !tare_scheme_is_named(equals + 1))) {
         char *safe = cli_escape_path(text);
-        cli_usage(command, "--tensor-type: \"%s\" is not REGEX=SCHEME, with a scheme or \"none\"",
+        cli_usage(command, "%s: \"%s\" is not REGEX=SCHEME, with a scheme or \"none\"", where,
                   safe);
         free(safe);
-        return CLI_USAGE;
+        return false;
     }
-    rule->pattern = cli_copy(text, (size_t)(equals - text));
-    rule->scheme = equals + 1;
-    return CLI_YES;
+    char *copy = cli_copy(text, strlen(text)), *scheme = copy + (equals - text);
+    *scheme = '\0';
+    rules->items = cli_grow(rules->items, rules->n + 1, sizeof *rules->items);
+    rules->items[rules->n++] = (tare_scheme_rule){.pattern = copy, .scheme = scheme + 1};
+    return true;
 }
 
 /* Options that choose number formats, which a scheme does not have. */
 static int check_usage(const cli_command *command, const cli_write *write) {
-    if (write->type_file || write->override_kv.n || write->report ||
-        cli_named_convert(command)->keep_split || cli_named_convert(command)->opaque)
-        return cli_usage(command,
-                         "--tensor-type-file, --override-kv, --report, --keep-split and --opaque "
-                         "are not for schemes of packed weights");
+    if (write->override_kv.n || write->report || cli_named_convert(command)->keep_split ||
+        cli_named_convert(command)->opaque)
+        return cli_usage(command, "--override-kv, --report, --keep-split and --opaque are not for "
+                                  "schemes of packed weights");
     if (cli_named_convert(command)->quality == TARE_QUALITY_BEST && write->scheme &&
         strstr(write->scheme, ":rtn"))
         return cli_usage(command,
@@ -56,18 +64,16 @@ static void free_rules(tare_scheme_options *options) {
 static int read_options(tare_scheme_options *options, const cli_command *command,
                         const cli_write *write, const tare_importance *importance,
                         const tare_context *context) {
-    const size_t n = write->type_rules.n;
-    tare_scheme_rule *rules = cli_grow(NULL, n + 1, sizeof *rules);
+    scheme_rules rules = {.n = 0};
     int code = check_usage(command, write);
+    if (code == CLI_YES)
+        code = cli_rules_each(add_rule, &rules, command, &write->type_rules, write->type_file);
     *options = tare_scheme_options_default();
     options->context = context;
     options->importance = importance;
-    options->rules = rules;
+    options->rules = rules.items;
+    options->n_rules = rules.n;
     options->strict = cli_output().strict;
-    for (size_t i = 0; code == CLI_YES && i < n; i++) {
-        code = read_rule(&rules[i], command, write->type_rules.items[i]);
-        if (code == CLI_YES) options->n_rules++;
-    }
     return code;
 }
 
@@ -151,8 +157,6 @@ int cli_schemes_fit(tare_fit **fit, tare_model **out, const cli_command *command
     const tare_context context = cli_context(report);
     tare_scheme_options options, chosen;
     tare_error err;
-    if (write->fit->recipe)
-        return cli_usage(command, "--recipe is for types: schemes are chosen here");
     int code = read_options(&options, command, write, importance, &context);
     if (code == CLI_YES)
         code = choose(fit, command, in, in_path, out_path, write, &options, report);

@@ -20,6 +20,11 @@ typedef struct py_plan {
     tare_model *merged;                 /* with adapters, before names change; NULL: without */
     tare_llama_translate_options names; /* of the plan: kept */
     tare_model *translated;             /* with other names; NULL: the model has them already */
+    bool packs;                         /* weights, as `schemes` says */
+    tare_scheme_options schemes;
+    const char *const *candidates; /* schemes to choose from; NULL: the usual ones */
+    size_t n_candidates;
+    tare_model *packed; /* NULL: none are */
     tare_plan *plan;
     tare_options *options;
     py_scratch scratch;
@@ -111,6 +116,47 @@ static bool set_importance(py_plan *p, tare_convert_options *o, PyObject *path) 
     return true;
 }
 
+/* rules: [(expression, scheme)] */
+static bool set_scheme_rules(py_plan *p, PyObject *rules) {
+    Py_ssize_t n = rules ? PyList_Size(rules) : 0;
+    tare_scheme_rule *out = n < 0 ? NULL : py_scratch_array(&p->scratch, (size_t)n, sizeof *out);
+    if (!out) return false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *pattern, *scheme;
+        tare_str a, b;
+        if (!PyArg_ParseTuple(PyList_GetItem(rules, i), "OO", &pattern, &scheme) ||
+            !py_scratch_text(&p->scratch, pattern, &a) || !py_scratch_text(&p->scratch, scheme, &b))
+            return false;
+        out[i] = (tare_scheme_rule){a.ptr, b.ptr};
+    }
+    p->schemes.rules = out, p->schemes.n_rules = (size_t)n;
+    return true;
+}
+
+/* packed: (scheme or None, rules, schemes to choose from) */
+static bool set_schemes(py_plan *p, PyObject *given) {
+    PyObject *packed = py_options_get(given, "packed"), *scheme, *rules, *candidates;
+    tare_str text = {NULL, 0};
+    p->schemes = tare_scheme_options_default();
+    if (!packed) return true;
+    if (!PyArg_ParseTuple(packed, "OO!O!", &scheme, &PyList_Type, &rules, &PyList_Type,
+                          &candidates) ||
+        (scheme != Py_None && !py_scratch_text(&p->scratch, scheme, &text)) ||
+        !set_scheme_rules(p, rules))
+        return false;
+    const size_t n = (size_t)PyList_Size(candidates);
+    const char **names = py_scratch_array(&p->scratch, n, sizeof *names);
+    for (size_t i = 0; names && i < n; i++) {
+        tare_str name;
+        if (!py_scratch_text(&p->scratch, PyList_GetItem(candidates, (Py_ssize_t)i), &name))
+            return false;
+        names[i] = name.ptr;
+    }
+    p->packs = true, p->schemes.scheme = text.ptr;
+    p->candidates = names, p->n_candidates = n;
+    return names != NULL;
+}
+
 /* By the thread that runs the plan. */
 static void on_measured(void *ctx, size_t i, const tare_tensor_error *error) {
     py_plan *p = ctx;
@@ -137,7 +183,7 @@ static bool set_options(py_plan *p, PyObject *given) {
     return set_overrides(p, o, given) &&
            set_adapters(p, py_options_get(given, "merges"), &o->merges, &o->n_merges) &&
            set_adapters(p, py_options_get(given, "adapters"), &infq->adapters, &infq->n_adapters) &&
-           set_importance(p, o, py_options_get(given, "importance")) &&
+           set_importance(p, o, py_options_get(given, "importance")) && set_schemes(p, given) &&
            (!bases || py_scratch_bases(&p->scratch, p->state, bases, &wcodec->bases,
                                        &wcodec->base_hints, &wcodec->n_bases));
 }
@@ -196,29 +242,13 @@ static bool end(py_plan *p, tare_status status, const tare_error *err) {
     return ok;
 }
 
-/* For a Hugging Face directory the command chooses schemes of packed weights, which are none of the
- * types that are chosen here, unless types are named. */
-static tare_status check_choice(const char *to, const tare_fit_options *fit, tare_error *err) {
-    if (!to || strcmp(to, "hf") != 0 || fit->n_types > 0) return TARE_OK;
-    *err = (tare_error){
-        .status = TARE_ERR_ARG,
-        .item = -1,
-        .offset = TARE_NO_OFFSET,
-        .what = "a target for a Hugging Face directory chooses schemes of packed weights, which "
-                "the command does: tare quantize IN OUT --to hf --target-bpw N; here, name the "
-                "types to choose from: types=[\"bf16\", \"f32\"]"};
-    return TARE_ERR_ARG;
-}
-
 /* Chooses types, if there is a target, and enters them into the options. */
-static tare_status choose_types(py_plan *p, const char *path, const char *to, const tare_model *in,
+static tare_status choose_types(py_plan *p, const char *path, const tare_model *in,
                                 tare_error *err) {
     tare_convert_options *o = tare_options_convert(p->options);
     const tare_fit_target *target = tare_options_target(p->options);
-    const tare_fit_options *fit = tare_options_fit(p->options);
     if (!target) return TARE_OK;
-    tare_status status = check_choice(to, fit, err);
-    if (status == TARE_OK) status = tare_fit_new(&p->fit, path, in, o, fit, err);
+    tare_status status = tare_fit_new(&p->fit, path, in, o, tare_options_fit(p->options), err);
     if (status == TARE_OK) status = tare_fit_choose(p->fit, target, err);
     return status == TARE_OK ? tare_fit_apply(o, &p->mix, p->fit, err) : status;
 }
@@ -249,6 +279,48 @@ static bool rename_tensors(py_plan *p, PyObject *given) {
     return false;
 }
 
+/* The same of schemes. */
+static tare_status choose_schemes(py_plan *p, const char *path, const tare_model *in,
+                                  tare_error *err) {
+    const tare_fit_target *target = tare_options_target(p->options);
+    tare_fit_options fit = *tare_options_fit(p->options);
+    if (!target) return TARE_OK;
+    fit.schemes = p->candidates, fit.n_schemes = p->n_candidates;
+    tare_status status = tare_fit_new_schemes(&p->fit, path, in, &p->schemes,
+                                              tare_options_convert(p->options), &fit, err);
+    if (status == TARE_OK) status = tare_fit_choose(p->fit, target, err);
+    const tare_context *context = p->schemes.context;
+    if (status == TARE_OK) status = tare_fit_apply_schemes(&p->schemes, p->fit, err);
+    p->schemes.context = context;
+    return status;
+}
+
+static tare_status check_format(const py_plan *p, const char *to, tare_error *err) {
+    if (!p->packs || (to && strcmp(to, "hf") == 0)) return TARE_OK;
+    *err = (tare_error){.status = TARE_ERR_ARG,
+                        .item = -1,
+                        .offset = TARE_NO_OFFSET,
+                        .what = "schemes of packed weights are for Hugging Face directories: "
+                                "format='hf'"};
+    return TARE_ERR_ARG;
+}
+
+/* Weights are packed before they are written. */
+static tare_status pack_weights(py_plan *p, const char *path, const tare_model **in,
+                                tare_error *err) {
+    tare_convert_options *o = tare_options_convert(p->options);
+    o->to = "hf";
+    p->schemes.context = tare_options_context(p->options);
+    p->schemes.importance = o->importance;
+    p->schemes.strict = o->output && o->output->strict;
+    o->importance = NULL;
+    tare_status status = choose_schemes(p, path, *in, err);
+    if (status == TARE_OK && p->schemes.scheme)
+        status = tare_scheme_apply(&p->packed, *in, &p->schemes, err);
+    if (p->packed) *in = p->packed;
+    return status;
+}
+
 /* Adapters are merged under the names that they know, and before types are chosen. */
 static tare_status merge(py_plan *p, const tare_model **in, const char *to,
                          const tare_llama_translate_options *names, tare_error *err) {
@@ -270,13 +342,15 @@ static tare_status plan(py_plan *p, const char *path, const tare_llama_translate
     tare_convert_options *o = tare_options_convert(p->options);
     const tare_model *in = p->renamed ? p->renamed : p->handle->model;
     const char *to = o->to || !path ? o->to : tare_format_of_path(path);
-    tare_status status = merge(p, &in, to, names, err);
+    tare_status status = check_format(p, to, err);
+    if (status == TARE_OK) status = merge(p, &in, to, names, err);
     if (status == TARE_OK) status = tare_llama_translate(&p->translated, in, to, names, err);
     if (p->translated) in = p->translated;
     p->names = tare_llama_translate_options_default();
     p->names.keep_names = true; /* they are as they are to be */
     o->names = &p->names;
-    if (status == TARE_OK) status = choose_types(p, path, to, in, err);
+    if (status == TARE_OK)
+        status = p->packs ? pack_weights(p, path, &in, err) : choose_types(p, path, in, err);
     return status == TARE_OK ? tare_plan_new(&p->plan, path, in, o, err) : status;
 }
 
@@ -332,6 +406,7 @@ static void plan_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     py_plan *p = (py_plan *)self;
     tare_plan_free(p->plan);
+    tare_model_free(p->packed);
     tare_fit_free(p->fit);
     tare_model_free(p->translated);
     tare_model_free(p->merged);
@@ -437,21 +512,27 @@ static PyObject *plan_get_findings(PyObject *self, void *unused) {
     return py_findings(((py_plan *)self)->report);
 }
 
+static bool add_line(PyObject **recipe, const char *pattern, const char *type) {
+    PyObject *line = PyUnicode_FromFormat("%s=%s\n", pattern, type);
+    PyObject *longer = line ? PyUnicode_Concat(*recipe, line) : NULL;
+    Py_XDECREF(line);
+    Py_DECREF(*recipe);
+    *recipe = longer;
+    return longer != NULL;
+}
+
 /* (predicted damage, recipe), or None. */
 static PyObject *plan_get_fit(PyObject *self, void *unused) {
-    const tare_fit *fit = ((py_plan *)self)->fit;
+    const py_plan *p = (py_plan *)self;
     const tare_type_rule *rule;
     (void)unused;
-    if (!fit) Py_RETURN_NONE;
+    if (!p->fit) Py_RETURN_NONE;
     PyObject *recipe = PyUnicode_FromString("");
-    for (size_t i = 0; recipe && (rule = tare_fit_rule(fit, i)) != NULL; i++) {
-        PyObject *line = PyUnicode_FromFormat("%s=%s\n", rule->pattern, rule->encoding->name);
-        PyObject *longer = line ? PyUnicode_Concat(recipe, line) : NULL;
-        Py_XDECREF(line);
-        Py_DECREF(recipe);
-        recipe = longer;
-    }
-    return recipe ? Py_BuildValue("dN", tare_fit_summarize(fit)->damage, recipe) : NULL;
+    for (size_t i = 0; recipe && p->packs && i < p->schemes.n_rules; i++)
+        add_line(&recipe, p->schemes.rules[i].pattern, p->schemes.rules[i].scheme);
+    for (size_t i = 0; recipe && (rule = tare_fit_rule(p->fit, i)) != NULL; i++)
+        add_line(&recipe, rule->pattern, rule->encoding->name);
+    return recipe ? Py_BuildValue("dN", tare_fit_summarize(p->fit)->damage, recipe) : NULL;
 }
 
 static PyMethodDef plan_methods[] = {

@@ -240,6 +240,13 @@ static PyObject *cpu(PyObject *module, PyObject *unused) {
     return PyUnicode_FromString(tare_cpu_active());
 }
 
+/* is_scheme(text): whether it names a scheme of packed weights */
+static PyObject *is_scheme(PyObject *module, PyObject *text) {
+    (void)module;
+    const char *name = PyUnicode_AsUTF8AndSize(text, NULL);
+    return name ? PyBool_FromLong(tare_scheme_is_named(name)) : NULL;
+}
+
 PyMethodDef py_table_methods[] = {
     {"metadata", model_metadata, METH_O, NULL},
     {"resources", model_resources, METH_O, NULL},
@@ -255,6 +262,7 @@ PyMethodDef py_table_methods[] = {
     {"formats", formats, METH_NOARGS, NULL},
     {"mixes", mixes, METH_NOARGS, NULL},
     {"options", options, METH_O, NULL},
+    {"is_scheme", is_scheme, METH_O, NULL},
     {"cpu", cpu, METH_NOARGS, NULL},
     {0},
 };

@@ -230,7 +230,29 @@ def _check_names(options: Iterable[str], known: list[str]) -> None:
             raise TypeError(f"there is no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
-def _plan(src: Model, dst: Path | None, is_quantize: bool, **options: Any) -> Plan:
+def _packed(mix: Any, options: dict[str, Any]) -> tuple[Any, ...] | None:
+    """What packs weights: a scheme, or None where one is chosen for each; rules; those to choose from. None: it is types that are asked for."""
+    types = options.get("types")
+    scheme = mix if isinstance(mix, str) and _core.is_scheme(mix) else None
+    is_chosen = mix is None and options.get("format") == "hf" and not (
+        isinstance(types, (str, bytes)) or types is not None and len(types) and not _is_scheme(types[0]))
+    if scheme is None and not is_chosen:
+        return None
+    rules = [(pattern, str(kind)) for pattern, kind in (options.pop("tensor_type", None) or {}).items()]
+    options.pop("types", None)
+    candidates = [str(kind) for kind in types or ()]
+    for name in [name for _, name in rules] + candidates:
+        if not _is_scheme(name):
+            raise ValueError(f"{name!r} is not a scheme of packed weights, nor 'none'")
+    return scheme, rules, candidates
+
+
+def _is_scheme(name: Any) -> bool:
+    return isinstance(name, str) and (name == "none" or _core.is_scheme(name))
+
+
+def _plan(src: Model, dst: Path | None, is_quantize: bool, packed: tuple[Any, ...] | None = None,
+          **options: Any) -> Plan:
     if dst is None and options.get("dry_run"):
         raise ValueError("dry_run: bytes in memory are what is asked for; plan() tells of them")
     own = {name: options.pop(name, default) for name, default in _OWN.items()}
@@ -250,6 +272,7 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, **options: Any) -> Pl
     given = {
         "overrides": keys or None, "merges": _adapter_uses(own["apply_adapter"]),
         "adapters": [(os.fsdecode(path), name, "", 1.0) for name, path in (own["adapters"] or {}).items()] or None,
+        "packed": packed,
         "importance": own["imatrix"] and os.fsdecode(own["imatrix"]),
         "bases": open_bases(own["bases"], map=False),
         "rename_tensor": list((own["rename_tensor"] or {}).items()) or None,
@@ -319,7 +342,8 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
 
 def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpack[QuantizeOptions]) -> Result:
     """Converts with one of llama.cpp's mixes of number formats, of which tare.mixes has the names, or
-    to fit a target.
+    to fit a target; or packs weights for servers and MLX, in a scheme such as "w4a16" or "mlx4:g32"
+    (docs/schemes.md), with format="hf".
 
     output_tensor_type, token_embedding_type: instead of the mix's choice for these two; pure: the mix's
     type for every tensor; leave_output_tensor: the output matrix stays as it is; allow_requantize: tensors that are
@@ -328,8 +352,8 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpa
     target_size: bytes of the output at most, or "7.5G"; target_bpw: bits a weight of its tensors;
     target_damage: the smallest output that loses no more: one of these in place of a mix, and each
     tensor gets the type with which the whole loses least; types: those to choose from; sensitivity: path of
-    measured ones. All other options are those of convert(). For a Hugging Face directory, types must be named
-    beside a target: only the command chooses among schemes of packed weights.
+    measured ones. With format="hf" it is schemes that are chosen, unless types are number formats. tensor_type has
+    schemes then, too, or "none" for what stays as it is. All other options are those of convert().
 
     >>> tare.quantize("tiny.safetensors", "q8.gguf", "Q8_0", overwrite=True).tensors[0].becomes.name
     'q8_0'
@@ -338,8 +362,10 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpa
         "target_size", "target_bpw", "target_damage"))))
     if n_targets != 1:
         raise ValueError("quantize: a mix, or one of target_size, target_bpw and target_damage")
+    given = dict(options)
+    packed = _packed(mix, given)
     with _opened(src) as model:
-        return _plan(model, dst, True, mix=mix, **options).run()
+        return _plan(model, dst, True, packed, mix=None if packed else mix, **given).run()
 
 
 def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] | None = None,

@@ -229,11 +229,32 @@ def test_quantize_to_a_target(tmp_path):
     assert not os.path.exists(tmp_path / "x.gguf")
 
 
-def test_a_target_for_hf_without_types_is_the_commands(tmp_path):
-    source, out = tare.synth("llama-tiny"), tmp_path / "out"
-    with pytest.raises(tare.UsageError, match="schemes of packed weights.*tare quantize IN OUT --to hf"):
-        tare.quantize(source, out, target_bpw=6.5, format="hf")
-    assert not os.path.exists(out)
+def test_schemes_of_packed_weights(tmp_path, command):
+    source = tmp_path / "in"
+    tare.convert(tare.synth("llama-tiny"), source, format="hf")
+    with open(source / "config.json", "w") as f:
+        f.write('{"torch_dtype": "float32"}')
+    rules = {"down_proj": "w8a16", "layers.1.*o_proj": "none"}
+    result = tare.quantize(source, tmp_path / "a", "w4a16:g32", format="hf", tensor_type=rules)
+    subprocess.run([*command, "quantize", source, tmp_path / "b", "w4a16:g32", "--tensor-type", "down_proj=w8a16", "--tensor-type",
+                    "layers.1.*o_proj=none"], check=True)
+    for name in ("model.safetensors", "config.json"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert result.recipe is None and "i32" in {t.becomes.name for t in result.tensors}
+    fitted = tare.quantize(source, tmp_path / "c", target_bpw=11, format="hf", types=["w4a16", "w8a16", "none"])
+    subprocess.run([*command, "quantize", source, tmp_path / "d", "--to", "hf", "--target-bpw", "11", "--types", "w4a16,w8a16,none"], check=True)
+    assert (tmp_path / "c/model.safetensors").read_bytes() == (tmp_path / "d/model.safetensors").read_bytes()
+    assert 0 < fitted.damage < 1
+    again = dict(line.rsplit("=", 1) for line in fitted.recipe.splitlines())
+    tare.quantize(source, tmp_path / "e", "w8a16", format="hf", tensor_type=again)
+    assert (tmp_path / "e/model.safetensors").read_bytes() == (tmp_path / "d/model.safetensors").read_bytes()
+    with pytest.raises(tare.UsageError, match="format='hf'"):
+        tare.quantize(source, tmp_path / "x.gguf", "w4a16")
+    with pytest.raises(ValueError, match="'q4_0' is not a scheme"):
+        tare.quantize(source, tmp_path / "x", "w4a16", format="hf", tensor_type={"down": "q4_0"})
+    with pytest.raises(tare.UsageError):
+        tare.quantize(source, tmp_path / "x", target_bpw=2, format="hf")
+    assert not os.path.exists(tmp_path / "x") and not os.path.exists(tmp_path / "x.gguf")
 
 
 def test_pack_with_loss(tmp_path):
