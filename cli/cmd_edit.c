@@ -290,7 +290,7 @@ static int check_usage(const steps *s) {
     if (args.recover && (s->n || args.output || args.rewrite))
         return cli_usage(&cmd_edit, "--recover cannot be combined with a change");
     if (!args.recover && !s->n && !args.output && !args.rewrite)
-        return cli_usage(&cmd_edit, "nothing to change: say --set, --remove, ...");
+        return cli_usage(&cmd_edit, "nothing to change: give --set, --remove, ...");
     return CLI_YES;
 }
 

@@ -283,7 +283,7 @@ static int run(int argc, const char **argv) {
     const bool takes_stdout = is_stream(output) && !cli.dry_run;
     if (takes_stdout && cli.json) return cli_usage_both(&cmd_extract, "json");
     if (takes_stdout && cli_is_terminal(stdout))
-        return cli_usage(&cmd_extract, "standard output is a terminal; say -o FILE");
+        return cli_usage(&cmd_extract, "standard output is a terminal; give -o FILE");
     tare_model *model;
     cli.base_use = CLI_BASES_SOME; /* the tensor may need none */
     int code = cli_open(&model, argv[0], NULL);

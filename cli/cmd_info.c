@@ -33,7 +33,7 @@ static const cli_option options[] = {
              "zeros, NaN and infinities, and a histogram from minimum to maximum); reads all data",
      .flag = &args.has_stats},
     {.name = "layers",
-     .help = "of a .wcodec: how each tensor is stored, with the place and size of its streams' "
+     .help = "show how each tensor of a .wcodec is stored, with the place and size of its streams' "
              "heads and segments (--json lists every segment)",
      .flag = &args.is_layers},
     {.name = "raw",
@@ -44,8 +44,7 @@ static const cli_option options[] = {
      .help = "compute the size of the cache for N tokens (default: the model's own context)",
      .size = &args.context},
     {.name = "stored",
-     .help =
-         "of packed weights (GPTQ, AWQ, FP8 with scales, ...) the tensors that they are stored in",
+     .help = "show the tensors that packed weights (GPTQ, AWQ, FP8 with scales, ...) are stored in",
      .flag = &cli.is_stored},
     {.name = "all", .help = "print arrays and strings in full", .flag = &args.is_all},
     {0},

@@ -69,7 +69,7 @@ out:
 
 const cli_command cmd_join = {
     .name = "join",
-    .summary = "make an output of the parts that --part wrote",
+    .summary = "join the parts that --part wrote into their output",
     .usage = "OUT [--keep]",
     .description =
         "OUT is what convert, quantize or unpack were given with --part. It becomes what one "

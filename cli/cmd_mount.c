@@ -59,7 +59,7 @@ static const cli_option options[] = {
     {.name = "allow-other",
      .help = "let other users read, too; /etc/fuse.conf must allow it",
      .flag = &args.allow_other},
-    {.name = "unmount", .letter = 'u', .help = "end the mount of DIR", .flag = &args.unmount},
+    {.name = "unmount", .letter = 'u', .help = "unmount DIR", .flag = &args.unmount},
     {0},
 };
 
@@ -228,12 +228,12 @@ static int run(int argc, const char **argv) {
     tare_error err;
     if (args.unmount)
         return argc == 1 ? unmount(argv[0])
-                         : cli_usage(&cmd_mount, "--unmount takes the folder alone");
+                         : cli_usage(&cmd_mount, "--unmount takes only the folder");
     if (argc != 2) return cli_usage(&cmd_mount, "needs SOURCE DIR");
     if (!args.write.to && (args.write.type || args.mix || args.write.imatrix))
         return cli_usage(&cmd_mount, "--type, --mix and --imatrix need --as FORMAT");
     if (args.write.to && args.recursive)
-        return cli_usage(&cmd_mount, "--recursive is of a folder with files that were packed");
+        return cli_usage(&cmd_mount, "--recursive is for a folder of packed files");
     if (cli_check_local(&cmd_mount, argv[1]) != CLI_YES) return CLI_USAGE;
     if (cli_mount_check(&err) != TARE_OK) return cli_fail(&err, NULL);
     int code = check_folder(argv[1]);

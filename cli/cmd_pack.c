@@ -203,7 +203,7 @@ static int check_lossy(void) {
     const int n = (args.target_size > 0) + (args.target_bpw > 0) + (args.target_damage > 0);
     const char *of_loss = args.lossy ? NULL : option_of_loss();
     if (of_loss)
-        return cli_usage(&cmd_pack, "%s is an option of packing with loss: say --lossy", of_loss);
+        return cli_usage(&cmd_pack, "%s is an option of packing with loss: give --lossy", of_loss);
     if (args.lossy && n == 0)
         return cli_usage(&cmd_pack, "--lossy needs a target: --target-bpw, --target-size or "
                                     "--target-damage");
@@ -225,7 +225,8 @@ static int fill_options(tare_pack_options *o, const char *in_path) {
     const cli_path_kind kind = cli_look(in_path);
     if (kind == CLI_PATH_NOTHING && errno != ENOENT && errno != ENOTDIR) {
         char *name = cli_escape_path(in_path);
-        int code = cli_fail_text(CLI_IO, "%s: cannot be looked at: %s", name, strerror(errno));
+        int code =
+            cli_fail_text(CLI_IO, "%s: its status cannot be read: %s", name, strerror(errno));
         free(name);
         return code;
     }
@@ -327,7 +328,7 @@ static int check_output(const char *path) {
     const char *format = tare_format_of_path(path);
     if (args.to || (format && strcmp(format, "wcodec") == 0)) return CLI_YES;
     return cli_usage(&cmd_pack, "the output does not end in " SUFFIX
-                                ", which is what it will be: say so, or --to wcodec");
+                                ", although it will be a .wcodec: name it so, or give --to wcodec");
 }
 
 /* 0, or an exit code after saying what is wrong. */

@@ -41,7 +41,7 @@ static int name_alike(report_input *in, tare_model **renamed) {
     if (*renamed) in->base = *renamed;
     if (code != CLI_YES || tare_model_shares_names(in->model, in->base)) return code;
     char *safe = cli_escape_path(cli_input_name(in->base_path));
-    cli_fail_text(CLI_USAGE, "--against: %s has no tensor of the names of the model's", safe);
+    cli_fail_text(CLI_USAGE, "--against: no tensor of %s has the name of one of the model's", safe);
     free(safe);
     return CLI_USAGE;
 }
@@ -115,7 +115,7 @@ static int check_usage(int n, const char **paths) {
                          n > 1 ? " of several models" : "");
     if (is_stdout && cli.json) return cli_usage_both(&cmd_report, "json");
     if (is_stdout && cli_is_terminal(stdout))
-        return cli_usage(&cmd_report, "standard output is a terminal; say -o FILE");
+        return cli_usage(&cmd_report, "standard output is a terminal; give -o FILE");
     int n_stdin = args.against && strcmp(args.against, "-") == 0;
     for (int i = 0; i < n; i++) n_stdin += strcmp(paths[i], "-") == 0;
     if (n_stdin > 1) return cli_usage(&cmd_report, "standard input can be one of the models only");

@@ -164,10 +164,12 @@ static int check_name(const char *in_path, const char *out_path) {
     if (args.to || !claimed) return CLI_YES;
     char *safe = cli_escape_path(out_path);
     if (h.is_directory)
-        cli_usage(&cmd_unpack, "%s: its name says %s, but it will be a directory: name it so%s%s",
-                  safe, claimed, h.format ? ", or --to " : "", h.format ? h.format : "");
+        cli_usage(&cmd_unpack,
+                  "%s: its name says %s, but it will be a directory: name it accordingly%s%s", safe,
+                  claimed, h.format ? ", or give --to " : "", h.format ? h.format : "");
     else if (h.format)
-        cli_usage(&cmd_unpack, "%s: its name says %s, but it will be %s: name it so, or --to %s",
+        cli_usage(&cmd_unpack,
+                  "%s: its name says %s, but it will be %s: name it accordingly, or give --to %s",
                   safe, claimed, h.format, h.format);
     else
         cli_usage(&cmd_unpack, "%s: its name says %s, which is not what was packed", safe, claimed);

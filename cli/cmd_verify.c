@@ -303,7 +303,7 @@ static int check_manifests(int n_models) {
         if (strcmp(manifests[i], "-") == 0)
             return cli_usage(&cmd_verify,
                              "a manifest has a file of its own; write ./- for the name -");
-        if (n_models > 1) return cli_usage(&cmd_verify, "a manifest is of one model");
+        if (n_models > 1) return cli_usage(&cmd_verify, "a manifest describes one model");
         const char *claimed = i == 1 ? cli_suffix_claims(manifests[i], NULL) : NULL;
         if (claimed) return cli_usage(&cmd_verify, "a manifest is text: its name says %s", claimed);
     }
@@ -322,7 +322,7 @@ static int read_policy(char **text) {
     const int code = cli_read_file(text, &policy.len, args.policy, POLICY_MOST);
     policy.ptr = *text;
     if (code != CLI_YES || policy.len <= POLICY_MOST) return code;
-    return cli_usage(&cmd_verify, "--policy: the file has more than 1 MiB");
+    return cli_usage(&cmd_verify, "--policy: the file is larger than 1 MiB");
 }
 
 static int verify_all(int argc, const char **argv) {

@@ -99,7 +99,7 @@ static void remove_files(const cli_got *got) {
 
 static int fail_staged(const cli_got *got, int code) {
     char *name = cli_escape_path(got->folder);
-    if (!cli.json) fprintf(stderr, "the files are whole, and stay in %s\n", name);
+    if (!cli.json) fprintf(stderr, "the files are complete and stay in %s\n", name);
     free(name);
     return code;
 }

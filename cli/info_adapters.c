@@ -44,7 +44,7 @@ static void print_dialect(const tare_model *model, const char *path) {
     }
     if (tare_adapters_open_path(&set, path, NULL, &err) != TARE_OK) {
         info_label("adapter");
-        printf("for another model, and not to be merged: %s\n", err.what);
+        printf("for another model, but it cannot be merged: %s\n", err.what);
         return;
     }
     size_t n = 0, n_whole = 0;

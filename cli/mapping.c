@@ -228,7 +228,8 @@ static int look_for(bool *is_there, const char *path) {
     if (*is_there || errno == ENOENT || errno == ENOTDIR) return CLI_YES;
     const int failed = errno;
     char *name = cli_escape_path(path);
-    const int code = cli_fail_text(CLI_IO, "%s: cannot be looked at: %s", name, strerror(failed));
+    const int code =
+        cli_fail_text(CLI_IO, "%s: its status cannot be read: %s", name, strerror(failed));
     free(name);
     return code;
 }

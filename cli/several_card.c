@@ -160,7 +160,7 @@ static int fail_card(const cli_several *s, const tare_error *err) {
     const int code = cli_fail(err, s->write->card);
     for (size_t i = 0; i < s->n; i++) {
         char *name = cli_escape_path(s->all[i].path);
-        fprintf(stderr, "tare: %s is whole\n", name);
+        fprintf(stderr, "tare: %s is complete\n", name);
         free(name);
     }
     return code;

@@ -67,7 +67,7 @@ static int name_outputs(cli_several *s, const char *folder) {
         s->all[i].path = name_variant(s, folder, s->all[i].label);
         for (size_t k = 0; k < i; k++)
             if (strcmp(s->all[k].path, s->all[i].path) == 0)
-                return cli_usage(s->command, "--sizes: %s is there twice", s->all[i].label);
+                return cli_usage(s->command, "--sizes: %s is given twice", s->all[i].label);
         if (cli_is_there(s->all[i].path) && !cli.force) {
             const tare_error err = {.status = TARE_ERR_ARG,
                                     .item = -1,
@@ -223,7 +223,7 @@ static int check(const cli_several *s) {
     if (single)
         return cli_usage(s->command, "--%s is for a single output, not for --sizes", single);
     if (f->recipe || f->plot)
-        return cli_usage(s->command, "--%s is of a single choice: say --target-size",
+        return cli_usage(s->command, "--%s belongs to a single choice of types: give --target-size",
                          f->recipe ? "recipe" : "plot");
     if (!cli_last_part(s->in_path, &n))
         return cli_usage(s->command, "the input has no name that outputs could be called after");

@@ -44,7 +44,7 @@ static int list_entry(void *ctx, const char *name) {
     tare_files_entry e = {.name = name};
     const int failed = look_at(&e, l->folder);
     if (failed) {
-        l->status = tare_fail_errno(l->err, failed, "looking at a file of the directory");
+        l->status = tare_fail_errno(l->err, failed, "its status cannot be read");
         tare_error_file(l->err, name);
     } else {
         l->status = l->visit(l->ctx, &e, l->err);

@@ -68,13 +68,14 @@ static const struct {
     {PCRE2_ERROR_MISSING_CLOSING_PARENTHESIS, "no ) closes what ( opens"},
     {PCRE2_ERROR_UNMATCHED_CLOSING_PARENTHESIS, "no ( opens what ) closes"},
     {PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE, "it refers to a group that does not exist"},
-    {PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH, "what (?<= ) looks back at has no fixed length"},
-    {PCRE2_ERROR_BACKSLASH_C_CALLER_DISABLED, "\\C is not known here"},
+    {PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH,
+     "the text of a lookbehind (?<= ) has no fixed length"},
+    {PCRE2_ERROR_BACKSLASH_C_CALLER_DISABLED, "\\C is not supported"},
     {PCRE2_ERROR_PATTERN_TOO_LARGE, "it is too large"},
     {PCRE2_ERROR_PATTERN_STRING_TOO_LONG, "it is too large"},
     {PCRE2_ERROR_PATTERN_TOO_COMPLICATED, "it is too large"},
-    {PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP, "too many groups in groups"},
-    {PCRE2_ERROR_PARENTHESES_STACK_CHECK, "too many groups in groups"},
+    {PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP, "groups are nested too deeply"},
+    {PCRE2_ERROR_PARENTHESES_STACK_CHECK, "groups are nested too deeply"},
 };
 
 static bool is_limit(int code) {
@@ -85,7 +86,7 @@ static bool is_limit(int code) {
 }
 
 static tare_status refuse(int code, size_t at, tare_error *err) {
-    const char *what = code < 0 ? "it is not UTF-8" : "it is no expression that is understood";
+    const char *what = code < 0 ? "it is not UTF-8" : "the expression is not understood";
     if (code == PCRE2_ERROR_HEAP_FAILED) return tare_fail(err, TARE_ERR_NOMEM, "expression");
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         if (faults[i].code == code) what = faults[i].what;

@@ -609,7 +609,8 @@ static void memoize(machine *p, int arg) {
 
 static void protocol(machine *p, int arg) {
     (void)arg;
-    if (take_number(p, 1) > 5) fail(p, TARE_ERR_UNSUPPORTED, "pickle: of a protocol newer than 5");
+    if (take_number(p, 1) > 5)
+        fail(p, TARE_ERR_UNSUPPORTED, "pickle: its protocol is newer than 5");
 }
 
 /* A hint: the opcodes in it are read as any others. */
@@ -737,7 +738,7 @@ static void step(machine *p) {
     if (opcodes[code].run)
         opcodes[code].run(p, opcodes[code].arg);
     else
-        fail(p, TARE_ERR_CORRUPT, "pickle: no opcode has this number");
+        fail(p, TARE_ERR_CORRUPT, "pickle: not the number of an opcode");
 }
 
 /* A list moves to the arena, in which everything else is. */

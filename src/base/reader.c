@@ -31,12 +31,12 @@ static void map_file(tare_reader *r, tare_map_mode mode) {
 static tare_status measure(tare_reader *r, tare_error *err) {
     tare_file_facts facts;
     int failed = tare_fd_look(&facts, r->fd);
-    if (failed) return tare_fail_errno(err, failed, "looking at the file");
+    if (failed) return tare_fail_errno(err, failed, "its status cannot be read");
     if (facts.kind == TARE_PATH_FOLDER) return tare_fail(err, TARE_ERR_ARG, "is a directory");
     r->size = facts.size;
     if (facts.kind == TARE_PATH_DISK) {
         failed = tare_disk_size(&r->size, r->fd);
-        if (failed) return tare_fail_errno(err, failed, "measuring the device");
+        if (failed) return tare_fail_errno(err, failed, "its size cannot be read");
     } else if (facts.kind != TARE_PATH_FILE) {
         return tare_fail(err, TARE_ERR_ARG, "is not a regular file");
     } else {

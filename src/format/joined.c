@@ -293,10 +293,10 @@ static tare_status check(joining *k, whole *j, tare_error *err) {
     TARE_TRY(find_overlap(&second, k, j, err));
     if (second)
         return report_fault(k, j, "joined.overlap",
-                            "two of its chunks overlap: which one counts is not known", err);
+                            "two of its chunks overlap: which one counts is unknown", err);
     for (size_t i = 0; i < j->n_parts; i++) sum += j->parts[i].stored->n_elements;
     if (sum == n) return TARE_OK;
-    return report_fault(k, j, "joined.missing", "no chunk has some of its elements", err);
+    return report_fault(k, j, "joined.missing", "some of its elements are in no chunk", err);
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------ */

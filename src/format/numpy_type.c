@@ -46,16 +46,16 @@ static const char *name_kind(char kind) {
     case 'S':
     case 'a':
     case 'T':
-        return "an array of NumPy of texts";
+        return "a NumPy array of texts";
     case 'O':
-        return "an array of NumPy of Python's objects";
+        return "a NumPy array of Python objects";
     case 'M':
     case 'm':
-        return "an array of NumPy of dates or times";
+        return "a NumPy array of dates or times";
     case 'V':
-        return "an array of NumPy of records, or of bytes whose type it does not say";
+        return "a NumPy array of records, or of bytes whose type is not stated";
     default:
-        return "an array of NumPy of a type that is not known";
+        return "a NumPy array of an unknown type";
     }
 }
 

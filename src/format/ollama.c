@@ -49,7 +49,8 @@ static tare_status check_blob(const char *path, uint64_t size, tare_arena *arena
     const bool has_size = r.size == size;
     tare_reader_close(&r);
     if (!has_size)
-        return tare_fail(err, TARE_ERR_TRUNCATED, "is not of the size that its manifest states");
+        return tare_fail(err, TARE_ERR_TRUNCATED,
+                         "does not have the size that its manifest states");
     if (size > CHECKED_MOST || !tare_digest_in_name(stated, path)) return TARE_OK;
     TARE_TRY(read_text(&text, path, arena, err));
     tare_sha256_init(&hash);

@@ -53,7 +53,7 @@ static void note_sampling(const general *g, uint64_t offset, const char *member,
     f.item = tare_model_find_resource(g->m->hf, TARE_STR("generation_config.json"));
     f.item_name = TARE_STR("generation_config.json");
     f.offset = offset;
-    tare_report_addf(g->m->options->context->report, &f, "%s%s%s: no key is made of it", member,
+    tare_report_addf(g->m->options->context->report, &f, "%s%s%s: no key is made from it", member,
                      *member ? ": " : "", what);
 }
 

@@ -78,10 +78,9 @@ static bool experts_fit(const layers *l, tare_error *why) {
     for (uint64_t i = 0; i < l->n; i++)
         if (has(l, i, "ffn_gate_inp") != (i >= lead))
             return no_block(why, i, "ffn_gate_inp",
-                            i < lead ? "leading_dense_block_count takes the block for one without "
-                                       "experts"
-                                     : "it is missing: leading_dense_block_count takes the block "
-                                       "for a mixture of experts");
+                            i < lead ? "by leading_dense_block_count the block has no experts"
+                                     : "it is missing: by leading_dense_block_count the block is a "
+                                       "mixture of experts");
     return true;
 }
 
@@ -96,9 +95,8 @@ static bool recurrence_fits(const layers *l, tare_error *why) {
         const bool is_recurrent = is_listed ? next_is_set(&walk) : (i + 1) % interval != 0;
         if (has(l, i, "ssm_conv1d") != is_recurrent)
             return no_block(why, i, "ssm_conv1d",
-                            is_recurrent ? "it is missing: the keys take the block for a recurrent "
-                                           "one"
-                                         : "the keys take the block for one of attention");
+                            is_recurrent ? "it is missing: by the keys the block is recurrent"
+                                         : "by the keys the block is one of attention");
     }
     return true;
 }

@@ -72,9 +72,8 @@ static tare_status check_other(const lora *l, int64_t i, const tare_peft_name *n
                                 "it into the base (`apply_adapter`)",
         [TARE_PEFT_BIAS] = "a bias, which llama.cpp's adapters do not have: merge it into the base "
                            "(`apply_adapter`)",
-        [TARE_PEFT_WHOLE] =
-            "it is no factor of a matrix, and llama.cpp's adapters hold only those: "
-            "merge it into the base (`apply_adapter`)",
+        [TARE_PEFT_WHOLE] = "it is not a factor of a matrix, and llama.cpp's adapters hold only "
+                            "those: merge it into the base (`apply_adapter`)",
     };
     return name->part == TARE_PEFT_BASE
                ? TARE_OK
@@ -367,9 +366,9 @@ static tare_status add_target(tare_model *out, lora *l, const tare_llama_target 
     if (l->is_tied && is_embedding)
         return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED, tied_head, err);
     if (!make_factors(&front, &back, l, p, t, is_embedding, &out->arena))
-        return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED,
-                           "what becomes of its weight in llama.cpp cannot be done to factors",
-                           err);
+        return fail_factor(
+            l, p->b, TARE_ERR_UNSUPPORTED,
+            "what a conversion for llama.cpp does to its weight cannot be done to factors", err);
     TARE_TRY(check_base(l, p, t, err));
     p->is_used = true;
     p->is_ignored |= is_ignored(l->arch, t->name);

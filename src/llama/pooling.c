@@ -58,8 +58,8 @@ static double pooling_type(const tare_llama_mapping *m, const tare_json_node *po
     f.item_kind = TARE_ITEM_RESOURCE;
     f.item_name = tare_str_of(file);
     tare_report_addf(m->options->context->report, &f,
-                     "pooling mode %.*s%s: llama.cpp has mean, cls and lasttoken, one of them: the "
-                     "model is written without",
+                     "pooling mode %.*s%s: llama.cpp has one of mean, cls and lasttoken: the model "
+                     "is written without a pooling mode",
                      (int)tare_min_u64(mode.len, 60), mode.ptr, n > 1 ? " and others" : "");
     if (m->out->loss.status == TARE_OK) {
         f.text = TARE_STR("the pooling mode: llama.cpp does not have it");
@@ -81,8 +81,8 @@ tare_status tare_llama_pooling_keys(tare_llama_mapping *m, tare_error *err) {
         tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "llama.not-applied");
         f.item_kind = TARE_ITEM_RESOURCE;
         f.item_name = TARE_STR("modules.json");
-        f.text =
-            TARE_STR("the config.json of its pooling is not there: the model is written without");
+        f.text = TARE_STR("the config.json of its pooling is missing: the model is written without "
+                          "a pooling mode");
         tare_report_add(m->options->context->report, &f);
         if (m->out->loss.status == TARE_OK) m->out->loss = f;
         return TARE_OK;

@@ -68,8 +68,8 @@ static const struct {
      "written without"},
     {"!hunyuan-dense hunyuan-moe hunyuan_vl", "if(rope.type == 'dynamic', (rope.factor | 1) > 1)",
      NULL, NULL,
-     "rope_type dynamic: llama.cpp does not stretch positions as a text grows, which differs in "
-     "texts longer than max_position_embeddings"},
+     "rope_type dynamic: llama.cpp does not stretch positions as a text grows, so that texts "
+     "longer than max_position_embeddings give other numbers"},
     {NULL, "if(has(rope.factor), has(rope.type) == false)", NULL, NULL,
      "rope_scaling has a factor and no type: the model is written without"},
     {"bert",
@@ -84,15 +84,14 @@ static const struct {
     {"!" WINDOW_ARCHS,
      "if(use_sliding_window | true, if(has(sliding_window), in('sliding_attention', layer_types)))",
      NULL, NULL,
-     "layer_types has sliding_attention: llama.cpp has no such windows in this architecture, all "
-     "layers see all, which differs in texts longer than sliding_window"},
+     "layer_types has sliding_attention: llama.cpp has no such windows in this architecture, and "
+     "all layers see all tokens, so that texts longer than sliding_window give other numbers"},
     {"!" WINDOW_ARCHS,
      "if(" WINDOW_IN_ALL ", if(has(sliding_window), sliding_window < (max_position_embeddings | "
      "1000000000)))",
      NULL, NULL,
-     "sliding_window: llama.cpp has no such windows in this architecture, all layers see all, "
-     "which "
-     "differs in texts longer than it"},
+     "sliding_window: llama.cpp has no such windows in this architecture, and all layers see all "
+     "tokens, so that longer texts give other numbers"},
     {"exaone4", "if(has(sliding_window), if(num_hidden_layers == 64, false, true))", NULL, NULL,
      "sliding_window: llama.cpp has these windows, and layers without positions, in models of 64 "
      "layers only" OTHER_NUMBERS},
@@ -251,7 +250,7 @@ static const struct {
      "use_bidirectional_attention: llama.cpp computes causal attention in this "
      "architecture" OTHER_NUMBERS},
     {"gemma-embedding", "if(use_bidirectional_attention | true, false, true)", NULL, NULL,
-     "use_bidirectional_attention false: llama.cpp has each token see all in this "
+     "use_bidirectional_attention false: llama.cpp lets each token see all others in this "
      "architecture" OTHER_NUMBERS},
     {"gemma4 gemma4-assistant",
      "if(has(use_bidirectional_attention), word(use_bidirectional_attention, 'vision all') == "
@@ -268,9 +267,8 @@ static const struct {
      "(rope_parameters.full_attention.partial_rotary_factor | 1) == "
      "(rope_parameters.sliding_attention.partial_rotary_factor | 1))) == false",
      NULL, NULL,
-     "partial_rotary_factor of full_attention: llama.cpp turns as much in all layers where the "
-     "first "
-     "one has a window" OTHER_NUMBERS},
+     "partial_rotary_factor of full_attention: llama.cpp rotates as much in all layers where the "
+     "first one has a window" OTHER_NUMBERS},
     {"mellum", "if(in('sliding_attention', layer_types), rope.theta_swa == rope.theta) == false",
      NULL, NULL,
      "rope_parameters.sliding_attention.rope_theta: llama.cpp has one base of positions in this "
@@ -309,7 +307,7 @@ static const struct {
      "causal, prenorm, rotary_emb_interleaved: llama.cpp has none of them in this "
      "architecture" OTHER_NUMBERS},
     {"bert jina-bert-v2", "is_decoder | false", NULL, NULL,
-     "is_decoder: llama.cpp has each token see all in this architecture" OTHER_NUMBERS},
+     "is_decoder: llama.cpp lets each token see all others in this architecture" OTHER_NUMBERS},
     {"jina-bert-v2 jais",
      "if(has(position_embedding_type), word(position_embedding_type, 'absolute learned "
      "relative_key relative_key_query alibi rotary/rope') == 'alibi') == false",

@@ -49,12 +49,8 @@ const char *tare_comfy_obstacle(const tare_comfy_note *note) {
                                         "mxfp8",
                                         "nvfp4"};
     if (note->is_rotated || tare_str_starts(note->format, TARE_STR("convrot")))
-        return "convrot: its weights are rotated (transform); convert the model that it was made "
-               "of";
-    if (tare_str_starts(note->format, TARE_STR("svdquant")))
-        return "svdquant: a low-rank part is added to its weights; convert the model that it was "
-               "made "
-               "of";
+        return TARE_IS_ROTATED("convrot");
+    if (tare_str_starts(note->format, TARE_STR("svdquant"))) return TARE_HAS_LOW_RANK("svdquant");
     if (note->format.len == 0) return NULL;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (tare_str_is(note->format, known[i])) return NULL;

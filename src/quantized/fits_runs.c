@@ -280,8 +280,8 @@ tare_status tare_weight_gemma_bits(uint64_t *out, const tare_weight_search *s, c
             tare_pattern_new(&pattern, m->key.ptr, m->key.len, s->m->allocator, NULL);
         if (status == TARE_ERR_NOMEM) return tare_fail(err, status, "packed weights");
         if (status != TARE_OK)
-            return tare_weight_refuse(w, s, "gemma: a name in module_quant_configs is no pattern",
-                                      err);
+            return tare_weight_refuse(
+                w, s, "gemma: a name in module_quant_configs is not a pattern", err);
         bool is_it;
         const tare_status matched = tare_pattern_matches(&is_it, pattern, w->stem, err);
         tare_pattern_free(pattern);

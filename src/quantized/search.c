@@ -83,7 +83,7 @@ static tare_status check_name(const tare_weight *w, const tare_weight_search *s,
     for (size_t p = 0; p < TARE_SCHEME_PARTS && w->scheme->parts[p].suffix; p++)
         if (same < 0 || found[p] == same) return TARE_OK;
     return tare_fail_tensor(err, TARE_ERR_CORRUPT, tensor(s, same), (size_t)same,
-                            "it is there packed, too");
+                            "it is there in packed form, too");
 }
 
 /* A weight of which the parts are there. */
@@ -159,7 +159,7 @@ static tare_status try_names(tare_weight_search *s, size_t i, tare_error *err) {
 /* ---- what is beside ---------------------------------------------------------------------------- */
 
 static const char unused_scale[] =
-    "named like the scale of its codes, and not used: they are no numbers without it";
+    "named like the scale of its codes, and not used: they are not numbers without it";
 
 /* Scales of activations serve a weight whose own scale is known; any other is one that nothing used.
  */

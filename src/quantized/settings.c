@@ -108,33 +108,25 @@ const tare_json_node *tare_weight_comfy_layer(const tare_weight_settings *s, tar
 static const struct {
     const char *method, *refusal;
 } methods[] = {
-    {"exl2", "exl2: its codes are not decoded; convert the model that it was made of"},
-    {"exl3", "exl3: its codes are not decoded; convert the model that it was made of"},
-    {"aqlm", "aqlm: its codes are not decoded; convert the model that it was made of"},
-    {"vptq", "vptq: its codes are not decoded; convert the model that it was made of"},
-    {"spqr", "spqr: its codes are not decoded; convert the model that it was made of"},
-    {"higgs", "higgs: its codes are not decoded; convert the model that it was made of"},
-    {"qqq", "qqq: its codes are in the order of a kernel; convert the model that it was made of"},
-    {"marlin", "marlin: its codes are in the order of a kernel; convert the model that it was made "
-               "of"},
-    {"bitblas", "bitblas: its codes are in the order of a kernel; convert the model that it was "
-                "made of"},
-    {"fp_quant",
-     "fp_quant: its weights are rotated (transform); convert the model that it was made of"},
-    {"paroquant",
-     "paroquant: its weights are rotated (transform); convert the model that it was made of"},
-    {"quip", "quip: its weights are rotated (transform); convert the model that it was made of"},
-    {"quip_sharp",
-     "quip: its weights are rotated (transform); convert the model that it was made of"},
-    {"qtip", "qtip: its weights are rotated (transform); convert the model that it was made of"},
-    {"spinquant",
-     "spinquant: its weights are rotated (transform); convert the model that it was made of"},
-    {"sinq", "sinq: its codes are not decoded; convert the model that it was made of"},
-    {"fouroversix",
-     "fouroversix: its codes are not decoded; convert the model that it was made of"},
-    {"nunchaku", "nunchaku: its weights are rotated, with a low-rank part (svdquant); convert the "
-                 "model that it was made of"},
-    {"eetq", "eetq: its codes are in the order of a kernel; convert the model that it was made of"},
+    {"exl2", TARE_NOT_DECODED("exl2")},
+    {"exl3", TARE_NOT_DECODED("exl3")},
+    {"aqlm", TARE_NOT_DECODED("aqlm")},
+    {"vptq", TARE_NOT_DECODED("vptq")},
+    {"spqr", TARE_NOT_DECODED("spqr")},
+    {"higgs", TARE_NOT_DECODED("higgs")},
+    {"qqq", TARE_IN_KERNEL_ORDER("qqq")},
+    {"marlin", TARE_IN_KERNEL_ORDER("marlin")},
+    {"bitblas", TARE_IN_KERNEL_ORDER("bitblas")},
+    {"fp_quant", TARE_IS_ROTATED("fp_quant")},
+    {"paroquant", TARE_IS_ROTATED("paroquant")},
+    {"quip", TARE_IS_ROTATED("quip")},
+    {"quip_sharp", TARE_IS_ROTATED("quip")},
+    {"qtip", TARE_IS_ROTATED("qtip")},
+    {"spinquant", TARE_IS_ROTATED("spinquant")},
+    {"sinq", TARE_NOT_DECODED("sinq")},
+    {"fouroversix", TARE_NOT_DECODED("fouroversix")},
+    {"nunchaku", TARE_IS_SVDQUANT("nunchaku")},
+    {"eetq", TARE_IN_KERNEL_ORDER("eetq")},
 };
 
 static bool is_set(const tare_json_node *node) {
@@ -156,8 +148,8 @@ static const char *refused_format(tare_str text) {
         const char *format, *refusal;
     } formats[] = {
         {"marlin-24", "marlin-24: sparse codes in the order of a kernel are not decoded"},
-        {"sparse-24-bitmask", "sparse-24-bitmask: sparse weights are not decoded"},
-        {"sparse-bitmask", "sparse-bitmask: sparse weights are not decoded"},
+        {"sparse-24-bitmask", TARE_IS_SPARSE("sparse-24-bitmask")},
+        {"sparse-bitmask", TARE_IS_SPARSE("sparse-bitmask")},
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (tare_str_is(text, formats[i].format)) return formats[i].refusal;

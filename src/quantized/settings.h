@@ -7,6 +7,18 @@
 
 #include "model/json_resource.h"
 
+/* Why weights of a scheme cannot be decoded, and what to do then. */
+#define TARE_FROM_ORIGINAL       "; convert the model that it was made from"
+#define TARE_NOT_DECODED(scheme) scheme ": its codes are not decoded" TARE_FROM_ORIGINAL
+#define TARE_IN_KERNEL_ORDER(scheme)                                                               \
+    scheme ": its codes are in the order of a kernel" TARE_FROM_ORIGINAL
+#define TARE_IS_ROTATED(scheme) scheme ": its weights are rotated (transform)" TARE_FROM_ORIGINAL
+#define TARE_HAS_LOW_RANK(scheme)                                                                  \
+    scheme ": a low-rank part is added to its weights" TARE_FROM_ORIGINAL
+#define TARE_IS_SVDQUANT(scheme)                                                                   \
+    scheme ": its weights are rotated, with a low-rank part (svdquant)" TARE_FROM_ORIGINAL
+#define TARE_IS_SPARSE(scheme) scheme ": sparse weights are not decoded"
+
 typedef struct tare_weight_settings {
     const tare_json_node *root;    /* config.json; NULL: none */
     const tare_json_node *config;  /* quantization_config, wherever it stands; NULL: none */

@@ -290,6 +290,6 @@ const char *tare_response_fault(const tare_response *r, bool is_hub) {
         return "the server takes no more requests for now";
     default:
         return tare_response_is_busy(r->status) ? "the server cannot answer now"
-                                                : "not the answer that a file has";
+                                                : "not the response that was expected for a file";
     }
 }

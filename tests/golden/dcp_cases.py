@@ -62,7 +62,7 @@ yes("missing-file", "a file is gone", lost,
 yes("overlap", "a row in two chunks", two().add(TWO, "w", (1, 0), saved((3, 3), range(9))).files(),
     ("error", "joined.overlap", at, "tensor -1"), reads=[(0, "CORRUPT")])
 
-no("no-metadata", "another pickle", {".metadata": pickle(dict_of(a=number(1))), ONE: b""}, "UNSUPPORTED", 2, "no Metadata")
+no("no-metadata", "another pickle", {".metadata": pickle(dict_of(a=number(1))), ONE: b""}, "UNSUPPORTED", 2, "not a Metadata")
 CUT = WHOLE.metadata()[:-40]
 no("cut", "the pickle is cut", {".metadata": CUT, ONE: b""}, "TRUNCATED", 1027, "pickle")
 EMPTY = pickle(made("Metadata", {"state_dict_metadata": pairs()}))

@@ -40,7 +40,7 @@ no("header-cut", "a header beyond the end", header("{}", 1, 60000), "TRUNCATED",
 no("header-bomb", "a header of 4 GB", header("{}", 2, 0xffffffff), "LIMIT", 8, "header")
 no("records", "structured", header("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (2,), }"), "UNSUPPORTED", 0, "records")
 for kind, what in (("|S3", "texts"), ("<U3", "texts"), ("|O", "objects"), ("<M8[s]", "dates"), ("<c16", "no format"), ("<f16", "no format"),
-                   ("|V3", "records"), ("|V1", "does not say"), ("!!", "not known"), ("", "not known")):
+                   ("|V3", "records"), ("|V1", "not stated"), ("!!", "unknown type"), ("", "unknown type")):
     no("type-%s" % ("".join(c for c in kind if c.isalnum()) or len(kind)), "a type without numbers", array(kind), "UNSUPPORTED", 0, what)
 ALL = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }"
 for n, (note, text, status, at, what) in enumerate((

@@ -51,7 +51,7 @@ refused("short", "fewer bytes than the shape says", "TRUNCATED", "bytes of its s
 refused("long", "more bytes than the shape says", "CORRUPT", "bytes of its shape", tensor(_9=FLOATS + b"\0"))
 refused("no-data", "no bytes", "TRUNCATED", "fewer numbers", message(_1=[2, 3], _2=1, _8="w"))
 refused("both", "bytes and numbers", "CORRUPT", "both raw_data and numbers", tensor(_9=FLOATS, _4=FLOATS))
-refused("wide", "a number that 8 bits do not hold", "CORRUPT", "the type has not", tensor(kind=3, dims=[1], _5=[300]), 7)
+refused("wide", "a number that 8 bits do not hold", "CORRUPT", "the type cannot hold", tensor(kind=3, dims=[1], _5=[300]), 7)
 refused("more", "more numbers than the shape says", "CORRUPT", "more numbers", tensor(kind=7, dims=[1], _7=[1, 2]), 9)
 refused("other-field", "whole numbers for floats", "CORRUPT", "other types", tensor(kind=1, dims=[1], _7=[1]), 7)
 refused("type", "a type that there is not", "UNSUPPORTED", "data_type", tensor(kind=77), 4)

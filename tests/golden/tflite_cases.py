@@ -52,7 +52,7 @@ AT_SCALES = SCALES.find(struct.pack("<Iff", 2, .5, .25))
 no("scales-beyond", "scales behind the end", SCALES[:AT_SCALES] + struct.pack("<I", 1 << 29) + SCALES[AT_SCALES + 4:], "TRUNCATED",
    AT_SCALES, "vector beyond the end", "tensor 0")
 no("type", "a type that there is not", Lite([{"shape": [6], "type": 99}], [b"", FLOATS]), "UNSUPPORTED", "tensor 0", "type")
-no("buffer", "a buffer that there is not", Lite([{"shape": [6], "buffer": 7}], [b"", FLOATS]), "CORRUPT", "tensor 0", "buffer that there is not")
+no("buffer", "a buffer that there is not", Lite([{"shape": [6], "buffer": 7}], [b"", FLOATS]), "CORRUPT", "tensor 0", "no buffer has this number")
 no("beyond", "bytes behind the end", Lite([W], [b"", (1 << 40, 24)]), "TRUNCATED", "buffer 1", "beyond the end")
 no("version", "another version", Lite([W], [b"", FLOATS], version=2), "UNSUPPORTED", "root", "version 3")
 no("head", "no more than the first bytes", struct.pack("<I", 28) + b"TFL3", "CORRUPT", 0, "leads nowhere")

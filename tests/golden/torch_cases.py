@@ -33,7 +33,7 @@ no("other-order", "a word that is no byte order", archive(ONE, order=b"middle").
    archive(ONE, order=b"middle").at["archive/byteorder data"], "byteorder")
 yes("no-prefix", "members without a folder", Zip().add("data.pkl", pickle(ONE)).add("data/0", FLOATS).file(), has={"tensors": 1})
 no("no-object", "a zip that says data.pkl and has none",
-   Zip().add("a/data.pkl.txt", b"data.pkl").file(), "UNSUPPORTED", None, "without data.pkl")
+   Zip().add("a/data.pkl.txt", b"data.pkl").file(), "UNSUPPORTED", None, "without the data.pkl")
 
 # ---- values
 yes("view", "transposed, a part, expanded", archive(dict_of(

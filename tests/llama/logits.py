@@ -39,7 +39,7 @@ NOT_EQUAL = {
     "exaone4-wide": ("llama.cpp has heads that together are as wide as the model", None),
     "exaone4-window": ("llama.cpp has windows in models of 64 layers only", None),
     "falcon-h1-attention-bias": ("llama.cpp adds no bias behind attention", None),
-    "laguna-window-first": ("llama.cpp turns as much in all layers where the first has a window", None),
+    "laguna-window-first": ("llama.cpp rotates as much in all layers where the first has a window", None),
     "mamba-wide": ("llama.cpp has twice the width of the model", None),
     "mellum-layers": ("llama.cpp has one base of positions", None),
     **dict.fromkeys(("gpt-oss-whole", "gemma4-whole"), ("llama.cpp stops where no layer has a window", None)),

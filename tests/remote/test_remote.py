@@ -251,8 +251,8 @@ class Faults(RemoteTest):
         _, url = self.one(lambda h, _: h.reply(404))
         self.assertTrue(self.fault("info", url).endswith(": the server has no such file"))
         refuses(lambda h, _: h.reply(403), "the server refuses access", 4)
-        refuses(lambda h, _: h.reply(301), "not the answer that a file has", 4)
-        refuses(lambda h, _: h.reply(204), "not the answer that a file has", 4)
+        refuses(lambda h, _: h.reply(301), "not the response that was expected for a file", 4)
+        refuses(lambda h, _: h.reply(204), "not the response that was expected for a file", 4)
 
     def test_redirections_end(self):
         _, url = self.one(lambda h, _: h.reply(302, Location="/m.gguf"))

@@ -47,7 +47,8 @@ static tare_status take_chunk(tare_dcp *d, tare_torch_file *f, const tare_dcp_en
     tare_joined_chunk chunk = {.of = e->of};
     if (f->lists.n_tensors == before) return TARE_OK;
     if (f->lists.n_tensors != before + 1)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, e->offset, "a chunk that is no single tensor");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, e->offset,
+                            "a chunk that is not a single tensor");
     memcpy(chunk.at, e->at, sizeof chunk.at);
     f->lists.tensors[before].name =
         tare_joined_name(&d->m->arena, of->name, e->at, of->n_dims, d->n_chunks[e->of] == 1);

@@ -57,7 +57,7 @@ static tare_status read_tensor(tare_dcp *d, tare_str name, const tare_pickle_val
     if (!type) return wrong(v, "tensor: its type is not known", err);
     if (type->encoding == TARE_ENCODING_UNKNOWN)
         return tare_fail_at(err, TARE_ERR_UNSUPPORTED, v->offset,
-                            "tensor: of numbers that no format of tare has");
+                            "tensor: its numbers are of a type that tare does not have");
     if (!tare_torch_read_dims(t->dims, &n_dims, attribute(v, "size")))
         return wrong(v, "tensor: its size is not of whole numbers", err);
     if (n_dims > TARE_MAX_DIMS)
@@ -157,7 +157,7 @@ tare_status tare_dcp_read_metadata(tare_dcp *d, tare_torch_file *f, tare_error *
                             *storage = attribute(root, "storage_data");
     if (!is_a(root, "Metadata"))
         return tare_fail_at(err, TARE_ERR_UNSUPPORTED, root->offset,
-                            "a pickle that is no Metadata of torch.distributed.checkpoint");
+                            "a pickle that is not a Metadata of torch.distributed.checkpoint");
     if (!values || values->kind != TARE_PICKLE_DICT)
         return wrong(root, "state_dict_metadata: a dict expected", err);
     if (!storage || storage->kind != TARE_PICKLE_DICT)

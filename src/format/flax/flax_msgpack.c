@@ -78,7 +78,8 @@ static void put_number(tare_msgpack *v, uint64_t bits, unsigned bytes) {
 static tare_status take(uint8_t *out, unsigned n, const tare_reader *r, uint64_t *at, uint64_t end,
                         tare_error *err) {
     if (*at > end || n > end - *at)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, *at, "MessagePack: a value is cut");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, *at,
+                            "MessagePack: the file ends inside a value");
     TARE_TRY(tare_reader_read(r, *at, out, n, err));
     *at += n;
     return TARE_OK;
@@ -90,7 +91,7 @@ static tare_status long_form(tare_msgpack *v, uint8_t first, const tare_reader *
     const unsigned n = rows[first - 0xc0].bytes;
     if (first == 0xc1)
         return tare_fail_at(err, TARE_ERR_CORRUPT, v->offset,
-                            "MessagePack: a byte that is not used");
+                            "MessagePack: a byte that stands for no type");
     v->kind = rows[first - 0xc0].kind;
     if (v->kind == TARE_MSGPACK_BOOL) v->as.i = first & 1;
     TARE_TRY(take(bytes, n, r, at, end, err));
@@ -112,7 +113,8 @@ tare_status tare_msgpack_next(tare_msgpack *v, const tare_reader *r, uint64_t *a
     /* A value is a byte at least. */
     const uint64_t least = v->kind == TARE_MSGPACK_MAP ? 2 * v->n : v->n;
     if (least > end - *at)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, v->offset, "MessagePack: a value is cut");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, v->offset,
+                            "MessagePack: the file ends inside a value");
     const bool has_bytes = v->kind == TARE_MSGPACK_TEXT || v->kind == TARE_MSGPACK_BYTES ||
                            v->kind == TARE_MSGPACK_EXT;
     if (has_bytes) *at += v->n;

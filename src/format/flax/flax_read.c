@@ -127,9 +127,9 @@ static tare_status take_ext(scan *s, const tare_msgpack *v, tare_error *err) {
     tare_gathered *lists = &s->lists;
     const char *why = NULL;
     if (v->as.i != ARRAY && v->as.i != SCALAR)
-        return leave_out(s,
-                         "a value of a type of its own that is no array, such as a complex number",
-                         v->offset, err);
+        return leave_out(
+            s, "a value of an extension type that is not an array, such as a complex number",
+            v->offset, err);
     TARE_TRY(tare_gather_tensor(lists, v->offset, err));
     tare_strided_tensor *t = &lists->tensors[lists->n_tensors];
     TARE_TRY(read_array(t, &why, s, v, err));
@@ -171,7 +171,7 @@ static tare_status take_plain(scan *s, const tare_msgpack *v, tare_error *err) {
 static tare_status visit(scan *s, unsigned depth, tare_error *err);
 
 static tare_status push_key(scan *s, const tare_msgpack *key, tare_error *err) {
-    if (key->kind != TARE_MSGPACK_TEXT) return wrong(key, "a key that is no text", err);
+    if (key->kind != TARE_MSGPACK_TEXT) return wrong(key, "a key that is not a text", err);
     if (key->n > s->m->limits.name_bytes)
         return tare_fail_at(err, TARE_ERR_LIMIT, key->offset, "length of a name");
     if (s->path.size) tare_buffer_put_u8(&s->path, '.');
@@ -228,7 +228,7 @@ static tare_status visit(scan *s, unsigned depth, tare_error *err) {
     case TARE_MSGPACK_EXT:
         return take_ext(s, &v, err);
     case TARE_MSGPACK_BYTES:
-        return leave_out(s, "bytes that are no array", v.offset, err);
+        return leave_out(s, "bytes that are not an array", v.offset, err);
     default:
         return take_plain(s, &v, err);
     }

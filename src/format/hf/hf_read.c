@@ -152,7 +152,7 @@ static const char *missing_weights(const tare_hf_folder *f, bool is_ambiguous) {
     for (size_t i = 0; i < f->n; i++)
         if (tare_str_is(f->entries[i].name, "weights.bin"))
             return "a directory with the weights of INFQ but without its manifest.json, or with "
-                   "one that is none";
+                   "another file of that name";
     const char *what = tare_foreign_folder(f->files, f->path);
     if (what) return what;
     for (size_t i = 0; i < f->n; i++) {

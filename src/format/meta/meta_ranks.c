@@ -229,10 +229,9 @@ tare_status tare_meta_compare(tare_meta *r, tare_error *err) {
             bool is_equal = true;
             if (r->same[i] != i) TARE_TRY(is_same(&is_equal, r, r->same[i], i, room, err));
             if (!is_equal)
-                return fail_tensor(r, rank, &r->m->catalog.tensors[i], TARE_ERR_CORRUPT,
-                                   "differs from that of consolidated.00.pth, of which it is to be "
-                                   "a copy",
-                                   err);
+                return fail_tensor(
+                    r, rank, &r->m->catalog.tensors[i], TARE_ERR_CORRUPT,
+                    "differs from that of consolidated.00.pth, which it should be a copy of", err);
         }
     return TARE_OK;
 }

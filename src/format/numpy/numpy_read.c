@@ -279,7 +279,7 @@ static tare_status add_member(numpy_file *f, const tare_zip_member *m, tare_erro
     if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "names of arrays");
     if (tare_str_ends(name, TARE_STR("/")) && m->size == 0) return TARE_OK; /* a folder */
     if (!tare_str_ends(name, TARE_STR(SUFFIX))) {
-        leave_out(f, m, name, "numpy.left-out", "a member of the archive that is no array");
+        leave_out(f, m, name, "numpy.left-out", "a member of the archive that is not an array");
         return TARE_OK;
     }
     *t = (tare_strided_tensor){.name = {name.ptr, name.len - strlen(SUFFIX)}};

@@ -31,7 +31,7 @@ static bool put(maker *k, uint64_t value) {
 
 static tare_status fail_number(uint64_t offset, tare_error *err) {
     return tare_fail_at(err, TARE_ERR_CORRUPT, offset,
-                        "more numbers than the shape says, or one that the type has not");
+                        "more numbers than the shape says, or one that the type cannot hold");
 }
 
 enum { RUN_WINDOW = 65536, NUMBER_MOST = 10 };

@@ -371,8 +371,7 @@ static tare_status read_model(tare_onnx_model *o, tare_error *err) {
         TARE_TRY(read_field(o, &f, &n_training, err));
     }
     if (!o->has_graph)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, o->main.size,
-                            "model: no graph, which ONNX's have");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, o->main.size, "model: it has no graph");
     o->m->directory_bytes = o->file.n_read + o->copied;
     TARE_TRY(tare_onnx_end(o, err));
     return tare_model_finish(o->m, o->report, err);

@@ -149,7 +149,7 @@ static tare_status read_type(tare_onnx_record *r, const tare_protobuf_field *f, 
     r->type = type_of(f->value);
     if (r->type) return TARE_OK;
     return tare_fail_at(err, TARE_ERR_UNSUPPORTED, f->offset,
-                        "data_type: a number that stands for no type of ONNX that is known");
+                        "data_type: not the number of a known type of ONNX");
 }
 
 static tare_status read_field(tare_onnx_record *r, tare_onnx_model *o, const tare_protobuf_field *f,

@@ -150,15 +150,15 @@ static tare_status find_bytes(tare_flatbuffer_vector *out, tflite_model *t, uint
     uint64_t offset, size;
     *out = (tare_flatbuffer_vector){0, 0};
     if (number >= t->buffers.n)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, place,
-                            "tensor: the number of a buffer that there is not");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, place, "tensor: no buffer has this number");
     TARE_TRY(tare_flatbuffer_item(&buffer, &t->file, &t->buffers, number, err));
     TARE_TRY(tare_flatbuffer_vector_of(out, &t->file, &buffer, BUFFER_DATA, 1, err));
     TARE_TRY(tare_flatbuffer_number(&offset, &t->file, &buffer, BUFFER_OFFSET, 8, 0, err));
     TARE_TRY(tare_flatbuffer_number(&size, &t->file, &buffer, BUFFER_SIZE, 8, 0, err));
     if (offset <= 1) return TARE_OK; /* 1: it was meant to be filled in */
     if (out->n)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, buffer.at, "buffer: with bytes in two places");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, buffer.at,
+                            "buffer: its bytes are in two places");
     if (offset > t->main.size || size > t->main.size - offset)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, buffer.at,
                             "buffer: beyond the end of the file");
@@ -268,9 +268,8 @@ static tare_status add_tensor(tflite_model *t, const tare_flatbuffer_table *tens
     TARE_TRY(
         tare_flatbuffer_table_of(&sparsity, &is_sparse, &t->file, tensor, TENSOR_SPARSITY, err));
     if (type >= N_TYPES)
-        return tare_fail_at(
-            err, TARE_ERR_UNSUPPORTED, tensor->at,
-            "type: a number that stands for no type of TensorFlow Lite that is known");
+        return tare_fail_at(err, TARE_ERR_UNSUPPORTED, tensor->at,
+                            "type: not the number of a known type of TensorFlow Lite");
     const char *why = why_not(&types[type], is_sparse, external != 0);
     if (why) return tare_gather_left_out(&t->lists, name, why, tensor->at, err);
     TARE_TRY(tare_gather_tensor(&t->lists, tensor->at, err));

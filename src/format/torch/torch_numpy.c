@@ -61,7 +61,7 @@ static tare_str read_letters(char room[LETTERS_MOST], const tare_pickle_value *v
 static const char *read_type(tare_numpy_type *out, const tare_pickle_value *v) {
     char room[LETTERS_MOST];
     const char *why = tare_numpy_type_read(out, read_letters(room, v));
-    if (!why && out->is_guessed) why = "an array of NumPy of bytes whose type it does not say";
+    if (!why && out->is_guessed) why = "a NumPy array of bytes whose type is not stated";
     return why;
 }
 

@@ -143,7 +143,7 @@ static tare_status read_zip(tare_torch_file *f, tare_error *err) {
     const tare_zip_member *object = find_object(&zip, &prefix);
     if (!object)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "a zip archive without data.pkl, which PyTorch's have");
+                         "a zip archive without the data.pkl that PyTorch writes");
     for (const tare_zip_member *m = object + 1; m < zip.members + zip.n; m++)
         if (tare_str_equal(m->name, object->name))
             return tare_fail_at(err, TARE_ERR_CORRUPT, m->record,
@@ -214,14 +214,16 @@ static tare_status read_storages(tare_torch_file *f, const tare_pickle *keys, ta
     const tare_pickle_value *key;
     uint64_t at = keys->end;
     if (keys->root.kind != TARE_PICKLE_LIST)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, keys->root.offset, "keys of storages: no list");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, keys->root.offset,
+                            "keys of storages: a list expected");
     TARE_TRY(list_users(&users, &index, f, err));
     f->storages = TARE_NEW_ARRAY(&f->scratch, tare_torch_storage, keys->root.as.object->items.n);
     if (!f->storages) return tare_fail(err, TARE_ERR_NOMEM, "storages");
     while ((key = tare_pickle_item(&keys->root, f->n_storages)) != NULL) {
         tare_torch_storage *s = &f->storages[f->n_storages++];
         if (key->kind != TARE_PICKLE_TEXT && key->kind != TARE_PICKLE_BYTES)
-            return tare_fail_at(err, TARE_ERR_CORRUPT, key->offset, "key of a storage: no text");
+            return tare_fail_at(err, TARE_ERR_CORRUPT, key->offset,
+                                "key of a storage: a text expected");
         s->key = key->as.s;
         const uint32_t bytes = element_bytes(s->key, &index, users);
         if (!bytes)

@@ -53,7 +53,7 @@ static tare_torch_kind find_storage(tare_torch_storage *out, const tare_torch_dt
     if (!id) return broken(v, TARE_ERR_CORRUPT, "tensor: no storage", err);
     *type = tare_torch_dtype_of(tare_pickle_item(id, 1));
     if (!*type) return broken(v, TARE_ERR_UNSUPPORTED, "storage: its type is not known", err);
-    if (!is_text(key)) return broken(v, TARE_ERR_CORRUPT, "storage: its key is no text", err);
+    if (!is_text(key)) return broken(v, TARE_ERR_CORRUPT, "storage: its key is not a text", err);
     if (!whole(tare_pickle_item(id, 4), &n))
         return broken(v, TARE_ERR_CORRUPT, "storage: its number of elements", err);
     const int64_t at =
@@ -89,7 +89,7 @@ static tare_torch_kind read_shape(tare_strided_tensor *t, const tare_torch_stora
     uint64_t offset, end;
     size_t n_dims, n_strides;
     if (!whole(tare_pickle_argument(v, 1), &offset))
-        return broken(v, TARE_ERR_CORRUPT, "tensor: its offset is no whole number", err);
+        return broken(v, TARE_ERR_CORRUPT, "tensor: its offset is not a whole number", err);
     if (!tare_torch_read_dims(t->dims, &n_dims, tare_pickle_argument(v, 2)))
         return broken(v, TARE_ERR_CORRUPT, "tensor: its size is not of whole numbers", err);
     if (!tare_torch_read_dims(t->strides, &n_strides, tare_pickle_argument(v, 3)) ||
@@ -131,8 +131,8 @@ static tare_torch_kind read_plain(tare_strided_tensor *t, const char **why, tare
     if (kind != TARE_TORCH_TENSOR) return kind;
     if (!type) type = of_storage;
     if (type->encoding == TARE_ENCODING_UNKNOWN)
-        return unread(why, "a tensor of numbers that no format of tare has (complex128, complex32, "
-                           "float4_e2m1fn_x2)");
+        return unread(why, "a tensor of numbers of a type that tare does not have (complex128, "
+                           "complex32, float4_e2m1fn_x2)");
     if (has_bits(metadata))
         return unread(why, "a tensor that is the conjugate or the negative of "
                            "what is stored");
@@ -149,7 +149,7 @@ static tare_torch_kind read_storage(tare_strided_tensor *t, const char **why, ta
     const tare_torch_kind kind = find_storage(&storage, &type, f, v, err);
     if (kind != TARE_TORCH_TENSOR) return kind;
     if (type->encoding == TARE_ENCODING_UNKNOWN)
-        return unread(why, "a storage of numbers that no format of tare has (complex128)");
+        return unread(why, "a storage of numbers of a type that tare does not have (complex128)");
     t->encoding = tare_encoding_get(type->encoding);
     t->bytes = type->bytes;
     t->n_dims = 1;
@@ -200,7 +200,7 @@ static tare_torch_kind read_call(tare_strided_tensor *t, const char **why, tare_
         return read_plain(t, why, f, v, NULL, tare_pickle_argument(v, 6), err);
     if (tare_str_is(name, "_rebuild_tensor_v3")) {
         const tare_torch_dtype *type = tare_torch_dtype_of(tare_pickle_argument(v, 6));
-        if (!type) return unread(why, "a tensor of numbers that are not known");
+        if (!type) return unread(why, "a tensor of an unknown type of numbers");
         return read_plain(t, why, f, v, type, tare_pickle_argument(v, 7), err);
     }
     if (tare_str_is(name, "_rebuild_parameter") ||

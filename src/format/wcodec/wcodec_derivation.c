@@ -88,6 +88,6 @@ tare_status tare_wcodec_derivation_check(const tare_wcodec_index *x, uint32_t i,
     const tare_wcodec_layer *from = &x->layers[l->derived.source];
     if (from->kind != TARE_WCODEC_TENSOR || from->is_big_endian || from->coded.n_regions != 1 ||
         !is_same_shape(l, from))
-        return refuse(err, at, "derivation: its source is no tensor of the same shape");
+        return refuse(err, at, "derivation: its source is not a tensor of the same shape");
     return check_importance(x, l, at, err);
 }

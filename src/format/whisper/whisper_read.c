@@ -159,7 +159,7 @@ static tare_status read_head(whisper_file *w, tare_error *err) {
     const uint32_t type = w->numbers[N_NUMBERS - 1];
     if (type % 1000 > 1 && type / 1000 != QUANTIZED_VERSION)
         return tare_fail_at(err, TARE_ERR_UNSUPPORTED, 4 * (HEAD_NUMBERS - 1),
-                            "quantized in a form that whisper.cpp gave up in 2023: quantize the "
+                            "quantized in a form that whisper.cpp dropped in 2023: quantize the "
                             "model anew with its tools");
     TARE_TRY(read_filters(w, err));
     tare_metadata *tokens = &c->metadata[c->n_metadata++];

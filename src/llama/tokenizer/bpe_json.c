@@ -19,7 +19,7 @@ static void note_shared_ids(tare_llama_tokenizer *t, const tare_llama_file *file
                             uint64_t first) {
     if (n)
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.shared-id", file->name,
-                        "texts that have the id of another: %zu, the first with id %llu; llama.cpp "
+                        "texts with the id of another text: %zu, the first with id %llu; llama.cpp "
                         "has one text for each id, and the last one is kept",
                         n, (unsigned long long)first);
 }

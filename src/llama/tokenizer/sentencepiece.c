@@ -140,7 +140,8 @@ static bool read_model(model_proto *m, tare_cursor *c) {
         }
     }
     if (tare_cursor_ok(c) && m->n_pieces == 0)
-        return tare_cursor_fail(c, TARE_ERR_CORRUPT, 0, "no SentencePiece model: it has no pieces");
+        return tare_cursor_fail(c, TARE_ERR_CORRUPT, 0,
+                                "not a SentencePiece model: it has no pieces");
     return tare_cursor_ok(c);
 }
 

@@ -45,7 +45,7 @@ static tare_status add_tensor(reading *r, const tare_tensor *t, tare_error *err)
     if (obstacle) return tare_fail(err, TARE_ERR_UNSUPPORTED, obstacle);
     if (!tare_lora_name_parse(&name, r->dialect, t->name))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "an adapter with a tensor that is no factor of its dialect");
+                         "an adapter with a tensor that is not a factor of its dialect");
     tare_adapter *a = &set->adapters[set->n];
     *a = (tare_adapter){.scale = 1, .is_transposed = r->dialect->is_turned};
     TARE_TRY(name_module(&a->name, r, name.module, err));

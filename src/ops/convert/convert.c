@@ -189,7 +189,8 @@ static void report_in_place(const conversion *c) {
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "output.in-place");
     f.file = tare_str_of(c->plan->out_path);
     if (c->is_in_place)
-        tare_report_addf(c->plan->options.context->report, &f, "this output is whole and stays");
+        tare_report_addf(c->plan->options.context->report, &f,
+                         "this output is complete and is kept");
 }
 
 static tare_status check_outputs(conversions *s, const tare_plan *const *plans, tare_error *err) {

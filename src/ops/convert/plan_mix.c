@@ -32,8 +32,8 @@ static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c,
     if (!c->type || c->type == t->encoding) return TARE_OK;
     if (is_quantized(p, i) && !p->mix.allow_requantize) {
         refuse(p, i,
-               "it is quantized already, and again would lose more: start from the unquantized "
-               "model, or say `allow_requantize`",
+               "it is quantized already, and doing that again would lose more: start from the "
+               "unquantized model, or give `allow_requantize`",
                err);
         tare_error_code(err, TARE_CODE_QUANTIZED);
         return TARE_ERR_ARG;

@@ -273,7 +273,7 @@ static tare_status open_member(bool *is_member, loading *l, member *m, const tar
     }
     if (status == TARE_OK && !set_regions(m, places, t)) {
         close_member(m);
-        return leave(l, job, "planes that are no regions");
+        return leave(l, job, "planes that are not regions");
     }
     if (status == TARE_OK) status = tare_device_parts_open(&m->parts, m->coded, &fault);
     *is_member = status == TARE_OK;

@@ -43,14 +43,14 @@ tare_status tare_check_replaced(const char *out_path, tare_error *err) {
     int os_error;
     const tare_path_kind kind = tare_path_look(out_path, &os_error);
     if (kind == TARE_PATH_NOTHING && os_error != ENOENT && os_error != ENOTDIR) {
-        tare_fail_errno(err, os_error, "the old output cannot be looked at");
+        tare_fail_errno(err, os_error, "the old output cannot be read");
         tare_error_file(err, out_path);
         return TARE_ERR_IO;
     }
     if (kind != TARE_PATH_FOLDER) return TARE_OK;
     tare_status status = tare_files_list(NULL, out_path, visit, &seen, err);
     if (status != TARE_OK) {
-        if (err) err->what = "the old output cannot be looked at";
+        if (err) err->what = "the old output cannot be read";
         tare_error_file(err, out_path);
         return status;
     }

@@ -210,7 +210,7 @@ static tare_status judge(tare_parts *p, tare_error *err) {
     const tare_part_record record = common ? common->record : (tare_part_record){0};
     p->count = common ? record.count : p->found[0].info.count;
     if (p->count == 0 || p->count > TARE_PARTS_MOST) {
-        tare_fail(err, TARE_ERR_ARG, "a part of so many cannot be");
+        tare_fail(err, TARE_ERR_ARG, "the number of parts is impossible");
         tare_error_file(err, p->found[0].path);
         return TARE_ERR_ARG;
     }

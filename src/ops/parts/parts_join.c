@@ -211,9 +211,11 @@ static tare_status check_above(joining *j, const tare_view_file *f, tare_error *
         const int e = tare_entry_look(&facts, TARE_HERE, path, false);
         if (e == ENOENT) return TARE_OK;
         if (e)
-            return fail_shared(path, e, "a folder that the parts share cannot be looked at", err);
+            return fail_shared(path, e,
+                               "the status of a folder that the parts share cannot be read", err);
         if (facts.kind != TARE_PATH_FOLDER)
-            return fail_shared(path, 0, "files of the output lie in it, and it is no folder", err);
+            return fail_shared(path, 0, "files of the output lie in it, and it is not a folder",
+                               err);
     }
     return TARE_OK;
 }
@@ -265,7 +267,9 @@ static tare_status check_shared(joining *j, tare_error *err) {
         if (f->file.kind == TARE_VIEW_LINK) n += tare_path_has_entry(path); /* of a join before */
         if (f->file.kind != TARE_VIEW_FILE) continue;
         const int e = tare_entry_look(&facts, TARE_HERE, path, false);
-        if (e) return fail_shared(path, e, "a file that the parts share cannot be looked at", err);
+        if (e)
+            return fail_shared(path, e, "the status of a file that the parts share cannot be read",
+                               err);
         if (facts.kind != TARE_PATH_FILE || facts.size != f->file.n_bytes)
             return fail_shared(path, 0, "a file that the parts share does not have its size", err);
         n++;

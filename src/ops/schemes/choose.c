@@ -134,12 +134,12 @@ static const char *obstacle_of(const choosing *k, size_t i, const tare_scheme_ch
     const uint64_t n_rows = n_slices ? t->n_rows / n_slices : t->n_rows;
     if (t->n_dims != 2 && !is_mlx(c) && !n_slices) return stacked;
     if (c->group && !w->block_rows && t->cols % c->group)
-        return "its columns are no multiple of the group";
-    if (t->cols * w->bits % 32) return "its rows are no whole words of codes";
+        return "its columns are not a multiple of the group";
+    if (t->cols * w->bits % 32) return "its rows do not fill whole words of codes";
     if (tare_writer_has(w, TARE_WRITTEN_ZEROS) && n_rows * w->bits % 32)
-        return "the zero points of its rows are no whole words";
+        return "the zero points of its rows do not fill whole words";
     if (w->family == TARE_WRITER_BLOCK_FP8 && (n_rows % w->block_rows || t->cols % c->group))
-        return "it is no whole number of blocks";
+        return "it is not a whole number of blocks";
     const bool is_fused = n_slices ? n_slices > t->dims[0] : fused_row(t->name) != NULL;
     if (w->block_rows && is_fused && n_rows % w->block_rows)
         return "servers fuse it with others, and its rows are no multiple of 128";
