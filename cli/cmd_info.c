@@ -57,16 +57,16 @@ static const cli_option options[] = {
 
 /* --filter, and what it leaves of the model at hand: NULL without one. */
 static tare_pattern *pattern;
-static bool *wanted_tensors, *wanted_keys;
+static bool *selected_tensors, *selected_keys;
 
-static bool is_wanted(const bool *wanted, size_t i) {
-    return !wanted || wanted[i];
+static bool is_selected(const bool *selected, size_t i) {
+    return !selected || selected[i];
 }
 
 static void forget_filter(void) {
-    free(wanted_tensors);
-    free(wanted_keys);
-    wanted_tensors = wanted_keys = NULL;
+    free(selected_tensors);
+    free(selected_keys);
+    selected_tensors = selected_keys = NULL;
 }
 
 /* Before anything is printed, since an expression may take too long. */
@@ -75,14 +75,14 @@ static int filter(const tare_model *model, const char *path) {
     tare_status status = TARE_OK;
     tare_error err;
     if (!pattern) return CLI_YES;
-    wanted_tensors = cli_alloc(sum->n_tensors, sizeof *wanted_tensors);
-    wanted_keys = cli_alloc(sum->n_metadata, sizeof *wanted_keys);
+    selected_tensors = cli_alloc(sum->n_tensors, sizeof *selected_tensors);
+    selected_keys = cli_alloc(sum->n_metadata, sizeof *selected_keys);
     for (size_t i = 0; status == TARE_OK && i < sum->n_tensors; i++)
-        status = tare_pattern_matches(&wanted_tensors[i], pattern,
+        status = tare_pattern_matches(&selected_tensors[i], pattern,
                                       tare_model_tensor(model, i)->name, &err);
     for (size_t i = 0; status == TARE_OK && i < sum->n_metadata; i++)
-        status = tare_pattern_matches(&wanted_keys[i], pattern, tare_model_metadata(model, i)->key,
-                                      &err);
+        status = tare_pattern_matches(&selected_keys[i], pattern,
+                                      tare_model_metadata(model, i)->key, &err);
     return status == TARE_OK ? CLI_YES : cli_fail(&err, path);
 }
 
@@ -117,7 +117,7 @@ static size_t *choose_tensors(const tare_model *model, size_t *n) {
     size_t *chosen = cli_alloc(sum->n_tensors, sizeof *chosen);
     *n = 0;
     for (size_t i = 0; i < sum->n_tensors; i++) {
-        if (is_wanted(wanted_tensors, i)) chosen[(*n)++] = i;
+        if (is_selected(selected_tensors, i)) chosen[(*n)++] = i;
     }
     sorted_model = model;
     if (args.sort) qsort(chosen, *n, sizeof *chosen, compare_tensors);
@@ -214,7 +214,7 @@ static void print_metadata(const tare_model *model) {
     const tare_metadata *entry;
     size_t n = 0;
     for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
-        if (!is_wanted(wanted_keys, i)) continue;
+        if (!is_selected(selected_keys, i)) continue;
         n++;
         char *key = cli_escape(entry->key, false, 0);
         char *type = cli_value_type_text(&entry->value);
@@ -286,7 +286,7 @@ static tare_json_node *json_metadata(const tare_model *model) {
     tare_json_node *list = cli_json_array();
     const tare_metadata *entry;
     for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
-        if (!is_wanted(wanted_keys, i)) continue;
+        if (!is_selected(selected_keys, i)) continue;
         cli_json_append(list, cli_json_metadata(entry, most));
     }
     return list;

@@ -110,7 +110,7 @@ static tare_status add_files(tare_view *view, const char *in_path, tare_error *e
     tare_status status = cli_bases(&bases, &o.n_bases, err);
     if (status != TARE_OK) return status;
     o.bases = (const tare_model *const *)bases;
-    if (cli_look(in_path) == CLI_PATH_FOLDER)
+    if (cli_stat(in_path) == CLI_PATH_FOLDER)
         return tare_view_add_folder(view, in_path, args.recursive, &o, err);
     status = cli_source(&source, in_path, err);
     return status == TARE_OK ? tare_view_add_packed(view, "", &source, &o, err) : status;
@@ -199,7 +199,7 @@ static int check_folder(const char *folder) {
         const int code = cli_mount_end(folder);
         if (code != CLI_YES) return code;
     }
-    if (cli_look(folder) == CLI_PATH_FOLDER) return CLI_YES;
+    if (cli_stat(folder) == CLI_PATH_FOLDER) return CLI_YES;
     char *safe = cli_escape_path(folder);
     const int code = cli_fail_text(CLI_USAGE, "%s: not a folder: make it first", safe);
     free(safe);

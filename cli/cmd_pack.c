@@ -222,7 +222,7 @@ static int check_lossy(void) {
 static int fill_options(tare_pack_options *o, const char *in_path) {
     o->effort = cli_effort();
     o->is_for_gpu = args.made_for != NULL;
-    const cli_path_kind kind = cli_look(in_path);
+    const cli_path_kind kind = cli_stat(in_path);
     if (kind == CLI_PATH_NOTHING && errno != ENOENT && errno != ENOTDIR) {
         char *name = cli_escape_path(in_path);
         int code =
@@ -257,7 +257,7 @@ static int failed(const tare_error *err, const outcome *o) {
 /* Whether a folder has several models, which are packed together. */
 static bool holds_several(const char *path) {
     size_t n = 0;
-    return cli_look(path) == CLI_PATH_FOLDER && tare_count_models(&n, path, NULL) == TARE_OK &&
+    return cli_stat(path) == CLI_PATH_FOLDER && tare_count_models(&n, path, NULL) == TARE_OK &&
            n > 1;
 }
 

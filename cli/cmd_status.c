@@ -120,7 +120,7 @@ static int run(int argc, const char **argv) {
     int code = cli_check_local(&cmd_status, argv[0]);
     if (code != CLI_YES) return code;
     if (tare_parts_open(&parts, argv[0], &context, &err) != TARE_OK)
-        return cli_has_code(&err, TARE_CODE_NO_PARTS) && cli_look(argv[0]) != CLI_PATH_NOTHING
+        return cli_has_code(&err, TARE_CODE_NO_PARTS) && cli_stat(argv[0]) != CLI_PATH_NOTHING
                    ? tell_whole(argv[0])
                    : cli_fail(&err, argv[0]);
     if (cli.json)

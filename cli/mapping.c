@@ -24,7 +24,7 @@ static char *place_of_file(const char *path) {
 }
 
 char *cli_whole_path(const char *path) {
-    const cli_path_kind kind = cli_look(path);
+    const cli_path_kind kind = cli_stat(path);
     if (kind == CLI_PATH_NOTHING) return cli_copy(path, strlen(path));
     if (kind != CLI_PATH_FOLDER) return place_of_file(path);
     char *whole = cli_true_path(path),
@@ -71,7 +71,7 @@ static int check_usage(const cli_command *command, const cli_write *w, tare_llam
 }
 
 static bool is_file(const char *path) {
-    return cli_look(path) == CLI_PATH_FILE;
+    return cli_stat(path) == CLI_PATH_FILE;
 }
 
 /* A file of an adapter's folder; the folder itself may be named by one of its files. */

@@ -192,7 +192,7 @@ static bool has_scheme(const char *path) {
 
 /* A model is not read in sequence, so a pipe with a name is only good as standard input. */
 static tare_status check_kind(const char *path, tare_error *err) {
-    const cli_path_kind kind = cli_look(path);
+    const cli_path_kind kind = cli_stat(path);
     const bool exists = kind != CLI_PATH_NOTHING;
     if (exists ? kind != CLI_PATH_OTHER : !has_scheme(path)) return TARE_OK;
     *err =

@@ -22,9 +22,9 @@ typedef enum cli_path_kind {
     CLI_PATH_OTHER,
 } cli_path_kind;
 
-cli_path_kind cli_look(const char *path);
+cli_path_kind cli_stat(const char *path);
 static inline bool cli_is_there(const char *path) {
-    return cli_look(path) != CLI_PATH_NOTHING;
+    return cli_stat(path) != CLI_PATH_NOTHING;
 }
 /* Also a link that leads nowhere is an entry; if there is none, errno says why. */
 bool cli_has_entry(const char *path);

@@ -15,7 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-cli_path_kind cli_look(const char *path) {
+cli_path_kind cli_stat(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0) return CLI_PATH_NOTHING;
     return S_ISREG(st.st_mode)   ? CLI_PATH_FILE

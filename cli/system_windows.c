@@ -46,7 +46,7 @@ static HANDLE open_handle(const char *path, DWORD flags) {
     return h;
 }
 
-cli_path_kind cli_look(const char *path) {
+cli_path_kind cli_stat(const char *path) {
     BY_HANDLE_FILE_INFORMATION info;
     HANDLE h = open_handle(path, 0);
     if (h == INVALID_HANDLE_VALUE) return CLI_PATH_NOTHING;
@@ -243,7 +243,7 @@ static void turn_slashes(char *argument) {
     bool is_path = cli_has_entry(argument);
     if (!is_path && last > argument) {
         *last = '\0';
-        is_path = cli_look(argument) == CLI_PATH_FOLDER;
+        is_path = cli_stat(argument) == CLI_PATH_FOLDER;
         *last = '\\';
     }
     for (char *c = argument; is_path && *c; c++)

@@ -179,9 +179,9 @@ static int write_model(const cli_command *command, const tare_model *in, const c
             cli.part ? run_part(plan, &part, &o, &err) : run_plan(&o.result, plan, out_path, &err);
     /* A failure is one line; if something that the target does not support is the reason, it is
      * named. */
-    bool is_told = status == TARE_OK || status == TARE_ERR_UNSUPPORTED ||
-                   (status == TARE_ERR_ARG && options.n_merges > 0);
-    if (!cli.json && is_told) {
+    bool is_reported = status == TARE_OK || status == TARE_ERR_UNSUPPORTED ||
+                       (status == TARE_ERR_ARG && options.n_merges > 0);
+    if (!cli.json && is_reported) {
         if (status == TARE_OK)
             cli_print_remarks(report, in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
         else

@@ -28,7 +28,7 @@ tare_blocks *tare_blocks_new(size_t budget, const tare_allocator *allocator) {
     return NULL;
 }
 
-void tare_blocks_hold(tare_blocks *b) {
+void tare_blocks_retain(tare_blocks *b) {
     atomic_fetch_add(&b->n_holders, 1);
 }
 

@@ -33,7 +33,7 @@ typedef struct tare_blocks {
 
 /* `budget`: bytes of blocks that are kept. NULL: memory is out. */
 tare_blocks *tare_blocks_new(size_t budget, const tare_allocator *allocator);
-void tare_blocks_hold(tare_blocks *blocks);
+void tare_blocks_retain(tare_blocks *blocks);
 /* The last holder's call frees it. NULL is fine. */
 void tare_blocks_release(tare_blocks *blocks);
 /* From now on tensors are read. NULL is fine. */

@@ -16,7 +16,7 @@
 struct tare_file_cache {
     const tare_allocator *allocator;
     tare_cache *descriptors;
-    _Atomic uint64_t n_parked;
+    _Atomic uint64_t n_idle;
 };
 
 typedef struct idle {
@@ -110,7 +110,7 @@ static void close_idle(void *ctx) {
     tare_free(p->cache->allocator, p, sizeof *p + p->path_size);
 }
 
-tare_status tare_file_cache_park(tare_file_cache *c, tare_reader *r, tare_error *err) {
+tare_status tare_file_cache_put(tare_file_cache *c, tare_reader *r, tare_error *err) {
     if (r->fd < 0 || !r->owns_fd || !r->has_identity || r->map || r->fetch || !r->name)
         return TARE_OK;
     char *path = tare_path_real(r->name);
@@ -118,7 +118,7 @@ tare_status tare_file_cache_park(tare_file_cache *c, tare_reader *r, tare_error 
     const size_t n = strlen(path) + 1;
     idle *p = tare_alloc(c->allocator, sizeof *p + n);
     if (p) {
-        *p = (idle){c, atomic_fetch_add(&c->n_parked, 1), r->size, r->device, r->inode, n};
+        *p = (idle){c, atomic_fetch_add(&c->n_idle, 1), r->size, r->device, r->inode, n};
         memcpy(p->path, path, n);
     }
     free(path);

@@ -18,6 +18,6 @@ void tare_file_cache_free(tare_file_cache *cache); /* after the readers; NULL is
 /* Closes the reader's descriptor: from now on the file is reopened whenever it is read, by any
  * number of threads, and must still be the same file, or reading fails with ERR_IO. Readers of
  * anything but a file opened by path stay as they are. */
-tare_status tare_file_cache_park(tare_file_cache *cache, tare_reader *reader, tare_error *err);
+tare_status tare_file_cache_put(tare_file_cache *cache, tare_reader *reader, tare_error *err);
 
 #endif

@@ -25,11 +25,11 @@ typedef struct listing {
 
 /* What leads nowhere is there with nothing in it; a file that cannot be looked at is no such
  * thing. 0, or an errno. */
-static int look_at(tare_files_entry *e, int folder) {
+static int stat_entry(tare_files_entry *e, int folder) {
     tare_file_facts own, facts;
-    int failed = tare_entry_look(&own, folder, e->name, false);
+    int failed = tare_entry_stat(&own, folder, e->name, false);
     e->is_link = !failed && own.kind == TARE_PATH_LINK;
-    if (!failed) failed = tare_entry_look(&facts, folder, e->name, true);
+    if (!failed) failed = tare_entry_stat(&facts, folder, e->name, true);
     if (failed == ENOENT || failed == ELOOP || failed == ENOTDIR ||
         (e->is_link && failed == EACCES))
         return 0;
@@ -42,7 +42,7 @@ static int look_at(tare_files_entry *e, int folder) {
 static int list_entry(void *ctx, const char *name) {
     listing *l = ctx;
     tare_files_entry e = {.name = name};
-    const int failed = look_at(&e, l->folder);
+    const int failed = stat_entry(&e, l->folder);
     if (failed) {
         l->status = tare_fail_errno(l->err, failed, "its status cannot be read");
         tare_error_file(l->err, name);

@@ -41,9 +41,9 @@ typedef struct tare_file_facts {
 int tare_fd_open(int *fd, int folder, const char *name, unsigned how, uint16_t mode);
 /* A failure is one of writing: some file systems store a file only then. */
 int tare_fd_close(int fd);
-int tare_fd_look(tare_file_facts *out, int fd);
+int tare_fd_stat(tare_file_facts *out, int fd);
 /* `follows`: what a link leads to. */
-int tare_entry_look(tare_file_facts *out, int folder, const char *name, bool follows);
+int tare_entry_stat(tare_file_facts *out, int folder, const char *name, bool follows);
 bool tare_is_same_file(const tare_file_facts *a, const tare_file_facts *b);
 /* Whether it belongs to the user whom the program acts for. */
 bool tare_file_is_own(const tare_file_facts *facts);

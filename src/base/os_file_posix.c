@@ -77,14 +77,14 @@ static void tell(tare_file_facts *out, const struct stat *st) {
                              .nanoseconds = (uint32_t)st->st_mtim.tv_nsec};
 }
 
-int tare_fd_look(tare_file_facts *out, int fd) {
+int tare_fd_stat(tare_file_facts *out, int fd) {
     struct stat st;
     const int failed = result(fstat(fd, &st));
     if (!failed) tell(out, &st);
     return failed;
 }
 
-int tare_entry_look(tare_file_facts *out, int folder, const char *name, bool follows) {
+int tare_entry_stat(tare_file_facts *out, int folder, const char *name, bool follows) {
     struct stat st;
     const int failed = result(fstatat(at(folder), name, &st, follows ? 0 : AT_SYMLINK_NOFOLLOW));
     if (!failed) tell(out, &st);

@@ -53,7 +53,7 @@ static bool is_link(HANDLE h) {
 
 static bool is_folder(int folder, const char *name) {
     tare_file_facts facts;
-    return tare_entry_look(&facts, folder, name, true) == 0 && facts.kind == TARE_PATH_FOLDER;
+    return tare_entry_stat(&facts, folder, name, true) == 0 && facts.kind == TARE_PATH_FOLDER;
 }
 
 int tare_fd_open(int *fd, int folder, const char *name, unsigned how, uint16_t mode) {
@@ -117,11 +117,11 @@ static int facts_of(tare_file_facts *out, HANDLE h) {
     return 0;
 }
 
-int tare_fd_look(tare_file_facts *out, int fd) {
+int tare_fd_stat(tare_file_facts *out, int fd) {
     return facts_of(out, tare_windows_handle(fd));
 }
 
-int tare_entry_look(tare_file_facts *out, int folder, const char *name, bool follows) {
+int tare_entry_stat(tare_file_facts *out, int folder, const char *name, bool follows) {
     const DWORD flags = FILE_FLAG_BACKUP_SEMANTICS | (follows ? 0 : FILE_FLAG_OPEN_REPARSE_POINT);
     HANDLE h = open_entry(folder, name, FILE_READ_ATTRIBUTES, OPEN_EXISTING, flags);
     if (h == INVALID_HANDLE_VALUE) return errno;

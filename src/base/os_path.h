@@ -22,7 +22,7 @@ typedef enum tare_path_kind {
 
 /* Links are followed; one that leads nowhere is nothing. *os_error, which may be NULL: why nothing,
  * an errno, else 0. */
-tare_path_kind tare_path_look(const char *path, int *os_error);
+tare_path_kind tare_path_stat(const char *path, int *os_error);
 /* Whether there is an entry, be it a link that leads nowhere. */
 bool tare_path_has_entry(const char *path);
 /* Whether a folder may be listed and searched by who runs the program: 0, or an errno. */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-tare_path_kind tare_path_look(const char *path, int *os_error) {
+tare_path_kind tare_path_stat(const char *path, int *os_error) {
     struct stat st;
     const bool is_there = stat(path, &st) == 0;
     if (os_error) *os_error = is_there ? 0 : errno;

@@ -11,16 +11,16 @@
 #include "base/os_file.h"
 #include "base/os_windows.h"
 
-tare_path_kind tare_path_look(const char *path, int *os_error) {
+tare_path_kind tare_path_stat(const char *path, int *os_error) {
     tare_file_facts facts;
-    const int failed = tare_entry_look(&facts, TARE_HERE, path, true);
+    const int failed = tare_entry_stat(&facts, TARE_HERE, path, true);
     if (os_error) *os_error = failed;
     return failed ? TARE_PATH_NOTHING : facts.kind;
 }
 
 bool tare_path_has_entry(const char *path) {
     tare_file_facts facts;
-    return tare_entry_look(&facts, TARE_HERE, path, false) == 0;
+    return tare_entry_stat(&facts, TARE_HERE, path, false) == 0;
 }
 
 int tare_path_check_folder(const char *path) {

@@ -57,7 +57,7 @@ static tare_status follow_link(tare_outset *set, tare_error *err) {
  * system can open but no path leads to, such as a pipe under /dev/fd, cannot be an output. */
 static tare_status follow_links(tare_outset *set, tare_error *err) {
     tare_file_facts facts;
-    while (tare_entry_look(&facts, TARE_HERE, set->path, false) == 0 &&
+    while (tare_entry_stat(&facts, TARE_HERE, set->path, false) == 0 &&
            facts.kind == TARE_PATH_LINK) {
         char *resolved = tare_path_real(set->path);
         if (resolved) {
@@ -68,7 +68,7 @@ static tare_status follow_links(tare_outset *set, tare_error *err) {
         if (errno != ENOENT)
             return tare_outset_fail_errno(err, errno, "the output's link cannot be followed",
                                           set->path);
-        if (tare_entry_look(&facts, TARE_HERE, set->path, true) == 0)
+        if (tare_entry_stat(&facts, TARE_HERE, set->path, true) == 0)
             return tare_outset_fail(err, TARE_ERR_ARG,
                                     "the output exists and is not a regular file", set->path);
         TARE_TRY(follow_link(set, err));
@@ -143,7 +143,7 @@ static tare_status check_old_directory(const tare_outset *set, tare_error *err) 
 
 static tare_status check_existing(tare_outset *set, tare_error *err) {
     tare_file_facts facts;
-    const int failed = tare_entry_look(&facts, set->parent_fd, set->final_name, false);
+    const int failed = tare_entry_stat(&facts, set->parent_fd, set->final_name, false);
     if (failed == ENOENT) return TARE_OK;
     if (failed)
         return tare_outset_fail_errno(err, failed, "the status of the output cannot be read",
@@ -177,8 +177,8 @@ static tare_status check_space(const tare_outset *set, tare_error *err) {
 static bool hold(const tare_outset *set, int fd) {
     tare_file_facts mine, named;
     if (tare_fd_lock(fd) == EWOULDBLOCK) return false;
-    return tare_fd_look(&mine, fd) == 0 &&
-           tare_entry_look(&named, set->temp_parent_fd, set->temp_name, false) == 0 &&
+    return tare_fd_stat(&mine, fd) == 0 &&
+           tare_entry_stat(&named, set->temp_parent_fd, set->temp_name, false) == 0 &&
            (tare_is_same_file(&mine, &named) || mine.n_names > 0);
 }
 
@@ -516,7 +516,7 @@ static bool is_file(const tare_file_facts *facts, const tare_reader *file) {
 
 bool tare_same_file(const char *path, const tare_reader *file) {
     tare_file_facts facts;
-    return tare_entry_look(&facts, TARE_HERE, path, true) == 0 && is_file(&facts, file);
+    return tare_entry_stat(&facts, TARE_HERE, path, true) == 0 && is_file(&facts, file);
 }
 
 typedef struct search {
@@ -530,7 +530,7 @@ static int find_file(void *ctx, const char *name) {
     const search *s = ctx;
     tare_file_facts facts;
     const bool is_it =
-        tare_entry_look(&facts, s->folder, name, false) == 0 && is_file(&facts, s->file);
+        tare_entry_stat(&facts, s->folder, name, false) == 0 && is_file(&facts, s->file);
     return is_it ? FOUND : 0;
 }
 
@@ -546,6 +546,6 @@ bool tare_holds_file(const char *path, const tare_reader *file) {
 
 bool tare_same_path(const char *a, const char *b) {
     tare_file_facts fa, fb;
-    return tare_entry_look(&fa, TARE_HERE, a, true) == 0 &&
-           tare_entry_look(&fb, TARE_HERE, b, true) == 0 && tare_is_same_file(&fa, &fb);
+    return tare_entry_stat(&fa, TARE_HERE, a, true) == 0 &&
+           tare_entry_stat(&fb, TARE_HERE, b, true) == 0 && tare_is_same_file(&fa, &fb);
 }

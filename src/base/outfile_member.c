@@ -83,7 +83,7 @@ int tare_outset_withhold(const tare_outset *set, int fd) {
     const unsigned kept = set->options.is_directory ? 0700 : 0, withheld = set->options.withheld;
     tare_file_facts facts;
     if (!withheld) return 0;
-    int failed = tare_fd_look(&facts, fd);
+    int failed = tare_fd_stat(&facts, fd);
     if (failed) return failed;
     const unsigned mode = facts.mode & ~(withheld & ~kept);
     /* who may read a file may look into a directory */

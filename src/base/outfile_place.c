@@ -58,7 +58,7 @@ static bool has_mode(const tare_outset *set, int in_fd) {
 /* Permissions and times, as far as the file system has them. */
 static void copy_stamps(const tare_outset *set, int in_fd, int out_fd) {
     tare_file_facts facts;
-    if (tare_fd_look(&facts, in_fd) != 0) return;
+    if (tare_fd_stat(&facts, in_fd) != 0) return;
     if (has_mode(set, in_fd))
         (void)tare_fd_set_mode(out_fd, facts.mode);
     else
@@ -70,7 +70,7 @@ static void copy_stamps(const tare_outset *set, int in_fd, int out_fd) {
 static uint16_t first_mode(const tare_outset *set, int in_fd) {
     tare_file_facts facts;
     if (!has_mode(set, in_fd)) return (uint16_t)(0666 & ~set->options.withheld);
-    return tare_fd_look(&facts, in_fd) == 0 ? facts.mode & 0666 : 0600;
+    return tare_fd_stat(&facts, in_fd) == 0 ? facts.mode & 0666 : 0600;
 }
 
 static int copy_bytes(int in_fd, int fd, uint8_t *scratch) {
@@ -134,7 +134,7 @@ static int copy_entry(void *ctx, const char *name) {
     tare_file_facts facts;
     bool is_begun;
     int in;
-    int failed = tare_entry_look(&facts, c->from, name, false);
+    int failed = tare_entry_stat(&facts, c->from, name, false);
     if (failed) return failed;
     if (facts.kind == TARE_PATH_LINK) return copy_link(c->from, c->to, name);
     const bool is_folder = facts.kind == TARE_PATH_FOLDER;
@@ -178,7 +178,7 @@ static void note(const tare_outset *set) {
 
 tare_status tare_outset_place(tare_outset *set, tare_error *err) {
     tare_file_facts facts;
-    const bool exists = tare_entry_look(&facts, set->parent_fd, set->final_name, false) == 0;
+    const bool exists = tare_entry_stat(&facts, set->parent_fd, set->final_name, false) == 0;
     if (exists && !set->options.force) return tare_outset_fail_exists(set, err);
     if (exists && set->options.keeps_old)
         return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,

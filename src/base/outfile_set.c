@@ -32,7 +32,7 @@ tare_status tare_outset_fail_exists(const tare_outset *set, tare_error *err) {
 void tare_outset_remove(const tare_outset *set, int folder, const char *name, unsigned depth) {
     tare_file_facts facts;
     tare_remove_tree(folder, name, depth);
-    if (tare_entry_look(&facts, folder, name, false) != 0) return;
+    if (tare_entry_stat(&facts, folder, name, false) != 0) return;
     const char *where = folder == set->parent_fd ? NULL : set->temp_parent;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_IO, "output.left");
     f.file = tare_str_of(name);

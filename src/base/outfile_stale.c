@@ -88,7 +88,7 @@ void tare_remove_tree(int parent_fd, const char *name, unsigned depth) {
 static int look_for_folder(void *ctx, int folder, const char *name) {
     bool *has_subdirectory = ctx;
     tare_file_facts facts;
-    if (tare_entry_look(&facts, folder, name, false) == 0 && facts.kind == TARE_PATH_FOLDER)
+    if (tare_entry_stat(&facts, folder, name, false) == 0 && facts.kind == TARE_PATH_FOLDER)
         *has_subdirectory = true;
     return 0;
 }
@@ -111,7 +111,7 @@ static void remove_if_free(int parent_fd, const char *name, tare_report *report)
     const bool is_free = tare_fd_lock(fd) == 0;
     if (is_free) tare_remove_tree(parent_fd, name, TARE_FOLDERS_MOST);
     tare_fd_close(fd);
-    if (!is_free || tare_entry_look(&facts, parent_fd, name, false) == 0) return;
+    if (!is_free || tare_entry_stat(&facts, parent_fd, name, false) == 0) return;
     tare_finding f = TARE_FINDING(INFO, TARE_ERR_IO, "output.stale");
     f.file = tare_str_of(name);
     tare_report_addf(report, &f, "removed: a run that was killed had left it");

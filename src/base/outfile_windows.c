@@ -30,7 +30,7 @@ int tare_os_rename_new(int dir_fd, const char *from, const char *to) {
     int failed = old && new ? 0 : errno;
     if (!failed && !MoveFileExW(old, new, MOVEFILE_WRITE_THROUGH)) failed = tare_windows_errno();
     tare_file_facts facts;
-    if (failed == EACCES && tare_entry_look(&facts, dir_fd, to, false) == 0) failed = EEXIST;
+    if (failed == EACCES && tare_entry_stat(&facts, dir_fd, to, false) == 0) failed = EEXIST;
     free(old);
     free(new);
     return failed;

@@ -42,10 +42,10 @@ static tare_status open_locked(tare_part_file *out, bool *is_other, const char *
     failed = tare_fd_lock(out->fd);
     if (failed == EWOULDBLOCK) return fail_busy(out, err);
     if (failed && !tare_os_is_unsupported(failed)) return fail(out, failed, "lock", err);
-    failed = tare_fd_look(&opened, out->fd);
+    failed = tare_fd_stat(&opened, out->fd);
     if (failed) return fail(out, failed, "cannot be written", err);
     *is_other =
-        tare_entry_look(&named, TARE_HERE, path, false) != 0 || !tare_is_same_file(&named, &opened);
+        tare_entry_stat(&named, TARE_HERE, path, false) != 0 || !tare_is_same_file(&named, &opened);
     out->size = opened.size;
     return TARE_OK;
 }

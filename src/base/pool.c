@@ -12,7 +12,7 @@
 
 #define MOST_THREADS 256 /* more exceed the bandwidth of any memory bus */
 
-typedef struct crew {
+typedef struct workers {
     const tare_run *run;
     _Atomic uint64_t next;
     _Atomic bool stop;         /* no more tasks are taken */
@@ -24,16 +24,16 @@ typedef struct crew {
     tare_error err;
     pthread_mutex_t telling; /* held by who calls progress; guards what follows */
     struct timespec told;
-} crew;
+} workers;
 
 typedef struct member {
-    crew *crew;
+    workers *workers;
     unsigned worker;
 } member;
 
 /* The failure of the lowest task wins, so that the report does not depend on timing where the
  * tasks before it have run. */
-static void note_failure(crew *c, uint64_t task, tare_status status, const tare_error *err) {
+static void note_failure(workers *c, uint64_t task, tare_status status, const tare_error *err) {
     pthread_mutex_lock(&c->mutex);
     if (task < c->failed_task) {
         c->failed_task = task;
@@ -44,36 +44,36 @@ static void note_failure(crew *c, uint64_t task, tare_status status, const tare_
     atomic_store(&c->stop, true);
 }
 
-static void cancel(crew *c) {
+static void cancel(workers *c) {
     tare_error err = TARE_ERROR_NONE;
     tare_fail(&err, TARE_ERR_CANCELLED, "cancelled");
     note_failure(c, 0, TARE_ERR_CANCELLED, &err);
     atomic_store(&c->is_cancelled, true);
 }
 
-static bool is_cancelled(crew *c) {
+static bool is_cancelled(workers *c) {
     if (atomic_load(&c->is_cancelled)) return true;
     if (!c->run->context.cancel || !tare_cancel_is_requested(c->run->context.cancel)) return false;
     cancel(c);
     return true;
 }
 
-/* The crew whose task a thread is running, so that it need not be passed down through every layer.
+/* The workers whose task a thread is running, so that it need not be passed down through every layer.
  */
 typedef struct seat {
-    crew *crew; /* NULL: none */
-    bool tells; /* progress, which is for the caller's thread */
+    workers *workers; /* NULL: none */
+    bool reports;     /* progress, which is for the caller's thread */
 } seat;
 
 static _Thread_local seat here;
 
-static bool run_one(crew *c, unsigned worker, bool tells) {
+static bool run_one(workers *c, unsigned worker, bool reports) {
     if (atomic_load(&c->stop) || is_cancelled(c)) return false;
     uint64_t task = atomic_fetch_add(&c->next, 1);
     if (task >= c->run->n_tasks) return false;
     tare_error err = TARE_ERROR_NONE;
     const seat before = here; /* a task may run tasks of its own */
-    here = (seat){c, tells};
+    here = (seat){c, reports};
     tare_status s = c->run->task(c->run->ctx, task, worker, &err);
     here = before;
     if (s != TARE_OK) note_failure(c, task, s, &err);
@@ -82,7 +82,7 @@ static bool run_one(crew *c, unsigned worker, bool tells) {
 
 static void *work(void *arg) {
     member *m = arg;
-    crew *c = m->crew;
+    workers *c = m->workers;
     while (run_one(c, m->worker, false)) continue;
     pthread_mutex_lock(&c->mutex);
     c->n_running--;
@@ -91,14 +91,14 @@ static void *work(void *arg) {
     return NULL;
 }
 
-static void tell_progress(crew *c) {
+static void report_progress(workers *c) {
     const tare_run *run = c->run;
     if (!run->context.progress || atomic_load(&c->stop)) return;
     uint64_t done = run->done ? atomic_load(run->done) : 0;
     if (run->context.progress(run->context.progress_ctx, done, run->total)) cancel(c);
 }
 
-static void wait_for_crew(crew *c) {
+static void wait_for_workers(workers *c) {
     pthread_mutex_lock(&c->mutex);
     while (c->n_running > 0) {
         struct timespec until;
@@ -107,38 +107,38 @@ static void wait_for_crew(crew *c) {
         if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
         pthread_cond_timedwait(&c->ended, &c->mutex, &until);
         pthread_mutex_unlock(&c->mutex);
-        tell_progress(c);
+        report_progress(c);
         pthread_mutex_lock(&c->mutex);
     }
     pthread_mutex_unlock(&c->mutex);
 }
 
 /* Reports progress if no thread has for a tenth of a second and none is about to. */
-static void tell_now_and_then(crew *c) {
+static void report_now_and_then(workers *c) {
     struct timespec now;
     if (pthread_mutex_trylock(&c->telling)) return;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if ((now.tv_sec - c->told.tv_sec) * 1000 + (now.tv_nsec - c->told.tv_nsec) / 1000000 >= 100) {
         c->told = now;
-        tell_progress(c);
+        report_progress(c);
     }
     pthread_mutex_unlock(&c->telling);
 }
 
 /* A thread that is not ours: it works and reports progress. */
-static void work_and_tell(void *arg, unsigned worker) {
-    crew *c = arg;
-    while (run_one(c, worker, true)) tell_now_and_then(c);
+static void work_and_signal(void *arg, unsigned worker) {
+    workers *c = arg;
+    while (run_one(c, worker, true)) report_now_and_then(c);
 }
 
 tare_status tare_run_check(tare_error *err) {
-    crew *c = here.crew;
+    workers *c = here.workers;
     if (!c) return TARE_OK;
-    if (here.tells) tell_now_and_then(c);
+    if (here.reports) report_now_and_then(c);
     return is_cancelled(c) ? tare_fail(err, TARE_ERR_CANCELLED, "cancelled") : TARE_OK;
 }
 
-static void run_crew(crew *c, unsigned threads) {
+static void run_workers(workers *c, unsigned threads) {
     pthread_t ids[MOST_THREADS];
     member members[MOST_THREADS];
     unsigned started = 0;
@@ -156,13 +156,13 @@ static void run_crew(crew *c, unsigned threads) {
         started++;
     }
     if (started == 0)
-        work_and_tell(c, 0);
+        work_and_signal(c, 0);
     else
-        wait_for_crew(c);
+        wait_for_workers(c);
     for (unsigned i = 0; i < started; i++) pthread_join(ids[i], NULL);
 }
 
-static bool make_locks(crew *c) {
+static bool make_locks(workers *c) {
     if (pthread_mutex_init(&c->mutex, NULL)) return false;
     if (pthread_mutex_init(&c->telling, NULL)) {
         pthread_mutex_destroy(&c->mutex);
@@ -182,14 +182,14 @@ unsigned tare_run_threads(const tare_run *run) {
 
 tare_status tare_run_parallel(const tare_run *run, tare_error *err) {
     const unsigned threads = tare_run_threads(run);
-    crew c = {.run = run, .failed_task = UINT64_MAX, .err = TARE_ERROR_NONE};
+    workers c = {.run = run, .failed_task = UINT64_MAX, .err = TARE_ERROR_NONE};
     if (!make_locks(&c)) return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
     clock_gettime(CLOCK_MONOTONIC, &c.told);
     if (run->context.parallel && threads)
-        run->context.parallel(run->context.parallel_ctx, threads, work_and_tell, &c);
+        run->context.parallel(run->context.parallel_ctx, threads, work_and_signal, &c);
     else
-        run_crew(&c, threads);
-    tell_progress(&c);
+        run_workers(&c, threads);
+    report_progress(&c);
     pthread_cond_destroy(&c.ended);
     pthread_mutex_destroy(&c.telling);
     pthread_mutex_destroy(&c.mutex);

@@ -30,7 +30,7 @@ static void map_file(tare_reader *r, tare_map_mode mode) {
 /* Size of what fd refers to: a regular file, or a block device by its end. */
 static tare_status measure(tare_reader *r, tare_error *err) {
     tare_file_facts facts;
-    int failed = tare_fd_look(&facts, r->fd);
+    int failed = tare_fd_stat(&facts, r->fd);
     if (failed) return tare_fail_errno(err, failed, "its status cannot be read");
     if (facts.kind == TARE_PATH_FOLDER) return tare_fail(err, TARE_ERR_ARG, "is a directory");
     r->size = facts.size;
@@ -58,7 +58,7 @@ tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, tare_map_mo
 
 bool tare_is_lost_link(const char *path) {
     int os_error;
-    return tare_path_look(path, &os_error) == TARE_PATH_NOTHING && os_error == ENOENT &&
+    return tare_path_stat(path, &os_error) == TARE_PATH_NOTHING && os_error == ENOENT &&
            tare_path_has_entry(path);
 }
 

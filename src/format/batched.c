@@ -154,7 +154,7 @@ tare_status tare_batched_open(tare_reader *out, tare_blocks **blocks,
                                    .request = request,
                                    .deliver = deliver,
                                    .ctx = f}};
-    tare_blocks_hold(*blocks);
+    tare_blocks_retain(*blocks);
     tare_block_file_number(&f->blocks);
     tare_block_file_reader(out, &f->blocks, source->name, close_file);
     return TARE_OK;

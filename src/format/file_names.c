@@ -115,7 +115,7 @@ static bool is_beside(const char *path, const char *suffix) {
     if (!beside) return false;
     memcpy(beside, path, n);
     memcpy(beside + n, suffix, m + 1);
-    const bool is_there = tare_path_look(beside, NULL) != TARE_PATH_NOTHING;
+    const bool is_there = tare_path_stat(beside, NULL) != TARE_PATH_NOTHING;
     free(beside);
     return is_there;
 }

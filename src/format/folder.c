@@ -57,7 +57,7 @@ static tare_status take_files(tare_folder *f, tare_error *err) {
             return tare_fail(err, TARE_ERR_ARG,
                              "source: a file of a folder is memory, a descriptor or a callback");
         tare_file_facts facts;
-        if (s->kind == TARE_SOURCE_FD && tare_fd_look(&facts, s->fd) == 0) s->n_bytes = facts.size;
+        if (s->kind == TARE_SOURCE_FD && tare_fd_stat(&facts, s->fd) == 0) s->n_bytes = facts.size;
         f->sorted[f->n] = s;
     }
     qsort(f->sorted, f->n, sizeof *f->sorted, by_name);

@@ -170,7 +170,7 @@ static tare_status list_folder(tare_folder_models *list, const tare_source *sour
     if (has_slash) list->folder = tare_join_path(&list->arena, source->name, TARE_STR(""));
     if (!list->folder) return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
     if (source->kind == TARE_SOURCE_URL) return list_remote(list, source, err);
-    if (tare_path_look(source->name, NULL) != TARE_PATH_FOLDER ||
+    if (tare_path_stat(source->name, NULL) != TARE_PATH_FOLDER ||
         (tare_foreign_folder(NULL, source->name) && !is_pipeline(NULL, source->name)))
         return TARE_OK;
     return list_files(list, NULL, source->name, err);

@@ -132,8 +132,8 @@ static tare_status read_manifest(store *s, tare_str text, tare_error *err) {
 static bool is_manifest(const store *s, const char *path) {
     tare_reader r;
     char first = 0;
-    if (tare_path_look(s->blobs, NULL) != TARE_PATH_FOLDER ||
-        tare_path_look(path, NULL) != TARE_PATH_FILE ||
+    if (tare_path_stat(s->blobs, NULL) != TARE_PATH_FOLDER ||
+        tare_path_stat(path, NULL) != TARE_PATH_FILE ||
         tare_reader_open(&r, path, TARE_MAP_NONE, NULL) != TARE_OK)
         return false;
     if (r.size && r.size <= MANIFEST_MOST) (void)tare_reader_read(&r, 0, &first, 1, NULL);

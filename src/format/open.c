@@ -23,7 +23,7 @@ typedef struct place {
 static bool is_directory(const tare_source *s, const place *p) {
     if (p->files) return p->is_directory;
     return s->kind == TARE_SOURCE_PATH && s->name &&
-           tare_path_look(s->name, NULL) == TARE_PATH_FOLDER;
+           tare_path_stat(s->name, NULL) == TARE_PATH_FOLDER;
 }
 
 /* A directory that may not be listed or searched would look like one without a model. */

@@ -43,7 +43,7 @@ static bool key_number(uint64_t *out, const void *model, const char *name, uint6
 static bool wanted_size(uint64_t *count, uint64_t *factor, const tare_llama_mapping *m,
                         const tare_llama_size_rule *r, uint64_t block) {
     double size;
-    if (r->key) return tare_llama_size_wanted(count, factor, r, block, key_number, m);
+    if (r->key) return tare_llama_size_expected(count, factor, r, block, key_number, m);
     if (m->arch->ignores_vocab_size ||
         tare_llama_number(&size, m, r->members, 0, NULL) != TARE_OK || !(size > 0) ||
         !(size < 0x1p53))

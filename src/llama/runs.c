@@ -226,7 +226,7 @@ static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
     tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
     for (const tare_llama_size_rule *r = tare_llama_size_rules; r->members; r++) {
         if (!tare_llama_size_applies(r, stem, s->architecture) || t->n_dims <= r->dim ||
-            !tare_llama_size_wanted(&count, &factor, r, block, key_number, s))
+            !tare_llama_size_expected(&count, &factor, r, block, key_number, s))
             continue;
         const uint64_t is = t->dims[t->n_dims - 1 - r->dim];
         if (tare_llama_size_is(r, count, factor, is, s->architecture)) continue;

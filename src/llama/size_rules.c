@@ -111,8 +111,8 @@ bool tare_llama_size_applies(const tare_llama_size_rule *rule, const char *stem,
     return !only || tare_llama_is_one_of(arch, only);
 }
 
-bool tare_llama_size_wanted(uint64_t *count, uint64_t *factor, const tare_llama_size_rule *rule,
-                            uint64_t block, tare_llama_key_number number, const void *model) {
+bool tare_llama_size_expected(uint64_t *count, uint64_t *factor, const tare_llama_size_rule *rule,
+                              uint64_t block, tare_llama_key_number number, const void *model) {
     uint64_t width, heads;
     *factor = 1;
     if (!rule->key || !number(count, model, rule->key, block)) return false;

@@ -32,8 +32,8 @@ void tare_llama_stem(char *stem, size_t size, uint64_t *block, bool *is_in_block
 bool tare_llama_size_applies(const tare_llama_size_rule *rule, const char *stem, tare_str arch);
 /* What the keys say: a count, and how many rows each has, with what llama.cpp assumes where there is
  * no key. False: they do not. */
-bool tare_llama_size_wanted(uint64_t *count, uint64_t *factor, const tare_llama_size_rule *rule,
-                            uint64_t block, tare_llama_key_number number, const void *model);
+bool tare_llama_size_expected(uint64_t *count, uint64_t *factor, const tare_llama_size_rule *rule,
+                              uint64_t block, tare_llama_key_number number, const void *model);
 /* Whether that is the dimension `is` of the tensor. */
 bool tare_llama_size_is(const tare_llama_size_rule *rule, uint64_t count, uint64_t factor,
                         uint64_t is, tare_str arch);

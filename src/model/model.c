@@ -72,7 +72,7 @@ tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *
     if (m->n_files <= tare_files_kept_open()) return TARE_OK;
     if (!m->idle) m->idle = tare_file_cache_new(m->allocator);
     if (!m->idle) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
-    return tare_file_cache_park(m->idle, &file->reader, err);
+    return tare_file_cache_put(m->idle, &file->reader, err);
 }
 
 tare_status tare_model_lacks(tare_model *m, tare_str tensor, const char *code, const char *text,

@@ -223,7 +223,7 @@ tare_status tare_hub_enter_cache(const char **out, const char *path, tare_arena 
     const char *all = below(path, "snapshots", arena);
     *out = path;
     if (!all) return tare_fail(err, TARE_ERR_NOMEM, "path");
-    if (tare_path_look(all, NULL) != TARE_PATH_FOLDER) return TARE_OK;
+    if (tare_path_stat(all, NULL) != TARE_PATH_FOLDER) return TARE_OK;
     const tare_status status = choose_snapshot(out, path, all, arena, err);
     if (status != TARE_OK) tare_error_file(err, path);
     return status;

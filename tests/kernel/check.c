@@ -302,7 +302,7 @@ static bool parse(check *s, int argc, char **argv) {
         else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
             s->seed = strtoull(argv[++i], NULL, 0);
         else if (strcmp(argv[i], "--at-least") == 0 && i + 1 < argc)
-            s->n_wanted = (unsigned)strtoul(argv[++i], NULL, 0);
+            s->n_expected = (unsigned)strtoul(argv[++i], NULL, 0);
         else
             return false;
     }
@@ -313,11 +313,11 @@ static bool parse(check *s, int argc, char **argv) {
  * to be checked. */
 static int verdict(const check *s, unsigned n_levels, bool is_good) {
     printf("%u functions checked, %u failed\n", s->n_checked, s->n_failed);
-    if (n_levels == 0 && s->n_wanted == 0) {
+    if (n_levels == 0 && s->n_expected == 0) {
         printf("SKIP: this CPU has none of the instruction sets of kernels\n");
         return 77;
     }
-    if (s->n_checked < s->n_wanted || s->n_checked == 0) {
+    if (s->n_checked < s->n_expected || s->n_checked == 0) {
         printf("FAIL not as many functions as asked for\n");
         return 1;
     }

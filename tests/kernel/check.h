@@ -33,7 +33,7 @@ typedef struct check {
     bool has_failed;
     const char *crash; /* what the last call died of */
     unsigned n_checked, n_failed;
-    unsigned n_wanted; /* functions to be checked at least; 0: not said */
+    unsigned n_expected; /* functions to be checked at least; 0: not said */
     check_region in, importance, out, expected;
 } check;
 

@@ -61,7 +61,7 @@ static tare_file_cache *open_all(void) {
     assert_non_null(cache);
     for (unsigned i = 0; i < N_FILES; i++) {
         assert_int_equal(tare_reader_open(&readers[i], names[i], false, NULL), TARE_OK);
-        assert_int_equal(tare_file_cache_park(cache, &readers[i], NULL), TARE_OK);
+        assert_int_equal(tare_file_cache_put(cache, &readers[i], NULL), TARE_OK);
         assert_true(readers[i].fd < 0 && readers[i].size == 4);
     }
     return cache;

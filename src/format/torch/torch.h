@@ -68,13 +68,13 @@ typedef enum tare_torch_kind {
     TARE_TORCH_UNREAD_ARRAY = 4, /* the same as UNREAD, but no part of it is a tensor */
 } tare_torch_kind;
 
-tare_torch_kind tare_torch_look(tare_strided_tensor *out, const char **why, tare_torch_file *f,
-                                const tare_pickle_value *v, tare_error *err);
+tare_torch_kind tare_torch_classify(tare_strided_tensor *out, const char **why, tare_torch_file *f,
+                                    const tare_pickle_value *v, tare_error *err);
 
 /* torch_numpy.c: the same of arrays of NumPy. */
-tare_torch_kind tare_torch_look_numpy(tare_strided_tensor *out, const char **why,
-                                      tare_torch_file *f, const tare_pickle_value *v,
-                                      const tare_pickle_object *callee, tare_error *err);
+tare_torch_kind tare_torch_classify_numpy(tare_strided_tensor *out, const char **why,
+                                          tare_torch_file *f, const tare_pickle_value *v,
+                                          const tare_pickle_object *callee, tare_error *err);
 /* The list of values that an array of objects holds; NULL: v is none. */
 const tare_pickle_value *tare_torch_numpy_items(const tare_pickle_value *v);
 /* A scalar of NumPy, or one of its types; texts are the file's scratch. False: v is neither, or of

@@ -174,9 +174,9 @@ static tare_torch_kind no_bytes(const tare_torch_file *f, const tare_pickle_valu
     return TARE_TORCH_BROKEN;
 }
 
-tare_torch_kind tare_torch_look_numpy(tare_strided_tensor *out, const char **why,
-                                      tare_torch_file *f, const tare_pickle_value *v,
-                                      const tare_pickle_object *callee, tare_error *err) {
+tare_torch_kind tare_torch_classify_numpy(tare_strided_tensor *out, const char **why,
+                                          tare_torch_file *f, const tare_pickle_value *v,
+                                          const tare_pickle_object *callee, tare_error *err) {
     tare_numpy_type type;
     tare_str bytes;
     array a;

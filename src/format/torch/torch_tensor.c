@@ -172,7 +172,7 @@ static tare_torch_kind read_typed(tare_strided_tensor *t, const char **why, tare
     tare_pickle_object made = {.items = {items, 2, 2}};
     const tare_pickle_value call = {
         .kind = TARE_PICKLE_CALL, .offset = v->offset, .as.object = &made};
-    return tare_torch_look(t, why, f, &call, err);
+    return tare_torch_classify(t, why, f, &call, err);
 }
 
 static const char *const not_read[][2] = {
@@ -194,7 +194,7 @@ static tare_torch_kind read_call(tare_strided_tensor *t, const char **why, tare_
     if (tare_str_is(module, "torch._tensor") &&
         tare_str_starts(name, TARE_STR("_rebuild_from_type")))
         return read_typed(t, why, f, v, err);
-    if (!tare_str_is(module, UTILS)) return tare_torch_look_numpy(t, why, f, v, callee, err);
+    if (!tare_str_is(module, UTILS)) return tare_torch_classify_numpy(t, why, f, v, callee, err);
     if (tare_str_is(name, "_rebuild_tensor")) return read_plain(t, why, f, v, NULL, NULL, err);
     if (tare_str_is(name, "_rebuild_tensor_v2"))
         return read_plain(t, why, f, v, NULL, tare_pickle_argument(v, 6), err);
@@ -206,15 +206,15 @@ static tare_torch_kind read_call(tare_strided_tensor *t, const char **why, tare_
     if (tare_str_is(name, "_rebuild_parameter") ||
         tare_str_is(name, "_rebuild_parameter_with_state")) {
         const tare_pickle_value *data = tare_pickle_argument(v, 0);
-        return data ? tare_torch_look(t, why, f, data, err) : TARE_TORCH_OTHER;
+        return data ? tare_torch_classify(t, why, f, data, err) : TARE_TORCH_OTHER;
     }
     for (size_t i = 0; i < sizeof not_read / sizeof *not_read; i++)
         if (tare_str_is(name, not_read[i][0])) return unread(why, not_read[i][1]);
     return TARE_TORCH_OTHER;
 }
 
-tare_torch_kind tare_torch_look(tare_strided_tensor *out, const char **why, tare_torch_file *f,
-                                const tare_pickle_value *v, tare_error *err) {
+tare_torch_kind tare_torch_classify(tare_strided_tensor *out, const char **why, tare_torch_file *f,
+                                    const tare_pickle_value *v, tare_error *err) {
     const tare_pickle_object *callee = tare_pickle_callee(v);
     tare_torch_kind kind = TARE_TORCH_OTHER;
     *out = (tare_strided_tensor){.record = v->offset};

@@ -448,7 +448,7 @@ static void visit_attributes(walk *w, const tare_pickle_value *v) {
 static bool visit_tensor(walk *w, const tare_pickle_value *v) {
     tare_strided_tensor t;
     const char *why;
-    const tare_torch_kind kind = tare_torch_look(&t, &why, w->f, v, w->err);
+    const tare_torch_kind kind = tare_torch_classify(&t, &why, w->f, v, w->err);
     if (kind == TARE_TORCH_OTHER) return false;
     if (kind == TARE_TORCH_TENSOR && count_copied(w, v, t.made ? t.span : 0)) add_tensor(w, v, &t);
     if (kind == TARE_TORCH_BROKEN) w->status = w->err ? w->err->status : TARE_ERR_CORRUPT;

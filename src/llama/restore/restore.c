@@ -135,16 +135,16 @@ static tare_status fill_catalog(tare_llama_restoring *r, tare_error *err) {
     TARE_TRY(tare_model_share_files(r->out, r->gguf, err));
     tare_reader_callback(&reader, NULL, NULL, 0, format_name);
     TARE_TRY(tare_model_add_file(r->out, &reader, format_name, &index, err));
-    c->tensors = TARE_NEW_ARRAY(&r->out->arena, tare_tensor, r->n_wanted);
+    c->tensors = TARE_NEW_ARRAY(&r->out->arena, tare_tensor, r->n_expected);
     c->resources = TARE_NEW_ARRAY(&r->out->arena, tare_resource_entry, r->n_files);
     if (!c->tensors || !c->resources) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     if (r->n_files) memcpy(c->resources, r->files, r->n_files * sizeof *r->files);
     c->n_resources = r->n_files;
-    for (size_t i = 0; i < r->n_wanted; i++) {
+    for (size_t i = 0; i < r->n_expected; i++) {
         tare_tensor *t = &c->tensors[i];
-        *t = (tare_tensor){.name = r->wanted[i].name, .offset = TARE_NO_OFFSET};
-        TARE_TRY(tare_tensor_set(r->out, t, r->usual, r->wanted[i].dims, r->wanted[i].n_dims, index,
-                                 0, err));
+        *t = (tare_tensor){.name = r->expected[i].name, .offset = TARE_NO_OFFSET};
+        TARE_TRY(tare_tensor_set(r->out, t, r->usual, r->expected[i].dims, r->expected[i].n_dims,
+                                 index, 0, err));
         c->n_tensors++;
     }
     return tare_model_finish(r->out, r->options->context->report, err);
@@ -278,8 +278,8 @@ static tare_status restore(tare_llama_restoring *r, tare_error *err) {
         TARE_TRY(tare_llama_restore_generation(r, err));
         TARE_TRY(tare_llama_restore_tokenizer(r, err));
         TARE_TRY(tare_llama_restore_pooling(r, err));
-        TARE_TRY(tare_llama_list_wanted(r, err));
-        TARE_TRY(tare_llama_want_numbers(r, err));
+        TARE_TRY(tare_llama_list_expected(r, err));
+        TARE_TRY(tare_llama_expect_numbers(r, err));
     }
     TARE_TRY(tare_llama_restore_card(r, err));
     TARE_TRY(fill_catalog(r, err));
@@ -301,7 +301,7 @@ tare_status tare_llama_restore_one(tare_model **out, const tare_model *in,
     TARE_TRY(tare_model_new(&r.out, &open, err));
     r.out->format = format_name;
     tare_status status = restore(&r, err);
-    tare_free(r.out->allocator, r.wanted, r.wanted_capacity * sizeof *r.wanted);
+    tare_free(r.out->allocator, r.expected, r.expected_capacity * sizeof *r.expected);
     tare_free(r.out->allocator, r.files, r.files_capacity * sizeof *r.files);
     if (arch) *arch = r.arch;
     if (status == TARE_OK)

@@ -8,13 +8,13 @@
 #include "llama/mapping.h"
 
 /* A tensor that the restored model is to have. */
-typedef struct tare_llama_wanted {
+typedef struct tare_llama_expected {
     tare_str name;
     uint32_t n_dims;
     uint64_t dims[TARE_LLAMA_DIMS];
     bool is_number; /* of a key of the file, not of a tensor */
     float number;
-} tare_llama_wanted;
+} tare_llama_expected;
 
 typedef struct tare_llama_restoring {
     const tare_model *gguf;
@@ -28,11 +28,11 @@ typedef struct tare_llama_restoring {
     tare_llama_config config;  /* formulas over the restored config.json */
     tare_llama_binding facts[5];
     tare_llama_names names;
-    tare_llama_wanted *wanted;
-    size_t n_wanted, wanted_capacity;
-    tare_origin *origins; /* n_wanted: of those that are computed */
-    bool *is_f32;         /* n_wanted: made of F32 tensors of the file alone */
-    bool *is_rounded;     /* n_wanted: computed, and so but for the last bits what it was */
+    tare_llama_expected *expected;
+    size_t n_expected, expected_capacity;
+    tare_origin *origins; /* n_expected: of those that are computed */
+    bool *is_f32;         /* n_expected: made of F32 tensors of the file alone */
+    bool *is_rounded;     /* n_expected: computed, and so but for the last bits what it was */
     tare_resource_entry *files;
     size_t n_files, files_capacity;
 } tare_llama_restoring;
@@ -59,8 +59,8 @@ tare_status tare_llama_restore_generation(tare_llama_restoring *r, tare_error *e
 /* Settings of rotary positions that are tensors in the file: a JSON text for rope_scaling; ptr NULL:
  * there are none, or none of a known kind (restore_rope.c). */
 tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare_error *err);
-/* The list of tensors (wanted.c), and that of a tower (wanted_tower.c). */
-tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err);
+/* The list of tensors (expected.c), and that of a tower (expected_tower.c). */
+tare_status tare_llama_list_expected(tare_llama_restoring *r, tare_error *err);
 tare_status tare_llama_list_tower(tare_llama_restoring *r, tare_error *err);
 /* Whether a tensor of a tower's file is one of the text model, which has it itself. */
 bool tare_llama_is_of_text(const tare_llama_restoring *r, tare_str name);
@@ -68,14 +68,15 @@ bool tare_llama_is_of_text(const tare_llama_restoring *r, tare_str name);
 const char *tare_llama_shape_row_of(const tare_llama_restoring *r, const tare_llama_rule *rule);
 /* That shape: "d0, 1, d1", formulas of the file's dimensions (`rows`, `cols`, too) and of
  * config.json; or the file's own dimensions from `first` on. CORRUPT: there is none such. */
-tare_status tare_llama_shape_was(tare_llama_wanted *w, const tare_llama_restoring *r, size_t tensor,
-                                 const char *was, tare_error *err);
-tare_status tare_llama_shape_kept(tare_llama_wanted *w, const tare_llama_restoring *r,
+tare_status tare_llama_shape_was(tare_llama_expected *w, const tare_llama_restoring *r,
+                                 size_t tensor, const char *was, tare_error *err);
+tare_status tare_llama_shape_kept(tare_llama_expected *w, const tare_llama_restoring *r,
                                   size_t tensor, uint32_t first, tare_error *err);
 /* Adds one to the list. */
-tare_status tare_llama_want(tare_llama_restoring *r, const tare_llama_wanted *w, tare_error *err);
-/* Tensors of a single number that the converter made keys (wanted_numbers.c). */
-tare_status tare_llama_want_numbers(tare_llama_restoring *r, tare_error *err);
+tare_status tare_llama_expect(tare_llama_restoring *r, const tare_llama_expected *w,
+                              tare_error *err);
+/* Tensors of a single number that the converter made keys (expected_numbers.c). */
+tare_status tare_llama_expect_numbers(tare_llama_restoring *r, tare_error *err);
 /* Whether a key is of such numbers. */
 bool tare_llama_is_of_numbers(const tare_llama_restoring *r, tare_str key);
 /* tokenizer.json and its kin (restore_tokenizer.c). */
@@ -86,7 +87,7 @@ tare_status tare_llama_restore_pooling(tare_llama_restoring *r, tare_error *err)
 bool tare_llama_has_splitting(tare_str pre);
 /* README.md, whose front matter has the general keys (restore_card.c). */
 tare_status tare_llama_restore_card(tare_llama_restoring *r, tare_error *err);
-/* The tensors of the model, each made of the file's as `m`, which maps the wanted ones, says
+/* The tensors of the model, each made of the file's as `m`, which maps the expected ones, says
  * (turned.c). */
 tare_status tare_llama_invert(tare_llama_restoring *r, const tare_llama_mapping *m,
                               tare_error *err);

@@ -48,7 +48,7 @@ static void put_message(tare_buffer *b, unsigned field, const tare_buffer *inner
 }
 
 /* trainer_spec: 3 model_type, 35 byte_fallback, 40 to 43 the ids of unk, bos, eos, pad. */
-static void put_trainer(tare_buffer *b, const tare_llama_told *t, bool has_bytes) {
+static void put_trainer(tare_buffer *b, const tare_llama_gguf_tokenizer *t, bool has_bytes) {
     static const tare_llama_special roles[] = {TARE_LLAMA_UNK, TARE_LLAMA_BOS, TARE_LLAMA_EOS,
                                                TARE_LLAMA_PAD};
     put_number(b, 3, MODEL_BPE);
@@ -57,14 +57,14 @@ static void put_trainer(tare_buffer *b, const tare_llama_told *t, bool has_bytes
 }
 
 /* normalizer_spec: 3 add_dummy_prefix, 4 remove_extra_whitespaces. */
-static void put_normalizer(tare_buffer *b, const tare_llama_told *t) {
+static void put_normalizer(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     put_number(b, 3, t->has_space_prefix);
-    put_number(b, 4, tare_llama_told_flag(t, "remove_extra_whitespaces", false));
+    put_number(b, 4, tare_llama_gguf_tokenizer_flag(t, "remove_extra_whitespaces", false));
 }
 
-tare_status tare_llama_put_pieces(tare_llama_told *t, tare_error *err) {
+tare_status tare_llama_put_pieces(tare_llama_gguf_tokenizer *t, tare_error *err) {
     tare_buffer b, trainer, normalizer;
-    const size_t n = tare_llama_n_told(t);
+    const size_t n = tare_llama_gguf_n_tokens(t);
     bool has_bytes = false;
     tare_buffer_init(&b, t->r->out->allocator);
     tare_buffer_init(&trainer, t->r->out->allocator);
@@ -107,8 +107,8 @@ static bool is_joined(const tare_llama_vocab *v, int64_t id) {
 }
 
 /* Every way to cut a token into two others. */
-static tare_status find_splits(split **splits, size_t *n, size_t *capacity, tare_llama_told *t,
-                               tare_error *err) {
+static tare_status find_splits(split **splits, size_t *n, size_t *capacity,
+                               tare_llama_gguf_tokenizer *t, tare_error *err) {
     const tare_llama_vocab *v = &t->vocab;
     tare_name_index index;
     uint64_t bytes = 0;
@@ -137,7 +137,8 @@ static tare_status find_splits(split **splits, size_t *n, size_t *capacity, tare
     return TARE_OK;
 }
 
-static tare_status add_merges(tare_llama_told *t, const split *splits, size_t n, tare_error *err) {
+static tare_status add_merges(tare_llama_gguf_tokenizer *t, const split *splits, size_t n,
+                              tare_error *err) {
     for (size_t i = 0; i < n; i++) {
         tare_str text = t->vocab.tokens[splits[i].id].text, merge;
         char *both = tare_arena_take(&t->scratch, text.len + 1);
@@ -151,7 +152,7 @@ static tare_status add_merges(tare_llama_told *t, const split *splits, size_t n,
     return TARE_OK;
 }
 
-tare_status tare_llama_merges_of_scores(tare_llama_told *t, tare_error *err) {
+tare_status tare_llama_merges_of_scores(tare_llama_gguf_tokenizer *t, tare_error *err) {
     split *splits = NULL;
     size_t n = 0, capacity = 0;
     tare_status status = find_splits(&splits, &n, &capacity, t, err);

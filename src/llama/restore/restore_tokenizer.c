@@ -12,15 +12,15 @@
 
 /* ---- tokenizer_config.json ------------------------------------------------------------------- */
 
-static void put_role(tare_buffer *b, const tare_llama_told *t, tare_llama_special special,
+static void put_role(tare_buffer *b, const tare_llama_gguf_tokenizer *t, tare_llama_special special,
                      const char *name) {
-    tare_str text = tare_llama_told_text(t, special);
+    tare_str text = tare_llama_gguf_tokenizer_text(t, special);
     if (!text.len) return;
     tare_buffer_printf(b, ",\n  \"%s_token\": ", name);
     tare_buffer_put_json(b, text);
 }
 
-static void put_roles(tare_buffer *b, const tare_llama_told *t) {
+static void put_roles(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     static const char *const names[] = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
     bool is_encoder = tare_str_is(t->model, "bert");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -33,18 +33,20 @@ static void put_roles(tare_buffer *b, const tare_llama_told *t) {
     }
 }
 
-static void put_flags(tare_buffer *b, const tare_llama_told *t) {
+static void put_flags(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     static const char *const names[] = {"add_bos_token", "add_eos_token", "add_sep_token"};
     bool is_clean = !t->pre || !t->pre->keeps_blanks;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (tare_llama_told_key(t, names[i]))
+        if (tare_llama_gguf_tokenizer_key(t, names[i]))
             tare_buffer_printf(b, ",\n  \"%s\": %s", names[i],
-                               tare_llama_told_flag(t, names[i], false) ? "true" : "false");
-    if (!tare_str_is(t->model, "t5") && tare_llama_told_key(t, "add_space_prefix"))
+                               tare_llama_gguf_tokenizer_flag(t, names[i], false) ? "true"
+                                                                                  : "false");
+    if (!tare_str_is(t->model, "t5") && tare_llama_gguf_tokenizer_key(t, "add_space_prefix"))
         tare_buffer_printf(b, ",\n  \"add_prefix_space\": %s",
-                           tare_llama_told_flag(t, "add_space_prefix", false) ? "true" : "false");
+                           tare_llama_gguf_tokenizer_flag(t, "add_space_prefix", false) ? "true"
+                                                                                        : "false");
     if (tare_str_is(t->model, "t5"))
-        is_clean = tare_llama_told_flag(t, "remove_extra_whitespaces", false);
+        is_clean = tare_llama_gguf_tokenizer_flag(t, "remove_extra_whitespaces", false);
     if (tare_str_is(t->model, "llama")) is_clean = false;
     tare_buffer_printf(b, ",\n  \"clean_up_tokenization_spaces\": %s", is_clean ? "true" : "false");
 }
@@ -59,7 +61,7 @@ static void put_template(tare_buffer *b, bool *is_first, tare_str name, tare_str
 }
 
 /* One text, or a list of texts with names. */
-static void put_templates(tare_buffer *b, const tare_llama_told *t) {
+static void put_templates(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     const tare_str prefix = TARE_STR("tokenizer.chat_template.");
     const tare_catalog *c = &t->r->gguf->catalog;
     const tare_value *whole = tare_llama_key_of(t->r->gguf, "tokenizer.chat_template");
@@ -84,13 +86,13 @@ static void put_templates(tare_buffer *b, const tare_llama_told *t) {
 }
 
 /* Whether tokenizer.model says what an added token is: those of other files have no score. */
-static bool is_piece(const tare_llama_told *t, const tare_llama_token *token) {
+static bool is_piece(const tare_llama_gguf_tokenizer *t, const tare_llama_token *token) {
     return tare_str_is(t->model, "llama") && token->type == TARE_TOKEN_CONTROL &&
            token->score != NO_SCORE;
 }
 
 /* Tokens that SentencePiece's model does not know as what they are. */
-static void put_added(tare_buffer *b, const tare_llama_told *t) {
+static void put_added(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     bool is_first = true;
     tare_buffer_put_text(b, ",\n  \"added_tokens_decoder\": {");
     for (size_t id = 0; id < t->vocab.n_tokens; id++) {
@@ -103,7 +105,7 @@ static void put_added(tare_buffer *b, const tare_llama_told *t) {
     tare_buffer_put_text(b, "\n  }");
 }
 
-static tare_status put_config(tare_llama_told *t, tare_error *err) {
+static tare_status put_config(tare_llama_gguf_tokenizer *t, tare_error *err) {
     tare_buffer b;
     tare_llama_value context;
     tare_buffer_init(&b, t->r->out->allocator);
@@ -121,7 +123,7 @@ static tare_status put_config(tare_llama_told *t, tare_error *err) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static tare_status put_files(tare_llama_told *t, tare_error *err) {
+static tare_status put_files(tare_llama_gguf_tokenizer *t, tare_error *err) {
     static const char *const known[] = {"gpt2", "llama", "bert", "t5"};
     bool is_known = false;
     for (size_t i = 0; i < 4; i++) is_known |= tare_str_is(t->model, known[i]);
@@ -130,7 +132,7 @@ static tare_status put_files(tare_llama_told *t, tare_error *err) {
                                 "tare writes no tokenizer of this kind");
         return TARE_OK;
     }
-    TARE_TRY(tare_llama_told_read(t, err));
+    TARE_TRY(tare_llama_gguf_tokenizer_read(t, err));
     if (t->vocab.n_tokens == 0) return TARE_OK;
     if (tare_str_is(t->model, "llama")) {
         TARE_TRY(tare_llama_put_pieces(t, err));
@@ -142,7 +144,7 @@ static tare_status put_files(tare_llama_told *t, tare_error *err) {
 
 tare_status tare_llama_restore_tokenizer(tare_llama_restoring *r, tare_error *err) {
     const tare_value *model = tare_llama_key_of(r->gguf, "tokenizer.ggml.model");
-    tare_llama_told t = {.r = r};
+    tare_llama_gguf_tokenizer t = {.r = r};
     if (!model || model->type != TARE_VALUE_STRING || tare_str_is(model->as.s, "none"))
         return TARE_OK;
     t.model = model->as.s;

@@ -12,7 +12,7 @@
     "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, "              \
     "\"use_regex\": %s}"
 
-static bool is_kind(const tare_llama_told *t, const char *model) {
+static bool is_kind(const tare_llama_gguf_tokenizer *t, const char *model) {
     return tare_str_is(t->model, model);
 }
 
@@ -27,7 +27,7 @@ void tare_llama_put_added(tare_buffer *b, const tare_llama_token *token) {
                        token->type == TARE_TOKEN_USER_DEFINED ? "false" : "true");
 }
 
-static void put_added_tokens(tare_buffer *b, const tare_llama_told *t) {
+static void put_added_tokens(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     bool is_first = true;
     tare_buffer_put_text(b, "  \"added_tokens\": [");
     for (size_t id = 0; id < t->vocab.n_tokens; id++) {
@@ -54,23 +54,24 @@ static void put_base64(tare_buffer *b, const uint8_t *p, size_t n) {
     }
 }
 
-static void put_truth(tare_buffer *b, const tare_llama_told *t, const char *name, const char *key) {
-    const tare_value *v = tare_llama_told_key(t, key);
+static void put_truth(tare_buffer *b, const tare_llama_gguf_tokenizer *t, const char *name,
+                      const char *key) {
+    const tare_value *v = tare_llama_gguf_tokenizer_key(t, key);
     const char *text = "null";
     if (v && v->type == TARE_VALUE_BOOL) text = v->as.u ? "true" : "false";
     tare_buffer_printf(b, ", \"%s\": %s", name, text);
 }
 
-static void put_normalizer(tare_buffer *b, const tare_llama_told *t) {
-    const tare_value *map = tare_llama_told_key(t, "precompiled_charsmap");
+static void put_normalizer(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
+    const tare_value *map = tare_llama_gguf_tokenizer_key(t, "precompiled_charsmap");
     tare_buffer_put_text(b, "  \"normalizer\": ");
     if (is_kind(t, "bert")) {
         tare_buffer_put_text(b, "{\"type\": \"BertNormalizer\", \"clean_text\": true, "
                                 "\"handle_chinese_chars\": true");
         put_truth(b, t, "strip_accents", "normalizer.strip_accents");
-        tare_buffer_printf(b, ", \"lowercase\": %s}",
-                           tare_llama_told_flag(t, "normalizer.lowercase", true) ? "true"
-                                                                                 : "false");
+        tare_buffer_printf(
+            b, ", \"lowercase\": %s}",
+            tare_llama_gguf_tokenizer_flag(t, "normalizer.lowercase", true) ? "true" : "false");
     } else if (is_kind(t, "llama")) {
         tare_buffer_put_text(b, "{\"type\": \"Sequence\", \"normalizers\": [");
         if (t->has_space_prefix)
@@ -82,7 +83,7 @@ static void put_normalizer(tare_buffer *b, const tare_llama_told *t) {
                                 "\"Precompiled\", \"precompiled_charsmap\": \"");
         put_base64(b, map->as.a.bytes, (size_t)map->as.a.size_bytes);
         tare_buffer_put_text(b, "\"}");
-        if (tare_llama_told_flag(t, "remove_extra_whitespaces", true))
+        if (tare_llama_gguf_tokenizer_flag(t, "remove_extra_whitespaces", true))
             tare_buffer_put_text(
                 b, ", {\"type\": \"Strip\", \"strip_left\": false, \"strip_right\": true}"
                    ", {\"type\": \"Replace\", \"pattern\": {\"Regex\": \" {2,}\"}, "
@@ -107,7 +108,7 @@ bool tare_llama_has_splitting(tare_str pre) {
 
 /* The patterns that llama.cpp has under the name, then the byte alphabet. GPT-2's pattern at the end
  * is ByteLevel's own. */
-static void put_splitting(tare_buffer *b, const tare_llama_told *t) {
+static void put_splitting(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     const tare_llama_splitting *s = splitting_of(t->pre);
     const tare_llama_splitting *gpt2 = NULL;
     size_t n = 0;
@@ -134,7 +135,7 @@ static void put_splitting(tare_buffer *b, const tare_llama_told *t) {
     if (n) tare_buffer_put_text(b, "]}");
 }
 
-static void put_pre_tokenizer(tare_buffer *b, const tare_llama_told *t) {
+static void put_pre_tokenizer(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     tare_buffer_put_text(b, "  \"pre_tokenizer\": ");
     if (is_kind(t, "gpt2"))
         put_splitting(b, t);
@@ -168,11 +169,11 @@ static void put_sequence(tare_buffer *b, bool *is_first, const char *which, int 
 }
 
 /* "bos A eos", or "bos A [sep] B eos". */
-static void put_template(tare_buffer *b, const tare_llama_told *t, const tare_str *around,
+static void put_template(tare_buffer *b, const tare_llama_gguf_tokenizer *t, const tare_str *around,
                          bool is_pair) {
     bool is_first = true;
     int second = is_kind(t, "bert");
-    tare_str sep = tare_llama_told_text(t, TARE_LLAMA_SEP);
+    tare_str sep = tare_llama_gguf_tokenizer_text(t, TARE_LLAMA_SEP);
     tare_buffer_printf(b, "\"%s\": [", is_pair ? "pair" : "single");
     put_special(b, &is_first, around[0], 0);
     put_sequence(b, &is_first, "A", 0);
@@ -185,7 +186,7 @@ static void put_template(tare_buffer *b, const tare_llama_told *t, const tare_st
     tare_buffer_put_text(b, "], ");
 }
 
-static void put_ids(tare_buffer *b, const tare_llama_told *t, const int64_t *ids) {
+static void put_ids(tare_buffer *b, const tare_llama_gguf_tokenizer *t, const int64_t *ids) {
     tare_buffer_put_text(b, "\"special_tokens\": {");
     bool is_first = true;
     for (size_t i = 0; i < 3; i++) {
@@ -206,27 +207,27 @@ static void put_ids(tare_buffer *b, const tare_llama_told *t, const int64_t *ids
 }
 
 /* RobertaProcessing puts </s></s> between two texts. */
-static bool put_roberta(tare_buffer *b, const tare_llama_told *t) {
+static bool put_roberta(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     if (!is_kind(t, "gpt2") || !t->adds_sep || !t->adds_bos || !t->adds_eos ||
         t->ids[TARE_LLAMA_BOS] < 0 || t->ids[TARE_LLAMA_EOS] < 0)
         return false;
     tare_buffer_put_text(b, "{\"type\": \"RobertaProcessing\", \"sep\": [");
-    tare_buffer_put_json(b, tare_llama_told_text(t, TARE_LLAMA_EOS));
+    tare_buffer_put_json(b, tare_llama_gguf_tokenizer_text(t, TARE_LLAMA_EOS));
     tare_buffer_printf(b, ", %lld], \"cls\": [", (long long)t->ids[TARE_LLAMA_EOS]);
-    tare_buffer_put_json(b, tare_llama_told_text(t, TARE_LLAMA_BOS));
+    tare_buffer_put_json(b, tare_llama_gguf_tokenizer_text(t, TARE_LLAMA_BOS));
     tare_buffer_printf(b, ", %lld], \"trim_offsets\": true, \"add_prefix_space\": false}",
                        (long long)t->ids[TARE_LLAMA_BOS]);
     return true;
 }
 
-static void put_post_processor(tare_buffer *b, const tare_llama_told *t) {
+static void put_post_processor(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     const bool adds[] = {t->adds_bos, t->adds_eos};
     int64_t ids[3] = {-1, -1, t->adds_sep ? t->ids[TARE_LLAMA_SEP] : -1};
     tare_str around[2] = {{"", 0}, {"", 0}};
     for (size_t i = 0; i < 2; i++)
         if (adds[i]) {
             ids[i] = t->ids[i]; /* BOS, EOS */
-            around[i] = tare_llama_told_text(t, (tare_llama_special)i);
+            around[i] = tare_llama_gguf_tokenizer_text(t, (tare_llama_special)i);
         }
     tare_buffer_put_text(b, "  \"post_processor\": ");
     if (put_roberta(b, t)) {
@@ -244,7 +245,7 @@ static void put_post_processor(tare_buffer *b, const tare_llama_told *t) {
     tare_buffer_put_text(b, "},\n");
 }
 
-static void put_decoder(tare_buffer *b, const tare_llama_told *t) {
+static void put_decoder(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     tare_buffer_put_text(b, "  \"decoder\": ");
     if (is_kind(t, "gpt2")) {
         tare_buffer_printf(b, GPT2_LAST, "true");
@@ -268,7 +269,8 @@ static void put_decoder(tare_buffer *b, const tare_llama_told *t) {
 /* ---- the vocabulary -------------------------------------------------------------------------- */
 
 /* A token's text as the kind's own files have it. */
-static void put_token(tare_buffer *b, const tare_llama_told *t, const tare_llama_token *token) {
+static void put_token(tare_buffer *b, const tare_llama_gguf_tokenizer *t,
+                      const tare_llama_token *token) {
     tare_str text = token->text;
     if (!is_kind(t, "bert") || token->type == TARE_TOKEN_CONTROL) {
         tare_buffer_put_json(b, text);
@@ -287,11 +289,11 @@ static void put_token(tare_buffer *b, const tare_llama_told *t, const tare_llama
     tare_buffer_free(&word);
 }
 
-static void put_vocab(tare_buffer *b, const tare_llama_told *t) {
+static void put_vocab(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     bool is_first = true, is_list = is_kind(t, "t5");
     char score[48];
     tare_buffer_put_text(b, is_list ? "    \"vocab\": [" : "    \"vocab\": {");
-    const size_t n_told = is_list ? tare_llama_n_told(t) : t->vocab.n_tokens;
+    const size_t n_told = is_list ? tare_llama_gguf_n_tokens(t) : t->vocab.n_tokens;
     for (size_t id = 0; id < n_told; id++) {
         const tare_llama_token *token = &t->vocab.tokens[id];
         if (!is_list && tare_llama_is_filler(t, id)) continue;
@@ -309,7 +311,7 @@ static void put_vocab(tare_buffer *b, const tare_llama_told *t) {
     tare_buffer_put_text(b, is_list ? "\n    ]" : "\n    }");
 }
 
-static void put_merges(tare_buffer *b, const tare_llama_told *t) {
+static void put_merges(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     tare_buffer_put_text(b, ",\n    \"merges\": [");
     for (size_t i = 0; i < t->vocab.n_merges; i++) {
         tare_buffer_put_text(b, i ? ",\n      " : "\n      ");
@@ -318,15 +320,15 @@ static void put_merges(tare_buffer *b, const tare_llama_told *t) {
     tare_buffer_put_text(b, "\n    ]");
 }
 
-static void put_unknown(tare_buffer *b, const tare_llama_told *t) {
-    tare_str unknown = tare_llama_told_text(t, TARE_LLAMA_UNK);
+static void put_unknown(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
+    tare_str unknown = tare_llama_gguf_tokenizer_text(t, TARE_LLAMA_UNK);
     if (unknown.len)
         tare_buffer_put_json(b, unknown);
     else
         tare_buffer_put_text(b, "null");
 }
 
-static void put_model(tare_buffer *b, const tare_llama_told *t) {
+static void put_model(tare_buffer *b, const tare_llama_gguf_tokenizer *t) {
     bool is_pieces = is_kind(t, "llama");
     tare_buffer_put_text(b, "  \"model\": {\n");
     if (is_kind(t, "bert")) {
@@ -360,7 +362,7 @@ static void put_model(tare_buffer *b, const tare_llama_told *t) {
     tare_buffer_put_text(b, "\n  }\n");
 }
 
-tare_status tare_llama_put_tokenizer_json(tare_llama_told *t, tare_error *err) {
+tare_status tare_llama_put_tokenizer_json(tare_llama_gguf_tokenizer *t, tare_error *err) {
     tare_buffer b;
     tare_buffer_init(&b, t->r->out->allocator);
     tare_buffer_put_text(&b, "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n"

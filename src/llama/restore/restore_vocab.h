@@ -7,7 +7,7 @@
 #include "llama/restore/restore.h"
 #include "llama/tokenizer/pre.h"
 
-typedef struct tare_llama_told {
+typedef struct tare_llama_gguf_tokenizer {
     tare_llama_restoring *r;
     tare_arena scratch;
     tare_str model;            /* tokenizer.ggml.model */
@@ -16,19 +16,22 @@ typedef struct tare_llama_told {
     int64_t ids[TARE_LLAMA_SPECIAL_COUNT]; /* -1: none */
     bool adds_bos, adds_eos, adds_sep;
     bool has_space_prefix;
-} tare_llama_told;
+} tare_llama_gguf_tokenizer;
 
 /* Fills all behind `model`: r, model and an empty vocabulary are set (restore_vocab.c). */
-tare_status tare_llama_told_read(tare_llama_told *t, tare_error *err);
+tare_status tare_llama_gguf_tokenizer_read(tare_llama_gguf_tokenizer *t, tare_error *err);
 /* A key "tokenizer.ggml.NAME". */
-const tare_value *tare_llama_told_key(const tare_llama_told *t, const char *name);
-bool tare_llama_told_flag(const tare_llama_told *t, const char *name, bool otherwise);
+const tare_value *tare_llama_gguf_tokenizer_key(const tare_llama_gguf_tokenizer *t,
+                                                const char *name);
+bool tare_llama_gguf_tokenizer_flag(const tare_llama_gguf_tokenizer *t, const char *name,
+                                    bool otherwise);
 /* The text of a token with a role; len 0: none. */
-tare_str tare_llama_told_text(const tare_llama_told *t, tare_llama_special special);
+tare_str tare_llama_gguf_tokenizer_text(const tare_llama_gguf_tokenizer *t,
+                                        tare_llama_special special);
 /* Whether an id had no token and was filled up: "[PAD7]". */
-bool tare_llama_is_filler(const tare_llama_told *t, size_t id);
+bool tare_llama_is_filler(const tare_llama_gguf_tokenizer *t, size_t id);
 /* Ids from here on had no token, and get the same fillers again. */
-size_t tare_llama_n_told(const tare_llama_told *t);
+size_t tare_llama_gguf_n_tokens(const tare_llama_gguf_tokenizer *t);
 /* Whether a token is one that was added to the vocabulary proper. */
 bool tare_llama_is_added(const tare_llama_token *token);
 
@@ -36,10 +39,10 @@ bool tare_llama_is_added(const tare_llama_token *token);
  * (restore_tokenizer_json.c). */
 void tare_llama_put_added(tare_buffer *b, const tare_llama_token *token);
 /* tokenizer.json, of every kind (restore_tokenizer_json.c). */
-tare_status tare_llama_put_tokenizer_json(tare_llama_told *t, tare_error *err);
+tare_status tare_llama_put_tokenizer_json(tare_llama_gguf_tokenizer *t, tare_error *err);
 /* tokenizer.model: SentencePiece's protocol buffer (restore_pieces.c). */
-tare_status tare_llama_put_pieces(tare_llama_told *t, tare_error *err);
+tare_status tare_llama_put_pieces(tare_llama_gguf_tokenizer *t, tare_error *err);
 /* Merges that join what the scores of tokens join (restore_pieces.c). */
-tare_status tare_llama_merges_of_scores(tare_llama_told *t, tare_error *err);
+tare_status tare_llama_merges_of_scores(tare_llama_gguf_tokenizer *t, tare_error *err);
 
 #endif

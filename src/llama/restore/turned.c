@@ -13,7 +13,7 @@
 
 /* What a tensor of the file has of a restored one. */
 typedef struct part {
-    size_t wanted, tensor;
+    size_t expected, tensor;
     size_t order; /* among those of the converter's targets */
     tare_llama_share share;
     tare_llama_arithmetic arithmetic;
@@ -70,7 +70,7 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
             return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
                                "the conversion of this tensor cannot be undone", err);
         part *out = &t->parts[t->n_parts];
-        *out = (part){.wanted = p->source, .tensor = (size_t)i, .order = t->n_parts++};
+        *out = (part){.expected = p->source, .tensor = (size_t)i, .order = t->n_parts++};
         out->arithmetic = tare_llama_undo(p, &out->constant);
         place.n = p->end - place.base;
         if (!tare_llama_view_invert(&out->share, p->view,
@@ -84,7 +84,7 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
 
 static int by_place(const void *a, const void *b) {
     const part *x = a, *y = b;
-    if (x->wanted != y->wanted) return x->wanted < y->wanted ? -1 : 1;
+    if (x->expected != y->expected) return x->expected < y->expected ? -1 : 1;
     if (x->share.begin != y->share.begin) return x->share.begin < y->share.begin ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
 }
@@ -95,8 +95,9 @@ static tare_status drop_copies(turning *t, tare_error *err) {
     size_t n = 0;
     for (size_t i = 0; i < t->n_parts; i++) {
         const part *p = &t->parts[i], *next = i + 1 < t->n_parts ? p + 1 : NULL;
-        bool is_same = next && next->wanted == p->wanted && next->share.begin == p->share.begin &&
-                       next->share.n == p->share.n && next->share.turn == p->share.turn;
+        bool is_same = next && next->expected == p->expected &&
+                       next->share.begin == p->share.begin && next->share.n == p->share.n &&
+                       next->share.turn == p->share.turn;
         if (!is_same) {
             t->parts[n++] = *p;
             continue;
@@ -215,7 +216,7 @@ static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *pa
                                                       .source = (uint32_t)parts[i].tensor,
                                                       .arithmetic = parts[i].arithmetic,
                                                       .constant = parts[i].constant};
-        t->r->is_rounded[parts[i].wanted] |= is_rounded(&parts[i]);
+        t->r->is_rounded[parts[i].expected] |= is_rounded(&parts[i]);
         if (encoding_of(t, &parts[i]) != made->encoding)
             made->encoding = tare_encoding_get(TARE_ENCODING_F32);
     }
@@ -224,14 +225,14 @@ static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *pa
 
 static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_error *err) {
     tare_model *out = t->r->out;
-    tare_tensor *tensor = &out->catalog.tensors[parts[0].wanted];
+    tare_tensor *tensor = &out->catalog.tensors[parts[0].expected];
     const tare_tensor *source = &t->r->gguf->catalog.tensors[parts[0].tensor];
     uint64_t offset;
     bool has_holes = false, is_f32 = true;
     for (size_t i = 0; i < n; i++)
         is_f32 = is_f32 &&
                  t->r->gguf->catalog.tensors[parts[i].tensor].encoding->id == TARE_ENCODING_F32;
-    t->r->is_f32[parts[0].wanted] = is_f32;
+    t->r->is_f32[parts[0].expected] = is_f32;
     if (n == 1 && is_run(&offset, tensor, &parts[0], t->r->gguf))
         return tare_tensor_set(out, tensor, source->encoding, tensor->dims, tensor->n_dims,
                                source->planes[0].file, offset, err);
@@ -242,7 +243,7 @@ static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_err
                              t->file_index, t->end, err));
     made->element_bytes = made->encoding->planes[0].unit_bytes;
     made->size = tensor->size_bytes;
-    t->r->origins[parts[0].wanted] =
+    t->r->origins[parts[0].expected] =
         tare_llama_origin_of_pieces(t->r->gguf, made->pieces, made->n_pieces, tensor->n_elements);
     t->file->n_made++;
     if (has_holes)
@@ -254,20 +255,20 @@ static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_err
 }
 
 /* A tensor of one number. */
-static tare_status make_number(turning *t, size_t wanted, tare_error *err) {
+static tare_status make_number(turning *t, size_t expected, tare_error *err) {
     tare_model *out = t->r->out;
-    tare_tensor *tensor = &out->catalog.tensors[wanted];
+    tare_tensor *tensor = &out->catalog.tensors[expected];
     const tare_encoding *f32 = tare_encoding_get(TARE_ENCODING_F32);
     uint8_t *bytes = tare_arena_array(&out->arena, 1, sizeof(float));
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    tare_store_le32(bytes, tare_f32_bits(t->r->wanted[wanted].number));
+    tare_store_le32(bytes, tare_f32_bits(t->r->expected[expected].number));
     tare_llama_made *made = &t->file->made[t->file->n_made++];
     *made = (tare_llama_made){.offset = t->end,
                               .size = sizeof(float),
                               .bytes = bytes,
                               .encoding = f32,
                               .element_bytes = sizeof(float)};
-    t->r->is_f32[wanted] = true;
+    t->r->is_f32[expected] = true;
     TARE_TRY(tare_tensor_set(out, tensor, f32, tensor->dims, tensor->n_dims, t->file_index, t->end,
                              err));
     return tare_add_u64(t->end, made->size, &t->end)
@@ -282,21 +283,22 @@ tare_status tare_llama_invert(tare_llama_restoring *r, const tare_llama_mapping 
     t.file = TARE_NEW(&r->out->arena, tare_llama_virtual);
     if (!t.file) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     *t.file = (tare_llama_virtual){.source = r->gguf, .allocator = r->out->allocator};
-    t.file->made = TARE_NEW_ARRAY(&r->out->arena, tare_llama_made, r->n_wanted);
-    r->is_rounded = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_wanted);
-    r->is_f32 = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_wanted);
-    r->origins = TARE_NEW_ARRAY(&r->out->arena, tare_origin, r->n_wanted);
+    t.file->made = TARE_NEW_ARRAY(&r->out->arena, tare_llama_made, r->n_expected);
+    r->is_rounded = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_expected);
+    r->is_f32 = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_expected);
+    r->origins = TARE_NEW_ARRAY(&r->out->arena, tare_origin, r->n_expected);
     if (!t.file->made || !r->is_rounded || !r->is_f32 || !r->origins)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(take_targets(&t, m, err));
-    for (size_t i = 0, wanted = 0, n; wanted < r->n_wanted; i += n, wanted++) {
-        for (n = 0; i + n < t.n_parts && t.parts[i + n].wanted == wanted;) n++;
+    for (size_t i = 0, expected = 0, n; expected < r->n_expected; i += n, expected++) {
+        for (n = 0; i + n < t.n_parts && t.parts[i + n].expected == expected;) n++;
         if (n)
             TARE_TRY(make_tensor(&t, &t.parts[i], n, err));
-        else if (r->wanted[wanted].is_number)
-            TARE_TRY(make_number(&t, wanted, err));
+        else if (r->expected[expected].is_number)
+            TARE_TRY(make_number(&t, expected, err));
         else
-            return tare_fail_tensor(err, TARE_ERR_CORRUPT, &r->out->catalog.tensors[wanted], wanted,
+            return tare_fail_tensor(err, TARE_ERR_CORRUPT, &r->out->catalog.tensors[expected],
+                                    expected,
                                     "the keys require this tensor, and the file does not have it");
     }
     tare_reader_callback(&file->reader, NULL, t.file, t.end, "restored");

@@ -32,12 +32,12 @@ static size_t directory_length(const char *path) {
 }
 
 static bool is_directory(const char *path) {
-    return tare_path_look(path, NULL) == TARE_PATH_FOLDER;
+    return tare_path_stat(path, NULL) == TARE_PATH_FOLDER;
 }
 
 static bool exists(const char *path) {
     int os_error;
-    return tare_path_look(path, &os_error) != TARE_PATH_NOTHING ||
+    return tare_path_stat(path, &os_error) != TARE_PATH_NOTHING ||
            (os_error != ENOENT && os_error != ENOTDIR); /* opening it says why */
 }
 

@@ -157,7 +157,7 @@ static tare_status check_default(decider *d, size_t i, const tare_encoding *to, 
     return TARE_OK;
 }
 
-static tare_status decide_wanted(decider *d, size_t i, tare_error *err) {
+static tare_status decide_requested(decider *d, size_t i, tare_error *err) {
     const tare_tensor *t = source_tensor(d, i);
     const wish to = d->plan->changes ? (wish){t->encoding, false} : asked_for(d, i);
     d->wanted[i] = t->encoding;
@@ -494,7 +494,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
     TARE_TRY(tare_type_rules_match(d->rule, p->in, p->options.rules, p->options.n_rules, err));
     TARE_TRY(choose_by_mix(d, err));
     for (size_t i = 0; i < n; i++) {
-        TARE_TRY(decide_wanted(d, i, err));
+        TARE_TRY(decide_requested(d, i, err));
         if (d->wanted[i] != source_tensor(d, i)->encoding)
             TARE_TRY(check_type(d->wanted[i], p, err));
     }

@@ -81,7 +81,7 @@ static tare_status check_place(tare_edit *e, const tare_model *m, tare_error *er
 static tare_status find_directory(tare_edit *e, tare_error *err) {
     tare_str path = tare_str_of(e->path);
     if (!e->format->is_directory) return TARE_OK;
-    const tare_path_kind kind = tare_path_look(e->path, NULL);
+    const tare_path_kind kind = tare_path_stat(e->path, NULL);
     if (kind != TARE_PATH_NOTHING && kind != TARE_PATH_FOLDER) {
         while (path.len && path.ptr[path.len - 1] != '/') path.len--;
         if (!path.len) path = TARE_STR(".");

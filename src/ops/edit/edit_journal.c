@@ -179,14 +179,14 @@ tare_status tare_edit_journal_parse(tare_edit_journal *out, const uint8_t *bytes
 static uint64_t inode_of(int dir_fd, const char *name) {
     tare_file_facts facts;
     const bool is_there =
-        name && tare_entry_look(&facts, dir_fd, name, false) == 0 && facts.kind == TARE_PATH_FILE;
+        name && tare_entry_stat(&facts, dir_fd, name, false) == 0 && facts.kind == TARE_PATH_FILE;
     return is_there ? facts.inode : 0;
 }
 
 static tare_status identify(tare_edit_journal *j, int dir_fd, int fd, tare_error *err) {
     tare_file_facts directory, own;
-    int failed = tare_fd_look(&directory, dir_fd);
-    if (!failed) failed = tare_fd_look(&own, fd);
+    int failed = tare_fd_stat(&directory, dir_fd);
+    if (!failed) failed = tare_fd_stat(&own, fd);
     if (failed) return tare_fail_errno(err, failed, "the journal of the edit cannot be made");
     j->directory_inode = directory.inode;
     j->inode = own.inode;
@@ -211,7 +211,7 @@ static bool is_op_ours(const tare_edit_op *op, int dir_fd) {
 
 bool tare_edit_journal_is_ours(const tare_edit_journal *j, int dir_fd, int fd) {
     tare_file_facts directory, own;
-    bool is_ours = tare_fd_look(&directory, dir_fd) == 0 && tare_fd_look(&own, fd) == 0 &&
+    bool is_ours = tare_fd_stat(&directory, dir_fd) == 0 && tare_fd_stat(&own, fd) == 0 &&
                    own.kind == TARE_PATH_FILE && tare_file_is_own(&own) && own.n_names == 1 &&
                    directory.inode == j->directory_inode && own.inode == j->inode &&
                    tare_fd_birth(fd) == j->born;
@@ -274,7 +274,7 @@ static tare_status open_op(int *out, const worker *w, const tare_edit_op *op, ta
     const int failed = tare_fd_open(&fd, w->dir_fd, op->name,
                                     TARE_OPEN_WRITE | TARE_OPEN_NO_LINK | TARE_OPEN_NO_WAIT, 0);
     if (failed) return fail_on(err, failed, "cannot be opened for writing", op->name);
-    bool is_right = tare_fd_look(&facts, fd) == 0 && facts.kind == TARE_PATH_FILE;
+    bool is_right = tare_fd_stat(&facts, fd) == 0 && facts.kind == TARE_PATH_FILE;
     if (op->temporary)
         is_right = is_right && facts.size >= TARE_EDIT_HEAD;
     else
@@ -420,7 +420,7 @@ tare_status tare_edit_journal_lock(int fd, int dir_fd, const char *name, tare_er
                        "cannot be locked, as edits of files where they are must be: "
                        "name another output",
                        name);
-    if (!failed && tare_fd_look(&a, fd) == 0 && tare_entry_look(&b, dir_fd, name, false) == 0 &&
+    if (!failed && tare_fd_stat(&a, fd) == 0 && tare_entry_stat(&b, dir_fd, name, false) == 0 &&
         tare_is_same_file(&a, &b))
         return TARE_OK;
     tare_fail(err, TARE_ERR_ARG, "another edit is at work here");

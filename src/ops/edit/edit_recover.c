@@ -31,7 +31,7 @@ typedef struct place {
 static bool find_place(place *p, const char *path) {
     tare_file_facts facts;
     p->path = tare_path_real(path);
-    if (!p->path || tare_entry_look(&facts, TARE_HERE, p->path, true) != 0) return false;
+    if (!p->path || tare_entry_stat(&facts, TARE_HERE, p->path, true) != 0) return false;
     if (facts.kind != TARE_PATH_FILE)
         return tare_fd_open(&p->fd, TARE_HERE, p->path, TARE_OPEN_FOLDER, 0) == 0;
     char *name = strrchr(p->path, '/') + 1, first = *name;
@@ -86,7 +86,7 @@ static tare_status settle_torn(tare_edit_recovery *out, const place *p, const ch
         tare_error_file(err, name);
         return TARE_ERR_CORRUPT;
     }
-    if (tare_fd_look(&own, fd) != 0 || !tare_file_is_own(&own)) return TARE_OK;
+    if (tare_fd_stat(&own, fd) != 0 || !tare_file_is_own(&own)) return TARE_OK;
     tare_entry_remove(p->fd, name);
     *out = TARE_EDIT_UNDONE;
     return TARE_OK;

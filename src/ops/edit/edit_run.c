@@ -111,7 +111,7 @@ static tare_status open_folder(runner *r, const char *leader, tare_arena *arena,
 
 /* Ensures that no other edit is changing them and that they have not changed since they were read.
  */
-static tare_status take_hold(runner *r, tare_arena *arena, tare_error *err) {
+static tare_status take_lock(runner *r, tare_arena *arena, tare_error *err) {
     const char *leader = r->names[r->leader];
     TARE_TRY(open_folder(r, leader, arena, err));
     if (r->e->targets[r->leader].was.n_names &&
@@ -122,7 +122,7 @@ static tare_status take_hold(runner *r, tare_arena *arena, tare_error *err) {
     for (size_t i = 0; i < r->n; i++) {
         tare_file_facts now;
         if (!r->names[i]) continue;
-        const bool is_there = tare_entry_look(&now, TARE_HERE, r->names[i], true) == 0;
+        const bool is_there = tare_entry_stat(&now, TARE_HERE, r->names[i], true) == 0;
         const tare_file_facts *was = &r->e->targets[i].was;
         if (is_there == (was->n_names != 0) && (!is_there || is_unchanged(was, &now))) continue;
         return fail_file(err, tare_fail(err, TARE_ERR_IO, "was changed since it was read"),
@@ -342,7 +342,7 @@ static tare_status run(runner *r, const tare_edit_watch *watch, tare_arena *aren
                        tare_error *err) {
     TARE_TRY(find_changed(r, arena, err));
     if (r->n_changed == 0) return TARE_OK;
-    TARE_TRY(take_hold(r, arena, err));
+    TARE_TRY(take_lock(r, arena, err));
     TARE_TRY(make_files(r, arena, err));
     for (size_t i = 0; i < r->n; i++) keep_attributes(r, i);
     if (r->n_changed == 1 && r->sets[r->leader]) {

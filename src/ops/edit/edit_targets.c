@@ -219,7 +219,7 @@ static tare_status judge(tare_edit_target *t, tare_edit_file *f, const layout *l
 /* The file as it is; one that is new is empty. */
 static tare_status open_old(layout *l, tare_edit_target *t, tare_error *err) {
     l->old = (tare_reader){.fd = -1};
-    const int failed = tare_entry_look(&t->was, TARE_HERE, l->path, true);
+    const int failed = tare_entry_stat(&t->was, TARE_HERE, l->path, true);
     if (!failed) return tare_reader_open(&l->old, l->path, false, err);
     t->was = (tare_file_facts){.n_names = 0};
     if (failed == ENOENT) return TARE_OK;

@@ -99,7 +99,7 @@ static tare_status add(tare_pack_summary *out, const char *container, const char
     tare_ladder ladder;
     adding more = {.l = &ladder, .path = path};
     tare_status status = tare_ladder_open_more(&ladder, container, path, o->context, err);
-    o->directory = tare_path_look(path, NULL) == TARE_PATH_FOLDER ? path : NULL;
+    o->directory = tare_path_stat(path, NULL) == TARE_PATH_FOLDER ? path : NULL;
     if (o->directory) more.path = NULL;
     output->force = true; /* it takes the container's place */
     if (status == TARE_OK) status = pack(out, container, &ladder, o, &more, err);

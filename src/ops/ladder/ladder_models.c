@@ -350,7 +350,7 @@ static tare_status take_packed(tare_ladder *l, uint32_t number, tare_error *err)
 
 static tare_status take_path(tare_ladder *l, const char *path, tare_error *err) {
     int failed = 0;
-    const tare_path_kind kind = tare_path_look(path, &failed);
+    const tare_path_kind kind = tare_path_stat(path, &failed);
     if (kind == TARE_PATH_FOLDER) return take_folder(l, path, err);
     if (kind != TARE_PATH_FILE) {
         tare_fail_errno(err, failed, "cannot be opened");

@@ -242,7 +242,7 @@ static tare_importance_fit of_expert(const float **values, const tare_importance
 tare_importance_fit tare_importance_of_tensor(const float **values, const tare_importance *m,
                                               const tare_tensor *tensor) {
     char name[80];
-    uint64_t n_wanted;
+    uint64_t n_expected;
     *values = NULL;
     int64_t i = find_any(m, tensor->name);
     tare_role_info role = {.expert = -1};
@@ -255,8 +255,8 @@ tare_importance_fit tare_importance_of_tensor(const float **values, const tare_i
     if (is_left_out(m, i)) return TARE_IMPORTANCE_LEFT_OUT;
     const tare_importance_entry *e = &m->entries[i];
     if (role.expert >= 0) return of_expert(values, e, tensor, (uint64_t)role.expert);
-    if (!tare_mul_u64(tare_importance_slices(tensor), tensor->cols, &n_wanted) ||
-        n_wanted != e->n_values)
+    if (!tare_mul_u64(tare_importance_slices(tensor), tensor->cols, &n_expected) ||
+        n_expected != e->n_values)
         return TARE_IMPORTANCE_WRONG;
     *values = e->values;
     return TARE_IMPORTANCE_FITS;

@@ -41,7 +41,7 @@ static tare_status visit(void *ctx, const tare_files_entry *entry, tare_error *e
 tare_status tare_check_replaced(const char *out_path, tare_error *err) {
     contents seen = {.is_empty = true};
     int os_error;
-    const tare_path_kind kind = tare_path_look(out_path, &os_error);
+    const tare_path_kind kind = tare_path_stat(out_path, &os_error);
     if (kind == TARE_PATH_NOTHING && os_error != ENOENT && os_error != ENOTDIR) {
         tare_fail_errno(err, os_error, "the old output cannot be read");
         tare_error_file(err, out_path);

@@ -65,7 +65,7 @@ static tare_status list_own(walk *w, tare_error *err) {
     if (!w->own) return tare_fail(err, TARE_ERR_NOMEM, "files");
     for (size_t i = 0; i < m->n_files; i++) {
         tare_file_facts facts;
-        const int failed = tare_entry_look(&facts, TARE_HERE, m->files[i].name, true);
+        const int failed = tare_entry_stat(&facts, TARE_HERE, m->files[i].name, true);
         if (failed == ENOENT || failed == ENOTDIR) continue;
         if (failed) return fail_status(err, failed, m->files[i].name);
         w->own[w->n_own++] = (own_file){facts.device, facts.inode, i};
@@ -221,14 +221,14 @@ static tare_status enter_folder(const walk *w, const char *path, tare_str name,
 static tare_status take_entry(const walk *w, const char *path, const chain *up, tare_error *err) {
     tare_file_facts facts;
     const tare_str name = tare_str_of(path + strlen(w->base));
-    int failed = tare_entry_look(&facts, TARE_HERE, path, false);
+    int failed = tare_entry_stat(&facts, TARE_HERE, path, false);
     if (failed) return fail_status(err, failed, path);
     if (is_skipped(w, name.ptr, facts.kind == TARE_PATH_FOLDER)) return TARE_OK;
     if (facts.kind == TARE_PATH_LINK) {
         bool is_taken;
         TARE_TRY(take_link(&is_taken, w, path, name, &facts, err));
         if (is_taken) return TARE_OK;
-        failed = tare_entry_look(&facts, TARE_HERE, path, true);
+        failed = tare_entry_stat(&facts, TARE_HERE, path, true);
         if (failed && failed != ENOENT && failed != ENOTDIR && failed != ELOOP)
             return fail_status(err, failed, path);
         if (failed) {
@@ -305,7 +305,7 @@ tare_status tare_pack_directory(tare_pack_files *f, const tare_model *in,
               .is_used = TARE_NEW_ARRAY(&f->arena, bool, o->n_exclude)};
     tare_file_facts facts;
     if (!w.base || !w.is_used) return tare_fail(err, TARE_ERR_NOMEM, "files");
-    const int failed = tare_entry_look(&facts, TARE_HERE, o->directory, true);
+    const int failed = tare_entry_stat(&facts, TARE_HERE, o->directory, true);
     if (failed) return tare_fail_errno(err, failed, "opening the directory");
     /* Files that opening does not count as the model's are packed nevertheless, or reported here.
      */
@@ -323,7 +323,7 @@ tare_status tare_pack_file_alone(tare_pack_files *f, const char *path, const tar
                                  tare_error *err) {
     const char *slash = strrchr(path, '/');
     tare_file_facts facts;
-    const int failed = tare_entry_look(&facts, TARE_HERE, path, true);
+    const int failed = tare_entry_stat(&facts, TARE_HERE, path, true);
     if (failed) return fail_status(err, failed, path);
     tare_packed_origin origin =
         origin_of(tare_str_of(slash ? slash + 1 : path), &facts, TARE_PACKED_FILE);

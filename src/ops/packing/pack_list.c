@@ -34,7 +34,7 @@ tare_status tare_pack_list_read(const tare_reader **out, tare_pack_files *f, con
     if (f->n_opened <= tare_files_kept_open()) return TARE_OK;
     if (!f->idle) f->idle = tare_file_cache_new(f->arena.allocator);
     if (!f->idle) return tare_fail(err, TARE_ERR_NOMEM, "files");
-    return tare_file_cache_park(f->idle, r, err);
+    return tare_file_cache_put(f->idle, r, err);
 }
 
 void tare_pack_list_free(tare_pack_files *f) {

@@ -67,7 +67,7 @@ static tare_status hash_entry(void *ctx, const tare_files_entry *entry, tare_err
     uint8_t digest[32];
     const char *path = tare_part_inner(f->arena, f->path, tare_str_of(entry->name));
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "inputs of a part");
-    if (tare_entry_look(&facts, TARE_HERE, path, true) != 0) return TARE_OK;
+    if (tare_entry_stat(&facts, TARE_HERE, path, true) != 0) return TARE_OK;
     tare_sha256_init(&h);
     hash_facts(&h, path, &facts);
     tare_sha256_final(&h, digest);
@@ -79,7 +79,7 @@ static tare_status hash_input(tare_sha256 *h, const char *path, tare_arena *aren
                               tare_error *err) {
     tare_file_facts facts;
     folder f = {.path = path, .arena = arena};
-    if (tare_entry_look(&facts, TARE_HERE, path, true) != 0) {
+    if (tare_entry_stat(&facts, TARE_HERE, path, true) != 0) {
         hash_str(h, tare_str_of(path));
         return TARE_OK;
     }

@@ -66,8 +66,8 @@ static bool is_there(const part *p, const tare_part_record *old) {
     if (memcmp(old->plan, r->plan, sizeof r->plan) != 0 || old->is_shared != r->is_shared ||
         old->begin != r->begin || old->end != r->end || old->index != r->index)
         return false;
-    if (r->is_shared) return tare_entry_look(&facts, TARE_HERE, p->shared_path, true) == 0;
-    return tare_entry_look(&facts, TARE_HERE, p->path, true) == 0 &&
+    if (r->is_shared) return tare_entry_stat(&facts, TARE_HERE, p->shared_path, true) == 0;
+    return tare_entry_stat(&facts, TARE_HERE, p->path, true) == 0 &&
            facts.size == r->end - r->begin;
 }
 
@@ -152,10 +152,10 @@ static tare_status fail_shared(const part *p, int os_error, const char *what, ta
 static int make_folders(char *path, size_t from) {
     for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        const int e = tare_path_look(path, NULL) == TARE_PATH_FOLDER
+        const int e = tare_path_stat(path, NULL) == TARE_PATH_FOLDER
                           ? 0
                           : tare_folder_make(TARE_HERE, path, 0777);
-        const bool is_made = e == 0 || tare_path_look(path, NULL) == TARE_PATH_FOLDER;
+        const bool is_made = e == 0 || tare_path_stat(path, NULL) == TARE_PATH_FOLDER;
         *slash = '/';
         if (!is_made) return e;
     }
@@ -177,7 +177,7 @@ static tare_status make_shared(part *p, size_t file, tare_error *err) {
         e = tare_fd_open(&fd, TARE_HERE, kept.ptr, TARE_OPEN_WRITE | TARE_OPEN_MAKE,
                          (uint16_t)(0666 & ~p->record.withheld));
     if (e != 0) return fail_shared(p, e, "the shared output cannot be made", err);
-    e = tare_fd_look(&facts, fd);
+    e = tare_fd_stat(&facts, fd);
     if (e == 0 && facts.size != size) e = tare_fd_resize(fd, size);
     const int closed = tare_fd_close(fd);
     if (e == 0) e = closed;
@@ -395,7 +395,7 @@ static uint16_t withheld_of(const tare_part_options *o) {
     tare_file_facts facts;
     unsigned withheld = 0;
     for (size_t i = 0; i < o->n_inputs; i++)
-        if (tare_entry_look(&facts, TARE_HERE, o->inputs[i], true) == 0 &&
+        if (tare_entry_stat(&facts, TARE_HERE, o->inputs[i], true) == 0 &&
             facts.kind == TARE_PATH_FILE)
             withheld |= ~(unsigned)facts.mode & 0777u;
     return (uint16_t)withheld;

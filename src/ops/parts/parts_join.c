@@ -208,7 +208,7 @@ static tare_status check_above(joining *j, const tare_view_file *f, tare_error *
         const tare_str above = {f->name.ptr, i};
         const char *path = tare_part_inner(&j->arena, j->parts->shared_path, above);
         if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
-        const int e = tare_entry_look(&facts, TARE_HERE, path, false);
+        const int e = tare_entry_stat(&facts, TARE_HERE, path, false);
         if (e == ENOENT) return TARE_OK;
         if (e)
             return fail_shared(path, e,
@@ -266,7 +266,7 @@ static tare_status check_shared(joining *j, tare_error *err) {
         TARE_TRY(check_above(j, &f->file, err));
         if (f->file.kind == TARE_VIEW_LINK) n += tare_path_has_entry(path); /* of a join before */
         if (f->file.kind != TARE_VIEW_FILE) continue;
-        const int e = tare_entry_look(&facts, TARE_HERE, path, false);
+        const int e = tare_entry_stat(&facts, TARE_HERE, path, false);
         if (e)
             return fail_shared(path, e, "the status of a file that the parts share cannot be read",
                                err);
@@ -293,7 +293,7 @@ static tare_status make_shared(const tare_view_file *f, const char *path, tare_e
     int e = is_link ? tare_link_make(TARE_HERE, path, f->target.ptr)
                     : tare_folder_make(TARE_HERE, path, 0777);
     if (e == EEXIST) {
-        e = tare_entry_look(&there, TARE_HERE, path, false);
+        e = tare_entry_stat(&there, TARE_HERE, path, false);
         if (e == 0 && there.kind != (is_link ? TARE_PATH_LINK : TARE_PATH_FOLDER)) e = EEXIST;
     }
     return e ? fail_shared(path, e, "the entry cannot be made", err) : TARE_OK;

@@ -68,7 +68,7 @@ static tare_status add_plain(tare_view *view, plain_files *p, const char *path, 
         return tare_fail(err, TARE_ERR_NOMEM, "folder");
     TARE_TRY(tare_reader_open(r, path, TARE_MAP_NONE, err));
     p->readers[p->n++] = r;
-    TARE_TRY(tare_file_cache_park(p->cache, r, err));
+    TARE_TRY(tare_file_cache_put(p->cache, r, err));
     f.name = name;
     f.n_bytes = r->size;
     return tare_view_add_file(view, p->index, (uint32_t)(p->n - 1), TARE_STR(""), &f, err);

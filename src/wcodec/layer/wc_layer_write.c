@@ -50,11 +50,11 @@ static tare_status take_room(tare_wc_worker *w, const tare_wc_layer_job *job, un
     return w->room ? TARE_OK : TARE_ERR_NOMEM;
 }
 
-/* Where a segment's bytes lie in memory as they lie in the stream: held, or in the source. */
+/* Where a segment's bytes lie in memory as they lie in the stream: retained, or in the source. */
 static const uint8_t *borrow(const tare_wc_worker *w, const tare_wc_layer_job *job, unsigned stream,
                              uint64_t segment) {
     const tare_coded_stream *p = &job->layer->streams[stream];
-    if (w->held) return w->held + segment * p->segment_bytes;
+    if (w->retained) return w->retained + segment * p->segment_bytes;
     if (p->field.width != p->field.stride || p->field.join.high_bits) return NULL;
     return tare_reader_borrow(job->own.readers[p->field.region],
                               job->own.starts[p->field.region] + p->field.offset +

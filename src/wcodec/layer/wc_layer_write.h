@@ -24,7 +24,8 @@ typedef struct tare_wc_worker {
     tare_wc_scratch scratch;
     uint8_t *room; /* a segment, its reference, its scales in both models */
     size_t room_size;
-    const uint8_t *held; /* all bytes of the stream at hand, where they are in memory; else NULL */
+    const uint8_t
+        *retained; /* all bytes of the stream at hand, where they are in memory; else NULL */
 } tare_wc_worker;
 
 void tare_wc_worker_init(tare_wc_worker *worker, const tare_allocator *allocator);

@@ -17,7 +17,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/pool.h"
-#include "wcodec/layer/wc_hold.h"
+#include "wcodec/layer/wc_retain.h"
 
 enum {
     SMALL = 1 << 18,    /* bytes of a layer that one thread writes by itself */
@@ -27,16 +27,16 @@ enum {
     MOST_WORKERS = 256,
 };
 
-typedef enum step_kind { VISIT, HOLD, COUNT, ENCODE, WHOLE } step_kind;
+typedef enum step_kind { VISIT, RETAIN, COUNT, ENCODE, WHOLE } step_kind;
 
-/* A run of tasks: the segments of a stream; one task: some small layers, streams to be held, a layer
+/* A run of tasks: the segments of a stream; one task: some small layers, streams to be retained, a layer
  * to be visited. */
 typedef struct step {
     step_kind kind;
     unsigned stream;
     size_t job, n_jobs;
     bool begins_layer, ends_layer; /* ENCODE */
-    uint32_t held;                 /* HOLD: streams, a bit each; `state` is the first one's */
+    uint32_t retained;             /* RETAIN: streams, a bit each; `state` is the first one's */
     uint64_t first_task, n_tasks;
     uint64_t first_turn; /* of those that write */
     struct stream_state *state;
@@ -47,9 +47,9 @@ typedef struct stream_state {
     tare_wc_tally **tallies; /* one a worker, made when it first counts */
     uint64_t n_to_count, n_to_encode;
     tare_wc_scheme *scheme;
-    bool is_awaited; /* until its bytes are held */
-    uint8_t *held;   /* NULL: its bytes are read when they are needed */
-    uint64_t n_held;
+    bool is_awaited;   /* until its bytes are retained */
+    uint8_t *retained; /* NULL: its bytes are read when they are needed */
+    uint64_t n_retained;
 } stream_state;
 
 typedef struct slot {
@@ -110,11 +110,11 @@ static bool add_waiting(workers *c, const step *waiting) {
 }
 
 /* The steps of a stream: it is counted before `waiting`, the stream before it, is encoded. */
-static bool add_stream(workers *c, size_t job, unsigned stream, uint32_t held, step *waiting) {
+static bool add_stream(workers *c, size_t job, unsigned stream, uint32_t retained, step *waiting) {
     const tare_coded_stream *p = &c->run->jobs[job].layer->streams[stream];
     stream_state *state = &c->states[c->n_states++];
     state->n_to_count = state->n_to_encode = p->n_segments;
-    state->is_awaited = held >> stream & 1;
+    state->is_awaited = retained >> stream & 1;
     step count = {
         .kind = COUNT, .job = job, .stream = stream, .n_tasks = p->n_segments, .state = state};
     c->total += p->n_bytes;
@@ -148,14 +148,17 @@ static bool add_small(workers *c, size_t job, uint64_t *batch) {
 /* The steps of a layer that is not small. */
 static bool add_layer(workers *c, size_t job, step *waiting) {
     const tare_wc_layer *l = c->run->jobs[job].layer;
-    const uint32_t held = tare_wc_streams_to_hold(&c->run->jobs[job]);
-    const step hold = {
-        .kind = HOLD, .job = job, .held = held, .n_tasks = 1, .state = &c->states[c->n_states]};
-    if (held && !add_step(c, hold)) return false;
+    const uint32_t retained = tare_wc_streams_to_retain(&c->run->jobs[job]);
+    const step to_retain = {.kind = RETAIN,
+                            .job = job,
+                            .retained = retained,
+                            .n_tasks = 1,
+                            .state = &c->states[c->n_states]};
+    if (retained && !add_step(c, to_retain)) return false;
     bool is_first = true;
     for (unsigned i = 0; i < l->n_streams; i++) {
         if (!l->streams[i].n_segments) continue;
-        if (!add_stream(c, job, i, held, waiting)) return false;
+        if (!add_stream(c, job, i, retained, waiting)) return false;
         waiting->begins_layer = is_first;
         is_first = false;
     }
@@ -218,12 +221,12 @@ static slot *take_slot(workers *c, uint64_t task, uint64_t turn) {
     return is_ours ? s : NULL;
 }
 
-static bool wait_until_held(workers *c, uint64_t task, const stream_state *state) {
+static bool wait_until_retained(workers *c, uint64_t task, const stream_state *state) {
     pthread_mutex_lock(&c->mutex);
     while (state->is_awaited && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
-    bool is_held = !state->is_awaited;
+    bool is_retained = !state->is_awaited;
     pthread_mutex_unlock(&c->mutex);
-    return is_held;
+    return is_retained;
 }
 
 static const tare_wc_scheme *wait_for_scheme(workers *c, uint64_t task, const stream_state *state) {
@@ -241,24 +244,24 @@ static tare_status visit(const workers *c, size_t job, tare_error *err) {
     return v->visit ? v->visit(v->ctx, c->run->jobs[job].number, err) : TARE_OK;
 }
 
-/* ---- holding --------------------------------------------------------------------------------- */
+/* ---- retaining ------------------------------------------------------------------------------- */
 
 /* Streams that have no memory are read like all others. */
-static tare_status hold(workers *c, const step *s, tare_error *err) {
+static tare_status retain(workers *c, const step *s, tare_error *err) {
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
     uint8_t *dst[TARE_CODED_MAX_STREAMS] = {NULL};
     stream_state *state = s->state, *end = state;
-    uint32_t held = 0;
+    uint32_t retained = 0;
     for (unsigned i = 0; i < job->layer->n_streams; i++) {
         if (!job->layer->streams[i].n_segments) continue;
-        if (s->held >> i & 1) {
-            end->n_held = job->layer->streams[i].n_bytes;
-            dst[i] = end->held = tare_alloc(c->run->allocator, (size_t)end->n_held);
-            if (dst[i]) held |= UINT32_C(1) << i;
+        if (s->retained >> i & 1) {
+            end->n_retained = job->layer->streams[i].n_bytes;
+            dst[i] = end->retained = tare_alloc(c->run->allocator, (size_t)end->n_retained);
+            if (dst[i]) retained |= UINT32_C(1) << i;
         }
         end++;
     }
-    TARE_TRY(tare_wc_hold_streams(dst, held, job, err));
+    TARE_TRY(tare_wc_retain_streams(dst, retained, job, err));
     pthread_mutex_lock(&c->mutex);
     for (; state < end; state++) state->is_awaited = false;
     pthread_cond_broadcast(&c->changed);
@@ -266,9 +269,9 @@ static tare_status hold(workers *c, const step *s, tare_error *err) {
     return TARE_OK;
 }
 
-static void free_held(const workers *c, stream_state *state) {
-    tare_free(c->run->allocator, state->held, (size_t)state->n_held);
-    state->held = NULL;
+static void free_retained(const workers *c, stream_state *state) {
+    tare_free(c->run->allocator, state->retained, (size_t)state->n_retained);
+    state->retained = NULL;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -348,9 +351,9 @@ static tare_status count(workers *c, const step *s, uint64_t segment, uint64_t t
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
     uint64_t n = job->layer->streams[s->stream].n_segments;
     tare_wc_tally *tally;
-    if (!wait_until_held(c, task, s->state)) return gave_up(err);
+    if (!wait_until_retained(c, task, s->state)) return gave_up(err);
     TARE_TRY(own_tally(&tally, c, s, worker, err));
-    c->workers[worker].held = s->state->held;
+    c->workers[worker].retained = s->state->retained;
     const tare_wc_options options =
         tare_wc_options_of(&job->layer->streams[s->stream].field, job->how);
     if (tare_wc_tally_wants(&options, segment, n))
@@ -374,7 +377,7 @@ static tare_status encode_segment(workers *c, const step *s, uint64_t segment, u
     const tare_wc_scheme *scheme = wait_for_scheme(c, task, s->state);
     if (!scheme) return gave_up(err);
     tare_wc_worker *w = &c->workers[worker];
-    w->held = s->state->held;
+    w->retained = s->state->retained;
     if (segment == 0 && !c->run->scheme)
         TARE_TRY(tare_wc_put_first(out, scheme, job, s->stream, w, err));
     else
@@ -384,14 +387,14 @@ static tare_status encode_segment(workers *c, const step *s, uint64_t segment, u
     pthread_mutex_unlock(&c->mutex);
     if (!is_last) return TARE_OK;
     free_scheme(c, s->state);
-    free_held(c, s->state);
+    free_retained(c, s->state);
     return TARE_OK;
 }
 
 /* Several layers; until they get their place, offsets count from where the first begins. */
 static tare_status encode_layers(workers *c, const step *s, tare_buffer *out, unsigned worker,
                                  tare_error *err) {
-    c->workers[worker].held = NULL;
+    c->workers[worker].retained = NULL;
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) {
         tare_wc_layer *l = c->run->jobs[i].layer;
         l->offset = out->size;
@@ -484,7 +487,7 @@ static tare_status encode(workers *c, const step *s, uint64_t index, uint64_t ta
 /* The number of bytes a task handles, for progress. */
 static uint64_t task_bytes(const workers *c, const step *s, uint64_t index) {
     uint64_t n = 0;
-    if (s->kind == VISIT || s->kind == HOLD || (s->kind == COUNT && !c->run->learned)) return 0;
+    if (s->kind == VISIT || s->kind == RETAIN || (s->kind == COUNT && !c->run->learned)) return 0;
     if (s->kind != WHOLE)
         return tare_wc_segment_bytes(&c->run->jobs[s->job].layer->streams[s->stream], index);
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) n += layer_bytes(c->run->jobs[i].layer);
@@ -495,10 +498,10 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
     workers *c = ctx;
     const step *s = find_step(c, task);
     uint64_t index = task - s->first_task;
-    tare_status status = s->kind == VISIT   ? visit(c, s->job, err)
-                         : s->kind == HOLD  ? hold(c, s, err)
-                         : s->kind == COUNT ? count(c, s, index, task, worker, err)
-                                            : encode(c, s, index, task, worker, err);
+    tare_status status = s->kind == VISIT    ? visit(c, s->job, err)
+                         : s->kind == RETAIN ? retain(c, s, err)
+                         : s->kind == COUNT  ? count(c, s, index, task, worker, err)
+                                             : encode(c, s, index, task, worker, err);
     if (status != TARE_OK)
         note_failure(c, task);
     else
@@ -539,7 +542,7 @@ static void give_back(workers *c) {
     for (size_t i = 0; c->states && i < c->n_states; i++) {
         free_tallies(c, &c->states[i]);
         free_scheme(c, &c->states[i]);
-        free_held(c, &c->states[i]);
+        free_retained(c, &c->states[i]);
     }
     for (unsigned i = 0; c->workers && i < c->n_workers; i++) tare_wc_worker_free(&c->workers[i]);
     for (unsigned i = 0; c->spare && i < c->n_workers; i++) tare_wc_tally_free(c->spare[i]);

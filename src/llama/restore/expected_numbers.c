@@ -41,14 +41,14 @@ static tare_status want(tare_llama_restoring *r, const tare_llama_rule *rule, in
                         double number, tare_error *err) {
     char buf[192];
     const char *prefix = block_prefix(r);
-    tare_llama_wanted w = {
+    tare_llama_expected w = {
         .n_dims = !is_scalar(r, rule), .dims = {1}, .is_number = true, .number = (float)number};
     int n = layer < 0 || !prefix
                 ? snprintf(buf, sizeof buf, "%s", rule->match)
                 : snprintf(buf, sizeof buf, "%s%lld%s", prefix, (long long)layer, rule->match + 1);
     w.name = tare_arena_str(&r->out->arena, (tare_str){buf, (size_t)n});
     if (!w.name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
-    return tare_llama_want(r, &w, err);
+    return tare_llama_expect(r, &w, err);
 }
 
 /* The key's name in the file: those of some spaces stand without the architecture's. */
@@ -59,7 +59,7 @@ static const tare_value *key_of(const tare_llama_restoring *r, const char *name)
     return v ? v : tare_llama_key_of(r->gguf, whole);
 }
 
-tare_status tare_llama_want_numbers(tare_llama_restoring *r, tare_error *err) {
+tare_status tare_llama_expect_numbers(tare_llama_restoring *r, tare_error *err) {
     const uint64_t n_layers = (uint64_t)r->facts[0].number;
     for (const tare_llama_rule *rule = r->arch->rules; rule && rule->match; rule++) {
         const tare_value *v = is_collected(rule) ? key_of(r, rule->to) : NULL;

@@ -21,8 +21,8 @@ static double dim_of(const tare_tensor *t, uint32_t d) {
     return t->n_dims > d ? (double)t->dims[d] : 0;
 }
 
-tare_status tare_llama_shape_was(tare_llama_wanted *w, const tare_llama_restoring *r, size_t tensor,
-                                 const char *was, tare_error *err) {
+tare_status tare_llama_shape_was(tare_llama_expected *w, const tare_llama_restoring *r,
+                                 size_t tensor, const char *was, tare_error *err) {
     const tare_tensor *t = &r->gguf->catalog.tensors[tensor];
     const tare_llama_binding bindings[] = {{"d0", dim_of(t, 0)},
                                            {"d1", dim_of(t, 1)},
@@ -53,7 +53,7 @@ tare_status tare_llama_shape_was(tare_llama_wanted *w, const tare_llama_restorin
     return TARE_OK;
 }
 
-tare_status tare_llama_shape_kept(tare_llama_wanted *w, const tare_llama_restoring *r,
+tare_status tare_llama_shape_kept(tare_llama_expected *w, const tare_llama_restoring *r,
                                   size_t tensor, uint32_t first, tare_error *err) {
     const tare_tensor *t = &r->gguf->catalog.tensors[tensor];
     if (t->n_dims <= first || t->n_dims - first > TARE_LLAMA_DIMS)

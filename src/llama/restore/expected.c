@@ -178,26 +178,27 @@ static tare_str original_name(const list *l, tare_str name) {
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-tare_status tare_llama_want(tare_llama_restoring *r, const tare_llama_wanted *w, tare_error *err) {
-    if (r->n_wanted >= r->out->limits.tensors)
+tare_status tare_llama_expect(tare_llama_restoring *r, const tare_llama_expected *w,
+                              tare_error *err) {
+    if (r->n_expected >= r->out->limits.tensors)
         return tare_fail(err, TARE_ERR_LIMIT, "number of restored tensors");
-    if (!tare_grow(r->out->allocator, (void **)&r->wanted, &r->wanted_capacity, r->n_wanted + 1,
-                   sizeof *r->wanted))
+    if (!tare_grow(r->out->allocator, (void **)&r->expected, &r->expected_capacity,
+                   r->n_expected + 1, sizeof *r->expected))
         return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
-    r->wanted[r->n_wanted++] = *w;
+    r->expected[r->n_expected++] = *w;
     return TARE_OK;
 }
 
-static tare_status add(list *l, const tare_llama_wanted *w, tare_error *err) {
-    tare_llama_wanted named = *w;
+static tare_status add(list *l, const tare_llama_expected *w, tare_error *err) {
+    tare_llama_expected named = *w;
     named.name = original_name(l, w->name);
     if (!named.name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
-    return tare_llama_want(l->r, &named, err);
+    return tare_llama_expect(l->r, &named, err);
 }
 
 /* A tensor for each slice: `name` with the numbers put in behind `at` bytes. */
 static tare_status add_slices(list *l, const parted *p, tare_str name, size_t at, size_t skip,
-                              tare_llama_wanted *w, tare_error *err) {
+                              tare_llama_expected *w, tare_error *err) {
     const uint64_t n = p->tensor->dims[0];
     if (n > l->r->gguf->limits.tensors)
         return fail_tensor(p, TARE_ERR_LIMIT, "number of its slices", err);
@@ -242,7 +243,7 @@ static tare_status rule_target(tare_str *out, const list *l, const parted *p,
  * operations ask of the shape, the rehearsal finds out. */
 static bool holds(const list *l, const parted *p, const tare_llama_rule *rule) {
     tare_llama_draft draft = {.layer = -1, .number = -1};
-    tare_llama_wanted was;
+    tare_llama_expected was;
     if (!rule->program || strncmp(rule->program, "if(", 3) != 0) return true;
     tare_llama_numbers_of(p->tensor->name, &draft.layer, &draft.number);
     if (tare_llama_shape_was(&was, l->r, p->index, tare_llama_shape_row_of(l->r, rule), NULL) !=
@@ -271,7 +272,7 @@ static tare_status add_by_rule(list *l, const parted *p, const tare_llama_rule *
                                tare_error *err) {
     char buf[192];
     size_t n = 0, slices = 0;
-    tare_llama_wanted w = {.name = {NULL, 0}};
+    tare_llama_expected w = {.name = {NULL, 0}};
     TARE_TRY(tare_llama_shape_was(&w, l->r, p->index, tare_llama_shape_row_of(l->r, rule), err));
     for (const char *c = rule->match; *c && n + 96 < sizeof buf; c++) {
         if (*c == '*')
@@ -322,7 +323,7 @@ static const char *shape_by_rule(const list *l, const parted *p, tare_str name) 
 
 static tare_status add_by_name(list *l, const parted *p, tare_str name, tare_error *err) {
     static const tare_str word = {"experts.", 8};
-    tare_llama_wanted w = {.name = name};
+    tare_llama_expected w = {.name = name};
     const char *was = shape_by_rule(l, p, name);
     const bool is_stack = tare_str_ends(p->stem, TARE_STR("exps"));
     for (size_t i = 1; !was && is_stack && i + word.len < name.len; i++) {
@@ -358,7 +359,7 @@ static tare_status find_nextn(list *l, tare_error *err) {
     return TARE_OK;
 }
 
-tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err) {
+tare_status tare_llama_list_expected(tare_llama_restoring *r, tare_error *err) {
     list l = {.r = r};
     TARE_TRY(find_nextn(&l, err));
     for (size_t i = 0; i < r->gguf->catalog.n_tensors; i++) {

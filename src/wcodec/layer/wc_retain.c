@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-#include "wcodec/layer/wc_hold.h"
+#include "wcodec/layer/wc_retain.h"
 
 #include "base/arith.h"
 #include "wcodec/wc_kernels.h"
 
-enum { CHUNK = 1 << 15, MOST_HELD = 8 << 20, PART = 3 /* of a unit */ };
+enum { CHUNK = 1 << 15, MOST_RETAINED = 8 << 20, PART = 3 /* of a unit */ };
 
-static bool may_hold(const tare_wc_layer_job *job, const tare_coded_stream *p) {
+static bool may_retain(const tare_wc_layer_job *job, const tare_coded_stream *p) {
     return p->n_bytes && !p->field.join.high_bits && p->field.stride <= CHUNK &&
            p->field.width <= p->field.stride / PART &&
            !tare_reader_borrow(job->own.readers[p->field.region], job->own.starts[p->field.region],
                                1);
 }
 
-uint32_t tare_wc_streams_to_hold(const tare_wc_layer_job *job) {
+uint32_t tare_wc_streams_to_retain(const tare_wc_layer_job *job) {
     const tare_wc_layer *l = job->layer;
     uint64_t n = 0;
     uint32_t streams = 0;
     if (job->base) return 0; /* its bytes are read with those of the base */
     for (unsigned i = 0; i < l->n_streams; i++) {
         const tare_coded_stream *p = &l->streams[i];
-        if (!may_hold(job, p) || n + p->n_bytes > MOST_HELD) continue;
+        if (!may_retain(job, p) || n + p->n_bytes > MOST_RETAINED) continue;
         n += p->n_bytes;
         streams |= UINT32_C(1) << i;
     }
     return streams;
 }
 
-/* n units of a region, from `unit` on, to the streams of it that are held. */
+/* n units of a region, from `unit` on, to the streams of it that are retained. */
 static void take_units(uint8_t *const *dst, uint32_t streams, const tare_wc_layer *l,
                        unsigned region, const uint8_t *units, uint64_t unit, uint64_t n) {
     for (unsigned i = 0; i < l->n_streams; i++) {
@@ -39,7 +39,7 @@ static void take_units(uint8_t *const *dst, uint32_t streams, const tare_wc_laye
     }
 }
 
-/* The bytes of a unit of a region of which streams are held; 0: none are. */
+/* The bytes of a unit of a region of which streams are retained; 0: none are. */
 static uint32_t stride_of(uint32_t streams, const tare_wc_layer *l, unsigned region) {
     for (unsigned i = 0; i < l->n_streams; i++)
         if (streams >> i & 1 && l->streams[i].field.region == region)
@@ -47,8 +47,8 @@ static uint32_t stride_of(uint32_t streams, const tare_wc_layer *l, unsigned reg
     return 0;
 }
 
-tare_status tare_wc_hold_streams(uint8_t *const dst[TARE_CODED_MAX_STREAMS], uint32_t streams,
-                                 const tare_wc_layer_job *job, tare_error *err) {
+tare_status tare_wc_retain_streams(uint8_t *const dst[TARE_CODED_MAX_STREAMS], uint32_t streams,
+                                   const tare_wc_layer_job *job, tare_error *err) {
     const tare_wc_layer *l = job->layer;
     uint8_t chunk[CHUNK];
     for (unsigned r = 0; r < l->n_regions; r++) {

@@ -127,7 +127,7 @@ static bool is_sibling(const tare_llama_restoring *r, const made *m) {
 
 static tare_status add(tare_llama_restoring *r, const made *m, tare_error *err) {
     const char *lead = r->arch->back->lead, *was = tare_llama_shape_row_of(r, m->rule);
-    tare_llama_wanted w = {.n_dims = 0};
+    tare_llama_expected w = {.n_dims = 0};
     uint64_t number;
     if (is_sibling(r, m)) return TARE_OK;
     TARE_TRY(number_was(&number, r, m, err));
@@ -138,7 +138,7 @@ static tare_status add(tare_llama_restoring *r, const made *m, tare_error *err) 
     else
         TARE_TRY(tare_llama_shape_kept(&w, r, m->tensor, 0, err));
     if (tare_str_is(m->suffix, ".bias")) w.n_dims = 1; /* a shape is that of the weight */
-    return tare_llama_want(r, &w, err);
+    return tare_llama_expect(r, &w, err);
 }
 
 static bool find_rule(made *m, const tare_llama_restoring *r, tare_str name) {
