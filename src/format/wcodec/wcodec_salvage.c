@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Header and footer both give the location of the index, so that one of them is enough
- * (docs/wcodec.md, 9). Nothing here is covered by the CRC of the directory: records are checked for
+ * (docs/wcodec.md, 10). Nothing here is covered by the CRC of the directory: records are checked for
  * contradictions as far as possible, and the CRCs of layers and segments cover the rest. */
 #include "format/wcodec/wcodec_salvage.h"
 
