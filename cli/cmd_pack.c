@@ -268,7 +268,7 @@ static int open_input(tare_model **out, const char *path, tare_report *report) {
     if (args.append || (!args.lossy && holds_several(path))) return CLI_YES;
     if (cli_open_quietly(out, path, report, &err) == TARE_OK) return CLI_YES;
     if (!args.lossy && !cli.base.n && err.status == TARE_ERR_UNSUPPORTED &&
-        cli_look(path) == CLI_PATH_FOLDER)
+        cli_stat(path) == CLI_PATH_FOLDER)
         return CLI_YES;
     return cli_fail_open(&err, path);
 }

@@ -166,7 +166,8 @@ static tare_status read_codes(uint8_t *to, const source *s, uint64_t first, size
         TARE_TRY(tare_reader_view(&from, s->reader, v->offset + byte, s->window,
                                   (skip + take + each - 1) / each, err));
         for (size_t i = 0; i < take; i++) {
-            const unsigned code = from[(skip + i) / each] >> (skip + i) % each * bits & mask;
+            const unsigned code =
+                (unsigned)from[(skip + i) / each] >> (skip + i) % each * bits & mask;
             to[i] = (uint8_t)((code ^ sign) - sign);
         }
         to += take;

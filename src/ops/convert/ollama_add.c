@@ -75,7 +75,7 @@ static tare_status make_folders(adding *a, const char *file, tare_error *err) {
 
 static tare_status check(adding *a, tare_error *err) {
     TARE_TRY(find_root(&a->root, a->manifest, &a->arena, err));
-    if (tare_path_look(a->root, NULL) != TARE_PATH_FOLDER) {
+    if (tare_path_stat(a->root, NULL) != TARE_PATH_FOLDER) {
         tare_fail(err, TARE_ERR_ARG,
                   "there is no store of Ollama: it is the folder that OLLAMA_MODELS names, else "
                   "~/.ollama/models");
@@ -121,7 +121,7 @@ static tare_status place(const blob *b, adding *a, const char *file, tare_error 
     const char *path = blob_path(a, b);
     if (!path) return no_memory(err);
     const bool is_there =
-        tare_entry_look(&facts, TARE_HERE, path, true) == 0 && facts.size == b->size;
+        tare_entry_stat(&facts, TARE_HERE, path, true) == 0 && facts.size == b->size;
     const int failed =
         is_there ? tare_entry_remove(TARE_HERE, file) : tare_entry_rename(TARE_HERE, file, path);
     if (!failed) return TARE_OK;

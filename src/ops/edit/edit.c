@@ -66,7 +66,7 @@ static tare_status check_place(tare_edit *e, const tare_model *m, tare_error *er
     const char *entered;
     if (e->options.out_path) return TARE_OK;
     for (size_t i = 0; i < m->n_files; i++)
-        if (tare_path_look(m->files[i].name, NULL) != TARE_PATH_FILE)
+        if (tare_path_stat(m->files[i].name, NULL) != TARE_PATH_FILE)
             return tare_fail(err, TARE_ERR_UNSUPPORTED,
                              "a model in an archive is only read: write elsewhere, with -o");
     TARE_TRY(tare_ollama_enter(&entered, e->path, &e->arena, NULL, err));
