@@ -735,7 +735,7 @@ def test_options_are_spelled_as_here(tmp_path):
     with pytest.raises(tare.NeedsImportanceError, match=r"give one with imatrix=, or") as caught:
         tare.quantize(source, tmp_path / "q.gguf", "IQ2_XXS")
     assert "`" not in caught.value.what and "--imatrix" not in str(caught.value)
-    with pytest.raises(tare.UsageError, match=r"or say allow_requantize=True$"):
+    with pytest.raises(tare.UsageError, match=r"or give allow_requantize=True$"):
         tare.quantize(packed, tmp_path / "q.gguf", "Q4_K_M")
     tiny = tare.build({"w": np.ones((2, 32), "float32")})
     [finding] = tare.convert(tiny, tmp_path / "w.infq", strict=False).findings
