@@ -227,8 +227,9 @@ static bool store_named(const cli_command *command, const cli_option *option, co
 
 static bool store(const cli_command *command, const cli_option *option, const char *value) {
     char wanted[160];
-    const bool is_format =
-        option->complete == CLI_COMPLETE_FORMAT || option->complete == CLI_COMPLETE_TARGET;
+    const bool is_format = option->complete == CLI_COMPLETE_FORMAT ||
+                           option->complete == CLI_COMPLETE_CONTAINER ||
+                           option->complete == CLI_COMPLETE_TARGET;
     if (is_format && is_no_format(wanted, sizeof wanted, value, option->complete))
         return refuse(command, option, value, wanted);
     if (option->choices && !cli_has_word(option->choices, value)) {

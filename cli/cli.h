@@ -37,10 +37,11 @@ typedef struct cli_list {
 typedef enum cli_complete {
     CLI_COMPLETE_NOTHING = 0,
     CLI_COMPLETE_FILE,
-    CLI_COMPLETE_TYPE,   /* encodings that can be written */
-    CLI_COMPLETE_FORMAT, /* formats that can be written */
-    CLI_COMPLETE_TARGET, /* the same, and programs whose form of a directory is written */
-    CLI_COMPLETE_SYNTH,  /* shapes of synthetic models */
+    CLI_COMPLETE_TYPE,      /* encodings that can be written */
+    CLI_COMPLETE_FORMAT,    /* formats that can be written */
+    CLI_COMPLETE_CONTAINER, /* formats that are opened */
+    CLI_COMPLETE_TARGET,    /* those written, and programs whose form of a directory is written */
+    CLI_COMPLETE_SYNTH,     /* shapes of synthetic models */
     CLI_COMPLETE_SHELL,
     CLI_COMPLETE_COMMAND,
     CLI_COMPLETE_MIX,    /* mixes of types */

@@ -14,7 +14,7 @@ static struct {
 static const cli_option options[] = {
     {.name = "to",
      .arg = "FORMAT",
-     .complete = CLI_COMPLETE_FORMAT,
+     .complete = CLI_COMPLETE_CONTAINER,
      .help = "the format that was packed; needed where OUT's suffix says another",
      .text = &args.to},
     {.name = "file",
@@ -128,7 +128,7 @@ typedef struct held {
     bool is_directory;
 } held;
 
-static held look_into(const char *in_path) {
+static held packed_contents(const char *in_path) {
     tare_container_info info = tare_container_info_default();
     tare_lossy_info lossy = tare_lossy_info_default();
     tare_format_info format = tare_format_info_default();
@@ -153,7 +153,7 @@ static held look_into(const char *in_path) {
 static int check_name(const char *in_path, const char *out_path) {
     if (args.file) return CLI_YES; /* it is what it is called */
     if (!args.to && !cli_suffix_claims(out_path, NULL)) return CLI_YES;
-    const held h = look_into(in_path);
+    const held h = packed_contents(in_path);
     if (args.to && h.format && strcmp(args.to, h.format) != 0)
         return cli_usage(&cmd_unpack, "--to %s: what was packed is %s; tare convert makes another",
                          args.to, h.format);

@@ -16,10 +16,10 @@ static const char *encoding_word(size_t i) {
     return NULL;
 }
 
-static const char *format_word(size_t i) {
+static const char *format_word(size_t i, bool any) {
     tare_format_info format = tare_format_info_default();
     for (size_t k = 0; tare_format_at(&format, k); k++) {
-        if (format.can_write && i-- == 0) return format.name;
+        if ((any || format.can_write) && i-- == 0) return format.name;
     }
     return NULL;
 }
@@ -46,9 +46,11 @@ const char *cli_complete_word(cli_complete kind, size_t i) {
     case CLI_COMPLETE_TYPE:
         return encoding_word(i);
     case CLI_COMPLETE_FORMAT:
-        return format_word(i);
+        return format_word(i, false);
+    case CLI_COMPLETE_CONTAINER:
+        return format_word(i, true);
     case CLI_COMPLETE_TARGET:
-        return i == 0 ? "mlx" : format_word(i - 1);
+        return i == 0 ? "mlx" : format_word(i - 1, false);
     case CLI_COMPLETE_SYNTH:
         return tare_synth_shape(i);
     case CLI_COMPLETE_SHELL:

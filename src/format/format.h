@@ -220,5 +220,8 @@ typedef struct tare_layout_rules {
 
 tare_status tare_layout_check(tare_model *m, const tare_layout_rules *rules, tare_filler **fillers,
                               size_t *n_fillers, tare_report *report, tare_error *err);
+/* What holds of every driver's models: data lie in their files, but for those of a file that the
+ * driver has reported as cut short. TRUNCATED: they do not. */
+tare_status tare_layout_within_files(const tare_model *m, tare_error *err);
 
 #endif

@@ -179,3 +179,22 @@ tare_status tare_layout_check(tare_model *m, const tare_layout_rules *rules, tar
     *n_fillers = s == TARE_OK ? count : 0;
     return s;
 }
+
+tare_status tare_layout_within_files(const tare_model *m, tare_error *err) {
+    for (size_t i = 0; i < m->catalog.n_tensors; i++) {
+        const tare_tensor *t = &m->catalog.tensors[i];
+        for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
+            const tare_plane *plane = &t->planes[p];
+            const tare_open_file *file = &m->files[plane->file];
+            const uint64_t size = file->reader.size;
+            if (plane->size == 0 || file->is_truncated ||
+                (plane->offset <= size && plane->size <= size - plane->offset))
+                continue;
+            tare_fail_tensor(err, TARE_ERR_TRUNCATED, t, i, "the file ends too early");
+            if (err) err->offset = size;
+            tare_error_file(err, tare_model_record_file(m, plane->file));
+            return TARE_ERR_TRUNCATED;
+        }
+    }
+    return TARE_OK;
+}

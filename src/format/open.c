@@ -99,6 +99,7 @@ static tare_status complete_layout(tare_model *m, const tare_format *format, tar
 tare_status tare_driver_open(tare_model *m, const tare_format *format, const tare_open_context *ctx,
                              tare_error *err) {
     TARE_TRY(format->read.open(m, ctx, err));
+    TARE_TRY(tare_layout_within_files(m, err));
     return complete_layout(m, format, err);
 }
 

@@ -31,9 +31,10 @@ static bool probe(const tare_probe *p) {
 }
 
 static bool fills_layout; /* with nothing in it */
+static uint64_t n_rows;   /* as a header would say it; 0: as many as there are */
 
 static tare_status open_numbers(tare_model *m, const tare_open_context *ctx, tare_error *err) {
-    const uint64_t dims[2] = {ctx->first->size / 16, 4};
+    const uint64_t dims[2] = {n_rows ? n_rows : ctx->first->size / 16, 4};
     uint32_t file;
     m->catalog.tensors = TARE_NEW_ARRAY(&m->arena, tare_tensor, 1);
     if (!m->catalog.tensors) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
@@ -138,6 +139,20 @@ static void is_read_and_verified(void **state) {
     assert_int_equal(tare_verify_data(m, NULL, NULL), TARE_OK);
     assert_int_equal(tare_verify_resources(m, NULL, NULL), TARE_OK);
     tare_model_free(m);
+}
+
+/* A driver that does not compare its header with the file's size opens no file that is cut short. */
+static void is_refused_where_cut(void **state) {
+    (void)state;
+    tare_model *m;
+    tare_error err;
+    n_rows = ROWS;
+    tare_model_free(opened("a.num"));
+    for (n_rows = ROWS + 1; n_rows; n_rows = n_rows == ROWS + 1 ? UINT64_C(1) << 40 : 0) {
+        assert_int_equal(tare_open_path(&m, temp_path("a.num"), NULL, &err), TARE_ERR_TRUNCATED);
+        assert_int_equal(err.offset, HEAD + 16 * ROWS);
+        assert_int_equal(err.item_kind, TARE_ITEM_TENSOR);
+    }
 }
 
 static void is_converted(void **state) {
@@ -271,10 +286,11 @@ static void is_not_edited(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_read_and_verified), cmocka_unit_test(is_converted),
-        cmocka_unit_test(is_written),           cmocka_unit_test(is_quantized),
-        cmocka_unit_test(is_compared),          cmocka_unit_test(is_packed_and_unpacked),
-        cmocka_unit_test(is_extracted),         cmocka_unit_test(is_not_edited),
+        cmocka_unit_test(is_read_and_verified),   cmocka_unit_test(is_refused_where_cut),
+        cmocka_unit_test(is_converted),           cmocka_unit_test(is_written),
+        cmocka_unit_test(is_quantized),           cmocka_unit_test(is_compared),
+        cmocka_unit_test(is_packed_and_unpacked), cmocka_unit_test(is_extracted),
+        cmocka_unit_test(is_not_edited),
     };
     return cmocka_run_group_tests(tests, set_up, remove_temp_folder);
 }
