@@ -345,8 +345,11 @@ static void add_row(cli_table *table, const tare_model *model, const char *path)
                  shares[i].encoding->name);
     if (n > 3) snprintf(text + strlen(text), sizeof text - strlen(text), ", ...");
     cli_table_add(table, text);
-    const bool runs = info_llama(&why, model);
-    cli_table_add(table, runs ? "runs it" : why.status != TARE_OK ? "does not run it" : "");
+    cli_table_add(table, info_llama(&why, model)       ? "runs it"
+                         : why.status != TARE_OK       ? "does not run it"
+                         : !info_converts(&why, model) ? ""
+                         : why.status == TARE_OK       ? "runs it converted"
+                                                       : "convert refuses it");
     free(name);
     free(architecture);
 }

@@ -30,7 +30,7 @@ static void print_text(const tare_join_result *r, const tare_parts *parts, const
     char *name = cli_escape_path(out_path);
     printf("%s%s: ", cli.dry_run ? "would write " : "", name);
     if (r->is_directory) printf("%zu file%s, ", r->n_files, cli_plural(r->n_files));
-    printf("%s of %" PRIu32 " part%s\n", cli_size_text(r->total_bytes).text,
+    printf("%s from %" PRIu32 " part%s\n", cli_size_text(r->total_bytes).text,
            tare_parts_count(parts), cli_plural(tare_parts_count(parts)));
     free(name);
 }

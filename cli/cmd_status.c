@@ -106,7 +106,7 @@ static int tell_whole(const char *out_path) {
         cli_json_add(document, "parts", cli_json_array());
         cli_json_print(document);
     } else if (!ranges) {
-        printf("%s: complete, without parts\n", name);
+        printf("%s: complete, and no parts are left\n", name);
     }
     free(name);
     return CLI_YES;

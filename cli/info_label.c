@@ -41,18 +41,23 @@ tare_str info_projector(const tare_model *model) {
     return m && m->value.type == TARE_VALUE_STRING ? m->value.as.s : (tare_str){"", 0};
 }
 
-/* The line of the error without the file before it. */
 /* What kept a verdict from being made. */
 static tare_error fault;
+
+/* A directory of Hugging Face, or one that was packed. */
+static bool is_hf(const tare_model *model) {
+    tare_container_info c = tare_container_info_default();
+    const char *format =
+        tare_model_container(&c, model) ? c.format : tare_model_summarize(model)->format;
+    return format && strcmp(format, "hf") == 0;
+}
 
 bool info_converts(tare_error *why, const tare_model *model) {
     const tare_llama_options options = tare_llama_options_default();
     tare_model *mapped;
     tare_str hf_class;
     memset(why, 0, sizeof *why);
-    if (strcmp(tare_model_summarize(model)->format, "hf") != 0 ||
-        !tare_llama_can_map(&hf_class, model))
-        return false;
+    if (!is_hf(model) || !tare_llama_can_map(&hf_class, model)) return false;
     const tare_file_info *file = tare_model_file(model, 0);
     if (file && tare_is_url(file->name)) return true; /* its side files would have to be fetched */
     if (tare_llama_map(&mapped, model, &options, why) == TARE_OK) tare_model_free(mapped);
