@@ -435,7 +435,7 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     loss: dict[str, Any] = dict(lossy or {})
     unknown = sorted(loss.keys() - {*_TARGETS, "imatrix", "sensitivity"})
     if unknown:
-        raise ValueError(f"pack: lossy: there is no {unknown[0]!r}")
+        raise ValueError(f"pack: lossy: there is no {unknown[0]!r}; there are imatrix, sensitivity, {', '.join(sorted(_TARGETS))}")
     importance, measured = loss.pop("imatrix", None), loss.pop("sensitivity", None)
     if lossy is not None and len(loss.keys() & _TARGETS) != 1:
         raise ValueError("pack: lossy: one of target_bpw, target_size and target_damage")
