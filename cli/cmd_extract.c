@@ -49,7 +49,7 @@ static bool choose_form(tare_extract_form *form, const char *output) {
         is_bin = strcmp(args.form, "bin") == 0;
     } else if (!is_bin && !has_suffix(output, ".npy") && strcmp(output, "-") != 0) {
         char *name = cli_escape_path(output);
-        cli_usage(&cmd_extract, "%s: neither .npy nor .bin; say --form", name);
+        cli_usage(&cmd_extract, "%s: neither .npy nor .bin; give --form", name);
         free(name);
         return false;
     }
