@@ -19,6 +19,8 @@ typedef struct tare_reader {
     int fd; /* -1: none */
     bool owns_fd;
     uint16_t withheld; /* permissions, 0..0777, that the file does not give */
+    bool has_crc;      /* an archive states the CRC-32 of all bytes */
+    uint32_t crc;
     bool has_identity; /* of a file of the system: which one it is, whatever path leads to it */
     uint64_t device, inode;
     const uint8_t *map; /* whole content where it is in memory, else NULL */

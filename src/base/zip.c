@@ -271,3 +271,16 @@ tare_status tare_zip_inflate(void *out, const tare_reader *r, const tare_zip_mem
     tare_free(NULL, stored, (size_t)m->stored);
     return status;
 }
+
+tare_status tare_zip_check_crc(const tare_reader *r, const tare_zip_member *m, tare_error *err) {
+    uint8_t piece[4096];
+    uint32_t crc = 0;
+    for (uint64_t at = 0; m->crc && at < m->size; at += sizeof piece) {
+        const size_t n = (size_t)tare_min_u64(m->size - at, sizeof piece);
+        TARE_TRY(tare_reader_read(r, m->offset + at, piece, n, err));
+        crc = tare_crc32(crc, piece, n);
+    }
+    return crc == m->crc || !m->crc
+               ? TARE_OK
+               : fail_member(m, TARE_ERR_CHECKSUM, m->record + 16, "zip: CRC of the member", err);
+}

@@ -40,6 +40,9 @@ tare_status tare_zip_read(tare_zip *out, const tare_reader *r, uint64_t most, ta
  * into memory first. CORRUPT if they are not what was deflated; names the member. */
 tare_status tare_zip_inflate(void *out, const tare_reader *r, const tare_zip_member *member,
                              tare_error *err);
+/* CHECKSUM where a stored member's bytes are not those whose CRC-32 the directory states, if it is not 0. */
+tare_status tare_zip_check_crc(const tare_reader *r, const tare_zip_member *member,
+                               tare_error *err);
 /* UNSUPPORTED where the bytes of a member are not in the archive as they are; names the member. */
 tare_status tare_zip_check_stored(const tare_zip_member *member, tare_error *err);
 

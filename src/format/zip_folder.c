@@ -69,6 +69,8 @@ static tare_status open_part(tare_reader *out, const tare_zip_folder *f, const t
     out->lend = lend;
     out->prefetch = prefetch;
     out->close = close_part;
+    out->has_crc = m->crc != 0;
+    out->crc = m->crc;
     return TARE_OK;
 }
 

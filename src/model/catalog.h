@@ -11,6 +11,7 @@
 #include "base/file_cache.h"
 #include "base/reader.h"
 #include "base/str.h"
+#include "base/zip.h"
 
 struct tare_format;
 
@@ -60,6 +61,13 @@ typedef struct tare_stated_digest {
                        stands there in some other form */
     uint32_t file;
 } tare_stated_digest;
+
+/* What an archive states of the bytes of a member, which lie in a file of the model as they are. */
+typedef struct tare_stated_crc {
+    tare_str name; /* of the member */
+    uint64_t offset, size;
+    uint32_t file, crc; /* CRC-32 */
+} tare_stated_crc;
 
 typedef struct tare_catalog {
     tare_metadata *metadata;
@@ -155,6 +163,8 @@ struct tare_model {
     tare_catalog catalog;
     tare_open_file *files;
     size_t n_files;
+    tare_stated_crc *stated_crcs;
+    size_t n_stated;
     const char *directory_file; /* that records lie in; NULL: the file of a tensor's data */
     uint64_t directory_bytes;
     tare_model_summary summary; /* of all that is known once the model is finished */
@@ -194,6 +204,11 @@ tare_status tare_model_new(tare_model **out, const tare_context *context, tare_e
 /* Takes over the reader; its name is copied. *index: the file's number. */
 tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *name,
                                 uint32_t *index, tare_error *err);
+/* What an archive states of a range of a file; the name is copied. */
+tare_status tare_model_state_crc(tare_model *m, const tare_stated_crc *of, tare_error *err);
+/* The same of all members of an archive that begins at a byte of a file. */
+tare_status tare_model_state_members(tare_model *m, const tare_zip *zip, uint64_t base,
+                                     uint32_t file, tare_error *err);
 /* That a tensor is missing which the model says it has, a finding with this static text: those who
  * write it elsewhere refuse that under --strict. */
 tare_status tare_model_lacks(tare_model *m, tare_str tensor, const char *code, const char *text,

@@ -69,6 +69,8 @@ tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *
     *file = (tare_open_file){.name = copy.ptr, .reader = *reader, .info = {copy.ptr, reader->size}};
     file->reader.name = copy.ptr;
     *reader = (tare_reader){.fd = -1};
+    const tare_stated_crc of = {copy, 0, file->reader.size, *index, file->reader.crc};
+    if (file->reader.has_crc) TARE_TRY(tare_model_state_crc(m, &of, err));
     if (m->n_files <= tare_files_kept_open()) return TARE_OK;
     if (!m->idle) m->idle = tare_file_cache_new(m->allocator);
     if (!m->idle) return tare_fail(err, TARE_ERR_NOMEM, "list of files");

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "ops/checksums.h"
 #include "ops/digest.h"
 #include "ops/item_walk.h"
 
@@ -134,11 +135,13 @@ tare_status tare_tensor_check(const tare_model *model, size_t tensor, const tare
     TARE_TRY(tare_options_read(&o, sizeof o, context, err));
     o.threads = 1;
     if (!o.allocator) o.allocator = model->allocator;
-    return check_tensors(model, tensor, 1, &o, err);
+    TARE_TRY(check_tensors(model, tensor, 1, &o, err));
+    return tare_crcs_check(model, &model->catalog.tensors[tensor], &o, err);
 }
 
 tare_status tare_digests_check(const tare_model *model, const tare_context *context,
                                tare_error *err) {
+    TARE_TRY(tare_crcs_check(model, NULL, context, err));
     if (!model->catalog.digests) return TARE_OK;
     return check_tensors(model, 0, model->catalog.n_tensors, context, err);
 }

@@ -18,8 +18,8 @@ tare_status tare_manifest_lines(const tare_model *model, const tare_digest *dige
                                 const tare_allocator *allocator, tare_line_fn take, void *ctx,
                                 tare_error *err);
 
-/* Compares all tensors whose digests the container states with these: what is computed from damaged
- * ones would look sound. */
+/* Compares all tensors, and all members of archives, whose digests the container states with these: what is
+ * computed from damaged ones would look sound. */
 tare_status tare_digests_check(const tare_model *model, const tare_context *context,
                                tare_error *err);
 

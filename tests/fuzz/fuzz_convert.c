@@ -116,6 +116,10 @@ static bool is_written(const char *format) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_model *m = fuzz_open(data, size, NULL);
     if (m == NULL) return 0;
+    if (fuzz_is_damaged(m, data, size)) {
+        tare_model_free(m);
+        return 0;
+    }
     const tare_model_summary *summary = tare_model_summarize(m);
     bool is_gguf = strcmp(summary->format, "gguf") == 0;
     const bool is_read_only = !is_written(summary->format);

@@ -97,6 +97,10 @@ static void check_converted(const tare_model *m) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_model *m = fuzz_open(data, size, NULL);
     if (m == NULL) return 0;
+    if (fuzz_is_damaged(m, data, size)) {
+        tare_model_free(m);
+        return 0;
+    }
     const tare_model_summary *summary = tare_model_summarize(m);
     if (!summary->is_truncated && strcmp(summary->format, "wcodec") != 0) {
         const tare_pack_options options = choose_options(data, size);

@@ -60,6 +60,10 @@ static void write_and_check(const tare_plan *plan) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_model *m = fuzz_open(data, size, NULL);
     if (m == NULL) return 0;
+    if (fuzz_is_damaged(m, data, size)) {
+        tare_model_free(m);
+        return 0;
+    }
     const tare_mix_options mix = choose(data, size);
     tare_convert_options options = tare_convert_options_default();
     tare_context context = tare_context_default();

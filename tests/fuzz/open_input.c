@@ -103,6 +103,21 @@ void fuzz_check_same(const tare_model *a, const tare_model *b) {
     tare_diff_free(diff);
 }
 
+bool fuzz_is_damaged(const tare_model *m, const uint8_t *data, size_t size) {
+    if (size < 2 || memcmp(data, "PK", 2) != 0 || tare_model_summarize(m)->is_truncated)
+        return false;
+    bool is_damaged = false;
+    tare_report *report = new_report();
+    tare_context options = tare_context_default();
+    options.report = report;
+    options.threads = 1;
+    FUZZ_CHECK(tare_verify_data(m, &options, NULL) == TARE_OK);
+    for (size_t i = 0; i < tare_report_count(report); i++)
+        is_damaged |= tare_report_at(report, i)->status == TARE_ERR_CHECKSUM;
+    tare_report_free(report);
+    return is_damaged;
+}
+
 void fuzz_read(const uint8_t *data, size_t size, const char *format) {
     tare_model *m = fuzz_open(data, size, format);
     if (m == NULL) return;

@@ -23,6 +23,9 @@ void fuzz_sources(tare_source sources[2], fuzz_content *content);
  * that a callback source ends the same way. NULL: refused. */
 tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format);
 
+/* Whether an archive states checksums of members that are not theirs: nothing is made of it then. */
+bool fuzz_is_damaged(const tare_model *m, const uint8_t *data, size_t size);
+
 /* Opens, walks, reads and verifies: all that reading has. */
 void fuzz_read(const uint8_t *data, size_t size, const char *format);
 

@@ -70,6 +70,9 @@ ODD_FILE = ODD.file()
 yes("npz-others", "texts, and a member that is no array", ODD_FILE,
     ("warning", "numpy.unread-array", ODD.at["t.npy entry"], "tensor -1"),
     ("warning", "numpy.left-out", ODD.at["read.me entry"], "tensor -1"), suffix=".npz", has={"tensors": 1})
+NPZ_FILE, AT = NPZ.file(), NPZ.at["b/c.npy data"] + len(array(">f4", "(6,)")) - 5
+yes("npz-changed", "a number that has changed", NPZ_FILE[:AT] + b"?" + NPZ_FILE[AT + 1:], suffix=".npz",
+    deep=(("error", "data.checksum", "resource -1"),))
 BAD_CRC = Zip().add("a.npy", array(), method=8)
 BAD_CRC.entries[0] = BAD_CRC.entries[0][:16] + b"\0\0\0\0" + BAD_CRC.entries[0][20:]
 BAD_CRC_FILE = BAD_CRC.file()

@@ -40,6 +40,27 @@ yes("view", "transposed, a part, expanded", archive(dict_of(
     a=tensor((3, 2), (1, 3)), b=tensor((2, 2), (3, 1), 1), c=tensor((5, 4), (0, 0), 5), d=tensor())).file(),
     has={"tensors": 4, "files": 1})
 yes("same", "one storage twice", archive(dict_of(a=tensor(), b=tensor())).file(), has={"tensors": 2, "files": 1})
+SOUND = archive(dict_of(a=tensor()))
+SOUND_FILE = SOUND.file()
+
+
+def changed(at):
+    return SOUND_FILE[:at] + bytes([SOUND_FILE[at] ^ 1]) + SOUND_FILE[at + 1:]
+
+
+def without_crc(zip, file):
+    """also for the fuzzers: what they change is read"""
+    for at in (at for mark, at in zip.at.items() if mark.endswith(" entry")):
+        file = file[:at + 16] + bytes(4) + file[at + 20:]
+    return file
+
+
+yes("crc", "a number that has changed", changed(SOUND.at["archive/data/0 data"] + 5), has={"tensors": 1},
+    deep=(("error", "data.checksum", "tensor 0"),))
+no("crc-pickle", "a pickle that has changed", changed(SOUND.at["archive/data.pkl data"] + 9), "CHECKSUM",
+   SOUND.at["archive/data.pkl entry"] + 16, "CRC", "resource -1")
+yes("crc-none", "no CRC, as PyTorch writes where it is told not to compute them",
+    without_crc(SOUND, SOUND_FILE), has={"tensors": 1})
 yes("scalar", "no dimensions", archive(dict_of(a=tensor((), (), 3))).file(), has={"tensors": 1})
 yes("empty", "no elements, at an offset beyond the storage", archive(dict_of(a=tensor((0, 3), (3, 1), 99))).file())
 yes("parameter", "a parameter", archive(dict_of(a=call(name("torch._utils", "_rebuild_parameter"), tensor(), b"\x88", b"}"))).file(),

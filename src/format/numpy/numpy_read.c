@@ -292,18 +292,18 @@ static tare_status add_member(numpy_file *f, const tare_zip_member *m, tare_erro
     return TARE_OK;
 }
 
-static tare_status read_archive(numpy_file *f, tare_arena *scratch, tare_error *err) {
-    tare_zip zip;
-    TARE_TRY(tare_zip_read(&zip, f->reader, f->m->limits.metadata_bytes, scratch, err));
-    if (zip.n > f->m->limits.tensors) return tare_fail(err, TARE_ERR_LIMIT, "number of tensors");
-    f->m->directory_bytes = zip.directory_bytes;
-    f->tensors = TARE_NEW_ARRAY(scratch, tare_strided_tensor, zip.n);
-    f->m->left_out = TARE_NEW_ARRAY(&f->m->arena, tare_left_out, zip.n);
+static tare_status read_archive(numpy_file *f, tare_zip *zip, tare_arena *scratch,
+                                tare_error *err) {
+    TARE_TRY(tare_zip_read(zip, f->reader, f->m->limits.metadata_bytes, scratch, err));
+    if (zip->n > f->m->limits.tensors) return tare_fail(err, TARE_ERR_LIMIT, "number of tensors");
+    f->m->directory_bytes = zip->directory_bytes;
+    f->tensors = TARE_NEW_ARRAY(scratch, tare_strided_tensor, zip->n);
+    f->m->left_out = TARE_NEW_ARRAY(&f->m->arena, tare_left_out, zip->n);
     if (!f->tensors || !f->m->left_out) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    for (size_t i = 0; i < zip.n; i++) {
-        const tare_status status = add_member(f, &zip.members[i], err);
+    for (size_t i = 0; i < zip->n; i++) {
+        const tare_status status = add_member(f, &zip->members[i], err);
         if (status != TARE_OK && status != TARE_ERR_NOMEM)
-            tare_error_item(err, TARE_ITEM_RESOURCE, -1, zip.members[i].name);
+            tare_error_item(err, TARE_ITEM_RESOURCE, -1, zip->members[i].name);
         TARE_TRY(status);
     }
     return TARE_OK;
@@ -329,8 +329,10 @@ static tare_status read_file(numpy_file *f, const tare_open_context *ctx, tare_a
     tare_strided_set set = {.m = f->m};
     uint32_t file;
     const bool is_zip = tare_zip_probe(ctx->probe->head, ctx->probe->head_size);
-    TARE_TRY(is_zip ? read_archive(f, scratch, err) : read_one(f, scratch, err));
+    tare_zip zip = {0};
+    TARE_TRY(is_zip ? read_archive(f, &zip, scratch, err) : read_one(f, scratch, err));
     TARE_TRY(tare_model_add_file(f->m, ctx->first, ctx->first->name, &file, err));
+    TARE_TRY(tare_model_state_members(f->m, &zip, 0, file, err));
     TARE_TRY(tare_strided_add(&set, f->tensors, f->n, file, err));
     TARE_TRY(tare_strided_end(&set, err));
     return tare_model_finish(f->m, f->report, err);

@@ -57,6 +57,8 @@ typedef struct tare_torch_file {
     bool lacks_memory; /* to make the bytes or the text of an array */
     unsigned depth;    /* of calls around the tensor that is being looked at */
     tare_gathered lists;
+    size_t
+        first_stated; /* checksums of the model from here on are of the file that is being read */
 } tare_torch_file;
 
 /* torch_tensor.c: whether a value is a tensor, or what stands for one. */

@@ -10,6 +10,7 @@ void tare_torch_parts_begin(tare_torch_file *f, tare_torch_set *set) {
         .set = set,
         .m = set->m,
         .report = set->report,
+        .first_stated = set->m->n_stated,
         .lists = {.m = set->m, .report = set->report, .code = "torch.unread-tensor"}};
     tare_arena_init(&f->scratch, set->m->allocator);
 }
@@ -17,6 +18,8 @@ void tare_torch_parts_begin(tare_torch_file *f, tare_torch_set *set) {
 tare_status tare_torch_parts_flush(tare_torch_file *f, uint32_t file, tare_error *err) {
     const size_t n = f->lists.n_tensors;
     f->lists.n_tensors = 0;
+    for (; f->first_stated < f->m->n_stated; f->first_stated++)
+        f->m->stated_crcs[f->first_stated].file = file;
     return tare_strided_add(&f->set->strided, f->lists.tensors, n, file, err);
 }
 

@@ -130,6 +130,7 @@ static tare_status read_member(tare_torch_file *f, const tare_zip *zip, tare_str
                                const tare_zip_member *object, const char *folder,
                                const char *within, tare_error *err) {
     TARE_TRY(tare_zip_check_stored(object, err));
+    TARE_TRY(tare_zip_check_crc(f->reader, object, err));
     TARE_TRY(list_members(f, zip, prefix, folder, err));
     TARE_TRY(count_bytes(f, object->size, object->record, err));
     TARE_TRY(read_pickle(&f->pickle, f, object->offset, object->size, err));
@@ -140,6 +141,7 @@ static tare_status read_zip(tare_torch_file *f, tare_error *err) {
     tare_zip zip;
     tare_str prefix = {NULL, 0}, rest;
     TARE_TRY(tare_zip_read(&zip, f->reader, f->m->limits.metadata_bytes, &f->scratch, err));
+    TARE_TRY(tare_model_state_members(f->m, &zip, f->base, 0, err)); /* flushed with their file */
     const tare_zip_member *object = find_object(&zip, &prefix);
     if (!object)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,

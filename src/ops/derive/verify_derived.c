@@ -14,7 +14,9 @@
 #include "base/report.h"
 #include "model/catalog.h"
 #include "ops/derive/derive.h"
+#include "ops/digest.h"
 #include "ops/mix/importance_matrix.h"
+#include "ops/steps.h"
 
 enum {
     SAMPLES = 6,      /* chunks with which an encoder is chosen */
@@ -217,6 +219,8 @@ tare_status tare_verify_derived(bool *is_derived, const tare_model *model, const
     checking c = {.model = model, .source = source, .importance = importance, .is_derived = true};
     c.context = tare_context_default();
     TARE_TRY(tare_options_read(&c.context, sizeof c.context, context, err));
+    const tare_context quiet = tare_steps_context_quiet(&c.context);
+    TARE_TRY(tare_digests_check(tare_model_as_stored(source), &quiet, err));
     if (!c.context.threads) c.context.threads = tare_default_threads();
     c.scratch = tare_scratch_new(c.context.threads, c.context.allocator);
     if (!c.scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");

@@ -22,6 +22,7 @@
 #include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
 #include "ops/output/replaced.h"
+#include "ops/steps.h"
 
 /* ---- where the bytes go ---------------------------------------------------------------------- */
 
@@ -278,7 +279,9 @@ static tare_status extract(const char *path, int fd, const tare_model *model, si
                     .fd = fd};
     tare_buffer header;
     tare_buffer_init(&header, model->allocator);
+    const tare_context quiet = tare_steps_context_quiet(o.context);
     tare_status s = set_rows(&x, err);
+    if (s == TARE_OK && !output.dry_run) s = tare_tensor_check(model, tensor, &quiet, err);
     if (s == TARE_OK) s = measure(&x, form, &header, err);
     if (s != TARE_OK) {
         tare_buffer_free(&header);

@@ -11,6 +11,7 @@
 #include "model/catalog.h"
 #include "ops/digest.h"
 #include "ops/item_walk.h"
+#include "ops/steps.h"
 
 #define HEX 64 /* characters of a SHA-256 */
 
@@ -32,6 +33,8 @@ tare_status tare_manifest_write(const char *path, const tare_model *model,
     tare_buffer text;
     tare_buffer_init(&text, o.allocator);
     tare_status s = tare_walk_guard(model, path, err);
+    const tare_context quiet = tare_steps_context_quiet(&o);
+    if (s == TARE_OK) s = tare_digests_check(model, &quiet, err);
     if (s == TARE_OK) s = tare_model_digest(digests, NULL, model, &o, err);
     if (s == TARE_OK) s = tare_manifest_lines(model, digests, o.allocator, append_line, &text, err);
     if (s == TARE_OK) s = tare_buffer_status(&text, err);

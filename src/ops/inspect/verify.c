@@ -16,6 +16,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "model/adapter_set.h"
+#include "ops/checksums.h"
 #include "ops/digest.h"
 #include "ops/inspect/bad_patterns.h"
 #include "ops/inspect/verify_files.h"
@@ -34,7 +35,7 @@ typedef struct verify_walk {
     tare_packed_faults told; /* of the .wcodec that it lies in */
 } verify_walk;
 
-/* Items are the tensors, the fillers, and then the files that are read whole. */
+/* Items are the tensors, the fillers, the files that are read whole, and members of archives. */
 static uint64_t item_size(const void *ctx, size_t item) {
     const verify_walk *w = ctx;
     const size_t n = w->model->catalog.n_tensors;
@@ -42,6 +43,7 @@ static uint64_t item_size(const void *ctx, size_t item) {
     if (item < n) return w->model->catalog.tensors[item].size_bytes;
     if (item < n + w->n_fillers) return w->fillers[item - n].size;
     item -= n + w->n_fillers;
+    if (item >= w->model->n_files) return w->model->stated_crcs[item - w->model->n_files].size;
     return tare_has_named_digest(w->model, item, digest) ? w->model->files[item].reader.size : 0;
 }
 
@@ -191,6 +193,28 @@ static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash) {
     tare_report_add(w->report, &f);
 }
 
+/* Compares a member of an archive with the CRC that is stated of it. */
+static tare_status verify_member(const verify_walk *w, size_t k, const tare_walk_job *job,
+                                 tare_error *err) {
+    const tare_stated_crc *of = &w->model->stated_crcs[k];
+    bool is_right;
+    TARE_TRY(tare_crc_compare(&is_right, w->model, k, job, err));
+    if (is_right) return TARE_OK;
+    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CHECKSUM, "data.checksum");
+    const int64_t tensor = tare_crc_tensor(w->model, k);
+    if (tensor >= 0) {
+        set_item(w, &f, (size_t)tensor);
+    } else if (!w->model->files[of->file].reader.has_crc) {
+        f.item_kind = TARE_ITEM_RESOURCE;
+        f.item_name = of->name;
+    }
+    f.offset = of->offset;
+    f.file = file_name(w, of->file);
+    f.text = TARE_STR(TARE_WRONG_CRC);
+    tare_report_add(w->report, &f);
+    return TARE_OK;
+}
+
 /* A failure that is news. */
 static tare_status unless_told(const verify_walk *w, tare_status status) {
     bool is_told = (w->told.is_damaged && tare_status_is_loss(status)) ||
@@ -201,6 +225,8 @@ static tare_status unless_told(const verify_walk *w, tare_status status) {
 static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
     verify_walk *w = ctx;
     const size_t n = w->model->catalog.n_tensors;
+    if (item >= n + w->n_fillers + w->model->n_files)
+        return verify_member(w, item - n - w->n_fillers - w->model->n_files, job, err);
     if (item >= n + w->n_fillers)
         return tare_verify_named_digest(w->model, item - n - w->n_fillers, w->report, job, err);
     if (item >= n) return unless_told(w, verify_filler(w, &w->fillers[item - n], job, err));
@@ -262,13 +288,14 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
         return tare_fail(err, TARE_ERR_NOMEM, "findings");
     }
     memset(w.zeros, 0, zeros_size);
-    tare_status s = tare_walk_run(&(tare_walk){.n_items = n + w.n_fillers + model->n_files,
-                                               .size_of = item_size,
-                                               .visit = verify_item,
-                                               .ctx = &w,
-                                               .scratch_size = TARE_PIECE,
-                                               .context = o},
-                                  err);
+    tare_status s =
+        tare_walk_run(&(tare_walk){.n_items = n + w.n_fillers + model->n_files + model->n_stated,
+                                   .size_of = item_size,
+                                   .visit = verify_item,
+                                   .ctx = &w,
+                                   .scratch_size = TARE_PIECE,
+                                   .context = o},
+                      err);
     if (s == TARE_OK && !is_of_factors) s = tare_verify_zeros(model, w.zeros, w.report, err);
     tare_free(o.allocator, w.zeros, zeros_size);
     if (o.report) {

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "format/format.h"
 #include "format/packed.h"
+#include "ops/digest.h"
 #include "ops/output/replaced.h"
 #include "ops/output/sinks.h"
 #include "ops/packing/bases.h"
@@ -206,6 +207,9 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
     for (size_t i = 0; i < p->files.n; i++)
         if (p->files.files[i].reader) sum->from_bytes += p->files.files[i].reader->size;
     begin_steps(p, sum->from_bytes);
+    const tare_context quiet = tare_steps_context_quiet(p->options.context);
+    if (!p->options.output->dry_run)
+        TARE_TRY(tare_digests_check(tare_model_as_stored(p->in), &quiet, err));
     TARE_TRY(begin_output(p, path, err));
     p->digests = (tare_pack_digests){
         .model = p->in, .opened = p->source->opened, .options = &p->options, .steps = p->steps};
