@@ -53,9 +53,19 @@ typedef struct server {
     pthread_t main_thread, threads[MOST_THREADS], storer;
     unsigned n_threads;
     _Atomic unsigned n_running;
+    _Atomic int failure; /* of the system, for which requests cannot be received; 0: none */
 } server;
 
 /* ---- the log --------------------------------------------------------------------------------- */
+
+static void log_line(const server *s, const char *line) {
+    if (s->log) {
+        fprintf(s->log, "%s\n", line);
+        fflush(s->log);
+    } else {
+        syslog(LOG_ERR, "%s", line);
+    }
+}
 
 /* The kernel tries a page again; that is said once. */
 static void log_failure(server *s, const cli_node *node, const tare_error *err) {
@@ -65,12 +75,7 @@ static void log_failure(server *s, const cli_node *node, const tare_error *err) 
     pthread_mutex_lock(&s->mutex);
     const bool is_new = strcmp(line, s->last) != 0;
     snprintf(s->last, sizeof s->last, "%s", line);
-    if (is_new && s->log) {
-        fprintf(s->log, "%s\n", line);
-        fflush(s->log);
-    } else if (is_new) {
-        syslog(LOG_ERR, "%s", line);
-    }
+    if (is_new) log_line(s, line);
     pthread_mutex_unlock(&s->mutex);
 }
 
@@ -290,13 +295,15 @@ static void *run_requests(void *ctx) {
     struct fuse_buf buf = {.mem = NULL};
     while (!fuse.session_exited(s->session)) {
         const int n = fuse.session_receive_buf(s->session, &buf);
-        if (n == -EINTR) continue;
+        if (n == -EINTR || n == -EAGAIN) continue;
+        if (n < 0) atomic_store(&s->failure, -n);
         if (n <= 0) break;
         fuse.session_process_buf(s->session, &buf);
     }
     free(buf.mem);
-    fuse.session_exit(s->session);
-    if (atomic_fetch_sub(&s->n_running, 1) == 1) pthread_kill(s->main_thread, SIGUSR1);
+    if (!atomic_load(&s->failure)) fuse.session_exit(s->session);
+    if (atomic_fetch_sub(&s->n_running, 1) == 1 || atomic_load(&s->failure))
+        pthread_kill(s->main_thread, SIGUSR1);
     return NULL;
 }
 
@@ -323,8 +330,8 @@ static bool wait_for_threads(server *s) {
     return atomic_load(&s->n_running) == 0;
 }
 
-static void end_threads(server *s) {
-    for (unsigned i = 0; i < s->n_threads; i++) pthread_join(s->threads[i], NULL);
+/* While requests are answered: a page that it stores may be one that a reader waits for. */
+static void end_storer(server *s) {
     pthread_mutex_lock(&s->mutex);
     s->is_ending = true;
     pthread_cond_signal(&s->changed);
@@ -332,7 +339,18 @@ static void end_threads(server *s) {
     pthread_join(s->storer, NULL);
 }
 
-/* Until a signal, or until the last thread says that the folder is unmounted. */
+/* How the mount ended; why it could not go on is for the log. */
+static int code_of(const server *s) {
+    const int failure = atomic_load(&s->failure);
+    char line[1024];
+    if (!failure) return CLI_YES;
+    snprintf(line, sizeof line, "tare mount: %s: the mount ends: no requests can be received: %s",
+             s->mount->folder, strerror(failure));
+    log_line(s, line);
+    return failure == ENOMEM ? CLI_MEMORY : CLI_IO;
+}
+
+/* Until a signal, or until a thread says that the folder is unmounted, or that it cannot go on. */
 static int serve(server *s, const sigset_t *signals) {
     int signal = 0;
     if (!start_threads(s)) return cli_fail_text(CLI_MEMORY, "no threads can be started");
@@ -340,13 +358,14 @@ static int serve(server *s, const sigset_t *signals) {
     cli_flush();
     cli_mount_is_ready();
     sigwait(signals, &signal);
-    if (signal != SIGUSR1) {
+    end_storer(s);
+    if (signal != SIGUSR1 || atomic_load(&s->failure)) {
         fuse.session_unmount(s->session);
         fuse.session_exit(s->session);
-        if (!wait_for_threads(s)) _exit(CLI_YES); /* who still reads is told by the kernel */
+        if (!wait_for_threads(s)) _exit(code_of(s)); /* who still reads is told by the kernel */
     }
-    end_threads(s);
-    return CLI_YES;
+    for (unsigned i = 0; i < s->n_threads; i++) pthread_join(s->threads[i], NULL);
+    return code_of(s);
 }
 
 static int mount_and_serve(server *s) {
