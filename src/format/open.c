@@ -107,6 +107,23 @@ static tare_status open_archive(tare_model **out, const char *path, tare_str inn
                                 const tare_open_options *options, tare_reader *first,
                                 tare_error *err);
 
+/* Whether an archive is PyTorch's, whose object may lie behind its data where another program has packed
+ * it. */
+static bool holds_object(const char *path, const tare_open_options *options) {
+    tare_zip_folder folder;
+    bool is_one = false;
+    if (!options->format && tare_zip_folder_begin(&folder, path, options->map,
+                                                  options->context->allocator, NULL) == TARE_OK) {
+        for (size_t i = 0; i < folder.n; i++)
+            is_one |= tare_str_ends(folder.sorted[i]->name, TARE_STR("/data.pkl"));
+        tare_zip_folder_end(&folder);
+    }
+    return is_one;
+}
+
+static tare_status open_path(tare_model **out, const char *root, const place *p,
+                             const tare_open_options *options, tare_reader *first, tare_error *err);
+
 /* Of no driver: an archive with a model in it, else something that may be known by name. */
 static tare_status open_unknown(tare_model **out, const tare_probe *probe,
                                 const tare_open_options *options, tare_reader *first,
@@ -116,6 +133,12 @@ static tare_status open_unknown(tare_model **out, const tare_probe *probe,
         !tare_zip_is_folder(tare_probe_text(probe)) || tare_foreign_archive(tare_probe_text(probe)))
         return fail_unknown(probe, err);
     tare_reader_close(first);
+    if (holds_object(probe->path, options)) {
+        const place here = {.is_directory = false};
+        tare_open_options as_torch = *options;
+        as_torch.format = tare_format_torch.name;
+        return open_path(out, probe->path, &here, &as_torch, first, err);
+    }
     const tare_status status = open_archive(out, probe->path, TARE_STR(""), options, first, &why);
     if (status != TARE_OK && why.code && strcmp(why.code, TARE_CODE_UNKNOWN_FORMAT) == 0)
         return fail_unknown(probe, err);

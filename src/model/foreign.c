@@ -131,6 +131,9 @@ static const char old_ggml[] =
 static const char pickle[] =
     "a PyTorch pickle, which can run code when loaded: get the safetensors "
     "version, or save it as safetensors with PyTorch";
+static const char no_object[] =
+    "an archive of PyTorch without its data.pkl, which says what its numbers are: get the whole "
+    "file";
 
 static const char engine[] =
     "an engine of TensorRT, compiled for one kind of GPU, which cannot be taken apart: get the "
@@ -197,7 +200,7 @@ const char *tare_foreign_archive(tare_str head) {
 static const char *zip(tare_str head) {
     if (!has_bytes(head, 0, "PK\x03\x04", 4)) return NULL;
     if (contains(head, "data.pkl") || contains(head, ".data/") || contains(head, "/byteorder"))
-        return pickle;
+        return no_object;
     if (contains(head, ".npy")) return "a NumPy .npz archive: save its arrays as safetensors";
     const char *what = tare_foreign_archive(head);
     if (what) return what;
@@ -205,9 +208,13 @@ static const char *zip(tare_str head) {
 }
 
 /* A tar archive by the name of its first member. */
-static const char *nemo(tare_str head) {
+static const char *known_tar(tare_str head) {
     if (!has_bytes(head, 257, "ustar", 5)) return NULL;
     const tare_str name = {head.ptr, strnlen(head.ptr, 100)};
+    if (tare_str_is(name, "sys_info") || tare_str_is(name, "storages"))
+        return "a file of PyTorch before 0.1.10 (a tar archive): load it with torch.load and save "
+               "it "
+               "again";
     return contains(name, "model_weights") || contains(name, "model_config.yaml")
                ? "a NeMo model (a tar archive): unpack it, and name its model_weights.ckpt"
                : NULL;
@@ -272,7 +279,7 @@ const char *tare_foreign_file(tare_str head, uint64_t size) {
     if (tare_is_importance_dat(head))
         return "an importance matrix of llama.cpp in its older form, not a model: give it to "
                "`imatrix` when quantizing";
-    if ((what = nemo(head))) return what;
+    if ((what = known_tar(head))) return what;
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
         const magic *m = &magics[i];
         if (has_bytes(head, m->offset, m->bytes, m->size)) return m->what;

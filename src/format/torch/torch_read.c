@@ -162,6 +162,7 @@ static tare_status read_zip(tare_torch_file *f, tare_error *err) {
 /* ---- the legacy form ------------------------------------------------------------------------- */
 
 /* 0x1950a86a20f9469cfc6c, which the first pickle is, least byte first. */
+#define LEGACY_MAGIC_TEXT "119547037146038801333356" /* as protocols 0 and 1 have it */
 static const uint8_t legacy_magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
 
 /* Bytes of an element of the storage with this key; 0: nothing refers to it. */
@@ -239,8 +240,9 @@ static tare_status read_storages(tare_torch_file *f, const tare_pickle *keys, ta
 
 static bool is_legacy(const tare_pickle *first) {
     return first->root.kind == TARE_PICKLE_LONG &&
-           tare_str_equal(first->root.as.s,
-                          (tare_str){(const char *)legacy_magic, sizeof legacy_magic});
+           (tare_str_equal(first->root.as.s,
+                           (tare_str){(const char *)legacy_magic, sizeof legacy_magic}) ||
+            tare_str_is(first->root.as.s, LEGACY_MAGIC_TEXT));
 }
 
 /* Magic, protocol, facts of the system, object, keys. Numbers are little-endian whatever the system
@@ -301,7 +303,31 @@ static tare_status open_torch(tare_model *m, const tare_open_context *ctx, tare_
     return tare_model_finish(m, set.report, err);
 }
 
-/* Protocols 2 and later begin with a number; 0 and 1 have no magic. */
+/* Protocols 0 and 1 have no magic: what dicts, lists, arrays and objects begin with, and PyTorch's legacy
+ * form. */
+static bool is_old_pickle(tare_str head) {
+    static const char *const begins[] = {"(dp0\n",
+                                         "(dp1\n",
+                                         "(lp0\n",
+                                         "(lp1\n",
+                                         "ccollections\n",
+                                         "ccopy_reg\n",
+                                         "ccopyreg\n",
+                                         "cnumpy.core.multiarray\n",
+                                         "cnumpy._core.multiarray\n",
+                                         "ctorch.",
+                                         "L" LEGACY_MAGIC_TEXT "L\n."};
+    static const char *const binary[] = {"}q", "]q"}; /* and the number 0 or 1 of a memo */
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (tare_str_starts(head, tare_str_of(begins[i]))) return true;
+    for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
+        if (head.len > 3 && tare_str_starts(head, tare_str_of(binary[i])) &&
+            (unsigned char)head.ptr[2] <= 1)
+            return true;
+    return false;
+}
+
+/* Protocols 2 and later begin with a number. */
 static bool is_file(tare_str head) {
     const uint8_t *p = (const uint8_t *)head.ptr;
     if (tare_zip_probe(p, head.len)) {
@@ -309,6 +335,7 @@ static bool is_file(tare_str head) {
             if (tare_str_starts(tare_str_cut(head, i), TARE_STR(OBJECT))) return true;
         return false;
     }
+    if (is_old_pickle(head)) return true;
     return head.len >= 3 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5 && !tare_is_importance_dat(head);
 }
 
