@@ -8,6 +8,7 @@
 
 static cli_write args;
 static cli_list renamings;
+static const char *as_adapter;
 static bool list_architectures;
 
 static const cli_option options[] = {
@@ -48,6 +49,12 @@ static const cli_option options[] = {
          "several models the part for this one (lora_unet=PATH), TENSOR=PATH is a file with one "
          "pair A and B; its scale is multiplied by SCALE; may be given again",
      .list = &args.merges},
+    {.name = "as-adapter",
+     .arg = "DIALECT",
+     .choices = "peft diffusers kohya mlx",
+     .help = "IN is a LoRA adapter, which becomes one of PEFT or MLX (a directory), diffusers or "
+             "kohya's scripts (a file); what that cannot say is an error",
+     .text = &as_adapter},
     {.name = "adapter",
      .arg = "NAME=PATH",
      .complete = CLI_COMPLETE_FILE,
@@ -139,6 +146,31 @@ static int rename_tensors(tare_model **out, const tare_model *in, const char *pa
     return code;
 }
 
+static int write_adapter(const char *path, const char *out_path, tare_report *report) {
+    tare_open_options open = tare_open_options_default();
+    const tare_output_options output = cli_output();
+    const tare_context context = cli_context(report);
+    tare_adapter_set *set;
+    tare_error err;
+    open.context = &context;
+    if (cli_check_local(&cmd_convert, out_path) != CLI_YES) return CLI_USAGE;
+    if (tare_adapters_open_path(&set, path, &open, &err) != TARE_OK) return cli_fail(&err, path);
+    const tare_adapter_use use = {.set = set, .name = {"", 0}, .target = {"", 0}, .scale = 1};
+    const size_t n = tare_adapters_count(set);
+    const tare_status status =
+        tare_adapters_write_as(out_path, as_adapter, &use, &output, &context, &err);
+    tare_adapters_free(set);
+    if (!cli.json) cli_print_findings(stderr, report, path, TARE_LEVEL_WARNING);
+    if (status != TARE_OK) return cli_write_failed(&cmd_convert, &err, path, report);
+    if (!cli.quiet) {
+        char *name = cli_escape_path(out_path);
+        printf("%s%s: %s, %zu pair%s of factors\n", cli.dry_run ? "would write " : "", name,
+               as_adapter, n, cli_plural(n));
+        free(name);
+    }
+    return CLI_YES;
+}
+
 static int run(int argc, const char **argv) {
     if (list_architectures && argc == 0) return cli_list_architectures();
     if (args.to && strcmp(args.to, "mlx") == 0) {
@@ -146,12 +178,15 @@ static int run(int argc, const char **argv) {
         args.to = "hf";
     }
     tare_report *report = cli_report_new();
-    tare_model *model, *renamed = NULL;
-    int code = cli_open(&model, argv[0], report);
+    tare_model *model = NULL, *renamed = NULL;
+    int code = as_adapter ? write_adapter(argv[0], argv[1], report) : CLI_YES;
+    if (as_adapter) goto out;
+    code = cli_open(&model, argv[0], report);
     if (code == CLI_YES) code = rename_tensors(&renamed, model, argv[0], report);
     if (code == CLI_YES)
         code = cli_write_model(&cmd_convert, renamed ? renamed : model, argv[0], argv[1], &args,
                                report);
+out:
     tare_model_free(renamed);
     tare_model_free(model);
     tare_report_free(report);

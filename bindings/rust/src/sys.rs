@@ -1259,6 +1259,7 @@ extern "C" {
     pub fn tare_adapter_is_used(r#use: *const tare_adapter_use, adapter: *const tare_adapter) -> bool;
     pub fn tare_adapters_merge(out: *mut *mut tare_model, r#in: *const tare_model, uses: *const tare_adapter_use, n_uses: usize, options: *const tare_open_options, err: *mut tare_error) -> tare_status;
     pub fn tare_adapters_write(path: *const c_char, r#use: *const tare_adapter_use, output: *const tare_output_options, context: *const tare_context, err: *mut tare_error) -> tare_status;
+    pub fn tare_adapters_write_as(path: *const c_char, dialect: *const c_char, r#use: *const tare_adapter_use, output: *const tare_output_options, context: *const tare_context, err: *mut tare_error) -> tare_status;
 }
 
 pub const TARE_CODED_MAX_REGIONS: c_int = 4;

@@ -106,6 +106,15 @@ TARE_API tare_status tare_adapters_write(const char *path, const tare_adapter_us
                                          const tare_output_options *output,
                                          const tare_context *context, tare_error *err);
 
+/* The same in the form of a dialect: "peft" and "mlx", which are directories, "diffusers" and "kohya", which
+ * are safetensors files. UNSUPPORTED, with the pair: what the form cannot say. That is more than a pair of
+ * factors; names of kohya's as any other, which the model alone could tell; a pair without a component
+ * for diffusers and kohya, pairs of several components for the others; several ranks or scales for MLX. */
+TARE_API tare_status tare_adapters_write_as(const char *path, const char *dialect,
+                                            const tare_adapter_use *use,
+                                            const tare_output_options *output,
+                                            const tare_context *context, tare_error *err);
+
 #ifdef __cplusplus
 }
 #endif
