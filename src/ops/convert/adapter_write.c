@@ -111,7 +111,7 @@ static tare_status dotted_name(tare_str *out, const writing *w, const tare_adapt
         return fail_pair(
             w, a, TARE_ERR_UNSUPPORTED,
             "kohya's names have _ for dots, and which of these are dots only the model "
-            "tells: merge it with --apply-adapter instead",
+            "tells: merge it into that instead",
             err);
     if (strcmp(w->form->name, "diffusers") == 0)
         return has_one
@@ -341,8 +341,9 @@ static tare_status add_tensors(writing *w, tare_error *err) {
     w->made = TARE_NEW_ARRAY(&w->m->arena, tare_strided_tensor, 3 * (uint64_t)w->n);
     if (!w->made) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < w->n; i++) {
+        if (!w->form->name) TARE_TRY(add_factor(w, i, w->pairs[i]->a, w->form->left, err));
         TARE_TRY(add_factor(w, i, w->pairs[i]->b, w->form->right, err));
-        TARE_TRY(add_factor(w, i, w->pairs[i]->a, w->form->left, err));
+        if (w->form->name) TARE_TRY(add_factor(w, i, w->pairs[i]->a, w->form->left, err));
         if (w->form->is_flat) TARE_TRY(add_alpha(w, i, err));
     }
     if (!w->n_made) return TARE_OK;
