@@ -44,6 +44,7 @@ class Library:
         "llama_encode": (c_int32, c_void_p, Batch), "llama_get_logits_ith": (POINTER(c_float), c_void_p, c_int32),
         "llama_get_embeddings_ith": (POINTER(c_float), c_void_p, c_int32), "llama_get_embeddings_seq": (POINTER(c_float), c_void_p, c_int32),
         "llama_model_get_vocab": (c_void_p, c_void_p), "llama_vocab_n_tokens": (c_int32, c_void_p), "llama_model_n_embd": (c_int32, c_void_p),
+        "llama_tokenize": (c_int32, c_void_p, c_char_p, c_int32, POINTER(c_int32), c_int32, c_bool, c_bool),
         "llama_model_has_encoder": (c_bool, c_void_p), "llama_model_has_decoder": (c_bool, c_void_p),
         "llama_adapter_lora_init": (c_void_p, c_void_p, c_char_p),
         "llama_set_adapters_lora": (c_int32, c_void_p, POINTER(c_void_p), c_size_t, POINTER(c_float))}

@@ -159,6 +159,10 @@ tare_status tare_llama_find_specials(tare_llama_tokenizer *t, tare_error *err);
 tare_status tare_llama_find_templates(tare_llama_tokenizer *t, tare_error *err);
 /* Lower case and accents, from the normalizer of tokenizer.json. */
 void tare_llama_find_normalizer(tare_llama_tokenizer *t);
+/* Whether a normalizer or a pre_tokenizer, or a step of its sequence, is of the type. */
+bool tare_llama_has_step(const tare_json_value *step, const char *type, unsigned depth);
+/* Tells what of tokenizer.json llama.cpp does not do (not_applied.c). Last of all. */
+void tare_llama_note_not_applied(const tare_llama_tokenizer *t);
 /* Whether tokenizer.json puts a blank in front of a text. */
 bool tare_llama_prepends_blank(const tare_llama_tokenizer *t);
 /* The entries, added to the list (tokenizer.h). */

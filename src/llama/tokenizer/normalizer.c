@@ -25,6 +25,19 @@ static void read_one(tare_llama_tokenizer *t, const tare_json_value *normalizer,
     while (tare_json_span_next(&j, &inner) != TARE_JSON_END) read_one(t, &inner, depth - 1);
 }
 
+bool tare_llama_has_step(const tare_json_value *step, const char *type, unsigned depth) {
+    static const char *const names[] = {"type", "normalizers", "pretokenizers"};
+    tare_json_value v[3], inner;
+    tare_json j;
+    tare_json_span_members(step, names, v, 3);
+    if (tare_json_is(&v[0], type)) return true;
+    if (!tare_json_is(&v[0], "Sequence") || depth == 0) return false;
+    tare_json_span_array(&j, v[1].type == TARE_JSON_ARRAY ? &v[1] : &v[2]);
+    while (tare_json_span_next(&j, &inner) != TARE_JSON_END)
+        if (tare_llama_has_step(&inner, type, depth - 1)) return true;
+    return false;
+}
+
 /* Whether a step, or one of a sequence, puts a blank in front of a text. */
 static bool prepends_blank(const tare_json_value *step, unsigned depth) {
     static const char *const names[] = {"type",        "prepend_scheme", "add_prefix_space",
@@ -50,4 +63,9 @@ bool tare_llama_prepends_blank(const tare_llama_tokenizer *t) {
 
 void tare_llama_find_normalizer(tare_llama_tokenizer *t) {
     read_one(t, &t->json.normalizer, 8);
+    if (t->options->like_reference || strcmp(t->model, "bert") != 0 || !t->json.file.text.ptr ||
+        tare_llama_has_step(&t->json.normalizer, "BertNormalizer", 8))
+        return;
+    if (t->lowercase == TARE_LLAMA_FLAG_UNSET) t->lowercase = TARE_LLAMA_FLAG_NO;
+    if (t->strip_accents == TARE_LLAMA_FLAG_UNSET) t->strip_accents = TARE_LLAMA_FLAG_NO;
 }

@@ -176,7 +176,9 @@ tare_status tare_llama_read_unigram(tare_llama_tokenizer *t, tare_error *err) {
     clean = tare_json_span_member(&t->tokenizer_config.root, "clean_up_tokenization_spaces");
     const bool has_prefix = t->options->like_reference || tare_llama_prepends_blank(t);
     t->add_space_prefix = has_prefix ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;
+    const bool splits = !t->options->like_reference &&
+                        tare_llama_has_step(&t->json.pre_tokenizer, "WhitespaceSplit", 8);
     t->remove_extra_whitespaces =
-        tare_json_span_bool(&clean, false) ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;
+        splits || tare_json_span_bool(&clean, false) ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;
     return read_charsmap(t, &t->json.normalizer, err);
 }

@@ -138,17 +138,10 @@ static tare_status fail_unknown(const tare_llama_tokenizer *t, const tare_llama_
 }
 
 static void note_differences(const tare_llama_tokenizer *t, const tare_llama_stages *stages) {
-    tare_json_value type = tare_json_span_member(&t->json.normalizer, "type");
     if (stages->adds_blank)
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.prefix-space", t->json.file.name,
                         "pre_tokenizer.add_prefix_space: llama.cpp puts no blank in front of a "
                         "text that is split by bytes");
-    if (type.type == TARE_JSON_STRING)
-        tare_llama_note(t, tare_json_is(&type, "NFC") ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING,
-                        "tokenizer.normalizer", t->json.file.name,
-                        "normalizer %.*s: llama.cpp does not normalize a text that is split by "
-                        "bytes",
-                        (int)(type.raw.len < 100 ? type.raw.len : 100), type.raw.ptr);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

@@ -261,5 +261,10 @@ tare_status tare_llama_find_specials(tare_llama_tokenizer *t, tare_error *err) {
     note_no_end(t);
     if (t->needs_add_bos && t->adds[TARE_LLAMA_ADD_BOS] == TARE_LLAMA_FLAG_UNSET)
         tare_llama_set_add(t, TARE_LLAMA_ADD_BOS, false);
+    /* llama.cpp puts an EOS behind texts of this kind, unless it is told not to */
+    if (strcmp(t->model, "t5") == 0 && t->json.file.text.ptr && !t->options->like_reference &&
+        t->json.post_processor.type == TARE_JSON_END &&
+        t->adds[TARE_LLAMA_ADD_EOS] == TARE_LLAMA_FLAG_UNSET)
+        tare_llama_set_add(t, TARE_LLAMA_ADD_EOS, false);
     return TARE_OK;
 }

@@ -209,6 +209,7 @@ tare_status tare_llama_tokenizer_keys(tare_metadata **entries, size_t *n, const 
     if (options->family != TARE_LLAMA_VOCAB_NONE) {
         status = read_all(&t, err);
         tare_llama_find_normalizer(&t);
+        if (status == TARE_OK) tare_llama_note_not_applied(&t);
     }
     if (status == TARE_OK) status = tare_llama_write_keys(entries, n, &t, arena, err);
     tare_llama_vocab_free(&t.vocab);
