@@ -179,6 +179,13 @@ const tare_format *tare_format_packing(void);
 tare_status tare_format_of_output(const tare_format **out, const char *name, const char *path,
                                   tare_error *err);
 
+/* Lists the folder of a probe; what keeps it from being read is no word about what the folder is. */
+static inline bool tare_probe_list(const tare_probe *p, tare_files_visit visit, void *ctx) {
+    const tare_status status = tare_files_list(p->files, p->path, visit, ctx, NULL);
+    if (p->failed && (status == TARE_ERR_IO || status == TARE_ERR_NOMEM)) *p->failed = status;
+    return status == TARE_OK;
+}
+
 /* The first bytes, as a text. */
 static inline tare_str tare_probe_text(const tare_probe *probe) {
     return (tare_str){(const char *)probe->head, probe->head_size};

@@ -79,9 +79,12 @@ static tare_status choose(const tare_format **out, const tare_probe *probe,
         *out = tare_format_find(options->format);
         return *out ? TARE_OK : tare_fail(err, TARE_ERR_ARG, "format: no format has this name");
     }
-    for (size_t i = 0; (*out = tare_format_row(i)) != NULL; i++)
-        if ((*out)->read.probe(probe)) return TARE_OK;
-    return TARE_OK;
+    tare_status failed = TARE_OK;
+    tare_probe asked = *probe;
+    asked.failed = &failed;
+    for (size_t i = 0; failed == TARE_OK && (*out = tare_format_row(i)) != NULL; i++)
+        if ((*out)->read.probe(&asked)) return TARE_OK;
+    return failed == TARE_OK ? TARE_OK : tare_fail(err, failed, "what a folder holds");
 }
 
 /* A layout says which format's it is, and there is one. */

@@ -276,7 +276,7 @@ static tare_status take_entry(void *ctx, const tare_files_entry *entry, tare_err
  * none, or more than one, or the directory is one of safetensors. */
 static bool find_member(char member[TARE_NAME_MOST + 1], const tare_probe *p) {
     member[0] = 0;
-    return tare_files_list(p->files, p->path, take_entry, member, NULL) == TARE_OK && member[0];
+    return tare_probe_list(p, take_entry, member) && member[0];
 }
 
 bool tare_gguf_probe_directory(const tare_probe *p) {

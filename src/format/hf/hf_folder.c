@@ -62,7 +62,7 @@ bool tare_hf_probe(tare_hf_folder *f, const tare_probe *p) {
     tare_arena_init(&f->arena, NULL);
     if (!p->is_directory) return false;
     const tare_status status = tare_hf_list(f, p->files, p->path, NULL, NULL);
-    if (status == TARE_ERR_NOMEM && p->failed) *p->failed = status;
+    if (p->failed && (status == TARE_ERR_IO || status == TARE_ERR_NOMEM)) *p->failed = status;
     return status == TARE_OK;
 }
 

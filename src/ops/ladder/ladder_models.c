@@ -44,6 +44,16 @@ static tare_status no_memory(tare_error *err) {
     return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
 }
 
+/* A file that is there and cannot be read now: no word about what it is. */
+static bool is_of_system(tare_status status) {
+    return status == TARE_ERR_IO || status == TARE_ERR_NOMEM || status == TARE_ERR_CANCELLED;
+}
+
+static tare_status pass_on(tare_error *err, const tare_error *fault) {
+    if (err) *err = *fault;
+    return fault->status;
+}
+
 /* A file that is no matrix, whatever it is called, is a file like any. */
 static tare_status add_matrix(tare_ladder *l, const tare_source *source, tare_str name,
                               tare_error *err) {
@@ -60,7 +70,7 @@ static tare_status add_matrix(tare_ladder *l, const tare_source *source, tare_st
     tare_error fault;
     const tare_status status =
         tare_importance_open(&l->matrices[l->n_matrices], source, &o, &fault);
-    if (status == TARE_ERR_NOMEM) return no_memory(err);
+    if (is_of_system(status)) return pass_on(err, &fault);
     if (status == TARE_OK) l->matrix_names[l->n_matrices++] = name;
     return TARE_OK;
 }
@@ -110,7 +120,7 @@ static tare_status add_model(tare_ladder *l, const char *path, tare_str name, in
     tare_ladder_model *m = &l->models[l->n_models];
     *m = (tare_ladder_model){.name = name, .path = path, .packed = packed};
     const tare_status status = tare_open_path(&m->model, path, &o, &fault);
-    if (status == TARE_ERR_NOMEM) return no_memory(err);
+    if (is_of_system(status)) return pass_on(err, &fault);
     if (status == TARE_OK && !tare_model_is_big_endian(m->model) && is_of_one_file(m->model)) {
         const tare_model_summary *sum = tare_model_summarize(m->model);
         m->bits =
