@@ -288,7 +288,7 @@ static void build(machine *p, int arg) {
 /* Up to the end of the line, which is taken too. */
 static tare_str take_line(machine *p) {
     const char *from = (const char *)p->c.pos;
-    const char *end = memchr(from, '\n', tare_cursor_left(&p->c));
+    const char *end = memchr(from, '\n', (size_t)tare_cursor_left(&p->c));
     if (!end) {
         tare_cursor_take(&p->c, tare_cursor_left(&p->c) + 1, "pickle: a line without an end");
         return (tare_str){"", 0};
@@ -555,7 +555,7 @@ static void persistent(machine *p, int is_line) {
 static void put(machine *p, uint64_t i) {
     void *memo = p->memo, *is_set = p->is_set;
     const tare_pickle_value *v = top(p);
-    const size_t known = p->n_memo;
+    const size_t known = p->n_memo, needed = (size_t)i + 1;
     if (!v || !tare_cursor_ok(&p->c)) return;
     if (i > MEMO_SPARE + 2 * p->out->n_values) { /* picklers count */
         fail(p, TARE_ERR_LIMIT, "pickle: number in the memo");
@@ -563,13 +563,13 @@ static void put(machine *p, uint64_t i) {
     }
     if (i >= known) {
         const tare_allocator *a = p->arena->allocator;
-        if (!tare_grow(a, &memo, &p->memo_capacity, i + 1, sizeof *p->memo)) no_memory(p);
+        if (!tare_grow(a, &memo, &p->memo_capacity, needed, sizeof *p->memo)) no_memory(p);
         p->memo = memo;
-        if (!tare_grow(a, &is_set, &p->set_capacity, i + 1, sizeof *p->is_set)) no_memory(p);
+        if (!tare_grow(a, &is_set, &p->set_capacity, needed, sizeof *p->is_set)) no_memory(p);
         p->is_set = is_set;
         if (!tare_cursor_ok(&p->c)) return;
-        memset(p->is_set + known, 0, i + 1 - known);
-        p->n_memo = (size_t)i + 1;
+        memset(p->is_set + known, 0, needed - known);
+        p->n_memo = needed;
     }
     p->memo[i] = *v;
     p->is_set[i] = true;

@@ -239,7 +239,7 @@ static uint32_t best_dimension(edge *room, const whole *j) {
         sort_along(room, j, d);
         for (size_t i = 1; i < j->n_parts; i++) n += room[i].from != room[i - 1].from;
         if (n > most) best = d;
-        most = tare_max_u64(n, most);
+        if (n > most) most = n;
     }
     return best;
 }

@@ -349,7 +349,7 @@ static bool is_ignored(tare_str arch, tare_str name) {
     if (!tare_str_starts(name, TARE_STR("blk."))) return false;
     size_t dot = TARE_STR("blk.").len;
     while (dot < name.len && name.ptr[dot] != '.') dot++;
-    name = tare_str_cut(name, tare_min_u64(dot + 1, name.len));
+    name = tare_str_cut(name, dot < name.len ? dot + 1 : dot);
     if (tare_str_ends(name, TARE_STR(".weight"))) name.len -= TARE_STR(".weight").len;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (tare_str_is(arch, rows[i].arch)) return tare_llama_is_one_of(name, rows[i].tensors);

@@ -247,8 +247,10 @@ def is_unit(case):
     return case.startswith("unit.")
 
 
-def limit_memory():
+def limit():
+    """Of memory, and of processor time: that of the clock says how busy a machine is."""
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 
 
 class Copy:
@@ -279,7 +281,7 @@ class Copy:
     def test_fails(self, *command):
         """Whether a test fails (or crashes, or does not end)."""
         try:
-            return subprocess.run(command, timeout=60, preexec_fn=limit_memory,
+            return subprocess.run(command, timeout=1200, preexec_fn=limit,
                                   stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL).returncode != 0
         except subprocess.TimeoutExpired:

@@ -200,7 +200,7 @@ static uint8_t *tensor_data(const tare_encoding *e, bool is_noise, uint64_t *siz
     assert_int_equal(tare_encoding_sizes(sizes, e, dims, 2, NULL), TARE_OK);
     *size = sizes[0];
     float *values = malloc(sizeof(float) * ROWS * COLS);
-    uint8_t *bytes = malloc(sizes[0]);
+    uint8_t *bytes = malloc((size_t)sizes[0]);
     assert_true(values && bytes);
     for (size_t i = 0; i < (size_t)ROWS * COLS; i++) values[i] = (float)wc_normal(&seed);
     const tare_rows_mut rows = {.n_rows = ROWS, .cols = COLS, .planes = {bytes}};
@@ -339,7 +339,7 @@ static void streams_of_a_unit_are_read_together(void **state) {
         tare_reader memory, file;
         uint64_t size, n_expected, n;
         uint8_t *bytes = tensor_data(e, false, &size);
-        uint8_t *expected = malloc(size), *data = malloc(size); /* it shrinks */
+        uint8_t *expected = malloc((size_t)size), *data = malloc((size_t)size); /* it shrinks */
         assert_true(expected && data && cut_of(&cut, e, 600, 1024, false));
         counted c = {.bytes = bytes, .end = size};
         tare_reader_memory(&memory, bytes, size, "memory");
@@ -347,7 +347,7 @@ static void streams_of_a_unit_are_read_together(void **state) {
         assert_int_equal(run_layer(expected, &n_expected, &cut, &memory, 1), TARE_OK);
         assert_int_equal(run_layer(data, &n, &cut, &file, 3), TARE_OK);
         assert_int_equal(n, n_expected);
-        assert_memory_equal(data, expected, n);
+        assert_memory_equal(data, expected, (size_t)n);
         assert_in_range(c.n_read, size, MOST_TIMES * size);
         c.end = size / 2; /* others wait for what will not come, and give up */
         assert_int_equal(run_layer(data, &n, &cut, &file, 3), TARE_ERR_IO);

@@ -117,7 +117,7 @@ static tare_str path_of(walk *w) {
 /* ---- metadata -------------------------------------------------------------------------------- */
 
 /* What is found again by the memo is copied again. */
-static bool count_copied(walk *w, const tare_pickle_value *at, size_t n) {
+static bool count_copied(walk *w, const tare_pickle_value *at, uint64_t n) {
     w->copied += n;
     return w->copied <= w->f->m->limits.metadata_bytes ||
            fail_at(w, at, TARE_ERR_LIMIT, "bytes of keys and texts");

@@ -76,7 +76,7 @@ static tare_status encode_piece(void *ctx, uint64_t task, unsigned worker, tare_
     TARE_TRY(keep_outliers(p, r, t, room, err));
     const uint64_t width = tare_lossy_width(t);
     TARE_TRY(tare_outset_write(r->made, 0, t->offset + p->first * width, codes_of(room, t, p->n),
-                               p->n * width, err));
+                               (size_t)(p->n * width), err));
     atomic_fetch_add_explicit(&e->done, p->n, memory_order_relaxed);
     return TARE_OK;
 }
