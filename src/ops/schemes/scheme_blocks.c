@@ -152,8 +152,10 @@ static tare_status encode_tile(const encoding *e, uint64_t row, uint64_t n_rows,
     float *weights = e->tile + w->scheme.writer->block_rows * w->group;
     tare_group found;
     for (uint64_t r = 0; r < n_rows; r++) {
-        memcpy(e->tile + r * n, e->values + (row + r) * w->cols + from, (size_t)n * sizeof *e->tile);
-        if (w->importance) memcpy(weights + r * n, w->importance + from, (size_t)n * sizeof *weights);
+        memcpy(e->tile + r * n, e->values + (row + r) * w->cols + from,
+               (size_t)n * sizeof *e->tile);
+        if (w->importance)
+            memcpy(weights + r * n, w->importance + from, (size_t)n * sizeof *weights);
     }
     if (!tare_group_encode(e->tile_codes, &found, e->tile, w->importance ? weights : NULL,
                            (size_t)(n_rows * n), &e->form, e->factor, e->room))
