@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """contrib.py TARE SOURCE: what is in contrib, at work. `git diff` through the text conversion shows the key and
 the tensor that changed and nothing else; the action's script makes annotations of findings, and its exit code is
-the command's."""
+the command's; recipes have the names and digests of the archives, and nothing is left to be filled in."""
+import hashlib
 import os
 import re
 import shutil
@@ -95,6 +96,29 @@ def try_action():
     check("no command", "::error::no-such-command: No such file" in out, out)
 
 
+def try_recipes():
+    """The archives of a release, each with its own name in it."""
+    version = run(tare, "--version").split()[1]
+    names = [f"tare-{version}-{machine}-{system}" for machine in ("x86_64", "aarch64")
+             for system in ("linux.tar.gz", "macos.tar.gz", "windows.zip")] + [f"tare-{version}.tar.gz"]
+    os.mkdir("archives")
+    for name in names:
+        with open(os.path.join("archives", name), "w") as file:
+            file.write(name)
+    ask = (sys.executable, "-B", os.path.join(source, "scripts/recipes"), "archives", "https://a.example/b/", "https://a.example", "made")
+    run(*ask)
+    text = ""
+    for name in os.listdir("made"):
+        with open(os.path.join("made", name)) as file:
+            text += file.read().replace("between @.", "")
+    check("all is filled in", "@" not in text, text)
+    for name in names:
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        check(name, f"https://a.example/b/{name}" in text and text.count(digest) == 1, text)
+    os.remove(os.path.join("archives", names[0]))
+    check("an archive is missing", names[0] in run(*ask, code=1), "")
+
+
 def main():
     if not shutil.which("git"):
         print("SKIP: no git")
@@ -105,8 +129,9 @@ def main():
         run(tare, "convert", "model", "m.gguf", "--type", "q8_0", "--name", "Model", "--quiet")
         try_git()
         try_action()
+        try_recipes()
         os.chdir("/")
-    print("\n".join(failures) or "git diff and the action show what they should")
+    print("\n".join(failures) or "git diff, the action and the recipes show what they should")
     return 1 if failures else 0
 
 
