@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/arith.h"
 #include "base/str.h"
 #include "llama/mapping.h"
 #include "model/value.h"
@@ -16,18 +17,28 @@ static tare_status fail_value(const char *name, const char *what, tare_error *er
     return TARE_ERR_CORRUPT;
 }
 
-static tare_status wrong_kind(const char *name, tare_error *err) {
-    return fail_value(name, "config.json: the value for the key is of the wrong kind", err);
+static tare_status wrong_kind(const char *name, tare_str member, tare_error *err) {
+    const bool is_of_processor = tare_str_starts(member, TARE_STR("processor."));
+    fail_value(name,
+               is_of_processor
+                   ? "preprocessor_config.json: the value for the key is of the wrong kind"
+                   : "config.json: the value for the key is of the wrong kind",
+               err);
+    if (member.len) tare_error_detail(err, "%.*s", (int)tare_min_u64(member.len, 63), member.ptr);
+    return TARE_ERR_CORRUPT;
 }
 
 static tare_status not_finite(const char *name, tare_error *err) {
     return fail_value(name, "config.json: the value for the key is not a finite number", err);
 }
 
-/* An array of config.json: numbers of one kind, or texts. Whole numbers become I32, others F32. */
-static tare_status set_tree(tare_llama_mapping *m, const char *name, const tare_json_node *tree,
-                            tare_error *err) {
-    if (tree->type != TARE_JSON_ARRAY) return wrong_kind(name, err);
+/* An array of config.json: numbers of one kind, or of a key of texts these. Whole numbers become I32,
+ * others F32. */
+static tare_status set_tree(tare_llama_mapping *m, const tare_llama_key *row,
+                            const tare_llama_value *value, tare_error *err) {
+    const char *name = row->name;
+    const tare_json_node *tree = value->tree;
+    if (tree->type != TARE_JSON_ARRAY) return wrong_kind(name, value->member, err);
     double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, tree->n);
     tare_str *texts = TARE_NEW_ARRAY(&m->out->arena, tare_str, tree->n);
     if (!numbers || !texts) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
@@ -39,12 +50,14 @@ static tare_status set_tree(tare_llama_mapping *m, const char *name, const tare_
         texts[n] = v.text;
         n_texts += v.kind == TARE_LLAMA_TEXT;
         n_bools += v.kind == TARE_LLAMA_BOOL;
-        if (v.kind == TARE_LLAMA_ABSENT || v.kind == TARE_LLAMA_TREE) return wrong_kind(name, err);
+        if (v.kind == TARE_LLAMA_ABSENT || v.kind == TARE_LLAMA_TREE)
+            return wrong_kind(name, value->member, err);
         if (v.kind == TARE_LLAMA_NUMBER && !isfinite(v.number)) return not_finite(name, err);
         if (v.kind == TARE_LLAMA_NUMBER && !v.is_whole) type = TARE_VALUE_F32;
     }
-    if (n_texts == n) return tare_llama_set_texts(m, name, texts, n, err);
-    if (n_texts || (n_bools && n_bools != n)) return wrong_kind(name, err);
+    if (n_texts == n && (!n || row->type == TARE_VALUE_STRING))
+        return tare_llama_set_texts(m, name, texts, n, err);
+    if (n_texts || (n_bools && n_bools != n)) return wrong_kind(name, value->member, err);
     if (n_bools) type = TARE_VALUE_BOOL;
     return tare_llama_set_numbers(m, name, type, numbers, n, err);
 }
@@ -72,12 +85,12 @@ static tare_status set_row(tare_llama_mapping *m, const tare_llama_key *row, tar
     case TARE_LLAMA_ABSENT:
         return TARE_OK;
     case TARE_LLAMA_TREE:
-        return set_tree(m, row->name, v.tree, err);
+        return set_tree(m, row, &v, err);
     case TARE_LLAMA_TEXT:
-        if (row->type != TARE_VALUE_STRING) return wrong_kind(row->name, err);
+        if (row->type != TARE_VALUE_STRING) return wrong_kind(row->name, v.member, err);
         return tare_llama_set_text(m, row->name, v.text, err);
     default:
-        if (row->type == TARE_VALUE_STRING) return wrong_kind(row->name, err);
+        if (row->type == TARE_VALUE_STRING) return wrong_kind(row->name, v.member, err);
         return tare_llama_set_number(m, row->name, row->type, v.number, err);
     }
 }
@@ -104,7 +117,8 @@ static tare_status set_layers(tare_llama_mapping *m, const tare_llama_key *row, 
         tare_llama_value v;
         TARE_TRY(tare_llama_formula(&v, tare_str_of(row->formula), &m->config, layer, err));
         if (v.kind == TARE_LLAMA_ABSENT && i == 0) return TARE_OK;
-        if (v.kind != TARE_LLAMA_NUMBER && v.kind != TARE_LLAMA_BOOL) return wrong_kind(name, err);
+        if (v.kind != TARE_LLAMA_NUMBER && v.kind != TARE_LLAMA_BOOL)
+            return wrong_kind(name, v.member, err);
         numbers[i] = v.number;
     }
     return tare_llama_set_numbers(m, name, row->type, numbers, (size_t)n, err);

@@ -39,7 +39,13 @@ bool tare_llama_config_names(const tare_llama_config *config, tare_str name) {
     return tare_json_names(config->text, name) || tare_json_names(config->root, name);
 }
 
+bool tare_llama_config_is_replaced(const tare_json_node *place) {
+    const tare_json_node *older = tare_json_member(place, TARE_STR("rope_scaling"));
+    return older && older->type == TARE_JSON_OBJECT && older->n > 0;
+}
+
 const tare_json_node *tare_llama_config_find(const tare_llama_config *config, tare_str path) {
+    const bool is_of_rope = tare_str_starts(path, TARE_STR("rope_parameters"));
     const tare_str processor = TARE_STR("processor."), target = TARE_STR("target.");
     if (config->target && tare_str_starts(path, target))
         return tare_llama_config_find(config->target, tare_str_cut(path, target.len));
@@ -53,6 +59,7 @@ const tare_json_node *tare_llama_config_find(const tare_llama_config *config, ta
         config->text, config->root, tare_json_member(config->root, TARE_STR("thinker_config"))};
     const tare_json_node *found = NULL;
     for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
-        found = tare_json_path(places[i], path);
+        if (!is_of_rope || !tare_llama_config_is_replaced(places[i]))
+            found = tare_json_path(places[i], path);
     return found;
 }

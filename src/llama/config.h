@@ -30,8 +30,12 @@ tare_status tare_llama_config_read(tare_llama_config *out, const tare_model *mod
 /* Sets `class_members` from model_type, that of text_config first; none if transformers does not know
  * the whole's, since then it reads none of the parts. */
 void tare_llama_config_set_class(tare_llama_config *config);
-/* A member or path of config.json, text_config first; NULL: absent or null. No defaults. */
+/* A member or path of config.json, text_config first; NULL: absent or null. No defaults. Where
+ * rope_scaling has members, there is no rope_parameters beside it: transformers takes the one instead of
+ * the other. */
 const tare_json_node *tare_llama_config_find(const tare_llama_config *config, tare_str path);
+/* Whether this part of config.json has rope_scaling, which rope_parameters beside it gives way to. */
+bool tare_llama_config_is_replaced(const tare_json_node *place);
 
 /* Whether text_config or the rest has the member, and be it null. */
 bool tare_llama_config_names(const tare_llama_config *config, tare_str name);

@@ -114,6 +114,17 @@ static void need(reader *r, const value *v) {
     fail(r, "is not a finite number");
 }
 
+/* A member that is a text where a number, or true or false, is meant: to call "false" false, or true as
+ * Python does, would be a guess. */
+static void need_no_text(reader *r, const value *v) {
+    if (v->kind != TARE_LLAMA_TEXT || !v->member.len) return;
+    if (!r->fault) {
+        r->fault_name = v->member;
+        r->fault_word = v->text;
+    }
+    fail(r, "is a text, and not a number, true or false");
+}
+
 static value value_of_name(reader *r, tare_str name) {
     for (const tare_llama_binding *b = r->bindings; b && b->name; b++)
         if (tare_str_is(name, b->name)) return number(b->number, true);
@@ -303,6 +314,7 @@ static float probit(float p) {
 
 static value call_numbers(reader *r, tare_str name, const value *a) {
     double x = a[0].number, y = a[1].number;
+    for (size_t i = 0; i < 2; i++) need_no_text(r, &a[i]);
     if (!is_number(&a[0])) return absent();
     if (tare_str_is(name, "floor")) return number(floor(x), true);
     if (tare_str_is(name, "round")) return number(rint(x), true);
@@ -358,6 +370,7 @@ static value call(reader *r, tare_str name) {
     if (!take(r, ")")) fail(r, "formula: a bracket is missing");
     if (tare_str_is(name, "has")) return boolean(a[0].kind != TARE_LLAMA_ABSENT);
     if (tare_str_is(name, "if") || tare_str_is(name, "in")) need(r, &a[0]);
+    if (tare_str_is(name, "if")) need_no_text(r, &a[0]);
     if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];
     if (tare_str_is(name, "at")) return noted(r, element(&a[0], &a[1], &a[2]));
     if (tare_str_is(name, "word")) return known_word(r, a[0], &a[1]);
@@ -446,6 +459,8 @@ static value read_atom(reader *r) {
 static bool both(reader *r, const value *a, const value *b) {
     if (a->kind == TARE_LLAMA_ABSENT || b->kind == TARE_LLAMA_ABSENT) return false;
     if (is_number(a) && is_number(b)) return true;
+    need_no_text(r, a);
+    need_no_text(r, b);
     fail(r, "is not a number");
     return false;
 }
@@ -485,6 +500,8 @@ static value read_comparison(reader *r) {
     value b = read_sum(r);
     need(r, &a);
     need(r, &b);
+    if (is_number(&a)) need_no_text(r, &b);
+    if (is_number(&b)) need_no_text(r, &a);
     if (a.kind == TARE_LLAMA_TEXT || b.kind == TARE_LLAMA_TEXT)
         return boolean(sign == '=' && a.kind == b.kind && tare_str_equal(a.text, b.text));
     if (!is_number(&a) || !is_number(&b)) return boolean(false);
@@ -507,6 +524,12 @@ static value read_alternatives(reader *r) {
 static void name_file(const tare_llama_config *config, tare_error *err) {
     tare_error_item(err, TARE_ITEM_RESOURCE, -1,
                     tare_str_of(config->file ? config->file : "config.json"));
+}
+
+tare_status tare_llama_wrong_kind(const char *what, const tare_llama_value *v, tare_error *err) {
+    tare_fail(err, TARE_ERR_CORRUPT, what);
+    tare_error_detail(err, "%.*s", (int)tare_min_u64(v->member.len, 63), v->member.ptr);
+    return TARE_ERR_CORRUPT;
 }
 
 tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
@@ -545,6 +568,8 @@ tare_status tare_llama_formula_u64(uint64_t *out, bool *is_there, tare_str formu
     if (!is_number(&v) || !(v.number >= 0) || v.number > 0x1p53) {
         tare_fail(err, TARE_ERR_CORRUPT, "is not a whole number");
         name_file(config, err);
+        if (v.member.len)
+            tare_error_detail(err, "%.*s", (int)tare_min_u64(v.member.len, 63), v.member.ptr);
         return TARE_ERR_CORRUPT;
     }
     *out = (uint64_t)v.number;

@@ -50,8 +50,8 @@ typedef struct tare_llama_binding {
     double number;
 } tare_llama_binding;
 
-/* ABSENT where a part of it is. Errors: CORRUPT, a member of config.json is of the wrong kind or not
- * a finite number; UNSUPPORTED, it is none of the words of a closed list. The name of it is in the
+/* ABSENT where a part of it is. Errors: CORRUPT, a member of config.json is of the wrong kind (a text
+ * where a number or a truth is meant, say) or not a finite number; UNSUPPORTED, it is none of the words of a closed list. The name of it is in the
  * message. */
 tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
                                const tare_llama_config *config, const tare_llama_binding *bindings,
@@ -60,6 +60,8 @@ tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
 tare_status tare_llama_formula_u64(uint64_t *out, bool *is_there, tare_str formula,
                                    const tare_llama_config *config,
                                    const tare_llama_binding *bindings, tare_error *err);
+/* CORRUPT, about the member of config.json that a value comes from. */
+tare_status tare_llama_wrong_kind(const char *what, const tare_llama_value *v, tare_error *err);
 /* The value of a node of config.json. */
 tare_llama_value tare_llama_value_of(const tare_json_node *node);
 

@@ -118,17 +118,20 @@ static bool is_of_embeddings(const tare_llama_mapping *m) {
 }
 
 tare_status tare_llama_note_head(const tare_llama_mapping *m, tare_error *err) {
-    const tare_json_node *said =
-        tare_llama_config_find(&m->config, TARE_STR("tie_word_embeddings"));
+    tare_llama_value said =
+        tare_llama_value_of(tare_llama_config_find(&m->config, TARE_STR("tie_word_embeddings")));
+    said.member = TARE_STR("tie_word_embeddings");
     const bool has_head = tare_llama_has_target(m, TARE_STR("output.weight"));
     if (!tare_llama_is_one_of(TARE_STR("output"), m->arch->tensors))
         return m->arch->is_bert ? TARE_OK : note_dropped(m, err);
-    if (!said || !tare_llama_has_target(m, TARE_STR("token_embd.weight"))) return TARE_OK;
-    if (said->type == TARE_JSON_FALSE && !has_head &&
-        !tare_str_ends(m->hf_class, TARE_STR("Model")))
+    if (said.kind == TARE_LLAMA_ABSENT || !tare_llama_has_target(m, TARE_STR("token_embd.weight")))
+        return TARE_OK;
+    if (said.kind == TARE_LLAMA_TEXT || said.kind == TARE_LLAMA_TREE)
+        return tare_llama_wrong_kind("config.json: expected true or false", &said, err);
+    if (!(said.number > 0) && !has_head && !tare_str_ends(m->hf_class, TARE_STR("Model")))
         warn(m,
              "tie_word_embeddings is false, and there is no head: llama.cpp takes the embeddings");
-    if (said->type == TARE_JSON_TRUE && has_head && !is_of_embeddings(m))
+    if (said.number > 0 && has_head && !is_of_embeddings(m))
         warn(m, "tie_word_embeddings is true, and there is a head beside the embeddings: it is "
                 "written, and llama.cpp takes it");
     return TARE_OK;

@@ -151,10 +151,10 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     m->hf_class = class_of(&m->config);
     m->arch = m->hf_class.len ? tare_llama_arch_find(m->hf_class, &m->config) : NULL;
     if (!m->arch) return fail_unknown(m, err);
-    TARE_TRY(read_target(m, err));
     tare_llama_value holds; /* which a fault in it does not contradict, so that it is told here */
     if (m->arch->requires)
         TARE_TRY(tare_llama_formula(&holds, tare_str_of(m->arch->requires), &m->config, NULL, err));
+    TARE_TRY(read_target(m, err));
     double layers, extra, width;
     m->facts[0] = (tare_llama_binding){"nextn", tare_llama_nextn_layers(m)};
     m->config.facts = m->facts;

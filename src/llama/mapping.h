@@ -49,8 +49,9 @@ typedef struct tare_llama_mapping {
     uint64_t n_layers; /* blocks, extra ones too */
     uint64_t n_extra_layers;
     uint64_t n_left_layers; /* behind them, which the input has and the output is to be without */
-    tare_llama_binding facts[9]; /* what formulas call layers, tokens, file_type, nextn or token,
-                                    is_classifier, like_reference; embedding_rows, extra layers that are there */
+    tare_llama_binding facts[10]; /* what formulas call layers, tokens, file_type, nextn or token,
+                                    is_classifier, like_reference; embedding_rows, extra layers that are there,
+                                    rope.factor where it is null */
     tare_llama_names names;
     tare_llama_guard *guards; /* n_guards */
     size_t n_guards;
@@ -128,7 +129,7 @@ typedef struct tare_llama_card_key {
 const tare_llama_card_key *tare_llama_card_key_at(size_t i);
 /* general.*: sampling, name, licence and so on (general.c). Needs the tensors for the size. */
 tare_status tare_llama_general_keys(tare_llama_mapping *m, tare_error *err);
-/* A formula as a number; `otherwise` where it is absent. */
+/* A formula as a number; `otherwise` where it is absent. CORRUPT: it is a text. */
 tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const char *formula,
                               double otherwise, tare_error *err);
 
@@ -261,5 +262,10 @@ tare_status tare_llama_is_equal(bool *out, const tare_model *hf, size_t a, size_
                                 tare_error *err);
 /* rope_freqs and rope_factors tensors (rope.c). */
 tare_status tare_llama_rope_tensors(tare_llama_mapping *m, tare_error *err);
+/* The settings of rotary positions in config.json (rope_settings.c). CORRUPT: what their type needs is
+ * not there, or is no number above 0. Warns where two objects with settings differ. */
+tare_status tare_llama_check_rope(tare_llama_mapping *m, tare_error *err);
+/* CORRUPT, about a setting by its name. */
+tare_status tare_llama_fail_rope(const char *member, const char *what, tare_error *err);
 
 #endif

@@ -290,6 +290,8 @@ static tare_status read_arguments(machine *m, tare_str *text, bool may_be_absent
         TARE_TRY(tare_llama_formula(&v, (tare_str){text->ptr, end}, m->config, bindings, err));
         *text = tare_str_cut(*text, end);
         bool is_number = v.kind == TARE_LLAMA_NUMBER || v.kind == TARE_LLAMA_BOOL;
+        if (v.kind == TARE_LLAMA_TEXT && v.member.len)
+            return tare_llama_wrong_kind("config.json: a text where a number is meant", &v, err);
         if (!is_number && !(v.kind == TARE_LLAMA_ABSENT && may_be_absent))
             return tare_fail(err, TARE_ERR_CORRUPT,
                              "config.json lacks a key that the operation on it needs");

@@ -3,6 +3,7 @@
  * Tensors of factors for rotary positions: those that Llama 3 computes from its settings, those
  * that longrope lists in config.json. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/str.h"
 #include "llama/mapping.h"
@@ -20,33 +21,8 @@ static float factor_of(float frequency, float factor, float low, float high, flo
     return 1 / ((1 - blend) / factor + blend);
 }
 
-static tare_status fail_config(const char *what, tare_error *err) {
-    tare_fail(err, TARE_ERR_CORRUPT, what);
-    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
-    return TARE_ERR_CORRUPT;
-}
-
 static tare_status fail_setting(const char *member, tare_error *err) {
-    fail_config("this setting of rotary positions is out of range", err);
-    tare_error_detail(err, "%s", member);
-    return TARE_ERR_CORRUPT;
-}
-
-/* The settings are an object, whatever they are called; a number that scales is above 0. */
-static tare_status check_settings(const tare_llama_mapping *m, tare_error *err) {
-    const char *const members[] = {"rope_scaling", "rope_parameters"};
-    double factor;
-    for (size_t i = 0; i < 2; i++) {
-        const tare_json_node *n = tare_llama_config_find(&m->config, tare_str_of(members[i]));
-        if (!n || n->type == TARE_JSON_OBJECT || n->type == TARE_JSON_NULL ||
-            n->type == TARE_JSON_FALSE)
-            continue;
-        fail_config("settings of rotary positions: expected an object", err);
-        tare_error_detail(err, "%s", members[i]);
-        return TARE_ERR_CORRUPT;
-    }
-    TARE_TRY(tare_llama_number(&factor, m, "rope.factor", 1, err));
-    return factor > 0 ? TARE_OK : fail_setting("factor", err);
+    return tare_llama_fail_rope(member, "this setting of rotary positions is out of range", err);
 }
 
 static bool is_head(double dim) {
@@ -66,13 +42,13 @@ static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
     float factors[MOST_FACTORS];
     TARE_TRY(tare_llama_number(&theta, m, "rope.theta", 10000, err));
     TARE_TRY(tare_llama_number(&dim, m, "attention.dim", 0, err));
-    TARE_TRY(tare_llama_number(&factor, m, "rope.factor | rope.default_factor", 8, err));
-    TARE_TRY(tare_llama_number(&low, m, "rope.low_freq_factor", 1, err));
-    TARE_TRY(tare_llama_number(&high, m, "rope.high_freq_factor", 4, err));
-    TARE_TRY(tare_llama_number(&context, m, "rope.original_context | max_position_embeddings", 8192,
-                               err));
+    TARE_TRY(tare_llama_number(&factor, m, "rope.factor", 0, err));
+    TARE_TRY(tare_llama_number(&low, m, "rope.low_freq_factor", 0, err));
+    TARE_TRY(tare_llama_number(&high, m, "rope.high_freq_factor", 0, err));
+    TARE_TRY(
+        tare_llama_number(&context, m, "rope.original_context | max_position_embeddings", 0, err));
     if (!is_head(dim)) return fail_head(m, err);
-    if (!(theta > 0)) return fail_setting("rope_theta", err);
+    if (!(context > 0)) return fail_setting("original_max_position_embeddings", err);
     if (!(low > 0)) return fail_setting("low_freq_factor", err);
     if (!(high > low)) return fail_setting("high_freq_factor", err);
     size_t n = 0;
@@ -86,28 +62,32 @@ static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
 
 /* Heads of which only the first frequencies turn: the others are so slow that they stand. */
 static tare_status add_proportional(tare_llama_mapping *m, tare_error *err) {
-    double dim, turning;
+    double dim, turning, factor;
     float factors[MOST_FACTORS];
     TARE_TRY(tare_llama_number(&dim, m, "g.head_dim | attention.dim", 0, err));
     TARE_TRY(tare_llama_number(&turning, m, "rope.partial", 1, err));
+    TARE_TRY(tare_llama_number(&factor, m, "rope.factor", 1, err));
     if (!is_head(dim)) return fail_head(m, err);
     if (!(turning >= 0 && turning <= 1)) return fail_setting("partial_rotary_factor", err);
     size_t n = (size_t)(dim / 2), n_turning = (size_t)(dim * turning / 2);
-    for (size_t i = 0; i < n; i++) factors[i] = i < n_turning ? 1 : 1e30f;
+    for (size_t i = 0; i < n; i++) factors[i] = i < n_turning ? (float)factor : 1e30f;
     return tare_llama_generate(m, "rope_freqs.weight", factors, n, err);
 }
 
-static tare_status add_list(tare_llama_mapping *m, const char *name, const char *formula,
+static tare_status add_list(tare_llama_mapping *m, const char *name, const char *member,
                             tare_error *err) {
     tare_llama_value v;
     float factors[MOST_FACTORS];
+    char formula[32];
+    snprintf(formula, sizeof formula, "rope.%s", member);
     TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, NULL, err));
     if (v.kind != TARE_LLAMA_TREE || v.tree->type != TARE_JSON_ARRAY) return TARE_OK;
     size_t n = 0;
     for (const tare_json_node *c = v.tree->child; c; c = c->next) {
         tare_llama_value factor = tare_llama_value_of(c);
         if (factor.kind != TARE_LLAMA_NUMBER || !isfinite(factor.number) || n == MOST_FACTORS)
-            return fail_config("factors of rotary positions: expected finite numbers", err);
+            return tare_llama_fail_rope(
+                member, "factors of rotary positions: expected finite numbers", err);
         factors[n++] = (float)factor.number;
     }
     return tare_llama_generate(m, name, factors, n, err);
@@ -115,7 +95,7 @@ static tare_status add_list(tare_llama_mapping *m, const char *name, const char 
 
 tare_status tare_llama_rope_tensors(tare_llama_mapping *m, tare_error *err) {
     tare_llama_value type;
-    TARE_TRY(check_settings(m, err));
+    TARE_TRY(tare_llama_check_rope(m, err));
     TARE_TRY(tare_llama_formula(&type, TARE_STR("rope.type"), &m->config, NULL, err));
     if (m->arch->has_rope_freqs && type.kind == TARE_LLAMA_TEXT && tare_str_is(type.text, "llama3"))
         TARE_TRY(add_frequencies(m, err));
@@ -123,6 +103,6 @@ tare_status tare_llama_rope_tensors(tare_llama_mapping *m, tare_error *err) {
         tare_str_is(type.text, "proportional"))
         TARE_TRY(add_proportional(m, err));
     if (!tare_llama_is_one_of(TARE_STR("rope_factors_long"), m->arch->tensors)) return TARE_OK;
-    TARE_TRY(add_list(m, "rope_factors_long.weight", "rope.long_factor", err));
-    return add_list(m, "rope_factors_short.weight", "rope.short_factor", err);
+    TARE_TRY(add_list(m, "rope_factors_long.weight", "long_factor", err));
+    return add_list(m, "rope_factors_short.weight", "short_factor", err);
 }

@@ -136,6 +136,8 @@ tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const ch
                               double otherwise, tare_error *err) {
     tare_llama_value v;
     TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, NULL, err));
+    if (v.kind == TARE_LLAMA_TEXT)
+        return tare_llama_wrong_kind("config.json: a text where a number is meant", &v, err);
     *out = v.kind == TARE_LLAMA_NUMBER || v.kind == TARE_LLAMA_BOOL ? v.number : otherwise;
     return TARE_OK;
 }

@@ -2,9 +2,13 @@
  *
  * What config.json asks for and llama.cpp does not compute: it has it in other architectures only, or in
  * one way whatever the file says. The model is written all the same, and that is said. */
+#include <stdio.h>
+
+#include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
+#include "quantized/quantized.h"
 
 #define ACTIVATION                                                                                 \
     "word(mlp_hidden_act | hidden_activation | hidden_act | activation_function | activation, "    \
@@ -350,6 +354,8 @@ static tare_status holds(bool *out, const tare_llama_mapping *m, const char *for
         const tare_llama_binding layer[] = {{"layer", (double)i}, {NULL, 0}};
         tare_llama_value v;
         TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, layer, err));
+        if (v.kind == TARE_LLAMA_TEXT)
+            return tare_llama_wrong_kind("config.json: expected true or false", &v, err);
         *out = v.number > 0;
         if (!strstr(formula, "layer)") && !strstr(formula, "(layer ")) break;
     }
@@ -365,6 +371,44 @@ tare_status tare_llama_check_words(const tare_llama_mapping *m, tare_error *err)
     return TARE_OK;
 }
 
+/* What stands in quantization_config.quant_method: of transformers 5.24, of vLLM, and what else is
+ * called so in docs/schemes.md. */
+static const char quant_methods[] =
+    "aqlm auto-round autoround awq awq_marlin bitblas bitnet bitsandbytes compressed-tensors "
+    "compressed_tensors deepspeedfp eetq exl2 exl3 experts_int8 fbgemm_fp8 fouroversix fp8 "
+    "fp_quant "
+    "gemma gguf gptq gptq_marlin higgs hqq ipex marlin metal mlx modelopt modelopt_fp4 "
+    "modelopt_mixed moe_wna16 mxfp4 mxfp8 nunchaku nvfp4 paroquant ptpc_fp8 qqq qtip quanto quark "
+    "quip quip_sharp rtn sinq spinquant spqr torchao vptq";
+
+static void note(tare_llama_mapping *m, const tare_finding *of) {
+    tare_finding f = *of;
+    f.item_kind = TARE_ITEM_RESOURCE;
+    f.item_name = TARE_STR("config.json");
+    tare_report_add(m->options->context->report, &f);
+    if (m->out->loss.status == TARE_OK) m->out->loss = f;
+}
+
+/* A method that nobody knows beside weights that are no codes: transformers loads them as they are, and
+ * says so. */
+static tare_status note_method(tare_llama_mapping *m, tare_error *err) {
+    const tare_json_node *said =
+        tare_llama_config_find(&m->config, TARE_STR("quantization_config"));
+    const tare_str method = tare_json_node_text(tare_json_member(said, TARE_STR("quant_method")));
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.not-applied");
+    char *text = tare_arena_take(&m->out->arena, 160);
+    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "finding");
+    if (!said || said->type != TARE_JSON_OBJECT || tare_quantized_count(m->hf) ||
+        tare_llama_is_one_of(method, quant_methods))
+        return TARE_OK;
+    snprintf(text, 160, "quantization_config.quant_method: %s%.*s%s: weights are taken as they are",
+             method.len ? "tare does not know '" : "it does not say one",
+             (int)tare_min_u64(method.len, 60), method.ptr, method.len ? "'" : "");
+    f.text = tare_str_of(text);
+    note(m, &f);
+    return TARE_OK;
+}
+
 tare_status tare_llama_note_unapplied(tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
         bool is_wished;
@@ -374,11 +418,8 @@ tare_status tare_llama_note_unapplied(tare_llama_mapping *m, tare_error *err) {
             (wishes[i].tensor && tare_llama_has_target(m, tare_str_of(wishes[i].tensor))))
             continue;
         tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.not-applied");
-        f.item_kind = TARE_ITEM_RESOURCE;
-        f.item_name = TARE_STR("config.json");
         f.text = tare_str_of(wishes[i].text);
-        tare_report_add(m->options->context->report, &f);
-        if (m->out->loss.status == TARE_OK) m->out->loss = f;
+        note(m, &f);
     }
-    return TARE_OK;
+    return note_method(m, err);
 }

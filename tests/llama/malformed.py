@@ -59,7 +59,7 @@ def _(c, t):
 @case("llama", "rope.dimension_sections", "out of range")
 def _(c, t):
     "a list with a number that no 32 bits hold"
-    c["rope_parameters"] = {"rope_type": "default", "mrope_section": [2, 1e300, 2]}
+    c["rope_scaling"] = {"rope_type": "default", "mrope_section": [2, 1e300, 2]}
 
 
 @case("llama", "config.json", "hidden_size")
@@ -192,13 +192,13 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_fr
 @case("llama", "config.json", "hidden_size / num_attention_heads", "rotary positions")
 def _(c, t):
     "no heads, whose width factors of rotary positions depend on"
-    c["num_attention_heads"], c["rope_parameters"] = 0, LLAMA3
+    c["num_attention_heads"], c["rope_scaling"] = 0, LLAMA3
 
 
 @case("llama", "config.json", "high_freq_factor", "rotary positions")
 def _(c, t):
     "factors of rotary positions in the wrong order"
-    c["rope_parameters"] = dict(LLAMA3, high_freq_factor=0.5)
+    c["rope_scaling"] = dict(LLAMA3, high_freq_factor=0.5)
 
 
 @case("arctic", "intermediate_size", "block_sparse_moe.experts.0.w2")

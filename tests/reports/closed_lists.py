@@ -73,6 +73,40 @@ UNKNOWN = [
     ("qwen3", dict(rope_parameters=[1]), "rope_parameters: settings"),
     ("llama", dict(rope_scaling={"type": "linear", "factor": 0}), "factor: this setting"),
     ("llama", dict(rope_scaling={"type": "yarn", "factor": -2.0}), "factor: this setting"),
+    # what transformers has no default for
+    ("llama", dict(rope_scaling={"type": "linear"}), "factor: this type"),
+    ("llama", dict(rope_scaling={"type": "linear", "factor": None}), "factor: this type"),
+    ("llama", dict(rope_scaling={"type": "dynamic"}), "factor: this type"),
+    ("llama", dict(rope_scaling={"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}), "factor: this type"),
+    ("llama", dict(rope_scaling={"rope_type": "llama3", "factor": 8.0, "high_freq_factor": 4.0}), "low_freq_factor: this type"),
+    ("llama", dict(rope_scaling={"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0}), "high_freq_factor: this type"),
+    ("qwen3", dict(rope_parameters={"rope_type": "yarn", "rope_theta": 1e6}), "factor: this type"),
+    ("gpt2", dict(rope_scaling={"rope_type": "yarn"}), "factor: this type"),
+    ("exaone4", dict(rope_scaling={"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}), "factor: this type"),
+    ("gemma4", dict(rope_parameters={"full_attention": {"rope_type": "linear"}}), "factor: this type"),
+    ("phi3", dict(rope_scaling={"type": "longrope", "short_factor": [1.0] * 8}), "long_factor: this type"),
+    ("phi3", dict(rope_scaling={"type": "longrope", "long_factor": [1.0] * 8}), "short_factor: this type"),
+    ("llama", dict(rope_theta=0), "rope_theta: this setting"),
+    ("llama", dict(rope_theta=-10000.0), "rope_theta: this setting"),
+    ("qwen3", dict(rope_parameters={"rope_type": "default", "rope_theta": 0.0}), "rope_theta: this setting"),
+    ("gemma3", dict(rope_local_base_freq=0), "rope_theta of layers with a window: this setting"),
+    ("llama", dict(rope_scaling=dict(SCALED, type="yarn", original_max_position_embeddings=0)),
+     "original_max_position_embeddings: this setting"),
+    # numbers and truths that are texts
+    ("llama", dict(tie_word_embeddings="false"), "tie_word_embeddings"),
+    ("llama", dict(hidden_size="64"), "hidden_size"),
+    ("llama", dict(num_hidden_layers="2"), "num_hidden_layers"),
+    ("llama", dict(num_key_value_heads="2"), "num_key_value_heads"),
+    ("llama", dict(rms_norm_eps="1e-05"), "rms_norm_eps"),
+    ("llama", dict(rope_theta="10000"), "rope_theta"),
+    ("llama", dict(rope_scaling={"type": "linear", "factor": "2"}), "rope_scaling.factor"),
+    ("falcon-h1", dict(attention_bias="false"), "attention_bias"),
+    ("qwen3moe", dict(norm_topk_prob="false"), "norm_topk_prob"),
+    ("gpt2", dict(scale_attn_weights="true"), "scale_attn_weights"),
+    ("gemma2", dict(query_pre_attn_scalar="16"), "query_pre_attn_scalar"),
+    ("cohere2", dict(logit_scale="0.1"), "logit_scale"),
+    ("gemma3n", dict(intermediate_size=["96"] * 4), "intermediate_size"),
+    ("falcon-7b", dict(alibi="false"), "alibi"),
 ]
 
 # ---- two spellings of the same: models are the same but for their names ------------------------------
@@ -91,18 +125,26 @@ SAME = [
     ("phi3", dict(rope_scaling={"type": "su", "long_factor": [1.0] * 8, "short_factor": [1.0] * 8}),
      dict(rope_scaling={"type": "longrope", "long_factor": [1.0] * 8, "short_factor": [1.0] * 8})),
     ("dots1", dict(scoring_func="sigmoid"), dict(scoring_func="noaux_tc")),
+    ("llama", dict(rope_scaling=dict(SCALED, type="yarn", factor=2.0, original_max_position_embeddings=64), max_position_embeddings=128),
+     dict(rope_scaling=dict(SCALED, type="yarn", factor=None, original_max_position_embeddings=64), max_position_embeddings=128)),
+    ("llama", dict(rope_scaling=dict(SCALED, type="yarn")),
+     dict(rope_scaling=dict(SCALED, type="yarn"), rope_parameters={"rope_type": "linear", "factor": 8.0, "rope_theta": 5.0})),
 ]
 
 # ---- what llama.cpp has in other architectures only: said, by the member ------------------------------
 
 WARNED = [
     ("qwen3", dict(rope_scaling=dict(SCALED, rope_type="llama3", low_freq_factor=1.0, high_freq_factor=4.0)), "rope_type llama3"),
-    ("gpt2", dict(rope_scaling=dict(SCALED, rope_type="longrope")), "rope_type longrope"),
+    ("gpt2", dict(rope_scaling=dict(SCALED, rope_type="longrope", long_factor=[1.0] * 8, short_factor=[1.0] * 8)), "rope_type longrope"),
     ("nemotron-h", dict(rope_scaling=dict(SCALED, rope_type="yarn")), "rope_type yarn"),
     ("qwen3", dict(layer_types=["full_attention", "sliding_attention"], sliding_window=8, use_sliding_window=True),
      "layer_types has sliding_attention"),
     ("llama", dict(rope_scaling={"type": "dynamic", "factor": 2.0}), "rope_type dynamic"),
     ("llama", dict(rope_scaling={"factor": 2.0}), "a factor and no type"),
+    ("llama", dict(rope_scaling=dict(SCALED, type="yarn"), rope_parameters=dict(SCALED, rope_type="linear")), "rope_parameters says"),
+    ("llama", dict(rope_scaling=dict(SCALED, type="yarn"), rope_parameters={"rope_type": "default", "rope_theta": 1e6}), "rope_parameters says"),
+    ("llama", dict(quantization_config={"quant_method": "spiral"}), "quant_method: tare does not know 'spiral'"),
+    ("llama", dict(quantization_config={"bits": 4}), "quant_method: it does not say one"),
     ("bert", dict(position_embedding_type="relative_key"), "position_embedding_type"),
     ("bert", dict(hidden_act="relu"), "hidden_act"),
     ("mellum", dict(rope_parameters={"sliding_attention": {"rope_type": "linear", "factor": 2.0}}), "sliding_attention.rope_type"),
@@ -146,6 +188,9 @@ POOLING = [
     ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}, "and others", None),
 ]
 QUIET = [
+    ("llama", dict(quantization_config={"quant_method": "compressed-tensors", "format": "dense"})),
+    ("llama", dict(rope_theta=1e6, rope_scaling=dict(SCALED, type="yarn"), rope_parameters=dict(SCALED, rope_type="yarn", rope_theta=1000000))),
+    ("llama", dict(rope_scaling={}, rope_parameters=dict(SCALED, rope_type="linear"))),
     ("llama-yarn", {}), ("llama-factors", {}), ("gemma4", {}), ("phi3", dict(sliding_window=None)), ("hunyuan-vl", {}), ("grok", {}),
     ("qwen3", dict(layer_types=["full_attention", "sliding_attention"], sliding_window=8, use_sliding_window=False)),
     ("mamba2", dict(time_step_limit=[0.0, float("inf")])), ("falcon-h1", dict(time_step_limit=[0.0, {"__float__": "Infinity"}])),

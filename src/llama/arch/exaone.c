@@ -7,10 +7,8 @@ static const tare_llama_key exaone_keys[] = {
     {"rope.dimension_count", U32, "(rope.partial | 1) * floor(hidden_size / num_attention_heads)"},
     {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | layer_norm_epsilon"},
     END_OF_KEYS};
-static const char *const exaone4_defaults[] = {"num_key_value_heads = 32",
-                                               "rope.default_factor = 16", NULL};
-static const char *const exaone_moe_defaults[] = {"num_key_value_heads = 32",
-                                                  "rope.default_factor = 16", SIGMOID_ROUTER, NULL};
+static const char *const exaone4_defaults[] = {"num_key_value_heads = 32", NULL};
+static const char *const exaone_moe_defaults[] = {"num_key_value_heads = 32", SIGMOID_ROUTER, NULL};
 #define EXAONE4_WINDOWS                                                                            \
     {"attention.sliding_window", U32, "sliding_window"}, {                                         \
         "attention.sliding_window_pattern[]", BOOL,                                                \
