@@ -60,11 +60,13 @@ def main():
                 for cpu in ("c", "avx2", "avx512"):
                     done = subprocess.run([tare, "convert", "x.gguf", "x.safetensors", "--type", form, "--cpu", cpu,
                                            "--force", "--no-sync"], capture_output=True, text=True)
+                    if "this machine has" in done.stderr:
+                        continue
                     assert done.returncode == 0, (name, done.stderr)
                     assert "infinite" in done.stderr or "NaN" in done.stderr or "Inf" in done.stderr, done.stderr
                     with open("x.safetensors", "rb") as f:
                         made.append(f.read())
-                assert made[0] == made[1] == made[2], (name, hex(bits), form)
+                assert len(set(made)) == 1, (name, hex(bits), form)
             done = subprocess.run([tare, "verify", "--deep", "x.gguf"], capture_output=True, text=True)
             assert done.returncode == 1 and "data." in done.stdout + done.stderr, (name, done.stdout)
             done = subprocess.run([tare, "convert", "x.gguf", "q.gguf", "--type", "q8_0" if name != "q8_0" else "q4_0",
