@@ -71,7 +71,8 @@ typedef struct tare_pack_options {
                               model consists of */
     /* With `directory`: shell patterns of what is not packed. One without a slash matches names of
      * files and folders anywhere, one with a slash matches paths from the directory on; a trailing
-     * slash restricts it to folders. ERR_ARG: it excludes the weights. */
+     * slash restricts it to folders. ERR_ARG: it excludes the weights, or there is no `directory`,
+     * of which packing with loss takes no notice. */
     const char *const *exclude;
     size_t n_exclude;
     /* Similar models, at most 255: a tensor is stored as its difference from the tensor of the same

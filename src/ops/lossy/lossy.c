@@ -48,6 +48,10 @@ static tare_status check_wish(const tare_lossy_run *r, tare_error *err) {
         return tare_fail(
             err, TARE_ERR_ARG,
             "what is stored as a difference to a base loses nothing: one or the other");
+    if (r->options->n_exclude)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "`exclude`: packing with loss takes the model, not the files of a "
+                         "directory");
     if (r->options->mode != TARE_CODED_SMALLEST)
         return tare_fail(err, TARE_ERR_ARG,
                          "packing with loss chooses the mode of segments itself");

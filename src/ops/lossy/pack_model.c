@@ -39,6 +39,9 @@ static tare_status pack_to(tare_pack_summary *out, const char *out_path, const t
     if (o.lossy && output)
         return tare_fail(err, TARE_ERR_ARG, "packing with loss makes a file of its own");
     if (o.lossy) return pack_lossy(out, out_path, in, &o, err);
+    if (o.n_exclude && !o.directory)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "`exclude`: only a directory has files that can be left out");
     return tare_pack_run(out, out_path, &source, &o, err);
 }
 
