@@ -83,7 +83,7 @@ def small_things(folder):
     import tare
     path = os.path.join(folder, "small.safetensors")
     tare.save({f"model.layers.{i}.norm.weight": numpy.ones(64, "float32") for i in range(300)}, path,
-              overwrite=True)
+              force=True)
     names = {"m": tare.open(path), "n": "model.layers.150.norm.weight", "d": {"x": 1}}
     row("a dict's look-up, to compare with", best("d['x']", names, 10 ** 6) * 1e9, "ns")
     row("Model.find(name)", best("m.find(n)", names, 10 ** 6) * 1e9, "ns")
@@ -133,16 +133,16 @@ print(json.dumps(seconds))
 os._exit(0)
 """
 VERBS = {
-    "open, with a base": "tare.open(packed + '.delta', bases=[plain])",
-    "convert": "tare.convert(plain, out, format='gguf', type='f16')",
-    "convert, measured, verified": "tare.convert(plain, out, format='gguf', type='q8_0', measure=True, verify=True)",
-    "quantize": "tare.quantize(plain, out, 'Q4_K_M', format='gguf')",
-    "quantize, best quality": "tare.quantize(plain, out, 'Q4_K_M', format='gguf', quality='best')",
-    "save": "tare.save(tare.open(plain), out, format='gguf', type='q8_0')",
+    "open, with a base": "tare.open(packed + '.delta', base=[plain])",
+    "convert": "tare.convert(plain, out, to='gguf', type='f16')",
+    "convert, measured, verified": "tare.convert(plain, out, to='gguf', type='q8_0', report=True, verify=True)",
+    "quantize": "tare.quantize(plain, out, 'Q4_K_M', to='gguf')",
+    "quantize, best quality": "tare.quantize(plain, out, 'Q4_K_M', to='gguf', quality='best')",
+    "save": "tare.save(tare.open(plain), out, to='gguf', type='q8_0')",
     "saves": "tare.saves(dict(tare.open(packed)))",
     "pack": "tare.pack(plain, out)",
     "pack, full effort": "tare.pack(plain, out, effort='full')",
-    "pack, with loss": "tare.pack(plain, out, lossy={'target_bpw': 4})",
+    "pack, with loss": "tare.pack(plain, out, lossy=True, target_bpw=4)",
     "unpack": "tare.unpack(packed, out)",
     "materialized": "tare.materialized(packed).__enter__()",
     "write_manifest": "tare.write_manifest(packed, out)",
@@ -191,7 +191,7 @@ def slices(plain, n_runs):
 def interrupts(folder, plain, packed):
     """How long Ctrl-C takes, at three moments of each verb, and whether anything is left."""
     import tare
-    tare.pack(plain, packed + ".delta", bases=[plain], overwrite=True)
+    tare.pack(plain, packed + ".delta", base=[plain], force=True)
     print("\nCtrl-C: longest of three, ms")
     for name, verb in VERBS.items():
         longest = 0.0
@@ -246,7 +246,7 @@ def gguf_things(folder):
     rng = numpy.random.default_rng(0)
     tare.save({"w": rng.standard_normal((2048, 4096), dtype=numpy.float32)}, path, type="q4_k",
               metadata={"general.architecture": "llama",
-                        "tokenizer.ggml.tokens": [f"token{i}" for i in range(262144)]}, overwrite=True)
+                        "tokenizer.ggml.tokens": [f"token{i}" for i in range(262144)]}, force=True)
     names = {"tare": tare, "path": path, "t": tare.open(path)["w"]}
     row("open a GGUF with 262,144 tokens", best("tare.open(path)", names, 20) * 1e3, "ms")
     tokens = {kind: [f"{text}{i}" for i in range(262144)]
@@ -255,7 +255,7 @@ def gguf_things(folder):
         "\u0120" * (64 + i // 8192) if i % 8192 == 0 else t for i, t in enumerate(tokens["Latin"])]
     for kind, texts in tokens.items():
         other = os.path.join(folder, "other.gguf")
-        tare.save({"w": numpy.ones((2, 32), "float32")}, other, overwrite=True,
+        tare.save({"w": numpy.ones((2, 32), "float32")}, other, force=True,
                   metadata={"general.architecture": "llama", "tokenizer.ggml.tokens": texts})
         row(f"the same, {kind}", best(lambda: tare.open(other), {}, 20) * 1e3, "ms")
     speed = 2048 * 4096 / best("t.numpy()", names, 3)
@@ -272,8 +272,8 @@ def gguf_things(folder):
 def load_things(folder, shape, n_runs):
     import tare
     plain, packed = (os.path.join(folder, "model" + s) for s in (".safetensors", ".wcodec"))
-    tare.convert(tare.synth(shape + ":bf16"), plain, overwrite=True)
-    tare.pack(plain, packed, overwrite=True)
+    tare.convert(tare.synth(shape + ":bf16"), plain, force=True)
+    tare.pack(plain, packed, force=True)
     if HAS["zipnn"]:
         subprocess.run([sys.executable, "-W", "ignore", "-c", ZIP, plain, packed], check=True)
     sizes = [os.path.getsize(p) / 1e6 for p in (plain, packed)]

@@ -21,7 +21,7 @@ def main() -> None:
     source, out = sys.argv[1:3]
     kind = sys.argv[3] if len(sys.argv) == 4 else None
     with bar("convert") as progress:
-        result = tare.convert(source, out, type=kind, overwrite=True, progress=progress)
+        result = tare.convert(source, out, type=kind, force=True, progress=progress)
     for finding in result.findings:
         print(finding)
     with bar("verify") as progress:

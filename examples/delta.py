@@ -28,10 +28,10 @@ def main() -> None:
         sys.exit(__doc__)
     base_path, tuned_path, out = sys.argv[1:]
     with tare.open(base_path) as base, tare.open(tuned_path) as tuned:
-        result = tare.pack(tuned, out, bases=[base], overwrite=True)
+        result = tare.pack(tuned, out, base=[base], force=True)
         with tempfile.TemporaryDirectory() as folder:
             alone = tare.pack(tuned, os.path.join(folder, "alone.wcodec"))
-        with tare.open(out, bases=[base], strict=True) as packed:
+        with tare.open(out, base=[base], strict=True) as packed:
             if not tare.diff(tuned, packed).same:
                 sys.exit("the packed model differs")
             changed(base, packed)

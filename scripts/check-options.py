@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Check that an option which a command's help lists is read by that command, and that what the library has by
-name (src/ops/options) has that name in the command and in Python.
+"""Check that an option which a command's help lists is read by that command, that what the library has by name
+(src/ops/options) has that name in the command and in Python, and that Python's verbs have no other names than these.
 
 Follows calls from `run` of each cli/cmd_NAME.c by name through the sources of cli, which finds more than can
 be called, and looks for the variable of each option of its table and, of the common options it takes,
 for each member of `cli`."""
+import ast
 import re
 import sys
 from pathlib import Path
@@ -50,6 +51,11 @@ def reachable(known, start):
     return bodies
 
 
+def mapping_rows():
+    """The rows that convert and quantize share."""
+    return re.search(r"#define CLI_MAPPING_OPTIONS\(args\)(.*?)\n\n", (CLI / "cli.h").read_text(), re.S)[1]
+
+
 def own_targets(text):
     """Variables that the options table of a command fills: args.x, or a static."""
     table = re.search(r"static const cli_option options\[\] = \{\n(.*?)^\};", text, re.M | re.S)
@@ -57,10 +63,8 @@ def own_targets(text):
                       table.group(1), re.S) if table else []
     macros = re.findall(r"CLI_MAPPING_OPTIONS\((\w+)\)", table.group(1)) if table else []
     if macros:
-        header = (CLI / "cli.h").read_text()
-        block = re.search(r"#define CLI_MAPPING_OPTIONS\(args\)(.*?)\n\n", header, re.S).group(1)
         rows += [(n, f"{macros[0]}.{m}") for n, m in
-                 re.findall(r'\.name = "([^"]+)".*?&\(args\)\.(\w+)', block, re.S)]
+                 re.findall(r'\.name = "([^"]+)".*?&\(args\)\.(\w+)', mapping_rows(), re.S)]
     return rows
 
 
@@ -76,15 +80,76 @@ def is_read(target, command, text, bodies):
                for file, body in bodies)
 
 
-# Of the library's names: those that the command, or Python, says by something else than an option of that name.
+# Of the library's names: those that the command says by something else than an option of that name, and those that
+# Python has no keyword for.
 ARGUMENTS = {"mix": "TYPE", "directory": "IN", "for_gpu": "--for gpu", "weighs_output": "--quality best"}
-PYTHON = {"to": "format", "force": "overwrite", "no_sync": "sync", "weighs_output": "quality", "mode": "effort"}
+IMPLIED = {"weighs_output": "quality='best'"}
+
+# Keywords of Python that no option of the command is called: of what the command line has no need of, and where Python
+# cannot have the name.
+PYTHON_ONLY = {"progress": "a function that is called", "directory": "where a model that is open came from",
+               "for_gpu": "--for gpu, for `for` is a word of Python"}
+VERBS = {"convert": ("_options.py", "ConvertOptions"), "quantize": ("_options.py", "QuantizeOptions"),
+         **{name: ("_verbs.py", name) for name in ("pack", "unpack", "verify", "diff", "extract", "write_manifest")},
+         "edit": ("_edit.py", "edit"), "report": ("_report.py", "report")}
+
+
+def keywords(file, name):
+    """The keywords of a function, or the members of a class of options and of those that it extends."""
+    tree = ast.parse((CLI.parent / "python/tare" / file).read_text()).body
+    found = next(node for node in tree if getattr(node, "name", None) == name)
+    if isinstance(found, ast.FunctionDef):
+        return [one.arg for one in found.args.kwonlyargs]
+    own = [node.target.id for node in found.body if isinstance(node, ast.AnnAssign)]
+    return own + [one for base in found.bases if base.id != "TypedDict" for one in keywords(file, base.id)]
+
+
+def options_of(command):
+    """All options of a command, by their names; the common ones that it takes among them."""
+    named = re.compile(r'(?:\.name = |CLI_NAMED\()"([^"]+)"')
+    text = (CLI / f"cmd_{command}.c").read_text()
+    table = re.search(r"static const cli_option options\[\] = \{\n(.*?)^\};", text, re.M | re.S)
+    names = set(named.findall(table[1]))
+    if "CLI_MAPPING_OPTIONS" in table[1]:
+        names |= set(re.findall(r'\.name = "([^"]+)"', mapping_rows()))
+    taken = re.findall(r"CLI_TAKES_(\w+)", re.search(r"\.takes = ([^,]*),", text)[1])
+    common = (CLI / "arguments.c").read_text()
+    rows = re.findall(r'\{CLI_TAKES_(\w+),\s*\{\.name = "([^"]+)"', common)
+    return names | {name for bit, name in rows if bit in {b for w in taken for b in GROUPS.get(w, [w])}}
+
+
+def command_of(verb):
+    return "verify" if verb == "write_manifest" else verb
+
+
+def python_names():
+    """Keywords of Python's verbs that are no options of the command of that name, which for conversions are two."""
+    for verb, where in VERBS.items():
+        commands = ("convert", "quantize") if verb in ("convert", "quantize") else (command_of(verb),)
+        known = set().union(*map(options_of, commands))
+        for word in keywords(*where):
+            if word.replace("_", "-") not in known and word not in PYTHON_ONLY:
+                yield f"{where[0]}: {verb}({word}=): the command has no --{word.replace('_', '-')}"
+
+
+# Options of every command that only a command line has a use for.
+OF_A_LINE = {"json", "quiet", "verbose", "no-color", "help", "cpu", "output"}
+
+
+def unnamed():
+    """Options of a command that the verb of its name has no keyword for, and docs/python.md does not name."""
+    text = (CLI.parent / "docs/python.md").read_text()
+    for verb, where in VERBS.items():
+        has = {word.replace("_", "-") for name, one in VERBS.items() if command_of(name) == verb for word in keywords(*one)}
+        for option in sorted(options_of(command_of(verb)) - has - OF_A_LINE if command_of(verb) == verb else ()):
+            if not re.search(rf"--{option}(?![\w-])", text):
+                yield f"docs/python.md: {verb} has no keyword for --{option}, and the page does not say so"
 
 
 def misnamed():
     table = (CLI.parent / "src/ops/options/option_table.c").read_text()
     cli = "".join(path.read_text() for path in sorted(CLI.glob("*.c")))
-    python = "".join((CLI.parent / "python/tare" / name).read_text() for name in ("_options.py", "_verbs.py"))
+    python = {word for where in VERBS.values() for word in keywords(*where)} | {"mix"}
     names = re.findall(r'\b(?:ROW|CHOICE|OWN|FLAG)\(\w+, "(\w+)"', table)
     if len(names) < 40:
         yield "src/ops/options/option_table.c: its rows are written in another way than this script knows"
@@ -92,8 +157,8 @@ def misnamed():
         word = name.replace("_", "-")
         if name not in ARGUMENTS and not re.search(rf'(\.name = |CLI_NAMED\()"{word}"', cli):
             yield f"{name}: the command has no --{word}"
-        if not re.search(rf"\b{PYTHON.get(name, name)}\b", python):
-            yield f"{name}: Python has no {PYTHON.get(name, name)}="
+        if name not in python and name not in IMPLIED:
+            yield f"{name}: Python has no {name}="
         if re.search(rf'\.name = "{word}",[^}}]*?\.choices', cli) and re.search(rf'CHOICE\(\w+, "{name}"', table) \
                 and name != "effort":
             yield f"--{word}: the words are the library's; CLI_NAMED takes them from there"
@@ -126,7 +191,7 @@ def misread():
 
 
 def main():
-    known, faults = functions(), list(misnamed()) + list(misread())
+    known, faults = functions(), [*misnamed(), *python_names(), *unnamed(), *misread()]
     for path in sorted(CLI.glob("cmd_*.c")):
         text = path.read_text()
         bodies = reachable(known, (path.name, "run"))

@@ -179,10 +179,10 @@ static bool set_options(py_plan *p, PyObject *given) {
     context->progress = on_progress, context->progress_ctx = p;
     context->cancel = p->cancel;
     context->report = p->report;
-    if (py_options_get(given, "measure") == Py_True) o->measured = on_measured, o->measured_ctx = p;
+    if (py_options_get(given, "report") == Py_True) o->measured = on_measured, o->measured_ctx = p;
     return set_overrides(p, o, given) &&
            set_adapters(p, py_options_get(given, "merges"), &o->merges, &o->n_merges) &&
-           set_adapters(p, py_options_get(given, "adapters"), &infq->adapters, &infq->n_adapters) &&
+           set_adapters(p, py_options_get(given, "adapter"), &infq->adapters, &infq->n_adapters) &&
            set_importance(p, o, py_options_get(given, "importance")) && set_schemes(p, given) &&
            (!bases || py_scratch_bases(&p->scratch, p->state, bases, &wcodec->bases,
                                        &wcodec->base_hints, &wcodec->n_bases));
@@ -195,8 +195,20 @@ static const py_option llama_option_table[] = {
     {"pre", PY_OPTION_TEXT, offsetof(tare_llama_options, pre), NULL},
     {"vocab_only", PY_OPTION_BOOL, offsetof(tare_llama_options, vocab_only), NULL},
     {"no_tokenizer", PY_OPTION_BOOL, offsetof(tare_llama_options, no_tokenizer), NULL},
+    {"like_reference", PY_OPTION_BOOL, offsetof(tare_llama_options, like_reference), NULL},
+    {"mmproj", PY_OPTION_BOOL, offsetof(tare_llama_options, tower), NULL},
     {0},
 };
+
+/* A model that stands beside the one that is converted; given: (model,), or NULL. */
+static bool set_beside(py_plan *p, const tare_model **out, PyObject *given) {
+    const tare_model *const *models;
+    size_t n;
+    if (!given) return true;
+    if (!py_scratch_models(&p->scratch, p->state, given, &models, &n)) return false;
+    *out = models[0];
+    return true;
+}
 
 /* As for tare_llama_translate, which the caller then calls without the interpreter. `llama` is what
  * *out points to. */
@@ -213,7 +225,12 @@ static bool set_translation(py_plan *p, tare_llama_translate_options *out,
     out->opaque = o->opaque;
     out->type = o->type;
     out->llama = llama;
+    llama->nextn = py_options_get(given, "mtp") == Py_True      ? TARE_LLAMA_NEXTN_ALONE
+                   : py_options_get(given, "no_mtp") == Py_True ? TARE_LLAMA_NEXTN_LEFT_OUT
+                                                                : TARE_LLAMA_NEXTN_TOO;
     return py_options_set(llama, llama_option_table, given) &&
+           set_beside(p, &llama->target, py_options_get(given, "target_model")) &&
+           set_beside(p, &out->tower, py_options_get(given, "with_mmproj")) &&
            py_scratch_directory(&p->scratch, p->handle, &llama->directory) &&
            (!metadata || py_scratch_text(&p->scratch, metadata, &llama->metadata));
 }
@@ -301,7 +318,7 @@ static tare_status check_format(const py_plan *p, const char *to, tare_error *er
                         .item = -1,
                         .offset = TARE_NO_OFFSET,
                         .what = "schemes of packed weights are for Hugging Face directories: "
-                                "format='hf'"};
+                                "to='hf'"};
     return TARE_ERR_ARG;
 }
 

@@ -10,8 +10,14 @@ static const py_option edit_option_table[] = {
     {0},
 };
 
+static const py_option run_option_table[] = {
+    {"threads", PY_OPTION_UNSIGNED, offsetof(tare_context, threads), NULL},
+    {0},
+};
+
 static const py_option output_option_table[] = {
-    {"overwrite", PY_OPTION_BOOL, offsetof(tare_output_options, force), NULL},
+    {"force", PY_OPTION_BOOL, offsetof(tare_output_options, force), NULL},
+    {"no_sync", PY_OPTION_BOOL, offsetof(tare_output_options, no_sync), NULL},
     {"dry_run", PY_OPTION_BOOL, offsetof(tare_output_options, dry_run), NULL},
     {0},
 };
@@ -64,12 +70,12 @@ static bool read_options(editing *e, PyObject *given, PyObject *out, unsigned wa
     e->options.output = &e->output;
     e->options.way = (tare_edit_way)way;
     e->options.spare = spare;
-    e->output.no_sync = py_options_get(given, "sync") == Py_False;
     if (out != Py_None) {
         if (!py_scratch_text(&e->scratch, out, &path)) return false;
         e->options.out_path = path.ptr;
     }
     return py_options_set(&e->options, edit_option_table, given) &&
+           py_options_set(&e->context, run_option_table, given) &&
            py_options_set(&e->output, output_option_table, given);
 }
 

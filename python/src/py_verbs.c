@@ -10,7 +10,9 @@ static const py_option run_option_table[] = {
 };
 
 static const py_option output_option_table[] = {
-    {"overwrite", PY_OPTION_BOOL, offsetof(tare_output_options, force), NULL},
+    {"force", PY_OPTION_BOOL, offsetof(tare_output_options, force), NULL},
+    {"no_sync", PY_OPTION_BOOL, offsetof(tare_output_options, no_sync), NULL},
+    {"dry_run", PY_OPTION_BOOL, offsetof(tare_output_options, dry_run), NULL},
     {0},
 };
 
@@ -24,7 +26,6 @@ typedef struct verb {
 
 static bool set_output(tare_output_options *output, PyObject *given) {
     tare_output_options_init(output, sizeof *output);
-    output->no_sync = py_options_get(given, "sync") == Py_False;
     return py_options_set(output, output_option_table, given);
 }
 
@@ -265,6 +266,30 @@ static PyObject *model_diff(PyObject *module, PyObject *args) {
 
 /* ---- extract --------------------------------------------------------------------------------- */
 
+/* adapter_write(model, name, path, options, progress) */
+static PyObject *adapter_write(PyObject *module, PyObject *args) {
+    PyObject *model, *name, *path = NULL, *given, *progress;
+    tare_output_options output;
+    verb v;
+    py_scratch scratch = {0};
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "OOO&O!O", &model, &name, PyUnicode_FSConverter, &path,
+                          &PyDict_Type, &given, &progress))
+        return NULL;
+    py_handle *handle = py_handle_of(state, model);
+    tare_adapter_use use = {.set = handle ? tare_model_adapters(handle->model) : NULL, .scale = 1};
+    if (handle && !use.set) PyErr_SetString(PyExc_ValueError, "the model has no adapters");
+    bool ok = use.set && py_scratch_text(&scratch, name, &use.name) && set_output(&output, given) &&
+              verb_begin(&v, state, model, given, progress);
+    if (ok)
+        ok = verb_end(
+            &v, tare_adapters_write(PyBytes_AsString(path), &use, &output, &v.context, &v.err));
+    py_scratch_clear(&scratch);
+    Py_DECREF(path);
+    if (!ok) return NULL;
+    Py_RETURN_NONE;
+}
+
 static const py_option extract_option_table[] = {
     {"first_row", PY_OPTION_U64, offsetof(tare_extract_options, first_row), NULL},
     {"n_rows", PY_OPTION_U64, offsetof(tare_extract_options, n_rows), NULL},
@@ -289,7 +314,8 @@ static PyObject *tensor_extract(PyObject *module, PyObject *args) {
     options.context = &context;
     options.output = &output;
     bool ok = py_handle_check_open(tensor->handle) &&
-              py_options_set(&options, extract_option_table, given) && set_output(&output, given) &&
+              py_options_set(&options, extract_option_table, given) &&
+              py_options_set(&context, run_option_table, given) && set_output(&output, given) &&
               py_run_init(&run, state, progress);
     if (ok) {
         py_run_join(&context, &run);
@@ -333,6 +359,7 @@ PyMethodDef py_verb_methods[] = {
     {"verify", model_verify, METH_VARARGS, NULL},
     {"verify_against", model_verify_against, METH_VARARGS, NULL},
     {"diff", model_diff, METH_VARARGS, NULL},
+    {"adapter_write", adapter_write, METH_VARARGS, NULL},
     {"extract", tensor_extract, METH_VARARGS, NULL},
     {"parse_name", parse_name, METH_O, NULL},
     {0},

@@ -9,6 +9,7 @@ from . import _core
 from ._progress import adapt
 from ._records import Finding, Record, counted, size_text
 from ._records import findings as make_findings
+from ._source import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,18 +89,12 @@ def _typed(key: str) -> tuple[str, str | None]:
     return (name, kind) if colon and name else (key, None)
 
 
-def _list(name: str, value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [os.fspath(v) for v in value]
-
-
 def _steps(set: Mapping[str, Any], set_file: Mapping[str, Path], remove: Any, rename: Mapping[str, str],
            retype: Mapping[str, str], chat_template: Path | None, special_token: Mapping[str, str], rename_tensor: Mapping[str, str],
            drop_tensors: Any, keep_tensors: Any) -> list[tuple[int, str, str, str | None]]:
     """In the order of the command: first what goes, then what changes its name or type, then what is set."""
     rows: list[tuple[int, str, str, str | None]] = []
-    rows += [(_REMOVE_KEYS, pattern, "", None) for pattern in _list("remove", remove)]
+    rows += [(_REMOVE_KEYS, pattern, "", None) for pattern in listed(remove)]
     rows += [(_RENAME_KEYS, old, new, None) for old, new in rename.items()]
     rows += [(_TYPE_KEY, key, "", kind) for key, kind in retype.items()]
     for key, value in set.items():
@@ -112,8 +107,8 @@ def _steps(set: Mapping[str, Any], set_file: Mapping[str, Path], remove: Any, re
     if chat_template is not None:
         rows.append((_CHAT_TEMPLATE, "", _file(chat_template), None))
     rows += [(_SPECIAL_TOKEN, name, token, None) for name, token in special_token.items()]
-    rows += [(_DROP_TENSORS, pattern, "", None) for pattern in _list("drop_tensors", drop_tensors)]
-    rows += [(_KEEP_TENSORS, pattern, "", None) for pattern in _list("keep_tensors", keep_tensors)]
+    rows += [(_DROP_TENSORS, pattern, "", None) for pattern in listed(drop_tensors)]
+    rows += [(_KEEP_TENSORS, pattern, "", None) for pattern in listed(keep_tensors)]
     rows += [(_RENAME_TENSORS, old, new, None) for old, new in rename_tensor.items()]
     return rows
 
@@ -122,8 +117,8 @@ def edit(src: Path, dst: Path | None = None, *, set: Mapping[str, Any] = {}, set
          remove: str | Sequence[str] = (), rename: Mapping[str, str] = {}, retype: Mapping[str, str] = {},
          chat_template: Path | None = None, special_token: Mapping[str, str] = {}, rename_tensor: Mapping[str, str] = {},
          drop_tensors: str | Sequence[str] = (), keep_tensors: str | Sequence[str] = (), in_place: bool = False,
-         rewrite: bool = False, spare: int = 0, keep_time: bool = False, overwrite: bool = False, dry_run: bool = False,
-         sync: bool = True, progress: Any = None) -> EditResult:
+         rewrite: bool = False, spare: int = 0, keep_time: bool = False, force: bool = False, dry_run: bool = False,
+         no_sync: bool = False, threads: int = 0, progress: Any = None) -> EditResult:
     """Changes keys, the chat template, names of tensors, or drops tensors; the format and all numbers stay. The file
     itself is changed, in place where that is possible; with dst another one is written. docs/edit.md says what is
     refused, and what a crash leaves.
@@ -136,10 +131,10 @@ def edit(src: Path, dst: Path | None = None, *, set: Mapping[str, Any] = {}, set
     rename_tensor, drop_tensors, keep_tensors: of tensors
     in_place       fails where data would have to move; rewrite: laid out anew in any case
     spare          bytes left free for later edits; keep_time: of modification
-    overwrite      replaces an existing dst, and allows changes that can keep a program from loading the model
+    force          replaces an existing dst, and allows changes that can keep a program from loading the model
     dry_run        writes nothing: the result is what would be
 
-    >>> tare.edit("tiny.gguf", "named.gguf", set={"general.name": "Tiny"}, overwrite=True).changes[0].new
+    >>> tare.edit("tiny.gguf", "named.gguf", set={"general.name": "Tiny"}, force=True).changes[0].new
     'general.name'
     """
     if in_place and (rewrite or dst is not None):
@@ -149,7 +144,8 @@ def edit(src: Path, dst: Path | None = None, *, set: Mapping[str, Any] = {}, set
     if not steps and not rewrite:
         raise ValueError("edit: nothing to do: give set, remove, rename or another of its options")
     row = _core.edit(os.fsdecode(src), steps, None if dst is None else os.fsdecode(dst), 1 if in_place else 2 * rewrite,
-                     spare, {"overwrite": overwrite, "dry_run": dry_run, "sync": sync, "keep_time": keep_time},
+                     spare, {"force": force, "dry_run": dry_run, "no_sync": no_sync, "keep_time": keep_time,
+                            "threads": threads},
                      adapt(progress))
     return EditResult(*row[:4], tuple(EditChange(*c) for c in row[4]), tuple(EditedFile(*f) for f in row[5]),
                       make_findings(row[6]))

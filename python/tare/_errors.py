@@ -59,11 +59,11 @@ class UsageError(TareError, ValueError):
 
 
 class OutputExistsError(UsageError, FileExistsError):
-    """The output exists and `overwrite` is off."""
+    """The output exists and `force` is off."""
 
 
 class NeedsBaseError(UsageError):
-    """The file was packed as differences from a model that is not among `bases`."""
+    """The file was packed as differences from a model that is not among those given as `base`."""
 
     status = "arg"
 
@@ -126,8 +126,8 @@ _BY_CODE: dict[str | None, type[TareError]] = {
 }
 # What options here do about an error, where the library names none.
 _ADVICE: dict[type[TareError], str] = {
-    OutputExistsError: "overwrite=True replaces it",
-    NeedsBaseError: "bases=[...] gives it to open() and to what opens files",
+    OutputExistsError: "force=True replaces it",
+    NeedsBaseError: "base= gives it to open() and to what opens files",
 }
 _BY_STATUS: dict[str, type[TareError]] = {
     "arg": UsageError, "io": SystemFailure, "nospace": NoSpaceError,

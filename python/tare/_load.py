@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from typing import Any, Iterable, Iterator, Mapping, Sequence
 
     from ._arrays import Ahead
-    from ._source import Source
+    from ._source import OneOrMore, Source
 
 
 def load(source: Source | Model, *, framework: str = "numpy", names: Iterable[str] | None = None,
          device: Any = "cpu", dtype: Any = None, out: Mapping[str, Any] | None = None,
          threads: int = 0, pin_memory: bool = False, huge_pages: bool = False,
-         bases: Sequence[Source | Model] = (), progress: Any = None) -> dict[str, Any]:
+         base: OneOrMore[Source | Model] = (), progress: Any = None) -> dict[str, Any]:
     """All tensors, or those named, as arrays of numpy or torch.
 
     Tensors that a file holds as they are wanted are mapped, not copied: numpy arrays are read-only,
@@ -32,7 +32,7 @@ def load(source: Source | Model, *, framework: str = "numpy", names: Iterable[st
                 (tare.cuda). pin_memory: into page-locked memory
     threads     0: what the process may use
     huge_pages  asks the system for large pages: faster where free memory is not fragmented
-    bases       models that a .wcodec was packed against; of a model that is open, open() was given them
+    base        models that a .wcodec was packed against; of a model that is open, open() was given them
     progress    a callable (done, total) -> stop, a tqdm bar, a CancelToken, or True
 
     >>> sorted(tare.load("tiny.gguf"))[0]
@@ -44,18 +44,18 @@ def load(source: Source | Model, *, framework: str = "numpy", names: Iterable[st
     if isinstance(source, Model):
         return load_model(source, **options)
     checked_framework(framework, device, names)  # before anything is opened
-    with open(source, bases=bases) as model:
+    with open(source, base=base) as model:
         return load_model(model, **options)
 
 
 def stream(source: Source | Model, *, framework: str = "torch", device: Any = "cpu",
            names: Iterable[str] | None = None, dtype: Any = None, window: int = 256 << 20,
-           threads: int = 0, bases: Sequence[Source | Model] = ()) -> Iterator[tuple[str, Any]]:
+           threads: int = 0, base: OneOrMore[Source | Model] = ()) -> Iterator[tuple[str, Any]]:
     """Tensors one after the other, in the order of the file or of `names`, decoded ahead in a thread.
 
     window  bytes of memory for tensors that are decoded and not yet let go of, half for those that
             are handed out; a larger tensor has its own. Let go of each before taking the next.
-    bases   models that a .wcodec was packed against
+    base    models that a .wcodec was packed against
 
     >>> sum(array.size for name, array in tare.stream("tiny.gguf", framework="numpy"))
     20608
@@ -64,7 +64,7 @@ def stream(source: Source | Model, *, framework: str = "torch", device: Any = "c
     if not isinstance(window, int) or window < 1:
         raise ValueError(f"window: a positive number of bytes expected, not {window!r}")
     # What is wrong with the arguments shows here, not when the first tensor is taken.
-    model = source if isinstance(source, Model) else open(source, map=False, bases=bases)
+    model = source if isinstance(source, Model) else open(source, map=False, base=base)
     ahead = stream_model(model, framework, names, device, dtype, window, threads)
     return _stream(ahead, model, model is not source, framework == "torch" and device != "cpu", device)
 

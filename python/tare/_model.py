@@ -10,7 +10,7 @@ from ._errors import make_error
 from ._records import Adapter, Base, Container, FileInfo, Finding, Info, MissingKey, Names, counted, size_text, table
 from ._records import findings as make_findings
 from ._results import digest_model
-from ._source import prepare
+from ._source import listed, prepare
 from ._tensor import Tensor, _progress
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import LoadOptions
-    from ._source import Source
+    from ._source import OneOrMore, Source
 
     Value = Union[int, float, bool, str, bytes, "Array"]
 
@@ -247,7 +247,7 @@ class Model(_core.Model, Mapping[str, Tensor]):
             *((name, n) for name, n in info.parameters.items())])
 
 
-def open(source: Source, *, format: str | None = None, bases: Sequence[Source | Model] = (),
+def open(source: Source, *, format: str | None = None, base: OneOrMore[Source | Model] = (),
          map: bool = True, one_shard: bool = False, stored: bool = False, limits: Mapping[str, int] | None = None,
          strict: bool = False, remote: Mapping[str, Any] | None = None, threads: int = 0,
          progress: Any = None) -> Model:
@@ -256,7 +256,7 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     source     a path (file or directory), a URL (https, http, hf, s3), bytes, a descriptor, a file object with seek and read
                (fsspec's, a zip member), or a list of these: the shards of one model
     format     reads the input as this format instead of probing it
-    bases      models that a .wcodec may have been packed against, opened or to be opened
+    base       models that a .wcodec may have been packed against, opened or to be opened
     map        files are mapped, so that plain tensors need no copy. A file that is cut short while
                it is mapped ends the process with SIGBUS; with False it is an error
     one_shard  opens a member of a shard set alone
@@ -273,7 +273,7 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     'gguf'
     """
     prepared, name = prepare(source)
-    options = {"format": format, "bases": open_bases(bases, map=True), "one_shard": one_shard, "stored": stored,
+    options = {"format": format, "bases": open_bases(base, map=True), "one_shard": one_shard, "stored": stored,
                "needs_bases": strict, "limits": limits and dict(limits),
                "remote": remote and dict(remote), "threads": threads}
     model = _core.open(prepared, name, 2 if map else 0, options, _progress(progress))
@@ -282,11 +282,9 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     return model
 
 
-def open_bases(bases: Sequence[Source | Model], map: bool) -> tuple[Model, ...] | None:
+def open_bases(base: OneOrMore[Source | Model], map: bool) -> tuple[Model, ...] | None:
     """Models that others were packed against, opened; None: there are none."""
-    if isinstance(bases, (str, bytes, Model)) or hasattr(bases, "__fspath__"):
-        raise TypeError("bases: a list of models or paths expected, not one alone")
-    return tuple(base if isinstance(base, Model) else open(base, map=map) for base in bases) or None
+    return tuple(one if isinstance(one, Model) else open(one, map=map) for one in listed(base)) or None
 
 
 def refuse_findings(findings: Iterable[Finding]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The options of convert(), load() and pack(lossy=) as types, for functions that hand them on: a checker of types
+"""The options of convert() and load() as types, for functions that hand them on: a checker of types
 finds one that is misspelt."""
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
     from ._dtypes import DType
     from ._progress import Progress
-    from ._source import Source
+    from ._source import OneOrMore, Source
     from ._model import Model
     from ._verbs import NumberType, Path
 
 
 class SavesOptions(TypedDict, total=False):
-    """Those of convert() but `format`, `metadata`, `overwrite` and `dry_run`."""
+    """Those of convert() but `to`, `metadata`, `force` and `dry_run`."""
 
     type: NumberType | None
     tensor_type: Mapping[str, NumberType] | None
@@ -31,37 +31,43 @@ class SavesOptions(TypedDict, total=False):
     clip: tuple[float, float] | None
     override_kv: Mapping[str, Any] | None
     rename_tensor: Mapping[str, str] | None
-    apply_adapter: Sequence[Any]
-    adapters: Mapping[str, Path] | None
+    apply_adapter: Any
+    adapter: Mapping[str, Path] | None
     imatrix: Path | None
     compat: str | None
     outlier_threshold: float | None
     outliers: float | str | None
-    bases: Sequence[Source | Model]
+    base: OneOrMore[Source | Model]
     keep_names: bool
     name: str | None
     pre: str | None
     vocab_only: bool
     no_tokenizer: bool
-    measure: bool
+    mmproj: bool
+    mtp: bool
+    no_mtp: bool
+    target_model: Source | Model | None
+    with_mmproj: Source | Model | None
+    like_reference: bool
+    report: bool
     verify: bool
     strict: bool
-    sync: bool
+    no_sync: bool
     threads: int
     progress: Progress
 
 
 class SaveOptions(SavesOptions, total=False):
-    """Those of convert() but `metadata`, `overwrite` and `dry_run`."""
+    """Those of convert() but `metadata`, `force` and `dry_run`."""
 
-    format: str | None
+    to: str | None
 
 
 class ConvertOptions(SaveOptions, total=False):
     """Those of convert()."""
 
     metadata: Mapping[str, Any] | None
-    overwrite: bool
+    force: bool
     dry_run: bool
 
 
@@ -81,7 +87,7 @@ class QuantizeOptions(ConvertOptions, total=False):
 
 
 class LoadOptions(TypedDict, total=False):
-    """Those of load() but `names`, `framework` and `bases`."""
+    """Those of load() but `names`, `framework` and `base`."""
 
     device: Any
     dtype: DType | None
@@ -90,13 +96,3 @@ class LoadOptions(TypedDict, total=False):
     pin_memory: bool
     huge_pages: bool
     progress: Progress
-
-
-class LossyOptions(TypedDict, total=False):
-    """Those of pack() with loss: one target, and what it goes by."""
-
-    target_bpw: float
-    target_size: int | str
-    target_damage: float
-    imatrix: Path | None
-    sensitivity: Path | None

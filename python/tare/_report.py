@@ -8,6 +8,7 @@ import os
 
 from ._errors import STATUS, make_error
 from ._records import counted
+from ._source import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Facts(dict[str, Any] if TYPE_CHECKING else dict):  # type: ignore[misc]
 
 
 def report(src: Path | Sequence[Path], dst: Path | None = None, *, against: Path | None = None, header_only: bool = False,
-           bases: Sequence[Path] = (), overwrite: bool = False, dry_run: bool = False, sync: bool = True,
+           base: Path | Sequence[Path] = (), force: bool = False, dry_run: bool = False, no_sync: bool = False,
            threads: int = 0) -> dict[str, Any]:
     """Makes a page, one HTML file, that shows what is in a model, or in several side by side; returns the facts on it
     as the command's --json prints them. Models are named by paths or URLs.
@@ -71,9 +72,9 @@ def report(src: Path | Sequence[Path], dst: Path | None = None, *, against: Path
     dst          the page; None: only the facts are wanted
     against      the model that they were made from: shows how much each tensor differs
     header_only  reads no values
-    bases        models that a .wcodec among them was packed against
+    base         models that a .wcodec among them was packed against
 
-    >>> facts = tare.report("tiny.gguf", "tiny.html", overwrite=True)
+    >>> facts = tare.report("tiny.gguf", "tiny.html", force=True)
     >>> facts["models"][0]["format"]
     'gguf'
     """
@@ -81,10 +82,10 @@ def report(src: Path | Sequence[Path], dst: Path | None = None, *, against: Path
     if not many or not all(isinstance(path, (str, bytes, os.PathLike)) for path in many):
         raise TypeError("report: a path or URL expected, or several; save() writes a model from memory")
     arguments = [_input(path) for path in many]
-    for name, path in [("against", against), *(("base", base) for base in bases)]:
+    for name, path in [("against", against), *(("base", path) for path in listed(base))]:
         arguments += [] if path is None else [f"--{name}", _input(path)]
     if dst is not None:
         arguments += ["--output", _word(dst)]
-    arguments += [f"--{name}" for name, given in (("header-only", header_only), ("force", overwrite), ("dry-run", dry_run),
-                                                  ("no-sync", not sync)) if given]
+    arguments += [f"--{name}" for name, given in (("header-only", header_only), ("force", force), ("dry-run", dry_run),
+                                                  ("no-sync", no_sync)) if given]
     return _run([*arguments, f"--threads={threads}"])

@@ -10,7 +10,7 @@ from _weakrefset import WeakSet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol, Sequence, Union
+    from typing import Any, Protocol, Sequence, TypeVar, Union
 
     class ReadableFile(Protocol):
         """A file object: fsspec's, a zip member, whatever has seek and read."""
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     OneSource = Union[str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview,
                       int, ReadableFile]
     Source = Union[OneSource, Sequence[OneSource]]
+    T = TypeVar("T")
+    OneOrMore = Union[T, Sequence[T]]
+
+
+def listed(given: Any) -> list[Any]:
+    """What may be given several times, as a list: one alone, or a list of them."""
+    return list(given) if isinstance(given, (list, tuple, set, frozenset)) else [given]
 
 
 _readers: WeakSet[FileReader] = WeakSet()

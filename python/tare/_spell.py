@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import re
 
-# The library's names of those that have another name here.
-NAMES = {"to": "format", "force": "overwrite"}
 _OPTION = re.compile("`([a-z_]+)(?: ([A-Za-z0-9_]+))?`")
 
 
 def _spelled(found: re.Match[str]) -> str:
+    from ._edit import edit
     from ._options import QuantizeOptions
-    given, value = found.groups()
-    name = NAMES.get(given, given)
-    kind = QuantizeOptions.__annotations__.get(name)
+    from ._verbs import diff, extract, pack, unpack, verify
+    name, value = found.groups()
+    kind = next((kinds[name] for kinds in (one.__annotations__ for one in (
+        QuantizeOptions, pack, unpack, edit, verify, diff, extract)) if name in kinds), None)
     if kind is None:
-        return f"--{given.replace('_', '-')}{' ' + value if value else ''} of the command"
+        return f"--{name.replace('_', '-')}{' ' + value if value else ''} of the command"
     if getattr(kind, "__forward_arg__", kind) == "bool":
         return f"{name}=True"
     return f"{name}={value!r}" if value else f"{name}="

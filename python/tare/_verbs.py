@@ -19,8 +19,7 @@ from ._records import findings as make_findings
 from ._results import (ACTIONS, DIFFERENCES, Diff, DiffItem, Digests, PackedLayer,
                        PackResult, PlannedTensor, Report, Result, UnpackResult, digest_model)
 from ._save import build, scalar_type
-from ._source import prepare
-from ._spell import NAMES
+from ._source import listed, prepare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._options import ConvertOptions, LossyOptions, QuantizeOptions, SaveOptions, SavesOptions
-    from ._source import Source
+    from ._options import ConvertOptions, QuantizeOptions, SaveOptions, SavesOptions
+    from ._source import OneOrMore, Source
 
     Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
     Any_source = Union[Source, Model]
@@ -38,12 +37,12 @@ if TYPE_CHECKING:
 # ---- arguments
 
 @contextmanager
-def _opened(source: Any_source, bases: Sequence[Any_source] = ()) -> Iterator[Model]:
+def _opened(source: Any_source, base: OneOrMore[Any_source] = ()) -> Iterator[Model]:
     """The model itself, or one that is open for the time of the call. Verbs read, they do not map."""
     if isinstance(source, Model):
         yield source
     else:
-        with open(source, map=False, bases=bases) as model:
+        with open(source, map=False, base=base) as model:
             yield model
 
 
@@ -175,11 +174,10 @@ class Plan:
 
 
 def _adapter_uses(uses: Any) -> list[tuple[Any, ...]] | None:
-    """Adapter | path | (one of these, scale) | {tensor: path of a pair without a name}."""
+    """Adapter | path | (one of these, scale) | {tensor: path of a pair without a name}, or several of them."""
     out: list[tuple[Any, ...]] = []
-    if isinstance(uses, (str, bytes, dict)) or hasattr(uses, "__fspath__"):
-        raise TypeError("merges: a list of adapters expected, not one alone")
-    for use in uses:
+    is_one = isinstance(uses, tuple) and len(uses) == 2 and isinstance(uses[1], (int, float))
+    for use in [uses] if is_one else listed(uses):
         use, scale = use if isinstance(use, tuple) else (use, 1.0)
         if isinstance(use, Adapter):
             out.append((None, use.name, "", float(scale)))
@@ -192,33 +190,27 @@ def _adapter_uses(uses: Any) -> list[tuple[Any, ...]] | None:
 
 # What `_plan` does something with of its own: the library has no text for it, or another name. All other options
 # are rows of its table (tare/experimental/options.h).
+_OF_NAMES = ("keep_names", "vocab_only", "no_tokenizer", "like_reference", "mmproj", "mtp", "no_mtp")
+_BESIDE = ("target_model", "with_mmproj")
 _OWN: dict[str, Any] = {
-    "format": None, "tensor_type": None, "types": None, "clip": None, "overwrite": None, "sync": True,
-    "sensitivity": None, "override_kv": None, "apply_adapter": (), "adapters": None, "imatrix": None, "bases": (),
-    "measure": False, "keep_names": False, "name": None, "metadata": None, "pre": None, "vocab_only": False,
-    "no_tokenizer": False, "rename_tensor": None, "progress": None}
-_RENAMED = {"to", "force", "no_sync"}
+    "tensor_type": None, "types": None, "clip": None, "sensitivity": None, "override_kv": None, "apply_adapter": (),
+    "adapter": None, "imatrix": None, "base": (), "report": False, "name": None, "metadata": None, "pre": None,
+    "rename_tensor": None, "progress": None, **dict.fromkeys(_OF_NAMES, False), **dict.fromkeys(_BESIDE)}
 _OF_TYPE = {"type", "output_tensor_type", "token_embedding_type"}
 _GIVES_NAMES = {*_OF_TYPE, "tensor_type", "mix"}  # options whose values are names of types or mixes
 
 
-# Options of the command that have another name here.
-_OF_COMMAND = {**NAMES, "no_sync": "sync", "adapter": "adapters", "base": "bases", "report": "measure"}
-
-
-def _refuse(error: UsageError, dst: str | None, format: str | None) -> NoReturn:
-    """The library's error under the names that options have here, with what may have been meant."""
-    line, given, words = str(error), format, list[str]()
-    if error.code == "output.format" and format:
+def _refuse(error: UsageError, dst: str | None, to: str | None) -> NoReturn:
+    """The library's error with what may have been meant."""
+    line, given, words = str(error), to, list[str]()
+    if error.code == "output.format" and to:
         words = [row.name for row in all_formats().values() if row.can_write]
-        line = f"format: {format!r} is not one of: {', '.join(words)}"
+        line = f"to: {to!r} is not one of: {', '.join(words)}"
     elif error.code == "output.format":
-        line = f"{dst}: the name of the output does not determine a format: name one, as in format='gguf'"
+        line = f"{dst}: the name of the output does not determine a format: name one, as in to='gguf'"
     elif error.field in _GIVES_NAMES:
         names = all_mixes() if error.field == "mix" else all_encodings()
         words, given = list(names), line.rpartition("not ")[2].strip("'").rpartition("=")[2]
-    if error.field in NAMES:
-        line = line.replace(error.field, NAMES[error.field], 1)
     error.args = (line + nearest(given, words),)
     raise error
 
@@ -226,7 +218,7 @@ def _refuse(error: UsageError, dst: str | None, format: str | None) -> NoReturn:
 def _check_names(options: Iterable[str], known: list[str]) -> None:
     for name in options:
         if name not in known:
-            near = [_OF_COMMAND[name]] if name in _OF_COMMAND else difflib.get_close_matches(name, known, 1)
+            near = difflib.get_close_matches(name, known, 1)
             raise TypeError(f"there is no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
@@ -234,7 +226,7 @@ def _packed(mix: Any, options: dict[str, Any]) -> tuple[Any, ...] | None:
     """What packs weights: a scheme, or None where one is chosen for each; rules; those to choose from. None: it is types that are asked for."""
     types = options.get("types")
     scheme = mix if isinstance(mix, str) and _core.is_scheme(mix) else None
-    is_chosen = mix is None and options.get("format") == "hf" and not (
+    is_chosen = mix is None and options.get("to") == "hf" and not (
         isinstance(types, (str, bytes)) or types is not None and len(types) and not _is_scheme(types[0]))
     if scheme is None and not is_chosen:
         return None
@@ -256,10 +248,9 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, packed: tuple[Any, ..
     if dst is None and options.get("dry_run"):
         raise ValueError("dry_run: bytes in memory are what is asked for; plan() tells of them")
     own = {name: options.pop(name, default) for name, default in _OWN.items()}
-    rows = {row[0] for row in _core.options("quantize" if is_quantize else "convert")} - _RENAMED
+    rows = {row[0] for row in _core.options("quantize" if is_quantize else "convert")}
     _check_names(options, sorted({*rows, *_OWN}))
-    texts = _texts(to=own["format"], force=own["overwrite"], no_sync=not own["sync"], types=_types(own["types"]),
-                   sensitivity=own["sensitivity"] and _read(own["sensitivity"]),
+    texts = _texts(types=_types(own["types"]), sensitivity=own["sensitivity"] and _read(own["sensitivity"]),
                    **{name: _type(value) if name in _OF_TYPE else value for name, value in options.items()})
     for pattern, kind in (own["tensor_type"] or {}).items():
         texts.append(("tensor_type", f"{pattern}={_type(kind)}"))
@@ -271,26 +262,29 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, packed: tuple[Any, ..
             for key, value in overrides.items()]
     given = {
         "overrides": keys or None, "merges": _adapter_uses(own["apply_adapter"]),
-        "adapters": [(os.fsdecode(path), name, "", 1.0) for name, path in (own["adapters"] or {}).items()] or None,
+        "adapter": [(os.fsdecode(path), name, "", 1.0) for name, path in (own["adapter"] or {}).items()] or None,
         "packed": packed,
         "importance": own["imatrix"] and os.fsdecode(own["imatrix"]),
-        "bases": open_bases(own["bases"], map=False),
+        "bases": open_bases(own["base"], map=False),
         "rename_tensor": list((own["rename_tensor"] or {}).items()) or None,
         "metadata": json.dumps(dict(own["metadata"])) if own["metadata"] else None,
         **{name: own[name] for name in ("name", "pre")},
-        **{name: bool(own[name]) for name in ("measure", "keep_names", "vocab_only", "no_tokenizer")},
+        **{name: open_bases([own[name]], map=False) for name in _BESIDE if own[name] is not None},
+        **{name: bool(own[name]) for name in ("report", *_OF_NAMES)},
     }
+    if sum(given[name] for name in ("mmproj", "mtp", "no_mtp")) > 1:
+        raise ValueError("one of mmproj, mtp and no_mtp: each asks for other tensors")
     report = adapt(own["progress"])
     path = None if dst is None else os.fsdecode(dst)
     try:
         return Plan(_core.plan(src, path, is_quantize, texts, given, report), path, report)
     except UsageError as error:
-        _refuse(error, path, own["format"])
+        _refuse(error, path, options.get("to"))
 
 
 def plan(src: Any_source, dst: Path | None, **options: Unpack[ConvertOptions]) -> Plan:
     """What convert() would do with the same arguments: tensors, files, losses; check() and run(). With
-    None instead of a path, format is needed, and run_bytes() takes the place of run().
+    None instead of a path, `to` is needed, and run_bytes() takes the place of run().
 
     >>> plan = tare.plan("tiny.gguf", "later.safetensors")
     >>> plan.check()
@@ -307,7 +301,7 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     gets Hugging Face's.
 
     dst         a path; it appears when it is complete, or not at all
-    format      of the output: a name of tare.formats; None: by the suffix of dst
+    to          the output's format, a name of tare.formats; None: by the suffix of dst
     type        number format of every float tensor with two or more dimensions, except norms: a name,
                 one of tare.encodings, or a dtype
     tensor_type {regular expression: type}: matched anywhere in a name, the first match wins
@@ -318,22 +312,23 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     opaque      types that the target lacks are carried as stored bytes
     override_kv {key: value}: numbers, bools, texts
     rename_tensor {old: new}: of the input, before all else; or with one * on each side
-    apply_adapter: adapters to be added to their tensors: paths, model.adapters, (one of these, scale)
-    adapters    {name: path}: adapters to be stored beside the tensors (INFQ)
+    apply_adapter: an adapter to be added to its tensors, or several: a path, one of model.adapters, (one of these, scale)
+    adapter     {name: path}: adapters to be stored beside the tensors (INFQ)
     imatrix     path of an importance matrix of llama.cpp
-    effort, bases: of a .wcodec, as for pack()
+    effort, base: of a .wcodec, as for pack()
     clip, dedup, compat: of MCF; outlier_threshold, outliers (a share: 0.001 or "0.1%"): of INFQ
     keep_names  between Hugging Face and GGUF, names stay; what they are for will not run the output
-    name, metadata, pre, vocab_only, no_tokenizer: of Hugging Face to GGUF, as the
-                command's options; metadata {key: value}: general.* keys, which win
-    measure     errors of encoding are in the tensors of the result
+    name, metadata, pre, vocab_only, no_tokenizer, mmproj, mtp, no_mtp, target_model, like_reference: of
+                Hugging Face to GGUF, as the command's options; metadata {key: value}: general.* keys, which win
+    with_mmproj of GGUF to Hugging Face: the encoder that llama.cpp reads beside the model
+    report      errors of encoding are in the tensors of the result
     verify      reads the output back and compares
     strict      losses, NaN and overflow are errors
-    overwrite   replaces an existing output
+    force       replaces an existing output
     dry_run     checks, and writes nothing: the result is what plan() has
-    sync        waits for the disk
+    no_sync     does not wait for the disk
 
-    >>> tare.convert("tiny.gguf", "tiny.safetensors", type="bf16", overwrite=True).format
+    >>> tare.convert("tiny.gguf", "tiny.safetensors", type="bf16", force=True).format
     'safetensors'
     """
     with _opened(src) as model:
@@ -343,7 +338,7 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
 def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpack[QuantizeOptions]) -> Result:
     """Converts with one of llama.cpp's mixes of number formats, of which tare.mixes has the names, or
     to fit a target; or packs weights for servers and MLX, in a scheme such as "w4a16" or "mlx4:g32"
-    (docs/schemes.md), with format="hf".
+    (docs/schemes.md), with to="hf".
 
     output_tensor_type, token_embedding_type: instead of the mix's choice for these two; pure: the mix's
     type for every tensor; leave_output_tensor: the output matrix stays as it is; allow_requantize: tensors that are
@@ -352,10 +347,10 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpa
     target_size: bytes of the output at most, or "7.5G"; target_bpw: bits a weight of its tensors;
     target_damage: the smallest output that loses no more: one of these in place of a mix, and each
     tensor gets the type with which the whole loses least; types: those to choose from; sensitivity: path of
-    measured ones. With format="hf" it is schemes that are chosen, unless types are number formats. tensor_type has
+    measured ones. With to="hf" it is schemes that are chosen, unless types are number formats. tensor_type has
     schemes then, too, or "none" for what stays as it is. All other options are those of convert().
 
-    >>> tare.quantize("tiny.safetensors", "q8.gguf", "Q8_0", overwrite=True).tensors[0].becomes.name
+    >>> tare.quantize("tiny.safetensors", "q8.gguf", "Q8_0", force=True).tensors[0].becomes.name
     'q8_0'
     """
     n_targets = sum(target is not None for target in (mix, *(options.get(name) for name in (
@@ -369,119 +364,116 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpa
 
 
 def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] | None = None,
-         resources: Mapping[str, Any] | None = None, overwrite: bool = False,
+         resources: Mapping[str, Any] | None = None, force: bool = False,
          **options: Unpack[SaveOptions]) -> Result:
     """Writes arrays of numpy, torch or DLPack, and tensors of opened models, in any format that can
-    be written: by the suffix of the path, or format=. Options as for convert().
+    be written: by the suffix of the path, or `to`. Options as for convert().
 
-    >>> tare.save({"w": numpy.ones((4, 4), "float32")}, "w.gguf", overwrite=True).written_nbytes > 64
+    >>> tare.save({"w": numpy.ones((4, 4), "float32")}, "w.gguf", force=True).written_nbytes > 64
     True
     """
-    model = build(tensors, metadata, resources, pairs=_is_safetensors(path, options.get("format"), metadata))
-    return convert(model, path, overwrite=overwrite, **options)
+    model = build(tensors, metadata, resources, pairs=_is_safetensors(path, options.get("to"), metadata))
+    return convert(model, path, force=force, **options)
 
 
-def _is_safetensors(path: Path, format: str | None, metadata: Mapping[str, Any] | None) -> bool:
+def _is_safetensors(path: Path, to: str | None, metadata: Mapping[str, Any] | None) -> bool:
     """Whether the metadata are the pairs of a safetensors header: only texts fit it."""
-    name = format or os.path.splitext(os.fsdecode(path))[1].removeprefix(".")
+    name = to or os.path.splitext(os.fsdecode(path))[1].removeprefix(".")
     return name == "safetensors" and all(isinstance(v, str) for v in (metadata or {}).values())
 
 
 def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, Any] | None = None,
-          format: str = "safetensors", **options: Unpack[SavesOptions]) -> bytes:
+          to: str = "safetensors", **options: Unpack[SavesOptions]) -> bytes:
     """The bytes of a file with these tensors: safetensors, or another format of one file.
 
     >>> tare.open(tare.saves({"w": numpy.ones(3)}))["w"].shape
     (3,)
     """
-    known = all_formats().get(format)
+    known = all_formats().get(to)
     if known is not None and known.is_directory:
-        raise ValueError(f"saves: {format} is a directory; save() writes it")
-    model = build(tensors, metadata, pairs=_is_safetensors("", format, metadata))
-    return _plan(model, None, False, format=format, **options).run_bytes()
+        raise ValueError(f"saves: {to} is a directory; save() writes it")
+    model = build(tensors, metadata, pairs=_is_safetensors("", to, metadata))
+    return _plan(model, None, False, to=to, **options).run_bytes()
 
 
 # ---- pack
 
-_TARGETS = {"target_bpw", "target_size", "target_damage"}
-
-
-def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[Any_source] = (),
-         directory: Path | None = None, exclude: Sequence[str] = (), for_gpu: bool = False,
-         segment: int | str | None = None, lossy: LossyOptions | None = None, overwrite: bool = False,
-         dry_run: bool = False, strict: bool = False, sync: bool = True, threads: int = 0,
-         progress: Any = None) -> PackResult:
+def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[Any_source] = (),
+         directory: Path | None = None, exclude: OneOrMore[str] = (), for_gpu: bool = False, mode: str | None = None,
+         segment: int | str | None = None, lossy: bool = False, target_bpw: float | None = None,
+         target_size: int | str | None = None, target_damage: float | None = None, imatrix: Path | None = None,
+         sensitivity: Path | None = None, force: bool = False, dry_run: bool = False, strict: bool = False,
+         no_sync: bool = False, threads: int = 0, progress: Any = None) -> PackResult:
     """Packs the files of a model into one .wcodec, without loss unless `lossy` is given. Of a path of
     a directory all files in it; of a model that is open those that it was made from.
 
     effort     "full": smaller, and much slower
-    bases      similar models: tensors are stored as differences, and need them to be read
+    base       similar models: tensors are stored as differences, and need them to be read
     directory  all that lies there, where the model was opened from; exclude: shell patterns
     for_gpu    only forms that a GPU can decode without the CPU; 0.1 to 0.8 % larger
+    mode       stores every segment in this form where possible, for tests
     segment    values of a segment: a power of two
-    lossy      the numbers of matrices change: {"target_bpw": 3.5}, {"target_size": "2G"} or
-               {"target_damage": 0.05}, with it the paths {"imatrix": ..., "sensitivity": ...}
+    lossy      the numbers of matrices change to fit one of target_bpw, target_size and target_damage;
+               imatrix, sensitivity: paths of what says which numbers matter
     dry_run    writes nothing: the sizes of the result are what they would be, with loss estimates
 
-    >>> result = tare.pack("tiny.gguf", "tiny.wcodec", overwrite=True)
+    >>> result = tare.pack("tiny.gguf", "tiny.wcodec", force=True)
     >>> result.nbytes < result.source_nbytes
     True
     """
     if directory is None and isinstance(src, (str, bytes, os.PathLike)) and os.path.isdir(src):
         directory = src
-    texts = _texts(effort=effort, directory=directory, for_gpu=for_gpu, segment=segment, force=overwrite,
-                   dry_run=dry_run, strict=strict, no_sync=not sync, threads=threads)
-    texts += [("exclude", pattern) for pattern in exclude]
-    loss: dict[str, Any] = dict(lossy or {})
-    unknown = sorted(loss.keys() - {*_TARGETS, "imatrix", "sensitivity"})
-    if unknown:
-        raise ValueError(f"pack: lossy: there is no {unknown[0]!r}; there are imatrix, sensitivity, {', '.join(sorted(_TARGETS))}")
-    importance, measured = loss.pop("imatrix", None), loss.pop("sensitivity", None)
-    if lossy is not None and len(loss.keys() & _TARGETS) != 1:
-        raise ValueError("pack: lossy: one of target_bpw, target_size and target_damage")
-    if measured is not None:
-        loss["sensitivity"] = _read(measured)
-    texts += _texts(**loss)
-    return pack_by_texts(src, dst, texts, bases, importance, (0, 0, 0), progress)
+    targets = {"target_bpw": target_bpw, "target_size": target_size, "target_damage": target_damage}
+    loss = {**targets, "imatrix": imatrix, "sensitivity": sensitivity}
+    given = [name for name, value in loss.items() if value is not None]
+    if given and not lossy:
+        raise ValueError(f"pack: {given[0]}= is an option of packing with loss: give lossy=True")
+    if lossy and sum(name in targets for name in given) != 1:
+        raise ValueError("pack: lossy=True needs one target: target_bpw, target_size or target_damage")
+    texts = _texts(effort=effort, directory=directory, for_gpu=for_gpu, mode=mode, segment=segment, **targets,
+                   sensitivity=None if sensitivity is None else _read(sensitivity), force=force, dry_run=dry_run,
+                   strict=strict, no_sync=no_sync, threads=threads)
+    texts += [("exclude", pattern) for pattern in listed(exclude)]
+    return pack_by_texts(src, dst, texts, base, imatrix, (0, 0, 0), progress)
 
 
-def pack_by_texts(src: Any_source, dst: Path, texts: list[tuple[str, str]], bases: Sequence[Any_source],
+def pack_by_texts(src: Any_source, dst: Path, texts: list[tuple[str, str]], base: OneOrMore[Any_source],
                   importance: Path | None, tiles: tuple[int, int, int], progress: Any) -> PackResult:
     """Packs with options as texts; `tiles`: sets of shapes, predictors and transforms of STRUCTURED segments."""
     with _opened(src) as model:
-        row = _core.pack(model, os.fsdecode(dst), texts, open_bases(bases, map=False),
+        row = _core.pack(model, os.fsdecode(dst), texts, open_bases(base, map=False),
                          None if importance is None else os.fsdecode(importance), tiles, adapt(progress))
     layers = tuple(PackedLayer(r[0], encoding(r[1]) if r[1] else None, *r[2:]) for r in row[6])
     return PackResult(*row[:6], layers, _finish(row[7]), *row[8:])
 
 
 def unpack(src: Any_source, dst: Path, *, planes: int | None = None, salvage: bool = False,
-           bases: Sequence[Any_source] = (), overwrite: bool = False, dry_run: bool = False,
-           strict: bool = False, sync: bool = True, threads: int = 0, progress: Any = None) -> UnpackResult:
+           base: OneOrMore[Any_source] = (), force: bool = False, dry_run: bool = False,
+           strict: bool = False, no_sync: bool = False, threads: int = 0, progress: Any = None) -> UnpackResult:
     """The files that a .wcodec was packed from, unchanged: one file, or a directory.
 
     planes   only the first N groups of uncoded bits of real numbers: a coarse model
     salvage  damaged segments become zeros, and each is among the findings
-    bases    models that it was packed against
+    base     models that it was packed against
     dry_run  writes nothing, and decodes only to salvage
 
-    >>> tare.unpack("tiny.wcodec", "again.gguf", overwrite=True).n_files
+    >>> tare.unpack("tiny.wcodec", "again.gguf", force=True).n_files
     1
     """
-    texts = _texts(planes=planes, salvage=salvage, force=overwrite, dry_run=dry_run, strict=strict,
-                   no_sync=not sync, threads=threads)
-    return _unpack(src, os.fsdecode(dst), texts, bases, progress)
+    texts = _texts(planes=planes, salvage=salvage, force=force, dry_run=dry_run, strict=strict,
+                   no_sync=no_sync, threads=threads)
+    return _unpack(src, os.fsdecode(dst), texts, base, progress)
 
 
 def _unpack(src: Any_source, to: str | int, texts: list[tuple[str, str]],
-            bases: Sequence[Any_source], progress: Any) -> UnpackResult:
+            base: OneOrMore[Any_source], progress: Any) -> UnpackResult:
     source, name = (src, None) if isinstance(src, Model) else prepare(src)
-    row = _core.unpack(source, name, to, texts, open_bases(bases, map=False), adapt(progress))
+    row = _core.unpack(source, name, to, texts, open_bases(base, map=False), adapt(progress))
     return UnpackResult(*row[:-1], _finish(row[-1]))
 
 
 @contextmanager
-def materialized(src: Any_source, *, suffix: str | None = None, bases: Sequence[Any_source] = (),
+def materialized(src: Any_source, *, suffix: str | None = None, base: OneOrMore[Any_source] = (),
                  threads: int = 0, progress: Any = None) -> Iterator[str]:
     """A path that every program of this process and its children can open: the one file of a .wcodec,
     unpacked into memory. Of a model that is no .wcodec it is the file itself.
@@ -504,7 +496,7 @@ def materialized(src: Any_source, *, suffix: str | None = None, bases: Sequence[
         try:
             texts = _texts(threads=threads)
             if container is not None:
-                _unpack(model, fd, texts, bases, progress)
+                _unpack(model, fd, texts, base, progress)
             else:
                 raise ValueError("only a .wcodec with one file, or a file, can be materialized")
             path = f"/proc/{os.getpid()}/fd/{fd}"
@@ -539,7 +531,7 @@ def _alike(a: Model, b: Model, keep_names: bool) -> tuple[Model, Model, str | No
 
 def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
            against: Any_source | None = None, keep_names: bool = False,
-           bases: Sequence[Any_source] = (), threads: int = 0, progress: Any = None) -> Report:
+           base: OneOrMore[Any_source] = (), threads: int = 0, progress: Any = None) -> Report:
     """Checks a model: the rules of its directory; deep: all numbers, too.
 
     manifest  a file of digests that the tensors are compared with
@@ -552,7 +544,7 @@ def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
     """
     options = {"threads": threads}
     report = adapt(progress)
-    with _opened(src, bases) as model:
+    with _opened(src, base) as model:
         found = _core.findings(model) or ()
         path = None if manifest is None else os.fsdecode(manifest)
         found += _core.verify(model, deep, path, options, report)
@@ -596,8 +588,8 @@ def digest(src: Any_source, *, threads: int = 0, progress: Any = None) -> Digest
         return digest_model(model, threads, progress)
 
 
-def write_manifest(src: Any_source, path: Path, *, overwrite: bool = False, sync: bool = True,
-                   threads: int = 0, progress: Any = None) -> None:
+def write_manifest(src: Any_source, path: Path, *, force: bool = False, dry_run: bool = False,
+                   no_sync: bool = False, threads: int = 0, progress: Any = None) -> None:
     """Writes the digests of all tensors in the form of sha256sum, for verify(manifest=).
 
     >>> tare.write_manifest("tiny.gguf", "tiny.sha256")
@@ -605,26 +597,41 @@ def write_manifest(src: Any_source, path: Path, *, overwrite: bool = False, sync
     True
     """
     with _opened(src) as model:
-        _core.manifest_write(model, os.fsdecode(path), {"overwrite": overwrite, "sync": sync,
-                                                      "threads": threads}, adapt(progress))
+        _core.manifest_write(model, os.fsdecode(path), {"force": force, "dry_run": dry_run,
+                                                      "no_sync": no_sync, "threads": threads}, adapt(progress))
 
 
-def extract(src: Any_source, name: str, dst: Path, *, form: str | None = None,
-            rows: tuple[int, int] | None = None, overwrite: bool = False, sync: bool = True,
-            progress: Any = None) -> None:
+def extract(src: Any_source, name: str, dst: Path, *, form: str | None = None, rows: tuple[int, int] | None = None,
+            adapter: bool = False, force: bool = False, dry_run: bool = False, no_sync: bool = False,
+            threads: int = 0, progress: Any = None) -> None:
     """Writes one tensor to a file: "npy" decoded, "bin" the stored bytes; None: by the suffix.
 
-    rows: (first, end), over all dimensions but the last
+    rows     (first, end), over all dimensions but the last
+    adapter  `name` is one of model.adapters: a .safetensors file gets one pair of factors as A and B,
+             a directory all of that name, as PEFT has them
 
-    >>> tare.extract("tiny.gguf", "output_norm.weight", "norm.npy", overwrite=True)
+    >>> tare.extract("tiny.gguf", "output_norm.weight", "norm.npy", force=True)
     """
+    options: dict[str, Any] = {"force": force, "dry_run": dry_run, "no_sync": no_sync, "threads": threads}
+    if adapter:
+        _extract_adapter(src, name, os.fsdecode(dst), form, rows, options, progress)
+        return
     form = form or ("npy" if os.fsdecode(dst).endswith(".npy") else "bin")
     if form not in ("npy", "bin"):
         raise ValueError(f"form: {form!r} is not \"npy\" or \"bin\"")
-    options: dict[str, Any] = {"overwrite": overwrite, "sync": sync}
     if rows is not None:
         if not 0 <= rows[0] < rows[1]:
             raise ValueError("rows: (first, end) with first < end expected")
         options.update(first_row=rows[0], n_rows=rows[1] - rows[0])
     with _opened(src) as model:
         _core.extract(model[name], os.fsdecode(dst), form == "npy", options, adapt(progress))
+
+
+def _extract_adapter(src: Any_source, name: str, dst: str, form: str | None, rows: Any, options: dict[str, Any],
+                     progress: Any) -> None:
+    if form is not None or rows is not None:
+        raise ValueError("extract: adapter=True takes neither form nor rows")
+    if os.path.splitext(dst)[1] in {row.suffix for row in all_formats().values()} - {".safetensors", ""}:
+        raise ValueError(f"extract: adapter=True: {dst!r} is neither a .safetensors file nor a directory")
+    with _opened(src) as model:
+        _core.adapter_write(model, name, dst, options, adapt(progress))

@@ -37,7 +37,7 @@ __all__ = ["LazySlice", "hook", "install", "lazy_state_dict", "load", "load_file
 
 def load_file(path: Source | Model, device: Any = "cpu", *, dtype: Any = None,
               names: Iterable[str] | None = None, threads: int = 0, pin_memory: bool = False,
-              out: Mapping[str, Any] | None = None, bases: Sequence[Any] = (),
+              out: Mapping[str, Any] | None = None, base: Any = (),
               progress: Any = None) -> dict[str, torch.Tensor]:
     """All tensors, or those named, as tare.load(path, framework="torch") returns them.
 
@@ -45,7 +45,7 @@ def load_file(path: Source | Model, device: Any = "cpu", *, dtype: Any = None,
     torch.Size([64])
     """
     return _load_arrays(path, framework="torch", device=device, dtype=dtype, names=names,
-                        threads=threads, pin_memory=pin_memory, out=out, bases=bases, progress=progress)
+                        threads=threads, pin_memory=pin_memory, out=out, base=base, progress=progress)
 
 
 # ---- torch.load
@@ -307,7 +307,7 @@ def save_file(tensors: Mapping[str, torch.Tensor], filename: str | os.PathLike[s
     >>> tare.torch.load_file("w.wcodec")
     {'w': tensor([1., 1., 1.])}
     """
-    options.setdefault("overwrite", True)
+    options.setdefault("force", True)
     _save(tensors, filename, metadata=metadata, **options)
 
 

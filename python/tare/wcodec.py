@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from ._encodings import Encoding
     from ._results import PackResult, UnpackResult
-    from ._source import Source
-    from ._verbs import Path
+    from ._source import OneOrMore, Source
+    from ._verbs import Any_source, Path
 
 __all__ = ["Coded", "Join", "LayerRecord", "Segment", "Stream", "decode_checkpoint", "decode_layer",
            "encode", "encode_checkpoint", "layers", "open_coded"]
@@ -77,7 +77,7 @@ def _limits(tile_size: Any, predictor_modes: Any, transforms: Any) -> tuple[int,
 def encode_checkpoint(input_path: Source | Model, output_path: Path, tile_size: Any = None,
                       predictor_modes: Iterable[str] | str | None = None,
                       transforms: Iterable[str] | str | None = None, *, effort: str = "full",
-                      bases: Sequence[Any] = (), overwrite: bool = False, threads: int = 0,
+                      base: OneOrMore[Any_source] = (), force: bool = False, threads: int = 0,
                       progress: Any = None) -> PackResult:
     """Packs a model without loss, as tare.pack does, with what the encoder may try.
 
@@ -96,8 +96,8 @@ def encode_checkpoint(input_path: Source | Model, output_path: Path, tile_size: 
     """
     if effort not in ("fast", "full"):
         raise ValueError(f"effort: {effort!r} is not \"fast\" or \"full\"")
-    texts = [("effort", effort), ("force", str(overwrite).lower()), ("threads", str(threads))]
-    return pack_by_texts(input_path, output_path, texts, bases, None, _limits(tile_size, predictor_modes, transforms),
+    texts = [("effort", effort), ("force", str(force).lower()), ("threads", str(threads))]
+    return pack_by_texts(input_path, output_path, texts, base, None, _limits(tile_size, predictor_modes, transforms),
                          progress)
 
 
@@ -110,19 +110,19 @@ def decode_checkpoint(input_path: Source | Model, output_path: Path, **options: 
     return unpack(input_path, output_path, **options)
 
 
-def _opened(container: Source | Model, bases: Sequence[Any] = ()) -> Model:
-    return container if isinstance(container, Model) else open(container, bases=bases)
+def _opened(container: Source | Model, base: OneOrMore[Any_source] = ()) -> Model:
+    return container if isinstance(container, Model) else open(container, base=base)
 
 
 def decode_layer(container: Source | Model, layer: str | int, *, out: np.ndarray[Any, Any] | None = None,
-                 bases: Sequence[Any] = (), threads: int = 0) -> np.ndarray[Any, Any]:
+                 base: OneOrMore[Any_source] = (), threads: int = 0) -> np.ndarray[Any, Any]:
     """One tensor as an array: by its name, or by its number in the model. Nothing else of the file is
     decoded.
 
     >>> tare.wcodec.decode_layer("tiny.wcodec", "output_norm.weight").shape
     (64,)
     """
-    model = _opened(container, bases)
+    model = _opened(container, base)
     tensor = model.tensor(layer) if isinstance(layer, int) else model[layer]
     return tensor.numpy(out=out, threads=threads)
 
@@ -343,13 +343,13 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
 
 
 def open_coded(data: Any, streams: Sequence[Stream], region_nbytes: Sequence[int], crc: int, *,
-               bases: Sequence[Any] | None = None, dtype: Any = None,
+               base: Sequence[Any] | None = None, dtype: Any = None,
                shape: Sequence[int] | None = None) -> Coded:
     """A layer that was encoded earlier, from its parts: what Coded.stored(), streams, region_nbytes and
     crc gave. They need not be trusted.
 
     data   bytes, which live as long as the layer
-    bases  what encode() was given as `base`, for each region; None: it was given none
+    base   what encode() was given as `base`, for each region; None: it was given none
     dtype, shape  of the array that decode() returns; None: bytes of region 0
 
     >>> a = numpy.arange(4096, dtype="int16")
@@ -360,7 +360,7 @@ def open_coded(data: Any, streams: Sequence[Stream], region_nbytes: Sequence[int
     True
     """
     rows = [(_field(s.field), tuple(s.sizes), s.head_bytes) for s in streams]
-    held = _bases(bases, len(region_nbytes))
+    held = _bases(base, len(region_nbytes))
     core = _core.coded_open(data, tuple(region_nbytes), crc, rows, held)
     return Coded(core, dtype, None if shape is None else tuple(shape))
 

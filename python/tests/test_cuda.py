@@ -130,8 +130,8 @@ class TestLoadFile:
         tuned = {**arrays, "i8": arrays["i8"] + (values((300, 700), 9) > 2).astype(np.int8)}
         tare.save(tuned, tmp_path / "t.safetensors")
         with tare.open(tmp_path / "base.safetensors") as base:
-            tare.pack(tmp_path / "t.safetensors", tmp_path / "t.wcodec", bases=[base])
-        with tare.open(tmp_path / "t.wcodec", bases=[tmp_path / "base.safetensors"]) as model:
+            tare.pack(tmp_path / "t.safetensors", tmp_path / "t.wcodec", base=[base])
+        with tare.open(tmp_path / "t.wcodec", base=[tmp_path / "base.safetensors"]) as model:
             np.testing.assert_array_equal(tare.cuda.load_file(model)["i8"].numpy(), tuned["i8"])
 
     def test_what_cannot_be(self, packed):

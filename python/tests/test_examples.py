@@ -100,7 +100,7 @@ def test_serve(tmp_path):
               PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     assert out.splitlines()[0] == f"serve {tmp_path / 'served'} --load-format tare --port 8001"
     assert '"llama"' in out and tare.open(tmp_path / "served" / "model.wcodec")["w"].shape == (4, 4)
-    tare.save({"w": np.ones((2, 2), np.float32)}, tmp_path / "hf" / "model.safetensors", overwrite=True)
+    tare.save({"w": np.ones((2, 2), np.float32)}, tmp_path / "hf" / "model.safetensors", force=True)
     tare.pack(tmp_path / "hf", tmp_path / "other.wcodec")
     run("serve.py", tmp_path / "other.wcodec", tmp_path / "served", PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     assert tare.open(tmp_path / "served" / "model.wcodec")["w"].shape == (2, 2)

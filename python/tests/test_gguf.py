@@ -213,7 +213,7 @@ def test_writing_in_place(tmp_path):
 
 
 def test_shard_alone(tmp_path, gguf_path):
-    tare.convert(gguf_path, tmp_path / "set", shard_size=3000, format="gguf")
+    tare.convert(gguf_path, tmp_path / "set", shard_size=3000, to="gguf")
     shards = sorted((tmp_path / "set").iterdir())
     assert len(shards) > 1
     for shard in shards:

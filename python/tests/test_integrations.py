@@ -220,7 +220,7 @@ def test_comfyui(state, monkeypatch):
     assert getattr(cls(), cls.FUNCTION)("model.wcodec") == ("model",)
     assert equal(seen[0][0], expected) and seen[0][1] is None
     tare.save(expected, folder / "plain.safetensors", metadata={"format": "pt", "config": "{}"})
-    tare.pack(folder / "plain.safetensors", folder / "model.wcodec", overwrite=True)
+    tare.pack(folder / "plain.safetensors", folder / "model.wcodec", force=True)
     getattr(cls(), cls.FUNCTION)("model.wcodec")
     assert equal(seen[1][0], expected) and seen[1][1] == {"format": "pt", "config": "{}"}
     host.load_diffusion_model_state_dict = lambda sd, model_options={}: "old"

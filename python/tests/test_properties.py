@@ -41,7 +41,7 @@ def same(a, b):
 
 def saved(folder, state, suffix):
     path = str(folder / ("m" + suffix))
-    tare.save(state, path, overwrite=True, sync=False)
+    tare.save(state, path, force=True, no_sync=True)
     return path
 
 
@@ -126,7 +126,7 @@ def test_layers_from_their_parts(layer, data, effort):
     a, base = layer
     coded = wcodec.encode(a, base=base, effort=effort)
     again = wcodec.open_coded(bytes(coded.stored()), coded.streams, coded.region_nbytes, coded.crc,
-                              bases=[base], dtype=a.dtype, shape=a.shape)
+                              base=[base], dtype=a.dtype, shape=a.shape)
     assert same(again.decode(), a) and again.streams == coded.streams
     begin = data.draw(st.integers(0, a.nbytes))
     n = data.draw(st.integers(0, a.nbytes - begin))
@@ -161,7 +161,7 @@ def test_damaged_parts_are_errors(layer, data):
         streams[i] = wcodec.Stream(*members.values())
     try:
         opened = wcodec.open_coded(bytes(stored), streams, region_nbytes, crc,
-                                   bases=None if base is None else [base])
+                                   base=None if base is None else [base])
         decoded = bytes(opened.decode_region(0, 0, a.nbytes))
     except (tare.TareError, ValueError, OverflowError):
         return
@@ -185,7 +185,7 @@ def test_parts_are_those_of_the_whole(tmp_path, tensor, suffix, is_mapped, data)
     """Of every number format, in memory, mapped, read and packed; parts of parts, too."""
     model = tare.build({"w": tensor})
     if suffix:
-        tare.save(dict(model), tmp_path / ("w" + suffix), opaque=True, overwrite=True, sync=False)
+        tare.save(dict(model), tmp_path / ("w" + suffix), opaque=True, force=True, no_sync=True)
         model = tare.open(tmp_path / ("w" + suffix), map=is_mapped)
     dtype = data.draw(st.sampled_from((np.float32, np.float16, ml_dtypes.bfloat16)))
     part, expected = model["w"], model["w"].numpy(dtype)

@@ -142,17 +142,17 @@ def test_format_is_stated(gguf_path, tmp_path):
     assert set(tare.open(back).metadata) - set(tare.open(gguf_path).metadata) == set()
     tare.convert(path, other)
     assert open(path, "rb").read() == open(other, "rb").read()
-    tare.convert(path, other, override_kv={"t.new": 5}, overwrite=True)
+    tare.convert(path, other, override_kv={"t.new": 5}, force=True)
     assert header_of(other)["__metadata__"]["format"] == "pt" and tare.open(other).metadata["t.new"] == 5
     w = {"w": np.ones(2, "f4")}
     for metadata, found in (({"a": "b"}, {"format": "pt", "a": "b"}), ({"format": "np"}, {"format": "np"}),
                             ({}, None), ({"a": 1}, None)):
-        tare.save(w, path, metadata=metadata, overwrite=True)
+        tare.save(w, path, metadata=metadata, force=True)
         stated = header_of(path).get("__metadata__")
         assert stated == found or metadata == {"a": 1} and stated["format"] == "pt"
     own = ours_numpy.save(w, {"a": "b"})
     assert tare.saves(dict(tare.open(own)), metadata=None)[8:] and b"format" not in own
-    tare.convert(own, other, overwrite=True)
+    tare.convert(own, other, force=True)
     assert open(other, "rb").read() == own
 
 
@@ -166,9 +166,9 @@ def test_metadata_that_is_empty_or_null(tmp_path):
         path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
         with safetensors.safe_open(path, "np") as f, ours.safe_open(path, "np") as g:
             assert f.metadata() == g.metadata() and f.keys() == g.keys()
-        tare.convert(path, tmp_path / "again.safetensors", overwrite=True)
+        tare.convert(path, tmp_path / "again.safetensors", force=True)
         assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
-        tare.convert(path, tmp_path / "with.safetensors", override_kv={"k": 1}, overwrite=True)
+        tare.convert(path, tmp_path / "with.safetensors", override_kv={"k": 1}, force=True)
         assert tare.open(tmp_path / "with.safetensors").metadata["k"] == 1
 
 
@@ -476,7 +476,7 @@ def test_types_and_places_of_paddle(tmp_path, monkeypatch):
         loaded = those.load_file(path, device), those.load(path.read_bytes(), device)
         assert all(t.place == place for tensors in loaded for t in tensors.values())
     assert those.save(made) == ours_numpy.save(arrays)
-    tare.save({"u": np.ones(3, np.uint16)}, path, overwrite=True)
+    tare.save({"u": np.ones(3, np.uint16)}, path, force=True)
     with pytest.raises(tare.UnsupportedError, match="uint16"):
         those.load_file(path)
 

@@ -110,7 +110,7 @@ def test_a_model_is_closed_while_it_is_read(paths):
 
 
 def test_a_plan_runs_for_one_at_a_time(paths):
-    plan = tare.plan(paths[0], None, format="safetensors", type="f16")
+    plan = tare.plan(paths[0], None, to="safetensors", type="f16")
     expected, results, n_refused = plan.run_bytes(), [], []
 
     def work(number):

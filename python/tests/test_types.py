@@ -13,12 +13,12 @@ from tare.safetensors import safe_open
 safe_open("x", framework="pz")
 safe_open("x", "np", bakend="mmap")
 safe_open("x", "np", backend="nmap")
-tare.quantize("a", "b", "Q4_K_M", overwrit=True)
+tare.quantize("a", "b", "Q4_K_M", forc=True)
 tare.save({}, "b", treads=1)
 tare.saves({}, threds=1)
 tare.plan("a", "b", typ="f16")
 tare.open("a").load(dtyp="f16")
-tare.pack("a", "b", lossy={"target_bpww": 4.0})
+tare.pack("a", "b", lossy=True, target_bpww=4.0)
 tare.convert("a", "b", thread=1)
 tare.unpack("a", "b", thread=1)
 tare.diff("a", "b", tolerence=0.1)
@@ -39,9 +39,9 @@ with safe_open("x", framework="np") as f:
     a: numpy.ndarray[Any, Any] = f.get_tensor("a")
     b: numpy.ndarray[Any, Any] = f.get_slice("a")[1:, ..., 0]
     wrong: int = f.get_tensor("a")  # type: ignore[assignment]
-tare.quantize("a", "b", "Q4_K_M", overwrite=True, type="f16", threads=2)
-tare.save({}, "b", format="hf", shard_size="1G")
-tare.pack("a", "b", lossy={"target_size": "2G", "imatrix": "i.gguf"})
+tare.quantize("a", "b", "Q4_K_M", force=True, type="f16", threads=2)
+tare.save({}, "b", to="hf", shard_size="1G")
+tare.pack("a", "b", lossy=True, target_size="2G", imatrix="i.gguf", base="b", exclude=["*.md"])
 """
 
 

@@ -35,7 +35,7 @@ def test_round_trip(smooth, packed, tmp_path):
     path, a = smooth
     for options, (result, packed_path) in zip(OPTIONS, packed):
         assert result.nbytes == packed_path.stat().st_size < path.stat().st_size, options
-        wcodec.decode_checkpoint(packed_path, tmp_path / "back.safetensors", overwrite=True)
+        wcodec.decode_checkpoint(packed_path, tmp_path / "back.safetensors", force=True)
         assert (tmp_path / "back.safetensors").read_bytes() == path.read_bytes(), options
         assert np.array_equal(wcodec.decode_layer(packed_path, "a"), a), options
 
@@ -87,7 +87,7 @@ def test_encode_is_what_a_file_stores(smooth, tmp_path):
     arrays = {d: (smooth[1] * 0.37 if "f" in d else smooth[1]).astype(d) for d in
               ("int8", "uint8", "int16", "uint32", "int64", "float16", "float32", "float64")}
     for effort, names in (("fast", list(arrays)), ("full", ["int8", "float32"])):
-        tare.save({n: arrays[n] for n in names}, tmp_path / "m.wcodec", effort=effort, overwrite=True)
+        tare.save({n: arrays[n] for n in names}, tmp_path / "m.wcodec", effort=effort, force=True)
         for layer in wcodec.layers(tmp_path / "m.wcodec"):
             if layer.kind == "tensor":
                 coded, stored = wcodec.encode(arrays[layer.name], effort=effort), layer.coded()
@@ -134,15 +134,15 @@ def test_bases_are_for_every_region_or_for_none():
     regions, bases = [b"ab" * 500, b"c" * 900], [b"ab" * 500, b"d" * 900]
     coded = wcodec.encode(regions, fields, base=bases)
     parts = bytes(coded.stored()), coded.streams, coded.region_nbytes, coded.crc
-    again = wcodec.open_coded(*parts, bases=bases)
+    again = wcodec.open_coded(*parts, base=bases)
     assert [bytes(again.decode_region(i)) for i in range(2)] == regions
     alone = wcodec.encode(regions, fields, base=[None, None])
     parts_alone = bytes(alone.stored()), alone.streams, alone.region_nbytes, alone.crc
-    assert bytes(wcodec.open_coded(*parts_alone, bases=[None, None]).decode_region(1)) == regions[1]
+    assert bytes(wcodec.open_coded(*parts_alone, base=[None, None]).decode_region(1)) == regions[1]
     for wrong, words in (([bases[0], None], "no base of region 1"), (bases[:1], "1 bases for 2 regions"),
                          ([bases[0], b"d" * 899], "region 1 has 899 bytes, not 900")):
         with pytest.raises(ValueError, match=words):
-            wcodec.open_coded(*parts, bases=wrong)
+            wcodec.open_coded(*parts, base=wrong)
         with pytest.raises(ValueError, match=words):
             wcodec.encode(regions, fields, base=wrong)
 
@@ -177,7 +177,7 @@ def test_layers_are_opened_from_their_parts(smooth):
     base = a + (a % 7 == 0)
     for coded, bases in ((wcodec.encode(a), None), (wcodec.encode(a, base=base), [base])):
         parts = bytes(coded.stored()), coded.streams, coded.region_nbytes, coded.crc
-        again = wcodec.open_coded(*parts, bases=bases, dtype=a.dtype, shape=a.shape)
+        again = wcodec.open_coded(*parts, base=bases, dtype=a.dtype, shape=a.shape)
         assert np.array_equal(again.decode(), a) and again.decode().dtype == a.dtype
         assert again.streams == coded.streams and again.segments(0) == coded.segments(0)
     with pytest.raises(tare.UsageError):
@@ -188,7 +188,7 @@ def test_layers_are_opened_from_their_parts(smooth):
     with pytest.raises(tare.InputError):
         wcodec.open_coded(data, streams, region_nbytes, crc ^ 1).decode()
     with pytest.raises(ValueError, match=f"region 0 has {base.nbytes - 2} bytes, not {base.nbytes}"):
-        wcodec.open_coded(data, streams, region_nbytes, crc, bases=[base.reshape(-1)[:-1]])
+        wcodec.open_coded(data, streams, region_nbytes, crc, base=[base.reshape(-1)[:-1]])
     for name, value in (("sizes", (63,)), ("sizes", (1 << 40,)), ("head_bytes", 64 << 20), ("log2_segment", 63)):
         wrong = [wcodec.Stream(*(value if n == name else getattr(s, n) for n in s.__slots__)) for s in streams]
         with pytest.raises(ValueError):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .._dtypes import DType
     from .._model import Model
-    from .._source import Source
+    from .._source import OneOrMore, Source
     from .._tensor import Tensor, TensorView
     from ._prefetch import PrefetchLoader
 
@@ -201,13 +201,13 @@ class _Opened(Generic[A]):
     """What safe_open and _safe_open_handle share."""
 
     def _open(self, source: Any, framework: str, device: Any, map: bool, dtype: Any,
-              bases: Sequence[Any]) -> None:
+              base: Any) -> None:
         if framework not in FRAMEWORKS:
             raise TareError(f"framework {framework} is invalid")
         self._framework = FRAMEWORKS[framework]
         self._device = _device_of(device, self._framework)
         self._dtype = dtype
-        self._model: Model | None = open(source, map=map, bases=bases, stored=True)
+        self._model: Model | None = open(source, map=map, base=base, stored=True)
 
     @property
     def _opened(self) -> Model:
@@ -257,7 +257,7 @@ class _Opened(Generic[A]):
                 keys.append(_key(key, value))
             else:
                 keys.append((key, _KEYS_MODEL, scalar_type(value, stored), value))
-        text = _plan(_core.build([], keys, []), None, False, format="safetensors").run_bytes()[8:]
+        text = _plan(_core.build([], keys, []), None, False, to="safetensors").run_bytes()[8:]
         return dict(json.loads(text)["__metadata__"])
 
     def get_tensor(self, name: str) -> A:
@@ -323,7 +323,7 @@ class safe_open(_Opened[A]):
     device     where tensors of torch and Paddle go: "cpu", "cuda:1", ...
     backend    "mmap", or "pread": nothing is mapped, every tensor is read
     dtype      what blocks are decoded to: float32, float16 or bfloat16
-    bases      models that a .wcodec was packed against
+    base       models that a .wcodec was packed against
 
     Arrays may be written to; the file does not change. What is mapped is shared by all arrays that
     are made of one tensor of this object.
@@ -336,23 +336,23 @@ class safe_open(_Opened[A]):
     @overload
     def __init__(self: safe_open[torch.Tensor], filename: Source, framework: Torch, device: Device = "cpu",
                  *, backend: Backend = "mmap",
-                 dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+                 dtype: DType | None = None, base: OneOrMore[Source | Model] = ()) -> None: ...
     @overload
     def __init__(self: safe_open[np.ndarray[Any, Any]], filename: Source, framework: Numpy, device: Device = "cpu",
                  *, backend: Backend = "mmap",
-                 dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+                 dtype: DType | None = None, base: OneOrMore[Source | Model] = ()) -> None: ...
     @overload
     def __init__(self: safe_open[Any], filename: Source, framework: Other, device: Device = "cpu",
                  *, backend: Backend = "mmap",
-                 dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+                 dtype: DType | None = None, base: OneOrMore[Source | Model] = ()) -> None: ...
     def __init__(self, filename: Any, framework: str, device: Any = "cpu", *, backend: str = "mmap",
-                 dtype: Any = None, bases: Sequence[Any] = ()) -> None:
+                 dtype: Any = None, base: Any = ()) -> None:
         if backend not in ("mmap", "pread"):
             raise TareError(f'backend {backend!r} is invalid (expected one of: "mmap", "pread")')
         if isinstance(filename, (str, os.PathLike)) and "://" not in str(filename) and (
                 not os.path.exists(filename)):
             raise FileMissingError(f"No such file or directory: {os.fspath(filename)}")
-        self._open(filename, framework, device, backend == "mmap", dtype, bases)
+        self._open(filename, framework, device, backend == "mmap", dtype, base)
 
 
 class _safe_open_handle(_Opened[A]):
@@ -360,15 +360,15 @@ class _safe_open_handle(_Opened[A]):
 
     @overload
     def __init__(self: _safe_open_handle[torch.Tensor], handle: Source, framework: Torch, device: Device = "cpu",
-                 *, dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+                 *, dtype: DType | None = None, base: OneOrMore[Source | Model] = ()) -> None: ...
     @overload
     def __init__(self: _safe_open_handle[np.ndarray[Any, Any]], handle: Source, framework: Numpy, device: Device = "cpu",
-                 *, dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+                 *, dtype: DType | None = None, base: OneOrMore[Source | Model] = ()) -> None: ...
     @overload
     def __init__(self: _safe_open_handle[Any], handle: Source, framework: Other, device: Device = "cpu",
-                 *, dtype: DType | None = None, bases: Sequence[Source | Model] = ()) -> None: ...
+                 *, dtype: DType | None = None, base: OneOrMore[Source | Model] = ()) -> None: ...
     def __init__(self, handle: Any, framework: str, device: Any = "cpu", *, dtype: Any = None,
-                 bases: Sequence[Any] = ()) -> None:
+                 base: Any = ()) -> None:
         if isinstance(handle, io.TextIOWrapper):
             handle = handle.buffer
-        self._open(handle, framework, device, True, dtype, bases)
+        self._open(handle, framework, device, True, dtype, base)

@@ -78,7 +78,7 @@ def serialize(tensor_dict: Mapping[str, TensorSpec], metadata: Mapping[str, str]
     'F32'
     """
     from .._verbs import _plan
-    return _plan(_model(tensor_dict, metadata), None, False, format="safetensors").run_bytes()
+    return _plan(_model(tensor_dict, metadata), None, False, to="safetensors").run_bytes()
 
 
 def serialize_file(tensor_dict: Mapping[str, TensorSpec], filename: str | os.PathLike[str],
@@ -90,8 +90,8 @@ def serialize_file(tensor_dict: Mapping[str, TensorSpec], filename: str | os.Pat
     >>> tare.safetensors.serialize_file({"w": spec}, "w.safetensors")
     """
     from .._verbs import _plan
-    _plan(_model(tensor_dict, metadata), filename, False, format="safetensors", overwrite=True,
-          sync=False).run()
+    _plan(_model(tensor_dict, metadata), filename, False, to="safetensors", force=True,
+          no_sync=True).run()
 
 
 def deserialize(data: bytes) -> list[tuple[str, dict[str, Any]]]:
