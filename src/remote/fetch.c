@@ -1,39 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fetching thread: a queue of ranges, as many concurrent exchanges as options allow, and the
- * handling of each response. A range that is cut off is resumed where it stopped; If-Range and the
- * validators of every response ensure that all parts belong to the same version of the file. */
+ * Ranges of files, fetched into blocks on the session's thread, and the handling of each response. A
+ * range that is cut off is resumed where it stopped; If-Range and the validators of every response
+ * ensure that all parts belong to the same version of the file. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/arith.h"
-#include "base/os_system.h"
 #include "base/str.h"
 #include "remote/s3.h"
 #include "remote/s3_sign.h"
 #include "remote/session.h"
-#include "remote/transport.h"
+#include "remote/transfer.h"
 
 #define HOPS_MOST    10
-#define LIMIT_MOST   900   /* s: waits for a limit of requests, together */
-#define BACKOFF_MOST 30000 /* ms */
-#define POLL_MS      100   /* how often the caller is asked whether to go on */
-#define IDLE_MS      60000
 #define IGNORED_MOST ((size_t)1 << 20) /* bytes of an error page */
 
 typedef struct fetch {
-    struct fetch *next;
+    tare_transfer t; /* first */
     tare_remote_file *file;
-    tare_exchange exchange;
-    tare_response response;
     tare_cached *entries[TARE_RUN_MOST];
     size_t n_blocks;
     uint64_t begin, end;      /* bytes of the file */
     uint64_t got, got_before; /* from begin on: now, and when this try began */
-    unsigned tries, hops;
-    uint64_t start_at;   /* ms */
-    uint64_t limit_wait; /* s: waited because of a limit of requests */
+    unsigned hops;
     size_t ignored;
     char page[TARE_S3_ERROR_MOST]; /* of a store, the beginning of what is ignored */
     bool is_accepted, is_whole;
@@ -42,36 +33,10 @@ typedef struct fetch {
     tare_error err;
 } fetch;
 
-struct tare_fetcher {
-    tare_transport *transport;
-    pthread_t thread;
-    fetch *queued, *running;
-    size_t n_running;
-    uint64_t next_poll;
-    bool is_stopping;
-};
-
-static uint64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* ---- the end of a fetch ---------------------------------------------------------------------- */
 
-static void list_push(fetch **list, fetch *f) {
-    while (*list) list = &(*list)->next;
-    f->next = NULL;
-    *list = f;
-}
-
-static void list_take(fetch **list, const fetch *f) {
-    while (*list != f) list = &(*list)->next;
-    *list = f->next;
-}
-
 static bool brings_file(const fetch *f) {
-    return f->response.status == 200 || f->response.status == 206;
+    return f->t.response.status == 200 || f->t.response.status == 206;
 }
 
 /* What a store says of a request that brings no file. */
@@ -85,10 +50,10 @@ static tare_status fault(fetch *f, tare_status status, const char *what) {
     tare_fail(&f->err, status, what);
     tare_error_file(&f->err, f->file->name);
     const tare_str code = brings_file(f) ? TARE_STR("") : tare_s3_code(page_of(f));
-    const char *region = f->response.status == 301 ? f->response.region : "";
+    const char *region = f->t.response.status == 301 ? f->t.response.region : "";
     int n = 0;
-    if (f->response.status)
-        n = snprintf(f->err.field, sizeof f->err.field, "HTTP %u%s%.*s%s%s, ", f->response.status,
+    if (f->t.response.status)
+        n = snprintf(f->err.field, sizeof f->err.field, "HTTP %u%s%.*s%s%s, ", f->t.response.status,
                      code.len ? " " : "", (int)code.len, code.ptr, *region ? " " : "", region);
     if ((size_t)n >= sizeof f->err.field) n = 0;
     snprintf(f->err.field + n, sizeof f->err.field - (size_t)n, "bytes %" PRIu64 "-%" PRIu64,
@@ -144,7 +109,7 @@ static void finish_from_whole(fetch *f) {
 /* Whether a response belongs to the file that is being read; `size` is that of the whole file. */
 static tare_status check_identity(fetch *f, bool has_total, uint64_t total) {
     const tare_remote_file *file = f->file;
-    if (file->is_known && !tare_response_matches(&f->response, file->etag, file->modified))
+    if (file->is_known && !tare_response_matches(&f->t.response, file->etag, file->modified))
         return fault(f, TARE_ERR_IO, CHANGED);
     if (!file->blocks.has_size || !has_total || file->blocks.size == total) return TARE_OK;
     return fault(f, TARE_ERR_IO,
@@ -156,13 +121,13 @@ static void note_size(fetch *f, uint64_t size) {
     file->blocks.size = size;
     file->blocks.has_size = true;
     file->is_known = true;
-    if (f->response.etag[0]) memcpy(file->etag, f->response.etag, sizeof file->etag);
-    if (f->response.modified[0])
-        memcpy(file->modified, f->response.modified, sizeof file->modified);
+    if (f->t.response.etag[0]) memcpy(file->etag, f->t.response.etag, sizeof file->etag);
+    if (f->t.response.modified[0])
+        memcpy(file->modified, f->t.response.modified, sizeof file->modified);
 }
 
 static tare_status accept_range(fetch *f) {
-    const tare_response *r = &f->response;
+    const tare_response *r = &f->t.response;
     uint64_t first = f->begin + f->got;
     if (!r->has_range) return fault(f, TARE_ERR_CORRUPT, "Content-Range: missing");
     if (!r->has_total)
@@ -184,11 +149,11 @@ static tare_status accept_range(fetch *f) {
  * file. */
 static tare_status accept_whole(fetch *f) {
     tare_remote_file *file = f->file;
-    const tare_response *r = &f->response;
+    const tare_response *r = &f->t.response;
     TARE_TRY(check_identity(f, r->has_length, r->length));
     if (file->has_ranges) {
         /* Another request may have found out first, while this one was under way. */
-        if (!f->exchange.if_range)
+        if (!f->t.exchange.if_range)
             return fault(f, TARE_ERR_UNSUPPORTED, "the server no longer sends byte ranges");
         file->ignores_if_range = true;
         f->begins_anew = true;
@@ -204,7 +169,7 @@ static tare_status accept_whole(fetch *f) {
 }
 
 static tare_status accept_response(fetch *f) {
-    const tare_response *r = &f->response;
+    const tare_response *r = &f->t.response;
     f->is_accepted = true;
     if (r->fault) return fault(f, TARE_ERR_CORRUPT, r->fault);
     if (r->is_encoded)
@@ -256,7 +221,7 @@ static bool put_blocks(fetch *f, const uint8_t *bytes, size_t n) {
 }
 
 static void on_header(void *owner, const char *line, size_t n) {
-    tare_response_line(&((fetch *)owner)->response, line, n);
+    tare_response_line(&((fetch *)owner)->t.response, line, n);
 }
 
 static bool on_body(void *owner, const uint8_t *bytes, size_t n) {
@@ -279,32 +244,11 @@ static bool on_body(void *owner, const uint8_t *bytes, size_t n) {
 
 /* ---- what becomes of a fetch ----------------------------------------------------------------- */
 
-static void queue_again(fetch *f, uint64_t wait) {
-    f->start_at = now_ms() + wait;
-    list_push(&f->file->remote->fetcher->queued, f);
-}
-
-/* Schedules another try, if one is left. What was received is kept. A wait until a limit of requests
- * ends is no try. */
+/* Schedules another try, if one is left. What was received is kept. */
 static void try_again(fetch *f, tare_status status, const char *what) {
-    const tare_remote_options *o = &f->file->remote->options;
-    const uint32_t asked = tare_response_wait(&f->response, (int64_t)time(NULL));
-    if (!f->is_whole && f->got - f->got_before >= TARE_BLOCK_BYTES) f->tries = 0;
-    if (asked == UINT32_MAX) {
-        finish_with(f, status, "the server asks to come back later than can be waited for");
-    } else if (f->response.limit_seconds && f->limit_wait + asked <= LIMIT_MOST) {
-        f->limit_wait += asked;
-        f->file->remote->counts.retries++;
-        queue_again(f, (uint64_t)asked * 1000);
-    } else if (f->tries == o->retries) {
-        finish_with(f, status, what);
-    } else {
-        uint64_t wait = (uint64_t)o->backoff_ms << (f->tries < 16 ? f->tries : 16);
-        wait = tare_min_u64(wait, BACKOFF_MOST);
-        f->tries++;
-        f->file->remote->counts.retries++;
-        queue_again(f, tare_max_u64(wait, (uint64_t)asked * 1000));
-    }
+    if (!f->is_whole && f->got - f->got_before >= TARE_BLOCK_BYTES) f->t.tries = 0;
+    what = tare_transfer_retry(&f->t, what);
+    if (what) finish_with(f, status, what);
 }
 
 static const char *address_of(const tare_remote_file *file) {
@@ -321,12 +265,12 @@ static void redirect(fetch *f) {
     tare_remote_file *file = f->file;
     tare_url from, to;
     tare_buffer text;
-    if (f->response.commit[0]) memcpy(file->commit, f->response.commit, sizeof file->commit);
+    if (f->t.response.commit[0]) memcpy(file->commit, f->t.response.commit, sizeof file->commit);
     if (++f->hops > HOPS_MOST) {
         finish_with(f, TARE_ERR_IO, "too many redirections");
         return;
     }
-    if (tare_url_split(&to, f->exchange.redirect, NULL) != TARE_OK) {
+    if (tare_url_split(&to, f->t.exchange.redirect, NULL) != TARE_OK) {
         finish_with(f, TARE_ERR_UNSUPPORTED,
                     "redirected to something that is not an http or https URL");
         return;
@@ -348,20 +292,21 @@ static void redirect(fetch *f) {
     }
     set_location(file, location);
     file->remote->counts.redirects++;
-    queue_again(f, 0);
+    tare_transfer_queue(&f->t, 0);
 }
 
 static const char *fault_of(const fetch *f) {
     const tare_remote_file *file = f->file;
     if (file->is_s3)
-        return tare_s3_fault(&f->response, page_of(f), file->remote->options.s3_access_key != NULL);
-    return tare_response_fault(&f->response, file->is_hub && !file->location);
+        return tare_s3_fault(&f->t.response, page_of(f),
+                             file->remote->options.s3_access_key != NULL);
+    return tare_response_fault(&f->t.response, file->is_hub && !file->location);
 }
 
 /* A whole response without the file. */
 static void refuse(fetch *f) {
     tare_remote_file *file = f->file;
-    const tare_response *r = &f->response;
+    const tare_response *r = &f->t.response;
     const bool is_busy =
         file->is_s3 ? tare_s3_is_busy(r, page_of(f)) : tare_response_is_busy(r->status);
     if (is_busy) {
@@ -389,7 +334,7 @@ static void resolve(fetch *f) {
     if (!f->is_accepted && accept_response(f) != TARE_OK && !f->begins_anew) {
         finish(f);
     } else if (f->begins_anew) {
-        queue_again(f, 0);
+        tare_transfer_queue(&f->t, 0);
     } else if (f->is_whole) {
         if (file->blocks.has_size && file->blocks.size != file->whole.size) {
             finish_with(f, TARE_ERR_IO, "its size differs from that in the hub's list");
@@ -401,15 +346,16 @@ static void resolve(fetch *f) {
     } else if (f->got == f->end - f->begin) {
         finish(f);
     } else if (f->got > f->got_before) {
-        queue_again(f, 0); /* a server may send less than it was asked for */
+        tare_transfer_queue(&f->t, 0); /* a server may send less than it was asked for */
     } else {
         try_again(f, TARE_ERR_IO, "the server sends no bytes of the range");
     }
 }
 
-static void judge(fetch *f) {
-    const tare_exchange *x = &f->exchange;
-    unsigned status = f->response.status;
+static void judge(tare_transfer *t) {
+    fetch *f = (fetch *)t;
+    const tare_exchange *x = &f->t.exchange;
+    unsigned status = f->t.response.status;
     if (f->status != TARE_OK)
         finish(f);
     else if (x->end == TARE_EXCHANGE_BROKEN && !f->begins_anew)
@@ -424,14 +370,14 @@ static void judge(fetch *f) {
         refuse(f);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
+/* ---- its requests ---------------------------------------------------------------------------- */
 
 /* Until a response has shown how a file can be read, one request for it is enough. */
-static bool may_start(const struct tare_fetcher *e, const fetch *f, uint64_t now) {
-    if (f->start_at > now) return false;
+static bool may_start(const tare_transfer *t, const tare_transfer *running) {
+    const fetch *f = (const fetch *)t;
     if (f->file->is_known) return true;
-    for (const fetch *other = e->running; other; other = other->next)
-        if (other->file == f->file) return false;
+    for (const tare_transfer *other = running; other; other = other->next)
+        if (other->kind == t->kind && ((const fetch *)other)->file == f->file) return false;
     return true;
 }
 
@@ -439,188 +385,81 @@ static void fill_exchange(fetch *f) {
     const tare_remote_file *file = f->file;
     const tare_remote *r = file->remote;
     tare_url asked, first;
-    f->exchange = (tare_exchange){.url = address_of(file),
-                                  .first = f->begin + f->got,
-                                  .last = f->end - 1,
-                                  .owner = f,
-                                  .on_header = on_header,
-                                  .on_body = on_body};
+    f->t.exchange = (tare_exchange){.url = address_of(file),
+                                    .first = f->begin + f->got,
+                                    .last = f->end - 1,
+                                    .owner = f,
+                                    .on_header = on_header,
+                                    .on_body = on_body};
     if (file->has_ranges && !file->ignores_if_range)
-        f->exchange.if_range = tare_response_validator(file->etag, file->modified);
-    if (tare_url_split(&asked, f->exchange.url, NULL) != TARE_OK ||
+        f->t.exchange.if_range = tare_response_validator(file->etag, file->modified);
+    if (tare_url_split(&asked, f->t.exchange.url, NULL) != TARE_OK ||
         tare_url_split(&first, file->address, NULL) != TARE_OK ||
         !tare_url_same_origin(&asked, &first))
         return;
-    f->exchange.userinfo = file->userinfo;
+    f->t.exchange.userinfo = file->userinfo;
     if (file->is_hub && tare_url_same_origin(&asked, &r->hub))
-        f->exchange.bearer = r->options.hub_token;
+        f->t.exchange.bearer = r->options.hub_token;
 }
 
 /* Of a store's file the request is signed anew each time: a signature tells the time. */
-static bool start_exchange(struct tare_fetcher *e, fetch *f) {
+static bool start_exchange(fetch *f) {
     tare_buffer lines;
     const tare_s3_request request = {
-        .method = "GET", .url = f->exchange.url, .now = (int64_t)time(NULL)};
+        .method = "GET", .url = f->t.exchange.url, .now = (int64_t)time(NULL)};
     tare_buffer_init(&lines, NULL);
     if (f->file->is_s3) tare_s3_sign(&lines, &f->file->remote->options, &request);
-    f->exchange.headers = (tare_str){(const char *)lines.data, lines.size};
-    const bool is_started = !lines.failed && tare_transport_start(e->transport, &f->exchange);
-    f->exchange.headers = TARE_STR("");
+    f->t.exchange.headers = (tare_str){(const char *)lines.data, lines.size};
+    const bool is_started = !lines.failed && tare_transfer_start(&f->t);
+    f->t.exchange.headers = TARE_STR("");
     tare_buffer_free(&lines);
     return is_started;
 }
 
-static void start_one(struct tare_fetcher *e, fetch *f) {
-    list_take(&e->queued, f);
+static bool start(tare_transfer *t) {
+    fetch *f = (fetch *)t;
     if (f->file->blocks.is_whole) {
         finish_from_whole(f);
-        return;
+        return false;
     }
     if (f->file->blocks.has_size) f->end = tare_min_u64(f->end, f->file->blocks.size);
-    f->response = (tare_response){.status = 0};
     f->got_before = f->got;
     f->ignored = 0;
     f->is_accepted = f->is_whole = f->begins_anew = false;
     fill_exchange(f);
-    if (!start_exchange(e, f)) {
-        finish_with(f, TARE_ERR_NOMEM, "a request");
-        return;
-    }
-    f->file->remote->counts.requests++;
-    list_push(&e->running, f);
-    e->n_running++;
+    if (start_exchange(f)) return true;
+    finish_with(f, TARE_ERR_NOMEM, "a request");
+    return false;
 }
 
-static void start_all(tare_remote *r) {
-    struct tare_fetcher *e = r->fetcher;
-    uint64_t now = now_ms();
-    for (fetch *f = e->queued, *next; f && e->n_running < r->options.connections; f = next) {
-        next = f->next;
-        if (may_start(e, f, now)) start_one(e, f);
-    }
+static bool is_unwanted(const tare_transfer *t, bool is_cancelled) {
+    return is_cancelled || ((const fetch *)t)->file->is_closing;
 }
 
-static void stop_running(struct tare_fetcher *e, fetch *f) {
-    tare_transport_release(e->transport, &f->exchange);
-    list_take(&e->running, f);
-    e->n_running--;
+static void cancel(tare_transfer *t) {
+    finish_with((fetch *)t, TARE_ERR_CANCELLED, "cancelled");
 }
 
-/* Cancels fetches that are no longer waited for, or all of them. */
-static void drop(tare_remote *r, bool all) {
-    struct tare_fetcher *e = r->fetcher;
-    for (fetch *f = e->running, *next; f; f = next) {
-        next = f->next;
-        if (!all && !f->file->is_closing) continue;
-        stop_running(e, f);
-        finish_with(f, TARE_ERR_CANCELLED, "cancelled");
-    }
-    for (fetch *f = e->queued, *next; f; f = next) {
-        next = f->next;
-        if (!all && !f->file->is_closing) continue;
-        list_take(&e->queued, f);
-        finish_with(f, TARE_ERR_CANCELLED, "cancelled");
-    }
-}
-
-/* Asks the caller whether to go on, now and then; the lock is given up meanwhile. */
-static bool is_cancelled(tare_remote *r) {
-    struct tare_fetcher *e = r->fetcher;
-    uint64_t now = now_ms(), bytes = r->counts.bytes;
-    if (!r->options.context->progress || (!e->queued && !e->running) || now < e->next_poll)
-        return false;
-    e->next_poll = now + POLL_MS;
-    pthread_mutex_unlock(&r->blocks->mutex);
-    bool stops = r->options.context->progress(r->options.context->progress_ctx, bytes, 0);
-    pthread_mutex_lock(&r->blocks->mutex);
-    return stops;
-}
-
-static int wait_ms(const struct tare_fetcher *e) {
-    if (e->running) return POLL_MS;
-    uint64_t now = now_ms(), wait = IDLE_MS;
-    for (const fetch *f = e->queued; f; f = f->next)
-        wait = tare_min_u64(wait, f->start_at > now ? f->start_at - now : 0);
-    return (int)(e->queued ? tare_min_u64(wait, POLL_MS) : wait);
-}
-
-static void *run(void *ctx) {
-    tare_remote *r = ctx;
-    struct tare_fetcher *e = r->fetcher;
-    pthread_mutex_lock(&r->blocks->mutex);
-    while (!e->is_stopping) {
-        drop(r, is_cancelled(r));
-        start_all(r);
-        int wait = wait_ms(e);
-        pthread_mutex_unlock(&r->blocks->mutex);
-        tare_exchange *x = tare_transport_step(e->transport, wait);
-        pthread_mutex_lock(&r->blocks->mutex);
-        if (!x) continue;
-        fetch *f = x->owner;
-        list_take(&e->running, f);
-        e->n_running--;
-        if (f->response.status == 0 && x->http_status > 0)
-            f->response.status = (unsigned)x->http_status;
-        tare_exchange over = *x; /* judging may free the fetch, and needs the redirection */
-        judge(f);
-        tare_transport_release(e->transport, &over);
-    }
-    drop(r, true);
-    pthread_mutex_unlock(&r->blocks->mutex);
-    return NULL;
-}
+static const tare_transfer_kind kind = {may_start, start, judge, is_unwanted, cancel};
 
 /* ---- for the rest of the session ------------------------------------------------------------- */
-
-tare_status tare_fetcher_start(tare_remote *r, tare_error *err) {
-    if (r->fetcher) return TARE_OK;
-    struct tare_fetcher *e = tare_alloc(r->options.context->allocator, sizeof *e);
-    if (!e) return tare_fail(err, TARE_ERR_NOMEM, "transfers");
-    *e = (struct tare_fetcher){.transport = NULL};
-    tare_status status = tare_transport_new(&e->transport, &r->options, err);
-    if (status == TARE_OK) {
-        r->fetcher = e;
-        if (tare_thread_start(&r->fetcher->thread, run, r) != 0) {
-            r->fetcher = NULL;
-            status = tare_fail(err, TARE_ERR_NOMEM, "a thread for transfers");
-        }
-    }
-    if (status != TARE_OK) {
-        tare_transport_free(e->transport);
-        tare_free(r->options.context->allocator, e, sizeof *e);
-    }
-    return status;
-}
-
-void tare_fetcher_stop(tare_remote *r) {
-    struct tare_fetcher *e = r->fetcher;
-    if (!e) return;
-    pthread_mutex_lock(&r->blocks->mutex);
-    e->is_stopping = true;
-    tare_transport_wake(e->transport);
-    pthread_mutex_unlock(&r->blocks->mutex);
-    pthread_join(e->thread, NULL);
-    tare_transport_free(e->transport);
-    tare_free(r->options.context->allocator, e, sizeof *e);
-    r->fetcher = NULL;
-}
 
 tare_status tare_fetcher_add(tare_remote *r, tare_remote_file *file, uint64_t first_block,
                              tare_cached *const *entries, size_t n, tare_error *err) {
     fetch *f = tare_alloc(r->options.context->allocator, sizeof *f);
     if (!f) return tare_fail(err, TARE_ERR_NOMEM, "a request");
-    *f = (fetch){.file = file, .n_blocks = n, .err = TARE_ERROR_NONE};
+    *f = (fetch){
+        .t = {.kind = &kind, .remote = r}, .file = file, .n_blocks = n, .err = TARE_ERROR_NONE};
     f->begin = first_block * TARE_BLOCK_BYTES;
     f->end = f->begin + n * TARE_BLOCK_BYTES;
     memcpy(f->entries, entries, n * sizeof *entries);
     file->n_fetches++;
-    list_push(&r->fetcher->queued, f);
-    tare_transport_wake(r->fetcher->transport);
+    tare_transfer_queue(&f->t, 0);
     return TARE_OK;
 }
 
 void tare_fetcher_forget(tare_remote *r, tare_remote_file *file) {
     file->is_closing = true;
-    if (file->n_fetches) tare_transport_wake(r->fetcher->transport);
+    if (file->n_fetches) tare_fetcher_wake(r);
     while (file->n_fetches) pthread_cond_wait(&r->blocks->changed, &r->blocks->mutex);
 }

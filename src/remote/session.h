@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside a session: its files, the blocks of them that are in memory, and the thread that fetches
- * (remote/fetch.c). The lock of its blocks guards all that changes. */
+ * Inside a session: its files, the blocks of them that are in memory, and the thread that makes the
+ * requests (remote/transfer.c). The lock of its blocks guards all that changes. */
 #ifndef TARE_REMOTE_SESSION_H
 #define TARE_REMOTE_SESSION_H
 
@@ -66,11 +66,13 @@ typedef struct tare_remote_place {
 tare_status tare_remote_file_open(tare_reader *out, tare_remote_file **file, tare_remote *remote,
                                   const tare_remote_place *place, tare_error *err);
 
-/* ---- the thread that fetches ----------------------------------------------------------------- */
+/* ---- the thread of the session --------------------------------------------------------------- */
 
 /* Starts it where it does not run. The lock is held. */
 tare_status tare_fetcher_start(tare_remote *remote, tare_error *err);
 void tare_fetcher_stop(tare_remote *remote);
+/* Lets it look at what has changed. */
+void tare_fetcher_wake(tare_remote *remote);
 /* Queues a request for blocks that follow one another, of state COMING; the entries are the
  * fetcher's to release. The lock is held. NOMEM: nothing is taken over. */
 tare_status tare_fetcher_add(tare_remote *remote, tare_remote_file *file, uint64_t first_block,
