@@ -411,8 +411,13 @@ bool cli_is_ollama(const char *path);
 /* As an output: its manifest, and where its weights are written before they get their name there. The
  * caller frees both. */
 tare_status cli_ollama_output(char **manifest, char **weights, const char *path, tare_error *err);
-/* 0, or an exit code after saying that an output cannot be a URL. */
+/* 0, or an exit code after saying that an output cannot be a URL; s3:// can be one, where outputs are
+ * written in one go: the session is opened. */
 int cli_check_local(const cli_command *command, const char *out_path);
+int cli_check_output(const cli_command *command, const char *out_path);
+/* What outputs that are URLs go through; NULL: none is. */
+struct tare_remote *cli_session(void);
+bool cli_is_s3(const char *url);
 void cli_remote_free(void);
 /* The models that --base names, opened; not to be freed. */
 tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err);
@@ -720,6 +725,8 @@ void cli_fit_print(const tare_fit *fit);
 tare_json_node *cli_fit_json(const tare_fit *fit);
 /* An SVG of the curve of size against damage, with the name of the output; owned by the caller. */
 char *cli_fit_plot(const tare_fit *fit, const char *path, size_t *n);
+/* Of a run that failed: what it could not remove elsewhere. */
+void cli_print_left(const tare_report *report, const char *path);
 /* Says what failed before or while writing; a wrong argument that lies in no file is one of the
  * command line. Returns an exit code. */
 int cli_write_failed(const cli_command *command, const tare_error *err, const char *in_path,

@@ -263,7 +263,7 @@ static int extract_adapter(const tare_model *model, const char *path, const char
 
 static int run(int argc, const char **argv) {
     args.output = argc > 2 ? argv[2] : NULL;
-    if (args.output && cli_check_local(&cmd_extract, args.output) != CLI_YES) return CLI_USAGE;
+    if (args.output && cli_check_output(&cmd_extract, args.output) != CLI_YES) return CLI_USAGE;
     if (args.is_adapter) {
         if (!args.output || strcmp(args.output, "-") == 0 || args.form || args.rows)
             return cli_usage(&cmd_extract, "--adapter takes -o OUT and neither --form nor --rows");

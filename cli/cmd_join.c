@@ -7,9 +7,16 @@
 #include "commands.h"
 
 static bool keep;
+static const char *to;
 
 static const cli_option options[] = {
     {.name = "keep", .help = "leave the parts where they are", .flag = &keep},
+    {.name = "output",
+     .letter = 'o',
+     .arg = "PATH",
+     .help = "write the output there instead, as to s3://BUCKET/KEY",
+     .complete = CLI_COMPLETE_FILE,
+     .text = &to},
     {0},
 };
 
@@ -39,17 +46,21 @@ static int run(int argc, const char **argv) {
     (void)argc;
     tare_report *report = cli_report_new();
     const tare_context context = cli_context(report);
-    const tare_output_options output = cli_output();
+    tare_output_options output = cli_output();
     tare_join_result result = tare_join_result_default();
     tare_parts *parts;
     tare_error err;
+    const char *out_path = to ? to : argv[0];
     int code = cli_check_local(&cmd_join, argv[0]);
+    if (code == CLI_YES && to) code = cli_check_output(&cmd_join, to);
     if (code != CLI_YES) goto out;
+    output.remote = cli_session();
     tare_status status = tare_parts_open(&parts, argv[0], &context, &err);
     cli_progress_start("joining");
-    if (status == TARE_OK) status = tare_parts_join(&result, parts, keep, &output, &err);
+    if (status == TARE_OK) status = tare_parts_join(&result, parts, to, keep, &output, &err);
     cli_progress_end();
     if (status != TARE_OK) {
+        cli_print_left(report, argv[0]);
         code = cli_fail(&err, argv[0]);
         tare_parts_free(parts);
         goto out;
@@ -58,9 +69,9 @@ static int run(int argc, const char **argv) {
         cli_print_findings(stderr, report, argv[0],
                            cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING);
     if (cli.json)
-        print_json(&result, parts, argv[0], report);
+        print_json(&result, parts, out_path, report);
     else if (!cli.quiet)
-        print_text(&result, parts, argv[0]);
+        print_text(&result, parts, out_path);
     tare_parts_free(parts);
 out:
     tare_report_free(report);
@@ -70,7 +81,7 @@ out:
 const cli_command cmd_join = {
     .name = "join",
     .summary = "join the parts that --part wrote into their output",
-    .usage = "OUT [--keep]",
+    .usage = "OUT [-o PATH] [--keep]",
     .description =
         "OUT is what convert, quantize or unpack were given with --part. It becomes what one "
         "machine "
@@ -83,6 +94,7 @@ const cli_command cmd_join = {
                  {"tare quantize model.gguf small.gguf Q4_K_M --part 2/2", "on another one"},
                  {"tare status small.gguf", "which parts are done"},
                  {"tare join small.gguf", "small.gguf, as one machine writes it"},
+                 {"tare join small.gguf -o s3://bucket/small.gguf", "the same, uploaded"},
                  {"sbatch --array=0-99 job.sh", "a job that runs tare convert IN OUT --part auto"}},
     .options = options,
     .takes = CLI_TAKES_QUIET | CLI_TAKES_JSON | CLI_TAKES_OUTPUT,

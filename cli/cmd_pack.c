@@ -324,7 +324,7 @@ static int check_output(const char *path) {
         return cli_is_terminal(stdout) ? cli_usage(&cmd_pack, "standard output is a terminal")
                                        : CLI_YES;
     }
-    if (cli_check_local(&cmd_pack, path) != CLI_YES) return CLI_USAGE;
+    if (cli_check_output(&cmd_pack, path) != CLI_YES) return CLI_USAGE;
     const char *format = tare_format_of_path(path);
     if (args.to || (format && strcmp(format, "wcodec") == 0)) return CLI_YES;
     return cli_usage(&cmd_pack, "the output does not end in " SUFFIX

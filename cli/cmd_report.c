@@ -105,7 +105,7 @@ static int check_output(int n, const char **paths) {
 }
 
 static int check_usage(int n, const char **paths) {
-    if (args.output && cli_check_local(&cmd_report, args.output) != CLI_YES) return CLI_USAGE;
+    if (args.output && cli_check_output(&cmd_report, args.output) != CLI_YES) return CLI_USAGE;
     const char *claimed = args.output ? cli_suffix_claims(args.output, "HTML") : NULL;
     if (claimed)
         return cli_usage(&cmd_report, "the page is HTML, but its name ends like %s", claimed);

@@ -7,13 +7,16 @@
 
 #include "commands.h"
 
-static bool ranges;
+static bool ranges, aborts;
 
 static const cli_option options[] = {
     {.name = "ranges",
      .help = "print the numbers of the parts that are not done, from 0 on, as sbatch --array takes "
              "them, and nothing else",
      .flag = &ranges},
+    {.name = "abort",
+     .help = "of s3://...: remove the uploads that are not complete, with their parts",
+     .flag = &aborts},
     {0},
 };
 
@@ -112,11 +115,65 @@ static int tell_whole(const char *out_path) {
     return CLI_YES;
 }
 
+/* ---- object stores --------------------------------------------------------------------------- */
+
+typedef struct listing {
+    size_t n;
+    tare_json_node *list; /* NULL: text */
+} listing;
+
+static void print_upload(void *ctx, const tare_upload *u) {
+    listing *l = ctx;
+    l->n++;
+    if (l->list) {
+        tare_json_node *entry = cli_json_object();
+        cli_json_text(entry, "output", u->name);
+        cli_json_text(entry, "upload_name", u->id);
+        cli_json_text(entry, "began", u->begun);
+        cli_json_u64(entry, "part_count", u->n_parts);
+        cli_json_u64(entry, "size_bytes", u->n_bytes);
+        cli_json_append(l->list, entry);
+        return;
+    }
+    char *name = cli_escape_path(u->name), *id = cli_escape_path(u->id),
+         *begun = cli_escape_path(u->begun);
+    printf("%s: upload %s%s%s, %" PRIu64 " part%s, %s, %s\n", name, id, *begun ? ", begun " : "",
+           begun, u->n_parts, cli_plural(u->n_parts), cli_size_text(u->n_bytes).text,
+           aborts ? "removed" : "not complete");
+    free(begun);
+    free(id);
+    free(name);
+}
+
+static int tell_uploads(const char *url) {
+    listing l = {.list = cli.json ? cli_json_array() : NULL};
+    tare_error err;
+    if (ranges) return cli_usage(&cmd_status, "--ranges is of parts, and an upload has none");
+    if (cli_check_output(&cmd_status, url) != CLI_YES) return CLI_USAGE;
+    tare_json_node *document = cli.json ? cli_json_new("tare.uploads/2") : NULL;
+    const tare_status status =
+        tare_remote_uploads(cli_session(), url, aborts, print_upload, &l, &err);
+    if (document) {
+        cli_json_text(document, "output", url);
+        cli_json_bool(document, "is_aborted", aborts);
+        cli_json_add(document, "uploads", l.list);
+        cli_json_print(document);
+    } else if (status == TARE_OK && !l.n) {
+        char *name = cli_escape_path(url);
+        printf("%s: no upload is left incomplete\n", name);
+        free(name);
+    }
+    if (status != TARE_OK) return cli_fail(&err, url);
+    return l.n && !aborts ? CLI_NO : CLI_YES;
+}
+
 static int run(int argc, const char **argv) {
     (void)argc;
     tare_parts *parts;
     tare_error err;
     const tare_context context = cli_context(NULL);
+    if (tare_is_url(argv[0]) && cli_is_s3(argv[0])) return tell_uploads(argv[0]);
+    if (aborts) return cli_usage(&cmd_status, "--abort is of uploads: s3://BUCKET/KEY expected");
     int code = cli_check_local(&cmd_status, argv[0]);
     if (code != CLI_YES) return code;
     if (tare_parts_open(&parts, argv[0], &context, &err) != TARE_OK)
@@ -138,18 +195,25 @@ static int run(int argc, const char **argv) {
 
 const cli_command cmd_status = {
     .name = "status",
-    .summary = "show which parts of an output are done",
-    .usage = "OUT [--ranges]",
+    .summary = "show which parts of an output are done, or uploads that are not",
+    .usage = "OUT [--ranges] [--abort]",
     .description =
         "OUT is what convert, quantize or unpack were given with --part. Parts that are missing, "
         "unfinished (they have no record yet), of another plan than most (stale), beside the "
         "record "
         "of another part or output (foreign), there besides those that are needed (doubled) or not "
         "of the size that their record says (damaged) are named. Exit code 0: all are done, and "
-        "nothing else is there, or OUT is there without parts, as after tare join; 1: not yet.",
+        "nothing else is there, or OUT is there without parts, as after tare join; 1: not yet.\n\n"
+        "Of s3://BUCKET/KEY, or s3://BUCKET/FOLDER/ for all keys in it, uploads are named that no "
+        "run "
+        "completed or removed, as the store keeps their parts; one that is under way is among "
+        "them. "
+        "Exit code 0: there is none, or --abort has removed them; 1: there are some.",
     .examples = {{"tare status small.gguf", "how much is done"},
                  {"sbatch --array=$(tare status small.gguf --ranges) job.sh",
-                  "run what is left, by a job that gives --part its number"}},
+                  "run what is left, by a job that gives --part its number"},
+                 {"tare status s3://bucket/models/ --abort",
+                  "remove what runs that were killed have left in a store"}},
     .options = options,
     .takes = CLI_TAKES_JSON,
     .complete = CLI_COMPLETE_FILE,

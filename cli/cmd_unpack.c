@@ -294,7 +294,7 @@ static int run(int argc, const char **argv) {
     cli.is_stored = true;
     cli.is_salvaging = args.salvage;
     if (argc > 1) {
-        int code = cli_check_local(&cmd_unpack, argv[1]);
+        int code = cli_check_output(&cmd_unpack, argv[1]);
         if (code == CLI_YES && strcmp(argv[0], "-") != 0) code = check_name(argv[0], argv[1]);
         return code == CLI_YES ? unpack_as(argv[0], argv[1]) : code;
     }

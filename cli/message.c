@@ -162,6 +162,12 @@ void cli_print_remarks(const tare_report *report, const char *path, tare_level l
     is_done = false;
 }
 
+void cli_print_left(const tare_report *report, const char *path) {
+    const tare_finding *f;
+    for (size_t i = 0; (f = tare_report_at(report, i)) != NULL; i++)
+        if (f->code && strcmp(f->code, "upload.left") == 0) print_finding(stderr, f, 0, path);
+}
+
 int cli_write_failed(const cli_command *command, const tare_error *err, const char *in_path,
                      const tare_report *report) {
     cli_json_fail(err, in_path, report);

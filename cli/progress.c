@@ -123,12 +123,3 @@ tare_context cli_context(tare_report *report) {
     c.report = report;
     return c;
 }
-
-tare_output_options cli_output(void) {
-    tare_output_options o = tare_output_options_default();
-    o.force = cli.force;
-    o.strict = cli.strict;
-    o.no_sync = cli.no_sync;
-    o.dry_run = cli.dry_run;
-    return o;
-}

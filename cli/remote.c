@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * URLs as inputs. The library reads no environment: the command does, as curl and the tools of the
+ * URLs as inputs, and the store for outputs. The library reads no environment: the command does, as curl and the tools of the
  * hub do. A URL may contain a password or a signature: the command never shows these. */
 #include <stdlib.h>
 #include <string.h>
@@ -179,7 +179,7 @@ static tare_status open_session(tare_error *err) {
     return status;
 }
 
-static bool is_s3(const char *url) {
+bool cli_is_s3(const char *url) {
     return strncmp(url, "s3://", 5) == 0 || strncmp(url, "S3://", 5) == 0;
 }
 
@@ -271,6 +271,14 @@ tare_status cli_ollama_output(char **manifest, char **weights, const char *path,
     return TARE_OK;
 }
 
+static tare_status open_for(const char *url, tare_error *err) {
+    const tare_status status = open_session(err);
+    if (status != TARE_OK || !s3_fault || !cli_is_s3(url)) return status;
+    *err = (tare_error){
+        .status = TARE_ERR_ARG, .item = -1, .offset = TARE_NO_OFFSET, .what = s3_fault};
+    return TARE_ERR_ARG;
+}
+
 tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
     *out = (tare_source){
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
@@ -278,12 +286,7 @@ tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
     if (strcmp(path, "-") == 0) return cli_stdin(out, err);
     if (cli_is_ollama(path)) return ollama_source(out, path, err);
     if (!tare_is_url(url)) return check_kind(path, err);
-    tare_status status = open_session(err);
-    if (status == TARE_OK && s3_fault && is_s3(url)) {
-        *err = (tare_error){
-            .status = TARE_ERR_ARG, .item = -1, .offset = TARE_NO_OFFSET, .what = s3_fault};
-        status = TARE_ERR_ARG;
-    }
+    const tare_status status = open_for(url, err);
     out->kind = TARE_SOURCE_URL;
     out->name = url;
     out->remote = session;
@@ -291,7 +294,33 @@ tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
 }
 
 int cli_check_local(const cli_command *command, const char *out_path) {
-    return has_scheme(url_of(out_path)) ? cli_usage(command, "an output cannot be a URL") : CLI_YES;
+    if (!has_scheme(url_of(out_path))) return CLI_YES;
+    return cli_usage(command, cli_is_s3(url_of(out_path))
+                                  ? "this output is not written in one go, as an object store "
+                                    "wants it: write a file and upload it"
+                                  : "an output cannot be a URL");
+}
+
+int cli_check_output(const cli_command *command, const char *out_path) {
+    tare_error err;
+    if (!has_scheme(url_of(out_path))) return CLI_YES;
+    if (!cli_is_s3(out_path))
+        return cli_usage(command, "an output can be s3://BUCKET/KEY, but no other URL");
+    return open_for(out_path, &err) == TARE_OK ? CLI_YES : cli_fail(&err, out_path);
+}
+
+tare_output_options cli_output(void) {
+    tare_output_options o = tare_output_options_default();
+    o.force = cli.force;
+    o.strict = cli.strict;
+    o.no_sync = cli.no_sync;
+    o.dry_run = cli.dry_run;
+    o.remote = session;
+    return o;
+}
+
+struct tare_remote *cli_session(void) {
+    return session;
 }
 
 void cli_remote_free(void) {

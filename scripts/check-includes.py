@@ -63,7 +63,7 @@ ALLOWED = {
     "src/ops/synth": BELOW_OPS | {"ops/synth"},
     "src/ops/mix": BELOW_OPS | {"ops/mix"},
     "src/ops/adapters": BELOW_OPS | {"ops/adapters"},
-    "src/ops/output": BELOW_OPS | {"ops/output"},
+    "src/ops/output": BELOW_OPS | {"ops/output", "remote"},
     "src/ops/packing": BELOW_OPS | {"quantized", "ops/output", "ops/packing"},
     "src/ops/inspect": BELOW_OPS | {"ops/inspect", "ops/mix", "ops/output", "ops/packing"},
     "src/ops/convert": BELOW_OPS | {"quantized", "ops/adapters", "ops/convert", "ops/mix", "ops/output", "ops/packing"},

@@ -25,6 +25,7 @@ action | text | what is done with it: copied, encoded, carried, ...
 active | text | the CPU level in use
 adapters | list | low-rank adapters that the model holds
 against | text | what it is compared with; of a tensor: same, differs, absent, ...
+began | text | when, as the store says it
 derived_tensor_count | count | tensors made of others when they are read
 derived_from | text | the model that it may have been made from
 against_part | count | the part whose plan this one is not of, or whose bytes it has, too
@@ -117,6 +118,7 @@ input | text | what was read: path, URL or "standard input"
 is_bias | flag | it is a bias
 is_checked | flag | digests were compared
 is_complete | flag | all that was to be verified could be
+is_aborted | flag | the uploads were removed
 is_deep | flag | all data was read
 is_directory | flag | a directory of files
 is_dry_run | flag | nothing was written
@@ -269,6 +271,8 @@ total_work_bytes | count | the same for the whole output
 type | text | number format of a tensor, or type of a value
 types | list | tensors by their type
 unpacked_bytes | count | bytes that it decodes to
+upload_name | text | what the store calls an upload
+uploads | list | those that nobody completed
 user_defined_token_count | count | tokens that were added
 value | any | of a key
 version | any | of the format; of tare; part of a file name
@@ -346,6 +350,7 @@ different_key_count? keys? [ name what? ] } tokenizer_sample? { model pre? is_ma
 special_tokens [ role id text length_bytes? ] token_count? token_bytes? first_tokens? """ + TOKENS + " last_tokens? " + TOKENS +
               " non_text_tokens? " + TOKENS + " chat_template? length_bytes? } " + METADATA + " ]",
     "status": "output part_count done_count parts [ part part_count state name? against_part? offset? size_bytes? ]",
+    "uploads": "output is_aborted uploads [ output upload_name began part_count size_bytes ]",
     "unpack": """input output is_dry_run is_directory file_count size_bytes packed_bytes is_whole is_checked lost_segment_count damaged_tensor_count
 lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
     "verify": """models [ input opens is_good is_deep against? derived_from? is_complete format? version? tensor_count? error? error_count warning_count """ +
@@ -355,7 +360,7 @@ lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
 WHAT = {
     "architectures": "tare convert --list-architectures", "bench": "tare bench", "convert": "tare convert, quantize and synth",
     "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "extract": "tare extract", "get": "tare get", "info": "tare info", "join": "tare join", "mount": "tare mount", "name": "tare name",
-    "pack": "tare pack", "part": "tare convert, quantize and unpack --part", "quantize": "tare quantize --sizes", "report": "tare report", "status": "tare status", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
+    "pack": "tare pack", "part": "tare convert, quantize and unpack --part", "quantize": "tare quantize --sizes", "report": "tare report", "status": "tare status", "uploads": "tare status s3://...", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
 }
 ERROR = {"$ref": "tare.error.2.json"}
 

@@ -23,6 +23,10 @@ typedef struct tare_output_options {
     bool
         dry_run; /* write nothing: checks and results as far as they are known before the first byte
                      is written. Packing encodes all the same, as its sizes are known then only */
+    /* What paths that begin with s3:// are written through (tare/experimental/remote.h): an object
+     * appears when it is complete, and what was sent of it is removed otherwise. NULL: paths are
+     * those of files */
+    struct tare_remote *remote;
 } tare_output_options;
 TARE_DECLARE_INIT(tare_output_options)
 

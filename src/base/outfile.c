@@ -216,6 +216,7 @@ static int make_named(tare_outset *set) {
 
 /* Closed first: a file system that stores a file when it is closed would make it anew. */
 static void drop_temporary(tare_outset *set) {
+    if (set->store) return;
     if (set->temp_fd >= 0) tare_fd_close(set->temp_fd);
     set->temp_fd = -1;
     tare_outset_remove_temporary(set, TARE_FOLDERS_MOST);
@@ -327,6 +328,8 @@ tare_status tare_outset_check(const char *path, const tare_out_options *options,
                        .parent_fd = -1,
                        .temp_parent_fd = -1,
                        .temp_fd = -1};
+    if (tare_outset_is_stored(path, options))
+        return options->store->check(options->store->ctx, path, options, err);
     tare_status status = look(&set, path, err);
     if (status == TARE_OK) status = check_writable(&set, err);
     if (status == TARE_OK) status = check_space(&set, err);
@@ -347,6 +350,7 @@ static tare_status make_locks(tare_outset *set, tare_error *err) {
 
 static tare_status begin(tare_outset *set, const char *path, tare_error *err) {
     TARE_TRY(make_locks(set, err));
+    if (tare_outset_is_stored(path, &set->options)) return tare_outset_begin_store(set, path, err);
     TARE_TRY(look(set, path, err));
     tare_remove_stale(set->parent_fd, set->final_name, set->options.report);
     TARE_TRY(check_space(set, err));
@@ -370,7 +374,7 @@ tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_
                          .temp_parent_fd = -1,
                          .temp_fd = -1};
     tare_status status = begin(set, path, err);
-    if (status == TARE_OK) status = withhold(set, set->temp_fd, err);
+    if (status == TARE_OK && !set->store) status = withhold(set, set->temp_fd, err);
     if (status == TARE_OK)
         *out = set;
     else
@@ -399,6 +403,7 @@ static tare_status sync_all(tare_outset *set, tare_error *err) {
 }
 
 tare_status tare_outset_sync(tare_outset *set, tare_error *err) {
+    if (set->store) return tare_outset_fail_stored(set, err);
     TARE_TRY(sync_all(set, err));
     if (!set->options.no_sync && !set->options.is_directory) tare_os_forget(set->temp_fd);
     return TARE_OK;
@@ -469,6 +474,7 @@ static tare_status complete(tare_outset *set, tare_error *err) {
 }
 
 tare_status tare_outset_release(tare_outset *set, const char **name, tare_error *err) {
+    if (set->store) return tare_outset_fail_stored(set, err);
     TARE_TRY(complete(set, err));
     if (set->is_copied)
         return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,
@@ -479,6 +485,7 @@ tare_status tare_outset_release(tare_outset *set, const char **name, tare_error 
 }
 
 tare_status tare_outset_commit(tare_outset *set, tare_error *err) {
+    if (set->store) return tare_outset_commit_objects(set, err);
     TARE_TRY(complete(set, err));
     TARE_TRY(rename_to_final(set, err));
     int failed = set->options.no_sync ? 0 : tare_os_sync(set->parent_fd);
@@ -491,6 +498,7 @@ void tare_outset_free(tare_outset *set) {
     if (!set) return;
     for (size_t i = 0; i < set->n_members; i++) {
         tare_out_member *m = &set->members[i];
+        if (set->store) set->store->free(m->object);
         if (!m->name) continue;
         if (m->fd >= 0) tare_fd_close(m->fd);
         tare_free(set->allocator, m->name, m->name_size);
@@ -514,8 +522,18 @@ static bool is_file(const tare_file_facts *facts, const tare_reader *file) {
     return file->has_identity && facts->device == file->device && facts->inode == file->inode;
 }
 
+/* What is no file of the system is known by its name: objects of a store. */
+static bool is_named(const char *path, const tare_reader *file, bool as_folder) {
+    const size_t n = strlen(path);
+    if (file->has_identity || !file->name || !strstr(path, "://") ||
+        strncmp(path, file->name, n) != 0)
+        return false;
+    return !file->name[n] || (as_folder && (file->name[n] == '/' || (n && path[n - 1] == '/')));
+}
+
 bool tare_same_file(const char *path, const tare_reader *file) {
     tare_file_facts facts;
+    if (is_named(path, file, false)) return true;
     return tare_entry_stat(&facts, TARE_HERE, path, true) == 0 && is_file(&facts, file);
 }
 
@@ -536,7 +554,7 @@ static int find_file(void *ctx, const char *name) {
 
 bool tare_holds_file(const char *path, const tare_reader *file) {
     search s = {.file = file};
-    if (tare_same_file(path, file)) return true;
+    if (tare_same_file(path, file) || is_named(path, file, true)) return true;
     if (!file->has_identity || tare_fd_open(&s.folder, TARE_HERE, path, TARE_OPEN_FOLDER, 0))
         return false;
     const bool is_found = tare_folder_names(s.folder, find_file, &s) == FOUND;

@@ -3,8 +3,8 @@
  * Files that appear whole or not at all. See docs/behaviour.md, "Writing".
  *
  * A file is written under no name (O_TMPFILE) or as .OUT.tare-XXXXXX and gets its final name in
- * the commit; a directory is built as .OUT.tare-XXXXXX/ and renamed or exchanged. Whatever happens
- * before the commit leaves OUT as it was. On a file system that cannot rename, or cannot write at any
+ * the commit; a directory is built as .OUT.tare-XXXXXX/ and renamed or exchanged. Objects of a store appear
+ * in the commit. Whatever happens before the commit leaves OUT as it was. On a file system that cannot rename, or cannot write at any
  * place of a file, the commit copies the output to its name from the first byte to the last. */
 #ifndef TARE_BASE_OUTFILE_H
 #define TARE_BASE_OUTFILE_H
@@ -13,6 +13,7 @@
 #include "base/reader.h"
 
 typedef struct tare_outset tare_outset;
+struct tare_store;
 
 typedef struct tare_out_options {
     bool is_directory;
@@ -23,9 +24,16 @@ typedef struct tare_out_options {
     bool keeps_old;    /* an OUT that exists must stay whole until the new one has its name */
     uint16_t withheld; /* permissions that the source does not give, so the output must not, either;
                           in a directory the user keeps the user's own */
-    uint64_t total_size; /* checked against free space first (0: unknown) */
-    tare_report *report; /* of temporaries that were removed; NULL: none is wanted */
+    uint64_t total_size;            /* checked against free space first (0: unknown) */
+    tare_report *report;            /* of temporaries that were removed; NULL: none is wanted */
+    const struct tare_store *store; /* where paths that name objects lead to; NULL: all are files */
 } tare_out_options;
+
+/* Whether an output at the path becomes an object of a store (base/outfile_store.h). Bytes of such a one
+ * are written once and cannot be read back; ranges that stay zeros are told by tare_outset_skip. Functions
+ * below that need more are UNSUPPORTED then. */
+bool tare_outset_is_stored(const char *path, const tare_out_options *options);
+bool tare_outset_can_read(const tare_outset *set);
 
 /* Begins an output at `path`: checks it, removes stale temporaries of dead runs. A symbolic link
  * is followed. OUT must be absent or, with force, a regular file (is_directory: a directory
@@ -51,6 +59,10 @@ void tare_outset_stamp(tare_outset *set, uint32_t index, uint16_t mode, int64_t 
 /* Writes bytes of member `index`. Thread safe for disjoint ranges. */
 tare_status tare_outset_write(tare_outset *set, uint32_t index, uint64_t offset, const void *bytes,
                               size_t n, tare_error *err);
+/* Says that nothing will be written there: zeros. To be said of each such range of an object, before the
+ * commit; of files nothing happens. */
+tare_status tare_outset_skip(tare_outset *set, uint32_t index, uint64_t offset, uint64_t n,
+                             tare_error *err);
 /* Copies a range of another file into a member by the shortest way (copy_file_range, else pread
  * and pwrite through `scratch`). Thread safe for disjoint ranges. */
 tare_status tare_outset_copy(tare_outset *set, uint32_t index, uint64_t offset, int in_fd,

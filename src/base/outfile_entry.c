@@ -17,15 +17,15 @@ tare_status tare_outset_add_entry(tare_outset *set, const char *name, const char
                                   uint32_t *index, tare_error *err) {
     if (!tare_outset_is_name(set, name))
         return tare_fail(err, TARE_ERR_ARG, "output file: expected a plain name");
-    if (!tare_grow(set->allocator, (void **)&set->members, &set->members_capacity,
-                   set->n_members + 1, sizeof *set->members))
-        return tare_fail(err, TARE_ERR_NOMEM, "output files");
-    tare_out_member *m = &set->members[set->n_members];
-    *m = (tare_out_member){.is_entry = true, .fd = -1};
-    m->name = tare_outset_text(set->allocator, name, strlen(name), &m->name_size);
-    if (!m->name) return tare_fail(err, TARE_ERR_NOMEM, "output files");
-    *index = (uint32_t)set->n_members++;
+    if (set->store)
+        return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,
+                                "an object store holds neither links nor empty folders: write a "
+                                "directory here",
+                                set->path);
+    const tare_out_member entry = {.is_entry = true, .fd = -1};
+    TARE_TRY(tare_outset_add_member(set, &entry, name, index, err));
     if (!target) return TARE_OK;
+    tare_out_member *m = &set->members[*index];
     m->target = tare_outset_text(set->allocator, target, strlen(target), &m->target_size);
     return m->target ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "output files");
 }

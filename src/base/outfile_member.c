@@ -134,14 +134,9 @@ tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, u
                                               : name == NULL && set->n_members == 0;
     if (!is_right) return tare_fail(err, TARE_ERR_ARG, "output file: expected a plain name");
     if (size > INT64_MAX) return tare_fail(err, TARE_ERR_LIMIT, "output file: size");
-    if (!tare_grow(set->allocator, (void **)&set->members, &set->members_capacity,
-                   set->n_members + 1, sizeof *set->members))
-        return tare_fail(err, TARE_ERR_NOMEM, "output files");
+    if (set->store) return tare_outset_add_object(set, name, size, index, err);
     tare_out_member m = {.size = size, .fd = -1};
-    if (name) {
-        m.name = tare_outset_text(set->allocator, name, strlen(name), &m.name_size);
-        if (!m.name) return tare_fail(err, TARE_ERR_NOMEM, "output files");
-    } else {
+    if (!name) {
         int failed = tare_os_set_size(set->temp_fd, size);
         if (failed)
             return tare_outset_fail_errno(err, failed, "the output cannot be given its size",
@@ -149,9 +144,7 @@ tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, u
         m.fd = set->temp_fd;
         m.is_made = true;
     }
-    *index = (uint32_t)set->n_members;
-    set->members[set->n_members++] = m;
-    return TARE_OK;
+    return tare_outset_add_member(set, &m, name, index, err);
 }
 
 static const char *member_path(const tare_outset *set, uint32_t index) {
@@ -178,8 +171,14 @@ static tare_status write_all(tare_outset *set, uint32_t index, int fd, uint64_t 
 tare_status tare_outset_write(tare_outset *set, uint32_t index, uint64_t offset, const void *bytes,
                               size_t n, tare_error *err) {
     int fd;
+    if (set->store) return set->store->write(set->members[index].object, offset, bytes, n, err);
     TARE_TRY(member_fd(set, index, &fd, err));
     return write_all(set, index, fd, offset, bytes, n, err);
+}
+
+tare_status tare_outset_skip(tare_outset *set, uint32_t index, uint64_t offset, uint64_t n,
+                             tare_error *err) {
+    return set->store ? set->store->skip(set->members[index].object, offset, n, err) : TARE_OK;
 }
 
 /* Exactly n bytes of a descriptor. */
@@ -210,6 +209,9 @@ tare_status tare_outset_copy(tare_outset *set, uint32_t index, uint64_t offset, 
                              uint64_t in_offset, uint64_t n, void *scratch, size_t scratch_size,
                              tare_error *err) {
     int fd;
+    if (set->store)
+        return tare_outset_copy_to_object(set, index, offset, in_fd, in_offset, n, scratch,
+                                          scratch_size, err);
     TARE_TRY(member_fd(set, index, &fd, err));
     while (n > 0) {
         int64_t done = copy_some(set, index, fd, offset, in_fd, in_offset, n);
@@ -230,6 +232,7 @@ tare_status tare_outset_copy(tare_outset *set, uint32_t index, uint64_t offset, 
 
 void tare_outset_flush_hint(tare_outset *set, uint32_t index, uint64_t offset, uint64_t n) {
     int fd;
+    if (set->store) return;
     if (!set->options.no_sync && member_fd(set, index, &fd, NULL) == TARE_OK)
         tare_os_start_write_back(fd, offset, n);
 }
@@ -237,6 +240,7 @@ void tare_outset_flush_hint(tare_outset *set, uint32_t index, uint64_t offset, u
 tare_status tare_outset_read(tare_outset *set, uint32_t index, uint64_t offset, void *buf, size_t n,
                              tare_error *err) {
     int fd;
+    if (set->store) return tare_outset_fail_stored(set, err);
     TARE_TRY(member_fd(set, index, &fd, err));
     tare_status status = read_all(fd, offset, buf, n, err);
     if (status != TARE_OK) tare_error_file(err, member_path(set, index));
@@ -245,7 +249,7 @@ tare_status tare_outset_read(tare_outset *set, uint32_t index, uint64_t offset, 
 
 tare_status tare_outset_member_done(tare_outset *set, uint32_t index, tare_error *err) {
     tare_out_member *m = &set->members[index];
-    if (!m->name) return TARE_OK;
+    if (!m->name || set->store) return TARE_OK;
     int fd;
     TARE_TRY(member_fd(set, index, &fd, err));
     int failed = set->options.no_sync ? 0 : tare_os_sync(fd);

@@ -54,3 +54,16 @@ char *tare_outset_text(const tare_allocator *a, const char *text, size_t n, size
     *size = n + 1;
     return copy;
 }
+
+tare_status tare_outset_add_member(tare_outset *set, const tare_out_member *member,
+                                   const char *name, uint32_t *index, tare_error *err) {
+    tare_out_member m = *member;
+    if (!tare_grow(set->allocator, (void **)&set->members, &set->members_capacity,
+                   set->n_members + 1, sizeof *set->members))
+        return tare_fail(err, TARE_ERR_NOMEM, "output files");
+    if (name) m.name = tare_outset_text(set->allocator, name, strlen(name), &m.name_size);
+    if (name && !m.name) return tare_fail(err, TARE_ERR_NOMEM, "output files");
+    *index = (uint32_t)set->n_members;
+    set->members[set->n_members++] = m;
+    return TARE_OK;
+}

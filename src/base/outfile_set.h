@@ -9,6 +9,7 @@
 
 #include "base/outfile.h"
 #include "base/outfile_stale.h"
+#include "base/outfile_store.h"
 
 /* Locks of writers: members whose numbers have the same remainder share one. */
 #define TARE_OUT_WRITERS 8
@@ -25,13 +26,15 @@ typedef struct tare_out_member {
     int64_t seconds;
     char *target;
     size_t target_size;
-    int fd; /* -1: not open now */
+    int fd;                    /* -1: not open now */
+    tare_store_object *object; /* in place of a file, where the set is of a store */
 } tare_out_member;
 
 struct tare_outset {
     const tare_allocator *allocator;
     tare_out_options options;
-    char *path; /* of OUT, links followed */
+    const tare_store *store; /* NULL: files */
+    char *path;              /* of OUT, links followed */
     size_t path_size;
     const char *final_name; /* last part of path */
     int parent_fd;
@@ -78,6 +81,18 @@ void tare_outset_remove_temporary(tare_outset *set, unsigned depth);
 tare_status tare_outset_place(tare_outset *set, tare_error *err);
 /* The output is there, and may not be replaced. */
 tare_status tare_outset_fail_exists(const tare_outset *set, tare_error *err);
+/* One member more, of this name. */
+tare_status tare_outset_add_member(tare_outset *set, const tare_out_member *member,
+                                   const char *name, uint32_t *index, tare_error *err);
+/* Sets of objects; outfile_store.c. */
+tare_status tare_outset_begin_store(tare_outset *set, const char *path, tare_error *err);
+tare_status tare_outset_add_object(tare_outset *set, const char *name, uint64_t size,
+                                   uint32_t *index, tare_error *err);
+tare_status tare_outset_copy_to_object(const tare_outset *set, uint32_t index, uint64_t offset,
+                                       int in_fd, uint64_t in_offset, uint64_t n, void *scratch,
+                                       size_t scratch_size, tare_error *err);
+tare_status tare_outset_commit_objects(tare_outset *set, tare_error *err);
+tare_status tare_outset_fail_stored(const tare_outset *set, tare_error *err);
 /* Failures that name an output file. */
 tare_status tare_outset_fail(tare_error *err, tare_status status, const char *what,
                              const char *path);

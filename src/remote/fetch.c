@@ -49,15 +49,14 @@ static tare_str page_of(const fetch *f) {
 static tare_status fault(fetch *f, tare_status status, const char *what) {
     tare_fail(&f->err, status, what);
     tare_error_file(&f->err, f->file->name);
-    const tare_str code = brings_file(f) ? TARE_STR("") : tare_s3_code(page_of(f));
-    const char *region = f->t.response.status == 301 ? f->t.response.region : "";
-    int n = 0;
+    char *field = f->err.field;
+    size_t n = 0;
     if (f->t.response.status)
-        n = snprintf(f->err.field, sizeof f->err.field, "HTTP %u%s%.*s%s%s, ", f->t.response.status,
-                     code.len ? " " : "", (int)code.len, code.ptr, *region ? " " : "", region);
-    if ((size_t)n >= sizeof f->err.field) n = 0;
-    snprintf(f->err.field + n, sizeof f->err.field - (size_t)n, "bytes %" PRIu64 "-%" PRIu64,
-             f->begin + f->got, f->end - 1);
+        n = tare_s3_tell(field, sizeof f->err.field - 2, &f->t.response,
+                         brings_file(f) ? TARE_STR("") : page_of(f));
+    if (n) n += (size_t)snprintf(field + n, sizeof f->err.field - n, ", ");
+    snprintf(field + n, sizeof f->err.field - n, "bytes %" PRIu64 "-%" PRIu64, f->begin + f->got,
+             f->end - 1);
     f->status = status;
     return status;
 }

@@ -4,6 +4,8 @@
  * as signatures want them: sorted, and with all that need it as %XX. */
 #include "remote/s3.h"
 
+#include <stdio.h>
+
 #include "remote/url.h"
 #include "remote/xml.h"
 
@@ -234,9 +236,18 @@ tare_str tare_s3_code(tare_str xml) {
     return code.len <= 40 ? code : TARE_STR("");
 }
 
+size_t tare_s3_tell(char *out, size_t size, const tare_response *r, tare_str xml) {
+    const tare_str code = tare_s3_code(xml);
+    const char *region = r->status == 301 ? r->region : "";
+    const int n = snprintf(out, size, "HTTP %u%s%.*s%s%s", r->status, code.len ? " " : "",
+                           (int)code.len, code.ptr, *region ? " " : "", region);
+    return n > 0 && (size_t)n < size ? (size_t)n : 0;
+}
+
 bool tare_s3_is_busy(const tare_response *r, tare_str xml) {
-    static const char *const codes[] = {"SlowDown", "InternalError", "ServiceUnavailable",
-                                        "RequestTimeout", "OperationAborted"};
+    static const char *const codes[] = {"SlowDown",           "InternalError",
+                                        "ServiceUnavailable", "RequestTimeout",
+                                        "OperationAborted",   "ConditionalRequestConflict"};
     const tare_str code = tare_s3_code(xml);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (tare_str_is(code, codes[i])) return true;

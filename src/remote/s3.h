@@ -50,5 +50,8 @@ bool tare_s3_is_busy(const tare_response *response, tare_str xml);
 const char *tare_s3_fault(const tare_response *response, tare_str xml, bool is_signed);
 /* The code of the error, of letters and digits; empty: it has none. */
 tare_str tare_s3_code(tare_str xml);
+/* Writes what an answer was, "HTTP 301 PermanentRedirect eu-west-1", for messages; xml may be empty.
+ * Returns its length, 0 where it does not fit. */
+size_t tare_s3_tell(char *out, size_t size, const tare_response *response, tare_str xml);
 
 #endif

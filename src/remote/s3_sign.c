@@ -113,15 +113,15 @@ static void make_key(uint8_t key[32], const tare_remote_options *o, tare_str day
 }
 
 void tare_s3_sign(tare_buffer *out, const tare_remote_options *o, const tare_s3_request *r) {
-    char time[17], body[HEX], digest[HEX];
+    char time[17], nothing[HEX], digest[HEX];
     uint8_t key[32] = {0}, signature[32];
     tare_url url;
     tare_buffer text;
     if (!o->s3_access_key || tare_url_split(&url, r->url, NULL) != TARE_OK) return;
-    const char *region = tare_s3_region(o);
+    const char *region = tare_s3_region(o), *body = r->body ? r->body : nothing;
     tare_buffer_init(&text, NULL);
     put_time(time, r->now);
-    hex_digest(body, r->body, r->n_body);
+    hex_digest(nothing, NULL, 0);
     put_canonical(&text, o, r, &url, time, body);
     if (!text.failed) hex_digest(digest, text.data, text.size);
     make_key(key, o, (tare_str){time, 8}, &text);

@@ -12,9 +12,8 @@
 typedef struct tare_s3_request {
     const char *method;
     const char *url;  /* with its query sorted and escaped, each name with a '=' */
-    const void *body; /* NULL: none */
-    size_t n_body;
-    int64_t now; /* seconds since 1970 */
+    const char *body; /* SHA-256 of it, hexadecimal digits; NULL: there is none */
+    int64_t now;      /* seconds since 1970 */
 } tare_s3_request;
 
 /* Appends lines of the header, a NUL behind each; none where the options have no keys. */

@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "remote/hub.h"
+#include "remote/upload.h"
 
 #define CONNECTIONS_MOST 64
 #define TOKEN_MOST       2048
@@ -74,6 +75,7 @@ tare_status tare_remote_new(tare_remote **out, const tare_remote_options *option
     *r = (tare_remote){.options = o, .context = context};
     r->options.context = &r->context;
     tare_arena_init(&r->arena, o.context->allocator);
+    tare_upload_store(&r->store, r);
     tare_status status = set_up(r, err);
     if (status == TARE_OK)
         *out = r;

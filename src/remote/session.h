@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/file_blocks.h"
+#include "base/outfile_store.h"
 #include "base/reader.h"
 #include "remote/response.h"
 #include "remote/url.h"
@@ -29,6 +30,9 @@ struct tare_remote {
     tare_url hub;                 /* options.hub_endpoint */
     struct tare_fetcher *fetcher; /* NULL: no URL was opened yet */
     tare_remote_counts counts;
+    tare_store store;    /* for outputs (remote/upload.c) */
+    uint64_t part_bytes; /* memory of parts of uploads */
+    size_t n_sending;    /* of these parts */
 };
 
 /* One file on a server. */

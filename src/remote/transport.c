@@ -14,6 +14,7 @@
 
 #define SLOW_BYTES 1024L /* a second; below it for options.stall_seconds a transfer has stalled */
 #define RECEIVE    (256L << 10) /* bytes that libcurl hands over at once */
+#define SEND       (512L << 10) /* and that it sends at once */
 
 struct tare_transport {
     tare_remote_options options; /* texts are the session's */
@@ -91,6 +92,7 @@ static bool add_header(const tare_curl *curl, channel *c, const char *name, cons
 static bool set_headers(const tare_curl *curl, channel *c, const tare_exchange *x) {
     char bearer[3072];
     if (x->if_range && !add_header(curl, c, "If-Range", x->if_range)) return false;
+    if (x->body && !add_line(curl, c, "Expect:")) return false; /* it is sent at once */
     for (tare_str rest = x->headers; rest.len; rest = tare_str_cut(rest, strlen(rest.ptr) + 1))
         if (!add_line(curl, c, rest.ptr)) return false;
     if (!x->bearer) return true;
@@ -108,14 +110,21 @@ static void set_options(const tare_transport *t, const channel *c, tare_exchange
              (unsigned long long)x->last);
 #define SET(option, value) t->curl.easy_setopt(c->easy, option, value)
     SET(CURLOPT_URL, x->url);
-    SET(CURLOPT_RANGE, range);
+    if (!x->method) SET(CURLOPT_RANGE, range);
+    if (x->body) {
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->n_body);
+        SET(CURLOPT_POSTFIELDS, x->body);
+        SET(CURLOPT_UPLOAD_BUFFERSIZE, SEND);
+    }
+    if (x->method) SET(CURLOPT_CUSTOMREQUEST, x->method);
     SET(CURLOPT_HTTPHEADER, c->headers);
     if (x->userinfo) SET(CURLOPT_USERPWD, x->userinfo);
     SET(CURLOPT_USERAGENT, "tare");
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_CONNECTTIMEOUT, (long)o->connect_seconds);
     SET(CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
-    SET(CURLOPT_LOW_SPEED_TIME, (long)o->stall_seconds);
+    SET(CURLOPT_FRESH_CONNECT, (long)x->is_careful);
+    SET(CURLOPT_LOW_SPEED_TIME, x->is_patient ? 0L : (long)o->stall_seconds);
     SET(CURLOPT_BUFFERSIZE, RECEIVE);
     if (o->ca_file) SET(CURLOPT_CAINFO, o->ca_file);
     if (o->ca_folder) SET(CURLOPT_CAPATH, o->ca_folder);

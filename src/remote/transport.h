@@ -18,13 +18,19 @@ typedef enum tare_exchange_end {
     TARE_EXCHANGE_FAILED = 2, /* it will not: no such host, a certificate nobody trusts */
 } tare_exchange_end;
 
-/* One GET. The caller fills the first part; all texts are copied when it is started. */
+/* One request. The caller fills the first part; all texts are copied when it is started, the body is
+ * not. */
 typedef struct tare_exchange {
     const char *url;
+    const char *method; /* NULL: GET of a range; static */
+    const void *body;   /* NULL: none. Kept by the caller until the exchange is released */
+    size_t n_body;
+    bool is_patient; /* the server may think as long as it wants before it answers */
+    bool is_careful; /* on a connection of its own: of others libcurl may send a request twice */
     const char *userinfo; /* "user:password", unescaped; NULL: none */
     const char *bearer;   /* a token; NULL: none */
     tare_str headers;     /* more lines of the header, a NUL behind each */
-    uint64_t first, last; /* the range of bytes */
+    uint64_t first, last; /* the range of bytes, of a GET */
     const char *if_range; /* a validator; NULL: none */
     void *owner;
     /* A line of the header, its line end included; a status line begins a new response. */

@@ -62,7 +62,7 @@ static void look_at_parts(void) {
     scratch_path(path, sizeof path, "out");
     if (tare_parts_open(&parts, path, NULL, &err) != TARE_OK) return;
     FUZZ_CHECK(tare_parts_done(parts) <= tare_parts_count(parts));
-    FUZZ_CHECK(tare_parts_join(NULL, parts, true, &output, &err) == TARE_OK || err.what);
+    FUZZ_CHECK(tare_parts_join(NULL, parts, NULL, true, &output, &err) == TARE_OK || err.what);
     tare_parts_free(parts);
 }
 

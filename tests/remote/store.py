@@ -38,11 +38,11 @@ def signature(method, target, headers, secret, region):
 
 
 class Methods(Handler):
-    def do(self):
+    def do_GET(self):
         self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.do_GET()
+        super().do_GET()
 
-    do_PUT = do_POST = do_DELETE = do
+    do_PUT = do_POST = do_DELETE = do_GET
 
 
 class Store(Server):
@@ -55,7 +55,7 @@ class Store(Server):
         self.bucket, self.page = bucket, page
         self.objects, self.uploads, self.fault = {}, {}, None
         self.access, self.secret, self.token = ACCESS, SECRET, None
-        self.n_uploads = 0
+        self.n_uploads, self.knows_conditions = 0, True
 
     def error(self, handler, status, code, **headers):
         handler.reply(status, f"{HEAD}<Error><Code>{code}</Code><Message>no</Message></Error>".encode(),
@@ -82,7 +82,7 @@ class Store(Server):
         given, right = signature(handler.command, handler.path, headers, self.secret, REGION)
         if given != right:
             return 403, "SignatureDoesNotMatch"
-        body = getattr(handler, "body", b"")
+        body = handler.body
         if hashlib.sha256(body).hexdigest() != headers["x-amz-content-sha256"]:
             return 400, "XAmzContentSHA256Mismatch"
         digest = base64.b64encode(hashlib.md5(body).digest()).decode()
@@ -142,8 +142,11 @@ class Store(Server):
             self.xml(handler, "InitiateMultipartUploadResult",
                      f"<UploadId>up+{self.n_uploads}/=</UploadId>")
         elif "uploadId" not in query and handler.command == "PUT":
+            if self.is_taken(handler, key):
+                self.error(handler, 412, "PreconditionFailed")
+                return
             self.objects[key] = handler.body
-            handler.reply(200, ETag='"one"')
+            handler.reply(200, ETag=f'"{hashlib.md5(handler.body).hexdigest()}"')
         elif upload is None or upload["key"] != key:
             self.error(handler, 404, "NoSuchUpload")
         elif handler.command == "GET":
@@ -164,11 +167,43 @@ class Store(Server):
         root = ElementTree.fromstring(handler.body)
         named = [(int(p.findtext("PartNumber")), p.findtext("ETag").strip('"')) for p in root]
         right = [(n, hashlib.md5(b).hexdigest()) for n, b in sorted(upload["parts"].items())]
-        if named != right:
+        if self.is_taken(handler, key):
+            self.error(handler, 412, "PreconditionFailed")
+        elif named != right:
             self.error(handler, 400, "InvalidPart")
         elif any(len(b) < 5 << 20 for _, b in sorted(upload["parts"].items())[:-1]):
             self.error(handler, 400, "EntityTooSmall")
         else:
             self.objects[key] = b"".join(b for _, b in sorted(upload["parts"].items()))
             del self.uploads[name]
-            self.xml(handler, "CompleteMultipartUploadResult", "<ETag>x</ETag>")
+            etag = hashlib.md5(self.objects[key]).hexdigest()
+            self.xml(handler, "CompleteMultipartUploadResult", f"<ETag>&quot;{etag}&quot;</ETag>")
+
+    def is_taken(self, handler, key):
+        return self.knows_conditions and handler.headers.get("If-None-Match") == "*" and key in self.objects
+
+
+class Proxy(Server):
+    """Hands requests on to a store, but for those that `fault` answers."""
+
+    def __init__(self, port):
+        super().__init__({})
+        self.RequestHandlerClass = Methods
+        self.port, self.fault = port, None
+
+    def answer(self, handler, count):
+        if self.fault and self.fault(handler, count):
+            return
+        there = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        there.request(handler.command, handler.path, handler.body or None,
+                      dict(handler.headers))
+        said = there.getresponse()
+        body = said.read()
+        handler.send_response(said.status)
+        for name, value in said.getheaders():
+            if name.lower() not in ("transfer-encoding", "connection", "server", "date", "content-length"):
+                handler.send_header(name, value)
+        handler.send_header("Content-Length", len(body))
+        handler.end_headers()
+        handler.wfile.write(body)
+        there.close()

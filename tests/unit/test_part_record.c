@@ -94,7 +94,7 @@ static void changed_record_does_no_harm(void **state) {
         if (status == TARE_OK) check_inside(&r);
         assert_int_equal(tare_parts_open(&parts, temp_path("out"), NULL, NULL), TARE_OK);
         if (status != TARE_OK)
-            assert_int_equal(tare_parts_join(NULL, parts, true, &output, NULL), TARE_ERR_ARG);
+            assert_int_equal(tare_parts_join(NULL, parts, NULL, true, &output, NULL), TARE_ERR_ARG);
         tare_parts_free(parts);
         tare_arena_free(&arena);
     }

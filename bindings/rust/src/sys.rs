@@ -858,6 +858,7 @@ pub struct tare_output_options {
     pub strict: bool,
     pub no_sync: bool,
     pub dry_run: bool,
+    pub remote: *mut tare_remote,
 }
 
 extern "C" {
@@ -2380,7 +2381,7 @@ pub struct tare_join_result {
 
 extern "C" {
     pub fn tare_join_result_init(x: *mut tare_join_result, size: usize);
-    pub fn tare_parts_join(out: *mut tare_join_result, parts: *const tare_parts, keep: bool, output: *const tare_output_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_parts_join(out: *mut tare_join_result, parts: *const tare_parts, to: *const c_char, keep: bool, output: *const tare_output_options, err: *mut tare_error) -> tare_status;
     pub fn tare_pattern_new(out: *mut *mut tare_pattern, text: *const c_char, n: usize, allocator: *const tare_allocator, err: *mut tare_error) -> tare_status;
     pub fn tare_pattern_free(pattern: *mut tare_pattern);
     pub fn tare_pattern_matches(out: *mut bool, pattern: *mut tare_pattern, name: tare_str, err: *mut tare_error) -> tare_status;
@@ -2446,6 +2447,27 @@ pub struct tare_download_options {
 extern "C" {
     pub fn tare_download_options_init(x: *mut tare_download_options, size: usize);
     pub fn tare_remote_download(folder: *const c_char, remote: *mut tare_remote, url: *const c_char, options: *const tare_download_options, err: *mut tare_error) -> tare_status;
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tare_upload {
+    pub size: usize,
+    pub name: *const c_char,
+    pub id: *const c_char,
+    pub begun: *const c_char,
+    pub n_parts: u64,
+    pub n_bytes: u64,
+}
+
+extern "C" {
+    pub fn tare_upload_init(x: *mut tare_upload, size: usize);
+}
+
+pub type tare_upload_fn = Option<unsafe extern "C" fn(ctx: *mut c_void, upload: *const tare_upload)>;
+
+extern "C" {
+    pub fn tare_remote_uploads(remote: *mut tare_remote, url: *const c_char, aborts: bool, visit: tare_upload_fn, ctx: *mut c_void, err: *mut tare_error) -> tare_status;
 }
 
 #[repr(C)]

@@ -114,10 +114,11 @@ typedef struct tare_join_result {
 TARE_DECLARE_INIT(tare_join_result)
 
 /* Makes the output of its parts, which share their data with it where the file system can, and
- * removes them unless `keep`. ERR_ARG: a part is not done; err names it. As every output it appears
- * whole or not at all. */
-TARE_API tare_status tare_parts_join(tare_join_result *out, const tare_parts *parts, bool keep,
-                                     const tare_output_options *output, tare_error *err);
+ * removes them unless `keep`. `to`: another path, or s3://BUCKET/KEY, that it gets instead of the parts'
+ * own; NULL: none (UNSUPPORTED of parts that share one output). ERR_ARG: a part is not done; err names
+ * it. As every output it appears whole or not at all. */
+TARE_API tare_status tare_parts_join(tare_join_result *out, const tare_parts *parts, const char *to,
+                                     bool keep, const tare_output_options *output, tare_error *err);
 
 #ifdef __cplusplus
 }

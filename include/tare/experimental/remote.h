@@ -122,6 +122,32 @@ TARE_DECLARE_INIT(tare_download_options)
 TARE_API tare_status tare_remote_download(const char *folder, tare_remote *remote, const char *url,
                                           const tare_download_options *options, tare_error *err);
 
+/* ---- uploads --------------------------------------------------------------------------------- */
+
+/* Outputs whose paths begin with s3:// are written through the session that tare_output_options name: in
+ * parts that are sent while the rest is being made, several at a time; the object appears when all of them
+ * are there, and is then looked at. Without `force` it must not exist; stores that know If-None-Match make
+ * that sure. What fails or is cancelled removes its parts. A folder's objects appear one after the other.
+ * A process that is killed leaves its upload, which nobody sees: this finds it. */
+
+typedef struct tare_upload {
+    size_t size;
+    const char
+        *name;      /* s3://BUCKET/KEY that it was to be; all texts are valid as long as the call */
+    const char *id; /* the store's */
+    const char *begun; /* when, as the store says it; may be empty */
+    uint64_t n_parts;  /* that are in the store */
+    uint64_t n_bytes;  /* of these */
+} tare_upload;
+TARE_DECLARE_INIT(tare_upload)
+
+typedef void (*tare_upload_fn)(void *ctx, const tare_upload *upload);
+
+/* Calls `visit` for each upload of s3://BUCKET/KEY, or of all keys in s3://BUCKET/FOLDER/, that is not
+ * complete; with `aborts` after removing it. One that is under way is among them. */
+TARE_API tare_status tare_remote_uploads(tare_remote *remote, const char *url, bool aborts,
+                                         tare_upload_fn visit, void *ctx, tare_error *err);
+
 /* What a session has done so far. */
 typedef struct tare_remote_counts {
     size_t size;

@@ -10,6 +10,7 @@
 #include "ops/convert/conversion.h"
 #include "ops/convert/execute.h"
 #include "ops/digest.h"
+#include "ops/output/destination.h"
 #include "ops/output/replaced.h"
 
 /* What one run needs. */
@@ -37,14 +38,32 @@ static tare_out_options out_options(const tare_plan *p) {
                                 .force = p->options.output->force,
                                 .no_sync = p->options.output->no_sync,
                                 .withheld = tare_model_withheld(p->in),
-                                .report = p->options.context->report};
+                                .report = p->options.context->report,
+                                .store = tare_output_store(p->options.output)};
     for (size_t i = 0; i < p->files.n_files; i++) options.total_size += p->files.files[i].size;
     return options;
+}
+
+/* What is made again from its bytes, or read back, has to be a file. */
+static tare_status check_stored(const tare_plan *p, tare_error *err) {
+    const tare_output_options *o = p->options.output;
+    if (p->format->write.pack)
+        return tare_output_refuse_store(o, p->out_path,
+                                        "what is converted and packed is made here first: write a "
+                                        "file and upload it, or pack a model as it is",
+                                        err);
+    return p->options.verify
+               ? tare_output_refuse_store(o, p->out_path,
+                                          "an upload cannot be read back before it is complete: "
+                                          "convert without `verify`, and verify the object",
+                                          err)
+               : TARE_OK;
 }
 
 tare_status tare_plan_check(const tare_plan *plan, tare_error *err) {
     TARE_REQUIRE(plan && plan->out_path, err);
     const tare_out_options options = out_options(plan);
+    TARE_TRY(check_stored(plan, err));
     TARE_TRY(check_replaced(plan, err));
     return tare_outset_check(plan->out_path, &options, plan->options.context->allocator, err);
 }
@@ -55,9 +74,14 @@ static tare_status check_input(const conversion *c, tare_error *err) {
     return tare_digests_check(tare_model_as_stored(c->plan->in), &run, err);
 }
 
+static tare_status skip(void *ctx, uint32_t file, uint64_t offset, uint64_t n, tare_error *err) {
+    return tare_outset_skip(((conversion *)ctx)->set, file, offset, n, err);
+}
+
 static tare_status begin_files(conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     const tare_out_options options = out_options(p);
+    TARE_TRY(check_stored(p, err));
     TARE_TRY(check_replaced(p, err));
     TARE_TRY(tare_outset_new(&c->set, p->out_path, &options, p->options.context->allocator, err));
     for (size_t i = 0; i < p->files.n_files; i++) {
@@ -68,7 +92,7 @@ static tare_status begin_files(conversion *c, tare_error *err) {
     c->hinted = tare_alloc(p->options.context->allocator, p->files.n_files * sizeof *c->hinted);
     if (!c->hinted) return tare_fail(err, TARE_ERR_NOMEM, "output files");
     for (size_t i = 0; i < p->files.n_files; i++) atomic_init(&c->hinted[i], 0);
-    return TARE_OK;
+    return tare_outset_is_stored(p->out_path, &options) ? tare_plan_gaps(p, skip, c, err) : TARE_OK;
 }
 
 /* What follows once all bytes are written, up to the output's name. */

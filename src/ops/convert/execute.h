@@ -16,6 +16,10 @@ typedef struct tare_execution tare_execution;
 tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool is_sequential,
                                tare_error *err);
 void tare_execution_free(tare_execution *x);
+/* Calls `visit` with each range of the output's files that a plan leaves zero. */
+typedef tare_status (*tare_gap_fn)(void *ctx, uint32_t file, uint64_t offset, uint64_t n,
+                                   tare_error *err);
+tare_status tare_plan_gaps(const tare_plan *plan, tare_gap_fn visit, void *ctx, tare_error *err);
 /* Bytes that one run counts into `done`. */
 uint64_t tare_execution_bytes(const tare_execution *x);
 /* Runs all tasks of several plans at once, in the order of the input's bytes, so that each part of it

@@ -153,6 +153,41 @@ static int by_place(const void *a, const void *b) {
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/* The extents of a plan by their places, to be freed; NULL: memory is out. */
+static const tare_extent **sort_extents(const tare_plan *plan) {
+    const tare_write_plan *w = &plan->files;
+    const tare_extent **sorted =
+        tare_alloc(plan->options.context->allocator, w->n_extents * sizeof *sorted);
+    for (size_t i = 0; sorted && i < w->n_extents; i++) sorted[i] = &w->extents[i];
+    if (sorted) qsort(sorted, w->n_extents, sizeof *sorted, by_place);
+    return sorted;
+}
+
+/* Up to `end` of a file; *at: where the last extent ended. */
+static tare_status visit_gap(uint64_t *at, uint32_t file, uint64_t end, tare_gap_fn visit,
+                             void *ctx, tare_error *err) {
+    const uint64_t from = *at;
+    *at = tare_max_u64(from, end);
+    return end > from ? visit(ctx, file, from, end - from, err) : TARE_OK;
+}
+
+tare_status tare_plan_gaps(const tare_plan *plan, tare_gap_fn visit, void *ctx, tare_error *err) {
+    const tare_write_plan *w = &plan->files;
+    const tare_extent **sorted = sort_extents(plan);
+    tare_status status = sorted ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
+    size_t i = 0;
+    for (uint32_t file = 0; file < w->n_files && status == TARE_OK; file++) {
+        uint64_t at = 0;
+        for (; i < w->n_extents && sorted[i]->file == file && status == TARE_OK; i++) {
+            status = visit_gap(&at, file, sorted[i]->offset, visit, ctx, err);
+            at = tare_max_u64(at, sorted[i]->offset + sorted[i]->size);
+        }
+        if (status == TARE_OK) status = visit_gap(&at, file, w->files[file].size, visit, ctx, err);
+    }
+    tare_free(plan->options.context->allocator, sorted, w->n_extents * sizeof *sorted);
+    return status;
+}
+
 /* Digests, or all but digests, in the order of `sorted`. */
 static tare_status add_extents(tare_execution *x, const tare_extent **sorted, bool digests,
                                tare_error *err) {
@@ -167,10 +202,8 @@ static tare_status add_extents(tare_execution *x, const tare_extent **sorted, bo
 static tare_status cut(tare_execution *x, tare_error *err) {
     const tare_write_plan *w = &x->plan->files;
     const tare_allocator *a = x->plan->options.context->allocator;
-    const tare_extent **sorted = tare_alloc(a, w->n_extents * sizeof *sorted);
+    const tare_extent **sorted = sort_extents(x->plan);
     if (!sorted) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
-    for (size_t i = 0; i < w->n_extents; i++) sorted[i] = &w->extents[i];
-    qsort(sorted, w->n_extents, sizeof *sorted, by_place);
     tare_status status = add_extents(x, sorted, false, err);
     x->first_digest = x->n_tasks;
     if (status == TARE_OK) status = add_extents(x, sorted, true, err);

@@ -61,9 +61,10 @@ static tare_status check_not_input(const tare_plan *p, tare_error *err) {
     for (size_t i = 0; p->out_path && i < p->in->n_files; i++) {
         const tare_open_file *file = &p->in->files[i];
         char parent[TARE_PATH_MOST];
-        if (!file->reader.has_identity) continue;
+        const bool is_file = file->reader.has_identity;
         if (tare_same_file(p->out_path, &file->reader) ||
-            (parent_of(parent, sizeof parent, file->name) && tare_same_path(p->out_path, parent))) {
+            (is_file && parent_of(parent, sizeof parent, file->name) &&
+             tare_same_path(p->out_path, parent))) {
             tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_IS_INPUT, "the output is the input");
             tare_error_file(err, p->out_path);
             return TARE_ERR_ARG;

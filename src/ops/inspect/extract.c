@@ -21,6 +21,7 @@
 #include "encoding/slab.h"
 #include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
+#include "ops/output/destination.h"
 #include "ops/output/replaced.h"
 #include "ops/steps.h"
 
@@ -241,7 +242,8 @@ static tare_status open_output(extraction *x, const char *path, tare_error *err)
                                   .no_sync = x->options->output->no_sync,
                                   .withheld = tare_model_withheld(x->model),
                                   .total_size = x->total,
-                                  .report = x->options->context->report};
+                                  .report = x->options->context->report,
+                                  .store = tare_output_store(x->options->output)};
     TARE_TRY(tare_walk_guard(x->model, path, err));
     if (x->options->output->dry_run) return tare_outset_check(path, &out, x->model->allocator, err);
     TARE_TRY(tare_outset_new(&x->set, path, &out, x->model->allocator, err));

@@ -6,6 +6,7 @@
 
 #include "base/outfile.h"
 #include "ops/item_walk.h"
+#include "ops/output/destination.h"
 #include "ops/output/replaced.h"
 
 tare_status tare_file_write(const char *path, const void *bytes, size_t n, const tare_model *model,
@@ -22,7 +23,8 @@ tare_status tare_file_write(const char *path, const void *bytes, size_t n, const
                                   .no_sync = o.no_sync,
                                   .withheld = model ? tare_model_withheld(model) : 0,
                                   .total_size = n,
-                                  .report = c.report};
+                                  .report = c.report,
+                                  .store = tare_output_store(&o)};
     if (model) TARE_TRY(tare_walk_guard(model, path, err));
     if (o.dry_run) return tare_outset_check(path, &out, c.allocator, err);
     TARE_TRY(tare_outset_new(&set, path, &out, c.allocator, err));

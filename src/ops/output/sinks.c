@@ -59,7 +59,7 @@ tare_sink tare_sink_of_files(tare_file_sink *s) {
     return (tare_sink){.ctx = s,
                        .put = put_in_file,
                        .copy = copy_to_file,
-                       .read = read_file,
+                       .read = tare_outset_can_read(s->set) ? read_file : NULL,
                        .file_done = file_is_done};
 }
 

@@ -12,6 +12,7 @@
 #include "format/format.h"
 #include "format/packed.h"
 #include "ops/digest.h"
+#include "ops/output/destination.h"
 #include "ops/output/replaced.h"
 #include "ops/output/sinks.h"
 #include "ops/packing/bases.h"
@@ -144,9 +145,15 @@ static tare_status begin_output(packing *p, const char *path, tare_error *err) {
     const tare_out_options out = {.force = p->options.output->force,
                                   .no_sync = p->options.output->no_sync,
                                   .withheld = withheld_of(p),
-                                  .report = p->options.context->report};
+                                  .report = p->options.context->report,
+                                  .store = tare_output_store(p->options.output)};
     uint32_t index;
     if (p->source->output) return TARE_OK;
+    if (p->source->check)
+        TARE_TRY(tare_output_refuse_store(p->options.output, path,
+                                          "this output is looked at before it is final: write a "
+                                          "file and upload it",
+                                          err));
     for (size_t i = 0; i < p->options.n_bases; i++) {
         if (!tare_replaces_model(path, p->options.bases[i])) continue;
         tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_IS_INPUT,

@@ -11,6 +11,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "format/format.h"
+#include "ops/output/destination.h"
 #include "ops/output/replaced.h"
 #include "ops/output/sinks.h"
 #include "ops/packing/bases.h"
@@ -262,7 +263,13 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
                                 .has_folders = true,
                                 .withheld = file->withheld,
                                 .total_size = u->total,
-                                .report = o->context->report};
+                                .report = o->context->report,
+                                .store = tare_output_store(o->output)};
+    if (o->is_coarse)
+        TARE_TRY(tare_output_refuse_store(o->output, out_path,
+                                          "what is unpacked in part is changed when it is there: "
+                                          "write a file and upload it",
+                                          err));
     if (tare_holds_file(out_path, file))
         return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_IS_INPUT,
                               "the output is the input, or holds it");

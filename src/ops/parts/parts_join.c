@@ -14,6 +14,7 @@
 #include "base/pool.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "ops/output/destination.h"
 #include "ops/output/replaced.h"
 #include "ops/parts/parts_state.h"
 
@@ -22,6 +23,7 @@
 
 typedef struct joining {
     const tare_parts *parts;
+    const char *out_path; /* of the output: the parts' own or another */
     tare_output_options output;
     tare_arena arena;
     tare_part_piece *files; /* of the output, in its order: n_bytes is what the parts have */
@@ -112,7 +114,8 @@ static tare_out_options out_options(const joining *j) {
                           .force = j->output.force,
                           .no_sync = j->output.no_sync,
                           .total_size = j->result.total_bytes,
-                          .report = j->parts->context.report};
+                          .report = j->parts->context.report,
+                          .store = tare_output_store(&j->output)};
     for (uint32_t i = 0; i < j->parts->count; i++)
         o.withheld = (uint16_t)(o.withheld | record_at(j, i)->withheld);
     return o;
@@ -174,13 +177,12 @@ static tare_status place_part(joining *j, uint32_t i, uint32_t *file, tare_error
 static tare_status join_files(joining *j, tare_error *err) {
     const tare_out_options o = out_options(j);
     uint32_t file = 0;
-    if (j->result.is_directory && j->output.force)
-        TARE_TRY(tare_check_replaced(j->parts->out_path, err));
+    if (j->result.is_directory && j->output.force) TARE_TRY(tare_check_replaced(j->out_path, err));
     if (j->output.dry_run)
-        return tare_outset_check(j->parts->out_path, &o, j->parts->context.allocator, err);
+        return tare_outset_check(j->out_path, &o, j->parts->context.allocator, err);
     j->scratch = tare_arena_take(&j->arena, SCRATCH);
     if (!j->scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
-    TARE_TRY(tare_outset_new(&j->set, j->parts->out_path, &o, j->parts->context.allocator, err));
+    TARE_TRY(tare_outset_new(&j->set, j->out_path, &o, j->parts->context.allocator, err));
     TARE_TRY(add_files(j, err));
     for (uint32_t i = 0; i < j->parts->count; i++) TARE_TRY(place_part(j, i, &file, err));
     return tare_outset_commit(j->set, err);
@@ -320,7 +322,11 @@ static tare_status finish_shared(joining *j, tare_error *err) {
 }
 
 static tare_status join_shared(joining *j, tare_error *err) {
-    const char *out_path = j->parts->out_path;
+    if (j->out_path != j->parts->out_path)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "parts of one file that all share become the output where they are: join "
+                         "them under their own name");
+    const char *out_path = j->out_path;
     const bool is_taken = tare_path_has_entry(out_path);
     TARE_TRY(check_shared(j, err));
     if (is_taken && (!j->output.force || j->result.is_directory)) {
@@ -356,11 +362,13 @@ static void remove_parts(joining *j) {
     }
 }
 
-tare_status tare_parts_join(tare_join_result *out, const tare_parts *parts, bool keep,
-                            const tare_output_options *output, tare_error *err) {
+tare_status tare_parts_join(tare_join_result *out, const tare_parts *parts, const char *to,
+                            bool keep, const tare_output_options *output, tare_error *err) {
     TARE_REQUIRE(parts, err);
     if (out) TARE_TRY(tare_result_check(out, err));
-    joining j = {.parts = parts, .result = tare_join_result_default()};
+    joining j = {.parts = parts,
+                 .out_path = to ? to : parts->out_path,
+                 .result = tare_join_result_default()};
     TARE_TRY(tare_output_keep(&j.output, &output, err));
     tare_arena_init(&j.arena, parts->context.allocator);
     tare_status status = check_states(&j, err);
