@@ -4,6 +4,7 @@
 of parts (two with --short) and however it was interrupted; and what does not belong together is never joined, but named."""
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -289,10 +290,23 @@ def try_auto():
     run("unpack", "m.gguf.wcodec", "x.gguf", "--salvage", "--part", "1/2", code=2)
 
 
+def try_many():
+    """Looking at 40,000 parts takes time in proportion to them."""
+    os.mkdir("many")
+    for i in range(1, 40001):
+        open(f"many/o.gguf.part-{i:05}-of-40000", "w").close()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    said = run("status", "many/o.gguf", code=1)
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    check("0 of 40000", "0 of 40000 parts done" in said)
+    check(f"status of 40,000 parts took {seconds:.1f} s of a processor", seconds < 1.5)
+    shutil.rmtree("many")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     run("synth", "llama-tiny", "m.gguf", "-q")
-    for step in (try_kinds, try_choice, try_wrong, try_adapter, try_records, try_outside, try_killed, try_auto):
+    for step in (try_kinds, try_choice, try_wrong, try_adapter, try_records, try_outside, try_killed, try_auto, try_many):
         try:
             step()
         except OSError as fault:  # what was to be made is not there

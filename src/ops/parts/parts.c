@@ -38,11 +38,9 @@ static bool read_name(tare_str tail, uint32_t *index, uint32_t *count, bool *is_
     return *is_record || tail.len == 0;
 }
 
-/* The entry of a name, with or without ".json". */
-static tare_part_found *entry_of(search *s, tare_str stem, tare_error *err) {
+/* An entry for a name; the two of a part become one once all names are known. */
+static tare_part_found *add_entry(search *s, tare_str stem, tare_error *err) {
     tare_parts *p = s->parts;
-    for (size_t i = p->n_found; i-- > 0;)
-        if (tare_str_equal(p->found[i].info.name, stem)) return &p->found[i];
     if (!tare_grow(p->context.allocator, (void **)&p->found, &p->capacity, p->n_found + 1,
                    sizeof *p->found)) {
         tare_fail(err, TARE_ERR_NOMEM, "list of parts");
@@ -66,7 +64,7 @@ static tare_status visit(void *ctx, const tare_files_entry *entry, tare_error *e
         !read_name(tare_str_cut(name, s->base.len), &index, &count, &is_record))
         return TARE_OK;
     if (is_record) name.len -= strlen(".json");
-    tare_part_found *f = entry_of(s, name, err);
+    tare_part_found *f = add_entry(s, name, err);
     if (!f) return TARE_ERR_NOMEM;
     f->info.index = index;
     f->info.count = count;
@@ -77,6 +75,29 @@ static tare_status visit(void *ctx, const tare_files_entry *entry, tare_error *e
         f->n_bytes = entry->size;
     }
     return TARE_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+    return tare_str_compare(((const tare_part_found *)a)->info.name,
+                            ((const tare_part_found *)b)->info.name);
+}
+
+/* A part's bytes and its record are one entry. */
+static void merge_entries(tare_parts *p) {
+    size_t n = 0;
+    if (p->n_found) qsort(p->found, p->n_found, sizeof *p->found, by_name);
+    for (size_t i = 0; i < p->n_found; i++) {
+        const tare_part_found *f = &p->found[i];
+        tare_part_found *before = n ? &p->found[n - 1] : NULL;
+        if (!before || !tare_str_equal(before->info.name, f->info.name)) {
+            p->found[n++] = *f;
+            continue;
+        }
+        before->has_record |= f->has_record;
+        before->has_bytes |= f->has_bytes;
+        before->n_bytes += f->n_bytes;
+    }
+    p->n_found = n;
 }
 
 static tare_status find(tare_parts *p, tare_error *err) {
@@ -90,6 +111,7 @@ static tare_status find(tare_parts *p, tare_error *err) {
     memcpy(base + name.len, ".part-", 7);
     s.base = tare_str_of(base);
     TARE_TRY(tare_files_list(NULL, folder.len ? s.folder : ".", visit, &s, err));
+    merge_entries(p);
     if (p->n_found) return TARE_OK;
     tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_NO_PARTS, "there is no part of this output");
     tare_error_file(err, p->out_path);
