@@ -278,7 +278,7 @@ extern PyType_Spec py_device_spec, py_device_memory_spec;
 extern PyMethodDef py_open_methods[], py_read_methods[], py_verb_methods[];
 extern PyMethodDef py_encoding_methods[], py_table_methods[], py_memory_methods[];
 extern PyMethodDef py_build_methods[], py_convert_methods[], py_packing_methods[],
-    py_coded_methods[], py_names_methods[], py_edit_methods[];
+    py_coded_methods[], py_names_methods[], py_edit_methods[], py_parts_methods[];
 
 static inline py_state *py_state_of(PyObject *module) {
     return (py_state *)PyModule_GetState(module);

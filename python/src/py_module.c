@@ -43,7 +43,8 @@ static int module_exec(PyObject *module) {
     static PyMethodDef *const methods[] = {
         py_open_methods,    py_read_methods,   py_verb_methods,  py_encoding_methods,
         py_table_methods,   py_memory_methods, py_build_methods, py_convert_methods,
-        py_packing_methods, py_coded_methods,  py_names_methods, py_edit_methods};
+        py_packing_methods, py_coded_methods,  py_names_methods, py_edit_methods,
+        py_parts_methods};
     py_state *s = py_state_of(module);
     if (!add_type(module, &s->handle_type, &py_handle_spec) ||
         !add_type(module, &s->model_type, &py_model_spec) ||

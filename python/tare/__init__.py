@@ -26,7 +26,7 @@ __version__ = version
 __all__ = [
     "Array", "CancelToken", "Encoding", "Finding", "Metadata", "Model", "Planes", "Resource",
     "Tensor", "TensorView", "build", "convert", "cpu", "diff", "digest", "edit", "encodings", "extract",
-    "formats", "load", "materialized", "mixes", "open", "pack", "parse_name", "plan", "quantize",
+    "formats", "join", "load", "materialized", "mixes", "open", "pack", "parse_name", "parts", "plan", "quantize",
     "report", "save", "saves", "stream", "synth", "unpack", "verify", "version", "write_manifest",
     *_error_names,
 ]
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from ._records import Format as Format
     from ._records import Info as Info
     from ._records import Mix as Mix
+    from ._parts import JoinResult as JoinResult
+    from ._parts import Part as Part
+    from ._parts import join as join
+    from ._parts import parts as parts
     from ._report import report as report
     from ._save import build as build
     from ._save import synth as synth
@@ -86,6 +90,7 @@ _LATER = {
     "Adapter": "_records",
     **dict.fromkeys(("EditChange", "EditResult", "EditedFile", "edit"), "_edit"), "report": "_report",
     **dict.fromkeys(("load", "stream"), "_load"),
+    **dict.fromkeys(("JoinResult", "Part", "join", "parts"), "_parts"),
     **dict.fromkeys(("build", "synth"), "_save"),
     **dict.fromkeys(("Diff", "DiffItem", "Digests", "GGUFName", "PackResult", "PackedLayer",
                      "PlannedTensor", "Report", "Result", "UnpackResult", "parse_name"), "_results"),

@@ -69,6 +69,7 @@ class ConvertOptions(SaveOptions, total=False):
     metadata: Mapping[str, Any] | None
     force: bool
     dry_run: bool
+    part: tuple[int, int] | None
 
 
 class QuantizeOptions(ConvertOptions, total=False):

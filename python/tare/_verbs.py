@@ -101,8 +101,9 @@ class Plan:
     ('safetensors', 'encode')
     """
 
-    def __init__(self, core: _core.Plan, dst: str | None, progress: Any) -> None:
+    def __init__(self, core: _core.Plan, dst: str | None, progress: Any, needs: tuple[Any, ...]) -> None:
         self._core = core
+        self._dst, self._needs = dst, needs
         self._folder = dst if dst and core.summary[4] else ""
         self._progress = progress
 
@@ -166,6 +167,16 @@ class Plan:
         if len(files) == 1:  # of a .wcodec the plan has the size before it is packed
             files = (FileInfo(files[0].path, written),)
         return Result(self.format, files, written, self.tensors, self.findings,
+                      *(self._core.fit or (None, None)))
+
+    def run_part(self, index: int, count: int) -> Result:
+        """Writes part `index` of `count`, from 1; join() makes the output of all of them."""
+        if self._dst is None:
+            raise ValueError("part: bytes in memory have none")
+        paths, key, overwrite, sync = self._needs
+        begin, end, _, _ = self._core.run_part(index, count, False, paths, key, overwrite, sync, self._progress)
+        name = f"{self._dst.rstrip('/')}.part-{index:05}-of-{count:05}"
+        return Result(self.format, (FileInfo(name, end - begin),), end - begin, self.tensors, self.findings,
                       *(self._core.fit or (None, None)))
 
     def run_bytes(self) -> bytes:
@@ -276,8 +287,13 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, packed: tuple[Any, ..
         raise ValueError("one of mmproj, mtp and no_mtp: each asks for other tensors")
     report = adapt(own["progress"])
     path = None if dst is None else os.fsdecode(dst)
+    paths = [os.fsdecode(file) for file in (own["imatrix"], own["sensitivity"]) if file]
+    paths += [use[0] for use in given["merges"] or () if use[0]]
+    same = [pair for pair in texts if pair[0] not in ("force", "no_sync", "threads")]
+    key = json.dumps([same, {name: repr(value) for name, value in given.items() if name != "bases"}])
+    needs = paths, key, bool(options.get("force")), not options.get("no_sync")
     try:
-        return Plan(_core.plan(src, path, is_quantize, texts, given, report), path, report)
+        return Plan(_core.plan(src, path, is_quantize, texts, given, report), path, report, needs)
     except UsageError as error:
         _refuse(error, path, options.get("to"))
 
@@ -326,13 +342,25 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     strict      losses, NaN and overflow are errors
     force       replaces an existing output
     dry_run     checks, and writes nothing: the result is what plan() has
+    part        (2, 7): writes the second of seven parts beside dst, which join() puts together
     no_sync     does not wait for the disk
 
     >>> tare.convert("tiny.gguf", "tiny.safetensors", type="bf16", force=True).format
     'safetensors'
     """
+    part, given = _part_of(options)
     with _opened(src) as model:
-        return _plan(model, dst, False, **options).run()
+        made = _plan(model, dst, False, **given)
+        return made.run_part(*part) if part else made.run()
+
+
+def _part_of(options: Mapping[str, Any]) -> tuple[tuple[int, int] | None, dict[str, Any]]:
+    """`part`, and the other options."""
+    given = dict(options)
+    part = given.pop("part", None)
+    if part is not None and (given.get("verify") or given.get("dry_run")):
+        raise ValueError("part: neither verify nor dry_run is of a part")
+    return part, given
 
 
 def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpack[QuantizeOptions]) -> Result:
@@ -357,10 +385,11 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpa
         "target_size", "target_bpw", "target_damage"))))
     if n_targets != 1:
         raise ValueError("quantize: a mix, or one of target_size, target_bpw and target_damage")
-    given = dict(options)
+    part, given = _part_of(options)
     packed = _packed(mix, given)
     with _opened(src) as model:
-        return _plan(model, dst, True, packed, mix=None if packed else mix, **given).run()
+        made = _plan(model, dst, True, packed, mix=None if packed else mix, **given)
+        return made.run_part(*part) if part else made.run()
 
 
 def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] | None = None,

@@ -10,7 +10,7 @@ import numpy
 import pytest
 import tare
 
-MODULES = ("__init__", "_encodings", "_load", "_model", "_save", "_tensor", "_verbs", "gguf", "wcodec",
+MODULES = ("__init__", "_encodings", "_load", "_model", "_parts", "_save", "_tensor", "_verbs", "gguf", "wcodec",
            "safetensors._install", "safetensors._open", "safetensors._serialize", "safetensors.numpy",
            "safetensors.torch", "torch")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
