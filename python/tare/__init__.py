@@ -98,7 +98,7 @@ _LATER = {
                      "plan", "quantize", "save", "saves", "unpack", "verify",
                      "write_manifest"), "_verbs"),
 }
-_MODULES = ("cuda", "gguf", "integrations", "safetensors", "torch", "wcodec")
+_MODULES = ("cuda", "fleet", "gguf", "integrations", "safetensors", "torch", "wcodec")
 _TABLES = {"encodings": "all_encodings", "formats": "all_formats", "mixes": "all_mixes"}
 
 

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Guards against: a job that is lost with its machine, one that is done twice or not at all after a resume, a
+target that is replaced unasked or not the one that was made, and scratch that stays."""
+import json
+import os
+import sqlite3
+
+import pytest
+import tare
+
+pytest.importorskip("fsspec")
+ray = pytest.importorskip("ray")
+from ray.cluster_utils import Cluster  # noqa: E402
+
+import tare.fleet as fleet  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head that takes no tasks, and two nodes."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    c = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 80 << 20,
+                                                      "include_dashboard": False})
+    c.nodes_of_test = [c.add_node(num_cpus=1, object_store_memory=80 << 20) for _ in range(2)]
+    ray.init(address=c.address, log_to_driver=False)
+    yield c
+    ray.shutdown()
+    c.shutdown()
+
+
+@pytest.fixture
+def models(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "scratch").mkdir()
+    for i in range(6):
+        tare.save(_tensors(i), tmp_path / "in" / f"{i}.safetensors")
+    return tmp_path
+
+
+def _tensors(i):
+    import numpy
+    return {"blk.w": numpy.full((64, 256), i / 7, dtype="f4"), "norm": numpy.arange(8, dtype="f4") + i}
+
+
+def jobs_of(folder, **options):
+    return [fleet.Job(f"file://{folder}/in/{i}.safetensors", f"file://{folder}/out/{i}.gguf", "convert",
+                      {"type": "q8_0", **options}) for i in range(6)]
+
+
+def begin(folder, jobs, **options):
+    seen = []
+    summary = fleet.run(jobs, folder / "ledger.sqlite", scratch=str(folder / "scratch"), progress=seen.append, **options)
+    assert os.listdir(folder / "scratch") == []
+    return summary, [(p.state, os.path.basename(p.job.source)) for p in seen]
+
+
+def rows(folder):
+    with sqlite3.connect(folder / "ledger.sqlite") as db:
+        db.row_factory = sqlite3.Row
+        return {os.path.basename(r["source"]): dict(r) for r in db.execute("SELECT * FROM jobs")}
+
+
+def test_jobs_are_what_the_verbs_make_and_are_kept(cluster, models):
+    jobs = jobs_of(models)
+    summary, seen = begin(models, jobs)
+    assert (summary.n_done, summary.n_kept, summary.failed) == (6, 0, {})
+    assert sorted(seen) == [("done", f"{i}.safetensors") for i in range(6)]
+    for i in range(6):
+        tare.convert(models / "in" / f"{i}.safetensors", models / "own.gguf", type="q8_0", overwrite=True)
+        made, row = models / "out" / f"{i}.gguf", rows(models)[f"{i}.safetensors"]
+        assert made.read_bytes() == (models / "own.gguf").read_bytes()
+        assert row["digest"] == str(tare.digest(made)) and row["tries"] == 1
+        assert json.loads(row["files"])[0][1] == made.stat().st_size == row["nbytes"]
+    assert sorted(os.listdir(models / "out")) == [f"{i}.gguf" for i in range(6)]
+
+    (models / "out" / "2.gguf").unlink()
+    tare.save(_tensors(9), models / "in" / "4.safetensors", overwrite=True)
+    summary, seen = begin(models, jobs)
+    assert (summary.n_done, summary.n_kept) == (2, 4)
+    assert sorted(s for s in seen if s[0] == "done") == [("done", "2.safetensors"), ("done", "4.safetensors")]
+    assert tare.open(models / "out" / "4.gguf")["norm"].numpy()[0] == 9
+
+
+def test_a_node_that_dies_loses_nothing(cluster, models):
+    killed = []
+
+    def progress(p):
+        if p.state == "done" and not killed:
+            killed.append(cluster.nodes_of_test.pop())
+            cluster.remove_node(killed[0], allow_graceful=False)
+            cluster.nodes_of_test.append(cluster.add_node(num_cpus=1, object_store_memory=80 << 20))
+
+    tare.convert(tare.synth("llama-tiny"), models / "in" / "large.safetensors", keep_names=True)
+    jobs = [fleet.Job(f"file://{models}/in/large.safetensors", f"file://{models}/out/{i}.gguf", "quantize",
+                      {"mix": "Q4_K_M", "quality": "best", "threads": 1, "keep_names": True}) for i in range(6)]
+    summary = fleet.run(jobs, models / "ledger.sqlite", scratch=str(models / "scratch"), progress=progress)
+    summary.raise_failed()
+    assert killed and summary.n_done == 6
+    digests = {str(tare.digest(models / "out" / f"{i}.gguf")) for i in range(6)}
+    assert len(digests) == 1
+    with sqlite3.connect(models / "ledger.sqlite") as db:
+        assert db.execute("SELECT count(*), max(tries) FROM jobs WHERE state = 'done'").fetchone() == (6, 2)
+    assert sorted(os.listdir(models / "out")) == [f"{i}.gguf" for i in range(6)]
+    assert os.listdir(models / "scratch") == []
+
+
+def test_what_cannot_be_done_is_named_and_not_tried_again(cluster, models):
+    (models / "in" / "1.safetensors").write_bytes(b"\xff" * 100)
+    (models / "in" / "3.safetensors").unlink()
+    (models / "out").mkdir()
+    (models / "out" / "5.gguf").write_bytes(b"another's")
+    jobs = jobs_of(models)
+    summary, _ = begin(models, jobs)
+    assert summary.n_done == 3 and (models / "out" / "5.gguf").read_bytes() == b"another's"
+    failed = {os.path.basename(job.source): error for job, error in summary.failed.items()}
+    assert sorted(failed) == ["1.safetensors", "3.safetensors", "5.safetensors"]
+    assert "FileNotFoundError" in failed["3.safetensors"] and "FileExistsError" in failed["5.safetensors"]
+    assert rows(models)["1.safetensors"]["tries"] == 1 and rows(models)["1.safetensors"]["state"] == "failed"
+    with pytest.raises(RuntimeError, match="3 jobs failed"):
+        summary.raise_failed()
+    summary, _ = begin(models, jobs[5:], overwrite=True)
+    assert summary.n_done == 1 and tare.open(models / "out" / "5.gguf")
+
+
+def test_directories_digests_and_packing(cluster, models):
+    tare.convert(tare.synth("llama-tiny"), models / "hf", format="hf")
+    jobs = [fleet.Job(f"file://{models}/hf", f"file://{models}/p/hf.wcodec", "pack"),
+            fleet.Job(f"file://{models}/hf", verb="digest"), fleet.Job(f"file://{models}/hf", verb="verify")]
+    summary, _ = begin(models, jobs)
+    summary.raise_failed()
+    with fleet.Ledger(models / "ledger.sqlite") as book:
+        digests = {row["verb"]: row["digest"] for row in book.rows()}
+        with pytest.raises(BlockingIOError, match="another run"):
+            fleet.Ledger(models / "ledger.sqlite")
+    assert digests["pack"] == digests["digest"] == str(tare.digest(models / "hf"))
+    summary, _ = begin(models, [fleet.Job(f"file://{models}/p/hf.wcodec", f"file://{models}/back/hf", "unpack")])
+    summary.raise_failed()
+    assert tare.diff(models / "hf", models / "back" / "hf").same
+    with pytest.raises(ValueError, match="a target expected"):
+        fleet.Job("x", verb="pack")
+    with pytest.raises(ValueError, match="same target"):
+        fleet.run([fleet.Job("a", "t"), fleet.Job("b", "t")], models / "ledger.sqlite")
