@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from . import _core
+from . import _core, _spell
 from ._progress import adapt
 from ._records import Finding, Record, counted, size_text
 from ._records import findings as make_findings
@@ -149,3 +149,6 @@ def edit(src: Path, dst: Path | None = None, *, set: Mapping[str, Any] = {}, set
                      adapt(progress))
     return EditResult(*row[:4], tuple(EditChange(*c) for c in row[4]), tuple(EditedFile(*f) for f in row[5]),
                       make_findings(row[6]))
+
+
+_spell.verbs.append(edit)

@@ -5,16 +5,21 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Functions with options, in the order in which they are looked at; each module adds its own.
+verbs: list[Any] = []
+
 _OPTION = re.compile("`([a-z_]+)(?: ([A-Za-z0-9_]+))?`")
 
 
 def _spelled(found: re.Match[str]) -> str:
-    from ._edit import edit
     from ._options import QuantizeOptions
-    from ._verbs import diff, extract, pack, unpack, verify
     name, value = found.groups()
     kind = next((kinds[name] for kinds in (one.__annotations__ for one in (
-        QuantizeOptions, pack, unpack, edit, verify, diff, extract)) if name in kinds), None)
+        QuantizeOptions, *verbs)) if name in kinds), None)
     if kind is None:
         return f"--{name.replace('_', '-')}{' ' + value if value else ''} of the command"
     if getattr(kind, "__forward_arg__", kind) == "bool":

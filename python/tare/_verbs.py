@@ -8,7 +8,7 @@ import json
 import os
 from contextlib import contextmanager
 
-from . import _core
+from . import _core, _spell
 from ._dtypes import wanted
 from ._encodings import Encoding, all_encodings, all_formats, all_mixes, encoding
 from ._errors import UsageError
@@ -664,3 +664,6 @@ def _extract_adapter(src: Any_source, name: str, dst: str, form: str | None, row
         raise ValueError(f"extract: adapter=True: {dst!r} is neither a .safetensors file nor a directory")
     with _opened(src) as model:
         _core.adapter_write(model, name, dst, options, adapt(progress))
+
+
+_spell.verbs += [pack, unpack, verify, diff, extract]

@@ -308,9 +308,9 @@ class Ledger:
 # ---- a run
 
 class _Run:
-    def __init__(self, jobs: Sequence[Job], ledger: Ledger, retries: int, overwrite: bool, scratch: str | None,
+    def __init__(self, jobs: Sequence[Job], ledger: Ledger, retries: int, force: bool, scratch: str | None,
                  storage: Mapping[str, Any], progress: Callable[[Progress], object] | None) -> None:
-        self.jobs, self.ledger, self.retries, self.overwrite = jobs, ledger, retries, overwrite
+        self.jobs, self.ledger, self.retries, self.force = jobs, ledger, retries, force
         self.scratch, self.storage, self.progress = scratch, storage, progress
         self.waiting: deque[tuple[Job, int, float]] = deque()  # tries so far, not before this time
         self.running: dict[Any, tuple[Job, int]] = {}
@@ -343,7 +343,7 @@ class _Run:
         ours = row is not None and row["state"] in ("running", "done")
         if not source_is:
             self.fail(job, f"FileNotFoundError: {job.source}")
-        elif target_is and not self.overwrite and not ours:
+        elif target_is and not self.force and not ours:
             self.fail(job, f"FileExistsError: {job.target}")
         else:
             self.ledger.note(job, state="running", source_is=source_is, error="", tries=0)
@@ -407,7 +407,7 @@ def _result(ray: Any, ref: Any) -> Mapping[str, Any]:
 
 
 def run(jobs: Iterable[Job], ledger: str | os.PathLike[str], *, retries: int = 3, cpus: float = 1,
-        memory: int | None = None, in_flight: int | None = None, scratch: str | None = None, overwrite: bool = False,
+        memory: int | None = None, in_flight: int | None = None, scratch: str | None = None, force: bool = False,
         storage_options: Mapping[str, Mapping[str, Any]] | None = None,
         progress: Callable[[Progress], object] | None = None) -> Summary:
     """Does jobs on the cluster that ray is connected to, or on the one that ray.init() finds.
@@ -417,7 +417,7 @@ def run(jobs: Iterable[Job], ledger: str | os.PathLike[str], *, retries: int = 3
     cpus, memory: what Ray sets aside for a task; give a task `cpus` threads by options={"threads": cpus}
     in_flight  tasks at the same time at most; None: twice as many as the cluster's processors can take
     scratch    folder on each machine for what is made, before it is put; None: the system's
-    overwrite  replaces targets that no run of this ledger has made
+    force  replaces targets that no run of this ledger has made
     storage_options {"s3": {...}}: keyword arguments of fsspec's file systems, by protocol
     progress   called with a Progress
     """
@@ -431,7 +431,7 @@ def run(jobs: Iterable[Job], ledger: str | os.PathLike[str], *, retries: int = 3
         ray.init()
     task = ray.remote(work).options(num_cpus=cpus, memory=memory, max_retries=0)
     with Ledger(ledger) as book:
-        state = _Run(unique, book, retries, overwrite, scratch, storage_options or {}, progress)
+        state = _Run(unique, book, retries, force, scratch, storage_options or {}, progress)
         for job in unique:
             state.plan(job)
         most = in_flight or max(1, int(2 * ray.cluster_resources().get("CPU", 1) / (cpus or 1)))

@@ -66,7 +66,7 @@ def test_jobs_are_what_the_verbs_make_and_are_kept(cluster, models):
     assert (summary.n_done, summary.n_kept, summary.failed) == (6, 0, {})
     assert sorted(seen) == [("done", f"{i}.safetensors") for i in range(6)]
     for i in range(6):
-        tare.convert(models / "in" / f"{i}.safetensors", models / "own.gguf", type="q8_0", overwrite=True)
+        tare.convert(models / "in" / f"{i}.safetensors", models / "own.gguf", type="q8_0", force=True)
         made, row = models / "out" / f"{i}.gguf", rows(models)[f"{i}.safetensors"]
         assert made.read_bytes() == (models / "own.gguf").read_bytes()
         assert row["digest"] == str(tare.digest(made)) and row["tries"] == 1
@@ -74,7 +74,7 @@ def test_jobs_are_what_the_verbs_make_and_are_kept(cluster, models):
     assert sorted(os.listdir(models / "out")) == [f"{i}.gguf" for i in range(6)]
 
     (models / "out" / "2.gguf").unlink()
-    tare.save(_tensors(9), models / "in" / "4.safetensors", overwrite=True)
+    tare.save(_tensors(9), models / "in" / "4.safetensors", force=True)
     summary, seen = begin(models, jobs)
     assert (summary.n_done, summary.n_kept) == (2, 4)
     assert sorted(s for s in seen if s[0] == "done") == [("done", "2.safetensors"), ("done", "4.safetensors")]
@@ -118,7 +118,7 @@ def test_what_cannot_be_done_is_named_and_not_tried_again(cluster, models):
     assert rows(models)["1.safetensors"]["tries"] == 1 and rows(models)["1.safetensors"]["state"] == "failed"
     with pytest.raises(RuntimeError, match="3 jobs failed"):
         summary.raise_failed()
-    summary, _ = begin(models, jobs[5:], overwrite=True)
+    summary, _ = begin(models, jobs[5:], force=True)
     assert summary.n_done == 1 and tare.open(models / "out" / "5.gguf")
 
 
