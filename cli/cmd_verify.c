@@ -314,7 +314,7 @@ static int check_manifests(int n_models) {
     if ((args.against || args.derived_from) && n_models > 1)
         return cli_usage(&cmd_verify, "--%s compares a single model",
                          args.against ? "against" : "derived-from");
-    return CLI_YES;
+    return args.write_manifest ? cli_check_output(&cmd_verify, args.write_manifest) : CLI_YES;
 }
 
 static int read_policy(char **text) {

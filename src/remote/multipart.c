@@ -83,6 +83,10 @@ tare_status tare_object_look(tare_object_facts *out, const tare_multipart *m, ta
         status = TARE_OK;
     } else if (r->status == 404 && !is_code(&c, "NoSuchBucket")) {
         status = TARE_OK;
+    } else if (r->status == 403 && is_code(&c, "AccessDenied") &&
+               m->remote->options.s3_access_key) {
+        out->is_hidden = true;
+        status = TARE_OK;
     }
     tare_call_end(&c);
     return status;

@@ -24,6 +24,7 @@ typedef struct tare_multipart {
 
 typedef struct tare_object_facts {
     bool exists;
+    bool is_hidden; /* the keys may write it and not read it: the store does not say */
     uint64_t size;
     char etag[TARE_VALIDATOR_MAX];
 } tare_object_facts;

@@ -333,6 +333,13 @@ static tare_status check_made(const tare_store_object *o, const tare_object_fact
     TARE_TRY(tare_object_look(&now, &o->upload, err));
     const bool is_same = !made->etag[0] || !now.etag[0] ||
                          tare_str_equal(without_quotes(made->etag), without_quotes(now.etag));
+    if (now.is_hidden) {
+        tare_finding f = TARE_FINDING(WARNING, TARE_OK, "upload.unseen");
+        f.file = tare_str_of(o->upload.name);
+        f.text = TARE_STR("the store took the object, and does not let it be looked at");
+        tare_report_add(o->options.report, &f);
+        return TARE_OK;
+    }
     if (now.exists && now.size == o->size && is_same) return TARE_OK;
     tare_fail(err, TARE_ERR_IO,
               now.exists ? "the store shows another object than the one that was sent"
@@ -419,6 +426,10 @@ static tare_status check_object(const tare_multipart *m, const tare_out_options 
     if (m->key.len == 0 || m->name[strlen(m->name) - 1] == '/')
         return tare_fail(err, TARE_ERR_ARG, "s3://BUCKET/KEY expected: this names a folder");
     TARE_TRY(tare_object_look(&now, m, err));
+    if (now.is_hidden && !options->force)
+        return tare_fail(err, TARE_ERR_IO,
+                         "the store does not say whether the output exists, as the keys may not "
+                         "read it: `force` writes it all the same");
     return now.exists && !options->force ? fail_exists("the output exists", m->name, err) : TARE_OK;
 }
 

@@ -121,6 +121,13 @@ class Write(UploadTest):
         self.tare("convert", "tiny.gguf", "s3://models/m/x.gguf", "--force", "--quiet")
         self.expect("m/x.gguf", self.tiny)
 
+    def test_a_page_and_a_manifest(self):
+        self.tare("report", "tiny.gguf", "-o", "s3://models/r.html", "--quiet")
+        self.assertIn(b"<html", self.store.objects["r.html"])
+        self.tare("verify", "tiny.gguf", "--write-manifest", "s3://models/m.sha256", "--quiet")
+        self.tare("verify", "tiny.gguf", "--write-manifest", "local.sha256", "--quiet")
+        self.expect("m.sha256", self.read("local.sha256"))
+
     def test_a_dry_run_sends_nothing(self):
         self.tare("convert", "44m.gguf", "s3://models/m/y.gguf", "-n")
         self.assertEqual([h for p, h in self.store.seen if "uploads" in p], [])
@@ -239,6 +246,18 @@ class Faults(UploadTest):
         self.env.update(AWS_REGION=store.REGION, AWS_SECRET_ACCESS_KEY="wrong")
         self.assertIn("SignatureDoesNotMatch", self.fault(*self.convert()))
 
+    def test_keys_that_may_only_write(self):
+        def hide(handler, _):
+            if handler.command == "GET":
+                self.store.error(handler, 403, "AccessDenied")
+            return handler.command == "GET"
+        self.store.fault = hide
+        self.assertIn("--force writes it all the same", self.fault(*self.convert()))
+        done = self.run_tare("convert", "44m.gguf", self.out, "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("does not let it be looked at", done.stderr.decode())
+        self.expect("o/m.gguf", UploadTest.large)
+
     def test_another_region_is_named(self):
         def moved(handler, _):
             self.store.error(handler, 301, "PermanentRedirect", x_amz_bucket_region="ap-south-2")
@@ -248,12 +267,14 @@ class Faults(UploadTest):
 
     def test_another_object_than_was_sent(self):
         def lose(handler, _):
-            if is_completion(handler):
-                upload = next(iter(self.store.uploads.values()))
-                upload["parts"][1] = upload["parts"][1]
-                self.store.complete(handler, "o/m.gguf", next(iter(self.store.uploads)), upload)
+            reply = handler.reply
+
+            def cut_first(*words, **headers):
                 self.store.objects["o/m.gguf"] = self.store.objects["o/m.gguf"][:-1]
-                return True
+                del handler.reply
+                reply(*words, **headers)
+            if is_completion(handler):
+                handler.reply = cut_first
             return False
         self.store.fault = lose
         self.assertIn("another object than the one that was sent", self.fault(*self.convert()))
