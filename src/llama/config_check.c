@@ -117,7 +117,7 @@ static tare_status fail_target(const tare_llama_mapping *m, const tare_llama_tar
                                tare_str member, tare_error *err) {
     tare_fail(err, TARE_ERR_CORRUPT, contradiction(m, member));
     for (size_t i = 0; i < t->n_pieces; i++) {
-        if (t->pieces[i].source == TARE_LLAMA_ZEROS) continue;
+        if (t->pieces[i].source == TARE_PIECE_ZEROS) continue;
         tare_error_item(err, TARE_ITEM_TENSOR, t->pieces[i].source,
                         m->hf->catalog.tensors[t->pieces[i].source].name);
         break;

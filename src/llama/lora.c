@@ -199,12 +199,12 @@ static tare_status add_factor(tare_model *out, tare_str name, const char *suffix
 
 /* A factor as a matrix of these dimensions, or as it lies where that is the same. */
 static tare_status add_made(tare_model *out, lora *l, tare_str name, const char *suffix,
-                            const tare_llama_made *as, const uint64_t *dims, uint64_t *end,
+                            const tare_composition *as, const uint64_t *dims, uint64_t *end,
                             tare_error *err) {
-    const tare_llama_piece *first = &as->pieces[0];
+    const tare_piece *first = &as->pieces[0];
     const tare_tensor *factor = &l->factors->catalog.tensors[first->source];
     tare_tensor made = {.offset = TARE_NO_OFFSET};
-    if (as->n_pieces == 1 && first->arithmetic == TARE_LLAMA_AS_IS &&
+    if (as->n_pieces == 1 && first->arithmetic == TARE_PIECE_AS_IS &&
         tare_llama_view_is_plain(first->view, factor->n_elements)) {
         made = *factor;
         TARE_TRY(tare_tensor_set(out, &made, factor->encoding, dims, 2, factor->planes[0].file,
@@ -212,9 +212,8 @@ static tare_status add_made(tare_model *out, lora *l, tare_str name, const char 
         return add_factor(out, name, suffix, &made, err);
     }
     TARE_TRY(tare_tensor_set(out, &made, as->encoding, dims, 2, l->made_file, *end, err));
-    l->file.made[l->file.n_made] = *as;
-    l->file.made[l->file.n_made].offset = *end;
-    l->file.made[l->file.n_made++].size = made.size_bytes;
+    l->file.made[l->file.n_made++] =
+        (tare_llama_made){.offset = *end, .size = made.size_bytes, .of = *as};
     *end += made.size_bytes; /* part of what is there already */
     return add_factor(out, name, suffix, &made, err);
 }
@@ -260,44 +259,44 @@ static side side_of(const lora *l, const pair *p, bool is_of_rows) {
 }
 
 /* What arithmetic does to the factor that has it; false: it is no multiplication. */
-static bool scale_of(tare_llama_piece *out, const tare_llama_piece *piece, const pair *p) {
+static bool scale_of(tare_piece *out, const tare_piece *piece, const pair *p) {
     double by = p->factor;
-    if (piece->arithmetic == TARE_LLAMA_MUL || piece->arithmetic == TARE_LLAMA_MUL_TWICE)
+    if (piece->arithmetic == TARE_PIECE_MUL || piece->arithmetic == TARE_PIECE_MUL_TWICE)
         by *= (double)piece->constant;
-    else if (piece->arithmetic != TARE_LLAMA_AS_IS)
+    else if (piece->arithmetic != TARE_PIECE_AS_IS)
         return false;
-    if (piece->arithmetic == TARE_LLAMA_MUL_TWICE) by *= (double)piece->second;
+    if (piece->arithmetic == TARE_PIECE_MUL_TWICE) by *= (double)piece->second;
     if (by != 1) {
-        out->arithmetic = TARE_LLAMA_MUL;
+        out->arithmetic = TARE_PIECE_MUL;
         out->constant = (float)by;
     }
     return true;
 }
 
 /* The factor of the target's rows (is_front), or of its columns, of one piece. */
-static bool factor_piece(tare_llama_piece *out, const lora *l, const pair *p,
+static bool factor_piece(tare_piece *out, const lora *l, const pair *p,
                          const tare_llama_split *split, bool is_front, bool is_rank_first,
                          tare_arena *arena) {
     const side s = side_of(l, p, is_front != split->is_turned);
     const uint64_t rank = l->factors->catalog.tensors[p->b].dims[1];
-    tare_llama_view *view = TARE_NEW(arena, tare_llama_view);
-    *out = (tare_llama_piece){.source = s.source, .view = view};
+    tare_piece_view *view = TARE_NEW(arena, tare_piece_view);
+    *out = (tare_piece){.source = s.source, .view = view};
     return view && tare_llama_factor_view(view, is_front ? &split->front : &split->back, s.stride,
                                           rank, s.rank_stride, is_rank_first);
 }
 
 /* Both factors of a target; false: what becomes of the weight cannot be done to factors. */
-static bool make_factors(tare_llama_made *front, tare_llama_made *back, const lora *l,
+static bool make_factors(tare_composition *front, tare_composition *back, const lora *l,
                          const pair *p, const tare_llama_target *t, bool is_embedding,
                          tare_arena *arena) {
     uint64_t dims[2];
     const uint64_t rank = l->factors->catalog.tensors[p->b].dims[1];
-    tare_llama_piece *pieces = TARE_NEW_ARRAY(arena, tare_llama_piece, t->n_pieces + 1);
+    tare_piece *pieces = TARE_NEW_ARRAY(arena, tare_piece, t->n_pieces + 1);
     tare_llama_split first = {.is_turned = false};
     if (!pieces || t->n_dims != 2 || t->joint == TARE_LLAMA_SLICES) return false;
     weight_dims(dims, l, p);
     for (size_t i = 0; i < t->n_pieces; i++) {
-        const tare_llama_piece *piece = &t->pieces[i];
+        const tare_piece *piece = &t->pieces[i];
         tare_llama_split split;
         if (piece->source != t->pieces[0].source || piece->end % t->dims[1] ||
             !tare_llama_split_view(&split, piece->view, dims[0], dims[1]))
@@ -314,19 +313,18 @@ static bool make_factors(tare_llama_made *front, tare_llama_made *back, const lo
     if (!factor_piece(&pieces[t->n_pieces], l, p, &first, false, !is_embedding, arena))
         return false;
     pieces[t->n_pieces].end = t->dims[1] * rank;
-    *front = (tare_llama_made){.pieces = pieces, .n_pieces = t->n_pieces};
-    *back = (tare_llama_made){.pieces = pieces + t->n_pieces, .n_pieces = 1};
+    *front = (tare_composition){.pieces = pieces, .n_pieces = t->n_pieces};
+    *back = (tare_composition){.pieces = pieces + t->n_pieces, .n_pieces = 1};
     return true;
 }
 
 /* The type of what is made: the factor's, F32 where it is multiplied. */
-static void set_encoding(tare_llama_made *made, const lora *l) {
+static void set_encoding(tare_composition *made, const lora *l) {
     made->encoding = l->factors->catalog.tensors[made->pieces[0].source].encoding;
     for (size_t i = 0; i < made->n_pieces; i++)
-        if (made->pieces[i].arithmetic != TARE_LLAMA_AS_IS ||
+        if (made->pieces[i].arithmetic != TARE_PIECE_AS_IS ||
             tare_llama_is_decoded(l->factors, made->pieces[i].source))
             made->encoding = tare_encoding_get(TARE_ENCODING_F32);
-    made->element_bytes = made->encoding->planes[0].unit_bytes;
 }
 
 /* The matrices that llama.cpp's graphs multiply with as they are, where they add an adapter's product
@@ -362,7 +360,7 @@ static tare_status add_target(tare_model *out, lora *l, const tare_llama_target 
     pair *p = &l->pairs[t->pieces[0].source];
     const uint64_t rank = l->factors->catalog.tensors[p->b].dims[1];
     const bool is_embedding = tare_str_starts(t->name, TARE_STR("token_embd"));
-    tare_llama_made front, back;
+    tare_composition front, back;
     if (l->is_tied && is_embedding)
         return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED, tied_head, err);
     if (!make_factors(&front, &back, l, p, t, is_embedding, &out->arena))

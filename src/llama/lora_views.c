@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-static bool put_axis(tare_llama_view *view, uint64_t extent, uint64_t stride) {
+static bool put_axis(tare_piece_view *view, uint64_t extent, uint64_t stride) {
     if (extent == 1) return true;
-    if (view->n_axes == TARE_LLAMA_AXES) return false;
-    view->axes[view->n_axes++] = (tare_llama_axis){extent, stride};
+    if (view->n_axes == TARE_PIECE_AXES) return false;
+    view->axes[view->n_axes++] = (tare_piece_axis){extent, stride};
     return true;
 }
 
 /* An axis that goes over whole rows is two: of rows, of columns. */
-static bool put_split(tare_llama_view *rows, tare_llama_view *cols, const tare_llama_axis *a,
+static bool put_split(tare_piece_view *rows, tare_piece_view *cols, const tare_piece_axis *a,
                       uint64_t n_cols) {
     const uint64_t span = a->extent * a->stride; /* within the matrix: no overflow */
     if (a->stride % n_cols == 0) return put_axis(rows, a->extent, a->stride / n_cols);
@@ -23,17 +23,17 @@ static bool put_split(tare_llama_view *rows, tare_llama_view *cols, const tare_l
 }
 
 /* The last number that a view takes. */
-static uint64_t last_of(const tare_llama_view *v) {
+static uint64_t last_of(const tare_piece_view *v) {
     uint64_t last = v->offset;
     for (uint32_t i = 0; i < v->n_axes; i++) last += (v->axes[i].extent - 1) * v->axes[i].stride;
     return last;
 }
 
-bool tare_llama_split_view(tare_llama_split *out, const tare_llama_view *view, uint64_t rows,
+bool tare_llama_split_view(tare_llama_split *out, const tare_piece_view *view, uint64_t rows,
                            uint64_t cols) {
-    const tare_llama_view whole = {.n_axes = 1, .axes = {{rows * cols, 1}}};
-    const tare_llama_view *v = view ? view : &whole;
-    tare_llama_view of_rows = {.offset = v->offset / cols}, of_cols = {.offset = v->offset % cols};
+    const tare_piece_view whole = {.n_axes = 1, .axes = {{rows * cols, 1}}};
+    const tare_piece_view *v = view ? view : &whole;
+    tare_piece_view of_rows = {.offset = v->offset / cols}, of_cols = {.offset = v->offset % cols};
     uint32_t first_row = UINT32_MAX, first_col = UINT32_MAX, last_row = 0, last_col = 0;
     for (uint32_t i = 0; i < v->n_axes; i++) {
         const uint32_t n_rows = of_rows.n_axes, n_cols = of_cols.n_axes;
@@ -51,7 +51,7 @@ bool tare_llama_split_view(tare_llama_split *out, const tare_llama_view *view, u
     return true;
 }
 
-bool tare_llama_factor_view(tare_llama_view *out, const tare_llama_view *steps, uint64_t stride,
+bool tare_llama_factor_view(tare_piece_view *out, const tare_piece_view *steps, uint64_t stride,
                             uint64_t rank, uint64_t rank_stride, bool is_rank_first) {
     memset(out, 0, sizeof *out);
     out->offset = steps->offset * stride;
@@ -61,13 +61,13 @@ bool tare_llama_factor_view(tare_llama_view *out, const tare_llama_view *steps, 
     return is_rank_first || put_axis(out, rank, rank_stride);
 }
 
-uint64_t tare_llama_view_steps(const tare_llama_view *view) {
+uint64_t tare_llama_view_steps(const tare_piece_view *view) {
     uint64_t n = 1;
     for (uint32_t i = 0; i < view->n_axes; i++) n *= view->axes[i].extent;
     return n;
 }
 
-bool tare_llama_view_is_plain(const tare_llama_view *view, uint64_t n) {
+bool tare_llama_view_is_plain(const tare_piece_view *view, uint64_t n) {
     uint64_t stride = 1;
     for (uint32_t i = view->n_axes; i-- > 0; stride *= view->axes[i].extent)
         if (view->axes[i].stride != stride) return false;

@@ -233,16 +233,16 @@ static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
 
 /* Whether the bytes are one run of those in the input's file. */
 static bool is_renamed_only(const tare_llama_mapping *m, const tare_llama_target *t) {
-    return !t->bytes && t->n_pieces == 1 && t->pieces[0].source != TARE_LLAMA_ZEROS &&
-           !t->pieces[0].view && t->pieces[0].arithmetic == TARE_LLAMA_AS_IS &&
+    return !t->bytes && t->n_pieces == 1 && t->pieces[0].source != TARE_PIECE_ZEROS &&
+           !t->pieces[0].view && t->pieces[0].arithmetic == TARE_PIECE_AS_IS &&
            t->encoding == m->hf->catalog.tensors[t->pieces[0].source].encoding;
 }
 
 /* The pieces with blocks as their elements. */
-static tare_status count_blocks(const tare_llama_piece **out, const tare_llama_target *t,
+static tare_status count_blocks(const tare_piece **out, const tare_llama_target *t,
                                 tare_arena *arena, tare_error *err) {
     const uint64_t block = t->encoding->block;
-    tare_llama_piece *pieces = TARE_NEW_ARRAY(arena, tare_llama_piece, t->n_pieces);
+    tare_piece *pieces = TARE_NEW_ARRAY(arena, tare_piece, t->n_pieces);
     if (!pieces) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < t->n_pieces; i++) {
         pieces[i] = t->pieces[i];
@@ -263,7 +263,7 @@ static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_lla
     *out = (tare_tensor){.name = t->name, .offset = TARE_NO_OFFSET};
     own->types.fixed[at] = tare_llama_fixed_type(t->name, t->n_dims, m->arch);
     own->origins[at] = (tare_llama_origin){.n_sources = t->n_pieces, .operation = t->operation};
-    if (t->n_pieces && t->pieces[t->n_pieces - 1].source != TARE_LLAMA_ZEROS)
+    if (t->n_pieces && t->pieces[t->n_pieces - 1].source != TARE_PIECE_ZEROS)
         own->origins[at].source = m->hf->catalog.tensors[t->pieces[t->n_pieces - 1].source].name;
     uint32_t file = virtual_file;
     uint64_t offset = *end;
@@ -283,17 +283,14 @@ static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_lla
     if (file != virtual_file) return TARE_OK;
     own->types.origins[at] =
         tare_llama_origin_of_pieces(m->hf, t->pieces, t->n_pieces, out->n_elements);
-    const tare_llama_piece *pieces = t->pieces;
+    const tare_piece *pieces = t->pieces;
     if (t->encoding->kind == TARE_KIND_BLOCK && !t->bytes)
         TARE_TRY(count_blocks(&pieces, t, &m->out->arena, err));
     own->file.made[own->file.n_made++] =
         (tare_llama_made){.offset = *end,
                           .size = out->size_bytes,
                           .bytes = t->bytes,
-                          .pieces = pieces,
-                          .n_pieces = t->n_pieces,
-                          .encoding = t->encoding,
-                          .element_bytes = t->encoding->planes[0].unit_bytes};
+                          .of = {pieces, t->n_pieces, t->encoding}};
     if (!tare_add_u64(*end, out->size_bytes, end))
         return tare_fail(err, TARE_ERR_LIMIT, "size of all tensors");
     return TARE_OK;
@@ -424,7 +421,7 @@ static void note_packed(const tare_llama_mapping *m) {
         for (size_t k = 0; k < m->targets[i]->n_pieces; k++) {
             const tare_llama_target *t = m->targets[i];
             const size_t source = t->pieces[k].source;
-            if (source == TARE_LLAMA_ZEROS || !m->hf->stored_of || m->hf->stored_of[source] >= 0)
+            if (source == TARE_PIECE_ZEROS || !m->hf->stored_of || m->hf->stored_of[source] >= 0)
                 continue;
             n++;
             if (t->encoding->kind != TARE_KIND_BLOCK) continue;
@@ -477,7 +474,7 @@ static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
     if (!is_used) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < m->n_targets; i++)
         for (size_t k = 0; k < m->targets[i]->n_pieces; k++)
-            if (m->targets[i]->pieces[k].source != TARE_LLAMA_ZEROS)
+            if (m->targets[i]->pieces[k].source != TARE_PIECE_ZEROS)
                 is_used[m->targets[i]->pieces[k].source] = true;
     TARE_TRY(note_merged(m, is_used, err));
     if (m->options->vocab_only || m->arch->tower) return TARE_OK;

@@ -14,7 +14,7 @@ typedef struct tare_llama_target {
     uint32_t n_dims;
     uint64_t dims[TARE_LLAMA_DIMS]; /* of all; of one slice while slices are collected */
     const tare_encoding *encoding;
-    tare_llama_piece *pieces;
+    tare_piece *pieces;
     size_t n_pieces, n_there;
     tare_llama_joint joint;
     const uint8_t *bytes; /* of a generated one; NULL: pieces */
@@ -245,7 +245,7 @@ tare_str tare_llama_replaced(tare_str name, const char *from, const char *to, ta
 /* What llama.cpp wants a tensor to be, whatever type is asked for. */
 tare_fixed_type tare_llama_fixed_type(tare_str name, uint32_t n_dims, const tare_llama_arch *arch);
 /* How the pieces of a tensor of n_elements are stored in the source; encoding NULL: in several ways. */
-tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_llama_piece *pieces,
+tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_piece *pieces,
                                         size_t n_pieces, uint64_t n_elements);
 /* The mean of all numbers of a tensor of the input, or of their magnitudes; reads them. */
 tare_status tare_llama_mean(double *out, const tare_model *hf, size_t tensor, bool of_magnitudes,

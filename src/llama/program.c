@@ -99,13 +99,13 @@ static bool squeeze(machine *m) {
 
 /* One arithmetic operation a tensor is all that architectures need, or two factors, each of which
  * rounds. */
-static bool compute(machine *m, tare_llama_arithmetic arithmetic) {
-    if (m->draft->arithmetic == TARE_LLAMA_MUL && arithmetic == TARE_LLAMA_MUL) {
-        m->draft->arithmetic = TARE_LLAMA_MUL_TWICE;
+static bool compute(machine *m, tare_piece_arithmetic arithmetic) {
+    if (m->draft->arithmetic == TARE_PIECE_MUL && arithmetic == TARE_PIECE_MUL) {
+        m->draft->arithmetic = TARE_PIECE_MUL_TWICE;
         m->draft->second = (float)m->args[0];
         return true;
     }
-    if (m->draft->arithmetic != TARE_LLAMA_AS_IS) return false;
+    if (m->draft->arithmetic != TARE_PIECE_AS_IS) return false;
     m->draft->arithmetic = arithmetic;
     m->draft->constant = (float)m->args[0];
     return true;
@@ -119,7 +119,7 @@ static bool join(machine *m, tare_llama_joint joint) {
     return true;
 }
 
-static bool measure(machine *m, tare_llama_arithmetic arithmetic, tare_llama_measure of) {
+static bool measure(machine *m, tare_piece_arithmetic arithmetic, tare_llama_measure of) {
     if (!compute(m, arithmetic)) return false;
     m->draft->measure = of;
     return true;
@@ -142,16 +142,16 @@ static bool op_odd(machine *m) {
     return every_second(m, 1);
 }
 static bool op_add(machine *m) {
-    return compute(m, TARE_LLAMA_ADD);
+    return compute(m, TARE_PIECE_ADD);
 }
 static bool op_mul(machine *m) {
-    return m->args[0] == 1 || compute(m, TARE_LLAMA_MUL);
+    return m->args[0] == 1 || compute(m, TARE_PIECE_MUL);
 }
 static bool op_negexp(machine *m) {
-    return compute(m, TARE_LLAMA_NEG_EXP);
+    return compute(m, TARE_PIECE_NEG_EXP);
 }
 static bool op_softplus(machine *m) {
-    return compute(m, TARE_LLAMA_SOFTPLUS);
+    return compute(m, TARE_PIECE_SOFTPLUS);
 }
 static bool op_part(machine *m) {
     return join(m, TARE_LLAMA_ROWS);
@@ -163,10 +163,10 @@ static bool op_stack(machine *m) {
     return join(m, TARE_LLAMA_SLICES);
 }
 static bool op_center(machine *m) {
-    return measure(m, TARE_LLAMA_ADD, TARE_LLAMA_MEAN);
+    return measure(m, TARE_PIECE_ADD, TARE_LLAMA_MEAN);
 }
 static bool op_ternary(machine *m) {
-    return measure(m, TARE_LLAMA_TERNARY, TARE_LLAMA_MEAN_MAGNITUDE);
+    return measure(m, TARE_PIECE_TERNARY, TARE_LLAMA_MEAN_MAGNITUDE);
 }
 static bool op_norm_factor(machine *m) {
     m->draft->fold = TARE_LLAMA_FACTOR;

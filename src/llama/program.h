@@ -62,7 +62,7 @@ typedef struct tare_llama_draft {
     uint32_t source;
     int64_t layer, number; /* in the name; -1: none */
     tare_llama_shape shape;
-    tare_llama_arithmetic arithmetic;
+    tare_piece_arithmetic arithmetic;
     float constant, second;
     tare_llama_measure measure; /* what the constant still has to be computed from */
     tare_llama_fold fold;       /* the numbers are those of a batch norm */

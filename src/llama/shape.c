@@ -22,32 +22,32 @@ uint64_t tare_llama_shape_elements(const tare_llama_shape *s) {
 }
 
 /* All axes that have more than one step, slowest first. False: too many. */
-static bool all_axes(tare_llama_axis *axes, uint32_t *n, const tare_llama_shape *s) {
+static bool all_axes(tare_piece_axis *axes, uint32_t *n, const tare_llama_shape *s) {
     *n = 0;
     for (uint32_t d = 0; d < s->n_dims; d++)
         for (uint32_t i = 0; i < s->dims[d].n_axes; i++) {
             if (s->dims[d].axes[i].extent == 1) continue;
-            if (*n == TARE_LLAMA_AXES) return false;
+            if (*n == TARE_PIECE_AXES) return false;
             axes[(*n)++] = s->dims[d].axes[i];
         }
     return true;
 }
 
 /* Takes a dimension of `extent` from the end of the axes; one that it ends within is split. */
-static bool take_dim(tare_llama_dim *out, uint64_t extent, tare_llama_axis *axes, uint32_t *n) {
-    tare_llama_axis taken[TARE_LLAMA_AXES];
+static bool take_dim(tare_llama_dim *out, uint64_t extent, tare_piece_axis *axes, uint32_t *n) {
+    tare_piece_axis taken[TARE_PIECE_AXES];
     uint32_t n_taken = 0;
     *out = (tare_llama_dim){.extent = extent};
     for (uint64_t left = extent; left > 1;) {
-        if (*n == 0 || n_taken == TARE_LLAMA_AXES) return false;
-        tare_llama_axis *last = &axes[*n - 1];
+        if (*n == 0 || n_taken == TARE_PIECE_AXES) return false;
+        tare_piece_axis *last = &axes[*n - 1];
         if (left % last->extent == 0) {
             left /= last->extent;
             taken[n_taken++] = *last;
             --*n;
         } else {
             if (last->extent % left != 0) return false;
-            taken[n_taken++] = (tare_llama_axis){left, last->stride};
+            taken[n_taken++] = (tare_piece_axis){left, last->stride};
             last->extent /= left;
             last->stride *= left;
             left = 1;
@@ -58,7 +58,7 @@ static bool take_dim(tare_llama_dim *out, uint64_t extent, tare_llama_axis *axes
 }
 
 bool tare_llama_shape_view(tare_llama_shape *s, const uint64_t *dims, uint32_t n_dims) {
-    tare_llama_axis axes[TARE_LLAMA_AXES];
+    tare_piece_axis axes[TARE_PIECE_AXES];
     uint64_t product = 1;
     uint32_t n;
     if (n_dims > TARE_LLAMA_DIMS) return false;
@@ -78,7 +78,7 @@ bool tare_llama_shape_rows(tare_llama_shape *s, uint32_t dim, uint64_t from, uin
     tare_llama_dim *d = &s->dims[dim];
     if (from > d->extent || n > d->extent - from) return false;
     if (n == d->extent) return true;
-    tare_llama_axis *slowest = &d->axes[0];
+    tare_piece_axis *slowest = &d->axes[0];
     uint64_t step = d->extent / slowest->extent;
     if (from % step || n % step) return false;
     s->offset += from / step * slowest->stride;
@@ -97,15 +97,15 @@ bool tare_llama_shape_order(tare_llama_shape *s, const uint32_t *order) {
     return true;
 }
 
-bool tare_llama_shape_finish(const tare_llama_view **out, const tare_llama_shape *s,
+bool tare_llama_shape_finish(const tare_piece_view **out, const tare_llama_shape *s,
                              uint64_t n_source, tare_arena *arena) {
-    tare_llama_axis axes[TARE_LLAMA_AXES];
+    tare_piece_axis axes[TARE_PIECE_AXES];
     uint32_t n, n_merged = 0;
     *out = NULL;
     if (!all_axes(axes, &n, s)) return false;
     /* Axes that go on where the next one ends are one. */
     for (uint32_t i = 0; i < n; i++) {
-        tare_llama_axis *last = n_merged ? &axes[n_merged - 1] : NULL;
+        tare_piece_axis *last = n_merged ? &axes[n_merged - 1] : NULL;
         if (last && last->stride == axes[i].extent * axes[i].stride) {
             last->extent *= axes[i].extent;
             last->stride = axes[i].stride;
@@ -115,7 +115,7 @@ bool tare_llama_shape_finish(const tare_llama_view **out, const tare_llama_shape
     }
     bool is_run = n_merged == 0 || (n_merged == 1 && axes[0].stride == 1);
     if (is_run && s->offset == 0 && tare_llama_shape_elements(s) == n_source) return true;
-    tare_llama_view *view = TARE_NEW(arena, tare_llama_view);
+    tare_piece_view *view = TARE_NEW(arena, tare_piece_view);
     if (!view) return false;
     view->offset = s->offset;
     view->n_axes = n_merged;
@@ -131,7 +131,7 @@ bool tare_llama_shape_keeps_blocks(const tare_llama_shape *s, uint64_t block) {
     bool has_run = false;
     for (uint32_t d = 0; d < s->n_dims; d++)
         for (uint32_t i = 0; i < s->dims[d].n_axes; i++) {
-            const tare_llama_axis *a = &s->dims[d].axes[i];
+            const tare_piece_axis *a = &s->dims[d].axes[i];
             const bool is_last = d + 1 == s->n_dims && i + 1 == s->dims[d].n_axes;
             const bool is_run = is_last && a->stride == 1 && a->extent % block == 0;
             has_run = has_run || is_run;
@@ -140,9 +140,9 @@ bool tare_llama_shape_keeps_blocks(const tare_llama_shape *s, uint64_t block) {
     return has_run;
 }
 
-const tare_llama_view *tare_llama_view_of_blocks(const tare_llama_view *view, uint64_t block,
+const tare_piece_view *tare_llama_view_of_blocks(const tare_piece_view *view, uint64_t block,
                                                  tare_arena *arena) {
-    tare_llama_view *out = TARE_NEW(arena, tare_llama_view);
+    tare_piece_view *out = TARE_NEW(arena, tare_piece_view);
     if (!out) return NULL;
     *out = *view;
     out->offset /= block;

@@ -29,7 +29,7 @@ tare_llama_target *tare_llama_target_new(tare_llama_mapping *m, tare_str name, s
     if (!t) return NULL;
     t->name = name;
     t->n_pieces = n_pieces;
-    t->pieces = TARE_NEW_ARRAY(&m->out->arena, tare_llama_piece, n_pieces);
+    t->pieces = TARE_NEW_ARRAY(&m->out->arena, tare_piece, n_pieces);
     t->operation = "";
     return t->pieces ? t : NULL;
 }

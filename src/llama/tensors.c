@@ -56,7 +56,7 @@ static const tare_encoding *blocks_of(const tare_llama_mapping *m, const tare_ll
     if (e->kind == TARE_KIND_BLOCK && operation[0] == '\0' && draft->n_slots == 0) return e;
     if (e->kind != TARE_KIND_BLOCK) e = tare_llama_scaled_blocks(m, draft, target);
     return e && e->n_planes == 1 && e->planes[0].unit == e->block &&
-                   draft->arithmetic == TARE_LLAMA_AS_IS &&
+                   draft->arithmetic == TARE_PIECE_AS_IS &&
                    tare_llama_shape_keeps_blocks(&draft->shape, e->block)
                ? e
                : NULL;
@@ -70,17 +70,17 @@ static const tare_encoding *encoding_of(const tare_llama_mapping *m, const tare_
     const tare_encoding *blocks = blocks_of(m, draft, operation, target);
     if (blocks) return blocks;
     if (tare_llama_is_decoded(m->hf, draft->source)) return tare_encoding_get(TARE_ENCODING_F32);
-    if (draft->arithmetic == TARE_LLAMA_AS_IS || e->id == TARE_ENCODING_F16) return e;
+    if (draft->arithmetic == TARE_PIECE_AS_IS || e->id == TARE_ENCODING_F16) return e;
     return tare_encoding_get(TARE_ENCODING_F32);
 }
 
-static tare_status make_piece(tare_llama_piece *out, const pass *p, const tare_llama_draft *draft,
+static tare_status make_piece(tare_piece *out, const pass *p, const tare_llama_draft *draft,
                               tare_error *err) {
     const tare_tensor *source = &p->m->hf->catalog.tensors[draft->source];
-    *out = (tare_llama_piece){.source = draft->source,
-                              .arithmetic = draft->arithmetic,
-                              .constant = draft->constant,
-                              .second = draft->second};
+    *out = (tare_piece){.source = draft->source,
+                        .arithmetic = draft->arithmetic,
+                        .constant = draft->constant,
+                        .second = draft->second};
     return tare_llama_shape_finish(&out->view, &draft->shape, source->n_elements, &p->m->out->arena)
                ? TARE_OK
                : fail_tensor(p, TARE_ERR_LIMIT, "its parts are in too many places", err);
@@ -164,7 +164,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
         j->target = tare_llama_target_new(m, name, (size_t)draft->n_slots);
         if (!j->target) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
         for (size_t i = 0; i < j->target->n_pieces; i++)
-            j->target->pieces[i].source = TARE_LLAMA_ZEROS;
+            j->target->pieces[i].source = TARE_PIECE_ZEROS;
         j->first = m->hf->catalog.tensors[p->index].name;
         j->first_index = p->index;
         j->target->joint = draft->joint;
@@ -177,8 +177,8 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
     if (!fits(t, draft))
         return fail_tensor(p, TARE_ERR_CORRUPT,
                            "it has another shape than the others it is put together with", err);
-    tare_llama_piece *piece = &t->pieces[draft->slot];
-    if (piece->source != TARE_LLAMA_ZEROS)
+    tare_piece *piece = &t->pieces[draft->slot];
+    if (piece->source != TARE_PIECE_ZEROS)
         return fail_tensor(p, TARE_ERR_CORRUPT, "another tensor is the same part", err);
     TARE_TRY(make_piece(piece, p, draft, err));
     piece->end = tare_llama_shape_elements(&draft->shape);
@@ -190,7 +190,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
 static tare_status fail_join(const tare_llama_target *t, size_t first_index, tare_str first,
                              tare_error *err) {
     size_t lost = 0;
-    while (t->pieces[lost].source != TARE_LLAMA_ZEROS) lost++;
+    while (t->pieces[lost].source != TARE_PIECE_ZEROS) lost++;
     tare_fail(err, TARE_ERR_CORRUPT,
               "others that belong together with it are missing: config.json asks for more");
     tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)first_index, first);
@@ -283,7 +283,7 @@ static tare_status pad_rows(const pass *p, tare_llama_target *t, uint64_t rows, 
     rows = tare_max_u64(rows, t->dims[0]);
     if (!tare_mul_u64(row, rows, &end))
         return fail_tensor(p, TARE_ERR_LIMIT, "number of its rows", err);
-    t->pieces[1] = (tare_llama_piece){.source = TARE_LLAMA_ZEROS, .end = end};
+    t->pieces[1] = (tare_piece){.source = TARE_PIECE_ZEROS, .end = end};
     t->n_pieces = rows > t->dims[0] ? 2 : 1;
     t->dims[0] = rows;
     return TARE_OK;

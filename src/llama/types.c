@@ -63,14 +63,14 @@ static uint64_t bytes_of(const tare_tensor *t, uint64_t stored, uint64_t n) {
     return (uint64_t)((double)stored / (double)tare_max_u64(t->n_elements, 1) * (double)n);
 }
 
-tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_llama_piece *pieces,
+tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_piece *pieces,
                                         size_t n_pieces, uint64_t n_elements) {
     tare_origin origin = {.encoding = NULL};
     uint64_t before = 0;
     for (size_t i = 0; i < n_pieces; i++) {
         const uint64_t of_turn = pieces[i].end - before, turn = pieces[n_pieces - 1].end;
         before = pieces[i].end;
-        if (pieces[i].source == TARE_LLAMA_ZEROS) continue;
+        if (pieces[i].source == TARE_PIECE_ZEROS) continue;
         const tare_tensor *t = &source->catalog.tensors[pieces[i].source];
         const tare_origin from = tare_tensor_origin(source, pieces[i].source);
         if (origin.encoding && origin.encoding != from.encoding)

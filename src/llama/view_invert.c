@@ -19,14 +19,14 @@ static void insert_axis(both *axes, uint32_t *n, both axis) {
 
 /* Axes by their strides in the source, largest first. One that goes on over the end of a turn is
  * two: its steps in a turn, and the turns. False: too many, or a turn ends within a step. */
-static bool sort_axes(both *out, uint32_t *n, const tare_llama_view *view,
+static bool sort_axes(both *out, uint32_t *n, const tare_piece_view *view,
                       const tare_llama_place *place) {
     uint64_t done = 1; /* elements of the piece that the faster axes make up */
     *n = 0;
     for (uint32_t a = view->n_axes; a-- > 0;) {
-        const tare_llama_axis axis = view->axes[a];
+        const tare_piece_axis axis = view->axes[a];
         const uint64_t inside = done < place->n ? tare_min_u64(axis.extent, place->n / done) : 1;
-        if (*n + 2 > TARE_LLAMA_AXES || axis.extent % inside ||
+        if (*n + 2 > TARE_PIECE_AXES || axis.extent % inside ||
             (inside < axis.extent && done * inside % place->n))
             return false;
         insert_axis(out, n, (both){inside, axis.stride, done});
@@ -40,10 +40,10 @@ static bool sort_axes(both *out, uint32_t *n, const tare_llama_view *view,
     return true;
 }
 
-bool tare_llama_view_invert(tare_llama_share *out, const tare_llama_view *view, uint64_t n_source,
+bool tare_llama_view_invert(tare_llama_share *out, const tare_piece_view *view, uint64_t n_source,
                             const tare_llama_place *place) {
-    both axes[TARE_LLAMA_AXES];
-    const tare_llama_view all = {0, 1, {{n_source, 1}}};
+    both axes[TARE_PIECE_AXES];
+    const tare_piece_view all = {0, 1, {{n_source, 1}}};
     uint32_t n;
     if (!sort_axes(axes, &n, view ? view : &all, place)) return false;
     if (!view) view = &all;
@@ -58,33 +58,33 @@ bool tare_llama_view_invert(tare_llama_share *out, const tare_llama_view *view, 
     }
     out->begin = view->offset;
     if (out->begin > out->turn || run > out->turn - out->begin) return false;
-    out->view = (tare_llama_view){.offset = place->base, .n_axes = n};
+    out->view = (tare_piece_view){.offset = place->base, .n_axes = n};
     for (uint32_t i = 0; i < n; i++)
-        out->view.axes[i] = (tare_llama_axis){axes[i].extent, axes[i].in_result};
+        out->view.axes[i] = (tare_piece_axis){axes[i].extent, axes[i].in_result};
     return true;
 }
 
-tare_llama_arithmetic tare_llama_undo(const tare_llama_piece *piece, float *constant) {
+tare_piece_arithmetic tare_llama_undo(const tare_piece *piece, float *constant) {
     *constant = piece->constant;
     switch (piece->arithmetic) {
-    case TARE_LLAMA_ADD:
+    case TARE_PIECE_ADD:
         *constant = -piece->constant;
-        return TARE_LLAMA_ADD;
-    case TARE_LLAMA_MUL:
-        return TARE_LLAMA_DIV;
-    case TARE_LLAMA_MUL_TWICE:
+        return TARE_PIECE_ADD;
+    case TARE_PIECE_MUL:
+        return TARE_PIECE_DIV;
+    case TARE_PIECE_MUL_TWICE:
         *constant = piece->constant * piece->second;
-        return TARE_LLAMA_DIV;
-    case TARE_LLAMA_NEG_EXP:
-        return TARE_LLAMA_LOG_NEG;
-    case TARE_LLAMA_DIV:
-        return TARE_LLAMA_MUL;
-    case TARE_LLAMA_LOG_NEG:
-        return TARE_LLAMA_NEG_EXP;
-    case TARE_LLAMA_SOFTPLUS: /* no architecture with a way back has it */
-    case TARE_LLAMA_TERNARY:  /* what was rounded stays so */
-    case TARE_LLAMA_AS_IS:
+        return TARE_PIECE_DIV;
+    case TARE_PIECE_NEG_EXP:
+        return TARE_PIECE_LOG_NEG;
+    case TARE_PIECE_DIV:
+        return TARE_PIECE_MUL;
+    case TARE_PIECE_LOG_NEG:
+        return TARE_PIECE_NEG_EXP;
+    case TARE_PIECE_SOFTPLUS: /* no architecture with a way back has it */
+    case TARE_PIECE_TERNARY:  /* what was rounded stays so */
+    case TARE_PIECE_AS_IS:
         break;
     }
-    return TARE_LLAMA_AS_IS;
+    return TARE_PIECE_AS_IS;
 }

@@ -17,7 +17,7 @@ static void run(tare_llama_share *share, const char *program, const uint64_t *di
     const tare_json_node root = {.type = TARE_JSON_OBJECT};
     tare_llama_config config = {.root = &root};
     tare_llama_draft draft = {.source = 0};
-    const tare_llama_view *view;
+    const tare_piece_view *view;
     tare_arena arena;
     uint64_t n_source;
     tare_arena_init(&arena, NULL);
@@ -93,7 +93,7 @@ static void test_shares(void **state) {
 /* Axes that leave gaps at two strides are no runs of one length. */
 static void test_gaps(void **state) {
     (void)state;
-    const tare_llama_view twice = {0, 2, {{3, 20}, {2, 5}}}, beyond = {90, 1, {{20, 1}}};
+    const tare_piece_view twice = {0, 2, {{3, 20}, {2, 5}}}, beyond = {90, 1, {{20, 1}}};
     const tare_llama_place place = {.n = 20, .turn = 20};
     tare_llama_share share;
     assert_false(tare_llama_view_invert(&share, &twice, 100, &place));
@@ -113,7 +113,7 @@ static void test_turns(void **state) {
         tare_llama_config config = {.root = &root};
         tare_llama_draft draft = {.source = 0};
         tare_llama_share share;
-        const tare_llama_view *view;
+        const tare_piece_view *view;
         tare_arena arena;
         tare_arena_init(&arena, NULL);
         assert_true(tare_llama_shape_init(&draft.shape, dims, 2));
@@ -140,7 +140,7 @@ static void test_turns(void **state) {
 /* A row that is repeated has no inverse: the copies might differ. */
 static void test_repeated(void **state) {
     (void)state;
-    const tare_llama_view view = {0, 2, {{4, 0}, {8, 1}}};
+    const tare_piece_view view = {0, 2, {{4, 0}, {8, 1}}};
     const tare_llama_place place = {.n = 32, .turn = 32};
     tare_llama_share share;
     assert_false(tare_llama_view_invert(&share, &view, 32, &place));
@@ -149,15 +149,15 @@ static void test_repeated(void **state) {
 static void test_arithmetic(void **state) {
     (void)state;
     static const struct {
-        tare_llama_arithmetic does, undoes;
+        tare_piece_arithmetic does, undoes;
         float constant, second, undoing;
-    } rows[] = {{TARE_LLAMA_ADD, TARE_LLAMA_ADD, 1, 0, -1},
-                {TARE_LLAMA_MUL, TARE_LLAMA_DIV, 8, 0, 8},
-                {TARE_LLAMA_MUL_TWICE, TARE_LLAMA_DIV, 8, 2, 16},
-                {TARE_LLAMA_NEG_EXP, TARE_LLAMA_LOG_NEG, 0, 0, 0},
-                {TARE_LLAMA_AS_IS, TARE_LLAMA_AS_IS, 0, 0, 0}};
+    } rows[] = {{TARE_PIECE_ADD, TARE_PIECE_ADD, 1, 0, -1},
+                {TARE_PIECE_MUL, TARE_PIECE_DIV, 8, 0, 8},
+                {TARE_PIECE_MUL_TWICE, TARE_PIECE_DIV, 8, 2, 16},
+                {TARE_PIECE_NEG_EXP, TARE_PIECE_LOG_NEG, 0, 0, 0},
+                {TARE_PIECE_AS_IS, TARE_PIECE_AS_IS, 0, 0, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const tare_llama_piece piece = {
+        const tare_piece piece = {
             .arithmetic = rows[i].does, .constant = rows[i].constant, .second = rows[i].second};
         float constant;
         assert_int_equal(tare_llama_undo(&piece, &constant), rows[i].undoes);

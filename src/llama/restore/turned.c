@@ -16,7 +16,7 @@ typedef struct part {
     size_t expected, tensor;
     size_t order; /* among those of the converter's targets */
     tare_llama_share share;
-    tare_llama_arithmetic arithmetic;
+    tare_piece_arithmetic arithmetic;
     float constant;
 } part;
 
@@ -65,8 +65,8 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
         return fail_tensor(t, (size_t)i, TARE_ERR_CORRUPT, "its shape contradicts the keys", err);
     if (target->n_pieces) place.turn = target->pieces[target->n_pieces - 1].end;
     for (size_t k = 0; k < target->n_pieces; k++) {
-        const tare_llama_piece *p = &target->pieces[k];
-        if (p->source == TARE_LLAMA_ZEROS)
+        const tare_piece *p = &target->pieces[k];
+        if (p->source == TARE_PIECE_ZEROS)
             return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
                                "the conversion of this tensor cannot be undone", err);
         part *out = &t->parts[t->n_parts];
@@ -149,13 +149,13 @@ static tare_status take_targets(turning *t, const tare_llama_mapping *m, tare_er
 static bool is_run(uint64_t *offset, const tare_tensor *out, const part *p,
                    const tare_model *gguf) {
     const tare_tensor *t = &gguf->catalog.tensors[p->tensor];
-    const tare_llama_view *v = &p->share.view;
+    const tare_piece_view *v = &p->share.view;
     const tare_encoding *e = t->encoding;
     uint64_t row = out->n_dims ? out->dims[out->n_dims - 1] : 1;
     bool is_straight = v->n_axes == 0 || (v->n_axes == 1 && v->axes[0].stride == 1);
     bool has_rows = row == t->cols || e->block <= 1;
     if (!is_straight || !has_rows || p->share.n != out->n_elements || e->n_planes != 1 ||
-        p->arithmetic != TARE_LLAMA_AS_IS || v->offset % tare_max_u64(e->block, 1))
+        p->arithmetic != TARE_PIECE_AS_IS || v->offset % tare_max_u64(e->block, 1))
         return false;
     uint64_t unit = t->size_bytes / tare_max_u64(t->n_elements / tare_max_u64(e->block, 1), 1);
     *offset = t->planes[0].offset + v->offset / tare_max_u64(e->block, 1) * unit;
@@ -164,7 +164,7 @@ static bool is_run(uint64_t *offset, const tare_tensor *out, const part *p,
 
 static const tare_encoding *encoding_of(const turning *t, const part *p) {
     const tare_encoding *e = t->r->gguf->catalog.tensors[p->tensor].encoding;
-    return p->arithmetic != TARE_LLAMA_AS_IS || tare_llama_is_decoded(t->r->gguf, p->tensor)
+    return p->arithmetic != TARE_PIECE_AS_IS || tare_llama_is_decoded(t->r->gguf, p->tensor)
                ? tare_encoding_get(TARE_ENCODING_F32)
                : e;
 }
@@ -183,15 +183,15 @@ static tare_status check_decoding(const turning *t, const part *parts, size_t n,
 
 /* Whether undoing the operation gives the numbers but for their last bits. */
 static bool is_rounded(const part *p) {
-    return p->arithmetic == TARE_LLAMA_LOG_NEG ||
-           (p->arithmetic == TARE_LLAMA_ADD && p->constant != rintf(p->constant));
+    return p->arithmetic == TARE_PIECE_LOG_NEG ||
+           (p->arithmetic == TARE_PIECE_ADD && p->constant != rintf(p->constant));
 }
 
 /* Puts pieces one after the other as the parts say; where none lies, zeros. */
-static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *parts, size_t n,
+static tare_status fill_pieces(tare_composition *made, turning *t, const part *parts, size_t n,
                                const tare_tensor *out, bool *has_holes, tare_error *err) {
     tare_arena *arena = &t->r->out->arena;
-    tare_llama_piece *pieces = TARE_NEW_ARRAY(arena, tare_llama_piece, 2 * n + 1);
+    tare_piece *pieces = TARE_NEW_ARRAY(arena, tare_piece, 2 * n + 1);
     const uint64_t turn = parts[0].share.turn;
     uint64_t at = 0;
     if (!pieces) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
@@ -203,19 +203,19 @@ static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *pa
             return fail_tensor(t, parts[0].tensor, TARE_ERR_UNSUPPORTED,
                                "the conversion of this tensor cannot be undone", err);
         if (begin > at) {
-            pieces[made->n_pieces++] = (tare_llama_piece){.end = begin, .source = TARE_LLAMA_ZEROS};
+            pieces[made->n_pieces++] = (tare_piece){.end = begin, .source = TARE_PIECE_ZEROS};
             *has_holes = true;
         }
         if (i == n) break;
-        tare_llama_view *view = TARE_NEW(arena, tare_llama_view);
+        tare_piece_view *view = TARE_NEW(arena, tare_piece_view);
         if (!view) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
         *view = parts[i].share.view;
         at = begin + parts[i].share.n;
-        pieces[made->n_pieces++] = (tare_llama_piece){.end = at,
-                                                      .view = view,
-                                                      .source = (uint32_t)parts[i].tensor,
-                                                      .arithmetic = parts[i].arithmetic,
-                                                      .constant = parts[i].constant};
+        pieces[made->n_pieces++] = (tare_piece){.end = at,
+                                                .view = view,
+                                                .source = (uint32_t)parts[i].tensor,
+                                                .arithmetic = parts[i].arithmetic,
+                                                .constant = parts[i].constant};
         t->r->is_rounded[parts[i].expected] |= is_rounded(&parts[i]);
         if (encoding_of(t, &parts[i]) != made->encoding)
             made->encoding = tare_encoding_get(TARE_ENCODING_F32);
@@ -237,14 +237,13 @@ static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_err
         return tare_tensor_set(out, tensor, source->encoding, tensor->dims, tensor->n_dims,
                                source->planes[0].file, offset, err);
     tare_llama_made *made = &t->file->made[t->file->n_made];
-    *made = (tare_llama_made){.offset = t->end, .encoding = encoding_of(t, &parts[0])};
-    TARE_TRY(fill_pieces(made, t, parts, n, tensor, &has_holes, err));
-    TARE_TRY(tare_tensor_set(out, tensor, made->encoding, tensor->dims, tensor->n_dims,
+    *made = (tare_llama_made){.offset = t->end, .of = {.encoding = encoding_of(t, &parts[0])}};
+    TARE_TRY(fill_pieces(&made->of, t, parts, n, tensor, &has_holes, err));
+    TARE_TRY(tare_tensor_set(out, tensor, made->of.encoding, tensor->dims, tensor->n_dims,
                              t->file_index, t->end, err));
-    made->element_bytes = made->encoding->planes[0].unit_bytes;
     made->size = tensor->size_bytes;
-    t->r->origins[parts[0].expected] =
-        tare_llama_origin_of_pieces(t->r->gguf, made->pieces, made->n_pieces, tensor->n_elements);
+    t->r->origins[parts[0].expected] = tare_llama_origin_of_pieces(
+        t->r->gguf, made->of.pieces, made->of.n_pieces, tensor->n_elements);
     t->file->n_made++;
     if (has_holes)
         tare_llama_not_restored(t->r, TARE_ITEM_TENSOR, tensor->name,
@@ -263,11 +262,8 @@ static tare_status make_number(turning *t, size_t expected, tare_error *err) {
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     tare_store_le32(bytes, tare_f32_bits(t->r->expected[expected].number));
     tare_llama_made *made = &t->file->made[t->file->n_made++];
-    *made = (tare_llama_made){.offset = t->end,
-                              .size = sizeof(float),
-                              .bytes = bytes,
-                              .encoding = f32,
-                              .element_bytes = sizeof(float)};
+    *made = (tare_llama_made){
+        .offset = t->end, .size = sizeof(float), .bytes = bytes, .of = {.encoding = f32}};
     t->r->is_f32[expected] = true;
     TARE_TRY(tare_tensor_set(out, tensor, f32, tensor->dims, tensor->n_dims, t->file_index, t->end,
                              err));
