@@ -81,15 +81,19 @@ typedef struct tare_pack_reference {
 /* A tensor that an encoder makes of another one of the model. */
 typedef struct tare_pack_derivation {
     bool is_set;
-    size_t source;           /* before it among the tensors */
-    const float *importance; /* a row for each slice; NULL: none */
-    uint64_t n_importance;   /* floats of it */
-    uint64_t slice_rows;     /* with importance */
-    uint8_t quality;         /* tare_quality */
+    size_t source;                  /* before it among the tensors */
+    const tare_composition *pieces; /* of tensors before it, instead of `source`; NULL: none */
+    const float *importance;        /* a row for each slice; NULL: none */
+    uint64_t n_importance;          /* floats of it */
+    uint64_t slice_rows;            /* with importance */
+    uint8_t quality;                /* tare_quality */
 } tare_pack_derivation;
 
 /* Whether tensors of one type can be made of another's, in rows of so many columns. */
 bool tare_packed_can_derive(const tare_encoding *from, const tare_encoding *to, uint64_t cols);
+/* Whether a tensor of so many numbers can be made of these pieces of a model's tensors. */
+bool tare_packed_can_compose(const tare_composition *of, uint64_t n_elements,
+                             const tare_model *sources);
 
 /* How the codes of a tensor that has lost something are stored. */
 typedef struct tare_pack_codes {

@@ -47,6 +47,22 @@ static tare_status decode(uint8_t **out, size_t *n_out, vector *o, uint32_t i,
     return status;
 }
 
+/* The same of a layer that is made of others when it is read. */
+static tare_status decode_derived(uint8_t **out, size_t *n_out, const vector *o, uint32_t i,
+                                  tare_error *err) {
+    const tare_limits limits = tare_limits_default();
+    tare_reader file;
+    tare_packed *store;
+    tare_reader_memory(&file, o->bytes, o->size, "vector");
+    TARE_TRY(tare_packed_open(&store, &file, &limits, NULL, err));
+    *n_out = (size_t)o->index.layers[i].coded.region_bytes[0];
+    *out = malloc(*n_out);
+    assert_non_null(*out);
+    const tare_status status = tare_packed_read(store, i, 0, 0, *out, *n_out, err);
+    tare_packed_free(store);
+    return status;
+}
+
 /* Where the base's layer i is to be had, decoded: region behind region. */
 static void source_of(tare_wc_source *s, tare_reader *reader, const vector *o, uint32_t i,
                       const uint8_t *bytes, size_t n) {
@@ -92,7 +108,10 @@ static void check_file(char **line, const char *name, const char *base_name) {
             assert_int_equal(decode(&other, &n_other, &base, i, NULL, &err), TARE_OK);
             source_of(&source, &reader, &base, i, other, n_other);
         }
-        assert_int_equal(decode(&bytes, &n, &o, i, base_name ? &source : NULL, &err), TARE_OK);
+        assert_int_equal(o.index.layers[i].derived.is_set
+                             ? decode_derived(&bytes, &n, &o, i, &err)
+                             : decode(&bytes, &n, &o, i, base_name ? &source : NULL, &err),
+                         TARE_OK);
         for (unsigned r = 0; r < o.index.layers[i].coded.n_regions; r++) {
             check_digest(line, bytes + at, (size_t)o.index.layers[i].coded.region_bytes[r], name);
             at += (size_t)o.index.layers[i].coded.region_bytes[r];

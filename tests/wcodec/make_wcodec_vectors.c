@@ -376,6 +376,88 @@ static void scales(maker *m) {
     drop(m);
 }
 
+/* ---- derived layers -------------------------------------------------------------------------- */
+
+static const tare_encoding *type_of(const void *ctx, uint32_t layer) {
+    return tare_encoding_find(((const maker *)ctx)->layers[layer].encoding);
+}
+
+static tare_status read_numbers(uint8_t *out, const void *ctx, const tare_composition *of,
+                                uint32_t layer, uint64_t first, uint64_t n, tare_error *err) {
+    const size_t width = type_of(ctx, layer)->planes[0].unit_bytes;
+    (void)of, (void)err;
+    memcpy(out, ((const maker *)ctx)->regions[layer][0] + first * width, (size_t)n * width);
+    return TARE_OK;
+}
+
+/* A layer that is what the encoder makes of these pieces, but for a byte of every `other` ones. */
+static void add_derived(maker *m, const char *name, const char *encoding,
+                        const tare_composition *of, unsigned other) {
+    static uint8_t made[MAX_REGION], stored[MAX_REGION];
+    static float values[MAX_REGION / 4];
+    const tare_piece_sources from = {.ctx = m, .type = type_of, .read = read_numbers};
+    const tare_encoding *e = tare_encoding_find((tare_str){encoding, strlen(encoding)});
+    const uint64_t n = of->pieces[of->n_pieces - 1].end;
+    const size_t size = (size_t)(n / e->planes[0].unit * e->planes[0].unit_bytes);
+    const tare_rows numbers = {.planes = {stored}, .n_rows = 1, .cols = n};
+    tare_rows_mut rows = {.planes = {made}, .n_rows = 1, .cols = n};
+    tare_reader own, reference;
+    tare_error err;
+    if (tare_pieces_read(stored, of, &from, 0, (size_t)n * of->encoding->planes[0].unit_bytes,
+                         &err) != TARE_OK ||
+        tare_decode_rows(values, of->encoding, &numbers, &err) != TARE_OK ||
+        tare_encode_rows(&rows, e, values, NULL, &err) != TARE_OK)
+        fail(err.what);
+    uint8_t *bytes = add_layer(m, name, encoding, n, (uint32_t)size);
+    memcpy(bytes, made, size);
+    for (size_t i = 100; other && i < size; i += other) bytes[i] ^= 9;
+    add_stream(m, 8, 1, 0, 1);
+    tare_wcodec_layer *l = &m->layers[m->index.n_layers - 1];
+    tare_reader_memory(&own, bytes, size, "vector");
+    tare_reader_memory(&reference, made, size, "vector");
+    const tare_wc_source s = {.readers = {&own}}, base = {.readers = {&reference}};
+    l->coded.offset = m->out.size;
+    if (encode_layer(&m->out, &l->coded, &s, &base, true, &m->arena, &err) != TARE_OK)
+        fail(err.what);
+    l->derived = (tare_wcodec_derivation){.is_set = true, .version = 1, .pieces = of};
+}
+
+/* Pieces: rows that change places, what is stacked with zeros between and has something added, columns
+ * that become rows and are multiplied, a part of what is made itself. */
+static void pieces(maker *m) {
+    static const tare_piece_view permuted = {0, 4, {{2, 512}, {4, 64}, {2, 256}, {64, 1}}};
+    static const tare_piece_view turned = {0, 2, {{64, 1}, {16, 64}}};
+    static const tare_piece_view part = {512, 1, {{512, 1}}};
+    static const tare_piece rows[] = {{.end = 1024, .view = &permuted}};
+    static const tare_piece stack[] = {
+        {.end = 1024},
+        {.end = 1536, .source = TARE_PIECE_ZEROS},
+        {.end = 2048, .source = 1, .arithmetic = TARE_PIECE_ADD, .constant = 1}};
+    static const tare_piece columns[] = {
+        {.end = 1024, .view = &turned, .arithmetic = TARE_PIECE_MUL, .constant = 0.375f}};
+    static const tare_piece half[] = {{.end = 512, .view = &part, .source = 2}};
+    const tare_encoding *bf16 = tare_encoding_get(TARE_ENCODING_BF16);
+    const tare_composition of[] = {{rows, 1, bf16},
+                                   {stack, 3, tare_encoding_get(TARE_ENCODING_F32)},
+                                   {columns, 1, bf16},
+                                   {half, 1, bf16}};
+    begin(m);
+    uint8_t *bytes = add_layer(m, "rows", "bf16", 1024, 2048);
+    for (unsigned i = 0; i < 1024; i++)
+        tare_store_le16(bytes + 2 * i, (uint16_t)(tare_f32_bits((float)normal(m) / 64) >> 16));
+    add_stream(m, 16, 2, 0, 2);
+    end_layer(m, NULL);
+    bytes = add_layer(m, "halves", "f16", 512, 1024);
+    for (unsigned i = 0; i < 512; i++) tare_store_le16(bytes + 2 * i, (uint16_t)(0x3800 + i));
+    add_stream(m, 16, 2, 0, 2);
+    end_layer(m, NULL);
+    add_derived(m, "permuted", "bf16", &of[0], 0);
+    add_derived(m, "stacked", "f32", &of[1], 0);
+    add_derived(m, "turned", "q8_0", &of[2], 400);
+    add_derived(m, "part", "q4_0", &of[3], 0);
+    end(m, "pieces.wcodec", NULL);
+}
+
 int main(int argc, char **argv) {
     static maker m, base;
     char path[4096];
@@ -401,6 +483,7 @@ int main(int argc, char **argv) {
     edges(&m);
     joined(&m);
     scales(&m);
+    pieces(&m);
     tare_arena_free(&m.arena);
     tare_arena_free(&base.arena);
     return fclose(m.expected) != 0;

@@ -12,7 +12,7 @@ import os
 import sys
 import zlib
 
-from wcodec_derived import derive
+from wcodec_derived import check_pieces, derive, read_pieces
 from wcodec_segments import Bad, Head, Reader, align, check, decode_segment, half_float
 from wcodec_values import BIG_ENDIAN, SCALES, unpack_values
 
@@ -131,9 +131,12 @@ class Layer:
         r.take(4)
         sizes = {"source": 4, "importance": 4, "offset": 8, "version": 2, "quality": 1, "view": 1}
         derived = {name: r.number(n) for name, n in sizes.items()}
-        check(derived["quality"] <= 1 and derived["view"] == 0, "derivation")
+        check(derived["quality"] <= 1 and derived["view"] <= 1, "derivation")
         check(derived["importance"] or not derived["offset"], "derivation")
         check(self.kind == 0 and not self.base and not self.big and len(self.region_bytes) == 1, "derivation")
+        check(not (derived["view"] and derived["source"]), "derivation")
+        if derived["view"]:
+            derived["pieces"] = read_pieces(r)
         return derived
 
     def check_cover(self):
@@ -280,13 +283,23 @@ class Container:
             at += size
         check(at == offset, "layers' data does not cover the file")
 
+        depths = []
         for i, layer in enumerate(self.layers):
-            depth, at = 0, i
-            while self.layers[at].derived:
-                source, depth = self.layers[at].derived["source"], depth + 1
-                check(source < at and depth <= 2 and self.layers[source].dims == layer.dims and
-                      self.layers[source].kind == 0, "source of a derived layer")
-                at = source
+            sources = self.sources(layer, i) if layer.derived else ()
+            depths.append(max((depths[source] for source in sources), default=0) + bool(layer.derived))
+            check(depths[i] <= 2, "derived of what is derived twice")
+
+    def sources(self, layer, i):
+        """The layers that one is made of, checked."""
+        if layer.derived["view"]:
+            sources = check_pieces(layer, self.layers, i)
+        else:
+            sources = {layer.derived["source"]}
+            check(max(sources) < i and self.layers[max(sources)].dims == layer.dims, "source of a derived layer")
+        for source in sources:
+            of = self.layers[source]
+            check(of.kind == 0 and not of.big and len(of.region_bytes) == 1, "source of a derived layer")
+        return sources
 
     def base_record(self, r):
         record = take_record(r)
@@ -343,7 +356,7 @@ class Container:
             reference = named.get(layer.name) if layer.base else None
             if layer.derived:
                 reference = Stream()
-                reference.regions = [derive(layer, self.layers[layer.derived["source"]])]
+                reference.regions = [derive(layer, self.layers)]
             layer.decode(self.data, reference)
 
     def file(self, i):

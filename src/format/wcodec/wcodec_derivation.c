@@ -5,6 +5,7 @@
 
 #include "base/arith.h"
 #include "format/wcodec/wcodec_index.h"
+#include "format/wcodec/wcodec_pieces.h"
 
 static const char tag[4] = {'D', 'E', 'R', 'V'};
 static const char ends[] = "derivation of a layer: the record ends inside it";
@@ -18,11 +19,12 @@ void tare_wcodec_derivation_put(tare_buffer *out, const tare_wcodec_derivation *
     tare_buffer_put_u8(out, (uint8_t)d->version);
     tare_buffer_put_u8(out, (uint8_t)(d->version >> 8));
     tare_buffer_put_u8(out, d->quality);
-    tare_buffer_put_u8(out, 0); /* the view: as it is */
+    tare_buffer_put_u8(out, d->pieces != NULL);
+    if (d->pieces) tare_wcodec_pieces_put(out, d->pieces);
 }
 
 tare_status tare_wcodec_derivation_read(tare_wcodec_derivation *out, tare_cursor *c,
-                                        tare_error *err) {
+                                        tare_arena *arena, tare_error *err) {
     *out = (tare_wcodec_derivation){.is_set = false};
     if (tare_cursor_left(c) < sizeof tag || memcmp(c->pos, tag, sizeof tag) != 0) return TARE_OK;
     tare_cursor_take(c, sizeof tag, ends);
@@ -36,12 +38,15 @@ tare_status tare_wcodec_derivation_read(tare_wcodec_derivation *out, tare_cursor
     TARE_TRY(tare_cursor_status(c, err));
     if (out->quality > 1)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at + 18, "derivation: unknown quality");
-    if (view)
+    if (view > 1)
         return tare_fail_at(err, TARE_ERR_UNSUPPORTED, at + 19,
                             "derivation: a view that this version does not know");
     if (!out->importance && out->importance_offset)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at + 8,
                             "derivation: a place of importance without importance");
+    if (view && out->source)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "derivation: a source beside pieces");
+    if (view) TARE_TRY(tare_wcodec_pieces_read(&out->pieces, c, arena, err));
     out->is_set = true;
     return TARE_OK;
 }
@@ -73,21 +78,46 @@ static tare_status check_importance(const tare_wcodec_index *x, const tare_wcode
     return TARE_OK;
 }
 
-tare_status tare_wcodec_derivation_check(const tare_wcodec_index *x, uint32_t i, uint64_t at,
-                                         tare_error *err) {
+/* One of the layers that layer i is made of. */
+static tare_status check_source(tare_wcodec_index *x, uint32_t i, uint32_t source, uint64_t at,
+                                tare_error *err) {
     enum { DEEPEST = 2 };
+    if (source >= i) return refuse(err, at, "derivation: its source is not a layer before it");
+    tare_wcodec_derivation *d = &x->layers[i].derived;
+    const tare_wcodec_layer *from = &x->layers[source];
+    const unsigned depth = from->derived.is_set ? from->derived.depth + 1u : 1;
+    if (depth > d->depth) d->depth = (uint8_t)depth;
+    if (depth > DEEPEST) return refuse(err, at, "derivation: more than two deep");
+    if (from->kind != TARE_WCODEC_TENSOR || from->is_big_endian || from->coded.n_regions != 1)
+        return refuse(err, at, "derivation: its source is not a tensor of one region");
+    return TARE_OK;
+}
+
+static tare_status check_pieces(tare_wcodec_index *x, uint32_t i, uint64_t at, tare_error *err) {
     const tare_wcodec_layer *l = &x->layers[i];
-    unsigned depth = 0;
+    const tare_composition *of = l->derived.pieces;
+    uint64_t n = 1;
+    for (size_t k = 0; k < of->n_pieces; k++)
+        if (of->pieces[k].source != TARE_PIECE_ZEROS)
+            TARE_TRY(check_source(x, i, of->pieces[k].source, at, err));
+    for (unsigned d = 0; d < l->n_dims; d++)
+        if (!tare_mul_u64(n, l->dims[d], &n))
+            return refuse(err, at, "derivation: its tensor is too large");
+    return tare_wcodec_pieces_check(x, of, n, at, err);
+}
+
+tare_status tare_wcodec_derivation_check(tare_wcodec_index *x, uint32_t i, uint64_t at,
+                                         tare_error *err) {
+    const tare_wcodec_layer *l = &x->layers[i];
+    x->layers[i].derived.depth = 1;
     if (l->kind != TARE_WCODEC_TENSOR || l->base || l->is_big_endian || l->coded.n_regions != 1)
         return refuse(err, at, "derivation: its layer is not a little-endian tensor of one region");
-    for (uint32_t k = i; x->layers[k].derived.is_set; k = x->layers[k].derived.source) {
-        if (x->layers[k].derived.source >= k)
-            return refuse(err, at, "derivation: its source is not a layer before it");
-        if (++depth > DEEPEST) return refuse(err, at, "derivation: more than two deep");
+    if (l->derived.pieces) {
+        TARE_TRY(check_pieces(x, i, at, err));
+    } else {
+        TARE_TRY(check_source(x, i, l->derived.source, at, err));
+        if (!is_same_shape(l, &x->layers[l->derived.source]))
+            return refuse(err, at, "derivation: its source is not a tensor of the same shape");
     }
-    const tare_wcodec_layer *from = &x->layers[l->derived.source];
-    if (from->kind != TARE_WCODEC_TENSOR || from->is_big_endian || from->coded.n_regions != 1 ||
-        !is_same_shape(l, from))
-        return refuse(err, at, "derivation: its source is not a tensor of the same shape");
     return check_importance(x, l, at, err);
 }

@@ -130,3 +130,18 @@ void tare_wcodec_derived_open(tare_wcodec_derived *d, const char *name) {
                               .fetch = fetch,
                               .read_ctx = d};
 }
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+static tare_status fetch_pieces(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
+    const tare_wcodec_composed *c = ctx;
+    return tare_pieces_read(buf, c->of, &c->from, offset, n, err);
+}
+
+void tare_wcodec_composed_open(tare_wcodec_composed *c, uint64_t n_elements, const char *name) {
+    c->reader = (tare_reader){.name = name,
+                              .size = bytes_of(c->of->encoding, n_elements),
+                              .fd = -1,
+                              .fetch = fetch_pieces,
+                              .read_ctx = c};
+}

@@ -8,6 +8,7 @@
 #include <tare/encoding.h>
 
 #include "base/reader.h"
+#include "model/pieces.h"
 
 /* What is computed: each of the two readers holds numbers of the machine's files, little-endian. */
 typedef struct tare_wcodec_derived {
@@ -22,9 +23,18 @@ typedef struct tare_wcodec_derived {
     tare_reader reader; /* of the bytes that are computed */
 } tare_wcodec_derived;
 
+/* Numbers that are pieces of others': what `source` of the above reads then. */
+typedef struct tare_wcodec_composed {
+    const tare_composition *of;
+    tare_piece_sources from;
+    tare_reader reader;
+} tare_wcodec_composed;
+
 enum { TARE_WCODEC_ENCODERS = 1 }; /* the version of all encoders */
 
 /* Sets up d->reader, of all bytes of the tensor; everything else is set. *d must outlive it. */
 void tare_wcodec_derived_open(tare_wcodec_derived *d, const char *name);
+/* The same of c->reader, of n_elements numbers. */
+void tare_wcodec_composed_open(tare_wcodec_composed *c, uint64_t n_elements, const char *name);
 
 #endif

@@ -231,7 +231,7 @@ static tare_status read_streams(reader *r, tare_wcodec_layer *l, tare_cursor *c,
     uint64_t position = 0, end;
     for (unsigned i = 0; i < l->coded.n_streams; i++) TARE_TRY(read_stream(r, l, i, c, &position));
     TARE_TRY(tare_wcodec_crcs_read(&l->coded, c, at, r->index->minor, r->arena, r->err));
-    if (r->index->minor) TARE_TRY(tare_wcodec_derivation_read(&l->derived, c, r->err));
+    if (r->index->minor) TARE_TRY(tare_wcodec_derivation_read(&l->derived, c, r->arena, r->err));
     l->coded.has_base |= l->derived.is_set;
     TARE_TRY(end_record(r, c, "layer: bytes after its last stream"));
     if (!tare_align_u64(position, TARE_WC_LAYER_ALIGN, &end) || end != l->coded.size)
@@ -327,7 +327,7 @@ static tare_status check_names(const reader *r, const tare_cursor *records) {
 }
 
 static tare_status check_derivations(const reader *r, const tare_cursor *records) {
-    const tare_wcodec_index *x = r->index;
+    tare_wcodec_index *x = r->index;
     for (uint32_t i = 0; i < x->n_layers; i++) {
         if (!x->layers[i].derived.is_set || tare_wcodec_derivation_check(x, i, 0, NULL) == TARE_OK)
             continue;

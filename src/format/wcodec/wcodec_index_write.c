@@ -151,8 +151,11 @@ static bool are_bound(const tare_wcodec_index *index) {
 /* The lowest version whose readers understand everything in the file. */
 static uint16_t minor_of(const tare_wcodec_index *index) {
     uint16_t minor = 0;
-    for (uint32_t i = 0; i < index->n_layers; i++)
-        if (index->layers[i].derived.is_set) return 3;
+    for (uint32_t i = 0; i < index->n_layers; i++) {
+        const tare_wcodec_derivation *d = &index->layers[i].derived;
+        if (d->is_set && minor < (d->pieces ? 4 : 3)) minor = d->pieces ? 4 : 3;
+    }
+    if (minor) return minor;
     if (are_bound(index)) return 2;
     for (uint32_t i = 0; i < index->n_files; i++)
         if (index->files[i].entry.is_stated) minor = 1;

@@ -41,14 +41,56 @@ static int64_t duplicate_of(const tare_pack_job *job, size_t i) {
 static size_t stored_as(const packing *p, size_t tensor) {
     return p->job->duplicates[tensor];
 }
+static unsigned depth_of(const packing *p, size_t tensor) {
+    const tare_wcodec_derivation *d = &p->draft.index.layers[stored_as(p, tensor)].derived;
+    return d->is_set ? d->depth : 0;
+}
+static unsigned depth_beyond(const packing *p, const tare_pack_derivation *how) {
+    unsigned deepest = how->pieces ? 0 : depth_of(p, how->source);
+    for (size_t k = 0; how->pieces && k < how->pieces->n_pieces; k++) {
+        const uint32_t source = how->pieces->pieces[k].source;
+        const unsigned depth = source == TARE_PIECE_ZEROS ? 0 : depth_of(p, source);
+        if (depth > deepest) deepest = depth;
+    }
+    return deepest + 1;
+}
 static bool is_derived(const packing *p, size_t i) {
     enum { DEEPEST = 2 };
-    const tare_wcodec_layer *layers = p->draft.index.layers;
-    if (!p->job->derivations || !p->job->derivations[i].is_set) return false;
-    unsigned depth = 1;
-    size_t at = stored_as(p, p->job->derivations[i].source);
-    for (; layers[at].derived.is_set; depth++) at = layers[at].derived.source;
-    return depth <= DEEPEST;
+    const tare_pack_derivation *all = p->job->derivations;
+    return all && all[i].is_set && depth_beyond(p, &all[i]) <= DEEPEST;
+}
+
+static const tare_encoding *type_of_tensor(const void *ctx, uint32_t tensor) {
+    return ((const tare_model *)ctx)->catalog.tensors[tensor].encoding;
+}
+
+static tare_status read_tensor(uint8_t *out, const void *ctx, const tare_composition *of,
+                               uint32_t tensor, uint64_t first, uint64_t n, tare_error *err) {
+    const uint32_t width = type_of_tensor(ctx, tensor)->planes[0].unit_bytes;
+    (void)of;
+    return tare_tensor_read(out, ctx, tensor, 0, first * width, (size_t)(n * width), err);
+}
+
+/* The numbers of pieces, read from the input; *layers: the same pieces of layers. */
+static tare_status compose(const tare_reader **numbers, const tare_composition **layers, packing *p,
+                           const tare_composition *of, uint64_t n_elements, tare_error *err) {
+    tare_arena *arena = &p->draft.arena;
+    tare_wcodec_composed *c = TARE_NEW(arena, tare_wcodec_composed);
+    tare_composition *stored = TARE_NEW(arena, tare_composition);
+    tare_piece *pieces = TARE_NEW_ARRAY(arena, tare_piece, of->n_pieces);
+    if (!c || !stored || !pieces) return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
+    for (size_t k = 0; k < of->n_pieces; k++) {
+        pieces[k] = of->pieces[k];
+        if (pieces[k].source != TARE_PIECE_ZEROS)
+            pieces[k].source = (uint32_t)stored_as(p, pieces[k].source);
+    }
+    *stored = (tare_composition){pieces, of->n_pieces, of->encoding};
+    *c = (tare_wcodec_composed){
+        .of = of, .from = {arena->allocator, p->job->model, type_of_tensor, read_tensor}};
+    tare_wcodec_composed_open(c, n_elements, "derived tensor");
+    *layers = stored;
+    *numbers = &c->reader;
+    return TARE_OK;
 }
 
 /* The bytes that a derived tensor is compared with, which are made of the input's as a reader makes them
@@ -59,26 +101,31 @@ static tare_status derive(tare_wcodec_base_tensor *out, packing *p, size_t i, ta
     const tare_tensor *t = &m->catalog.tensors[i], *from = &m->catalog.tensors[how->source];
     tare_wcodec_derived *d = TARE_NEW(&p->draft.arena, tare_wcodec_derived);
     tare_reader *importance = TARE_NEW(&p->draft.arena, tare_reader);
+    tare_wcodec_derivation record = {.is_set = true,
+                                     .quality = how->quality,
+                                     .version = TARE_WCODEC_ENCODERS,
+                                     .depth = (uint8_t)depth_beyond(p, how)};
     if (!d || !importance) return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
     if (how->importance)
         tare_reader_memory(importance, how->importance, how->n_importance * sizeof(float),
                            "importance");
     *d = (tare_wcodec_derived){.allocator = p->draft.arena.allocator,
-                               .from = from->encoding,
+                               .from = how->pieces ? how->pieces->encoding : from->encoding,
                                .to = t->encoding,
                                .n_elements = t->n_elements,
                                .cols = t->cols,
                                .slice_rows = how->slice_rows,
-                               .source = &m->files[from->planes[0].file].reader,
-                               .start = from->planes[0].offset,
                                .importance = how->importance ? importance : NULL,
                                .quality = (tare_quality)how->quality};
+    if (how->pieces) {
+        TARE_TRY(compose(&d->source, &record.pieces, p, how->pieces, t->n_elements, err));
+    } else {
+        d->source = &m->files[from->planes[0].file].reader;
+        d->start = from->planes[0].offset;
+        record.source = (uint32_t)stored_as(p, how->source);
+    }
     tare_wcodec_derived_open(d, "derived tensor");
-    *out = (tare_wcodec_base_tensor){.source = {.readers = {&d->reader}},
-                                     .derived = {.is_set = true,
-                                                 .quality = how->quality,
-                                                 .version = TARE_WCODEC_ENCODERS,
-                                                 .source = (uint32_t)stored_as(p, how->source)}};
+    *out = (tare_wcodec_base_tensor){.source = {.readers = {&d->reader}}, .derived = record};
     return TARE_OK;
 }
 

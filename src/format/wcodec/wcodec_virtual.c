@@ -57,6 +57,7 @@ struct tare_packed {
 /* What a derived layer is made of: the layer that its numbers come from, and their weights. */
 typedef struct derived_layer {
     tare_wcodec_derived made;
+    tare_wcodec_composed pieces; /* where it is made of these */
     tare_packed_range ranges[2];
     tare_reader readers[2];
 } derived_layer;
@@ -143,6 +144,42 @@ static uint64_t rows_of_slice(const tare_wcodec_layer *l) {
     return l->n_dims > 1 ? l->dims[l->n_dims - 2] : 1;
 }
 
+/* ---- what is made of layers ------------------------------------------------------------------- */
+
+static const tare_encoding *type_of_layer(const void *ctx, uint32_t layer) {
+    return tare_encoding_find(((const tare_packed *)ctx)->index.layers[layer].encoding);
+}
+
+static tare_status read_layer(uint8_t *out, const void *ctx, const tare_composition *of,
+                              uint32_t layer, uint64_t first, uint64_t n, tare_error *err) {
+    const uint32_t width = type_of_layer(ctx, layer)->planes[0].unit_bytes;
+    (void)of;
+    return tare_packed_read((tare_packed *)(uintptr_t)ctx, layer, 0, first * width, out,
+                            (size_t)(n * width), err);
+}
+
+static tare_status open_sources(derived_layer *d, tare_packed *s, const tare_wcodec_derivation *how,
+                                tare_error *err) {
+    if (how->pieces) {
+        d->pieces = (tare_wcodec_composed){.of = how->pieces,
+                                           .from = {s->allocator, s, type_of_layer, read_layer}};
+        tare_wcodec_composed_open(&d->pieces, d->made.n_elements, s->file.name);
+        d->made.source = &d->pieces.reader;
+    } else {
+        TARE_TRY(open_region(&d->readers[0], &d->ranges[0], s, how->source, err));
+        d->made.source = &d->readers[0];
+    }
+    if (!how->importance) return TARE_OK;
+    TARE_TRY(open_region(&d->readers[1], &d->ranges[1], s, how->importance - 1, err));
+    d->made.importance = &d->readers[1];
+    return TARE_OK;
+}
+
+/* Whether a layer's bytes are those of so many elements. */
+static bool has_elements(const tare_wcodec_layer *l, const tare_encoding *e, uint64_t n) {
+    return n / e->planes[0].unit * e->planes[0].unit_bytes == l->coded.region_bytes[0];
+}
+
 /* NULL as *out with status OK: made by what is not known here, which is an error only for who reads. */
 static tare_status make_one_derived(derived_layer **out, tare_packed *s, uint32_t i,
                                     tare_error *err) {
@@ -150,7 +187,8 @@ static tare_status make_one_derived(derived_layer **out, tare_packed *s, uint32_
     const tare_wcodec_derivation *how = &l->derived;
     const tare_encoding *e = tare_encoding_find(l->encoding);
     tare_wcodec_derived made = {.allocator = s->allocator,
-                                .from = tare_encoding_find(from->encoding),
+                                .from = how->pieces ? how->pieces->encoding
+                                                    : tare_encoding_find(from->encoding),
                                 .to = e,
                                 .n_elements = 1,
                                 .cols = l->n_dims ? l->dims[l->n_dims - 1] : 1,
@@ -161,20 +199,14 @@ static tare_status make_one_derived(derived_layer **out, tare_packed *s, uint32_
     for (unsigned d = 0; fits && d < l->n_dims; d++)
         fits = tare_mul_u64(made.n_elements, l->dims[d], &made.n_elements);
     if (!fits || !tare_packed_can_derive(made.from, e, made.cols)) return TARE_OK;
-    if (made.n_elements / e->planes[0].unit * e->planes[0].unit_bytes != l->coded.region_bytes[0] ||
-        made.n_elements / made.from->planes[0].unit * made.from->planes[0].unit_bytes !=
-            from->coded.region_bytes[0])
+    if (!has_elements(l, e, made.n_elements) ||
+        (!how->pieces && !has_elements(from, made.from, made.n_elements)))
         return TARE_OK;
     derived_layer *d = TARE_NEW(&s->arena, derived_layer);
     if (!d) return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
     d->made = made;
-    TARE_TRY(open_region(&d->readers[0], &d->ranges[0], s, how->source, err));
-    d->made.source = &d->readers[0];
     *out = d;
-    if (how->importance) {
-        TARE_TRY(open_region(&d->readers[1], &d->ranges[1], s, how->importance - 1, err));
-        d->made.importance = &d->readers[1];
-    }
+    TARE_TRY(open_sources(d, s, how, err));
     tare_wcodec_derived_open(&d->made, s->file.name);
     return TARE_OK;
 }
