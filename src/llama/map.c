@@ -19,6 +19,7 @@
 typedef struct mapped {
     tare_llama_virtual file;
     tare_llama_origin *origins; /* n_tensors */
+    tare_composition *made_of;  /* n_tensors; of elements, also where types are blocks */
     tare_model_types types;
     tare_model *decoded; /* what it is made of; NULL: the input itself */
 } mapped;
@@ -267,6 +268,7 @@ static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_lla
         own->origins[at].source = m->hf->catalog.tensors[t->pieces[t->n_pieces - 1].source].name;
     uint32_t file = virtual_file;
     uint64_t offset = *end;
+    own->made_of[at] = (tare_composition){t->pieces, t->bytes ? 0 : t->n_pieces, t->encoding};
     if (is_renamed_only(m, t)) {
         const tare_plane *p = &m->hf->catalog.tensors[t->pieces[0].source].planes[0];
         file = p->file;
@@ -305,10 +307,11 @@ static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *e
     m->out->catalog.tensors = TARE_NEW_ARRAY(arena, tare_tensor, n);
     own->file.made = TARE_NEW_ARRAY(arena, tare_llama_made, n);
     own->origins = TARE_NEW_ARRAY(arena, tare_llama_origin, n);
+    own->made_of = TARE_NEW_ARRAY(arena, tare_composition, n);
     own->types.fixed = TARE_NEW_ARRAY(arena, tare_fixed_type, n);
     own->types.origins = TARE_NEW_ARRAY(arena, tare_origin, n);
-    if (!m->out->catalog.tensors || !own->file.made || !own->origins || !own->types.fixed ||
-        !own->types.origins)
+    if (!m->out->catalog.tensors || !own->file.made || !own->origins || !own->made_of ||
+        !own->types.fixed || !own->types.origins)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_model_share_files(m->out, m->hf, err));
     tare_reader_callback(&reader, NULL, &own->file, 0, format_name);
@@ -503,6 +506,8 @@ static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_context *
     TARE_TRY(note_unused(m, err));
     note_packed(m);
     TARE_TRY(tare_quantized_check(m->hf, m->options->context->report, err));
+    m->out->made_of = own->made_of;
+    m->out->made_of_model = m->hf;
     own->types.usual = tare_encoding_get(m->usual_type);
     own->types.mostly = kept_type(m);
     m->out->types = &own->types;

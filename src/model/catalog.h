@@ -12,6 +12,7 @@
 #include "base/reader.h"
 #include "base/str.h"
 #include "base/zip.h"
+#include "model/pieces.h"
 
 struct tare_format;
 
@@ -189,8 +190,12 @@ struct tare_model {
     tare_str architecture;
     const struct tare_lossy *lossy; /* what tells of its loss (model/lossy_record.h); NULL: none */
     const struct tare_adapter_set *adapters; /* NULL: none */
-    _Atomic uint8_t *list_states;  /* n_tensors: what is known of list planes (outliers_apply.c);
+    _Atomic uint8_t *list_states; /* n_tensors: what is known of list planes (outliers_apply.c);
                                       NULL: no tensor has records */
+    const tare_composition
+        *made_of; /* n_tensors, of made_of_model's; n_pieces 0: of something else;
+                                        NULL: nothing is known */
+    const tare_model *made_of_model;
     const tare_model_types *types; /* NULL: each tensor keeps its own */
     tare_file_cache *idle;         /* descriptors of files beyond the first; NULL: none are */
     struct tare_kept *kept;        /* allocations that are freed with the model */

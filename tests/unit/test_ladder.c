@@ -225,7 +225,8 @@ static void hostile_derivations_are_refused(void **state) {
     check_refused(whole, size, 8, 4, 1, TARE_ERR_CORRUPT);
     check_refused(whole, size, 12, 8, 8, TARE_ERR_CORRUPT);
     check_refused(whole, size, 22, 1, 9, TARE_ERR_CORRUPT);     /* quality */
-    check_refused(whole, size, 23, 1, 1, TARE_ERR_UNSUPPORTED); /* view */
+    check_refused(whole, size, 23, 1, 2, TARE_ERR_UNSUPPORTED); /* view */
+    check_refused(whole, size, 23, 1, 1, TARE_ERR_CORRUPT);     /* pieces beside a source */
     /* A chain of derivations: each of these is of the one before. */
     for (unsigned other = 0; other < n_layers; other++) {
         uint8_t *bytes = malloc(size);
@@ -293,6 +294,95 @@ static void flips_are_found(void **state) {
     free(bytes);
 }
 
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* A directory of Hugging Face, and llama.cpp's file of it, whose q and k have other rows. */
+static void make_directory(void) {
+    tare_error err;
+    tare_model *m, *mapped;
+    mkdir(help_path("p"), 0755);
+    check(tare_synth_open(&m, "llama-chat:bf16", NULL, &err), &err);
+    tare_convert_options o = tare_convert_options_default();
+    o.to = "hf";
+    help_convert(help_path("p/hf"), m, &o);
+    tare_model_free(m);
+    m = help_open(help_path("p/hf"));
+    check(tare_llama_map(&mapped, m, NULL, &err), &err);
+    quantize("p/m-bf16.gguf", mapped, "bf16", NULL, TARE_QUALITY_DEFAULT);
+    quantize("p/m-f32.gguf", mapped, "f32", NULL, TARE_QUALITY_DEFAULT);
+    quantize("p/m-q8_0.gguf", mapped, "q8_0", NULL, TARE_QUALITY_DEFAULT);
+    tare_model_free(mapped);
+    tare_model_free(m);
+    tare_pack_options options = tare_pack_options_default();
+    tare_output_options output = tare_output_options_default();
+    output.no_sync = true;
+    options.output = &output;
+    check(tare_pack_ladder(NULL, help_path("p.wcodec"), help_path("p"), &options, &err), &err);
+}
+
+static void all_is_made_of_the_directory(void **state) {
+    (void)state;
+    static const char *const names[] = {"m-bf16.gguf", "m-f32.gguf", "m-q8_0.gguf"};
+    char path[64], inner[300];
+    make_directory();
+    for (size_t k = 0; k < 3; k++) {
+        snprintf(path, sizeof path, "p/%s", names[k]);
+        snprintf(inner, sizeof inner, "%s::%s", help_path("p.wcodec"), names[k]);
+        tare_model *a = help_open(help_path(path)), *b = help_open(inner);
+        help_check_same(a, b);
+        tare_model_free(a);
+        tare_model_free(b);
+    }
+    /* Beside what the directory takes, headers and an index. */
+    assert_true(size_of("p.wcodec") < size_of("p/hf/model.safetensors") * 67 / 100 + 80000);
+}
+
+/* The first derivation whose view is pieces. */
+static uint8_t *find_pieces(uint8_t *bytes, size_t size) {
+    for (size_t at = (size_t)tare_load_le64(bytes + 51); at + 40 < size; at++)
+        if (memcmp(bytes + at, "DERV", 4) == 0 && bytes[at + 23] == 1) return bytes + at + 24;
+    fail_msg("no pieces");
+    return NULL;
+}
+
+static bool is_refused(const uint8_t *whole, size_t size, size_t place, unsigned value) {
+    tare_error err = {0};
+    uint8_t *bytes = malloc(size);
+    memcpy(bytes, whole, size);
+    find_pieces(bytes, size)[place] = (uint8_t)value;
+    const tare_status status = open_changed(bytes, size, &err);
+    if (status == TARE_OK) (void)read_all(bytes, size);
+    free(bytes);
+    return status != TARE_OK;
+}
+
+/* Type, number of pieces; source, elements (3 bytes), operation, axes, offset, axes. Whatever a byte is
+ * instead: an error, or bytes whose CRC tells. */
+static void hostile_pieces_are_refused(void **state) {
+    (void)state;
+    size_t size;
+    uint8_t *whole = help_read(help_path("p.wcodec"), &size);
+    const uint8_t *d = find_pieces(whole, size);
+    assert_int_equal(d[0], 2); /* BF16 */
+    assert_int_equal(d[1], 1);
+    assert_int_equal(d[6], 0);
+    assert_true(d[7] >= 3);
+    assert_true(is_refused(whole, size, 0, 3));        /* a type that is none */
+    assert_true(is_refused(whole, size, 1, 0));        /* no pieces */
+    assert_true(is_refused(whole, size, 1, 0x7f));     /* more than there are */
+    assert_true(is_refused(whole, size, 2, 0));        /* zeros with a view */
+    assert_true(is_refused(whole, size, 2, 0x7f));     /* of a later layer, or another shape */
+    assert_true(is_refused(whole, size, 3, d[3] ^ 1)); /* other elements */
+    assert_true(is_refused(whole, size, 6, 3));        /* an operation that is none */
+    assert_true(is_refused(whole, size, 7, 13));       /* too many axes */
+    assert_true(is_refused(whole, size, 8, 1));        /* beyond the end of the source */
+    assert_true(is_refused(whole, size, 9, 0));        /* an axis without steps */
+    assert_true(is_refused(whole, size, 9, d[9] + 1));
+    for (size_t i = 0; i < 24; i++)
+        for (unsigned bit = 0; bit < 8; bit++) (void)is_refused(whole, size, i, d[i] ^ (1u << bit));
+    free(whole);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_come_back),
@@ -300,6 +390,8 @@ int main(void) {
         cmocka_unit_test(hostile_derivations_are_refused),
         cmocka_unit_test(other_derivations_are_found),
         cmocka_unit_test(flips_are_found),
+        cmocka_unit_test(all_is_made_of_the_directory),
+        cmocka_unit_test(hostile_pieces_are_refused),
     };
     return cmocka_run_group_tests(tests, help_set_up, help_tear_down);
 }

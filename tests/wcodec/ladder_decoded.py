@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """A ladder that the command packs, unpacked by the second decoder (run by tests/judge/judge.py)."""
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,13 @@ def main():
         def run(*words):
             subprocess.run([tare, *words, "--quiet"], check=True)
 
+        def check_folder(folder):
+            run("pack", folder, f"{folder}.wcodec", "--force")
+            shutil.rmtree("g", ignore_errors=True)
+            subprocess.run([sys.executable, "-B", os.path.join(HERE, "wcodec_decoder.py"), f"{folder}.wcodec",
+                            "--unpack", "g"], check=True)
+            subprocess.run(["diff", "-r", folder, "g"], check=True)
+
         os.mkdir("f")
         run("synth", "llama-tiny:bf16", "whole.gguf")
         run("edit", "whole.gguf", "--keep-tensors", "*layers.0.*", "-o", "f/bf16.gguf")
@@ -27,13 +36,18 @@ def main():
             byte = f.read(1)
             f.seek(-1, os.SEEK_CUR)
             f.write(bytes([byte[0] ^ 1]))
-        run("pack", "f", "f.wcodec")
+        check_folder("f")
         assert os.path.getsize("f.wcodec") < 0.75 * os.path.getsize("f/bf16.gguf") + 20000
-        subprocess.run([sys.executable, "-B", os.path.join(HERE, "wcodec_decoder.py"), "f.wcodec", "--unpack", "g"],
-                       check=True)
-        for name in sorted(os.listdir("f")):
-            with open(f"f/{name}", "rb") as a, open(f"g/{name}", "rb") as b:
-                assert a.read() == b.read(), name
+        for model in "mixtral", "gemma", "gpt2": # stacked and permuted, one added, transposed
+            subprocess.run([sys.executable, "-B", os.path.join(HERE, "../llama/tiny_models.py"), ".", model], check=True)
+            os.mkdir("p")
+            os.rename(model, "p/hf")
+            run("convert", "p/hf", "p/bf16.gguf", "--no-tokenizer")
+            run("convert", "p/hf", "p/q8_0.gguf", "--no-tokenizer", "--type", "q8_0")
+            check_folder("p")
+            with open("p.wcodec", "rb") as f:
+                assert re.search(rb"DERV.{19}\x01", f.read(), re.S), "no pieces"
+            shutil.rmtree("p")
         os.chdir("/")
     return 0
 

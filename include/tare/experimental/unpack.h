@@ -139,7 +139,8 @@ typedef struct tare_container_file {
     /* In the container: of its tensors, but those whose bytes a tensor before has, and of what
      * else only it has. */
     uint64_t packed_bytes;
-    size_t n_tensors, n_derived; /* of these: made of others when they are read */
+    size_t n_tensors, n_derived; /* of these: made of others when they are read, or
+                                    stored as others */
     uint64_t n_weights, tensor_bytes;
 } tare_container_file;
 

@@ -112,7 +112,7 @@ static void add_tensor(tare_container_file *f, const tare_wcodec_layer *l, bool 
     for (unsigned r = 0; r < l->coded.n_regions; r++) f->tensor_bytes += l->coded.region_bytes[r];
     f->packed_bytes += is_shared ? 0 : l->coded.size;
     f->n_weights += n;
-    f->n_derived += l->derived.is_set;
+    f->n_derived += l->derived.is_set || is_shared;
     f->n_tensors++;
 }
 

@@ -28,11 +28,28 @@ typedef struct tare_ladder_note {
     int64_t packed; /* as of models */
 } tare_ladder_note;
 
-/* What llama.cpp calls a tensor of a Hugging Face directory. */
+/* What a tensor may be made of: a tensor of a model, which is one among all, or pieces of such. */
+typedef struct tare_ladder_source {
+    const tare_model *from;
+    size_t tensor;                  /* of it */
+    const tare_composition *pieces; /* of tensors among all; NULL: `from` is all */
+} tare_ladder_source;
+
+/* What llama.cpp makes of tensors of a Hugging Face directory. */
 typedef struct tare_ladder_alias {
-    tare_str name;
-    size_t model, tensor; /* among all */
+    tare_str name; /* its name for it */
+    size_t model;  /* the last of those whose tensors it is made of */
+    tare_ladder_source source;
 } tare_ladder_alias;
+
+/* A Hugging Face directory as llama.cpp takes it, and what that reads. */
+typedef struct tare_ladder_directory {
+    struct tare_ladder_directory *next;
+    tare_reader *readers; /* of its files */
+    size_t n_readers;
+    tare_model *hf;
+    tare_model *mapped[2]; /* the text model and its tower, where there are such */
+} tare_ladder_directory;
 
 typedef struct tare_ladder {
     tare_arena arena;
@@ -44,6 +61,7 @@ typedef struct tare_ladder {
     size_t n_matrices, matrices_capacity, names_capacity;
     tare_ladder_note *notes;
     size_t n_notes, notes_capacity;
+    tare_ladder_directory *directories;
     tare_ladder_alias *aliases; /* sorted by name and model */
     size_t n_aliases, aliases_capacity;
     tare_model *container;             /* that more is added to; NULL: none */
@@ -62,10 +80,12 @@ void tare_ladder_free(tare_ladder *ladder);
 /* A file of the folder, or of the container; `path` must live as long as the reader. */
 tare_status tare_ladder_reader(tare_reader *out, const tare_ladder *ladder, const char *path,
                                int64_t packed, tare_error *err);
-/* Finds out what llama.cpp calls tensors of Hugging Face directories. */
+/* Finds out what llama.cpp makes of tensors of Hugging Face directories. */
 tare_status tare_ladder_name(tare_ladder *ladder, tare_error *err);
-/* The number among all tensors of that of a model with this name, its own or llama.cpp's; -1: none. */
-int64_t tare_ladder_find(const tare_ladder *ladder, size_t model, tare_str name);
+/* What has this name in a model, or is made for llama.cpp of its tensors and of those before; false:
+ * nothing. */
+bool tare_ladder_find(tare_ladder_source *out, const tare_ladder *ladder, size_t model,
+                      tare_str name);
 /* A tensor's name within its model. */
 tare_str tare_ladder_tensor_name(const tare_ladder *ladder, size_t model, size_t tensor);
 /* Fills `derivations`: for each tensor the way of making it that a sample speaks for. */

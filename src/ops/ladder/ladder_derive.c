@@ -42,10 +42,11 @@ static bool is_same_shape(const tare_tensor *a, const tare_tensor *b) {
 
 /* Tries one way; it replaces the best one if it gives more. */
 static tare_status try_way(found *best, const searching *s, size_t tensor,
-                           const tare_pack_derivation *how, unsigned worker, tare_error *err) {
+                           const tare_ladder_source *source, const tare_pack_derivation *how,
+                           unsigned worker, tare_error *err) {
     const tare_model *m = s->l->all;
-    const tare_derivation way = {.from = m,
-                                 .source = how->source,
+    const tare_derivation way = {.from = source->from,
+                                 .source = source->tensor,
                                  .importance = how->importance,
                                  .slice_rows = how->slice_rows,
                                  .quality = (tare_quality)how->quality};
@@ -64,15 +65,18 @@ static tare_status try_way(found *best, const searching *s, size_t tensor,
 
 /* With each matrix that has the tensor, and without one. */
 static tare_status try_source(found *best, const searching *s, size_t tensor, tare_str name,
-                              size_t source, unsigned worker, tare_error *err) {
+                              const tare_ladder_source *source, unsigned worker, tare_error *err) {
     const tare_tensor *t = &s->l->all->catalog.tensors[tensor];
     const bool is_block = t->encoding->kind == TARE_KIND_BLOCK;
     tare_tensor named = *t;
     named.name = name;
     for (unsigned q = 0; q < (is_block ? 2u : 1u) && best->share > 0; q++) {
-        tare_pack_derivation how = {.is_set = true, .source = source, .quality = (uint8_t)q};
+        tare_pack_derivation how = {.is_set = true,
+                                    .source = source->pieces ? 0 : source->tensor,
+                                    .pieces = source->pieces,
+                                    .quality = (uint8_t)q};
         if (!tare_encoding_needs_importance(t->encoding))
-            TARE_TRY(try_way(best, s, tensor, &how, worker, err));
+            TARE_TRY(try_way(best, s, tensor, source, &how, worker, err));
         for (size_t i = 0; is_block && i < s->l->n_matrices && best->share > 0; i++) {
             if (tare_importance_of_tensor(&how.importance, s->l->matrices[i], &named) !=
                 TARE_IMPORTANCE_FITS)
@@ -80,17 +84,18 @@ static tare_status try_source(found *best, const searching *s, size_t tensor, ta
             const uint64_t slices = tare_importance_slices(t);
             how.n_importance = slices * t->cols;
             how.slice_rows = t->n_rows / slices;
-            TARE_TRY(try_way(best, s, tensor, &how, worker, err));
+            TARE_TRY(try_way(best, s, tensor, source, &how, worker, err));
         }
     }
     return TARE_OK;
 }
 
-/* Of more bytes, or as a wider float. */
-static bool may_be_made(const tare_tensor *t, const tare_tensor *from) {
+/* Of more bytes, as a wider float, or in another order. */
+static bool may_be_made(const tare_tensor *t, const tare_ladder_source *source) {
+    const tare_tensor *from = &source->from->catalog.tensors[source->tensor];
     const bool are_floats =
         t->encoding->kind == TARE_KIND_FLOAT && from->encoding->kind == TARE_KIND_FLOAT;
-    return is_same_shape(t, from) && from->encoding != t->encoding &&
+    return is_same_shape(t, from) && (source->pieces || from->encoding != t->encoding) &&
            (are_floats || from->size_bytes >= t->size_bytes) &&
            tare_packed_can_derive(from->encoding, t->encoding, t->cols);
 }
@@ -104,9 +109,9 @@ static tare_status search(void *ctx, uint64_t tensor, unsigned worker, tare_erro
     found best = {.share = INFINITY};
     unsigned n_tried = 0;
     for (size_t k = 0; k < own && n_tried < SOURCES_MOST && best.share > 0; k++) {
-        const int64_t at = tare_ladder_find(l, k, name);
-        if (at < 0 || !may_be_made(t, &l->all->catalog.tensors[at])) continue;
-        TARE_TRY(try_source(&best, s, (size_t)tensor, name, (size_t)at, worker, err));
+        tare_ladder_source source;
+        if (!tare_ladder_find(&source, l, k, name) || !may_be_made(t, &source)) continue;
+        TARE_TRY(try_source(&best, s, (size_t)tensor, name, &source, worker, err));
         n_tried++;
     }
     if (best.share <= 1.0 / OTHER_MOST) l->derivations[tensor] = best.how;

@@ -174,13 +174,18 @@ static tare_status walk_folder(const walk *w, tare_error *err) {
     return tare_files_list(NULL, w->path, visit, (void *)(uintptr_t)w, err);
 }
 
-/* Sources before what is made of them, whatever order the system lists files in: of models with as many
- * bits Hugging Face's, which GGUF files are made from. */
+/* F32, F16 and BF16, whatever little of them is something else. */
+static double level_of(const tare_ladder_model *m) {
+    return m->bits >= 15 ? INFINITY : floor(m->bits);
+}
+
+/* Sources before what is made of them, whatever order the system lists files in: of models of floats
+ * Hugging Face's, which GGUF files are made from, whatever floats those are of. */
 static int by_bits(const void *a, const void *b) {
     const tare_ladder_model *x = a, *y = b;
     const bool is_hf = tare_str_ends(x->name, TARE_STR(".safetensors"));
     const bool is_hf_too = tare_str_ends(y->name, TARE_STR(".safetensors"));
-    if (floor(x->bits) != floor(y->bits)) return x->bits > y->bits ? -1 : 1;
+    if (level_of(x) != level_of(y)) return level_of(x) > level_of(y) ? -1 : 1;
     if (is_hf != is_hf_too) return is_hf ? -1 : 1;
     if (x->bits != y->bits) return x->bits > y->bits ? -1 : 1;
     return tare_str_compare(x->name, y->name);
@@ -384,8 +389,17 @@ tare_status tare_ladder_open_more(tare_ladder *l, const char *container, const c
     return join_models(l, err);
 }
 
+static void close_directories(tare_ladder *l) {
+    for (tare_ladder_directory *d = l->directories; d; d = d->next) {
+        for (unsigned i = 0; i < 2; i++) tare_model_free(d->mapped[i]);
+        tare_model_free(d->hf);
+        for (size_t i = 0; i < d->n_readers; i++) tare_reader_close(&d->readers[i]);
+    }
+}
+
 void tare_ladder_free(tare_ladder *l) {
     const tare_allocator *a = l->context.allocator;
+    close_directories(l);
     tare_model_free(l->all);
     tare_model_free(l->container);
     for (size_t i = 0; i < l->n_models; i++) tare_model_free(l->models[i].model);
