@@ -206,10 +206,14 @@ static int quantize(int argc, const char **argv) {
     if (wrong) return wrong;
     if (argc > 2 && tare_scheme_is_named(argv[2])) {
         args.scheme = argv[2];
+        const char *format = tare_scheme_format(argv[2]);
         if (!args.to) args.to = tare_format_of_path(argv[1]);
-        if (!args.to) args.to = "hf";
-        if (strcmp(args.to, "hf") != 0)
-            return cli_usage(&cmd_quantize, "%s is for Hugging Face directories: --to hf", argv[2]);
+        if (!args.to) args.to = format;
+        if (strcmp(args.to, format) != 0)
+            return cli_usage(&cmd_quantize, "%s is for %s: --to %s", argv[2],
+                             strcmp(format, "hf") == 0 ? "Hugging Face directories"
+                                                       : "safetensors files",
+                             format);
     } else if (argc > 2) {
         mix.mix = tare_mix_find((tare_str){argv[2], strlen(argv[2])});
         if (!mix.mix) return no_mix(argv);
@@ -265,8 +269,9 @@ const cli_command cmd_quantize = {
         "TYPE may also be a scheme of packed weights, written as a Hugging Face directory. For "
         "vLLM and "
         "SGLang: w4a16, w8a16, w4a16_asym, w8a8, fp8_dynamic, fp8_block, fp8_deepseek, nvfp4a16, "
-        "mxfp4, "
-        "mxfp8; for MLX: mlx2 to mlx6, mlx8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4. After the name, :g64 "
+        "nvfp4_modelopt, mxfp4, "
+        "mxfp8; for MLX: mlx2 to mlx6, mlx8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; for ComfyUI, as one "
+        "safetensors file: comfy_fp8. After the name, :g64 "
         "is "
         "the numbers that share a scale, :channel a scale a row, and :rtn rounds as the library "
         "does "

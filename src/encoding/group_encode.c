@@ -15,14 +15,15 @@ typedef struct group {
     const float *x, *weights;
     size_t n, n_padded;
     const tare_group_form *form;
-    float low, high, largest, factor;
-    float *room; /* two more such arrays */
+    float low, high, largest;
+    float factor;  /* what scales are multiplied by */
+    float divisor; /* the same as it is stored where it divides; 0: it does not */
+    float *room;   /* two more such arrays */
 } group;
 
 /* ---- types of scales --------------------------------------------------------------------------- */
 
-/* A float, from the bits of its type. */
-static float group_value(uint32_t bits, tare_encoding_id type) {
+float tare_group_value(uint32_t bits, tare_encoding_id type) {
     return type == TARE_ENCODING_F16       ? tare_f32_of_f16((uint16_t)bits)
            : type == TARE_ENCODING_BF16    ? tare_f32_of_bits(bits << 16)
            : type == TARE_ENCODING_F32     ? tare_f32_of_bits(bits)
@@ -50,7 +51,7 @@ uint32_t tare_group_bits(float v, tare_encoding_id type) {
 }
 
 float tare_group_rounded(float v, tare_encoding_id type) {
-    return group_value(nearest(v, type), type);
+    return tare_group_value(nearest(v, type), type);
 }
 
 static float value_bf16(uint32_t code) {
@@ -202,7 +203,7 @@ static void centred_plain(uint8_t *codes, tare_group *out, const group *g) {
 static float beside(float v, int steps, tare_encoding_id type) {
     const uint32_t bits = nearest(v, type), sign = bits & sign_bit(type);
     const int64_t size = (int64_t)(bits ^ sign) + steps;
-    return group_value(size < 0 ? sign : (uint32_t)size | sign, type);
+    return tare_group_value(size < 0 ? sign : (uint32_t)size | sign, type);
 }
 
 /* Both are stored in few bits, and an error of the scale counts as often as the code says: pairs
@@ -262,15 +263,26 @@ static uint32_t plain_exponent(const group *g, int most) {
     return (uint32_t)(exponent < 0 ? 0 : exponent > 254 ? 254 : exponent);
 }
 
+/* As ModelOpt does it. */
+static float divided_e2m1_scale(tare_group *out, const group *g) {
+    const float scale = g->largest / (6 * g->divisor);
+    out->scale = nearest_e4m3(scale == 0        ? 1
+                              : scale < 0x1p-9f ? 0x1p-9f
+                              : scale < 448     ? scale
+                                                : 448);
+    return tare_group_value(out->scale, g->form->scale) * g->divisor;
+}
+
 static float plain_e2m1_scale(tare_group *out, const group *g) {
     if (g->form->scale == TARE_ENCODING_F8_E8M0) {
         out->scale = plain_exponent(g, 2);
-        return group_value(out->scale, g->form->scale);
+        return tare_group_value(out->scale, g->form->scale);
     }
+    if (g->form->multiplies) return divided_e2m1_scale(out, g);
     const float scale = tare_group_rounded(g->largest / 6, g->form->numbers) * g->factor;
     out->scale = nearest_e4m3(scale < 448 ? scale : 448);
     if (out->scale == 0) out->scale = nearest_e4m3(0.125f);
-    return group_value(out->scale, g->form->scale) / g->factor;
+    return tare_group_value(out->scale, g->form->scale) / g->factor;
 }
 
 static void put_e2m1(uint8_t *codes, const group *g, float scale) {
@@ -307,7 +319,7 @@ static void e2m1_best(uint8_t *codes, tare_group *out, const group *g) {
             kernels->fit_levels(scaled, g->weights, g->n_padded, &levels, kind->value(code)).error;
         if (error < least) least = error, out->scale = code;
     }
-    put_e2m1(codes, g, group_value(out->scale, g->form->scale) / g->factor);
+    put_e2m1(codes, g, tare_group_value(out->scale, g->form->scale) / g->factor);
 }
 
 /* ---- floats of eight bits ---------------------------------------------------------------------- */
@@ -316,8 +328,11 @@ static void put_e4m3(uint8_t *codes, const group *g, float scale) {
     const tare_encoding_id type = g->form->is_plain ? g->form->numbers : TARE_ENCODING_F32;
     const tare_rows_mut to = {.planes = {codes}, .n_rows = 1, .cols = g->n};
     float *scaled = g->room;
+    /* ComfyUI's library multiplies */
+    const bool multiplies = g->form->is_scaled && g->form->is_plain;
+    const float inverse = tare_group_rounded(1 / scale, type);
     for (size_t i = 0; i < g->n; i++) {
-        const float t = tare_group_rounded(g->x[i] / scale, type);
+        const float t = tare_group_rounded(multiplies ? g->x[i] * inverse : g->x[i] / scale, type);
         scaled[i] = t < -448 ? -448 : t > 448 ? 448 : t;
     }
     tare_kernels_get()->encode[TARE_ENCODING_F8_E4M3](&to, scaled, NULL);
@@ -327,7 +342,7 @@ static void e4m3_plain(uint8_t *codes, tare_group *out, const group *g) {
     float scale;
     if (g->form->scale == TARE_ENCODING_F8_E8M0) {
         out->scale = plain_exponent(g, 8);
-        scale = group_value(out->scale, g->form->scale);
+        scale = tare_group_value(out->scale, g->form->scale);
     } else {
         scale = plain_scale(g, g->largest / 448);
         out->scale = nearest(scale, g->form->scale);
@@ -396,6 +411,7 @@ bool tare_group_encode(uint8_t *codes, tare_group *out, const float *x, const fl
     };
     const size_t n_padded = (n + TARE_FIT_LANES - 1) / TARE_FIT_LANES * TARE_FIT_LANES;
     group g = {.x = x, .n = n, .n_padded = n_padded, .form = form, .factor = factor};
+    if (form->multiplies) g.divisor = factor, g.factor = 1 / factor;
     *out = (tare_group){.scale = 0};
     if (!measure(&g) || !is_in_range(&g)) return false;
     float *numbers = room, *weighed = room + n_padded;
@@ -406,8 +422,12 @@ bool tare_group_encode(uint8_t *codes, tare_group *out, const float *x, const fl
     g.x = numbers;
     g.weights = weighed;
     g.room = room + 2 * n_padded;
+    if (form->is_scaled) {
+        put_e4m3(codes, &g, g.divisor);
+        return true;
+    }
     /* squares of such numbers are none that could be compared */
-    const bool is_plain = form->is_plain || g.largest * factor < 1e-15f;
+    const bool is_plain = form->is_plain || g.largest * g.factor < 1e-15f;
     encoders[form->kind][is_plain](codes, out, &g);
     return true;
 }

@@ -25,7 +25,10 @@ typedef struct tare_group_form {
                                  from some point on count as the next power of two */
     bool has_one_zero;        /* E2M1: what is rounded to zero has no sign */
     bool ties_to_zero;        /* E2M1: numbers halfway have the smaller code, not the even one */
-    bool is_plain;            /* rounded to nearest under the scale that just reaches the largest
+    bool is_scaled;           /* E4M3: `factor` is the scale of all codes; none is looked for */
+    bool multiplies; /* the factor of the whole is stored so, as ModelOpt has it; it is what
+                                 scales are divided by, and `is_plain` computes in F32 */
+    bool is_plain;   /* rounded to nearest under the scale that just reaches the largest
                                  number, as compressed-tensors does; else searched */
 } tare_group_form;
 
@@ -40,13 +43,14 @@ static inline size_t tare_group_room(size_t n) {
 }
 
 /* Encodes a group: a code a byte. `weights`: the importance of each number, NULL: they count alike.
- * `factor`: scales are stored multiplied by it (1 unless there is one for the whole tensor). False:
+ * `factor`: scales are stored multiplied by it, or divided (1 unless there is one for the whole tensor). False:
  * numbers that are not finite, or beyond what scales hold. */
 bool tare_group_encode(uint8_t *codes, tare_group *out, const float *x, const float *weights,
                        size_t n, const tare_group_form *form, float factor, float *room);
 
-/* A float, from the bits of its type; the bits of the nearest one; and rounded to F32, F16 or BF16. */
+/* The bits of the nearest float of a type, what bits stand for, and rounded to F32, F16 or BF16. */
 uint32_t tare_group_bits(float v, tare_encoding_id type);
+float tare_group_value(uint32_t bits, tare_encoding_id type);
 float tare_group_rounded(float v, tare_encoding_id type);
 
 #endif

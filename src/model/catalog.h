@@ -135,6 +135,19 @@ typedef struct tare_origin {
     bool is_made;  /* a part of a packed weight that is made of other numbers, as scales are */
 } tare_origin;
 
+/* Rows of a computed tensor that are rows of another model's as they are, in the order of these axes,
+ * slowest first. */
+enum { TARE_ROW_AXES = 4 };
+typedef struct tare_same_rows {
+    const struct tare_model *model; /* which outlives this one; NULL: there are none */
+    size_t tensor;
+    uint64_t first;
+    uint32_t n_axes; /* 0: one row */
+    struct {
+        uint64_t extent, stride; /* in rows */
+    } axes[TARE_ROW_AXES];
+} tare_same_rows;
+
 /* A tensor's type where the program that a model was mapped for wants one, whatever is requested. */
 typedef enum tare_fixed_type {
     TARE_FIXED_NONE = 0,
@@ -150,6 +163,7 @@ typedef struct tare_model_types {
     const tare_encoding *mostly; /* that weights came in and keep, whatever others get; or NULL */
     bool is_restored;            /* it was mapped back: this is for any format but llama.cpp's */
     tare_origin *origins;        /* n_tensors: encoding NULL: stored as the catalog says */
+    tare_same_rows *same_rows;   /* n_tensors, or NULL: no tensor has any */
 } tare_model_types;
 
 struct tare_model {

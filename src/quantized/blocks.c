@@ -18,6 +18,19 @@ const tare_weight *tare_packed_weight_of(const tare_model *m, size_t tensor) {
                                     m->catalog.tensors[tensor].planes[0].offset)];
 }
 
+tare_rows_place tare_rows_place_of(const tare_model *m, size_t tensor) {
+    const tare_same_rows *rows =
+        m->types && m->types->same_rows && m->types->same_rows[tensor].model
+            ? &m->types->same_rows[tensor]
+            : NULL;
+    if (!rows) return (tare_rows_place){.model = m, .tensor = tensor};
+    const tare_tensor *t = &rows->model->catalog.tensors[rows->tensor];
+    return (tare_rows_place){.model = rows->model,
+                             .tensor = rows->tensor,
+                             .rows = rows,
+                             .matrix = t->n_dims > 2 ? rows->first / t->dims[t->n_dims - 2] : 0};
+}
+
 const tare_encoding *tare_quantized_blocks(const tare_model *m, size_t tensor) {
     const tare_weight *w = tare_packed_weight_of(m, tensor);
     const bool is_plain = w && w->value == TARE_VALUE_E2M1 && w->bits == 4 && w->group == 16 &&
@@ -95,20 +108,32 @@ tare_status tare_quantized_factor(float *out, float *input, const tare_model *m,
     return number_of(input, w, m->packed->stored, TARE_PART_INPUT, matrix, err);
 }
 
-tare_status tare_quantized_divisor(float *out, bool *is_exact, const tare_model *m, size_t tensor,
-                                   tare_error *err) {
-    const tare_weight *w = tare_packed_weight_of(m, tensor);
-    int exponent;
+/* Blocks have their factor where other weights have scales. */
+static int64_t factor_part(const tare_weight *w) {
+    return w->parts[w->parts[TARE_PART_FACTOR] < 0 ? TARE_PART_SCALES : TARE_PART_FACTOR];
+}
+
+tare_status tare_quantized_stored_factor(float *out, bool *divides, const tare_model *m,
+                                         size_t tensor, tare_error *err) {
+    const tare_rows_place at = tare_rows_place_of(m, tensor);
+    const tare_weight *w = tare_packed_weight_of(at.model, at.tensor);
     *out = 1;
-    *is_exact = true;
+    *divides = false;
     if (!w) return TARE_OK;
-    /* blocks have their factor where other weights have scales */
-    const bool is_blocks = w->parts[TARE_PART_FACTOR] < 0;
-    const int64_t i = w->parts[is_blocks ? TARE_PART_SCALES : TARE_PART_FACTOR];
-    TARE_TRY(tare_tensor_values_f32(out, m->packed->stored, (size_t)i, 0, 1, err));
-    if (w->factor_divides) return TARE_OK;
+    const int64_t i = factor_part(w);
+    const tare_model *stored = at.model->packed->stored;
+    const bool is_one = stored->catalog.tensors[i].n_elements == 1;
+    TARE_TRY(tare_tensor_values_f32(out, stored, (size_t)i, is_one ? 0 : at.matrix, 1, err));
     if (w->factor_unit != 0) *out /= w->factor_unit;
-    *is_exact = fabsf(frexpf(*out, &exponent)) == 0.5f;
-    *out = 1 / *out;
+    *divides = w->factor_divides;
     return TARE_OK;
+}
+
+tare_status tare_quantized_input_scale(float *out, const tare_model *m, size_t tensor,
+                                       tare_error *err) {
+    const tare_rows_place at = tare_rows_place_of(m, tensor);
+    const tare_weight *w = tare_packed_weight_of(at.model, at.tensor);
+    *out = 0;
+    if (!w || w->parts[TARE_PART_INPUT] < 0) return TARE_OK;
+    return number_of(out, w, at.model->packed->stored, TARE_PART_INPUT, at.matrix, err);
 }

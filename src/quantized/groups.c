@@ -260,13 +260,37 @@ static tare_status read_nvfp4(const tare_codes *out, const tare_model *m, size_t
     return status;
 }
 
+/* ---- rows of another model ------------------------------------------------------------------------ */
+
+/* Where a row lies; *left: how many follow one another from it on. */
+static uint64_t place_of_row(const tare_same_rows *rows, uint64_t row, uint64_t *left) {
+    uint64_t from = rows->first;
+    *left = 1;
+    for (uint32_t a = rows->n_axes; a-- > 0;) {
+        const uint64_t step = row % rows->axes[a].extent;
+        if (a + 1 == rows->n_axes && rows->axes[a].stride == 1) *left = rows->axes[a].extent - step;
+        from += step * rows->axes[a].stride;
+        row /= rows->axes[a].extent;
+    }
+    return from;
+}
+
+/* Whether all rows lie in one matrix of a stack. */
+static bool is_in_one(const tare_model *m, size_t tensor, const tare_rows_place *at) {
+    const tare_tensor *t = &at->model->catalog.tensors[at->tensor];
+    const tare_same_rows *rows = at->rows;
+    uint64_t last = rows ? rows->first : m->catalog.tensors[tensor].n_rows - 1;
+    for (uint32_t a = 0; rows && a < rows->n_axes; a++)
+        last += (rows->axes[a].extent - 1) * rows->axes[a].stride;
+    return t->n_dims <= 2 || last / t->dims[t->n_dims - 2] == at->matrix;
+}
+
 /* ---- all --------------------------------------------------------------------------------------- */
 
-void tare_codes_form_of(tare_codes_form *out, const tare_model *m, size_t tensor) {
+static void form_of(tare_codes_form *out, const tare_model *m, size_t tensor) {
     const tare_weight *w = tare_packed_weight_of(m, tensor);
     const tare_tensor *t = &m->catalog.tensors[tensor];
     const layout *l = w ? NULL : layout_of(t);
-    *out = (tare_codes_form){.kind = TARE_CODES_NONE};
     if (is_nvfp4(m, w, t)) {
         *out = (tare_codes_form){.kind = TARE_CODES_E2M1,
                                  .bits = 4,
@@ -287,11 +311,36 @@ void tare_codes_form_of(tare_codes_form *out, const tare_model *m, size_t tensor
                              .scale = TARE_ENCODING_F32};
 }
 
-tare_status tare_codes_read(tare_codes *out, const tare_codes_form *form, const tare_model *m,
-                            size_t tensor, uint64_t first, uint64_t n, tare_error *err) {
+void tare_codes_form_of(tare_codes_form *out, const tare_model *m, size_t tensor) {
+    const tare_rows_place at = tare_rows_place_of(m, tensor);
+    *out = (tare_codes_form){.kind = TARE_CODES_NONE};
+    form_of(out, at.model, at.tensor);
+    if ((at.rows && out->block_rows > 1) || (out->has_factor && !is_in_one(m, tensor, &at)))
+        out->kind = TARE_CODES_NONE;
+}
+
+static tare_status read_rows(tare_codes *out, const tare_codes_form *form, const tare_model *m,
+                             size_t tensor, uint64_t first, uint64_t n, tare_error *err) {
     const tare_weight *w = tare_packed_weight_of(m, tensor);
     if (is_nvfp4(m, w, &m->catalog.tensors[tensor]))
         return read_nvfp4(out, m, tensor, first, n, err);
     return w ? read_weight(out, form, w, m->packed->stored, first, n, err)
              : read_blocks(out, m, tensor, first, n, err);
+}
+
+tare_status tare_codes_read(tare_codes *out, const tare_codes_form *form, const tare_model *m,
+                            size_t tensor, uint64_t first, uint64_t n, tare_error *err) {
+    const tare_rows_place at = tare_rows_place_of(m, tensor);
+    const uint64_t cols = m->catalog.tensors[tensor].cols;
+    if (!at.rows) return read_rows(out, form, m, tensor, first, n, err);
+    for (uint64_t done = 0, take; done < n; done += take) {
+        const uint64_t from = place_of_row(at.rows, first + done, &take);
+        take = tare_min_u64(take, n - done);
+        tare_codes some = {.codes = out->codes ? out->codes + done * cols : NULL,
+                           .scale = out->scale + done * form->n_groups,
+                           .zero = out->zero + done * form->n_groups};
+        TARE_TRY(read_rows(&some, form, at.model, at.tensor, from, take, err));
+        out->is_turned = out->is_turned || some.is_turned;
+    }
+    return TARE_OK;
 }

@@ -26,10 +26,12 @@ tare_status tare_quantized_blocks_read(void *out, const tare_model *m, size_t te
 /* That factor, of one matrix of a stack, and what its activations are scaled by; 1: there is none. */
 tare_status tare_quantized_factor(float *out, float *input, const tare_model *m, size_t tensor,
                                   uint64_t matrix, tare_error *err);
-/* The factor of a weight as what its scales are divided by; 1: there is none. *is_exact: it is stored
- * so, or is a power of two; else it is the reciprocal, rounded. */
-tare_status tare_quantized_divisor(float *out, bool *is_exact, const tare_model *m, size_t tensor,
-                                   tare_error *err);
+/* The factor of a weight as it is stored, and whether scales are divided by it; 1: there is none. */
+tare_status tare_quantized_stored_factor(float *out, bool *divides, const tare_model *m,
+                                         size_t tensor, tare_error *err);
+/* What scales its input; 0: nothing is known. */
+tare_status tare_quantized_input_scale(float *out, const tare_model *m, size_t tensor,
+                                       tare_error *err);
 /* Whether all packed weights are stored as this type, but for a factor. */
 bool tare_quantized_are(const tare_model *m, const tare_encoding *type);
 /* How many weights are decoded. */

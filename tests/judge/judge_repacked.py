@@ -30,7 +30,7 @@ BLOCKS = {"gptq": "Q5_0", "gptq 3 bits": "Q4_0", "gptq v2": "Q4_0", "gptq words"
           "quark int4": "Q5_0", "bitnet auto": "TQ2_0", "deepseek 4 experts": "MXFP4", "nvfp4": "NVFP4", "nvfp4 ct": "NVFP4", "mlx nvfp4": "NVFP4"}
 # what is kept of packed weights and of ggml's blocks, groups of 32 where there is a choice
 TARGETS = ["mlx2:g32", "mlx3:g32", "mlx4:g32", "mlx5:g32", "mlx6:g32", "mlx8:g32", "w4a16:g32", "w8a16:g32", "w4a16_asym:g32", "w8a8",
-           "fp8_dynamic", "fp8_block", "nvfp4a16", "mxfp4", "mxfp8", "mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4"]
+           "fp8_dynamic", "fp8_block", "nvfp4a16", "nvfp4_modelopt", "mxfp4", "mxfp8", "mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4"]
 KEPT = {name: to for to, names in {
     "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym": ("gptq", "gptq words", "awq", "compressed-tensors zero", "quark int4",),
     "mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("gptq 3 bits", "gptq planar 3", "compressed-tensors 3", "compressed-tensors zero 3",),
@@ -51,8 +51,8 @@ KEPT = {name: to for to, names in {
     "fp8_block mxfp8 mlx_mxfp8": ("fp8 exponents", "deepseek 4",),
     "mxfp8 mlx_mxfp8": ("fp8 bytes", "comfyui mxfp8", "mlx mxfp8",),
     "mxfp4 mlx_mxfp4": ("deepseek 4 experts", "mxfp4", "quark mxfp4", "mlx mxfp4",),
-    "nvfp4a16": ("nvfp4", "nvfp4 ct", "nvfp4 comfyui", "mlx nvfp4",),
-    "nvfp4a16 mlx_nvfp4": ("nvfp4 alone",),
+    "nvfp4a16 nvfp4_modelopt": ("nvfp4", "nvfp4 ct", "nvfp4 comfyui", "mlx nvfp4", "nvfp4 blocks",),
+    "nvfp4a16 nvfp4_modelopt mlx_nvfp4": ("nvfp4 alone",),
     "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8": ("mlx 2",),
     "mlx3 mlx4 mlx5 mlx6 mlx8": ("mlx 3",),
     "mlx5 mlx6 mlx8": ("mlx 5", "q5_1", "q5_k",),
@@ -129,9 +129,11 @@ def as_schemes(tare, name, source, right, work, targets):
         kept.append(scheme.split(":")[0])
         with open(os.path.join(out, "config.json")) as f:
             have = decode(read(out), MATRIX, right.shape, json.load(f))
-        if "divisor" in run.stderr:  # a unit in the last place of F32
-            have, right = number("BF16", half(have)), number("BF16", half(right))
-        if not np.array_equal(have, right):
+        if "reciprocal" in run.stderr:  # a unit in the last place of F32
+            same = np.array_equal(number("BF16", half(have)), number("BF16", half(right)))
+        else:
+            same = np.array_equal(have, right)
+        if not same:
             wrong.append(f"{scheme}: {np.sum(have != right)} other numbers")
     said = [t.split(":")[0] for t in targets if t.split(":")[0] in KEPT.get(name, "").split()]
     if kept != said:
@@ -158,12 +160,87 @@ def nvfp4_alone(m):
 
 
 def nvfp4_blocks(tare, make, work):
-    """NVFP4 in blocks of ggml; those with a factor beside them are numbers once they have Hugging Face's names."""
+    """NVFP4 in blocks of ggml, alone or with a factor beside them."""
     source, right = prepare("nvfp4 in blocks", None, make, work)
     target = os.path.join(work, "nv.gguf")
     subprocess.run([tare, "convert", source, target, "--no-tokenizer", "--force", "-q"], check=True)
     assert matrix(target)[0] == "NVFP4"
     return target, right
+
+
+FUSED = {"q": (64, 64), "k": (32, 64), "v": (32, 64), "gate": (128, 64), "up": (128, 64)}
+
+
+def name_of(n):
+    return "model.layers.0." + (f"self_attn.{n}_proj" if n in "qkv" else f"mlp.{n}_proj")
+
+
+def fused(tare, work):
+    """NVFP4 of a whole Llama with a factor for each matrix, as ModelOpt has it and through GGUF, whose q and k lie in other rows: no number changes where what
+    servers fuse has one factor, or can have; else it is said, and an error if that is asked for."""
+    wrong, source, blocks = [], os.path.join(work, "fused"), os.path.join(work, "fused.gguf")
+    for what, factors, scales, is_kept in (("one factor", dict.fromkeys("qkv", .0013), (1, 126), True), ("powers of two apart", {"q": .0013, "k": .0026, "v": .0052}, (40, 126), True),
+                                           ("others", {"q": .0013, "k": .0026, "v": .0017}, (1, 126), False), ("scales beyond E4M3", {"q": 2. ** -9, "k": 2. ** -6, "v": 2. ** -9}, (1, 126), False)):
+        m, tensors, numbers = Maker(what, 1, 1), {}, {}
+        for n, shape in {**FUSED, "o": (64, 64), "down": (64, 128)}.items():
+            x, f = "model.layers.0." + (f"self_attn.{n}_proj" if n in "qkvo" else f"mlp.{n}_proj"), F(factors.get(n, .002))
+            q, s = m.r.integers(0, 16, shape).astype(np.uint8), m.r.integers(*scales, (shape[0], shape[1] // 16)).astype(np.uint8)
+            tensors.update({x + ".weight": ("U8", pair(q)), x + ".weight_scale": ("F8_E4M3", s), x + ".weight_scale_2": ("F32", f), x + ".input_scale": ("F32", F(.25))})
+            numbers[x] = E2M1[q] * wide(E4M3[s] * f, shape[1])
+        ones = {"model.embed_tokens": (32, 64), "lm_head": (32, 64), "model.norm": 64, "model.layers.0.input_layernorm": 64, "model.layers.0.post_attention_layernorm": 64}
+        write(source, {"quant_method": "modelopt", "quant_algo": "NVFP4"}, {**tensors, **{n + ".weight": ("BF16", half(np.ones(s))) for n, s in ones.items()}})
+        with open(os.path.join(source, "config.json")) as f:
+            config = {**json.load(f), **LLAMA, "intermediate_size": 128, "num_key_value_heads": 2}
+        with open(os.path.join(source, "config.json"), "w") as f:
+            json.dump(config, f)
+        subprocess.run([tare, "convert", source, blocks, "--no-tokenizer", "--force", "-q"], check=True)
+        for origin in (source, blocks):
+            for scheme in ("nvfp4a16", "nvfp4_modelopt"):
+                out = os.path.join(work, "fused-out")
+                shutil.rmtree(out, ignore_errors=True)
+                run = subprocess.run([tare, "quantize", origin, out, scheme, "--to", "hf", "-v"], capture_output=True, text=True)
+                with open(os.path.join(out, "config.json")) as f:
+                    settings = json.load(f)
+                t = read(out)
+                have = {x: decode(t, x, w.shape, settings) for x, w in numbers.items()}
+                exact = scheme == "nvfp4_modelopt"
+                other = {x for x, w in numbers.items() if not np.array_equal(*((have[x], w) if exact else (half(have[x]), half(w))))}
+                if bool(other) == is_kept or other - {name_of(n) for n in "qkv"} or ("encoded-anew" in run.stderr) == is_kept:
+                    wrong.append(f"{what}: {os.path.basename(origin)} {scheme}: other numbers in {sorted(other)}; {run.stderr}")
+                kept_input = [k for k in t if k.endswith(".input_scale")]
+                algo = settings["quantization_config"].get("quant_algo", "NVFP4" if kept_input else "W4A16_NVFP4")
+                if bool(kept_input) != (exact and is_kept) or algo != ("NVFP4" if kept_input else "W4A16_NVFP4"):
+                    wrong.append(f"{what}: {os.path.basename(origin)} {scheme}: {algo} with {kept_input}")
+        run = subprocess.run([tare, "quantize", blocks, work + "/x", "nvfp4a16", "--to", "hf", "--strict"], capture_output=True, text=True)
+        if (run.returncode == 0) != is_kept:
+            wrong.append(f"{what}: --strict: exit {run.returncode}: {run.stderr}")
+        shutil.rmtree(work + "/x", ignore_errors=True)
+    return wrong
+
+
+def rows_in_turn(tare, work):
+    """Blocks of a Llama whose q lies in another order of rows there: MLX and compressed-tensors have the same numbers."""
+    plain, source, wrong = os.path.join(work, "turn"), os.path.join(work, "turn.gguf"), []
+    r = np.random.default_rng(8)
+    shapes = {"model.embed_tokens": (32, 64), "lm_head": (32, 64), **{f"model.layers.0.self_attn.{n}_proj": (64, 64) for n in "qkvo"},
+              **{f"model.layers.0.mlp.{n}_proj": (64, 64) for n in ("gate", "up", "down")}}
+    write(plain, None, {**{n + ".weight": ("F32", r.standard_normal(s).astype(F)) for n, s in shapes.items()},
+                        **{n + ".weight": ("F32", np.ones(64)) for n in ("model.norm", "model.layers.0.input_layernorm", "model.layers.0.post_attention_layernorm")}})
+    with open(os.path.join(plain, "config.json"), "w") as f:
+        json.dump({**LLAMA, "intermediate_size": 64, "torch_dtype": "float16"}, f)
+    for kind, scheme in (("q4_0", "w4a16:g32"), ("q4_1", "mlx4:g32"), ("q8_0", "w8a16:g32")):
+        subprocess.run([tare, "convert", plain, source, "--no-tokenizer", "--force", "-q", "--type", "f16", "--tensor-type", f"attn|ffn={kind}"], check=True)
+        for d, words in (("turn-f32", ["convert", source, work + "/turn-f32", "--to", "hf", "--type", "f32"]), ("turn-out", ["quantize", source, work + "/turn-out", scheme, "--to", "hf"])):
+            shutil.rmtree(os.path.join(work, d), ignore_errors=True)
+            run = subprocess.run([tare, *words], capture_output=True, text=True)
+        with open(os.path.join(work, "turn-out", "config.json")) as f:
+            settings = json.load(f)
+        have, right = read(os.path.join(work, "turn-out")), read(os.path.join(work, "turn-f32"))
+        for n in "qk":
+            x = f"model.layers.0.self_attn.{n}_proj"
+            if not np.array_equal(decode(have, x, (64, 64), settings), right[x + ".weight"][1]):
+                wrong.append(f"{kind} {scheme}: {x} has other numbers; {run.stderr}")
+    return wrong
 
 
 def main():
@@ -186,6 +263,9 @@ def main():
         for w in as_schemes(tare, name, *nvfp4_blocks(tare, make, work), work, targets(name)) if name in (names or [name]) else ():
             print(f"{name}: {w}", flush=True)
             bad += 1
+    for w in [] if names else fused(tare, work) + rows_in_turn(tare, work):
+        print(w, flush=True)
+        bad += 1
     for kind in () if names else ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k"):
         n += 1
         for w in as_schemes(tare, kind, *blocks(tare, kind, work), work, targets(kind)):

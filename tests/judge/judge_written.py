@@ -27,7 +27,7 @@ MATRICES = {LAYER + "self_attn.q_proj": (256, 256), LAYER + "self_attn.k_proj": 
 ODD = {LAYER + "mlp.gate": (8, 256), LAYER + "self_attn.o_proj": (256, 72)}
 # Relative error in %, at most; of the library's rounding, at least this much more.
 MOST = {"w4a16": 14.3, "w8a16": .95, "w4a16_asym": 12.9, "w8a8": 1.16, "fp8_dynamic": 2.4, "fp8_block": 2.65, "fp8_deepseek": 2.65,
-        "nvfp4a16": 8.5, "mxfp4": 12.6, "mxfp8": 2.95, "mlx2": 39, "mlx3": 20.6, "mlx4": 10.2, "mlx5": 4.9, "mlx6": 2.5, "mlx8": .64,
+        "nvfp4a16": 8.5, "nvfp4_modelopt": 8.5, "mxfp4": 12.6, "mxfp8": 2.95, "mlx2": 39, "mlx3": 20.6, "mlx4": 10.2, "mlx5": 4.9, "mlx6": 2.5, "mlx8": .64,
         "mlx_mxfp4": 12.6, "mlx_mxfp8": 2.95, "mlx_nvfp4": 8.6}
 FORMATS = {"w4a16": "pack-quantized", "w8a16": "pack-quantized", "w4a16_asym": "pack-quantized", "w8a8": "int-quantized",
            "fp8_dynamic": "float-quantized", "fp8_block": "float-quantized", "nvfp4a16": "nvfp4-pack-quantized",
@@ -99,8 +99,14 @@ def mlx(t, x, shape, q):
     return (E2M1 if q["bits"] == 4 else E4M3)[c] * wide(E4M3[s] if q["mode"] == "nvfp4" else scale((kind, s)), shape)
 
 
+def modelopt(t, x, shape):
+    return E2M1[codes(t[x + ".weight"][1], 4, shape[1])] * wide(number(*t[x + ".weight_scale"]) * number(*t[x + ".weight_scale_2"]), shape)
+
+
 def decode(t, x, shape, config):
     q = config["quantization_config"]
+    if q.get("quant_method") == "modelopt":
+        return modelopt(t, x, shape)
     if "mode" in q:
         return mlx(t, x, shape, q)
     if q["quant_method"] == "fp8":
@@ -114,8 +120,8 @@ def is_packed(t, x):
     return x + ".weight" not in t or any(x + e in t for e in (".weight_scale", ".weight_scale_inv", ".scales"))
 
 
-def settings(name, config, t):
-    """What is wrong with config.json."""
+def settings(name, config, t, folder):
+    """What is wrong with config.json, and with the file beside it."""
     q = config.get("quantization_config", {})
     if config.get("torch_dtype") != "bfloat16":
         return ["torch_dtype"]
@@ -124,6 +130,14 @@ def settings(name, config, t):
     plain = {x for x in ODD if not is_packed(t, x)}
     ignored = set(q.get("ignore", q.get("modules_to_not_convert", ())))
     wrong = [] if ignored == plain | {"lm_head"} else [f"ignore {ignored ^ plain}"]
+    beside = os.path.join(folder, "hf_quant_config.json")
+    if os.path.exists(beside) != (name == "nvfp4_modelopt"):
+        wrong.append("hf_quant_config.json")
+    elif name == "nvfp4_modelopt":
+        with open(beside) as f:
+            own = json.load(f)["quantization"]
+        if own != {"quant_algo": "W4A16_NVFP4", "kv_cache_quant_algo": None, "group_size": 16, "exclude_modules": q["ignore"]} or q["quant_algo"] != own["quant_algo"]:
+            wrong.append(f"hf_quant_config.json: {own}")
     if name in FORMATS and (q["format"] != FORMATS[name] or any(g["format"] != q["format"] for g in q["config_groups"].values())):
         wrong.append(f"format {q['format']}")
     return wrong
@@ -137,6 +151,20 @@ def library(w, bits, group):
     return q.reshape(w.shape).astype(F), s
 
 
+FUSED = [("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj")]
+
+
+def rounded_modelopt(w, most):
+    """ModelOpt's numbers of a matrix, in F32: `most` is the largest number of what is fused."""
+    factor, g = F(most) / F(2688), w.reshape(len(w), -1, 16)
+    s = np.abs(g).max(-1) / (F(6) * factor)
+    s = np.clip(np.where(s == 0, F(1), s), F(2 ** -9), F(448))
+    s = E4M3[:127][np.abs(s[..., None] - E4M3[:127]).argmin(-1)] * factor  # no tie among these
+    t = np.abs(g) / s[..., None]
+    q = sum((t >= b if i % 2 else t > b).astype(int) for i, b in enumerate((.25, .75, 1.25, 1.75, 2.5, 3.5, 5)))
+    return (np.copysign(E2M1[q], g) * s[..., None]).reshape(w.shape).astype(F)
+
+
 def judge(tare, scheme, source, work):
     name, out, plain = scheme.split(":")[0], os.path.join(work, "out"), os.path.join(work, "plain")
     for d in (out, plain):
@@ -148,7 +176,7 @@ def judge(tare, scheme, source, work):
     t, ours, was = read(out), read(plain), read(source)
     with open(os.path.join(out, "config.json")) as f:
         config = json.load(f)
-    wrong, error, size = settings(name, config, t), 0, 0
+    wrong, error, size = settings(name, config, t, out), 0, 0
     for x, shape in MATRICES.items():
         if not is_packed(t, x):
             return wrong + [f"{x} is not packed"]
@@ -160,6 +188,11 @@ def judge(tare, scheme, source, work):
         if scheme in ("w4a16:rtn", "w8a16:rtn"):
             q, s = library(w, int(name[1]), 128)
             if not np.array_equal(q * wide(s, shape), have):
+                wrong.append(f"{x}: not the library's rounding")
+        if scheme == "nvfp4_modelopt:rtn":
+            members = next((m for m in FUSED if x.split(".")[-1] in m), (x.split(".")[-1],))
+            most = max(np.abs(number(*v)).max() for k, v in was.items() if k.split(".")[-2] in members)
+            if not np.array_equal(rounded_modelopt(w, most), have):
                 wrong.append(f"{x}: not the library's rounding")
         if scheme in ("mlx_mxfp4:rtn", "mlx_nvfp4:rtn"):  # halfway lies the smaller number
             s = wide(E4M3[t[x + ".scales"][1]] if "nv" in name else scale(t[x + ".scales"]), shape)
@@ -344,6 +377,62 @@ def servers(tare, work):
     return wrong
 
 
+def comfy(tare, work):
+    """A diffusion model for ComfyUI: matrices of blocks become FP8 under one scale, each with what it is beside it; the rest stays. With :rtn the scale reaches the largest
+    number; codes that are such already stay, byte for byte."""
+    wrong, r = [], np.random.default_rng(12)
+    unet, block = "model.diffusion_model.", "model.diffusion_model.double_blocks.0."
+    packed = {block + "img_attn.qkv": (192, 64), block + "txt_mlp.2": (64, 256), unet + "single_blocks.11.linear1": (96, 70 * 2)}
+    plain = {unet + "img_in.weight": (64, 16), block + "img_attn.norm.query_norm.scale": (64,), block + "img_attn.qkv.bias": (192,), "first_stage.conv.0.weight": (8, 4, 3, 3)}
+    w = {x: half(r.standard_t(5, s).astype(F) * F(.03)) for x, s in packed.items()}
+    kept = {n: half(r.standard_normal(s).astype(F)) for n, s in plain.items()}
+    source, rows = os.path.join(work, "unet.safetensors"), os.path.join(work, "comfy")
+    with open(source, "wb") as f:
+        f.write(safetensors([(x + ".weight", "BF16", list(a.shape), a.tobytes()) for x, a in w.items()] + [(n, "BF16", list(a.shape), a.tobytes()) for n, a in kept.items()]))
+
+    def made(path, *words):
+        run = subprocess.run([tare, *words, path, "--force"], capture_output=True, text=True)
+        if run.returncode:
+            wrong.append(f"comfy {words}: exit {run.returncode}: {run.stderr}")
+            return {}
+        return {n: (k, np.frombuffer(d, BYTES[k]).reshape(s)) for n, (k, s, d) in read_safetensors(path)[1].items()}
+    errors = {}
+    for scheme in ("comfy_fp8", "comfy_fp8:rtn"):
+        out = rows + scheme[9:] + ".safetensors"
+        run = subprocess.run([tare, "quantize", source, out, scheme, "-q"], capture_output=True, text=True)
+        if run.returncode:
+            return [f"{scheme}: exit {run.returncode}: {run.stderr}"]
+        t = {n: (k, np.frombuffer(d, BYTES[k]).reshape(s)) for n, (k, s, d) in read_safetensors(out)[1].items()}
+        if set(t) != set(kept) | {x + e for x in w for e in (".weight", ".weight_scale", ".comfy_quant")}:
+            wrong.append(f"{scheme}: {sorted(t)}")
+            continue
+        ours = made(rows + "-plain.safetensors", "convert", "--type", "f32", out)
+        for x, a in w.items():
+            s, n = t[x + ".weight_scale"], number("BF16", a)
+            have = E4M3[t[x + ".weight"][1].view(np.uint8)] * s[1]
+            if s[0] != "F32" or s[1].shape != () or t[x + ".weight"][0] != "F8_E4M3" or json.loads(t[x + ".comfy_quant"][1].tobytes()) != {"format": "float8_e4m3fn"}:
+                wrong.append(f"{scheme}: {x}: {s} {t[x + '.comfy_quant']}")
+            if not np.array_equal(ours[x + ".weight"][1], have):
+                wrong.append(f"{scheme}: {x}: tare reads other numbers")
+            errors.setdefault(x, []).append(((have - n).astype(float) ** 2).mean() / (n.astype(float) ** 2).mean())
+            scaled = number("BF16", half(n * number("BF16", half(F(1) / s[1]))))  # as the library does it
+            error = np.abs(E4M3[:127][:, None] - np.abs(scaled).clip(0, 448).ravel())
+            near = error.argmin(0) + ((error == error.min(0)).sum(0) > 1) * (error.argmin(0) % 2)  # halfway: the even one
+            if scheme.endswith("rtn") and (s[1] != np.abs(n).max() / F(448) or not np.array_equal(near, t[x + ".weight"][1].view(np.uint8).ravel() & 127)):
+                wrong.append(f"{scheme}: {x}: not the library's rounding")
+        if any(t[n][0] != "BF16" or not np.array_equal(t[n][1], a) for n, a in kept.items()):
+            wrong.append(f"{scheme}: what stays is another")
+        again = os.path.join(work, "again.safetensors")
+        run = subprocess.run([tare, "quantize", out, again, "comfy_fp8", "--force"], capture_output=True, text=True)
+        with open(out, "rb") as a, open(again, "rb") as b:
+            if a.read() != b.read() or "scheme.repacked" not in run.stderr:
+                wrong.append(f"{scheme}: packed again, it is another: {run.stderr}")
+    if any(e[0] > e[1] or e[1] > .0275 ** 2 for e in errors.values()):
+        wrong.append(f"comfy: errors {errors}")
+    run = subprocess.run([tare, "quantize", source, os.path.join(work, "folder"), "comfy_fp8", "--to", "hf"], capture_output=True, text=True)
+    return wrong + ([] if run.returncode == 2 and "--to safetensors" in run.stderr else [f"comfy --to hf: {run.stderr}"])
+
+
 def main():
     names = [a for a in sys.argv[1:] if a != "-v"]
     tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
@@ -358,7 +447,7 @@ def main():
     for w in [] if names else stacked(tare, work) + apart(tare, work) + experts(tare, work) + mixture(tare, work):
         print(f"experts in one tensor: {w}", flush=True)
         bad += 1
-    for w in [] if names else guided(tare, work, source) + servers(tare, work):
+    for w in [] if names else guided(tare, work, source) + servers(tare, work) + comfy(tare, work):
         print(w, flush=True)
         bad += 1
     shutil.rmtree(work)

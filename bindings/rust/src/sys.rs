@@ -1814,6 +1814,7 @@ extern "C" {
     pub fn tare_scheme_info_init(x: *mut tare_scheme_info, size: usize);
     pub fn tare_scheme_at(out: *mut tare_scheme_info, i: usize) -> bool;
     pub fn tare_scheme_is_named(text: *const c_char) -> bool;
+    pub fn tare_scheme_format(text: *const c_char) -> *const c_char;
 }
 
 #[repr(C)]

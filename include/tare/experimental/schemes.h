@@ -33,6 +33,8 @@ TARE_DECLARE_INIT(tare_scheme_info)
 TARE_API bool tare_scheme_at(tare_scheme_info *out, size_t i);
 /* Whether a text names a scheme, whatever follows its name after a colon. */
 TARE_API bool tare_scheme_is_named(const char *text);
+/* The format that whoever reads a scheme wants: "hf" or "safetensors"; NULL: it names none. */
+TARE_API const char *tare_scheme_format(const char *text);
 
 /* One REGEX=SCHEME rule: an expression (tare/experimental/pattern.h), matched anywhere in a tensor's name. */
 typedef struct tare_scheme_rule {
@@ -58,7 +60,7 @@ TARE_DECLARE_INIT(tare_scheme_options)
  * follows from their names, as Hugging Face has them: attention and feed-forward layers, for MLX
  * embeddings, too. What stays as it is although it is one of them is reported by name. ARG: an unknown
  * scheme, a rule that matches nothing, importance of another model; UNSUPPORTED: nothing can be packed,
- * or there is no config.json. */
+ * or there is no config.json. For ComfyUI, matrices of numbered blocks, and no config.json is needed. */
 TARE_API tare_status tare_scheme_apply(tare_model **out, const tare_model *in,
                                        const tare_scheme_options *options, tare_error *err);
 

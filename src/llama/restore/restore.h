@@ -30,9 +30,10 @@ typedef struct tare_llama_restoring {
     tare_llama_names names;
     tare_llama_expected *expected;
     size_t n_expected, expected_capacity;
-    tare_origin *origins; /* n_expected: of those that are computed */
-    bool *is_f32;         /* n_expected: made of F32 tensors of the file alone */
-    bool *is_rounded;     /* n_expected: computed, and so but for the last bits what it was */
+    tare_origin *origins;      /* n_expected: of those that are computed */
+    tare_same_rows *same_rows; /* n_expected */
+    bool *is_f32;              /* n_expected: made of F32 tensors of the file alone */
+    bool *is_rounded;          /* n_expected: computed, and so but for the last bits what it was */
     tare_resource_entry *files;
     size_t n_files, files_capacity;
 } tare_llama_restoring;

@@ -134,6 +134,7 @@ static tare_status join_tensors(tare_llama_whole *w, const tare_model *half, uin
         types->fixed[c->n_tensors] =
             half->types->fixed[i] ? half->types->fixed[i] : other_type(half, types);
         types->origins[c->n_tensors] = half->types->origins[i];
+        types->same_rows[c->n_tensors] = half->types->same_rows[i];
     }
     return TARE_OK;
 }
@@ -149,8 +150,10 @@ static tare_status join_models(tare_llama_whole *w, tare_error *err) {
     *types = (tare_model_types){.usual = (is_tower_usual ? w->tower : w->text)->types->usual,
                                 .is_restored = true,
                                 .fixed = TARE_NEW_ARRAY(&m->arena, tare_fixed_type, n),
-                                .origins = TARE_NEW_ARRAY(&m->arena, tare_origin, n)};
-    if (!types->fixed || !types->origins) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+                                .origins = TARE_NEW_ARRAY(&m->arena, tare_origin, n),
+                                .same_rows = TARE_NEW_ARRAY(&m->arena, tare_same_rows, n)};
+    if (!types->fixed || !types->origins || !types->same_rows)
+        return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_model_share_files(m, w->text, err));
     TARE_TRY(tare_model_share_files(m, w->tower, err));
     TARE_TRY(join_tensors(w, w->text, 0, types, err));

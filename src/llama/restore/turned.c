@@ -162,6 +162,32 @@ static bool is_run(uint64_t *offset, const tare_tensor *out, const part *p,
     return true;
 }
 
+/* Whether a part of its own is whole rows of the file's tensor, as they are: which. */
+static bool is_rows(tare_same_rows *out, const tare_tensor *to, const part *p,
+                    const tare_model *gguf) {
+    const tare_piece_view *v = &p->share.view;
+    const uint64_t cols = to->cols;
+    uint64_t run = 1; /* neighbours that the axes so far take */
+    uint32_t n = v->n_axes;
+    if (gguf->catalog.tensors[p->tensor].cols != cols || p->arithmetic != TARE_PIECE_AS_IS ||
+        p->share.begin || p->share.n != p->share.turn || v->offset % cols)
+        return false;
+    while (n > 0 && run < cols && v->axes[n - 1].stride == run) run *= v->axes[--n].extent;
+    const uint64_t n_runs = run / cols;
+    if (run % cols || n + (n_runs > 1) > TARE_ROW_AXES) return false;
+    *out = (tare_same_rows){.model = gguf, .tensor = p->tensor, .first = v->offset / cols};
+    for (uint32_t i = 0; i < n; i++) {
+        if (v->axes[i].stride % cols) return false;
+        out->axes[out->n_axes].extent = v->axes[i].extent;
+        out->axes[out->n_axes++].stride = v->axes[i].stride / cols;
+    }
+    if (n_runs > 1) {
+        out->axes[out->n_axes].extent = n_runs;
+        out->axes[out->n_axes++].stride = 1;
+    }
+    return true;
+}
+
 static const tare_encoding *encoding_of(const turning *t, const part *p) {
     const tare_encoding *e = t->r->gguf->catalog.tensors[p->tensor].encoding;
     return p->arithmetic != TARE_PIECE_AS_IS || tare_llama_is_decoded(t->r->gguf, p->tensor)
@@ -233,6 +259,9 @@ static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_err
         is_f32 = is_f32 &&
                  t->r->gguf->catalog.tensors[parts[i].tensor].encoding->id == TARE_ENCODING_F32;
     t->r->is_f32[parts[0].expected] = is_f32;
+    tare_same_rows same;
+    if (n == 1 && is_rows(&same, tensor, &parts[0], t->r->gguf))
+        t->r->same_rows[parts[0].expected] = same;
     if (n == 1 && is_run(&offset, tensor, &parts[0], t->r->gguf))
         return tare_tensor_set(out, tensor, source->encoding, tensor->dims, tensor->n_dims,
                                source->planes[0].file, offset, err);
@@ -283,7 +312,8 @@ tare_status tare_llama_invert(tare_llama_restoring *r, const tare_llama_mapping 
     r->is_rounded = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_expected);
     r->is_f32 = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_expected);
     r->origins = TARE_NEW_ARRAY(&r->out->arena, tare_origin, r->n_expected);
-    if (!t.file->made || !r->is_rounded || !r->is_f32 || !r->origins)
+    r->same_rows = TARE_NEW_ARRAY(&r->out->arena, tare_same_rows, r->n_expected);
+    if (!t.file->made || !r->is_rounded || !r->is_f32 || !r->origins || !r->same_rows)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(take_targets(&t, m, err));
     for (size_t i = 0, expected = 0, n; expected < r->n_expected; i += n, expected++) {

@@ -12,6 +12,7 @@
 #include "ops/mix/importance_matrix.h"
 #include "ops/mix/roles.h"
 #include "ops/schemes/scheme_model.h"
+#include "quantized/quantized.h"
 
 /* ---- what servers fuse ------------------------------------------------------------------------- */
 
@@ -80,6 +81,22 @@ static bool is_mlx(const tare_scheme_choice *c) {
     return c->writer->family == TARE_WRITER_MLX;
 }
 
+static bool is_for_servers(const tare_scheme_choice *c) {
+    return tare_writer_is_for_servers(c->writer);
+}
+
+/* Whether a part of a name is a number: that of a block. */
+static bool has_number(tare_str name) {
+    bool is_number = false;
+    for (size_t i = 0; i < name.len; i++) {
+        const bool begins = i == 0 || name.ptr[i - 1] == '.';
+        const bool is_digit = name.ptr[i] >= '0' && name.ptr[i] <= '9';
+        if (name.ptr[i] == '.' && is_number) return true;
+        is_number = is_digit && (begins || is_number);
+    }
+    return false;
+}
+
 /* Whether a tensor is a matrix of an attention or feed-forward layer. */
 static bool is_of_layers(const tare_role_info *info) {
     return info->role >= TARE_ROLE_ATTN_Q && info->role <= TARE_ROLE_FFN_GATE_UP;
@@ -103,6 +120,9 @@ static bool is_meant(const tare_model *in, const tare_tensor *t, const tare_sche
     if (!tare_str_ends(t->name, TARE_STR(".weight")) || t->n_dims < 2 || t->n_elements == 0 ||
         !tare_tensor_is_real(t))
         return false;
+    if (c->writer->family == TARE_WRITER_COMFY)
+        return t->n_dims == 2 && has_number(t->name) && !info.is_kept && !info.is_bias &&
+               !info.is_gguf && info.role != TARE_ROLE_TOKEN_EMBEDDING;
     if (info.is_kept || info.is_tower || info.is_bias || info.is_gguf) return false;
     if (info.role == TARE_ROLE_TOKEN_EMBEDDING || info.role == TARE_ROLE_OUTPUT)
         return is_mlx(c) && t->n_dims == 2;
@@ -130,7 +150,7 @@ typedef struct choosing {
 static const char *obstacle_of(const choosing *k, size_t i, const tare_scheme_choice *c) {
     const tare_writer *w = c->writer;
     const tare_tensor *t = &k->in->catalog.tensors[i];
-    const size_t n_slices = is_mlx(c) ? 0 : tare_scheme_slices(k->s, i);
+    const size_t n_slices = is_for_servers(c) ? tare_scheme_slices(k->s, i) : 0;
     const uint64_t n_rows = n_slices ? t->n_rows / n_slices : t->n_rows;
     if (t->n_dims != 2 && !is_mlx(c) && !n_slices) return stacked;
     if (c->group && !w->block_rows && t->cols % c->group)
@@ -204,8 +224,8 @@ static tare_status choose_by_codes(choosing *c, size_t i, const tare_writer *any
             if (t->cols % group == 0 && (is_affine || g == 0))
                 TARE_TRY(try_codes(&found, c, i, &choice));
         }
-    const bool is_coded =
-        t->encoding->kind == TARE_KIND_BLOCK || (c->in->stored_of && c->in->stored_of[i] < 0);
+    const bool is_coded = tare_tensor_origin(c->in, i).encoding->kind == TARE_KIND_BLOCK ||
+                          (c->in->stored_of && c->in->stored_of[i] < 0);
     if (!found && is_coded) c->obstacles[i] = "MLX has no codes that give its numbers";
     return TARE_OK;
 }
@@ -218,7 +238,7 @@ static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
         const tare_tensor *t = &c->in->catalog.tensors[i];
         const tare_scheme_choice choice = rule[i] >= 0 ? s->of_rules[rule[i]] : s->scheme;
         const tare_scheme_choice *meant = choice.writer ? &choice : &s->scheme;
-        const bool is_split = !is_mlx(meant) && tare_scheme_slices(s, i) > 0;
+        const bool is_split = is_for_servers(meant) && tare_scheme_slices(s, i) > 0;
         if (rule[i] >= 0 && (is_split || is_meant(c->in, t, meant))) is_used[rule[i]] = true;
         if (choice.writer && is_bare_stack(t) && !is_split) c->obstacles[i] = stacked;
         if (!choice.writer || !(is_split || is_meant(c->in, t, &choice))) continue;
@@ -245,7 +265,7 @@ static tare_status agree(choosing *c, size_t i) {
     const tare_tensor *t = &c->in->catalog.tensors[i];
     const bool is_matrix = c->choices[i].writer && tare_str_ends(t->name, TARE_STR(".weight"));
     const char *const *row = is_matrix ? fused_row(t->name) : NULL;
-    if (!row || is_mlx(&c->choices[i])) return TARE_OK;
+    if (!row || !is_for_servers(&c->choices[i])) return TARE_OK;
     for (size_t k = 0; k < MOST_FUSED && row[k]; k++) {
         const int64_t other = fused_with(c->in, t->name, row[k]);
         if (other < 0) continue;
@@ -361,7 +381,7 @@ static tare_status add_weight(choosing *c, size_t i, const tare_scheme_choice *c
     s->weight_of[i] = (int64_t)number;
     if (!choice->writer) return TARE_OK;
     s->n_packed++;
-    if (tare_writer_has(choice->writer, TARE_WRITTEN_FACTOR)) chain(s, number);
+    if (tare_writer_has_factor(choice->writer) && is_for_servers(choice)) chain(s, number);
     TARE_TRY(tare_scheme_find_codes(s, w, c->err));
     return w->held.kind ? TARE_OK : weigh(s, w, c->err);
 }
@@ -370,7 +390,7 @@ static tare_status add_weight(choosing *c, size_t i, const tare_scheme_choice *c
 static tare_status add_slices(choosing *c, size_t i, const tare_scheme_choice *choice, size_t n) {
     tare_scheme_search *s = c->s;
     const tare_tensor *t = &s->in->catalog.tensors[i];
-    const bool is_paired = n > t->dims[0] && tare_writer_has(choice->writer, TARE_WRITTEN_FACTOR);
+    const bool is_paired = n > t->dims[0] && tare_writer_has_factor(choice->writer);
     const float *importance = NULL;
     if (s->options->importance && tare_importance_slices(t) == t->dims[0])
         if (tare_importance_of_tensor(&importance, s->options->importance, t) !=
@@ -392,27 +412,56 @@ static tare_status add_slices(choosing *c, size_t i, const tare_scheme_choice *c
     return TARE_OK;
 }
 
-/* Whether all weights that share a factor have the same one, and codes. */
-static bool has_one_factor(const tare_scheme_search *s, size_t set) {
-    for (size_t i = set; i != SIZE_MAX; i = s->weights[i].next_in_set)
-        if (!s->weights[i].held.kind || s->weights[i].divisor != s->weights[set].divisor)
-            return false;
-    return true;
+/* How many of the weights that share a factor have codes of the scheme. */
+static size_t count_held(size_t *n, const tare_scheme_search *s, size_t set) {
+    size_t n_held = 0;
+    *n = 0;
+    for (size_t i = set; i != SIZE_MAX; i = s->weights[i].next_in_set, ++*n)
+        n_held += s->weights[i].held.kind != TARE_CODES_NONE;
+    return n_held;
+}
+
+/* What was packed in the scheme already gets other codes. */
+static tare_status encode_anew(tare_scheme_search *s, tare_packed_weight *w, bool is_all,
+                               tare_error *err) {
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "scheme.encoded-anew");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)w->tensor;
+    f.item_name = s->in->catalog.tensors[w->tensor].name;
+    tare_strict_note(&s->strict, &f, "a weight that has codes of the scheme is encoded anew",
+                     "its codes of the scheme are not kept, it is encoded anew: servers fuse it "
+                     "with others, %s",
+                     is_all ? "whose factor is another one" : "which have no such codes");
+    w->held.kind = TARE_CODES_NONE;
+    return weigh(s, w, err);
 }
 
 /* Codes are kept of all of them, or of none. */
 static tare_status agree_on_factors(tare_scheme_search *s, tare_error *err) {
     for (size_t first = 0; first < s->n_weights; first++) {
         const tare_packed_weight *w = &s->weights[first];
-        if (!w->scheme.writer || !tare_writer_has(w->scheme.writer, TARE_WRITTEN_FACTOR) ||
-            w->set != first || has_one_factor(s, first))
+        if (!w->scheme.writer || !tare_writer_has_factor(w->scheme.writer) || w->set != first)
             continue;
-        for (size_t i = first; i != SIZE_MAX; i = s->weights[i].next_in_set) {
-            if (!s->weights[i].held.kind) continue;
-            s->weights[i].held.kind = TARE_CODES_NONE;
-            TARE_TRY(weigh(s, &s->weights[i], err));
-        }
+        size_t n;
+        const size_t n_held = count_held(&n, s, first);
+        bool is_exact = false;
+        if (n_held == n) TARE_TRY(tare_scheme_share_factor(&is_exact, s, first, err));
+        for (size_t i = first; i != SIZE_MAX && !is_exact; i = s->weights[i].next_in_set)
+            if (s->weights[i].held.kind) TARE_TRY(encode_anew(s, &s->weights[i], n_held == n, err));
     }
+    return TARE_OK;
+}
+
+/* The scales of inputs, if all weights have kept their codes and have such a scale. */
+static tare_status keep_inputs(tare_scheme_search *s, tare_error *err) {
+    bool has_all = true;
+    for (size_t i = 0; i < s->n_weights; i++) {
+        tare_packed_weight *w = &s->weights[i];
+        if (!w->scheme.writer || !tare_writer_has(w->scheme.writer, TARE_WRITTEN_INPUT)) continue;
+        if (w->held.kind) TARE_TRY(tare_quantized_input_scale(&w->input, s->in, w->tensor, err));
+        has_all = has_all && w->input > 0;
+    }
+    for (size_t i = 0; i < s->n_weights && !has_all; i++) s->weights[i].input = 0;
     return TARE_OK;
 }
 
@@ -425,10 +474,11 @@ static void report_repacked(const tare_scheme_search *s) {
     }
     if (!n) return;
     if (n_rounded)
-        tare_report_addf(s->options->context->report, &f,
-                         "%zu of %zu weights keep their codes and scales; the factor of the whole "
-                         "becomes a divisor, which moves numbers by a unit in F32's last place",
-                         n, s->n_packed);
+        tare_report_addf(
+            s->options->context->report, &f,
+            "%zu of %zu weights keep their codes and scales; the factor of the whole "
+            "becomes its reciprocal, which moves numbers by a unit in F32's last place",
+            n, s->n_packed);
     else
         tare_report_addf(s->options->context->report, &f,
                          "%zu of %zu weights keep their codes and scales: no number changes", n,
@@ -442,7 +492,7 @@ static tare_status add_all(choosing *c) {
         const bool is_packed = c->choices[i].writer && !c->obstacles[i];
         if (c->obstacles[i]) report_left(c, i);
         const size_t n_slices =
-            is_packed && !is_mlx(&c->choices[i]) ? tare_scheme_slices(c->s, i) : 0;
+            is_packed && is_for_servers(&c->choices[i]) ? tare_scheme_slices(c->s, i) : 0;
         if (n_slices)
             TARE_TRY(add_slices(c, i, &c->choices[i], n_slices));
         else if (is_packed)
@@ -451,6 +501,7 @@ static tare_status add_all(choosing *c) {
             TARE_TRY(add_weight(c, i, &none));
     }
     TARE_TRY(agree_on_factors(c->s, c->err));
+    TARE_TRY(keep_inputs(c->s, c->err));
     TARE_TRY(tare_scheme_find_stacks(c->s, c->err));
     report_repacked(c->s);
     return TARE_OK;
@@ -501,7 +552,7 @@ tare_status tare_scheme_choose(tare_scheme_search *s, tare_error *err) {
     TARE_TRY(choose_by_rules(&c, rule));
     for (size_t round = 0; round < 2; round++) /* what one cannot have reaches those before it */
         for (size_t i = 0; i < n; i++) TARE_TRY(agree(&c, i));
-    if (!is_mlx(&s->scheme)) TARE_TRY(agree_on_experts(&c));
+    if (is_for_servers(&s->scheme)) TARE_TRY(agree_on_experts(&c));
     TARE_TRY(add_all(&c));
     if (s->n_packed == 0 && s->scheme.writer->bits)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,

@@ -43,7 +43,8 @@ static uint64_t rows_of(const tare_packed_weight *w, tare_written_kind kind) {
 }
 
 static bool is_in_blocks(tare_written_kind kind) {
-    return kind != TARE_WRITTEN_SHAPE && kind != TARE_WRITTEN_FACTOR;
+    return kind != TARE_WRITTEN_SHAPE && kind != TARE_WRITTEN_INPUT && kind != TARE_WRITTEN_NOTE &&
+           !tare_written_is_factor(kind);
 }
 
 void tare_scheme_lay_out(tare_packed_weight *w, tare_stored_part *parts) {
@@ -113,6 +114,7 @@ static void put_group(const encoding *e, uint64_t row, uint64_t group, const tar
     const tare_stored_part *scales = part_of(e, TARE_WRITTEN_SCALES),
                            *offsets = part_of(e, TARE_WRITTEN_OFFSETS),
                            *zeros = part_of(e, TARE_WRITTEN_ZEROS);
+    if (!scales) return;
     const uint32_t width = (uint32_t)(scales->line / e->w->n_groups), bits = e->form.bits;
     const uint64_t line = row / scales->rows;
     put_scale(e->out + scales->at + line * scales->line + group * width, found->scale, width);
@@ -230,7 +232,9 @@ static tare_status encode(encoding *e, const tare_scheme_work *work, tare_error 
                                 .carry = carry_of(writer),
                                 .has_one_zero = writer->family == TARE_WRITER_MLX,
                                 .ties_to_zero = writer->family == TARE_WRITER_MLX,
-                                .is_plain = w->scheme.is_plain};
+                                .is_plain = w->scheme.is_plain,
+                                .is_scaled = tare_writer_has_one_scale(writer),
+                                .multiplies = tare_writer_has(writer, TARE_WRITTEN_MULTIPLIER)};
     const tare_status status = w->held.kind ? repack(e, work, err)
                                : n_tile     ? encode_tiles(e, err)
                                             : encode_rows(e, err);
@@ -277,34 +281,81 @@ static tare_status largest_of(float *largest, const tare_scheme_work *work,
 }
 
 /* Scales are FP8: the largest one is 448, of a group whose largest number is 6. A power of two, so that
- * decoded weights are exact in BF16; the library's has the type of the numbers. */
+ * decoded weights are exact in BF16; compressed-tensors' has the type of the numbers, ModelOpt's is F32. */
+static float factor_of(float largest, const tare_packed_weight *w) {
+    const bool multiplies = tare_writer_has(w->scheme.writer, TARE_WRITTEN_MULTIPLIER);
+    const float ideal = 448.0f * 6 / largest;
+    int exponent;
+    if (!(largest > 0)) return 1;
+    if (w->scheme.is_plain && multiplies) return largest / (448.0f * 6);
+    if (w->scheme.is_plain)
+        return tare_group_rounded(448.0f * 6 * tare_group_rounded(1 / largest, w->type), w->type);
+    frexpf(ideal, &exponent);
+    return !(ideal < INFINITY) ? ideal : ldexpf(1, multiplies ? 1 - exponent : exponent - 1);
+}
+
+/* Scales that are tried: an octave, where numbers between the codes repeat with the next one. */
+enum { N_TRIED = 16 };
+
+/* The error of all numbers of a weight under each of them. */
+static tare_status add_errors(double *errors, const float *scales, const tare_scheme_work *work,
+                              const tare_packed_weight *w, tare_error *err) {
+    const uint64_t n = w->n_rows * w->cols, at_once = BLOCK_BYTES / sizeof(float);
+    float *values = tare_alloc(work->allocator, 2 * BLOCK_BYTES);
+    if (!values) return tare_fail(err, TARE_ERR_NOMEM, "packed weight");
+    float *weights = values + at_once;
+    tare_status status = TARE_OK;
+    for (uint64_t at = 0; status == TARE_OK && at < n; at += at_once) {
+        const uint64_t take = tare_min_u64(at_once, n - at);
+        memset(values, 0, 2 * BLOCK_BYTES);
+        status = tare_tensor_values_f32(values, work->in, w->tensor, w->first_row * w->cols + at,
+                                        take, err);
+        for (uint64_t i = 0; i < take; i++)
+            weights[i] = w->importance ? w->importance[(at + i) % w->cols] + 1e-4f : 1;
+        for (int k = 0; status == TARE_OK && k < N_TRIED; k++)
+            errors[k] +=
+                (double)tare_kernels_get()->fit_e4m3(values, weights, (size_t)at_once, scales[k]);
+    }
+    tare_free(work->allocator, values, 2 * BLOCK_BYTES);
+    return status;
+}
+
+static tare_status best_scale(float *out, const tare_scheme_work *work, const tare_packed_weight *w,
+                              float largest, tare_error *err) {
+    float scales[N_TRIED];
+    double errors[N_TRIED] = {0};
+    int best = 0;
+    *out = largest > 0 ? largest / 448 : 1;
+    if (w->scheme.is_plain || largest < 1e-15f) return TARE_OK;
+    for (int i = 0; i < N_TRIED; i++) scales[i] = *out * (i ? exp2f(((float)i - 3) / N_TRIED) : 1);
+    TARE_TRY(add_errors(errors, scales, work, w, err));
+    for (int i = 1; i < N_TRIED; i++)
+        if (errors[i] < errors[best]) best = i;
+    *out = scales[best];
+    return TARE_OK;
+}
+
 static tare_status make_factor(float *out, const tare_scheme_work *work, size_t set,
                                tare_error *err) {
     float largest = 0;
     if (work->weights[set].held.kind) {
-        *out = work->weights[set].divisor;
+        *out = work->weights[set].factor;
         return TARE_OK;
     }
     for (size_t i = set; i != SIZE_MAX; i = work->weights[i].next_in_set)
         TARE_TRY(largest_of(&largest, work, &work->weights[i], err));
-    *out = largest > 0 ? 448.0f * 6 / largest : 1;
-    int exponent;
-    const float mantissa = frexpf(*out, &exponent);
-    if (!(*out < INFINITY)) return refuse(err);
-    const tare_encoding_id type = work->weights[set].type;
-    if (work->weights[set].scheme.is_plain && largest > 0)
-        *out = tare_group_rounded(448.0f * 6 * tare_group_rounded(1 / largest, type), type);
-    else if (mantissa > 0)
-        *out = ldexpf(1, exponent - 1);
-    return TARE_OK;
+    if (!(largest < 1e18f)) return refuse(err);
+    if (tare_writer_has_one_scale(work->weights[set].scheme.writer))
+        return best_scale(out, work, &work->weights[set], largest, err);
+    *out = factor_of(largest, &work->weights[set]);
+    return *out<INFINITY && * out> 0 ? TARE_OK : refuse(err);
 }
 
 static tare_status find_factor(float *out, tare_scheme_work *work, const tare_packed_weight *w,
                                tare_error *err) {
     tare_cached *entry;
     *out = 1;
-    if (!w->scheme.writer || !tare_writer_has(w->scheme.writer, TARE_WRITTEN_FACTOR))
-        return TARE_OK;
+    if (!w->scheme.writer || !tare_writer_has_factor(w->scheme.writer)) return TARE_OK;
     switch (tare_cache_take(&entry, work->factors, (tare_cache_key){w->set, 0}, true)) {
     case TARE_CACHE_HELD:
         break;
@@ -387,14 +438,16 @@ static tare_status take_block(tare_cached **out, tare_scheme_work *work, const t
 static tare_status read_constant(uint8_t *out, tare_scheme_work *work, const tare_stored_part *p,
                                  uint64_t from, size_t n, tare_error *err) {
     const tare_packed_weight *w = &work->weights[p->weight];
-    uint8_t bytes[16];
+    uint8_t bytes[TARE_NOTE_ROOM];
     float factor;
-    if (p->kind == TARE_WRITTEN_SHAPE) {
+    if (p->kind == TARE_WRITTEN_NOTE) {
+        tare_writer_note((char *)bytes, sizeof bytes, w->scheme.writer);
+    } else if (p->kind == TARE_WRITTEN_SHAPE) {
         tare_store_le64(bytes, w->n_rows);
         tare_store_le64(bytes + 8, w->cols);
     } else {
         TARE_TRY(find_factor(&factor, work, w, err));
-        tare_store_le32(bytes, tare_f32_bits(factor));
+        tare_store_le32(bytes, tare_f32_bits(p->kind == TARE_WRITTEN_INPUT ? w->input : factor));
     }
     memcpy(out, bytes + from, n);
     return TARE_OK;

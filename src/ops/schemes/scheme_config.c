@@ -45,18 +45,22 @@ static tare_str from_layers(tare_str name) {
     return at < name.len ? tare_str_cut(name, at) : name;
 }
 
-/* A stack of experts that stays. vLLM and SGLang ask for the matrices of an expert, "experts.0.up_proj". */
-static void put_stack(names *list, tare_str name) {
+/* What a list of names may have beside whole names. */
+typedef enum patterns { PATTERNS_NONE = 0, PATTERNS_REGEX, PATTERNS_GLOB } patterns;
+
+/* A stack of experts that stays. Servers ask for the matrices of an expert, "experts.0.up_proj". */
+static void put_stack(names *list, tare_str name, patterns kind) {
     tare_buffer text;
     tare_buffer_init(&text, list->out->allocator);
-    tare_buffer_put_text(&text, "re:.*");
+    tare_buffer_put_text(&text, kind == PATTERNS_REGEX ? "re:.*" : "*");
     while (name.len && name.ptr[name.len - 1] != '.') name.len--;
     name = from_layers(name);
     for (size_t i = 0; i < name.len; i++)
-        if (name.ptr[i] == '.')
+        if (name.ptr[i] == '.' && kind == PATTERNS_REGEX)
             tare_buffer_put_text(&text, "[.]");
         else
             tare_buffer_put_u8(&text, (uint8_t)name.ptr[i]);
+    if (kind == PATTERNS_GLOB) tare_buffer_put_text(&text, "*");
     put_name(list, (tare_str){(const char *)text.data, text.size});
     list->out->failed = list->out->failed || text.failed;
     tare_buffer_free(&text);
@@ -64,7 +68,7 @@ static void put_stack(names *list, tare_str name) {
 
 /* Servers take every linear layer for a packed one that is not named here: all matrices that could be
  * one. */
-static void put_ignored(tare_buffer *out, const tare_scheme_search *s, bool has_patterns) {
+static void put_ignored(tare_buffer *out, const tare_scheme_search *s, patterns kind) {
     names list = {.out = out};
     put_name(&list, TARE_STR("lm_head"));
     for (size_t i = 0; i < s->in->catalog.n_tensors; i++) {
@@ -76,8 +80,8 @@ static void put_ignored(tare_buffer *out, const tare_scheme_search *s, bool has_
         tare_str module = t->name;
         const bool is_module = tare_str_ends(module, TARE_STR(".weight"));
         if (is_module) module.len -= strlen(".weight");
-        if (has_patterns && !is_module && t->n_dims == 3 && info.is_expert)
-            put_stack(&list, module);
+        if (kind && !is_module && t->n_dims == 3 && info.is_expert)
+            put_stack(&list, module, kind);
         else
             put_name(&list, module);
     }
@@ -86,10 +90,10 @@ static void put_ignored(tare_buffer *out, const tare_scheme_search *s, bool has_
 static void put_weights(tare_buffer *out, const tare_scheme_choice *c) {
     const tare_writer *w = c->writer;
     const bool is_float = w->kind == TARE_GROUP_E2M1 || w->kind == TARE_GROUP_E4M3;
-    const char *strategy = w->block_rows                             ? "block"
-                           : tare_writer_has(w, TARE_WRITTEN_FACTOR) ? "tensor_group"
-                           : c->group                                ? "group"
-                                                                     : "channel";
+    const char *strategy = w->block_rows               ? "block"
+                           : tare_writer_has_factor(w) ? "tensor_group"
+                           : c->group                  ? "group"
+                                                       : "channel";
     tare_buffer_printf(out,
                        "{\"num_bits\": %" PRIu32 ", \"type\": \"%s\", \"symmetric\": %s, "
                        "\"strategy\": \"%s\", \"dynamic\": false",
@@ -152,7 +156,7 @@ static void put_compressed(tare_buffer *out, const tare_scheme_search *s) {
         format = !format || strcmp(format, own) == 0 ? own : "mixed-precision";
     }
     tare_buffer_printf(out, "},\n    \"format\": \"%s\",\n    \"ignore\": [", format);
-    put_ignored(out, s, true);
+    put_ignored(out, s, PATTERNS_REGEX);
     tare_buffer_put_text(out, "],\n    \"kv_cache_scheme\": null, \"global_compression_ratio\": "
                               "null, \"transform_config\": {}\n  }");
 }
@@ -166,7 +170,7 @@ static void put_block_fp8(tare_buffer *out, const tare_scheme_search *s) {
                        "\"activation_scheme\": \"dynamic\", \"weight_block_size\": [%" PRIu32
                        ", %" PRIu32 "],\n    \"modules_to_not_convert\": [",
                        w->format, w->block_rows, w->group);
-    put_ignored(out, s, false);
+    put_ignored(out, s, PATTERNS_NONE);
     tare_buffer_put_text(out, "]\n  }");
 }
 
@@ -190,13 +194,52 @@ static void put_mlx(tare_buffer *out, const tare_scheme_search *s) {
     tare_buffer_put_text(out, "\n  }");
 }
 
-static void put_settings(tare_buffer *out, const tare_scheme_search *s) {
+/* ModelOpt says it twice: in config.json, and in a file of its own, whose words are others. Activations
+ * are in four bits, too, where all weights have the scale of their input. */
+static const char *modelopt_name(const tare_scheme_search *s) {
+    for (size_t i = 0; i < s->n_weights; i++)
+        if (s->weights[i].input != 0) return "NVFP4";
+    return s->scheme.writer->format;
+}
+
+static const char producer[] = "\"producer\": {\"name\": \"modelopt\", \"version\": \"0.47.0\"}";
+
+static void put_modelopt(tare_buffer *out, const tare_scheme_search *s) {
+    static const char numbers[] = "{\"dynamic\": false, \"num_bits\": 4, \"type\": \"float\", "
+                                  "\"group_size\": 16}";
+    const char *name = modelopt_name(s);
+    tare_buffer_put_text(out, "{\n    \"config_groups\": {\"group_0\": {");
+    if (name != s->scheme.writer->format)
+        tare_buffer_printf(out, "\"input_activations\": %s, ", numbers);
+    tare_buffer_printf(out, "\"weights\": %s, \"targets\": [\"Linear\"]}},\n    \"ignore\": [",
+                       numbers);
+    put_ignored(out, s, PATTERNS_GLOB);
+    tare_buffer_printf(out,
+                       "],\n    \"quant_algo\": \"%s\", %s, \"quant_method\": \"modelopt\"\n  }",
+                       name, producer);
+}
+
+static void put_modelopt_file(tare_buffer *out, const tare_scheme_search *s) {
+    tare_buffer_printf(out,
+                       "{\n  %s,\n  \"quantization\": {\n    \"quant_algo\": \"%s\", "
+                       "\"kv_cache_quant_algo\": null, \"group_size\": 16,\n    "
+                       "\"exclude_modules\": [",
+                       producer, modelopt_name(s));
+    put_ignored(out, s, PATTERNS_GLOB);
+    tare_buffer_put_text(out, "]\n  }\n}\n");
+}
+
+static void put_settings(tare_buffer *out, const tare_scheme_search *s, bool is_empty) {
     static void (*const families[])(tare_buffer *, const tare_scheme_search *) = {
         [TARE_WRITER_COMPRESSED] = put_compressed,
         [TARE_WRITER_BLOCK_FP8] = put_block_fp8,
         [TARE_WRITER_MLX] = put_mlx,
+        [TARE_WRITER_MODELOPT] = put_modelopt,
+        [TARE_WRITER_COMFY] = NULL,
     };
     const tare_writer_family family = s->scheme.writer->family;
+    if (!families[family]) return;
+    tare_buffer_put_text(out, is_empty ? "\n  " : ",\n  ");
     if (family == TARE_WRITER_MLX) {
         tare_buffer_put_text(out, "\"quantization\": ");
         put_mlx(out, s);
@@ -220,24 +263,36 @@ static tare_str open_end(tare_str text) {
     return text;
 }
 
-tare_status tare_scheme_config(tare_str *out, const tare_scheme_search *s, tare_arena *arena,
-                               tare_error *err) {
+static tare_status make_file(tare_str *out, const tare_scheme_search *s, tare_arena *arena,
+                             tare_error *err) {
+    tare_buffer b;
+    *out = (tare_str){NULL, 0};
+    if (!s->n_packed || s->scheme.writer->family != TARE_WRITER_MODELOPT) return TARE_OK;
+    tare_buffer_init(&b, arena->allocator);
+    put_modelopt_file(&b, s);
+    const tare_status status = tare_buffer_text(out, &b, arena, err);
+    tare_buffer_free(&b);
+    return status;
+}
+
+tare_status tare_scheme_config(tare_str *out, tare_str *beside, const tare_scheme_search *s,
+                               tare_arena *arena, tare_error *err) {
     const tare_json_node *root;
     tare_str text, plain;
     TARE_TRY(tare_model_json(&root, s->in, "config.json", arena, err));
+    *out = *beside = (tare_str){NULL, 0};
+    if (!root && s->scheme.writer->family == TARE_WRITER_COMFY) return TARE_OK;
     if (!root || root->type != TARE_JSON_OBJECT)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "config.json: there is none, which has to say how weights are packed");
     TARE_TRY(tare_model_text(&text, s->in, "config.json", arena, err));
     TARE_TRY(tare_quantized_plain_config(&plain, text, NULL, arena, err));
+    TARE_TRY(make_file(beside, s, arena, err));
     const tare_str head = open_end(plain.ptr ? plain : text);
     tare_buffer b;
     tare_buffer_init(&b, arena->allocator);
     tare_buffer_put_str(&b, head);
-    if (s->n_packed) {
-        tare_buffer_put_text(&b, root->n && head.ptr[head.len - 1] != '{' ? ",\n  " : "\n  ");
-        put_settings(&b, s);
-    }
+    if (s->n_packed) put_settings(&b, s, !root->n || head.ptr[head.len - 1] == '{');
     tare_buffer_put_text(&b, "\n}\n");
     const tare_status status = tare_buffer_text(out, &b, arena, err);
     tare_buffer_free(&b);

@@ -73,6 +73,12 @@ static uint32_t dims_of(uint64_t *dims, const tare_tensor *from, const tare_pack
     case TARE_WRITTEN_FACTOR:
         dims[0] = 1;
         return 1;
+    case TARE_WRITTEN_MULTIPLIER:
+    case TARE_WRITTEN_INPUT:
+        return 0;
+    case TARE_WRITTEN_NOTE:
+        dims[0] = tare_writer_note(NULL, 0, w->scheme.writer);
+        return 1;
     case TARE_WRITTEN_NUMBERS:
         return n;
     default:
@@ -149,10 +155,11 @@ static tare_status add_part(making *k, tare_packed_weight *w, size_t i) {
 }
 
 static size_t count_parts(const tare_packed_weight *w) {
+    const tare_writer *writer = w->scheme.writer;
     size_t n = 0;
-    if (!w->scheme.writer) return 1;
-    while (n < TARE_WRITTEN_PARTS && w->scheme.writer->parts[n].suffix) n++;
-    return n;
+    if (!writer) return 1;
+    while (n < TARE_WRITTEN_PARTS && writer->parts[n].suffix) n++;
+    return n - (w->input == 0 && tare_writer_has(writer, TARE_WRITTEN_INPUT));
 }
 
 /* The first of a stack stands for all of it. */
@@ -210,9 +217,9 @@ static tare_status add_tensors(making *k) {
 static tare_status copy_resources(making *k) {
     tare_catalog *c = &k->out->catalog;
     const tare_resource_entry *from = k->s->in->catalog.resources;
-    tare_str config;
-    TARE_TRY(tare_scheme_config(&config, k->s, &k->out->arena, k->err));
-    c->resources = TARE_NEW_ARRAY(&k->out->arena, tare_resource_entry, c->n_resources);
+    tare_str config, beside;
+    TARE_TRY(tare_scheme_config(&config, &beside, k->s, &k->out->arena, k->err));
+    c->resources = TARE_NEW_ARRAY(&k->out->arena, tare_resource_entry, c->n_resources + 1);
     if (!c->resources) return tare_fail(k->err, TARE_ERR_NOMEM, "resources");
     size_t n = 0;
     for (size_t i = 0; i < c->n_resources; i++) {
@@ -224,6 +231,10 @@ static tare_status copy_resources(making *k) {
         }
         n++;
     }
+    if (beside.ptr)
+        c->resources[n++] =
+            (tare_resource_entry){.info = {.name = TARE_STR(TARE_SCHEME_FILE), .size = beside.len},
+                                  .bytes = (const uint8_t *)beside.ptr};
     c->n_resources = n;
     return TARE_OK;
 }

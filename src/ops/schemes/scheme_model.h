@@ -27,8 +27,10 @@ typedef struct tare_packed_weight {
     tare_encoding_id type;     /* of the model's numbers */
     tare_encoding_id scale;    /* of scales and offsets */
     tare_codes_form held; /* as it is stored, if those are codes of the scheme; else kind NONE */
-    float divisor;        /* of held scales: what all of them are divided by */
-    bool is_rounded;      /* that is */
+    float factor;         /* of held scales, as the scheme stores it */
+    float raised;         /* what held scales are multiplied by, to have that factor */
+    bool is_rounded;      /* the factor is */
+    float input;          /* what scales its input; 0: nothing is known, or wanted */
     tare_str module;      /* its name less ".weight" */
     uint64_t n_rows, cols, group, n_groups;
     uint64_t first_row;  /* of the tensor's, that it begins with */
@@ -69,6 +71,10 @@ struct tare_scheme_search;
 /* Whether a weight's codes and scales are some of its scheme's: fills in `held` and `scale`. */
 tare_status tare_scheme_find_codes(const struct tare_scheme_search *s, tare_packed_weight *w,
                                    tare_error *err);
+/* Brings the scales of weights that share a factor to the factor of one of them: whether scales hold that
+ * exactly. `first` is the first of the weights, all of which have codes. */
+tare_status tare_scheme_share_factor(bool *is_exact, struct tare_scheme_search *s, size_t first,
+                                     tare_error *err);
 /* Rows [first, first + n) of such a weight. */
 tare_status tare_scheme_repack(uint8_t *codes, tare_group *groups, const tare_scheme_work *work,
                                const tare_packed_weight *w, uint64_t first, uint64_t n,
@@ -116,8 +122,10 @@ tare_encoding_id tare_scheme_type_of(const tare_packed_weight *w, const tare_wri
 /* Lays out the parts of a weight: `line`, `rows` and `at` of each, `block_rows` and `block_bytes`. */
 void tare_scheme_lay_out(tare_packed_weight *w, tare_stored_part *parts);
 
-/* config.json with the settings of the scheme; in the arena. */
-tare_status tare_scheme_config(tare_str *out, const tare_scheme_search *s, tare_arena *arena,
-                               tare_error *err);
+/* config.json with the settings of the scheme; in the arena. *beside: a file of its own that its
+ * family has; ptr NULL: none. */
+#define TARE_SCHEME_FILE "hf_quant_config.json"
+tare_status tare_scheme_config(tare_str *out, tare_str *beside, const tare_scheme_search *s,
+                               tare_arena *arena, tare_error *err);
 
 #endif

@@ -91,7 +91,9 @@ static bool is_whole(tare_codes_kind kind) {
 static bool has_form(const tare_packed_weight *w) {
     const tare_writer *to = w->scheme.writer;
     const tare_codes_form *from = &w->held;
-    const uint64_t rows = to->block_rows ? to->block_rows : 1;
+    const uint64_t rows = tare_writer_has_one_scale(to) ? w->n_rows
+                          : to->block_rows              ? to->block_rows
+                                                        : 1;
     const bool is_same_kind = to->kind == TARE_GROUP_E2M1   ? from->kind == TARE_CODES_E2M1
                               : to->kind == TARE_GROUP_E4M3 ? from->kind == TARE_CODES_E4M3
                                                             : is_whole(from->kind);
@@ -133,6 +135,34 @@ static tare_status look(fits *f, const tare_scheme_search *s, tare_packed_weight
     return status;
 }
 
+/* The scale of all codes, where it is the factor. */
+static tare_status first_scale(const tare_scheme_search *s, tare_packed_weight *w,
+                               tare_error *err) {
+    held h;
+    TARE_TRY(hold(&h, s->in->allocator, w, 1, false, err));
+    const tare_status status = tare_codes_read(&h.codes, &w->held, s->in, w->tensor, 0, 1, err);
+    w->factor = h.codes.scale[0];
+    let_go(&h);
+    return status;
+}
+
+/* The factor as the scheme stores it, which may be the reciprocal of the one that is there. */
+static tare_status find_factor(const tare_scheme_search *s, tare_packed_weight *w,
+                               tare_error *err) {
+    const bool multiplies = tare_writer_has(w->scheme.writer, TARE_WRITTEN_MULTIPLIER);
+    bool divides;
+    int exponent;
+    w->factor = w->raised = 1;
+    w->is_rounded = false;
+    if (tare_writer_has_one_scale(w->scheme.writer)) return first_scale(s, w, err);
+    if (!w->held.has_factor) return TARE_OK;
+    TARE_TRY(tare_quantized_stored_factor(&w->factor, &divides, s->in, w->tensor, err));
+    if (divides != multiplies) return TARE_OK;
+    w->is_rounded = fabsf(frexpf(w->factor, &exponent)) != 0.5f;
+    w->factor = 1 / w->factor;
+    return TARE_OK;
+}
+
 tare_status tare_scheme_find_codes(const tare_scheme_search *s, tare_packed_weight *w,
                                    tare_error *err) {
     fits f = {.all = true, .own = true, .f16 = true};
@@ -142,19 +172,63 @@ tare_status tare_scheme_find_codes(const tare_scheme_search *s, tare_packed_weig
         w->held.kind = TARE_CODES_NONE;
         return TARE_OK;
     }
-    w->divisor = 1;
-    if (w->held.has_factor) {
-        bool is_exact;
-        TARE_TRY(tare_quantized_divisor(&w->divisor, &is_exact, s->in, w->tensor, err));
-        w->is_rounded = !is_exact;
-    }
-    const bool has_room = w->divisor == 1 || tare_writer_has(w->scheme.writer, TARE_WRITTEN_FACTOR);
-    f.all = has_room && isfinite(w->divisor) && w->divisor > 0;
+    TARE_TRY(find_factor(s, w, err));
+    const bool has_room = w->factor == 1 || tare_writer_has_factor(w->scheme.writer);
+    f.all = has_room && isfinite(w->factor) && w->factor > 0;
     TARE_TRY(look(&f, s, w, err));
     if (!f.all) w->held.kind = TARE_CODES_NONE;
     if (f.all && !w->scheme.writer->scale && !f.own)
         w->scale = f.f16 && w->scheme.writer->family == TARE_WRITER_MLX ? TARE_ENCODING_F16
                                                                         : TARE_ENCODING_F32;
+    return TARE_OK;
+}
+
+/* ---- weights that share a factor -------------------------------------------------------------------- */
+
+/* Whether E4M3 has all scales of a weight, multiplied. */
+static tare_status can_raise(bool *out, const tare_scheme_search *s, const tare_packed_weight *w,
+                             tare_error *err) {
+    held h;
+    tare_status status = TARE_OK;
+    *out = true;
+    TARE_TRY(hold(&h, s->in->allocator, w, ROWS_AT_ONCE, false, err));
+    for (uint64_t first = 0; first < w->n_rows && *out && status == TARE_OK;
+         first += ROWS_AT_ONCE) {
+        const uint64_t n = tare_min_u64(ROWS_AT_ONCE, w->n_rows - first);
+        status = tare_codes_read(&h.codes, &w->held, s->in, w->tensor, first, n, err);
+        for (uint64_t i = 0; status == TARE_OK && i < n * w->held.n_groups && *out; i++) {
+            const double scale = (double)h.codes.scale[i] * w->raised;
+            const uint32_t code = tare_group_bits((float)scale, TARE_ENCODING_F8_E4M3);
+            *out = scale <= 448 && tare_group_value(code, TARE_ENCODING_F8_E4M3) == scale;
+        }
+    }
+    let_go(&h);
+    return status;
+}
+
+/* Whether all of them can have this factor, which they get then. */
+static tare_status try_factor(bool *is_exact, tare_scheme_search *s, size_t first, float factor,
+                              tare_error *err) {
+    const bool multiplies =
+        tare_writer_has(s->weights[first].scheme.writer, TARE_WRITTEN_MULTIPLIER);
+    *is_exact = true;
+    for (size_t i = first; i != SIZE_MAX && *is_exact; i = s->weights[i].next_in_set) {
+        tare_packed_weight *w = &s->weights[i];
+        const double ratio = multiplies ? (double)w->factor / factor : (double)factor / w->factor;
+        w->raised = (float)ratio;
+        *is_exact = w->raised == ratio;
+        if (*is_exact && ratio != 1) TARE_TRY(can_raise(is_exact, s, w, err));
+    }
+    for (size_t i = first; i != SIZE_MAX && *is_exact; i = s->weights[i].next_in_set)
+        s->weights[i].factor = factor;
+    return TARE_OK;
+}
+
+tare_status tare_scheme_share_factor(bool *is_exact, tare_scheme_search *s, size_t first,
+                                     tare_error *err) {
+    *is_exact = false;
+    for (size_t i = first; i != SIZE_MAX && !*is_exact; i = s->weights[i].next_in_set)
+        TARE_TRY(try_factor(is_exact, s, first, s->weights[i].factor, err));
     return TARE_OK;
 }
 
@@ -171,7 +245,7 @@ tare_status tare_scheme_repack(uint8_t *codes, tare_group *groups, const tare_sc
         for (uint64_t g = 0; g < w->n_groups; g++) {
             const uint64_t at = g * w->group, from = r * w->held.n_groups + at / w->held.group;
             const uint64_t end = tare_min_u64(at + w->group, w->cols);
-            moved m = {.scale = h.codes.scale[from]};
+            moved m = {.scale = h.codes.scale[from] * w->raised};
             if (is_whole(w->held.kind)) move_whole(&m, w, m.scale, h.codes.zero[from]);
             groups[r * w->n_groups + g] =
                 (tare_group){.scale = tare_group_bits(m.scale, w->scale),

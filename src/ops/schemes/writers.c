@@ -4,6 +4,7 @@
  * define them write and that vLLM, SGLang, transformers and mlx-lm read. */
 #include "ops/schemes/writers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -88,6 +89,19 @@ const tare_writer tare_writers[] = {
      NULL,
      {PART(".weight_packed", CODES, U8), PART(".weight_scale", SCALES, F8_E4M3),
       PART(".weight_global_scale", FACTOR, F32)}},
+    {"nvfp4_modelopt",
+     "the same, named as ModelOpt's",
+     TARE_WRITER_MODELOPT,
+     "W4A16_NVFP4",
+     TARE_GROUP_E2M1,
+     4,
+     16,
+     "16",
+     0,
+     TARE_ENCODING_F8_E4M3,
+     NULL,
+     {PART(".weight", CODES, U8), PART(".weight_scale", SCALES, F8_E4M3),
+      PART(".weight_scale_2", MULTIPLIER, F32), PART(".input_scale", INPUT, F32)}},
     {COMPRESSED("mxfp4", "FP4 with an exponent for 32", "mxfp4-pack-quantized", E2M1, 4, 32, "32"),
      0,
      TARE_ENCODING_F8_E8M0,
@@ -119,6 +133,19 @@ const tare_writer tare_writers[] = {
      TARE_ENCODING_F8_E8M0, NULL, MLX_FLOAT_PARTS},
     {MLX("mlx_nvfp4", "FP4 with an FP8 scale for 16, for MLX", "nvfp4", E2M1, 4, 16, "16"), 0,
      TARE_ENCODING_F8_E4M3, NULL, MLX_FLOAT_PARTS},
+    {"comfy_fp8",
+     "FP8, a scale for all, for ComfyUI",
+     TARE_WRITER_COMFY,
+     "float8_e4m3fn",
+     TARE_GROUP_E4M3,
+     8,
+     0,
+     "",
+     0,
+     TARE_ENCODING_F32,
+     NULL,
+     {PART(".weight", CODES, F8_E4M3), PART(".weight_scale", MULTIPLIER, F32),
+      PART(".comfy_quant", NOTE, U8)}},
     {0},
 };
 
@@ -126,6 +153,22 @@ bool tare_writer_has(const tare_writer *w, tare_written_kind kind) {
     for (size_t i = 0; i < TARE_WRITTEN_PARTS && w->parts[i].suffix; i++)
         if (w->parts[i].kind == kind) return true;
     return false;
+}
+
+bool tare_writer_has_factor(const tare_writer *w) {
+    return tare_writer_has(w, TARE_WRITTEN_FACTOR) || tare_writer_has(w, TARE_WRITTEN_MULTIPLIER);
+}
+
+bool tare_writer_has_one_scale(const tare_writer *w) {
+    return !tare_writer_has(w, TARE_WRITTEN_SCALES);
+}
+
+bool tare_writer_is_for_servers(const tare_writer *w) {
+    return w->family != TARE_WRITER_MLX && w->family != TARE_WRITER_COMFY;
+}
+
+size_t tare_writer_note(char *out, size_t size, const tare_writer *w) {
+    return (size_t)snprintf(out, size, "{\"format\": \"%s\"}", w->format);
 }
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -195,6 +238,13 @@ bool tare_scheme_is_named(const char *text) {
     tare_str rest = tare_str_of(text);
     bool has_colon;
     return find(next_word(&rest, &has_colon)) != NULL;
+}
+
+const char *tare_scheme_format(const char *text) {
+    tare_str rest = tare_str_of(text);
+    bool has_colon;
+    const tare_writer *w = find(next_word(&rest, &has_colon));
+    return !w ? NULL : w->family == TARE_WRITER_COMFY ? "safetensors" : "hf";
 }
 
 bool tare_scheme_at(tare_scheme_info *out, size_t i) {

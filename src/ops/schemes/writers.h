@@ -10,16 +10,22 @@
 
 /* What a tensor of a packed weight holds. */
 typedef enum tare_written_kind {
-    TARE_WRITTEN_CODES = 0, /* dense in each row, the first in the lowest bits */
-    TARE_WRITTEN_SCALES,    /* [rows, groups] */
-    TARE_WRITTEN_OFFSETS,   /* the same */
-    TARE_WRITTEN_ZEROS,     /* dense down the rows of each group: [rows * bits / 32, groups] */
-    TARE_WRITTEN_SHAPE,     /* rows and columns */
-    TARE_WRITTEN_FACTOR,    /* of all scales, which are stored multiplied by it */
-    TARE_WRITTEN_NUMBERS,   /* no codes: the weight itself */
+    TARE_WRITTEN_CODES = 0,  /* dense in each row, the first in the lowest bits */
+    TARE_WRITTEN_SCALES,     /* [rows, groups] */
+    TARE_WRITTEN_OFFSETS,    /* the same */
+    TARE_WRITTEN_ZEROS,      /* dense down the rows of each group: [rows * bits / 32, groups] */
+    TARE_WRITTEN_SHAPE,      /* rows and columns */
+    TARE_WRITTEN_FACTOR,     /* of all scales, which are stored multiplied by it */
+    TARE_WRITTEN_MULTIPLIER, /* the same, and they are stored divided by it */
+    TARE_WRITTEN_INPUT,   /* what scales the weight's input, which is kept; a scheme's last part */
+    TARE_WRITTEN_NOTE,    /* the format, as ComfyUI's JSON */
+    TARE_WRITTEN_NUMBERS, /* no codes: the weight itself */
 } tare_written_kind;
 
-enum { TARE_WRITTEN_PARTS = 4 };
+enum { TARE_WRITTEN_PARTS = 4, TARE_NOTE_ROOM = 64 };
+static inline bool tare_written_is_factor(tare_written_kind kind) {
+    return kind == TARE_WRITTEN_FACTOR || kind == TARE_WRITTEN_MULTIPLIER;
+}
 
 typedef struct tare_written_part {
     const char *suffix; /* after the module's name; NULL: no more parts */
@@ -32,6 +38,8 @@ typedef enum tare_writer_family {
     TARE_WRITER_COMPRESSED, /* compressed-tensors */
     TARE_WRITER_BLOCK_FP8,  /* quant_method fp8, as DeepSeek has it */
     TARE_WRITER_MLX,
+    TARE_WRITER_MODELOPT,
+    TARE_WRITER_COMFY, /* in tensors beside the weights */
 } tare_writer_family;
 
 typedef struct tare_writer {
@@ -61,7 +69,14 @@ typedef struct tare_scheme_choice {
 /* ARG: no scheme of that name, or none with these sizes; err->field has the words. */
 tare_status tare_scheme_read(tare_scheme_choice *out, const char *text, tare_error *err);
 
-/* Whether a part is in the scheme's list. */
+/* Whether a part is in the scheme's list; whether one is a factor of all scales. */
 bool tare_writer_has(const tare_writer *w, tare_written_kind kind);
+bool tare_writer_has_factor(const tare_writer *w);
+/* Whether the factor is the scale of all codes. */
+bool tare_writer_has_one_scale(const tare_writer *w);
+/* Whether it is for servers, which run some weights as one. */
+bool tare_writer_is_for_servers(const tare_writer *w);
+/* The words of the note: their number. */
+size_t tare_writer_note(char *out, size_t size, const tare_writer *w);
 
 #endif
