@@ -123,18 +123,21 @@ static float plain_scale(const group *g, float range) {
     return type == TARE_ENCODING_BF16 ? 0x1p-7f : type == TARE_ENCODING_F16 ? 0x1p-10f : 0x1p-23f;
 }
 
-static uint8_t plain_code(const group *g, float x, float scale, float zero, float low, float high) {
-    const tare_encoding_id type = g->form->numbers;
-    const float scaled = tare_group_rounded(tare_group_rounded(x / scale, type) + zero, type);
-    return (uint8_t)(int)(tare_round_clamped(scaled, low, high) - low);
+static void plain_codes(uint8_t *codes, const group *g, float scale, float zero,
+                        const tare_levels *levels) {
+    const tare_rounding r = {.numbers = g->form->numbers,
+                             .scale = scale,
+                             .zero = zero,
+                             .low = levels->low,
+                             .high = levels->high};
+    tare_kernels_get()->group_whole(codes, g->x, g->n, &r);
 }
 
 static void signed_plain(uint8_t *codes, tare_group *out, const group *g) {
     const tare_levels levels = whole_levels(g->form->bits);
     const float scale = plain_scale(g, g->largest / ((levels.high - levels.low) / 2));
     out->scale = nearest(scale, g->form->scale);
-    for (size_t i = 0; i < g->n; i++)
-        codes[i] = plain_code(g, g->x[i], scale, 0, levels.low, levels.high);
+    plain_codes(codes, g, scale, 0, &levels);
 }
 
 /* ---- whole numbers around a zero point --------------------------------------------------------- */
@@ -194,8 +197,7 @@ static void centred_plain(uint8_t *codes, tare_group *out, const group *g) {
         levels.high);
     out->scale = nearest(scale, g->form->scale);
     out->zero = (uint8_t)(int)(zero - levels.low);
-    for (size_t i = 0; i < g->n; i++)
-        codes[i] = plain_code(g, g->x[i], scale, zero, levels.low, levels.high);
+    plain_codes(codes, g, scale, zero, &levels);
 }
 
 /* ---- a scale and an offset --------------------------------------------------------------------- */
@@ -250,8 +252,9 @@ static void affine_plain(uint8_t *codes, tare_group *out, const group *g) {
     const float offset = zero != 0 ? edge : 0;
     out->scale = nearest(scale, type);
     out->offset = nearest(offset, type);
-    for (size_t i = 0; i < g->n; i++)
-        codes[i] = (uint8_t)(int)tare_round_clamped(rintf((g->x[i] - offset) / scale), 0, top);
+    const tare_rounding r = {
+        .numbers = TARE_ENCODING_F32, .offset = offset, .scale = scale, .high = top};
+    tare_kernels_get()->group_whole(codes, g->x, g->n, &r);
 }
 
 /* ---- floats of four bits ----------------------------------------------------------------------- */
@@ -286,17 +289,8 @@ static float plain_e2m1_scale(tare_group *out, const group *g) {
 }
 
 static void put_e2m1(uint8_t *codes, const group *g, float scale) {
-    static const float limits[7] = {0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5};
-    for (size_t i = 0; i < g->n; i++) {
-        const float t = scale != 0 ? g->x[i] / scale : 0, size = fabsf(t);
-        uint8_t code = 0;
-        /* halfway lies the code with an even mantissa, or the smaller one */
-        for (uint32_t m = 0; m < 7; m++)
-            code = (uint8_t)(code + (m % 2 && !g->form->ties_to_zero ? size >= limits[m]
-                                                                     : size > limits[m]));
-        const bool has_sign = t < 0 && (code || !g->form->has_one_zero);
-        codes[i] = (uint8_t)(code | (has_sign ? 8 : 0));
-    }
+    const tare_e2m1_rounding r = {scale, g->form->has_one_zero, g->form->ties_to_zero};
+    tare_kernels_get()->group_e2m1(codes, g->x, g->n, &r);
 }
 
 static void e2m1_plain(uint8_t *codes, tare_group *out, const group *g) {
@@ -324,18 +318,27 @@ static void e2m1_best(uint8_t *codes, tare_group *out, const group *g) {
 
 /* ---- floats of eight bits ---------------------------------------------------------------------- */
 
-static void put_e4m3(uint8_t *codes, const group *g, float scale) {
-    const tare_encoding_id type = g->form->is_plain ? g->form->numbers : TARE_ENCODING_F32;
-    const tare_rows_mut to = {.planes = {codes}, .n_rows = 1, .cols = g->n};
-    float *scaled = g->room;
-    /* ComfyUI's library multiplies */
-    const bool multiplies = g->form->is_scaled && g->form->is_plain;
-    const float inverse = tare_group_rounded(1 / scale, type);
+/* ComfyUI's library multiplies by the reciprocal, rounded. */
+static void multiply(float *out, const group *g, float scale) {
+    const float by = tare_group_rounded(1 / scale, g->form->numbers);
     for (size_t i = 0; i < g->n; i++) {
-        const float t = tare_group_rounded(multiplies ? g->x[i] * inverse : g->x[i] / scale, type);
-        scaled[i] = t < -448 ? -448 : t > 448 ? 448 : t;
+        const float t = tare_group_rounded(g->x[i] * by, g->form->numbers);
+        out[i] = t < -TARE_E4M3_LAST ? -TARE_E4M3_LAST : t > TARE_E4M3_LAST ? TARE_E4M3_LAST : t;
     }
-    tare_kernels_get()->encode[TARE_ENCODING_F8_E4M3](&to, scaled, NULL);
+}
+
+static void put_e4m3(uint8_t *codes, const group *g, float scale) {
+    const tare_kernels *kernels = tare_kernels_get();
+    const tare_rows_mut to = {.planes = {codes}, .n_rows = 1, .cols = g->n};
+    const tare_rounding r = {.numbers = g->form->is_plain ? g->form->numbers : TARE_ENCODING_F32,
+                             .scale = scale,
+                             .low = -TARE_E4M3_LAST,
+                             .high = TARE_E4M3_LAST};
+    if (g->form->is_scaled && g->form->is_plain)
+        multiply(g->room, g, scale);
+    else
+        kernels->group_scaled(g->room, g->x, g->n, &r);
+    kernels->encode[TARE_ENCODING_F8_E4M3](&to, g->room, NULL);
 }
 
 static void e4m3_plain(uint8_t *codes, tare_group *out, const group *g) {
@@ -380,15 +383,12 @@ static void fill_weights(float *to, const float *weights, size_t n) {
 }
 
 static bool measure(group *g) {
-    g->low = g->high = g->x[0];
-    for (size_t i = 0; i < g->n; i++) {
-        const float v = g->x[i];
-        if (!(fabsf(v) < INFINITY)) return false;
-        if (v < g->low) g->low = v;
-        if (v > g->high) g->high = v;
-    }
-    g->largest = fmaxf(fabsf(g->low), fabsf(g->high));
-    return true;
+    tare_reach reach;
+    tare_kernels_get()->group_reach(&reach, g->x, g->n);
+    g->low = reach.low;
+    g->high = reach.high;
+    g->largest = tare_f32_of_bits(reach.largest);
+    return reach.largest < TARE_F32_INF;
 }
 
 /* Whether scales reach the largest number, and squares of the numbers are floats. */
@@ -398,6 +398,18 @@ static bool is_in_range(const group *g) {
     /* 448 times 6, and what the rounding of a factor may add */
     if (type == TARE_ENCODING_F8_E4M3 && g->largest * g->factor > 2688 * 1.01f) return false;
     return type != TARE_ENCODING_F16 || g->largest < 65504;
+}
+
+/* To whole lanes, for searches. */
+static void pad(group *g, const float *weights) {
+    float *numbers = g->room, *weighed = numbers + g->n_padded;
+    memcpy(numbers, g->x, g->n * sizeof *g->x);
+    memset(numbers + g->n, 0, (g->n_padded - g->n) * sizeof *g->x);
+    fill_weights(weighed, weights, g->n);
+    memset(weighed + g->n, 0, (g->n_padded - g->n) * sizeof *g->x);
+    g->x = numbers;
+    g->weights = weighed;
+    g->room += 2 * g->n_padded;
 }
 
 bool tare_group_encode(uint8_t *codes, tare_group *out, const float *x, const float *weights,
@@ -414,20 +426,14 @@ bool tare_group_encode(uint8_t *codes, tare_group *out, const float *x, const fl
     if (form->multiplies) g.divisor = factor, g.factor = 1 / factor;
     *out = (tare_group){.scale = 0};
     if (!measure(&g) || !is_in_range(&g)) return false;
-    float *numbers = room, *weighed = room + n_padded;
-    memcpy(numbers, x, n * sizeof *x);
-    memset(numbers + n, 0, (n_padded - n) * sizeof *x);
-    fill_weights(weighed, weights, n);
-    memset(weighed + n, 0, (n_padded - n) * sizeof *x);
-    g.x = numbers;
-    g.weights = weighed;
-    g.room = room + 2 * n_padded;
+    g.room = room;
     if (form->is_scaled) {
         put_e4m3(codes, &g, g.divisor);
         return true;
     }
     /* squares of such numbers are none that could be compared */
     const bool is_plain = form->is_plain || g.largest * g.factor < 1e-15f;
+    if (!is_plain) pad(&g, weights);
     encoders[form->kind][is_plain](codes, out, &g);
     return true;
 }

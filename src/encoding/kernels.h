@@ -10,6 +10,7 @@
 
 #include "encoding/deviation.h"
 #include "encoding/fit.h"
+#include "encoding/group_codes.h"
 #include "encoding/low_rank.h"
 
 /* Callers have checked sizes; exactly the given rows are read and written; nothing can fail. */
@@ -37,6 +38,11 @@ typedef struct tare_kernels {
     void (*fit_line)(tare_line_fit *out, const float *x, const float *weights, size_t n, float top,
                      float scale, float offset);
     float (*fit_e4m3)(const float *x, const float *weights, size_t n, float scale);
+    /* n > 0 */
+    void (*group_reach)(tare_reach *out, const float *x, size_t n);
+    void (*group_whole)(uint8_t *codes, const float *x, size_t n, const tare_rounding *r);
+    void (*group_scaled)(float *out, const float *x, size_t n, const tare_rounding *r);
+    void (*group_e2m1)(uint8_t *codes, const float *x, size_t n, const tare_e2m1_rounding *r);
     void (*swap_u16)(uint8_t *bytes, uint64_t n);
     void (*swap_u32)(uint8_t *bytes, uint64_t n);
     void (*swap_u64)(uint8_t *bytes, uint64_t n);

@@ -283,6 +283,7 @@ static bool check_level(check *s, const level *l) {
     check_deviation(s);
     check_encode(s);
     check_fit(s);
+    check_groups(s);
     check_low_rank(s);
     check_words(s);
     s->below = s->level;

@@ -73,6 +73,7 @@ void check_decode(check *s);
 void check_deviation(check *s);
 void check_encode(check *s);
 void check_fit(check *s);
+void check_groups(check *s);
 void check_low_rank(check *s);
 void check_words(check *s);
 

@@ -13,6 +13,7 @@
     FILE(deviation)                                                                                \
     FILE(encoders)                                                                                 \
     FILE(fits)                                                                                     \
+    FILE(groups)                                                                                   \
     FILE(halves)                                                                                   \
     FILE(points)                                                                                   \
     FILE(searches)                                                                                 \

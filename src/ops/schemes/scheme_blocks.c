@@ -71,6 +71,11 @@ void tare_scheme_lay_out(tare_packed_weight *w, tare_stored_part *parts) {
 /* Codes of a row, `bits` each, the first in the lowest bits; the line is zero before. */
 static void put_codes(uint8_t *line, const uint8_t *codes, uint64_t n, uint32_t bits) {
     uint32_t held = 0, n_held = 0;
+    if (bits == 8) {
+        memcpy(line, codes, (size_t)n);
+        return;
+    }
+    for (; bits == 4 && n >= 2; n -= 2, codes += 2) *line++ = (uint8_t)(codes[0] | codes[1] << 4);
     for (uint64_t i = 0; i < n; i++) {
         held |= (uint32_t)codes[i] << n_held;
         n_held += bits;
