@@ -16,7 +16,8 @@ static float rounded(float v, tare_encoding_id type) {
 }
 
 static float scaled(float x, const tare_rounding *r) {
-    return rounded(rounded((x - r->offset) / r->scale, r->numbers) + r->zero, r->numbers);
+    const float v = x - r->offset, t = r->multiplies ? v * r->scale : v / r->scale;
+    return rounded(rounded(t, r->numbers) + r->zero, r->numbers);
 }
 
 void tare_group_reach_c(tare_reach *out, const float *x, size_t n) {
@@ -34,10 +35,19 @@ void tare_group_whole_c(uint8_t *codes, const float *x, size_t n, const tare_rou
         codes[i] = (uint8_t)(int)(tare_round_clamped(scaled(x[i], r), r->low, r->high) - r->low);
 }
 
-void tare_group_scaled_c(float *out, const float *x, size_t n, const tare_rounding *r) {
+static uint8_t e4m3_code(float t) {
+    const uint32_t size = tare_f32_bits(t) & ~TARE_F32_SIGN, sign = tare_f32_bits(t) >> 24 & 0x80;
+    const uint32_t normal = (size + 0x7ffff + (size >> 20 & 1)) >> 20;
+    const uint32_t small = tare_f32_bits(tare_f32_of_bits(size) + TARE_E4M3_SMALL_STEPS) -
+                           tare_f32_bits(TARE_E4M3_SMALL_STEPS);
+    return (uint8_t)(sign | (size < TARE_E4M3_NORMAL_BITS ? small : normal - ((127 - 7) << 3)));
+}
+
+void tare_group_e4m3_c(uint8_t *codes, const float *x, size_t n, const tare_rounding *r) {
     for (size_t i = 0; i < n; i++) {
-        const float t = scaled(x[i], r);
-        out[i] = t < r->low ? r->low : t > r->high ? r->high : t;
+        float t = scaled(x[i], r);
+        t = t > r->low ? t : r->low;
+        codes[i] = e4m3_code(t < r->high ? t : r->high);
     }
 }
 

@@ -319,26 +319,15 @@ static void e2m1_best(uint8_t *codes, tare_group *out, const group *g) {
 /* ---- floats of eight bits ---------------------------------------------------------------------- */
 
 /* ComfyUI's library multiplies by the reciprocal, rounded. */
-static void multiply(float *out, const group *g, float scale) {
-    const float by = tare_group_rounded(1 / scale, g->form->numbers);
-    for (size_t i = 0; i < g->n; i++) {
-        const float t = tare_group_rounded(g->x[i] * by, g->form->numbers);
-        out[i] = t < -TARE_E4M3_LAST ? -TARE_E4M3_LAST : t > TARE_E4M3_LAST ? TARE_E4M3_LAST : t;
-    }
-}
-
 static void put_e4m3(uint8_t *codes, const group *g, float scale) {
-    const tare_kernels *kernels = tare_kernels_get();
-    const tare_rows_mut to = {.planes = {codes}, .n_rows = 1, .cols = g->n};
-    const tare_rounding r = {.numbers = g->form->is_plain ? g->form->numbers : TARE_ENCODING_F32,
-                             .scale = scale,
+    const tare_encoding_id type = g->form->is_plain ? g->form->numbers : TARE_ENCODING_F32;
+    const bool multiplies = g->form->is_scaled && g->form->is_plain;
+    const tare_rounding r = {.numbers = type,
+                             .scale = multiplies ? tare_group_rounded(1 / scale, type) : scale,
+                             .multiplies = multiplies,
                              .low = -TARE_E4M3_LAST,
                              .high = TARE_E4M3_LAST};
-    if (g->form->is_scaled && g->form->is_plain)
-        multiply(g->room, g, scale);
-    else
-        kernels->group_scaled(g->room, g->x, g->n, &r);
-    kernels->encode[TARE_ENCODING_F8_E4M3](&to, g->room, NULL);
+    tare_kernels_get()->group_e4m3(codes, g->x, g->n, &r);
 }
 
 static void e4m3_plain(uint8_t *codes, tare_group *out, const group *g) {

@@ -16,7 +16,7 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
         .fit_e4m3 = tare_fit_e4m3_c,
         .group_reach = tare_group_reach_c,
         .group_whole = tare_group_whole_c,
-        .group_scaled = tare_group_scaled_c,
+        .group_e4m3 = tare_group_e4m3_c,
         .group_e2m1 = tare_group_e2m1_c,
         .swap_u16 = tare_swap_u16_c,
         .swap_u32 = tare_swap_u32_c,

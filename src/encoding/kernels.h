@@ -41,7 +41,7 @@ typedef struct tare_kernels {
     /* n > 0 */
     void (*group_reach)(tare_reach *out, const float *x, size_t n);
     void (*group_whole)(uint8_t *codes, const float *x, size_t n, const tare_rounding *r);
-    void (*group_scaled)(float *out, const float *x, size_t n, const tare_rounding *r);
+    void (*group_e4m3)(uint8_t *codes, const float *x, size_t n, const tare_rounding *r);
     void (*group_e2m1)(uint8_t *codes, const float *x, size_t n, const tare_e2m1_rounding *r);
     void (*swap_u16)(uint8_t *bytes, uint64_t n);
     void (*swap_u32)(uint8_t *bytes, uint64_t n);

@@ -44,7 +44,8 @@ static inline vec rounded(vec v, tare_encoding_id type) {
 }
 
 static inline vec scaled(vec v, const tare_rounding *r, tare_encoding_id type) {
-    v = rounded(divide(sub(v, all(r->offset)), all(r->scale)), type);
+    v = sub(v, all(r->offset));
+    v = rounded(r->multiplies ? mul(v, all(r->scale)) : divide(v, all(r->scale)), type);
     return rounded(add(v, all(r->zero)), type);
 }
 
@@ -79,11 +80,20 @@ static void whole(uint8_t *codes, const float *x, size_t n, const tare_rounding 
     tare_group_whole_c(codes + end, x + end, n - end, r);
 }
 
-static void scaled_all(float *out, const float *x, size_t n, const tare_rounding *r) {
+static void e4m3(uint8_t *codes, const float *x, size_t n, const tare_rounding *r) {
     const size_t end = whole_vectors(n);
-    for (size_t i = 0; i < end; i += LANES)
-        store(out + i, within(scaled(load(x + i), r, r->numbers), r));
-    tare_group_scaled_c(out + end, x + end, n - end, r);
+    const vec steps = all(TARE_E4M3_SMALL_STEPS);
+    for (size_t i = 0; i < end; i += LANES) {
+        const vec t = within(scaled(load(x + i), r, r->numbers), r);
+        const ivec size = bits_of(size_of(t)), last = and_i(shift_right(size, 20), all_i(1));
+        const ivec normal =
+            sub_i(shift_right(add_i(add_i(size, all_i(0x7ffff)), last), 20), all_i((127 - 7) << 3));
+        const ivec small = sub_i(bits_of(add(of_bits(size), steps)), bits_of(steps));
+        const ivec code = if_greater(all_i(TARE_E4M3_NORMAL_BITS), size, small, normal);
+        const ivec sign = and_i(shift_right(bits_of(t), 24), all_i(0x80));
+        store_bytes(codes + i, or_i(code, sign));
+    }
+    tare_group_e4m3_c(codes + end, x + end, n - end, r);
 }
 
 /* Codes count the limits below a number; a mask is -1. */
@@ -106,6 +116,6 @@ static void e2m1(uint8_t *codes, const float *x, size_t n, const tare_e2m1_round
 void tare_kernels_use_groups_avx2(tare_kernels *k) {
     k->group_reach = reach;
     k->group_whole = whole;
-    k->group_scaled = scaled_all;
+    k->group_e4m3 = e4m3;
     k->group_e2m1 = e2m1;
 }
