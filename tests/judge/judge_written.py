@@ -301,6 +301,28 @@ def quantize(tare, work, source, *words):
     return w, run
 
 
+def fitted(tare, work, source, matrix, x):
+    """With a target, an importance matrix weighs the choice and the codes: the damage is another, the recipe with the same matrix gives the same bytes, and a
+    matrix of another model is refused."""
+    wrong, damage, recipe = [], [], os.path.join(work, "fit.recipe")
+    other = os.path.join(work, "other.imatrix")
+    with open(other, "wb") as f:
+        name = (x + ".weight").encode()
+        f.write(struct.pack("<ii", 1, len(name)) + name + struct.pack("<ii", 1, 64) + np.ones(64, F).tobytes())
+    for n, words in (("plain", []), ("weighed", ["--imatrix", matrix, "--recipe", recipe]), ("other", ["--imatrix", other])):
+        run = subprocess.run([tare, "quantize", source, os.path.join(work, "fit-" + n), "--to", "hf", "--target-bpw", "7", *words], capture_output=True, text=True)
+        damage += re.findall(r"predicted damage ([0-9.e-]+)", run.stdout)
+        if run.returncode != (2 if n == "other" else 0) or (n == "weighed") != ("without importance" in run.stderr):
+            wrong.append(f"--target-bpw, {n}: exit {run.returncode}: {run.stderr}")
+    run = subprocess.run([tare, "quantize", source, os.path.join(work, "fit-again"), "w8a16", "--tensor-type-file", recipe, "--imatrix", matrix, "-q"], capture_output=True, text=True)
+    if run.returncode or len(set(damage)) != 2:
+        return wrong + [f"--target-bpw: damages {damage}; {run.stderr}"]
+    for n in ("model.safetensors", "config.json"):
+        a, b = (open(os.path.join(work, d, n), "rb").read() for d in ("fit-weighed", "fit-again"))
+        wrong += [] if a == b else [f"--target-bpw: {n} of the recipe is another"]
+    return wrong
+
+
 def guided(tare, work, source):
     """An importance matrix lowers the error that it weighs; factors of an adapter are in the codes; numbers that are none are refused."""
     wrong, x = [], LAYER + "mlp.down_proj"
@@ -322,6 +344,7 @@ def guided(tare, work, source):
         error = [((was - quantize(tare, work, source, scheme, *o)[0]) ** 2 * importance).sum() for o in ((), ("--imatrix", matrix))]
         if error[1] > error[0] * .99:
             wrong.append(f"{scheme} --imatrix: {error}")
+    wrong += fitted(tare, work, source, matrix, x)
     merged = was + F(2) * (b @ a)
     have = quantize(tare, work, source, "w8a16", "--apply-adapter", lora)[0]
     if have is None or np.abs(have - merged).max() > .02 * np.abs(merged).max():
@@ -429,6 +452,16 @@ def comfy(tare, work):
                 wrong.append(f"{scheme}: packed again, it is another: {run.stderr}")
     if any(e[0] > e[1] or e[1] > .0275 ** 2 for e in errors.values()):
         wrong.append(f"comfy: errors {errors}")
+    name, scales, columns = block + "txt_mlp.2.weight", {}, np.float32(r.random(256) ** 8)
+    for unit in (0, 1, 1e-9):
+        with open(rows + ".imatrix", "wb") as f:
+            f.write(struct.pack("<ii", 1, len(name)) + name.encode() + struct.pack("<ii", 1, 256) + (columns * F(unit)).tobytes())
+        subprocess.run([tare, "quantize", source, rows + "-i.safetensors", "comfy_fp8", "-q", "--force", *(["--imatrix", rows + ".imatrix"] if unit else [])], check=True)
+        k, _, d = read_safetensors(rows + "-i.safetensors")[1][name]
+        have = E4M3[np.frombuffer(d, np.uint8)].reshape(64, 256) * np.frombuffer(read_safetensors(rows + "-i.safetensors")[1][name[:-6] + "weight_scale"][2], F)[0]
+        scales[unit] = (((have - number("BF16", w[name[:-7]])) ** 2) * columns).sum(dtype=float)
+    if scales[1] != scales[1e-9] or scales[1] > scales[0]:
+        wrong.append(f"comfy --imatrix: {scales}")
     run = subprocess.run([tare, "quantize", source, os.path.join(work, "folder"), "comfy_fp8", "--to", "hf"], capture_output=True, text=True)
     return wrong + ([] if run.returncode == 2 and "--to safetensors" in run.stderr else [f"comfy --to hf: {run.stderr}"])
 

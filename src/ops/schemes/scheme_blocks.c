@@ -308,7 +308,8 @@ static tare_status add_errors(double *errors, const float *scales, const tare_sc
     const uint64_t n = w->n_rows * w->cols, at_once = BLOCK_BYTES / sizeof(float);
     float *values = tare_alloc(work->allocator, 2 * BLOCK_BYTES);
     if (!values) return tare_fail(err, TARE_ERR_NOMEM, "packed weight");
-    float *weights = values + at_once;
+    float *weights = values + at_once, most = 0;
+    for (uint64_t i = 0; w->importance && i < w->cols; i++) most = fmaxf(most, w->importance[i]);
     tare_status status = TARE_OK;
     for (uint64_t at = 0; status == TARE_OK && at < n; at += at_once) {
         const uint64_t take = tare_min_u64(at_once, n - at);
@@ -316,7 +317,7 @@ static tare_status add_errors(double *errors, const float *scales, const tare_sc
         status = tare_tensor_values_f32(values, work->in, w->tensor, w->first_row * w->cols + at,
                                         take, err);
         for (uint64_t i = 0; i < take; i++)
-            weights[i] = w->importance ? w->importance[(at + i) % w->cols] + 1e-4f : 1;
+            weights[i] = most > 0 ? w->importance[(at + i) % w->cols] / most + 1e-4f : 1;
         for (int k = 0; status == TARE_OK && k < N_TRIED; k++)
             errors[k] +=
                 (double)tare_kernels_get()->fit_e4m3(values, weights, (size_t)at_once, scales[k]);
