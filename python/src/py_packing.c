@@ -59,24 +59,37 @@ static bool set_importance(packing *c, tare_pack_options *o, PyObject *path) {
     return true;
 }
 
+/* Layers and findings go where the caller gets them. */
+static bool set_listeners(packing *c, tare_pack_options *o) {
+    c->rows = PyList_New(0);
+    if (!c->rows) return false;
+    o->packed = on_packed, o->packed_ctx = c;
+    tare_context *context = tare_options_context(c->options);
+    py_run_join(context, &c->run);
+    context->report = c->report;
+    return true;
+}
+
 static bool run_pack(packing *c, py_handle *handle, const char *path, PyObject *bases,
                      PyObject *importance, const tare_tile_limits *tiles,
                      tare_pack_summary *summary) {
     tare_pack_options *o = tare_options_pack(c->options);
     o->tiles = *tiles;
-    if (!set_importance(c, o, importance)) return false;
-    c->rows = PyList_New(0);
-    if (!c->rows) return false;
+    if (!set_importance(c, o, importance) || !set_listeners(c, o)) return false;
     if (bases != Py_None && !py_scratch_bases(&c->scratch, handle->state, bases, &o->bases,
                                               &o->base_hints, &o->n_bases))
         return false;
-    o->packed = on_packed, o->packed_ctx = c;
-    tare_context *context = tare_options_context(c->options);
-    py_run_join(context, &c->run);
-    context->report = c->report;
     py_run_begin(&c->run);
     tare_status status = tare_pack(summary, path, handle->model, o, &c->err);
     return py_run_end(&c->run, status, &c->err, handle);
+}
+
+static PyObject *summary_row(packing *c, const tare_pack_summary *s) {
+    return Py_BuildValue("nnnnKKONndd", (Py_ssize_t)s->n_files, (Py_ssize_t)s->n_tensors,
+                         (Py_ssize_t)s->n_shared, (Py_ssize_t)s->n_referring,
+                         (unsigned long long)s->from_bytes, (unsigned long long)s->to_bytes,
+                         c->rows, py_findings(c->report), (Py_ssize_t)s->n_lossy,
+                         s->bits_per_weight, s->damage);
 }
 
 /* pack(model, path, texts, bases or None, importance or None, (shapes, predictors, transforms),
@@ -96,15 +109,73 @@ static PyObject *core_pack(PyObject *module, PyObject *args) {
     if (handle) {
         if (packing_begin(&c, state, TARE_VERB_PACK, texts, progress) &&
             run_pack(&c, handle, PyBytes_AsString(path), bases, importance, &tiles, &s))
-            out = Py_BuildValue("nnnnKKONndd", (Py_ssize_t)s.n_files, (Py_ssize_t)s.n_tensors,
-                                (Py_ssize_t)s.n_shared, (Py_ssize_t)s.n_referring,
-                                (unsigned long long)s.from_bytes, (unsigned long long)s.to_bytes,
-                                c.rows, py_findings(c.report), (Py_ssize_t)s.n_lossy,
-                                s.bits_per_weight, s.damage);
+            out = summary_row(&c, &s);
         packing_clear(&c);
     }
     py_handle_unref(handle);
     Py_DECREF(path);
+    return out;
+}
+
+/* ---- ladders --------------------------------------------------------------------------------- */
+
+static bool run_ladder(packing *c, PyObject *from, const char *path, bool is_added,
+                       tare_pack_summary *summary) {
+    tare_pack_options *o = tare_options_pack(c->options);
+    py_source none = {0};
+    tare_str in;
+    if (!py_scratch_text(&c->scratch, from, &in) || !set_listeners(c, o)) return false;
+    py_run_begin(&c->run);
+    tare_status status = is_added ? tare_pack_add(summary, path, in.ptr, o, &c->err)
+                                  : tare_pack_ladder(summary, path, in.ptr, o, &c->err);
+    return py_run_end_source(&c->run, status, &c->err, &none, from);
+}
+
+/* pack_ladder(path of a folder, or of what is added, path, is added, texts, progress): as of pack. */
+static PyObject *core_pack_ladder(PyObject *module, PyObject *args) {
+    PyObject *from, *path = NULL, *texts, *progress, *out = NULL;
+    tare_pack_summary s = tare_pack_summary_default();
+    int is_added;
+    packing c;
+    if (!PyArg_ParseTuple(args, "UO&pO!O:pack_ladder", &from, PyUnicode_FSConverter, &path,
+                          &is_added, &PyList_Type, &texts, &progress))
+        return NULL;
+    if (packing_begin(&c, py_state_of(module), TARE_VERB_PACK, texts, progress) &&
+        run_ladder(&c, from, PyBytes_AsString(path), is_added, &s))
+        out = summary_row(&c, &s);
+    packing_clear(&c);
+    Py_DECREF(path);
+    return out;
+}
+
+/* count_models(folder): how many lie in it. */
+static PyObject *core_count_models(PyObject *module, PyObject *folder) {
+    PyObject *path = NULL;
+    tare_error err;
+    size_t n = 0;
+    tare_status status;
+    if (!PyUnicode_FSConverter(folder, &path)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    status = tare_count_models(&n, PyBytes_AsString(path), &err);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(path);
+    if (status == TARE_OK) return PyLong_FromSize_t(n);
+    return py_fail(py_state_of(module), &err, folder);
+}
+
+/* container_files(model): (name, bytes, packed bytes, tensors, of these made of others, weights, bytes
+ * of tensors) of each file of a .wcodec. */
+static PyObject *container_files(PyObject *module, PyObject *model) {
+    py_handle *handle = py_handle_of(py_state_of(module), model);
+    PyObject *out = handle ? PyList_New(0) : NULL;
+    tare_container_file f = tare_container_file_default();
+    for (size_t i = 0; out && tare_model_container_file(&f, handle->model, i); i++)
+        if (!py_append(out,
+                       Py_BuildValue("NKKnnKK", py_text(f.name), (unsigned long long)f.size_bytes,
+                                     (unsigned long long)f.packed_bytes, (Py_ssize_t)f.n_tensors,
+                                     (Py_ssize_t)f.n_derived, (unsigned long long)f.n_weights,
+                                     (unsigned long long)f.tensor_bytes)))
+            Py_CLEAR(out);
     return out;
 }
 
@@ -171,6 +242,9 @@ static PyObject *core_unpack(PyObject *module, PyObject *args) {
 
 PyMethodDef py_packing_methods[] = {
     {"pack", core_pack, METH_VARARGS, NULL},
+    {"pack_ladder", core_pack_ladder, METH_VARARGS, NULL},
+    {"count_models", core_count_models, METH_O, NULL},
+    {"container_files", container_files, METH_O, NULL},
     {"unpack", core_unpack, METH_VARARGS, NULL},
     {0},
 };

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ._parts import Part as Part
     from ._parts import join as join
     from ._parts import parts as parts
+    from ._records import PackedFile as PackedFile
     from ._report import report as report
     from ._save import build as build
     from ._save import synth as synth
@@ -87,7 +88,7 @@ if TYPE_CHECKING:
 _LATER = {
     "Encoding": "_encodings", "Planes": "_encodings",
     "Finding": "_records", "Info": "_records", "Format": "_records", "Mix": "_records",
-    "Adapter": "_records",
+    "Adapter": "_records", "PackedFile": "_records",
     **dict.fromkeys(("EditChange", "EditResult", "EditedFile", "edit"), "_edit"), "report": "_report",
     **dict.fromkeys(("load", "stream"), "_load"),
     **dict.fromkeys(("JoinResult", "Part", "join", "parts"), "_parts"),

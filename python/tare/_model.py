@@ -7,7 +7,8 @@ from _collections_abc import Iterator, Mapping  # collections.abc loads all of c
 from . import _core
 from ._arrays import load_model
 from ._errors import make_error
-from ._records import Adapter, Base, Container, FileInfo, Finding, Info, MissingKey, Names, counted, size_text, table
+from ._records import (Adapter, Base, Container, FileInfo, Finding, Info, MissingKey, Names, PackedFile, counted,
+                       size_text, table)
 from ._records import findings as make_findings
 from ._results import digest_model
 from ._source import listed, prepare
@@ -209,6 +210,15 @@ class Model(_core.Model, Mapping[str, Tensor]):
     def adapters(self) -> tuple[Adapter, ...]:
         """Low-rank adapters that are stored beside the tensors."""
         return tuple(Adapter(*row) for row in _core.adapters(self))
+
+    @property
+    def packed_files(self) -> tuple[PackedFile, ...]:
+        """The files of a .wcodec, of which `tare.open("x.wcodec::NAME")` opens one alone; else none.
+
+        >>> [(f.name, f.n_derived) for f in tare.open("tiny.wcodec").packed_files]
+        [('tiny.gguf', 0)]
+        """
+        return tuple(PackedFile(*row) for row in _core.container_files(self))
 
     @property
     def info(self) -> Info:

@@ -197,6 +197,24 @@ class Container(Record):
     bases: tuple[Base, ...]
 
 
+class PackedFile(Record):
+    """A file that a .wcodec was packed from."""
+
+    __slots__ = ("name", "nbytes", "packed_nbytes", "n_tensors", "n_derived", "n_weights", "tensor_nbytes")
+    name: str
+    nbytes: int
+    packed_nbytes: int  # what only it takes there
+    n_tensors: int
+    n_derived: int  # tensors that are made of others when they are read, or stored as others
+    n_weights: int
+    tensor_nbytes: int
+
+    @property
+    def bits_per_weight(self) -> float:
+        """Of its tensors, unpacked; 0 where it has none."""
+        return 8 * self.tensor_nbytes / self.n_weights if self.n_weights else 0.0
+
+
 class Adapter(Record):
     """A pair of low-rank factors that the model holds beside its tensors: scale * A @ B is added to a
     matrix."""

@@ -428,14 +428,16 @@ def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, Any] | None = No
 # ---- pack
 
 def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[Any_source] = (),
-         directory: Path | None = None, exclude: OneOrMore[str] = (), for_gpu: bool = False, mode: str | None = None,
-         segment: int | str | None = None, lossy: bool = False, target_bpw: float | None = None,
+         append: bool = False, directory: Path | None = None, exclude: OneOrMore[str] = (), for_gpu: bool = False,
+         mode: str | None = None, segment: int | str | None = None, lossy: bool = False, target_bpw: float | None = None,
          target_size: int | str | None = None, target_damage: float | None = None, imatrix: Path | None = None,
          sensitivity: Path | None = None, force: bool = False, dry_run: bool = False, strict: bool = False,
          no_sync: bool = False, threads: int = 0, progress: Any = None) -> PackResult:
     """Packs the files of a model into one .wcodec, without loss unless `lossy` is given. Of a path of
-    a directory all files in it; of a model that is open those that it was made from.
+    a directory all files in it, in which quantizations of one model become a ladder: what is made of
+    another file is not stored. Of a model that is open the files that it was made from.
 
+    append     a path of a file or a folder is added to the ladder `dst`
     effort     "full": smaller, and much slower
     base       similar models: tensors are stored as differences, and need them to be read
     directory  all that lies there, where the model was opened from; exclude: shell patterns
@@ -463,7 +465,16 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[An
                    sensitivity=None if sensitivity is None else _read(sensitivity), force=force, dry_run=dry_run,
                    strict=strict, no_sync=no_sync, threads=threads)
     texts += [("exclude", pattern) for pattern in listed(exclude)]
+    if append or (directory is src and not lossy and not listed(base) and _core.count_models(os.fsdecode(src)) > 1):
+        if lossy or listed(base) or not isinstance(src, (str, bytes, os.PathLike)):
+            raise ValueError("pack: append: a path is added, without lossy and base")
+        return _packed_result(_core.pack_ladder(os.fsdecode(src), os.fsdecode(dst), append, texts, adapt(progress)))
     return pack_by_texts(src, dst, texts, base, imatrix, (0, 0, 0), progress)
+
+
+def _packed_result(row: Any) -> PackResult:
+    layers = tuple(PackedLayer(r[0], encoding(r[1]) if r[1] else None, *r[2:]) for r in row[6])
+    return PackResult(*row[:6], layers, _finish(row[7]), *row[8:])
 
 
 def pack_by_texts(src: Any_source, dst: Path, texts: list[tuple[str, str]], base: OneOrMore[Any_source],
@@ -472,15 +483,15 @@ def pack_by_texts(src: Any_source, dst: Path, texts: list[tuple[str, str]], base
     with _opened(src) as model:
         row = _core.pack(model, os.fsdecode(dst), texts, open_bases(base, map=False),
                          None if importance is None else os.fsdecode(importance), tiles, adapt(progress))
-    layers = tuple(PackedLayer(r[0], encoding(r[1]) if r[1] else None, *r[2:]) for r in row[6])
-    return PackResult(*row[:6], layers, _finish(row[7]), *row[8:])
+    return _packed_result(row)
 
 
-def unpack(src: Any_source, dst: Path, *, planes: int | None = None, salvage: bool = False,
+def unpack(src: Any_source, dst: Path, *, file: str | None = None, planes: int | None = None, salvage: bool = False,
            base: OneOrMore[Any_source] = (), force: bool = False, dry_run: bool = False,
            strict: bool = False, no_sync: bool = False, threads: int = 0, progress: Any = None) -> UnpackResult:
     """The files that a .wcodec was packed from, unchanged: one file, or a directory.
 
+    file     this one alone, of several
     planes   only the first N groups of uncoded bits of real numbers: a coarse model
     salvage  damaged segments become zeros, and each is among the findings
     base     models that it was packed against
@@ -489,7 +500,7 @@ def unpack(src: Any_source, dst: Path, *, planes: int | None = None, salvage: bo
     >>> tare.unpack("tiny.wcodec", "again.gguf", force=True).n_files
     1
     """
-    texts = _texts(planes=planes, salvage=salvage, force=force, dry_run=dry_run, strict=strict,
+    texts = _texts(file=file, planes=planes, salvage=salvage, force=force, dry_run=dry_run, strict=strict,
                    no_sync=no_sync, threads=threads)
     return _unpack(src, os.fsdecode(dst), texts, base, progress)
 

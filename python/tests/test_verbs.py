@@ -810,3 +810,35 @@ def test_parts_are_joined_into_what_one_call_writes(tmp_path):
             tare.convert(source, tmp_path / "x.gguf", part=wrong, keep_names=True)
     with pytest.raises(tare.TareError):
         tare.join(tmp_path / "none.gguf")
+
+
+def test_ladder(tmp_path):
+    """A folder of quantizations: what is made of another file is not stored; each file is a model."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    x = np.random.default_rng(1).normal(size=(64, 512)).astype(np.float32)
+    tare.save({"blk.0.ffn_up.weight": x}, folder / "f32.gguf")
+    for name in "q8_0", "q4_k":
+        tare.convert(folder / "f32.gguf", folder / f"{name}.gguf", type=name)
+    packed = tmp_path / "models.wcodec"
+    result = tare.pack(folder, packed)
+    assert result.n_files == 3 and [f.code for f in result.findings].count("pack.derived") == 2
+    with tare.open(packed) as model:
+        files = {f.name: f for f in model.packed_files}
+        assert (files["f32.gguf"].n_derived, files["q8_0.gguf"].n_derived) == (0, 1)
+        assert files["q4_k.gguf"].packed_nbytes < files["q4_k.gguf"].nbytes / 4
+        assert files["q8_0.gguf"].bits_per_weight == 8.5
+        assert list(model) == [f"{name}.gguf::blk.0.ffn_up.weight" for name in ("f32", "q8_0", "q4_k")]
+    with tare.open(f"{packed}::q4_k.gguf") as one, tare.open(folder / "q4_k.gguf") as plain:
+        assert one.info.container.minor_version == 3 and tare.diff(one, plain).same
+    assert tare.unpack(packed, tmp_path / "one.gguf", file="q8_0.gguf").n_files == 1
+    assert (tmp_path / "one.gguf").read_bytes() == (folder / "q8_0.gguf").read_bytes()
+    tare.convert(folder / "f32.gguf", tmp_path / "q6_k.gguf", type="q6_k")
+    assert tare.pack(tmp_path / "q6_k.gguf", packed, append=True).n_files == 4
+    assert [f.n_derived for f in tare.open(packed).packed_files] == [0, 1, 1, 1]
+    with pytest.raises(tare.UnsupportedError, match="a file of this name already"):
+        tare.pack(tmp_path / "q6_k.gguf", packed, append=True)
+    with pytest.raises(ValueError, match="a path is added"):
+        tare.pack(tare.open(folder / "f32.gguf"), packed, append=True)
+    with pytest.raises(tare.UsageError, match="no file of this name"):
+        tare.open(f"{packed}::none.gguf")

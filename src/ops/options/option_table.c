@@ -127,6 +127,7 @@ static const tare_option_row rows[] = {
         "with loss: measured sensitivities, as the text of their file", false),
     OUTPUT(PACK),
 
+    ROW(UNPACK, "file", TEXT, unpack.file, "", "of several files this one alone"),
     FLAG(UNPACK, "salvage", unpack.salvage, "damaged segments become zeros"),
     OWN(UNPACK, "planes", NUMBER, set_planes, "",
         "groups of uncoded bits to read, for a coarse model; unset: all", false),
