@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "format/wcodec/wcodec_salvage.h"
+#include "format/wcodec/wcodec_virtual.h"
 #include "fuzz_check.h"
 #include "wcodec/layer/coded.h"
 
@@ -81,6 +82,29 @@ out:
     free(bytes);
 }
 
+/* Derived layers, which are made of others while they are read. */
+static void read_derived(const uint8_t *data, size_t size) {
+    const tare_limits limits = tare_limits_default();
+    tare_error err = TARE_ERROR_NONE;
+    tare_packed *store;
+    tare_reader file;
+    uint8_t *bytes = malloc(MOST);
+    FUZZ_CHECK(bytes);
+    tare_reader_memory(&file, data, size, "input");
+    if (tare_packed_open(&store, &file, &limits, NULL, NULL) == TARE_OK) {
+        const tare_wcodec_index *x = tare_wcodec_store_index(store);
+        for (uint32_t i = 0; i < x->n_layers; i++) {
+            const uint64_t n = x->layers[i].coded.region_bytes[0];
+            if (!x->layers[i].derived.is_set) continue;
+            tare_status status =
+                tare_packed_read(store, i, 0, 0, bytes, n < MOST ? (size_t)n : MOST, &err);
+            FUZZ_CHECK(status == TARE_OK || (err.what && err.what[0]));
+        }
+        tare_packed_free(store);
+    }
+    free(bytes);
+}
+
 /* The same bytes as they are, by whatever is left of their directory. */
 static void salvage(const uint8_t *data, size_t size) {
     const tare_limits limits = tare_limits_default();
@@ -128,6 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         read_layer(&reader, &index.layers[i], &arena);
         parse_layer(&reader, &index.layers[i]);
     }
+    read_derived(copy, size);
     tare_arena_free(&arena);
     free(copy);
     return 0;
