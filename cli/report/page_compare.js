@@ -13,7 +13,7 @@ function kindsOf() {
   return KINDS.map((k) => k[0]).filter((kind) => rivals.some((r) => r.list.some((t) => kindOf(t.role)[0] === kind && t.error > 0)));
 }
 
-function compareRow(r, kinds, most) {
+function compareRow(r, kinds, heads, most) {
   const shares = new Map();
   for (const t of r.list) shares.set(t.type, (shares.get(t.type) || 0) + t.bytes);
   const used = [...shares].sort((a, b) => b[1] - a[1]).slice(0, 3).map((x) => x[0]);
@@ -28,9 +28,11 @@ function compareRow(r, kinds, most) {
     return cell;
   });
   const link = el("a", { href: "?model=" + (r.index + 1), "aria-current": r.index === shown ? "true" : null }, foreign(r.name));
-  return el("tr", {}, el("th", { scope: "row", class: "name mono" }, link), el("td", { class: "n" }, size(number(r.m.size_bytes))),
+  const row = el("tr", {}, el("th", { scope: "row", class: "name mono" }, link), el("td", { class: "n" }, size(number(r.m.size_bytes))),
     el("td", { class: "n" }, r.m.bits_per_weight === undefined ? "–" : number(r.m.bits_per_weight).toFixed(2)), el("td", {}, used.join(", ")),
     el("td", { class: "n" }, errorText(r.error) || "–"), cells);
+  [...row.children].forEach((cell, i) => (cell.dataset.head = heads[i])); /* shown in each where there is no room for columns */
+  return row;
 }
 
 /* Labels from top to bottom, a line's height from one to the next. */
@@ -71,7 +73,7 @@ function startCompare() {
   $("compare-table").replaceChildren(
     el("caption", { class: "hidden" }, "The models of this page. A name shows the rest of the page for that model."),
     el("thead", {}, el("tr", {}, heads.map((h, i) => el("th", { scope: "col", class: i && i !== 3 ? "n" : null }, h)))),
-    el("tbody", {}, rivals.map((r) => compareRow(r, kinds, most))));
+    el("tbody", {}, rivals.map((r) => compareRow(r, kinds, heads, most))));
   const chart = compareChart();
   if (chart) $("compare-chart").replaceChildren(chart);
 }

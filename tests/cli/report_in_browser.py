@@ -34,6 +34,9 @@ def column(page, name):
 def fits(page, width):
     """Nothing is wider than the window, and tiles lie side by side and fill the map."""
     assert page.run("document.documentElement.scrollWidth") <= width, "wider than the window"
+    cut = page.run("[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1)"
+                   ".map(box => box.parentElement.id)")
+    assert not cut, f"{width}: a table is wider than the window, and cut: {cut}"
     assert page.run("document.getElementById('treemap').clientHeight") > 200
     share = page.run(f"""(() => {{
         const box = document.getElementById('treemap');
@@ -264,6 +267,8 @@ def main():
         run("synth", "llama-tiny:t5", "a.safetensors", "--quiet")
         run("convert", "a.safetensors", "q.gguf", "--type", "q4_0", "--quiet")
         run("report", "q.gguf", "--against", "a.safetensors", "-o", "q.html")
+        run("convert", "a.safetensors", "q8.gguf", "--type", "q8_0", "--quiet")
+        run("report", "q.gguf", "q8.gguf", "--against", "a.safetensors", "-o", "several.html")
         report_models.hostile("hostile.safetensors")
         run("report", "hostile.safetensors", "-o", "hostile.html")
         report_models.thousand("thousand.safetensors", 1002)
@@ -271,6 +276,7 @@ def main():
         page = browser.Browser(program)
         try:
             sizes(page, "q.html", "report", pictures)
+            sizes(page, "several.html", "several", pictures)
             for width in WIDTHS[::2]:
                 page.open("q.html", width)
                 names_and_roles(page)
