@@ -83,8 +83,8 @@ static const common_row common_rows[] = {
      {.name = "base",
       .arg = "BASE",
       .complete = CLI_COMPLETE_FILE,
-      .help = "a model similar to this one; tensors with the same name, type and shape are stored "
-              "as differences from it, and unpacking needs it again; may be given several times",
+      .help = "store differences from this similar model; tensors must have the same name, type "
+              "and shape in both, and unpacking needs it again; may be given several times",
       .list = &cli.base}},
     {CLI_TAKES_EFFORT,
      {.name = "effort",

@@ -47,8 +47,8 @@ static const cli_option options[] = {
     {.name = "chat-template",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "the chat template: tokenizer.chat_template, or the file chat_template.jinja of a "
-             "directory",
+     .help = "the chat template, which GGUF has as tokenizer.chat_template and a directory as the "
+             "file chat_template.jinja",
      .text = &args.chat_template},
     {.name = "special-token",
      .arg = "NAME=TOKEN",

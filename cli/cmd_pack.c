@@ -398,17 +398,16 @@ const cli_command cmd_pack = {
              "IN OUT.wcodec --lossy --target-bpw BITS [--imatrix FILE]",
     .description =
         "Packs one file, a set of shards, which any of them stands for (--one-shard: that one "
-        "alone), or a whole directory: every file in it and in its folders, with links, "
-        "permissions and times, except what programs keep beside models (.git, .cache). Tensors "
+        "alone), or a whole directory, such as a trainer's checkpoint or a pipeline of diffusers: "
+        "every file in it and in its folders, with links, permissions and times, except what "
+        "programs keep beside models (.git, .cache). Tensors "
         "are compressed according to their types, in segments that can be decoded one by one; "
         "everything else is stored beside them, so that the files come back byte for byte. A "
         "directory with several models (quantizations of one) becomes a ladder: a tensor that "
         "quantizing a larger model there gives, with or without an importance matrix there (a file "
         "with imatrix in its name), is not stored but computed when it is read; OUT.wcodec::NAME "
-        "is one of its files, and --append adds others later. So does a directory that is no "
-        "model, such "
-        "as a trainer's checkpoint or a pipeline of diffusers. Without "
-        "OUT, IN.wcodec is written. OUT appears under its name only when it is complete; - "
+        "is one of its files, and --append adds others later. Without OUT, IN.wcodec is written. "
+        "OUT appears under its name only when it is complete; - "
         "(standard output) needs --to wcodec and the space of OUT in TMPDIR or /var/tmp. With "
         "--lossy, and only then, the numbers of matrices change: OUT holds the closest model to IN "
         "that meets the target, and unpack writes that model, not IN.",

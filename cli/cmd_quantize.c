@@ -179,6 +179,11 @@ static int check_target(int argc) {
                          "--target-size, --target-bpw and --target-damage exclude each other");
     if (argc < 2 && n_targets)
         return cli_usage(&cmd_quantize, "OUT is missing: tare quantize IN OUT, and the target");
+    if (fit.types && n_targets == 0 && argc < 3 && !args.type_file)
+        return cli_usage(&cmd_quantize,
+                         "--types are those that a target chooses from; for several outputs: "
+                         "--sizes %s",
+                         fit.types);
     if (argc < 2 || (n_targets + (argc > 2) == 0 && !args.type_file))
         return cli_usage(&cmd_quantize, "needs IN OUT TYPE, or a target in place of TYPE");
     if (n_targets && argc > 2)
@@ -272,10 +277,9 @@ const cli_command cmd_quantize = {
         "nvfp4_modelopt, mxfp4, "
         "mxfp8; for MLX: mlx2 to mlx6, mlx8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; for ComfyUI, as one "
         "safetensors file: comfy_fp8. After the name, :g64 "
-        "is "
-        "the numbers that share a scale, :channel a scale a row, and :rtn rounds as the library "
-        "does "
-        "instead of searching for scales of least error; --tensor-type takes REGEX=SCHEME, or "
+        "lets 64 numbers share a scale and :channel a whole row; :rtn rounds as the scheme's own "
+        "library does, instead of searching for the scales of least error. --tensor-type takes "
+        "REGEX=SCHEME, or "
         "REGEX=none.\n\n"
         "With a target instead of TYPE, tare chooses a type for each tensor so that the model as a "
         "whole loses least for its size. The damage of a type is the tensor's error in it, "

@@ -22,7 +22,7 @@ static const cli_option options[] = {
      .arg = "REGEX=TYPE",
      .help = "number format of the tensors whose name matches; may be given again",
      .list = &args.type_rules},
-    CLI_NAMED("endian"),
+    {.name = "endian", .is_named = true, .help = "byte order of GGUF (default: keep, little)"},
     CLI_NAMED("shard-size"),
     CLI_NAMED("opaque"),
     {0},

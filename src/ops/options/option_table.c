@@ -86,7 +86,8 @@ static const tare_option_row rows[] = {
     FLAG(CONVERT, "verify", convert.verify, "read the result back and compare"),
     OUTPUT(CONVERT),
     CHOICE(CONVERT, "compat", "none mantle", mcf.compat, "none",
-           "MCF: encode q8, q4, k6, k4, k3 and k2 byte for byte as the public program does, and "
+           "MCF: encode q8, q4, k6, k4, k3 and k2 byte for byte as mantle does, MCF's own program, "
+           "and "
            "store tokenizer_config.json as it does (default: none)"),
     CHOICE(CONVERT, "dedup", "tied all none", mcf.dedup, "tied",
            "MCF: which tensors with equal bytes are stored once (default: tied, embedding and "
