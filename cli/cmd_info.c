@@ -345,7 +345,10 @@ static void add_row(cli_table *table, const tare_model *model, const char *path)
                  shares[i].encoding->name);
     if (n > 3) snprintf(text + strlen(text), sizeof text - strlen(text), ", ...");
     cli_table_add(table, text);
-    cli_table_add(table, info_llama(&why, model)       ? "runs it"
+    const bool is_run = info_llama(&why, model);
+    const bool is_beside = is_run ? tare_llama_is_draft(model) : info_projector(model).len > 0;
+    cli_table_add(table, is_beside                     ? "beside a model"
+                         : is_run                      ? "runs it"
                          : why.status != TARE_OK       ? "does not run it"
                          : !info_converts(&why, model) ? ""
                          : why.status == TARE_OK       ? "runs it converted"

@@ -70,6 +70,8 @@ def main():
         d.check(f"{name}: mask_token_id {mask}", mask == (None if name.startswith("eagle3") else 3))
         said = d.run("info", d.out).stdout
         d.check(f"{name}: {said}", "runs it beside the model that it drafts for" in said)
+        said = d.run("info", d.out, d.out + ".target.gguf").stdout.splitlines()
+        d.check(f"{name}: {said}", said[1].endswith("beside a model") and said[2].endswith("runs it"))
         d.refused("it is a draft, which takes the tokenizer of the model", code=2)
     d.refused("it is no draft", "--target-model", d.target, model=d.target)
     d.make("eagle3")
