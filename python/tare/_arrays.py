@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from threading import Thread
+from threading import RLock, Thread
 from weakref import WeakSet
 
 from . import _core
@@ -179,12 +179,25 @@ def _load_into(model: Model, names: Any, dtype: Any, out: Mapping[str, Any], thr
 _running: WeakSet[Ahead] = WeakSet()
 
 
+_forking = RLock()
+_held: list[Ahead] = []  # of whoever has that lock
+
+
 def _before_fork() -> None:
+    _forking.acquire()
     for ahead in list(_running):
+        ahead.lock.acquire()
+        _held.append(ahead)
         ahead.pause()
 
 
-os.register_at_fork(before=_before_fork)
+def _after_fork() -> None:
+    while _held:
+        _held.pop().lock.release()
+    _forking.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 class Ahead:
@@ -197,6 +210,7 @@ class Ahead:
         self.error: BaseException | None = None
         self.token = _core.CancelToken()
         self.thread: Thread | None = None
+        self.lock = RLock()  # for `thread`: whoever forks waits for it, in place of the one that streams
         _running.add(self)
 
     def _decode(self) -> None:
@@ -206,15 +220,17 @@ class Ahead:
             self.error = error
 
     def start(self) -> None:
-        if self.thread is None and self.ready is None and self.next < len(self.batches):
-            self.thread = Thread(target=self._decode, name="tare.stream", daemon=True)
-            self.thread.start()
+        with self.lock:
+            if self.thread is None and self.ready is None and self.next < len(self.batches):
+                self.thread = Thread(target=self._decode, name="tare.stream", daemon=True)
+                self.thread.start()
 
     def pause(self) -> None:
         """Waits for the batch in work, so that no thread runs."""
-        if self.thread is not None:
-            self.thread.join()
-            self.thread = None
+        with self.lock:
+            if self.thread is not None:
+                self.thread.join()
+                self.thread = None
 
     def take(self) -> list[tuple[str, Any]]:
         self.start()

@@ -212,3 +212,39 @@ def test_fork_while_threads_read(tmp_path, gguf_path):
         for thread in threads:
             thread.join()
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 20
+
+
+@pytest.mark.parametrize("n_streams", [1, 3])
+def test_fork_while_threads_begin_to_stream(gguf_path, monkeypatch, n_streams):
+    """Whoever forks waits for the threads of streams: also for one that another thread is about to start."""
+    ignored, stop = [], threading.Event()
+    monkeypatch.setattr(sys, "unraisablehook", lambda of: ignored.append(of.exc_value))
+    expected = {name: array.tobytes() for name, array in tare.load(gguf_path).items()}
+    wrong = []
+
+    def read():
+        while not stop.is_set():
+            if {n: a.tobytes() for n, a in tare.stream(gguf_path, framework="numpy", window=1 << 12)} != expected:
+                wrong.append("other bytes")
+
+    threads = [threading.Thread(target=read, daemon=True) for _ in range(n_streams)]
+    for thread in threads:
+        thread.start()
+    codes = []
+    try:
+        for _ in range(40):
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    signal.alarm(60)
+                    streamed = {n: a.tobytes() for n, a in tare.stream(gguf_path, framework="numpy")}
+                    code = 0 if streamed == expected else 2
+                finally:
+                    os._exit(code)
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert codes == [0] * 40 and not wrong and not ignored
