@@ -117,6 +117,11 @@ yes("scalars", "values of NumPy", of_pickle(dict_of(a=scalar("f8", bytes(8)), b=
                                                     d=scalar("f2", bytes(2)), e=kind("f4")), 3), has={"tensors": 0, "keys": 5})
 yes("same-names", "keys of two types that lead to one name", archive(b"}(" + number(1) + tensor() + text("1") + tensor() + b"u").file(),
     ("warning", "torch.same-name", None, "tensor -1"), has={"tensors": 2})
+yes("empty-key", "a key that is empty is no name of a tensor that was saved by itself",
+    archive(b"}(" + text("") + tensor() + text("value") + tensor() + b"u").file(), has={"tensors": 2})
+yes("empty-key-inside", "nor do two keys lead to one name where one of them is empty",
+    archive(b"}(" + text("") + b"}" + text("a") + tensor() + b"s" + text("a") + tensor() + b"u").file(), has={"tensors": 2})
+yes("no-key", "a tensor that was saved by itself", archive(tensor()).file(), has={"tensors": 1, "tensor": "value"})
 yes("constants", "the constants of TorchScript", archive(name("__torch__", "M") + b")\x81}b").add(
     "archive/constants.pkl", pickle(tuple_of(tensor()))).add("archive/constants/0", FLOATS).file(), has={"tensors": 1, "tensor": "constants.0"})
 for n, (note, what, wrong_array) in enumerate((

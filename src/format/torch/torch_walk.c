@@ -18,6 +18,7 @@ typedef struct walk {
     tare_buffer path;
     uint64_t visits, most; /* of values, which may be in one another more than once */
     unsigned depth;
+    unsigned n_keys; /* that the path is of, some of them perhaps empty */
     uint64_t copied; /* bytes of paths, texts and arrays */
     bool may_wrap;   /* only wrappers lead here */
     size_t wrapped;  /* the path's length as far as they do */
@@ -85,13 +86,15 @@ static void put_key(walk *w, const tare_pickle_value *v, unsigned depth) {
 static void visit_named(walk *w, size_t length, const tare_pickle_value *v) {
     if (w->path.size > w->f->m->limits.name_bytes)
         fail_at(w, v, TARE_ERR_LIMIT, "length of a name");
+    w->n_keys++;
     visit(w, v);
+    w->n_keys--;
     w->path.size = length;
 }
 
 static size_t begin_name(walk *w) {
     const size_t length = w->path.size;
-    if (length) tare_buffer_put_u8(&w->path, '.');
+    if (w->n_keys) tare_buffer_put_u8(&w->path, '.');
     return length;
 }
 
@@ -107,9 +110,10 @@ static void visit_number(walk *w, size_t i, const tare_pickle_value *v) {
     visit_named(w, length, v);
 }
 
+/* What no key leads to, as a tensor that was saved by itself, has a name nevertheless. */
 static tare_str path_of(walk *w) {
     const tare_str path = {(const char *)w->path.data, w->path.size};
-    const tare_str kept = tare_arena_str(&w->f->m->arena, path.len ? path : TARE_STR("value"));
+    const tare_str kept = tare_arena_str(&w->f->m->arena, w->n_keys ? path : TARE_STR("value"));
     if (!kept.ptr || w->path.failed) no_memory(w);
     return kept;
 }
@@ -503,7 +507,11 @@ static void visit(walk *w, const tare_pickle_value *v) {
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 tare_status tare_torch_walk(tare_torch_file *f, const char *within, tare_error *err) {
-    walk w = {.f = f, .may_wrap = !within, .most = 8 * f->pickle.n_values + 65536, .err = err};
+    walk w = {.f = f,
+              .n_keys = within != NULL,
+              .may_wrap = !within,
+              .most = 8 * f->pickle.n_values + 65536,
+              .err = err};
     tare_buffer_init(&w.path, f->m->allocator);
     if (within) tare_buffer_put_text(&w.path, within);
     visit(&w, &f->pickle.root);
