@@ -41,6 +41,9 @@ yes("beside", "in a file beside the model", b"", opened="m.onnx", has={"tensors"
     files={"m.onnx": model(external("w", location="w.bin", offset=8, length=24)), "w.bin": bytes(8) + FLOATS})
 yes("folder", "a folder with one model", b"", has={"tensors": 1, "files": 2, "format": "onnx"},
     files={"m.onnx": model(external("w", location="w.bin")), "w.bin": FLOATS})
+SUMMED = model(external("w", location="w.bin", checksum="0" * 40), external("v", location="w.bin", checksum="0" * 40))
+yes("checksum", "what is stated of the file beside it is not compared, and that is said once", b"", ("warning", "onnx.checksum", SUMMED.find(external("w", location="w.bin", checksum="0" * 40)), "tensor -1"),
+    opened="m.onnx", has={"tensors": 2}, files={"m.onnx": SUMMED, "w.bin": FLOATS})
 TEXTS = tensor("t", 8, [1], _6="hello")
 bad("onnx-folder-other", "a folder with a model of another kind, too", b"", "UNSUPPORTED", None, "several models",
     files={"m.onnx": model(tensor()), "x.pt": b""})

@@ -42,7 +42,7 @@ typedef struct tare_onnx_record {
     bool has_raw, is_external, is_segment;
     tare_str location; /* of external data */
     uint64_t offset, length;
-    bool has_length;
+    bool has_length, has_checksum;
 } tare_onnx_record;
 
 typedef struct tare_onnx_model {
@@ -59,7 +59,7 @@ typedef struct tare_onnx_model {
     size_t n_beside, beside_capacity;
     uint64_t made;   /* bytes of tensors that are not in the file as bytes */
     uint64_t copied; /* bytes of texts */
-    bool has_graph;
+    bool has_graph, has_told_checksum;
 } tare_onnx_model;
 
 /* What leads to a tensor is said again with each: whether all these texts are too much for the file. */

@@ -4,6 +4,7 @@
  * beside it, or numbers of any length one after the other, of which the bytes are made. */
 #include "base/arith.h"
 #include "base/bytes.h"
+#include "base/report.h"
 #include "base/str.h"
 #include "format/onnx/onnx.h"
 
@@ -147,6 +148,18 @@ static tare_status find_beside(uint32_t *out, tare_onnx_model *o, tare_str locat
     return TARE_OK;
 }
 
+/* ONNX calls it the SHA-1 of the file, and says of no program that it writes or compares one. */
+static void tell_checksum(tare_onnx_model *o, const tare_onnx_record *r) {
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "onnx.checksum");
+    if (!r->has_checksum || o->has_told_checksum) return;
+    o->has_told_checksum = true;
+    f.offset = r->all.at;
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item_name = r->name;
+    f.text = TARE_STR("external_data: checksum: tare does not compare it with the file");
+    tare_report_add(o->report, &f);
+}
+
 static tare_status place_beside(tare_strided_tensor *t, tare_onnx_model *o,
                                 const tare_onnx_record *r, tare_error *err) {
     uint64_t end;
@@ -154,6 +167,7 @@ static tare_status place_beside(tare_strided_tensor *t, tare_onnx_model *o,
         return tare_fail_at(err, TARE_ERR_CORRUPT, r->all.at,
                             "a tensor with data both in this file and in another");
     TARE_TRY(find_beside(&t->file, o, r->location, err));
+    tell_checksum(o, r);
     const tare_reader *reader = &o->m->files[t->file].reader;
     if (r->has_length && r->length != t->span)
         return tare_fail_at(err, TARE_ERR_CORRUPT, r->all.at,

@@ -123,7 +123,7 @@ static tare_status read_decimal(uint64_t *out, tare_str text, uint64_t offset, t
     return tare_fail_at(err, TARE_ERR_CORRUPT, offset, "external_data: a number of bytes expected");
 }
 
-/* location, offset, length; a checksum is not said of what, and others are hints. */
+/* location, offset, length, checksum; others are hints. */
 static tare_status read_external(tare_onnx_record *r, tare_onnx_model *o,
                                  const tare_protobuf_field *all, tare_error *err) {
     tare_protobuf_range rest = all->range;
@@ -138,6 +138,7 @@ static tare_status read_external(tare_onnx_record *r, tare_onnx_model *o,
             TARE_TRY(tare_onnx_text(&pair[f.number - 1], o, f.range, "external_data", err));
     }
     if (tare_str_is(pair[0], "location")) r->location = pair[1];
+    r->has_checksum |= tare_str_is(pair[0], "checksum");
     if (tare_str_is(pair[0], "offset")) return read_decimal(&r->offset, pair[1], all->offset, err);
     if (!tare_str_is(pair[0], "length")) return TARE_OK;
     r->has_length = true;
