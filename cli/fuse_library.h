@@ -18,6 +18,8 @@
 
 #if TARE_HAS_FUSE
 #define FUSE_USE_VERSION 31
+#include <stdarg.h>
+
 #include <fuse3/fuse_lowlevel.h>
 
 /* The functions that are used, by name: those that are the same in all versions of the library. */
@@ -50,6 +52,8 @@ typedef struct cli_fuse {
 #define CLI_FUSE_MEMBER(name, result, arguments) result(*name) arguments;
     CLI_FUSE_FUNCTIONS(CLI_FUSE_MEMBER)
 #undef CLI_FUSE_MEMBER
+    /* where its own messages go; NULL: it is older than 3.7 */
+    void (*set_log_func)(void (*log)(int level, const char *format, va_list args));
 } cli_fuse;
 
 /* Loads it, for as long as the process lives. UNSUPPORTED: it is not there. */

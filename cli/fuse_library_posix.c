@@ -29,6 +29,7 @@ tare_status cli_fuse_load(cli_fuse *out, tare_error *err) {
     is_complete = is_complete && find(library, "fuse_" #name, &out->name, sizeof out->name);
     CLI_FUSE_FUNCTIONS(FIND)
 #undef FIND
+    find(library, "fuse_set_log_func", &out->set_log_func, sizeof out->set_log_func);
     return is_complete ? TARE_OK : fail(err, "libfuse3 is too old: version 3.1 or newer is needed");
 }
 #else

@@ -49,8 +49,9 @@ tare_status cli_mount_check(tare_error *err);
 /* Makes a child that goes on in the background: true in the child, which calls cli_mount_serve, and
  * in the foreground; false in the parent once the child has mounted or ended: *code is its exit code. */
 bool cli_mount_begin(int *code, const cli_mount *mount);
-/* In the child: the folder is mounted, and messages no longer reach the terminal. */
-void cli_mount_is_ready(void);
+/* In the child: the folder is mounted, and messages no longer reach the terminal. False: it cannot go on
+ * by itself, which was said. */
+bool cli_mount_is_ready(void);
 /* Serves until the folder is unmounted or the process is told to end; an exit code. */
 int cli_mount_serve(const cli_mount *mount, tare_view *view);
 /* Ends the mount of a folder; an exit code. */

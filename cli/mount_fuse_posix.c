@@ -52,6 +52,7 @@ typedef struct server {
     FILE *log;       /* NULL: the system's */
     pthread_t main_thread, threads[MOST_THREADS], storer;
     unsigned n_threads;
+    bool has_storer;
     _Atomic unsigned n_running;
     _Atomic int failure; /* of the system, for which requests cannot be received; 0: none */
 } server;
@@ -77,6 +78,29 @@ static void log_failure(server *s, const cli_node *node, const tare_error *err) 
     snprintf(s->last, sizeof s->last, "%s", line);
     if (is_new) log_line(s, line);
     pthread_mutex_unlock(&s->mutex);
+}
+
+static void log_memory(server *s, const cli_node *node) {
+    log_failure(s, node,
+                &(tare_error){.status = TARE_ERR_NOMEM,
+                              .item = -1,
+                              .offset = TARE_NO_OFFSET,
+                              .what = "buffer for what is read"});
+}
+
+static server *serving; /* the one whose log libfuse's messages belong in */
+
+/* What fails in libfuse is answered by it, and said here alone. */
+__attribute__((format(printf, 2, 0))) static void log_of_library(int level, const char *format,
+                                                                 va_list args) {
+    char line[1024] = "tare mount: ";
+    const size_t n = strlen(line);
+    if (level > LOG_WARNING) return;
+    vsnprintf(line + n, sizeof line - n, format, args);
+    line[n + strcspn(line + n, "\n")] = '\0';
+    pthread_mutex_lock(&serving->mutex);
+    log_line(serving, line);
+    pthread_mutex_unlock(&serving->mutex);
 }
 
 /* ---- what the kernel asks -------------------------------------------------------------------- */
@@ -167,7 +191,7 @@ static const char *next_entry(uint64_t *number, off_t *place, const server *s, f
 
 static void read_folder(fuse_req_t request, fuse_ino_t folder, size_t size, off_t after,
                         struct fuse_file_info *info) {
-    const server *s = server_of(request);
+    server *s = server_of(request);
     char *buf = malloc(size);
     size_t used = 0;
     uint64_t number;
@@ -175,6 +199,7 @@ static void read_folder(fuse_req_t request, fuse_ino_t folder, size_t size, off_
     (void)info;
     if (!buf) {
         fuse.reply_err(request, ENOMEM);
+        log_memory(s, cli_tree_at(&s->tree, folder));
         return;
     }
     for (const char *name; (name = next_entry(&number, &place, s, folder, after)) != NULL;) {
@@ -241,7 +266,10 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
         if (n) want_extra(s, number, node->file, at, n);
     } else {
         fuse.reply_err(request, status == TARE_ERR_NOMEM ? ENOMEM : EIO);
-        if (buf) log_failure(s, node, &err);
+        if (buf)
+            log_failure(s, node, &err);
+        else
+            log_memory(s, node);
     }
     free(buf);
 }
@@ -320,7 +348,8 @@ static bool start_threads(server *s) {
            pthread_create(&s->threads[s->n_threads], NULL, run_requests, s) == 0)
         s->n_threads++;
     atomic_fetch_sub(&s->n_running, n - s->n_threads);
-    return s->n_threads > 0 && pthread_create(&s->storer, NULL, run_storer, s) == 0;
+    s->has_storer = s->n_threads > 0 && pthread_create(&s->storer, NULL, run_storer, s) == 0;
+    return s->has_storer || cli_fail_text(CLI_MEMORY, "no threads can be started") == CLI_YES;
 }
 
 /* Whether all have ended; a reader elsewhere may keep the file system alive after it is unmounted. */
@@ -332,6 +361,7 @@ static bool wait_for_threads(server *s) {
 
 /* While requests are answered: a page that it stores may be one that a reader waits for. */
 static void end_storer(server *s) {
+    if (!s->has_storer) return;
     pthread_mutex_lock(&s->mutex);
     s->is_ending = true;
     pthread_cond_signal(&s->changed);
@@ -350,22 +380,30 @@ static int code_of(const server *s) {
     return failure == ENOMEM ? CLI_MEMORY : CLI_IO;
 }
 
-/* Until a signal, or until a thread says that the folder is unmounted, or that it cannot go on. */
-static int serve(server *s, const sigset_t *signals) {
-    int signal = 0;
-    if (!start_threads(s)) return cli_fail_text(CLI_MEMORY, "no threads can be started");
+/* Whether there is a file system that whoever asked for it knows of. */
+static bool begin(server *s) {
+    if (!start_threads(s)) return false;
     if (s->mount->document) cli_json_print(s->mount->document);
     cli_flush();
-    cli_mount_is_ready();
-    sigwait(signals, &signal);
+    serving = s;
+    if (!cli_mount_is_ready()) return false;
+    if (fuse.set_log_func) fuse.set_log_func(log_of_library); /* the terminal is no longer there */
+    return true;
+}
+
+/* Until a signal, or until a thread says that the folder is unmounted, or that it cannot go on. */
+static int serve(server *s, const sigset_t *signals) {
+    int signal = 0, failed = begin(s) ? CLI_YES : s->has_storer ? CLI_IO : CLI_MEMORY;
+    if (!failed) sigwait(signals, &signal);
     end_storer(s);
     if (signal != SIGUSR1 || atomic_load(&s->failure)) {
         fuse.session_unmount(s->session);
         fuse.session_exit(s->session);
-        if (!wait_for_threads(s)) _exit(code_of(s)); /* who still reads is told by the kernel */
+        /* who still reads is told by the kernel */
+        if (!wait_for_threads(s)) _exit(failed ? failed : code_of(s));
     }
     for (unsigned i = 0; i < s->n_threads; i++) pthread_join(s->threads[i], NULL);
-    return code_of(s);
+    return failed ? failed : code_of(s);
 }
 
 static int mount_and_serve(server *s) {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -47,15 +48,25 @@ bool cli_mount_begin(int *code, const cli_mount *mount) {
     return false;
 }
 
-void cli_mount_is_ready(void) {
-    if (ready_fd < 0) return;
+/* Who waits may be gone, which is no signal here but an error. */
+bool cli_mount_is_ready(void) {
+    ssize_t n;
+    if (ready_fd < 0) return true;
     const int nothing = open("/dev/null", O_RDWR);
     setsid();
-    for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++) dup2(nothing, fd);
+    signal(SIGPIPE, SIG_IGN);
+    do n = nothing < 0 ? -1 : write(ready_fd, "", 1);
+    while (n < 0 && errno == EINTR);
+    if (n != 1) {
+        cli_fail_text(CLI_IO, "the mount ends: its process cannot be left alone: %s",
+                      strerror(errno));
+        return false;
+    }
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) dup2(nothing, fd);
     if (nothing > STDERR_FILENO) close(nothing);
-    while (write(ready_fd, "", 1) < 0 && errno == EINTR) continue;
     close(ready_fd);
     ready_fd = -1;
+    return true;
 }
 
 #if defined(__linux__)

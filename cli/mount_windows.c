@@ -23,7 +23,9 @@ bool cli_mount_begin(int *code, const cli_mount *mount) {
     return false;
 }
 
-void cli_mount_is_ready(void) {}
+bool cli_mount_is_ready(void) {
+    return true;
+}
 
 int cli_mount_serve(const cli_mount *mount, tare_view *view) {
     (void)mount, (void)view;

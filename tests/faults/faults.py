@@ -3,12 +3,18 @@
 hold: the exit code is not 0, or the output is right; no crash; the old output is intact, or the new one
 is whole under its name; nothing half-written stays. Where there are many calls, some of them do."""
 import errno
+import functools
+import glob
 import hashlib
+import http.server
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 from safetensors_file import safetensors  # noqa: E402
@@ -17,7 +23,7 @@ GROUPS = {"open": (errno.EIO, errno.EACCES), "list": (errno.EIO,), "stat": (errn
           "read": (errno.EIO,), "write": (errno.ENOSPC, errno.EIO), "sync": (errno.EIO,),
           "rename": (errno.EIO,), "remove": (errno.EIO,), "map": (errno.ENOMEM,), "memory": (errno.ENOMEM,),
           "thread": (errno.EAGAIN,)}
-MOST = 25 # calls of a group that fail, of one verb
+MOST = 25  # calls of a group that fail, of one verb
 CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32, "intermediate_size": 64,
           "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 8,
           "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu"}
@@ -58,6 +64,8 @@ def contents(folder):
 
 
 class Verb:
+    most = MOST
+
     def __init__(self, tare, shim, root, name, arguments, wrong):
         self.tare, self.shim, self.root, self.name = tare, shim, root, name
         self.arguments, self.wrong = arguments, wrong
@@ -87,7 +95,7 @@ class Verb:
             with open(count) as f:
                 n_calls = int(f.read())
             assert n_calls or group not in ("open", "read", "memory"), "%s: no %s was seen" % (self.name, group)
-            step = max(1, n_calls // MOST)
+            step = max(1, n_calls // self.most)
             for number in errors:
                 for at in range(1, n_calls + 1, step):
                     self.prepare()
@@ -114,6 +122,87 @@ class Verb:
             return "exit %d, left behind: %s: %s" % (
                 done.returncode, sorted(set(now.items()) ^ set(before.items())), done.stderr)
         return ""
+
+
+class Mount(Verb):
+    """A packed file as a file system, of which everything is read; then it is unmounted. A fault is said by the command, or by
+    a line of the log and an error of the read; the process that serves ends with the mount."""
+    most = 6
+
+    def of_mount(self):
+        """The processes that name the folder."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/cmdline" % pid, "rb") as f:
+                    if (self.root + "/mnt").encode() in f.read():
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return [pid for pid in found if pid != os.getpid()]
+
+    def run(self, **settings):
+        folder, log = self.root + "/mnt", self.root + "/log"
+        os.makedirs(folder, exist_ok=True)
+        open(log, "w").close()
+        env = {**os.environ, **{k: str(v) for k, v in settings.items()}, **({"LD_PRELOAD": self.shim} if settings else {})}
+        with open(self.root + "/out", "w+b") as out:  # a process that stays has it, too
+            done = subprocess.Popen([self.tare, "mount", *self.arguments, folder, "--log", log, "--threads", "2"],
+                                    cwd=self.root + "/run", env=env, stdout=out, stderr=out)
+            try:
+                done.wait(10)
+            except subprocess.TimeoutExpired:
+                done.kill()
+                done.wait()
+            out.seek(0)
+            done.said = out.read()
+        read = {}
+        if os.path.ismount(folder):
+            try:
+                for name in os.listdir(folder):
+                    with open(folder + "/" + name, "rb") as f:
+                        read[name] = hashlib.sha256(f.read()).hexdigest()
+            except OSError as fault:
+                read["fault"] = fault.strerror
+            subprocess.run([self.tare, "mount", "-u", folder], capture_output=True)
+        end = time.monotonic() + 10
+        while self.of_mount() and time.monotonic() < end:
+            time.sleep(0.02)
+        stays = self.of_mount()
+        for pid in stays:
+            os.kill(pid, signal.SIGKILL)
+        stays += [folder] if os.path.ismount(folder) else []
+        with open(log, "rb") as f:
+            done.log = f.read()
+        done.read, done.stays = read, stays
+        return done
+
+    def judge(self, done, right, before, after):
+        if done.returncode < 0:
+            return "killed by signal %d" % -done.returncode
+        if done.stays:
+            return "exit %d, still there: %s: %s" % (done.returncode, done.stays, done.said + done.log)
+        if done.returncode:
+            return "" if done.said else "exit %d, and no word" % done.returncode
+        wrong = {n: d for n, d in done.read.items() if n != "fault" and d != right.read.get(n)}
+        if wrong:
+            return "another content: %s" % wrong
+        return "" if done.log or done.read == right.read else "%s, and no line in the log" % done.read
+
+
+class Get(Verb):
+    """A download, of which what has arrived may stay for the next one to go on from, and the folder that it is in."""
+
+    def judge(self, done, right, before, after):
+        for part in glob.glob(self.root + "/run/**/.*.tare-part", recursive=True):
+            if done.returncode and (b".tare-part" in done.stderr or not os.path.getsize(part)):
+                os.remove(part)
+        return super().judge(done, right, before, after)
+
+
+class Files(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 def main():
@@ -154,8 +243,18 @@ def main():
         "MCF": ["convert", "hf", "x.mcf"],
     }
     wrong = []
-    n = sum(Verb(tare, shim, root, name, arguments, wrong).check() for name, arguments in verbs.items())
-    print("%d faults in %d verbs" % (n, len(verbs)))
+    every = [Verb(tare, shim, root, name, arguments, wrong) for name, arguments in verbs.items()]
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=root + "/base"))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    every.append(Get(tare, shim, root, "get", ["get", "http://127.0.0.1:%d/m.gguf" % server.server_port, "got"], wrong))
+    mount = Mount(tare, shim, root, "mount", ["m.wcodec"], wrong)
+    mount.prepare()
+    if mount.run().returncode == 0:
+        every.append(mount)
+    else:
+        print("nothing can be mounted here")
+    n = sum(verb.check() for verb in every)
+    print("%d faults in %d verbs" % (n, len(every)))
     sys.exit("\n".join(wrong) or 0)
 
 
