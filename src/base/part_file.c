@@ -10,6 +10,10 @@
 #include "base/os_file.h"
 #include "base/outfile_os.h"
 
+#define NOT_WRITTEN                                                                                \
+    "cannot be written here; what has arrived is kept as .NAME.ID.tare-part, for the same "        \
+    "command "                                                                                     \
+    "to go on from"
 #define TRIES 16 /* each is lost to a process that finishes the file just then */
 
 /* Makes the folders that lead to a path; that they cannot be made shows when the file is opened. */
@@ -38,12 +42,12 @@ static tare_status open_locked(tare_part_file *out, bool *is_other, const char *
     tare_file_facts opened, named;
     int failed = tare_fd_open(&out->fd, TARE_HERE, path,
                               TARE_OPEN_WRITE | TARE_OPEN_MAKE | TARE_OPEN_NO_LINK, 0666);
-    if (failed) return fail(out, failed, "cannot be written", err);
+    if (failed) return fail(out, failed, "cannot be written here", err);
     failed = tare_fd_lock(out->fd);
     if (failed == EWOULDBLOCK) return fail_busy(out, err);
     if (failed && !tare_os_is_unsupported(failed)) return fail(out, failed, "lock", err);
     failed = tare_fd_stat(&opened, out->fd);
-    if (failed) return fail(out, failed, "cannot be written", err);
+    if (failed) return fail(out, failed, "cannot be written here", err);
     *is_other =
         tare_entry_stat(&named, TARE_HERE, path, false) != 0 || !tare_is_same_file(&named, &opened);
     out->size = opened.size;
@@ -67,7 +71,7 @@ tare_status tare_part_open(tare_part_file *out, const char *path, tare_error *er
 
 tare_status tare_part_append(tare_part_file *part, const void *bytes, size_t n, tare_error *err) {
     const int failed = tare_fd_write(part->fd, part->size, bytes, n);
-    if (failed) return tare_fail_errno(err, failed, "cannot be written");
+    if (failed) return tare_fail_errno(err, failed, NOT_WRITTEN);
     part->size += n;
     return TARE_OK;
 }
@@ -82,7 +86,7 @@ tare_status tare_part_read(const tare_part_file *part, uint64_t offset, void *bu
 
 tare_status tare_part_restart(tare_part_file *part, tare_error *err) {
     const int failed = tare_fd_resize(part->fd, 0);
-    if (failed) return tare_fail_errno(err, failed, "cannot be written");
+    if (failed) return tare_fail_errno(err, failed, NOT_WRITTEN);
     part->size = 0;
     return TARE_OK;
 }
@@ -106,7 +110,7 @@ tare_status tare_part_finish(tare_part_file *part, const char *path, const char 
     if (!os_error) os_error = tare_entry_rename(TARE_HERE, path, to);
     if (!os_error && !no_sync) os_error = sync_folder(to);
     tare_part_close(part);
-    return os_error ? tare_fail_errno(err, os_error, "cannot be written") : TARE_OK;
+    return os_error ? tare_fail_errno(err, os_error, NOT_WRITTEN) : TARE_OK;
 }
 
 void tare_part_close(tare_part_file *part) {
