@@ -80,7 +80,7 @@ static const char *base_name(const char *path) {
 
 bool tare_digest_in_name(uint8_t digest[32], const char *path) {
     const char *name = base_name(path);
-    if (strncmp(name, "sha256-", 7) == 0) name += 7;
+    if (strncmp(name, "sha256-", 7) == 0 || strncmp(name, "sha256:", 7) == 0) name += 7;
     return strlen(name) == 64 && tare_unhex(digest, name, 32);
 }
 

@@ -75,8 +75,25 @@ static void empty_and_cut_inputs_hash_alike(void **state) {
     assert_memory_equal(whole, parts, sizeof whole);
 }
 
+/* What caches call their files: the hub's, Ollama's of today and of before 0.1.34, folders of OCI. */
+static void digests_stand_in_names(void **state) {
+#define HEX "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    static const char *const blobs[] = {"blobs/" HEX, "sha256-" HEX, "/x/blobs/sha256:" HEX,
+                                        "blobs/sha256/" HEX};
+    uint8_t digest[32];
+    (void)state;
+    for (size_t i = 0; i < sizeof blobs / sizeof *blobs; i++) {
+        assert_true(tare_digest_in_name(digest, blobs[i]));
+        assert_int_equal(digest[0], 0xba);
+        assert_true(tare_is_blob(blobs[i]));
+    }
+    assert_false(tare_is_blob("sha512-" HEX));
+    assert_false(tare_is_blob("blobs/" HEX ".gguf"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digests_stand_in_names),
         cmocka_unit_test(a_broken_configuration_changes_nothing),
         cmocka_unit_test(crcs_of_parts_make_that_of_the_whole),
         cmocka_unit_test(empty_and_cut_inputs_hash_alike),
