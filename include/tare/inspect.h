@@ -172,7 +172,8 @@ typedef void (*tare_stats_fn)(void *ctx, size_t tensor, const tare_tensor_stats 
 
 /* Reads tensors[0 .. n_tensors - 1] (indexes; NULL: all of the model) once, in parallel, and reports
  * statistics of their values. The numbers do not depend on threads or CPU. Of `options`, threads,
- * allocator and progress are used. ERR_ARG: there is no such tensor; else as for reading it. */
+ * allocator and progress are used. ERR_ARG: there is no such tensor; CHECKSUM: the file states another
+ * checksum of one of them; else as for reading it. */
 TARE_API tare_status tare_model_stats(const tare_model *model, const size_t *tensors,
                                       size_t n_tensors, tare_stats_fn fn, void *ctx,
                                       const tare_context *context, tare_error *err);

@@ -23,6 +23,10 @@ def load(source: Source | Model, *, framework: str = "numpy", names: Iterable[st
     torch tensors private to this process. All others are decoded into one mapping by one parallel
     call, in the order of the file; pages of a tensor go back to the system when it dies.
 
+    The segments of a .wcodec are compared with their checksums, as whatever is decoded. What is mapped is
+    not read here: the CRC-32 of an archive's members (.pt, .npz, zip) and INFQ's SHA-256 are compared by
+    Tensor.check() and by verify(deep=True), not by load(), stream() or a Tensor that is read.
+
     framework   "numpy" or "torch"
     dtype       another type for floats and blocks: float32, float16 or bfloat16. Integers, bools and
                 complex numbers keep theirs; Tensor.numpy(dtype) converts one tensor, whatever it is

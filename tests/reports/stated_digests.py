@@ -36,9 +36,12 @@ def main():
     for arguments in (["convert", "a.infq", "out.safetensors"], ["convert", "a.infq", "out.gguf"],
                       ["convert", "a.infq", "out.wcodec"], ["convert", "a.infq", "-", "--to", "gguf"],
                       ["quantize", "a.infq", "out.gguf", "Q8_0", "--keep-names", "--allow-requantize"],
-                      ["diff", "a.infq", "sound.safetensors"], ["diff", "sound.safetensors", "a.infq"]):
+                      ["diff", "a.infq", "sound.safetensors"], ["diff", "sound.safetensors", "a.infq"],
+                      ["report", "a.infq", "-o", "out.html"], ["info", "--stats", "a.infq"],
+                      ["info", "--stats", "--filter", "second", "a.infq"]):
         said = run(3, *arguments)
         assert "second" in said and "sha256" in said, said
+    run(0, "info", "--stats", "--filter", "first", "a.infq")
     assert not [n for n in os.listdir(".") if n.startswith("out")]
     print("a flipped bit is found before numbers are made of it")
 

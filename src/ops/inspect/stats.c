@@ -13,6 +13,7 @@
 
 #include "base/arith.h"
 #include "base/bytes.h"
+#include "ops/digest.h"
 #include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
 
@@ -212,6 +213,17 @@ static tare_status visit(void *ctx, size_t item, const tare_walk_job *job, tare_
     return TARE_OK;
 }
 
+/* Numbers of tensors whose checksum is not the one that is stated would be those of other tensors. */
+static tare_status check_stated(const tare_model *model, const size_t *tensors, size_t n_tensors,
+                                const tare_context *o, tare_error *err) {
+    tare_context quiet = *o;
+    quiet.progress = NULL;
+    if (!tensors) return tare_digests_check(tare_model_as_stored(model), &quiet, err);
+    for (size_t i = 0; i < n_tensors; i++)
+        TARE_TRY(tare_tensor_check(model, tensors[i], &quiet, err));
+    return TARE_OK;
+}
+
 tare_status tare_model_stats(const tare_model *model, const size_t *tensors, size_t n_tensors,
                              tare_stats_fn fn, void *ctx, const tare_context *context,
                              tare_error *err) {
@@ -221,6 +233,8 @@ tare_status tare_model_stats(const tare_model *model, const size_t *tensors, siz
             return tare_fail(err, TARE_ERR_ARG, "no such tensor");
     tare_context o = tare_context_default();
     TARE_TRY(tare_options_read(&o, sizeof o, context, err));
+    if (!o.allocator) o.allocator = model->allocator;
+    TARE_TRY(check_stated(model, tensors, n_tensors, &o, err));
     stats_walk w = {.model = model, .tensors = tensors, .fn = fn, .ctx = ctx};
     if (pthread_mutex_init(&w.lock, NULL) != 0) return tare_fail(err, TARE_ERR_NOMEM, "lock");
     const tare_walk walk = {
