@@ -124,6 +124,8 @@ bad("gguf-no-sums", "counts alone", imatrix_gguf({"a": (None, PAIR["a"][1])}), "
     "tensor 0", "no sums", "tensor 0", ".gguf")
 bad("gguf-slices", "four sums in three slices", imatrix_gguf({"a": (PAIR["a"][0], (1.0,) * 3)}),
     "CORRUPT", "tensor 1", "slices", "tensor 1", ".gguf")
+bad("gguf-sum-huge", "a sum by which others become infinite", imatrix_gguf({"a": ([(1.0, 3e38)], (1.0,))}),
+    "CORRUPT", "tensor 0", "value is not finite, or beyond", "tensor 0", ".gguf")
 for word, value in (("nan", NAN), ("inf", INF)):
     bad("gguf-sum-" + word, "a sum that is not finite", imatrix_gguf({"a": ([(1.0, value)], (1.0,))}),
         "CORRUPT", "tensor 0", "value is not finite", "tensor 0", ".gguf")

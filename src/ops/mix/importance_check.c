@@ -6,11 +6,15 @@
 #include "base/report.h"
 #include "ops/mix/importance_matrix.h"
 
+/* Encoders add up to 256 products of an importance and a square of a weight in floats: what is beyond
+ * would be infinite, and weights become 0 by it. Squares of activations are far below. */
+#define LARGEST 1e30f
+
 bool tare_importance_check(const tare_importance *m, const tare_importance_entry *entry,
                            uint64_t *at) {
     uint64_t n_negative = 0;
     for (uint64_t i = 0; i < entry->n_values; i++) {
-        if (!isfinite(entry->values[i])) {
+        if (!(fabsf(entry->values[i]) <= LARGEST)) {
             *at = i;
             return false;
         }

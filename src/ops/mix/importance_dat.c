@@ -81,7 +81,7 @@ static tare_status take_values(dat *d, tare_importance *m, tare_importance_entry
     entry->values = values;
     if (!tare_importance_check(m, entry, &bad))
         return tare_fail_at(err, TARE_ERR_CORRUPT, from + bad * sizeof *values,
-                            "importance matrix: value is not finite");
+                            "importance matrix: value is not finite, or beyond 1e30");
     return TARE_OK;
 }
 

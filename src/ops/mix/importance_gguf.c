@@ -87,7 +87,7 @@ static tare_status read_entry(tare_importance *m, const tare_model *model, size_
                        "importance matrix: the sums are not a whole number of slices", err);
     entry->values = values;
     if (!tare_importance_check(m, entry, &bad))
-        return corrupt(model, sums, "importance matrix: value is not finite", err);
+        return corrupt(model, sums, "importance matrix: value is not finite, or beyond 1e30", err);
     TARE_TRY(divide(entry, values, numbers, model, counts, err));
     tare_name_index_add(&m->index, m->entries, sizeof *m->entries, m->n_entries++, NULL);
     return TARE_OK;

@@ -32,8 +32,8 @@ tare_status tare_importance_read_dat(tare_importance *m, const tare_reader *read
 /* The GGUF form, from an opened model. */
 tare_status tare_importance_read_gguf(tare_importance *m, const tare_model *model, tare_error *err);
 
-/* Whether all n values are finite; *at is the first that is not. A warning goes to the report
- * where some are negative, which no sum of squares is. */
+/* Whether all n values are finite, and none is so large that sums are not; *at is the first that is
+ * otherwise. A warning goes to the report where some are negative, which no sum of squares is. */
 bool tare_importance_check(const tare_importance *m, const tare_importance_entry *entry,
                            uint64_t *at);
 
