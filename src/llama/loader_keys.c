@@ -400,7 +400,10 @@ static bool rotated_load(const keys *k, tare_error *why) {
     const uint64_t turned = most(k, "rope.dimension_count"),
                    heads = most(k, "attention.head_count");
     const uint64_t length = most(k, "attention.key_length");
-    if (!turned || !heads || !tare_llama_is_one_of(k->architecture, whole)) return true;
+    char key[160];
+    if (!value_of(key, sizeof key, k, TARE_STR("rope.dimension_count"), false) || !heads ||
+        !tare_llama_is_one_of(k->architecture, whole))
+        return true;
     if (turned == (length ? length : most(k, "embedding_length") / heads)) return true;
     return no_of(k, why, "rope.dimension_count", "it is not the length of a head");
 }

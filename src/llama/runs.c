@@ -214,7 +214,7 @@ static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_
         return key_number(out, ctx, "attention.head_count", block);
     if (!m) return false;
     if (m->value.type == TARE_VALUE_ARRAY) return element(out, &m->value.as.a, block);
-    return tare_value_u64(out, &m->value) && *out > 0;
+    return tare_value_u64(out, &m->value); /* 0, too, which no tensor has that the key is of */
 }
 
 /* Its shape is what the keys say. */
@@ -248,7 +248,7 @@ static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
     if (!key_number(&turned, s, "rope.dimension_count", 0) &&
         !key_number(&turned, s, "attention.key_length", 0)) {
         if (!key_number(&width, s, "embedding_length", 0) ||
-            !key_number(&heads, s, "attention.head_count", 0))
+            !key_number(&heads, s, "attention.head_count", 0) || heads == 0)
             return true;
         turned = width / heads;
     }

@@ -118,9 +118,9 @@ bool tare_llama_size_expected(uint64_t *count, uint64_t *factor, const tare_llam
     if (!rule->key || !number(count, model, rule->key, block)) return false;
     if (!rule->factor || number(factor, model, rule->factor, block)) return true;
     if (!number(&width, model, "embedding_length", block) ||
-        !number(&heads, model, "attention.head_count", block) || heads == 0)
+        !number(&heads, model, "attention.head_count", block))
         return false;
-    *factor = width / heads;
+    if (heads) *factor = width / heads;
     return true;
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What llama.cpp would not run is not written without a word: conversion, quantize and edit say what lacks, and --force
 writes it all the same. What transformers saves in other forms is the same model. `verdicts.py TARE FOLDER`"""
+import json
 import os
 import re
 import shutil
@@ -118,6 +119,11 @@ def check_files(case):
     case.refused("an edit that renames", "blk.1.ffn_up.weight", command=("edit",), path=case.other,
                  options=("--rename-tensor", "blk.1.ffn_up.weight=blk.1.up.weight"))
     gguf = Gguf(case.other)
+    for key in ("feed_forward_length", "attention.head_count", "attention.head_count_kv", "attention.key_length",
+                "attention.value_length", "rope.dimension_count"):
+        gguf.write(case.out, gguf.tensors, [(k, t, bytes(len(v)) if k == "llama." + key else v) for k, t, v in gguf.key_list])
+        said = json.loads(case.run("info", "--json", case.out).stdout)["models"][0]["llama_cpp"]
+        case.check(f"{key} is 0, and llama.cpp is said to run it", not said["runs"])
     gguf.write(case.other, [t for t in gguf.tensors if t[0] != "output_norm.weight"])
     case.run("convert", case.other, case.out, "--type", "q8_0", "--no-sync", "--quiet", "--force")
     case.run("quantize", case.other, case.out, "Q8_0", "--no-sync", "--quiet", "--force")
