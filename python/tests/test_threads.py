@@ -13,6 +13,9 @@ import pytest
 import tare
 
 N_THREADS = 8
+# A child of a process whose other threads were at work has the locks of the sanitizer's memory as they were at the fork.
+only_without_sanitizer = pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""),
+                                            reason="gcc's address sanitizer does not survive such forks")
 
 
 def hammer(work, n_threads=N_THREADS):
@@ -173,6 +176,7 @@ def test_one_file_object_that_fails_in_many_hands(paths):
     assert all(c == "the line is down" or "the file object failed" in c for c in caught)
 
 
+@only_without_sanitizer
 def test_fork_while_threads_read(tmp_path, gguf_path):
     """A child has the locks of the model as they were at the fork: none may be held for ever."""
     packed = tmp_path / "m.wcodec"
@@ -214,6 +218,7 @@ def test_fork_while_threads_read(tmp_path, gguf_path):
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 20
 
 
+@only_without_sanitizer
 @pytest.mark.parametrize("n_streams", [1, 3])
 def test_fork_while_threads_begin_to_stream(gguf_path, monkeypatch, n_streams):
     """Whoever forks waits for the threads of streams: also for one that another thread is about to start."""
