@@ -42,6 +42,15 @@ void tare_hex(char *out, const uint8_t *bytes, size_t n) {
     *out = 0;
 }
 
+void tare_sha256_hex(char out[65], const void *bytes, size_t n) {
+    uint8_t digest[32];
+    tare_sha256 h;
+    tare_sha256_init(&h);
+    if (n) tare_sha256_update(&h, bytes, n);
+    tare_sha256_final(&h, digest);
+    tare_hex(out, digest, sizeof digest);
+}
+
 static int hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;

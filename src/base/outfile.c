@@ -403,7 +403,7 @@ static tare_status sync_all(tare_outset *set, tare_error *err) {
 }
 
 tare_status tare_outset_sync(tare_outset *set, tare_error *err) {
-    if (set->store) return tare_outset_fail_stored(set, err);
+    if (set->store) return tare_store_fail_rewritten(set->path, err);
     TARE_TRY(sync_all(set, err));
     if (!set->options.no_sync && !set->options.is_directory) tare_os_forget(set->temp_fd);
     return TARE_OK;
@@ -474,7 +474,7 @@ static tare_status complete(tare_outset *set, tare_error *err) {
 }
 
 tare_status tare_outset_release(tare_outset *set, const char **name, tare_error *err) {
-    if (set->store) return tare_outset_fail_stored(set, err);
+    if (set->store) return tare_store_fail_rewritten(set->path, err);
     TARE_TRY(complete(set, err));
     if (set->is_copied)
         return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,

@@ -240,7 +240,7 @@ void tare_outset_flush_hint(tare_outset *set, uint32_t index, uint64_t offset, u
 tare_status tare_outset_read(tare_outset *set, uint32_t index, uint64_t offset, void *buf, size_t n,
                              tare_error *err) {
     int fd;
-    if (set->store) return tare_outset_fail_stored(set, err);
+    if (set->store) return tare_store_fail_rewritten(set->path, err);
     TARE_TRY(member_fd(set, index, &fd, err));
     tare_status status = read_all(fd, offset, buf, n, err);
     if (status != TARE_OK) tare_error_file(err, member_path(set, index));

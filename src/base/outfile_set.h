@@ -92,7 +92,6 @@ tare_status tare_outset_copy_to_object(const tare_outset *set, uint32_t index, u
                                        int in_fd, uint64_t in_offset, uint64_t n, void *scratch,
                                        size_t scratch_size, tare_error *err);
 tare_status tare_outset_commit_objects(tare_outset *set, tare_error *err);
-tare_status tare_outset_fail_stored(const tare_outset *set, tare_error *err);
 /* Failures that name an output file. */
 tare_status tare_outset_fail(tare_error *err, tare_status status, const char *what,
                              const char *path);

@@ -58,9 +58,10 @@ tare_status tare_outset_commit_objects(tare_outset *set, tare_error *err) {
     return TARE_OK;
 }
 
-tare_status tare_outset_fail_stored(const tare_outset *set, tare_error *err) {
-    return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,
-                            "this output is written in more ways than an object store takes: "
-                            "write a file and upload it",
-                            set->path);
+tare_status tare_store_fail_rewritten(const char *name, tare_error *err) {
+    tare_fail(err, TARE_ERR_UNSUPPORTED,
+              "parts of this output are read or written again once they are made, which an object "
+              "store does not allow: write a file and upload it");
+    tare_error_file(err, name);
+    return TARE_ERR_UNSUPPORTED;
 }

@@ -33,4 +33,7 @@ typedef struct tare_store {
     void (*free)(tare_store_object *o);
 } tare_store;
 
+/* UNSUPPORTED: bytes of the output `name` were sent, and are to be changed or read. */
+tare_status tare_store_fail_rewritten(const char *name, tare_error *err);
+
 #endif

@@ -128,6 +128,10 @@ tare_status tare_call_make(tare_call *c, tare_remote *remote, tare_error *err) {
     return c->status;
 }
 
+bool tare_call_says(const tare_call *c, const char *code) {
+    return c->t.response.status && tare_str_is(tare_s3_code(tare_call_text(c)), code);
+}
+
 void tare_call_end(tare_call *c) {
     tare_buffer_free(&c->answer);
 }

@@ -36,6 +36,8 @@ void tare_call_begin(tare_call *call, tare_remote *remote);
 tare_status tare_call_make(tare_call *call, tare_remote *remote, tare_error *err);
 /* A fault of an answer that was taken for good. */
 tare_status tare_call_fault(tare_call *call, tare_status status, const char *what);
+/* Whether it was answered with this code of an error. */
+bool tare_call_says(const tare_call *call, const char *code);
 /* Drops the answer. */
 void tare_call_end(tare_call *call);
 /* The answer as text. */

@@ -15,15 +15,6 @@
 #define BYTES    "Content-Type: application/octet-stream\0"
 #define XML      "Content-Type: application/xml\0"
 
-void tare_digest_text(char out[65], const void *bytes, size_t n) {
-    uint8_t digest[32];
-    tare_sha256 h;
-    tare_sha256_init(&h);
-    if (n) tare_sha256_update(&h, bytes, n);
-    tare_sha256_final(&h, digest);
-    tare_hex(out, digest, sizeof digest);
-}
-
 tare_status tare_multipart_init(tare_multipart *m, tare_remote *remote, tare_arena *arena,
                                 const char *name, tare_error *err) {
     tare_s3_name parts;
@@ -63,10 +54,6 @@ static tare_status ask(tare_call *c, const tare_multipart *m, const char *query,
     return status;
 }
 
-static bool is_code(const tare_call *c, const char *code) {
-    return c->t.response.status && tare_str_is(tare_s3_code(tare_call_text(c)), code);
-}
-
 static void take_facts(tare_object_facts *out, const tare_response *r) {
     out->exists = true;
     out->size = r->has_total ? r->total : r->length;
@@ -81,9 +68,9 @@ tare_status tare_object_look(tare_object_facts *out, const tare_multipart *m, ta
     if (status == TARE_OK || r->status == 416) {
         take_facts(out, r);
         status = TARE_OK;
-    } else if (r->status == 404 && !is_code(&c, "NoSuchBucket")) {
+    } else if (r->status == 404 && !tare_call_says(&c, "NoSuchBucket")) {
         status = TARE_OK;
-    } else if (r->status == 403 && is_code(&c, "AccessDenied") &&
+    } else if (r->status == 403 && tare_call_says(&c, "AccessDenied") &&
                m->remote->options.s3_access_key) {
         out->is_hidden = true;
         status = TARE_OK;
@@ -116,7 +103,7 @@ tare_status tare_objects_count(size_t *out, const tare_multipart *m, tare_str pr
     return status;
 }
 
-static tare_status fail_exists(const tare_multipart *m, tare_error *err) {
+tare_status tare_object_fail_exists(const tare_multipart *m, tare_error *err) {
     tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_EXISTS, "the output exists");
     tare_error_file(err, m->name);
     return TARE_ERR_ARG;
@@ -134,7 +121,7 @@ static tare_status ask_to_show(tare_call *c, const tare_multipart *m, const char
     tare_status status = ask(c, m, query, m->id, err);
     const unsigned http = c->t.response.status;
     if (status != TARE_OK && is_new && http == 412 && !c->was_repeated)
-        status = fail_exists(m, err);
+        status = tare_object_fail_exists(m, err);
     if (status != TARE_OK && is_new && http == 501) {
         tare_call_end(c);
         c->lines = type;
@@ -147,7 +134,7 @@ static tare_status ask_to_show(tare_call *c, const tare_multipart *m, const char
 /* The answer to an earlier try may have been lost: then the upload is gone, and the object new. */
 static bool is_there(tare_object_facts *out, const tare_call *c, const tare_multipart *m,
                      const tare_object_facts *before, uint64_t size) {
-    if (!c->was_repeated || !(is_code(c, "NoSuchUpload") || c->t.response.status == 412))
+    if (!c->was_repeated || !(tare_call_says(c, "NoSuchUpload") || c->t.response.status == 412))
         return false;
     return tare_object_look(out, m, NULL) == TARE_OK && out->exists && out->size == size &&
            !(before->exists && strcmp(before->etag, out->etag) == 0);
@@ -157,7 +144,7 @@ tare_status tare_object_put(tare_object_facts *out, const tare_multipart *m,
                             const tare_object_facts *before, const void *bytes, size_t n,
                             bool is_new, tare_error *err) {
     char digest[65];
-    tare_digest_text(digest, bytes, n);
+    tare_sha256_hex(digest, bytes, n);
     tare_call c = {
         .method = "PUT", .body = n ? bytes : "", .n_body = n, .digest = digest, .is_careful = true};
     const tare_str type = {BYTES, sizeof BYTES - 1};
@@ -173,14 +160,9 @@ tare_status tare_object_put(tare_object_facts *out, const tare_multipart *m,
 
 /* The text of an element of an answer, in the arena; NULL: there is none. */
 static const char *take_element(const tare_multipart *m, const tare_call *c, const char *name) {
-    tare_buffer text;
-    tare_buffer_init(&text, NULL);
-    const bool is_good = tare_xml_unescape(&text, tare_xml_find(tare_call_text(c), name));
-    const char *out = NULL;
-    if (is_good && !text.failed && text.size)
-        out = tare_arena_str(m->arena, (tare_str){(const char *)text.data, text.size}).ptr;
-    tare_buffer_free(&text);
-    return out;
+    tare_str text;
+    const bool is_good = tare_xml_text(&text, tare_xml_find(tare_call_text(c), name), m->arena);
+    return is_good && text.len ? text.ptr : NULL;
 }
 
 tare_status tare_multipart_begin(tare_multipart *m, tare_error *err) {
@@ -224,7 +206,7 @@ tare_status tare_multipart_complete(tare_object_facts *out, const tare_multipart
     put_list(&list, m);
     tare_status status = tare_buffer_status(&list, err);
     if (status == TARE_OK) {
-        tare_digest_text(digest, list.data, list.size);
+        tare_sha256_hex(digest, list.data, list.size);
         tare_call c = {.method = "POST",
                        .body = list.data,
                        .n_body = list.size,
@@ -249,7 +231,7 @@ tare_status tare_multipart_complete(tare_object_facts *out, const tare_multipart
 tare_status tare_multipart_abort(const tare_multipart *m, const char *id, tare_error *err) {
     tare_call c = {.method = "DELETE", .is_cleaning = true};
     tare_status status = ask(&c, m, "?uploadId=", id, err);
-    if (status != TARE_OK && is_code(&c, "NoSuchUpload")) status = TARE_OK;
+    if (status != TARE_OK && tare_call_says(&c, "NoSuchUpload")) status = TARE_OK;
     tare_call_end(&c);
     return status;
 }

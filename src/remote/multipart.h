@@ -34,11 +34,13 @@ tare_status tare_multipart_init(tare_multipart *out, tare_remote *remote, tare_a
                                 const char *name, tare_error *err);
 /* Asks for the object as it is now. */
 tare_status tare_object_look(tare_object_facts *out, const tare_multipart *m, tare_error *err);
+/* ARG, TARE_CODE_OUTPUT_EXISTS: it is there, and was not to be. */
+tare_status tare_object_fail_exists(const tare_multipart *m, tare_error *err);
 /* How many objects' keys begin so, at least. */
 tare_status tare_objects_count(size_t *out, const tare_multipart *m, tare_str prefix,
                                tare_error *err);
 /* Sends a whole object. `before`: what has its name; that an answer may get lost is considered. `is_new`:
- * only if there is none (ARG, TARE_CODE_OUTPUT_EXISTS). */
+ * only if there is none. */
 tare_status tare_object_put(tare_object_facts *out, const tare_multipart *m,
                             const tare_object_facts *before, const void *bytes, size_t n,
                             bool is_new, tare_error *err);
@@ -52,8 +54,5 @@ tare_status tare_multipart_complete(tare_object_facts *out, const tare_multipart
                                     tare_error *err);
 /* Removes the upload and its parts. */
 tare_status tare_multipart_abort(const tare_multipart *m, const char *id, tare_error *err);
-
-/* SHA-256 as hexadecimal digits. */
-void tare_digest_text(char out[65], const void *bytes, size_t n);
 
 #endif

@@ -134,27 +134,15 @@ static tare_status fail_here(const reading *r, tare_status status, const char *w
 
 /* The text of the element that ended, in the arena. */
 static tare_status take_text(tare_str *out, reading *r, const char *what, tare_error *err) {
-    tare_buffer text;
-    tare_buffer_init(&text, NULL);
-    const bool is_good = tare_xml_unescape(&text, r->xml.text);
-    const bool has_memory = !text.failed;
-    *out = tare_arena_str(r->arena, (tare_str){(const char *)text.data, text.size});
-    tare_buffer_free(&text);
-    if (!has_memory || !out->ptr) return tare_fail(err, TARE_ERR_NOMEM, "list of objects");
+    const bool is_good = tare_xml_text(out, r->xml.text, r->arena);
+    if (!out->ptr) return tare_fail(err, TARE_ERR_NOMEM, "list of objects");
     return is_good && out->len <= TOKEN_MOST ? TARE_OK : fail_here(r, TARE_ERR_CORRUPT, what, err);
 }
 
 static tare_status take_size(reading *r, tare_error *err) {
-    const tare_str text = r->xml.text;
-    r->size = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        const char c = text.ptr[i];
-        if (c < '0' || c > '9' || i == 18)
-            return fail_here(r, TARE_ERR_CORRUPT, "Size: a number of bytes expected", err);
-        r->size = r->size * 10 + (uint64_t)(c - '0');
-    }
-    return text.len ? TARE_OK
-                    : fail_here(r, TARE_ERR_CORRUPT, "Size: a number of bytes expected", err);
+    return tare_xml_number(&r->size, r->xml.text)
+               ? TARE_OK
+               : fail_here(r, TARE_ERR_CORRUPT, "Size: a number of bytes expected", err);
 }
 
 /* An object is over. Keys that end in a slash are what consoles make for folders. */

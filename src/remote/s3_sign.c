@@ -40,15 +40,6 @@ static void hmac(uint8_t out[32], const void *key, size_t n_key, const void *tex
     memset(outer, 0, sizeof outer);
 }
 
-static void hex_digest(char out[HEX], const void *bytes, size_t n) {
-    uint8_t digest[32];
-    tare_sha256 h;
-    tare_sha256_init(&h);
-    if (n) tare_sha256_update(&h, bytes, n);
-    tare_sha256_final(&h, digest);
-    tare_hex(out, digest, sizeof digest);
-}
-
 /* "20261129T015720Z" of seconds since 1970 (days of the Gregorian calendar, in years from March on). */
 static void put_time(char out[17], int64_t now) {
     const int64_t days = now / 86400, second = now % 86400, z = days + 719468, era = z / 146097;
@@ -121,9 +112,9 @@ void tare_s3_sign(tare_buffer *out, const tare_remote_options *o, const tare_s3_
     const char *region = tare_s3_region(o), *body = r->body ? r->body : nothing;
     tare_buffer_init(&text, NULL);
     put_time(time, r->now);
-    hex_digest(nothing, NULL, 0);
+    tare_sha256_hex(nothing, NULL, 0);
     put_canonical(&text, o, r, &url, time, body);
-    if (!text.failed) hex_digest(digest, text.data, text.size);
+    if (!text.failed) tare_sha256_hex(digest, text.data, text.size);
     make_key(key, o, (tare_str){time, 8}, &text);
     text.size = 0;
     tare_buffer_printf(&text, "AWS4-HMAC-SHA256\n%s\n%.8s/%s/s3/aws4_request\n%s", time, time,

@@ -10,6 +10,7 @@
 #include "remote/upload.h"
 
 #include "base/arith.h"
+#include "base/hash.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "remote/multipart.h"
@@ -189,7 +190,7 @@ static tare_status send_part(tare_store_object *o, size_t i, uint64_t size, tare
     tare_status status = begin_upload(o, err);
     if (status == TARE_OK && o->status == TARE_OK) {
         pthread_mutex_unlock(lock_of(o));
-        tare_digest_text(s->digest, s->bytes, (size_t)size);
+        tare_sha256_hex(s->digest, s->bytes, (size_t)size);
         tare_multipart_put_part(&s->url, &o->upload, i + 1);
         tare_buffer_put_u8(&s->url, 0);
         status = tare_buffer_status(&s->url, err);
@@ -230,14 +231,6 @@ static tare_status say_failed(const tare_store_object *o, tare_error *err) {
     return o->status;
 }
 
-static tare_status fail_twice(const tare_store_object *o, tare_error *err) {
-    tare_fail(err, TARE_ERR_UNSUPPORTED,
-              "this output is written in more ways than an object store takes: write a file and "
-              "upload it");
-    tare_error_file(err, o->upload.name);
-    return TARE_ERR_UNSUPPORTED;
-}
-
 /* A range within one part; *n: of it. The lock is held, but not while bytes are copied: the part is not
  * sent before they have been counted. */
 static tare_status write_some(tare_store_object *o, uint64_t offset, const uint8_t *bytes, size_t n,
@@ -245,7 +238,7 @@ static tare_status write_some(tare_store_object *o, uint64_t offset, const uint8
     const size_t i = part_at(o, offset);
     part *p = &o->parts[i];
     if (o->status != TARE_OK) return say_failed(o, err);
-    if (p->is_sent) return fail_twice(o, err);
+    if (p->is_sent) return tare_store_fail_rewritten(o->upload.name, err);
     TARE_TRY(make_room(o, i, err));
     if (o->status != TARE_OK) return say_failed(o, err);
     pthread_mutex_unlock(lock_of(o));
@@ -398,12 +391,6 @@ static bool has(const char *path) {
     return tare_same_letters(path, "s3://", 5);
 }
 
-static tare_status fail_exists(const char *what, const char *path, tare_error *err) {
-    tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_OUTPUT_EXISTS, what);
-    tare_error_file(err, path);
-    return TARE_ERR_ARG;
-}
-
 /* "KEY/" of a folder. */
 static tare_status check_folder(const tare_multipart *m, const char *path, tare_error *err) {
     size_t n;
@@ -430,7 +417,7 @@ static tare_status check_object(const tare_multipart *m, const tare_out_options 
         return tare_fail(err, TARE_ERR_IO,
                          "the store does not say whether the output exists, as the keys may not "
                          "read it: `force` writes it all the same");
-    return now.exists && !options->force ? fail_exists("the output exists", m->name, err) : TARE_OK;
+    return now.exists && !options->force ? tare_object_fail_exists(m, err) : TARE_OK;
 }
 
 static tare_status check(void *ctx, const char *path, const tare_out_options *options,

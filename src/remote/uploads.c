@@ -4,8 +4,8 @@
  * until somebody removes them (ListMultipartUploads, ListParts, AbortMultipartUpload). */
 #include "base/str.h"
 #include "remote/multipart.h"
+#include "remote/upload_list.h"
 #include "remote/url.h"
-#include "remote/xml.h"
 
 typedef struct uploads {
     tare_multipart place;
@@ -14,19 +14,9 @@ typedef struct uploads {
     tare_upload_fn visit;
     void *ctx;
     bool aborts;
-    tare_str key_marker, id_marker; /* where the next page begins; empty: there is none */
+    tare_upload_page page;
+    tare_str next_key, next_id; /* where the next page begins; no key: there is none */
 } uploads;
-
-/* The text of the element that ended, in the arena; ptr NULL: memory is out, or it is malformed. */
-static tare_str take_text(uploads *u, const tare_xml *xml) {
-    tare_buffer text;
-    tare_buffer_init(&text, NULL);
-    const bool is_good = tare_xml_unescape(&text, xml->text) && !text.failed;
-    tare_str out = {NULL, 0};
-    if (is_good) out = tare_arena_str(&u->arena, (tare_str){(const char *)text.data, text.size});
-    tare_buffer_free(&text);
-    return out;
-}
 
 static tare_status get(tare_call *c, const uploads *u, const tare_buffer *url, tare_error *err) {
     TARE_TRY(tare_buffer_status(url, err));
@@ -34,47 +24,12 @@ static tare_status get(tare_call *c, const uploads *u, const tare_buffer *url, t
     return tare_call_make(c, u->place.remote, err);
 }
 
-static tare_status fail_answer(tare_call *c, const char *what, tare_error *err) {
-    tare_call_fault(c, TARE_ERR_CORRUPT, what);
-    if (err) *err = c->err;
-    return TARE_ERR_CORRUPT;
-}
-
 /* ---- parts of one ---------------------------------------------------------------------------- */
 
-static uint64_t number(tare_str text) {
-    uint64_t n = 0;
-    for (size_t i = 0; i < text.len && i < 18 && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
-        n = n * 10 + (uint64_t)(text.ptr[i] - '0');
-    return n;
-}
-
-/* Adds a page of parts; *marker: the next one's, 0 behind the last. */
-static tare_status read_parts(tare_upload *out, uint64_t *marker, tare_str text) {
-    tare_xml xml;
-    bool is_truncated = false;
-    uint64_t next = 0;
-    tare_xml_init(&xml, text);
-    for (tare_xml_event event; (event = tare_xml_next(&xml)) != TARE_XML_DONE;) {
-        if (event == TARE_XML_FAULT) return TARE_ERR_CORRUPT;
-        if (event != TARE_XML_END) continue;
-        const bool is_in_part = xml.depth == 2 && tare_str_is(xml.open[1], "Part");
-        if (is_in_part && tare_str_is(xml.name, "Size")) {
-            out->n_parts++;
-            out->n_bytes += number(xml.text);
-        } else if (xml.depth == 1 && tare_str_is(xml.name, "IsTruncated")) {
-            is_truncated = tare_str_is(xml.text, "true");
-        } else if (xml.depth == 1 && tare_str_is(xml.name, "NextPartNumberMarker")) {
-            next = number(xml.text);
-        }
-    }
-    *marker = is_truncated && next > *marker ? next : 0;
-    return TARE_OK;
-}
-
-/* What it takes up in the store; `key` is the object's. */
-static tare_status count_parts(tare_upload *out, const uploads *u, tare_str key, tare_error *err) {
-    uint64_t marker = 0;
+/* What it takes up in the store; `key` is the object's. *is_gone: nothing, its run has ended since. */
+static tare_status count_parts(tare_upload *out, bool *is_gone, const uploads *u, tare_str key,
+                               tare_error *err) {
+    tare_upload_parts sum = {.n = 0};
     tare_status status;
     do {
         tare_call c;
@@ -82,17 +37,22 @@ static tare_status count_parts(tare_upload *out, const uploads *u, tare_str key,
         tare_buffer_init(&url, NULL);
         tare_s3_put_address(&url, &u->place.remote->options, u->place.bucket, key);
         tare_buffer_put_text(&url, "?");
-        if (marker)
-            tare_buffer_printf(&url, "part-number-marker=%llu&", (unsigned long long)marker);
+        if (sum.next)
+            tare_buffer_printf(&url, "part-number-marker=%llu&", (unsigned long long)sum.next);
         tare_buffer_put_text(&url, "uploadId=");
         tare_url_put_path(&url, tare_str_of(out->id), true, false);
         tare_buffer_put_u8(&url, 0);
         status = get(&c, u, &url, err);
-        if (status == TARE_OK && read_parts(out, &marker, tare_call_text(&c)) != TARE_OK)
-            status = fail_answer(&c, "list of parts: malformed", err);
+        *is_gone = !url.failed && tare_call_says(&c, "NoSuchUpload");
+        if (*is_gone)
+            status = TARE_OK;
+        else if (status == TARE_OK)
+            status = tare_upload_parts_parse(&sum, tare_call_text(&c), err);
         if (!url.failed) tare_call_end(&c);
         tare_buffer_free(&url);
-    } while (status == TARE_OK && marker);
+    } while (status == TARE_OK && sum.next && !*is_gone);
+    out->n_parts = sum.n;
+    out->n_bytes = sum.n_bytes;
     return status;
 }
 
@@ -109,6 +69,7 @@ static bool is_meant(const uploads *u, tare_str key) {
 static tare_status tell(const uploads *u, tare_str key, tare_upload *upload, tare_error *err) {
     tare_buffer name, address;
     tare_multipart place = u->place;
+    bool is_gone = false;
     tare_buffer_init(&name, NULL);
     tare_buffer_init(&address, NULL);
     tare_buffer_printf(&name, "s3://%.*s/%.*s%c", (int)place.bucket.len, place.bucket.ptr,
@@ -117,11 +78,12 @@ static tare_status tell(const uploads *u, tare_str key, tare_upload *upload, tar
     tare_buffer_put_u8(&address, 0);
     tare_status status = tare_buffer_status(&name, err);
     if (status == TARE_OK) status = tare_buffer_status(&address, err);
-    if (status == TARE_OK) status = count_parts(upload, u, key, err);
+    if (status == TARE_OK) status = count_parts(upload, &is_gone, u, key, err);
     place.name = upload->name = (const char *)name.data;
     place.address = (const char *)address.data;
-    if (status == TARE_OK && u->aborts) status = tare_multipart_abort(&place, upload->id, err);
-    if (status == TARE_OK) u->visit(u->ctx, upload);
+    const bool is_left = status == TARE_OK && !is_gone;
+    if (is_left && u->aborts) status = tare_multipart_abort(&place, upload->id, err);
+    if (is_left && status == TARE_OK) u->visit(u->ctx, upload);
     tare_buffer_free(&address);
     tare_buffer_free(&name);
     return status;
@@ -129,48 +91,25 @@ static tare_status tell(const uploads *u, tare_str key, tare_upload *upload, tar
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-typedef struct entry {
-    tare_str key, id, begun;
-} entry;
-
-static tare_status tell_entry(uploads *u, const entry *e, tare_call *c, tare_error *err) {
-    tare_upload upload = tare_upload_default();
-    if (!e->key.len || !e->id.len) return fail_answer(c, "Upload: Key and UploadId expected", err);
-    if (!is_meant(u, e->key)) return TARE_OK;
-    upload.id = e->id.ptr;
-    upload.begun = e->begun.ptr ? e->begun.ptr : "";
-    return tell(u, e->key, &upload, err);
-}
-
-static void take_field(uploads *u, entry *e, const tare_xml *xml) {
-    if (tare_str_is(xml->name, "Key")) e->key = take_text(u, xml);
-    if (tare_str_is(xml->name, "UploadId")) e->id = take_text(u, xml);
-    if (tare_str_is(xml->name, "Initiated")) e->begun = take_text(u, xml);
-}
-
-static tare_status read_page(uploads *u, tare_call *c, tare_error *err) {
-    const tare_str key_before = u->key_marker, id_before = u->id_marker;
-    tare_xml xml;
-    entry e = {.key = TARE_STR("")};
-    bool is_truncated = false;
-    u->key_marker = u->id_marker = TARE_STR("");
-    tare_xml_init(&xml, tare_call_text(c));
-    for (tare_xml_event event; (event = tare_xml_next(&xml)) != TARE_XML_DONE;) {
-        if (event == TARE_XML_FAULT) return fail_answer(c, xml.what, err);
-        if (event == TARE_XML_BEGIN && xml.depth == 2) e = (entry){.key = TARE_STR("")};
-        if (event != TARE_XML_END) continue;
-        if (xml.depth == 2 && tare_str_is(xml.open[1], "Upload")) take_field(u, &e, &xml);
-        if (xml.depth != 1) continue;
-        if (tare_str_is(xml.name, "Upload")) TARE_TRY(tell_entry(u, &e, c, err));
-        if (tare_str_is(xml.name, "IsTruncated")) is_truncated = tare_str_is(xml.text, "true");
-        if (tare_str_is(xml.name, "NextKeyMarker")) u->key_marker = take_text(u, &xml);
-        if (tare_str_is(xml.name, "NextUploadIdMarker")) u->id_marker = take_text(u, &xml);
+static tare_status tell_page(const uploads *u, tare_error *err) {
+    for (size_t i = 0; i < u->page.n; i++) {
+        const tare_upload_entry *e = &u->page.entries[i];
+        tare_upload upload = tare_upload_default();
+        upload.id = e->id.ptr;
+        upload.begun = e->begun.len ? e->begun.ptr : "";
+        if (is_meant(u, e->key)) TARE_TRY(tell(u, e->key, &upload, err));
     }
-    if (!is_truncated) u->key_marker = TARE_STR("");
-    if (is_truncated && (!u->key_marker.len || (tare_str_equal(u->key_marker, key_before) &&
-                                                tare_str_equal(u->id_marker, id_before))))
-        return fail_answer(c, "NextKeyMarker: missing, or the same page again", err);
     return TARE_OK;
+}
+
+static tare_status take_page(uploads *u, tare_str text, tare_error *err) {
+    TARE_TRY(tare_upload_page_parse(&u->page, text, &u->arena, err));
+    if (u->page.next_key.len && tare_str_equal(u->page.next_key, u->next_key) &&
+        tare_str_equal(u->page.next_id, u->next_id))
+        return tare_fail(err, TARE_ERR_CORRUPT, "list of uploads: the same page again");
+    u->next_key = u->page.next_key;
+    u->next_id = u->page.next_id;
+    return tell_page(u, err);
 }
 
 static void put_query(tare_buffer *out, const char *name, tare_str value) {
@@ -183,13 +122,14 @@ static tare_status list_page(uploads *u, tare_error *err) {
     tare_buffer url;
     tare_buffer_init(&url, NULL);
     tare_s3_put_address(&url, &u->place.remote->options, u->place.bucket, TARE_STR(""));
-    put_query(&url, u->key_marker.len ? "?key-marker=" : "?", u->key_marker);
-    put_query(&url, u->key_marker.len ? "&prefix=" : "prefix=", u->place.key);
-    if (u->key_marker.len) put_query(&url, "&upload-id-marker=", u->id_marker);
+    put_query(&url, u->next_key.len ? "?key-marker=" : "?", u->next_key);
+    put_query(&url, u->next_key.len ? "&prefix=" : "prefix=", u->place.key);
+    if (u->next_key.len) put_query(&url, "&upload-id-marker=", u->next_id);
     tare_buffer_put_text(&url, "&uploads=");
     tare_buffer_put_u8(&url, 0);
     tare_status status = get(&c, u, &url, err);
-    if (status == TARE_OK) status = read_page(u, &c, err);
+    if (status == TARE_OK) status = take_page(u, tare_call_text(&c), err);
+    tare_upload_page_drop(&u->page, &u->arena);
     if (!url.failed) tare_call_end(&c);
     tare_buffer_free(&url);
     return status;
@@ -207,8 +147,9 @@ tare_status tare_remote_uploads(tare_remote *remote, const char *url, bool abort
     u.is_folder = status == TARE_OK && (u.place.key.len == 0 || url[n - 1] == '/');
     if (status == TARE_OK) do {
             status = list_page(&u, err);
-        } while (status == TARE_OK && u.key_marker.len);
+        } while (status == TARE_OK && u.next_key.len);
     tare_arena_free(&u.arena);
+    if (status != TARE_OK) tare_error_file(err, url);
     return status;
 }
 

@@ -159,6 +159,25 @@ bool tare_xml_unescape(tare_buffer *out, tare_str text) {
     return true;
 }
 
+bool tare_xml_text(tare_str *out, tare_str text, tare_arena *arena) {
+    tare_buffer plain;
+    tare_buffer_init(&plain, NULL);
+    const bool is_good = tare_xml_unescape(&plain, text);
+    *out = plain.failed ? (tare_str){NULL, 0}
+                        : tare_arena_str(arena, (tare_str){(const char *)plain.data, plain.size});
+    tare_buffer_free(&plain);
+    return is_good;
+}
+
+bool tare_xml_number(uint64_t *out, tare_str text) {
+    *out = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9' || i == 18) return false;
+        *out = *out * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    return text.len > 0;
+}
+
 tare_str tare_xml_find(tare_str all, const char *name) {
     tare_xml x;
     tare_xml_init(&x, all);

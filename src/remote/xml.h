@@ -32,6 +32,10 @@ void tare_xml_init(tare_xml *xml, tare_str text);
 tare_xml_event tare_xml_next(tare_xml *xml);
 /* Appends a text with its entities replaced; false: a malformed one. */
 bool tare_xml_unescape(tare_buffer *out, tare_str text);
+/* The same in the arena; ptr NULL: memory is out. */
+bool tare_xml_text(tare_str *out, tare_str text, tare_arena *arena);
+/* A number of 1 to 18 digits, and nothing else. */
+bool tare_xml_number(uint64_t *out, tare_str text);
 /* The text of the first element that has this name, wherever it is; empty: there is none. */
 tare_str tare_xml_find(tare_str all, const char *name);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzz target: what an object store says. The input is a page of a list and an error: lists are refused
- * with a place inside them or hold paths that stay in the folder; texts lie within the answer. */
+ * Fuzz target: what an object store says. The input is a page of a list of objects, of uploads and of
+ * parts, and an error: lists are refused with a place inside them or hold what they have to; texts lie within
+ * the answer. */
 #include "fuzz_check.h"
 #include "remote/s3.h"
+#include "remote/upload_list.h"
 #include "remote/xml.h"
 
 static void check_list(tare_str text) {
@@ -21,6 +23,25 @@ static void check_list(tare_str text) {
     }
     tare_listing_drop(&list);
     tare_arena_free(&arena);
+}
+
+static void check_uploads(tare_str text) {
+    tare_upload_page page;
+    tare_upload_parts parts = {.n = 0};
+    tare_arena arena;
+    tare_error err = {0};
+    tare_arena_init(&arena, NULL);
+    if (tare_upload_page_parse(&page, text, &arena, &err) != TARE_OK)
+        FUZZ_CHECK(err.what && err.offset <= text.len);
+    else
+        for (size_t i = 0; i < page.n; i++)
+            FUZZ_CHECK(page.entries[i].key.len && page.entries[i].id.len);
+    tare_upload_page_drop(&page, &arena);
+    tare_arena_free(&arena);
+    if (tare_upload_parts_parse(&parts, text, &err) != TARE_OK)
+        FUZZ_CHECK(err.what && err.offset <= text.len);
+    else
+        FUZZ_CHECK(parts.n <= text.len);
 }
 
 static void check_error(tare_str text) {
@@ -45,6 +66,7 @@ static void check_texts(tare_str text) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const tare_str text = {size ? (const char *)data : "", size};
     check_list(text);
+    check_uploads(text);
     check_error(text);
     check_texts(text);
     return 0;

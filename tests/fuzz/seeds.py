@@ -41,6 +41,11 @@ STORE_ANSWERS = [
     b"</Size></Contents><NextContinuationToken>t/+=</NextContinuationToken></ListBucketResult>",
     b"<Error><Code>SlowDown</Code><Message>no</Message></Error>",
     b"<InitiateMultipartUploadResult><UploadId>a&quot;b</UploadId></InitiateMultipartUploadResult>",
+    b"<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>k&amp;</NextKeyMarker><NextUploadIdMarker>2"
+    b"</NextUploadIdMarker><Upload><Key>a/b</Key><UploadId>1</UploadId><Initiated>2026-11-29T00:00:00Z</Initiated></Upload>"
+    b"</ListMultipartUploadsResult>",
+    b"<ListPartsResult><Part><PartNumber>1</PartNumber><Size>16777216</Size></Part><IsTruncated>true</IsTruncated>"
+    b"<NextPartNumberMarker>1</NextPartNumberMarker></ListPartsResult>",
     b"<!-- --><a b='>'/>", b"<!DOCTYPE a>", b"<a><a><a><a><a><a><a><a><a>",
 ]
 

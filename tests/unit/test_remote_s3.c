@@ -11,6 +11,7 @@
 
 #include "remote/s3.h"
 #include "remote/s3_sign.h"
+#include "remote/upload_list.h"
 
 static tare_remote_options example(void) {
     tare_remote_options o = tare_remote_options_default();
@@ -186,6 +187,83 @@ static void what_is_no_answer_is_refused(void **state) {
     }
 }
 
+static const char uploads_page[] =
+    "<ListMultipartUploadsResult><Bucket>b</Bucket><Upload><Key>a&amp;b</Key><UploadId>u/1</"
+    "UploadId>"
+    "<Owner><ID>9</ID></Owner><Initiated>2026-11-29</Initiated></Upload><Upload><UploadId>2"
+    "</UploadId><Key>c</Key></Upload><IsTruncated>true</IsTruncated><NextKeyMarker>c</"
+    "NextKeyMarker>"
+    "<NextUploadIdMarker>2</NextUploadIdMarker></ListMultipartUploadsResult>";
+static const char parts_page[] = "<ListPartsResult><Part><PartNumber>3</PartNumber><Size>16</"
+                                 "Size></Part><Part><Size>5</Size></Part>"
+                                 "<IsTruncated>true</IsTruncated><NextPartNumberMarker>4</"
+                                 "NextPartNumberMarker></ListPartsResult>";
+
+static void uploads_are_read(void **state) {
+    tare_arena arena;
+    tare_upload_page list;
+    tare_upload_parts sum = {.n = 2, .n_bytes = 32, .next = 2};
+    (void)state;
+    tare_arena_init(&arena, NULL);
+    assert_int_equal(tare_upload_page_parse(&list, tare_str_of(uploads_page), &arena, NULL),
+                     TARE_OK);
+    assert_int_equal(list.n, 2);
+    assert_true(tare_str_is(list.entries[0].key, "a&b") && tare_str_is(list.entries[0].id, "u/1"));
+    assert_true(tare_str_is(list.entries[0].begun, "2026-11-29") && !list.entries[1].begun.len);
+    assert_true(tare_str_is(list.next_key, "c") && tare_str_is(list.next_id, "2"));
+    tare_upload_page_drop(&list, &arena);
+    tare_arena_free(&arena);
+    assert_int_equal(tare_upload_parts_parse(&sum, tare_str_of(parts_page), NULL), TARE_OK);
+    assert_true(sum.n == 4 && sum.n_bytes == 53 && sum.next == 4);
+    /* the page that was just read, again */
+    assert_int_equal(tare_upload_parts_parse(&sum, tare_str_of(parts_page), NULL),
+                     TARE_ERR_CORRUPT);
+}
+
+static tare_status parse_uploads(tare_str text, bool of_parts, tare_error *err) {
+    tare_arena arena;
+    tare_upload_page list = {.n = 0};
+    tare_upload_parts sum = {.n = 0};
+    tare_arena_init(&arena, NULL);
+    const tare_status status = of_parts ? tare_upload_parts_parse(&sum, text, err)
+                                        : tare_upload_page_parse(&list, text, &arena, err);
+    tare_upload_page_drop(&list, &arena);
+    tare_arena_free(&arena);
+    return status;
+}
+
+static void uploads_that_are_no_list_are_refused(void **state) {
+    static const struct {
+        bool of_parts;
+        const char *text, *what;
+    } cases[] = {
+        {false, "<ListPartsResult/>", "the answer is not the list that was asked for"},
+        {false, "<ListMultipartUploadsResult><Upload><Key>a</Key></Upload>",
+         "Upload: Key and UploadId expected"},
+        {false, "<ListMultipartUploadsResult><Upload><Key>&x;</Key>", "text expected"},
+        {false,
+         "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated></ListMultipartUploadsResult>",
+         "NextKeyMarker: missing"},
+        {true, "<ListPartsResult><Part><Size>1 </Size></Part>", "a number expected"},
+        {true, "<ListPartsResult><Part><Size/></Part>", "a number expected"},
+        {true, "<ListPartsResult><NextPartNumberMarker>x</NextPartNumberMarker>",
+         "a number expected"},
+    };
+    tare_error err = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(parse_uploads(tare_str_of(cases[i].text), cases[i].of_parts, &err),
+                         TARE_ERR_CORRUPT);
+        assert_string_equal(err.what, cases[i].what);
+    }
+    for (size_t n = 0; n + 1 < sizeof uploads_page; n++) {
+        assert_int_equal(parse_uploads((tare_str){uploads_page, n}, false, &err), TARE_ERR_CORRUPT);
+        assert_true(err.offset <= n);
+    }
+    for (size_t n = 0; n + 1 < sizeof parts_page; n++)
+        assert_int_equal(parse_uploads((tare_str){parts_page, n}, true, &err), TARE_ERR_CORRUPT);
+}
+
 static void names_are_taken_apart(void **state) {
     tare_s3_name name;
     tare_error err = {0};
@@ -218,6 +296,8 @@ int main(void) {
         cmocka_unit_test(a_list_is_read),
         cmocka_unit_test(a_list_that_is_cut_is_refused),
         cmocka_unit_test(what_is_no_answer_is_refused),
+        cmocka_unit_test(uploads_are_read),
+        cmocka_unit_test(uploads_that_are_no_list_are_refused),
         cmocka_unit_test(names_are_taken_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,12 +132,7 @@ static tare_status place(const blob *b, adding *a, const char *file, tare_error 
 }
 
 static tare_status place_text(blob *out, adding *a, const tare_buffer *text, tare_error *err) {
-    uint8_t digest[32];
-    tare_sha256 hash;
-    tare_sha256_init(&hash);
-    tare_sha256_update(&hash, text->data, text->size);
-    tare_sha256_final(&hash, digest);
-    tare_hex(out->digest, digest, 32);
+    tare_sha256_hex(out->digest, text->data, text->size);
     out->size = text->size;
     const char *file = tare_join_path(&a->arena, a->weights, TARE_STR(".json"));
     if (!file) return no_memory(err);
