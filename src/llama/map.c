@@ -249,8 +249,11 @@ static tare_status count_blocks(const tare_piece **out, const tare_llama_target 
         pieces[i] = t->pieces[i];
         pieces[i].end /= block;
         if (!pieces[i].view) continue;
-        pieces[i].view = tare_llama_view_of_blocks(pieces[i].view, block, arena);
-        if (!pieces[i].view) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+        tare_piece_view *view = TARE_NEW(arena, tare_piece_view);
+        if (!view) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+        if (!tare_piece_view_of_runs(view, pieces[i].view, block))
+            return tare_fail(err, TARE_ERR_UNSUPPORTED, "blocks of a tensor would be cut");
+        pieces[i].view = view;
     }
     *out = pieces;
     return TARE_OK;

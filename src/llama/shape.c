@@ -139,14 +139,3 @@ bool tare_llama_shape_keeps_blocks(const tare_llama_shape *s, uint64_t block) {
         }
     return has_run;
 }
-
-const tare_piece_view *tare_llama_view_of_blocks(const tare_piece_view *view, uint64_t block,
-                                                 tare_arena *arena) {
-    tare_piece_view *out = TARE_NEW(arena, tare_piece_view);
-    if (!out) return NULL;
-    *out = *view;
-    out->offset /= block;
-    for (uint32_t a = 0; a < out->n_axes; a++)
-        *(a + 1 == out->n_axes ? &out->axes[a].extent : &out->axes[a].stride) /= block;
-    return out;
-}

@@ -62,9 +62,6 @@ bool tare_llama_shape_finish(const tare_piece_view **out, const tare_llama_shape
 uint64_t tare_llama_shape_elements(const tare_llama_shape *s);
 /* Whether a shape takes whole blocks of `block` neighbours, each in one piece. */
 bool tare_llama_shape_keeps_blocks(const tare_llama_shape *s, uint64_t block);
-/* The same view of blocks as elements; NULL: memory is out. */
-const tare_piece_view *tare_llama_view_of_blocks(const tare_piece_view *view, uint64_t block,
-                                                 tare_arena *arena);
 
 /* ---- the other way --------------------------------------------------------------------------- */
 

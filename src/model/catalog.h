@@ -135,17 +135,11 @@ typedef struct tare_origin {
     bool is_made;  /* a part of a packed weight that is made of other numbers, as scales are */
 } tare_origin;
 
-/* Rows of a computed tensor that are rows of another model's as they are, in the order of these axes,
- * slowest first. */
-enum { TARE_ROW_AXES = 4 };
+/* Rows of a computed tensor that are rows of another model's as they are. */
 typedef struct tare_same_rows {
     const struct tare_model *model; /* which outlives this one; NULL: there are none */
     size_t tensor;
-    uint64_t first;
-    uint32_t n_axes; /* 0: one row */
-    struct {
-        uint64_t extent, stride; /* in rows */
-    } axes[TARE_ROW_AXES];
+    tare_piece_view view; /* with rows as its elements */
 } tare_same_rows;
 
 /* A tensor's type where the program that a model was mapped for wants one, whatever is requested. */

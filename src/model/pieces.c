@@ -37,9 +37,7 @@ static tare_status source_run(uint8_t *out, const job *j, uint64_t from, uint64_
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-/* The element of the source for element `at` of the view; *run: how many follow it one by one
- * before the slower axes move on. */
-static uint64_t place(const tare_piece_view *v, uint64_t at, uint64_t *left) {
+uint64_t tare_piece_place(const tare_piece_view *v, uint64_t at, uint64_t *left) {
     uint64_t from = v->offset;
     *left = 1;
     for (uint32_t a = v->n_axes; a-- > 0;) {
@@ -75,7 +73,8 @@ static tare_status read_runs(uint8_t *out, const job *j, uint64_t first, uint64_
     const tare_piece_view *v = j->piece->view;
     const bool is_run = v->n_axes == 0 || v->axes[v->n_axes - 1].stride == 1;
     while (n > 0) {
-        uint64_t left, from = place(v, first, &left), take = is_run ? tare_min_u64(left, n) : 1;
+        uint64_t left, from = tare_piece_place(v, first, &left),
+                       take = is_run ? tare_min_u64(left, n) : 1;
         TARE_TRY(source_run(out, j, from, take, err));
         out += take * j->element_bytes;
         first += take;
@@ -95,7 +94,7 @@ static tare_status gather(uint8_t *out, const job *j, const transposition *t, ui
         uint64_t count = tare_min_u64(most, n_blocks - done), left;
         for (uint64_t i = 0; i < t->inner; i++) {
             uint64_t at = first + (done * t->inner + i) * t->unit;
-            uint64_t from = place(j->piece->view, at, &left);
+            uint64_t from = tare_piece_place(j->piece->view, at, &left);
             TARE_TRY(source_run(run, j, from, count * t->unit, err));
             for (uint64_t k = 0; k < count; k++)
                 memcpy(out + ((done + k) * t->inner + i) * size, run + k * size, size);
@@ -183,6 +182,21 @@ static tare_status read_computed(uint8_t *out, const job *j, uint64_t first, uin
 
 uint64_t tare_piece_run(const tare_piece_view *view) {
     return find_transposition(view).unit;
+}
+
+bool tare_piece_view_of_runs(tare_piece_view *out, const tare_piece_view *view, uint64_t n) {
+    uint64_t run = 1; /* neighbours that the last axes take */
+    *out = *view;
+    while (out->n_axes > 0 && run < n && out->axes[out->n_axes - 1].stride == run)
+        run *= out->axes[--out->n_axes].extent;
+    if (run % n || out->offset % n) return false;
+    out->offset /= n;
+    for (uint32_t a = 0; a < out->n_axes; a++) {
+        if (out->axes[a].extent > 1 && out->axes[a].stride % n) return false;
+        out->axes[a].stride /= n;
+    }
+    if (run > n) out->axes[out->n_axes++] = (tare_piece_axis){run / n, 1};
+    return true;
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */

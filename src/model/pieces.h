@@ -74,5 +74,9 @@ tare_status tare_pieces_read(uint8_t *out, const tare_composition *of,
 size_t tare_piece_at(const tare_composition *of, uint64_t element);
 /* Elements that are neighbours both in the source and in the result of a view. */
 uint64_t tare_piece_run(const tare_piece_view *view);
+/* The element of the source for element `at` of a view; *left: along the last axis from it on. */
+uint64_t tare_piece_place(const tare_piece_view *view, uint64_t at, uint64_t *left);
+/* The same view with n neighbours as one element; false: it takes others than whole ones. */
+bool tare_piece_view_of_runs(tare_piece_view *out, const tare_piece_view *view, uint64_t n);
 
 #endif

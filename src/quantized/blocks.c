@@ -28,7 +28,8 @@ tare_rows_place tare_rows_place_of(const tare_model *m, size_t tensor) {
     return (tare_rows_place){.model = rows->model,
                              .tensor = rows->tensor,
                              .rows = rows,
-                             .matrix = t->n_dims > 2 ? rows->first / t->dims[t->n_dims - 2] : 0};
+                             .matrix =
+                                 t->n_dims > 2 ? rows->view.offset / t->dims[t->n_dims - 2] : 0};
 }
 
 const tare_encoding *tare_quantized_blocks(const tare_model *m, size_t tensor) {

@@ -262,26 +262,13 @@ static tare_status read_nvfp4(const tare_codes *out, const tare_model *m, size_t
 
 /* ---- rows of another model ------------------------------------------------------------------------ */
 
-/* Where a row lies; *left: how many follow one another from it on. */
-static uint64_t place_of_row(const tare_same_rows *rows, uint64_t row, uint64_t *left) {
-    uint64_t from = rows->first;
-    *left = 1;
-    for (uint32_t a = rows->n_axes; a-- > 0;) {
-        const uint64_t step = row % rows->axes[a].extent;
-        if (a + 1 == rows->n_axes && rows->axes[a].stride == 1) *left = rows->axes[a].extent - step;
-        from += step * rows->axes[a].stride;
-        row /= rows->axes[a].extent;
-    }
-    return from;
-}
-
 /* Whether all rows lie in one matrix of a stack. */
 static bool is_in_one(const tare_model *m, size_t tensor, const tare_rows_place *at) {
     const tare_tensor *t = &at->model->catalog.tensors[at->tensor];
     const tare_same_rows *rows = at->rows;
-    uint64_t last = rows ? rows->first : m->catalog.tensors[tensor].n_rows - 1;
-    for (uint32_t a = 0; rows && a < rows->n_axes; a++)
-        last += (rows->axes[a].extent - 1) * rows->axes[a].stride;
+    uint64_t last = rows ? rows->view.offset : m->catalog.tensors[tensor].n_rows - 1;
+    for (uint32_t a = 0; rows && a < rows->view.n_axes; a++)
+        last += (rows->view.axes[a].extent - 1) * rows->view.axes[a].stride;
     return t->n_dims <= 2 || last / t->dims[t->n_dims - 2] == at->matrix;
 }
 
@@ -334,8 +321,10 @@ tare_status tare_codes_read(tare_codes *out, const tare_codes_form *form, const 
     const uint64_t cols = m->catalog.tensors[tensor].cols;
     if (!at.rows) return read_rows(out, form, m, tensor, first, n, err);
     for (uint64_t done = 0, take; done < n; done += take) {
-        const uint64_t from = place_of_row(at.rows, first + done, &take);
-        take = tare_min_u64(take, n - done);
+        const tare_piece_view *v = &at.rows->view;
+        const uint64_t from = tare_piece_place(v, first + done, &take);
+        const bool is_run = v->n_axes && v->axes[v->n_axes - 1].stride == 1;
+        take = is_run ? tare_min_u64(take, n - done) : 1;
         tare_codes some = {.codes = out->codes ? out->codes + done * cols : NULL,
                            .scale = out->scale + done * form->n_groups,
                            .zero = out->zero + done * form->n_groups};

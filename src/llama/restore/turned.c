@@ -165,27 +165,10 @@ static bool is_run(uint64_t *offset, const tare_tensor *out, const part *p,
 /* Whether a part of its own is whole rows of the file's tensor, as they are: which. */
 static bool is_rows(tare_same_rows *out, const tare_tensor *to, const part *p,
                     const tare_model *gguf) {
-    const tare_piece_view *v = &p->share.view;
-    const uint64_t cols = to->cols;
-    uint64_t run = 1; /* neighbours that the axes so far take */
-    uint32_t n = v->n_axes;
-    if (gguf->catalog.tensors[p->tensor].cols != cols || p->arithmetic != TARE_PIECE_AS_IS ||
-        p->share.begin || p->share.n != p->share.turn || v->offset % cols)
-        return false;
-    while (n > 0 && run < cols && v->axes[n - 1].stride == run) run *= v->axes[--n].extent;
-    const uint64_t n_runs = run / cols;
-    if (run % cols || n + (n_runs > 1) > TARE_ROW_AXES) return false;
-    *out = (tare_same_rows){.model = gguf, .tensor = p->tensor, .first = v->offset / cols};
-    for (uint32_t i = 0; i < n; i++) {
-        if (v->axes[i].stride % cols) return false;
-        out->axes[out->n_axes].extent = v->axes[i].extent;
-        out->axes[out->n_axes++].stride = v->axes[i].stride / cols;
-    }
-    if (n_runs > 1) {
-        out->axes[out->n_axes].extent = n_runs;
-        out->axes[out->n_axes++].stride = 1;
-    }
-    return true;
+    *out = (tare_same_rows){.model = gguf, .tensor = p->tensor};
+    return gguf->catalog.tensors[p->tensor].cols == to->cols && p->arithmetic == TARE_PIECE_AS_IS &&
+           !p->share.begin && p->share.n == p->share.turn &&
+           tare_piece_view_of_runs(&out->view, &p->share.view, to->cols);
 }
 
 static const tare_encoding *encoding_of(const turning *t, const part *p) {
