@@ -371,16 +371,6 @@ tare_status tare_llama_check_words(const tare_llama_mapping *m, tare_error *err)
     return TARE_OK;
 }
 
-/* What stands in quantization_config.quant_method: of transformers 5.24, of vLLM, and what else is
- * called so in docs/schemes.md. */
-static const char quant_methods[] =
-    "aqlm auto-round autoround awq awq_marlin bitblas bitnet bitsandbytes compressed-tensors "
-    "compressed_tensors deepspeedfp eetq exl2 exl3 experts_int8 fbgemm_fp8 fouroversix fp8 "
-    "fp_quant "
-    "gemma gguf gptq gptq_marlin higgs hqq ipex marlin metal mlx modelopt modelopt_fp4 "
-    "modelopt_mixed moe_wna16 mxfp4 mxfp8 nunchaku nvfp4 paroquant ptpc_fp8 qqq qtip quanto quark "
-    "quip quip_sharp rtn sinq spinquant spqr torchao vptq";
-
 static void note(tare_llama_mapping *m, const tare_finding *of) {
     tare_finding f = *of;
     f.item_kind = TARE_ITEM_RESOURCE;
@@ -399,11 +389,14 @@ static tare_status note_method(tare_llama_mapping *m, tare_error *err) {
     char *text = tare_arena_take(&m->out->arena, 160);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "finding");
     if (!said || said->type != TARE_JSON_OBJECT || tare_quantized_count(m->hf) ||
-        tare_llama_is_one_of(method, quant_methods))
+        tare_quantized_is_method(method))
         return TARE_OK;
-    snprintf(text, 160, "quantization_config.quant_method: %s%.*s%s: weights are taken as they are",
-             method.len ? "tare does not know '" : "it does not say one",
-             (int)tare_min_u64(method.len, 60), method.ptr, method.len ? "'" : "");
+    snprintf(text, 160,
+             method.len
+                 ? "quantization_config.quant_method: tare does not know '%.*s': weights are "
+                   "taken as they are"
+                 : "quantization_config has no quant_method%.*s: weights are taken as they are",
+             (int)tare_min_u64(method.len, 60), method.ptr);
     f.text = tare_str_of(text);
     note(m, &f);
     return TARE_OK;

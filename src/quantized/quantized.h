@@ -52,5 +52,7 @@ tare_status tare_quantized_plain_config(tare_str *out, tare_str text, const char
                                         tare_arena *arena, tare_error *err);
 /* Whether a side file only says how weights are packed. */
 bool tare_quantized_is_settings(tare_str name);
+/* Whether a quantization_config may call its method so, be it decoded or refused. */
+bool tare_quantized_is_method(tare_str name);
 
 #endif

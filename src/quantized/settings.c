@@ -5,6 +5,7 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "quantized/quantized.h"
 
 /* A side file as a tree; one that is no JSON is as good as none here. */
 static tare_status read_file(const tare_json_node **out, const tare_model *m, const char *name,
@@ -128,6 +129,48 @@ static const struct {
     {"nunchaku", TARE_IS_SVDQUANT("nunchaku")},
     {"eetq", TARE_IN_KERNEL_ORDER("eetq")},
 };
+
+/* Those that are decoded, and other names for how they or those above run, of transformers 5.24 and vLLM. */
+static const char *const read_methods[] = {"auto-round",
+                                           "autoround",
+                                           "awq",
+                                           "awq_marlin",
+                                           "bitnet",
+                                           "bitsandbytes",
+                                           "compressed-tensors",
+                                           "compressed_tensors",
+                                           "deepspeedfp",
+                                           "experts_int8",
+                                           "fbgemm_fp8",
+                                           "fp8",
+                                           "gemma",
+                                           "gguf",
+                                           "gptq",
+                                           "gptq_marlin",
+                                           "hqq",
+                                           "ipex",
+                                           "metal",
+                                           "mlx",
+                                           "modelopt",
+                                           "modelopt_fp4",
+                                           "modelopt_mixed",
+                                           "moe_wna16",
+                                           "mxfp4",
+                                           "mxfp8",
+                                           "nvfp4",
+                                           "ptpc_fp8",
+                                           "quanto",
+                                           "quark",
+                                           "rtn",
+                                           "torchao"};
+
+bool tare_quantized_is_method(tare_str name) {
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (tare_str_is(name, methods[i].method)) return true;
+    for (size_t i = 0; i < sizeof read_methods / sizeof *read_methods; i++)
+        if (tare_str_is(name, read_methods[i])) return true;
+    return false;
+}
 
 static bool is_set(const tare_json_node *node) {
     if (!node || node->type == TARE_JSON_FALSE || node->type == TARE_JSON_NULL) return false;

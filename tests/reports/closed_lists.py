@@ -144,7 +144,7 @@ WARNED = [
     ("llama", dict(rope_scaling=dict(SCALED, type="yarn"), rope_parameters=dict(SCALED, rope_type="linear")), "rope_parameters says"),
     ("llama", dict(rope_scaling=dict(SCALED, type="yarn"), rope_parameters={"rope_type": "default", "rope_theta": 1e6}), "rope_parameters says"),
     ("llama", dict(quantization_config={"quant_method": "spiral"}), "quant_method: tare does not know 'spiral'"),
-    ("llama", dict(quantization_config={"bits": 4}), "quant_method: it does not say one"),
+    ("llama", dict(quantization_config={"bits": 4}), "quantization_config has no quant_method"),
     ("bert", dict(position_embedding_type="relative_key"), "position_embedding_type"),
     ("bert", dict(hidden_act="relu"), "hidden_act"),
     ("mellum", dict(rope_parameters={"sliding_attention": {"rope_type": "linear", "factor": 2.0}}), "sliding_attention.rope_type"),
