@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * URLs as inputs, and the store for outputs. The library reads no environment: the command does, as curl and the tools of the
- * hub do. A URL may contain a password or a signature: the command never shows these. */
+ * URLs as inputs, and the store for outputs. The library reads no environment: the command does, as curl
+ * and the tools of the hub do. A URL may contain a password or a signature: the command never shows these. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -111,7 +111,7 @@ static tare_status read_piece(tare_piece *p, uint64_t *end, tare_cursor *c, tare
     const uint8_t arithmetic = tare_cursor_u8(c, ends), n_axes = tare_cursor_u8(c, ends);
     TARE_TRY(tare_cursor_status(c, err));
     if (source > TARE_PIECE_ZEROS || !n || !tare_add_u64(*end, n, end))
-        return refuse(err, at, "derivation: a piece that cannot be");
+        return refuse(err, at, "derivation: the source or the length of a piece is out of range");
     if (arithmetic > last_operation || n_axes > TARE_PIECE_AXES ||
         (!source && (arithmetic || n_axes)))
         return refuse(err, at, "derivation: an operation or a view of a piece that is not known");
@@ -131,7 +131,7 @@ tare_status tare_wcodec_pieces_read(const tare_composition **out, tare_cursor *c
     uint64_t end = 0;
     if (!tare_cursor_fits(c, n, LEAST_BYTES, at, ends)) return tare_cursor_status(c, err);
     if (type >= N_TYPES || !n)
-        return refuse(err, at, "derivation: pieces of an unknown type, or none");
+        return refuse(err, at, "derivation: an unknown type of pieces, or none of them");
     tare_composition *of = TARE_NEW(arena, tare_composition);
     tare_piece *pieces = TARE_NEW_ARRAY(arena, tare_piece, n);
     if (!of || !pieces) return tare_fail(err, TARE_ERR_NOMEM, "derivation");

@@ -354,7 +354,8 @@ static tare_status make_factor(float *out, const tare_scheme_work *work, size_t 
     if (tare_writer_has_one_scale(work->weights[set].scheme.writer))
         return best_scale(out, work, &work->weights[set], largest, err);
     *out = factor_of(largest, &work->weights[set]);
-    return *out<INFINITY && * out> 0 ? TARE_OK : refuse(err);
+    const bool is_in_range = *out > 0 && *out < INFINITY;
+    return is_in_range ? TARE_OK : refuse(err);
 }
 
 static tare_status find_factor(float *out, tare_scheme_work *work, const tare_packed_weight *w,
