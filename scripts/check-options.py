@@ -91,7 +91,7 @@ PYTHON_ONLY = {"progress": "a function that is called", "directory": "where a mo
                "for_gpu": "--for gpu, for `for` is a word of Python"}
 VERBS = {"convert": ("_options.py", "ConvertOptions"), "quantize": ("_options.py", "QuantizeOptions"),
          **{name: ("_verbs.py", name) for name in ("pack", "unpack", "verify", "diff", "extract", "write_manifest")},
-         "edit": ("_edit.py", "edit"), "report": ("_report.py", "report")}
+         "edit": ("_edit.py", "edit"), "report": ("_report.py", "report"), "join": ("_parts.py", "join")}
 
 
 def keywords(file, name):

@@ -52,16 +52,16 @@ def parts(dst: Path) -> tuple[Part, ...]:
     return tuple(Part(*row) for row in _core.parts(os.fsdecode(dst))[2])
 
 
-def join(dst: Path, *, to: Path | None = None, keep: bool = False, force: bool = False, no_sync: bool = False,
+def join(dst: Path, *, output: Path | None = None, keep: bool = False, force: bool = False, no_sync: bool = False,
          progress: Any = None) -> JoinResult:
     """Makes an output of its parts, byte for byte what one call would have written, and removes them unless
-    `keep`. `to`: another path for it.
+    `keep`. `output`: another path for it.
 
     >>> for i in 1, 2: _ = tare.convert("tiny.gguf", "j.safetensors", part=(i, 2))
     >>> tare.join("j.safetensors").n_parts
     2
     """
     path = os.fsdecode(dst)
-    other = None if to is None else os.fsdecode(to)
+    other = None if output is None else os.fsdecode(output)
     row = _core.join(path, other, keep, force, not no_sync, adapt(progress))
     return JoinResult(other or path, *row[:4], make_findings(row[4]))

@@ -799,7 +799,7 @@ def test_parts_are_joined_into_what_one_call_writes(tmp_path):
     for i in (1, 2, 3):
         result = tare.quantize(source, out, "Q8_0", part=(i, 3), threads=1, **options)
         assert os.path.getsize(result.files[0].path) == result.written_nbytes
-    joined = tare.join(out, to=tmp_path / "other.gguf", keep=True)
+    joined = tare.join(out, output=tmp_path / "other.gguf", keep=True)
     assert (joined.n_parts, joined.nbytes, joined.is_directory) == (3, os.path.getsize(tmp_path / "whole.gguf"), False)
     tare.join(out)
     for name in ("out.gguf", "other.gguf"):
