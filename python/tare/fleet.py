@@ -132,7 +132,8 @@ def _identity(url: str, storage: Mapping[str, Any]) -> str:
 
 
 def _put(local: str, url: str, mark: str, storage: Mapping[str, Any]) -> None:
-    """A file, or all files of a folder, which appears in one step where the file system can rename."""
+    """A file, or all files of a folder, which appears in one step where the file system can rename. What a
+    folder of a store had before and has not now goes at the end."""
     fs, path = _place(url, storage)
     protocol = fs.protocol if isinstance(fs.protocol, str) else fs.protocol[0]
     parent, _, last = path.rpartition("/")
@@ -141,11 +142,15 @@ def _put(local: str, url: str, mark: str, storage: Mapping[str, Any]) -> None:
         with contextlib.suppress(FileNotFoundError):
             fs.rm(aside, recursive=True)
         fs.makedirs(parent, exist_ok=True)
-    for name in _local_names(local):
+    names = _local_names(local)
+    before = set(_names(fs, path)) - {"", *names} if aside == path and os.path.isdir(local) and fs.exists(path) else set()
+    for name in names:
         to = f"{aside}/{name}" if name else aside
         if aside != path and name:
             fs.makedirs(to.rpartition("/")[0], exist_ok=True)
         fs.put_file(os.path.join(local, name) if name else local, to)
+    for name in sorted(before):
+        fs.rm_file(f"{path}/{name}")
     if aside == path:
         return
     if fs.exists(path):

@@ -123,7 +123,7 @@ def test_what_cannot_be_done_is_named_and_not_tried_again(cluster, models):
 
 
 def test_directories_digests_and_packing(cluster, models):
-    tare.convert(tare.synth("llama-tiny"), models / "hf", format="hf")
+    tare.convert(tare.synth("llama-tiny"), models / "hf", to="hf")
     jobs = [fleet.Job(f"file://{models}/hf", f"file://{models}/p/hf.wcodec", "pack"),
             fleet.Job(f"file://{models}/hf", verb="digest"), fleet.Job(f"file://{models}/hf", verb="verify")]
     summary, _ = begin(models, jobs)
@@ -140,3 +140,18 @@ def test_directories_digests_and_packing(cluster, models):
         fleet.Job("x", verb="pack")
     with pytest.raises(ValueError, match="same target"):
         fleet.run([fleet.Job("a", "t"), fleet.Job("b", "t")], models / "ledger.sqlite")
+
+
+def test_a_folder_of_a_store_has_no_more_than_was_put(tmp_path, monkeypatch):
+    """Objects of an earlier output would be taken for parts of this one."""
+    fs = pytest.importorskip("fsspec").filesystem("memory")
+    monkeypatch.setattr(fleet, "STORES", fleet.STORES | {"memory"})
+    (tmp_path / "out" / "sub").mkdir(parents=True)
+    for name in "a", "sub/b":
+        (tmp_path / "out" / name).write_text(name)
+    for name in "a", "sub/c", "d":
+        fs.pipe_file(f"/store/x/{name}", b"before")
+    fs.pipe_file("/store/x-other", b"stays")
+    fleet._put(str(tmp_path / "out"), "memory://store/x", "mark", {})
+    assert sorted(fs.find("/store")) == ["/store/x-other", "/store/x/a", "/store/x/sub/b"]
+    assert fs.cat_file("/store/x/a") == b"a"

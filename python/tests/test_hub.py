@@ -36,7 +36,7 @@ def net(tmp_path):
     net = Net()
     (tmp_path / "one").mkdir()
     tare.save(net.state_dict(), tmp_path / "one" / "model.safetensors")
-    tare.save(net.state_dict(), tmp_path / "shards", format="hf", shard_size="1K")
+    tare.save(net.state_dict(), tmp_path / "shards", to="hf", shard_size="1K")
     tare.pack(tmp_path / "shards", tmp_path / "net.wcodec")
     tare.unpack(tmp_path / "net.wcodec", tmp_path / "unpacked")
     assert len(list((tmp_path / "shards").glob("*.safetensors"))) > 1
