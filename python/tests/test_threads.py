@@ -176,6 +176,23 @@ def test_one_file_object_that_fails_in_many_hands(paths):
     assert all(c == "the line is down" or "the file object failed" in c for c in caught)
 
 
+def fork_to(check):
+    """A child that ends with 0 if the check holds, with 2 if not, and is killed where a lock is held for ever."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.alarm(60)
+            code = 0 if check() else 2
+        finally:
+            os._exit(code)
+    return child
+
+
+def end_of(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 @only_without_sanitizer
 def test_fork_while_threads_read(tmp_path, gguf_path):
     """A child has the locks of the model as they were at the fork: none may be held for ever."""
@@ -195,27 +212,17 @@ def test_fork_while_threads_read(tmp_path, gguf_path):
     threads = [threading.Thread(target=read, args=(model,), daemon=True) for model in models for _ in range(2)]
     for thread in threads:
         thread.start()
-    children = []
+    def is_right():
+        return all({name: t.numpy().tobytes() for name, t in model.items()} == plain ==
+                   {name: a.tobytes() for name, a in model.load().items()} for model in models)
+
     try:
-        for _ in range(20):
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    signal.alarm(60)  # a lock that nobody gives back
-                    for model in models:
-                        arrays = {name: t.numpy().tobytes() for name, t in model.items()}
-                        loaded = {name: a.tobytes() for name, a in model.load().items()}
-                        code = code if arrays == loaded == plain else 2
-                    code = 0 if code == 1 else code
-                finally:
-                    os._exit(code)
-            children.append(child)
+        children = [fork_to(is_right) for _ in range(20)]
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 20
+    assert [end_of(child) for child in children] == [0] * 20
 
 
 @only_without_sanitizer
@@ -235,19 +242,11 @@ def test_fork_while_threads_begin_to_stream(gguf_path, monkeypatch, n_streams):
     threads = [threading.Thread(target=read, daemon=True) for _ in range(n_streams)]
     for thread in threads:
         thread.start()
-    codes = []
+    def is_right():
+        return {n: a.tobytes() for n, a in tare.stream(gguf_path, framework="numpy")} == expected
+
     try:
-        for _ in range(40):
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    signal.alarm(60)
-                    streamed = {n: a.tobytes() for n, a in tare.stream(gguf_path, framework="numpy")}
-                    code = 0 if streamed == expected else 2
-                finally:
-                    os._exit(code)
-            codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        codes = [end_of(fork_to(is_right)) for _ in range(40)]
     finally:
         stop.set()
         for thread in threads:
