@@ -2,7 +2,7 @@
 # Short names for what people do here; CMake (CMakePresets.json) does the work.
 #
 #   make demo         install what is missing, build, show the command at work
-#   make check        install what is missing, build with sanitizers, run all tests
+#   make check        install what is missing, build with sanitizers, run the tests
 #   make check-more   foreign architectures, 32 bits, thread sanitizer, hosts, long fuzzing and more
 #   make dist         archives of the command for Linux, macOS and Windows in build/dist
 #   make bench        build optimised and run the benchmarks
