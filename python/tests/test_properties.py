@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What must hold of all inputs: what was saved is loaded, streamed and decoded, whole or in part, into new memory or
 into the caller's; layers are opened from their parts, and parts that are damaged are errors."""
+import os
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from hypothesis.extra import numpy as hnp
 import tare
 from tare import wcodec
 
-quick = settings(max_examples=40, deadline=None,
+# With sanitizers, a fifth of the examples; those of the wheel are all.
+share = 5 if os.environ.get("TARE_TEST_SHORT") else 1
+quick = settings(max_examples=40 // share, deadline=None,
                  suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 DTYPES = [np.dtype(d) for d in ("<f4", "<f8", "<f2", "<i1", "<u1", "<i2", "<i4", "<i8", "?", ml_dtypes.bfloat16)]
@@ -86,7 +90,7 @@ ROWWISE = [e for e in tare.encodings.values() if e.can_encode and not e.needs_im
            and {p.scope for p in e.planes} <= {"elements", "row"}]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 // share, deadline=None)
 @given(encoding=st.sampled_from(ROWWISE), rows=st.integers(1, 40), blocks=st.integers(1, 3),
        cut=st.integers(0, 5), seed=st.integers(0, 2 ** 32))
 def test_rows_are_encoded_each_for_itself(encoding, rows, blocks, cut, seed):
@@ -120,7 +124,7 @@ def layers(draw):
     return a, base
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 // share, deadline=None)
 @given(layer=layers(), data=st.data(), effort=st.sampled_from(("fast", "full")))
 def test_layers_from_their_parts(layer, data, effort):
     a, base = layer
@@ -133,7 +137,7 @@ def test_layers_from_their_parts(layer, data, effort):
     assert bytes(again.decode_region(0, begin, n)) == a.tobytes()[begin:begin + n]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 // share, deadline=None)
 @given(layer=layers(), data=st.data())
 def test_damaged_parts_are_errors(layer, data):
     """Or change nothing, where they are padding."""
@@ -178,7 +182,7 @@ def encoded(draw):
     return encoding.name, shape, encoding.encode(numbers)
 
 
-@settings(max_examples=100, deadline=None,
+@settings(max_examples=100 // share, deadline=None,
           suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tensor=encoded(), suffix=st.sampled_from((None, ".mcf", ".wcodec")), is_mapped=st.booleans(), data=st.data())
 def test_parts_are_those_of_the_whole(tmp_path, tensor, suffix, is_mapped, data):

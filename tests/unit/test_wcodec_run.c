@@ -170,7 +170,7 @@ static tare_status visit(void *ctx, size_t number, tare_error *err) {
     return number == v->failing ? tare_fail(err, TARE_ERR_UNSUPPORTED, "visited") : TARE_OK;
 }
 
-/* Small layers and large ones, and a failure at any of them. */
+/* Small layers and large ones, and a failure at the first, at some, at none. */
 static void each_layer_is_visited_once(void **state) {
     (void)state;
     made m;
@@ -178,7 +178,7 @@ static void each_layer_is_visited_once(void **state) {
     tare_wc_target target = {write_made, &m};
     for (size_t i = 0; i < LAYERS; i++) m.jobs[i].number = 100 + i;
     for (unsigned threads = 1; threads <= 4; threads += 3) {
-        for (size_t failing = 100; failing <= 100 + LAYERS; failing++) {
+        for (size_t failing = 100; failing <= 100 + LAYERS; failing += 6) {
             visits v = {.failing = failing};
             tare_wc_run run = {.jobs = m.jobs,
                                .n_jobs = LAYERS,
