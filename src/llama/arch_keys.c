@@ -166,6 +166,7 @@ const char *const tare_llama_common_defaults[] = {
     "rope.attention_factor = " ROPE("attention_factor") " | " ROPE("attn_factor"),
     "rope.beta_fast = " ROPE("beta_fast"),
     "rope.beta_slow = " ROPE("beta_slow"),
+    "rope.truncate = " ROPE("truncate"),
     "rope.low_freq_factor = " ROPE("low_freq_factor"),
     "rope.high_freq_factor = " ROPE("high_freq_factor"),
     "rope.mscale = " ROPE("mscale"),

@@ -181,6 +181,9 @@ static const struct {
      "true), true))",
      NULL, NULL,
      "beta_fast, beta_slow: llama.cpp computes with 32 and 1 whatever a file says" OTHER_NUMBERS},
+    {NULL, "if(rope.type == 'yarn', if(has(rope.factor), if(rope.truncate | true, false, true)))",
+     NULL, NULL,
+     "truncate false: llama.cpp rounds the bounds of YaRN to whole frequencies" OTHER_NUMBERS},
     {"glm-dsa hy_v4",
      "if(rope.type == 'yarn', if(has(rope.factor), yarn.turned == yarn.scaled), if(rope.type == "
      "'linear', (rope.factor | 1) == 1)) == false",

@@ -190,6 +190,8 @@ def assumed(f):
     f.warns("sliding_window")
     f.convert("llama-yarn", {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 16.0}})
     f.warns("beta_fast")
+    f.convert("llama-yarn", {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "truncate": False}})
+    f.warns("truncate")
     f.convert("starcoder2", drop=("mlp.c_fc.bias", "mlp.c_proj.bias", "proj.bias"))
     zeros = f.tensors["blk.0.attn_output.bias"]
     f.check("starcoder2: zeros for the biases that are not there", not zeros.data.any() and len(zeros.data) == 64)
@@ -238,6 +240,17 @@ def back(f):
     f.convert("gemma3n")
     config, _ = f.restored()
     f.check("gemma3n: floats", all(type(x) is float for x in config.get("activation_sparsity_pattern") or []))
+    for low, high, context in ((1.0, 4.0, 8192), (1.0, 4.0, 32), (1.0, 4.0, 131072), (1.0, 4.0, 16), (1.25, 7.0, 64)):
+        settings = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": low, "high_freq_factor": high, "original_max_position_embeddings": context}
+        f.convert("llama", {"rope_scaling": settings})
+        wanted = f.tensors["rope_freqs.weight"].data.copy()
+        config, _ = f.restored()
+        f.convert("llama", {"rope_scaling": config["rope_scaling"]})
+        got = f.tensors["rope_freqs.weight"].data
+        f.check(f"llama3's factors: {config['rope_scaling']}, not {settings}", np.allclose(wanted, got, rtol=1e-4))
+    f.convert("llama", {"rope_scaling": {"rope_type": "proportional", "partial_rotary_factor": 0.5}})
+    said = f.run("convert", f.out, f.back, "--to", "hf", "--no-sync", "--force").stderr
+    f.check(f"factors that no settings give: {said}", "rope_freqs.weight" in said and "llama.not-restored" in said)
 
 
 SHARED = {"token_embd.weight", "output_norm.weight", "output.weight"}

@@ -40,6 +40,7 @@ NOT_EQUAL = {
     "exaone4-window": ("llama.cpp has windows in models of 64 layers only", None),
     "falcon-h1-attention-bias": ("llama.cpp adds no bias behind attention", None),
     "laguna-window-first": ("llama.cpp rotates as much in all layers where the first has a window", None),
+    "llama-yarn-whole": ("llama.cpp rounds the bounds of YaRN to whole frequencies", "llama.cpp's file does not say it"),
     "mamba-wide": ("llama.cpp has twice the width of the model", None),
     "mellum-layers": ("llama.cpp has one base of positions", None),
     **dict.fromkeys(("gpt-oss-whole", "gemma4-whole"), ("llama.cpp stops where no layer has a window", None)),

@@ -288,6 +288,11 @@ MODELS.update({
     **{f"{name}-{way}": of_kind(name, **rope(**scaling)) for name in ("cohere", "cohere2", "cohere2-moe", "exaone-moe", "nemotron", "hunyuan-dense", "eurobert")
        for way, scaling in (("linear", LINE), ("yarn", YARN))},
     **{f"{name}-{way}": of_kind(name, **both_ropes(**scaling)) for name in ("mellum", "modern-bert") for way, scaling in (("linear", LINE), ("yarn", YARN))},
+    # settings of Llama 3 that are found in its factors again, with one frequency between the bounds or several
+    "llama-narrow": of_kind("llama", num_attention_heads=8),
+    "llama-long": of_kind("llama", head_dim=64, **rope(rope_type="llama3", factor=32.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=131072)),
+    "llama-bounds": of_kind("llama", head_dim=64, **rope(rope_type="llama3", factor=8.0, low_freq_factor=1.25, high_freq_factor=7.0, original_max_position_embeddings=64)),
+    "llama-yarn-whole": of_kind("llama", **rope(**YARN, truncate=False)),
     "minimax-m2-half": of_kind("minimax-m2", **rope(rope_type="default", partial_rotary_factor=0.5)),
     "granite-hybrid-rope": of_kind("granite-hybrid", position_embedding_type="rope"),
     "granite-hybrid-dense-nope": of_kind("granite-hybrid-dense", layer_types=["attention"] * 4),

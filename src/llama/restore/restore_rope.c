@@ -53,51 +53,88 @@ static tare_status put_longrope(tare_buffer *b, bool *is_there, const tare_llama
     return TARE_OK;
 }
 
-/* Llama 3's settings. The blend of the frequencies between the two bounds is a straight line over
- * context / wave: low and high follow from it, up to a factor that is fixed by a context of 8192.
- * Where fewer than two frequencies are blended, 1 and 4, which all models of this kind have. */
-static bool find_settings(double *factor, double *low, double *high, const float *factors, size_t n,
-                          double theta) {
-    double x[2] = {0}, y[2] = {0};
-    size_t n_blended = 0;
-    *factor = (double)factors[n - 1];
-    *low = 1;
-    *high = 4;
+/* A factor of Llama 3 between 1 and that of the slowest wave: what it blends. */
+typedef struct blended {
+    double turns; /* 1 / the length of its wave */
+    double share; /* of the frequency that stays as it is */
+} blended;
+
+/* Factors that Llama 3's settings give: `n` that are blended, the longest wave that stays as it is, the
+ * shortest that is stretched in full. */
+typedef struct blend {
+    blended of[MOST_FACTORS];
+    size_t n;
+    double factor, longest, shortest;
+} blend;
+
+static void find_blend(blend *out, const float *factors, size_t n, double theta) {
+    out->n = 0;
+    out->factor = (double)factors[n - 1];
+    out->longest = 0;
+    out->shortest = INFINITY;
     for (size_t i = 0; i < n; i++) {
-        double f = (double)factors[i];
-        if (!(f > 1.0 + 1e-6 && f < *factor * (1 - 1e-6))) continue;
-        double wave = 2 * PI * pow(theta, (double)i / (double)n);
-        size_t at = n_blended++ ? 1 : 0;
-        x[at] = 8192 / wave;
-        y[at] = (1 / f - 1 / *factor) / (1 - 1 / *factor);
+        const double f = (double)factors[i], wave = 2 * PI * pow(theta, (double)i / (double)n);
+        if (f <= 1.0 + 1e-6)
+            out->longest = wave;
+        else if (f >= out->factor * (1 - 1e-6))
+            out->shortest = fmin(out->shortest, wave);
+        else
+            out->of[out->n++] =
+                (blended){1 / wave, (1 / f - 1 / out->factor) / (1 - 1 / out->factor)};
     }
-    if (n_blended > 1) {
-        double slope = (y[1] - y[0]) / (x[1] - x[0]);
-        *low = x[0] - y[0] / slope;
-        *high = *low + 1 / slope;
-        *low = floor(*low * 1000 + 0.5) / 1000; /* they were written by hand */
-        *high = floor(*high * 1000 + 0.5) / 1000;
+}
+
+/* The context where the lower bound is 1 and the upper one about 4, as in nearly all models of this
+ * kind; 0: the blended ones contradict that. Where none is blended, the usual one, or the first power
+ * of two that fits. */
+static double find_context(double *high, const blend *b) {
+    if (b->n) {
+        const double context = floor((1 + 3 * b->of[0].share) / b->of[0].turns + 0.5);
+        const double above = (context * b->of[0].turns - 1) / b->of[0].share;
+        for (size_t i = 0; i < b->n; i++)
+            if (!(fabs(context * b->of[i].turns - 1 - above * b->of[i].share) < 1e-3)) return 0;
+        *high = floor((1 + above) * 1e4 + 0.5) / 1e4;
+        return context;
     }
-    return *factor > 1 && *low > 0 && *high > *low && isfinite(*high);
+    if (4 * b->longest < 8192 && b->shortest > 8192) return 8192;
+    for (double context = 1; context < b->shortest; context *= 2)
+        if (context > 4 * b->longest) return context;
+    return 0;
+}
+
+/* The bounds otherwise: the share is a straight line over context / wave, so they follow from two of
+ * them, up to a factor that is fixed by a context of 8192. */
+static void find_bounds(double *low, double *high, const blend *b) {
+    if (b->n < 2) return;
+    const double slope =
+        (b->of[1].share - b->of[0].share) / (b->of[1].turns - b->of[0].turns) / 8192;
+    *low = b->of[0].turns * 8192 - b->of[0].share / slope;
+    *high = *low + 1 / slope;
+    *low = floor(*low * 1000 + 0.5) / 1000; /* they were written by hand */
+    *high = floor(*high * 1000 + 0.5) / 1000;
 }
 
 static tare_status put_llama3(tare_buffer *b, bool *is_there, const tare_llama_restoring *r,
                               tare_error *err) {
     float factors[MOST_FACTORS];
-    double factor = 0, low = 0, high = 0;
+    double low = 1, high = 4, context;
+    blend found;
     tare_llama_value theta;
     size_t n;
     TARE_TRY(read_factors(factors, &n, r, "rope_freqs.weight", err));
     TARE_TRY(
         tare_llama_formula(&theta, TARE_STR("rope.freq_base | 10000"), &r->by_keys, NULL, err));
-    *is_there = n && r->arch->has_rope_freqs &&
-                find_settings(&factor, &low, &high, factors, n, theta.number);
-    if (!*is_there)
-        return TARE_OK; /* of factors that nothing comes to the check at the end tells */
+    *is_there = false;
+    if (!n || !r->arch->has_rope_freqs) return TARE_OK;
+    find_blend(&found, factors, n, theta.number);
+    context = find_context(&high, &found);
+    if (!(context > 0)) find_bounds(&low, &high, &found);
+    *is_there = found.factor >= 1 && low > 0 && high > low && isfinite(high);
+    if (!*is_there) return TARE_OK; /* the check at the end tells, of these and of wrong ones */
     tare_buffer_printf(b,
                        "{\"rope_type\": \"llama3\", \"factor\": %.9g, \"low_freq_factor\": %.9g, "
-                       "\"high_freq_factor\": %.9g, \"original_max_position_embeddings\": 8192}",
-                       factor, low, high);
+                       "\"high_freq_factor\": %.9g, \"original_max_position_embeddings\": %.0f}",
+                       found.factor, low, high, context > 0 ? context : 8192);
     return TARE_OK;
 }
 

@@ -53,6 +53,28 @@ static bool has_shape(const tare_tensor *t, const tare_llama_target *target) {
     return true;
 }
 
+/* Numbers that the conversion makes of config.json are about those of the file, or that is said. */
+static tare_status check_generated(const turning *t, const tare_llama_target *target, size_t i,
+                                   tare_error *err) {
+    const tare_model *gguf = t->r->gguf;
+    const uint64_t n = gguf->catalog.tensors[i].n_elements;
+    float there[64];
+    bool is_same = target->encoding->id == TARE_ENCODING_F32 && n == target->size / sizeof(float);
+    for (uint64_t at = 0; is_same && at < n; at += 64) {
+        const size_t count = (size_t)tare_min_u64(n - at, 64);
+        TARE_TRY(tare_tensor_values_f32(there, gguf, i, at, count, err));
+        for (size_t k = 0; k < count; k++) {
+            const uint8_t *bytes = target->bytes + (at + k) * sizeof(float);
+            const float made = tare_f32_of_bits(tare_load_u32(bytes, false));
+            is_same &= fabsf(made - there[k]) <= 1e-4F * fabsf(there[k]);
+        }
+    }
+    if (!is_same)
+        tare_llama_not_restored(t->r, TARE_ITEM_TENSOR, gguf->catalog.tensors[i].name,
+                                "config.json gives other numbers");
+    return TARE_OK;
+}
+
 static tare_status take_target(turning *t, const tare_llama_target *target, bool *is_covered,
                                tare_error *err) {
     const tare_model *gguf = t->r->gguf;
@@ -60,7 +82,7 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
     tare_llama_place place = {.base = 0};
     if (i < 0) return TARE_OK; /* generated: of config.json */
     is_covered[i] = true;
-    if (target->bytes) return TARE_OK;
+    if (target->bytes) return check_generated(t, target, (size_t)i, err);
     if (!has_shape(&gguf->catalog.tensors[i], target))
         return fail_tensor(t, (size_t)i, TARE_ERR_CORRUPT, "its shape contradicts the keys", err);
     if (target->n_pieces) place.turn = target->pieces[target->n_pieces - 1].end;
