@@ -161,7 +161,6 @@ static const magic magics[] = {
           "a llamafile that does not hold exactly one model: name one, as FILE.llamafile::MEMBER"),
     MAGIC("jartsr='", 0,
           "a llamafile that does not hold exactly one model: name one, as FILE.llamafile::MEMBER"),
-    MAGIC("\x93NUMPY", 0, "a single NumPy array (.npy), not a model"),
     MAGIC("\x89HDF\r\n\x1a\n", 0,
           "an HDF5 file (.h5, as Keras writes them): load the model with Keras and save its "
           "weights as .npz or safetensors"),
@@ -201,7 +200,6 @@ static const char *zip(tare_str head) {
     if (!has_bytes(head, 0, "PK\x03\x04", 4)) return NULL;
     if (contains(head, "data.pkl") || contains(head, ".data/") || contains(head, "/byteorder"))
         return no_object;
-    if (contains(head, ".npy")) return "a NumPy .npz archive: save its arrays as safetensors";
     const char *what = tare_foreign_archive(head);
     if (what) return what;
     return "a zip archive that does not hold exactly one model: name one, as FILE.zip::MEMBER";
