@@ -42,8 +42,9 @@ static const cli_option options[] = {
     {.name = "sizes",
      .arg = "LIST",
      .help =
-         "several outputs in one pass over IN, into the folder OUT (default: this one): sizes and "
-         "types, such as 4G,6G,Q8_0; each is named after the input and its entry",
+         "several outputs in one pass over IN, into the folder OUT, which is made if need be "
+         "(default: this one): sizes and types, such as 4G,6G,Q8_0; each is named after the input "
+         "and its entry",
      .text = &args.several},
     {.name = "card",
      .arg = "FILE",

@@ -54,6 +54,9 @@ void cli_close(int fd);
 /* For reading, byte for byte; NULL, with errno. */
 FILE *cli_open_text(const char *path);
 void cli_remove_file(const char *path);
+/* False, with errno: it is there already, or cannot be made. */
+bool cli_make_folder(const char *path);
+void cli_remove_folder(const char *path); /* if it is empty */
 /* From where the last call left off: bytes, 0 at the end, -1 with errno; EINTR: a signal came. */
 int64_t cli_read_some(int fd, void *buf, size_t n);
 /* False, with errno: not all could be written. */

@@ -87,6 +87,14 @@ void cli_remove_file(const char *path) {
     unlink(path);
 }
 
+bool cli_make_folder(const char *path) {
+    return mkdir(path, 0777) == 0;
+}
+
+void cli_remove_folder(const char *path) {
+    rmdir(path);
+}
+
 void cli_close(int fd) {
     close(fd);
 }

@@ -3,6 +3,7 @@
  * The same, of Windows: text is UTF-8 outside and UTF-16 inside. */
 #include "system.h"
 
+#include <direct.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
@@ -157,6 +158,19 @@ FILE *cli_open_text(const char *path) {
 void cli_remove_file(const char *path) {
     wchar_t *w = wide(path);
     if (w) DeleteFileW(w);
+    free(w);
+}
+
+bool cli_make_folder(const char *path) {
+    wchar_t *w = wide(path);
+    const bool is_made = w && _wmkdir(w) == 0;
+    free(w);
+    return is_made;
+}
+
+void cli_remove_folder(const char *path) {
+    wchar_t *w = wide(path);
+    if (w) RemoveDirectoryW(w);
     free(w);
 }
 

@@ -2,9 +2,11 @@
  *
  * Several outputs of one model: quantize --sizes. Errors are measured once, for all choices of types, and
  * the input is passed over once. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "system.h"
 #include "write_several.h"
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
@@ -92,6 +94,54 @@ static int read_list(cli_several *s, const char *list, const char *folder, const
         if (!*word) break;
     }
     return name_outputs(s, folder);
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+/* The folders of a path that are not there, from the outermost on; `n_made` counts those that are
+ * made. */
+static int make_folders(size_t *n_made, const cli_several *s, char *path) {
+    if (tare_is_url(path) || !*path || cli_is_there(path)) return CLI_YES;
+    char *slash = strrchr(path, '/');
+    int code = CLI_YES;
+    if (slash && slash > path) {
+        *slash = '\0';
+        code = make_folders(n_made, s, path);
+        *slash = '/';
+    }
+    if (code != CLI_YES || (slash && !slash[1])) return code;
+    if (cli_make_folder(path)) {
+        ++*n_made;
+        return CLI_YES;
+    }
+    const int failed = errno;
+    char *safe = cli_escape_path(path);
+    code = cli_fail_text(CLI_IO, "%s: the folder cannot be made: %s", safe, strerror(failed));
+    free(safe);
+    return code;
+}
+
+/* Those that were made, from the innermost on, as far as nothing is in them. */
+static void remove_folders(size_t n_made, char *path) {
+    while (n_made) {
+        char *slash;
+        while ((slash = strrchr(path, '/')) && !slash[1]) *slash = '\0';
+        if (cli_is_there(path)) {
+            cli_remove_folder(path);
+            n_made--;
+        }
+        if (!slash) break;
+        *slash = '\0';
+    }
+}
+
+static int check_folder(const cli_several *s, const char *folder) {
+    const bool is_new = *folder && !tare_is_url(folder) && !cli_is_there(folder);
+    if (!is_new || (strcmp(folder, "-") != 0 && !tare_format_of_path(folder))) return CLI_YES;
+    char *safe = cli_escape_path(folder);
+    cli_usage(s->command, "--sizes makes several files: OUT is their folder, not %s", safe);
+    free(safe);
+    return CLI_USAGE;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -270,24 +320,36 @@ static void free_several(cli_several *s) {
     free(s->suffix);
 }
 
+static int write_all(cli_several *s, const tare_model *in) {
+    tare_convert_options options = *cli_named_convert(s->command);
+    cli_parts parts;
+    tare_fit *fit = NULL;
+    int code = CLI_YES;
+    if (s->write->card) code = cli_card_check(s, in);
+    if (code != CLI_YES) return code;
+    code = cli_parts_open(&parts, &options, s->command, in, s->all[0].path, s->write, s->report);
+    if (code == CLI_YES) code = measure(&fit, s, in, &options);
+    if (code == CLI_YES) code = plan_all(s, in, &options, fit);
+    if (code == CLI_YES) code = run_all(s);
+    if (code == CLI_YES) code = print_outputs(s, in);
+    cli_parts_close(&parts);
+    tare_fit_free(fit);
+    return code;
+}
+
+/* The folder is made before anything is checked there, for a dry run, too, which then takes it away. */
 int cli_write_several(const cli_command *command, const tare_model *in, const char *in_path,
                       const char *folder, const cli_write *write, tare_report *report) {
     cli_several s = {.command = command, .in_path = in_path, .write = write, .report = report};
-    tare_convert_options options = *cli_named_convert(command);
-    cli_parts parts;
-    tare_fit *fit = NULL;
+    char *path = cli_copy(folder, strlen(folder));
+    size_t n_made = 0;
     int code = check(&s);
+    if (code == CLI_YES) code = check_folder(&s, folder);
     if (code == CLI_YES) code = read_list(&s, write->several, folder, write->to);
-    if (code == CLI_YES && write->card) code = cli_card_check(&s, in);
-    if (code == CLI_YES) {
-        code = cli_parts_open(&parts, &options, command, in, s.all[0].path, write, report);
-        if (code == CLI_YES) code = measure(&fit, &s, in, &options);
-        if (code == CLI_YES) code = plan_all(&s, in, &options, fit);
-        if (code == CLI_YES) code = run_all(&s);
-        if (code == CLI_YES) code = print_outputs(&s, in);
-        cli_parts_close(&parts);
-    }
+    if (code == CLI_YES) code = make_folders(&n_made, &s, path);
+    if (code == CLI_YES) code = write_all(&s, in);
+    if (code != CLI_YES || cli.dry_run) remove_folders(n_made, path);
     free_several(&s);
-    tare_fit_free(fit);
+    free(path);
     return code;
 }

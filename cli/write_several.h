@@ -24,7 +24,7 @@ typedef struct cli_several {
     const cli_command *command;
     const char *in_path;
     const cli_write *write;
-    const tare_report *report;
+    tare_report *report;
     char *suffix; /* of the outputs' names */
     cli_variant all[SEVERAL_MOST];
     size_t n;
