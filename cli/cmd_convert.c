@@ -146,6 +146,25 @@ static int rename_tensors(tare_model **out, const tare_model *in, const char *pa
     return code;
 }
 
+static void print_adapter(const char *path, const char *out_path, size_t n_pairs,
+                          const tare_report *report) {
+    if (cli.json) {
+        tare_json_node *document = cli_json_new("tare.adapter/2");
+        cli_json_text(document, "input", cli_input_name(path));
+        cli_json_text(document, "output", out_path);
+        cli_json_bool(document, "is_dry_run", cli.dry_run);
+        cli_json_text(document, "format", as_adapter);
+        cli_json_u64(document, "pair_count", n_pairs);
+        cli_json_add(document, "findings", cli_json_findings(report));
+        cli_json_print(document);
+    } else if (!cli.quiet) {
+        char *name = cli_escape_path(out_path);
+        printf("%s%s: %s, %zu pair%s of factors\n", cli.dry_run ? "would write " : "", name,
+               as_adapter, n_pairs, cli_plural(n_pairs));
+        free(name);
+    }
+}
+
 static int write_adapter(const char *path, const char *out_path, tare_report *report) {
     tare_open_options open = tare_open_options_default();
     const tare_output_options output = cli_output();
@@ -162,12 +181,7 @@ static int write_adapter(const char *path, const char *out_path, tare_report *re
     tare_adapters_free(set);
     if (!cli.json) cli_print_findings(stderr, report, path, TARE_LEVEL_WARNING);
     if (status != TARE_OK) return cli_write_failed(&cmd_convert, &err, path, report);
-    if (!cli.quiet) {
-        char *name = cli_escape_path(out_path);
-        printf("%s%s: %s, %zu pair%s of factors\n", cli.dry_run ? "would write " : "", name,
-               as_adapter, n, cli_plural(n));
-        free(name);
-    }
+    print_adapter(path, out_path, n, report);
     return CLI_YES;
 }
 

@@ -145,6 +145,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
                      .write = write,
                      .out_path = out_path,
                      .report = report,
+                     .damage = -1,
                      .result = tare_convert_result_default()};
     tare_plan *plan = NULL;
     tare_mix_options mix = tare_mix_options_default();
@@ -161,6 +162,8 @@ static int write_model(const cli_command *command, const tare_model *in, const c
         code = name_mix(&mix, &options, command, in, write);
     if (code != 0) goto out;
     o.fit = fit ? fit : write->chosen;
+    if (o.fit) o.damage = tare_fit_summarize(o.fit)->damage;
+    if (o.fit) o.target_bytes = write->asked->fit->size;
     o.mix = options.mix ? options.mix->mix : NULL;
     o.mix_is_named = o.mix && !options.mix->is_of_rules;
     if (write->report) {
@@ -192,7 +195,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     }
     o.plan = plan;
     if (write->out_name) o.out_path = write->out_name;
-    if (status == TARE_OK && !cli.part) cli_print_outcome(&o);
+    if (status == TARE_OK && !cli.part) cli_print_outcome(command, &o);
     if (status != TARE_OK) {
         name_type(&err, words, sizeof words, &options);
         name_target(&err, words, sizeof words, &options, out_path);

@@ -44,7 +44,7 @@ typedef struct cli_losses {
 void cli_note_loss(void *losses, size_t i, const tare_tensor_error *error);
 void cli_losses_free(cli_losses *l);
 
-/* What a run is told about. */
+/* What an output is told about. */
 typedef struct cli_outcome {
     const tare_plan *plan;
     const tare_model *in;
@@ -54,11 +54,17 @@ typedef struct cli_outcome {
     const tare_fit *fit;        /* NULL: no types were chosen */
     const tare_mix *mix;        /* NULL: none */
     bool mix_is_named;          /* the output is: it is no mix that stands in for rules */
+    uint64_t target_bytes;      /* 0: its types were not chosen for a size */
+    double damage;              /* predicted; below 0: not known */
     tare_convert_result result; /* 0 bytes: nothing was written */
     cli_losses losses;
 } cli_outcome;
 
 /* Prints the plan (--dry-run), the errors (--report) and the summary, or the JSON document. */
-void cli_print_outcome(const cli_outcome *o);
+void cli_print_outcome(const cli_command *command, const cli_outcome *o);
+/* The JSON document of a command: its outputs are one, or a list where it can make several. */
+void cli_print_outputs(const cli_command *command, const cli_outcome *all, size_t n);
+/* Bits of all tensors for each element. */
+double cli_bits_a_weight(const tare_plan *plan, const tare_model *in);
 
 #endif

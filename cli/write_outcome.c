@@ -132,8 +132,7 @@ static void print_losses(const tare_plan *plan, const cli_losses *l) {
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* Bits of all tensors for each element. */
-static double bits_a_weight(const tare_plan *plan, const tare_model *in) {
+double cli_bits_a_weight(const tare_plan *plan, const tare_model *in) {
     const tare_plan_tensor *t;
     uint64_t bytes = 0;
     const tare_model_summary *model = tare_model_summarize(in);
@@ -167,7 +166,7 @@ static void print_summary(const cli_outcome *o, const char *out_path) {
     if (sum->n_files > 1) printf(" in %zu files", sum->n_files);
     const bool is_mixed = o->mix && has_mix(o->mix, plan);
     if (is_mixed) printf(", %s", o->mix_is_named ? o->mix->name : "types chosen");
-    double bits = bits_a_weight(plan, o->in);
+    double bits = cli_bits_a_weight(plan, o->in);
     if (is_mixed && bits > 0) printf(", %.2f bits/weight", bits);
     fputs(sum->is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
     if (!sum->is_identity) print_groups(plan);
@@ -254,21 +253,20 @@ static tare_json_node *json_plan_tensors(const cli_outcome *o) {
     return list;
 }
 
-static void print_json(const cli_outcome *o) {
+static void add_output(tare_json_node *to, const cli_outcome *o) {
     const tare_plan *plan = o->plan;
     const tare_plan_summary *sum = tare_plan_summarize(plan);
-    tare_json_node *document = cli_json_new("tare.convert/2");
-    if (o->in_path) cli_json_text(document, "input", cli_input_name(o->in_path));
-    cli_json_text(document, "output", o->out_path);
-    cli_json_bool(document, "is_dry_run", cli.dry_run);
-    cli_json_text(document, "format", sum->format);
-    cli_json_bool(document, "is_identity", sum->is_identity);
-    cli_json_u64(document, "read_bytes", sum->read_bytes);
-    cli_json_u64(document, "write_bytes", written_bytes(o));
+    cli_json_text(to, "output", o->out_path);
+    cli_json_text(to, "format", sum->format);
+    cli_json_bool(to, "is_identity", sum->is_identity);
+    cli_json_u64(to, "read_bytes", sum->read_bytes);
+    cli_json_u64(to, "write_bytes", written_bytes(o));
+    if (o->target_bytes) cli_json_u64(to, "target_bytes", o->target_bytes);
     if (o->mix && has_mix(o->mix, plan)) {
-        if (o->mix_is_named) cli_json_text(document, "mix", o->mix->name);
-        cli_json_real(document, "bits_per_weight", bits_a_weight(plan, o->in));
+        if (o->mix_is_named) cli_json_text(to, "mix", o->mix->name);
+        cli_json_real(to, "bits_per_weight", cli_bits_a_weight(plan, o->in));
     }
+    if (o->damage >= 0) cli_json_real(to, "damage", o->damage);
     tare_json_node *files = cli_json_array();
     const tare_file_info *file;
     for (size_t i = 0; (file = tare_plan_file_at(plan, i)) != NULL; i++) {
@@ -277,17 +275,36 @@ static void print_json(const cli_outcome *o) {
         cli_json_u64(entry, "size_bytes", sum->n_files == 1 ? written_bytes(o) : file->size);
         cli_json_append(files, entry);
     }
-    cli_json_add(document, "files", files);
-    if (o->fit) cli_json_add(document, "fit", cli_fit_json(o->fit));
-    cli_json_add(document, "tensors", json_plan_tensors(o));
-    cli_json_add(document, "findings", cli_json_findings(o->report));
+    cli_json_add(to, "files", files);
+    if (o->fit) cli_json_add(to, "fit", cli_fit_json(o->fit));
+    cli_json_add(to, "tensors", json_plan_tensors(o));
+}
+
+void cli_print_outputs(const cli_command *command, const cli_outcome *all, size_t n) {
+    char schema[32];
+    snprintf(schema, sizeof schema, "tare.%s/2", command->name);
+    tare_json_node *document = cli_json_new(schema);
+    cli_json_text(document, "input", cli_input_name(all->in_path));
+    cli_json_bool(document, "is_dry_run", cli.dry_run);
+    if (command->takes & CLI_MAKES_SEVERAL) {
+        tare_json_node *outputs = cli_json_array();
+        for (size_t i = 0; i < n; i++) {
+            tare_json_node *output = cli_json_object();
+            add_output(output, &all[i]);
+            cli_json_append(outputs, output);
+        }
+        cli_json_add(document, "outputs", outputs);
+    } else {
+        add_output(document, all);
+    }
+    cli_json_add(document, "findings", cli_json_findings(all->report));
     cli_json_print(document);
 }
 
-void cli_print_outcome(const cli_outcome *o) {
+void cli_print_outcome(const cli_command *command, const cli_outcome *o) {
     bool is_stdout = strcmp(o->out_path, "-") == 0;
     if (cli.json) {
-        print_json(o);
+        cli_print_outputs(command, o, 1);
         return;
     }
     if (cli.quiet || (is_stdout && !cli.dry_run)) return;

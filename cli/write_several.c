@@ -190,14 +190,6 @@ static int choose(cli_variant *v, tare_convert_options *options, tare_fit *fit,
     return CLI_YES;
 }
 
-static double bits_of(const cli_variant *v, const tare_model *in) {
-    const tare_plan_tensor *t;
-    uint64_t bytes = 0;
-    const tare_model_summary *model = tare_model_summarize(in);
-    for (size_t i = 0; (t = tare_plan_tensor_at(v->plan, i)) != NULL; i++) bytes += t->to_bytes;
-    return model->n_parameters ? (double)bytes * 8 / (double)model->n_parameters : 0;
-}
-
 static int plan_all(cli_several *s, const tare_model *in, const tare_convert_options *given,
                     tare_fit *fit) {
     int code = CLI_YES;
@@ -209,7 +201,7 @@ static int plan_all(cli_several *s, const tare_model *in, const tare_convert_opt
         if (code == CLI_YES && tare_plan_new(&v->plan, v->path, in, &options, &err) != TARE_OK)
             code = fail(s, &err);
         if (code == CLI_YES && tare_plan_check(v->plan, &err) != TARE_OK) code = fail(s, &err);
-        if (code == CLI_YES) v->bits = bits_of(v, in);
+        if (code == CLI_YES) v->bits = cli_bits_a_weight(v->plan, in);
         v->types = v->mix ? v->mix->name : "chosen for the size";
     }
     return code;
@@ -236,27 +228,22 @@ static void print_table(const cli_several *s) {
     cli_table_free(table);
 }
 
-static void print_json(const cli_several *s) {
-    tare_json_node *document = cli_json_new("tare.quantize/2"), *outputs = cli_json_array();
-    cli_json_text(document, "input", cli_input_name(s->in_path));
-    cli_json_bool(document, "is_dry_run", cli.dry_run);
+static void print_json(const cli_several *s, const tare_model *in) {
+    cli_outcome all[SEVERAL_MOST];
     for (size_t i = 0; i < s->n; i++) {
         const cli_variant *v = &s->all[i];
-        tare_json_node *row = cli_json_object();
-        cli_json_text(row, "output", v->path);
-        cli_json_text(row, "format", tare_plan_summarize(v->plan)->format);
-        if (v->mix)
-            cli_json_text(row, "mix", v->mix->name);
-        else
-            cli_json_u64(row, "target_bytes", v->size);
-        cli_json_u64(row, "size_bytes", tare_plan_summarize(v->plan)->write_bytes);
-        cli_json_real(row, "bits_per_weight", v->bits);
-        if (v->damage >= 0) cli_json_real(row, "damage", v->damage);
-        cli_json_append(outputs, row);
+        all[i] = (cli_outcome){.plan = v->plan,
+                               .in = in,
+                               .write = s->write,
+                               .in_path = s->in_path,
+                               .out_path = v->path,
+                               .report = s->report,
+                               .mix = v->mix_options.mix,
+                               .mix_is_named = v->mix,
+                               .target_bytes = v->size,
+                               .damage = v->damage};
     }
-    cli_json_add(document, "outputs", outputs);
-    cli_json_add(document, "findings", cli_json_findings(s->report));
-    cli_json_print(document);
+    cli_print_outputs(s->command, all, s->n);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -294,7 +281,7 @@ static int run_all(const cli_several *s) {
 
 static int print_outputs(const cli_several *s, const tare_model *in) {
     if (cli.json) {
-        print_json(s);
+        print_json(s, in);
     } else {
         cli_print_remarks(s->report, s->in_path, cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
         if (!cli.quiet) print_table(s);

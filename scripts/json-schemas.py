@@ -100,7 +100,7 @@ first_tokens | list | the first ones of the vocabulary
 fit | object | how types were chosen for a target
 follows_convention | flag | whether the name is one of GGUF's naming convention
 form | text | npy (decoded) or bin (the stored bytes)
-format | text | gguf, hf, safetensors, torch, dcp, meta, numpy, flax, onnx, tflite, whisper, mcf, infq or wcodec
+format | text | gguf, hf, safetensors, torch, dcp, meta, numpy, flax, onnx, tflite, whisper, mcf, infq or wcodec; of an adapter peft, diffusers, kohya or mlx
 from_bytes | count | bytes before
 from_type | text | the type before
 head_bytes | count | bytes of a stream's head
@@ -198,7 +198,7 @@ other_shape | places | of the other's tensor
 other_type | text | of the other's tensor
 outlier_count | count | elements that are stored separately
 output | text | what is written; of mount, the folder
-outputs | list | what is written in one pass
+outputs | list | one for each, also where it is a single one
 packed_bytes | count | bytes in the .wcodec
 pair_count | count | pairs of factors of an adapter
 packed_percent | number | packed_bytes of unpacked_bytes
@@ -300,6 +300,9 @@ PLACE = "file? offset? item_kind? item_index? item_name? field? code? text line"
 TOKENS = "[ id text length_bytes? ]"
 MEASURES = """size_bytes sample_bytes entropy_bytes coded_bytes zstd3_bytes zstd19_bytes? coded_error_bytes zstd3_error_bytes
 zstd19_error_bytes? alike_tensor_count? encode_gb_per_s decode_gb_per_s device_gb_per_s? memcpy_gb_per_s zstd3_gb_per_s"""
+WRITTEN = """output format is_identity read_bytes write_bytes mix? bits_per_weight? """ + FILES + """ tensors [ name action from_type type stored_type
+from_bytes to_bytes file_index made_of? source_count? operation? relative_rmse? max_abs? ]"""
+MADE = "input is_dry_run " + WRITTEN + " " + FINDINGS
 FACTOR = "{ name type shape size_bytes }"
 SCREEN = """input format version container? { major_version minor_version holds? holds_version? packed_bytes unpacked_bytes packed_percent
 file_count files? [ name size_bytes packed_bytes tensor_count derived_tensor_count bits_per_weight? ] is_directory is_for_gpu
@@ -315,15 +318,15 @@ METADATA = "metadata? [ key type element_type? element_count? is_shortened? leng
 
 # What a document has: "name?" may be missing, { } is an object, [ ] a list of objects, { * } one of any names.
 DOCUMENTS = {
+    "adapter": "input output is_dry_run format pair_count " + FINDINGS,
     "architectures": "architectures [ architecture classes mmproj? ]",
     "bench": "input effort thread_count cpu device? tensors [ name type " + MEASURES + " ] types [ type tensor_count " + MEASURES +
              " ] total { " + MEASURES + " }",
-    "convert": """input? output is_dry_run format is_identity read_bytes write_bytes mix? bits_per_weight? """ + FILES + """
-fit? { size_bytes bits_per_weight damage lambda damage_at_one_more_bit one_more_bit_bytes predicts_tokens smallest_bytes
+    "convert": MADE,
+    "quantize": "input is_dry_run outputs [ " + WRITTEN + """ target_bytes? damage? fit? { size_bytes bits_per_weight damage lambda damage_at_one_more_bit one_more_bit_bytes predicts_tokens smallest_bytes
 roles [ role tensor_count weight_count size_bytes damage one_more_bit_saves ] mixes [ mix size_bytes bits_per_weight damage ]
 curve_points [ size_bytes bits_per_weight damage ] tensors [ name role type weight_count size_bytes sensitivity is_measured is_pinned
-relative_error damage ] } tensors [ name action from_type type stored_type from_bytes to_bytes file_index made_of? source_count?
-operation? relative_rmse? max_abs? ] """ + FINDINGS,
+relative_error damage ] } ] """ + FINDINGS,
     "diff": """input comparisons [ other renamed is_same is_lossy other_is_lossy relative_rmse? differences [ kind name type? other_type?
 shape? other_shape? is_tolerated relative_rmse? max_abs? different_count? ] ]""",
     "edit": """input output format is_dry_run is_in_place changed_bytes written_bytes changes [ kind old new ]
@@ -342,13 +345,13 @@ shard? shard_count? ] name?""",
     "pack": """input output file_count tensor_count shared_tensor_count difference_tensor_count from_bytes to_bytes ratio is_lossy
 is_dry_run lossy_tensor_count? bits_per_weight? damage? layers [ name type from_bytes to_bytes is_shared ] """ + FINDINGS,
     "part": "input output is_dry_run part part_count is_present offset size_bytes total_bytes work_bytes total_work_bytes " + FINDINGS,
-    "quantize": """input is_dry_run outputs [ output format mix? target_bytes? size_bytes bits_per_weight damage? ] """ + FINDINGS,
     "report": "tare_version models [ " + SCREEN + """ name? tensors [ name type shape size_bytes packed_bytes? scheme? is_truncated? role?
 layer? expert? is_bias? zero_count? nan_count? infinite_count? min? max? mean? std_dev? histogram? against? base_type? relative_rmse?
 base_norm? max_abs? different_count? ] base? { input format tensor_bytes is_renamed missing_tensor_count tensors [ name what? ]
 different_key_count? keys? [ name what? ] } tokenizer_sample? { model pre? is_mapped control_token_count? user_defined_token_count?
 special_tokens [ role id text length_bytes? ] token_count? token_bytes? first_tokens? """ + TOKENS + " last_tokens? " + TOKENS +
               " non_text_tokens? " + TOKENS + " chat_template? length_bytes? } " + METADATA + " ]",
+    "synth": MADE,
     "status": "output part_count done_count parts [ part part_count state name? against_part? offset? size_bytes? ]",
     "uploads": "output is_aborted uploads [ output upload_name began part_count size_bytes ]",
     "unpack": """input output is_dry_run is_directory file_count size_bytes packed_bytes is_whole is_checked lost_segment_count damaged_tensor_count
@@ -358,9 +361,9 @@ lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
     "version": "version cpu { active detected } dependencies { * }",
 }
 WHAT = {
-    "architectures": "tare convert --list-architectures", "bench": "tare bench", "convert": "tare convert, quantize and synth",
+    "adapter": "tare convert --as-adapter", "architectures": "tare convert --list-architectures", "bench": "tare bench", "convert": "tare convert",
     "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "extract": "tare extract", "get": "tare get", "info": "tare info", "join": "tare join", "mount": "tare mount", "name": "tare name",
-    "pack": "tare pack", "part": "tare convert, quantize and unpack --part", "quantize": "tare quantize --sizes", "report": "tare report", "status": "tare status", "uploads": "tare status s3://...", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
+    "pack": "tare pack", "part": "tare convert, quantize and unpack --part", "quantize": "tare quantize", "report": "tare report", "status": "tare status", "synth": "tare synth", "uploads": "tare status s3://...", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
 }
 ERROR = {"$ref": "tare.error.2.json"}
 

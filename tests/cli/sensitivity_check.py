@@ -83,7 +83,7 @@ def check_mixture(tare, script, folder):
     for names in "--no-tokenizer", "--keep-names":
         out = subprocess.run([tare, "quantize", folder, os.path.join(folder, "q.gguf"), "--target-bpw", "5",
                               "--sensitivity", file, "--json", names, "-n"], check=True, capture_output=True)
-        tensors = json.loads(out.stdout)["fit"]["tensors"]
+        tensors = json.loads(out.stdout)["outputs"][0]["fit"]["tensors"]
         assert tensors and all(t["is_measured"] for t in tensors), names
     print(f"{len(tensors)} tensors of the mixture have theirs")
 
@@ -100,7 +100,7 @@ def main():
         out = subprocess.run([tare, "quantize", folder, os.path.join(folder, "q.gguf"), "--target-bpw", "5",
                               "--sensitivity", file, "--json", "--no-tokenizer", "-n"],
                              check=True, capture_output=True)
-        tensors = json.loads(out.stdout)["fit"]["tensors"]
+        tensors = json.loads(out.stdout)["outputs"][0]["fit"]["tensors"]
         assert tensors and all(t["is_measured"] and t["name"].count("proj") == 0 for t in tensors)
         by_name = {t["name"]: t["sensitivity"] for t in tensors}
         assert abs(by_name["blk.2.ffn_down.weight"] / values["model.layers.2.mlp.down_proj.weight"] - 1) < 1e-9
