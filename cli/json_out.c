@@ -229,7 +229,8 @@ tare_json_node *cli_json_error(const tare_error *err, const char *path) {
     if (err->field[0]) cli_json_text(document, "field", err->field);
     if (err->code) cli_json_text(document, "code", err->code);
     char line[1200];
-    snprintf(line, sizeof line, "%s", err->what);
+    snprintf(line, sizeof line, "%s%s%s", err->what, err->os_error ? ": " : "",
+             err->os_error ? strerror(err->os_error) : "");
     cli_spell(line);
     cli_json_text(document, "text", line);
     cli_error_text(line, sizeof line, err, path);
