@@ -346,7 +346,8 @@ static void add_row(cli_table *table, const tare_model *model, const char *path)
     if (n > 3) snprintf(text + strlen(text), sizeof text - strlen(text), ", ...");
     cli_table_add(table, text);
     const bool is_run = info_llama(&why, model);
-    const bool is_beside = is_run ? tare_llama_is_draft(model) : info_projector(model).len > 0;
+    const bool is_beside = is_run ? tare_llama_is_draft(model)
+                                  : info_projector(model).len || info_is_loaded_adapter(model);
     cli_table_add(table, is_beside                     ? "beside a model"
                          : is_run                      ? "runs it"
                          : why.status != TARE_OK       ? "does not run it"

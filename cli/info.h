@@ -50,6 +50,7 @@ void info_llama_text(char *buf, size_t size, const tare_error *why);
 void info_put_entry(size_t *column, const char *name, const char *entry);
 /* The model's adapters: some on the screen, all as a table, in a document; nothing where it has
  * none. */
+bool info_is_loaded_adapter(const tare_model *model); /* it is one, for llama.cpp */
 void info_print_adapters(const tare_model *model, const char *path);
 void info_list_adapters(const tare_model *model);
 void info_json_adapters(tare_json_node *document, const tare_model *model);

@@ -21,6 +21,11 @@ static void print_line(const tare_adapter *a) {
     free(name);
 }
 
+bool info_is_loaded_adapter(const tare_model *model) {
+    const tare_str dialect = tare_model_adapter_dialect(model);
+    return dialect.len && strncmp(dialect.ptr, "llama.cpp", dialect.len) == 0;
+}
+
 /* One that llama.cpp loads is nothing to merge. */
 static void print_loaded(const tare_model *model, const char *path) {
     const size_t n = tare_model_summarize(model)->n_tensors / 2;
@@ -38,7 +43,7 @@ static void print_dialect(const tare_model *model, const char *path) {
     tare_adapter_set *set = NULL;
     tare_error err;
     if (!dialect.len) return;
-    if (strncmp(dialect.ptr, "llama.cpp", dialect.len) == 0) {
+    if (info_is_loaded_adapter(model)) {
         print_loaded(model, path);
         return;
     }

@@ -274,6 +274,9 @@ static void print_llama(const tare_model *model) {
         info_label("llama.cpp");
         printf("reads it beside a text model (--mmproj): %s\n", kind);
         free(kind);
+    } else if (info_is_loaded_adapter(model)) {
+        info_label("llama.cpp");
+        puts("reads it beside its base (--lora)");
     } else if (why.status != TARE_OK) {
         info_llama_text(text, sizeof text, &why);
         info_label("llama.cpp");

@@ -133,29 +133,35 @@ static int fill_options(tare_llama_options *options, char **text, const cli_writ
 }
 
 /* What can be done with an adapter that was given as a model. */
-static void hint_adapter(const char *path, const char *out_path) {
+static void hint_adapter(const char *path, const char *out_path, const cli_command *command,
+                         const cli_write *write) {
     char *adapter = cli_escape_path(path), *out = cli_escape_path(out_path);
+    const tare_mix *mix = write->mix ? write->mix->mix : NULL;
     fprintf(stderr,
-            "merged into its base:        tare convert BASE %s --apply-adapter %s\n"
+            "merged into its base:        tare %s BASE %s%s%s --apply-adapter %s\n"
             "beside it, for llama.cpp:    tare convert BASE %s --lora %s\n"
             "(BASE: the model that it was trained on; --keep-names stores the factors as they "
             "are)\n",
-            out, adapter, out, adapter);
+            command->name, out, write->fit || mix ? " " : "",
+            write->fit ? "..."
+            : mix      ? mix->name
+                       : "",
+            adapter, out, adapter);
     free(adapter);
     free(out);
 }
 
 /* A fault in the file of --metadata, which the library does not know, is named after it. */
 static int translate(tare_model **out, const tare_model *in, const char *in_path,
-                     const char *out_path, const char *to, const char *metadata_path,
-                     const tare_llama_translate_options *options) {
+                     const char *out_path, const char *to, const cli_command *command,
+                     const cli_write *write, const tare_llama_translate_options *options) {
     tare_error err;
     if (tare_llama_translate(out, in, to, options, &err) == TARE_OK) return CLI_YES;
-    const bool is_metadata = metadata_path && cli_has_code(&err, TARE_CODE_BAD_METADATA);
+    const bool is_metadata = write->metadata && cli_has_code(&err, TARE_CODE_BAD_METADATA);
     if (is_metadata) err.file[0] = '\0';
-    const int code = fail_mapping(&err, in_path, is_metadata ? metadata_path : in_path,
+    const int code = fail_mapping(&err, in_path, is_metadata ? write->metadata : in_path,
                                   options->context->report);
-    if (cli_has_code(&err, TARE_CODE_IS_ADAPTER)) hint_adapter(in_path, out_path);
+    if (cli_has_code(&err, TARE_CODE_IS_ADAPTER)) hint_adapter(in_path, out_path, command, write);
     return code;
 }
 
@@ -206,7 +212,7 @@ int cli_map(cli_mapped *out, const cli_command *command, const tare_model *in, c
         code = cli_open(&out->target, write->target_model, report);
     llama.target = out->target;
     if (code == CLI_YES && !write->lora)
-        code = translate(&out->model, in, in_path, out_path, to, write->metadata, &options);
+        code = translate(&out->model, in, in_path, out_path, to, command, write, &options);
     free(directory);
     free(metadata);
     return code;
