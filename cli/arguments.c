@@ -386,9 +386,8 @@ static bool parse_short(const cli_command *command, char ***next) {
     return true;
 }
 
-/* What is wrong with the words before --json is told as that asks, too. */
-static bool seems_json(const cli_command *command, int argc, char **argv) {
-    for (int i = 0; (command->takes & CLI_TAKES_JSON) && i < argc; i++) {
+bool cli_seems_json(int argc, char **argv) {
+    for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0) break;
         if (strcmp(argv[i], "--json") == 0) return true;
     }
@@ -398,7 +397,7 @@ static bool seems_json(const cli_command *command, int argc, char **argv) {
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args) {
     int n_args = 0;
     bool is_options = true;
-    cli.json = seems_json(command, argc, argv);
+    cli.json = (command->takes & CLI_TAKES_JSON) && cli_seems_json(argc, argv);
     for (char **next = argv; next < argv + argc;) {
         const char *word = *next;
         if (!is_options || word[0] != '-' || word[1] == '\0') {

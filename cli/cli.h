@@ -207,6 +207,8 @@ char *cli_name_of_page(const char *path); /* "a.gguf" -> "a.html" */
 /* Reads a command line: options go to their targets, the rest to args (argc entries at most).
  * Returns the number of arguments, or -1 after saying what is wrong. */
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args);
+/* Whether --json is among them: what is wrong with the words before it is told as that asks, too. */
+bool cli_seems_json(int argc, char **argv);
 /* Restricts the kernels to --cpu; false, after a message, if this machine lacks that level. */
 bool cli_apply_cpu(const cli_command *command);
 #define CLI_CPU_LEVELS "c avx2 avx512 vbmi2"

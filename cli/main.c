@@ -142,9 +142,10 @@ int main(int argc, char **argv) {
     const cli_command *command = cli_command_find(argv[1]);
     if (!command) {
         char *word = cli_escape_path(argv[1]);
+        cli.json = cli_seems_json(argc - 2, argv + 2);
         int code = cli_usage(NULL, "no command \"%s\"%s", word, cli_command_guess(argv[1]).text);
         free(word);
-        return code;
+        return cli_finish(code);
     }
     return cli_finish(run_command(command, argc - 2, argv + 2));
 }
