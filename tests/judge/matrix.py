@@ -41,8 +41,19 @@ def tensors(path):
     return {n: number(k, np.frombuffer(d, BYTES[k]).reshape(s)) for n, (k, s, d) in read_safetensors(path)[1].items()}
 
 
+def expert(have, name):
+    """An expert's matrix out of what MLX has for all of a layer, whose names mlx-lm gives them; None: there is none."""
+    before, word, after = name.partition(".experts.")
+    number, _, part = after.partition(".")
+    for own, mlx in (("w1.", "gate_proj."), ("w2.", "down_proj."), ("w3.", "up_proj.")):
+        part = mlx + part[len(own):] if part.startswith(own) else part
+    stack = have.get(f"{before}.switch_mlp.{part}") if word else None
+    return None if stack is None else stack[int(number)]
+
+
 def differs(have, want, most):
     """A text; None: they are equal, as far as they have to be."""
+    have = {**{n: expert(have, n) for n in want if expert(have, n) is not None}, **have}
     if set(want) - set(have):
         return f"without {sorted(set(want) - set(have))[:3]}"
     for name, right in want.items():
