@@ -104,13 +104,10 @@ bool tare_weight_lay_groups(tare_weight *w, uint64_t lines, uint64_t groups) {
 }
 
 uint64_t tare_weight_group_length(const tare_weight_search *s, uint64_t cols, uint64_t groups) {
-    static const char *const names[] = {"group_size", "q_group_size"};
     if (groups == 0 || groups > cols) return 0;
     if (groups == 1) return cols;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const uint64_t g = tare_weight_setting(&s->settings, names[i], 0);
-        if (g && g < cols && tare_ceil_div_u64(cols, g) == groups) return g;
-    }
+    const uint64_t stated = tare_weight_stated_group(&s->settings);
+    if (stated && stated < cols && tare_ceil_div_u64(cols, stated) == groups) return stated;
     if (cols % groups == 0) return cols / groups;
     for (uint64_t g = 128; g >= 16; g /= 2)
         if (tare_ceil_div_u64(cols, g) == groups) return g;

@@ -105,8 +105,7 @@ static tare_status fit_gemm(tare_weight *w, const tare_weight_search *s, tare_er
 
 /* Of scales that are padded, as many as the groups of a row are: the settings say how long one is. */
 static uint64_t padded_groups(const tare_weight_search *s, uint64_t cols, uint64_t room) {
-    const uint64_t otherwise = tare_weight_setting(&s->settings, "q_group_size", 0);
-    const uint64_t length = tare_weight_setting(&s->settings, "group_size", otherwise);
+    const uint64_t length = tare_weight_stated_group(&s->settings);
     if (length == 0 || length >= cols) return length ? 1 : 0;
     const uint64_t groups = tare_ceil_div_u64(cols, length);
     return groups <= room ? groups : 0;

@@ -66,6 +66,18 @@ uint64_t tare_weight_setting(const tare_weight_settings *s, const char *path, ui
     return tare_json_node_u64(find(s, path), &n) ? n : otherwise;
 }
 
+uint64_t tare_weight_stated_group(const tare_weight_settings *s) {
+    static const char *const names[] = {"group_size", "q_group_size"};
+    uint64_t n = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && n == 0; i++) {
+        const tare_json_node *node = find(s, names[i]);
+        const bool is_row = node && node->type == TARE_JSON_NUMBER && tare_str_is(node->text, "-1");
+        if (is_row) n = UINT64_MAX;
+        if (!is_row && !tare_json_node_u64(node, &n)) n = 0;
+    }
+    return n;
+}
+
 bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, const char *text) {
     const tare_str have = tare_json_node_text(find(s, path));
     const size_t n = strlen(text);

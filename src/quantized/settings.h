@@ -33,6 +33,8 @@ tare_status tare_weight_settings_read(tare_weight_settings *out, const tare_mode
                                       tare_arena *arena, tare_error *err);
 /* A number of the settings, by path; `otherwise` where there is none. */
 uint64_t tare_weight_setting(const tare_weight_settings *s, const char *path, uint64_t otherwise);
+/* The columns that share a scale, as the settings say; 0: they do not, UINT64_MAX: all of a row (-1). */
+uint64_t tare_weight_stated_group(const tare_weight_settings *s);
 /* Whether a text of the settings is this one. */
 bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, const char *text);
 /* Whether it is true. */

@@ -102,6 +102,14 @@ def awq(m, g=64):
         (q - np.repeat(z, g, 0).T).astype(F) * np.repeat(s.astype(F), g, 0).T
 
 
+def awq_gemv(m):
+    """One group a row, whose scales are padded to what a word of zero points has."""
+    o, i = m.shape
+    q, z, s = m.codes(4), m.codes(4, (o, 8)), m.scales(o, 8).astype(np.float16)
+    return {"x.qweight": ("I32", dense(q, 4)), "x.qzeros": ("I32", dense(z, 4)), "x.scales": ("F16", s)}, \
+        (q - z[:, :1]).astype(F) * s[:, :1].astype(F)
+
+
 def awq_tiles(m, g=64):
     """llm-awq's pack_intweight, code by code."""
     o, i = m.shape
@@ -374,6 +382,7 @@ SCHEMES = {
     "auto-round 5": ({"quant_method": "auto-round", "packing_format": "auto_round"}, gptq(5, 32, v2=True)),
     "awq": ({"quant_method": "awq", "bits": 4, "group_size": 64, "version": "gemm"}, awq),
     "awq tiles": ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64, "version": "gemv_fast"}, awq_tiles),
+    "awq gemv": ({"quant_method": "awq", "bits": 4, "group_size": -1, "version": "gemv"}, awq_gemv),
     **{f"compressed-tensors {b}": (None, packed(b, 3)) for b in (2, 3, 4, 5, 6, 7, 8)}, "compressed-tensors zero": (None, packed(4, 6, True)),
     "compressed-tensors zero 3": (None, packed(3, 2, True)), "compressed-tensors channel": (None, packed(4, 1)),
     **{f"compressed-tensors old {b}": ({"quant_method": "compressed-tensors", "version": "0.13.0", "config_groups": {
