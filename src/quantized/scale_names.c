@@ -83,26 +83,38 @@ bool tare_is_named_scale(tare_str name) {
     return find_word(part, TARE_STR("scale")) < part.len;
 }
 
-/* The codes that a tensor is named like a scale of; -1: there are none. The names are those that
- * most people give: X.scales or X.weight.scale or X.weight_quantizer.scale beside X.weight, X_scale
- * beside X or X.weight, X._scale beside X._data, scale_X beside X. */
-static int64_t usual_codes(const tare_weight_search *s, tare_str name) {
-    static const char *const ends[] = {"",       ".weight", ".weight_packed", ".qweight",
-                                       "._data", "_qdata",  "_blocks",        ".W_q"};
-    const tare_str part = last_part(name);
-    const size_t at = find_word(part, TARE_STR("scale"));
-    if (at == part.len) return -1;
-    const tare_str parent = parent_of(name), grandparent = parent_of(parent);
-    const bool is_of_parent =
-        parent.len && find_word(last_part(parent), TARE_STR("quant")) < last_part(parent).len;
-    tare_str head = {name.ptr, (size_t)(part.ptr - name.ptr) + at};
-    while (head.len && (head.ptr[head.len - 1] == '_' || head.ptr[head.len - 1] == '.')) head.len--;
-    const tare_str stems[] = {parent, head, is_of_parent ? grandparent : TARE_STR("")};
-    for (size_t k = 0; k < 3; k++)
-        for (size_t i = 0; stems[k].len && i < sizeof ends / sizeof *ends; i++) {
-            const int64_t codes = tare_weight_find(s, stems[k], ends[i]);
-            if (tare_is_codes(s, codes)) return codes;
-        }
+/* What the names of codes end in after the stem of a module, each once; NULL: no row has a new one. */
+static const char *codes_suffix(const tare_scheme *row) {
+    const char *suffix = row->parts[0].suffix;
+    for (const tare_scheme *other = tare_schemes; other < row; other++)
+        if (strcmp(other->parts[0].suffix, suffix) == 0) return NULL;
+    return suffix;
+}
+
+/* The codes of a module, or of that name; -1: there are none. */
+static int64_t codes_of(const tare_weight_search *s, tare_str stem) {
+    for (const tare_scheme *row = tare_schemes; row->name; row++) {
+        const char *suffix = codes_suffix(row);
+        const int64_t codes = suffix ? tare_weight_find(s, stem, suffix) : -1;
+        if (tare_is_codes(s, codes)) return codes;
+    }
+    return -1;
+}
+
+/* The codes of the module, or with the name, that a name begins with, where a word for a scale comes
+ * behind it: X.scales or X.weight_quantizer.pre_scale beside X.weight, X_scale beside X or X.weight,
+ * X.scale.2 beside X.weight._data, scale_X beside X; -1: there are none. */
+static int64_t codes_within(const tare_weight_search *s, tare_str name) {
+    const tare_str word = TARE_STR("scal");
+    bool is_scale = false;
+    for (size_t n = name.len; n-- > 1;) {
+        const tare_str here = {name.ptr + n, tare_min_u64(name.len - n, word.len)};
+        const bool is_word = here.len == word.len && find_word(here, word) == 0;
+        is_scale = is_scale || is_word;
+        if (!is_scale || (!is_word && name.ptr[n] != '.' && name.ptr[n] != '_')) continue;
+        const int64_t codes = codes_of(s, (tare_str){name.ptr, n});
+        if (codes >= 0) return codes;
+    }
     return -1;
 }
 
@@ -178,7 +190,7 @@ static tare_status list_keys(tare_weight_search *s, tare_error *err) {
 
 tare_status tare_scaled_codes(int64_t *out, tare_weight_search *s, tare_str name, tare_error *err) {
     bool is_scale;
-    *out = usual_codes(s, name);
+    *out = codes_within(s, name);
     if (*out >= 0 || tare_is_activation_scale(name)) return TARE_OK;
     *out = codes_before(s, name);
     if (*out >= 0) return TARE_OK;

@@ -61,6 +61,24 @@ def unknown(p):
     p.expect("scales of other modules", code == 0 and np.array_equal(floats(p.path("out.safetensors"))["m.weight"], E4M3[CODES]), text)
 
 
+def beside_others(p):
+    """Schemes whose codes are not called X.weight; names of which the word is anywhere behind X."""
+    one, bytes_, rows = (F32(.5), "F32"), CODES % 64, np.ones((48, 1))
+    schemes = {"torchao": {"m._weight_qdata": (bytes_, "I8"), "m._weight_scale": (rows, "F32")},
+               "quanto": {"m.weight._data": (bytes_, "I8"), "m.weight._scale": (rows, "F32")},
+               "compressed-tensors": {"m.weight_packed": (np.ones((48, 8)), "I32"), "m.weight_scale": (rows, "F32"), "m.weight_shape": ([48, 64], "I64")},
+               "fp8": {"m.weight": (CODES, "F8_E4M3"), "m.weight_scale": one}}
+    for scheme, parts in schemes.items():
+        path = p.path("in.safetensors")
+        for name in ("m.weight_scale_3", "m.pre_scale", "m.rowscale", "m.SCALE_X", "m.my.scale", "m.weight.my_scale", "m.scales.0", "m_scale"):
+            save(path, {**parts, name: one})
+            for out in ("out.safetensors", "out.gguf"):
+                p.refused(f"{scheme}: {name} to {out}", [name.replace(".", r"\.") + ":", "not used"], "convert", path, p.path(out), "--type", "f32", "--force")
+        save(path, {**parts, "m.input_scale": one, "n.my.scale": one, "mm.scale": one, "scale": one})
+        code, text = p.run("convert", path, p.path("out.safetensors"), "--type", "f32", "--force")
+        p.expect(f"{scheme}: scales of others", code == 0 and set(floats(p.path("out.safetensors"))) == {"m.weight", "n.my.scale", "mm.scale", "scale"}, text)
+
+
 def differences(p):
     """Numbers are compared with the scale, never codes with numbers."""
     save(p.path("a.safetensors"), {"m.weight": (CODES, "F8_E4M3"), "m.scale_weight": (F32(.5), "F32")})
@@ -134,7 +152,7 @@ def zero_points(p):
 
 def main():
     p = Program()
-    for part in (known, unknown, differences, models, bitnet, zero_points):
+    for part in (known, unknown, beside_others, differences, models, bitnet, zero_points):
         part(p)
     return p.end("companions")
 
