@@ -91,8 +91,7 @@ static const char *codes_suffix(const tare_scheme *row) {
     return suffix;
 }
 
-/* The codes of a module, or of that name; -1: there are none. */
-static int64_t codes_of(const tare_weight_search *s, tare_str stem) {
+int64_t tare_codes_of(const tare_weight_search *s, tare_str stem) {
     for (const tare_scheme *row = tare_schemes; row->name; row++) {
         const char *suffix = codes_suffix(row);
         const int64_t codes = suffix ? tare_weight_find(s, stem, suffix) : -1;
@@ -101,18 +100,16 @@ static int64_t codes_of(const tare_weight_search *s, tare_str stem) {
     return -1;
 }
 
-/* The codes of the module, or with the name, that a name begins with, where a word for a scale comes
- * behind it: X.scales or X.weight_quantizer.pre_scale beside X.weight, X_scale beside X or X.weight,
- * X.scale.2 beside X.weight._data, scale_X beside X; -1: there are none. */
-static int64_t codes_within(const tare_weight_search *s, tare_str name) {
-    const tare_str word = TARE_STR("scal");
-    bool is_scale = false;
+/* For scales: X.scales or X.weight_quantizer.pre_scale beside X.weight, X_scale beside X or X.weight,
+ * X.scale.2 beside X.weight._data. */
+int64_t tare_codes_before_word(const tare_weight_search *s, tare_str name, tare_str word) {
+    bool has_word = false;
     for (size_t n = name.len; n-- > 1;) {
         const tare_str here = {name.ptr + n, tare_min_u64(name.len - n, word.len)};
         const bool is_word = here.len == word.len && find_word(here, word) == 0;
-        is_scale = is_scale || is_word;
-        if (!is_scale || (!is_word && name.ptr[n] != '.' && name.ptr[n] != '_')) continue;
-        const int64_t codes = codes_of(s, (tare_str){name.ptr, n});
+        has_word = has_word || is_word;
+        if (!has_word || (!is_word && name.ptr[n] != '.' && name.ptr[n] != '_')) continue;
+        const int64_t codes = tare_codes_of(s, (tare_str){name.ptr, n});
         if (codes >= 0) return codes;
     }
     return -1;
@@ -190,7 +187,7 @@ static tare_status list_keys(tare_weight_search *s, tare_error *err) {
 
 tare_status tare_scaled_codes(int64_t *out, tare_weight_search *s, tare_str name, tare_error *err) {
     bool is_scale;
-    *out = codes_within(s, name);
+    *out = tare_codes_before_word(s, name, TARE_STR("scal"));
     if (*out >= 0 || tare_is_activation_scale(name)) return TARE_OK;
     *out = codes_before(s, name);
     if (*out >= 0) return TARE_OK;

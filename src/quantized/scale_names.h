@@ -13,6 +13,11 @@ bool tare_is_named_scale(tare_str name);
 /* Codes: 8-bit floats, or a matrix of whole numbers; a part of a weight that was found, too. False
  * for -1. */
 bool tare_is_codes(const tare_weight_search *s, int64_t tensor);
+/* The codes of a module, or of that name; -1: there are none. */
+int64_t tare_codes_of(const tare_weight_search *s, tare_str stem);
+/* The codes of the module, or with the name, that a name begins with, where a word comes behind it;
+ * -1: there are none. */
+int64_t tare_codes_before_word(const tare_weight_search *s, tare_str name, tare_str word);
 /* The codes that a tensor is named like a scale of, wherever the word stands, or of which a tensor of
  * floats has the name and a word more; -1: there are none. */
 tare_status tare_scaled_codes(int64_t *out, tare_weight_search *s, tare_str name, tare_error *err);

@@ -221,6 +221,8 @@ const tare_named_scheme tare_named_schemes[] = {
     {".centroids.weight", ".indices", TARE_NOT_DECODED("vptq"), false},
     {".dense_weights", NULL, TARE_NOT_DECODED("spqr"), false},
     {".tables2", NULL, TARE_NOT_DECODED("higgs"), false},
+    {".B", ".s_channel", TARE_IN_KERNEL_ORDER("qqq"), false},
+    {".scale_packed", ".meta", TARE_IS_MARLIN_24, false},
     {".B", ".s", TARE_IN_KERNEL_ORDER("marlin, qqq"), false},
     {".forward_hadamard_matrix", NULL, TARE_IS_ROTATED("fp_quant"), false},
     {".Qidxs", NULL, TARE_IS_ROTATED("quip"), false},

@@ -138,10 +138,20 @@ static tare_status try_schemes(tare_weight_search *s, size_t i, tare_error *err)
     return TARE_OK;
 }
 
+/* A word of a name that others have, too, which comes behind the name of codes. */
+static tare_status try_word(tare_weight_search *s, size_t i, const tare_named_scheme *n,
+                            tare_error *err) {
+    const tare_str word = tare_str_of(n->suffix + 1);
+    const int64_t codes = tare_codes_before_word(s, tensor(s, (int64_t)i)->name, word);
+    return codes < 0 ? TARE_OK
+                     : note_refusal(s, codes, TARE_ERR_UNSUPPORTED, n->why, (int64_t)i, err);
+}
+
 static tare_status try_names(tare_weight_search *s, size_t i, tare_error *err) {
     const tare_str name = tensor(s, (int64_t)i)->name;
     for (const tare_named_scheme *n = tare_named_schemes; n->suffix; n++) {
         const tare_str end = tare_str_of(n->suffix);
+        if (n->is_common) TARE_TRY(try_word(s, i, n, err));
         if (!tare_str_ends(name, end) || (n->is_common && !s->settings.config)) continue;
         const tare_str stem = {name.ptr, name.len - end.len};
         const int64_t beside = n->beside ? tare_weight_find(s, stem, n->beside) : -1;
@@ -150,8 +160,10 @@ static tare_status try_names(tare_weight_search *s, size_t i, tare_error *err) {
         if ((n->beside && beside < 0) || is_plain) continue;
         if (n->is_common && !s->m->refusal) s->m->refusal = n->why;
         TARE_TRY(note_refusal(s, (int64_t)i, TARE_ERR_UNSUPPORTED, n->why, -1, err));
-        const int64_t weight = tare_weight_find(s, stem, ".weight");
-        if (weight >= 0) TARE_TRY(note_refusal(s, weight, TARE_ERR_UNSUPPORTED, n->why, -1, err));
+        note_of(s, (int64_t)i)->has_packed_codes |= !n->is_common;
+        int64_t codes = tare_codes_of(s, stem);
+        if (codes < 0) codes = tare_weight_find(s, stem, ".weight");
+        if (codes >= 0) TARE_TRY(note_refusal(s, codes, TARE_ERR_UNSUPPORTED, n->why, -1, err));
     }
     return TARE_OK;
 }
@@ -250,11 +262,11 @@ static void drop_refused(tare_weight_search *s) {
 static tare_status find_all(tare_weight_search *s, tare_error *err) {
     const size_t n = s->m->catalog.n_tensors;
     for (size_t i = 0; i < n; i++) TARE_TRY(try_names(s, i, err));
-    for (size_t i = 0; i < n; i++) TARE_TRY(try_schemes(s, i, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(note_comfy(s, i, err));
     for (const tare_json_node *l = s->settings.layers ? s->settings.layers->child : NULL; l;
          l = l->next)
         TARE_TRY(check_comfy(s, l->key, err));
+    for (size_t i = 0; i < n; i++) TARE_TRY(try_schemes(s, i, err));
     const bool is_packed = s->n_weights > 0 || s->settings.config;
     for (size_t i = 0; i < n; i++)
         s->is_dropped[i] = s->is_dropped[i] || (is_packed && is_of_no_use(s, i));
@@ -265,10 +277,17 @@ static tare_status find_all(tare_weight_search *s, tare_error *err) {
     return TARE_OK;
 }
 
+static bool is_of_named(tare_str name) {
+    for (const tare_named_scheme *n = tare_named_schemes; n->suffix; n++)
+        if (!n->is_common && tare_str_ends(name, tare_str_of(n->suffix))) return true;
+    return false;
+}
+
 /* Whether there may be anything to find: plain models are not asked for their settings. */
 static bool may_be_packed(const tare_weight_search *s) {
     for (size_t i = 0; i < s->m->catalog.n_tensors; i++) {
-        if (tare_is_codes(s, (int64_t)i) || tare_is_named_scale(tensor(s, (int64_t)i)->name))
+        const tare_str name = tensor(s, (int64_t)i)->name;
+        if (tare_is_codes(s, (int64_t)i) || tare_is_named_scale(name) || is_of_named(name))
             return true;
     }
     return false;

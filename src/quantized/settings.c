@@ -78,13 +78,17 @@ uint64_t tare_weight_stated_group(const tare_weight_settings *s) {
     return n;
 }
 
-bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, const char *text) {
-    const tare_str have = tare_json_node_text(find(s, path));
+/* Whatever the case of letters. */
+static bool is_text(tare_str have, const char *text) {
     const size_t n = strlen(text);
     if (have.len != n) return false;
     for (size_t i = 0; i < n; i++)
         if ((have.ptr[i] | 32) != (text[i] | 32)) return false;
     return true;
+}
+
+bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, const char *text) {
+    return is_text(tare_json_node_text(find(s, path)), text);
 }
 
 bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path) {
@@ -202,12 +206,12 @@ static const char *refused_format(tare_str text) {
     static const struct {
         const char *format, *refusal;
     } formats[] = {
-        {"marlin-24", "marlin-24: sparse codes in the order of a kernel are not decoded"},
+        {"marlin-24", TARE_IS_MARLIN_24},
         {"sparse-24-bitmask", TARE_IS_SPARSE("sparse-24-bitmask")},
         {"sparse-bitmask", TARE_IS_SPARSE("sparse-bitmask")},
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (tare_str_is(text, formats[i].format)) return formats[i].refusal;
+        if (is_text(text, formats[i].format)) return formats[i].refusal;
     return NULL;
 }
 
@@ -221,11 +225,12 @@ static const char *refused_formats(const tare_weight_settings *s) {
 }
 
 static const char *refused_method(const tare_weight_settings *s) {
-    static const char *const places[] = {"quant_method", "checkpoint_format", "version"};
+    static const char *const places[] = {"quant_method", "quant_algo", "checkpoint_format",
+                                         "format", "version"};
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
         for (size_t i = 0; i < sizeof places / sizeof *places; i++)
             if (tare_weight_setting_is(s, places[i], methods[k].method)) return methods[k].refusal;
-    return NULL;
+    return tare_weight_setting_holds(s, "is_marlin_format") ? TARE_IN_KERNEL_ORDER("marlin") : NULL;
 }
 
 /* Why packed weights with these settings are not what the model computes with; NULL: they are. */

@@ -17,6 +17,7 @@
     scheme ": a low-rank part is added to its weights" TARE_FROM_ORIGINAL
 #define TARE_IS_SVDQUANT(scheme)                                                                   \
     scheme ": its weights are rotated, with a low-rank part (svdquant)" TARE_FROM_ORIGINAL
+#define TARE_IS_MARLIN_24      "marlin-24: sparse codes in the order of a kernel are not decoded"
 #define TARE_IS_SPARSE(scheme) scheme ": sparse weights are not decoded"
 
 typedef struct tare_weight_settings {

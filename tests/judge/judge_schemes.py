@@ -424,6 +424,16 @@ REFUSED = {
     "exl2": (None, {"x.q_weight": ("I32", np.zeros((4, 4))), "x.q_scale": ("I32", np.zeros((4, 4)))}),
     "exl3": (None, {"x.trellis": ("I16", np.zeros((4, 4, 8)))}), "aqlm": (None, {"x.codes": ("I8", np.zeros((4, 4, 1))), "x.codebooks": ("F16", np.ones((1, 4)))}),
     "quip": (None, {"x.Qidxs": ("I16", np.zeros((4, 4)))}), "eetq": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scales": ("F16", np.ones(4))}),
+    "spqr": (None, {"x.dense_weights": ("I64", np.zeros(4))}), "qqq": (None, {"x.B": ("I32", np.zeros((4, 4))), "x.s_channel": ("F32", np.ones((1, 4)))}),
+    "marlin-24": (None, {"x.weight_packed": ("I32", np.zeros((4, 4))), "x.scale_packed": ("F16", np.ones((1, 4))), "x.meta": ("I16", np.zeros((4, 4)))}),
+    "fp_quant": (None, {"x.qweight": ("U8", np.zeros((4, 16))), "x.scales": ("U8", np.zeros((4, 1))), "x.forward_hadamard_matrix": ("F16", np.ones((4, 4)))}),
+    "nunchaku": (None, {"x.qweight": ("I8", np.zeros((4, 4))), "x.wscales": ("F16", np.ones((1, 4)))}), "bitblas": ({"quant_method": "gptq", "format": "bitblas"}, gptq()),
+    "paroquant": (None, {**gptq()(Maker("paroquant"))[0], "x.theta": ("F16", np.ones(4)), "x.pairs": ("I16", np.zeros(4)), "x.channel_scales": ("F16", np.ones(4))}),
+    "marlin:": ({"quant_method": "gptq", "is_marlin_format": True}, gptq()), "fouroversix": ({"quant_algo": "FOUROVERSIX"}, gptq()),
+    "sparse-24-bitmask": ({"quant_method": "compressed-tensors", "format": "Sparse-24-Bitmask"}, packed(4, 3)),
+    "x.input_rotation: transform": (None, lambda m: ({**packed(4, 3)(m)[0], "x.input_rotation": ("F32", np.ones((4, 4)))},)),
+    "x.hadamard_K: transform": (None, lambda m: ({**gptq()(m)[0], "x.hadamard_K": ("F32", np.ones((4, 4)))},)),
+    "convrot: its": (None, {"x.weight": ("U8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(4)), "x.comfy_quant": text('{"format": "convrot_w4a4"}')}),
     "vptq": ({"quant_method": "vptq"}, {"x.indices": ("I32", np.zeros((4, 4)))}), "marlin": ({"quant_method": "gptq", "checkpoint_format": "marlin"}, gptq()),
     "transform": ({"quant_method": "compressed-tensors", "transform_config": {"config_groups": {"a": {}}}}, packed(4, 3)),
     "transform: its": ({"quant_method": "compressed-tensors"}, lambda m: ({**packed(4, 3)(m)[0], "x.input_rotation": ("F32", np.ones((4, 4)))},)),
@@ -515,9 +525,10 @@ def main():
         if names and name not in names:
             continue
         write(source, settings, made(Maker(name))[0] if callable(made) else made)
-        run = subprocess.run([tare, "convert", source, os.path.join(work, "out"), "--to", "hf", "--type", "f32", "--force"], capture_output=True, text=True)
-        if run.returncode not in (3, 5) or name not in run.stderr:
-            tell(name, [f"exit {run.returncode}: {run.stderr}"])
+        for target in (["hf", "--type", "f32"], ["mlx"]):
+            run = subprocess.run([tare, "convert", source, os.path.join(work, "out"), "--force", "--to", *target], capture_output=True, text=True)
+            if run.returncode not in (3, 5) or name not in run.stderr:
+                tell(name, [f"{target}: exit {run.returncode}: {run.stderr}"])
         n += 1
     made = None if names else samples()
     for name in made.SAMPLES if made else ():
