@@ -103,14 +103,17 @@ int64_t tare_codes_of(const tare_weight_search *s, tare_str stem) {
 /* For scales: X.scales or X.weight_quantizer.pre_scale beside X.weight, X_scale beside X or X.weight,
  * X.scale.2 beside X.weight._data. */
 int64_t tare_codes_before_word(const tare_weight_search *s, tare_str name, tare_str word) {
+    enum { MOST_PARTS = 64 }; /* names of models have a dozen */
     bool has_word = false;
-    for (size_t n = name.len; n-- > 1;) {
+    unsigned n_tried = 0;
+    for (size_t n = name.len; n-- > 1 && n_tried < MOST_PARTS;) {
         const tare_str here = {name.ptr + n, tare_min_u64(name.len - n, word.len)};
         const bool is_word = here.len == word.len && find_word(here, word) == 0;
         has_word = has_word || is_word;
         if (!has_word || (!is_word && name.ptr[n] != '.' && name.ptr[n] != '_')) continue;
         const int64_t codes = tare_codes_of(s, (tare_str){name.ptr, n});
         if (codes >= 0) return codes;
+        n_tried++;
     }
     return -1;
 }
