@@ -13,21 +13,30 @@ void tare_weight_shape_of(tare_weight *w, const tare_tensor *codes, uint64_t tim
         w->dims[codes->n_dims - 1] = UINT64_MAX; /* found to be too large when it is counted */
 }
 
+#define LEAST_GROUP 16 /* columns that share a scale, of all published schemes */
+
 static bool is_cut(uint64_t n, uint64_t length, uint64_t n_scales) {
     return length && tare_ceil_div_u64(n, length) == n_scales;
 }
 
-/* Whether the settings name a block of rows x columns that cuts a matrix into so many. */
-static bool named_block(uint64_t block[2], const tare_weight_search *s, uint64_t rows,
-                        uint64_t n_rows, uint64_t cols, uint64_t n_cols) {
+/* Sets the block of rows x columns that the settings name, if there is one that cuts a matrix into so
+ * many. *is_named: they name any. */
+static bool named_block(uint64_t block[2], bool *is_named, const tare_weight_search *s,
+                        uint64_t rows, uint64_t n_rows, uint64_t cols, uint64_t n_cols) {
     const tare_json_node *named =
         tare_json_member(s->settings.config, TARE_STR("weight_block_size"));
     const tare_json_node *at = NULL, *weights = NULL;
     do {
         const tare_json_node *first = named ? named->child : NULL;
-        if (tare_json_node_u64(first, &block[0]) && tare_json_node_u64(first->next, &block[1]) &&
-            is_cut(rows, block[0], n_rows) && is_cut(cols, block[1], n_cols))
-            return true;
+        uint64_t n, m;
+        if (tare_json_node_u64(first, &n) && tare_json_node_u64(first->next, &m)) {
+            *is_named = true;
+            if (is_cut(rows, n, n_rows) && is_cut(cols, m, n_cols)) {
+                block[0] = n;
+                block[1] = m;
+                return true;
+            }
+        }
         weights = tare_weight_group(&s->settings, &at);
         named = tare_json_member(weights, TARE_STR("block_structure"));
     } while (at);
@@ -72,9 +81,13 @@ bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
         const uint32_t rest = m - leading;
         if (rest > 1) n_rows = dims[leading];
         if (rest > 0) n_cols = dims[m - 1];
-        /* One list of factors belongs to the rows of the matrix, one each. */
-        if (rest == 1 && n > 1) {
-            if (leading || n_cols != rows) return false;
+        /* One list of factors belongs to the rows of the matrix, one each; so does one that lies
+         * across, whose columns would share theirs with fewer than any groups have. */
+        const bool is_list = rest == 1 && n > 1 && n_cols > 1;
+        const bool is_across =
+            rest == 2 && n_rows == 1 && n_cols > 1 && cols / n_cols < LEAST_GROUP;
+        if (is_list || is_across) {
+            if (n_cols != rows) return false;
             n_rows = n_cols;
             n_cols = 1;
         }
@@ -85,7 +98,11 @@ bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
     const bool is_whole = n_rows == rows && rows > 1 && cols % n_cols == 0;
     uint64_t block[2] = {usual_block(rows, n_rows),
                          is_whole ? cols / n_cols : usual_block(cols, n_cols)};
-    if (n_rows > 1 || n_cols > 1) named_block(block, s, rows, n_rows, cols, n_cols);
+    bool is_named = false;
+    if ((n_rows > 1 || n_cols > 1) &&
+        !named_block(block, &is_named, s, rows, n_rows, cols, n_cols) && is_named && n_rows > 1 &&
+        n_cols > 1 && !is_whole)
+        return false; /* of another block than any that is named */
     w->block_rows = tare_min_u64(block[0], rows);
     w->group = tare_min_u64(block[1], cols);
     w->n_groups = w->scale_line = n_cols;

@@ -171,6 +171,15 @@ def fp8_runs(m):
     return {"x.weight": ("F8_E4M3", q), "x.weight_scale_inv": ("F32", s)}, E4M3[q] * np.repeat(s, 128, 1)[:, :m.shape[1]]
 
 
+def fp8_rows(*shape):
+    """A scale a row, or for each matrix of a stack, in a tensor of this shape."""
+    def make(m):
+        o, i = m.shape
+        q, s = m.fp8(*(((3,) if shape[0] == 3 else ()) + (o, i))), m.scales(*shape)
+        return {"x.weight": ("F8_E4M3", q), "x.weight_scale": ("F32", s)}, E4M3[q] * s.reshape(*q.shape[:-2], -1, 1)
+    return make
+
+
 def comfy_awq(m, g=64):
     o, i = m.shape
     q, s, z = m.codes(4), m.halves(i // g, o), m.halves(i // g, o)
@@ -394,6 +403,7 @@ SCHEMES = {
     "compressed-tensors preset": ({"quant_method": "compressed-tensors", "config_groups": {
         "W4A16": ["re:.*q_proj"], "group_1": {"weights": {"num_bits": 8}}}}, packed(4, 3)),
     "fp8 runs": ({"quant_method": "fp8", "weight_block_size": [1, 128]}, fp8_runs), "comfyui without scale": (None, comfy_bare),
+    **{f"fp8 rows {n}": ({"quant_method": "fp8", "weight_block_size": [128, 128]}, fp8_rows(*n)) for n in ((64, 1), (64,), (1, 64), (3, 64, 1), (3, 1, 64), (3, 64), (3, 1), (3,))},
     "comfyui awq": (None, comfy_awq), "torchao int4": (None, torchao4),
     "mlx text model": ({"text_config": {"quantization": {"group_size": 64, "bits": 4}}}, mlx(4, 64)),
     "int8": (None, int8()), "int8 zero": (None, int8(zero="x.weight_zero_point")),
@@ -434,6 +444,8 @@ REFUSED = {
     "x.input_rotation: transform": (None, lambda m: ({**packed(4, 3)(m)[0], "x.input_rotation": ("F32", np.ones((4, 4)))},)),
     "x.hadamard_K: transform": (None, lambda m: ({**gptq()(m)[0], "x.hadamard_K": ("F32", np.ones((4, 4)))},)),
     "convrot: its": (None, {"x.weight": ("U8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(4)), "x.comfy_quant": text('{"format": "convrot_w4a4"}')}),
+    "y.weight_scale_inv": ({"quant_method": "fp8", "weight_block_size": [32, 128]},
+                           lambda m: ({"y.weight": ("F8_E4M3", m.fp8()), "y.weight_scale_inv": ("F32", m.scales(3, 2))},)),
     "vptq": ({"quant_method": "vptq"}, {"x.indices": ("I32", np.zeros((4, 4)))}), "marlin": ({"quant_method": "gptq", "checkpoint_format": "marlin"}, gptq()),
     "transform": ({"quant_method": "compressed-tensors", "transform_config": {"config_groups": {"a": {}}}}, packed(4, 3)),
     "transform: its": ({"quant_method": "compressed-tensors"}, lambda m: ({**packed(4, 3)(m)[0], "x.input_rotation": ("F32", np.ones((4, 4)))},)),
