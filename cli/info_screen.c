@@ -88,6 +88,19 @@ static void print_layers(const tare_report *report) {
     }
 }
 
+/* What cannot be decoded, and why. */
+static void print_refused(const tare_report *report) {
+    for (size_t i = 0; i < tare_report_count(report); i++) {
+        const tare_finding *f = tare_report_at(report, i);
+        if (!f->code || strcmp(f->code, "packed.refused") != 0) continue;
+        char *name = cli_escape(f->item_name, false, 0), *text = cli_escape(f->text, false, 0);
+        info_label("refused");
+        printf("%s%s%s\n", name, *name ? ": " : "", text);
+        free(name);
+        free(text);
+    }
+}
+
 /* Of a name that stands for a file, which it is. */
 static void print_file(const tare_model *model, const char *path) {
     const tare_file_info *file = cli_names_file(path) ? tare_model_file(model, 0) : NULL;
@@ -334,6 +347,7 @@ void info_print_screen(const tare_model *model, const char *path, uint64_t conte
     info_print_files(model);
     print_outliers(model);
     print_schemes(model);
+    print_refused(report);
     info_print_adapters(model, path);
     print_shards(model, sum);
     print_resources(model);

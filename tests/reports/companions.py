@@ -74,6 +74,9 @@ def beside_others(p):
             save(path, {**parts, name: one})
             for out in ("out.safetensors", "out.gguf"):
                 p.refused(f"{scheme}: {name} to {out}", [name.replace(".", r"\.") + ":", "not used"], "convert", path, p.path(out), "--type", "f32", "--force")
+        for form in ((), ("--json",)):
+            code, text = p.run("info", *form, path)
+            p.expect(f"{scheme}: info {form}", code == 0 and f"{name}: named like the scale" in text and "cannot be decoded" in text, text)
         save(path, {**parts, "m.input_scale": one, "n.my.scale": one, "mm.scale": one, "scale": one})
         code, text = p.run("convert", path, p.path("out.safetensors"), "--type", "f32", "--force")
         p.expect(f"{scheme}: scales of others", code == 0 and set(floats(p.path("out.safetensors"))) == {"m.weight", "n.my.scale", "mm.scale", "scale"}, text)
