@@ -57,6 +57,15 @@ static void note_sampling(const general *g, uint64_t offset, const char *member,
                      *member ? ": " : "", what);
 }
 
+/* Why a value makes no key of this type; NULL: it does. */
+static const char *fault_of(const tare_llama_value *v, tare_value_type type) {
+    if (type == TARE_VALUE_STRING) return v->kind == TARE_LLAMA_TEXT ? NULL : "not a text";
+    if (v->kind != TARE_LLAMA_NUMBER) return "not a number";
+    if (!isfinite(v->number)) return "not a finite number";
+    if (type == TARE_VALUE_I32 && floor(v->number) < v->number) return "not a whole number";
+    return fabs(v->number) < 0x1p31 ? NULL : "a number out of range";
+}
+
 static tare_status set_sampling(general *g, tare_error *err) {
     const tare_json_node *config = NULL;
     tare_error fault = TARE_ERROR_NONE;
@@ -72,11 +81,12 @@ static tare_status set_sampling(general *g, tare_error *err) {
         const tare_json_node *node = override_of(g, s->key);
         if (!node) node = tare_json_member(config, tare_str_of(s->member));
         tare_llama_value v = tare_llama_value_of(node);
-        if (node && v.kind == TARE_LLAMA_NUMBER && !isfinite(v.number))
-            note_sampling(g, node->offset, s->member, "not a finite number");
-        if (s->type == TARE_VALUE_STRING && v.kind == TARE_LLAMA_TEXT)
+        const char *const why = v.kind == TARE_LLAMA_ABSENT ? NULL : fault_of(&v, s->type);
+        if (why)
+            note_sampling(g, node->offset, s->member, why);
+        else if (v.kind == TARE_LLAMA_TEXT)
             TARE_TRY(tare_llama_set_text(g->m, s->key, v.text, err));
-        if (s->type != TARE_VALUE_STRING && v.kind == TARE_LLAMA_NUMBER && fabs(v.number) < 0x1p31)
+        else if (v.kind == TARE_LLAMA_NUMBER)
             TARE_TRY(tare_llama_set_number(g->m, s->key, s->type, v.number, err));
     }
     return TARE_OK;

@@ -51,6 +51,20 @@ static tare_status fail_factor(const lora *l, int64_t i, tare_status status, con
     return tare_fail_tensor(err, status, &l->factors->catalog.tensors[i], (size_t)i, what);
 }
 
+/* As where the factors are merged: with such a number, nothing that the model says is one. */
+static tare_status check_numbers(const lora *l, int64_t i, tare_error *err) {
+    const uint64_t n = l->factors->catalog.tensors[i].n_elements;
+    float numbers[1024];
+    for (uint64_t at = 0; at < n; at += 1024) {
+        const size_t count = (size_t)tare_min_u64(n - at, 1024);
+        TARE_TRY(tare_tensor_values_f32(numbers, l->factors, (size_t)i, at, count, err));
+        for (size_t k = 0; k < count; k++)
+            if (!isfinite(numbers[k]))
+                return fail_factor(l, i, TARE_ERR_UNSUPPORTED, "NaN or Inf in a factor", err);
+    }
+    return TARE_OK;
+}
+
 static tare_status check_pair(const lora *l, const pair *p, tare_error *err) {
     const tare_tensor *tensors = l->factors->catalog.tensors;
     if (p->a < 0 || p->b < 0)
@@ -61,7 +75,8 @@ static tare_status check_pair(const lora *l, const pair *p, tare_error *err) {
     if (tensors[p->a].dims[0] != rank)
         return fail_factor(l, p->b, TARE_ERR_CORRUPT, "its rank is not that of the other factor",
                            err);
-    return TARE_OK;
+    TARE_TRY(check_numbers(l, p->a, err));
+    return check_numbers(l, p->b, err);
 }
 
 /* What else than a factor a tensor is: "X.weight" of the base is its own, the rest is merged only. */

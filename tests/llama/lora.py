@@ -149,6 +149,10 @@ def main():
     half = dict(list(q.items())[:1])
     case.refused("one factor", "lora_A", "llama", half)
     case.refused("another rank", "rank", "llama", {**half, **dict(list(pair(P + "self_attn.q_proj", 64, 64, 8).items())[1:])})
+    for odd in (np.nan, np.inf):
+        broken = {k: x.copy() for k, x in q.items()}
+        b_of(broken)[63, 3] = odd
+        case.refused(f"{odd} in a factor", "NaN or Inf in a factor", "llama", broken)
     case.refused("DoRA", "DoRA", "llama", q, use_dora=True)
     case.accepted("alphas by module", "llama", q, two("attn_q", q, permuted(b_of(q), 4) / 2), 16, alpha_pattern={"self_attn.q_proj": 8})
     for odd in ([1, 2], 5, "q_proj"):

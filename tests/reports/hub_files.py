@@ -111,6 +111,12 @@ class Json(Files):
         keys = self.run_tare("info", "-m", "--all", "m.gguf")
         self.assertIn("general.sampling.top_k", keys)
         self.assertNotIn("general.sampling.temp", keys)
+        for value, said in (('"0.7"', "not a number"), ("true", "not a number"), ("[1]", "not a number"), ("1e300", "out of range")):
+            self.put("m/generation_config.json", '{"temperature": %s}' % value)
+            self.assertIn("temperature: " + ("a number " if "range" in said else "") + said, self.convert("m", "m.gguf"))
+        for value, said in (("5.5", True), ("5.0", False), ("null", False)):
+            self.put("m/generation_config.json", '{"top_k": %s}' % value)
+            self.assertEqual("top_k: not a whole number" in self.convert("m", "m.gguf"), said)
 
     def test_byte_order_mark(self):
         self.model("llama", "m")

@@ -107,7 +107,13 @@ static tare_status add_files(tare_llama_tokenizer *t, const char *name, tare_err
 static tare_status add_member(tare_llama_tokenizer *t, const tare_llama_file *file,
                               tare_error *err) {
     const tare_json_value v = tare_json_span_member(&file->root, "chat_template");
-    return add_value(t, &v, err);
+    const size_t before = t->n_templates;
+    TARE_TRY(add_value(t, &v, err));
+    if (t->n_templates == before && v.type != TARE_JSON_END && v.type != TARE_JSON_NULL)
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.no-template", file->name,
+                        "chat_template is left out: expected a text, or a list of objects with a "
+                        "name and a template");
+    return TARE_OK;
 }
 
 /* ---- two files --------------------------------------------------------------------------------- */
