@@ -308,6 +308,20 @@ static tare_status check_blobs(const tare_edit *e, tare_error *err) {
     return TARE_OK;
 }
 
+/* Whoever has the file under another name asked for nothing: a copy leaves them the old one. */
+static tare_status check_names(const tare_edit *e, tare_error *err) {
+    if (e->options.way != TARE_EDIT_IN_PLACE) return TARE_OK;
+    for (size_t i = 0; i < e->summary.n_files; i++) {
+        if (e->files[i].action == TARE_EDIT_KEPT || e->targets[i].was.n_names < 2) continue;
+        tare_fail(err, TARE_ERR_ARG,
+                  "it has other names (hard links), which would change, too: without `in_place` "
+                  "they keep the old file");
+        tare_error_file(err, e->files[i].path);
+        return TARE_ERR_ARG;
+    }
+    return TARE_OK;
+}
+
 tare_status tare_edit_find_targets(tare_edit *e, tare_error *err) {
     size_t n = 0;
     for (size_t i = 0; i < e->n_parts; i++) n += e->parts[i].plan->files.n_files;
@@ -318,6 +332,7 @@ tare_status tare_edit_find_targets(tare_edit *e, tare_error *err) {
     for (size_t i = 0; i < e->n_parts; i++) TARE_TRY(add_part(e, &e->parts[i], err));
     TARE_TRY(check_left(e, err));
     TARE_TRY(check_blobs(e, err));
+    TARE_TRY(check_names(e, err));
     if (e->summary.is_in_place || e->options.way != TARE_EDIT_IN_PLACE) return TARE_OK;
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
                      "not in place: the new directory does not fit in the room of the old one, or "
