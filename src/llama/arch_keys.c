@@ -212,6 +212,12 @@ const tare_llama_key tare_llama_common_keys[] = {
     {"attention.head_count", U32, "num_attention_heads | n_head | n_heads"},
     {"attention.head_count_kv", U32, "num_key_value_heads | n_kv_heads"},
     {"attention.causal", BOOL, "if(is_causal == false, is_causal)"},
+    {NULL, U32, NULL},
+};
+
+/* What turns queries and keys, which llama.cpp reads in every architecture: after the common keys, and
+ * after rows that are instead of them and do not say it. */
+const tare_llama_key tare_llama_scaling_keys[] = {
     {"rope.scaling.type", TEXT,
      "if(has(rope.factor), if(rope.type == 'linear', 'linear', if(rope.type == 'yarn', 'yarn'))) | "
      "if(rope.type == 'longrope', 'longrope')"},
@@ -246,6 +252,20 @@ const tare_llama_key tare_llama_common_rest_keys[] = {
     {"general.file_type", U32, "file_type"},
     {NULL, U32, NULL},
 };
+
+const tare_llama_key tare_llama_base_keys[] = {{"rope.freq_base", F32, "rope.theta"},
+                                               {NULL, U32, NULL}};
+
+static tare_status set_positions(tare_llama_mapping *m, tare_error *err) {
+    double theta;
+    if (!m->arch->own || m->arch->tower || m->options->like_reference) return TARE_OK;
+    TARE_TRY(tare_llama_number(&theta, m, "rope.theta", 10000, err));
+    if ((theta < 10000 || theta > 10000) && !tare_llama_has_key(m, tare_llama_base_keys[0].name))
+        TARE_TRY(tare_llama_set_rows(m, tare_llama_base_keys, err));
+    return tare_llama_has_key(m, tare_llama_scaling_keys[0].name)
+               ? TARE_OK
+               : tare_llama_set_rows(m, tare_llama_scaling_keys, err);
+}
 
 /* Three or four numbers, filled up to four. */
 static tare_status set_sections(tare_llama_mapping *m, tare_error *err) {
@@ -322,11 +342,13 @@ tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
         TARE_TRY(tare_llama_set_rows(m, m->arch->own, err));
     } else {
         TARE_TRY(tare_llama_set_rows(m, tare_llama_common_keys, err));
+        TARE_TRY(tare_llama_set_rows(m, tare_llama_scaling_keys, err));
         TARE_TRY(set_sections(m, err));
         TARE_TRY(tare_llama_set_rows(m, tare_llama_common_rest_keys, err));
     }
     if (m->arch->is_bert) TARE_TRY(tare_llama_bert_keys(m, err));
     TARE_TRY(tare_llama_set_rows(m, m->arch->keys, err));
+    TARE_TRY(set_positions(m, err));
     /* llama.cpp reads it everywhere; the reference writes it for some */
     const bool may_pool = !m->options->like_reference || m->arch->has_pooling ||
                           tare_str_ends(m->hf_class, TARE_STR("Model"));

@@ -148,7 +148,7 @@ static const struct {
     const char *archs, *word, *as; /* `as` NULL: the embeddings */
     bool of_columns;
 } squares[] = {
-    {"nemotron", "attn_q", NULL, false},
+    {"chatglm cohere2 nemotron", "attn_q", NULL, false},
     {"exaone4 nemotron", "attn_output", NULL, true},
     {"dots1", "attn_k", "attn_q", false},
 };
@@ -183,6 +183,18 @@ static bool expansion_fits(const layers *l, tare_error *why) {
                   "llama.cpp has twice the width of the model in this architecture");
 }
 
+/* Values of linear attention are as wide as its keys. */
+static bool values_fit(const layers *l, tare_error *why) {
+    if (!tare_llama_is_one_of(l->architecture, "qwen35 qwen35moe qwen3next")) return true;
+    const uint64_t width = number_or(l, "ssm.state_size", 0),
+                   inner = number_or(l, "ssm.inner_size", 0);
+    uint64_t wanted;
+    return (tare_mul_u64(width, number_or(l, "ssm.time_step_rank", 0), &wanted) &&
+            wanted == inner) ||
+           no_key(l, why, "ssm.inner_size",
+                  "llama.cpp has heads of values as wide as those of keys in this architecture");
+}
+
 bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t from,
                             uint64_t blocks, tare_error *why) {
     layers l = {gguf, architecture, blocks};
@@ -191,5 +203,5 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && recurrence_fits(&l, why) && has_recurrence(&l, why) &&
            has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
-           expansion_fits(&l, why);
+           expansion_fits(&l, why) && values_fit(&l, why);
 }

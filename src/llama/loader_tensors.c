@@ -45,7 +45,6 @@ static const about further[] = {
     {"ffn_latent_down ffn_latent_up", "nemotron_h"},
     {"ffn_norm_exps", "arctic"},
     {"masked_embd_centroids masked_embd_ordering", "gemma4-assistant"},
-    {"output", "lfm2moe"},
     {"ffn.act", "mpt"},
     {"time_mix_lerp_g time_mix_lerp_k time_mix_lerp_r time_mix_lerp_v time_mix_lerp_w", "rwkv6"},
 };

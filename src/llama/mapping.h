@@ -114,6 +114,8 @@ tare_status tare_llama_pooling_keys(tare_llama_mapping *m, tare_error *err);
 tare_status tare_llama_bert_keys(tare_llama_mapping *m, tare_error *err);
 /* What all architectures without rows of their own have, before and behind rope.dimension_sections. */
 extern const tare_llama_key tare_llama_common_keys[];
+extern const tare_llama_key tare_llama_base_keys[];
+extern const tare_llama_key tare_llama_scaling_keys[];
 extern const tare_llama_key tare_llama_common_rest_keys[];
 /* A setting of generation_config.json, and a text of the model card; NULL beyond the end. */
 typedef struct tare_llama_sampling {

@@ -41,7 +41,7 @@ static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
     double theta, dim, factor, low, high, context;
     float factors[MOST_FACTORS];
     TARE_TRY(tare_llama_number(&theta, m, "rope.theta", 10000, err));
-    TARE_TRY(tare_llama_number(&dim, m, "attention.dim", 0, err));
+    TARE_TRY(tare_llama_number(&dim, m, "floor(attention.dim * (rope.partial | 1))", 0, err));
     TARE_TRY(tare_llama_number(&factor, m, "rope.factor", 0, err));
     TARE_TRY(tare_llama_number(&low, m, "rope.low_freq_factor", 0, err));
     TARE_TRY(tare_llama_number(&high, m, "rope.high_freq_factor", 0, err));

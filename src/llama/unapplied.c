@@ -197,6 +197,17 @@ static const struct {
      "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
     {"gemma3 gemma-embedding", SCALES_OTHERWISE("62"), NULL, NULL,
      "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
+    {"olmo2", "if(has(rope.theta_swa), if(rope.theta_swa == rope.theta, false, true))", NULL, NULL,
+     "rope_parameters.sliding_attention.rope_theta: llama.cpp has one base of positions in this "
+     "architecture" OTHER_NUMBERS},
+    /* 1e-5, which published models have, is no difference that is seen */
+    {"deepseek2 deepseek32 glm-dsa hy_v4 kimi-linear minicpm3 mistral4",
+     "(rms_norm_eps | 0) > 0.00002", NULL, NULL,
+     "rms_norm_eps: llama.cpp has it in the norms of latents, too, where transformers has "
+     "1e-6" OTHER_NUMBERS},
+    {"kimi-linear qwen3next qwen35 qwen35moe qwen4exp", "(rms_norm_eps | 0) > 0.00002", NULL, NULL,
+     "rms_norm_eps: llama.cpp has it in the norms of linear attention, too, where transformers has "
+     "1e-6" OTHER_NUMBERS},
     {"gpt2 starcoder",
      "if(scale_attn_by_inverse_layer_idx | false, true, if(scale_attn_weights | true, false, "
      "true))",

@@ -100,6 +100,23 @@ def positions(f):
     f.key("rope.scaling.attn_factor", 1.1 / (1 + 0.1 * np.log(4)))
     f.convert("ministral3")
     f.check("ministral3: llama.cpp divides by mscale_all_dim itself", "rope.scaling.attn_factor" not in f.keys)
+    for name, members in (("gemma2", {}), ("gptneox", {}), ("falcon-7b", {}), ("phi2", {})):  # whose rows have keys of their own
+        f.convert(name, dict(members, rope_parameters={"rope_theta": 300.0, "rope_type": "linear", "factor": 4.0}))
+        f.key("rope.freq_base", 300.0)
+        f.key("rope.scaling.type", "linear")
+        f.key("rope.scaling.factor", 4.0)
+        config, _ = f.restored()
+        f.check(f"{name}: {config}", config.get("rope_theta", config.get("rotary_emb_base")) == 300 and config["rope_scaling"]["factor"] == 4)
+        f.convert(name, dict(members, rope_parameters={"rope_theta": 300.0, "rope_type": "linear", "factor": 4.0}), options=("--like-reference",))
+        f.check(f"{name}: {f.keys.keys()}", "rope.scaling.type" not in f.keys)
+    for name in ("granite", "granitemoe", "granitehybrid"):
+        f.convert(name, {"rope_parameters": {"rope_theta": 300.0, "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                                             "original_max_position_embeddings": 32}})
+        f.check(f"{name}: {f.said}", 2 * len(f.tensors["rope_freqs.weight"].data) == f.keys["rope.dimension_count"] and "not-applied" not in f.said)
+    f.convert("ministral3", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 16.0, "original_max_position_embeddings": 16, "mscale": 1.0,
+                                                 "mscale_all_dim": 1.0, "attention_factor": 1.2, "llama_4_scaling_beta": 0.1}})
+    f.check("ministral3: attention_factor counts", "rope.scaling.yarn_log_multiplier" not in f.keys)
+    f.key("rope.scaling.attn_factor", 1.2 / (1 + 0.1 * np.log(16)))
     f.convert("olmoe", {"rms_norm_eps": 0.001})
     f.key("attention.layer_norm_rms_epsilon", 0.001)
     f.convert("mpt", {"layer_norm_epsilon": 0.001})
@@ -192,6 +209,14 @@ def assumed(f):
     f.warns("beta_fast")
     f.convert("llama-yarn", {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "truncate": False}})
     f.warns("truncate")
+    thetas = {S: {"rope_theta": base, "rope_type": "default"} for S, base in (("full_attention", 1e6), ("sliding_attention", 1e4))}
+    f.convert("olmo3", {"rope_parameters": thetas})
+    f.warns("sliding_attention.rope_theta")
+    for name in ("deepseek-v3", "qwen3next"):
+        f.convert(name, {"rms_norm_eps": 0.001})
+        f.warns("rms_norm_eps")
+        f.convert(name, {"rms_norm_eps": 0.00001})
+        f.check(f"{name}: {f.said}", "not-applied" not in f.said)
     f.convert("starcoder2", drop=("mlp.c_fc.bias", "mlp.c_proj.bias", "proj.bias"))
     zeros = f.tensors["blk.0.attn_output.bias"]
     f.check("starcoder2: zeros for the biases that are not there", not zeros.data.any() and len(zeros.data) == 64)
@@ -248,7 +273,13 @@ def back(f):
         f.convert("llama", {"rope_scaling": config["rope_scaling"]})
         got = f.tensors["rope_freqs.weight"].data
         f.check(f"llama3's factors: {config['rope_scaling']}, not {settings}", np.allclose(wanted, got, rtol=1e-4))
-    f.convert("llama", {"rope_scaling": {"rope_type": "proportional", "partial_rotary_factor": 0.5}})
+    proportional = {"rope_type": "proportional", "partial_rotary_factor": 0.5, "factor": 1}
+    f.convert("llama", {"rope_scaling": proportional})
+    config, _ = f.restored()
+    f.check(f"proportional: {config['rope_scaling']}", config["rope_scaling"] == proportional)
+    with open(f.out, "r+b") as file:
+        file.seek(f.tensors["rope_freqs.weight"].data_offset)
+        file.write(np.float32(3).tobytes())
     said = f.run("convert", f.out, f.back, "--to", "hf", "--no-sync", "--force").stderr
     f.check(f"factors that no settings give: {said}", "rope_freqs.weight" in said and "llama.not-restored" in said)
 
@@ -287,12 +318,32 @@ def nextn(f):
         f.check(f"info says {said!r} instead of {text!r}", said == text)
 
 
+def shapes(f):
+    """What llama.cpp derives of other keys, whatever config.json says."""
+    wide = {f"model.layers.{i}.self_attn.{x}_proj.weight": s for i in range(2) for x, s in (("q", (128, 64)), ("k", (64, 64)), ("v", (64, 64)), ("o", (64, 128)))}
+    f.make("cohere2", {"head_dim": 32}, add=wide)
+    said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
+    f.check(f"cohere2: {said}", "heads that together are as wide as the model" in said)
+
+
+def side_files(f):
+    """Values of another kind than their members have are named, not passed over."""
+    for file, member, value, said in (("tokenizer_config.json", "chat_template", {"content": "{{ a }}"}, "chat_template is left out"),
+                                      ("tokenizer_config.json", "chat_template", [True], "chat_template is left out"),
+                                      ("tokenizer_config.json", "chat_template", None, None),
+                                      ("generation_config.json", "eos_token_id", "20", "eos_token_id is left out"),
+                                      ("generation_config.json", "eos_token_id", [20], None)):
+        f.make("qwen3", files={"tokenizer.json": tokenizer(320), file: {member: value}})
+        text = f.run("convert", f.model, f.out, "--pre", "default", "--no-sync", "--force").stderr
+        f.check(f"{member}: {value!r}: {text}", said in text if said else "is left out" not in text)
+
+
 def main():
     tare, folder = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     f = Facts(tare, folder)
-    for part in (routers, positions, spellings, encoders, assumed, heads, uneven, nextn, back):
+    for part in (routers, positions, spellings, encoders, assumed, heads, uneven, nextn, shapes, side_files, back):
         try:
             part(f)
         except (KeyError, IndexError, OSError, ValueError) as fault:

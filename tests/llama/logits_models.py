@@ -29,7 +29,7 @@ QWEN_EYES = dict(depth=2, hidden_size=32, intermediate_size=64, num_heads=2, pat
 
 
 def rope(**more):
-    return dict(rope_parameters=dict(rope_theta=10000.0, **more))
+    return dict(rope_parameters={"rope_theta": 10000.0, **more})
 
 
 SECTIONS = rope(mrope_section=[3, 3, 2])
@@ -266,6 +266,7 @@ MODELS = {
 
 YARN = dict(rope_type="yarn", factor=8.0, original_max_position_embeddings=32)
 LINE = dict(rope_type="linear", factor=4.0)
+LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)
 S, F = "sliding_attention", "full_attention"
 
 
@@ -293,6 +294,17 @@ MODELS.update({
     "llama-long": of_kind("llama", head_dim=64, **rope(rope_type="llama3", factor=32.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=131072)),
     "llama-bounds": of_kind("llama", head_dim=64, **rope(rope_type="llama3", factor=8.0, low_freq_factor=1.25, high_freq_factor=7.0, original_max_position_embeddings=64)),
     "llama-yarn-whole": of_kind("llama", **rope(**YARN, truncate=False)),
+    # of rows with keys of their own
+    **{f"{name}-{way}": of_kind(name, **rope(**scaling)) for name in ("gemma", "gemma2", "falcon-7b", "falcon-h1", "minicpm3")
+       for way, scaling in (("linear", LINE), ("yarn", YARN), ("base", dict(rope_theta=300.0)))},
+    **{f"{name}-{way}": of_kind(name, **rope(partial_rotary_factor=part, **scaling)) for name, part in (("gpt-neox", 0.25), ("stablelm", 0.25), ("phi", 0.5), ("glm", 0.5))
+       for way, scaling in (("linear", LINE), ("yarn", YARN), ("base", dict(rope_theta=300.0)))},
+    **{f"{name}-llama3": of_kind(name, **rope(**LLAMA3), **more) for name, more in (
+        ("granite", {}), ("granite-moe", {}), ("granite-hybrid", dict(position_embedding_type="rope")), ("bamba", {}))},
+    "ministral3-factor": of_kind("ministral3", **rope(**dict(MODELS["ministral3"][1]["rope_parameters"], attention_factor=1.2))),
+    "ministral3-mscales": of_kind("ministral3", **rope(**dict(MODELS["ministral3"][1]["rope_parameters"], mscale=0.7, mscale_all_dim=0.9))),
+    "ministral3-linear": of_kind("ministral3", **rope(**dict(LINE, original_max_position_embeddings=16, llama_4_scaling_beta=0.1))),
+    "olmo3-bases": of_kind("olmo3", rope_parameters=dict(full_attention=dict(rope_theta=1e4, rope_type="default"), sliding_attention=dict(rope_theta=300.0, rope_type="default"))),
     "minimax-m2-half": of_kind("minimax-m2", **rope(rope_type="default", partial_rotary_factor=0.5)),
     "granite-hybrid-rope": of_kind("granite-hybrid", position_embedding_type="rope"),
     "granite-hybrid-dense-nope": of_kind("granite-hybrid-dense", layer_types=["attention"] * 4),
@@ -336,6 +348,8 @@ MODELS.update({
     "gpt-oss-no-bias": of_kind("gpt-oss", attention_bias=False),
     **{f"{name}-tied": of_kind(name, tie_word_embeddings=True) for name in (
         "apertus", "exaone-moe", "falcon-h1", "gpt-neox", "minimax-m2", "qwen2-moe", "stablelm")},
+    "lfm2-moe-untied": of_kind("lfm2-moe", tie_word_embeddings=False),
+    "glm-epsilon": of_kind("glm", rms_norm_eps=0.1),
     "gemma3-capped": of_kind("gemma3", final_logit_softcapping=5.0),
     **{f"{name}-389": of_kind(name, vocab_size=389) for name in ("bamba", "gemma4-moe", "granite-hybrid", "mamba2")},
     # bodies where llama.cpp asks for a head
@@ -352,6 +366,9 @@ MODELS.update({
     "gemma4-vision": ("gemma4", pictures(MODELS["gemma4-moe"][1], SIGLIP), "Gemma4ForConditionalGeneration"),
     "step3p7-scale": ("step3p7", dict(MODELS["step3p7"][1], text_config=dict(MODELS["step3p7"][1]["text_config"], query_pre_attn_scalar=24.0)),
                       "Step3p7ForConditionalGeneration"),
+    **{f"{name}-wide": of_kind(name, head_dim=32) for name in ("cohere2", "glm")},
+    "qwen3_5-values": of_kind("qwen3_5", linear_value_head_dim=32),
+    **{f"{name}-epsilon": of_kind(name, rms_norm_eps=0.1) for name in ("deepseek-v3", "minicpm3", "qwen3_5")},
     "exaone4-wide": of_kind("exaone4", head_dim=48),
     "dots1-groups": of_kind("dots1", num_key_value_heads=1),
     "mamba-wide": of_kind("mamba", expand=3),

@@ -49,12 +49,12 @@ static const tare_llama_key chatglm_own[] = {
     {"attention.head_count", U32, "n_head | num_attention_heads"},
     {"attention.head_count_kv", U32,
      "multi_query_group_num | num_key_value_heads | n_head | num_attention_heads"},
-    {"attention.layer_norm_rms_epsilon", F32, "layernorm_epsilon | 0.00001"},
+    {"attention.layer_norm_rms_epsilon", F32,
+     "layernorm_epsilon | if(like_reference, nothing, rms_norm_eps) | 0.00001"},
     KEY_FILE_TYPE,
-    {"rope.dimension_count", U32,
-     "(attention_dim | floor(hidden_size / num_attention_heads)) * (rope.partial | 0.5)"},
+    {"rope.dimension_count", U32, "(attention_dim | attention.dim) * (rope.partial | 0.5)"},
     {"tokenizer.ggml.add_bos_token", BOOL, "false"},
-    {"rope.freq_base", F32, "10000 * (rope_ratio | 1)"},
+    {"rope.freq_base", F32, "if(like_reference, 10000, rope.theta | 10000) * (rope_ratio | 1)"},
     END_OF_KEYS};
 static const tare_llama_rule chatglm_rules[] = {RULE_DROP("*rotary_pos_emb.inv_freq"),
                                                 END_OF_RULES};

@@ -190,7 +190,7 @@ static const tare_llama_back neox_back = {
     .names = "gpt_neox.layers. gpt_neox.embed_in gpt_neox.final_layer_norm embed_out "
              "input_layernorm post_attention_layernorm attention.query_key_value attention.dense "
              "mlp.dense_h_to_4h mlp.dense_4h_to_h max_position_embeddings hidden_size "
-             "intermediate_size num_attention_heads",
+             "intermediate_size num_attention_heads rotary_emb_base",
     .config = neox_back_config};
 static const char *const bloom_back_config[] = {"model_type = 'bloom'", "n_layer = block_count",
                                                 "num_hidden_layers = nothing", NULL};
@@ -213,7 +213,7 @@ static const char *const falcon_back_config[] = {"model_type = 'falcon'",
 static const tare_llama_back falcon_back = {
     .names = "transformer.h. transformer.word_embeddings transformer.ln_f lm_head input_layernorm "
              "self_attention.query_key_value self_attention.dense mlp.dense_h_to_4h "
-             "mlp.dense_4h_to_h hidden_size num_attention_heads",
+             "mlp.dense_4h_to_h hidden_size num_attention_heads rope_theta",
     .config = falcon_back_config,
     .when = "has(tensors.attn_norm_2.weight) == false"};
 static const char *const falcon_new_back_config[] = {"model_type = 'falcon'",
@@ -225,7 +225,7 @@ static const char *const falcon_new_back_config[] = {"model_type = 'falcon'",
 static const tare_llama_back falcon_new_back = {
     .names = "transformer.h. transformer.word_embeddings transformer.ln_f lm_head ln_mlp ln_attn "
              "self_attention.query_key_value self_attention.dense mlp.dense_h_to_4h "
-             "mlp.dense_4h_to_h hidden_size num_attention_heads",
+             "mlp.dense_4h_to_h hidden_size num_attention_heads rope_theta",
     .config = falcon_new_back_config};
 static const char *const mpt_back_config[] = {
     "model_type = 'mpt'",

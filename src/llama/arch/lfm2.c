@@ -120,8 +120,9 @@ const tare_llama_arch tare_llama_family_lfm2[] = {
      .back = &lfm2_encoder_back},
     {.name = "lfm2moe",
      .classes = "Lfm2MoeForCausalLM",
-     .tensors = "token_embd token_embd_norm shortconv.conv shortconv.in_proj shortconv.out_proj "
-                "exp_probs_b " QKV NORMS FFN MOE QK_NORMS,
+     .tensors =
+         "token_embd token_embd_norm output shortconv.conv shortconv.in_proj shortconv.out_proj "
+         "exp_probs_b " QKV NORMS FFN MOE QK_NORMS,
      .cut = ".expert_bias=.expert_bias.bias",
      .defaults = lfm2moe_defaults,
      .keys = lfm2moe_keys,

@@ -22,7 +22,10 @@ static const tare_llama_key mistral3_keys[] = {
     KEY_VOCAB_SIZE,
     KEY_ROPE_DIM,
     {"rope.scaling.yarn_log_multiplier", F32,
-     "if(model_type == 'ministral3', rope.mscale_all_dim)"},
+     "if(model_type == 'ministral3', if(has(rope.attention_factor), if(like_reference, "
+     "rope.mscale_all_dim), rope.mscale_all_dim))"},
+    {"rope.scaling.original_context_length", U32, /* by which the scale of positions grows */
+     "if(rope.type == 'yarn', nothing, if(has(rope.llama_4_scaling_beta), rope.original_context))"},
     {"attention.temperature_scale", F32,
      "if(model_type == 'ministral3', rope.llama_4_scaling_beta)"},
     END_OF_KEYS};
@@ -63,7 +66,11 @@ static const char *const ministral3_back_config[] = {
     "model_type = 'ministral3'",
     BACK_ROPE(""),
     "rope_parameters.llama_4_scaling_beta = attention.temperature_scale",
-    "rope_parameters.mscale = if(has(rope.scaling.yarn_log_multiplier), 1.0)",
+    "rope_parameters.mscale = if(has(rope.scaling.yarn_log_multiplier), "
+    "if(has(rope.scaling.attn_factor), round(100000 * (rope.scaling.attn_factor "
+    "* " TARE_LLAMA_YARN_KEY("1") " - 1) / ln(rope.scaling.factor)) / 10000, 1.0))",
+    "rope_parameters.attention_factor = if(has(rope.scaling.yarn_log_multiplier), nothing, "
+    "rope.scaling.attn_factor * " TARE_LLAMA_YARN_KEY("1") ")",
     "rope_parameters.mscale_all_dim = rope.scaling.yarn_log_multiplier",
     NULL};
 static const tare_llama_back ministral3_back = {.names = HF_DENSE,

@@ -68,7 +68,7 @@ static const char *const phi2_back_config[] = {"model_type = 'phi'", BACK_ROTARY
 static const tare_llama_back phi2_back = {
     .names = "model.layers. model.embed_tokens model.final_layernorm lm_head input_layernorm "
              "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.dense mlp.fc1 mlp.fc2 "
-             "max_position_embeddings hidden_size num_attention_heads layer_norm_eps",
+             "max_position_embeddings hidden_size num_attention_heads layer_norm_eps rope_theta",
     .config = phi2_back_config};
 static const char *const phi3_back_config[] = {
     "model_type = 'phi3'", BACK_ROTARY,

@@ -313,9 +313,14 @@ static tare_status each_row(writer *w,
                             tare_status (*act)(writer *, const tare_llama_key *, tare_error *),
                             tare_error *err) {
     const tare_llama_arch *a = w->r->arch;
-    const tare_llama_key *const lists[] = {a->first, a->early,
+    const tare_llama_key *const turning = a->tower ? NULL : tare_llama_scaling_keys;
+    const tare_llama_key *const lists[] = {a->first,
+                                           a->early,
                                            a->own ? a->own : tare_llama_common_keys,
-                                           a->own ? NULL : tare_llama_common_rest_keys, a->keys};
+                                           turning,
+                                           a->own ? (a->tower ? NULL : tare_llama_base_keys)
+                                                  : tare_llama_common_rest_keys,
+                                           a->keys};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (lists[i]) TARE_TRY(act(w, lists[i], err));
     return TARE_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Factors of rotary positions back into config.json: longrope's lists as they are; of Llama 3's
- * factors the four settings that they are computed from. */
+ * factors the four settings that they are computed from, of proportional ones the two. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -114,8 +114,21 @@ static void find_bounds(double *low, double *high, const blend *b) {
     *high = floor(*high * 1000 + 0.5) / 1000;
 }
 
-static tare_status put_llama3(tare_buffer *b, bool *is_there, const tare_llama_restoring *r,
-                              tare_error *err) {
+/* The first frequencies alone turn, those before the first factor that is as good as infinite. */
+static bool put_proportional(tare_buffer *b, const float *factors, size_t n) {
+    size_t n_turning = 0;
+    while (n_turning < n && factors[n_turning] < 1e29F) n_turning++;
+    if (n_turning == n || n_turning == 0) return false;
+    tare_buffer_printf(b,
+                       "{\"rope_type\": \"proportional\", \"partial_rotary_factor\": %.9g, "
+                       "\"factor\": %.9g}",
+                       (double)n_turning / (double)n, (double)factors[0]);
+    return true;
+}
+
+/* What comes of settings for Llama 3 or for fewer frequencies; the check at the end tells of wrong ones. */
+static tare_status put_settings(tare_buffer *b, bool *is_there, const tare_llama_restoring *r,
+                                tare_error *err) {
     float factors[MOST_FACTORS];
     double low = 1, high = 4, context;
     blend found;
@@ -126,11 +139,13 @@ static tare_status put_llama3(tare_buffer *b, bool *is_there, const tare_llama_r
         tare_llama_formula(&theta, TARE_STR("rope.freq_base | 10000"), &r->by_keys, NULL, err));
     *is_there = false;
     if (!n || !r->arch->has_rope_freqs) return TARE_OK;
+    *is_there = put_proportional(b, factors, n);
+    if (*is_there) return TARE_OK;
     find_blend(&found, factors, n, theta.number);
     context = find_context(&high, &found);
     if (!(context > 0)) find_bounds(&low, &high, &found);
     *is_there = found.factor >= 1 && low > 0 && high > low && isfinite(high);
-    if (!*is_there) return TARE_OK; /* the check at the end tells, of these and of wrong ones */
+    if (!*is_there) return TARE_OK;
     tare_buffer_printf(b,
                        "{\"rope_type\": \"llama3\", \"factor\": %.9g, \"low_freq_factor\": %.9g, "
                        "\"high_freq_factor\": %.9g, \"original_max_position_embeddings\": %.0f}",
@@ -144,7 +159,7 @@ tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare
     *out = (tare_str){NULL, 0};
     tare_buffer_init(&b, r->out->allocator);
     tare_status status = put_longrope(&b, &is_there, r, err);
-    if (status == TARE_OK && !is_there) status = put_llama3(&b, &is_there, r, err);
+    if (status == TARE_OK && !is_there) status = put_settings(&b, &is_there, r, err);
     if (status == TARE_OK && is_there) status = tare_buffer_text(out, &b, &r->out->arena, err);
     tare_buffer_free(&b);
     return status;
