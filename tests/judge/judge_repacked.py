@@ -21,7 +21,7 @@ from judge_written import decode, read  # noqa: E402
 
 MATRIX = "model.layers.0.mlp.down_proj"
 BLOCKS = {"gptq": "Q5_0", "gptq 3 bits": "Q4_0", "gptq v2": "Q4_0", "gptq words": "Q5_0", "gptq planar 3": "Q4_0", "gptq planar 7": "Q8_0",
-          "auto-round 5": "Q8_0", "awq": "Q5_0", "awq tiles": "Q4_1", "compressed-tensors 2": "Q4_0", "compressed-tensors 3": "Q4_0",
+          "auto-round 5": "Q8_0", "awq": "Q5_0", "awq gemv": "Q5_0", "awq tiles": "Q4_1", "compressed-tensors 2": "Q4_0", "compressed-tensors 3": "Q4_0",
           "compressed-tensors 4": "Q4_0", "compressed-tensors 5": "Q5_0", "compressed-tensors 6": "Q8_0", "compressed-tensors 7": "Q8_0",
           "compressed-tensors 8": "Q8_0", "compressed-tensors zero": "Q5_0", "compressed-tensors zero 3": "Q4_0",
           "compressed-tensors channel": "Q4_0", "compressed-tensors old 3": "Q4_0", "compressed-tensors old 5": "Q5_0",
@@ -35,6 +35,7 @@ KEPT = {name: to for to, names in {
     "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym": ("gptq", "gptq words", "awq", "compressed-tensors zero", "quark int4",),
     "mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("gptq 3 bits", "gptq planar 3", "compressed-tensors 3", "compressed-tensors zero 3",),
     "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("gptq v2", "compressed-tensors 2",),
+    "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym w8a8": ("awq gemv",),
     "mlx8 w8a16": ("gptq planar 7", "compressed-tensors 7", "compressed-tensors 8", "q8_0",),
     "mlx5 mlx6 mlx8 w8a16": ("auto-round 5", "compressed-tensors 5", "q5_0",),
     "mlx4 mlx5 mlx6 mlx8": ("awq tiles", "mlx 4", "mlx text model", "metal", "q4_1", "q4_k",),

@@ -136,7 +136,6 @@ SAME = [
 WARNED = [
     ("qwen3", dict(rope_scaling=dict(SCALED, rope_type="llama3", low_freq_factor=1.0, high_freq_factor=4.0)), "rope_type llama3"),
     ("gpt2", dict(rope_scaling=dict(SCALED, rope_type="longrope", long_factor=[1.0] * 8, short_factor=[1.0] * 8)), "rope_type longrope"),
-    ("nemotron-h", dict(rope_scaling=dict(SCALED, rope_type="yarn")), "rope_type yarn"),
     ("qwen3", dict(layer_types=["full_attention", "sliding_attention"], sliding_window=8, use_sliding_window=True),
      "layer_types has sliding_attention"),
     ("llama", dict(rope_scaling={"type": "dynamic", "factor": 2.0}), "rope_type dynamic"),
@@ -161,6 +160,7 @@ WARNED = [
     ("embeddinggemma", dict(use_bidirectional_attention=False), "use_bidirectional_attention false"),
     ("gemma4", dict(use_bidirectional_attention="all"), "use_bidirectional_attention all"),
     ("gemma3n", dict(altup_correct_scale=False), "altup_correct_scale"),
+    ("gpt-oss", {}, "truncate false"),
     ("gpt-oss", dict(swiglu_limit=5.0), "swiglu_limit"),
     ("gpt-oss", dict(swiglu_alpha=1.5), "swiglu_alpha"),
     ("laguna", dict(moe_router_logit_softcapping=30.0), "moe_router_logit_softcapping"),
@@ -193,8 +193,9 @@ QUIET = [
     ("llama", dict(rope_scaling={}, rope_parameters=dict(SCALED, rope_type="linear"))),
     ("llama-yarn", {}), ("llama-factors", {}), ("gemma4", {}), ("phi3", dict(sliding_window=None)), ("hunyuan-vl", {}), ("grok", {}),
     ("qwen3", dict(layer_types=["full_attention", "sliding_attention"], sliding_window=8, use_sliding_window=False)),
+    ("nemotron-h", dict(rope_scaling=dict(SCALED, rope_type="yarn"))),
     ("mamba2", dict(time_step_limit=[0.0, float("inf")])), ("falcon-h1", dict(time_step_limit=[0.0, {"__float__": "Infinity"}])),
-    ("llama4", {}), ("minicpm3", {}), ("gpt-oss", {}), ("mimo2", {}), ("jais", {}), ("nomic-bert", {}), ("deepseek-v3", {}), ("laguna", {}),
+    ("llama4", {}), ("minicpm3", {}), ("mimo2", {}), ("jais", {}), ("nomic-bert", {}), ("deepseek-v3", {}), ("laguna", {}),
 ]
 
 
