@@ -16,8 +16,8 @@ static const cli_option options[] = {
      .arg = "FORMAT",
      .complete = CLI_COMPLETE_TARGET,
      .help = "format of the output (default: by the suffix of OUT): gguf, mcf, infq, safetensors, "
-             "hf, wcodec; or mlx: a Hugging Face directory for MLX, where quantized weights keep "
-             "their codes if MLX can hold them",
+             "hf, wcodec, whisper (ggml-*.bin of whisper.cpp); or mlx: a Hugging Face directory "
+             "for MLX, where quantized weights keep their codes if MLX can hold them",
      .text = &args.to},
     {.name = "type",
      .arg = "TYPE",

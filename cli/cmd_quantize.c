@@ -16,8 +16,8 @@ static const cli_option options[] = {
     {.name = "to",
      .arg = "FORMAT",
      .complete = CLI_COMPLETE_FORMAT,
-     .help =
-         "format of the output (default: by the suffix of OUT): gguf, mcf, safetensors, hf, wcodec",
+     .help = "format of the output (default: by the suffix of OUT): gguf, mcf, safetensors, hf, "
+             "wcodec, whisper",
      .text = &args.to},
     {.name = "target-size",
      .arg = "SIZE",

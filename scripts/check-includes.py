@@ -51,9 +51,10 @@ ALLOWED = {
     "src/format/whisper": BELOW_FORMAT | {"format", "format/gguf", "format/whisper"},
     "src/format/wcodec": BELOW_FORMAT | {"device", "format", "format/wcodec", "wcodec", "wcodec/layer"},
     # A library of its own (TARE_LLAMA): models are all that it sees, and it knows no format.
-    "src/llama": {"tare", "base", "encoding", "model", "quantized", "llama", "llama/arch", "llama/tokenizer"},
+    "src/llama": {"tare", "base", "encoding", "model", "quantized", "llama", "llama/arch", "llama/tokenizer", "llama/whisper"},
     "src/llama/arch": {"tare", "base", "llama", "llama/arch", "llama/tokenizer"},
     "src/llama/restore": {"tare", "base", "model", "llama", "llama/restore", "llama/tokenizer"},
+    "src/llama/whisper": {"tare", "base", "model", "llama/tokenizer", "llama/whisper"},
     "src/llama/tokenizer": {"tare", "base", "model", "llama", "llama/tokenizer"},
     # Verbs know no driver: what they need of one is in format.h and packed.h. What several verbs
     # need is in ops itself, or in a room below theirs.

@@ -68,14 +68,10 @@ typedef struct tare_format_write {
      * the others keep their numbers. NULL: only number formats differ. */
     tare_status (*imitate)(tare_catalog *catalog, const tare_model *source, tare_arena *arena,
                            tare_report *report, tare_error *err);
+    /* Brings keys that say which types tensors have up to date with a target's catalog. NULL: those
+     * are GGUF's. */
+    void (*restate)(tare_catalog *catalog);
 } tare_format_write;
-
-/* The program that runs what is in the files: what they lack for it is reported. */
-typedef enum tare_format_program {
-    TARE_PROGRAM_ANY = 0,
-    TARE_PROGRAM_LLAMA_CPP = 1,
-    TARE_PROGRAM_TRANSFORMERS = 2,
-} tare_format_program;
 
 /* The form of keys of metadata. */
 typedef enum tare_key_form {
@@ -105,7 +101,8 @@ typedef struct tare_format_stored {
     tare_format_program program;
     tare_key_form keys;
     tare_format_shards shards;
-    unsigned extras; /* tare_format_extra */
+    unsigned extras;   /* tare_format_extra */
+    bool has_one_type; /* all matrices: mixes have no exceptions */
 } tare_format_stored;
 
 typedef struct tare_format {

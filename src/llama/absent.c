@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "llama/config.h"
+#include "llama/whisper/whisper_parts.h"
 
 #ifdef TARE_NO_LLAMA
 
@@ -17,10 +18,9 @@ TARE_DEFINE_INIT(tare_llama_known)
 
 static tare_status refuse(tare_model **out, tare_error *err) {
     *out = NULL;
-    return tare_fail(
-        err, TARE_ERR_UNSUPPORTED,
-        "this build of tare knows no names of llama.cpp (TARE_LLAMA=OFF): names can only be "
-        "kept");
+    return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                     "this build of tare knows no names of llama.cpp or whisper.cpp "
+                     "(TARE_LLAMA=OFF): names can only be kept");
 }
 
 bool tare_llama_can_map(tare_str *hf_class, const tare_model *model) {
@@ -42,6 +42,25 @@ tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
     TARE_REQUIRE(out && factors && base, err);
     (void)peft_config;
     (void)options;
+    return refuse(out, err);
+}
+
+tare_status tare_whisper_map(tare_model **out, const tare_model *in, const tare_context *context,
+                             tare_error *err) {
+    (void)in;
+    (void)context;
+    return refuse(out, err);
+}
+
+bool tare_whisper_can_restore(const tare_model *model) {
+    (void)model;
+    return false;
+}
+
+tare_status tare_whisper_restore(tare_model **out, const tare_model *in,
+                                 const tare_context *context, tare_error *err) {
+    (void)in;
+    (void)context;
     return refuse(out, err);
 }
 

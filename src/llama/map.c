@@ -511,6 +511,7 @@ static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_context *
     TARE_TRY(tare_quantized_check(m->hf, m->options->context->report, err));
     m->out->made_of = own->made_of;
     m->out->made_of_model = m->hf;
+    own->types.program = TARE_PROGRAM_LLAMA_CPP;
     own->types.usual = tare_encoding_get(m->usual_type);
     own->types.mostly = kept_type(m);
     m->out->types = &own->types;

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "llama/config.h"
 #include "llama/mapping.h"
+#include "llama/whisper/whisper_parts.h"
 #include "model/catalog.h"
 #include "model/peft.h"
 
@@ -48,10 +49,15 @@ static bool is_of_hugging_face(const tare_model *in, const tare_llama_translate_
     return false;
 }
 
+static bool has_config(const tare_model *in) {
+    return tare_model_find_resource(in, TARE_STR("config.json")) >= 0;
+}
+
 static tare_llama_naming find_naming(const tare_model *in, const char *to,
                                      const tare_llama_translate_options *o) {
     if (!to || o->keep_names) return TARE_LLAMA_NAMES_KEPT;
     if (strcmp(to, "gguf") == 0 && is_of_hugging_face(in, o)) return TARE_LLAMA_NAMES_LLAMA_CPP;
+    if (strcmp(to, "whisper") == 0 && has_config(in)) return TARE_LLAMA_NAMES_WHISPER_CPP;
     if (strcmp(to, "hf") == 0 && !o->opaque) return TARE_LLAMA_NAMES_HUGGING_FACE;
     return TARE_LLAMA_NAMES_KEPT;
 }
@@ -100,6 +106,8 @@ static tare_status restore(tare_model **out, const tare_model *in,
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "it has keys but no tensors, so it cannot become a Hugging Face model; "
                          "`keep_names` stores the keys");
+    if (tare_whisper_can_restore(in) && !o->tower)
+        return tare_whisper_restore(out, in, o->context, err);
     if (!tare_llama_can_restore(NULL, in) && !o->tower) return TARE_OK;
     options.context = o->context;
     options.tower = o->tower;
@@ -115,10 +123,12 @@ bool tare_llama_changes_names(const tare_model *in, const char *to,
     if (!in || tare_options_read(&o, sizeof o, options, NULL) != TARE_OK) return false;
     switch (find_naming(in, to, &o)) {
     case TARE_LLAMA_NAMES_LLAMA_CPP:
-        return asks_for_mapping(o.llama) || tare_model_is_peft(in) ||
-               tare_model_find_resource(in, TARE_STR("config.json")) >= 0;
+        return asks_for_mapping(o.llama) || tare_model_is_peft(in) || has_config(in);
+    case TARE_LLAMA_NAMES_WHISPER_CPP:
+        return true;
     case TARE_LLAMA_NAMES_HUGGING_FACE:
-        return o.tower || is_vocabulary(in) || tare_llama_can_restore(NULL, in);
+        return o.tower || is_vocabulary(in) || tare_whisper_can_restore(in) ||
+               tare_llama_can_restore(NULL, in);
     default:
         return false;
     }
@@ -148,6 +158,7 @@ tare_status tare_llama_translate(tare_model **out, const tare_model *in, const c
         return tare_fail(err, TARE_ERR_ARG,
                          "an encoder beside a GGUF file that becomes a Hugging Face directory, "
                          "which it does not");
+    if (naming == TARE_LLAMA_NAMES_WHISPER_CPP) return tare_whisper_map(out, in, o.context, err);
     if (naming == TARE_LLAMA_NAMES_LLAMA_CPP) return map(out, in, &o, err);
     return naming == TARE_LLAMA_NAMES_HUGGING_FACE ? restore(out, in, &o, err) : TARE_OK;
 }

@@ -142,22 +142,33 @@ typedef struct tare_same_rows {
     tare_piece_view view; /* with rows as its elements */
 } tare_same_rows;
 
+/* The program that runs what is in files, or that a model was mapped for. */
+typedef enum tare_format_program {
+    TARE_PROGRAM_ANY = 0,
+    TARE_PROGRAM_LLAMA_CPP = 1,
+    TARE_PROGRAM_TRANSFORMERS = 2,
+    TARE_PROGRAM_WHISPER_CPP = 3,
+} tare_format_program;
+
 /* A tensor's type where the program that a model was mapped for wants one, whatever is requested. */
 typedef enum tare_fixed_type {
     TARE_FIXED_NONE = 0,
     TARE_FIXED_F32 = 1,
+    /* these in mixes, too: the program cannot compute with another one */
     TARE_FIXED_F16 = 2,
     TARE_FIXED_F16_OR_F32 = 3, /* F16 if that is requested for all, else F32 */
+    TARE_FIXED_F32_ALWAYS = 4,
+    TARE_FIXED_F16_UNLESS_F32 = 5, /* F32 if that is requested for all, else F16 */
 } tare_fixed_type;
 
 /* The types wanted by the program that a model was mapped for, unless others are requested. */
 typedef struct tare_model_types {
     const tare_encoding *usual;  /* of matrices */
-    tare_fixed_type *fixed;      /* n_tensors */
+    tare_fixed_type *fixed;      /* n_tensors; NULL: what the format's program wants */
     const tare_encoding *mostly; /* that weights came in and keep, whatever others get; or NULL */
-    bool is_restored;            /* it was mapped back: this is for any format but llama.cpp's */
-    tare_origin *origins;        /* n_tensors: encoding NULL: stored as the catalog says */
-    tare_same_rows *same_rows;   /* n_tensors, or NULL: no tensor has any */
+    tare_format_program program; /* TRANSFORMERS: this is for formats of no program, too */
+    tare_origin *origins; /* n_tensors, or NULL: none; encoding NULL: stored as the catalog says */
+    tare_same_rows *same_rows; /* n_tensors, or NULL: no tensor has any */
 } tare_model_types;
 
 struct tare_model {

@@ -212,7 +212,8 @@ const tare_model *tare_model_as_stored(const tare_model *model) {
 tare_origin tare_tensor_origin(const tare_model *m, size_t tensor) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
     if (m->origins) return m->origins[tensor];
-    if (m->types && m->types->origins[tensor].encoding) return m->types->origins[tensor];
+    if (m->types && m->types->origins && m->types->origins[tensor].encoding)
+        return m->types->origins[tensor];
     return (tare_origin){t->encoding, t->size_bytes, t->planes[0].file, false};
 }
 

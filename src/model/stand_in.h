@@ -17,6 +17,8 @@ typedef struct tare_format_caps {
                                                            must have, 0: any; NULL: any, all */
     bool lacks_empty; /* tensors have at least one element there */
     bool lacks_odd;   /* quantized numbers are finite there: NaN, Inf, overflow are errors */
+    /* The type in which the program loads a tensor; NULL: any. */
+    tare_fixed_type (*fixed_type)(tare_str name, uint32_t n_dims);
     uint32_t max_dims;
     uint32_t max_name;               /* bytes */
     bool takes_empty_name;           /* a tensor may be called "" */

@@ -40,7 +40,7 @@ ROWS = (
     ("tare info --sort size ", "model.gguf Other.gguf convert"),
     ("tare verify model.gguf mod", "model.gguf"),
     ("tare verify --manifest mod", "model.gguf"),
-    ("tare convert model.gguf out.gguf --to ", "mlx gguf mcf safetensors infq wcodec hf"),
+    ("tare convert model.gguf out.gguf --to ", "mlx gguf mcf safetensors infq wcodec hf whisper"),
     ("tare convert --to=MC", "mcf"),
     ("tare convert --type Q8", "q8_0 q8"),
     ("tare convert --type mod", ""),

@@ -17,6 +17,7 @@
 #include <tare/model.h>
 #include <tare/output.h>
 
+#include "format/format.h"
 #include "made_model.h"
 #include "support/scratch_name.h"
 
@@ -120,6 +121,11 @@ static inline void help_convert(const char *path, const tare_model *in,
         tare_error_format(line, sizeof line, &err, path);
         fail_msg("%s", line);
     }
+}
+
+/* Whether a format holds models of any program: others hold tensors under names of their own. */
+static inline bool help_holds_any(const tare_format_info *format) {
+    return format->can_write && !tare_format_find(format->name)->caps->fixed_type;
 }
 
 /* How many findings have this code. */

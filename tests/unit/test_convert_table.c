@@ -69,7 +69,8 @@ static void walk_all(unsigned content, bool opaque) {
     size_t n = 0;
     for (size_t i = 0; tare_format_at(&a, i); i++)
         for (size_t k = 0; tare_format_at(&b, k); k++, n++)
-            if (a.can_write && b.can_write && (opaque || (keeps_floats(&a) && keeps_floats(&b))))
+            if (help_holds_any(&a) && help_holds_any(&b) &&
+                (opaque || (keeps_floats(&a) && keeps_floats(&b))))
                 walk_pair(&a, &b, content, opaque);
     assert_true(n >= 4);
 }

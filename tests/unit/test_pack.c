@@ -150,7 +150,9 @@ static void every_container_comes_back(void **state) {
     unsigned n = 0;
     for (size_t i = 0; tare_format_row(i); i++) {
         const tare_format *format = tare_format_row(i);
-        if (!format->write.plan || format == &tare_format_wcodec) continue;
+        /* others hold nothing but their program's models: tests/judge/judge_whisper.py */
+        const bool is_for_any = !format->caps->fixed_type;
+        if (!format->write.plan || format == &tare_format_wcodec || !is_for_any) continue;
         const char *path = make("model", format, &options);
         if (format == &tare_format_gguf)
             check_thoroughly(path);

@@ -2029,6 +2029,7 @@ pub type tare_llama_naming = c_uint;
 pub const TARE_LLAMA_NAMES_KEPT: tare_llama_naming = 0;
 pub const TARE_LLAMA_NAMES_LLAMA_CPP: tare_llama_naming = 1;
 pub const TARE_LLAMA_NAMES_HUGGING_FACE: tare_llama_naming = 2;
+pub const TARE_LLAMA_NAMES_WHISPER_CPP: tare_llama_naming = 3;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

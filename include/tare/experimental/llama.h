@@ -118,6 +118,7 @@ typedef enum tare_llama_naming {
     TARE_LLAMA_NAMES_KEPT = 0,
     TARE_LLAMA_NAMES_LLAMA_CPP = 1,    /* Hugging Face becomes GGUF */
     TARE_LLAMA_NAMES_HUGGING_FACE = 2, /* GGUF becomes a directory, if it can be restored */
+    TARE_LLAMA_NAMES_WHISPER_CPP = 3,  /* Hugging Face's Whisper becomes a file for whisper.cpp */
 } tare_llama_naming;
 
 typedef struct tare_llama_translate_options {

@@ -8,36 +8,15 @@
 #include "base/small_reads.h"
 #include "base/str.h"
 #include "encoding/table.h"
-#include "format/format.h"
 #include "format/gguf/gguf_types.h"
-
-#define MAGIC        "lmgg"
-#define TENSOR_LEAST 16 /* bytes: three numbers, a size */
-
-/* Vocabularies of the models that there are; other programs' files begin with the same magic. */
-enum { VOCABULARY_LEAST = 51864, VOCABULARY_MOST = 51999 };
-enum { HEAD_NUMBERS = 12, QUANTIZED_VERSION = 2, WHISPER_DIMS = 4 };
-
-static const char *const number_keys[] = {"whisper.vocab_size",
-                                          "whisper.audio.context_length",
-                                          "whisper.audio.embedding_length",
-                                          "whisper.audio.head_count",
-                                          "whisper.audio.block_count",
-                                          "whisper.text.context_length",
-                                          "whisper.text.embedding_length",
-                                          "whisper.text.head_count",
-                                          "whisper.text.block_count",
-                                          "whisper.mel_count",
-                                          "whisper.file_type"};
-
-enum { N_NUMBERS = sizeof number_keys / sizeof *number_keys };
+#include "format/whisper/whisper.h"
 
 typedef struct whisper_file {
     tare_model *m;
     tare_reader main; /* file 0; not ours to close */
     tare_small_reads file;
     uint64_t at;
-    uint32_t numbers[N_NUMBERS];
+    uint32_t numbers[TARE_WHISPER_NUMBERS];
     tare_tensor *tensors;
     size_t n, capacity;
 } whisper_file;
@@ -90,8 +69,8 @@ static tare_status read_filters(whisper_file *w, tare_error *err) {
     TARE_TRY(take_u32(&rows, w, err));
     TARE_TRY(take_u32(&cols, w, err));
     const uint64_t dims[] = {rows, cols};
-    return add_tensor(w, TARE_STR("mel_filters"), tare_encoding_get(TARE_ENCODING_F32), dims, 2,
-                      record, err);
+    return add_tensor(w, TARE_STR(TARE_WHISPER_FILTERS), tare_encoding_get(TARE_ENCODING_F32), dims,
+                      2, record, err);
 }
 
 /* Goes past n tokens, a length and bytes each; *size: all their bytes. */
@@ -145,26 +124,26 @@ static tare_status read_tokens(tare_array *out, whisper_file *w, tare_error *err
 static tare_status read_head(whisper_file *w, tare_error *err) {
     tare_catalog *c = &w->m->catalog;
     uint32_t magic;
-    c->metadata = TARE_NEW_ARRAY(&w->m->arena, tare_metadata, N_NUMBERS + 1);
+    c->metadata = TARE_NEW_ARRAY(&w->m->arena, tare_metadata, TARE_WHISPER_NUMBERS + 1);
     if (!c->metadata) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     TARE_TRY(take_u32(&magic, w, err));
-    for (size_t i = 0; i < N_NUMBERS; i++) {
+    for (size_t i = 0; i < TARE_WHISPER_NUMBERS; i++) {
         const uint64_t at = w->at;
         TARE_TRY(take_u32(&w->numbers[i], w, err));
         c->metadata[c->n_metadata++] =
-            (tare_metadata){.key = tare_str_of(number_keys[i]),
+            (tare_metadata){.key = tare_str_of(tare_whisper_numbers[i]),
                             .value = {.type = TARE_VALUE_U32, .as.u = w->numbers[i]},
                             .offset = at};
     }
-    const uint32_t type = w->numbers[N_NUMBERS - 1];
-    if (type % 1000 > 1 && type / 1000 != QUANTIZED_VERSION)
-        return tare_fail_at(err, TARE_ERR_UNSUPPORTED, 4 * (HEAD_NUMBERS - 1),
+    const uint32_t type = w->numbers[TARE_WHISPER_NUMBERS - 1];
+    if (type % 1000 > 1 && type / 1000 != TARE_WHISPER_BLOCKS_NOW)
+        return tare_fail_at(err, TARE_ERR_UNSUPPORTED, 4 * TARE_WHISPER_NUMBERS,
                             "quantized in a form that whisper.cpp dropped in 2023: quantize the "
                             "model anew with its tools");
     TARE_TRY(read_filters(w, err));
     tare_metadata *tokens = &c->metadata[c->n_metadata++];
     *tokens = (tare_metadata){
-        .key = TARE_STR("whisper.tokens"), .value = {.type = TARE_VALUE_ARRAY}, .offset = w->at};
+        .key = TARE_STR(TARE_WHISPER_TOKENS), .value = {.type = TARE_VALUE_ARRAY}, .offset = w->at};
     return read_tokens(&tokens->value.as.a, w, err);
 }
 
@@ -173,11 +152,11 @@ static tare_status read_head(whisper_file *w, tare_error *err) {
 static tare_status read_tensor(whisper_file *w, tare_error *err) {
     const uint64_t record = w->at;
     uint32_t n_dims, length, type, size;
-    uint64_t dims[WHISPER_DIMS];
+    uint64_t dims[TARE_WHISPER_DIMS];
     TARE_TRY(take_u32(&n_dims, w, err));
     TARE_TRY(take_u32(&length, w, err));
     TARE_TRY(take_u32(&type, w, err));
-    if (n_dims > WHISPER_DIMS)
+    if (n_dims > TARE_WHISPER_DIMS)
         return tare_fail_at(err, TARE_ERR_CORRUPT, record, "number of dimensions: more than 4");
     if (!length || length > w->m->limits.name_bytes)
         return tare_fail_at(err, TARE_ERR_LIMIT, record + 4, "length of a name");
@@ -224,21 +203,17 @@ static tare_status open_whisper(tare_model *m, const tare_open_context *ctx, tar
 }
 
 static bool probe(const tare_probe *p) {
-    if (p->is_directory || p->head_size < 8 || memcmp(p->head, MAGIC, 4) != 0) return false;
+    if (p->is_directory || p->head_size < 8 || memcmp(p->head, TARE_WHISPER_MAGIC, 4) != 0)
+        return false;
     const uint32_t vocabulary = tare_load_le32(p->head + 4);
-    return vocabulary >= VOCABULARY_LEAST && vocabulary <= VOCABULARY_MOST;
-}
-
-static bool has_encoding(const tare_encoding *e) {
-    return e->id == TARE_ENCODING_F32 || e->id == TARE_ENCODING_F16 ||
-           e->id == TARE_ENCODING_Q4_0 || e->id == TARE_ENCODING_Q4_1 ||
-           e->id == TARE_ENCODING_Q5_0 || e->id == TARE_ENCODING_Q5_1 ||
-           e->id == TARE_ENCODING_Q8_0;
+    return vocabulary >= TARE_WHISPER_VOCABULARY_LEAST &&
+           vocabulary <= TARE_WHISPER_VOCABULARY_MOST;
 }
 
 static const tare_format_caps caps = {
-    .has_encoding = has_encoding,
-    .max_dims = WHISPER_DIMS,
+    .has_encoding = tare_whisper_has_encoding,
+    .fixed_type = tare_whisper_fixed_type,
+    .max_dims = TARE_WHISPER_DIMS,
     .max_name = 65535,
     .bytes_type = &tare_encoding_table[TARE_ENCODING_F32],
 };
@@ -249,4 +224,6 @@ const tare_format tare_format_whisper = {
     .suffix = "",
     .caps = &caps,
     .read = {.probe = probe, .open = open_whisper},
+    .write = {.plan = tare_whisper_plan, .restate = tare_whisper_restate},
+    .stored = {.program = TARE_PROGRAM_WHISPER_CPP, .has_one_type = true},
 };

@@ -180,8 +180,10 @@ static tare_status choose_types(tare_llama_restoring *r, tare_error *err) {
     tare_model_types *types = TARE_NEW(&r->out->arena, tare_model_types);
     const tare_catalog *c = &r->out->catalog;
     if (!types) return tare_fail(err, TARE_ERR_NOMEM, "types");
-    *types = (tare_model_types){
-        .usual = r->usual, .is_restored = true, .origins = r->origins, .same_rows = r->same_rows};
+    *types = (tare_model_types){.usual = r->usual,
+                                .program = TARE_PROGRAM_TRANSFORMERS,
+                                .origins = r->origins,
+                                .same_rows = r->same_rows};
     types->fixed = TARE_NEW_ARRAY(&r->out->arena, tare_fixed_type, c->n_tensors);
     if (!types->fixed) return tare_fail(err, TARE_ERR_NOMEM, "types");
     for (size_t i = 0; i < c->n_tensors; i++) {

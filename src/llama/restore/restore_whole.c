@@ -148,7 +148,7 @@ static tare_status join_models(tare_llama_whole *w, tare_error *err) {
     if (!types || !m->catalog.tensors) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     const bool is_tower_usual = w->tower->types->usual->id == TARE_ENCODING_BF16;
     *types = (tare_model_types){.usual = (is_tower_usual ? w->tower : w->text)->types->usual,
-                                .is_restored = true,
+                                .program = TARE_PROGRAM_TRANSFORMERS,
                                 .fixed = TARE_NEW_ARRAY(&m->arena, tare_fixed_type, n),
                                 .origins = TARE_NEW_ARRAY(&m->arena, tare_origin, n),
                                 .same_rows = TARE_NEW_ARRAY(&m->arena, tare_same_rows, n)};

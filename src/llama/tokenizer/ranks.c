@@ -7,8 +7,10 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "llama/tokenizer/alphabet.h"
 #include "llama/tokenizer/context.h"
 #include "llama/tokenizer/pre.h"
+#include "llama/tokenizer/ranks.h"
 #include "llama/tokenizer/specials.h"
 #include "model/names.h"
 
@@ -54,31 +56,12 @@ static int64_t rank_of(const ranks *r, tare_str bytes) {
     return tare_name_index_find(&r->index, r->items, sizeof *r->items, bytes);
 }
 
-/* The byte alphabet: printable bytes of Latin-1 as they are, the others from U+0100 on, in order.
- */
-static unsigned code_point_of(uint8_t byte) {
-    if ((byte >= 33 && byte <= 126) || (byte >= 161 && byte != 173)) return byte;
-    if (byte <= 32) return 256U + byte;
-    if (byte <= 160) return 256U + 33 + (byte - 127U);
-    return 256U + 67; /* 173 */
-}
-
-static size_t put_alphabet(char *out, tare_str bytes) {
-    size_t n = 0;
-    for (size_t i = 0; i < bytes.len; i++) {
-        unsigned point = code_point_of((uint8_t)bytes.ptr[i]);
-        if (point >= 0x80) out[n++] = (char)(0xc0 | point >> 6);
-        out[n++] = (char)(point >= 0x80 ? 0x80 | (point & 0x3f) : point);
-    }
-    return n;
-}
-
 static tare_status put_tokens(ranks *r, tare_error *err) {
     for (size_t rank = 0; rank < r->n; rank++) {
         char *text = tare_arena_take(&r->t->scratch, 2 * r->items[rank].bytes.len);
         if (!text) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
         tare_llama_token token = {
-            {text, put_alphabet(text, r->items[rank].bytes)}, 0, TARE_TOKEN_NORMAL};
+            {text, tare_llama_alphabet_text(text, r->items[rank].bytes)}, 0, TARE_TOKEN_NORMAL};
         TARE_TRY(tare_llama_in_file(
             err, tare_llama_vocab_set(&r->t->vocab, r->first_id + rank, &token, err), r->file));
     }
@@ -95,9 +78,9 @@ static tare_status put_merge(ranks *r, tare_str token, size_t left, tare_error *
             "tokens: they can be composed of each other in far too many ways");
     char *text = tare_arena_take(&r->t->scratch, 2 * token.len + 1);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "merges");
-    size_t n = put_alphabet(text, (tare_str){token.ptr, left});
+    size_t n = tare_llama_alphabet_text(text, (tare_str){token.ptr, left});
     text[n++] = ' ';
-    n += put_alphabet(text + n, tare_str_cut(token, left));
+    n += tare_llama_alphabet_text(text + n, tare_str_cut(token, left));
     return tare_llama_vocab_add_merge(&r->t->vocab, (tare_str){text, n}, err);
 }
 
@@ -218,6 +201,21 @@ tare_status tare_llama_read_tiktoken(tare_llama_tokenizer *t, const tare_llama_f
     TARE_TRY(status);
     TARE_TRY(tare_llama_read_added_decoder(t, false, err));
     return tare_llama_set_pre(t, t->options->pre ? t->options->pre : pre, err);
+}
+
+tare_status tare_llama_merges_of_ranks(tare_llama_vocab *vocab, const tare_str *tokens, size_t n,
+                                       tare_arena *scratch, tare_error *err) {
+    static const tare_llama_file none = {.name = "tokens"};
+    tare_llama_tokenizer t = {.scratch = *scratch, .vocab = *vocab};
+    ranks r = {.t = &t, .file = &none};
+    tare_status status = TARE_OK;
+    for (size_t i = 0; i < n && status == TARE_OK; i++)
+        status = add_rank(&r, i, tokens[i], TARE_NO_OFFSET, err);
+    if (status == TARE_OK) status = put_merges(&r, find_merge, err);
+    ranks_free(&r);
+    *scratch = t.scratch;
+    *vocab = t.vocab;
+    return status;
 }
 
 /* ---- tekken ---------------------------------------------------------------------------------- */

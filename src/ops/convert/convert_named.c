@@ -61,7 +61,9 @@ static tare_status rename_tensors(renamed *r, const char *to, tare_convert_optio
     if (!llama.directory) llama.directory = place_of(r->in, &arena);
     names->llama = &llama;
     tare_status status = TARE_OK;
-    if (o->n_merges && tare_llama_naming_of(r->in, to, names) == TARE_LLAMA_NAMES_LLAMA_CPP)
+    const tare_llama_naming naming = tare_llama_naming_of(r->in, to, names);
+    if (o->n_merges &&
+        (naming == TARE_LLAMA_NAMES_LLAMA_CPP || naming == TARE_LLAMA_NAMES_WHISPER_CPP))
         status = merge(r, o, err);
     if (status == TARE_OK) status = tare_llama_translate(&r->translated, r->in, to, names, err);
     if (r->translated) r->in = r->translated;

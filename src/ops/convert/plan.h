@@ -99,6 +99,10 @@ tare_status tare_plan_changed(tare_plan **out, const char *out_path, const tare_
                               tare_error *err);
 /* Whether a tensor is packed as it is in the input. */
 bool tare_plan_is_straight(const tare_plan *plan, size_t tensor);
+/* The types that the model was mapped for, if its program is that of the output; NULL: it is not. */
+const tare_model_types *tare_plan_types(const tare_plan *plan);
+/* What the output's program wants tensor i of the input to be. */
+tare_fixed_type tare_plan_fixed(const tare_plan *plan, size_t i);
 /* Decides for every tensor: fills plan->tensors, plan->catalog.tensors, plan->is_identity. Adds
  * what is lost or left alone to the report; fails with UNSUPPORTED where that is an error. */
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err);

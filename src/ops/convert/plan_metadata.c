@@ -171,7 +171,10 @@ tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
     }
     copy_keys(plan, recodes);
     const tare_metadata version = u32_key(QUANTIZATION_VERSION, QUANTIZATION_NOW);
-    if (has_blocks && !find_key(plan, version.key)) set_key(plan, &version);
+    if (plan->format->write.restate)
+        plan->format->write.restate(c);
+    else if (has_blocks && !find_key(plan, version.key))
+        set_key(plan, &version);
     if (mix && !plan->mix.is_of_rules) {
         const tare_metadata file_type = u32_key(FILE_TYPE, (uint64_t)mix->file_type);
         set_key(plan, &file_type);

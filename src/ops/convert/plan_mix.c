@@ -85,7 +85,9 @@ static void report_fallbacks(const tare_plan *p, const tare_mix_choice *choices,
 static void report_roles(tare_plan *p, const tare_mix_choice *choices,
                          const tare_encoding *const *manual, bool has_roles) {
     static const char what[] = "the roles of tensors do not follow from their names";
-    if (has_roles || !p->mix.mix->type || p->in->catalog.n_tensors == 0) return;
+    if (has_roles || p->format->stored.has_one_type || !p->mix.mix->type ||
+        p->in->catalog.n_tensors == 0)
+        return;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "mix.no-roles");
     bool has_any = false, has_ruled = false;
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++) {
@@ -117,16 +119,27 @@ static void drop_idle_mix(tare_plan *p, const tare_mix_choice *choices, bool has
     p->mix.mix = NULL;
 }
 
+/* Which tensors the output's program wants in a type of their own. */
+static bool *find_fixed(const tare_plan *p, tare_arena *arena) {
+    bool *stays = TARE_NEW_ARRAY(arena, bool, p->in->catalog.n_tensors);
+    for (size_t i = 0; stays && i < p->in->catalog.n_tensors; i++)
+        stays[i] = tare_plan_fixed(p, i) > TARE_FIXED_F32;
+    return stays;
+}
+
 tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, tare_plan *plan,
                           const tare_encoding *const *manual, tare_arena *arena, tare_error *err) {
     const tare_importance *importance = plan->options.importance;
-    tare_mix_request request = {.options = &plan->mix,
+    tare_mix_options options = plan->mix;
+    options.is_pure |= plan->format->stored.has_one_type;
+    tare_mix_request request = {.options = &options,
                                 .manual = manual,
+                                .stays = find_fixed(plan, arena),
                                 .by_file = plan->options.keep_split,
                                 .has_importance = importance && importance->n_entries > 0};
     bool has_roles;
     *out = TARE_NEW_ARRAY(arena, tare_mix_choice, plan->in->catalog.n_tensors);
-    if (!*out) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
+    if (!*out || !request.stays) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
     TARE_TRY(tare_mix_choose(*out, &has_roles, plan->in, &request, arena, err));
     report_roles(plan, *out, manual, has_roles);
     for (size_t i = 0; i < plan->in->catalog.n_tensors; i++)

@@ -16,8 +16,8 @@
 static bool has_same_form(const tare_plan *p) {
     const tare_layout *layout = p->in->catalog.layout;
     const tare_format *from = layout ? layout->format : NULL;
-    if (p->in->types && !p->in->types->is_restored)
-        return p->format->stored.program == TARE_PROGRAM_LLAMA_CPP;
+    if (p->in->types && p->in->types->program != TARE_PROGRAM_TRANSFORMERS)
+        return tare_plan_types(p) != NULL;
     if (p->format->write.pack || !from || from == p->format) return true;
     return from->stored.keys == TARE_KEY_FORM_PAIRS &&
            p->format->stored.keys == TARE_KEY_FORM_PAIRS;

@@ -76,9 +76,11 @@ typedef struct wish {
     bool is_default; /* of the program that the model was mapped for: nobody asked for it */
 } wish;
 
+/* `requested`: what all others get; their own, where nothing is. */
 static const tare_encoding *fixed_type(tare_fixed_type fixed, const tare_encoding *requested) {
     const bool is_f16 = fixed == TARE_FIXED_F16 ||
-                        (fixed == TARE_FIXED_F16_OR_F32 && requested->id == TARE_ENCODING_F16);
+                        (fixed == TARE_FIXED_F16_OR_F32 && requested->id == TARE_ENCODING_F16) ||
+                        (fixed == TARE_FIXED_F16_UNLESS_F32 && requested->id != TARE_ENCODING_F32);
     return tare_encoding_get(is_f16 ? TARE_ENCODING_F16 : TARE_ENCODING_F32);
 }
 
@@ -92,10 +94,13 @@ static bool is_of_makers(const tare_encoding *type) {
  * weights that are blocks stay those, if no type is named and the target has them. */
 static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
     const tare_tensor *t = source_tensor(d, i);
-    const tare_model_types *types = d->plan->in->types;
+    const tare_model_types *types = tare_plan_types(d->plan);
+    const tare_fixed_type fixed = tare_plan_fixed(d->plan, i);
     if (!tare_tensor_is_real(t) || tare_tensor_is_part(d->plan->in, i)) return (wish){NULL, false};
-    if (types->fixed[i])
-        return (wish){fixed_type(types->fixed[i], type ? type : types->usual), true};
+    if (fixed) {
+        const tare_encoding *usual = types ? types->usual : t->encoding;
+        return (wish){fixed_type(fixed, type ? type : usual), true};
+    }
     if (type == types->mostly && type && is_of_makers(type)) type = NULL;
     if (t->encoding->kind == TARE_KIND_BLOCK && !type &&
         d->plan->format->caps->has_encoding(t->encoding))
@@ -114,15 +119,14 @@ static wish asked_for(decider *d, size_t i) {
     const tare_convert_options *o = &d->plan->options;
     bool is_open = !d->mix || d->mix[i].is_open;
     if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
-    const tare_model_types *types = d->plan->in->types;
-    const bool is_for_llama_cpp = d->plan->format->stored.program == TARE_PROGRAM_LLAMA_CPP;
-    if (types && types->is_restored == is_for_llama_cpp) types = NULL;
-    /* llama.cpp cannot compute with another type there than F16 */
-    const bool is_fixed = types && types->fixed[i] > TARE_FIXED_F32 && d->rule[i] < 0;
-    if (d->mix && types && (is_fixed || !d->mix[i].type)) return type_for_program(d, i, NULL);
+    const tare_model_types *types = tare_plan_types(d->plan);
+    const bool is_fixed = tare_plan_fixed(d->plan, i) != TARE_FIXED_NONE;
+    const tare_mix *mix = d->plan->mix.mix;
+    if (d->mix && !d->mix[i].type && (types || is_fixed))
+        return type_for_program(d, i, types || !mix ? NULL : mix->type);
     if (d->mix) return (wish){d->mix[i].type, false};
     if (d->rule[i] >= 0) return (wish){o->rules[d->rule[i]].encoding, false};
-    if (types) return type_for_program(d, i, o->type);
+    if (types || is_fixed) return type_for_program(d, i, o->type);
     return (wish){o->type && takes_type(d, i) ? o->type : NULL, false};
 }
 

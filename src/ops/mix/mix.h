@@ -144,6 +144,7 @@ bool tare_mix_needs_importance(tare_mix_id mix, tare_mix_part part, const tare_e
 typedef struct tare_mix_request {
     const tare_mix_options *options;
     const tare_encoding *const *manual; /* for each tensor: a type that a rule asks for, or NULL */
+    const bool *stays; /* of each tensor: only such a rule changes it; NULL: none */
     bool has_importance;
     bool by_file;
 } tare_mix_request;

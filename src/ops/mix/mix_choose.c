@@ -114,7 +114,7 @@ static const tare_encoding *choose_type(chooser *c, size_t i) {
     if (o->embedding && t->part == TARE_PART_EMBEDDING) return o->embedding;
     if (o->output && t->part == TARE_PART_OUTPUT) return o->output;
     if (c->request->manual && c->request->manual[i]) return c->request->manual[i];
-    if (t->is_tower) return NULL;
+    if (t->is_tower || (c->request->stays && c->request->stays[i])) return NULL;
     if (o->is_pure || !c->model.has_roles || o->mix->type->kind != TARE_KIND_BLOCK)
         return o->mix->type;
     return by_rules(c, i);

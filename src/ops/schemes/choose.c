@@ -173,7 +173,7 @@ static tare_encoding_id own_type(const tare_scheme_search *s, size_t i) {
     const bool is_decoded = in->stored_of && in->stored_of[i] < 0;
     const bool is_float =
         id == TARE_ENCODING_F32 || id == TARE_ENCODING_F16 || id == TARE_ENCODING_BF16;
-    if (in->types && in->types->is_restored) {
+    if (in->types && in->types->program == TARE_PROGRAM_TRANSFORMERS) {
         const tare_fixed_type fixed = in->types->fixed[i];
         return fixed == TARE_FIXED_F32   ? TARE_ENCODING_F32
                : fixed == TARE_FIXED_F16 ? TARE_ENCODING_F16
@@ -526,7 +526,8 @@ static tare_status find_type(tare_scheme_search *s, tare_error *err) {
     const tare_model_types *types = s->in->types;
     TARE_TRY(tare_model_json(&config, s->in, "config.json", s->arena, err));
     s->type = named_type(config);
-    if (types && types->is_restored && types->usual->kind == TARE_KIND_FLOAT)
+    if (types && types->program == TARE_PROGRAM_TRANSFORMERS &&
+        types->usual->kind == TARE_KIND_FLOAT)
         s->type = types->usual->id;
     return TARE_OK;
 }
