@@ -178,7 +178,8 @@ static tare_status open_path(tare_model **out, const char *root, const place *p,
     return open_source(out, &path, p, options, first, err);
 }
 
-/* `inner`: the member that is meant, or a folder of them; empty: the archive is the model's folder. */
+/* `inner`: the member that is meant, or a folder of them; empty: the model's folder is the archive, or
+ * the only one in it. */
 static tare_status open_archive(tare_model **out, const char *path, tare_str inner,
                                 const tare_open_options *options, tare_reader *first,
                                 tare_error *err) {
@@ -186,6 +187,7 @@ static tare_status open_archive(tare_model **out, const char *path, tare_str inn
     place p = {.files = &folder.files, .is_directory = true};
     tare_status status =
         tare_zip_folder_begin(&folder, path, options->map, options->context->allocator, err);
+    if (status == TARE_OK && !inner.len) inner = tare_zip_folder_only(&folder);
     if (status == TARE_OK && inner.len) {
         const char *root = tare_join_path(&folder.arena, path, TARE_STR("/"));
         path = root ? tare_join_path(&folder.arena, root, inner) : NULL;

@@ -98,6 +98,19 @@ bool tare_zip_folder_has(const tare_zip_folder *f, tare_str name, bool *is_folde
     return false;
 }
 
+tare_str tare_zip_folder_only(const tare_zip_folder *f) {
+    tare_str only = TARE_STR("");
+    for (size_t i = 0; i < f->n; i++) {
+        const tare_str name = f->sorted[i]->name;
+        const char *end = memchr(name.ptr, '/', name.len);
+        if (tare_str_starts(name, TARE_STR("__MACOSX/"))) continue; /* what macOS knows of others */
+        const tare_str first = {name.ptr, end ? (size_t)(end - name.ptr) : 0};
+        if (!end || (only.len && !tare_str_equal(first, only))) return TARE_STR("");
+        only = first;
+    }
+    return only;
+}
+
 static tare_status open_file(const tare_files *files, tare_reader *out, const char *path,
                              tare_error *err) {
     const tare_zip_folder *f = (const tare_zip_folder *)(const void *)files;

@@ -26,5 +26,7 @@ tare_status tare_zip_folder_begin(tare_zip_folder *out, const char *path, tare_m
 void tare_zip_folder_end(tare_zip_folder *folder);
 /* Whether it has a member of this name, or, with is_folder, members below it. */
 bool tare_zip_folder_has(const tare_zip_folder *folder, tare_str name, bool *is_folder);
+/* The folder that all members are in; empty: they are in several, or in none. */
+tare_str tare_zip_folder_only(const tare_zip_folder *folder);
 
 #endif
