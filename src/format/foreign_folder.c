@@ -80,6 +80,11 @@ static const kind kinds[] = {
      "files of a checkpoint of torch.distributed without its .metadata, which alone says what is "
      "in them: get that file, too"},
     {"manifests", "blobs", ollama},
+    {"flax_model*.msgpack", NULL,
+     "a directory whose weights are Flax's, each file of which opens by its name, such as "
+     "flax_model.msgpack"},
+    {"models--*", NULL,
+     "a cache of the hub: name one of its folders models--ORG--NAME, or hf://ORG/NAME"},
     {"model.bin", "*vocabulary*",
      "a model of CTranslate2: get the model that it was converted from"},
     {"models", "id_ed25519", ollama},
