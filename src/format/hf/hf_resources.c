@@ -60,7 +60,10 @@ static reason reason_against(const tare_hf_entry *e, const tare_model *m) {
         return (reason){"hf.other-weights",
                         "an embedding beside the weights: not part of the model", true};
     if (is_other_weights(e))
-        return (reason){"hf.other-weights", "weights in another file: not part of the model",
+        return (reason){"hf.other-weights",
+                        is_index(e->name) ? "an index that the weights are opened without: not "
+                                            "part of the model"
+                                          : "weights in another file: not part of the model",
                         false};
     if (e->size > m->limits.resource_bytes)
         return (reason){"hf.large-file",
