@@ -177,7 +177,9 @@ static tare_status read_pieces(tare_tensor_stats *out, const tare_model *m, size
 
 static tare_status measure(tare_tensor_stats *out, const tare_model *m, size_t tensor,
                            const tare_walk_job *job, tare_error *err) {
-    if (!tare_tensor_can_decode(m, tensor))
+    tare_error unread;
+    if (!tare_tensor_can_decode(m, tensor) ||
+        tare_tensor_check_packed(m, tensor, &unread) != TARE_OK)
         return tare_walk_tick(job, m->catalog.tensors[tensor].size_bytes, err);
     uint64_t piece = tare_values_piece(m, tensor), bytes;
     size_t size;
