@@ -97,6 +97,19 @@ static int no_tensor(const tare_model *model, const char *path, const char *name
     return CLI_USAGE;
 }
 
+/* A packed weight whose parts have other names. */
+static int no_bytes(const char *path, const char *name) {
+    char *safe = cli_escape((tare_str){name, strlen(name)}, true, 0);
+    char *safe_path = cli_escape_path(cli_input_name(path));
+    cli_fail_text(CLI_USAGE,
+                  "%s: \"%s\" is stored in several tensors: .npy has its numbers, and "
+                  "tare info -t --stored lists those whose bytes .bin can have",
+                  safe_path, safe);
+    free(safe);
+    free(safe_path);
+    return CLI_USAGE;
+}
+
 static bool choose_rows(tare_extract_options *extract_options, const tare_tensor *tensor) {
     uint64_t first, end;
     if (!args.rows) return true;
@@ -217,6 +230,7 @@ static int extract(const tare_model *model, const char *path, const char *name, 
         (p.form == TARE_EXTRACT_BIN && (is_packed || tare_model_find_tensor(stored, text) >= 0)))
         model = stored;
     i = tare_model_find_tensor(model, text);
+    if (i < 0 && is_packed) return no_bytes(path, name);
     if (i < 0) return no_tensor(whole, path, name);
     p.tensor = tare_model_tensor(model, (size_t)i);
     return write_piece(&p, model, (size_t)i, report);
