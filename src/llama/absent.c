@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "llama/config.h"
+#include "llama/meta_names.h"
 #include "llama/whisper/whisper_parts.h"
 
 #ifdef TARE_NO_LLAMA
@@ -47,6 +48,18 @@ tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
 
 tare_status tare_whisper_map(tare_model **out, const tare_model *in, const tare_context *context,
                              tare_error *err) {
+    (void)in;
+    (void)context;
+    return refuse(out, err);
+}
+
+bool tare_llama_is_meta(const tare_model *model) {
+    (void)model;
+    return false;
+}
+
+tare_status tare_llama_name_meta(tare_model **out, const tare_model *in,
+                                 const tare_context *context, tare_error *err) {
     (void)in;
     (void)context;
     return refuse(out, err);

@@ -12,6 +12,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
+#include "llama/meta_names.h"
 #include "llama/tower.h"
 #include "quantized/quantized.h"
 
@@ -21,11 +22,14 @@ typedef struct mapped {
     tare_llama_origin *origins; /* n_tensors */
     tare_composition *made_of;  /* n_tensors; of elements, also where types are blocks */
     tare_model_types types;
-    tare_model *decoded; /* what it is made of; NULL: the input itself */
+    tare_model *named;   /* Meta's, under Hugging Face's names; NULL: it has these */
+    tare_model *decoded; /* what it is made of; NULL: the input itself, or that */
 } mapped;
 
 static void free_mapped(void *ctx) {
-    tare_model_free(((mapped *)ctx)->decoded);
+    mapped *own = ctx;
+    tare_model_free(own->decoded);
+    tare_model_free(own->named);
 }
 
 static const char format_name[] = "llama";
@@ -503,6 +507,10 @@ static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
 
 static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_context *open,
                         tare_error *err) {
+    if (tare_llama_is_meta(m->hf)) {
+        TARE_TRY(tare_llama_name_meta(&own->named, m->hf, m->options->context, err));
+        m->hf = own->named;
+    }
     TARE_TRY(take_packed(m, own, open, err));
     TARE_TRY(tare_llama_mapping_fill(m, err));
     TARE_TRY(add_tensors(m, own, err));

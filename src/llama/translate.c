@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "llama/config.h"
 #include "llama/mapping.h"
+#include "llama/meta_names.h"
 #include "llama/whisper/whisper_parts.h"
 #include "model/catalog.h"
 #include "model/peft.h"
@@ -43,14 +44,14 @@ static bool is_of_hugging_face(const tare_model *in, const tare_llama_translate_
     static const char *const holders[] = {"safetensors", "wcodec", "mcf", "infq"};
     const char *format = in->held_format ? in->held_format : in->format;
     if (!format) return false; /* made by another verb, not read from files */
-    if (strcmp(format, "hf") == 0) return true;
+    if (strcmp(format, "hf") == 0 || tare_llama_is_meta(in)) return true;
     for (size_t i = 0; i < sizeof holders / sizeof *holders; i++)
         if (strcmp(format, holders[i]) == 0) return asks_for_mapping(o->llama) || has_tokenizer(in);
     return false;
 }
 
 static bool has_config(const tare_model *in) {
-    return tare_model_find_resource(in, TARE_STR("config.json")) >= 0;
+    return tare_model_find_resource(in, TARE_STR("config.json")) >= 0 || tare_llama_is_meta(in);
 }
 
 static tare_llama_naming find_naming(const tare_model *in, const char *to,
@@ -80,7 +81,7 @@ static tare_status map(tare_model **out, const tare_model *in,
     if (!options.type) options.type = o->type;
     int64_t config;
     TARE_TRY(tare_model_find_file(&config, in, "config.json", err));
-    if (config < 0 && !asks_for_mapping(&options)) {
+    if (config < 0 && !asks_for_mapping(&options) && !tare_llama_is_meta(in)) {
         tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.no-config");
         f.text =
             TARE_STR("there is no config.json, which would name the architecture: tensors keep "
@@ -106,6 +107,7 @@ static tare_status restore(tare_model **out, const tare_model *in,
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "it has keys but no tensors, so it cannot become a Hugging Face model; "
                          "`keep_names` stores the keys");
+    if (tare_llama_is_meta(in) && !o->tower) return tare_llama_name_meta(out, in, o->context, err);
     if (tare_whisper_can_restore(in) && !o->tower)
         return tare_whisper_restore(out, in, o->context, err);
     if (!tare_llama_can_restore(NULL, in) && !o->tower) return TARE_OK;
@@ -127,8 +129,8 @@ bool tare_llama_changes_names(const tare_model *in, const char *to,
     case TARE_LLAMA_NAMES_WHISPER_CPP:
         return true;
     case TARE_LLAMA_NAMES_HUGGING_FACE:
-        return o.tower || is_vocabulary(in) || tare_whisper_can_restore(in) ||
-               tare_llama_can_restore(NULL, in);
+        return o.tower || is_vocabulary(in) || tare_llama_is_meta(in) ||
+               tare_whisper_can_restore(in) || tare_llama_can_restore(NULL, in);
     default:
         return false;
     }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Llama in Meta's form, as torch.save writes the ranks' files, is the tensors that torch.cat makes of the parts, and its files
-come back from a pack. Run by judge.py; 77: there is no PyTorch here."""
+"""Llama in Meta's form, as torch.save writes the ranks' files, is the tensors that torch.cat makes of the parts, its files come
+back from a pack, and as a Hugging Face directory its weights are those that transformers' script makes. Run by judge.py; 77: there is no PyTorch here."""
 import filecmp
 import json
 import os
@@ -38,6 +38,26 @@ def axis(name, embeddings):
     return 1 if ".wo." in name or ".w2." in name else 0
 
 
+HF = {"tok_embeddings": "model.embed_tokens", "norm": "model.norm", "output": "lm_head", "attention.wq": "self_attn.q_proj",
+      "attention.wk": "self_attn.k_proj", "attention.wv": "self_attn.v_proj", "attention.wo": "self_attn.o_proj",
+      "feed_forward.w1": "mlp.gate_proj", "feed_forward.w2": "mlp.down_proj", "feed_forward.w3": "mlp.up_proj",
+      "attention_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+
+
+def renamed(full):
+    """what transformers' script makes of the tensors"""
+    out = {}
+    for name, t in full.items():
+        layer, own = name.split(".")[1] if name.startswith("layers.") else None, name.removesuffix(".weight")
+        own = own if layer is None else own.split(".", 2)[2]
+        if own in ("attention.wq", "attention.wk"):
+            heads = HEADS if own == "attention.wq" else KEYS
+            t = t.view(heads, t.shape[0] // heads // 2, 2, t.shape[1]).transpose(1, 2).reshape(t.shape)
+        if own != "rope.freqs":
+            out[("" if layer is None else "model.layers.%s." % layer) + HF[own] + ".weight"] = t
+    return out
+
+
 def tare(*args):
     subprocess.run([TARE, *args, "--quiet"], check=True)
 
@@ -58,6 +78,11 @@ def check(folder, ranks, embeddings, is_zip):
     assert set(got) == set(expected), set(got) ^ set(expected)
     for name, t in expected.items():
         assert got[name].dtype == t.dtype and torch.equal(got[name], t), (folder, name)
+    tare("convert", folder, folder + ".hf", "--to", "hf", "--no-sync")
+    got, expected = load_file(folder + ".hf/model.safetensors"), renamed(expected)
+    assert set(got) == set(expected), set(got) ^ set(expected)
+    for name, t in expected.items():
+        assert got[name].dtype == t.dtype and torch.equal(got[name], t), (folder, name)
     tare("verify", "--deep", folder)
     tare("pack", folder, folder + ".wcodec", "--no-sync")
     tare("unpack", folder + ".wcodec", folder + ".back", "--no-sync")
@@ -72,4 +97,4 @@ with tempfile.TemporaryDirectory() as work:
         for embeddings in (0, 1):
             for is_zip in (True, False):
                 check("%s/m%d%d%d" % (work, ranks, embeddings, is_zip), ranks, embeddings, is_zip)
-print("12 models: every tensor is what torch.cat makes")
+print("12 models: every tensor is what torch.cat makes, and what transformers has")
