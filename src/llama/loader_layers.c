@@ -114,6 +114,10 @@ static bool has_window(const layers *l, tare_error *why) {
     static const char name[] = "attention.sliding_window_pattern";
     const tare_value *list = key_of(l, name);
     const bool is_part = tare_llama_is_one_of(l->architecture, windowed_in_part);
+    /* chunks of attention, in all but every fourth block */
+    if (tare_str_is(l->architecture, "llama4") && l->n < 4)
+        return no_key(l, why, "block_count",
+                      "every block has a window where there are fewer than four: llama.cpp stops");
     if ((!is_part && !tare_llama_is_one_of(l->architecture, windowed)) || !list ||
         list->type != TARE_VALUE_ARRAY || number_or(l, "attention.sliding_window", 0) == 0)
         return true;

@@ -324,6 +324,9 @@ def shapes(f):
     f.make("cohere2", {"head_dim": 32}, add=wide)
     said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
     f.check(f"cohere2: {said}", "heads that together are as wide as the model" in said)
+    f.make("llama4", {"num_hidden_layers": 2}, drop=(".layers.2.", ".layers.3."))
+    said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
+    f.check(f"llama4: {said}", "fewer than four" in said)
 
 
 def side_files(f):
