@@ -30,7 +30,7 @@ static tare_status set_shape(tare_weight *w, const tare_weight_search *s, uint64
     w->value = TARE_VALUE_WHOLE;
     w->formula = TARE_FORMULA_CENTRED;
     if (w->group) return TARE_OK;
-    if (groups == 0 || groups > cols) return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (groups > cols) return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
     return tare_weight_refuse(w, s,
                               "how many columns share a scale is neither stated nor told by the "
                               "shapes (group_size)",
@@ -79,6 +79,7 @@ TARE_SCHEME_FITS(gptq) {
     if (w->is_planar && (w->dims[1] % 32 || rows % 32))
         return tare_weight_misfit(w, s, TARE_PART_CODES, err);
     w->adds_one = !has_whole_zeros(s);
+    w->is_assumed = !s->settings.config;
     w->is_symmetric = s->settings.config ? tare_weight_setting_holds(&s->settings, "sym") : true;
     return TARE_OK;
 }

@@ -314,6 +314,7 @@ TARE_SCHEME_FITS(ternary) {
     w->bits = 2;
     w->value = TARE_VALUE_WHOLE;
     w->middle = 1;
+    w->is_assumed = !s->settings.config;
     w->formula = tare_weight_setting_is(&s->settings, "linear_class", "autobitlinear")
                      ? TARE_FORMULA_SCALED
                      : TARE_FORMULA_DIVIDED;

@@ -43,8 +43,8 @@ size_t tare_quantized_count(const tare_model *m);
 const char *tare_quantized_schemes(char *out, size_t size, const tare_model *m);
 /* Whether all of them are numbers of a narrower type. */
 bool tare_quantized_is_exact(const tare_model *m, tare_encoding_id type);
-/* Looks at zero points: warns of those that are not stored as the settings say, and says which ones
- * cannot be what was meant. Reads them all. */
+/* Looks at zero points: warns of those that are not stored as the settings say, or of which no settings
+ * say how they are, and says which ones cannot be what was meant. Reads them all. */
 tare_status tare_quantized_check(const tare_model *m, tare_report *report, tare_error *err);
 
 /* config.json of a model whose weights are plain: without settings of their packing, with this name

@@ -120,7 +120,9 @@ typedef struct tare_weight {
     float nested_offset;
 
     tare_zero_order zero_order;
-    bool adds_one;       /* zero points are stored less 1 */
+    bool adds_one; /* zero points are stored less 1 */
+    bool
+        is_assumed; /* without settings: what only these tell is as most files of the scheme have it */
     bool is_symmetric;   /* as the settings say: zero points are the middle of the codes */
     bool factor_divides; /* the scale is divided by the factor of the whole */
     float factor_unit;   /* the factor is in such units: divided by it first; 0: not */

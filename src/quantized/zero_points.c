@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Zero points that are not what the settings say, or cannot be what was meant. */
+ * Zero points that are not what the settings say, or cannot be what was meant, and what no settings
+ * tell. */
 #include "base/bytes.h"
 #include "base/report.h"
 #include "quantized/quantized.h"
@@ -37,13 +38,16 @@ static tare_status look(seen *out, const tare_weight *w, const tare_model *store
 
 tare_status tare_quantized_check(const tare_model *m, tare_report *report, tare_error *err) {
     const struct tare_packed_weights *p = m->packed;
-    size_t n_contradicted = 0, n_wrapped = 0;
+    size_t n_contradicted = 0, n_wrapped = 0, n_assumed = 0;
     for (size_t i = 0; p && i < p->n; i++) {
         const tare_weight *w = &p->weights[i];
         seen s;
+        if (w->order != TARE_ORDER_DOWN) n_assumed += w->is_assumed;
         if (w->order != TARE_ORDER_DOWN) continue;
         TARE_TRY(look(&s, w, p->stored, err));
         const float middle = (float)(1u << (w->bits - 1));
+        const bool is_middle = s.is_one && (s.zero == middle || s.zero == middle - 1);
+        n_assumed += w->is_assumed && !is_middle;
         n_contradicted += w->is_symmetric && s.is_one && s.zero == middle - (w->adds_one ? 0 : 1);
         n_wrapped += s.n_over > 0;
     }
@@ -53,6 +57,15 @@ tare_status tare_quantized_check(const tare_model *m, tare_report *report, tare_
                          "the zero points of %zu weights are not stored as checkpoint_format says: "
                          "the weights are symmetric (sym), and theirs are the middle of the codes",
                          n_contradicted);
+    }
+    if (n_assumed) {
+        const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "packed.assumed");
+        tare_report_addf(
+            report, &f,
+            "no settings (config.json) say how %zu packed weights are stored: zero points "
+            "are read as GPTQ's first version has them, less 1, and BitNet's factor "
+            "divides",
+            n_assumed);
     }
     if (n_wrapped) {
         const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "gptq.zero-wrapped");

@@ -5,7 +5,7 @@ codes may be one and is not known, no command decodes them. Copies of the bytes 
 `companions.py TARE FOLDER`"""
 import sys
 
-from side_parts import E4M3, Program, floats, np, read_safetensors, save
+from side_parts import E4M3, Program, floats, np, put, read_safetensors, save
 
 CODES = (np.arange(48 * 64).reshape(48, 64) * 7 % 120).astype(np.uint8)
 F32 = np.float32
@@ -153,9 +153,24 @@ def zero_points(p):
         p.expect(f"{bits} bits, {stored}, {form}: said", contradicts == ("zero points" in text), text)
 
 
+def without_settings(p):
+    """What only settings tell is as most files have it, which is said where another way would be other numbers."""
+    gptq = {"m.qweight": (np.arange(8 * 16).reshape(8, 16), "I32"), "m.scales": (np.ones((2, 16)), "F16")}
+    middle, others = np.full((2, 2), 0x77777777), np.full((2, 2), 0x12345678)
+    bitnet = {"m.weight": (CODES % 3, "U8"), "m.weight_scale": (np.ones(1), "F32")}
+    for what, parts, config, is_said in (("middle", {**gptq, "m.qzeros": (middle, "I32")}, None, False), ("others", {**gptq, "m.qzeros": (others, "I32")}, None, True),
+                                         ("gptq", {**gptq, "m.qzeros": (others, "I32")}, {"quant_method": "gptq", "sym": False}, False),
+                                         ("bitnet", bitnet, None, True), ("bitnet with settings", bitnet, {"quant_method": "bitnet"}, False)):
+        folder = p.path("set")
+        put(folder + "/config.json", {"model_type": "x", **({"quantization_config": config} if config else {})})
+        save(folder + "/model.safetensors", parts)
+        code, text = p.run("convert", folder, p.path("out.safetensors"), "--type", "f32", "--force")
+        p.expect(f"without settings: {what}", code == 0 and ("packed.assumed" in text) == is_said, text)
+
+
 def main():
     p = Program()
-    for part in (known, unknown, beside_others, differences, models, bitnet, zero_points):
+    for part in (known, unknown, beside_others, differences, models, bitnet, zero_points, without_settings):
         part(p)
     return p.end("companions")
 
