@@ -18,7 +18,7 @@ JOBS ?= $(shell nproc)
 
 all: build-release
 
-# What it shows is built, and nothing else: not optimised much, and without the kernels of AVX2 and AVX-512, which
+# What it shows is built, and nothing else: not optimised, and without the kernels of AVX2 and AVX-512, which
 # give the same bytes and take a third of the time of the compiler. The rest is a matter of seconds.
 demo: setup-build
 	@echo 'Building the command: about 40 seconds of one processor, so less with several.'
