@@ -115,6 +115,7 @@ static int make_folders(size_t *n_made, const cli_several *s, char *path) {
         return CLI_YES;
     }
     const int failed = errno;
+    if (cli_is_there(path)) return CLI_YES; /* another run made it, or it is new/.. */
     char *safe = cli_escape_path(path);
     code = cli_fail_text(CLI_IO, "%s: the folder cannot be made: %s", safe, strerror(failed));
     free(safe);
