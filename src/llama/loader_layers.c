@@ -153,7 +153,7 @@ static const struct {
     bool of_columns;
 } squares[] = {
     {"chatglm cohere2 nemotron", "attn_q", NULL, false},
-    {"exaone4 nemotron", "attn_output", NULL, true},
+    {"exaone4 nemotron nomic-bert nomic-bert-moe", "attn_output", NULL, true},
     {"dots1", "attn_k", "attn_q", false},
 };
 

@@ -208,6 +208,10 @@ static const struct {
     {"kimi-linear qwen3next qwen35 qwen35moe qwen4exp", "(rms_norm_eps | 0) > 0.00002", NULL, NULL,
      "rms_norm_eps: llama.cpp has it in the norms of linear attention, too, where transformers has "
      "1e-6" OTHER_NUMBERS},
+    {"modern-bert",
+     "if(rope.type == 'yarn', if(has(rope.attention_factor), true, has(rope.mscale)))", NULL, NULL,
+     "attention_factor, mscale: llama.cpp computes with them in another way in this "
+     "architecture" OTHER_NUMBERS},
     {"gpt2 starcoder",
      "if(scale_attn_by_inverse_layer_idx | false, true, if(scale_attn_weights | true, false, "
      "true))",

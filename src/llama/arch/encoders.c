@@ -72,6 +72,7 @@ static const char *const modern_back_config[] = {
     "2, "
     "'cls'))",
     BACK_ROPE("full_attention."),
+    "rope_parameters.full_attention.attention_factor = rope.scaling.yarn_attn_factor",
     BACK_ROPE_SWA,
     NULL};
 static const tare_llama_back modern_back = {
