@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * config.json of a model whose weights are plain: settings of their packing are cut out of the text,
- * the name of the type is replaced, everything else stays as it is. */
+ * config.json of a model whose weights are plain, or of another type: settings of packing are cut out
+ * of the text, the name of the type is replaced, everything else stays as it is. */
 #include "base/buffer.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -20,7 +20,8 @@ typedef struct editing {
     tare_buffer out;
     const char *copied; /* the text up to here is in `out` */
     const char *dtype;  /* NULL: it stays */
-    bool has_dtype, has_changed;
+    bool is_plain;      /* settings of packing go */
+    bool has_changed;
 } editing;
 
 static bool is_packing(const tare_json_value *key) {
@@ -80,7 +81,8 @@ static void walk(editing *e, const tare_json_value *first) {
             continue;
         }
         if (tare_json_next(&e->json, &v) == TARE_JSON_END) return;
-        if (is_packing(&key) && (v.type == TARE_JSON_OBJECT || v.type == TARE_JSON_NULL)) {
+        if (e->is_plain && is_packing(&key) &&
+            (v.type == TARE_JSON_OBJECT || v.type == TARE_JSON_NULL)) {
             if (!remove_member(e, l, &key, &v)) return;
             continue;
         }
@@ -88,10 +90,7 @@ static void walk(editing *e, const tare_json_value *first) {
         l->cut_from = NULL;
         l->has_kept = true;
         const bool is_type = tare_json_is(&key, "torch_dtype") || tare_json_is(&key, "dtype");
-        if (is_type && v.type == TARE_JSON_STRING && e->dtype) {
-            replace_type(e, &v);
-            e->has_dtype = true;
-        }
+        if (is_type && v.type == TARE_JSON_STRING && e->dtype) replace_type(e, &v);
         if (v.type == TARE_JSON_OBJECT) {
             levels[depth++] = (level){.before = v.raw.ptr + 1, .is_object = true};
             continue;
@@ -102,11 +101,11 @@ static void walk(editing *e, const tare_json_value *first) {
     }
 }
 
-tare_status tare_quantized_plain_config(tare_str *out, tare_str text, const char *dtype,
-                                        tare_arena *arena, tare_error *err) {
-    editing e = {.copied = text.ptr, .dtype = dtype};
+static tare_status edit(tare_str *out, tare_str text, editing e, tare_arena *arena,
+                        tare_error *err) {
     tare_json_value first;
     *out = (tare_str){NULL, 0};
+    e.copied = text.ptr;
     tare_buffer_init(&e.out, arena->allocator);
     tare_json_init_python(&e.json, text, 0, TARE_JSON_MAX_DEPTH);
     if (tare_json_begin(&e.json, &first) == TARE_JSON_OBJECT) walk(&e, &first);
@@ -120,4 +119,14 @@ tare_status tare_quantized_plain_config(tare_str *out, tare_str text, const char
     }
     tare_buffer_free(&e.out);
     return status;
+}
+
+tare_status tare_quantized_plain_config(tare_str *out, tare_str text, const char *dtype,
+                                        tare_arena *arena, tare_error *err) {
+    return edit(out, text, (editing){.dtype = dtype, .is_plain = true}, arena, err);
+}
+
+tare_status tare_quantized_retyped_config(tare_str *out, tare_str text, const char *dtype,
+                                          tare_arena *arena, tare_error *err) {
+    return edit(out, text, (editing){.dtype = dtype}, arena, err);
 }

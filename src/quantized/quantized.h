@@ -52,6 +52,9 @@ tare_status tare_quantized_check(const tare_model *m, tare_report *report, tare_
  * no JSON. */
 tare_status tare_quantized_plain_config(tare_str *out, tare_str text, const char *dtype,
                                         tare_arena *arena, tare_error *err);
+/* The same, but its settings stay. */
+tare_status tare_quantized_retyped_config(tare_str *out, tare_str text, const char *dtype,
+                                          tare_arena *arena, tare_error *err);
 /* Whether a side file only says how weights are packed. */
 bool tare_quantized_is_settings(tare_str name);
 /* Whether a quantization_config may call its method so, be it decoded or refused. */

@@ -276,7 +276,7 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(tare_plan_metadata(p, err));
     TARE_TRY(tare_plan_verdict(p, err));
     TARE_TRY(copy_resources(p, err));
-    TARE_TRY(tare_plan_packed_config(p, err));
+    TARE_TRY(tare_plan_typed_config(p, err));
     tare_strict_left_out(&p->strict, p->in);
     report_version(p);
     report_not_llama_cpp(p);

@@ -127,8 +127,9 @@ tare_status tare_plan_verdict(const tare_plan *plan, tare_error *err);
 /* Chooses between packed weights and their parts: `in` is what is converted. UNSUPPORTED, CORRUPT: a
  * weight that is to be decoded cannot be (plan_packed.c). */
 tare_status tare_plan_packed(tare_plan *p, tare_error *err);
-/* config.json names the type that decoded weights get. */
-tare_status tare_plan_packed_config(tare_plan *p, tare_error *err);
+/* config.json names the type that decoded weights get, and another than before where transformers
+ * reads it. After tensors. */
+tare_status tare_plan_typed_config(tare_plan *p, tare_error *err);
 /* Fills catalog.bounds where the format or an encoding asks for them. */
 tare_status tare_plan_bounds(tare_plan *plan, tare_error *err);
 /* Finds the outliers of tensors that get a type with a list of them: `outliers`, and the sizes of

@@ -98,27 +98,43 @@ tare_status tare_plan_packed(tare_plan *p, tare_error *err) {
     return TARE_OK;
 }
 
-/* The type's name in config.json; NULL: it has none there. */
-static const char *dtype_of(const tare_plan *p) {
-    const tare_encoding_id id = p->options.type ? p->options.type->id : TARE_ENCODING_F32;
-    return id == TARE_ENCODING_F32    ? "float32"
-           : id == TARE_ENCODING_F16  ? "float16"
-           : id == TARE_ENCODING_BF16 ? "bfloat16"
-                                      : NULL;
+/* The name in config.json of the type that most elements have; NULL: it has none there. */
+static const char *dtype_of(const tare_catalog *c) {
+    static const struct {
+        tare_encoding_id id;
+        const char *name;
+    } rows[] = {{TARE_ENCODING_F32, "float32"},
+                {TARE_ENCODING_F16, "float16"},
+                {TARE_ENCODING_BF16, "bfloat16"}};
+    const char *found = NULL;
+    uint64_t all = 0, most = 0;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        uint64_t n = 0;
+        for (size_t i = 0; i < c->n_tensors; i++)
+            if (c->tensors[i].encoding->id == rows[k].id) n += c->tensors[i].n_elements;
+        if (n > most) most = n, found = rows[k].name;
+    }
+    for (size_t i = 0; i < c->n_tensors; i++) all += c->tensors[i].n_elements;
+    return most > all / 2 ? found : NULL;
 }
 
-tare_status tare_plan_packed_config(tare_plan *p, tare_error *err) {
-    const char *dtype = dtype_of(p);
-    tare_str text, plain;
-    if (!tare_quantized_count(p->in) || !dtype) return TARE_OK;
+/* What is decoded is no longer packed; what becomes another type for transformers would be rounded by
+ * it again to the one that config.json has. */
+tare_status tare_plan_typed_config(tare_plan *p, tare_error *err) {
+    const bool was_packed = tare_quantized_count(p->in) > 0;
+    const bool is_read = p->format->stored.program == TARE_PROGRAM_TRANSFORMERS;
+    const char *dtype = dtype_of(&p->catalog), *before = dtype_of(&p->in->catalog);
+    tare_str text, edited;
+    if (!dtype || !(was_packed || (is_read && dtype != before))) return TARE_OK;
     for (size_t i = 0; i < p->catalog.n_resources; i++) {
         tare_resource_entry *r = &p->catalog.resources[i];
         if (!tare_str_is(r->info.name, "config.json")) continue;
         TARE_TRY(tare_model_text(&text, p->in, "config.json", &p->arena, err));
-        TARE_TRY(tare_quantized_plain_config(&plain, text, dtype, &p->arena, err));
-        if (!plain.ptr) continue;
-        r->bytes = (const uint8_t *)plain.ptr;
-        r->info.size = plain.len;
+        TARE_TRY((was_packed ? tare_quantized_plain_config : tare_quantized_retyped_config)(
+            &edited, text, dtype, &p->arena, err));
+        if (!edited.ptr) continue;
+        r->bytes = (const uint8_t *)edited.ptr;
+        r->info.size = edited.len;
     }
     return TARE_OK;
 }
