@@ -362,6 +362,7 @@ static void add_row(cli_table *table, const tare_model *model, const char *path)
 static int show(const tare_model *model, const char *path, const tare_report *report,
                 cli_table *table) {
     tare_tensor_stats *stats = NULL;
+    size_t *chosen = NULL, n = 0;
     if (table) {
         add_row(table, model, path);
         return CLI_YES;
@@ -374,17 +375,17 @@ static int show(const tare_model *model, const char *path, const tare_report *re
         return CLI_USAGE;
     }
     if (args.has_stats) {
-        size_t n;
-        size_t *chosen = choose_tensors(model, &n);
+        chosen = choose_tensors(model, &n);
         stats = info_read_stats(model, chosen, n, &code, path);
-        free(chosen);
-        if (code != CLI_YES) {
-            free(stats);
-            return code;
-        }
+        if (code == CLI_YES && cli.json) code = info_fail_unmeasured(model, stats, chosen, n, path);
+        if (code != CLI_YES) goto out;
     }
     code =
         cli.json ? print_json(model, path, stats, report) : print_text(model, path, stats, report);
+    if (stats && !cli.json && code == CLI_YES)
+        code = info_fail_unmeasured(model, stats, chosen, n, path);
+out:
+    free(chosen);
     free(stats);
     return code;
 }

@@ -82,6 +82,10 @@ void info_json_use(tare_json_node *document, const tare_model *model, const char
  * those not chosen empty; owned by the caller. *code: 0, or an exit code after saying why. */
 tare_tensor_stats *info_read_stats(const tare_model *model, const size_t *chosen, size_t n,
                                    int *code, const char *path);
+/* An exit code after saying why the first of them has none, though its type has numbers: parts of a
+ * packed weight do not tell them. */
+int info_fail_unmeasured(const tare_model *model, const tare_tensor_stats *stats,
+                         const size_t *chosen, size_t n, const char *path);
 /* The headings of a table, and the seven cells for them. */
 #define INFO_STATS_HEADINGS ">MIN|>MAX|>MEAN|>STD DEV|>ZEROS|>NAN/INF|HISTOGRAM"
 void info_add_stats(cli_table *table, const tare_tensor_stats *stats);

@@ -240,7 +240,7 @@ static void test_other_content(void **state) {
     CHECK_CONTENT("gguf\3\0\0\0", TARE_ERR_CORRUPT, "format");
     CHECK_CONTENT("\x80\x02}q\1", TARE_ERR_TRUNCATED, "pickle");
     CHECK_CONTENT("PK\3\4..........................archive/data.pkl", TARE_ERR_TRUNCATED, "zip");
-    CHECK_CONTENT("PK\3\4................arr_0.npy", TARE_ERR_UNSUPPORTED, "npz");
+    CHECK_CONTENT("PK\3\4................arr_0.npy", TARE_ERR_UNSUPPORTED, "FILE.zip::MEMBER");
     CHECK_CONTENT("PK\3\4................other", TARE_ERR_UNSUPPORTED, "zip");
     CHECK_CONTENT("tjgg\3\0\0\0", TARE_ERR_UNSUPPORTED, "GGJT");
     CHECK_CONTENT("version https://git-lfs.github.com/spec/v1\n", TARE_ERR_UNSUPPORTED, "LFS");
