@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two models to be compared, one with Hugging Face's names of tensors and the other with llama.cpp's:
+ * Two models to be compared, one with Hugging Face's tensor names and the other with llama.cpp's:
  * one of them is given the names of the other. */
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 static void say_renamed(const char *path, const char *whose) {
     if (cli.quiet || cli.json) return;
     char *name = cli_escape_path(cli_input_name(cli_hide_secrets(path)));
-    fprintf(cli_error_stream(), "%s: note: compared under %s names of tensors\n", name, whose);
+    fprintf(cli_error_stream(), "%s: note: compared under %s tensor names\n", name, whose);
     free(name);
 }
 

@@ -28,7 +28,7 @@ static const cli_option options[] = {
      .help = "compare no values, only names, shapes, types, metadata and the sizes of side files",
      .flag = &args.is_directory},
     {.name = "keep-names",
-     .help = "compare a Hugging Face model with a GGUF file under their own names of tensors",
+     .help = "compare a Hugging Face model with a GGUF file under their own tensor names",
      .flag = &args.keep_names},
     {0},
 };
@@ -172,8 +172,8 @@ static bool is_lossy(const tare_model *model) {
 static void print_loss(const tare_model *model, const char *name) {
     tare_lossy_info info = tare_lossy_info_default();
     if (tare_model_lossy(&info, model) && info.n_tensors)
-        printf("%s was packed with loss: %zu tensor%s, %.4f bits a weight\n", name, info.n_tensors,
-               cli_plural(info.n_tensors), info.bits_per_weight);
+        printf("%s was packed with loss: %zu tensor%s, %.4f bits per weight\n", name,
+               info.n_tensors, cli_plural(info.n_tensors), info.bits_per_weight);
 }
 
 /* The tensors that differ, as if they were one, and the worst. */

@@ -50,7 +50,7 @@ static const cli_option options[] = {
      .flag = &args.lossy},
     {.name = "target-bpw",
      .arg = "BITS",
-     .help = "with --lossy: at most this many bits a weight, counting only tensors",
+     .help = "with --lossy: at most this many bits per weight, counting only tensors",
      .real = &args.target_bpw,
      .is_above_0 = true},
     {.name = "target-size",
@@ -150,9 +150,9 @@ static void print_text(const outcome *o) {
     cli_table_print(table, stdout, 2);
     cli_table_free(table);
     if (args.lossy && o->sum.n_lossy == 0)
-        printf("  nothing is lost: %.4f bits a weight\n", o->sum.bits_per_weight);
+        printf("  nothing is lost: %.4f bits per weight\n", o->sum.bits_per_weight);
     else if (args.lossy)
-        printf("  LOSSY: %.4f bits a weight, predicted damage %.3g; the numbers of %zu tensor%s "
+        printf("  LOSSY: %.4f bits per weight, predicted damage %.3g; the numbers of %zu tensor%s "
                "are not the original ones\n",
                o->sum.bits_per_weight, o->sum.damage, o->sum.n_lossy, cli_plural(o->sum.n_lossy));
     free(name);
@@ -423,7 +423,7 @@ const cli_command cmd_pack = {
          {"tare pack tuned.gguf tuned.wcodec --base original.gguf",
           "a fine-tune, as differences from its original"},
          {"tare pack model.safetensors small.wcodec --lossy --target-bpw 3.5",
-          "with loss: as good as 3.5 bits a weight can be"},
+          "with loss: as good as 3.5 bits per weight can be"},
          {"tare pack model.gguf small.wcodec --lossy --target-size 2G --imatrix m.gguf",
           "the best in 2 GB, weighted by an importance matrix"},
          {"tare pack model.gguf small.wcodec --lossy --target-damage 0.05 --dry-run",

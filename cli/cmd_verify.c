@@ -57,8 +57,7 @@ static const cli_option options[] = {
      .text = &args.policy},
     {.name = "keep-names",
      .help = "with --against or --derived-from: compare a Hugging Face model with a GGUF file "
-             "under their own names "
-             "of tensors",
+             "under their own tensor names",
      .flag = &args.keep_names},
     {.name = "pickles",
      .help = "anything that loading a PyTorch file in Python would import, except what PyTorch "

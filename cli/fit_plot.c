@@ -96,11 +96,11 @@ static void draw_axes(picture *p, double bytes_of_bit, double bytes_of_none) {
                 y_of(p, digit * pow(10, l)), WIDTH - RIGHT, digit == 1 ? "grid" : "fine");
     }
     put(p,
-        "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">bits a weight; size of the file"
+        "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">bits per weight; size of the file"
         "</text>\n",
         (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6);
     put(p, "<text x=\"%.1f\" y=\"%.1f\">predicted damage%s</text>\n", LEFT - 40, TOP - 14,
-        p->predicts_tokens ? ", about the KL divergence in nats a token" : "");
+        p->predicts_tokens ? ", about the KL divergence in nats per token" : "");
 }
 
 static label at_point(const picture *p, const tare_fit_point *point) {
@@ -233,7 +233,7 @@ char *cli_fit_plot(const tare_fit *fit, const char *path, size_t *n) {
     put(&p, "<rect width=\"100%%\" height=\"100%%\" class=\"paper\"/>\n");
     put(&p, "<text x=\"%.1f\" y=\"26\" class=\"title\">", LEFT - 40);
     put_name(&p, path);
-    put(&p, ": %s, %.2f bits a weight, damage %#.3g</text>\n", cli_size_text(s->file_bytes).text,
+    put(&p, ": %s, %.2f bits per weight, damage %#.3g</text>\n", cli_size_text(s->file_bytes).text,
         s->bits_per_weight, s->damage);
     draw_axes(&p, bytes_of_bit, (double)s->file_bytes - s->bits_per_weight * bytes_of_bit);
     draw_curve(&p, fit);

@@ -130,8 +130,8 @@ void cli_fit_print(const tare_fit *fit) {
     const bool is_of_schemes = tare_fit_tensor_at(&first, fit, 0) && first.scheme;
     printf("\npredicted damage %#.3g%s%s:\n", s->damage,
            !s->predicts_tokens       ? ""
-           : s->damage < MUCH_DAMAGE ? ", about the KL divergence in nats a token"
-                                     : "; the KL divergence in nats a token is usually larger",
+           : s->damage < MUCH_DAMAGE ? ", about the KL divergence in nats per token"
+                                     : "; the KL divergence in nats per token is usually larger",
            is_of_schemes ? "" : "; beside mixes");
     if (is_of_schemes)
         print_schemes(fit);
@@ -151,7 +151,7 @@ void cli_fit_print(const tare_fit *fit) {
         printf("\nwith the largest of these types (%s more), damage would be %#.3g\n", more.text,
                s->damage_at_one_more);
     else
-        printf("\nwith one more bit a weight (%s), damage would be %#.3g\n",
+        printf("\nwith one more bit per weight (%s), damage would be %#.3g\n",
                cli_size_text(s->n_weights / 8).text, s->damage_at_one_more);
 }
 

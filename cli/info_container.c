@@ -23,13 +23,13 @@ static void print_loss(const tare_model *model) {
     if (!tare_model_lossy(&l, model)) return;
     if (l.n_tensors == 0) {
         info_label("");
-        printf("nothing lost: %.4f bits a weight\n", l.bits_per_weight);
+        printf("nothing lost: %.4f bits per weight\n", l.bits_per_weight);
         return;
     }
     char *method = cli_escape(l.method, false, 80), *format = cli_escape(l.container, false, 20);
     put_digest(digest, l.source);
     info_label("LOSSY");
-    printf("%s tensor%s with loss, %.4f bits a weight of all tensors\n",
+    printf("%s tensor%s with loss, %.4f bits per weight of all tensors\n",
            cli_exact_text(l.n_tensors).text, cli_plural(l.n_tensors), l.bits_per_weight);
     info_label("");
     printf("%s, lambda %.3g%s\n", method, l.lambda,

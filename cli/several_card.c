@@ -66,7 +66,7 @@ static void put_front(page *p, const cli_several *s, const tare_model *in) {
 
 static void put_rows(page *p, const cli_several *s) {
     put(p,
-        "| file | size | bits a weight | predicted damage | types |\n|---|---:|---:|---:|---|\n");
+        "| file | size | bits per weight | predicted damage | types |\n|---|---:|---:|---:|---|\n");
     for (size_t i = 0; i < s->n; i++) {
         const cli_variant *v = &s->all[i];
         size_t n;
@@ -81,7 +81,7 @@ static void put_rows(page *p, const cli_several *s) {
         put(p, row);
     }
     put(p,
-        "\nThe damage is about the mean KL divergence from the original in nats a token, as tare "
+        "\nThe damage is about the mean KL divergence from the original in nats per token, as tare "
         "predicts it before anything is written: good for comparing the files.\n");
 }
 

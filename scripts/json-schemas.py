@@ -61,7 +61,7 @@ control_token_count | count | tokens that stand for no text
 converts | flag | whether tare convert makes a file of it that llama.cpp runs
 cpu | any | levels of the CPU; of bench: the one in use
 curve_points | list | the best choice for ever larger sizes
-damage | number | predicted: about the KL divergence in nats a token
+damage | number | predicted: about the KL divergence in nats per token
 damage_at_one_more_bit | number | damage with one more bit for each weight
 damaged_tensor_count | count | tensors that lost segments
 decode_gb_per_s | number | speed of decoding, in bytes of the tensor
@@ -131,7 +131,7 @@ is_mapped | flag | as a GGUF file would have it that is made of the model
 is_mounted | flag | files can be read there
 is_measured | flag | the sensitivity was given
 is_pinned | flag | the type was given
-is_renamed | flag | under the other model's names of tensors
+is_renamed | flag | under the other model's tensor names
 is_same | flag | no difference that counts
 is_present | flag | the file was there already
 is_shared | flag | stored once with another
@@ -188,8 +188,8 @@ non_text_tokens | list | control and user-defined tokens
 offset | place | byte in the file
 old | any | before the edit; null: added
 old_size_bytes | count | bytes of the file before the edit
-one_more_bit_bytes | count | bytes that one more bit a weight takes
-one_more_bit_saves | number | damage that one more bit a weight takes away
+one_more_bit_bytes | count | bytes that one more bit per weight takes
+one_more_bit_saves | number | damage that one more bit per weight takes away
 opens | flag | whether it opens as a model
 operation | text | what is done to it on the way to llama.cpp
 other | text | the model that the input is compared with
@@ -251,7 +251,7 @@ stored_bytes | count | bytes of a segment as it is stored
 stored_type | text | the type in the file, where it stands for another
 streams | list | coded planes
 tare_version | text | what made it
-target_bpw | number | bits a weight that were asked for
+target_bpw | number | bits per weight that were asked for
 target_bytes | count | bytes that were asked for
 target_damage | number | damage that was asked for
 tensor_bytes | count | bytes of all tensors

@@ -6,7 +6,7 @@
 
 MODEL is a directory of Hugging Face (or a name that transformers can load), FILE gets a line
 "TENSOR VALUE" for each matrix, for `tare quantize --sensitivity FILE`. VALUE is what a relative error
-of 1 in the matrix would do: KL divergence in nats a token, for small errors proportional to the square
+of 1 in the matrix would do: KL divergence in nats per token, for small errors proportional to the square
 of the error. Needs torch 2.1 or later and transformers.
 
 Labels are drawn from the model's own predictions, so that the mean square of the gradient of their

@@ -138,7 +138,7 @@ typedef struct tare_convert_options {
 
 TARE_DECLARE_INIT(tare_convert_options)
 
-/* The error of a plan whose output would need other names of tensors than its input has. */
+/* The error of a plan whose output would need other tensor names than its input has. */
 #define TARE_CODE_NEEDS_NAMES "convert.needs-names"
 
 /* What a conversion will do, before a byte is written. */

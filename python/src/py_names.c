@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of tensors: Hugging Face's and llama.cpp's. */
+ * Tensor names: Hugging Face's and llama.cpp's. */
 #include "py_core.h"
 
 static bool run_map(tare_model **out, py_handle *in, const py_handle *to,

@@ -93,7 +93,7 @@ static PyObject *summary_row(packing *c, const tare_pack_summary *s) {
 }
 
 /* pack(model, path, texts, bases or None, importance or None, (shapes, predictors, transforms),
- * progress): (counts..., layers, findings, tensors with loss, bits a weight, damage) */
+ * progress): (counts..., layers, findings, tensors with loss, bits per weight, damage) */
 static PyObject *core_pack(PyObject *module, PyObject *args) {
     PyObject *model, *path = NULL, *texts, *bases, *importance, *progress, *out = NULL;
     tare_pack_summary s = tare_pack_summary_default();

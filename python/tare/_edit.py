@@ -119,7 +119,7 @@ def edit(src: Path, dst: Path | None = None, *, set: Mapping[str, Any] = {}, set
          drop_tensors: str | Sequence[str] = (), keep_tensors: str | Sequence[str] = (), in_place: bool = False,
          rewrite: bool = False, spare: int = 0, keep_time: bool = False, force: bool = False, dry_run: bool = False,
          no_sync: bool = False, threads: int = 0, progress: Any = None) -> EditResult:
-    """Changes keys, the chat template, names of tensors, or drops tensors; the format and all numbers stay. The file
+    """Changes keys, the chat template, tensor names, or drops tensors; the format and all numbers stay. The file
     itself is changed, in place where that is possible; with dst another one is written. docs/edit.md says what is
     refused, and what a crash leaves.
 

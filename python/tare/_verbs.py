@@ -143,7 +143,7 @@ class Plan:
 
     @property
     def damage(self) -> float | None:
-        """What the types chosen for a target are predicted to lose, in nats a token."""
+        """What the types chosen for a target are predicted to lose, in nats per token."""
         return self._core.fit and self._core.fit[0]
 
     @property
@@ -372,7 +372,7 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpa
     type for every tensor; leave_output_tensor: the output matrix stays as it is; allow_requantize: tensors that are
     quantized already may change.
 
-    target_size: bytes of the output at most, or "7.5G"; target_bpw: bits a weight of its tensors;
+    target_size: bytes of the output at most, or "7.5G"; target_bpw: bits per weight of its tensors;
     target_damage: the smallest output that loses no more: one of these in place of a mix, and each
     tensor gets the type with which the whole loses least; types: those to choose from; sensitivity: path of
     measured ones. With to="hf" it is schemes that are chosen, unless types are number formats. tensor_type has

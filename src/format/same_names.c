@@ -34,7 +34,7 @@ static void report(const named *list, tare_str old, tare_str name) {
 static tare_status rename_item(named *list, size_t i, int64_t same, tare_error *err) {
     const tare_str old = *name_at(list, i);
     char *name = tare_arena_array(&list->how->m->arena, (uint64_t)old.len + 24, 1);
-    if (!name) return tare_fail(err, TARE_ERR_NOMEM, "names of tensors");
+    if (!name) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
     memcpy(name, old.ptr, old.len);
     do {
         const int n =
@@ -55,7 +55,7 @@ tare_status tare_same_names_number(const tare_same_names *names, void *items, si
                   .stride = stride,
                   .numbers = TARE_NEW_ARRAY(names->scratch, uint64_t, n),
                   .kind = kind};
-    if (!list.numbers) return tare_fail(err, TARE_ERR_NOMEM, "names of tensors");
+    if (!list.numbers) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
     memset(list.numbers, 0, n * sizeof *list.numbers);
     TARE_TRY(tare_name_index_init(&list.index, names->scratch, n, err));
     for (size_t i = 0; i < n; i++) {

@@ -115,7 +115,7 @@ typedef struct tare_llama_arch {
 /* The row for a class of Hugging Face, or for the one that it is the body of, and a model's config.json (whose defaults the row sets);
  * NULL: not known. */
 const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config *config);
-/* What is put before names of tensors that do not have it; empty: nothing. */
+/* What is put before tensor names that do not have it; empty: nothing. */
 tare_str tare_llama_arch_prefix(const tare_llama_arch *arch, tare_str hf_class);
 /* The same among towers. */
 const tare_llama_arch *tare_llama_tower_find(tare_str hf_class, tare_llama_config *config);

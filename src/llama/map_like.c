@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two models that are compared, one with Hugging Face's names of tensors and the other with
+ * Two models that are compared, one with Hugging Face's tensor names and the other with
  * llama.cpp's: the former is given the latter's. */
 #include <tare/experimental/llama.h>
 

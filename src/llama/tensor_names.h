@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of tensors: what Hugging Face calls them, what llama.cpp calls them. One table for all
+ * Tensor names: what Hugging Face calls them, what llama.cpp calls them. One table for all
  * architectures; an architecture says which of llama.cpp's tensors it has, and so decides where one
  * name means different things. */
 #ifndef TARE_LLAMA_TENSOR_NAMES_H

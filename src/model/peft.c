@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * PEFT's names of tensors: base_model.model.MODULE.lora_A.weight, with the adapter's name before
+ * PEFT's tensor names: base_model.model.MODULE.lora_A.weight, with the adapter's name before
  * "weight" or without it; MODULE.lora_embedding_A for embeddings. What is no part of a module's
  * factors is the base's own, or takes the place of a tensor of the base. */
 #include "model/peft.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What PEFT's files of a LoRA adapter say: names of tensors, and settings that forbid to take the
+ * What PEFT's files of a LoRA adapter say: tensor names, and settings that forbid to take the
  * factors for what they are. */
 #ifndef TARE_MODEL_PEFT_H
 #define TARE_MODEL_PEFT_H

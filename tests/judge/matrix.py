@@ -28,7 +28,7 @@ TARGETS = {
 }
 # Architectures without a mapping, and files without a config.json, for which there is no such target.
 REASONS = ("does not map", "llama.cpp has no such tensor", "config.json", "no weight that the scheme could hold", "architecture",
-           "does not fit", "contradicts", "names of tensors")
+           "does not fit", "contradicts", "tensor names")
 
 
 def run(tare, *words):

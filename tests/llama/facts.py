@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What a class of Hugging Face computes though its config.json does not say it, and what llama.cpp computes whatever it
-says: keys, names of tensors, numbers and warnings of tiny models with another config.json. Each was once wrong: the file
+says: keys, tensor names, numbers and warnings of tiny models with another config.json. Each was once wrong: the file
 ran, and gave other numbers than transformers (tests/llama/logits.py has the numbers). `facts.py TARE FOLDER`"""
 import json
 import os

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// From a model to 8 bits a weight, packed, and back: pack MODEL FOLDER. The folder is made.
+// From a model to 8 bits per weight, packed, and back: pack MODEL FOLDER. The folder is made.
 use std::path::Path;
 
 fn run(model: &str, folder: &Path) -> Result<(), tare::Error> {

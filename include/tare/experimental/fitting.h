@@ -6,7 +6,7 @@
  *
  * The damage of a tensor is its relative error in a number format, measured on some of its rows,
  * times what the model's output suffers for it: a constant of its role and layer, or a measured
- * number. The sum is about the mean KL divergence, in nats a token, that the model's predictions
+ * number. The sum is about the mean KL divergence, in nats per token, that the model's predictions
  * will have from those of the original: good for comparing choices, no promise.
  *
  *     tare_fit *fit;

@@ -66,7 +66,7 @@ static tare_status read_tensor(tare_dcp *d, tare_str name, const tare_pickle_val
     if (!chunks || chunks->kind != TARE_PICKLE_LIST)
         return wrong(v, "tensor: no list of chunks", err);
     t->name = tare_arena_str(&d->m->arena, name);
-    if (!t->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "names of tensors");
+    if (!t->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
     t->encoding = tare_encoding_get(type->encoding);
     t->n_dims = (uint32_t)n_dims;
     t->record = v->offset;
@@ -126,7 +126,7 @@ static tare_status read_key(tare_dcp_entry *e, const tare_dcp *d, const tare_nam
     *e = (tare_dcp_entry){.name = tare_arena_str(&d->m->arena, name->as.s),
                           .of = of < 0 ? TARE_NOT_A_CHUNK : (size_t)of,
                           .record = key->offset};
-    if (!e->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "names of tensors");
+    if (!e->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
     if (of < 0) return TARE_OK;
     if (!tare_torch_read_dims(e->at, &n_dims, at) || n_dims != d->tensors[of].n_dims)
         return wrong(key,

@@ -101,7 +101,7 @@ static tare_status take_tensors(tare_dcp *d, const tare_safetensors_layout *layo
         const tare_joined_chunk *k = &d->chunks[i];
         c->tensors[i].name = tare_joined_name(&d->m->arena, d->tensors[k->of].name, k->at,
                                               d->tensors[k->of].n_dims, d->n_chunks[k->of] == 1);
-        if (!c->tensors[i].name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "names of tensors");
+        if (!c->tensors[i].name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
     }
     return TARE_OK;
 }

@@ -188,7 +188,7 @@ static tare_status name_parts(const tare_meta *r, tare_error *err) {
             else
                 t->name = tare_joined_name(&r->m->arena, t->name, c->at, t->n_dims,
                                            is_whole(&r->tensors[c->of], t));
-            if (!t->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "names of tensors");
+            if (!t->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
         }
     return TARE_OK;
 }

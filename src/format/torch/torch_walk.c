@@ -34,7 +34,7 @@ static bool fail_at(walk *w, const tare_pickle_value *v, tare_status status, con
 }
 
 static bool no_memory(walk *w) {
-    if (w->status == TARE_OK) w->status = tare_fail(w->err, TARE_ERR_NOMEM, "names of tensors");
+    if (w->status == TARE_OK) w->status = tare_fail(w->err, TARE_ERR_NOMEM, "tensor names");
     return false;
 }
 

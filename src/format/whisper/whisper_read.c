@@ -167,7 +167,7 @@ static tare_status read_tensor(whisper_file *w, tare_error *err) {
     if (length > w->main.size - w->at)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, w->at, "name of a tensor");
     char *name = tare_arena_take(&w->m->arena, length);
-    if (!name) return tare_fail(err, TARE_ERR_NOMEM, "names of tensors");
+    if (!name) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
     TARE_TRY(tare_reader_read(&w->main, w->at, name, length, err));
     w->at += length;
     const tare_encoding *encoding = tare_gguf_type_encoding(type);

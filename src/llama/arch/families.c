@@ -79,7 +79,7 @@ const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config
     return arch ? arch : find_with_head(hf_class, config);
 }
 
-/* What names of tensors begin with on the way back: "model." of "model.layers. model.norm", */
+/* What tensor names begin with on the way back: "model." of "model.layers. model.norm", */
 tare_str tare_llama_arch_prefix(const tare_llama_arch *arch, tare_str hf_class) {
     if (arch->prefix) return tare_str_of(arch->prefix);
     if (tare_llama_is_one_of(hf_class, arch->classes) || !arch->back) return TARE_STR("");

@@ -14,7 +14,7 @@
 #include "ops/convert/plan.h"
 #include "ops/steps.h"
 
-/* A form of adapters: what the names of tensors begin and end in, and where they lie. */
+/* A form of adapters: what the tensor names begin and end in, and where they lie. */
 typedef struct form {
     const char *name; /* NULL: the tensors A and B of one pair */
     const char *head, *right, *left;

@@ -9,8 +9,8 @@
 #include "ops/fit/fit_parts.h"
 #include "ops/mix/importance_matrix.h"
 
-#define CURVE_STEP 0.25 /* bits a weight */
-#define CURVE_MOST 80   /* points: 20 bits a weight */
+#define CURVE_STEP 0.25 /* bits per weight */
+#define CURVE_MOST 80   /* points: 20 bits per weight */
 #define NEARLY     0.98 /* of the damage of a point just before it: it tells nothing new */
 
 static uint64_t tensor_bytes(const tare_fit *f, const size_t *choice) {

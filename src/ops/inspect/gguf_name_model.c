@@ -122,7 +122,7 @@ static bool is_mixed(const tare_model *model) {
     return has_several && n > tare_model_summarize(model)->n_parameters / 2;
 }
 
-/* "4_7BPW": bits a weight, for types that were chosen one by one. */
+/* "4_7BPW": bits per weight, for types that were chosen one by one. */
 static tare_str bits_of(const tare_model *model, scratch *s) {
     const tare_model_summary *sum = tare_model_summarize(model);
     const double bits = (double)sum->tensor_bytes * 8 / (double)sum->n_parameters;

@@ -54,7 +54,7 @@ typedef struct tare_ladder_directory {
 typedef struct tare_ladder {
     tare_arena arena;
     tare_context context;
-    tare_ladder_model *models; /* the one with most bits a weight first */
+    tare_ladder_model *models; /* the one with most bits per weight first */
     size_t n_models, models_capacity;
     tare_importance **matrices;
     tare_str *matrix_names;

@@ -121,8 +121,8 @@ static double limit_of(const tare_lossy_run *r) {
     return is_for_damage(r) ? r->damage : (double)r->target_bytes;
 }
 
-/* By how many octaves all that is lossy may become heavier, if steps are all that changes: a bit a
- * weight is an octave, and damage goes with the square. */
+/* By how many octaves all that is lossy may become heavier, if steps are all that changes: a bit
+ * per weight is an octave, and damage goes with the square. */
 static double octaves_left(const tare_lossy_run *r, const total *sum) {
     if (is_for_damage(r))
         return sum->damage > 0 ? tare_lossy_log2(r->damage / sum->damage) / 2 : MOST_OCTAVES;

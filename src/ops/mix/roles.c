@@ -45,7 +45,7 @@ static const struct {
     {"down_proj", TARE_ROLE_FFN_DOWN},
 };
 
-/* Parts of names of tensors that are never quantized: llama.cpp's list, and the same parts by their
+/* Parts of tensor names that are never quantized: llama.cpp's list, and the same parts by their
  * names at Hugging Face. The rest follows from roles: norms, routers, positions. */
 static const char *const kept[] = {
     /* GGUF */
