@@ -41,7 +41,7 @@ static const common_row common_rows[] = {
       .help = "print what would be written, with sizes, and stop",
       .flag = &cli.dry_run}},
     {CLI_TAKES_STRICT,
-     {.name = "strict", .help = "treat whatever is lost as an error", .flag = &cli.strict}},
+     {.name = "strict", .help = "treat any loss as an error", .flag = &cli.strict}},
     {CLI_TAKES_CHECKING,
      {.name = "strict", .help = "treat warnings as errors", .flag = &cli.strict}},
     {CLI_TAKES_WRITING,
@@ -83,8 +83,9 @@ static const common_row common_rows[] = {
      {.name = "base",
       .arg = "BASE",
       .complete = CLI_COMPLETE_FILE,
-      .help = "store differences from this similar model; tensors must have the same name, type "
-              "and shape in both, and unpacking needs it again; may be given several times",
+      .help = "store differences from this similar model (tensors must have the same name, type "
+              "and shape in both; unpacking needs it again), or the base that an input .wcodec was "
+              "packed against; may be given several times",
       .list = &cli.base}},
     {CLI_TAKES_EFFORT,
      {.name = "effort",
@@ -107,8 +108,8 @@ static const common_row common_rows[] = {
     {CLI_TAKES_DEVICE,
      {.name = "device",
       .arg = "DEVICE",
-      .help = "cuda or cuda:N: the layers of a .wcodec are decoded by a GPU, with libtare_cuda; by "
-              "the CPU where that is not possible",
+      .help = "cuda or cuda:N: decode the tensors of a .wcodec on a GPU, with libtare_cuda; the "
+              "CPU decodes what the GPU cannot",
       .text = &cli.device}},
     {CLI_TAKES_QUIET,
      {.name = "quiet",

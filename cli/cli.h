@@ -18,7 +18,7 @@
 enum {
     CLI_YES = 0,
     CLI_NO = 1,    /* a negative answer: differs, has errors */
-    CLI_USAGE = 2, /* wrong use */
+    CLI_USAGE = 2, /* usage error */
     CLI_INPUT = 3, /* the input cannot be read */
     CLI_IO = 4,
     CLI_UNSUPPORTED = 5,
@@ -350,7 +350,8 @@ void cli_print_remarks(const tare_report *report, const char *path, tare_level l
 const char *cli_input_name(const char *path);
 /* "tensor", ... */
 const char *cli_item_kind(tare_item_kind kind);
-void cli_flush(void); /* stdout */
+const char *cli_item_word(tare_item_kind kind); /* the same in messages: a resource is a file */
+void cli_flush(void);                           /* stdout */
 /* Bytes for stdout; a failure is seen when the command ends. */
 void cli_put(const char *bytes, size_t n);
 /* Standard error, after flushing what was printed before: both may go to the same place. */
@@ -588,8 +589,9 @@ typedef struct cli_write {
                  "which llama.cpp reads as a second file (mmproj)",                                \
          .flag = &(args).mmproj},                                                                  \
         {.name = "mtp",                                                                            \
-         .help = "Hugging Face to GGUF: the layers that predict more tokens alone, a draft that "  \
-                 "llama.cpp reads beside the model",                                               \
+         .help =                                                                                   \
+             "Hugging Face to GGUF: only the multi-token prediction (MTP, NextN) layers, as a "    \
+             "draft model that llama.cpp loads beside the model",                                  \
          .flag = &(args).mtp},                                                                     \
         {.name = "no-mtp",                                                                         \
          .help = "Hugging Face to GGUF: the model without these layers",                           \

@@ -26,8 +26,8 @@ static const cli_option options[] = {
      .encoding = &args.type},
     {.name = "tensor-type",
      .arg = "REGEX=TYPE",
-     .help = "number format of the tensors whose name matches; may be given again, the first "
-             "match wins, before --type",
+     .help = "number format of the tensors whose name matches; may be given again; the first match "
+             "wins and takes precedence over --type",
      .list = &args.type_rules},
     {.name = "rename-tensor",
      .arg = "OLD=NEW",
@@ -45,9 +45,9 @@ static const cli_option options[] = {
      .complete = CLI_COMPLETE_FILE,
      .help =
          "merge a LoRA adapter (a directory or file of PEFT, diffusers, kohya's scripts or MLX, or "
-         "the name of one in the input) into the model; COMPONENT=PATH takes from an adapter for "
-         "several models the part for this one (lora_unet=PATH), TENSOR=PATH is a file with one "
-         "pair A and B; its scale is multiplied by SCALE; may be given again",
+         "the name of one in the input) into the model; COMPONENT=PATH takes one component of an "
+         "adapter for several models (lora_unet=PATH); TENSOR=PATH is a file with a single pair A "
+         "and B; the adapter's scale is multiplied by SCALE; may be given again",
      .list = &args.merges},
     {.name = "as-adapter",
      .arg = "DIALECT",

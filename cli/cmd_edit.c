@@ -77,11 +77,11 @@ static const cli_option options[] = {
      .help = "change FILE itself, never a copy; fails if data would have to move",
      .flag = &args.in_place},
     {.name = "rewrite",
-     .help = "lay FILE out anew, without the room that earlier edits left",
+     .help = "rewrite FILE, without the space that earlier edits left in its header",
      .flag = &args.rewrite},
     {.name = "spare",
      .arg = "SIZE",
-     .help = "leave this much room behind a header that is laid out anew, so that later edits are "
+     .help = "leave this much space behind a header that is rewritten, so that later edits are "
              "in place (GGUF, safetensors)",
      .size = &args.spare},
     {.name = "keep-time",

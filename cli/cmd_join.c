@@ -86,8 +86,9 @@ const cli_command cmd_join = {
         "OUT is what convert, quantize or unpack were given with --part. It becomes what one "
         "machine "
         "would have written, byte for byte, and the parts are removed; where the file system can, "
-        "it takes over their data without copying. A part that is missing, unfinished, of another "
-        "plan or there twice is named, and nothing is written (exit code 2). What --shared wrote "
+        "it takes over their data without copying. A part that is missing, unfinished, made with "
+        "other options or from another input, or there twice, is named, and nothing is written "
+        "(exit code 2). What --shared wrote "
         "gets "
         "its name.",
     .examples = {{"tare quantize model.gguf small.gguf Q4_K_M --part 1/2", "on one machine"},

@@ -16,8 +16,9 @@ static const cli_option options[] = {
     {.name = "to",
      .arg = "FORMAT",
      .complete = CLI_COMPLETE_FORMAT,
-     .help = "format of the output (default: by the suffix of OUT): gguf, mcf, safetensors, hf, "
-             "wcodec, whisper",
+     .help = "format of the output (default: by the suffix of OUT): gguf or wcodec; with a target "
+             "also mcf, infq or hf; hf or safetensors for a scheme, F32, F16 or BF16; whisper for "
+             "models of whisper.cpp",
      .text = &args.to},
     {.name = "target-size",
      .arg = "SIZE",
@@ -186,7 +187,8 @@ static int check_target(int argc) {
                          "--sizes %s",
                          fit.types);
     if (argc < 2 || (n_targets + (argc > 2) == 0 && !args.type_file))
-        return cli_usage(&cmd_quantize, "needs IN OUT TYPE, or a target in place of TYPE");
+        return cli_usage(&cmd_quantize,
+                         "needs IN [OUT] TYPE, or IN OUT and a target; --help lists the types");
     if (n_targets && argc > 2)
         return cli_usage(&cmd_quantize, "a target takes the place of TYPE: give one of the two");
     if (n_targets && mix.is_pure)

@@ -15,7 +15,8 @@ static const cli_option options[] = {
              "them, and nothing else",
      .flag = &ranges},
     {.name = "abort",
-     .help = "of s3://...: remove the uploads that are not complete, with their parts",
+     .help = "for s3://...: abort the incomplete uploads and delete their parts, also those of "
+             "runs still in progress",
      .flag = &aborts},
     {0},
 };
@@ -195,25 +196,26 @@ static int run(int argc, const char **argv) {
 
 const cli_command cmd_status = {
     .name = "status",
-    .summary = "show which parts of an output are done, or uploads that are not",
+    .summary = "show which parts of an output are done, or incomplete uploads",
     .usage = "OUT [--ranges] [--abort]",
     .description =
         "OUT is what convert, quantize or unpack were given with --part. Parts that are missing, "
-        "unfinished (they have no record yet), of another plan than most (stale), beside the "
+        "unfinished (they have no record yet), made from another input or with other options than "
+        "most (stale), beside the "
         "record "
         "of another part or output (foreign), there besides those that are needed (doubled) or not "
         "of the size that their record says (damaged) are named. Exit code 0: all are done, and "
         "nothing else is there, or OUT is there without parts, as after tare join; 1: not yet.\n\n"
-        "Of s3://BUCKET/KEY, or s3://BUCKET/FOLDER/ for all keys in it, uploads are named that no "
-        "run "
-        "completed or removed, as the store keeps their parts; one that is under way is among "
-        "them. "
+        "For s3://BUCKET/KEY, or s3://BUCKET/FOLDER/ for all keys in it, lists the multipart "
+        "uploads that were neither completed nor aborted, whose parts the store keeps; those in "
+        "progress are among them. "
         "Exit code 0: there is none, or --abort has removed them; 1: there are some.",
-    .examples = {{"tare status small.gguf", "how much is done"},
-                 {"sbatch --array=$(tare status small.gguf --ranges) job.sh",
-                  "run what is left, by a job that gives --part its number"},
-                 {"tare status s3://bucket/models/ --abort",
-                  "remove what runs that were killed have left in a store"}},
+    .examples =
+        {{"tare status small.gguf", "how much is done"},
+         {"sbatch --array=$(tare status small.gguf --ranges) job.sh",
+          "run what is left; job.sh must pass --part $((SLURM_ARRAY_TASK_ID + 1))/N, not auto"},
+         {"tare status s3://bucket/models/ --abort",
+          "remove what runs that were killed have left in a store"}},
     .options = options,
     .takes = CLI_TAKES_JSON,
     .complete = CLI_COMPLETE_FILE,

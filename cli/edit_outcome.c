@@ -81,7 +81,7 @@ void cli_edit_print_result(const tare_edit *edit, const char *path, const char *
         printf("%zu change%s %sin place, %s of %s\n", s->n_changes, cli_plural(s->n_changes), would,
                cli_size_text(s->changed_bytes + s->written_bytes).text, size);
     else
-        printf("%zu change%s, %slaid out anew, %s of %s\n", s->n_changes, cli_plural(s->n_changes),
+        printf("%zu change%s, %srewritten, %s of %s\n", s->n_changes, cli_plural(s->n_changes),
                would, cli_size_text(s->written_bytes).text, size);
     free(name);
 }

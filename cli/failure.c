@@ -98,6 +98,10 @@ const char *cli_item_kind(tare_item_kind kind) {
     return kinds[kind];
 }
 
+const char *cli_item_word(tare_item_kind kind) {
+    return kind == TARE_ITEM_RESOURCE ? "file" : cli_item_kind(kind);
+}
+
 int cli_finish(int code) {
     cli_flush();
     if (output_errno == 0 && !ferror(stdout)) return code;

@@ -268,9 +268,9 @@ static void print_resources(const tare_model *model) {
         char *name = cli_escape(r->name, false, 60), entry[320];
         snprintf(entry, sizeof entry, "%s %s", name, cli_size_text(r->size).text);
         free(name);
-        info_put_entry(&column, "resources", entry);
+        info_put_entry(&column, "side files", entry);
     }
-    if (tare_model_resource(model, i)) info_put_entry(&column, "resources", "...");
+    if (tare_model_resource(model, i)) info_put_entry(&column, "side files", "...");
     if (column) fputc('\n', stdout);
 }
 

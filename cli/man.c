@@ -129,10 +129,11 @@ static const struct {
 } exit_codes[] = {
     {"0", "done, or the answer is yes"},
     {"1", "the answer is no: the models differ, the file has errors"},
-    {"2", "wrong use; the output exists and there is no --force"},
+    {"2", "usage error, or the output exists and --force was not given"},
     {"3", "the input cannot be read: truncated, corrupt, beyond a limit, wrong checksum"},
     {"4", "input/output error"},
-    {"5", "unsupported"},
+    {"5", "unsupported, refused by --strict, or a GGUF file that llama.cpp would not run (--force "
+          "writes it)"},
     {"6", "out of memory or disk space"},
     {"130", "cancelled"},
 };

@@ -91,7 +91,7 @@ static void print_finding(FILE *out, const tare_finding *f, size_t n_more, const
             cli_style_off(out));
     if (f->offset != TARE_NO_OFFSET) fprintf(out, "byte %" PRIu64 ": ", f->offset);
     if (f->item_kind != TARE_ITEM_NONE) {
-        fputs(cli_item_kind(f->item_kind), out);
+        fputs(cli_item_word(f->item_kind), out);
         if (f->item >= 0) fprintf(out, " %" PRId64, f->item);
         if (f->item_name.len) {
             char *name = cli_escape(f->item_name, true, 200);

@@ -105,8 +105,8 @@ from_bytes | count | bytes before
 from_type | text | the type before
 head_bytes | count | bytes of a stream's head
 head_count | count | attention heads
-head_count_kv | count | heads of keys and values
-histogram | text | 64 counts from the smallest value to the largest, separated by blanks
+head_count_kv | count | KV heads
+histogram | text | 64 counts from the smallest value to the largest, separated by spaces
 histogram_counts | counts | counts from -reach to reach
 holds | text | the format of what is packed
 holds_version | count | its version

@@ -129,7 +129,7 @@ def edit(src: Path, dst: Path | None = None, *, set: Mapping[str, Any] = {}, set
     chat_template  the path of a file
     special_token  {"eos": "<|im_end|>"}
     rename_tensor, drop_tensors, keep_tensors: of tensors
-    in_place       fails where data would have to move; rewrite: laid out anew in any case
+    in_place       fails where data would have to move; rewrite: rewritten in any case
     spare          bytes left free for later edits; keep_time: of modification
     force          replaces an existing dst, and allows changes that can keep a program from loading the model
     dry_run        writes nothing: the result is what would be

@@ -111,7 +111,7 @@ static const char *item_word(tare_item_kind kind) {
     case TARE_ITEM_KEY:
         return "key";
     case TARE_ITEM_RESOURCE:
-        return "resource";
+        return "file";
     case TARE_ITEM_ADAPTER:
         return "adapter";
     case TARE_ITEM_NONE:

@@ -82,14 +82,14 @@ static tare_status check_blob(const tare_outset *set, const char *path, tare_err
     if (strcmp(set->path, path) != 0 && tare_is_blob(set->path))
         return tare_outset_fail(err, TARE_ERR_ARG,
                                 "the output is a link into a download cache, whose files are named "
-                                "after their content: name another output, or remove the link",
+                                "after their content: choose another output, or remove the link",
                                 path);
     char *whole = tare_path_real(set->path);
     const bool is_blob = whole && tare_is_blob(whole);
     free(whole);
     return is_blob ? tare_outset_fail(err, TARE_ERR_ARG,
                                       "the output is in a download cache, whose files are named "
-                                      "after their content: name another output",
+                                      "after their content: choose another output",
                                       path)
                    : TARE_OK;
 }
@@ -135,7 +135,7 @@ static tare_status check_old_directory(const tare_outset *set, tare_error *err) 
     if (has_subdirectory)
         return tare_outset_fail(
             err, TARE_ERR_ARG,
-            "the old output has folders in it, and is not replaced: name another output, or "
+            "the old output has folders in it, and is not replaced: choose another output, or "
             "remove it first",
             set->path);
     return TARE_OK;

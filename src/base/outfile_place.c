@@ -184,7 +184,7 @@ tare_status tare_outset_place(tare_outset *set, tare_error *err) {
         return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,
                                 "this file system cannot rename files, or writes them only from "
                                 "the first byte to the last, so the old one cannot be kept until "
-                                "the new one is there: name another output",
+                                "the new one is there: choose another output",
                                 set->path);
     uint8_t *scratch = tare_alloc(set->allocator, COPY_BYTES);
     if (!scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffer");

@@ -114,7 +114,7 @@ static void remove_if_free(int parent_fd, const char *name, tare_report *report)
     if (!is_free || tare_entry_stat(&facts, parent_fd, name, false) == 0) return;
     tare_finding f = TARE_FINDING(INFO, TARE_ERR_IO, "output.stale");
     f.file = tare_str_of(name);
-    tare_report_addf(report, &f, "removed: a run that was killed had left it");
+    tare_report_addf(report, &f, "removed: left over from a run that was killed");
 }
 
 typedef struct prefix {

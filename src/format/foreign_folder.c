@@ -13,71 +13,70 @@ typedef struct kind {
 } kind;
 
 static const char onnx[] =
-    "a directory of several models, of ONNX and perhaps of others: name one of its files";
+    "a directory of several models, of ONNX and perhaps of others: give one of its files";
 static const char orbax[] =
-    "a checkpoint of Orbax (JAX): load it with orbax-checkpoint and save its arrays with "
+    "an Orbax checkpoint (JAX): load it with orbax-checkpoint and save its arrays with "
     "safetensors.flax";
 static const char mlc[] =
     "weights that were compiled for MLC LLM: get the model that they were made from";
 static const char deepspeed[] =
     "a checkpoint of DeepSpeed, of which the weights in f32 have no names: join them with its "
-    "zero_to_fp32.py, and name what that makes";
+    "zero_to_fp32.py, and give what that makes";
 static const char deepspeed_step[] =
     "a step of DeepSpeed ZeRO, of which the weights in f32 have no names: join them with the "
-    "zero_to_fp32.py in the folder above, and name what that makes; of ZeRO 1 and 2 the weights as "
+    "zero_to_fp32.py in the folder above, and give what that makes; of ZeRO 1 and 2 the weights as "
     "they were trained are in mp_rank_00_model_states.pt, which opens by its name";
 static const char deepspeed_parts[] =
     "a step of DeepSpeed, each part of which opens by its name, such as "
     "mp_rank_00_model_states.pt, which is the whole model if it is the only one";
 static const char megatron_parts[] =
-    "a step of Megatron in parts for several GPUs: the file in each opens by its name, such as "
+    "a Megatron step in parts for several GPUs: the file in each opens by its name, such as "
     "mp_rank_00/model_optim_rng.pt, which is the whole model if it is the only one; Megatron "
     "Bridge "
     "joins several";
-static const char ollama[] =
-    "a store of models of Ollama: name a manifest in it, or ollama://NAME:TAG";
-static const char steps[] = "a folder of checkpoints of a trainer: name one of the folders in it";
+static const char ollama[] = "an Ollama model store: give a manifest in it, or ollama://NAME:TAG";
+static const char steps[] = "a folder of a trainer's checkpoints: give one of the folders in it";
 static const char core_ml[] =
     "a Core ML model, which is not supported: get the model that it was made from";
 
 /* In this order. */
 static const kind kinds[] = {
     {"model_index.json", NULL,
-     "a pipeline of diffusers, which is several models: name the folder of one of them, such as "
-     "unet, transformer or text_encoder"},
+     "a diffusers pipeline, which is several models: give the folder of one of them, such as unet, "
+     "transformer or text_encoder"},
     {"manifest.ocdbt", NULL, orbax},
     {"_CHECKPOINT_METADATA", NULL, orbax},
     {"ndarray-cache.json", NULL, mlc},
     {"tensor-cache.json", NULL, mlc},
     {"mlc-chat-config.json", NULL, mlc},
     {"saved_model.pb", NULL,
-     "a SavedModel of TensorFlow: load it with TensorFlow and save its variables as .npz"},
+     "a TensorFlow SavedModel: load it with TensorFlow and save its variables as .npz"},
     {"openvino_*.xml", NULL,
      "a model compiled for OpenVINO, whose weights have no names: get the model that it was made "
      "from"},
     {"coremldata.bin", NULL, core_ml},
     {"Manifest.json", "Data", core_ml},
     {"*.engine", NULL,
-     "a directory of a TensorRT engine, compiled for one kind of GPU, which cannot be taken apart: "
+     "a TensorRT engine, compiled for one kind of GPU, which cannot be taken apart: "
      "get the model that it was made from"},
     {"*zero_pp_rank_*_optim_states.pt", NULL, deepspeed_step},
     {"zero_to_fp32.py", NULL, deepspeed},
     {"latest", "global_step*", deepspeed},
     {"mp_rank_*_model_states.pt", NULL, deepspeed_parts},
     {"layer_*-model_states.pt", NULL,
-     "a step of a pipeline of DeepSpeed: each layer opens by its name, such as "
+     "a step of a DeepSpeed pipeline: each layer opens by its name, such as "
      "layer_01-model_00-model_states.pt"},
     {"latest_checkpointed_iteration.txt", NULL,
-     "a folder of checkpoints of Megatron: name one of the folders iter_... in it"},
+     "a folder of Megatron checkpoints: give one of the folders iter_... in it"},
     {"mp_rank_*", NULL, megatron_parts},
     {"model_optim_rng.pt", NULL,
-     "a part of a checkpoint of Megatron, which opens by its name: model_optim_rng.pt"},
+     "a part of a Megatron checkpoint, which opens by its name: model_optim_rng.pt"},
     {"distrib_optim.pt", NULL, megatron_parts},
     {".metadata", NULL,
-     "a checkpoint of torch.distributed of which only .metadata is there, which says what is in "
+     "a torch.distributed checkpoint of which only .metadata is there, which says what is in "
      "the files __0_0.distcp and so on: get these, too"},
     {"*.distcp", NULL,
-     "files of a checkpoint of torch.distributed without its .metadata, which alone says what is "
+     "files of a torch.distributed checkpoint without its .metadata, which alone says what is "
      "in them: get that file, too"},
     {"manifests", "blobs", ollama},
     {"flax_model*.msgpack", NULL,
@@ -85,8 +84,7 @@ static const kind kinds[] = {
      "flax_model.msgpack"},
     {"models--*", NULL,
      "a cache of the hub: name one of its folders models--ORG--NAME, or hf://ORG/NAME"},
-    {"model.bin", "*vocabulary*",
-     "a model of CTranslate2: get the model that it was converted from"},
+    {"model.bin", "*vocabulary*", "a CTranslate2 model: get the model that it was converted from"},
     {"models", "id_ed25519", ollama},
     {"*.onnx", NULL, onnx},
     {"*.gguf", "checkpoint-*", NULL}, /* models beside them: these are listed */
@@ -94,7 +92,7 @@ static const kind kinds[] = {
     {"global_step*", NULL, steps},
     {"iter_[0-9]*", NULL, steps},
     {"step-[0-9]*", NULL, steps},
-    {"onnx", NULL, "a directory whose models are in its folder onnx: name one of the files there"},
+    {"onnx", NULL, "a directory whose models are in its folder onnx: give one of the files there"},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };

@@ -105,7 +105,7 @@ static tare_status note_dropped(const tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_is_equal(&is_equal, m->hf, (size_t)head, (size_t)embedding, err));
     if (!is_equal)
         warn(m, "there is a head unlike the embeddings: llama.cpp takes the embeddings in this "
-                "architecture, and gives other numbers");
+                "architecture, so results differ");
     return TARE_OK;
 }
 

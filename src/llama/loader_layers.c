@@ -127,16 +127,19 @@ static bool has_window(const layers *l, tare_error *why) {
     tare_array_begin(&walk, &list->as.a);
     for (uint64_t i = 0; i < n; i++) n_windows += next_is_set(&walk);
     if (n_windows == 0)
-        return no_key(l, why, name, "none of the blocks has a window: llama.cpp stops");
+        return no_key(l, why, name,
+                      "no block has a sliding window, and llama.cpp fails on such a model");
     return !is_part || n_windows < n ||
-           no_key(l, why, name, "all of the blocks have a window: llama.cpp stops");
+           no_key(l, why, name,
+                  "all blocks have a sliding window, and llama.cpp fails on such a model");
 }
 
 static bool has_recurrence(const layers *l, tare_error *why) {
     if (!tare_llama_is_one_of(l->architecture, mixed)) return true;
     for (uint64_t i = 0; i < l->n; i++)
         if (has(l, i, "ssm_conv1d") || has(l, i, "shortconv.conv")) return true;
-    return no_key(l, why, "block_count", "all of the blocks are of attention: llama.cpp stops");
+    return no_key(l, why, "block_count",
+                  "no block is recurrent, and llama.cpp fails on such a model");
 }
 
 /* Norms of heads in large models alone. */
@@ -144,7 +147,7 @@ static bool norms_fit(const layers *l, tare_error *why) {
     if (!tare_str_is(l->architecture, "command-r") || l->n >= 64 || !has(l, 0, "attn_q_norm"))
         return true;
     return no_block(why, 0, "attn_q_norm",
-                    "llama.cpp has norms of heads in models of 64 blocks and more only");
+                    "llama.cpp applies QK norms only in models of 64 blocks or more");
 }
 
 /* Where llama.cpp has as many rows or columns as the embeddings are wide, or as another tensor has. */
@@ -168,7 +171,7 @@ static bool squares_fit(const layers *l, tare_error *why) {
             if (as) wanted = as->dims[0];
             if (t->dims[squares[row].of_columns] == wanted) continue;
             no_block(why, i, squares[row].word,
-                     as ? "llama.cpp has as many heads of keys as of queries in this architecture"
+                     as ? "llama.cpp requires as many KV heads as query heads in this architecture"
                         : "llama.cpp has heads that together are as wide as the model in this "
                           "architecture");
             tare_error_detail(why, "%llu instead of %llu",

@@ -541,8 +541,8 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
     TARE_TRY(tare_context_keep(&context, &o.context, err));
     if (o.tower && (o.pre || o.vocab_only || o.nextn != TARE_LLAMA_NEXTN_TOO))
         return tare_fail(err, TARE_ERR_ARG,
-                         "an encoder (`mmproj`) has no tokenizer and no layers that predict more "
-                         "tokens: neither `pre` nor `vocab_only`, `mtp` or `no_mtp` goes with it");
+                         "an encoder (`mmproj`) has no tokenizer and no MTP layers: neither `pre` "
+                         "nor `vocab_only`, `mtp` or `no_mtp` goes with it");
     tare_context open = tare_context_default();
     open.allocator = o.context->allocator;
     open.limits = o.context->limits ? o.context->limits : &in->limits;

@@ -50,8 +50,8 @@ static tare_status correct_count(tare_llama_mapping *m, double n_layers, double 
     f.item_kind = TARE_ITEM_RESOURCE;
     f.item_name = TARE_STR("config.json");
     tare_report_addf(m->options->context->report, &f,
-                     "it counts %.0f layers that predict more tokens, and the tensors are of %.0f: "
-                     "that is what is written",
+                     "it counts %.0f multi-token prediction (MTP) layers, and there are tensors of "
+                     "%.0f: the latter is written",
                      *extra, n);
     tare_llama_add_fact(m, m->arch->extra_layers, n);
     *extra = n;
@@ -65,11 +65,12 @@ tare_status tare_llama_count_extra_layers(tare_llama_mapping *m, double n_layers
     if (m->arch->extra_layers)
         TARE_TRY(correct_count(m, n_layers, extra, err));
     else if (asked != TARE_LLAMA_NEXTN_TOO)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "llama.cpp has no layers that predict more tokens in this architecture");
+        return tare_fail(
+            err, TARE_ERR_UNSUPPORTED,
+            "llama.cpp does not support multi-token prediction (MTP) layers in this architecture");
     if (asked == TARE_LLAMA_NEXTN_ALONE && !(*extra > 0))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "the model has no layers that predict more tokens");
+                         "the model has no multi-token prediction (MTP) layers");
     if (asked != TARE_LLAMA_NEXTN_LEFT_OUT || !(*extra > 0 && *extra < 1e6)) return TARE_OK;
     m->n_left_layers = (uint64_t)*extra;
     tare_llama_add_fact(m, m->arch->extra_layers, 0);

@@ -46,7 +46,7 @@
     "if(has(query_pre_attn_scalar), if(query_pre_attn_scalar == if(num_hidden_layers == " layers   \
     ", floor(hidden_size / num_attention_heads), attention.dim), false, true))"
 #define MAMBA2_ARCHS  "falcon-h1 granitehybrid mamba2"
-#define OTHER_NUMBERS ", and gives other numbers"
+#define OTHER_RESULTS ", so results differ"
 
 /* A formula that holds where llama.cpp computes something else, for each `layer` where it names one;
  * unless the architecture has this key, or tensor. */
@@ -57,294 +57,295 @@ static const struct {
 } wishes[] = {
     {NULL, "if(rope.type == 'linear', has(rope.factor))", "rope.scaling.type", NULL,
      "rope_type linear: llama.cpp does not scale positions in this architecture, the model is "
-     "written without"},
+     "written without it"},
     {NULL, "if(rope.type == 'yarn', has(rope.factor))", "rope.scaling.type", NULL,
      "rope_type yarn: llama.cpp does not scale positions in this architecture, the model is "
-     "written without"},
+     "written without it"},
     {NULL, "rope.type == 'longrope'", NULL, "rope_factors_long.weight",
      "rope_type longrope: llama.cpp has no such factors in this architecture, the model is written "
-     "without"},
+     "without it"},
     {NULL, "rope.type == 'llama3'", NULL, "rope_freqs.weight",
      "rope_type llama3: llama.cpp has no such factors in this architecture, the model is written "
-     "without"},
+     "without it"},
     {NULL, "rope.type == 'proportional'", NULL, "rope_freqs.weight",
      "rope_type proportional: llama.cpp has no such factors in this architecture, the model is "
-     "written without"},
+     "written without it"},
     {"!hunyuan-dense hunyuan-moe hunyuan_vl", "if(rope.type == 'dynamic', (rope.factor | 1) > 1)",
      NULL, NULL,
-     "rope_type dynamic: llama.cpp does not stretch positions as a text grows, so that texts "
-     "longer than max_position_embeddings give other numbers"},
+     "rope_type dynamic: llama.cpp has no dynamic RoPE scaling, so results differ for texts longer "
+     "than max_position_embeddings"},
     {NULL, "if(has(rope.factor), has(rope.type) == false)", NULL, NULL,
-     "rope_scaling has a factor and no type: the model is written without"},
+     "rope_scaling has a factor and no type: the model is written without it"},
     {"bert",
      "if(has(position_embedding_type), word(position_embedding_type, 'absolute relative_key "
      "relative_key_query alibi rotary/rope') == 'absolute') == false",
      NULL, NULL,
      "position_embedding_type: llama.cpp has absolute positions in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {NULL, "rope.type == 'xdrope'", "rope.dimension_sections", NULL,
      "rope_type xdrope: llama.cpp does not have it in this architecture, the model is written "
-     "without"},
+     "without it"},
     {"!" WINDOW_ARCHS,
      "if(use_sliding_window | true, if(has(sliding_window), in('sliding_attention', layer_types)))",
      NULL, NULL,
-     "layer_types has sliding_attention: llama.cpp has no such windows in this architecture, and "
-     "all layers see all tokens, so that texts longer than sliding_window give other numbers"},
+     "layer_types has sliding_attention: llama.cpp has no sliding-window attention in this "
+     "architecture: all layers attend to all tokens, so results differ for texts longer than "
+     "sliding_window"},
     {"!" WINDOW_ARCHS,
      "if(" WINDOW_IN_ALL ", if(has(sliding_window), sliding_window < (max_position_embeddings | "
      "1000000000)))",
      NULL, NULL,
-     "sliding_window: llama.cpp has no such windows in this architecture, and all layers see all "
-     "tokens, so that longer texts give other numbers"},
+     "sliding_window: llama.cpp has no sliding-window attention in this architecture: all layers "
+     "attend to all tokens, so results differ for longer texts"},
     {"exaone4", "if(has(sliding_window), if(num_hidden_layers == 64, false, true))", NULL, NULL,
      "sliding_window: llama.cpp has these windows, and layers without positions, in models of 64 "
-     "layers only" OTHER_NUMBERS},
+     "layers only" OTHER_RESULTS},
     {"maple", "if(nope_on_global_attention | false, false, true)", NULL, NULL,
      "nope_on_global_attention: llama.cpp has no positions in layers without a window in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"spark2_5", "if(gate_attn_act_mode == 'sigmoid', false, true)", NULL, NULL,
-     "gate_attn_act_mode: llama.cpp computes the sigmoid in this architecture" OTHER_NUMBERS},
+     "gate_attn_act_mode: llama.cpp computes the sigmoid in this architecture" OTHER_RESULTS},
     {"muse-glimmer",
      "if(g.is_window, if(at(layer_rope_theta, layer) == rope.theta, false, has(layer_rope_theta)), "
      "at(layer_rope_theta, layer) > 0)",
      NULL, NULL,
      "layer_rope_theta: llama.cpp has positions in layers with a window alone, and one base of "
-     "them" OTHER_NUMBERS},
+     "them" OTHER_RESULTS},
     {"muse-glimmer", "if(has(post_norm_eps), if(post_norm_eps == 0.00000001, false, true))", NULL,
-     NULL, "post_norm_eps: llama.cpp has 1e-8 in this architecture" OTHER_NUMBERS},
+     NULL, "post_norm_eps: llama.cpp has 1e-8 in this architecture" OTHER_RESULTS},
     {"qwen4exp", "if((output_gate_type | hidden_act | 'silu') == 'sigmoid', false, true)", NULL,
-     NULL, "output_gate_type: llama.cpp computes the sigmoid in this architecture" OTHER_NUMBERS},
+     NULL, "output_gate_type: llama.cpp computes the sigmoid in this architecture" OTHER_RESULTS},
     {"minimax-01",
      "if(mm.alpha == mm.alpha_linear, if(mm.alpha == mm.alpha_mlp, false, true), true)", NULL, NULL,
-     "alpha factors of residuals: llama.cpp has one for all" OTHER_NUMBERS},
+     "alpha factors of residuals: llama.cpp has one for all" OTHER_RESULTS},
     {"minimax-01", "if(mm.beta == 1, false, true)", NULL, NULL,
-     "beta factors of residuals: llama.cpp has none" OTHER_NUMBERS},
+     "beta factors of residuals: llama.cpp has none" OTHER_RESULTS},
     {"granite_swa",
      "if(at(layer_rope_theta, layer) > 0, if(at(layer_rope_theta, layer) == rope.theta, false, "
      "true))",
      NULL, NULL,
-     "layer_rope_theta: llama.cpp has one base of positions for all layers" OTHER_NUMBERS},
+     "layer_rope_theta: llama.cpp has one base of positions for all layers" OTHER_RESULTS},
     {GELU_ARCHS, OTHER_THAN(TARE_LLAMA_GELUS), NULL, NULL,
-     "hidden_act: llama.cpp computes GELU in this architecture" OTHER_NUMBERS},
+     "hidden_act: llama.cpp computes GELU in this architecture" OTHER_RESULTS},
     {SQUARED_ARCHS, OTHER_THAN("relu2"), NULL, NULL,
-     "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_NUMBERS},
+     "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_RESULTS},
     {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu"), NULL, NULL,
-     "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+     "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_RESULTS},
     {"dbrx",
      "if(has(ffn_config.ffn_act_fn.name), word(ffn_config.ffn_act_fn.name, '" TARE_LLAMA_ACTIVATIONS
      "') == 'silu') == false",
      NULL, NULL,
-     "ffn_config.ffn_act_fn: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+     "ffn_config.ffn_act_fn: llama.cpp computes SiLU in this architecture" OTHER_RESULTS},
     {"jais llada llada-moe lfm2 lfm2moe nomic-bert qwen refact talkie neo-bert", OTHER_THAN("silu"),
-     NULL, NULL, "activation: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+     NULL, NULL, "activation: llama.cpp computes SiLU in this architecture" OTHER_RESULTS},
     {"openelm",
      "if(has(activation_fn_name), word(activation_fn_name, '" TARE_LLAMA_ACTIVATIONS
      "') == 'silu') == false",
-     NULL, NULL, "activation_fn_name: llama.cpp computes SiLU in this architecture" OTHER_NUMBERS},
+     NULL, NULL, "activation_fn_name: llama.cpp computes SiLU in this architecture" OTHER_RESULTS},
     {"nomic-bert-moe", OTHER_THAN(TARE_LLAMA_GELUS), NULL, NULL,
-     "activation_function: llama.cpp computes GELU in this architecture" OTHER_NUMBERS},
+     "activation_function: llama.cpp computes GELU in this architecture" OTHER_RESULTS},
     {"smallthinker", OTHER_THAN("relu"), NULL, NULL,
-     "hidden_act: llama.cpp computes ReLU in this architecture" OTHER_NUMBERS},
+     "hidden_act: llama.cpp computes ReLU in this architecture" OTHER_RESULTS},
     {"t5 t5encoder",
      "if(has(feed_forward_proj), if(one_of(feed_forward_proj, 'relu gated-gelu'), false, true))",
      NULL, NULL,
-     "feed_forward_proj: llama.cpp computes GELU where there is a gate, else ReLU" OTHER_NUMBERS},
+     "feed_forward_proj: llama.cpp computes GELU where there is a gate, else ReLU" OTHER_RESULTS},
     {"apertus", OTHER_THAN("xielu"), NULL, NULL,
-     "hidden_act: llama.cpp computes xIELU in this architecture" OTHER_NUMBERS},
+     "hidden_act: llama.cpp computes xIELU in this architecture" OTHER_RESULTS},
     {"distilbert bert", "if(is_classifier, model_type == 'distilbert')", NULL, NULL,
-     "DistilBERT's classifier: llama.cpp computes tanh where it has ReLU" OTHER_NUMBERS},
+     "DistilBERT's classifier: llama.cpp computes tanh where it has ReLU" OTHER_RESULTS},
     {NORMALIZES, "if(norm_topk_prob | true, false, true)", NULL, NULL,
      "norm_topk_prob false: llama.cpp normalizes the weights of experts in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {DOES_NOT_NORMALIZE, "norm_topk_prob | false", NULL, NULL,
      "norm_topk_prob: llama.cpp does not normalize the weights of experts in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"deepseek2 deepseek2-ocr",
      "if(" TOPK_METHOD " == 'group_limited_greedy', if(n_group > 1, topk_group < n_group))", NULL,
      NULL,
      "topk_method group_limited_greedy: llama.cpp rates a group by its two best "
-     "experts" OTHER_NUMBERS},
+     "experts" OTHER_RESULTS},
     {"smollm3",
      "if(has(no_rope_layers), at(no_rope_layers, layer) == ((layer + 1) % 4 == 0), "
      "if((no_rope_layer_interval | 4) == 4, false, true))",
      NULL, NULL,
-     "no_rope_layers: llama.cpp leaves positions out in every fourth layer" OTHER_NUMBERS},
+     "no_rope_layers: llama.cpp leaves positions out in every fourth layer" OTHER_RESULTS},
     {"llama4",
      "if(has(no_rope_layers), if(len(no_rope_layers) > 0, at(no_rope_layers, layer) == "
      "((layer + 1) % 4 == 0), false), false)",
      NULL, NULL,
-     "no_rope_layers: llama.cpp leaves positions out in every fourth layer" OTHER_NUMBERS},
+     "no_rope_layers: llama.cpp leaves positions out in every fourth layer" OTHER_RESULTS},
     {"!dbrx mpt olmo", "has(clip_qkv)", NULL, NULL,
-     "clip_qkv: llama.cpp does not clip in this architecture" OTHER_NUMBERS},
+     "clip_qkv: llama.cpp does not clip in this architecture" OTHER_RESULTS},
     {"!grok mistral3",
      "if(rope.type == 'yarn', if((rope.beta_fast | 32) == 32, if((rope.beta_slow | 1) == 1, false, "
      "true), true))",
      NULL, NULL,
-     "beta_fast, beta_slow: llama.cpp computes with 32 and 1 whatever a file says" OTHER_NUMBERS},
+     "beta_fast, beta_slow: llama.cpp computes with 32 and 1 whatever a file says" OTHER_RESULTS},
     {NULL, "if(rope.type == 'yarn', if(has(rope.factor), if(rope.truncate | true, false, true)))",
      NULL, NULL,
-     "truncate false: llama.cpp rounds the bounds of YaRN to whole frequencies" OTHER_NUMBERS},
+     "truncate false: llama.cpp rounds the bounds of YaRN to whole frequencies" OTHER_RESULTS},
     {"glm-dsa hy_v4",
      "if(rope.type == 'yarn', if(has(rope.factor), yarn.turned == yarn.scaled), if(rope.type == "
      "'linear', (rope.factor | 1) == 1)) == false",
      NULL, NULL,
      "the scaling of rotary positions: llama.cpp scales the scores of attention by it, too, in "
      "this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"step35", "if(has(query_pre_attn_scalar), if(query_pre_attn_scalar == head_dim, false, true))",
-     NULL, NULL, "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
+     NULL, NULL, "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_RESULTS},
     {"gemma2", SCALES_OTHERWISE("46"), NULL, NULL,
-     "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
+     "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_RESULTS},
     {"gemma3 gemma-embedding", SCALES_OTHERWISE("62"), NULL, NULL,
-     "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_NUMBERS},
+     "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_RESULTS},
     {"olmo2", "if(has(rope.theta_swa), if(rope.theta_swa == rope.theta, false, true))", NULL, NULL,
      "rope_parameters.sliding_attention.rope_theta: llama.cpp has one base of positions in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     /* 1e-5, which published models have, is no difference that is seen */
     {"deepseek2 deepseek32 glm-dsa hy_v4 kimi-linear minicpm3 mistral4",
      "(rms_norm_eps | 0) > 0.00002", NULL, NULL,
      "rms_norm_eps: llama.cpp has it in the norms of latents, too, where transformers has "
-     "1e-6" OTHER_NUMBERS},
+     "1e-6" OTHER_RESULTS},
     {"kimi-linear qwen3next qwen35 qwen35moe qwen4exp", "(rms_norm_eps | 0) > 0.00002", NULL, NULL,
      "rms_norm_eps: llama.cpp has it in the norms of linear attention, too, where transformers has "
-     "1e-6" OTHER_NUMBERS},
+     "1e-6" OTHER_RESULTS},
     {"modern-bert",
      "if(rope.type == 'yarn', if(has(rope.attention_factor), true, has(rope.mscale)))", NULL, NULL,
      "attention_factor, mscale: llama.cpp computes with them in another way in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"gpt2 starcoder",
      "if(scale_attn_by_inverse_layer_idx | false, true, if(scale_attn_weights | true, false, "
      "true))",
-     NULL, NULL, "the scale of attention: llama.cpp has the usual one" OTHER_NUMBERS},
+     NULL, NULL, "the scale of attention: llama.cpp has the usual one" OTHER_RESULTS},
     {"gemma3n",
      "if(has(activation_sparsity_pattern), if(at(activation_sparsity_pattern, layer) == "
      "if(layer < 10, 0.95, 0), false, true), false)",
      NULL, NULL,
-     "activation_sparsity_pattern: llama.cpp keeps 5 % of the first ten layers" OTHER_NUMBERS},
+     "activation_sparsity_pattern: llama.cpp keeps 5 % of the first ten layers" OTHER_RESULTS},
     {"afmoe",
      "if(has(layer_types), if(has(sliding_window), (word(at(layer_types, layer), "
      "'sliding_attention full_attention/attention') == 'sliding_attention') == "
      "((layer + 1) % 4 == 0)))",
-     NULL, NULL, "layer_types: llama.cpp leaves positions out in every fourth layer" OTHER_NUMBERS},
+     NULL, NULL, "layer_types: llama.cpp leaves positions out in every fourth layer" OTHER_RESULTS},
     {"afmoe", "if(mup_enabled | false, false, true)", NULL, NULL,
-     "mup_enabled false: llama.cpp scales the embeddings" OTHER_NUMBERS},
+     "mup_enabled false: llama.cpp scales the embeddings" OTHER_RESULTS},
     {"phimoe", "true", NULL, NULL,
-     "PhiMoE: llama.cpp computes norms and the weights of experts in another way" OTHER_NUMBERS},
+     "PhiMoE: llama.cpp computes norms and the weights of experts in another way" OTHER_RESULTS},
     {"falcon",
      "if(alibi | false, true, if(falcon.is_grouped, false, if(parallel_attn | true, "
      "false, true)))",
      NULL, NULL,
      "alibi, parallel_attn: llama.cpp has rotary positions and attention beside the feed-forward "
-     "network only" OTHER_NUMBERS},
+     "network only" OTHER_RESULTS},
     {NULL, "if(has(rope.type_swa), rope.type_swa == 'default') == false", NULL, NULL,
      "rope_parameters.sliding_attention.rope_type: llama.cpp does not scale the positions of "
      "layers "
-     "with windows" OTHER_NUMBERS},
+     "with windows" OTHER_RESULTS},
     {NULL, "if(has(routed_scaling_factor), routed_scaling_factor == 1) == false",
      "expert_weights_scale", NULL,
      "routed_scaling_factor: llama.cpp does not scale the weights of experts in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {MAMBA2_ARCHS,
      "if(has(time_step_limit), if(finite(at(time_step_limit, 0), 0) > 0, true, "
      "finite(at(time_step_limit, 1), 1000000) < 1000000))",
-     NULL, NULL, "time_step_limit: llama.cpp does not limit steps of time" OTHER_NUMBERS},
+     NULL, NULL, "time_step_limit: llama.cpp does not limit steps of time" OTHER_RESULTS},
     {"nemotron_h nemotron_h_moe",
      "if(has(mamba_hidden_act), word(mamba_hidden_act, '" TARE_LLAMA_ACTIVATIONS
      "') == 'silu') == false",
-     NULL, NULL, "mamba_hidden_act: llama.cpp computes SiLU" OTHER_NUMBERS},
+     NULL, NULL, "mamba_hidden_act: llama.cpp computes SiLU" OTHER_RESULTS},
     {"nemotron_h nemotron_h_moe", "(time_step_min | 0.001) > 0.001", NULL, NULL,
-     "time_step_min: llama.cpp does not limit steps of time" OTHER_NUMBERS},
+     "time_step_min: llama.cpp does not limit steps of time" OTHER_RESULTS},
     {"falcon-h1", "attention_bias | false", NULL, NULL,
-     "attention_bias: llama.cpp adds no bias behind attention in this architecture" OTHER_NUMBERS},
+     "attention_bias: llama.cpp adds no bias behind attention in this architecture" OTHER_RESULTS},
     {"granitemoe", "if(has(layer_types), word(position_embedding_type, 'rope nope') == 'nope')",
      NULL, NULL,
      "position_embedding_type nope: llama.cpp has rotary positions in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"falcon-h1", "if(mamba_rms_norm | false, mamba_norm_before_gate | true)", NULL, NULL,
-     "mamba_norm_before_gate: llama.cpp has the gate before the norm" OTHER_NUMBERS},
+     "mamba_norm_before_gate: llama.cpp has the gate before the norm" OTHER_RESULTS},
     {"bloom", "apply_residual_connection_post_layernorm | false", NULL, NULL,
      "apply_residual_connection_post_layernorm: llama.cpp adds what is before the "
-     "norm" OTHER_NUMBERS},
+     "norm" OTHER_RESULTS},
     {"gemma3 gemma-embedding", "(attn_logit_softcapping | 0) > 0", NULL, NULL,
      "attn_logit_softcapping: llama.cpp does not cap scores of attention in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"gemma3", "use_bidirectional_attention | false", NULL, NULL,
      "use_bidirectional_attention: llama.cpp computes causal attention in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"gemma-embedding", "if(use_bidirectional_attention | true, false, true)", NULL, NULL,
      "use_bidirectional_attention false: llama.cpp lets each token see all others in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"gemma4 gemma4-assistant",
      "if(has(use_bidirectional_attention), word(use_bidirectional_attention, 'vision all') == "
      "'all')",
      NULL, NULL,
-     "use_bidirectional_attention all: llama.cpp computes causal attention of texts" OTHER_NUMBERS},
+     "use_bidirectional_attention all: llama.cpp computes causal attention of texts" OTHER_RESULTS},
     {"gemma3n", "if(altup_correct_scale | true, false, true)", NULL, NULL,
-     "altup_correct_scale false: llama.cpp scales" OTHER_NUMBERS},
+     "altup_correct_scale false: llama.cpp scales" OTHER_RESULTS},
     {"gpt-oss minimax-m3",
      "if((swiglu_alpha | 1.702) == 1.702, (swiglu_limit | 7) == 7, false) == false", NULL, NULL,
-     "swiglu_alpha, swiglu_limit: llama.cpp computes with 1.702 and 7" OTHER_NUMBERS},
+     "swiglu_alpha, swiglu_limit: llama.cpp computes with 1.702 and 7" OTHER_RESULTS},
     {"laguna",
      "if(in('full_attention', layer_types), if(at(layer_types, 0) == 'sliding_attention', "
      "(rope_parameters.full_attention.partial_rotary_factor | 1) == "
      "(rope_parameters.sliding_attention.partial_rotary_factor | 1))) == false",
      NULL, NULL,
      "partial_rotary_factor of full_attention: llama.cpp rotates as much in all layers where the "
-     "first one has a window" OTHER_NUMBERS},
+     "first one has a window" OTHER_RESULTS},
     {"mellum", "if(in('sliding_attention', layer_types), rope.theta_swa == rope.theta) == false",
      NULL, NULL,
      "rope_parameters.sliding_attention.rope_theta: llama.cpp has one base of positions in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"laguna", "(moe_router_logit_softcapping | 0) > 0", NULL, NULL,
      "moe_router_logit_softcapping: llama.cpp does not cap the scores of experts in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"cohere2moe",
      "if(has(shared_expert_combination_strategy), word(shared_expert_combination_strategy, "
      "'average sum') == 'average') == false",
      NULL, NULL,
-     "shared_expert_combination_strategy sum: llama.cpp takes the average" OTHER_NUMBERS},
+     "shared_expert_combination_strategy sum: llama.cpp takes the average" OTHER_RESULTS},
     {"t5 t5encoder", "if((relative_attention_max_distance | 128) == 128, false, true)", NULL, NULL,
-     "relative_attention_max_distance: llama.cpp computes with 128" OTHER_NUMBERS},
+     "relative_attention_max_distance: llama.cpp computes with 128" OTHER_RESULTS},
     {"deepseek2 deepseek2-ocr deepseek32 glm-dsa mistral4",
      "if(rope_interleave | true, false, true)", NULL, NULL,
-     "rope_interleave false: llama.cpp rotates neighbours in this architecture" OTHER_NUMBERS},
+     "rope_interleave false: llama.cpp rotates neighbours in this architecture" OTHER_RESULTS},
     {"minicpm3",
      "if((scale_emb | 12) == 12, if((scale_depth | 1.4) == 1.4, (dim_model_base | 256) == 256, "
      "false), false) == false",
      NULL, NULL,
      "scale_emb, scale_depth, dim_model_base: llama.cpp computes with 12, 1.4 and "
-     "256" OTHER_NUMBERS},
+     "256" OTHER_RESULTS},
     {"llama4", "(use_qk_norm | true) == (num_local_experts == 128)", NULL, NULL,
      "use_qk_norm: llama.cpp normalizes queries and keys unless there are 128 "
-     "experts" OTHER_NUMBERS},
+     "experts" OTHER_RESULTS},
     {"llama4",
      "if(attn_temperature_tuning | true, if((attn_scale | 0.1) == 0.1, (floor_scale | 8192) == "
      "8192, false), false) == false",
      NULL, NULL,
      "attn_temperature_tuning, attn_scale, floor_scale: llama.cpp computes with 0.1 and "
-     "8192" OTHER_NUMBERS},
+     "8192" OTHER_RESULTS},
     {"nomic-bert nomic-bert-moe",
      "if(causal | false, true, if(prenorm | false, true, rotary_emb_interleaved | false))", NULL,
      NULL,
      "causal, prenorm, rotary_emb_interleaved: llama.cpp has none of them in this "
-     "architecture" OTHER_NUMBERS},
+     "architecture" OTHER_RESULTS},
     {"bert jina-bert-v2", "is_decoder | false", NULL, NULL,
-     "is_decoder: llama.cpp lets each token see all others in this architecture" OTHER_NUMBERS},
+     "is_decoder: llama.cpp lets each token see all others in this architecture" OTHER_RESULTS},
     {"jina-bert-v2 jais",
      "if(has(position_embedding_type), word(position_embedding_type, 'absolute learned "
      "relative_key relative_key_query alibi rotary/rope') == 'alibi') == false",
-     NULL, NULL, "position_embedding_type: llama.cpp has ALiBi in this architecture" OTHER_NUMBERS},
+     NULL, NULL, "position_embedding_type: llama.cpp has ALiBi in this architecture" OTHER_RESULTS},
     {"mpt",
      "if(has(attn_config.softmax_scale), true, if(has(logit_scale), true, attn_config.prefix_lm | "
      "false))",
      NULL, NULL,
      "attn_config.softmax_scale, attn_config.prefix_lm, logit_scale: llama.cpp has none of "
-     "them" OTHER_NUMBERS},
+     "them" OTHER_RESULTS},
     {"starcoder refact", "if(multi_query | true, false, true)", NULL, NULL,
-     "multi_query false: llama.cpp has one key and value for all heads" OTHER_NUMBERS},
+     "multi_query false: llama.cpp has one key and value for all heads" OTHER_RESULTS},
     {"dbrx", "if((ffn_config.moe_normalize_expert_weights | 1) == 1, false, true)", NULL, NULL,
      "moe_normalize_expert_weights: llama.cpp divides the weights of experts by their "
-     "sum" OTHER_NUMBERS},
+     "sum" OTHER_RESULTS},
 };
 
 /* Words that decide nothing here, as llama.cpp has one way or tensors tell; another one is a fault. */

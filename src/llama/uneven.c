@@ -106,7 +106,7 @@ static void report(const search *s, const block *full, const block *other, tare_
         f.text = TARE_STR("another block of the same matrices lacks it");
         tare_report_addf(m->options->context->report, &f,
                          "block %llu lacks what this one of the same matrices has: llama.cpp runs "
-                         "without it, and gives other numbers",
+                         "without it, so results differ",
                          (unsigned long long)other->number);
         if (m->out->loss.status == TARE_OK) m->out->loss = f;
     }

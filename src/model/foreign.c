@@ -129,14 +129,13 @@ static const char old_ggml[] =
     "an old GGML, GGMF or GGJT file, older than GGUF: convert it with the "
     "tools of llama.cpp of its time, or get the model as GGUF";
 static const char pickle[] =
-    "a PyTorch pickle, which can run code when loaded: get the safetensors "
-    "version, or save it as safetensors with PyTorch";
+    "a pickle (as PyTorch writes them) that is cut short or damaged: get the file again";
 static const char no_object[] =
     "an archive of PyTorch without its data.pkl, which says what its numbers are: get the whole "
     "file";
 
 static const char engine[] =
-    "an engine of TensorRT, compiled for one kind of GPU, which cannot be taken apart: get the "
+    "a TensorRT engine, compiled for one kind of GPU, which cannot be taken apart: get the "
     "model that it was made from";
 
 static const magic magics[] = {
@@ -145,10 +144,8 @@ static const magic magics[] = {
     MAGIC("tjgg", 0, old_ggml),
     MAGIC("algg", 0,
           "an old GGML LoRA adapter: convert the adapter to GGUF with llama.cpp's tools"),
-    MAGIC(
-        "TAREEDIT", 0,
-        "a model that an edit was at work on when it was interrupted: an edit of it with `recover` "
-        "finishes that"),
+    MAGIC("TAREEDIT", 0,
+          "an edit of this model was interrupted: an edit with `recover` finishes it"),
     MAGIC("\x1f\x8b", 0, "a gzip archive: unpack it first"),
     MAGIC("\x28\xb5\x2f\xfd", 0, "zstd-compressed: unpack it first"),
     MAGIC("\xfd"
@@ -165,9 +162,9 @@ static const magic magics[] = {
           "an HDF5 file (.h5, as Keras writes them): load the model with Keras and save its "
           "weights as .npz or safetensors"),
     MAGIC("LITERTLM", 0,
-          "a bundle of LiteRT-LM, which is not supported: get the model that it was made from"),
+          "a LiteRT-LM bundle, which is not supported: get the model that it was made from"),
     MAGIC("ET12", 4,
-          "a program of ExecuTorch (.pte), which is not supported: get the model that it was made "
+          "an ExecuTorch program (.pte), which is not supported: get the model that it was made "
           "from"),
     MAGIC("|TZR|", 0,
           "a file of tensorizer: load it with TensorDeserializer and save its state_dict() as "
@@ -175,7 +172,7 @@ static const magic magics[] = {
     MAGIC("ftrt", 0, engine),
     MAGIC("ptrt", 0, engine),
     MAGIC("7767517\n", 0,
-          "a model of ncnn, which is not supported: get the model that it was made from"),
+          "an ncnn model, which is not supported: get the model that it was made from"),
     MAGIC("RKNN", 0,
           "a model compiled for Rockchip's NPUs, which cannot be taken apart: get the model that "
           "it was made from"),
@@ -253,7 +250,7 @@ static const char *ctranslate2(tare_str head) {
     if (n < 5 || n > head.len - 6) return NULL;
     const tare_str name = {head.ptr + 6, strnlen(head.ptr + 6, n)};
     return tare_str_ends(name, TARE_STR("Spec"))
-               ? "a model of CTranslate2: get the model that it was converted from"
+               ? "a CTranslate2 model: get the model that it was converted from"
                : NULL;
 }
 

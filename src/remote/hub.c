@@ -16,7 +16,8 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static const char *const form = "hf://ORG/NAME[@REVISION][/FILE] expected";
+static const char *const form =
+    "hf://ORG/NAME[@REVISION][/FILE], or :TYPE in place of /FILE, expected";
 static const char *const type_form =
     "a type of GGUF expected behind the colon, as in hf://ORG/NAME:Q4_K_M";
 

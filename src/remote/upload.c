@@ -401,7 +401,7 @@ static tare_status check_folder(const tare_multipart *m, const char *path, tare_
     TARE_TRY(tare_objects_count(&n, m, tare_str_of(prefix), err));
     if (n == 0) return TARE_OK;
     tare_fail(err, TARE_ERR_ARG,
-              "the folder has objects in it, and a store cannot replace them together: name "
+              "the folder has objects in it, and a store cannot replace them together: choose "
               "another one, or remove them first");
     tare_error_file(err, path);
     return TARE_ERR_ARG;

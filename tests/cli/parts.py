@@ -125,9 +125,9 @@ def try_wrong():
     check("status says so", "missing: part 2" in run("status", out, code=1))
     check("ranges", run("status", out, "--ranges", code=1) == "1\n")
     write(2, 3, "--type", "f16")
-    refused(out, part_name(out, 2, 3), "another plan")
+    refused(out, part_name(out, 2, 3), "another input or with other options")
     check("a stale part is not taken over",
-          "another input, other options" in run("convert", "m.gguf", out, "--part", "2/3", code=2))
+          "another input, with other options" in run("convert", "m.gguf", out, "--part", "2/3", code=2))
     write(2, 3, "--force")
     run("status", out)
     write(1, 2)
@@ -155,7 +155,7 @@ def try_wrong():
     os.utime("m.gguf", (1, 1))  # another input, as far as can be told
     check("a changed input is seen", "another input" in run("convert", "m.gguf", out, "--part", "3/3", code=2))
     write(3, 3, "--force")
-    refused(out, part_name(out, 3, 3), "another plan")
+    refused(out, part_name(out, 3, 3), "another input or with other options")
     write(1, 3, "--force"), write(2, 3, "--force")
     run("join", out, "-q", "--keep")
     run("convert", "m.gguf", "whole-w.gguf", "-q")

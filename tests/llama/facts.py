@@ -306,8 +306,8 @@ def nextn(f):
     f.convert("step35-nextn", options=("--mtp",))
     said = f.run("convert", f.out, f.back, "--to", "hf", "--no-sync", "--force").stderr  # and layers without their model
     f.check(f"back: {said}", "convert.not-hugging-face" in said)
-    f.refuses("llama", "llama.cpp has no layers that predict more tokens in this architecture", options=("--mtp",))
-    f.refuses("glm4moe", "the model has no layers that predict more tokens", options=("--mtp",), config={"num_nextn_predict_layers": 0}, drop=(".layers.2.",))
+    f.refuses("llama", "llama.cpp does not support multi-token prediction (MTP) layers in this architecture", options=("--mtp",))
+    f.refuses("glm4moe", "the model has no multi-token prediction (MTP) layers", options=("--mtp",), config={"num_nextn_predict_layers": 0}, drop=(".layers.2.",))
     f.convert("glm4moe", options=("--no-mtp",), config={"num_nextn_predict_layers": 0}, drop=(".layers.2.",))
     f.make("exaone-moe")
     f.run("convert", f.model, f.out, "--mtp", "--no-tokenizer", "--no-sync", "--quiet", code=5)  # which llama.cpp does not load by themselves

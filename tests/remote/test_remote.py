@@ -592,7 +592,7 @@ class HubTest(RemoteTest):
         self.assertIn("the hub has no such", self.fault("info", "hf://org/tiny@v9/model.safetensors"))
         for url in ("hf://org", "hf://org/", "hf://org/a b", "hf://org/../x", "hf://org/n@/f",
                     "hf://org/name/../f"):
-            self.assertIn("hf://ORG/NAME[@REVISION][/FILE] expected",
+            self.assertIn("hf://ORG/NAME[@REVISION][/FILE], or :TYPE in place of /FILE, expected",
                           self.fault("info", url, code=2), url)
 
     def test_lists_that_lie_are_refused(self):

@@ -148,7 +148,7 @@ class SomethingElse(Files):
                 os.symlink(target, os.path.join(self.folder, "m", file))
                 for model in ("m", "m/model.safetensors"):
                     text = self.run_tare("convert", model, "m.gguf", code=5)
-                    self.assertIn('m: resource "%s": a link whose target is gone' % file, text)
+                    self.assertIn('m: file "%s": a link whose target is gone' % file, text)
                 self.assertEqual(os.listdir(self.folder), ["m"])
                 shutil.rmtree(os.path.join(self.folder, "m"))
 
@@ -255,7 +255,7 @@ class SomethingElse(Files):
                                    ({"model": dict(bpe, end_of_word_suffix="</w>")}, 5, "model.end_of_word_suffix"),
                                    ({"model": dict(bpe, continuing_subword_prefix="##")}, 5, "model.continuing_subword_prefix"),
                                    ({"model": dict(bpe, continuing_subword_prefix="", end_of_word_suffix=None)}, 0, None),
-                                   ({"normalizer": {"type": "Lowercase"}}, 0, "warning: resource \"tokenizer.json\": normalizer"),
+                                   ({"normalizer": {"type": "Lowercase"}}, 0, "warning: file \"tokenizer.json\": normalizer"),
                                    ({"post_processor": {"type": "ByteLevel"}}, 0, None),
                                    ({"post_processor": {"type": "Sequence", "processors": [{"type": "Spiral"}]}}, 5, "post_processor")):
             self.put("m/tokenizer.json", json.dumps({**whole, **change}))

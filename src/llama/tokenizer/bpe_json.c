@@ -139,7 +139,7 @@ static tare_status read_merges_txt(tare_llama_tokenizer *t, tare_error *err) {
         if (!blank || memchr(blank + 1, ' ', line.len - left - 1))
             return tare_llama_fail_file(
                 err, TARE_ERR_CORRUPT, &file, offset,
-                "expected merges: lines of two texts with one blank between them");
+                "expected merges: lines of two texts with one space between them");
         TARE_TRY(tare_llama_vocab_add_merge(&t->vocab, line, err));
     }
     return TARE_OK;

@@ -15,7 +15,7 @@ typedef struct told {
 static const told same = {NULL, false};
 static const told other_stage = {"llama.cpp does nothing of the kind", false};
 static const told leading_blank = {
-    "llama.cpp puts a blank in front of a text that begins with one, too", true};
+    "llama.cpp adds a leading space to a text that begins with one, too", true};
 
 static bool is_kind(const tare_llama_tokenizer *t, const char *kind) {
     return strcmp(t->model, kind) == 0;
@@ -92,7 +92,7 @@ static void tell(const tare_llama_tokenizer *t, const char *stage, const tare_js
     if (what.what)
         tare_llama_note(t, what.is_slight ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING,
                         "tokenizer.not-applied", t->json.file.name,
-                        "%s %.*s: %s: some texts get other tokens", stage,
+                        "%s %.*s: %s: some texts are tokenized differently", stage,
                         (int)(type->raw.len < 60 ? type->raw.len : 60), type->raw.ptr, what.what);
 }
 
@@ -122,13 +122,13 @@ static void tell_of_bert(const tare_llama_tokenizer *t) {
     if (tare_json_u64(&most, &n) && n < 100)
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.not-applied", t->json.file.name,
                         "max_input_chars_per_word %llu: llama.cpp splits longer words, too: some "
-                        "texts get other tokens",
+                        "texts are tokenized differently",
                         (unsigned long long)n);
     if (!tare_llama_has_step(&t->json.normalizer, "BertNormalizer", 8))
         tare_llama_note(
             t, TARE_LEVEL_WARNING, "tokenizer.not-applied", t->json.file.name,
             "normalizer: it is no BertNormalizer, and llama.cpp always cleans texts and "
-            "takes Chinese characters for words: some texts get other tokens");
+            "takes Chinese characters for words: some texts are tokenized differently");
     if (t->json.post_processor.type == TARE_JSON_END)
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.not-applied", t->json.file.name,
                         "there is no post_processor: llama.cpp puts its tokens around a text all "
@@ -137,7 +137,7 @@ static void tell_of_bert(const tare_llama_tokenizer *t) {
         tare_llama_note(t, TARE_LEVEL_INFO, "tokenizer.not-applied", t->json.file.name,
                         "lowercase, strip_accents: llama.cpp leaves accents that are characters of "
                         "their own (marks of Indic scripts), and letters that become two: some "
-                        "texts get other tokens");
+                        "texts are tokenized differently");
 }
 
 /* ---- tokens around a text ---------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static void tell_counted(const tare_llama_tokenizer *t, const counted *c, tare_l
                         what);
 }
 
-/* Tokens that take the blanks beside them count by what they stand for: a mask is in no prompt. */
+/* Tokens that take the spaces beside them count by what they stand for: a mask is in no prompt. */
 static void tell_of_added(const tare_llama_tokenizer *t) {
     static const char *const names[] = {"content", "lstrip", "rstrip", "single_word", "normalized"};
     counted stripped = {0}, masks = {0}, words = {0}, normalized = {0};
@@ -206,13 +206,13 @@ static void tell_of_added(const tare_llama_tokenizer *t) {
     }
     tell_counted(
         t, &stripped, TARE_LEVEL_WARNING,
-        "take the blanks beside them (lstrip, rstrip): llama.cpp leaves these to the text");
+        "take the spaces beside them (lstrip, rstrip): llama.cpp leaves these to the text");
     tell_counted(t, &masks, TARE_LEVEL_INFO,
-                 "takes the blanks beside it (lstrip): llama.cpp leaves these to the text");
+                 "takes the spaces beside it (lstrip): llama.cpp leaves these to the text");
     tell_counted(t, &words, TARE_LEVEL_WARNING,
                  "stand for whole words only (single_word): llama.cpp finds them inside of words");
     tell_counted(t, &normalized, TARE_LEVEL_INFO,
-                 "are found behind a blank only (normalized): llama.cpp finds them everywhere");
+                 "are found behind a space only (normalized): llama.cpp finds them everywhere");
 }
 
 /* llama.cpp's patterns of these names leave marks out of words. */
@@ -223,7 +223,7 @@ static void tell_of_marks(const tare_llama_tokenizer *t) {
         if (tare_str_is(t->pre, names[i]))
             tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.not-applied", t->json.file.name,
                             "pre_tokenizer: llama.cpp splits words at the marks of Indic and "
-                            "similar scripts here (pre %s): such texts get other tokens",
+                            "similar scripts here (pre %s): such texts are tokenized differently",
                             names[i]);
 }
 

@@ -139,9 +139,9 @@ static tare_status fail_unknown(const tare_llama_tokenizer *t, const tare_llama_
 
 static void note_differences(const tare_llama_tokenizer *t, const tare_llama_stages *stages) {
     if (stages->adds_blank)
-        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.prefix-space", t->json.file.name,
-                        "pre_tokenizer.add_prefix_space: llama.cpp puts no blank in front of a "
-                        "text that is split by bytes");
+        tare_llama_note(
+            t, TARE_LEVEL_WARNING, "tokenizer.prefix-space", t->json.file.name,
+            "pre_tokenizer.add_prefix_space: llama.cpp adds no leading space for a byte-level BPE");
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

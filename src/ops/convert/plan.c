@@ -30,7 +30,7 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
         return tare_fail(err, TARE_ERR_ARG,
                          "only a .wcodec can be stored as differences from a base");
     if (p->wcodec.effort != TARE_EFFORT_FAST && !p->format->write.pack)
-        return tare_fail(err, TARE_ERR_ARG, "effort applies to .wcodec output only");
+        return tare_fail(err, TARE_ERR_ARG, "`effort` applies to .wcodec output only");
     return TARE_OK;
 }
 

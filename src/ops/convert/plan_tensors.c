@@ -456,7 +456,8 @@ static void check_rules(const decider *d) {
         if (d->is_used[i]) continue;
         const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.rule-unused");
         tare_strict_note(&d->plan->strict, &f, "a tensor type rule decides for no tensor",
-                         "the rule \"%s\" matches no tensor that an earlier rule leaves",
+                         "the rule \"%s\" has no effect: no tensor has such a name, or earlier "
+                         "rules decide for those that do",
                          o->rules[i].pattern);
     }
 }

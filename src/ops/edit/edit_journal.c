@@ -349,8 +349,8 @@ static tare_status try_place(const worker *w, const tare_edit_op *op, tare_error
     const int failed_to_close = tare_fd_close(fd);
     if (!failed) failed = failed_to_close;
     if (failed)
-        return fail_on(err, failed, "cannot be read and written at any place: name another output",
-                       op->name);
+        return fail_on(err, failed,
+                       "cannot be read and written at any place: choose another output", op->name);
     if (is_it) return TARE_OK;
     tare_fail(err, TARE_ERR_IO, "was changed since it was read");
     tare_error_file(err, op->name);
@@ -418,12 +418,12 @@ tare_status tare_edit_journal_lock(int fd, int dir_fd, const char *name, tare_er
     if (failed && failed != EWOULDBLOCK)
         return fail_on(err, failed,
                        "cannot be locked, as edits of files where they are must be: "
-                       "name another output",
+                       "choose another output",
                        name);
     if (!failed && tare_fd_stat(&a, fd) == 0 && tare_entry_stat(&b, dir_fd, name, false) == 0 &&
         tare_is_same_file(&a, &b))
         return TARE_OK;
-    tare_fail(err, TARE_ERR_ARG, "another edit is at work here");
+    tare_fail(err, TARE_ERR_ARG, "another edit of this file is running");
     tare_error_file(err, name);
     return TARE_ERR_ARG;
 }

@@ -117,7 +117,7 @@ static tare_status take_lock(runner *r, tare_arena *arena, tare_error *err) {
     if (r->e->targets[r->leader].was.n_names &&
         tare_fd_open(&r->lock_fd, TARE_HERE, leader, 0, 0) == 0 &&
         tare_fd_lock(r->lock_fd) == EWOULDBLOCK)
-        return fail_file(err, tare_fail(err, TARE_ERR_ARG, "another edit is at work on it"),
+        return fail_file(err, tare_fail(err, TARE_ERR_ARG, "another edit of it is running"),
                          leader);
     for (size_t i = 0; i < r->n; i++) {
         tare_file_facts now;

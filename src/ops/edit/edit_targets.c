@@ -335,6 +335,6 @@ tare_status tare_edit_find_targets(tare_edit *e, tare_error *err) {
     TARE_TRY(check_names(e, err));
     if (e->summary.is_in_place || e->options.way != TARE_EDIT_IN_PLACE) return TARE_OK;
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                     "not in place: the new directory does not fit in the room of the old one, or "
+                     "not in place: the new header does not fit in the space of the old one, or "
                      "tensors would move");
 }

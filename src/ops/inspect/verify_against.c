@@ -33,10 +33,11 @@ static void note_numbers(tare_strict *s, const tare_diff_item *item, const tare_
     if (!item->is_decoded)
         tare_strict_note(s, &f, "numbers cannot be compared", "its numbers cannot be compared");
     else if (item->n_different)
-        tare_strict_note(s, &f, "numbers differ from the source's",
-                         "%" PRIu64 " of %" PRIu64
-                         " numbers are not the source's: relative RMSE %.3g, at most %.3g off",
-                         item->n_different, t->n_elements, item->relative_rmse, item->max_abs);
+        tare_strict_note(
+            s, &f, "numbers differ from the source's",
+            "%" PRIu64 " of %" PRIu64
+            " numbers differ from the source's: relative RMSE %.3g, largest difference %.3g",
+            item->n_different, t->n_elements, item->relative_rmse, item->max_abs);
 }
 
 static void note_key(tare_strict *s, const tare_diff_item *item, const char *what) {
@@ -49,13 +50,13 @@ static void note_key(tare_strict *s, const tare_diff_item *item, const char *wha
 static void note_item(tare_strict *s, const tare_diff_item *item, const tare_model *source) {
     switch (item->kind) {
     case TARE_DIFF_KEY_ONLY_A:
-        note_key(s, item, "the source has it");
+        note_key(s, item, "missing: the source has it");
         break;
     case TARE_DIFF_KEY_VALUE:
         if (!item->is_tolerated) note_key(s, item, "not the source's value");
         break;
     case TARE_DIFF_TENSOR_ONLY_A:
-        tell_tensor(s->report, item, "lost.tensor", "the source has it");
+        tell_tensor(s->report, item, "lost.tensor", "missing: the source has it");
         break;
     case TARE_DIFF_SHAPE:
         tell_tensor(s->report, item, "lost.shape", "not the source's shape");
@@ -65,7 +66,7 @@ static void note_item(tare_strict *s, const tare_diff_item *item, const tare_mod
         note_numbers(s, item, source);
         break;
     case TARE_DIFF_RESOURCE_ONLY_A:
-        tare_strict_file(s, item->name, "the source has it");
+        tare_strict_file(s, item->name, "missing: the source has it");
         break;
     case TARE_DIFF_RESOURCE:
         tare_strict_file(s, item->name, "not what the source has");

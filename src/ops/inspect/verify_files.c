@@ -68,8 +68,8 @@ static void warn_of_tail(const tare_model *m, uint32_t file, uint64_t first, siz
     f.file = tare_str_of(m->n_files > 1 ? m->files[file].name : NULL);
     tare_report_addf(report, &f,
                      "the last %" PRIu64 " of %" PRIu64
-                     " bytes are 0, all of %zu tensors: a download that set the size aside and did "
-                     "not end looks like this",
+                     " bytes are 0, all of %zu tensors: an interrupted download into a "
+                     "preallocated file looks like this",
                      size - first, size, n_tensors);
 }
 

@@ -90,8 +90,8 @@ static tare_status look_around(part *p, tare_error *err) {
     }
     if (status == TARE_OK && memcmp(old.plan, p->record.plan, sizeof old.plan) == 0) return TARE_OK;
     tare_fail(err, TARE_ERR_ARG,
-              "this part is there, of another input, other options or another version of tare: "
-              "remove it, or `force`");
+              "this part exists already, made from another input, with other options or by another "
+              "version of tare: remove it, or give `force`");
     tare_error_file(err, p->record_path);
     return TARE_ERR_ARG;
 }

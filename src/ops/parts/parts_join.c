@@ -43,7 +43,8 @@ static const tare_part_record *record_at(const joining *j, uint32_t i) {
 static const char *const state_texts[] = {
     [TARE_PART_MISSING] = "this part is missing",
     [TARE_PART_UNFINISHED] = "this part is not finished: it has no record",
-    [TARE_PART_STALE] = "this part is of another plan than the others: make it again",
+    [TARE_PART_STALE] = "this part was made from another input or with other options than the "
+                        "others: make it again",
     [TARE_PART_FOREIGN] = "the record beside this part is of another part or output",
     [TARE_PART_DOUBLED] = "this part is there besides those that are needed: remove it",
     [TARE_PART_DAMAGED] = "this part does not have the bytes that its record says, or no record "

@@ -251,8 +251,9 @@ static tare_status choose_by_rules(choosing *c, const int64_t *rule) {
     }
     for (size_t i = 0; i < s->options->n_rules; i++)
         if (!is_used[i])
-            return tare_fail(c->err, TARE_ERR_ARG,
-                             "a rule is about no weight that the scheme is for");
+            return tare_fail(
+                c->err, TARE_ERR_ARG,
+                "a `tensor_type` rule matches none of the weights that the scheme is for");
     return TARE_OK;
 }
 

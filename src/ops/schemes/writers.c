@@ -228,8 +228,8 @@ tare_status tare_scheme_read(tare_scheme_choice *out, const char *text, tare_err
             has_group = true;
         else
             return tare_fail(err, TARE_ERR_ARG,
-                             "scheme: after its name come, once each, rtn and gN, a size that it "
-                             "has, or channel");
+                             "scheme: its name may be followed by :rtn and by a group size that it "
+                             "has (:g32, :g64, :g128 or :channel), each once");
     }
     return TARE_OK;
 }
