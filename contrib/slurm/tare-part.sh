@@ -18,7 +18,7 @@ while :; do
     "${TARE:-tare}" "$@" --quiet --part "$part"
     code=$?
     # 4: the disk or the network; 6: memory or space; above 128: killed. Another try may help, and so may
-    # another machine, which the join asks for. A part that fails otherwise (wrong use, damaged input)
+    # another machine, which the join asks for. A part that fails otherwise (usage error, damaged input)
     # fails again.
     [ "$code" -eq 4 ] || [ "$code" -eq 6 ] || [ "$code" -gt 128 ] || exit "$code"
     [ "$left" -gt 0 ] || exit "$code"
