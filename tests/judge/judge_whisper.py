@@ -196,6 +196,16 @@ class HuggingFace(TareTest):
         self.tare("quantize", "hf", "out.bin", "Q5_1", "--to", "whisper", "--force", "--no-sync", "--strict")
         self.check("out.bin", "Q5_1")
 
+    def test_head(self):
+        """A stored head is the embeddings, unless config.json says that it is another one."""
+        self.tensors = {**self.tensors, "proj_out.weight": self.tensors["decoder.embed_tokens.weight"] + 1}
+        self.make("head", "f2", "")
+        config = json.loads(self.read("head/config.json"))
+        for is_tied in (True, False):
+            self.write("head/config.json", json.dumps({**config, "tie_word_embeddings": is_tied}).encode())
+            self.tare("convert", "head", "out.bin", "--to", "whisper", "--force", "--no-sync", code=0 if is_tied else 5)
+        self.check("out.bin", "F16")
+
     def test_and_back(self):
         self.write("a.bin", whisper(self.ours, "F16", self.numbers, mel(80), self.tokens[:-1]))
         self.tare("convert", "a.bin", "back", "--to", "hf", "--no-sync", "--strict")

@@ -149,10 +149,12 @@ static tare_status add_tensor(mapping *m, const tare_whisper_place *place, tare_
 /* What no place was for. The head is tied in all Whisper models, and whisper.cpp has the embeddings
  * for it. */
 static tare_status check_unused(const mapping *m, tare_report *report, tare_error *err) {
+    const tare_json_node *tied = tare_json_member(m->config, TARE_STR("tie_word_embeddings"));
+    const bool is_own_head = tied && tied->type == TARE_JSON_FALSE;
     for (size_t i = 0; i < m->in->catalog.n_tensors; i++) {
         const tare_tensor *t = &m->in->catalog.tensors[i];
         if (m->is_used[i]) continue;
-        if (!tare_str_is(t->name, "proj_out.weight"))
+        if (is_own_head || !tare_str_is(t->name, "proj_out.weight"))
             return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t, i,
                                     "whisper.cpp has no such tensor in a model of these layers");
         tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.left-out");
