@@ -313,6 +313,24 @@ static tare_status read_all(const reading *r, uint64_t n) {
     return r->s->zero ? read_zeros(r) : TARE_OK;
 }
 
+/* What no number comes of: a scale or zero point that is none, and a scale of 0 that divides. */
+static tare_status check_numbers(const reading *r) {
+    const tare_weight *w = r->w;
+    const tare_weight_scales *s = r->s;
+    for (uint64_t i = 0; i < s->n; i++) {
+        const bool is_none =
+            !isfinite(s->scale[i]) || (w->formula == TARE_FORMULA_DIVIDED && s->scale[i] == 0);
+        if (!is_none && !(s->zero && !isfinite(s->zero[i]))) continue;
+        const int64_t wanted = w->parts[is_none ? TARE_PART_SCALES : TARE_PART_ZEROS];
+        const int64_t part = wanted >= 0 ? wanted : w->parts[TARE_PART_CODES];
+        return tare_fail_tensor(r->err, TARE_ERR_CORRUPT, &r->stored->catalog.tensors[part],
+                                (size_t)part,
+                                is_none ? "a scale with which weights are no numbers"
+                                        : "a zero point that is not a number");
+    }
+    return TARE_OK;
+}
+
 /* Floats, then words, then bytes of one piece of memory. */
 tare_status tare_weight_scales_read(tare_weight_scales *out, const tare_weight *w,
                                     const tare_model *stored, uint64_t first, uint64_t n,
@@ -348,7 +366,8 @@ tare_status tare_weight_scales_read(tare_weight_scales *out, const tare_weight *
                        .numbers = at,
                        .bytes = (uint8_t *)(at + n_numbers),
                        .err = err};
-    const tare_status status = read_all(&r, n_scales);
+    tare_status status = read_all(&r, n_scales);
+    if (status == TARE_OK) status = check_numbers(&r);
     if (status != TARE_OK) tare_weight_scales_free(out);
     return status;
 }

@@ -61,6 +61,21 @@ def unknown(p):
     p.expect("scales of other modules", code == 0 and np.array_equal(floats(p.path("out.safetensors"))["m.weight"], E4M3[CODES]), text)
 
 
+def no_numbers(p):
+    """Scales and zero points with which weights are none: NaN, infinite, 0 where it divides."""
+    fp8 = {"m.weight": (CODES, "F8_E4M3")}
+    cases = {"NaN": {**fp8, "m.weight_scale": (F32("nan"), "F32")}, "infinite": {**fp8, "m.weight_scale": (np.full((48, 1), np.inf), "F32")},
+             "a block": {**fp8, "m.weight_scale_inv": (np.where(np.arange(12) == 7, np.nan, 1).reshape(3, 4), "F32")},
+             "an exponent": {**fp8, "m.weight_scale_inv": (np.full((48, 2), 255, "u1"), "F8_E8M0")}}
+    for name, tensors in cases.items():
+        save(p.path("in.safetensors"), tensors)
+        for out in ("out.safetensors", "out.gguf"):
+            p.refused(f"{name} to {out}", [r"m\.(weight_scale|biases)", "number"], "convert", p.path("in.safetensors"), p.path(out), "--type", "f32", "--force")
+    put(p.path("mlx") + "/config.json", {"model_type": "x", "quantization": {"group_size": 64, "bits": 4}})
+    save(p.path("mlx") + "/model.safetensors", {"m.weight": (np.zeros((48, 8)), "U32"), "m.scales": (np.ones((48, 1)), "F16"), "m.biases": (np.full((48, 1), np.inf), "F16")})
+    p.refused("zero points", [r"m\.biases", "zero point"], "convert", p.path("mlx"), p.path("out.safetensors"), "--type", "f32", "--force")
+
+
 def beside_others(p):
     """Schemes whose codes are not called X.weight; names of which the word is anywhere behind X."""
     one, bytes_, rows = (F32(.5), "F32"), CODES % 64, np.ones((48, 1))
@@ -170,7 +185,7 @@ def without_settings(p):
 
 def main():
     p = Program()
-    for part in (known, unknown, beside_others, differences, models, bitnet, zero_points, without_settings):
+    for part in (known, unknown, no_numbers, beside_others, differences, models, bitnet, zero_points, without_settings):
         part(p)
     return p.end("companions")
 

@@ -24,7 +24,7 @@ from safetensors_file import read_safetensors, safetensors  # noqa: E402
 
 E4M3 = np.array([(-1 if b & 128 else 1) * ((b & 7) / 8 * 2.0**-6 if not b >> 3 & 15 else (1 + (b & 7) / 8) * 2.0**((b >> 3 & 15) - 7))
                  for b in range(256)], np.float32)
-NUMPY = {"F32": "<f4", "F16": "<f2", "I32": "<i4", "I64": "<i8", "U8": "u1", "F8_E4M3": "u1", "F8_E8M0": "u1", "I8": "i1"}
+NUMPY = {"F32": "<f4", "F16": "<f2", "I32": "<i4", "U32": "<u4", "I64": "<i8", "U8": "u1", "F8_E4M3": "u1", "F8_E8M0": "u1", "I8": "i1"}
 
 
 def raw(array, kind):
