@@ -69,23 +69,39 @@ static tare_status fail_params(tare_error *err, const char *name, const char *wh
     return TARE_ERR_CORRUPT;
 }
 
-/* A whole number of 1 and more; `otherwise`, where there is none. */
-static uint64_t number(const naming *n, const char *name, uint64_t otherwise) {
-    uint64_t value;
+/* A whole number from 1 on; where the member is not there, `otherwise`, if that is not 0. */
+static tare_status read_number(uint64_t *out, const naming *n, const char *name, uint64_t otherwise,
+                               tare_error *err) {
     const tare_json_node *node = tare_json_member(n->params, tare_str_of(name));
-    return tare_json_node_u64(node, &value) && value ? value : otherwise;
+    *out = otherwise;
+    if (node && !tare_json_node_u64(node, out)) *out = 0;
+    return *out && *out <= INT32_MAX
+               ? TARE_OK
+               : fail_params(err, name, "params.json: a whole number from 1 to 2^31 - 1 expected");
+}
+
+/* Members that are written as they are: of another kind they would count as not there. */
+static tare_status check_kinds(const naming *n, tare_error *err) {
+    static const char *const names[] = {"norm_eps", "rope_theta", "rope_scaling_factor"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const tare_json_node *node = tare_json_member(n->params, tare_str_of(names[i]));
+        if (node && node->type != TARE_JSON_NUMBER)
+            return fail_params(err, names[i], "params.json: a number expected");
+    }
+    const tare_json_node *scaled = tare_json_member(n->params, TARE_STR("use_scaled_rope"));
+    if (scaled && scaled->type != TARE_JSON_TRUE && scaled->type != TARE_JSON_FALSE)
+        return fail_params(err, "use_scaled_rope", "params.json: true or false expected");
+    return TARE_OK;
 }
 
 static tare_status read_params(naming *n, tare_error *err) {
     uint64_t product;
-    n->width = number(n, "dim", 0);
-    n->n_layers = number(n, "n_layers", 0);
-    n->heads = number(n, "n_heads", 0);
-    if (!n->width || !n->n_layers || !n->heads || n->n_layers > INT32_MAX)
-        return fail_params(err, "params.json",
-                           "dim, n_layers and n_heads: whole numbers of 1 and more expected");
-    n->key_heads = number(n, "n_kv_heads", n->heads);
-    n->head_size = number(n, "head_dim", n->width / n->heads);
+    TARE_TRY(read_number(&n->width, n, "dim", 0, err));
+    TARE_TRY(read_number(&n->n_layers, n, "n_layers", 0, err));
+    TARE_TRY(read_number(&n->heads, n, "n_heads", 0, err));
+    TARE_TRY(read_number(&n->key_heads, n, "n_kv_heads", n->heads, err));
+    TARE_TRY(read_number(&n->head_size, n, "head_dim", n->width / n->heads, err));
+    TARE_TRY(check_kinds(n, err));
     if (n->head_size % 2 || !tare_mul_u64(n->heads, n->head_size, &product) ||
         !tare_mul_u64(n->key_heads, n->head_size, &product))
         return fail_params(err, "params.json", "heads of an odd size, or far too large");

@@ -180,7 +180,8 @@ static tare_status put_filters(writer *w, size_t *filters, tare_error *err) {
     size_t i = 0;
     while (i < c->n_tensors && !tare_str_is(c->tensors[i].name, TARE_WHISPER_FILTERS)) i++;
     if (i == c->n_tensors || c->tensors[i].n_dims != 2)
-        return refuse(err, TARE_ITEM_TENSOR, i, TARE_STR(TARE_WHISPER_FILTERS),
+        return refuse(err, TARE_ITEM_TENSOR, i < c->n_tensors ? i : SIZE_MAX,
+                      TARE_STR(TARE_WHISPER_FILTERS),
                       "the output's format needs a matrix of this name");
     *filters = i;
     for (size_t d = 0; d < 2; d++)
