@@ -84,7 +84,7 @@ class Whisper(TareTest):
         self.check("out.bin", "Q8_0")
 
 
-WIDTH, FFN, ENCODER, DECODER = 64, 96, 2, 11
+WIDTH, FFN, ENCODER, DECODER = 64, 256, 2, 11
 ATTENTION = [("k_proj.weight", "key.weight"), ("v_proj.weight", "value.weight"), ("v_proj.bias", "value.bias"),
              ("q_proj.weight", "query.weight"), ("q_proj.bias", "query.bias"), ("out_proj.weight", "out.weight"),
              ("out_proj.bias", "out.bias")]
@@ -196,6 +196,13 @@ class HuggingFace(TareTest):
         self.tare("quantize", "hf", "out.bin", "Q5_1", "--to", "whisper", "--force", "--no-sync", "--strict")
         self.check("out.bin", "Q5_1")
 
+    def test_rows_of_feed_forward(self):
+        """whisper.cpp has four times the width, whatever config.json says."""
+        name = "encoder.layers.0.fc1.weight"
+        self.tensors[name] = self.tensors[name][:96]
+        self.make("narrow", "f2")
+        self.tare("convert", "narrow", "x.bin", "--to", "whisper", code=5)
+
     def test_head(self):
         """A stored head is the embeddings, unless config.json says that it is another one."""
         self.tensors = {**self.tensors, "proj_out.weight": self.tensors["decoder.embed_tokens.weight"] + 1}
@@ -233,10 +240,12 @@ class HuggingFace(TareTest):
             os.link(self.path("hf/" + name), self.path("other/" + name))
         config = json.loads(self.read("hf/config.json"))
         for change in ({"model_type": "llama"}, {"encoder_layers": 3}, {"encoder_layers": 1}, {"d_model": None},
-                       {"vocab_size": 50000}):
+                       {"vocab_size": 50000}, {"vocab_size": 51866}, {"d_model": WIDTH + 1}, {"max_source_positions": 13},
+                       {"max_target_positions": 9}, {"num_mel_bins": 81}, {"encoder_attention_heads": 3},
+                       {"decoder_attention_heads": 0}):
             self.write("other/config.json", json.dumps({**config, **change}).encode())
-            self.tare("convert", "other", "x.bin", "--to", "whisper", code=3 if "d_model" in change or
-                      config["encoder_layers"] < change.get("encoder_layers", 0) or "vocab_size" in change else 5)
+            self.tare("convert", "other", "x.bin", "--to", "whisper", code=5 if "model_type" in change or
+                      config["encoder_layers"] > change.get("encoder_layers", 99) else 3)
             self.assertFalse(os.path.exists(self.path("x.bin")), change)
 
 

@@ -167,6 +167,42 @@ static tare_status check_unused(const mapping *m, tare_report *report, tare_erro
     return TARE_OK;
 }
 
+/* whisper.cpp takes the shapes of all tensors from the numbers. */
+static tare_status check_sizes(const mapping *m, tare_error *err) {
+    static const struct {
+        const char *tensor, *members[2];
+    } sizes[] = {{"decoder.embed_tokens.weight", {"vocab_size", "d_model"}},
+                 {"encoder.embed_positions.weight", {"max_source_positions", "d_model"}},
+                 {"decoder.embed_positions.weight", {"max_target_positions", "d_model"}},
+                 {"encoder.conv1.weight", {"d_model", "num_mel_bins"}}};
+    static const char *const heads[] = {"encoder_attention_heads", "decoder_attention_heads"};
+    uint64_t number, width;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t at = (size_t)find_tensor(m, sizes[i].tensor); /* it was added */
+        const tare_tensor *t = &m->in->catalog.tensors[at];
+        for (uint32_t d = 0; d < 2; d++) {
+            TARE_TRY(read_number(&number, m, sizes[i].members[d], err));
+            if (t->n_dims <= d || t->dims[d] != number)
+                return tare_fail_tensor(err, TARE_ERR_CORRUPT, t, at,
+                                        "its shape is not what the numbers in config.json say");
+        }
+    }
+    TARE_TRY(read_number(&width, m, "d_model", err));
+    for (size_t i = 0; i < m->in->catalog.n_tensors; i++) {
+        const tare_tensor *t = &m->in->catalog.tensors[i];
+        if (tare_str_ends(t->name, TARE_STR(".fc1.weight")) && t->dims[0] != 4 * width)
+            return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t, i,
+                                    "whisper.cpp has 4 times d_model rows here");
+    }
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        TARE_TRY(read_number(&number, m, heads[i], err));
+        if (!number || width % number)
+            return fail_config(err, TARE_ERR_CORRUPT, heads[i],
+                               "config.json: d_model is not a multiple of the number of heads");
+    }
+    return TARE_OK;
+}
+
 static tare_status add_tensors(mapping *m, tare_report *report, tare_error *err) {
     tare_arena *arena = &m->out->arena;
     tare_whisper_place place;
@@ -180,6 +216,7 @@ static tare_status add_tensors(mapping *m, tare_report *report, tare_error *err)
     TARE_TRY(add_filters(m, err));
     for (uint64_t i = 0; tare_whisper_place_at(&place, i, m->n_encoder, m->n_decoder); i++)
         TARE_TRY(add_tensor(m, &place, err));
+    TARE_TRY(check_sizes(m, err));
     return check_unused(m, report, err);
 }
 
