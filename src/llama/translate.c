@@ -2,6 +2,7 @@
  *
  * Which names a conversion gives a model: llama.cpp's to one of Hugging Face that becomes GGUF,
  * Hugging Face's to a GGUF file that becomes a directory, or those that it has. */
+#include <tare/experimental/adapter.h>
 #include <tare/experimental/llama.h>
 
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "llama/meta_names.h"
 #include "llama/whisper/whisper_parts.h"
 #include "model/catalog.h"
+#include "model/lora_dialect.h"
 #include "model/peft.h"
 
 TARE_DEFINE_INIT(tare_llama_translate_options)
@@ -136,6 +138,17 @@ bool tare_llama_changes_names(const tare_model *in, const char *to,
     }
 }
 
+/* Whatever its dialect: under the names of its factors llama.cpp takes it for nothing. */
+static tare_status check_no_adapter(const tare_model *in, tare_error *err) {
+    if (tare_lora_is_llama_cpp(in)) return TARE_OK;
+    if (!tare_model_is_peft(in) && (has_config(in) || !tare_model_adapter_dialect(in).len))
+        return TARE_OK;
+    return tare_fail_code(
+        err, TARE_ERR_UNSUPPORTED, TARE_CODE_IS_ADAPTER,
+        "an adapter, which is not a model: it is merged into its base, or written "
+        "as an adapter that llama.cpp loads beside that");
+}
+
 tare_status tare_llama_translate(tare_model **out, const tare_model *in, const char *to,
                                  const tare_llama_translate_options *options, tare_error *err) {
     TARE_REQUIRE(out, err);
@@ -145,13 +158,7 @@ tare_status tare_llama_translate(tare_model **out, const tare_model *in, const c
     tare_context context;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_TRY(tare_context_keep(&context, &o.context, err));
-    if (to && strcmp(to, "gguf") == 0 && !o.keep_names && tare_model_is_peft(in)) {
-        tare_fail(err, TARE_ERR_UNSUPPORTED,
-                  "a PEFT adapter, which is not a model: it is merged into its base, or written as "
-                  "an adapter that llama.cpp loads beside that");
-        tare_error_code(err, TARE_CODE_IS_ADAPTER);
-        return TARE_ERR_UNSUPPORTED;
-    }
+    if (to && strcmp(to, "gguf") == 0 && !o.keep_names) TARE_TRY(check_no_adapter(in, err));
     const tare_llama_naming naming = find_naming(in, to, &o);
     if (naming != TARE_LLAMA_NAMES_LLAMA_CPP && asks_for_mapping(o.llama))
         return tare_fail(err, TARE_ERR_ARG,
