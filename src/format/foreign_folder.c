@@ -51,6 +51,12 @@ static const kind kinds[] = {
     {"mlc-chat-config.json", NULL, mlc},
     {"saved_model.pb", NULL,
      "a TensorFlow SavedModel: load it with TensorFlow and save its variables as .npz"},
+    {"checkpoint", "*.index",
+     "a TensorFlow checkpoint: load it with tf.train.load_checkpoint and save its variables as "
+     ".npz"},
+    {"tf_model*.h5", NULL,
+     "a directory whose weights are TensorFlow's (HDF5): load the model with transformers 4 "
+     "(from_tf=True) and save it again"},
     {"openvino_*.xml", NULL,
      "a model compiled for OpenVINO, whose weights have no names: get the model that it was made "
      "from"},

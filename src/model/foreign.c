@@ -60,6 +60,12 @@ static bool is_error_object(tare_str head, uint64_t size) {
     return tare_json_is(&key, "error") && (type == TARE_JSON_STRING || type == TARE_JSON_OBJECT);
 }
 
+static bool is_zeros(tare_str head) {
+    size_t i = 0;
+    while (i < head.len && head.ptr[i] == 0) i++;
+    return i == head.len && head.len >= 512;
+}
+
 const char *tare_not_the_file(tare_str head, uint64_t size) {
     if (tare_str_starts(head, TARE_STR("version https://git-lfs.github.com/")))
         return "a Git LFS pointer, not the file itself: fetch it with \"git lfs pull\"";
@@ -76,6 +82,8 @@ const char *tare_not_the_file(tare_str head, uint64_t size) {
     if (is_error_object(head, size))
         return "what a server answered instead of sending the file, an error in JSON: download it "
                "again";
+    if (is_zeros(head))
+        return "zeros, as they stand where a download has not written yet: get the file again";
     return NULL;
 }
 
@@ -100,6 +108,11 @@ tare_status tare_name_foreign(tare_status status, tare_str head, uint64_t size, 
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a text in UTF-16, as some editors save it: save it as UTF-8");
     const tare_str text = trimmed(head);
+    if (!is_json && tare_str_starts(text, TARE_STR("FROM ")) && is_short_text(head, size))
+        return tare_fail(
+            err, TARE_ERR_UNSUPPORTED,
+            "a Modelfile of Ollama, not a model: give the file that its FROM line names, "
+            "or ollama://NAME of the model that was made with it");
     const bool may_be_json = text.len && (*text.ptr == '{' || *text.ptr == '[' || *text.ptr == '"');
     if (!is_short_text(head, size) || (is_json && may_be_json)) return status;
     if (may_be_json)
@@ -176,6 +189,11 @@ static const magic magics[] = {
     MAGIC("RKNN", 0,
           "a model compiled for Rockchip's NPUs, which cannot be taken apart: get the model that "
           "it was made from"),
+    MAGIC(
+        "\x0a\x05<unk>", 2,
+        "a SentencePiece tokenizer, not a model: it belongs into the directory of its model, which "
+        "is opened as a whole"),
+    MAGIC("PAR1", 0, "a Parquet file, which has data, not a model"),
     MAGIC("\x80\x02", 0, pickle),
     MAGIC("\x80\x03", 0, pickle),
     MAGIC("\x80\x04", 0, pickle),
