@@ -120,6 +120,11 @@ static const char *item_word(tare_item_kind kind) {
     return "item";
 }
 
+/* Texts of these say of what, as "number of dimensions": what happened stands in front of them. */
+static bool is_told_first(const tare_error *err) {
+    return !err->os_error && (err->status == TARE_ERR_NOMEM || err->status == TARE_ERR_LIMIT);
+}
+
 size_t tare_error_format(char *buf, size_t size, const tare_error *err, const char *path) {
     char line[1024], escaped[512];
     size_t n = 0;
@@ -142,7 +147,10 @@ size_t tare_error_format(char *buf, size_t size, const tare_error *err, const ch
         PUT(": ");
     }
     if (err->field[0]) PUT("%s: ", err->field);
-    PUT("%s", err->what && err->what[0] ? err->what : tare_status_text(err->status));
+    const char *status = tare_status_text(err->status);
+    const bool has_text = err->what && err->what[0];
+    if (has_text && is_told_first(err)) PUT("%s: ", status);
+    PUT("%s", has_text ? err->what : status);
     if (err->os_error) PUT(": %s", strerror(err->os_error));
 #undef PUT
     if (size > 0) {

@@ -86,7 +86,8 @@ tare_status tare_protobuf_step(tare_protobuf_field *field, bool *more, tare_smal
     range->at = tare_cursor_offset(&c);
     if (field->wire != TARE_PROTOBUF_BYTES) return TARE_OK;
     if (field->value > range->end - range->at)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, range->at, "protobuf: bytes of a field");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, range->at,
+                            "protobuf: bytes of a field: they go beyond the end");
     field->range = (tare_protobuf_range){range->at, range->at + field->value};
     range->at += field->value;
     return TARE_OK;

@@ -31,7 +31,8 @@ tare_status tare_small_read(tare_small_reads *s, uint64_t offset, void *buf, siz
                             tare_error *err) {
     uint8_t *to = buf;
     if (offset > s->reader->size || n > s->reader->size - offset)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, s->reader->size, "end of the file");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, s->reader->size,
+                            "the file ends before what is to be read");
     while (n) {
         size_t i;
         TARE_TRY(load(&i, s, offset, err));

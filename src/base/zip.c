@@ -94,7 +94,8 @@ static tare_status read_end(directory *out, const tare_reader *r, uint64_t at, c
 
 static tare_status find_directory(directory *out, const tare_reader *r, tare_error *err) {
     const size_t size = (size_t)tare_min_u64(r->size, END_BYTES + COMMENT_MOST);
-    if (size < END_BYTES) return tare_fail(err, TARE_ERR_TRUNCATED, "zip: end record");
+    if (size < END_BYTES)
+        return tare_fail(err, TARE_ERR_TRUNCATED, "zip: the file is shorter than an end record");
     uint8_t *tail = tare_alloc(NULL, size);
     if (!tail) return tare_fail(err, TARE_ERR_NOMEM, "zip: end record");
     tare_status status = tare_reader_read(r, r->size - size, tail, size, err);

@@ -157,8 +157,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
     const tare_encoding *encoding = encoding_of(m, draft, operation, name);
     uint64_t most = m->hf->limits.tensors;
     if (!j) {
-        if (draft->n_slots > most)
-            return fail_tensor(p, TARE_ERR_LIMIT, "number of its kind beyond the limit", err);
+        if (draft->n_slots > most) return fail_tensor(p, TARE_ERR_LIMIT, "number of its kind", err);
         j = TARE_NEW(&m->out->arena, join);
         if (!j) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
         j->target = tare_llama_target_new(m, name, (size_t)draft->n_slots);

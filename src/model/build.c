@@ -194,9 +194,9 @@ tare_status tare_builder_add_tensor(tare_builder *builder, const tare_build_tens
     TARE_REQUIRE(from.encoding && from.encoding->id != TARE_ENCODING_UNKNOWN, err);
     TARE_REQUIRE((from.dims || !from.n_dims) && from.name.ptr, err);
     if (c->n_tensors >= builder->m->limits.tensors)
-        return tare_fail(err, TARE_ERR_LIMIT, "number of tensors exceeds the limit");
+        return tare_fail(err, TARE_ERR_LIMIT, "number of tensors");
     if (from.name.len > builder->m->limits.name_bytes)
-        return tare_fail(err, TARE_ERR_LIMIT, "length of a name exceeds the limit");
+        return tare_fail(err, TARE_ERR_LIMIT, "length of a name");
     if (!tare_grow(builder->m->allocator, (void **)&c->tensors, &builder->tensors_capacity,
                    c->n_tensors + 1, sizeof *c->tensors))
         return no_memory(err);
@@ -243,7 +243,7 @@ static tare_status copy_value(tare_value *out, tare_builder *b, const tare_value
     if (value->type == TARE_VALUE_ARRAY) {
         const tare_array *a = &value->as.a;
         if (a->count > b->m->limits.array_elements || a->size_bytes > SIZE_MAX / 2)
-            return tare_fail(err, TARE_ERR_LIMIT, "array: more elements than the limit");
+            return tare_fail(err, TARE_ERR_LIMIT, "array: number of elements");
         if (!is_sound(a, b->m->limits.nesting))
             return tare_fail(err, TARE_ERR_ARG, "array: its elements do not fill its bytes");
         const tare_str bytes = {(const char *)a->bytes, (size_t)a->size_bytes};
@@ -263,7 +263,7 @@ tare_status tare_builder_add_key(tare_builder *builder, tare_key_space space, ta
     if (space == TARE_KEYS_SAFETENSORS && value->type != TARE_VALUE_STRING)
         return tare_fail(err, TARE_ERR_ARG, "value: pairs of safetensors are strings");
     if (c->n_metadata >= builder->m->limits.keys || key.len > builder->m->limits.name_bytes)
-        return tare_fail(err, TARE_ERR_LIMIT, "number or length of keys exceeds the limit");
+        return tare_fail(err, TARE_ERR_LIMIT, "number or length of keys");
     if (!tare_grow(builder->m->allocator, (void **)&c->metadata, &builder->keys_capacity,
                    c->n_metadata + 1, sizeof *c->metadata))
         return no_memory(err);
@@ -306,7 +306,7 @@ tare_status tare_builder_add_resource(tare_builder *builder, tare_str name, cons
     TARE_REQUIRE(builder && name.ptr && name.len && (bytes || n == 0), err);
     tare_catalog *c = &builder->m->catalog;
     if (n > builder->m->limits.resource_bytes || name.len > builder->m->limits.name_bytes)
-        return tare_fail(err, TARE_ERR_LIMIT, "size of a resource exceeds the limit");
+        return tare_fail(err, TARE_ERR_LIMIT, "size of a resource");
     if (!tare_grow(builder->m->allocator, (void **)&c->resources, &builder->resources_capacity,
                    c->n_resources + 1, sizeof *c->resources))
         return no_memory(err);

@@ -155,8 +155,7 @@ tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *
                             tare_error *err) {
     uint64_t sizes[TARE_MAX_PLANES] = {0};
     uint32_t n_planes = encoding->kind == TARE_KIND_UNKNOWN ? 1 : encoding->n_planes;
-    if (n_dims > m->limits.dims)
-        return tare_fail(err, TARE_ERR_LIMIT, "number of dimensions exceeds the limit");
+    if (n_dims > m->limits.dims) return tare_fail(err, TARE_ERR_LIMIT, "number of dimensions");
     if (!count_elements(t, dims, n_dims))
         return tare_fail(err, TARE_ERR_LIMIT, "dimensions overflow");
     if (encoding->kind != TARE_KIND_UNKNOWN)

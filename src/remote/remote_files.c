@@ -166,7 +166,7 @@ static tare_status read_list(tare_str *out, tare_remote_files *p, const tare_rea
                              const tare_limits *limits, tare_error *err) {
     size_t size;
     if (reader->size > limits->metadata_bytes || !tare_size_of_u64(reader->size, &size))
-        return tare_fail(err, TARE_ERR_LIMIT, "list of files: larger than the limit");
+        return tare_fail(err, TARE_ERR_LIMIT, "list of files: size");
     char *text = tare_arena_take(&p->arena, size);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
     *out = (tare_str){text, size};

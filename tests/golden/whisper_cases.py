@@ -39,7 +39,7 @@ yes("halves", "other types", HEAD + tensor(kind=1, data=FLOATS[:12]) + tensor("q
 yes("quantized", "quantized as it is today", head(NUMBERS[:-1] + (2007,)) + tensor("q", (1, 32), 8, bytes(34)), has={"tensors": 2})
 no("old", "quantized as in 2023", head(NUMBERS[:-1] + (1002,)), "UNSUPPORTED", 44, "dropped")
 no("cut", "data that ends early", HEAD + tensor()[:-1], "TRUNCATED", AT + 12 + 8 + 9, "data of a tensor", "tensor 1")
-no("cut-head", "numbers that end early", HEAD[:40], "TRUNCATED", 40, "end of the file")
+no("cut-head", "numbers that end early", HEAD[:40], "TRUNCATED", 40, "the file ends before what is to be read")
 no("cut-filters", "filters that are not there", head(filters=(1 << 30, 1 << 30)), "TRUNCATED", 56, "data of a tensor", "tensor 0")
 no("overflow", "filters of more than 64 bits", head(filters=(0xffffffff, 0xffffffff)), "LIMIT", None, "overflows", "tensor 0")
 no("tokens", "more tokens than bytes", head(count=0xffffffff), "TRUNCATED", 56 + 24, "tokens")

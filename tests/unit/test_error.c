@@ -84,6 +84,22 @@ static void fields_of_a_manifest_are_named(void **state) {
     assert_string_equal(line, "m: byte 7: tensor 2 \"x\": adapters[3].A.rows: missing");
 }
 
+/* "m: buffer" says of what and not what happened. */
+static void what_ran_out_is_told_first(void **state) {
+    (void)state;
+    char line[256];
+    tare_error err;
+    tare_fail(&err, TARE_ERR_NOMEM, "buffer");
+    tare_error_format(line, sizeof line, &err, "m");
+    assert_string_equal(line, "m: out of memory: buffer");
+    tare_fail(&err, TARE_ERR_LIMIT, "number of tensors");
+    tare_error_format(line, sizeof line, &err, "m");
+    assert_string_equal(line, "m: limit exceeded: number of tensors");
+    tare_fail_errno(&err, ENOMEM, "cannot be read"); /* the system says it */
+    tare_error_format(line, sizeof line, &err, "m");
+    assert_null(strstr(line, "out of memory"));
+}
+
 static void control_characters_are_escaped(void **state) {
     (void)state;
     char out[64];
@@ -195,6 +211,7 @@ int main(void) {
         cmocka_unit_test(long_names_are_cut_between_characters),
         cmocka_unit_test(long_paths_keep_their_end),
         cmocka_unit_test(fields_of_a_manifest_are_named),
+        cmocka_unit_test(what_ran_out_is_told_first),
         cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(utf8_is_judged_to_the_letter),
         cmocka_unit_test(much_text_is_judged_as_a_string),

@@ -61,8 +61,7 @@ static tare_status read_tensor(tare_dcp *d, tare_str name, const tare_pickle_val
     if (!tare_torch_read_dims(t->dims, &n_dims, attribute(v, "size")))
         return wrong(v, "tensor: its size is not of whole numbers", err);
     if (n_dims > TARE_MAX_DIMS)
-        return tare_fail_at(err, TARE_ERR_LIMIT, v->offset,
-                            "number of dimensions exceeds the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, v->offset, "number of dimensions");
     if (!chunks || chunks->kind != TARE_PICKLE_LIST)
         return wrong(v, "tensor: no list of chunks", err);
     t->name = tare_arena_str(&d->m->arena, name);

@@ -72,8 +72,7 @@ static tare_status read_shape(tare_strided_tensor *t, const scan *s, uint64_t *a
     TARE_TRY(tare_msgpack_next(&list, s->reader, at, end, err));
     if (list.kind != TARE_MSGPACK_LIST) return wrong(&list, "array: a shape expected", err);
     if (list.n > TARE_MAX_DIMS)
-        return tare_fail_at(err, TARE_ERR_LIMIT, list.offset,
-                            "number of dimensions exceeds the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, list.offset, "number of dimensions");
     t->n_dims = (uint32_t)list.n;
     for (uint32_t d = 0; d < t->n_dims; d++) {
         TARE_TRY(tare_msgpack_next(&v, s->reader, at, end, err));

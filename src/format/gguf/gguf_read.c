@@ -121,10 +121,9 @@ static tare_status read_header(tare_gguf_reader *r, tare_error *err) {
     uint64_t length = r->version == 1 ? 4 : 8;
     r->n_tensors =
         take_count(r, r->m->limits.tensors, length + 16, "tensor count: the file ends inside it",
-                   "tensor count: exceeds the limit", "tensor count: the file is too short for it");
-    r->n_keys =
-        take_count(r, r->m->limits.keys, length + 4, "key count: the file ends inside it",
-                   "key count: exceeds the limit", "key count: the file is too short for it");
+                   "tensor count", "tensor count: the file is too short for it");
+    r->n_keys = take_count(r, r->m->limits.keys, length + 4, "key count: the file ends inside it",
+                           "key count", "key count: the file is too short for it");
     return tare_cursor_status(c, err);
 }
 

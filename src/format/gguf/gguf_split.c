@@ -196,8 +196,7 @@ static tare_status read_set(tare_gguf_reader *r, const shard_list *list, tare_ma
 
 static tare_status open_set(tare_gguf_reader *r, const shard_list *list, tare_map_mode map,
                             tare_layout *layout, tare_error *err) {
-    if (list->n > r->m->limits.shards)
-        return tare_fail(err, TARE_ERR_LIMIT, "number of shards exceeds the limit");
+    if (list->n > r->m->limits.shards) return tare_fail(err, TARE_ERR_LIMIT, "number of shards");
     tare_gguf_split_key *totals = TARE_NEW_ARRAY(&r->m->arena, tare_gguf_split_key, list->n);
     if (!totals) return tare_fail(err, TARE_ERR_NOMEM, "list of shards");
     return read_set(r, list, map, totals, layout, err);
@@ -307,8 +306,7 @@ static tare_status open_any(tare_gguf_reader *r, const tare_open_context *ctx, t
                             tare_error *err) {
     const tare_source *s = ctx->source;
     if (s->kind == TARE_SOURCE_SHARDS) {
-        if (s->n_shards > UINT32_MAX)
-            return tare_fail(err, TARE_ERR_LIMIT, "number of shards exceeds the limit");
+        if (s->n_shards > UINT32_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of shards");
         shard_list list = {.set = s, .blocks = ctx->blocks, .n = (uint32_t)s->n_shards};
         return open_set(r, &list, ctx->options->map, layout, err);
     }

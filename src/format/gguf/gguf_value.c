@@ -37,8 +37,7 @@ static bool take_str(tare_gguf_reader *r, uint64_t most, const string_words *wor
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static const string_words string_value = {"string: the file ends inside it",
-                                          "string: longer than the limit"};
+static const string_words string_value = {"string: the file ends inside it", "string: length"};
 
 static bool take_value_type(tare_gguf_reader *r, const char *runs_out, const char *unknown,
                             tare_value_type *out) {
@@ -58,12 +57,12 @@ static bool take_array_head(tare_gguf_reader *r, uint32_t depth, tare_array *out
                          "array element type: not a known value type", &out->type))
         return false;
     if (out->type == TARE_VALUE_ARRAY && depth >= r->m->limits.nesting)
-        return tare_cursor_fail(c, TARE_ERR_LIMIT, type_at, "arrays nested deeper than the limit");
+        return tare_cursor_fail(c, TARE_ERR_LIMIT, type_at, "nesting of arrays");
     uint64_t count_at = tare_cursor_offset(c);
     out->count = take_length(r, "array count: the file ends inside it");
     if (!tare_cursor_ok(c)) return false;
     if (out->count > r->m->limits.array_elements)
-        return tare_cursor_fail(c, TARE_ERR_LIMIT, count_at, "array count: exceeds the limit");
+        return tare_cursor_fail(c, TARE_ERR_LIMIT, count_at, "array count");
     /* A string is at least its length, an array its head. */
     uint64_t least = tare_value_type_size(out->type), length = r->version == 1 ? 4 : 8;
     if (!least) least = length + (out->type == TARE_VALUE_ARRAY ? 4 : 0);
@@ -130,8 +129,7 @@ static bool take_resource(tare_gguf_reader *r, tare_gguf_key *out) {
 }
 
 bool tare_gguf_take_key(tare_gguf_reader *r, tare_gguf_key *out) {
-    static const string_words words = {"key: the file ends inside it",
-                                       "key: longer than the limit"};
+    static const string_words words = {"key: the file ends inside it", "key: length"};
     tare_cursor *c = &r->w.c;
     tare_metadata *e = &out->entry;
     *out = (tare_gguf_key){.entry.offset = tare_cursor_offset(c)};
@@ -153,7 +151,7 @@ bool tare_gguf_take_key(tare_gguf_reader *r, tare_gguf_key *out) {
 
 bool tare_gguf_take_info(tare_gguf_reader *r, tare_gguf_info *out) {
     static const string_words words = {"tensor name: the file ends inside it",
-                                       "tensor name: longer than the limit"};
+                                       "tensor name: length"};
     tare_cursor *c = &r->w.c;
     out->at = tare_cursor_offset(c);
     if (!take_str(r, r->m->limits.name_bytes, &words, &out->name)) return false;
@@ -164,8 +162,7 @@ bool tare_gguf_take_info(tare_gguf_reader *r, tare_gguf_info *out) {
     if (out->n_dims > TARE_MAX_DIMS)
         return tare_cursor_fail(c, TARE_ERR_CORRUPT, out->n_dims_at, "more than 8 dimensions");
     if (out->n_dims > r->m->limits.dims)
-        return tare_cursor_fail(c, TARE_ERR_LIMIT, out->n_dims_at,
-                                "number of dimensions exceeds the limit");
+        return tare_cursor_fail(c, TARE_ERR_LIMIT, out->n_dims_at, "number of dimensions");
     out->dims_at = tare_cursor_offset(c);
     for (uint32_t d = 0; d < out->n_dims; d++)
         out->dims[d] = take_length(r, "dimension: the file ends inside it");

@@ -93,7 +93,7 @@ tare_status tare_gguf_window_extend(tare_gguf_window *w, uint64_t start, tare_er
     uint64_t begin = w->c.base_offset, now = begin + (uint64_t)(w->c.end - w->c.base);
     uint64_t end = tare_min_u64(next_end(w, start, now), last_byte(w));
     if (is_in_memory(w) || end <= now)
-        return tare_fail_at(err, TARE_ERR_LIMIT, start, "the directory is longer than the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, start, "size of the directory");
     uint8_t *memory = w->memory;
     size_t old_size = w->size;
     w->memory = NULL;

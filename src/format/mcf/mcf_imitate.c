@@ -19,7 +19,7 @@ static tare_status load(tare_str *out, const tare_model *m, int64_t i, tare_aren
     if (i < 0) return TARE_OK;
     const tare_resource *r = tare_model_resource(m, (size_t)i);
     if (r->size > m->limits.resource_bytes) {
-        tare_fail(err, TARE_ERR_LIMIT, "resource: longer than the limit");
+        tare_fail(err, TARE_ERR_LIMIT, "resource: length");
         tare_error_item(err, TARE_ITEM_RESOURCE, i, r->name);
         return TARE_ERR_LIMIT;
     }

@@ -31,7 +31,7 @@ tare_status tare_mcf_load_at(tare_mcf_reader *r, uint64_t offset, uint64_t n, ta
     size_t size;
     if (n > r->m->limits.metadata_bytes || !tare_size_of_u64(n, &size) ||
         r->m->directory_bytes > r->m->limits.metadata_bytes - n)
-        return tare_fail_at(err, TARE_ERR_LIMIT, offset, "the directory is longer than the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, offset, "size of the directory");
     uint8_t *bytes = tare_alloc(r->m->allocator, size ? size : 1);
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "section");
     tare_status status = tare_model_keep(r->m, bytes, size ? size : 1, err);

@@ -91,7 +91,7 @@ static tare_status read_name(index_reader *x, tare_tensor *t, const index_entry 
                              tare_error *err) {
     if (e->name_len == 0) return fault(e, 4, TARE_ERR_CORRUPT, "name_len: an empty name", err);
     if (e->name_len > x->r->m->limits.name_bytes)
-        return fault(e, 4, TARE_ERR_LIMIT, "name_len: longer than the limit", err);
+        return fault(e, 4, TARE_ERR_LIMIT, "name_len", err);
     if (e->name_off > x->h.strings_size || e->name_len > x->h.strings_size - e->name_off)
         return fault(e, 0, TARE_ERR_CORRUPT, "name_off: the name is not inside the strings", err);
     t->name = (tare_str){(const char *)x->strings.base + e->name_off, e->name_len};
@@ -101,8 +101,7 @@ static tare_status read_name(index_reader *x, tare_tensor *t, const index_entry 
 
 static tare_status read_dims(index_reader *x, uint64_t *dims, const index_entry *e,
                              tare_error *err) {
-    if (e->rank > x->r->m->limits.dims)
-        return fault(e, 12, TARE_ERR_LIMIT, "rank: more dimensions than the limit", err);
+    if (e->rank > x->r->m->limits.dims) return fault(e, 12, TARE_ERR_LIMIT, "rank", err);
     if (e->dim_off > x->h.n_dims || e->rank > x->h.n_dims - e->dim_off)
         return fault(e, 16, TARE_ERR_CORRUPT, "dim_off: the shape is not inside the dimensions",
                      err);

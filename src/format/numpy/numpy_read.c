@@ -118,7 +118,7 @@ static bool take_shape(tare_cursor *c, header *h) {
         if (!take_size(c, &size)) return false;
         if (h->n_dims == TARE_MAX_DIMS)
             return tare_cursor_fail(c, TARE_ERR_LIMIT, tare_cursor_offset(c),
-                                    "number of dimensions exceeds the limit");
+                                    "number of dimensions");
         h->dims[h->n_dims++] = size;
         if (!take_char(c, ',') && next_char(c) != ')')
             return wrong(c, "header of an array: the end of a shape expected");
@@ -164,7 +164,8 @@ static tare_status read_header(header *h, uint64_t *data, numpy_file *f, const r
                                tare_error *err) {
     tare_str first, text;
     if (r->size < FIRST_BYTES)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, r->offset, "header of an array");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, r->offset,
+                            "header of an array: the file ends inside it");
     TARE_TRY(read_run(&first, f, r, 0, FIRST_BYTES, err));
     if (!tare_str_starts(first, TARE_STR(MAGIC)))
         return tare_fail_at(err, TARE_ERR_CORRUPT, r->offset, "array: not one of NumPy's");

@@ -86,7 +86,7 @@ bool tare_onnx_has_encoding(tare_encoding_id id) {
 
 static tare_status add_dim(tare_onnx_record *r, uint64_t size, uint64_t offset, tare_error *err) {
     if (r->n_dims == TARE_MAX_DIMS)
-        return tare_fail_at(err, TARE_ERR_LIMIT, offset, "number of dimensions exceeds the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, offset, "number of dimensions");
     if (size > INT64_MAX)
         return tare_fail_at(err, TARE_ERR_CORRUPT, offset, "dims: a size below 0");
     r->dims[r->n_dims++] = size;
@@ -101,8 +101,7 @@ static tare_status read_dims(tare_onnx_record *r, tare_onnx_model *o, const tare
     if (f->wire == TARE_PROTOBUF_VARINT) return add_dim(r, f->value, f->offset, err);
     TARE_TRY(tare_onnx_expect(f, TARE_PROTOBUF_BYTES, "dims: numbers expected", err));
     if (f->value > sizeof bytes)
-        return tare_fail_at(err, TARE_ERR_LIMIT, f->offset,
-                            "number of dimensions exceeds the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, f->offset, "number of dimensions");
     TARE_TRY(tare_reader_read(o->file.reader, f->range.at, bytes, (size_t)f->value, err));
     tare_cursor_init(&c, bytes, f->value, f->range.at);
     while (tare_cursor_left(&c)) {

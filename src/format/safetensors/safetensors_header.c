@@ -19,12 +19,13 @@ static tare_status read_size(const tare_model *m, const tare_reader *r, size_t *
                              tare_error *err) {
     uint8_t bytes[SIZE_BYTES];
     if (r->size < SIZE_BYTES) {
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, r->size, "header size: 8 bytes expected");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, r->size,
+                            "header size: the file ends inside its 8 bytes");
     }
     TARE_TRY(tare_reader_read(r, 0, bytes, sizeof bytes, err));
     uint64_t n = tare_load_le64(bytes);
     if (n > m->limits.safetensors_header || n > m->limits.metadata_bytes) {
-        return tare_fail_at(err, TARE_ERR_LIMIT, 0, "header size: larger than the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, 0, "header size");
     }
     if (n > r->size - SIZE_BYTES) {
         return tare_fail_at(err, TARE_ERR_TRUNCATED, 0, "header size: beyond the end of the file");

@@ -44,7 +44,7 @@ tare_status tare_safetensors_read_index(tare_model *m, tare_safetensors_layout *
                                         const tare_reader *reader, tare_error *err) {
     size_t size;
     if (reader->size > m->limits.safetensors_header || !tare_size_of_u64(reader->size, &size)) {
-        return tare_fail_at(err, TARE_ERR_LIMIT, 0, "index: larger than the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, 0, "index: size");
     }
     m->directory_bytes += size;
     return tare_safetensors_read_text(m, reader, 0, size, &layout->index_text, err);

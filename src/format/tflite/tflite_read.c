@@ -172,8 +172,7 @@ static tare_status set_shape(tare_strided_tensor *s, tflite_model *t,
     tare_flatbuffer_vector shape;
     TARE_TRY(tare_flatbuffer_vector_of(&shape, &t->file, tensor, TENSOR_SHAPE, 4, err));
     if (shape.n > TARE_MAX_DIMS)
-        return tare_fail_at(err, TARE_ERR_LIMIT, shape.at,
-                            "number of dimensions exceeds the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, shape.at, "number of dimensions");
     s->n_dims = (uint32_t)shape.n;
     if (shape.n) TARE_TRY(tare_small_read(&t->file, shape.at, bytes, 4 * (size_t)shape.n, err));
     for (uint32_t d = 0; d < s->n_dims; d++) {

@@ -96,8 +96,7 @@ static tare_torch_kind read_shape(tare_strided_tensor *t, const tare_torch_stora
         n_strides != n_dims)
         return broken(v, TARE_ERR_CORRUPT, "tensor: its strides are not as many whole numbers",
                       err);
-    if (n_dims > TARE_MAX_DIMS)
-        return broken(v, TARE_ERR_LIMIT, "number of dimensions exceeds the limit", err);
+    if (n_dims > TARE_MAX_DIMS) return broken(v, TARE_ERR_LIMIT, "number of dimensions", err);
     t->n_dims = (uint32_t)n_dims;
     if (!tare_strided_measure(t) || !tare_mul_u64(offset, t->bytes, &offset) ||
         !tare_add_u64(offset, t->span, &end))

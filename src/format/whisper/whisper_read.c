@@ -82,7 +82,8 @@ static tare_status pass_tokens(uint64_t *size, whisper_file *w, uint32_t n, tare
         if (length > w->m->limits.name_bytes)
             return tare_fail_at(err, TARE_ERR_LIMIT, w->at - 4, "length of a token");
         if (length > w->main.size - w->at)
-            return tare_fail_at(err, TARE_ERR_TRUNCATED, w->at, "bytes of a token");
+            return tare_fail_at(err, TARE_ERR_TRUNCATED, w->at,
+                                "bytes of a token: the file ends inside them");
         w->at += length;
         *size += length;
     }
@@ -165,7 +166,8 @@ static tare_status read_tensor(whisper_file *w, tare_error *err) {
         dims[d] = size;
     }
     if (length > w->main.size - w->at)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, w->at, "name of a tensor");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, w->at,
+                            "name of a tensor: the file ends inside it");
     char *name = tare_arena_take(&w->m->arena, length);
     if (!name) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
     TARE_TRY(tare_reader_read(&w->main, w->at, name, length, err));

@@ -54,8 +54,7 @@ tare_status tare_llama_file_read(tare_llama_file *out, tare_llama_tokenizer *t, 
     const tare_resource *r = tare_model_resource(t->hf, (size_t)out->resource);
     size_t size;
     if (r->size > t->hf->limits.resource_bytes || !tare_size_of_u64(r->size, &size))
-        return tare_llama_fail_file(err, TARE_ERR_LIMIT, out, TARE_NO_OFFSET,
-                                    "larger than the limit for resources");
+        return tare_llama_fail_file(err, TARE_ERR_LIMIT, out, TARE_NO_OFFSET, "size of a resource");
     char *text = tare_arena_take(&t->scratch, size);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, name);
     tare_status status = tare_resource_read(text, t->hf, (size_t)out->resource, 0, size, err);

@@ -20,8 +20,7 @@ void tare_llama_vocab_free(tare_llama_vocab *vocab) {
 static tare_status reach(tare_llama_vocab *vocab, uint64_t n, tare_error *err) {
     void *tokens = vocab->tokens;
     if (n > vocab->most_tokens)
-        return tare_fail(err, TARE_ERR_LIMIT,
-                         "token id is beyond the limit: no vocabulary has so many");
+        return tare_fail(err, TARE_ERR_LIMIT, "token id: no vocabulary has so many");
     if (!tare_grow(vocab->allocator, &tokens, &vocab->token_capacity, (size_t)n,
                    sizeof *vocab->tokens))
         return tare_fail(err, TARE_ERR_NOMEM, "tokens");

@@ -49,8 +49,7 @@ static tare_status take_count(dat *d, uint64_t *out, int32_t least, const char *
 static tare_status take_text(dat *d, tare_importance *m, tare_str *out, uint64_t n,
                              tare_error *err) {
     if (n > m->limits.name_bytes)
-        return tare_fail_at(err, TARE_ERR_LIMIT, d->at - 4,
-                            "importance matrix: length of a name: exceeds the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, d->at - 4, "importance matrix: length of a name");
     if (n > d->reader->size - d->at)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, d->at - 4,
                             "importance matrix: length of a name: the file is too short for it");
@@ -65,8 +64,7 @@ static tare_status take_values(dat *d, tare_importance *m, tare_importance_entry
                                uint64_t n_calls, tare_error *err) {
     uint64_t from = d->at, bad;
     if (entry->n_values > m->limits.array_elements)
-        return tare_fail_at(err, TARE_ERR_LIMIT, from - 4,
-                            "importance matrix: number of values: exceeds the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, from - 4, "importance matrix: number of values");
     if (entry->n_values > (d->reader->size - from) / sizeof(float))
         return tare_fail_at(err, TARE_ERR_TRUNCATED, from - 4,
                             "importance matrix: number of values: the file is too short for it");
@@ -122,8 +120,7 @@ tare_status tare_importance_read_dat(tare_importance *m, const tare_reader *read
     uint64_t n;
     TARE_TRY(take_count(&d, &n, 1, "importance matrix: number of entries: not above 0", err));
     if (n > m->limits.tensors)
-        return tare_fail_at(err, TARE_ERR_LIMIT, 0,
-                            "importance matrix: number of entries: exceeds the limit");
+        return tare_fail_at(err, TARE_ERR_LIMIT, 0, "importance matrix: number of entries");
     if (n > (reader->size - d.at) / ENTRY_LEAST)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, 0,
                             "importance matrix: number of entries: the file is too short for it");
