@@ -202,6 +202,31 @@ static bool values_fit(const layers *l, tare_error *why) {
                   "llama.cpp has heads of values as wide as those of keys in this architecture");
 }
 
+/* What turns is pairs, and, where it does so by three positions, a part of a head. */
+static bool rotation_fits(const layers *l, tare_error *why) {
+    static const char name[] = "rope.dimension_sections";
+    const tare_value *list = key_of(l, name);
+    const uint64_t heads = tare_max_u64(number_or(l, "attention.head_count", 1), 1),
+                   width = number_or(l, "attention.key_length",
+                                     number_or(l, "embedding_length", 0) / heads);
+    uint64_t sum = 0, n;
+    tare_array_walk walk;
+    tare_value v = {0};
+    if (number_or(l, "rope.dimension_count", 0) % 2 == 1)
+        return no_key(l, why, "rope.dimension_count",
+                      "it is odd, and llama.cpp turns pairs of a head's numbers");
+    if (!list || list->type != TARE_VALUE_ARRAY) return true;
+    tare_array_begin(&walk, &list->as.a);
+    while (tare_array_next(&v, &walk))
+        if (!tare_value_u64(&n, &v) || n > width || (sum += n) > width) {
+            no_key(l, why, name,
+                   "its sections together are wider than a head, and llama.cpp stops");
+            tare_error_detail(why, "a head has %llu numbers", (unsigned long long)width);
+            return false;
+        }
+    return true;
+}
+
 bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t from,
                             uint64_t blocks, tare_error *why) {
     layers l = {gguf, architecture, blocks};
@@ -210,5 +235,5 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && recurrence_fits(&l, why) && has_recurrence(&l, why) &&
            has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
-           expansion_fits(&l, why) && values_fit(&l, why);
+           expansion_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why);
 }

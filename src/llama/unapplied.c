@@ -343,6 +343,10 @@ static const struct {
      "them" OTHER_RESULTS},
     {"starcoder refact", "if(multi_query | true, false, true)", NULL, NULL,
      "multi_query false: llama.cpp has one key and value for all heads" OTHER_RESULTS},
+    {"dbrx", "if(has(attn_config.rope_theta), rope.theta == attn_config.rope_theta) == false", NULL,
+     NULL,
+     "attn_config.rope_theta is not the base of rope_parameters, which transformers takes instead "
+     "of it: so does the conversion"},
     {"dbrx", "if((ffn_config.moe_normalize_expert_weights | 1) == 1, false, true)", NULL, NULL,
      "moe_normalize_expert_weights: llama.cpp divides the weights of experts by their "
      "sum" OTHER_RESULTS},

@@ -117,6 +117,19 @@ def positions(f):
                                                  "mscale_all_dim": 1.0, "attention_factor": 1.2, "llama_4_scaling_beta": 0.1}})
     f.check("ministral3: attention_factor counts", "rope.scaling.yarn_log_multiplier" not in f.keys)
     f.key("rope.scaling.attn_factor", 1.2 / (1 + 0.1 * np.log(16)))
+    f.convert("dbrx", {"rope_parameters": {"rope_theta": 300.0, "rope_type": "default"}})  # which transformers takes
+    f.key("rope.freq_base", 300.0)
+    f.warns("attn_config.rope_theta")
+    config, _ = f.restored()
+    f.check(f"dbrx: {config}", config["rope_theta"] == 300 and config["attn_config"]["rope_theta"] == 300)
+    f.convert("qwen35-even")  # heads that are narrower than the usual sections together
+    f.key("rope.dimension_sections", [1, 1, 0, 0])
+    f.make("qwen35-even", {"rope_parameters": {"rope_theta": 10000.0, "mrope_section": [11, 11, 10]}})
+    said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
+    f.check(f"qwen35-even: {said}", "its sections together are wider than a head" in said)
+    f.make("qwen35-even", {"partial_rotary_factor": 0.2})
+    said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
+    f.check(f"qwen35-even: {said}", "it is odd" in said)
     f.convert("olmoe", {"rms_norm_eps": 0.001})
     f.key("attention.layer_norm_rms_epsilon", 0.001)
     f.convert("mpt", {"layer_norm_epsilon": 0.001})
@@ -256,6 +269,10 @@ def back(f):
     f.convert("afmoe")
     config, _ = f.restored()
     f.check(f"afmoe: {config.get('mup_enabled')}", config["mup_enabled"] is True and config["layer_types"][0] == "sliding_attention")
+    swapped = {"layers.0.mlp.": "layers.#.mlp.", "layers.1.mlp.": "layers.0.mlp.", "layers.#.mlp.": "layers.1.mlp."}
+    f.convert("hy_v3", {"mlp_layer_types": ["sparse", "dense"]}, swapped)
+    config, tensors = f.restored()
+    f.check(f"hy_v3: {config['mlp_layer_types']}", config["mlp_layer_types"] == ["sparse", "dense"] and "model.layers.1.mlp.gate_proj.weight" in tensors)
     f.convert("ministral3")
     config, _ = f.restored()
     f.check(f"ministral3: {config['architectures']}", config["architectures"] == ["Ministral3ForCausalLM"] and "rope_scaling" not in config)

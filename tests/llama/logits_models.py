@@ -308,6 +308,8 @@ MODELS.update({
     "minimax-m2-half": of_kind("minimax-m2", **rope(rope_type="default", partial_rotary_factor=0.5)),
     "granite-hybrid-rope": of_kind("granite-hybrid", position_embedding_type="rope"),
     "granite-hybrid-dense-nope": of_kind("granite-hybrid-dense", layer_types=["attention"] * 4),
+    "dbrx-base": of_kind("dbrx", **rope(rope_theta=300.0), attn_config=dict(kv_n_heads=2, clip_qkv=8.0, rope_theta=300.0)),
+    "qwen3_5-narrow": of_kind("qwen3_5", head_dim=24),
     # kinds of layers
     "gemma3-whole": of_kind("gemma3", layer_types=[F] * 6),
     "gemma3-windows": of_kind("gemma3", layer_types=[S] * 6),
@@ -335,6 +337,7 @@ MODELS.update({
     "exaone-moe-dense": of_kind("exaone-moe", mlp_layer_types=["dense"] * 2 + ["sparse"] * 2),
     "glm4-moe-sparse": of_kind("glm4-moe", first_k_dense_replace=0),
     "gemma4-no-experts": of_kind("gemma4-moe", enable_moe_block=False),
+    "hy_v3-dense-last": of_kind("hy_v3", mlp_layer_types=["sparse", "sparse", "dense"]),
     "ernie4_5-moe-every-second": of_kind("ernie4_5-moe", moe_layer_interval=2),
     # biases, tied heads, capped logits, sizes of vocabularies and heads
     "bamba-bias": of_kind("bamba", attention_bias=True, mlp_bias=True),

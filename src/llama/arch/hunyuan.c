@@ -99,7 +99,7 @@ static const tare_llama_key hy_v3_keys[] = {
 static const char *const hy_v3_back_config[] = {
     "model_type = 'hy_v3'",
     "num_shared_experts = floor(expert_shared_feed_forward_length / expert_feed_forward_length)",
-    BACK_DENSE_FIRST("tensors.ffn_gate.weight.blocks"),
+    "mlp_layer_types[] = if(in(layer, tensors.ffn_gate.weight.in_blocks), 'dense', 'sparse')",
     "num_nextn_predict_layers = nextn_predict_layers", NULL};
 static const tare_llama_back hy_v3_back = {
     .names = HF_DENSE HF_QK_NORM

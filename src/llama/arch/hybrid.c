@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Models with both attention and state-space layers, or with linear attention. */
+#include <math.h>
+
 #include "llama/arch/rows.h"
 
 /* ---- Falcon H1: its multipliers become part of the weights ------------------------------------ */
@@ -237,13 +239,20 @@ static const tare_llama_rule kimi_rules[] = {
     RULES_LATENT,
     END_OF_RULES};
 
-/* llama.cpp requires the sections of positions; the config.json of a text model may omit them. */
+/* llama.cpp requires the sections of positions; the config.json of a text model may omit them. Together
+ * they are no wider than a head: where it is narrower than the usual ones, each is as many of the
+ * frequencies as turn in it, which take turns. */
 static tare_status add_sections(tare_llama_mapping *m, tare_error *err) {
-    static const double usual[] = {11, 11, 10, 0};
+    double sections[] = {11, 11, 10, 0}, width, turned;
     tare_llama_value v;
     TARE_TRY(tare_llama_formula(&v, TARE_STR("rope.mrope_section"), &m->config, NULL, err));
     if (v.kind != TARE_LLAMA_ABSENT) return TARE_OK;
-    return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, usual, 4, err);
+    TARE_TRY(tare_llama_number(&width, m, "attention.dim", 0, err));
+    TARE_TRY(tare_llama_number(&turned, m,
+                               "floor(floor(attention.dim * (rope.partial | 0.25)) / 2)", 0, err));
+    for (size_t i = 0; width < 32 && !m->options->like_reference && i < 3; i++)
+        sections[i] = floor((turned + 2 - (double)i) / 3);
+    return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, sections, 4, err);
 }
 
 /* ---- Qwen 4 (experimental): Qwen 3.5's layers, several residual streams, embeddings of n-grams ----- */

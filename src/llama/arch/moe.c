@@ -162,6 +162,11 @@ static const tare_llama_back llama4_back = {
     .config = llama4_back_config,
     .shapes = llama4_back_shapes};
 
+/* Its authors have the base of positions in attn_config, transformers beside it. */
+static const char *const dbrx_defaults[] = {
+    "rope.theta = rope_parameters.rope_theta | rope_scaling.rope_theta | "
+    "if(rope_theta == 10000, attn_config.rope_theta) | rope_theta",
+    NULL};
 static const tare_llama_key dbrx_own[] = {
     {"block_count", U32, "layers"},
     {"context_length", U32, "max_seq_len"},
@@ -169,7 +174,7 @@ static const tare_llama_key dbrx_own[] = {
     {"feed_forward_length", U32, "ffn_config.ffn_hidden_size"},
     {"attention.head_count", U32, "n_heads"},
     {"attention.head_count_kv", U32, "attn_config.kv_n_heads"},
-    {"rope.freq_base", F32, "attn_config.rope_theta"},
+    {"rope.freq_base", F32, "rope.theta"},
     {"attention.clamp_kqv", F32, "attn_config.clip_qkv"},
     {"expert_count", U32, "ffn_config.moe_num_experts"},
     {"expert_used_count", U32, "ffn_config.moe_top_k"},
@@ -184,7 +189,8 @@ static const tare_llama_rule dbrx_rules[] = {
     END_OF_RULES};
 
 static const char *const dbrx_back_config[] = {"model_type = 'dbrx'", "n_layers = block_count",
-                                               "num_hidden_layers = nothing", NULL};
+                                               "num_hidden_layers = nothing",
+                                               "attn_config.rope_theta = rope.freq_base", NULL};
 static const tare_llama_shape_row dbrx_back_shapes[] = {{"*.ffn.experts.mlp.w1", "d0 * d1, d2"},
                                                         {"*.ffn.experts.mlp.v1", "d0 * d1, d2"},
                                                         {"*.ffn.experts.mlp.w2", "d0 * d2, d1"},
@@ -192,9 +198,9 @@ static const tare_llama_shape_row dbrx_back_shapes[] = {{"*.ffn.experts.mlp.w1",
 static const tare_llama_back dbrx_back = {
     .names = "transformer.blocks. transformer.wte transformer.norm_f lm_head "
              "norm_attn_norm.attn.Wqkv norm_attn_norm.attn.out_proj norm_attn_norm.norm_1 "
-             "norm_attn_norm.norm_2 ffn.router.layer max_seq_len d_model n_heads "
-             "ffn_config.ffn_hidden_size attn_config.kv_n_heads attn_config.rope_theta "
-             "attn_config.clip_qkv ffn_config.moe_num_experts ffn_config.moe_top_k",
+             "norm_attn_norm.norm_2 ffn.router.layer max_seq_len d_model n_heads rope_theta "
+             "ffn_config.ffn_hidden_size attn_config.kv_n_heads attn_config.clip_qkv "
+             "ffn_config.moe_num_experts ffn_config.moe_top_k",
     .config = dbrx_back_config,
     .shapes = dbrx_back_shapes};
 
@@ -410,6 +416,7 @@ const tare_llama_arch tare_llama_family_moe[] = {
     {.name = "dbrx",
      .classes = "DbrxForCausalLM",
      .tensors = ENDS FUSED MOE "attn_norm attn_output_norm",
+     .defaults = dbrx_defaults,
      .own = dbrx_own,
      .rules = dbrx_rules,
      .quantizes_all = true,

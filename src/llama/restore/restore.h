@@ -43,7 +43,8 @@ typedef struct tare_llama_restoring {
 /* Whether a value is one number, or a list of equal ones. */
 bool tare_llama_is_uniform(const tare_value *value);
 /* The keys of the architecture and the tokenizer's as a tree, the architecture's name cut off, and
- * "tensors": of each tensor, blocks counted as one, `rows`, `cols` and how many `blocks` have it. */
+ * "tensors": of each tensor, blocks counted as one, `rows`, `cols`, how many `blocks` have it, and
+ * `in_blocks` which ones they are. */
 tare_status tare_llama_keys_tree(tare_json_node **out, const tare_model *gguf,
                                  tare_str architecture, tare_arena *arena, tare_error *err);
 /* A key of the file; NULL: it has none such. */

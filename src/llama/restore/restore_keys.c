@@ -186,14 +186,17 @@ static void add_count(builder *b, tare_json_node *parent, const char *name, uint
     if (node) set_scalar(b, node, &v);
 }
 
-/* "enc.blk.3.attn_q.weight" -> "enc.attn_q.weight", "v.blk.3.ln1.weight" -> "v.ln1.weight". */
-static tare_str without_block(tare_str name, tare_arena *arena) {
+/* "enc.blk.3.attn_q.weight" -> "enc.attn_q.weight", "v.blk.3.ln1.weight" -> "v.ln1.weight"; *block: "3",
+ * or empty. */
+static tare_str without_block(tare_str *block, tare_str name, tare_arena *arena) {
     char buf[160];
+    *block = (tare_str){NULL, 0};
     for (size_t at = 0; at <= 4 && name.len > at && name.len < sizeof buf; at += 2) {
         tare_str rest = tare_str_cut(name, at);
         if (!tare_str_starts(rest, TARE_STR("blk."))) continue;
         const char *dot = memchr(rest.ptr + 4, '.', rest.len - 4);
         if (!dot) continue;
+        *block = (tare_str){rest.ptr + 4, (size_t)(dot - rest.ptr) - 4};
         rest = tare_str_cut(rest, (size_t)(dot - rest.ptr) + 1);
         memcpy(buf, name.ptr, at);
         memcpy(buf + at, rest.ptr, rest.len);
@@ -213,23 +216,44 @@ static void count_block(builder *b, const tare_json_node *node) {
     set_scalar(b, (tare_json_node *)(uintptr_t)count, &more);
 }
 
+/* The number of a block, in the list of those that have a tensor. */
+static void list_block(builder *b, tare_json_node *node, tare_str block) {
+    const tare_str name = TARE_STR("in_blocks");
+    tare_json_node *list = (tare_json_node *)(uintptr_t)tare_json_member(node, name);
+    uint64_t n;
+    if (!tare_json_u64(&(tare_json_value){.type = TARE_JSON_NUMBER, .raw = block}, &n)) return;
+    if (!list) list = add_child(b, node, name);
+    if (!list) return;
+    list->type = TARE_JSON_ARRAY;
+    tare_json_node *element = tare_json_new(b->arena, TARE_JSON_NUMBER, block);
+    if (element)
+        tare_json_add(list, TARE_STR(""), element);
+    else
+        b->is_out_of_memory = true;
+}
+
 static void add_tensors(builder *b, tare_json_node *root, const tare_model *gguf) {
     tare_json_node *all = add_child(b, root, TARE_STR("tensors"));
     if (!all) return;
     all->type = TARE_JSON_OBJECT;
     for (size_t i = 0; i < gguf->catalog.n_tensors && !b->is_out_of_memory; i++) {
         const tare_tensor *t = &gguf->catalog.tensors[i];
-        tare_str path = without_block(t->name, b->arena);
+        tare_str block, path = without_block(&block, t->name, b->arena);
         b->is_out_of_memory |= !path.ptr;
-        const tare_json_node *there = path.ptr ? tare_json_path(all, path) : NULL;
-        if (there) count_block(b, there);
-        if (!path.ptr || there) continue;
-        tare_json_node *node = place(b, all, path);
+        tare_json_node *node =
+            path.ptr ? (tare_json_node *)(uintptr_t)tare_json_path(all, path) : NULL;
+        if (node) {
+            count_block(b, node);
+            list_block(b, node, block);
+        }
+        if (!path.ptr || node) continue;
+        node = place(b, all, path);
         if (!node) return;
         node->type = TARE_JSON_OBJECT;
         add_count(b, node, "cols", t->cols);
         add_count(b, node, "rows", t->n_rows);
         add_count(b, node, "blocks", 1);
+        list_block(b, node, block);
     }
 }
 
