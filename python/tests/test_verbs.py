@@ -127,7 +127,7 @@ def test_adapters_are_merged_before_names_change(tmp_path):
     assert not tare.diff(tmp_path / "one.gguf", tmp_path / "plain.gguf").same
     tare.quantize(tmp_path / "hf", tmp_path / "fit.gguf", target_bpw=6, apply_adapter=adapter, **options)
     assert tare.diff(tmp_path / "one.gguf", tmp_path / "fit.gguf", tolerance=0.1).same
-    with pytest.raises(tare.UnsupportedError, match="PEFT adapter"):
+    with pytest.raises(tare.UnsupportedError, match="an adapter, which is not a model"):
         tare.convert(tmp_path / "lora", tmp_path / "x.gguf")
 
 

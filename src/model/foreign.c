@@ -60,12 +60,6 @@ static bool is_error_object(tare_str head, uint64_t size) {
     return tare_json_is(&key, "error") && (type == TARE_JSON_STRING || type == TARE_JSON_OBJECT);
 }
 
-static bool is_zeros(tare_str head) {
-    size_t i = 0;
-    while (i < head.len && head.ptr[i] == 0) i++;
-    return i == head.len && head.len >= 512;
-}
-
 const char *tare_not_the_file(tare_str head, uint64_t size) {
     if (tare_str_starts(head, TARE_STR("version https://git-lfs.github.com/")))
         return "a Git LFS pointer, not the file itself: fetch it with \"git lfs pull\"";
@@ -82,8 +76,6 @@ const char *tare_not_the_file(tare_str head, uint64_t size) {
     if (is_error_object(head, size))
         return "what a server answered instead of sending the file, an error in JSON: download it "
                "again";
-    if (is_zeros(head))
-        return "zeros, as they stand where a download has not written yet: get the file again";
     return NULL;
 }
 
@@ -97,11 +89,22 @@ static bool is_short_text(tare_str head, uint64_t size) {
     return true;
 }
 
+static bool is_zeros(tare_str head) {
+    size_t i = 0;
+    while (i < head.len && head.ptr[i] == 0) i++;
+    return i == head.len && head.len >= 512;
+}
+
 tare_status tare_name_foreign(tare_status status, tare_str head, uint64_t size, bool is_json,
                               tare_error *err) {
     if (status != TARE_ERR_CORRUPT && status != TARE_ERR_TRUNCATED && status != TARE_ERR_LIMIT)
         return status;
     if (size == 0) return tare_fail_at(err, TARE_ERR_TRUNCATED, 0, "the file is empty");
+    if (is_zeros(head))
+        return tare_fail_at(
+            err, TARE_ERR_CORRUPT, 0,
+            "not of any known format but zeros, as they stand where a download has not "
+            "written yet: get the file again");
     const char *what = is_json ? tare_not_the_file(head, size) : tare_foreign_file(head, size);
     if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);
     if (is_json && (has_bytes(head, 0, "\xff\xfe", 2) || has_bytes(head, 0, "\xfe\xff", 2)))

@@ -70,7 +70,8 @@ tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
     if (!tare_wc_is_zero(h + 84, 44))
         return tare_fail_at(err, TARE_ERR_CORRUPT, 84, "header: a reserved byte is not 0");
     if (*size > limits->metadata_bytes)
-        return tare_fail_at(err, TARE_ERR_LIMIT, 72, "size of the index");
+        return tare_fail_at(err, TARE_ERR_LIMIT, 72,
+                            "size of the index: more bytes than metadata may have");
     bool fits = tare_add_u64(*offset, *size, &end) && tare_add_u64(end, TARE_WCODEC_FOOTER, &end);
     if (!fits || *offset % TARE_WC_LAYER_ALIGN || *offset < TARE_WCODEC_HEADER || *size < COUNTS)
         return tare_fail_at(err, TARE_ERR_CORRUPT, 51,
@@ -494,7 +495,8 @@ static tare_status check_counts(const reader *r, const tare_wcodec_index *x, con
     if (header && x->n_layers != tare_load_le32(header + 47))
         return refuse(r, offset, "index: number of layers, not the header's");
     if (x->n_layers > r->limits->tensors)
-        return tare_fail_at(r->err, TARE_ERR_LIMIT, offset, "index: number of layers");
+        return tare_fail_at(r->err, TARE_ERR_LIMIT, offset,
+                            "index: number of layers: more than tensors may be");
     if (x->n_bases > 255)
         return refuse(r, offset + 4, "index: number of bases: expected at most 255");
     if (x->files_form > 2 || (x->files_form == 0) != (x->n_files == 0) ||
