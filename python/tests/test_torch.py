@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pytest
 import tare
+import tare.safetensors
 
 torch = pytest.importorskip("torch")
 import safetensors.torch  # noqa: E402
@@ -125,3 +126,25 @@ def test_out_has_a_place_for_each_element(state):
         tare.load(model, out={name: wide})
     with pytest.raises(TypeError, match="a torch.Tensor expected"):
         model[name].torch(out=[1])
+
+
+PARTS = (slice(2, 9), slice(9, None), (slice(-9, 2), slice(3, 99, 2)), (..., -1), (None, 0), (), True, [0, 2], (slice(1), [0]),
+         torch.tensor(1), (slice(3, 1), slice(None)), 4, -5, (0, 0, 0), (..., ...), slice(None, None, -1), slice(None, None, 0), 1.5)
+
+
+@pytest.mark.parametrize("key", PARTS, ids=repr)
+@pytest.mark.parametrize("name", ("bfloat16", "scalar", "empty"))
+@pytest.mark.parametrize("file", ("m.safetensors", "m.wcodec"))
+def test_slices_are_those_of_torch(state, file, name, key):
+    """A rank takes get_slice(name)[k * rows:(k + 1) * rows] of rows that it does not divide."""
+    folder, _ = state
+    with (tare.safetensors.safe_open(folder / file, "pt") as mine,
+          safetensors.safe_open(folder / "m.safetensors", "pt") as theirs):
+        try:
+            expected = theirs.get_slice(name)[key]
+        except Exception as error:
+            with pytest.raises(Exception) as refused:
+                mine.get_slice(name)[key]
+            assert isinstance(refused.value, type(error))
+        else:
+            assert same(mine.get_slice(name)[key].clone(), expected.clone())

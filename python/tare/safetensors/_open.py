@@ -125,7 +125,8 @@ class TensorMeta(Record):
 
 class SafeSlice(Generic[A]):
     """A tensor whose parts are read when it is indexed: integers, slices, ... and None. As in
-    safetensors, what lies outside is an error, for slices too. Of what is mapped they are views."""
+    safetensors, what lies outside is an error, for slices too, but PyTorch's tensors are indexed as
+    PyTorch does it. Of what is mapped they are views."""
 
     __slots__ = ("_tensor", "_framework", "_device", "_dtype")
 
@@ -144,8 +145,11 @@ class SafeSlice(Generic[A]):
     def __getitem__(self, key: Key) -> A:
         part: Tensor | TensorView = self._tensor
         is_all = key is Ellipsis or part.shape and isinstance(key, slice) and key == slice(None)
+        if self._framework == "torch" and not is_all and not _is_plain(key, part.shape):
+            whole = _as_framework(part, self._framework, "cpu", self._dtype)
+            return whole[key].to(self._device)
         if not is_all:
-            part = self._tensor[_checked(key, self._tensor.shape)]
+            part = self._tensor[key if self._framework == "torch" else _checked(key, part.shape)]
         return _as_framework(part, self._framework, self._device, self._dtype)
 
 
@@ -157,6 +161,25 @@ def _text_of(key: Any) -> str:
     if not isinstance(key, slice):
         return "..." if key is Ellipsis else str(key)
     return ":".join("" if n is None else str(n) for n in (key.start, key.stop))
+
+
+def _is_plain(key: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an index means a part that is read by itself. All else is PyTorch's to do or to refuse."""
+    keys = key if isinstance(key, tuple) else (key,)
+    given = [k for k in keys if k is not None and k is not Ellipsis]
+    if len(given) > len(shape) or sum(k is Ellipsis for k in keys) > 1:
+        return False
+    behind = len(keys) - next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
+    n_behind = sum(k is not None and k is not Ellipsis for k in keys[len(keys) - behind:])
+    dims = (*shape[:len(given) - n_behind], *shape[len(shape) - n_behind:])
+    for k, n in zip(given, dims):
+        if isinstance(k, slice):
+            if any(type(end) not in (int, type(None)) for end in (k.start, k.stop, k.step)) or (
+                    k.step is not None and k.step < 1):
+                return False
+        elif type(k) is not int or not -n <= k < n:
+            return False
+    return True
 
 
 def _checked(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
