@@ -2,15 +2,24 @@
  *
  * Two models to be compared, one with Hugging Face's tensor names and the other with llama.cpp's:
  * one of them is given the names of the other. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
+#include "system.h"
 
+/* Once about a model that is compared with several. */
 static void say_renamed(const char *path, const char *whose) {
+    static char said[CLI_PATH_SIZE];
+    char line[CLI_PATH_SIZE];
     if (cli.quiet || cli.json) return;
     char *name = cli_escape_path(cli_input_name(cli_hide_secrets(path)));
-    fprintf(cli_error_stream(), "%s: note: compared under %s tensor names\n", name, whose);
+    snprintf(line, sizeof line, "%s: note: compared under %s tensor names", name, whose);
     free(name);
+    if (strcmp(line, said) == 0) return;
+    memcpy(said, line, sizeof said);
+    fprintf(cli_error_stream(), "%s\n", line);
 }
 
 int cli_map_names(tare_model **renamed, const tare_model *from, const char *path,
