@@ -348,8 +348,8 @@ static void add_row(cli_table *table, const tare_model *model, const char *path)
     const bool is_run = info_llama(&why, model);
     const bool is_beside = is_run ? tare_llama_is_draft(model)
                                   : info_projector(model).len || info_is_loaded_adapter(model);
-    cli_table_add(table, is_beside                     ? "beside a model"
-                         : is_run                      ? "runs it"
+    cli_table_add(table, is_beside ? "beside a model"
+                         : is_run  ? info_is_packed(model) ? "runs it unpacked" : "runs it"
                          : why.status != TARE_OK       ? "does not run it"
                          : !info_converts(&why, model) ? ""
                          : why.status == TARE_OK       ? "runs it converted"

@@ -35,7 +35,7 @@ bool info_count_outliers(const tare_model *model, uint64_t *n, uint64_t *n_tenso
 enum { INFO_LABEL_COLUMN = 16 };
 /* Begins a line of the screen; an empty name goes on with the line before. */
 void info_label(const char *name);
-/* Whether llama.cpp runs a model of a GGUF file; why->status OK where it is none. */
+/* Whether llama.cpp runs a model of a GGUF file, or one that was packed; why->status OK where it is none. */
 bool info_llama(tare_error *why, const tare_model *model);
 /* Whether it is a Hugging Face model of an architecture that tare convert knows; why->status then says
  * whether it converts, which takes its side files, and is not found out about a model on a server. */

@@ -27,9 +27,17 @@ void info_put_entry(size_t *column, const char *name, const char *entry) {
     *column += width;
 }
 
+/* Whether it is of a format, or one of that format was packed. */
+static bool holds(const tare_model *model, const char *wanted) {
+    tare_container_info c = tare_container_info_default();
+    const char *format =
+        tare_model_container(&c, model) ? c.format : tare_model_summarize(model)->format;
+    return format && strcmp(format, wanted) == 0;
+}
+
 bool info_llama(tare_error *why, const tare_model *model) {
     memset(why, 0, sizeof *why);
-    if (strcmp(tare_model_summarize(model)->format, "gguf") != 0) return false;
+    if (!holds(model, "gguf")) return false;
     if (tare_llama_can_run(model, why)) why->status = TARE_OK;
     return why->status == TARE_OK;
 }
@@ -44,20 +52,12 @@ tare_str info_projector(const tare_model *model) {
 /* What kept a verdict from being made. */
 static tare_error fault;
 
-/* A directory of Hugging Face, or one that was packed. */
-static bool is_hf(const tare_model *model) {
-    tare_container_info c = tare_container_info_default();
-    const char *format =
-        tare_model_container(&c, model) ? c.format : tare_model_summarize(model)->format;
-    return format && strcmp(format, "hf") == 0;
-}
-
 bool info_converts(tare_error *why, const tare_model *model) {
     const tare_llama_options options = tare_llama_options_default();
     tare_model *mapped;
     tare_str hf_class;
     memset(why, 0, sizeof *why);
-    if (!is_hf(model) || !tare_llama_can_map(&hf_class, model)) return false;
+    if (!holds(model, "hf") || !tare_llama_can_map(&hf_class, model)) return false;
     const tare_file_info *file = tare_model_file(model, 0);
     if (file && tare_is_url(file->name)) return true; /* its side files would have to be fetched */
     if (tare_llama_map(&mapped, model, &options, why) == TARE_OK) tare_model_free(mapped);

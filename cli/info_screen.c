@@ -278,18 +278,19 @@ static void print_resources(const tare_model *model) {
 static void print_llama(const tare_model *model) {
     tare_error why;
     char text[512];
+    const char *unpacked = info_is_packed(model) ? ", once unpacked" : "";
     if (info_llama(&why, model)) {
         info_label("llama.cpp");
-        puts(tare_llama_is_draft(model) ? "runs it beside the model that it drafts for"
-                                        : "runs it");
+        printf("runs it%s%s\n",
+               tare_llama_is_draft(model) ? " beside the model that it drafts for" : "", unpacked);
     } else if (info_projector(model).len) {
         char *kind = cli_escape(info_projector(model), false, 40);
         info_label("llama.cpp");
-        printf("reads it beside a text model (--mmproj): %s\n", kind);
+        printf("reads it beside a text model (--mmproj)%s: %s\n", unpacked, kind);
         free(kind);
     } else if (info_is_loaded_adapter(model)) {
         info_label("llama.cpp");
-        puts("reads it beside its base (--lora)");
+        printf("reads it beside its base (--lora)%s\n", unpacked);
     } else if (why.status != TARE_OK) {
         info_llama_text(text, sizeof text, &why);
         info_label("llama.cpp");

@@ -223,7 +223,7 @@ resumed_bytes | count | of a file, what an earlier run had fetched
 role | text | what a tensor or token is for
 roles | list | tensors by their role
 row_count | count | rows that were extracted; of an adapter, those of its product
-runs | flag | whether llama.cpp runs it
+runs | flag | whether llama.cpp runs it; what is packed: once it is unpacked
 sample_bytes | count | bytes that were measured
 scale | number | factor of an adapter
 schema | text | the document's schema

@@ -53,7 +53,8 @@ static bool tensors_read(const tare_model *gguf, uint64_t alignment, tare_error 
 
 bool tare_llama_file_loads(const tare_model *gguf, tare_error *why) {
     const uint64_t alignment = gguf->summary.alignment; /* 0: there is no file yet */
-    if (gguf->summary.version == 1) {
+    const tare_layout *layout = gguf->catalog.layout;
+    if (layout && layout->version == 1) {
         tare_fail(why, TARE_ERR_UNSUPPORTED, "llama.cpp reads no files of version 1");
         return false;
     }

@@ -115,10 +115,16 @@ static uint64_t first_block(const tare_model *model, tare_str architecture, uint
                : 0;
 }
 
+/* Packed or not. */
+static bool is_gguf(const tare_model *model) {
+    const char *format = model ? tare_model_content_format(model) : NULL;
+    return format && strcmp(format, "gguf") == 0;
+}
+
 bool tare_llama_is_draft(const tare_model *model) {
     const tare_str architecture = tare_model_architecture(model);
     char name[64];
-    if (!model || !model->format || strcmp(model->format, "gguf") != 0) return false;
+    if (!is_gguf(model)) return false;
     if (tare_llama_is_one_of(architecture, borrowing) ||
         tare_str_is(architecture, "gemma4-assistant"))
         return true;
@@ -302,7 +308,7 @@ static bool has_usable_tensors(const tare_model *model, tare_str architecture, u
 bool tare_llama_can_run(const tare_model *model, tare_error *why) {
     uint64_t blocks = 0, tokens = 0;
     model = tare_model_as_stored(model);
-    if (!model || !model->format || strcmp(model->format, "gguf") != 0) {
+    if (!is_gguf(model)) {
         tare_fail(why, TARE_ERR_UNSUPPORTED, "it is not a GGUF file");
         return false;
     }

@@ -44,7 +44,7 @@ static bool asks_for_mapping(const tare_llama_options *o) {
 /* A directory, or a file that holds what a directory would. */
 static bool is_of_hugging_face(const tare_model *in, const tare_llama_translate_options *o) {
     static const char *const holders[] = {"safetensors", "wcodec", "mcf", "infq"};
-    const char *format = in->held_format ? in->held_format : in->format;
+    const char *format = tare_model_content_format(in);
     if (!format) return false; /* made by another verb, not read from files */
     if (strcmp(format, "hf") == 0 || tare_llama_is_meta(in)) return true;
     for (size_t i = 0; i < sizeof holders / sizeof *holders; i++)

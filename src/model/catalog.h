@@ -268,6 +268,8 @@ tare_status tare_model_index_keys(tare_model *m, tare_arena *arena, tare_error *
 
 /* The file that a tensor's record lies in; NULL: there is but one. */
 const char *tare_model_record_file(const tare_model *m, uint32_t data_file);
+/* The format of what its files hold: of what lies packed, where they are a .wcodec. */
+const char *tare_model_content_format(const tare_model *m);
 /* Computes m->summary. tare_model_finish does; call it again after later changes. */
 void tare_model_note_summary(tare_model *m);
 /* The tensor as the file itself describes it: the stand-in's record, or the tensor as it is. */

@@ -203,6 +203,10 @@ const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor) {
     return &m->catalog.tensors[tensor];
 }
 
+const char *tare_model_content_format(const tare_model *m) {
+    return m->held_format ? m->held_format : m->format;
+}
+
 const tare_model *tare_model_as_stored(const tare_model *model) {
     while (model && model->stored) model = model->stored;
     return model;

@@ -170,7 +170,7 @@ TARE_API tare_status tare_llama_map_like(tare_model **out, const tare_model *in,
 
 /* ---- whether llama.cpp runs it --------------------------------------------------------------- */
 
-/* Whether llama.cpp can run a GGUF model, as far as its directory tells: a known architecture, the
+/* Whether llama.cpp can run a GGUF model (one in a .wcodec: once it is unpacked), as far as its directory tells: a known architecture, the
  * keys and the tokenizer that its loader requires of all models, embeddings with a row for each
  * token, the tensors that blocks of the architecture need, in shapes that the keys say, in types
  * that it computes with. If not, *why says what stands against it (`what`, and the key or

@@ -96,8 +96,7 @@ static tare_str method_of(const tare_lossy_run *r) {
 
 static tare_status make_record(tare_metadata *out, tare_model *m, const tare_lossy_run *r,
                                const tare_digest *source, tare_error *err) {
-    tare_lossy lossy = {.container =
-                            tare_str_of(r->in->held_format ? r->in->held_format : r->in->format),
+    tare_lossy lossy = {.container = tare_str_of(tare_model_content_format(r->in)),
                         .method = method_of(r),
                         .target_bpw = r->wish->target_bpw,
                         .target_bytes = (double)r->wish->target_bytes,
