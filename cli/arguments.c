@@ -291,7 +291,7 @@ static const char *option_meant(const cli_command *command, const char *name) {
 
 static bool unknown_option(const cli_command *command, const char *name) {
     if (command->last == CLI_COMPLETE_MIX && strcmp(name, "type") == 0) {
-        cli_usage(command, "no option --type: TYPE is the last argument, tare %s IN OUT TYPE",
+        cli_usage(command, "no option --type: TYPE is the last argument, tare %s IN [OUT] TYPE",
                   command->name);
         return false;
     }

@@ -148,10 +148,7 @@ static bool is_mix(const char *word) {
     return tare_mix_find((tare_str){word, strlen(word)}) != NULL;
 }
 
-static int no_mix(const char *const *argv) {
-    const char *name = argv[2];
-    if (is_mix(argv[0]) || is_mix(argv[1]))
-        return cli_usage(&cmd_quantize, "TYPE is the last argument, tare quantize IN OUT TYPE");
+static int no_type(const char *name) {
     char *safe = cli_escape_path(name), upper[16] = "";
     for (size_t i = 0; name[i] && i + 1 < sizeof upper; i++)
         upper[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i]);
@@ -166,8 +163,23 @@ static int no_mix(const char *const *argv) {
     return CLI_USAGE;
 }
 
+static int no_mix(const char *const *argv) {
+    if (is_mix(argv[0]) || is_mix(argv[1]))
+        return cli_usage(&cmd_quantize, "TYPE is the last argument, tare quantize IN [OUT] TYPE");
+    return no_type(argv[2]);
+}
+
+/* IN and something that is meant as TYPE, or is OUT. */
+static int check_second(const char *word) {
+    if (is_mix(word) || tare_scheme_is_named(word))
+        return cli_usage(&cmd_quantize, "OUT is missing: tare quantize IN OUT %s", word);
+    if (!tare_format_of_path(word) && !strpbrk(word, "./\\")) return no_type(word);
+    return cli_usage(&cmd_quantize, "TYPE is missing: tare quantize IN OUT TYPE, or a target; "
+                                    "--help lists the types");
+}
+
 /* TYPE or one target, and what belongs to it. */
-static int check_target(int argc) {
+static int check_target(int argc, const char *const *argv) {
     const int n_targets = (fit.size > 0) + (fit.bits > 0) + (fit.damage > 0);
     if (args.several) {
         if (n_targets || argc > 2 || args.type_file)
@@ -186,6 +198,7 @@ static int check_target(int argc) {
                          "--types are those that a target chooses from; for several outputs: "
                          "--sizes %s",
                          fit.types);
+    if (argc == 2 && n_targets == 0 && !args.type_file) return check_second(argv[1]);
     if (argc < 2 || (n_targets + (argc > 2) == 0 && !args.type_file))
         return cli_usage(&cmd_quantize,
                          "needs IN [OUT] TYPE, or IN OUT and a target; --help lists the types");
@@ -210,7 +223,7 @@ static char *name_output(int argc, const char **argv) {
 
 static int quantize(int argc, const char **argv) {
     mix = *cli_named_convert(&cmd_quantize)->mix;
-    const int wrong = check_target(argc);
+    const int wrong = check_target(argc, argv);
     if (wrong) return wrong;
     if (argc > 2 && tare_scheme_is_named(argv[2])) {
         args.scheme = argv[2];
@@ -262,7 +275,7 @@ const cli_command cmd_quantize = {
     .name = "quantize",
     .verb = TARE_VERB_QUANTIZE,
     .summary = "write a model in fewer bits, by a mix of types or to fit a size",
-    .usage = "IN OUT TYPE [--pure] [--tensor-type REGEX=TYPE]...\n"
+    .usage = "IN [OUT] TYPE [--pure] [--tensor-type REGEX=TYPE]...\n"
              "IN OUT --target-size SIZE|--target-bpw BITS|--target-damage X\n"
              "IN [OUT] --sizes LIST [--card FILE]\n"
              "IN OUT [TYPE] --tensor-type-file FILE",
@@ -272,8 +285,8 @@ const cli_command cmd_quantize = {
         "Hugging Face directories, tare derives each tensor's role from its name and applies the "
         "same mixes. Norms, routers, position embeddings and other small tensors stay as they are. "
         "Names are accepted in any case, as are the numbers of llama.cpp's file types. Without "
-        "OUT, "
-        "IN-TYPE.gguf is written.\n\n"
+        "OUT, a mix is written to "
+        "IN-TYPE.gguf.\n\n"
         "TYPE may also be a scheme of packed weights, written as a Hugging Face directory. For "
         "vLLM and "
         "SGLang: w4a16, w8a16, w4a16_asym, w8a8, fp8_dynamic, fp8_block, fp8_deepseek, nvfp4a16, "
