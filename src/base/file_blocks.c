@@ -89,8 +89,10 @@ typedef struct run {
 /* Requests a run, which then is empty. */
 static tare_status ask_run(tare_block_file *f, run *missing, tare_error *err) {
     if (missing->n == 0) return TARE_OK;
-    for (size_t i = 0; i < missing->n; i++)
+    for (size_t i = 0; i < missing->n; i++) {
         tare_block_of(missing->entries[i])->state = TARE_BLOCK_COMING;
+        tare_block_of(missing->entries[i])->got = 0;
+    }
     tare_status status = f->request(f->ctx, missing->first, missing->entries, missing->n, err);
     for (size_t i = 0; status != TARE_OK && i < missing->n; i++) {
         tare_block_of(missing->entries[i])->state = TARE_BLOCK_MISSING;
@@ -128,10 +130,10 @@ static void deliver(tare_block_file *f) {
     if (f->deliver) f->deliver(f->ctx);
 }
 
-/* Waits for a block and holds it. `end`: what else is wanted from here on. Where requests are
- * served at once, a block that failed has just been requested. */
+/* Waits for the first `n` bytes of a block and holds it. `end`: what else is wanted from here on. Where
+ * requests are served at once, a block that failed has just been requested. */
 static tare_status wait_for(tare_cached **out, tare_block_file *f, uint64_t index, uint64_t end,
-                            tare_error *err) {
+                            size_t n, tare_error *err) {
     TARE_TRY(hold(out, f, index, err));
     const tare_block *b = tare_block_of(*out);
     tare_status status = TARE_OK;
@@ -139,9 +141,10 @@ static tare_status wait_for(tare_cached **out, tare_block_file *f, uint64_t inde
         status = ask(f, index, end, err);
         deliver(f);
     }
-    while (status == TARE_OK && b->state == TARE_BLOCK_COMING)
+    while (status == TARE_OK && b->state == TARE_BLOCK_COMING && b->got < n)
         pthread_cond_wait(&f->blocks->changed, &f->blocks->mutex);
-    if (status == TARE_OK && b->state == TARE_BLOCK_READY) return TARE_OK;
+    if (status == TARE_OK && (b->state == TARE_BLOCK_READY || b->state == TARE_BLOCK_COMING))
+        return TARE_OK;
     if (status == TARE_OK) {
         status = b->err.status;
         if (err) *err = b->err;
@@ -188,10 +191,11 @@ static tare_status read_blocks(tare_block_file *f, uint64_t offset, uint8_t *buf
             return TARE_OK;
         }
         tare_cached *entry;
-        TARE_TRY(wait_for(&entry, f, i, i + 1, err));
+        const size_t at = (size_t)(offset - i * TARE_BLOCK_BYTES);
+        const size_t wanted = (size_t)tare_min_u64(n, TARE_BLOCK_BYTES - at);
+        TARE_TRY(wait_for(&entry, f, i, i + 1, at + wanted, err));
         const tare_block *b = tare_block_of(entry);
-        size_t at = (size_t)(offset - i * TARE_BLOCK_BYTES);
-        size_t take = n < b->size - at ? n : b->size - at;
+        size_t take = wanted < b->size - at ? wanted : b->size - at;
         memcpy(buf, b->bytes + at, take);
         tare_cache_release(f->blocks->cache, entry);
         buf += take;
@@ -207,11 +211,18 @@ void tare_block_file_number(tare_block_file *f) {
     pthread_mutex_unlock(&f->blocks->mutex);
 }
 
+void tare_block_file_start_at(tare_block_file *f, uint64_t offset) {
+    tare_block_file_number(f);
+    pthread_mutex_lock(&f->blocks->mutex);
+    f->from = offset;
+    pthread_mutex_unlock(&f->blocks->mutex);
+}
+
 tare_status tare_block_file_read_size(tare_block_file *f, tare_error *err) {
     tare_cached *entry;
     if (f->has_size) return TARE_OK;
     pthread_mutex_lock(&f->blocks->mutex);
-    tare_status status = wait_for(&entry, f, 0, 1, err);
+    tare_status status = wait_for(&entry, f, 0, 1, 1, err);
     if (status == TARE_OK) tare_cache_release(f->blocks->cache, entry);
     pthread_mutex_unlock(&f->blocks->mutex);
     return status;

@@ -15,6 +15,8 @@
 /* The smallest unit that is fetched and cached. The directory of most files is within the first
  * block. */
 #define TARE_BLOCK_BYTES ((size_t)1 << 20)
+/* Bytes of a block that is coming are to be read in steps of so many. */
+#define TARE_BLOCK_STEP ((size_t)64 << 10)
 /* The most blocks of a run. */
 #define TARE_RUN_MOST 32
 /* Blocks that are fetched ahead of a reader that goes on from where it was. */
@@ -49,6 +51,7 @@ typedef enum tare_block_state {
 typedef struct tare_block {
     tare_block_state state;
     size_t size; /* bytes of it; TARE_BLOCK_BYTES while the size of the file is not known */
+    size_t got;  /* while it is coming: of these bytes, from the first on, those that are there */
     tare_error err;
     uint8_t bytes[];
 } tare_block;
@@ -65,6 +68,7 @@ typedef struct tare_block_file {
     bool is_whole;  /* all of it is at `whole` */
     bool is_opened; /* as in tare_blocks, of this one */
     uint64_t size;
+    uint64_t from; /* nothing before it will be read: a run need not begin with a whole block */
     const uint8_t *whole;
     unsigned run_opened; /* blocks of a run once it is opened; before, TARE_RUN_MOST */
     uint64_t next_block; /* after what was read last */
@@ -81,7 +85,10 @@ typedef struct tare_block_file {
 
 /* Gives the file its number. */
 void tare_block_file_number(tare_block_file *file);
-/* Waits until the first block is there, and with it the size of the file. */
+/* From now on it is read from `offset` on; blocks that are there are forgotten, as they may lack what is
+ * before an earlier one. */
+void tare_block_file_start_at(tare_block_file *file, uint64_t offset);
+/* Waits until the first bytes are there, and with them the size of the file. */
 tare_status tare_block_file_read_size(tare_block_file *file, tare_error *err);
 /* A reader of a file whose size is known. The name must outlive it, and `close`, which is given the file,
  * ends that. */

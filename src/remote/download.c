@@ -16,7 +16,8 @@
 TARE_DEFINE_INIT(tare_download_options)
 
 #define PIECE    ((size_t)4 << 20)
-#define ID_BYTES 8 /* of a digest, in the name of a part */
+#define SLICE    TARE_BLOCK_STEP /* is written as soon as it is there: a slow run may be killed */
+#define ID_BYTES 8               /* of a digest, in the name of a part */
 
 typedef struct download {
     tare_remote_files files;
@@ -168,10 +169,18 @@ static tare_status take_up(digest *own, download *d, const wanted *w, tare_part_
     return TARE_OK;
 }
 
+/* What is there already is not asked for again. */
+static void start_at(const download *d, const tare_reader *r, uint64_t offset) {
+    tare_remote_file *file = d->files.opened; /* NULL: it is in the hub's cache */
+    if (file && r->read_ctx == &file->blocks) tare_block_file_start_at(&file->blocks, offset);
+}
+
 static tare_status fetch_rest(digest *own, download *d, const wanted *w, const tare_reader *r,
                               tare_part_file *part, tare_error *err) {
+    tare_reader_will_need(r, part->size, PIECE);
     while (part->size < w->told.size_bytes) {
-        const size_t n = (size_t)tare_min_u64(PIECE, w->told.size_bytes - part->size);
+        const size_t n =
+            (size_t)tare_min_u64(SLICE - part->size % SLICE, w->told.size_bytes - part->size);
         TARE_TRY(tare_reader_read(r, part->size, d->piece, n, err));
         digest_add(own, d->piece, n);
         TARE_TRY(tare_part_append(part, d->piece, n, err));
@@ -188,6 +197,7 @@ static tare_status fill_part(wanted *w, download *d, const tare_reader *r, tare_
         digest_begin(&own, w->listed, w->told.size_bytes);
         TARE_TRY(take_up(&own, d, w, part, err));
         w->told.resumed_bytes = part->size;
+        if (part->size || i) start_at(d, r, part->size);
         TARE_TRY(fetch_rest(&own, d, w, r, part, err));
         if (digest_is_right(&own)) return TARE_OK;
         d->done -= w->told.size_bytes;

@@ -210,9 +210,11 @@ static bool put_blocks(fetch *f, const uint8_t *bytes, size_t n) {
         bytes += take;
         n -= take;
         f->got += take;
-        if (at + take < b->size) continue;
+        const bool is_whole = at + take == b->size;
+        if (!is_whole && (at + take) / TARE_BLOCK_STEP == at / TARE_BLOCK_STEP) continue;
         pthread_mutex_lock(&r->blocks->mutex);
-        b->state = TARE_BLOCK_READY;
+        b->got = at + take;
+        if (is_whole) b->state = TARE_BLOCK_READY;
         pthread_cond_broadcast(&r->blocks->changed);
         pthread_mutex_unlock(&r->blocks->mutex);
     }
@@ -451,6 +453,8 @@ tare_status tare_fetcher_add(tare_remote *r, tare_remote_file *file, uint64_t fi
         .t = {.kind = &kind, .remote = r}, .file = file, .n_blocks = n, .err = TARE_ERROR_NONE};
     f->begin = first_block * TARE_BLOCK_BYTES;
     f->end = f->begin + n * TARE_BLOCK_BYTES;
+    if (file->blocks.from > f->begin && file->blocks.from < f->end)
+        f->got = file->blocks.from - f->begin;
     memcpy(f->entries, entries, n * sizeof *entries);
     file->n_fetches++;
     tare_transfer_queue(&f->t, 0);
