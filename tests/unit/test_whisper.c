@@ -76,7 +76,7 @@ static void numbers_and_tokens_are_there(void **state) {
     assert_true(key >= 0);
     tare_array_begin(&walk, &tare_model_metadata(m, (size_t)key)->value.as.a);
     assert_true(tare_array_next(&token, &walk));
-    assert_int_equal(token.as.s.len, 1); /* a token of one zero */
+    assert_true(tare_str_is(token.as.s, "\xc4\x80")); /* a token of one zero, as GPT-2 spells it */
     assert_true(tare_array_next(&token, &walk));
     assert_true(tare_str_is(token.as.s, "ab"));
     assert_false(tare_array_next(&token, &walk));

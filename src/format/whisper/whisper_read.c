@@ -2,8 +2,10 @@
  *
  * The driver of whisper.cpp's models, reading (what its whisper_model_load reads): a magic, eleven
  * numbers, the mel filters, tokens, and tensors one after the other to the end of the file, all
- * little-endian. The filters are a tensor, tokens and numbers are keys. */
+ * little-endian. The filters are a tensor, tokens and numbers are keys: tokens, which are bytes, in
+ * GPT-2's alphabet, as the keys of other containers are texts. */
 #include "base/arith.h"
+#include "base/byte_alphabet.h"
 #include "base/bytes.h"
 #include "base/small_reads.h"
 #include "base/str.h"
@@ -73,10 +75,11 @@ static tare_status read_filters(whisper_file *w, tare_error *err) {
                       2, record, err);
 }
 
-/* Goes past n tokens, a length and bytes each; *size: all their bytes. */
-static tare_status pass_tokens(uint64_t *size, whisper_file *w, uint32_t n, tare_error *err) {
+/* Goes past n tokens, a length and bytes each; *size: all their bytes, *longest: most of one. */
+static tare_status pass_tokens(uint64_t *size, size_t *longest, whisper_file *w, uint32_t n,
+                               tare_error *err) {
     uint32_t length;
-    *size = 0;
+    *size = *longest = 0;
     for (uint32_t i = 0; i < n; i++) {
         TARE_TRY(take_u32(&length, w, err));
         if (length > w->m->limits.name_bytes)
@@ -86,40 +89,54 @@ static tare_status pass_tokens(uint64_t *size, whisper_file *w, uint32_t n, tare
                                 "bytes of a token: the file ends inside them");
         w->at += length;
         *size += length;
+        if (length > *longest) *longest = length;
     }
     return TARE_OK;
 }
 
-/* As GGUF has texts: 64 bits of length, and the bytes. */
+/* Tokens whose bytes lie from `start` to the place that was reached, as GGUF has texts: 64 bits of length,
+ * and the text. *size: of `to`, and what of it is taken. */
+static tare_status spell_tokens(uint8_t *to, uint64_t *size, char *token, whisper_file *w,
+                                uint64_t start, tare_error *err) {
+    const uint64_t end = w->at;
+    uint64_t n = 0;
+    for (w->at = start; w->at < end;) {
+        uint32_t length;
+        TARE_TRY(take_u32(&length, w, err));
+        if (length > end - w->at || 2 * (uint64_t)length + 8 > *size - n)
+            return tare_fail_at(err, TARE_ERR_IO, w->at, "tokens: the file changes");
+        TARE_TRY(tare_small_read(&w->file, w->at, token, length, err));
+        w->at += length;
+        const size_t taken = tare_byte_alphabet_text((char *)to + n + 8, (tare_str){token, length});
+        tare_store_le64(to + n, taken);
+        n += 8 + taken;
+    }
+    *size = n;
+    return TARE_OK;
+}
+
 static tare_status read_tokens(tare_array *out, whisper_file *w, tare_error *err) {
     const uint64_t record = w->at;
     uint32_t n;
     uint64_t size;
+    size_t longest;
     TARE_TRY(take_u32(&n, w, err));
     const uint64_t start = w->at;
     if (n > (w->main.size - start) / 4)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, record,
                             "tokens: more than the file has bytes");
-    TARE_TRY(pass_tokens(&size, w, n, err));
-    size += 8 * (uint64_t)n;
+    TARE_TRY(pass_tokens(&size, &longest, w, n, err));
+    size = 2 * size + 8 * (uint64_t)n; /* at most */
     if (size > w->m->limits.metadata_bytes)
         return tare_fail_at(err, TARE_ERR_LIMIT, record, "bytes of all tokens");
     uint8_t *to = tare_arena_take(&w->m->arena, (size_t)size + 1);
-    if (!to) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
+    char *token = tare_alloc(w->m->allocator, longest + 1);
+    tare_status status = TARE_OK;
+    if (!to || !token) status = tare_fail(err, TARE_ERR_NOMEM, "tokens");
+    if (status == TARE_OK) status = spell_tokens(to, &size, token, w, start, err);
+    tare_free(w->m->allocator, token, longest + 1);
     *out = (tare_array){.type = TARE_VALUE_STRING, .count = n, .bytes = to, .size_bytes = size};
-    const uint64_t end = w->at;
-    const uint8_t *stop = to + size;
-    for (w->at = start; w->at < end;) {
-        uint32_t length;
-        TARE_TRY(take_u32(&length, w, err));
-        if (length > end - w->at || (uint64_t)length + 8 > (uint64_t)(stop - to))
-            return tare_fail_at(err, TARE_ERR_IO, w->at, "tokens: the file changes");
-        tare_store_le64(to, length);
-        TARE_TRY(tare_small_read(&w->file, w->at, to + 8, length, err));
-        to += 8 + length;
-        w->at += length;
-    }
-    return TARE_OK;
+    return status;
 }
 
 static tare_status read_head(whisper_file *w, tare_error *err) {

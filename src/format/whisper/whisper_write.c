@@ -4,6 +4,7 @@
  * has no place for is refused by name, as is what whisper.cpp would not load. */
 #include "base/arith.h"
 #include "base/buffer.h"
+#include "base/byte_alphabet.h"
 #include "base/str.h"
 #include "format/gguf/gguf_types.h"
 #include "format/whisper/whisper.h"
@@ -120,7 +121,8 @@ static tare_status put_numbers(tare_buffer *b, const tare_catalog *c, tare_error
     return TARE_OK;
 }
 
-static tare_status put_tokens(tare_buffer *b, const tare_catalog *c, tare_error *err) {
+static tare_status put_tokens(tare_buffer *b, const tare_catalog *c, tare_arena *arena,
+                              tare_error *err) {
     const tare_metadata *m = find_key(c, TARE_WHISPER_TOKENS);
     tare_array_walk walk;
     tare_value token;
@@ -131,11 +133,17 @@ static tare_status put_tokens(tare_buffer *b, const tare_catalog *c, tare_error 
     tare_buffer_put_u32(b, (uint32_t)m->value.as.a.count, false);
     tare_array_begin(&walk, &m->value.as.a);
     while (tare_array_next(&token, &walk)) {
+        char *bytes = tare_arena_take(arena, token.as.s.len + 1);
+        size_t n;
+        if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
         if (token.as.s.len > INT32_MAX)
             return refuse(err, TARE_ITEM_KEY, (size_t)(m - c->metadata), m->key,
                           "a token beyond 31 bits of length");
-        tare_buffer_put_u32(b, (uint32_t)token.as.s.len, false);
-        tare_buffer_put_str(b, token.as.s);
+        if (!tare_byte_alphabet_bytes(bytes, &n, token.as.s))
+            return refuse(err, TARE_ITEM_KEY, (size_t)(m - c->metadata), m->key,
+                          "a token that is not in GPT-2's alphabet of bytes");
+        tare_buffer_put_u32(b, (uint32_t)n, false);
+        tare_buffer_put_str(b, (tare_str){bytes, n});
     }
     return TARE_OK;
 }
@@ -209,7 +217,7 @@ static tare_status put_all(writer *w, tare_error *err) {
     TARE_TRY(tare_write_plan_add_file(w->out, NULL, &w->file, err));
     TARE_TRY(put_numbers(&w->bytes, w->catalog, err));
     TARE_TRY(put_filters(w, &filters, err));
-    TARE_TRY(put_tokens(&w->bytes, w->catalog, err));
+    TARE_TRY(put_tokens(&w->bytes, w->catalog, w->out->arena, err));
     for (size_t i = 0; i < w->catalog->n_tensors; i++)
         if (i != filters) TARE_TRY(put_tensor(w, i, err));
     TARE_TRY(flush(w, err)); /* tokens of a model without tensors */

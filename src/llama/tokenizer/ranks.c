@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/byte_alphabet.h"
 #include "base/str.h"
-#include "llama/tokenizer/alphabet.h"
 #include "llama/tokenizer/context.h"
 #include "llama/tokenizer/pre.h"
 #include "llama/tokenizer/ranks.h"
@@ -61,7 +61,7 @@ static tare_status put_tokens(ranks *r, tare_error *err) {
         char *text = tare_arena_take(&r->t->scratch, 2 * r->items[rank].bytes.len);
         if (!text) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
         tare_llama_token token = {
-            {text, tare_llama_alphabet_text(text, r->items[rank].bytes)}, 0, TARE_TOKEN_NORMAL};
+            {text, tare_byte_alphabet_text(text, r->items[rank].bytes)}, 0, TARE_TOKEN_NORMAL};
         TARE_TRY(tare_llama_in_file(
             err, tare_llama_vocab_set(&r->t->vocab, r->first_id + rank, &token, err), r->file));
     }
@@ -78,9 +78,9 @@ static tare_status put_merge(ranks *r, tare_str token, size_t left, tare_error *
             "tokens: they can be composed of each other in far too many ways");
     char *text = tare_arena_take(&r->t->scratch, 2 * token.len + 1);
     if (!text) return tare_fail(err, TARE_ERR_NOMEM, "merges");
-    size_t n = tare_llama_alphabet_text(text, (tare_str){token.ptr, left});
+    size_t n = tare_byte_alphabet_text(text, (tare_str){token.ptr, left});
     text[n++] = ' ';
-    n += tare_llama_alphabet_text(text + n, tare_str_cut(token, left));
+    n += tare_byte_alphabet_text(text + n, tare_str_cut(token, left));
     return tare_llama_vocab_add_merge(&r->t->vocab, (tare_str){text, n}, err);
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/arith.h"
 #include "base/buffer.h"
+#include "base/byte_alphabet.h"
 #include "base/str.h"
-#include "llama/tokenizer/alphabet.h"
 #include "llama/tokenizer/ranks.h"
 #include "llama/whisper/whisper_files.h"
 
@@ -200,7 +200,7 @@ tare_status tare_whisper_put_vocab(tare_buffer *b, const tare_str *tokens, size_
         char *text = tare_arena_take(scratch, 2 * tokens[i].len + 1);
         if (!text) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
         tare_buffer_put_text(b, i ? ",\n  " : "{\n  ");
-        tare_buffer_put_json(b, (tare_str){text, tare_llama_alphabet_text(text, tokens[i])});
+        tare_buffer_put_json(b, (tare_str){text, tare_byte_alphabet_text(text, tokens[i])});
         tare_buffer_printf(b, ": %zu", i);
     }
     tare_buffer_put_text(b, n ? "\n}\n" : "{}\n");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/byte_alphabet.h"
 #include "base/report.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -191,6 +192,16 @@ static tare_status add_file(restoring *r, const char *name, tare_buffer *b, tare
     return TARE_OK;
 }
 
+/* The bytes of one. */
+static tare_status read_token(tare_str *out, tare_str text, restoring *r, tare_error *err) {
+    char *bytes = tare_arena_take(&r->scratch, text.len + 1);
+    if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
+    out->ptr = bytes;
+    if (tare_byte_alphabet_bytes(bytes, &out->len, text)) return TARE_OK;
+    return fail_item(err, TARE_ERR_UNSUPPORTED, TARE_ITEM_KEY, "whisper.tokens",
+                     "a token that is not in GPT-2's alphabet of bytes");
+}
+
 /* The tokens of the file, and the end of text where it is left out, as in those made of OpenAI's
  * checkpoints; *n_ranks: those before it that are not empty. */
 static tare_status read_tokens(tare_str **out, size_t *n, size_t *n_ranks, restoring *r,
@@ -204,7 +215,8 @@ static tare_status read_tokens(tare_str **out, size_t *n, size_t *n_ranks, resto
     *out = TARE_NEW_ARRAY(&r->scratch, tare_str, v->as.a.count + 1);
     if (!*out) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
     tare_array_begin(&walk, &v->as.a);
-    for (*n = 0; tare_array_next(&token, &walk);) (*out)[(*n)++] = token.as.s;
+    for (*n = 0; tare_array_next(&token, &walk); ++*n)
+        TARE_TRY(read_token(&(*out)[*n], token.as.s, r, err));
     if (*n == end) (*out)[(*n)++] = TARE_STR("<|endoftext|>");
     *n_ranks = 0;
     while (*n_ranks < *n && *n_ranks < end && (*out)[*n_ranks].len) ++*n_ranks;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokens of Whisper: bytes in whisper.cpp's files, GPT-2's alphabet of bytes in vocab.json. */
+ * Tokens of Whisper in GPT-2's alphabet of bytes: of vocab.json, for the keys of whisper.cpp's files. */
+#include "base/byte_alphabet.h"
 #include "base/str.h"
-#include "llama/tokenizer/alphabet.h"
 #include "llama/tokenizer/vocab.h"
 #include "llama/whisper/whisper_parts.h"
 #include "model/json_resource.h"
@@ -17,14 +17,15 @@ static tare_status fail_token(tare_error *err, tare_status status, const tare_js
 static tare_status add_token(tare_str *tokens, size_t n, const tare_json_node *token,
                              tare_arena *arena, tare_error *err) {
     uint64_t id;
+    size_t n_bytes;
     char *bytes = tare_arena_take(arena, token->key.len + 1);
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
     if (!tare_json_node_u64(token, &id) || id >= n)
         return fail_token(err, TARE_ERR_CORRUPT, token,
                           "an id that is no number below the number of tokens");
     if (tokens[id].ptr) return fail_token(err, TARE_ERR_CORRUPT, token, "an id that was there");
-    tokens[id].ptr = bytes;
-    if (!tare_llama_alphabet_bytes(bytes, &tokens[id].len, token->key))
+    tokens[id] = token->key;
+    if (!tare_byte_alphabet_bytes(bytes, &n_bytes, token->key))
         return fail_token(err, TARE_ERR_CORRUPT, token,
                           "a token that is not in GPT-2's alphabet of bytes");
     return TARE_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Printable bytes of Latin-1 are themselves, the others characters from U+0100 on, in order. */
-#include "llama/tokenizer/alphabet.h"
+#include "base/byte_alphabet.h"
 
 #include <stdint.h>
 
@@ -12,7 +12,7 @@ static unsigned code_point_of(uint8_t byte) {
     return 256U + 67; /* 173 */
 }
 
-size_t tare_llama_alphabet_text(char *out, tare_str bytes) {
+size_t tare_byte_alphabet_text(char *out, tare_str bytes) {
     size_t n = 0;
     for (size_t i = 0; i < bytes.len; i++) {
         unsigned point = code_point_of((uint8_t)bytes.ptr[i]);
@@ -29,13 +29,14 @@ static int byte_of(unsigned point) {
     return -1;
 }
 
-bool tare_llama_alphabet_bytes(char *out, size_t *n, tare_str text) {
+bool tare_byte_alphabet_bytes(char *out, size_t *n, tare_str text) {
     *n = 0;
     for (size_t i = 0; i < text.len; i++) {
         const uint8_t first = (uint8_t)text.ptr[i];
         unsigned point = first;
         if (first >= 0x80) { /* two bytes are the most that the alphabet has */
-            if (first >> 5 != 6 || ++i == text.len) return false;
+            if (first < 0xc2 || first >> 5 != 6 || ++i == text.len) return false;
+            if ((uint8_t)text.ptr[i] >> 6 != 2) return false;
             point = (first & 0x1fU) << 6 | ((uint8_t)text.ptr[i] & 0x3fU);
         }
         const int byte = byte_of(point);
