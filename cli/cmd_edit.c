@@ -267,7 +267,7 @@ static int edit_model(const char *path, const steps *s, tare_report *report) {
     tare_edit *edit;
     tare_error err;
     if (tare_edit_new(&edit, path, s->items, s->n, &o, &err) != TARE_OK)
-        return cli_fail(&err, path);
+        return cli_fail_open(&err, path);
     note_config(path, s);
     cli_note_new_keys(edit, path);
     cli_progress_start("editing");

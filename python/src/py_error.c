@@ -6,6 +6,8 @@
 
 #include "py_core.h"
 
+#define MODELS_NAMED 12
+
 /* Texts of the library are UTF-8 but for bytes that came from a file. */
 static PyObject *text_or_none(const char *text) {
     if (!text || !*text) Py_RETURN_NONE;
@@ -28,6 +30,31 @@ static PyObject *line_of(const tare_error *err, const char *path, PyObject *refu
     return whole;
 }
 
+/* The same, and which models a folder has that is none itself. `line` is taken over. */
+static PyObject *add_models(PyObject *line, const tare_error *err, const char *path) {
+    const tare_source source = {
+        .size = sizeof source, .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    tare_folder_models *list = NULL;
+    if (!line || !path || err->status != TARE_ERR_UNSUPPORTED || err->item_kind != TARE_ITEM_NONE)
+        return line;
+    if (tare_folder_models_list(&list, &source, NULL) != TARE_OK) return line;
+    const size_t n = tare_folder_models_count(list);
+    for (size_t i = 0; line && i < n && i <= MODELS_NAMED; i++) {
+        PyObject *shorter = line;
+        PyObject *name = text_or_none(tare_folder_models_name(list, i));
+        if (i == MODELS_NAMED)
+            line = PyUnicode_FromFormat("%U and %zu more", shorter, n - i);
+        else
+            line = name ? PyUnicode_FromFormat(i ? "%U, %S" : "%U; the models there: %S", shorter,
+                                               name)
+                        : NULL;
+        Py_XDECREF(name);
+        Py_DECREF(shorter);
+    }
+    tare_folder_models_free(list);
+    return line;
+}
+
 static PyObject *fail(py_state *state, const tare_error *err, PyObject *name, PyObject *refused) {
     PyObject *path = NULL, *exception = NULL;
     if (PyErr_Occurred()) return NULL;
@@ -36,7 +63,8 @@ static PyObject *fail(py_state *state, const tare_error *err, PyObject *name, Py
         path = PyUnicode_EncodeFSDefault(name);
         if (!path) PyErr_Clear();
     }
-    PyObject *line = line_of(err, path ? PyBytes_AsString(path) : NULL, refused);
+    const char *path_text = path ? PyBytes_AsString(path) : NULL;
+    PyObject *line = add_models(line_of(err, path_text, refused), err, path_text);
     Py_XDECREF(path);
     PyObject *file = err->file[0] || !name ? text_or_none(err->file) : Py_NewRef(name);
     exception = PyObject_CallFunction(

@@ -433,3 +433,13 @@ def test_what_is_no_model_has_a_code(tmp_path, gguf_path):
         with pytest.raises(tare.TareError) as raised:
             run()
         assert raised.value.code == code
+
+
+def test_models_of_a_folder_are_named(tmp_path, gguf_path):
+    data = open(gguf_path, "rb").read()
+    for name in "a.gguf", "b.gguf":
+        (tmp_path / name).write_bytes(data)
+    for attempt in (tare.open, tare.load, lambda p: tare.convert(p, tmp_path / "x.mcf"),
+                    lambda p: tare.edit(p, set={"general.name": "x"})):
+        with pytest.raises(tare.UnsupportedError, match="name the file; the models there: a.gguf, b.gguf$"):
+            attempt(tmp_path)
