@@ -4,6 +4,7 @@
 corpus (tests/golden), each below 64 KiB, in the form each target takes, and a few texts."""
 import argparse
 import json
+import math
 import os
 import struct
 import sys
@@ -236,6 +237,69 @@ GRANITE4 = {"downsample_rate": "2/4", "deepstack_layer_map": [[-1, 0]], "spatial
             "rms_norm_eps": 1e-5, "vision_config": {"num_hidden_layers": 1}}
 
 
+WHISPER = {"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"], "vocab_size": 8, "d_model": 4, "max_source_positions": 6,
+           "max_target_positions": 5, "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_layers": 1,
+           "decoder_layers": 1, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "num_mel_bins": 3}
+VOCABULARY = {"a": 0, "\u0120b": 1, "\u0100": 2}
+
+
+def whisper_tensors():
+    """(name of Hugging Face, name of whisper.cpp, shape) of a model of a layer on each side."""
+    def both(hf, ours, rows, *cols):
+        return [(hf + ".weight", ours + ".weight", [rows, *cols]), (hf + ".bias", ours + ".bias", [rows])]
+
+    out = both("encoder.conv1", "encoder.conv1", 4, 3, 3) + both("encoder.conv2", "encoder.conv2", 4, 4, 3)
+    out += [("encoder.embed_positions.weight", "encoder.positional_embedding", [6, 4]),
+            ("decoder.embed_positions.weight", "decoder.positional_embedding", [5, 4]),
+            ("decoder.embed_tokens.weight", "decoder.token_embedding.weight", [8, 4])]
+    for part, last in ("encoder", "ln_post"), ("decoder", "ln"):
+        hf, ours = part + ".layers.0.", part + ".blocks.0."
+        for a, b in (("self_attn", "attn"), ("encoder_attn", "cross_attn"))[:1 + (part == "decoder")]:
+            for c, d in ("q_proj", "query"), ("v_proj", "value"), ("out_proj", "out"), ("k_proj", "key"):
+                out += both(hf + a + "." + c, ours + b + "." + d, 4, 4)[:1 if d == "key" else 2]
+            out += both(hf + a + "_layer_norm", ours + b + "_ln", 4)
+        for a, b, *shape in ("fc1", "mlp.0", 16, 4), ("fc2", "mlp.2", 4, 16), ("final_layer_norm", "mlp_ln", 4):
+            out += both(hf + a, ours + b, *shape)
+        out += both(part + ".layer_norm", part + "." + last, 4)
+    return out
+
+
+def write_other_forms(folder):
+    """Meta's form, of one rank and of two, a directory of Whisper and a model of whisper.cpp (fuzz_other_forms.c)."""
+    def sized(form, *files):
+        return bytes((form,)) + b"".join(struct.pack("<H", len(f)) for f in files[:-1]) + b"".join(files)
+
+    for case in casebook.CASES:
+        if not case.name.startswith("meta-"):
+            continue
+        files = {path.split("/", 1)[1]: casebook.content_of(c) for path, c in case.files.items()}
+        ranks = [files[n] for n in sorted(files) if n.startswith("consolidated.")]
+        if "params.json" in files and 1 <= len(ranks) <= 2:
+            write(folder, "other_forms", case.name, sized(len(ranks) - 1, files["params.json"], *ranks))
+    params = {**meta_cases.PARAMS, "n_heads": 2, "n_kv_heads": 1, "norm_eps": 1e-5}
+    for ranks in 1, 2:
+        made = meta_cases.files(ranks, params=params)
+        write(folder, "other_forms", "meta-mapped-%d" % ranks,
+              sized(ranks - 1, made["params.json"], *(made[n] for n in sorted(made) if n.startswith("consolidated."))))
+    size = {"F16": 2, "F32": 4}
+    tensors = [(hf, ours, "F16" if len(shape) > 1 else "F32", shape) for hf, ours, shape in whisper_tensors()]
+    data = [bytes(size[kind] * math.prod(shape)) for _, _, kind, shape in tensors]
+    for name, config in ("whisper", WHISPER), ("whisper-shapes", {**WHISPER, "d_model": 5}), ("whisper-layers", {**WHISPER, "encoder_layers": 2}):
+        model = safetensors([("model." + hf, kind, shape, d) for (hf, _, kind, shape), d in zip(tensors, data)])
+        write(folder, "other_forms", name, sized(2, json.dumps(config).encode(), json.dumps(VOCABULARY).encode(), model))
+    for numbers in (8, 6, 4, 2, 1, 5, 4, 2, 1, 3, 1), (51865, 6, 4, 2, 1, 5, 4, 2, 1, 3, 1):
+        content = whisper_cases.head(numbers, (3, 201), bytes(4 * 3 * 201))
+        for (_, ours, kind, shape), d in zip(tensors, data):
+            if ours.startswith("encoder.conv") and len(shape) == 1:
+                shape = [*shape, 1]
+            content += whisper_cases.tensor(ours, shape, int(kind == "F16"), d)
+        write(folder, "other_forms", "whisper.cpp-%d" % numbers[0], b"\x03" + content)
+    for case in casebook.CASES:
+        (path, content) = next(iter(case.files.items()))
+        if path.endswith(".whisper.bin"):
+            write(folder, "other_forms", case.name, b"\x03" + content)
+
+
 def write_towers(folder):
     """Models with a part for pictures or sound: SigLIP's, Qwen's in two frames, Pixtral's with a token, Whisper's;
     several projectors, batch norms."""
@@ -448,6 +512,7 @@ def main():
     write_peft(folder)
     write_mapped(folder)
     write_towers(folder)
+    write_other_forms(folder)
     write_lossy(folder)
     write_wcodec(folder)
     write_sensitivities(folder)
