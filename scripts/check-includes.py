@@ -38,7 +38,7 @@ ALLOWED = {
     "src/format": BELOW_FORMAT | {"format", "remote", "wcodec/layer"},
     "src/format/gguf": BELOW_FORMAT | {"format", "format/gguf"},
     "src/format/safetensors": BELOW_FORMAT | {"format", "format/safetensors"},
-    "src/format/hf": BELOW_FORMAT | {"format", "format/hf", "format/safetensors", "format/torch"},
+    "src/format/hf": BELOW_FORMAT | {"format", "format/flax", "format/hf", "format/safetensors", "format/torch"},
     "src/format/mcf": BELOW_FORMAT | {"format", "format/mcf"},
     "src/format/infq": BELOW_FORMAT | {"format", "format/infq", "format/safetensors"},
     "src/format/dcp": BELOW_FORMAT | {"format", "format/dcp", "format/hf", "format/safetensors", "format/torch"},

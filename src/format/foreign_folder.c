@@ -86,8 +86,8 @@ static const kind kinds[] = {
      "in them: get that file, too"},
     {"manifests", "blobs", ollama},
     {"flax_model*.msgpack", NULL,
-     "a directory whose weights are Flax's, each file of which opens by its name, such as "
-     "flax_model.msgpack"},
+     "a directory with weights of Flax, but without flax_model.msgpack.index.json, which leads to "
+     "them: get that file, too; each file opens by its name"},
     {"models--*", NULL,
      "a cache of the hub: name one of its folders models--ORG--NAME, or hf://ORG/NAME"},
     {"model.bin", "*vocabulary*", "a CTranslate2 model: get the model that it was converted from"},

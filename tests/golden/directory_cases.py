@@ -2,6 +2,7 @@
 """Models of several files: safetensors shards with an index, Hugging Face directories, GGUF splits."""
 import json
 
+import msgpackbuilder
 import torchbuilder
 from casebook import bad, good
 from ggufbuilder import *
@@ -177,6 +178,22 @@ folder("bin-lacks", "an index with a tensor that no file has",
        ("error", "torch.not-in-files", 68, "tensor -1"), has={"tensors": 2})
 bad("hf-bin-leaves", "an index that leaves the directory", SHARD_A, "CORRUPT", 19, "leaves", file="pytorch_model.bin.index.json",
     files={"pytorch_model.bin.index.json": b'{"weight_map":{"a":"../b.bin"}}', "config.json": CONFIG})
+FLAX_A = msgpackbuilder.packed({"a": {"kernel": msgpackbuilder.array((2,), "float32", bytes(8))}})
+FLAX_B = msgpackbuilder.packed({"b": msgpackbuilder.array((3,), "float16", bytes(6)), "step": 1})
+FLAX = {"flax_model-00001-of-00002.msgpack": FLAX_A, "flax_model-00002-of-00002.msgpack": FLAX_B, "config.json": CONFIG}
+FLAX_INDEX = (b'{"metadata":{},"weight_map":{"a/kernel":"flax_model-00001-of-00002.msgpack",%s'
+              b'"b":"flax_model-00002-of-00002.msgpack"}}')
+folder("flax", "weights that Flax wrote", {"config.json": CONFIG, "flax_model.msgpack": FLAX_A},
+       has={"format": "hf", "tensors": 1, "tensor": "a.kernel", "resources": 1, "files": 2})
+folder("flax-shards", "an index of them", {**FLAX, "flax_model.msgpack.index.json": FLAX_INDEX % b""},
+       has={"format": "hf", "tensors": 2, "keys": 1, "resources": 1, "files": 3})
+folder("flax-lacks", "an index of them with a tensor that no file has",
+       {**FLAX, "flax_model.msgpack.index.json": FLAX_INDEX % b'"c/d":"flax_model-00002-of-00002.msgpack",'},
+       ("error", "flax.not-in-files", 76, "tensor -1"), has={"tensors": 2})
+folder("flax-beside", "the same weights in PyTorch's file come first",
+       {**FLAX, "flax_model.msgpack.index.json": FLAX_INDEX % b"", "pytorch_model.bin": BIN_A}, has={"tensors": 1, "tensor": "a"})
+bad("hf-flax-cut", "a shard that ends early", SHARD_A, "TRUNCATED", 11, "ends inside a value", file="flax_model-00001-of-00002.msgpack",
+    files={**FLAX, "flax_model-00001-of-00002.msgpack": FLAX_A[:-1], "flax_model.msgpack.index.json": FLAX_INDEX % b""})
 no_folder("bin-other", "pickles of another name", {"config.json": CONFIG, "x.pth": BIN_A}, "name the file")
 no_folder("lfs", "a clone without its large files", {"config.json": CONFIG,
                                                       "model.safetensors": LFS}, "LFS",

@@ -75,9 +75,8 @@ folder("torchtitan", "what torchtitan has saved", "give one of the folders", "st
 folder("ollama-home", "the folder of Ollama", "Ollama", "id_ed25519", "models/blobs/sha256-00")
 folder("distcp", "torch.distributed.checkpoint without what describes it", "torch.distributed", "__0_0.distcp")
 folder("ollama", "a store of Ollama", "Ollama", "manifests/registry.ollama.ai/library/tiny/latest", "blobs/sha256-00")
-folder("flax-folder", "Flax's weights in a folder of a repository", "flax_model.msgpack", "flax_model.msgpack", **{"config.json": b"{}"})
-folder("flax-shards", "the same in several files", "opens by its name", "flax_model-00001-of-00002.msgpack",
-       "flax_model-00002-of-00002.msgpack", "flax_model.msgpack.index.json", **{"config.json": b"{}"})
+folder("flax-shards", "Flax's weights in several files, without their index", "opens by its name", "flax_model-00001-of-00002.msgpack",
+       "flax_model-00002-of-00002.msgpack", **{"config.json": b"{}"})
 folder("hub-cache", "the cache of the hub", "cache of the hub", "models--a--b/refs/main", "CACHEDIR.TAG")
 folder("ctranslate2-folder", "CTranslate2", "CTranslate2", "model.bin", "shared_vocabulary.json", **{"config.json": b"{}"})
 folder("onnx-folder", "several models of ONNX", "several models", "decoder.onnx", "encoder.onnx")

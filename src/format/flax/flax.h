@@ -6,6 +6,7 @@
 #define TARE_FORMAT_FLAX_FLAX_H
 
 #include "base/reader.h"
+#include "format/strided.h"
 
 typedef enum tare_msgpack_kind {
     TARE_MSGPACK_NIL = 0,
@@ -36,5 +37,10 @@ typedef struct tare_msgpack {
  * values of LIST and MAP. Nothing goes beyond `end`: TRUNCATED. */
 tare_status tare_msgpack_next(tare_msgpack *out, const tare_reader *r, uint64_t *at, uint64_t end,
                               tare_error *err);
+
+/* Reads a file, whose reader becomes one of the model's, and adds what is in it to the catalog. After
+ * the last of all files, tare_strided_end is the caller's. */
+tare_status tare_flax_add_file(tare_strided_set *set, tare_report *report, tare_reader *reader,
+                               const char *name, tare_error *err);
 
 #endif

@@ -245,34 +245,41 @@ static tare_status read_values(scan *s, tare_error *err) {
             err, TARE_ERR_UNSUPPORTED, 0,
             "MessagePack without an array of Flax, which is all that is read of it");
     for (size_t i = 0; i < s->lists.n_tensors; i++) data += s->lists.tensors[i].span;
-    s->m->directory_bytes = s->reader->size - data; /* no two have the same bytes */
+    s->m->directory_bytes += s->reader->size - data; /* no two have the same bytes */
     return TARE_OK;
 }
 
-static tare_status read_file(scan *s, const tare_open_context *ctx, tare_error *err) {
-    tare_strided_set set = {.m = s->m};
+static tare_status read_file(scan *s, tare_strided_set *set, tare_reader *reader, const char *name,
+                             tare_error *err) {
     uint32_t file;
     TARE_TRY(read_values(s, err));
     TARE_TRY(tare_gathered_end(&s->lists, err));
-    TARE_TRY(tare_model_add_file(s->m, ctx->first, ctx->first->name, &file, err));
-    TARE_TRY(tare_strided_add(&set, s->lists.tensors, s->lists.n_tensors, file, err));
-    TARE_TRY(tare_strided_end(&set, err));
-    return tare_model_finish(s->m, s->report, err);
+    TARE_TRY(tare_model_add_file(s->m, reader, name, &file, err));
+    return tare_strided_add(set, s->lists.tensors, s->lists.n_tensors, file, err);
+}
+
+tare_status tare_flax_add_file(tare_strided_set *set, tare_report *report, tare_reader *reader,
+                               const char *name, tare_error *err) {
+    scan s = {.m = set->m,
+              .report = report,
+              .reader = reader,
+              .lists = {.m = set->m, .report = report, .code = "flax.unread-value"}};
+    tare_buffer_init(&s.path, set->m->allocator);
+    const tare_status status = read_file(&s, set, reader, name, err);
+    tare_buffer_free(&s.path);
+    tare_gathered_free(&s.lists);
+    return status;
 }
 
 static tare_status open_flax(tare_model *m, const tare_open_context *ctx, tare_error *err) {
     tare_report *report = ctx->options->context->report;
-    scan s = {.m = m,
-              .report = report,
-              .reader = ctx->first,
-              .lists = {.m = m, .report = report, .code = "flax.unread-value"}};
+    tare_strided_set set = {.m = m};
     if (ctx->source->kind == TARE_SOURCE_SHARDS)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "Flax's files are opened one by one");
-    tare_buffer_init(&s.path, m->allocator);
-    const tare_status status = read_file(&s, ctx, err);
-    tare_buffer_free(&s.path);
-    tare_gathered_free(&s.lists);
-    return status;
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "Flax's files are opened one by one, or as the folder with their index");
+    TARE_TRY(tare_flax_add_file(&set, report, ctx->first, ctx->first->name, err));
+    TARE_TRY(tare_strided_end(&set, err));
+    return tare_model_finish(m, report, err);
 }
 
 /* A map whose first key is a word. */

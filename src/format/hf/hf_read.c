@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A Hugging Face directory as one model: its safetensors weights, or else those that PyTorch wrote,
- * and the other files of it and of
- * the folders in it as resources. Links are followed, since download caches consist of them. Which
+ * A Hugging Face directory as one model: its safetensors weights, or else those that PyTorch or
+ * Flax wrote, and the other files of it and of the folders in it as resources. Links are followed, since download caches consist of them. Which
  * weights are the model's follows huggingface transformers: model.safetensors, else the index and
  * its shards; else the only index, set of numbered shards or file. */
 #include "base/report.h"
@@ -232,7 +231,7 @@ static bool probe(const tare_probe *p) {
 
 const tare_format tare_format_hf = {
     .name = "hf",
-    .description = "Hugging Face directory: safetensors or PyTorch's files, and side files",
+    .description = "Hugging Face directory: safetensors, PyTorch's or Flax's files, and side files",
     .suffix = "",
     .is_directory = true,
     .caps = &tare_safetensors_caps,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weights of a Hugging Face directory in PyTorch's files. The names are those of huggingface
- * transformers (WEIGHTS_NAME, WEIGHTS_INDEX_NAME) and of PEFT. */
+ * Weights of a Hugging Face directory in the files of PyTorch or Flax. The names are those of huggingface
+ * transformers (WEIGHTS_NAME, FLAX_WEIGHTS_NAME and their indexes) and of PEFT. */
 #include "format/hf/hf_torch.h"
 
 #include <stdlib.h>
@@ -9,16 +9,36 @@
 #include "base/json.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "format/flax/flax.h"
 #include "format/safetensors/safetensors.h"
 #include "model/names.h"
 
-#define INDEX_SUFFIX ".bin.index.json"
+#define INDEX_SUFFIX ".index.json"
+
+typedef struct weights_row {
+    const char *name; /* of the file that leads to the weights, an index or all of them */
+    bool is_flax;     /* else PyTorch's */
+} weights_row;
+
+static const weights_row rows[] = {
+    {"pytorch_model.bin", false},
+    {"pytorch_model.bin" INDEX_SUFFIX, false},
+    {"adapter_model.bin", false},
+    {"flax_model.msgpack", true},
+    {"flax_model.msgpack" INDEX_SUFFIX, true},
+};
+
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static bool is_of_flax(const tare_hf_entry *entry) {
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (tare_str_is(entry->name, rows[i].name)) return rows[i].is_flax;
+    return false;
+}
 
 tare_hf_entry *tare_hf_torch_choose(const tare_hf_folder *f) {
-    static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
-                                        "adapter_model.bin"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        tare_hf_entry *e = tare_hf_find(f, tare_str_of(names[i]));
+    for (size_t i = 0; i < N_ROWS; i++) {
+        tare_hf_entry *e = tare_hf_find(f, tare_str_of(rows[i].name));
         if (e && e->kind == TARE_PATH_FILE) return e;
     }
     return NULL;
@@ -26,7 +46,7 @@ tare_hf_entry *tare_hf_torch_choose(const tare_hf_folder *f) {
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-static tare_status add_file(tare_torch_set *set, tare_hf_folder *f, tare_str name,
+static tare_status add_file(tare_torch_set *set, tare_hf_folder *f, tare_str name, bool is_flax,
                             tare_map_mode map, tare_error *err) {
     tare_reader reader;
     tare_hf_entry *entry = tare_hf_find(f, name);
@@ -35,7 +55,9 @@ static tare_status add_file(tare_torch_set *set, tare_hf_folder *f, tare_str nam
     if (entry) entry->is_weights = true;
     tare_status status = tare_files_open(f->files, &reader, path, map, err);
     if (status == TARE_OK) {
-        status = tare_torch_add_file(set, &reader, path, err);
+        status = is_flax ? tare_flax_add_file(&set->strided, set->report, &reader, path, err)
+                         : tare_torch_add_file(set, &reader, path, err);
+        set->n_files += is_flax;
         tare_reader_close(&reader);
     }
     if (status != TARE_OK) tare_error_file(err, path);
@@ -53,9 +75,19 @@ typedef struct bin_index {
     tare_arena scratch;
     const char *path;
     tare_str text;
+    bool is_flax;
     mapping *map;
     size_t n, capacity;
 } bin_index;
+
+/* Flax's index has keys one below the other with slashes between them. */
+static tare_status put_dots(tare_str *name, tare_arena *arena, tare_error *err) {
+    char *text = tare_arena_take(arena, name->len + 1);
+    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "index");
+    for (size_t i = 0; i < name->len; i++) text[i] = name->ptr[i] == '/' ? '.' : name->ptr[i];
+    name->ptr = text;
+    return TARE_OK;
+}
 
 static tare_status read_map(bin_index *x, tare_json *j, tare_error *err) {
     tare_json_value key, value;
@@ -73,6 +105,7 @@ static tare_status read_map(bin_index *x, tare_json *j, tare_error *err) {
         *to = (mapping){tare_json_text(&key, &x->scratch), tare_json_text(&value, &x->scratch),
                         key.offset};
         if (!to->tensor.ptr || !to->file.ptr) return tare_fail(err, TARE_ERR_NOMEM, "index");
+        if (x->is_flax) TARE_TRY(put_dots(&to->tensor, &x->scratch, err));
         if (!tare_is_inner_path(to->file))
             tare_json_fail(j, TARE_ERR_CORRUPT, value.offset,
                            "weight_map: file name that leaves the directory");
@@ -113,7 +146,7 @@ static tare_status add_files(tare_torch_set *set, tare_hf_folder *f, bin_index *
         if (i && tare_str_equal(files[i], files[i - 1])) continue;
         if (set->n_files == set->m->limits.shards)
             return tare_fail(err, TARE_ERR_LIMIT, "number of shards");
-        TARE_TRY(add_file(set, f, files[i], map, err));
+        TARE_TRY(add_file(set, f, files[i], x->is_flax, map, err));
     }
     return TARE_OK;
 }
@@ -129,7 +162,8 @@ static tare_status check_map(const tare_torch_set *set, bin_index *x, tare_error
         const mapping *entry = &x->map[i];
         if (tare_name_index_find(&names, c->tensors, sizeof *c->tensors, entry->tensor) >= 0)
             continue;
-        tare_finding finding = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, "torch.not-in-files");
+        tare_finding finding = TARE_FINDING(
+            ERROR, TARE_ERR_CORRUPT, x->is_flax ? "flax.not-in-files" : "torch.not-in-files");
         finding.item_kind = TARE_ITEM_TENSOR;
         finding.item_name = entry->tensor;
         finding.offset = entry->offset;
@@ -178,7 +212,7 @@ static tare_status add_layout(const tare_torch_set *set, const bin_index *x, tar
 
 tare_status tare_hf_torch_open(tare_torch_set *set, tare_hf_folder *f, tare_hf_entry *entry,
                                const tare_open_options *options, tare_error *err) {
-    bin_index x = {.n = 0};
+    bin_index x = {.is_flax = is_of_flax(entry)};
     tare_status status;
     entry->is_weights = true;
     tare_arena_init(&x.scratch, set->m->allocator);
@@ -187,7 +221,7 @@ tare_status tare_hf_torch_open(tare_torch_set *set, tare_hf_folder *f, tare_hf_e
         status = x.path ? open_index(set, f, &x, options->map, err)
                         : tare_fail(err, TARE_ERR_NOMEM, "path of the index");
     } else {
-        status = add_file(set, f, entry->name, options->map, err);
+        status = add_file(set, f, entry->name, x.is_flax, options->map, err);
     }
     if (status == TARE_OK) status = add_layout(set, &x, err);
     tare_free(x.scratch.allocator, x.map, x.capacity * sizeof *x.map);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weights of a Hugging Face directory that PyTorch wrote: pytorch_model.bin, or an index and its
- * files, or the adapter_model.bin of PEFT. */
+ * Weights of a Hugging Face directory that PyTorch or Flax wrote: pytorch_model.bin, or an index and its
+ * files, or the adapter_model.bin of PEFT; flax_model.msgpack, or its index and files. */
 #ifndef TARE_FORMAT_HF_HF_TORCH_H
 #define TARE_FORMAT_HF_HF_TORCH_H
 
