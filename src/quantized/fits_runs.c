@@ -272,7 +272,7 @@ TARE_SCHEME_FITS(quanto4) {
 tare_status tare_weight_gemma_bits(uint64_t *out, const tare_weight_search *s, const tare_weight *w,
                                    tare_error *err) {
     const tare_json_node *modules =
-        tare_json_member(s->settings.config, TARE_STR("module_quant_configs"));
+        tare_weight_setting_at(&s->settings, "module_quant_configs", TARE_SETTING_OBJECT);
     *out = tare_weight_setting(&s->settings, "num_bits", 0);
     for (const tare_json_node *m = modules ? modules->child : NULL; m; m = m->next) {
         tare_pattern *pattern;
@@ -287,7 +287,9 @@ tare_status tare_weight_gemma_bits(uint64_t *out, const tare_weight_search *s, c
         tare_pattern_free(pattern);
         TARE_TRY(matched);
         if (!is_it) continue;
-        if (!tare_json_node_u64(tare_json_member(m, TARE_STR("num_bits")), out)) *out = 0;
+        if (!tare_json_node_u64(
+                tare_weight_setting_of(&s->settings, m, "num_bits", TARE_SETTING_WHOLE), out))
+            *out = 0;
         return TARE_OK;
     }
     return TARE_OK;

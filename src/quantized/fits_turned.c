@@ -41,11 +41,13 @@ static tare_status set_shape(tare_weight *w, const tare_weight_search *s, uint64
 
 /* Whether zero points are stored as they are. */
 static bool has_whole_zeros(const tare_weight_search *s) {
-    static const char format[] = "checkpoint_format", packing[] = "packing_format";
-    return tare_weight_setting_is(&s->settings, format, "gptq_v2") ||
-           tare_weight_setting_is(&s->settings, format, "gptq_p") ||
-           tare_weight_setting_is(&s->settings, packing, "auto_round") ||
-           tare_weight_setting_is(&s->settings, packing, "auto_round:gptqmodel");
+    static const char *const formats[] = {"gptq_v2", "gptq_p", "gptq", "gemm", NULL};
+    static const char *const packings[] = {
+        "auto_round", "auto_round:gptqmodel", "auto_round:auto_gptq",
+        "auto_gptq",  "auto_round:gptq",      "gptq",
+        NULL};
+    const bool is_format = tare_weight_setting_word(&s->settings, "checkpoint_format", formats) < 2;
+    return tare_weight_setting_word(&s->settings, "packing_format", packings) < 2 || is_format;
 }
 
 TARE_SCHEME_FITS(gptq) {
@@ -150,7 +152,10 @@ TARE_SCHEME_FITS(awq) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
     const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    static const char *const versions[] = {"gemm",    "gemv", "gemv_fast", "llm-awq",
+                                           "exllama", "ipex", NULL};
     if (!word_of(codes) || !is_float(scales)) return TARE_OK;
+    tare_weight_setting_word(&s->settings, "version", versions);
     if (!is_matrix(codes) || !is_matrix(scales) || !is_matrix(zeros))
         return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
     if (codes->encoding->id == TARE_ENCODING_I16) return fit_tiles(w, s, err);
@@ -168,6 +173,7 @@ TARE_SCHEME_FITS(quark) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
     const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    static const char *const methods[] = {"reorder", "order", NULL};
     if (codes->encoding->id != TARE_ENCODING_I32 || !is_matrix(codes) || !is_float(scales))
         return TARE_OK;
     if (!is_matrix(scales) || !is_matrix(zeros) || word_of(zeros) != 4 ||
@@ -177,7 +183,7 @@ TARE_SCHEME_FITS(quark) {
     w->bits = 4;
     TARE_TRY(set_shape(w, s, scales->dims[1], codes->dims[0], scales->dims[0], err));
     w->order = TARE_ORDER_ACROSS;
-    w->awq_order = tare_weight_setting_is(&s->settings, "export.pack_method", "reorder");
+    w->awq_order = tare_weight_setting_word(&s->settings, "export.pack_method", methods) == 0;
     w->scale_order = TARE_SCALES_BY_GROUP;
     w->zero_order = TARE_ZEROS_ACROSS;
     return TARE_OK;

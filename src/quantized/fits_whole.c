@@ -44,9 +44,11 @@ static bool has_width(uint64_t bits, uint64_t cols, uint64_t words) {
 }
 
 /* The bits that a group of the settings states, itself or by the name of a preset ("W4A16"). */
-static bool stated_bits(uint64_t *bits, const tare_json_node *group,
+static bool stated_bits(uint64_t *bits, const tare_weight_search *s, const tare_json_node *group,
                         const tare_json_node *weights) {
-    if (!group || tare_json_node_u64(tare_json_member(weights, TARE_STR("num_bits")), bits))
+    if (!group ||
+        tare_json_node_u64(
+            tare_weight_setting_of(&s->settings, weights, "num_bits", TARE_SETTING_WHOLE), bits))
         return group != NULL;
     const tare_str key = group->key;
     if (group->type != TARE_JSON_ARRAY || key.len < 3 || (key.ptr[0] | 32) != 'w' ||
@@ -65,7 +67,7 @@ typedef enum layout {
 /* The layout of words that the release which wrote the file has, by quantization_config.version. */
 static layout stated_layout(const tare_weight_search *s) {
     const tare_str version =
-        tare_json_node_text(tare_json_member(s->settings.config, TARE_STR("version")));
+        tare_json_node_text(tare_weight_setting_at(&s->settings, "version", TARE_SETTING_TEXT));
     uint32_t release[2] = {0, 0};
     size_t at = 0;
     for (size_t k = 0; k < 2; k++) {
@@ -110,7 +112,7 @@ static void find_readings(readings *r, const tare_weight_search *s) {
     uint64_t bits;
     do {
         weights = tare_weight_group(&s->settings, &at);
-        if (!stated_bits(&bits, at, weights)) continue;
+        if (!stated_bits(&bits, s, at, weights)) continue;
         is_stated = true;
         add_readings(r, bits);
     } while (at);
@@ -299,6 +301,7 @@ TARE_SCHEME_FITS(two_rows) {
 TARE_SCHEME_FITS(ternary) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    static const char *const classes[] = {"autobitlinear", "bitlinear", NULL};
     if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 2 || scales->n_elements != 1 ||
         !is_float(scales) || tare_str_is(s->settings.method, "gemma"))
         return TARE_OK;
@@ -315,7 +318,7 @@ TARE_SCHEME_FITS(ternary) {
     w->value = TARE_VALUE_WHOLE;
     w->middle = 1;
     w->is_assumed = !s->settings.config;
-    w->formula = tare_weight_setting_is(&s->settings, "linear_class", "autobitlinear")
+    w->formula = tare_weight_setting_word(&s->settings, "linear_class", classes) == 0
                      ? TARE_FORMULA_SCALED
                      : TARE_FORMULA_DIVIDED;
     return TARE_OK;
@@ -435,6 +438,10 @@ TARE_SCHEME_FITS(mlx) {
     w->dims[w->n_dims - 1] = group * scales->cols;
     tare_weight_lay_groups(w, w->dims[w->n_dims - 2], scales->cols);
     w->bits = (uint32_t)(codes->cols * 32 / w->dims[w->n_dims - 1]);
+    const uint64_t bits = tare_weight_mlx_setting(&s->settings, w->stem, "bits");
+    if (bits && bits != w->bits)
+        tare_weight_setting_wrong(&s->settings, "bits",
+                                  "with this group_size the codes have another number of bits");
     w->line = codes->cols * 4;
     w->value = TARE_VALUE_WHOLE;
     w->formula = TARE_FORMULA_RAISED;

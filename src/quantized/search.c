@@ -90,8 +90,15 @@ static tare_status check_name(const tare_weight *w, const tare_weight_search *s,
 static tare_status take(tare_weight *w, tare_weight_search *s, const int64_t *found,
                         tare_error *err) {
     TARE_TRY(tare_weight_rename(w, s, w->stem, w->scheme->weight, err));
-    TARE_TRY(w->scheme->fits(w, s, err));
-    if (w->n_dims == 0) return TARE_OK;
+    s->settings.fault[0] = 0;
+    const tare_status status = w->scheme->fits(w, s, err);
+    const bool is_refused = status == TARE_ERR_UNSUPPORTED || status == TARE_ERR_CORRUPT;
+    if (s->settings.fault[0] && (is_refused || (status == TARE_OK && w->n_dims))) {
+        const char *why;
+        TARE_TRY(tare_weight_settings_fault(&why, &s->settings, s->m, err));
+        return tare_weight_refuse(w, s, why, err);
+    }
+    if (status != TARE_OK || w->n_dims == 0) return status;
     TARE_TRY(count_elements(w, s, err));
     TARE_TRY(check_name(w, s, found, err));
     if (s->settings.refusal) return tare_weight_refuse(w, s, s->settings.refusal, err);
@@ -208,8 +215,10 @@ static tare_status check_comfy(tare_weight_search *s, tare_str module, tare_erro
     const int n = snprintf(name, sizeof name, "model.diffusion_model.%.*s.weight",
                            (int)tare_min_u64(module.len, 900), module.ptr);
     if (codes < 0) codes = tare_model_find_tensor(s->m, (tare_str){name, (size_t)n});
+    s->settings.fault[0] = 0;
     TARE_TRY(tare_weight_comfy(&note, s, module, err));
     const char *why = tare_comfy_obstacle(&note);
+    if (s->settings.fault[0]) TARE_TRY(tare_weight_settings_fault(&why, &s->settings, s->m, err));
     if (!why || codes < 0) return TARE_OK;
     return note_refusal(s, codes, TARE_ERR_UNSUPPORTED, why, -1, err);
 }

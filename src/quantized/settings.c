@@ -3,44 +3,73 @@
  * Where makers of packed models leave their settings: the first place that has some counts. */
 #include "quantized/settings.h"
 
+#include <stdio.h>
+
 #include "base/arith.h"
 #include "base/str.h"
 #include "quantized/quantized.h"
 
-/* A side file as a tree; one that is no JSON is as good as none here. */
-static tare_status read_file(const tare_json_node **out, const tare_model *m, const char *name,
-                             tare_arena *arena, tare_error *err) {
+/* Notes a setting that is not what it must be, if it is the first one. */
+static void note_fault(const tare_weight_settings *s, const char *place, tare_str path,
+                       const char *expected) {
+    if (!s->fault[0])
+        snprintf(s->fault, TARE_SETTING_FAULT, "%s%.*s: %s", place,
+                 (int)tare_min_u64(path.len, 100), path.ptr, expected);
+}
+
+/* A side file as a tree. */
+static tare_status read_file(const tare_json_node **out, const tare_weight_settings *s,
+                             const tare_model *m, const char *name, tare_arena *arena,
+                             tare_error *err) {
     tare_error own = TARE_ERROR_NONE;
     const tare_status status = tare_model_json(out, m, name, arena, &own);
-    if (status == TARE_OK || status == TARE_ERR_CORRUPT || status == TARE_ERR_UNSUPPORTED ||
-        status == TARE_ERR_LIMIT)
+    if (status == TARE_OK) return TARE_OK;
+    if (status == TARE_ERR_CORRUPT || status == TARE_ERR_UNSUPPORTED || status == TARE_ERR_LIMIT) {
+        note_fault(s, name, TARE_STR(""), own.what);
         return TARE_OK;
+    }
     if (err) *err = own;
     return status;
 }
 
 /* The JSON text of a key of __metadata__. */
-static tare_status read_key(const tare_json_node **out, const tare_model *m, const char *key,
-                            tare_arena *arena, tare_error *err) {
+static tare_status read_key(const tare_json_node **out, const tare_weight_settings *s,
+                            const tare_model *m, const char *key, tare_arena *arena,
+                            tare_error *err) {
     const int64_t i = tare_model_find_key(m, tare_str_of(key));
     *out = NULL;
     if (i < 0 || m->catalog.metadata[i].value.type != TARE_VALUE_STRING) return TARE_OK;
     const tare_status status = tare_json_tree(out, m->catalog.metadata[i].value.as.s, arena, NULL);
-    return status == TARE_ERR_NOMEM ? tare_fail(err, status, "settings of packed weights")
-                                    : TARE_OK;
+    if (status == TARE_ERR_NOMEM) return tare_fail(err, status, "settings of packed weights");
+    if (status != TARE_OK) note_fault(s, "__metadata__.", tare_str_of(key), "JSON expected");
+    return TARE_OK;
 }
 
 static const tare_json_node *object(const tare_json_node *node) {
     return node && node->type == TARE_JSON_OBJECT ? node : NULL;
 }
 
-static const tare_json_node *in_config(const tare_json_node *root) {
-    static const char *const places[] = {"quantization_config", "text_config.quantization_config",
-                                         "compression_config",  "text_config.compression_config",
-                                         "quantization",        "text_config.quantization"};
+/* An object, else a fault; null and false stand for none, and so does an empty one. */
+static const tare_json_node *object_at(const tare_weight_settings *s, const tare_json_node *node,
+                                       const char *file, const char *path) {
+    if (node && node->type != TARE_JSON_OBJECT && node->type != TARE_JSON_FALSE)
+        note_fault(s, file, tare_str_of(path), "an object expected");
+    return node && node->n ? object(node) : NULL;
+}
+
+#define IN_CONFIG "config.json: "
+
+static const tare_json_node *in_config(tare_weight_settings *s) {
+    static const char *const places[] = {
+        IN_CONFIG "quantization_config", IN_CONFIG "text_config.quantization_config",
+        IN_CONFIG "compression_config",  IN_CONFIG "text_config.compression_config",
+        IN_CONFIG "quantization",        IN_CONFIG "text_config.quantization"};
     const tare_json_node *found = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
-        found = object(tare_json_path(root, tare_str_of(places[i])));
+    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++) {
+        s->place = places[i];
+        const char *path = places[i] + strlen(IN_CONFIG);
+        found = object_at(s, tare_json_path(s->root, tare_str_of(path)), IN_CONFIG, path);
+    }
     return found;
 }
 
@@ -57,23 +86,68 @@ static tare_status lower(tare_str *out, tare_str text, tare_arena *arena, tare_e
 
 /* ---- single settings --------------------------------------------------------------------------- */
 
-static const tare_json_node *find(const tare_weight_settings *s, const char *path) {
-    return tare_json_path(s->config, tare_str_of(path));
+static bool is_kind(const tare_json_node *node, tare_setting_kind kind) {
+    uint64_t n;
+    switch (kind) {
+    case TARE_SETTING_TEXT:
+        return node->type == TARE_JSON_STRING;
+    case TARE_SETTING_WHOLE:
+        return tare_json_node_u64(node, &n);
+    case TARE_SETTING_TRUTH:
+        return node->type == TARE_JSON_TRUE || node->type == TARE_JSON_FALSE;
+    case TARE_SETTING_LIST:
+        return node->type == TARE_JSON_ARRAY;
+    case TARE_SETTING_OBJECT:
+        break;
+    }
+    return node->type == TARE_JSON_OBJECT;
+}
+
+void tare_weight_setting_wrong(const tare_weight_settings *s, const char *path,
+                               const char *expected) {
+    char place[80];
+    snprintf(place, sizeof place, "%s%s", s->place, *s->place ? "." : "");
+    note_fault(s, place, tare_str_of(path), expected);
+}
+
+const tare_json_node *tare_weight_setting_of(const tare_weight_settings *s,
+                                             const tare_json_node *object, const char *name,
+                                             tare_setting_kind kind) {
+    static const char *const expected[] = {[TARE_SETTING_TEXT] = "a text expected",
+                                           [TARE_SETTING_WHOLE] = "a whole number expected",
+                                           [TARE_SETTING_TRUTH] = "true or false expected",
+                                           [TARE_SETTING_OBJECT] = "an object expected",
+                                           [TARE_SETTING_LIST] = "a list expected"};
+    const tare_json_node *node = tare_json_member(object, tare_str_of(name));
+    if (!node || is_kind(node, kind)) return node;
+    tare_weight_setting_wrong(s, name, expected[kind]);
+    return NULL;
+}
+
+const tare_json_node *tare_weight_setting_at(const tare_weight_settings *s, const char *path,
+                                             tare_setting_kind kind) {
+    const tare_json_node *at = s->config;
+    char name[48];
+    for (const char *dot; at && (dot = strchr(path, '.')) != NULL; path = dot + 1) {
+        snprintf(name, sizeof name, "%.*s", (int)(dot - path), path);
+        at = tare_weight_setting_of(s, at, name, TARE_SETTING_OBJECT);
+    }
+    return tare_weight_setting_of(s, at, path, kind);
 }
 
 uint64_t tare_weight_setting(const tare_weight_settings *s, const char *path, uint64_t otherwise) {
     uint64_t n;
-    return tare_json_node_u64(find(s, path), &n) ? n : otherwise;
+    return tare_json_node_u64(tare_weight_setting_at(s, path, TARE_SETTING_WHOLE), &n) ? n
+                                                                                       : otherwise;
 }
 
 uint64_t tare_weight_stated_group(const tare_weight_settings *s) {
     static const char *const names[] = {"group_size", "q_group_size"};
     uint64_t n = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && n == 0; i++) {
-        const tare_json_node *node = find(s, names[i]);
+        const tare_json_node *node = tare_json_member(s->config, tare_str_of(names[i]));
         const bool is_row = node && node->type == TARE_JSON_NUMBER && tare_str_is(node->text, "-1");
-        if (is_row) n = UINT64_MAX;
-        if (!is_row && !tare_json_node_u64(node, &n)) n = 0;
+        n = is_row ? UINT64_MAX : tare_weight_setting(s, names[i], 0);
     }
     return n;
 }
@@ -88,25 +162,44 @@ static bool is_text(tare_str have, const char *text) {
 }
 
 bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, const char *text) {
-    return is_text(tare_json_node_text(find(s, path)), text);
+    return is_text(tare_json_node_text(tare_weight_setting_at(s, path, TARE_SETTING_TEXT)), text);
+}
+
+size_t tare_weight_setting_word(const tare_weight_settings *s, const char *path,
+                                const char *const *words) {
+    const tare_str text = tare_json_node_text(tare_weight_setting_at(s, path, TARE_SETTING_TEXT));
+    size_t i = 0;
+    while (words[i] && !is_text(text, words[i])) i++;
+    if (!words[i] && text.len) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "tare does not know '%.*s'",
+                 (int)tare_min_u64(text.len, 50), text.ptr);
+        tare_weight_setting_wrong(s, path, expected);
+    }
+    return i;
 }
 
 bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path) {
-    const tare_json_node *node = find(s, path);
+    const tare_json_node *node = tare_weight_setting_at(s, path, TARE_SETTING_TRUTH);
     return node && node->type == TARE_JSON_TRUE;
 }
 
 const tare_json_node *tare_weight_group(const tare_weight_settings *s, const tare_json_node **at) {
-    const tare_json_node *groups = object(find(s, "config_groups"));
+    const tare_json_node *groups = tare_weight_setting_at(s, "config_groups", TARE_SETTING_OBJECT);
     *at = *at ? (*at)->next : groups ? groups->child : NULL;
-    return tare_json_member(*at, TARE_STR("weights"));
+    if (!*at || (*at)->type == TARE_JSON_ARRAY) return NULL; /* of a preset */
+    if ((*at)->type != TARE_JSON_OBJECT)
+        tare_weight_setting_wrong(s, "config_groups", "objects or lists expected");
+    return tare_weight_setting_of(s, object(*at), "weights", TARE_SETTING_OBJECT);
 }
 
 uint64_t tare_weight_mlx_setting(const tare_weight_settings *s, tare_str module, const char *name) {
     uint64_t n;
-    const tare_str key = tare_str_of(name);
-    if (tare_json_node_u64(tare_json_member(tare_json_member(s->modules, module), key), &n) ||
-        tare_json_node_u64(tare_json_member(s->modules, key), &n))
+    const tare_json_node *own = tare_json_member(s->modules, module);
+    if (own && own->type != TARE_JSON_OBJECT && own->type != TARE_JSON_TRUE)
+        note_fault(s, "quantization.", module, "true or an object expected");
+    if (tare_json_node_u64(tare_weight_setting_of(s, object(own), name, TARE_SETTING_WHOLE), &n) ||
+        tare_json_node_u64(tare_weight_setting_of(s, s->modules, name, TARE_SETTING_WHOLE), &n))
         return n;
     return 0;
 }
@@ -194,6 +287,10 @@ static bool is_set(const tare_json_node *node) {
     return (node->type != TARE_JSON_OBJECT && node->type != TARE_JSON_ARRAY) || node->n > 0;
 }
 
+static const tare_json_node *find(const tare_weight_settings *s, const char *path) {
+    return tare_json_path(s->config, tare_str_of(path));
+}
+
 static bool is_sparse(const tare_weight_settings *s, const char *path) {
     const tare_json_node *config = find(s, path);
     if (!is_set(config)) return false;
@@ -217,7 +314,8 @@ static const char *refused_format(tare_str text) {
 
 /* Sees config_groups, too. */
 static const char *refused_formats(const tare_weight_settings *s) {
-    const char *why = refused_format(tare_json_node_text(find(s, "format")));
+    const char *why =
+        refused_format(tare_json_node_text(tare_weight_setting_at(s, "format", TARE_SETTING_TEXT)));
     const tare_json_node *groups = object(find(s, "config_groups"));
     for (const tare_json_node *g = groups ? groups->child : NULL; g && !why; g = g->next)
         why = refused_format(tare_json_node_text(tare_json_member(g, TARE_STR("format"))));
@@ -226,10 +324,13 @@ static const char *refused_formats(const tare_weight_settings *s) {
 
 static const char *refused_method(const tare_weight_settings *s) {
     static const char *const places[] = {"quant_method", "quant_algo", "checkpoint_format",
-                                         "format", "version"};
-    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
+                                         "format"};
+    const tare_str version = tare_json_node_text(find(s, "version"));
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         for (size_t i = 0; i < sizeof places / sizeof *places; i++)
             if (tare_weight_setting_is(s, places[i], methods[k].method)) return methods[k].refusal;
+        if (is_text(version, methods[k].method)) return methods[k].refusal;
+    }
     return tare_weight_setting_holds(s, "is_marlin_format") ? TARE_IN_KERNEL_ORDER("marlin") : NULL;
 }
 
@@ -248,29 +349,68 @@ static const char *obstacle(const tare_weight_settings *s) {
     return why;
 }
 
-tare_status tare_weight_settings_read(tare_weight_settings *out, const tare_model *m,
-                                      tare_arena *arena, tare_error *err) {
+/* Where the settings are: the first place that has some. */
+static tare_status find_config(tare_weight_settings *out, const tare_model *m, tare_arena *arena,
+                               tare_error *err) {
+    static const char *const files[] = {"quantize_config.json", "quant_config.json"};
     const tare_json_node *file = NULL;
-    *out = (tare_weight_settings){.root = NULL};
-    TARE_TRY(read_file(&out->root, m, "config.json", arena, err));
-    out->config = in_config(out->root);
-    out->modules = object(tare_json_member(out->root, TARE_STR("quantization")));
-    if (!out->modules)
-        out->modules = object(tare_json_path(out->root, TARE_STR("text_config.quantization")));
-    if (!out->modules) out->modules = out->config;
+    out->config = in_config(out);
     if (!out->config) {
-        TARE_TRY(read_file(&file, m, "hf_quant_config.json", arena, err));
-        out->config = object(tare_json_member(file, TARE_STR("quantization")));
+        out->place = "hf_quant_config.json: quantization";
+        TARE_TRY(read_file(&file, out, m, "hf_quant_config.json", arena, err));
+        out->config = object_at(out,
+                                tare_json_member(object_at(out, file, "hf_quant_config.json", ""),
+                                                 TARE_STR("quantization")),
+                                "hf_quant_config.json: ", "quantization");
     }
-    if (!out->config) TARE_TRY(read_file(&out->config, m, "quantize_config.json", arena, err));
-    if (!out->config) TARE_TRY(read_file(&out->config, m, "quant_config.json", arena, err));
-    if (!out->config) TARE_TRY(read_key(&out->config, m, "quantization_config", arena, err));
+    for (size_t i = 0; i < sizeof files / sizeof *files && !out->config; i++) {
+        out->place = files[i];
+        TARE_TRY(read_file(&file, out, m, files[i], arena, err));
+        out->config = object_at(out, file, files[i], "");
+    }
+    if (!out->config) {
+        out->place = "__metadata__: quantization_config";
+        TARE_TRY(read_key(&file, out, m, "quantization_config", arena, err));
+        out->config = object_at(out, file, out->place, "");
+    }
+    if (!out->config) out->place = "";
+    return TARE_OK;
+}
+
+/* MLX's settings by module, and ComfyUI's. */
+static tare_status find_modules(tare_weight_settings *out, const tare_model *m, tare_arena *arena,
+                                tare_error *err) {
+    static const char *const places[] = {"quantization", "text_config.quantization"};
+    const tare_json_node *comfy;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !out->modules; i++)
+        out->modules =
+            object_at(out, tare_json_path(out->root, tare_str_of(places[i])), IN_CONFIG, places[i]);
     if (!out->modules) out->modules = out->config;
-    TARE_TRY(read_key(&file, m, "_quantization_metadata", arena, err));
-    out->layers = object(tare_json_member(file, TARE_STR("layers")));
+    TARE_TRY(read_key(&comfy, out, m, "_quantization_metadata", arena, err));
+    comfy = object_at(out, comfy, "__metadata__.", "_quantization_metadata");
+    out->layers = object_at(out, tare_json_member(comfy, TARE_STR("layers")),
+                            "__metadata__._quantization_metadata.", "layers");
+    return TARE_OK;
+}
+
+tare_status tare_weight_settings_fault(const char **out, const tare_weight_settings *s,
+                                       tare_model *m, tare_error *err) {
+    *out = tare_arena_str(&m->arena, tare_str_of(s->fault)).ptr;
+    return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "settings of packed weights");
+}
+
+tare_status tare_weight_settings_read(tare_weight_settings *out, tare_model *m, tare_arena *arena,
+                                      tare_error *err) {
+    *out = (tare_weight_settings){.place = "", .fault = tare_arena_take(arena, TARE_SETTING_FAULT)};
+    if (!out->fault) return tare_fail(err, TARE_ERR_NOMEM, "settings of packed weights");
+    out->fault[0] = 0;
+    TARE_TRY(read_file(&out->root, out, m, "config.json", arena, err));
+    TARE_TRY(find_config(out, m, arena, err));
+    TARE_TRY(find_modules(out, m, arena, err));
     TARE_TRY(lower(&out->method,
                    tare_json_node_text(tare_json_member(out->config, TARE_STR("quant_method"))),
                    arena, err));
     out->refusal = obstacle(out);
-    return TARE_OK;
+    if (out->refusal || !out->fault[0]) return TARE_OK;
+    return tare_weight_settings_fault(&out->refusal, out, m, err);
 }

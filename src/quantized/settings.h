@@ -20,24 +20,54 @@
 #define TARE_IS_MARLIN_24      "marlin-24: sparse codes in the order of a kernel are not decoded"
 #define TARE_IS_SPARSE(scheme) scheme ": sparse weights are not decoded"
 
+#define TARE_SETTING_FAULT 240 /* bytes of its text */
+
 typedef struct tare_weight_settings {
     const tare_json_node *root;    /* config.json; NULL: none */
     const tare_json_node *config;  /* quantization_config, wherever it stands; NULL: none */
     const tare_json_node *modules; /* MLX's, by module; NULL: none */
     const tare_json_node *layers;  /* ComfyUI's, by module; NULL: none */
     tare_str method;               /* quant_method */
-    const char *refusal;           /* why no weight of the model can be decoded; NULL: they can */
+    const char *place;             /* of config: file and member */
+    char *
+        fault; /* of those that were asked for, the first that is not what it must be; empty: none */
+    const char *refusal; /* why no weight of the model can be decoded; NULL: they can */
 } tare_weight_settings;
 
-/* A file that is no JSON says nothing: it is reported where it matters. */
-tare_status tare_weight_settings_read(tare_weight_settings *out, const tare_model *m,
-                                      tare_arena *arena, tare_error *err);
+/* A file that is no JSON, and settings of the wrong kind, are a fault; then no weight is decoded. */
+tare_status tare_weight_settings_read(tare_weight_settings *out, tare_model *m, tare_arena *arena,
+                                      tare_error *err);
+/* The text of the fault, which the model keeps. */
+tare_status tare_weight_settings_fault(const char **out, const tare_weight_settings *s,
+                                       tare_model *m, tare_error *err);
+/* Notes a fault. */
+void tare_weight_setting_wrong(const tare_weight_settings *s, const char *path,
+                               const char *expected);
+
+typedef enum tare_setting_kind {
+    TARE_SETTING_TEXT,
+    TARE_SETTING_WHOLE,
+    TARE_SETTING_TRUTH,
+    TARE_SETTING_OBJECT,
+    TARE_SETTING_LIST
+} tare_setting_kind;
+
+/* A setting by path, or a member of one; NULL: there is none, or, which is a fault, it is of another
+ * kind. */
+const tare_json_node *tare_weight_setting_at(const tare_weight_settings *s, const char *path,
+                                             tare_setting_kind kind);
+const tare_json_node *tare_weight_setting_of(const tare_weight_settings *s,
+                                             const tare_json_node *object, const char *name,
+                                             tare_setting_kind kind);
 /* A number of the settings, by path; `otherwise` where there is none. */
 uint64_t tare_weight_setting(const tare_weight_settings *s, const char *path, uint64_t otherwise);
 /* The columns that share a scale, as the settings say; 0: they do not, UINT64_MAX: all of a row (-1). */
 uint64_t tare_weight_stated_group(const tare_weight_settings *s);
 /* Whether a text of the settings is this one. */
 bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, const char *text);
+/* Which of the words a text is; their number: there is none. Any other word is a fault. */
+size_t tare_weight_setting_word(const tare_weight_settings *s, const char *path,
+                                const char *const *words);
 /* Whether it is true. */
 bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path);
 /* The next group of compressed-tensors after `at`, NULL: the first one; its "weights". */
