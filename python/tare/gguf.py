@@ -425,14 +425,16 @@ def _encoding(type: Any) -> Encoding:
 
 
 def quantize(array: Numbers, type: Any) -> Numbers:
-    """Encodes floats: bytes, whose last dimension are those of a row. type: a name or number of ggml.
+    """Encodes floats: bytes, whose last dimension are those of a row; floats as numpy has them, too, as such.
+    type: a name or number of ggml.
 
     >>> tare.gguf.quantize(numpy.ones((2, 64), "float32"), "Q8_0").shape
     (2, 68)
     """
-    a = np.asarray(array)
-    planes = _encoding(type).encode(a)
-    return np.frombuffer(planes[0], np.uint8).reshape((*a.shape[:-1], -1))
+    a, encoding = np.asarray(array), _encoding(type)
+    planes = encoding.encode(a)
+    kind = scalar_dtype(encoding.name) if encoding.name.upper() in _NUMBERS else np.uint8
+    return np.frombuffer(planes[0], kind).reshape((*a.shape[:-1], -1))
 
 
 def dequantize(data: Numbers, type: Any) -> Numbers:

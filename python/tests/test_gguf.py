@@ -223,16 +223,16 @@ def test_shard_alone(tmp_path, gguf_path):
         assert all(equal(m.data, t.data) for m, t in zip(mine.tensors, theirs.tensors))
 
 
-@pytest.mark.parametrize("name", ("Q8_0", "Q4_0", "Q5_1", "BF16", "F16"))
+@pytest.mark.parametrize("name", ("Q8_0", "Q4_0", "Q5_1", "BF16", "F16", "F32"))
 def test_quantize(name):
     a = np.random.default_rng(0).standard_normal((2, 3, 64), dtype=np.float32)
     t = gguf.GGMLQuantizationType[name]
     expected = gguf.quants.quantize(a, t)
     data = ours.quantize(a, t)
     assert data.tobytes() == expected.tobytes() and ours.quantize(a, name).tobytes() == data.tobytes()
-    assert data.shape == (*a.shape[:-1], expected.nbytes // 6)
+    assert data.shape == expected.shape and data.dtype == expected.dtype
     assert np.array_equal(ours.dequantize(data, t), gguf.quants.dequantize(expected, t))
     with pytest.raises(ValueError):
-        ours.dequantize(data[..., :-1], t)
+        ours.dequantize(data.view(np.uint8)[..., :-1], t)
     with pytest.raises(tare.UnsupportedError):
         ours.quantize(a, "Q77")
