@@ -107,7 +107,7 @@ int64_t tare_codes_before_word(const tare_weight_search *s, tare_str name, tare_
     bool has_word = false;
     unsigned n_tried = 0;
     for (size_t n = name.len; n-- > 1 && n_tried < MOST_PARTS;) {
-        const tare_str here = {name.ptr + n, tare_min_u64(name.len - n, word.len)};
+        const tare_str here = {name.ptr + n, (size_t)tare_min_u64(name.len - n, word.len)};
         const bool is_word = here.len == word.len && find_word(here, word) == 0;
         has_word = has_word || is_word;
         if (!has_word || (!is_word && name.ptr[n] != '.' && name.ptr[n] != '_')) continue;

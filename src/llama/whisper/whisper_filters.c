@@ -32,7 +32,8 @@ void tare_whisper_filters(uint8_t *out, size_t n) {
             const double hz = BIN * (double)k;
             const double up = -(low - hz) / (top - low), down = (high - hz) / (high - top);
             const double inside = up < down ? up : down;
-            const float side = inside < 0 ? 0 : (float)inside; /* -0 where the first one begins */
+            /* Compilers do not agree about the sign of a largest number that is 0. */
+            const float side = hz == low ? -0.0F : inside > 0 ? (float)inside : 0;
             const float value = (float)((double)side * area);
             tare_store_le32(out + 4 * (i * TARE_WHISPER_BINS + k), tare_f32_bits(value));
         }
