@@ -7,6 +7,8 @@
 
 /* Words longer than this are not compared: no command, option or usual tensor name is. */
 #define WORD_MAX 96
+/* A word that was cut off is told by so many letters. */
+#define BEGINNING_LEAST 4
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -37,6 +39,20 @@ static size_t distance(const char *a, const char *b) {
     return above[n_b];
 }
 
+/* The only name that begins with a word of some length, but not by another part of it. */
+static const char *only_longer(const char *word, const char *(*name_at)(void *ctx, size_t i),
+                               void *ctx) {
+    const size_t n = strlen(word);
+    const char *found = NULL, *name;
+    if (n < BEGINNING_LEAST) return NULL;
+    for (size_t i = 0; (name = name_at(ctx, i)) != NULL; i++) {
+        if (strncmp(name, word, n) != 0 || name[n] == '.') continue;
+        if (found) return NULL;
+        found = name;
+    }
+    return found;
+}
+
 const char *cli_nearest(const char *word, const char *(*name_at)(void *ctx, size_t i), void *ctx) {
     const char *best = NULL;
     size_t limit = least(strlen(word) / 3, 2); /* more than a third wrong is another word */
@@ -49,5 +65,5 @@ const char *cli_nearest(const char *word, const char *(*name_at)(void *ctx, size
             best = name;
         }
     }
-    return best;
+    return best ? best : only_longer(word, name_at, ctx);
 }
