@@ -43,6 +43,8 @@ static void note_matrices(const tare_model *m, const tare_zero_run *runs, tare_r
     f.item_name = m->catalog.tensors[first].name;
     if (n == 1)
         tare_report_addf(report, &f, "all of it is 0");
+    else if (n == 2)
+        tare_report_addf(report, &f, "all of it is 0, and so is another matrix");
     else
         tare_report_addf(report, &f, "all of it is 0, and so are %zu other matrices", n - 1);
 }
