@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <stdlib.h>
 
@@ -247,8 +248,48 @@ static void ends_beyond_the_vocabulary_are_named(void **state) {
     run_end(&r);
 }
 
+/* A role's id is the libraries', too, and what a post_processor says of a name is compared with it. */
+static void roles_have_the_ids_of_the_libraries(void **state) {
+    (void)state;
+    static const char around[] = "{\"version\":\"1.0\",\"added_tokens\":[" ADDED(
+        1, "<s>", true) "],\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,"
+                        "\"use_regex\":true},\"post_processor\":{\"type\":"
+                        "\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\"}},{"
+                        "\"Sequence\":{\"id\":\"A\"}}],\"pair\":[],\"special_tokens\":{\"<s>\":{"
+                        "\"id\":\"<s>\",\"ids\":[%d],\"tokens\":[\"<s>\"]}}},\"model\":{\"type\":"
+                        "\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[\"a b\"]}}";
+    for (int id = 2; id < 4; id++) {
+        char json[1024];
+        key_run r;
+        snprintf(json, sizeof json, around, id);
+        RUN(&r, NULL, SIDE_TEXT("tokenizer.json", json),
+            SIDE_TEXT("tokenizer_config.json", "{\"bos_token\":\"<s>\"}"));
+        assert_run(&r);
+        assert_number(&r, "tokenizer.ggml.bos_token_id", 3);
+        assert_true(has_finding(&r, "tokenizer.added-id"));
+        assert_int_equal(has_finding(&r, "tokenizer.template-id"), id == 2);
+        run_end(&r);
+    }
+}
+
+static void members_of_another_kind_are_errors(void **state) {
+    (void)state;
+    static const char *const configs[] = {"{\"added_tokens_decoder\":[1]}",
+                                          "{\"added_tokens_decoder\":{\"3\":{\"content\":\"<s>\","
+                                          "\"special\":\"true\"}}}"};
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        key_run r;
+        RUN(&r, NULL, SIDE_TEXT("tokenizer.json", BPE(S)),
+            SIDE_TEXT("tokenizer_config.json", configs[i]));
+        assert_int_equal(r.status, TARE_ERR_CORRUPT);
+        run_end(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(roles_have_the_ids_of_the_libraries),
+        cmocka_unit_test(members_of_another_kind_are_errors),
         cmocka_unit_test(a_template_in_two_files),
         cmocka_unit_test(a_map_names_further_tokens),
         cmocka_unit_test(roles_are_texts),

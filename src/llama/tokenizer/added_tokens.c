@@ -113,6 +113,9 @@ static tare_status add_described(tare_llama_tokenizer *t, const tare_llama_file 
     if (values[0].type != TARE_JSON_STRING)
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, token->offset,
                                     "an added token has no text: \"content\" was expected");
+    if (values[1].type == TARE_JSON_STRING || values[1].type == TARE_JSON_NUMBER)
+        return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, values[1].offset,
+                                    "\"special\" of an added token: true or false was expected");
     TARE_TRY(tare_llama_text(&text, t, &values[0], err));
     TARE_TRY(give_id(&id, t, file, text, err));
     bool is_control = tare_json_span_bool(&values[1], false) || (by_looks && looks_special(text));
@@ -134,7 +137,10 @@ static bool is_taken(const tare_llama_tokenizer *t, uint64_t id, const tare_json
 tare_status tare_llama_read_added_decoder(tare_llama_tokenizer *t, bool replaces, tare_error *err) {
     const tare_llama_file *file = &t->tokenizer_config;
     tare_json_value decoder = tare_json_span_member(&file->root, "added_tokens_decoder");
-    if (decoder.type != TARE_JSON_OBJECT) return TARE_OK;
+    if (decoder.type == TARE_JSON_END || decoder.type == TARE_JSON_NULL) return TARE_OK;
+    if (decoder.type != TARE_JSON_OBJECT)
+        return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, decoder.offset,
+                                    "added_tokens_decoder: an object was expected");
     tare_json j;
     tare_json_value key, value;
     tare_json_span_object(&j, &decoder);

@@ -86,12 +86,43 @@ static void between(tare_llama_tokenizer *t, tare_llama_named *named, entries pa
     if (is_added && !sep->len) *sep = eos;
 }
 
+/* Hugging Face's libraries put the numbers that a post_processor has around a text, llama.cpp the tokens
+ * of its names. */
+static void check_id(const tare_llama_tokenizer *t, tare_str text, const tare_json_value *number) {
+    uint64_t id;
+    const int64_t own = t->added.arena ? tare_llama_added_ids_find(&t->added, text) : -1;
+    if (own < 0 || !tare_json_u64(number, &id) || id == (uint64_t)own) return;
+    tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.template-id", t->json.file.name,
+                    "post_processor puts token %llu around texts and calls it \"%.*s\", which is "
+                    "token %lld: llama.cpp takes that one",
+                    (unsigned long long)id, (int)(text.len < 80 ? text.len : 80), text.ptr,
+                    (long long)own);
+}
+
+/* The numbers of a template's names. */
+static tare_status check_ids(tare_llama_tokenizer *t, const tare_json_value *processor,
+                             tare_error *err) {
+    tare_json_value names = tare_json_span_member(processor, "special_tokens"), key, value, id;
+    tare_json j, ids;
+    tare_json_span_object(&j, &names);
+    while (tare_json_key(&j, &key) != TARE_JSON_END) {
+        tare_str text;
+        tare_json_span_next(&j, &value);
+        TARE_TRY(tare_llama_text(&text, t, &key, err));
+        value = tare_json_span_member(&value, "ids");
+        tare_json_span_array(&ids, &value);
+        while (tare_json_span_next(&ids, &id) != TARE_JSON_END) check_id(t, text, &id);
+    }
+    return TARE_OK;
+}
+
 static tare_status read_template(tare_llama_tokenizer *t, tare_llama_named *named,
                                  const tare_json_value *processor, tare_error *err) {
     entries single, pair;
     tare_str first = {"", 0}, last = {"", 0};
     TARE_TRY(read_entries(&single, t, processor, "single", err));
     TARE_TRY(read_entries(&pair, t, processor, "pair", err));
+    TARE_TRY(check_ids(t, processor, err));
     if (single.n > 1) {
         first = single.items[0].special;
         last = single.items[single.n - 1].special;
@@ -107,9 +138,12 @@ static tare_status pair_text(tare_str *out, tare_llama_tokenizer *t,
                              const tare_json_value *processor, const char *name, tare_error *err) {
     tare_json_value list = tare_json_span_member(processor, name), v;
     tare_json j;
+    tare_str text;
     tare_json_span_array(&j, &list);
-    if (tare_json_span_next(&j, &v) == TARE_JSON_STRING && !out->len)
-        return tare_llama_text(out, t, &v, err);
+    if (tare_json_span_next(&j, &v) != TARE_JSON_STRING) return TARE_OK;
+    TARE_TRY(tare_llama_text(&text, t, &v, err));
+    if (tare_json_span_next(&j, &v) == TARE_JSON_NUMBER) check_id(t, text, &v);
+    if (!out->len) *out = text;
     return TARE_OK;
 }
 

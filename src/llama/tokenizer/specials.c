@@ -30,7 +30,8 @@ static void offer_id(tare_llama_tokenizer *t, tare_llama_special special, uint64
                     (unsigned long long)id, t->vocab.n_tokens);
 }
 
-/* The id of the first added token of tokenizer.json with this text. */
+/* The id of the first added token of tokenizer.json with this text: that of the libraries, where these
+ * give others than the file says. */
 static bool find_added(tare_llama_tokenizer *t, tare_str text, uint64_t *id) {
     static const char *const members[] = {"content", "id"};
     tare_json j;
@@ -40,7 +41,10 @@ static bool find_added(tare_llama_tokenizer *t, tare_str text, uint64_t *id) {
         tare_json_span_members(&token, members, values, 2);
         if (values[0].type != TARE_JSON_STRING) continue;
         tare_str content = tare_json_text(&values[0], &t->scratch);
-        if (content.ptr && tare_str_equal(content, text)) return tare_json_u64(&values[1], id);
+        if (!content.ptr || !tare_str_equal(content, text)) continue;
+        const int64_t given = t->added.arena ? tare_llama_added_ids_find(&t->added, text) : -1;
+        if (given >= 0) *id = (uint64_t)given;
+        return given >= 0 || tare_json_u64(&values[1], id);
     }
     return false;
 }
