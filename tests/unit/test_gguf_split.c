@@ -50,10 +50,13 @@ static void put_u16(gguf_build *g, const char *key, uint16_t v) {
     tare_store_u16(tare_buffer_extend(&g->b, 2), v, g->is_big_endian);
 }
 
+static const char *own_architecture; /* of the second shard; NULL: no shard says one */
+
 static void build_shard(gguf_build *g, uint16_t no, uint16_t n, uint32_t total, const char *tensor,
                         bool is_big_endian) {
     build_begin(g, 3, is_big_endian);
     if (no == 0) build_key_str(g, "general.name", "set");
+    if (own_architecture) build_key_str(g, "general.architecture", no ? own_architecture : "llama");
     put_u16(g, "split.no", no);
     put_u16(g, "split.count", n);
     build_key(g, "split.tensors.count", 5), build_u32(g, total);
@@ -233,12 +236,29 @@ static void test_directory(void **state) {
     assert_int_equal(tare_open_path(&m, folder, NULL, &err), TARE_ERR_UNSUPPORTED);
 }
 
+/* A shard that names another architecture is of another model; one that repeats it is not. */
+static void test_other_model(void **state) {
+    (void)state;
+    tare_model *m;
+    tare_error err = TARE_ERROR_NONE;
+    const char *path = path_of("m-00001-of-00002.gguf");
+    own_architecture = "llama";
+    put_set();
+    assert_int_equal(tare_open_path(&m, path, NULL, NULL), TARE_OK);
+    tare_model_free(m);
+    own_architecture = "qwen2";
+    put_set();
+    own_architecture = NULL;
+    assert_int_equal(tare_open_path(&m, path, NULL, &err), TARE_ERR_CORRUPT);
+    assert_string_equal(err.what, "not that of the first shard: this one is of another model");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_member),       cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_mixed_byte_order), cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_totals),           cmocka_unit_test(test_name_only),
-        cmocka_unit_test(test_directory),
+        cmocka_unit_test(test_other_model), cmocka_unit_test(test_any_member),
+        cmocka_unit_test(test_sources),     cmocka_unit_test(test_mixed_byte_order),
+        cmocka_unit_test(test_missing),     cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_name_only),   cmocka_unit_test(test_directory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

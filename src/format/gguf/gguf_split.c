@@ -87,6 +87,22 @@ static tare_status check_shard(const tare_gguf_reader *r, uint64_t number, uint6
     return check_number(r, &r->split_count, count, &n, err);
 }
 
+/* Whether a shard says that it is of another model than the first one. */
+static tare_status check_model(const tare_gguf_reader *r, tare_error *err) {
+    const tare_catalog *c = &r->m->catalog;
+    const tare_str name = TARE_STR("general.architecture");
+    const tare_metadata *first = NULL, *here = NULL;
+    for (size_t i = 0; i < c->n_metadata; i++)
+        if (tare_str_equal(c->metadata[i].key, name))
+            *(i < r->first_key ? &first : &here) = &c->metadata[i];
+    if (!first || !here || tare_value_equal(&first->value, &here->value)) return TARE_OK;
+    tare_fail_at(err, TARE_ERR_CORRUPT, here->offset,
+                 "not that of the first shard: this one is of another model");
+    tare_error_item(err, TARE_ITEM_KEY, here - c->metadata, name);
+    tare_error_file(err, r->m->files[r->file].name);
+    return TARE_ERR_CORRUPT;
+}
+
 /* The keys of the first shard are the model's; those of the others only describe the split, or
  * repeat the alignment. */
 static void drop_keys(tare_gguf_reader *r, bool is_first) {
@@ -180,6 +196,7 @@ static tare_status read_set(tare_gguf_reader *r, const shard_list *list, tare_ma
             tare_error_file(err, r->m->files[i].name);
             return TARE_ERR_CORRUPT;
         }
+        TARE_TRY(check_model(r, err));
         drop_keys(r, i == 0);
         totals[i] = r->split_tensors;
         if (i) {
