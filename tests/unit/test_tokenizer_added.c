@@ -286,8 +286,23 @@ static void members_of_another_kind_are_errors(void **state) {
     }
 }
 
+/* An id of config.json that is a text is said to be left out; below 0 there is no token. */
+static void ids_of_another_kind_are_named(void **state) {
+    (void)state;
+    static const char *const configs[] = {"{\"eos_token_id\":-1}", "{\"eos_token_id\":\"1\"}",
+                                          "{\"eos_token_id\":1.0}", "{\"eos_token_id\":[true]}"};
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        key_run r;
+        RUN(&r, NULL, SIDE_TEXT("tokenizer.json", BPE(S)), SIDE_TEXT("config.json", configs[i]));
+        assert_run(&r);
+        assert_int_equal(has_finding(&r, "tokenizer.special-id"), i > 0);
+        run_end(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_of_another_kind_are_named),
         cmocka_unit_test(roles_have_the_ids_of_the_libraries),
         cmocka_unit_test(members_of_another_kind_are_errors),
         cmocka_unit_test(a_template_in_two_files),
