@@ -7,6 +7,7 @@ FOLDER/cases.txt lists the names. Nothing is drawn by chance: the same bytes eve
 """
 import argparse
 import os
+import shutil
 import sys
 
 import casebook
@@ -34,7 +35,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     folder = parser.parse_args().folder
-    os.makedirs(folder, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # a case of a name may have fewer files now
+    os.makedirs(folder)
     names = [case.name for case in casebook.CASES]
     twice = sorted(name for name in set(names) if names.count(name) > 1)
     if twice:
