@@ -68,11 +68,11 @@ static const char *const modern_back_config[] = {
     "global_rope_theta = rope.freq_base",
     "local_rope_theta = rope.freq_base_swa",
     "hidden_activation = hidden_activation",
+    "classifier_bias = if(has(tensors.cls.bias), true)",
     "classifier_pooling = if(classifier.pooling_type == 1, 'mean', if(classifier.pooling_type == "
     "2, "
     "'cls'))",
     BACK_ROPE("full_attention."),
-    "rope_parameters.full_attention.attention_factor = rope.scaling.yarn_attn_factor",
     BACK_ROPE_SWA,
     NULL};
 static const tare_llama_back modern_back = {

@@ -78,12 +78,12 @@ static const tare_llama_rule gemma3n_rules[] = {
     END_OF_RULES};
 
 static const char *const gemma4_defaults[] = {"head_dim = 256",
-                                              "global_head_dim = 512",
+                                              /* which a list of layers is instead of */
+                                              "global_head_dim = if(has(per_layer_config), "
+                                              "head_dim, 512)",
                                               "max_position_embeddings = 131072",
-                                              "num_attention_heads = 8",
-                                              "num_key_value_heads = 4",
-                                              "rms_norm_eps = 0.000001",
-                                              "sliding_window = 512",
+                                              "num_attention_heads = 8", "num_key_value_heads = 4",
+                                              "rms_norm_eps = 0.000001", "sliding_window = 512",
                                               "g.first_shared = layers - num_kv_shared_layers",
                                               "g.first_full = leading(layer_types, "
                                               "'sliding_attention', '" WINDOWS "')",

@@ -75,7 +75,7 @@ static const tare_llama_key falcon_own[] = {
     {"context_length", U32, "2048"},
     {"tensor_data_layout", TEXT, "'jploski'"},
     {"embedding_length", U32, "hidden_size"},
-    {"feed_forward_length", U32, "4 * hidden_size"},
+    {"feed_forward_length", U32, "ffn_hidden_size | 4 * hidden_size"},
     {"block_count", U32, "layers"},
     {"attention.head_count", U32, "falcon.heads"},
     {"attention.head_count_kv", U32, "falcon.kv"},

@@ -227,6 +227,7 @@ static const tare_llama_key kimi_keys[] = {
     {"attention.key_length_mla", U32, "n_embd_head_k_mla | qk_nope_head_dim + qk_rope_head_dim"},
     {"attention.value_length_mla", U32, "n_embd_head_v_mla | v_head_dim"},
     KEY_EXPERT_FFN,
+    {"expert_group_count", U32, "if(num_expert_group > 1, num_expert_group)"},
     {"expert_shared_count", U32, "num_shared_experts"},
     {"leading_dense_block_count", U32, DENSE_FIRST " | first_k_dense_replace"},
     {"expert_weights_scale", F32, "routed_scaling_factor"},
@@ -354,7 +355,7 @@ static const tare_llama_back falcon_h1_back = {
     .shapes = falcon_h1_back_shapes};
 
 #define BACK_NEMOTRON_H                                                                            \
-    "model_type = 'nemotron_h'",                                                                   \
+    "model_type = 'nemotron_h'", BACK_BIASES,                                                      \
         "layers_block_type[] = if(at(attention.head_count_kv, layer) > 0, 'attention', "           \
         "if(at(feed_forward_length, layer) > 0, if(has(expert_count), 'moe', 'mlp'), 'mamba'))",   \
         "num_key_value_heads = largest(attention.head_count_kv)",                                  \

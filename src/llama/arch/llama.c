@@ -64,7 +64,6 @@ static const tare_llama_back mixtral_back = {
     .config = mixtral_back_config};
 static const char *const ministral3_back_config[] = {
     "model_type = 'ministral3'",
-    BACK_ROPE(""),
     "rope_parameters.llama_4_scaling_beta = attention.temperature_scale",
     "rope_parameters.mscale = if(has(rope.scaling.yarn_log_multiplier), "
     "if(has(rope.scaling.attn_factor), round(100000 * (rope.scaling.attn_factor "
@@ -72,6 +71,7 @@ static const char *const ministral3_back_config[] = {
     "rope_parameters.attention_factor = if(has(rope.scaling.yarn_log_multiplier), nothing, "
     "rope.scaling.attn_factor * " TARE_LLAMA_YARN_KEY("1") ")",
     "rope_parameters.mscale_all_dim = rope.scaling.yarn_log_multiplier",
+    BACK_ROPE(""),
     NULL};
 static const tare_llama_back ministral3_back = {.names = HF_DENSE,
                                                 .config = ministral3_back_config,

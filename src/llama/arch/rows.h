@@ -156,6 +156,9 @@
         "rope_parameters." of "factor = rope.scaling.factor",                                      \
         "rope_parameters." of                                                                      \
         "original_max_position_embeddings = rope.scaling.original_context_length",                 \
+        "rope_parameters." of "attention_factor = rope.scaling.yarn_attn_factor | "                \
+        "if(rope.scaling.type == 'yarn', rope.scaling.attn_factor * " TARE_LLAMA_YARN_KEY(         \
+            "1") ")",                                                                              \
         "rope_parameters." of "beta_fast = rope.scaling.yarn_beta_fast",                           \
         "rope_parameters." of "beta_slow = rope.scaling.yarn_beta_slow", "rope_theta = nothing",   \
         "rope_scaling = nothing"

@@ -310,7 +310,6 @@ static const char *const laguna_back_config[] = {
     "gating = if(tensors.attn_gate.weight.rows > largest(attention.head_count), 'per-element', "
     "'per-head')",
     "moe_routed_scaling_factor = expert_weights_scale", BACK_ROPE("full_attention."), BACK_ROPE_SWA,
-    "rope_parameters.full_attention.attention_factor = rope.scaling.yarn_attn_factor",
     "rope_parameters.full_attention.partial_rotary_factor = rope.dimension_count / "
     "attention.key_length",
     "rope_parameters.sliding_attention.partial_rotary_factor = rope.dimension_count_swa / "
