@@ -157,7 +157,7 @@ static const struct {
 } squares[] = {
     {"chatglm cohere2 nemotron", "attn_q", NULL, false},
     {"exaone4 nemotron nomic-bert nomic-bert-moe", "attn_output", NULL, true},
-    {"dots1", "attn_k", "attn_q", false},
+    {"dots1 olmoe", "attn_k", "attn_q", false},
 };
 
 static bool squares_fit(const layers *l, tare_error *why) {
@@ -202,6 +202,71 @@ static bool values_fit(const layers *l, tare_error *why) {
                   "llama.cpp has heads of values as wide as those of keys in this architecture");
 }
 
+/* Widths that llama.cpp has as numbers, or takes of other tensors. */
+static bool widths_fit(const layers *l, tare_error *why) {
+    static const struct {
+        const char *archs, *key;
+        uint64_t width;
+        bool is_multiple;
+    } fixed[] = {
+        {"gemma3n", "embedding_length_per_layer_input", 256, false},
+        /* which a rotation that spreads outliers works on */
+        {"deepseek32 glm-dsa", "attention.indexer.key_length", 64, true},
+    };
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const uint64_t is = number_or(l, fixed[i].key, fixed[i].width);
+        if (!tare_llama_is_one_of(l->architecture, fixed[i].archs) ||
+            (fixed[i].is_multiple ? is % fixed[i].width == 0 : is == fixed[i].width))
+            continue;
+        no_key(l, why, fixed[i].key,
+               fixed[i].is_multiple ? "llama.cpp stops unless it is a multiple of another number"
+                                    : "llama.cpp has another number in this architecture");
+        tare_error_detail(why, "%llu, not %llu", (unsigned long long)is,
+                          (unsigned long long)fixed[i].width);
+        return false;
+    }
+    return true;
+}
+
+static bool rows_are(const layers *l, const char *name, uint64_t wanted, const char *what,
+                     tare_error *why) {
+    const int64_t i = tare_model_find_tensor(l->gguf, tare_str_of(name));
+    if (i < 0 || l->gguf->catalog.tensors[i].n_rows == wanted) return true;
+    tare_fail(why, TARE_ERR_UNSUPPORTED, what);
+    tare_error_item(why, TARE_ITEM_TENSOR, -1, tare_str_of(name));
+    tare_error_detail(why, "%llu rows instead of %llu",
+                      (unsigned long long)l->gguf->catalog.tensors[i].n_rows,
+                      (unsigned long long)wanted);
+    return false;
+}
+
+/* Gemma's embeddings of layers have a row for each token; its narrow residuals are 64 wide. */
+static bool gemma_fits(const layers *l, tare_error *why) {
+    const int64_t tokens = tare_model_find_tensor(l->gguf, TARE_STR("token_embd.weight"));
+    return !tare_llama_is_one_of(l->architecture, "gemma3n gemma4") || tokens < 0 ||
+           (rows_are(l, "per_layer_token_embd.weight", l->gguf->catalog.tensors[tokens].n_rows,
+                     "llama.cpp has as many embeddings of layers as tokens", why) &&
+            rows_are(l, "blk.0.laurel_l.weight", 64,
+                     "llama.cpp has 64 of them in this architecture", why));
+}
+
+/* Linear attention has as many heads as the other. */
+static bool kda_fits(const layers *l, tare_error *why) {
+    uint64_t wanted;
+    if (!tare_str_is(l->architecture, "kimi-linear") ||
+        !tare_mul_u64(number_or(l, "attention.head_count", 0), number_or(l, "kda.head_dim", 0),
+                      &wanted))
+        return true;
+    for (uint64_t i = 0; i < l->n; i++) {
+        const tare_tensor *t = tensor_of(l, i, "ssm_f_b");
+        if (t && t->n_rows != wanted)
+            return no_block(why, i, "ssm_f_b",
+                            "llama.cpp has as many heads of linear attention as of attention in "
+                            "this architecture");
+    }
+    return true;
+}
+
 /* What turns is pairs, and, where it does so by three positions, a part of a head. */
 static bool rotation_fits(const layers *l, tare_error *why) {
     static const char name[] = "rope.dimension_sections";
@@ -235,5 +300,6 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && recurrence_fits(&l, why) && has_recurrence(&l, why) &&
            has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
-           expansion_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why);
+           expansion_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why) &&
+           widths_fit(&l, why) && gemma_fits(&l, why) && kda_fits(&l, why);
 }

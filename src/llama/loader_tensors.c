@@ -96,7 +96,8 @@ static const about biased[] = {
      "bert jina-bert-v2 jina-bert-v3 nomic-bert nomic-bert-moe"},
     {"attn_k_norm attn_q_norm", "apertus chameleon jina-bert-v2 mpt"},
     {"attn_norm_2", "falcon jina-bert-v2 rwkv6 rwkv7"},
-    {"cls cls.output conf_proj dense_2 indexer.k_norm time_mix_ln", "!"},
+    {"cls", "!modern-bert"},
+    {"cls.output conf_proj dense_2 indexer.k_norm time_mix_ln", "!"},
     {"ffn_down_exps ffn_gate_exps ffn_gate_inp ffn_up_exps", "gpt-oss"},
     {"time_mix_key time_mix_receptance time_mix_value", "rwkv6qwen2"},
 };

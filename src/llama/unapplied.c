@@ -15,7 +15,8 @@
     "'" TARE_LLAMA_ACTIVATIONS "')"
 #define OTHER_THAN(words)                                                                          \
     "if(has(" ACTIVATION "), if(one_of(" ACTIVATION ", '" words "'), false, true))"
-#define TOPK_METHOD "word(topk_method, 'greedy group_limited_greedy noaux_tc')"
+#define T5_ACTIVATION "word(dense_act_fn, '" TARE_LLAMA_ACTIVATIONS "')"
+#define TOPK_METHOD   "word(topk_method, 'greedy group_limited_greedy noaux_tc')"
 #define GELU_ARCHS                                                                                 \
     "bert bloom codeshell falcon gemma gemma2 gemma3 gemma-embedding gemma3n gemma4 "              \
     "gemma4-assistant gpt2 gptneox grok jina-bert-v2 jina-bert-v3 modern-bert mpt phi2 starcoder " \
@@ -147,9 +148,36 @@ static const struct {
     {"smallthinker", OTHER_THAN("relu"), NULL, NULL,
      "hidden_act: llama.cpp computes ReLU in this architecture" OTHER_RESULTS},
     {"t5 t5encoder",
-     "if(has(feed_forward_proj), if(one_of(feed_forward_proj, 'relu gated-gelu'), false, true))",
+     "if(has(feed_forward_proj), if(one_of(feed_forward_proj, 'relu gated-gelu'), false, "
+     "has(dense_act_fn) == false))",
      NULL, NULL,
      "feed_forward_proj: llama.cpp computes GELU where there is a gate, else ReLU" OTHER_RESULTS},
+    {"t5 t5encoder",
+     "if(has(dense_act_fn), if(is_gated_act | one_of(feed_forward_proj, 'gated-gelu gated-silu "
+     "gated-relu'), one_of(" T5_ACTIVATION ", '" TARE_LLAMA_GELUS "'), " T5_ACTIVATION
+     " == 'relu')) == false",
+     NULL, NULL,
+     "dense_act_fn: llama.cpp computes GELU where there is a gate, else ReLU" OTHER_RESULTS},
+    {"modern-bert",
+     "if(is_classifier, if(has(classifier_activation), one_of(word(classifier_activation, "
+     "'" TARE_LLAMA_ACTIVATIONS "'), '" TARE_LLAMA_GELUS "'))) == false",
+     NULL, NULL,
+     "classifier_activation: llama.cpp computes GELU in this architecture" OTHER_RESULTS},
+    {"gemma3n", "if((final_logit_softcapping | 30) == 30, false, true)", NULL, NULL,
+     "final_logit_softcapping: llama.cpp caps logits at 30 in this architecture" OTHER_RESULTS},
+    {"kimi-linear", "if(moe_renormalize | true, false, true)", NULL, NULL,
+     "moe_renormalize false: llama.cpp normalizes the weights of experts in this "
+     "architecture" OTHER_RESULTS},
+    {"minimax-01",
+     "if(has(sliding_window), sliding_window < (max_position_embeddings | 1000000000))", NULL, NULL,
+     "sliding_window: llama.cpp has no sliding-window attention in this architecture: all layers "
+     "attend to all tokens, so results differ for longer texts"},
+    {"step35",
+     "if(has(rope_parameters.sliding_attention.partial_rotary_factor), "
+     "rope_parameters.sliding_attention.partial_rotary_factor == 1) == false",
+     NULL, NULL,
+     "rope_parameters.sliding_attention.partial_rotary_factor: llama.cpp turns heads with a window "
+     "as a whole" OTHER_RESULTS},
     {"apertus", OTHER_THAN("xielu"), NULL, NULL,
      "hidden_act: llama.cpp computes xIELU in this architecture" OTHER_RESULTS},
     {"distilbert bert", "if(is_classifier, model_type == 'distilbert')", NULL, NULL,
@@ -206,12 +234,16 @@ static const struct {
      "(rms_norm_eps | 0) > 0.00002", NULL, NULL,
      "rms_norm_eps: llama.cpp has it in the norms of latents, too, where transformers has "
      "1e-6" OTHER_RESULTS},
-    {"kimi-linear qwen3next qwen35 qwen35moe qwen4exp", "(rms_norm_eps | 0) > 0.00002", NULL, NULL,
+    {"kimi-linear minimax-01 qwen3next qwen35 qwen35moe qwen4exp", "(rms_norm_eps | 0) > 0.00002",
+     NULL, NULL,
      "rms_norm_eps: llama.cpp has it in the norms of linear attention, too, where transformers has "
      "1e-6" OTHER_RESULTS},
-    {"modern-bert",
+    {"gemma3n modern-bert step35",
      "if(rope.type == 'yarn', if(has(rope.attention_factor), true, has(rope.mscale)))", NULL, NULL,
      "attention_factor, mscale: llama.cpp computes with them in another way in this "
+     "architecture" OTHER_RESULTS},
+    {"minicpm3 plm", "if(rope.type == 'yarn', (rope.mscale_all_dim | 0) > 0)", NULL, NULL,
+     "mscale_all_dim: llama.cpp does not scale the scores of attention in this "
      "architecture" OTHER_RESULTS},
     {"gpt2 starcoder",
      "if(scale_attn_by_inverse_layer_idx | false, true, if(scale_attn_weights | true, false, "

@@ -230,6 +230,15 @@ def assumed(f):
         f.warns("rms_norm_eps")
         f.convert(name, {"rms_norm_eps": 0.00001})
         f.check(f"{name}: {f.said}", "not-applied" not in f.said)
+    for name, members, word in (("t5", {"dense_act_fn": "silu"}, "dense_act_fn"), ("t5", {"dense_act_fn": "gelu_new", "is_gated_act": False}, "dense_act_fn"),
+                                ("kimi-linear", {"moe_renormalize": False}, "moe_renormalize"), ("minimax-01", {"sliding_window": 8}, "sliding_window"),
+                                ("modern-bert", {"architectures": ["ModernBertForSequenceClassification"], "classifier_activation": "relu"},
+                                 "classifier_activation")):
+        f.convert(name, members)
+        f.warns(word)
+    for name, members in (("t5", {"dense_act_fn": "gelu_new", "is_gated_act": True}), ("kimi-linear", {"moe_renormalize": True})):
+        f.convert(name, members)
+        f.check(f"{name}: {f.said}", "not-applied" not in f.said)
     f.convert("starcoder2", drop=("mlp.c_fc.bias", "mlp.c_proj.bias", "proj.bias"))
     zeros = f.tensors["blk.0.attn_output.bias"]
     f.check("starcoder2: zeros for the biases that are not there", not zeros.data.any() and len(zeros.data) == 64)
@@ -341,6 +350,10 @@ def shapes(f):
     f.make("cohere2", {"head_dim": 32}, add=wide)
     said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
     f.check(f"cohere2: {said}", "heads that together are as wide as the model" in said)
+    f.make("olmoe", {"num_key_value_heads": 2}, add={f"model.layers.{i}.self_attn.{x}": (32, 64)[:n] for i in range(2) for x, n in
+                                                     (("k_proj.weight", 2), ("v_proj.weight", 2), ("k_norm.weight", 1))})
+    said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
+    f.check(f"olmoe: {said}", "as many KV heads as query heads" in said)
     f.make("llama4", {"num_hidden_layers": 2}, drop=(".layers.2.", ".layers.3."))
     said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
     f.check(f"llama4: {said}", "fewer than four" in said)

@@ -17,8 +17,8 @@ except ImportError as fault:
     print(f"SKIP: {fault}: run scripts/venv")
     sys.exit(77)
 
-# llama.cpp stops at the reference's file: sections of positions that are wider than a head.
-STOPS = ("qwen35-even",)
+# llama.cpp stops at the reference's file: sections of positions that are wider than a head, other numbers than 256 for each layer.
+STOPS = ("qwen35-even", "gemma3n")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

@@ -22,7 +22,6 @@ CANNOT = {
     "t5": "llama_encode must be called first",  # nor does it encode first
     "gemma3n": "wrong shape",        # has 256 numbers for each layer, whatever the keys say
     "phi3": "vocabulary",            # wants tokens of Phi 3 that a tiny vocabulary lacks
-    "qwen35-even": "sect_dims",      # the usual sections of positions are larger than tiny heads
     "qwen3vl": "ggml_can_repeat",    # as many layers as levels of pictures
     "plamo2": "to an end",           # not known why
     "chameleon": "ggml_nelements",   # silences 8,192 tokens of images

@@ -310,6 +310,10 @@ MODELS.update({
     "granite-hybrid-dense-nope": of_kind("granite-hybrid-dense", layer_types=["attention"] * 4),
     "dbrx-base": of_kind("dbrx", **rope(rope_theta=300.0), attn_config=dict(kv_n_heads=2, clip_qkv=8.0, rope_theta=300.0)),
     "qwen3_5-narrow": of_kind("qwen3_5", head_dim=24),
+    "minicpm3-longrope": of_kind("minicpm3", max_position_embeddings=1024, original_max_position_embeddings=256, **rope(
+        rope_type="longrope", factor=4.0, original_max_position_embeddings=256, short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[2.0, 2.3, 2.6, 2.9])),
+    **{f"{name}-factor": of_kind(name, **both_ropes(**YARN, attention_factor=1.2)) for name in ("gemma3n", "mellum")},
+    "cohere2-moe-factor": of_kind("cohere2-moe", **rope(**YARN, attention_factor=1.2)),
     # kinds of layers
     "gemma3-whole": of_kind("gemma3", layer_types=[F] * 6),
     "gemma3-windows": of_kind("gemma3", layer_types=[S] * 6),
@@ -337,6 +341,7 @@ MODELS.update({
     "exaone-moe-dense": of_kind("exaone-moe", mlp_layer_types=["dense"] * 2 + ["sparse"] * 2),
     "glm4-moe-sparse": of_kind("glm4-moe", first_k_dense_replace=0),
     "gemma4-no-experts": of_kind("gemma4-moe", enable_moe_block=False),
+    "kimi-linear-groups": of_kind("kimi-linear", num_expert_group=4, topk_group=2),
     "hy_v3-dense-last": of_kind("hy_v3", mlp_layer_types=["sparse", "sparse", "dense"]),
     "ernie4_5-moe-every-second": of_kind("ernie4_5-moe", moe_layer_interval=2),
     # biases, tied heads, capped logits, sizes of vocabularies and heads
@@ -376,4 +381,22 @@ MODELS.update({
     "exaone4-wide": of_kind("exaone4", head_dim=48),
     "dots1-groups": of_kind("dots1", num_key_value_heads=1),
     "mamba-wide": of_kind("mamba", expand=3),
+    **{f"{name}-wide": of_kind(name, ffn_hidden_size=512) for name in ("falcon-7b", "falcon-40b")},
+    "gemma4-wide": of_kind("gemma4", head_dim=32),  # all layers alike: per_layer_config has none of them
+    "gemma3n-capped": of_kind("gemma3n", final_logit_softcapping=5.0),
+    "gemma3n-rank": of_kind("gemma3n", laurel_rank=32),
+    "gemma4-fewer": of_kind("gemma4", vocab_size_per_layer_input=400),
+    "kimi-linear-heads": of_kind("kimi-linear", linear_num_heads=2),
+    "kimi-linear-sums": of_kind("kimi-linear", moe_renormalize=False),
+    "minicpm3-values": of_kind("minicpm3", v_head_dim=24),
+    "minicpm3-scores": of_kind("minicpm3", **rope(**YARN, mscale=0.7, mscale_all_dim=0.9)),
+    "minimax-window": of_kind("minimax", sliding_window=8),
+    "olmoe-groups": of_kind("olmoe", num_key_value_heads=2),
+    "nemotron-h-bias": of_kind("nemotron-h", mlp_bias=True, attention_bias=True),
+    "modern-bert-classifier-bias": of_kind("modern-bert-classifier", classifier_bias=True),
+    "modern-bert-classifier-relu": of_kind("modern-bert-classifier", classifier_activation="relu"),
+    "deepseek-v32-narrow": of_kind("deepseek-v32", index_head_dim=32),
+    "umt5-relu": of_kind("umt5", feed_forward_proj="relu"),
+    "t5-encoder-relu": of_kind("t5-encoder", feed_forward_proj="relu"),
+    "t5-silu": of_kind("t5", feed_forward_proj="gated-silu"),
 })
