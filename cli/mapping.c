@@ -137,6 +137,7 @@ static void hint_adapter(const char *path, const char *out_path, const cli_comma
                          const cli_write *write) {
     char *adapter = cli_escape_path(path), *out = cli_escape_path(out_path);
     const tare_mix *mix = write->mix ? write->mix->mix : NULL;
+    const char *beside = write->fit || mix ? "ADAPTER.gguf" : out; /* no type is in its name */
     fprintf(stderr,
             "merged into its base:        tare %s BASE %s%s%s --apply-adapter %s\n"
             "beside it, for llama.cpp:    tare convert BASE %s --lora %s\n"
@@ -146,7 +147,7 @@ static void hint_adapter(const char *path, const char *out_path, const cli_comma
             write->fit ? "..."
             : mix      ? mix->name
                        : "",
-            adapter, out, adapter);
+            adapter, beside, adapter);
     free(adapter);
     free(out);
 }
