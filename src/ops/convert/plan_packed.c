@@ -3,6 +3,7 @@
  * Packed weights in a conversion. They stay as they are stored where nothing else is asked for and
  * the target has tensors in the same way; everywhere else they are decoded, and the output says
  * nothing of their packing any more. */
+#include "base/glob.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "model/json_resource.h"
@@ -71,6 +72,21 @@ static void report_decoded(const tare_plan *p) {
             rounded->name, rounded->id == TARE_ENCODING_BF16 ? 512 : 4096);
 }
 
+/* mlx-lm has the experts of a layer in one tensor, under a name that only it knows. */
+static void note_stacks(tare_plan *p) {
+    const tare_catalog *c = &p->in->catalog;
+    size_t n = 0;
+    if (p->format->stored.program != TARE_PROGRAM_TRANSFORMERS || p->changes) return;
+    for (size_t i = 0; i < c->n_tensors; i++)
+        n += tare_glob_matches(TARE_STR("*.switch_mlp.*"), c->tensors[i].name, false);
+    const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.mlx-experts");
+    if (n)
+        tare_strict_note(&p->strict, &f, "stacks of experts under names that only MLX knows",
+                         "%zu stack%s of experts %s MLX's names (switch_mlp): mlx-lm loads the "
+                         "output, transformers does not find them; as GGUF they are right",
+                         n, n == 1 ? "" : "s", n == 1 ? "keeps" : "keep");
+}
+
 static void report_kept(const tare_model *in, const tare_plan *p) {
     char schemes[SCHEMES_SIZE];
     const size_t n = tare_quantized_count(in);
@@ -95,6 +111,7 @@ tare_status tare_plan_packed(tare_plan *p, tare_error *err) {
     TARE_TRY(tare_model_check_packed(in, err));
     TARE_TRY(tare_quantized_check(in, p->options.context->report, err));
     if (in->stored) report_decoded(p);
+    if (in->stored) note_stacks(p);
     return TARE_OK;
 }
 
