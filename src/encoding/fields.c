@@ -239,3 +239,14 @@ void tare_count_overflow(tare_nonfinite_counts *sum, const tare_encoding *encodi
             count_scales(sum, encoding, field, rows, position);
     }
 }
+
+float tare_saturates_at(const tare_encoding *encoding) {
+    switch (encoding->id) {
+    case TARE_ENCODING_F4:
+        return 6.0F;
+    case TARE_ENCODING_NVFP4:
+        return 6.0F * 448.0F; /* with the largest scale of a block */
+    default:
+        return 0;
+    }
+}

@@ -35,5 +35,7 @@ static inline uint32_t tare_joined_high_bytes(const tare_joined *w) {
 }
 /* Bytes of one number of a field, by its tare_field_type. */
 uint32_t tare_field_width(uint8_t type);
+/* The largest number of a format that gives it, without a mark, for all beyond; 0: of any other. */
+float tare_saturates_at(const tare_encoding *encoding);
 
 #endif

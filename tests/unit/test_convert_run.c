@@ -543,6 +543,39 @@ static void real_files_come_back(void **state) {
 
 #define T(f) cmocka_unit_test_setup_teardown(f, help_set_up, help_tear_down)
 
+/* Formats that have the largest number for all beyond: each is counted, none in silence. */
+static void largest_numbers_for_all_beyond_are_counted(void **state) {
+    (void)state;
+    static const struct {
+        tare_encoding_id id;
+        float largest;
+    } rows[] = {{TARE_ENCODING_NVFP4, 2688}, {TARE_ENCODING_F4, 6}};
+    for (size_t t = 0; t < sizeof rows / sizeof *rows; t++)
+        for (int beyond = 0; beyond < 2; beyond++) {
+            made_model made;
+            const uint64_t dims[2] = {4, 64};
+            made_begin(&made, 4096, 1, 8);
+            uint8_t *w = made_add(&made, TARE_STR("x.weight"), TARE_ENCODING_F32, dims, 2);
+            set(w, 9, rows[t].largest);
+            set(w, 70, beyond ? -1e38f : INFINITY);
+            const tare_model *m = finish(&made);
+            tare_convert_options options = tare_convert_options_default();
+            tare_context context = tare_context_default();
+            tare_output_options output = tare_output_options_default();
+            options.context = &context;
+            options.output = &output;
+            options.type = enc(rows[t].id);
+            context.report = tare_report_new();
+            output.force = true;
+            help_convert(help_path("odd.gguf"), m, &options);
+            assert_int_equal(has_finding(context.report, "convert.overflow",
+                                         "1 out of range for the type, first at element 70"),
+                             beyond);
+            tare_report_free(context.report);
+            made_free(&made);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(threads_do_not_show),          T(several_go_together),
@@ -550,7 +583,7 @@ int main(void) {
         T(odd_numbers_are_counted),      T(a_stop_leaves_nothing),
         T(progress_reaches_its_total),   T(memory_is_bounded),
         T(the_check_sees_changed_bytes), T(the_check_sees_another_model),
-        T(real_files_come_back),
+        T(real_files_come_back),         T(largest_numbers_for_all_beyond_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

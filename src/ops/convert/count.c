@@ -8,6 +8,7 @@
 
 #include "base/arith.h"
 #include "encoding/slab.h"
+#include "encoding/table.h"
 
 static bool is_finite(const float *values, uint64_t n) {
     for (uint64_t i = 0; i < n; i++)
@@ -36,6 +37,18 @@ static void count_blocks(tare_nonfinite_counts *sum, const tare_encoding *to, co
     }
 }
 
+/* Finite numbers beyond the largest one of a format that has no mark for them. */
+static void count_saturated(tare_nonfinite_counts *sum, const tare_encoding *to,
+                            const float *values, uint64_t n, uint64_t position) {
+    const float largest = tare_saturates_at(to);
+    for (uint64_t i = 0; i < n && largest > 0; i++) {
+        const float size = fabsf(values[i]);
+        if (!(size > largest && size < INFINITY)) continue;
+        sum->n_overflow++;
+        sum->first_overflow = tare_min_u64(sum->first_overflow, position + i);
+    }
+}
+
 void tare_count_recoded(tare_nonfinite_counts *sum, const tare_encoding *to, const float *values,
                         const tare_rows_mut *rows, uint64_t position) {
     tare_nonfinite_counts odd = tare_nonfinite_counts_default(),
@@ -48,6 +61,7 @@ void tare_count_recoded(tare_nonfinite_counts *sum, const tare_encoding *to, con
         overflow = tare_nonfinite_counts_default();
         count_blocks(&overflow, to, values, &encoded, position);
     }
+    count_saturated(&overflow, to, values, rows->n_rows * rows->cols, position);
     sum->n_nan += odd.n_nan;
     sum->n_inf += odd.n_inf;
     sum->n_overflow += overflow.n_overflow;
