@@ -238,7 +238,7 @@ static const struct {
      NULL, NULL,
      "rms_norm_eps: llama.cpp has it in the norms of linear attention, too, where transformers has "
      "1e-6" OTHER_RESULTS},
-    {"gemma3n modern-bert step35",
+    {"gemma-embedding gemma3n modern-bert step35",
      "if(rope.type == 'yarn', if(has(rope.attention_factor), true, has(rope.mscale)))", NULL, NULL,
      "attention_factor, mscale: llama.cpp computes with them in another way in this "
      "architecture" OTHER_RESULTS},

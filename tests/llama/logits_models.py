@@ -313,6 +313,7 @@ MODELS.update({
     "minicpm3-longrope": of_kind("minicpm3", max_position_embeddings=1024, original_max_position_embeddings=256, **rope(
         rope_type="longrope", factor=4.0, original_max_position_embeddings=256, short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[2.0, 2.3, 2.6, 2.9])),
     **{f"{name}-factor": of_kind(name, **both_ropes(**YARN, attention_factor=1.2)) for name in ("gemma3n", "mellum")},
+    "embeddinggemma-factor": of_kind("embeddinggemma", **both_ropes(**YARN, attention_factor=2.0)),
     "cohere2-moe-factor": of_kind("cohere2-moe", **rope(**YARN, attention_factor=1.2)),
     # kinds of layers
     "gemma3-whole": of_kind("gemma3", layer_types=[F] * 6),
@@ -388,6 +389,7 @@ MODELS.update({
     "gemma4-fewer": of_kind("gemma4", vocab_size_per_layer_input=400),
     "kimi-linear-heads": of_kind("kimi-linear", linear_num_heads=2),
     "kimi-linear-sums": of_kind("kimi-linear", moe_renormalize=False),
+    "minimax-m3-wide": of_kind("minimax-m3", text_config=dict(MODELS["minimax-m3"][1]["text_config"], head_dim=32)),
     "minicpm3-values": of_kind("minicpm3", v_head_dim=24),
     "minicpm3-scores": of_kind("minicpm3", **rope(**YARN, mscale=0.7, mscale_all_dim=0.9)),
     "minimax-window": of_kind("minimax", sliding_window=8),

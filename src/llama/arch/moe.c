@@ -109,7 +109,8 @@ static const tare_llama_key minimax_keys[] = {
 static const char *const minimax3_defaults[] = {SIGMOID_ROUTER, NULL};
 static const tare_llama_key minimax3_keys[] = {
     {"expert_feed_forward_length", U32, "intermediate_size"},
-    {"rope.dimension_count", U32, "rotary_dim"},
+    {"rope.dimension_count", U32,
+     "if(like_reference, nothing, floor(head_dim * rope.partial)) | rotary_dim"},
     {"expert_shared_count", U32, "n_shared_experts | if(has(shared_intermediate_size), 1)"},
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     {"expert_weights_norm", BOOL, "true"},
