@@ -28,6 +28,18 @@ static tare_status wrong_kind(const char *name, tare_str member, tare_error *err
     return TARE_ERR_CORRUPT;
 }
 
+/* What config.json says itself is as it says it; what is computed of it may be cut. */
+static tare_status check_whole(const tare_llama_value *v, const char *name, tare_value_type type,
+                               tare_error *err) {
+    const bool is_whole = type == TARE_VALUE_U32 || type == TARE_VALUE_I32;
+    if (!is_whole || !v->member.len || v->kind != TARE_LLAMA_NUMBER ||
+        v->number == trunc(v->number))
+        return TARE_OK;
+    fail_value(name, "config.json: the value for the key is not a whole number", err);
+    tare_error_detail(err, "%.*s", (int)tare_min_u64(v->member.len, 63), v->member.ptr);
+    return TARE_ERR_CORRUPT;
+}
+
 static tare_status not_finite(const char *name, tare_error *err) {
     return fail_value(name, "config.json: the value for the key is not a finite number", err);
 }
@@ -91,6 +103,7 @@ static tare_status set_row(tare_llama_mapping *m, const tare_llama_key *row, tar
         return tare_llama_set_text(m, row->name, v.text, err);
     default:
         if (row->type == TARE_VALUE_STRING) return wrong_kind(row->name, v.member, err);
+        TARE_TRY(check_whole(&v, row->name, row->type, err));
         return tare_llama_set_number(m, row->name, row->type, v.number, err);
     }
 }
@@ -119,6 +132,7 @@ static tare_status set_layers(tare_llama_mapping *m, const tare_llama_key *row, 
         if (v.kind == TARE_LLAMA_ABSENT && i == 0) return TARE_OK;
         if (v.kind != TARE_LLAMA_NUMBER && v.kind != TARE_LLAMA_BOOL)
             return wrong_kind(name, v.member, err);
+        TARE_TRY(check_whole(&v, name, row->type, err));
         numbers[i] = v.number;
     }
     return tare_llama_set_numbers(m, name, row->type, numbers, (size_t)n, err);

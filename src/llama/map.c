@@ -5,6 +5,7 @@
  * is read. */
 #include <tare/experimental/llama.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -174,6 +175,8 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_count_extra_layers(m, layers, &extra, err));
     if (!(layers >= 0 && layers < 1e6 && extra >= 0 && extra < 1e6))
         return fail_config("it does not give the number of layers (num_hidden_layers)", err);
+    if (layers != trunc(layers))
+        return fail_config("the number of layers (num_hidden_layers) is not a whole number", err);
     /* without a width llama.cpp can do nothing, nor could the shapes be checked */
     TARE_TRY(tare_llama_number(
         &width, m, "hidden_size | n_embd | dim | d_model | model_dim | n_embed", 0, err));

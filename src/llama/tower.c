@@ -3,6 +3,7 @@
  * Towers: which one a model has, what it needs beside config.json, and what its keys must have. */
 #include "llama/tower.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/report.h"
@@ -121,6 +122,9 @@ tare_status tare_llama_tower_begin(tare_llama_mapping *m, tare_error *err) {
     if (!(layers >= 0 && layers < 1e6))
         return fail_config(TARE_ERR_CORRUPT, "config.json",
                            "it does not say how many layers the encoder has", err);
+    if (layers != trunc(layers))
+        return fail_config(TARE_ERR_CORRUPT, "config.json",
+                           "the number of layers of the encoder is not a whole number", err);
     TARE_TRY(read_token(m, &token, err));
     m->n_layers = (uint64_t)layers;
     m->facts[0] = (tare_llama_binding){"layers", layers};

@@ -99,6 +99,14 @@ class Json(Files):
             self.assertIn("rms_norm_eps: is not a finite number", text)
             self.assertFalse(os.path.exists(os.path.join(self.folder, "m.gguf")))
 
+    def test_whole_numbers(self):
+        for name, member, number in (("llama", "hidden_size", "64.5"), ("llama", "num_key_value_heads", "2.5"), ("qwen3", "head_dim", "16.5"),
+                                     ("mamba2", "state_size", "16.5"), ("llama", "num_hidden_layers", "2.5")):
+            self.model(name, "m")
+            self.change("m", **{member: number})
+            text = self.convert("m", "m.gguf", code=3)
+            self.assertIn("not a whole number", text, member)
+
     def test_side_files(self):
         self.model("llama", "m")
         for file in ("generation_config.json", "trainer_state.json", "preprocessor_config.json"):
