@@ -334,7 +334,8 @@ const tare_llama_class_row tare_llama_class_rows[] = {
     {"kimi_linear",
      "hidden_size=2304 intermediate_size=9216 kv_lora_rank=512 linear_conv_kernel_dim=4 "
      "linear_head_dim=128 model_max_length=max_position_embeddings|1048576 "
-     "moe_intermediate_size=1024 num_attention_heads=32 num_experts=num_local_experts|256 "
+     "moe_intermediate_size=1024 moe_renormalize=norm_topk_prob|true num_attention_heads=32 "
+     "num_expert_group=n_group|1 num_experts=num_local_experts|256 "
      "num_experts_per_token=num_experts_per_tok|8 num_hidden_layers=27 num_key_value_heads=32 "
      "num_key_value_heads?=num_attention_heads num_shared_experts=n_shared_experts|1 "
      "qk_nope_head_dim=128 qk_rope_head_dim=64 rms_norm_eps=1e-05 routed_scaling_factor=2.446 "
@@ -427,10 +428,11 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_attention_heads=32 num_experts_per_tok=2 num_hidden_layers=32 num_key_value_heads=8 "
      "num_local_experts=num_experts|8 rms_norm_eps=1e-05 rope_theta=1000000"},
     {"modernbert",
-     "classifier_pooling='cls' hidden_activation='gelu' hidden_size=768 intermediate_size=1152 "
-     "local_attention=128 max_position_embeddings=8192 norm_eps=1e-05 num_attention_heads=12 "
-     "num_hidden_layers=22 rope_local_base_freq=10000 rope_local_base_freq?=10000 "
-     "rope_theta=160000 rope_theta?=160000 tie_word_embeddings=true"},
+     "classifier_activation='gelu' classifier_bias=false classifier_pooling='cls' "
+     "hidden_activation='gelu' hidden_size=768 intermediate_size=1152 local_attention=128 "
+     "max_position_embeddings=8192 norm_eps=1e-05 num_attention_heads=12 num_hidden_layers=22 "
+     "rope_local_base_freq=10000 rope_local_base_freq?=10000 rope_theta=160000 "
+     "rope_theta?=160000 tie_word_embeddings=true"},
     {"mpt", "d_model=hidden_size|2048 layer_norm_epsilon=1e-05 max_seq_len=2048 "
             "n_heads=num_attention_heads|16 n_layers=num_hidden_layers|24 no_bias=true "
             "tie_word_embeddings=true"},

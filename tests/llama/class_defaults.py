@@ -22,7 +22,7 @@ PARTS = ("text_config", "llm_config", "language_config", "thinker_config")
 SIZES = ("hidden_size", "num_attention_heads", "intermediate_size", "num_hidden_layers", "n_embd", "n_head", "n_layer",
          "d_model", "num_heads", "num_layers", "n_heads", "n_layers", "dim")
 # Formulas name these, but no key or shape of the text model depends on them.
-UNUSED = ("is_encoder_decoder", "attention_bias", "mlp_bias", "use_bias", "bias", "hidden_act", "feed_forward_proj",
+UNUSED = ("is_encoder_decoder", "attention_bias", "mlp_bias", "use_bias", "bias", "hidden_act", "feed_forward_proj", "dense_act_fn", "is_gated_act",
           "use_qkv_bias", "attention_out_bias", "scale_factor", "swin_norm", "type", "text", "model_type",
           "patch_size", "image_size", "_name_or_path")
 # The shapes of tensors tell these, whatever a class assumes.
