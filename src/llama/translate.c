@@ -143,6 +143,11 @@ static tare_status check_no_adapter(const tare_model *in, tare_error *err) {
     if (tare_lora_is_llama_cpp(in)) return TARE_OK;
     if (!tare_model_is_peft(in) && (has_config(in) || !tare_model_adapter_dialect(in).len))
         return TARE_OK;
+    if (!tare_model_is_peft(in) && tare_lora_method(in).len)
+        return tare_fail(
+            err, TARE_ERR_UNSUPPORTED,
+            "an adapter, which is not a model, of a method that cannot be merged: `keep_names` "
+            "stores its tensors as they are");
     return tare_fail_code(
         err, TARE_ERR_UNSUPPORTED, TARE_CODE_IS_ADAPTER,
         "an adapter, which is not a model: it is merged into its base, or written "

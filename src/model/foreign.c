@@ -192,10 +192,9 @@ static const magic magics[] = {
     MAGIC("RKNN", 0,
           "a model compiled for Rockchip's NPUs, which cannot be taken apart: get the model that "
           "it was made from"),
-    MAGIC(
-        "\x0a\x05<unk>", 2,
-        "a SentencePiece tokenizer, not a model: it belongs into the directory of its model, which "
-        "is opened as a whole"),
+    MAGIC("\x0a\x05<unk>", 2,
+          "a SentencePiece tokenizer, not a model: it belongs in the directory of its model, which "
+          "is opened as a whole"),
     MAGIC("PAR1", 0, "a Parquet file, which has data, not a model"),
     MAGIC("\x80\x02", 0, pickle),
     MAGIC("\x80\x03", 0, pickle),

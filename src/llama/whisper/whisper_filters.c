@@ -32,7 +32,7 @@ void tare_whisper_filters(uint8_t *out, size_t n) {
             const double hz = BIN * (double)k;
             const double up = -(low - hz) / (top - low), down = (high - hz) / (high - top);
             const double inside = up < down ? up : down;
-            /* Compilers do not agree about the sign of a largest number that is 0. */
+            /* -0 where the first one begins: min and max of 0 and -0 differ among compilers. */
             const float side = hz == low ? -0.0F : inside > 0 ? (float)inside : 0;
             const float value = (float)((double)side * area);
             tare_store_le32(out + 4 * (i * TARE_WHISPER_BINS + k), tare_f32_bits(value));
