@@ -140,6 +140,17 @@ static tare_status not_of_type(tare_str text, wanted w, tare_error *err) {
     return TARE_ERR_ARG;
 }
 
+/* Files hold bytes other than 0 and 1 as bools, and their JSON numbers: nobody asks for one. */
+static bool is_bool(const tare_value *v) {
+    tare_array_walk walk;
+    tare_value element;
+    if (v->type != TARE_VALUE_ARRAY) return v->as.u <= 1;
+    tare_array_begin(&walk, &v->as.a);
+    while (tare_array_next(&element, &walk))
+        if (element.as.u > 1) return false;
+    return true;
+}
+
 static tare_status read_json(tare_value *out, tare_str text, wanted w, tare_arena *arena,
                              const tare_limits *limits, tare_error *err) {
     const char *name = tare_value_type_name(w.type);
@@ -162,6 +173,7 @@ static tare_status read_json(tare_value *out, tare_str text, wanted w, tare_aren
     if (status == TARE_ERR_CORRUPT || (status == TARE_OK && n != 1))
         return not_of_type(text, w, err);
     if (status != TARE_OK) return tare_fail(err, status, why.what);
+    if (w.type == TARE_VALUE_BOOL && !is_bool(&entries[0].value)) return not_of_type(text, w, err);
     *out = entries[0].value;
     return TARE_OK;
 }
