@@ -53,23 +53,32 @@ def finish(t, norm, pre, post, added):
     return t
 
 
-def characters(norm=BLANKS, pre=None, post=AROUND, added=()):
+def characters(norm=BLANKS, pre=None, post=AROUND, added=(), **options):
     """Merges over characters, with tokens for single bytes."""
     t = Tokenizer(M.BPE(unk_token="<unk>"))
     t.pre_tokenizer = P.Metaspace()
     t.train_from_iterator(CORPUS, T.BpeTrainer(vocab_size=900, special_tokens=SPECIAL + [f"<0x{i:02X}>" for i in range(256)], show_progress=False))
     model = json.loads(t.to_str())["model"]
     merges = [tuple(m) if isinstance(m, list) else tuple(m.split(" ")) for m in model["merges"]]
-    t = Tokenizer(M.BPE(vocab=model["vocab"], merges=merges, byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    t = Tokenizer(M.BPE(vocab=model["vocab"], merges=merges, **dict(dict(byte_fallback=True, unk_token="<unk>", fuse_unk=True), **options)))
     t.decoder = D.Sequence([D.Replace("▁", " "), D.ByteFallback(), D.Fuse()])
     t.add_special_tokens(SPECIAL)
     return finish(t, norm, pre, post, added)
 
 
-def byte_level(norm=None, pre=P.ByteLevel(add_prefix_space=False), post=None, added=()):
+def byte_level(norm=None, pre=P.ByteLevel(add_prefix_space=False), post=None, added=(), left_out=0, whole=(), **options):
     t = Tokenizer(M.BPE())
     t.pre_tokenizer, t.decoder = pre, D.ByteLevel()
     t.train_from_iterator(CORPUS, T.BpeTrainer(vocab_size=700, special_tokens=SPECIAL, initial_alphabet=sorted(P.ByteLevel.alphabet()), show_progress=False))
+    if options or left_out or whole:
+        model = json.loads(t.to_str())["model"]
+        gone = set(sorted(P.ByteLevel.alphabet())[:left_out])
+        vocab = [x for x in model["vocab"] if not gone & set(x) or x in SPECIAL] + list(whole)
+        merges = [tuple(m) if isinstance(m, list) else tuple(m.split(" ")) for m in model["merges"]]
+        merges = [m for m in merges if not gone & set("".join(m))]
+        t = Tokenizer(M.BPE(vocab={x: i for i, x in enumerate(vocab)}, merges=merges, **options))
+        t.pre_tokenizer, t.decoder = pre, D.ByteLevel()
+        t.add_special_tokens(SPECIAL)
     return finish(t, norm, None, post, added)
 
 
@@ -80,17 +89,23 @@ def by_pattern(*patterns):
 BERT = R.TemplateProcessing(single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 0), ("</s>", 2)])
 
 
-def words(norm=None, pre=P.BertPreTokenizer(), post=BERT, added=(), most=100):
+def words(norm=None, pre=P.BertPreTokenizer(), post=BERT, added=(), most=100, prefix="##"):
     t = Tokenizer(M.WordPiece(unk_token="<unk>", max_input_chars_per_word=most))
     t.normalizer, t.pre_tokenizer, t.decoder = norm or N.BertNormalizer(), pre, D.WordPiece()
     t.train_from_iterator(CORPUS, T.WordPieceTrainer(vocab_size=700, special_tokens=SPECIAL, show_progress=False))
+    if prefix != "##":
+        t.model = M.WordPiece({x.replace("##", prefix, x.startswith("##")): i for x, i in t.get_vocab(False).items()}, unk_token="<unk>",
+                              continuing_subword_prefix=prefix)
     return finish(t, t.normalizer, None, post, added)
 
 
-def pieces(norm=None, pre=P.Metaspace(), post=AROUND, added=()):
+def pieces(norm=None, pre=P.Metaspace(), post=AROUND, added=(), **options):
     t = Tokenizer(M.Unigram())
     t.normalizer, t.pre_tokenizer = norm or N.NFKC(), pre
     t.train_from_iterator(CORPUS, T.UnigramTrainer(vocab_size=600, special_tokens=SPECIAL, unk_token="<unk>", show_progress=False))
+    if options:
+        scores = [tuple(x) for x in json.loads(t.to_str())["model"]["vocab"]]
+        t.model = M.Unigram(scores + [(f"<0x{i:02X}>", -20.0) for i in range(256)], 3, **options)
     return finish(t, norm, None, post, added)
 
 
@@ -130,6 +145,31 @@ def tokenizers():
     yield "byte-level-two", byte_level, dict(post=R.TemplateProcessing(single="<s> <pad> $A", pair="<s> $A $B", special_tokens=[("<s>", 0), ("<pad>", 1)]))
     for clean, chinese, accents, lower in itertools.product((True, False), (True, False), (None, True, False), (True, False)):
         yield f"words-{clean:d}{chinese:d}{accents}{lower:d}", words, dict(norm=N.BertNormalizer(clean, chinese, accents, lower))
+    yield "characters-dropout", characters, dict(dropout=0.5)
+    yield "characters-no-bytes", characters, dict(byte_fallback=False)
+    yield "characters-no-bytes-apart", characters, dict(byte_fallback=False, fuse_unk=False)
+    yield "characters-no-bytes-no-unk", characters, dict(byte_fallback=False, unk_token=None)
+    yield "characters-ignore-merges", characters, dict(ignore_merges=True)
+    yield "byte-level-dropout", byte_level, dict(dropout=0.5)
+    yield "byte-level-unk", byte_level, dict(unk_token="<unk>")
+    yield "byte-level-part", byte_level, dict(left_out=60)
+    yield "byte-level-part-unk", byte_level, dict(left_out=60, unk_token="<unk>")
+    yield "byte-level-part-fused", byte_level, dict(left_out=60, unk_token="<unk>", fuse_unk=True)
+    for ignore, pattern in itertools.product((False, True), (None, LLAMA_PATTERN, CASED)):
+        pre = by_pattern(pattern) if pattern else P.ByteLevel(add_prefix_space=False)
+        yield f"byte-level-whole-{ignore:d}{(pattern or '')[:3]}", byte_level, dict(pre=pre, ignore_merges=ignore, whole=("Hellox", "ĠCamelCase", "Hello", "ĠSNAKE", "leading"))
+    for behavior, invert in itertools.product(("isolated", "merged_with_previous", "merged_with_next", "contiguous"), (False, True)):
+        pre = P.Sequence([P.Split(Regex(LLAMA_PATTERN), behavior, invert), P.ByteLevel(add_prefix_space=False, use_regex=False)])
+        yield f"byte-level-{behavior}-{invert:d}", byte_level, dict(pre=pre)
+    for name, post in dict(level=R.ByteLevel(), level_offsets=R.ByteLevel(trim_offsets=False), bert=R.BertProcessing(("</s>", 2), ("<s>", 0)),
+                           roberta=R.RobertaProcessing(("</s>", 2), ("<s>", 0)), sequence=R.Sequence([R.ByteLevel(), AROUND]),
+                           behind=R.TemplateProcessing(single="$A </s>", pair="$A $B </s>", special_tokens=[("</s>", 2)]),
+                           front=R.TemplateProcessing(single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", 0)])).items():
+        for kind in (characters, byte_level, words, pieces):
+            yield f"{kind.__name__}-post-{name}", kind, dict(post=post)
+    yield "words-prefix", words, dict(prefix="@@")
+    yield "words-no-prefix", words, dict(prefix="")
+    yield "pieces-bytes", pieces, dict(byte_fallback=True)
     yield "words-bare", words, dict(post=None)
     yield "words-short", words, dict(most=10)
     yield "pieces-bare", pieces, dict(post=None)

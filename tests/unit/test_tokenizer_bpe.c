@@ -139,6 +139,38 @@ static void merges_and_ids_that_are_given_twice(void **state) {
     run_end(&r);
 }
 
+/* What Hugging Face's library does with these tokens, and llama.cpp otherwise. */
+static void merges_that_llama_cpp_uses_otherwise(void **state) {
+    (void)state;
+    static const struct {
+        const char *members, *vocab;
+        bool is_told;
+    } rows[] = {
+        {"\"ignore_merges\":true", "", false}, /* each is made by a merge */
+        {"\"ignore_merges\":true", ",\"bca\":4", true},
+        {"\"ignore_merges\":false", ",\"bca\":4", false},
+        {"\"dropout\":0.1", "", true},
+        {"\"dropout\":null", "", false},
+        {"\"dropout\":0.0", "", false},
+        {"\"unk_token\":\"a\"", "", true}, /* 240 bytes are none */
+        {"\"unk_token\":null", "", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[600];
+        key_run r;
+        snprintf(json, sizeof json,
+                 "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,"
+                 "\"use_regex\":true},\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":"
+                 "\"BPE\",%s,\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"bc\":3%s},"
+                 "\"merges\":[\"b c\"]}}",
+                 rows[i].members, rows[i].vocab);
+        RUN(&r, NULL, SIDE_TEXT("tokenizer.json", json));
+        assert_run(&r);
+        assert_int_equal(has_finding(&r, "tokenizer.not-applied"), rows[i].is_told);
+        run_end(&r);
+    }
+}
+
 /* "abc": a merge of bc ranks before ab, so a|bc is what the model learned. */
 static void scores_follow_the_merges(void **state) {
     (void)state;
@@ -226,6 +258,7 @@ int main(void) {
         cmocka_unit_test(an_unknown_splitting_stops),
         cmocka_unit_test(names_of_pre_are_in_order),
         cmocka_unit_test(merges_and_ids_that_are_given_twice),
+        cmocka_unit_test(merges_that_llama_cpp_uses_otherwise),
         cmocka_unit_test(scores_follow_the_merges),
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(faults_have_a_place),

@@ -45,6 +45,26 @@ static void word_pieces_are_marked(void **state) {
     run_end(&r);
 }
 
+/* The mark is the file's; without one nothing tells a word from the rest of one. */
+static void word_pieces_have_other_marks(void **state) {
+    (void)state;
+    key_run r;
+    RUN(&r, NULL,
+        SIDE_TEXT("tokenizer.json",
+                  "{\"model\":{\"type\":\"WordPiece\",\"continuing_subword_prefix\":\"@@\","
+                  "\"vocab\":{\"do\":0,\"@@ing\":1,\"##\":2}}}"));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", MARK "do|ing|" MARK "##");
+    run_end(&r);
+    RUN(&r, NULL,
+        SIDE_TEXT("tokenizer.json",
+                  "{\"model\":{\"type\":\"WordPiece\",\"continuing_subword_prefix\":\"\","
+                  "\"vocab\":{\"do\":0,\"ing\":1}}}"));
+    assert_int_equal(r.status, TARE_ERR_UNSUPPORTED);
+    assert_non_null(strstr(r.err.field, "continuing_subword_prefix"));
+    run_end(&r);
+}
+
 #define ADDED(id, text) "{\"id\":" id ",\"content\":\"" text "\",\"special\":true}"
 #define WORDS                                                                                      \
     "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"?\",\"vocab\":{\"a\":0,\"?\":1,\"[CLS]\":"  \
@@ -296,6 +316,7 @@ static void older_files_name_a_class(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(word_pieces_are_marked),
+        cmocka_unit_test(word_pieces_have_other_marks),
         cmocka_unit_test(roles_that_only_the_template_names),
         cmocka_unit_test(a_byte_order_mark_is_no_token),
         cmocka_unit_test(names_stand_for_tokens_of_any_vocabulary),

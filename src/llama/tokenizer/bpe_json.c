@@ -145,33 +145,6 @@ static tare_status read_merges_txt(tare_llama_tokenizer *t, tare_error *err) {
     return TARE_OK;
 }
 
-/* Of a merge that is given twice Hugging Face's libraries take the last place, llama.cpp the first:
- * the earlier ones are dropped. */
-static tare_status keep_last_merges(tare_llama_tokenizer *t, tare_error *err) {
-    tare_llama_vocab *v = &t->vocab;
-    tare_name_index index;
-    size_t n_kept = 0;
-    tare_str example = {NULL, 0};
-    if (t->options->like_reference) return TARE_OK;
-    TARE_TRY(tare_name_index_init(&index, &t->scratch, v->n_merges, err));
-    for (size_t i = v->n_merges; i-- > 0;) {
-        if (tare_name_index_add(&index, v->merges, sizeof *v->merges, i, NULL) < 0) continue;
-        example = v->merges[i];
-        v->merges[i].len = 0;
-    }
-    for (size_t i = 0; i < v->n_merges; i++)
-        if (v->merges[i].len) v->merges[n_kept++] = v->merges[i];
-    const size_t n_dropped = v->n_merges - n_kept;
-    v->n_merges = n_kept;
-    if (n_dropped)
-        tare_llama_note(
-            t, TARE_LEVEL_WARNING, "tokenizer.merge-twice", t->json.file.name,
-            "merges that are given again: %zu, such as \"%.*s\": the last place counts, as "
-            "in Hugging Face's libraries",
-            n_dropped, (int)tare_min_u64(example.len, 60), example.ptr);
-    return TARE_OK;
-}
-
 /* ---- both kinds ------------------------------------------------------------------------------ */
 
 /* Without tokenizer.json no file says which tokens the tokenizer's class adds by itself. */
@@ -185,41 +158,6 @@ static void mark_specials_of_class(tare_llama_tokenizer *t) {
         for (size_t i = 0; token && i < most && row->specials[i]; i++)
             if (tare_str_is(token->text, row->specials[i])) token->type = TARE_TOKEN_CONTROL;
     }
-}
-
-/* The token that a merge makes, without the blank between its parts, in room for it; -1: none. */
-static int64_t made_by(tare_str merge, char *room, const tare_name_index *index,
-                       const tare_llama_vocab *v) {
-    const char *blank = memchr(merge.ptr + 1, ' ', merge.len - 1);
-    const size_t left = (size_t)(blank - merge.ptr);
-    memcpy(room, merge.ptr, left);
-    memcpy(room + left, blank + 1, merge.len - left - 1);
-    return tare_llama_vocab_find(index, v, (tare_str){room, merge.len - 1});
-}
-
-/* Room for the text of the longest; NULL: memory is out. */
-static char *room_for_merges(tare_llama_tokenizer *t) {
-    size_t longest = 0;
-    for (size_t i = 0; i < t->vocab.n_merges; i++)
-        if (t->vocab.merges[i].len > longest) longest = t->vocab.merges[i].len;
-    return tare_arena_take(&t->scratch, longest);
-}
-
-/* Hugging Face's libraries do not load such a file; llama.cpp splits the text again. */
-static tare_status note_lost_merges(tare_llama_tokenizer *t, tare_error *err) {
-    const tare_llama_vocab *v = &t->vocab;
-    tare_name_index index;
-    size_t n = 0, first = 0;
-    TARE_TRY(tare_llama_vocab_index(&index, v, &t->scratch, err));
-    char *room = room_for_merges(t);
-    if (!room) return tare_fail(err, TARE_ERR_NOMEM, "merges");
-    for (size_t i = 0; i < v->n_merges; i++)
-        if (made_by(v->merges[i], room, &index, v) < 0 && n++ == 0) first = i;
-    if (n)
-        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.lost-merge", t->json.file.name,
-                        "merges that make no token of the vocabulary: %zu, the first is \"%.*s\"",
-                        n, (int)tare_min_u64(v->merges[first].len, 60), v->merges[first].ptr);
-    return TARE_OK;
 }
 
 /* What BPE may put before or behind parts of words, which llama.cpp does not know. */
@@ -256,9 +194,9 @@ tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err) {
                                     "a BPE vocabulary without merges, here and in merges.txt");
     TARE_TRY(tare_llama_read_added_decoder(t, false, err));
     TARE_TRY(tare_llama_add_named(t, err));
-    TARE_TRY(keep_last_merges(t, err));
-    TARE_TRY(note_lost_merges(t, err));
-    return tare_llama_choose_pre(t, err);
+    TARE_TRY(tare_llama_keep_last_merges(t, err));
+    TARE_TRY(tare_llama_choose_pre(t, err));
+    return tare_llama_check_merges(t, err);
 }
 
 /* "<0xHH>": the token of a byte. */
@@ -272,15 +210,11 @@ static bool is_byte_token(tare_str s) {
 /* llama.cpp joins what gives the best score first; the reverse of a token's first merge's rank is
  * just that order, so texts are split as the merges say. */
 static tare_status score_by_merges(tare_llama_tokenizer *t, tare_error *err) {
-    tare_llama_vocab *v = &t->vocab;
-    tare_name_index index;
-    TARE_TRY(tare_llama_vocab_index(&index, v, &t->scratch, err));
-    char *room = room_for_merges(t);
-    if (!room) return tare_fail(err, TARE_ERR_NOMEM, "scores");
-    for (size_t i = v->n_merges; i-- > 0;) {
-        const int64_t id = made_by(v->merges[i], room, &index, v);
-        if (id >= 0) v->tokens[id].score = (float)-(int64_t)i;
-    }
+    const tare_llama_vocab *v = &t->vocab;
+    const int64_t *made;
+    TARE_TRY(tare_llama_tokens_made(&made, t, err));
+    for (size_t i = v->n_merges; i-- > 0;)
+        if (made[i] >= 0) v->tokens[made[i]].score = (float)-(int64_t)i;
     tare_llama_note(t, TARE_LEVEL_INFO, "tokenizer.scores-of-merges", t->json.file.name,
                     "scores of tokens are the ranks of their merges");
     return TARE_OK;
@@ -301,7 +235,7 @@ tare_status tare_llama_read_llama_bpe(tare_llama_tokenizer *t, tare_error *err) 
     TARE_TRY(tare_llama_read_added_decoder(t, false, err));
     TARE_TRY(tare_llama_add_named(t, err));
     TARE_TRY(read_merges_json(t, err));
-    TARE_TRY(keep_last_merges(t, err));
+    TARE_TRY(tare_llama_keep_last_merges(t, err));
     if (!t->options->like_reference) TARE_TRY(score_by_merges(t, err));
     if (t->options->family != TARE_LLAMA_VOCAB_GEMMA4) t->vocab.n_merges = 0;
     if (t->options->like_reference) return TARE_OK;

@@ -105,6 +105,12 @@ tare_status tare_llama_read_sentencepiece(tare_llama_tokenizer *t, const tare_ll
                                           tare_error *err);
 /* BPE over the byte alphabet: tokenizer.json, else vocab.json and merges.txt. */
 tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err);
+/* Drops merges that are given again (merges.c). */
+tare_status tare_llama_keep_last_merges(tare_llama_tokenizer *t, tare_error *err);
+/* The token that each merge makes, -1 for none. */
+tare_status tare_llama_tokens_made(const int64_t **out, tare_llama_tokenizer *t, tare_error *err);
+/* Tells where merges and tokens do not fit, or llama.cpp uses them otherwise. Behind the choice of `pre`. */
+tare_status tare_llama_check_merges(tare_llama_tokenizer *t, tare_error *err);
 /* BPE over characters, in tokenizer.json: tokens as SentencePiece would have them. */
 tare_status tare_llama_read_llama_bpe(tare_llama_tokenizer *t, tare_error *err);
 /* WordPiece: tokenizer.json, else vocab.txt. */

@@ -140,6 +140,18 @@ static void tell_of_bert(const tare_llama_tokenizer *t) {
                         "texts are tokenized differently");
 }
 
+/* ---- merges ------------------------------------------------------------------------------------ */
+
+static void tell_of_dropout(const tare_llama_tokenizer *t) {
+    const tare_json_value v = tare_json_span_member(&t->json.model, "dropout");
+    double share;
+    if (tare_json_f64(&v, &share) && share > 0)
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.not-applied", t->json.file.name,
+                        "model.dropout %g: merges are left out at random, and llama.cpp leaves out "
+                        "none",
+                        share);
+}
+
 /* ---- tokens around a text ---------------------------------------------------------------------- */
 
 static void tell_of_template(const tare_llama_tokenizer *t, const tare_json_value *processor,
@@ -236,6 +248,7 @@ void tare_llama_note_not_applied(const tare_llama_tokenizer *t) {
     if (is_kind(t, "llama") || is_kind(t, "t5") || is_bert)
         walk(t, "pre_tokenizer", &t->json.pre_tokenizer, of_pre_tokenizer, 8);
     if (is_bert) tell_of_bert(t);
+    tell_of_dropout(t);
     tell_of_template(t, &t->json.post_processor, 8);
     tell_of_added(t);
 }

@@ -9,13 +9,28 @@
 
 /* ---- WordPiece ------------------------------------------------------------------------------- */
 
+/* What a token begins with that goes on with a word: "##", where the file does not say another. */
+static tare_status read_prefix(tare_str *out, tare_llama_tokenizer *t, tare_error *err) {
+    const tare_json_value v = tare_json_span_member(&t->json.model, "continuing_subword_prefix");
+    *out = TARE_STR("##");
+    if (v.type != TARE_JSON_STRING) return TARE_OK;
+    TARE_TRY(tare_llama_text(out, t, &v, err));
+    if (out->len) return TARE_OK;
+    tare_llama_fail_file(err, TARE_ERR_UNSUPPORTED, &t->json.file, v.offset,
+                         "llama.cpp has no WordPiece without a mark at what goes on with a word");
+    tare_error_detail(err, "model.continuing_subword_prefix");
+    return TARE_ERR_UNSUPPORTED;
+}
+
 /* "##ing" goes on with a word, "do" begins one; llama.cpp wants "ing" and the second one marked. */
 static tare_status mark_words(tare_llama_tokenizer *t, tare_error *err) {
+    tare_str prefix;
+    TARE_TRY(read_prefix(&prefix, t, err));
     for (size_t id = 0; id < t->vocab.n_tokens; id++) {
         tare_llama_token *token = tare_llama_vocab_at(&t->vocab, id);
         if (!token || token->type == TARE_TOKEN_CONTROL) continue;
-        if (tare_str_starts(token->text, TARE_STR("##"))) {
-            token->text = tare_str_cut(token->text, 2);
+        if (tare_str_starts(token->text, prefix)) {
+            token->text = tare_str_cut(token->text, prefix.len);
             continue;
         }
         char *text = tare_arena_take(&t->scratch, token->text.len + 3);
