@@ -89,8 +89,8 @@ static void pieces_become_tokens(void **state) {
     assert_str(&r, "tokenizer.ggml.model", "llama");
     assert_str(&r, "tokenizer.ggml.pre", "default");
     assert_array(&r, "tokenizer.ggml.tokens", "<unk>|<s>|</s>|<0x0A>|\xe2\x96\x81the|user|never");
-    assert_array(&r, "tokenizer.ggml.scores", "0|0|0|0|-1.5|-2|-3");
-    assert_array(&r, "tokenizer.ggml.token_type", "2|3|3|6|1|1|5");
+    assert_array(&r, "tokenizer.ggml.scores", "0|0|0|0|-1.5|-1000|-3");
+    assert_array(&r, "tokenizer.ggml.token_type", "2|3|3|6|1|4|5");
     assert_number(&r, "tokenizer.ggml.eos_token_id", 2);
     run_end(&r);
     tare_buffer_free(&b);
@@ -206,8 +206,10 @@ static void unigram_models_keep_their_normalizer(void **state) {
     RUN(&r, &t5, {"spiece.model", text});
     assert_run(&r);
     assert_order(&r, "model pre tokens scores token_type add_space_prefix "
-                     "remove_extra_whitespaces precompiled_charsmap");
+                     "remove_extra_whitespaces precompiled_charsmap eos_token_id unknown_token_id");
     assert_str(&r, "tokenizer.ggml.model", "t5");
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 2); /* T5's own is 1 */
+    assert_number(&r, "tokenizer.ggml.unknown_token_id", 0);
     assert_number(&r, "tokenizer.ggml.add_space_prefix", 0);
     assert_number(&r, "tokenizer.ggml.remove_extra_whitespaces", 1);
     assert_array(&r, "tokenizer.ggml.precompiled_charsmap", "1|2|255");
@@ -215,10 +217,14 @@ static void unigram_models_keep_their_normalizer(void **state) {
     RUN(&r, &xlm, {"sentencepiece.bpe.model", text});
     assert_run(&r);
     assert_order(&r, "model pre tokens scores token_type add_space_prefix token_type_count "
-                     "remove_extra_whitespaces precompiled_charsmap");
+                     "remove_extra_whitespaces precompiled_charsmap eos_token_id padding_token_id "
+                     "unknown_token_id");
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 2);
+    assert_number(&r, "tokenizer.ggml.padding_token_id", 1);
+    assert_number(&r, "tokenizer.ggml.unknown_token_id", 3);
     assert_array(&r, "tokenizer.ggml.tokens",
                  "<s>|<pad>|</s>|<unk>|<0x0A>|\xe2\x96\x81the|user|never");
-    assert_array(&r, "tokenizer.ggml.token_type", "3|3|3|2|6|1|1|5");
+    assert_array(&r, "tokenizer.ggml.token_type", "3|3|3|2|6|1|4|5");
     run_end(&r);
     RUN(&r, NULL, {"tokenizer.model", text});
     assert_run(&r);
@@ -226,6 +232,61 @@ static void unigram_models_keep_their_normalizer(void **state) {
     assert_true(has_finding(&r, "tokenizer.unigram-as-llama"));
     run_end(&r);
     tare_buffer_free(&b);
+}
+
+/* Found before a text is split where llama.cpp puts no blank behind them, and where merges do not lead to
+ * them. */
+static void user_defined_pieces(void **state) {
+    (void)state;
+    for (unsigned prefix = 0; prefix < 2; prefix++) {
+        tare_buffer b;
+        key_run r;
+        tare_buffer_init(&b, NULL);
+        put_piece(&b, "<unk>", 0, 2);
+        put_piece(&b, "he", -1, 4);
+        put_piece(&b, "<tok>", -2, 4);
+        put_piece(&b, "\xe2\x96\x81\xe2\x96\x81", -3, 4);
+        put_trainer(&b, 2);
+        put_normalizer(&b, prefix);
+        RUN(&r, NULL, {"tokenizer.model", {(const char *)b.data, b.size}});
+        assert_run(&r);
+        assert_array(&r, "tokenizer.ggml.token_type", prefix ? "2|1|4|1" : "2|4|4|4");
+        assert_array(&r, "tokenizer.ggml.tokens",
+                     prefix ? "<unk>|he|<tok>|\xe2\x96\x81\xe2\x96\x81" : "<unk>|he|<tok>|  ");
+        assert_int_equal(has_finding(&r, "tokenizer.not-applied"),
+                         true); /* remove_extra_whitespaces */
+        assert_true(has_finding(&r, "tokenizer.no-bytes"));
+        run_end(&r);
+        tare_buffer_free(&b);
+    }
+}
+
+/* What llama.cpp's splitting cannot do, and what it does otherwise. */
+static void what_trainers_were_told(void **state) {
+    (void)state;
+    const tare_llama_tokenizer_options t5 = {.family = TARE_LLAMA_VOCAB_UNIGRAM};
+    for (unsigned field = 24; field <= 35; field += 11) {
+        tare_buffer b, trainer;
+        key_run r;
+        tare_buffer_init(&b, NULL);
+        put_piece(&b, "<unk>", 0, 2);
+        tare_buffer_init(&trainer, NULL);
+        put_number(&trainer, 3, 1);
+        tare_buffer_put_u8(&trainer, (uint8_t)((field << 3 & 0x7f) | 0x80));
+        tare_buffer_put_u8(&trainer, (uint8_t)(field >> 4));
+        tare_buffer_put_u8(&trainer, 1);
+        put_message(&b, 2, &trainer);
+        RUN(&r, &t5, {"spiece.model", {(const char *)b.data, b.size}});
+        if (field == 24) {
+            assert_int_equal(r.status, TARE_ERR_UNSUPPORTED);
+            assert_non_null(strstr(r.err.what, "treat_whitespace_as_suffix"));
+        } else {
+            assert_run(&r);
+            assert_true(has_finding(&r, "tokenizer.not-applied")); /* byte_fallback */
+        }
+        run_end(&r);
+        tare_buffer_free(&b);
+    }
 }
 
 /* ---- damage ---------------------------------------------------------------------------------- */
@@ -305,6 +366,8 @@ int main(void) {
         cmocka_unit_test(usual_flags_come_first),
         cmocka_unit_test(the_models_size_pads_and_drops),
         cmocka_unit_test(unigram_models_keep_their_normalizer),
+        cmocka_unit_test(user_defined_pieces),
+        cmocka_unit_test(what_trainers_were_told),
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(flipped_bytes_never_pass_for_more),
         cmocka_unit_test(faults_have_a_place),

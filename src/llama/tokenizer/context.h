@@ -58,6 +58,7 @@ typedef struct tare_llama_tokenizer {
     tare_str pre;       /* ptr NULL: no such key */
     bool needs_add_bos; /* llama.cpp adds a BOS by default */
     bool has_scores;
+    bool loses_bytes; /* of characters that are no tokens: llama.cpp does not look for them */
     float pad_score;
     tare_llama_vocab vocab;
     tare_llama_added_ids added; /* begun with added_tokens of tokenizer.json */

@@ -152,6 +152,16 @@ static void tell_of_dropout(const tare_llama_tokenizer *t) {
                         share);
 }
 
+/* ---- bytes ------------------------------------------------------------------------------------- */
+
+static void tell_of_bytes(const tare_llama_tokenizer *t) {
+    if (t->loses_bytes)
+        tare_llama_note(
+            t, TARE_LEVEL_WARNING, "tokenizer.not-applied", NULL,
+            "byte_fallback: llama.cpp takes the unknown token for a character that is none, "
+            "and not its bytes, with unigrams");
+}
+
 /* ---- tokens around a text ---------------------------------------------------------------------- */
 
 static void tell_of_template(const tare_llama_tokenizer *t, const tare_json_value *processor,
@@ -241,7 +251,9 @@ static void tell_of_marks(const tare_llama_tokenizer *t) {
 
 void tare_llama_note_not_applied(const tare_llama_tokenizer *t) {
     const bool is_bert = is_kind(t, "bert");
-    if (!t->json.file.text.ptr || t->options->like_reference) return;
+    if (t->options->like_reference) return;
+    tell_of_bytes(t);
+    if (!t->json.file.text.ptr) return;
     if (is_kind(t, "gpt2")) tell_of_marks(t);
     if (is_kind(t, "gpt2") || is_kind(t, "llama") || is_kind(t, "t5") || is_bert)
         walk(t, "normalizer", &t->json.normalizer, of_normalizer, 8);

@@ -188,6 +188,7 @@ tare_status tare_llama_read_unigram(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_token *unknown =
         tare_json_u64(&unk, &id) ? tare_llama_vocab_at(&t->vocab, id) : NULL;
     if (unknown) unknown->type = TARE_TOKEN_UNKNOWN;
+    t->loses_bytes = t->json.byte_fallback;
     clean = tare_json_span_member(&t->tokenizer_config.root, "clean_up_tokenization_spaces");
     const bool has_prefix = t->options->like_reference || tare_llama_prepends_blank(t);
     t->add_space_prefix = has_prefix ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;

@@ -6,6 +6,7 @@
 #include "base/protobuf.h"
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
+#include "model/names.h"
 
 #define UNSET_SCORE -10000.0F /* of ids that no piece has, as llama.cpp's converter writes it */
 
@@ -15,7 +16,7 @@ typedef struct model_proto {
     tare_llama_tokenizer *t;
     uint64_t n_pieces;
     uint64_t model_type;
-    bool add_dummy_prefix, remove_extra_whitespaces;
+    bool add_dummy_prefix, remove_extra_whitespaces, byte_fallback;
     tare_str charsmap;
 } model_proto;
 
@@ -29,13 +30,13 @@ static bool close_message(tare_cursor *outer, const tare_cursor *inner) {
     return tare_cursor_fail(outer, inner->err.status, inner->err.offset, inner->err.what);
 }
 
-/* The type of a piece; user-defined ones are plain tokens to llama.cpp. 0: no such type. */
+/* The type of a piece; 0: no such type. */
 static tare_llama_token_type type_of(uint64_t number) {
     static const tare_llama_token_type types[] = {0,
                                                   TARE_TOKEN_NORMAL,
                                                   TARE_TOKEN_UNKNOWN,
                                                   TARE_TOKEN_CONTROL,
-                                                  TARE_TOKEN_NORMAL,
+                                                  TARE_TOKEN_USER_DEFINED,
                                                   TARE_TOKEN_UNUSED,
                                                   TARE_TOKEN_BYTE};
     return number < sizeof types / sizeof *types ? types[number] : 0;
@@ -87,16 +88,22 @@ static bool add_piece(model_proto *m, tare_cursor *c, tare_protobuf_field *f) {
     return true;
 }
 
-/* TrainerSpec: 3 model_type. */
+/* TrainerSpec: 3 model_type, 24 treat_whitespace_as_suffix, 35 byte_fallback. */
 static bool read_trainer(model_proto *m, tare_cursor *c) {
     tare_protobuf_field f;
     while (tare_protobuf_next(c, &f)) {
-        if (f.number != 3) continue;
+        if (f.number != 3 && f.number != 24 && f.number != 35) continue;
         if (!tare_protobuf_expect(c, &f, TARE_PROTOBUF_VARINT,
-                                  "trainer_spec.model_type: number expected"))
+                                  "trainer_spec: a number was expected"))
             return false;
-        m->model_type = f.value;
-        if (f.value != MODEL_UNIGRAM && f.value != MODEL_BPE)
+        if (f.number == 3) m->model_type = f.value;
+        if (f.number == 35) m->byte_fallback = f.value != 0;
+        if (f.number == 24 && f.value)
+            return tare_cursor_fail(
+                c, TARE_ERR_UNSUPPORTED, f.offset,
+                "trainer_spec.treat_whitespace_as_suffix: llama.cpp has blanks in "
+                "front of words only");
+        if (f.number == 3 && f.value != MODEL_UNIGRAM && f.value != MODEL_BPE)
             return tare_cursor_fail(c, TARE_ERR_UNSUPPORTED, f.offset,
                                     "trainer_spec.model_type: llama.cpp splits by unigrams (1) and "
                                     "byte pairs (2) only");
@@ -145,6 +152,86 @@ static bool read_model(model_proto *m, tare_cursor *c) {
     return tare_cursor_ok(c);
 }
 
+/* ---- what llama.cpp does otherwise ------------------------------------------------------------- */
+
+/* For a character that is no token it looks for its bytes, and ends the program where they are none. */
+static void note_no_bytes(const tare_llama_tokenizer *t, const tare_llama_file *file) {
+    size_t n = 0;
+    for (size_t id = 0; id < t->vocab.n_tokens; id++)
+        n += t->vocab.tokens[id].type == TARE_TOKEN_BYTE;
+    if (n < 256)
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.no-bytes", file->name,
+                        "%zu of 256 bytes are tokens: llama.cpp stops at a character that is no "
+                        "token and whose bytes are none",
+                        n);
+}
+
+static void note_differences(const model_proto *m, const tare_llama_file *file) {
+    const tare_llama_tokenizer *t = m->t;
+    if (m->charsmap.len)
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.normalizer", file->name,
+                        "the model maps characters before it splits a text, and llama.cpp does not "
+                        "for this architecture");
+    if (m->model_type == MODEL_UNIGRAM)
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.unigram-as-llama", file->name,
+                        "a unigram model: llama.cpp joins pieces by score for this architecture "
+                        "and may split some words otherwise");
+    if (t->options->like_reference) return;
+    note_no_bytes(t, file);
+    if (m->remove_extra_whitespaces)
+        tare_llama_note(
+            t, TARE_LEVEL_INFO, "tokenizer.not-applied", file->name,
+            "remove_extra_whitespaces: SentencePiece leaves spaces out at the ends of a "
+            "text and where several follow each other, and llama.cpp keeps them");
+}
+
+/* ---- user-defined pieces ----------------------------------------------------------------------- */
+
+enum { MOST_JOINED = 256 };
+
+static bool is_one_character(tare_str text) {
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++) n += ((unsigned char)text.ptr[i] & 0xC0) != 0x80;
+    return n == 1;
+}
+
+/* Whether two pieces join to it; of a long one nobody asks. */
+static bool is_joined(const model_proto *m, const tare_name_index *index, tare_str text) {
+    const tare_llama_vocab *v = &m->t->vocab;
+    for (size_t n = 1; n < text.len && text.len <= MOST_JOINED; n++) {
+        const tare_str left = {text.ptr, n}, right = tare_str_cut(text, n);
+        if ((is_one_character(left) || tare_llama_vocab_find(index, v, left) >= 0) &&
+            (is_one_character(right) || tare_llama_vocab_find(index, v, right) >= 0))
+            return true;
+    }
+    return false;
+}
+
+/* User-defined pieces are taken out of a text before it is split, and so does llama.cpp, but behind each it
+ * puts the blank in front of a text once more: where there is one, a piece is a plain one if it is found
+ * all the same. llama.cpp's converter makes plain ones of all. */
+static tare_status settle_user_defined(model_proto *m, tare_error *err) {
+    tare_llama_tokenizer *t = m->t;
+    const bool finds_none = m->add_dummy_prefix && m->model_type == MODEL_BPE;
+    tare_name_index index;
+    size_t n_before_blanks = 0;
+    TARE_TRY(tare_llama_vocab_index(&index, &t->vocab, &t->scratch, err));
+    for (size_t id = 0; id < t->vocab.n_tokens; id++) {
+        tare_llama_token *token = &t->vocab.tokens[id];
+        if (token->type != TARE_TOKEN_USER_DEFINED) continue;
+        token->type = TARE_TOKEN_NORMAL;
+        if (t->options->like_reference) continue;
+        if (m->add_dummy_prefix && (!finds_none || is_joined(m, &index, token->text))) continue;
+        TARE_TRY(tare_llama_add_token(t, id, token->text, false, err));
+        n_before_blanks += m->add_dummy_prefix;
+    }
+    if (n_before_blanks)
+        tare_llama_note(t, TARE_LEVEL_INFO, "tokenizer.not-applied", NULL,
+                        "%zu user-defined pieces: llama.cpp puts a blank behind each of them",
+                        n_before_blanks);
+    return TARE_OK;
+}
+
 static tare_llama_flag flag_of(bool is_set) {
     return is_set ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;
 }
@@ -185,6 +272,7 @@ static tare_status finish_unigram(model_proto *m, const tare_llama_file *file, t
     t->add_space_prefix = flag_of(m->add_dummy_prefix);
     t->remove_extra_whitespaces = flag_of(m->remove_extra_whitespaces);
     t->charsmap = m->charsmap;
+    t->loses_bytes = m->byte_fallback;
     if (t->options->family == TARE_LLAMA_VOCAB_XLM_R) return move_ids_of_xlm_r(t, file, err);
     return TARE_OK;
 }
@@ -199,6 +287,7 @@ tare_status tare_llama_read_sentencepiece(tare_llama_tokenizer *t, const tare_ll
     tare_cursor_init(&c, file->text.ptr, file->text.len, 0);
     read_model(&m, &c);
     TARE_TRY(tare_llama_in_file(err, tare_cursor_status(&c, err), file));
+    TARE_TRY(settle_user_defined(&m, err));
     t->model = "llama";
     t->pre = TARE_STR("default");
     t->has_scores = true;
@@ -212,13 +301,6 @@ tare_status tare_llama_read_sentencepiece(tare_llama_tokenizer *t, const tare_ll
     const bool differs = !m.add_dummy_prefix && !o->like_reference;
     if (o->tells_space_prefix || (differs && o->add_space_prefix == TARE_LLAMA_FLAG_UNSET))
         t->add_space_prefix = flag_of(m.add_dummy_prefix);
-    if (m.charsmap.len)
-        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.normalizer", file->name,
-                        "the model maps characters before it splits a text, and llama.cpp does not "
-                        "for this architecture");
-    if (m.model_type == MODEL_UNIGRAM)
-        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.unigram-as-llama", file->name,
-                        "a unigram model: llama.cpp joins pieces by score for this architecture "
-                        "and may split some words otherwise");
+    note_differences(&m, file);
     return TARE_OK;
 }

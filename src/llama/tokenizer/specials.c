@@ -176,18 +176,10 @@ static const struct {
     {"bert", "[CLS]", TARE_LLAMA_BOS},         {"bert", "[SEP]", TARE_LLAMA_EOS},
     {"bert", "[SEP]", TARE_LLAMA_SEP},         {"bert", "[UNK]", TARE_LLAMA_UNK},
     {"bert", "[PAD]", TARE_LLAMA_PAD},         {"bert", "[MASK]", TARE_LLAMA_MASK},
-    {"gpt2", "<|endoftext|>", TARE_LLAMA_EOS},
+    {"gpt2", "<|endoftext|>", TARE_LLAMA_EOS}, {"t5", "</s>", TARE_LLAMA_EOS},
+    {"t5", "<pad>", TARE_LLAMA_PAD},           {"llama", "<s>", TARE_LLAMA_BOS},
+    {"llama", "</s>", TARE_LLAMA_EOS},
 };
-
-/* tokenizer.json of BPE leaves no name out that there is. */
-static tare_str customary_text(const tare_llama_tokenizer *t, size_t special) {
-    const bool is_told = t->json.file.text.ptr && strcmp(t->model, "bert") != 0;
-    for (size_t i = 0; i < sizeof customary / sizeof *customary; i++)
-        if (!is_told && customary[i].special == special &&
-            strcmp(customary[i].model, t->model) == 0)
-            return tare_str_of(customary[i].text);
-    return TARE_STR("");
-}
 
 /* What llama.cpp takes where no key says otherwise: a name that leads there needs none. */
 static const struct {
@@ -197,7 +189,8 @@ static const struct {
 } assumed[] = {
     {"llama", TARE_LLAMA_UNK, 0},   {"t5", TARE_LLAMA_UNK, 2},     {"t5", TARE_LLAMA_PAD, 0},
     {"bert", TARE_LLAMA_UNK, 100},  {"bert", TARE_LLAMA_SEP, 102}, {"bert", TARE_LLAMA_PAD, 0},
-    {"bert", TARE_LLAMA_MASK, 103},
+    {"bert", TARE_LLAMA_MASK, 103}, {"t5", TARE_LLAMA_EOS, 1},     {"llama", TARE_LLAMA_BOS, 1},
+    {"llama", TARE_LLAMA_EOS, 2},
 };
 
 static bool is_assumed(const tare_llama_tokenizer *t, size_t special, uint64_t id) {
@@ -206,6 +199,16 @@ static bool is_assumed(const tare_llama_tokenizer *t, size_t special, uint64_t i
             strcmp(assumed[i].model, t->model) == 0)
             return true;
     return false;
+}
+
+/* tokenizer.json of BPE leaves no name out that there is. */
+static tare_str customary_text(const tare_llama_tokenizer *t, size_t special) {
+    const bool is_told = t->json.file.text.ptr && strcmp(t->model, "bert") != 0;
+    for (size_t i = 0; i < sizeof customary / sizeof *customary; i++)
+        if (!is_told && customary[i].special == special &&
+            strcmp(customary[i].model, t->model) == 0)
+            return tare_str_of(customary[i].text);
+    return TARE_STR("");
 }
 
 /* Names of special_tokens_map.json, where tokenizer_config.json has none. */
@@ -233,6 +236,16 @@ static tare_status read_names_in_json(tare_llama_tokenizer *t, tare_llama_named 
     return TARE_OK;
 }
 
+/* The token whose type says that it stands for what is none. */
+static void offer_unknown(tare_llama_tokenizer *t) {
+    for (size_t id = 0; id < t->vocab.n_tokens; id++) {
+        if (t->vocab.tokens[id].type != TARE_TOKEN_UNKNOWN) continue;
+        if (!is_assumed(t, TARE_LLAMA_UNK, id))
+            offer_id(t, TARE_LLAMA_UNK, id, t->tokenizer_config.name);
+        return;
+    }
+}
+
 /* Where nothing else gives an id, names stand for tokens of the vocabulary, and customary names
  * where none is told. */
 static tare_status find_in_vocabulary(tare_llama_tokenizer *t, tare_llama_named *named,
@@ -245,9 +258,11 @@ static tare_status find_in_vocabulary(tare_llama_tokenizer *t, tare_llama_named 
     for (size_t i = 0; i < named->n_roles; i++) {
         const tare_str text = named->text[i].len ? named->text[i] : customary_text(t, i);
         const int64_t id = text.len ? tare_llama_vocab_find(&index, &t->vocab, text) : -1;
-        if (id >= 0 && !is_assumed(t, i, (uint64_t)id))
+        const bool is_end = named->text[i].len && (i == TARE_LLAMA_BOS || i == TARE_LLAMA_EOS);
+        if (id >= 0 && (is_end || !is_assumed(t, i, (uint64_t)id)))
             offer_id(t, (tare_llama_special)i, (uint64_t)id, t->tokenizer_config.name);
     }
+    if (!tare_llama_has_id(t, TARE_LLAMA_UNK)) offer_unknown(t);
     return TARE_OK;
 }
 
