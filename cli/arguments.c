@@ -336,17 +336,17 @@ static bool parse_long(const cli_command *command, char ***next) {
     return store(command, option, value);
 }
 
-/* Levels of compression are digits elsewhere. */
-static void unknown_letter(const cli_command *command, char c) {
-    const char letter[2] = {c, '\0'};
+/* "-19": levels of compression are numbers elsewhere. */
+static void unknown_letter(const cli_command *command, const char *at) {
+    const size_t n_digits = strspn(at, "0123456789");
+    const char letter[2] = {*at, '\0'};
+    const char *packs = command->takes & CLI_TAKES_EFFORT ? "" : "tare pack ";
     char *safe = cli_escape_path(letter);
-    if (c < '0' || c > '9')
-        cli_usage(command, "no option -%s", safe);
-    else if (command->takes & CLI_TAKES_EFFORT)
-        cli_usage(command, "no option -%s: --effort full packs as small as it gets", safe);
+    if (n_digits)
+        cli_usage(command, "no option -%.*s: the levels are %s--effort fast, the default, and full",
+                  (int)n_digits, at, packs);
     else
-        cli_usage(command, "no option -%s: tare pack --effort full packs as small as it gets",
-                  safe);
+        cli_usage(command, "no option -%s", safe);
     free(safe);
 }
 
@@ -371,7 +371,7 @@ static bool parse_short(const cli_command *command, char ***next) {
             if (option->letter == *c) break;
         }
         if (!option) {
-            unknown_letter(command, *c);
+            unknown_letter(command, c);
             return false;
         }
         if (!option->arg) {
