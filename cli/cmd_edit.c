@@ -206,7 +206,15 @@ static void free_steps(steps *s) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+static void print_recovery(const char *path, const char *outcome) {
+    tare_json_node *document = cli_json_new("tare.recovery/2");
+    cli_json_text(document, "input", path);
+    cli_json_text(document, "outcome", outcome);
+    cli_json_print(document);
+}
+
 static int recover(const char *path) {
+    static const char *const codes[] = {"nothing", "undone", "finished"};
     static const char *const words[] = {
         "no edit of it was interrupted",
         "an interrupted edit had not changed it yet; its journal was removed",
@@ -220,7 +228,10 @@ static int recover(const char *path) {
         free(name);
         return CLI_IO;
     }
-    if (!cli.quiet) printf("%s: %s\n", name, words[what]);
+    if (cli.json)
+        print_recovery(path, codes[what]);
+    else if (!cli.quiet)
+        printf("%s: %s\n", name, words[what]);
     free(name);
     return CLI_YES;
 }
@@ -289,6 +300,7 @@ static int check_usage(const steps *s) {
         return cli_usage(&cmd_edit, "--in-place cannot be combined with --rewrite or -o");
     if (args.recover && (s->n || args.output || args.rewrite))
         return cli_usage(&cmd_edit, "--recover cannot be combined with a change");
+    if (args.recover && cli.dry_run) return cli_usage(&cmd_edit, "--recover has no --dry-run");
     if (!args.recover && !s->n && !args.output && !args.rewrite)
         return cli_usage(&cmd_edit, "nothing to change: give --set, --remove, ...");
     return CLI_YES;

@@ -197,6 +197,7 @@ other_is_lossy | flag | the other was packed with loss
 other_shape | places | of the other's tensor
 other_type | text | of the other's tensor
 outlier_count | count | elements that are stored separately
+outcome | text | what became of an interrupted edit: nothing, undone or finished
 output | text | what is written; of mount, the folder
 outputs | list | one for each, also where it is a single one
 packed_bytes | count | bytes in the .wcodec
@@ -345,6 +346,7 @@ shard? shard_count? ] name?""",
     "pack": """input output file_count tensor_count shared_tensor_count difference_tensor_count from_bytes to_bytes ratio is_lossy
 is_dry_run lossy_tensor_count? bits_per_weight? damage? layers [ name type from_bytes to_bytes is_shared ] """ + FINDINGS,
     "part": "input output is_dry_run part part_count is_present offset size_bytes total_bytes work_bytes total_work_bytes " + FINDINGS,
+    "recovery": "input outcome",
     "report": "tare_version models [ " + SCREEN + """ name? tensors [ name type shape size_bytes packed_bytes? scheme? is_truncated? role?
 layer? expert? is_bias? zero_count? nan_count? infinite_count? min? max? mean? std_dev? histogram? against? base_type? relative_rmse?
 base_norm? max_abs? different_count? ] base? { input format tensor_bytes is_renamed missing_tensor_count tensors [ name what? ]
@@ -363,7 +365,7 @@ lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
 WHAT = {
     "adapter": "tare convert --as-adapter", "architectures": "tare convert --list-architectures", "bench": "tare bench", "convert": "tare convert",
     "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "extract": "tare extract", "get": "tare get", "info": "tare info", "join": "tare join", "mount": "tare mount", "name": "tare name",
-    "pack": "tare pack", "part": "tare convert, quantize and unpack --part", "quantize": "tare quantize", "report": "tare report", "status": "tare status", "synth": "tare synth", "uploads": "tare status s3://...", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
+    "pack": "tare pack", "part": "tare convert, quantize and unpack --part", "quantize": "tare quantize", "recovery": "tare edit --recover", "report": "tare report", "status": "tare status", "synth": "tare synth", "uploads": "tare status s3://...", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
 }
 ERROR = {"$ref": "tare.error.2.json"}
 
