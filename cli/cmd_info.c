@@ -499,6 +499,8 @@ static int show_all(int n, const char **paths) {
 
 static int run(int argc, const char **argv) {
     if (args.is_raw && argc != 2) return cli_usage(&cmd_info, "--raw needs FILE KEY");
+    if (args.is_raw && cli.json)
+        return cli_usage(&cmd_info, "--raw and --json: -m --filter KEY --json has the value, too");
     if (args.has_stats) args.is_tensors = true;
     tare_error err;
     if (args.filter &&

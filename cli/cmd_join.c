@@ -7,7 +7,6 @@
 #include "commands.h"
 
 static bool keep;
-static const char *to;
 
 static const cli_option options[] = {
     {.name = "keep", .help = "leave the parts where they are", .flag = &keep},
@@ -16,7 +15,7 @@ static const cli_option options[] = {
      .arg = "PATH",
      .help = "write the output there instead, as to s3://BUCKET/KEY",
      .complete = CLI_COMPLETE_FILE,
-     .text = &to},
+     .text = &cli.output},
     {0},
 };
 
@@ -43,7 +42,7 @@ static void print_text(const tare_join_result *r, const tare_parts *parts, const
 }
 
 static int run(int argc, const char **argv) {
-    (void)argc;
+    const char *to = argc > 1 ? argv[1] : NULL;
     tare_report *report = cli_report_new();
     const tare_context context = cli_context(report);
     tare_output_options output = cli_output();
@@ -81,7 +80,7 @@ out:
 const cli_command cmd_join = {
     .name = "join",
     .summary = "join the parts that --part wrote into their output",
-    .usage = "OUT [-o PATH] [--keep]",
+    .usage = "OUT [PATH] [--keep]",
     .description =
         "OUT is what convert, quantize or unpack were given with --part. It becomes what one "
         "machine "
@@ -89,8 +88,7 @@ const cli_command cmd_join = {
         "it takes over their data without copying. A part that is missing, unfinished, made with "
         "other options or from another input, or there twice, is named, and nothing is written "
         "(exit code 2). What --shared wrote "
-        "gets "
-        "its name.",
+        "gets its name. PATH, or -o PATH: where the output goes instead.",
     .examples = {{"tare quantize model.gguf small.gguf Q4_K_M --part 1/2", "on one machine"},
                  {"tare quantize model.gguf small.gguf Q4_K_M --part 2/2", "on another one"},
                  {"tare status small.gguf", "which parts are done"},
@@ -101,6 +99,7 @@ const cli_command cmd_join = {
     .takes = CLI_TAKES_QUIET | CLI_TAKES_JSON | CLI_TAKES_OUTPUT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
-    .max_args = 1,
+    .max_args = 2,
+    .out_at = 1,
     .run = run,
 };

@@ -84,11 +84,16 @@ static int place_output(const cli_command *command, const char **args, int n_arg
     return n_args + 1;
 }
 
-static void refuse_extra(const cli_command *command, const char *extra) {
+static void refuse_extra(const cli_command *command, const char **args, int n_args) {
+    const bool is_twice = cli.output && n_args == command->max_args + 1;
+    const char *extra = args[is_twice ? command->out_at + 1 : command->max_args];
     char *safe = cli_escape_path(extra);
     const bool is_mix = tare_mix_find((tare_str){extra, strlen(extra)}) != NULL;
-    cli_usage(command, "one argument too many: %s%s%s", safe,
-              is_mix ? ", a mix: tare quantize IN OUT " : "", is_mix ? safe : "");
+    if (is_twice)
+        cli_usage(command, "the output is named twice, as %s and by --output", safe);
+    else
+        cli_usage(command, "one argument too many: %s%s%s", safe,
+                  is_mix ? ", a mix: tare quantize IN OUT " : "", is_mix ? safe : "");
     free(safe);
 }
 
@@ -114,7 +119,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
         goto out;
     }
     if (command->max_args >= 0 && n_args > command->max_args) {
-        refuse_extra(command, args[command->max_args]);
+        refuse_extra(command, args, n_args);
         goto out;
     }
     for (int i = 0; i < n_args; i++) args[i] = cli_hide_secrets(args[i]);
