@@ -121,18 +121,24 @@ class Finding(Record):
         return f"{self.level}: {where + ': ' if where else ''}{self.text} ({self.code})"
 
 
+def note(line: str, level: int = 20) -> None:
+    """Whoever has logging gets it there; nothing is printed unless somebody asks."""
+    if "logging" not in sys.modules:
+        return
+    logging = sys.modules["logging"]
+    log = logging.getLogger("tare")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
+    log.log(level, "%s", line)
+
+
 def findings(rows: Iterable[tuple[Any, ...]]) -> tuple[Finding, ...]:
     """Findings from what the extension returns. Whoever has logging gets them there as well."""
     from ._errors import STATUS
     from ._spell import spell
     out = tuple(Finding(LEVELS[row[0]], STATUS[row[1]], *row[2:7], spell(row[7])) for row in rows)
-    if out and "logging" in sys.modules:
-        logging = sys.modules["logging"]
-        log = logging.getLogger("tare")
-        if not log.handlers:
-            log.addHandler(logging.NullHandler())  # nothing is printed unless somebody asks
-        for f in out:
-            log.log({"info": 20, "warning": 30, "error": 40}[f.level], "%s", f)
+    for f in out:
+        note(str(f), {"info": 20, "warning": 30, "error": 40}[f.level])
     return out
 
 

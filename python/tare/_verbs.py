@@ -14,7 +14,7 @@ from ._encodings import Encoding, all_encodings, all_formats, all_mixes, encodin
 from ._errors import UsageError
 from ._model import Model, open, open_bases, refuse_findings
 from ._progress import adapt
-from ._records import Adapter, FileInfo, Finding, counted, nearest, size_text
+from ._records import Adapter, FileInfo, Finding, counted, nearest, note, size_text
 from ._records import findings as make_findings
 from ._results import (ACTIONS, DIFFERENCES, Diff, DiffItem, Digests, PackedLayer,
                        PackResult, PlannedTensor, Report, Result, UnpackResult, digest_model)
@@ -44,6 +44,33 @@ def _opened(source: Any_source, base: OneOrMore[Any_source] = ()) -> Iterator[Mo
     else:
         with open(source, map=False, base=base) as model:
             yield model
+
+
+def _whole(model: Model, src: Any_source, dst: Path | None, options: Mapping[str, Any]) -> str | None:
+    """The directory of a file of weights with a config.json beside it, for which the file stands where it
+    becomes a GGUF file, as for the command."""
+    to = options.get("to") or (dst is not None and os.fsdecode(dst).endswith(".gguf") and "gguf")
+    if (to != "gguf" or options.get("keep_names") or model.info.format != "safetensors"
+            or not isinstance(src, (str, os.PathLike)) or not os.path.isfile(src)):
+        return None
+    folder = os.path.dirname(os.fsdecode(src)) or "."
+    if not os.path.exists(os.path.join(folder, "config.json")):
+        return None
+    note(f"{os.fsdecode(src)}: a config.json lies beside it: the whole directory is converted; keep_names=True "
+         "converts the file alone")
+    return folder
+
+
+@contextmanager
+def _opened_for(src: Any_source, dst: Path | None, options: Mapping[str, Any]) -> Iterator[Model]:
+    """What `src` stands for when `dst` is made of it."""
+    with _opened(src) as model:
+        whole = _whole(model, src, dst, options)
+        if whole is None:
+            yield model
+            return
+    with _opened(whole) as model:
+        yield model
 
 
 def _text(value: Any) -> str:
@@ -222,6 +249,9 @@ def _refuse(error: UsageError, dst: str | None, to: str | None) -> NoReturn:
     elif error.field in _GIVES_NAMES:
         names = all_mixes() if error.field == "mix" else all_encodings()
         words, given = list(names), line.rpartition("not ")[2].strip("'").rpartition("=")[2]
+        if error.field != "mix" and given.upper() in all_mixes():
+            error.args = (f"{line}: that is a mix: tare.quantize(src, dst, {given.upper()!r})",)
+            raise error
     error.args = (line + nearest(given, words),)
     raise error
 
@@ -308,7 +338,8 @@ def plan(src: Any_source, dst: Path | None, **options: Unpack[ConvertOptions]) -
     True
     """
     model = src if isinstance(src, Model) else open(src, map=False)
-    return _plan(model, dst, False, **options)
+    whole = _whole(model, src, dst, options)
+    return _plan(open(whole, map=False) if whole else model, dst, False, **options)
 
 
 def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Result:
@@ -333,7 +364,8 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     imatrix     path of an importance matrix of llama.cpp
     effort, base: of a .wcodec, as for pack()
     clip, dedup, compat: of MCF; outlier_threshold, outliers (a share: 0.001 or "0.1%"): of INFQ
-    keep_names  between Hugging Face and GGUF, names stay; what they are for will not run the output
+    keep_names  between Hugging Face and GGUF, names stay; what they are for will not run the output. Without it, a
+                file of weights beside a config.json becomes GGUF as its whole directory does
     name, metadata, pre, vocab_only, no_tokenizer, mmproj, mtp, no_mtp, target_model, like_reference: of
                 Hugging Face to GGUF, as the command's options; metadata {key: value}: general.* keys, which win
     with_mmproj of GGUF to Hugging Face: the encoder that llama.cpp reads beside the model
@@ -349,7 +381,7 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     'safetensors'
     """
     part, given = _part_of(options)
-    with _opened(src) as model:
+    with _opened_for(src, dst, given) as model:
         made = _plan(model, dst, False, **given)
         return made.run_part(*part) if part else made.run()
 
@@ -387,7 +419,7 @@ def quantize(src: Any_source, dst: Path, mix: str | None = None, **options: Unpa
         raise ValueError("quantize: a mix, or one of target_size, target_bpw and target_damage")
     part, given = _part_of(options)
     packed = _packed(mix, given)
-    with _opened(src) as model:
+    with _opened_for(src, dst, given) as model:
         made = _plan(model, dst, True, packed, mix=None if packed else mix, **given)
         return made.run_part(*part) if part else made.run()
 

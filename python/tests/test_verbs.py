@@ -43,6 +43,29 @@ def test_convert(tmp_path, gguf_path, block_arrays):
         tare.plan(out, tmp_path / "none.gguf", rename_tensor={"absent": "x"})
 
 
+def test_a_file_of_weights_stands_for_its_directory(tmp_path, caplog):
+    """Where it becomes GGUF, as for the command: its names alone make nothing that llama.cpp runs."""
+    folder, gguf = tmp_path / "model", tmp_path / "whole.gguf"
+    tare.convert(tare.synth("llama-chat"), folder, to="hf")
+    tare.convert(folder, gguf)
+    caplog.set_level("INFO", "tare")
+    tare.convert(folder / "model.safetensors", tmp_path / "file.gguf")
+    assert "the whole directory is converted" in caplog.text
+    tare.plan(folder / "model.safetensors", tmp_path / "planned.gguf").run()
+    for name in "file.gguf", "planned.gguf":
+        assert tare.diff(gguf, tmp_path / name).same, name
+    tare.quantize(folder / "model.safetensors", tmp_path / "q.gguf", "Q8_0")
+    assert tare.open(tmp_path / "q.gguf").metadata["general.architecture"] == "llama"
+    for source, options in (folder / "model.safetensors", {"keep_names": True}), (tare.open(folder / "model.safetensors"), {}):
+        tare.convert(source, tmp_path / "alone.gguf", force=True, **options)
+        assert "model.norm.weight" in tare.open(tmp_path / "alone.gguf")
+
+
+def test_a_mix_is_no_type(tmp_path, gguf_path):
+    with pytest.raises(tare.UsageError, match=r"that is a mix: tare.quantize\(src, dst, 'Q4_K_M'\)"):
+        tare.convert(gguf_path, tmp_path / "x.gguf", type="q4_k_m")
+
+
 def test_options_reach_the_library(tmp_path, gguf_path):
     out = tmp_path / "o.gguf"
     tare.convert(gguf_path, out, override_kv={"llama.context_length": 77, "t.text": "x", "t.new": 0.25,
