@@ -212,7 +212,7 @@ void tare_block_file_number(tare_block_file *f) {
 }
 
 void tare_block_file_start_at(tare_block_file *f, uint64_t offset) {
-    tare_block_file_number(f);
+    if (offset < f->from) tare_block_file_number(f);
     pthread_mutex_lock(&f->blocks->mutex);
     f->from = offset;
     pthread_mutex_unlock(&f->blocks->mutex);
@@ -221,8 +221,10 @@ void tare_block_file_start_at(tare_block_file *f, uint64_t offset) {
 tare_status tare_block_file_read_size(tare_block_file *f, tare_error *err) {
     tare_cached *entry;
     if (f->has_size) return TARE_OK;
+    const uint64_t index = f->from / TARE_BLOCK_BYTES;
+    const size_t n = (size_t)(f->from % TARE_BLOCK_BYTES) + 1;
     pthread_mutex_lock(&f->blocks->mutex);
-    tare_status status = wait_for(&entry, f, 0, 1, 1, err);
+    tare_status status = wait_for(&entry, f, index, index + 1, n, err);
     if (status == TARE_OK) tare_cache_release(f->blocks->cache, entry);
     pthread_mutex_unlock(&f->blocks->mutex);
     return status;

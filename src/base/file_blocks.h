@@ -85,10 +85,10 @@ typedef struct tare_block_file {
 
 /* Gives the file its number. */
 void tare_block_file_number(tare_block_file *file);
-/* From now on it is read from `offset` on; blocks that are there are forgotten, as they may lack what is
- * before an earlier one. */
+/* From now on it is read from `offset` on. If that is before what it was read from so far, blocks that are there
+ * are forgotten, as they may lack what is before that. */
 void tare_block_file_start_at(tare_block_file *file, uint64_t offset);
-/* Waits until the first bytes are there, and with them the size of the file. */
+/* Waits until the first bytes that will be read are there, and with them the size of the file. */
 tare_status tare_block_file_read_size(tare_block_file *file, tare_error *err);
 /* A reader of a file whose size is known. The name must outlive it, and `close`, which is given the file,
  * ends that. */

@@ -169,6 +169,36 @@ static tare_status take_up(digest *own, download *d, const wanted *w, tare_part_
     return TARE_OK;
 }
 
+/* What a part of the file is called, its ID left out, and the largest that there is. */
+typedef struct parts_there {
+    tare_str before;
+    uint64_t size;
+} parts_there;
+
+static tare_status look_at_part(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    (void)err;
+    static const char end[] = ".tare-part";
+    parts_there *p = ctx;
+    const tare_str name = tare_str_of(entry->name);
+    if (entry->kind == TARE_PATH_FILE && tare_str_starts(name, p->before) &&
+        name.len == p->before.len + 2 * ID_BYTES + sizeof end - 1 &&
+        tare_str_equal(tare_str_cut(name, name.len - (sizeof end - 1)), TARE_STR(end)))
+        p->size = entry->size > p->size ? entry->size : p->size;
+    return TARE_OK;
+}
+
+/* Where the first request may begin, of a file whose size and version no list has said: at the last byte of a
+ * part that may be of it, which the answer tells. */
+static uint64_t expect_part(download *d, const wanted *w) {
+    parts_there found = {.size = 0};
+    const char *before = join(d, "", ".", w->name, ".");
+    if (!before) return 0;
+    found.before = tare_str_of(before + 1);
+    return tare_files_list(NULL, d->folder, look_at_part, &found, NULL) == TARE_OK && found.size
+               ? found.size - 1
+               : 0;
+}
+
 /* What is there already is not asked for again. */
 static void start_at(const download *d, const tare_reader *r, uint64_t offset) {
     tare_remote_file *file = d->files.opened; /* NULL: it is in the hub's cache */
@@ -197,7 +227,7 @@ static tare_status fill_part(wanted *w, download *d, const tare_reader *r, tare_
         digest_begin(&own, w->listed, w->told.size_bytes);
         TARE_TRY(take_up(&own, d, w, part, err));
         w->told.resumed_bytes = part->size;
-        if (part->size || i) start_at(d, r, part->size);
+        start_at(d, r, part->size);
         TARE_TRY(fetch_rest(&own, d, w, r, part, err));
         if (digest_is_right(&own)) return TARE_OK;
         d->done -= w->told.size_bytes;
@@ -254,6 +284,7 @@ static tare_status get_file(download *d, const char *from, tare_str name, const 
     wanted w = {.name = name, .from = from, .listed = listed};
     w.told.path = join(d, d->folder, "", name, "");
     if (!w.told.path) return tare_fail(err, TARE_ERR_NOMEM, "path");
+    d->files.from = listed ? 0 : expect_part(d, &w);
     TARE_TRY(d->files.files.open(&d->files.files, &r, from, err));
     if (!listed) d->total = r.size;
     const tare_status status = get_open(&w, d, &r, err);

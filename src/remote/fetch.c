@@ -319,6 +319,9 @@ static void refuse(fetch *f) {
         finish_from_whole(f);
     } else if (r->status == 416 && file->is_known) {
         finish_with(f, TARE_ERR_IO, CHANGED);
+    } else if (r->status == 416 && r->is_unsatisfied && file->blocks.from) {
+        file->is_past_end = true;
+        finish_with(f, TARE_ERR_IO, fault_of(f));
     } else if (file->location && f->hops == 0) {
         set_location(file, NULL); /* it had expired: asks for a new one */
         try_again(f, TARE_ERR_IO, fault_of(f));

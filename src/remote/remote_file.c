@@ -43,6 +43,7 @@ static tare_status new_file(tare_remote_file **out, tare_remote *r, const tare_r
                             .blocks = {.blocks = r->blocks,
                                        .has_size = place->has_size,
                                        .size = place->size,
+                                       .from = place->from,
                                        .run_opened = TARE_RUN_STREAM,
                                        .request = request,
                                        .ctx = f}};
@@ -74,6 +75,10 @@ tare_status tare_remote_file_open(tare_reader *out, tare_remote_file **file, tar
         return status;
     }
     status = tare_block_file_read_size(&f->blocks, err); /* what is read first anyway */
+    if (f->is_past_end) {
+        tare_block_file_start_at(&f->blocks, 0);
+        status = tare_block_file_read_size(&f->blocks, err);
+    }
     if (status != TARE_OK) {
         close_file(f);
         return status;

@@ -23,6 +23,7 @@ typedef struct tare_remote_files {
     tare_listing list;  /* of a directory */
     tare_url url;       /* of all others */
     const char *userinfo;
+    uint64_t from; /* where reading of the file that is opened next begins; of one without a list */
     tare_remote_file *opened;
 } tare_remote_files;
 

@@ -53,6 +53,7 @@ typedef struct tare_remote_file {
     tare_buffer whole; /* all of it, from a server without ranges */
     size_t n_fetches;  /* queued or running */
     bool is_closing;
+    bool is_past_end; /* the server has the file, and nothing at blocks.from */
     /* While a model is opened: the list of the files that were opened for it. */
     struct tare_remote_file **opened, *next_opened;
 } tare_remote_file;
@@ -65,6 +66,7 @@ typedef struct tare_remote_place {
     bool is_hub, is_s3;
     bool has_size;
     uint64_t size;
+    uint64_t from; /* nothing before it will be read, if the file is longer than that */
 } tare_remote_place;
 
 tare_status tare_remote_file_open(tare_reader *out, tare_remote_file **file, tare_remote *remote,

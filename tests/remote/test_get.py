@@ -136,12 +136,45 @@ class GetTest(RemoteTest):
             is_fast = True
             self.hub.store.seen.clear()
             self.assertIn("from an earlier run", self.tare(*command))
+            asked = [re.match("bytes=([0-9]+)-", headers["Range"]) for _, headers in self.hub.store.seen]
+            # Of a file that no list has told of, the last byte that is there is asked for: its answer tells the version.
+            self.assertEqual(min(int(a[1]) for a in asked), kept if name == "slow" else kept - 1, "nothing is fetched twice")
             if name == "slow":
-                asked = [re.match("bytes=([0-9]+)-", headers["Range"]) for _, headers in self.hub.store.seen]
-                self.assertEqual(min(int(a[1]) for a in asked), kept, "nothing is fetched twice")
                 self.check_all("slow")
             else:
                 self.assertEqual(self.read("plain/x.bin"), data)
+
+    def serve(self, data, until=None):
+        """The URL of a file that no list tells of; of bytes from `until` on nothing comes while the test runs."""
+        tag, never = f'"{hashlib.sha256(data).hexdigest()}"', threading.Event()
+        self.addCleanup(never.set)
+
+        def answer(handler, _):
+            if until is not None and handler.asked(data)[0] >= until:
+                never.wait(60)
+            handler.send_range(data, tag)
+
+        self.hub.store.routes["/x.bin"] = answer
+        return self.hub.store.url + "/x.bin"
+
+    def test_a_part_of_another_version_is_left_alone(self):
+        """Of a file that no list tells of: what is asked for first may lie beyond its end, or be another's."""
+        for folder, now in ("shorter", self.large[:MIB]), ("other", self.large[::-1]):
+            command = "get", self.serve(self.large, until=12 * MIB), "-o", folder
+            self.arrive(*command, path=folder, until=8 * MIB)
+            self.serve(now)
+            self.assertNotIn("earlier run", self.tare(*command))
+            self.assertEqual(self.read(folder + "/x.bin"), now)
+
+    def test_a_part_that_is_all_there_gets_its_name(self):
+        command = "get", self.serve(self.large, until=12 * MIB), "-o", "plain"
+        self.arrive(*command, path="plain", until=8 * MIB)
+        with open(self.path("plain/" + self.parts("plain")[0]), "wb") as part:
+            part.write(self.large)
+        self.serve(self.large)
+        self.assertIn("25.2 MB from an earlier run", self.tare(*command))
+        self.assertEqual(self.read("plain/x.bin"), self.large)
+        self.assertEqual(self.parts("plain"), [])
 
     def packed_model(self):
         """A directory of Hugging Face on the hub, and what its files are."""
