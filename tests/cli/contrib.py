@@ -45,6 +45,9 @@ def try_git():
     run(tare, "edit", "m.gguf", "--set", "general.name=Other", "--quiet")
     diff = changed(git("diff"))
     check("a key", diff == ["-key general.name string = Model", "+key general.name string = Other"], "\n".join(diff))
+    run(tare, "edit", "m.gguf", "--set", "general.name=Zed", "--quiet")
+    diff = changed(git("diff"))
+    check("room for edits is no news", diff == ["-key general.name string = Model", "+key general.name string = Zed"], "\n".join(diff))
     git("commit", "-q", "-a", "-m", "second")
     with open("m.gguf", "r+b") as file: # the last byte of the last tensor
         file.seek(-1, os.SEEK_END)
