@@ -195,9 +195,8 @@ static int check_target(int argc, const char *const *argv) {
         return cli_usage(&cmd_quantize, "OUT is missing: tare quantize IN OUT, and the target");
     if (fit.types && n_targets == 0 && argc < 3 && !args.type_file)
         return cli_usage(&cmd_quantize,
-                         "--types are those that a target chooses from; for several outputs: "
-                         "--sizes %s",
-                         fit.types);
+                         "--types are those that a target chooses from; several outputs are "
+                         "asked for as --sizes Q4_K_M,Q5_K_M,4G");
     if (argc == 2 && n_targets == 0 && !args.type_file) return check_second(argv[1]);
     if (argc < 2 || (n_targets + (argc > 2) == 0 && !args.type_file))
         return cli_usage(&cmd_quantize,

@@ -2,6 +2,7 @@
  *
  * Several outputs of one model: quantize --sizes. Errors are measured once, for all choices of types, and
  * the input is passed over once. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,13 @@ static char *name_variant(const cli_several *s, const char *folder, const char *
     return path;
 }
 
-/* The name of a mix, as the mix spells it, or a size. */
+/* The name of a mix, as the mix spells it, or a size, "fit:4G" also. */
 static int read_label(cli_several *s, const char *word, size_t n) {
     cli_variant *v = &s->all[s->n];
+    if (n > 4 && memcmp(word, "fit:", 4) == 0 && isdigit((unsigned char)word[4])) {
+        word += 4;
+        n -= 4;
+    }
     if (s->n == SEVERAL_MOST)
         return cli_usage(s->command, "--sizes: more than %d outputs", SEVERAL_MOST);
     *v = (cli_variant){.label = cli_copy(word, n), .damage = -1};
