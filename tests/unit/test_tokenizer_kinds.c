@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -256,6 +257,41 @@ static void tekken_puts_special_tokens_first(void **state) {
     run_end(&r);
 }
 
+/* The pattern is the file's: another one than llama.cpp has is refused, and the name follows it. */
+static void tekken_splits_by_its_pattern(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *name; /* NULL: refused */
+    } rows[] = {
+        {"[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?[\\\\p{Lu}\\\\p{Lt}\\\\p{Lm}\\\\p{Lo}\\\\p{M}]*[\\\\p{Ll}"
+         "\\\\p{Lm}"
+         "\\\\p{Lo}\\\\p{M}]+|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?[\\\\p{Lu}\\\\p{Lt}\\\\p{Lm}\\\\p{Lo}"
+         "\\\\p{M}]+[\\\\p{Ll}\\\\p{Lm}\\\\p{Lo}\\\\p{M}]*|\\\\p{N}| ?[^\\\\s\\\\p{L}\\\\p{N}]+"
+         "[\\\\r\\\\n/]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+",
+         "tekken"},
+        {"[a-z]+|.", NULL},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        char json[1200];
+        key_run r;
+        snprintf(json, sizeof json,
+                 "{\"config\":{\"pattern\":\"%s\",\"default_vocab_size\":4,"
+                 "\"default_num_special_tokens\":1},\"vocab\":[{\"rank\":0,\"token_bytes\":"
+                 "\"YQ==\"},{\"rank\":1,\"token_bytes\":\"Yg==\"},{\"rank\":2,\"token_bytes\":"
+                 "\"YWI=\"}]}",
+                 rows[i].pattern);
+        RUN(&r, NULL, SIDE_TEXT("tekken.json", json));
+        if (rows[i].name) {
+            assert_run(&r);
+            assert_str(&r, "tokenizer.ggml.pre", rows[i].name);
+        } else {
+            assert_int_equal(r.status, TARE_ERR_UNSUPPORTED);
+            assert_string_equal(r.err.code, TARE_CODE_UNKNOWN_PRE);
+        }
+        run_end(&r);
+    }
+}
+
 static void rwkv_tokens_are_literals(void **state) {
     (void)state;
     key_run r;
@@ -324,6 +360,7 @@ int main(void) {
         cmocka_unit_test(unigram_pieces_keep_scores),
         cmocka_unit_test(ranks_give_merges),
         cmocka_unit_test(tekken_puts_special_tokens_first),
+        cmocka_unit_test(tekken_splits_by_its_pattern),
         cmocka_unit_test(rwkv_tokens_are_literals),
         cmocka_unit_test(plamo_lines_are_json),
         cmocka_unit_test(older_files_name_a_class),

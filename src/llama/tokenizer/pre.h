@@ -66,6 +66,9 @@ tare_status tare_llama_read_stages(tare_llama_stages *out, const tare_json_value
 /* Sets t->pre for a byte-level BPE. UNSUPPORTED with TARE_CODE_UNKNOWN_PRE: llama.cpp has no
  * splitting like it. */
 tare_status tare_llama_choose_pre(tare_llama_tokenizer *t, tare_error *err);
+/* For a file that has one pattern; it ignores merges, as ranks do. */
+tare_status tare_llama_choose_pre_by_pattern(tare_llama_tokenizer *t, const tare_llama_file *file,
+                                             const tare_json_value *pattern, tare_error *err);
 /* Sets it to a name; ERR_ARG: llama.cpp knows none like it. */
 tare_status tare_llama_set_pre(tare_llama_tokenizer *t, const char *name, tare_error *err);
 

@@ -112,15 +112,23 @@ static const tare_llama_pre *name_by_flags(const char *splitting, bool ignores_m
     return best ? best : first;
 }
 
+/* What a name is looked for by, and where it stands. */
+typedef struct searched {
+    const tare_llama_file *file;
+    uint64_t offset;
+    tare_llama_stages stages;
+    tare_str tokenizer_class; /* empty: none is told */
+    bool ignores_merges, keeps_blanks;
+} searched;
+
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static tare_status fail_unknown(const tare_llama_tokenizer *t, const tare_llama_stages *stages,
+static tare_status fail_unknown(const tare_llama_tokenizer *t, const searched *s,
                                 const tare_llama_splitting *nearest, tare_error *err) {
-    const tare_llama_file *file = &t->json.file;
+    const tare_llama_file *file = s->file;
+    const tare_llama_stages *stages = &s->stages;
     const tare_llama_pre *near =
-        nearest ? name_by_flags(nearest->name, t->json.ignore_merges, true) : NULL;
-    uint64_t offset =
-        t->json.pre_tokenizer.type == TARE_JSON_END ? TARE_NO_OFFSET : t->json.pre_tokenizer.offset;
+        nearest ? name_by_flags(nearest->name, s->ignores_merges, true) : NULL;
     for (size_t i = 0; i < stages->n; i++)
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.pre-stage", file->name, "stage %zu: %.*s",
                         i + 1, (int)(stages->patterns[i].len < 400 ? stages->patterns[i].len : 400),
@@ -128,7 +136,7 @@ static tare_status fail_unknown(const tare_llama_tokenizer *t, const tare_llama_
     if (near)
         tare_llama_note(t, TARE_LEVEL_INFO, "tokenizer.pre-nearest", file->name,
                         "the nearest splitting that llama.cpp has is %s", near->name);
-    tare_llama_fail_file(err, TARE_ERR_UNSUPPORTED, file, offset,
+    tare_llama_fail_file(err, TARE_ERR_UNSUPPORTED, file, s->offset,
                          stages->n ? "llama.cpp has no splitting like this: choose one with `pre`"
                                    : "the tokenizer has no pre-tokenizer, but llama.cpp needs one "
                                      "for byte-level BPE: choose it with `pre`");
@@ -177,26 +185,47 @@ static tare_status choose_by_class(tare_llama_tokenizer *t, tare_str tokenizer_c
     return TARE_ERR_UNSUPPORTED;
 }
 
+static tare_status choose(tare_llama_tokenizer *t, const searched *s, tare_error *err) {
+    const tare_llama_splitting *row, *nearest;
+    TARE_TRY(find_splitting(&row, &nearest, &s->stages, &t->scratch, err));
+    if (!row) return fail_unknown(t, s, nearest, err);
+    note_differences(t, &s->stages);
+    const char *name = name_by_class(t, row->name, s->tokenizer_class);
+    if (!name) name = name_by_flags(row->name, s->ignores_merges, s->keeps_blanks)->name;
+    return tare_llama_set_pre(t, name, err);
+}
+
+tare_status tare_llama_choose_pre_by_pattern(tare_llama_tokenizer *t, const tare_llama_file *file,
+                                             const tare_json_value *pattern, tare_error *err) {
+    searched s = {.file = file,
+                  .offset = pattern->offset,
+                  .stages = {.n = 1, .has_byte_alphabet = true},
+                  .tokenizer_class = {"", 0},
+                  .ignores_merges = true,
+                  .keeps_blanks = true};
+    tare_str text;
+    if (t->options->pre) return tare_llama_set_pre(t, t->options->pre, err);
+    TARE_TRY(tare_llama_text(&text, t, pattern, err));
+    s.stages.patterns[0] = tare_llama_normal_pattern(text, &t->scratch);
+    if (!s.stages.patterns[0].ptr) return tare_fail(err, TARE_ERR_NOMEM, "pattern");
+    return choose(t, &s, err);
+}
+
 tare_status tare_llama_choose_pre(tare_llama_tokenizer *t, tare_error *err) {
     static const char *const names[] = {"tokenizer_class", "clean_up_tokenization_spaces"};
+    const tare_json_value *pre = &t->json.pre_tokenizer;
     tare_json_value config[2];
-    tare_llama_stages stages;
-    const tare_llama_splitting *row, *nearest;
-    tare_str tokenizer_class = {"", 0};
+    searched s = {.file = &t->json.file,
+                  .offset = pre->type == TARE_JSON_END ? TARE_NO_OFFSET : pre->offset,
+                  .tokenizer_class = {"", 0},
+                  .ignores_merges = t->json.ignore_merges};
     if (t->options->pre) return tare_llama_set_pre(t, t->options->pre, err);
     tare_json_span_members(&t->tokenizer_config.root, names, config, 2);
+    s.keeps_blanks = config[1].type == TARE_JSON_FALSE;
     if (config[0].type == TARE_JSON_STRING)
-        TARE_TRY(tare_llama_text(&tokenizer_class, t, &config[0], err));
-    if (!t->json.file.text.ptr) return choose_by_class(t, tokenizer_class, err);
-    TARE_TRY(tare_llama_in_file(
-        err, tare_llama_read_stages(&stages, &t->json.pre_tokenizer, &t->scratch, err),
-        &t->json.file));
-    TARE_TRY(find_splitting(&row, &nearest, &stages, &t->scratch, err));
-    if (!row) return fail_unknown(t, &stages, nearest, err);
-    note_differences(t, &stages);
-    const char *name = name_by_class(t, row->name, tokenizer_class);
-    if (!name)
-        name = name_by_flags(row->name, t->json.ignore_merges, config[1].type == TARE_JSON_FALSE)
-                   ->name;
-    return tare_llama_set_pre(t, name, err);
+        TARE_TRY(tare_llama_text(&s.tokenizer_class, t, &config[0], err));
+    if (!t->json.file.text.ptr) return choose_by_class(t, s.tokenizer_class, err);
+    TARE_TRY(
+        tare_llama_in_file(err, tare_llama_read_stages(&s.stages, pre, &t->scratch, err), s.file));
+    return choose(t, &s, err);
 }

@@ -305,12 +305,17 @@ static tare_status read_tekken(ranks *r, tare_error *err) {
 tare_status tare_llama_read_tekken(tare_llama_tokenizer *t, const tare_llama_file *file,
                                    tare_error *err) {
     ranks r = {.t = t, .file = file};
+    const tare_json_value config = tare_json_span_member(&file->root, "config"),
+                          pattern = tare_json_span_member(&config, "pattern");
     t->model = "gpt2";
     t->has_scores = true;
     tare_status status = read_tekken(&r, err);
     ranks_free(&r);
     TARE_TRY(status);
-    TARE_TRY(tare_llama_set_pre(t, t->options->pre ? t->options->pre : "tekken", err));
+    if (pattern.type == TARE_JSON_STRING)
+        TARE_TRY(tare_llama_choose_pre_by_pattern(t, file, &pattern, err));
+    else
+        TARE_TRY(tare_llama_set_pre(t, t->options->pre ? t->options->pre : "tekken", err));
     tare_llama_set_add(t, TARE_LLAMA_ADD_BOS, tare_llama_has_id(t, TARE_LLAMA_BOS));
     tare_llama_set_add(t, TARE_LLAMA_ADD_EOS, false);
     return TARE_OK;
