@@ -130,7 +130,7 @@ static bool is_other_projector(const tare_llama_mapping *m, const tare_llama_tar
                                const tare_llama_size_rule *r) {
     static const char last_but_one[] = "mm.a.mlp.2.weight";
     if (!m->arch->tower || r->dim == 0) return false;
-    return t->n_dims > 2 || (strcmp(r->tensor, last_but_one) == 0 &&
+    return t->n_dims > 2 || (tare_str_is(t->name, last_but_one) &&
                              tare_llama_has_target(m, TARE_STR("mm.a.mlp.3.weight")));
 }
 
@@ -235,8 +235,9 @@ tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err
         tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
         uint64_t *n = stem[0] == 'a' ? &n_heard : &n_blocks;
         if (is_in_block && block >= *n) *n = block + 1;
-        for (const tare_llama_size_rule *r = tare_llama_size_rules; r->members; r++)
-            if (tare_llama_size_applies(r, stem, arch)) TARE_TRY(check_target(m, t, r, block, err));
+        for (const tare_llama_size_rule *r = tare_llama_size_rules; r->tensors; r++)
+            if (r->members[0] && tare_llama_size_applies(r, stem, arch))
+                TARE_TRY(check_target(m, t, r, block, err));
     }
     TARE_TRY(check_layers(m, n_blocks, n_heard, err));
     return tower ? TARE_OK : check_needs(m, err);

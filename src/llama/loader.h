@@ -18,6 +18,8 @@ bool tare_llama_tokens_load(const tare_model *gguf, tare_str kind, tare_error *w
 /* Each block from `from` on, where those before may be missing, has what the keys take it for. */
 bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t from,
                             uint64_t blocks, tare_error *why);
+/* Tensors have the shapes that the keys and each other say. */
+bool tare_llama_shapes_load(const tare_model *gguf, tare_str architecture, tare_error *why);
 /* Whether a tensor may have a scale beside it. */
 bool tare_llama_takes_scale(tare_str word);
 /* All tensors are ones that the architecture has, in as many blocks as there are. */

@@ -59,6 +59,8 @@ static const struct {
     {"pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2", ".weight", "ffn_gate_inp", "gemma4"},
     {"ffn_gate_inp", ".scale", "ffn_gate_inp", "gemma4"},
     {"ffn_norm_exps", ".weight", "ffn_gate_inp", "arctic"},
+    {"indexer.q_proj indexer.k_proj indexer.q_norm indexer.k_norm", ".weight", "ffn_gate_inp",
+     "minimax-m3"},
     {"indexer.k_norm", ".bias", "indexer.k_norm", "deepseek32"},
     {"token_types", ".weight", "token_embd", "jina-bert-v2"},
     {"rope_freqs", ".weight", "token_embd", "gemma4"},

@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "llama/loader.h"
 #include "llama/needed.h"
-#include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
@@ -25,8 +24,6 @@ static const char borrowing[] = "dflash eagle3";
 
 /* With blocks of two kinds, counted by themselves, and embeddings of another width. */
 static const char other_blocks[] = "wavtokenizer-dec";
-
-#define MOST_BLOCKS 4096 /* of an array with a number for each */
 
 static bool no(tare_error *why, tare_item_kind kind, const char *item, const char *what) {
     tare_fail(why, TARE_ERR_UNSUPPORTED, what);
@@ -192,79 +189,7 @@ static bool is_whole(const tare_model *model, tare_str architecture, uint64_t fr
     return !first[0] || no(why, TARE_ITEM_TENSOR, first, "it is missing");
 }
 
-/* ---- sizes and types ------------------------------------------------------------------------- */
-
-typedef struct sized {
-    const tare_model *model;
-    tare_str architecture;
-} sized;
-
-/* Element i of an array of numbers; false: there is none, or it is 0, which no tensor's size is. */
-static bool element(uint64_t *out, const tare_array *a, uint64_t i) {
-    tare_array_walk walk;
-    tare_value v = {0};
-    if (i >= a->count || a->count > MOST_BLOCKS) return false;
-    tare_array_begin(&walk, a);
-    for (uint64_t k = 0; k <= i; k++)
-        if (!tare_array_next(&v, &walk)) return false;
-    return tare_value_u64(out, &v) && *out > 0;
-}
-
-static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block) {
-    const sized *s = ctx;
-    char key[160];
-    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(s->architecture.len, 64),
-             s->architecture.ptr, name);
-    const tare_metadata *m = find(s->model, key);
-    if (!m && strcmp(name, "attention.head_count_kv") == 0) /* as many as there are heads */
-        return key_number(out, ctx, "attention.head_count", block);
-    if (!m) return false;
-    if (m->value.type == TARE_VALUE_ARRAY) return element(out, &m->value.as.a, block);
-    return tare_value_u64(out, &m->value); /* 0, too, which no tensor has that the key is of */
-}
-
-/* Its shape is what the keys say. */
-static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
-    char stem[128], name[128];
-    uint64_t block, count, factor;
-    bool is_in_block;
-    if (tare_llama_is_one_of(s->architecture, other_blocks)) return true;
-    tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
-    for (const tare_llama_size_rule *r = tare_llama_size_rules; r->members; r++) {
-        if (!tare_llama_size_applies(r, stem, s->architecture) || t->n_dims <= r->dim ||
-            !tare_llama_size_expected(&count, &factor, r, block, key_number, s))
-            continue;
-        const uint64_t is = t->dims[t->n_dims - 1 - r->dim];
-        if (tare_llama_size_is(r, count, factor, is, s->architecture)) continue;
-        snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(t->name.len, 127), t->name.ptr);
-        no(why, TARE_ITEM_TENSOR, name, "its shape is not what the keys say");
-        tare_llama_size_differs(why, r, tare_str_of(r->key), count, factor, is);
-        return false;
-    }
-    return true;
-}
-
-/* Factors of rotary positions: one for each pair of what turns of a head. */
-static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
-    static const char names[] =
-        "rope_factors_long.weight rope_factors_short.weight rope_freqs.weight";
-    uint64_t turned, width, heads;
-    char name[64];
-    if (!tare_llama_is_one_of(t->name, names)) return true;
-    if (!key_number(&turned, s, "rope.dimension_count", 0) &&
-        !key_number(&turned, s, "attention.key_length", 0)) {
-        if (!key_number(&width, s, "embedding_length", 0) ||
-            !key_number(&heads, s, "attention.head_count", 0) || heads == 0)
-            return true;
-        turned = width / heads;
-    }
-    if (t->n_elements == turned / 2) return true;
-    snprintf(name, sizeof name, "%.*s", (int)t->name.len, t->name.ptr);
-    no(why, TARE_ITEM_TENSOR, name, "it needs a factor for every two rotated elements of a head");
-    tare_error_detail(why, "%llu for %llu", (unsigned long long)t->n_elements,
-                      (unsigned long long)turned);
-    return false;
-}
+/* ---- types ------------------------------------------------------------------------------------ */
 
 /* llama.cpp adds and multiplies vectors as F32, and multiplies matrices of floats and blocks. */
 static bool has_type(const tare_tensor *t, tare_error *why) {
@@ -287,7 +212,6 @@ static bool has_type(const tare_tensor *t, tare_error *why) {
  * for fewer tokens. */
 static bool has_usable_tensors(const tare_model *model, tare_str architecture, uint64_t blocks,
                                uint64_t tokens, tare_error *why) {
-    const sized s = {model, architecture};
     const tare_catalog *c = &model->catalog;
     if (tare_llama_is_one_of(architecture, further)) return true;
     if (!tare_llama_tensors_load(model, architecture, blocks, why)) return false;
@@ -299,10 +223,8 @@ static bool has_usable_tensors(const tare_model *model, tare_str architecture, u
         return no(why, TARE_ITEM_TENSOR, "output.weight",
                   "its rows differ from the number of tokens");
     for (size_t i = 0; i < c->n_tensors; i++)
-        if (!has_shape(&s, &c->tensors[i], why) || !has_factors(&s, &c->tensors[i], why) ||
-            !has_type(&c->tensors[i], why))
-            return false;
-    return true;
+        if (!has_type(&c->tensors[i], why)) return false;
+    return tare_llama_shapes_load(model, architecture, why);
 }
 
 bool tare_llama_can_run(const tare_model *model, tare_error *why) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "llama/tensor_names.h"
 
 enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
@@ -22,66 +23,99 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define SHARED_INNER "shared_expert_intermediate_size | shared_intermediate_size"
 #define HEADS        "num_attention_heads | n_head | n_heads | num_heads"
 #define KV_HEADS     "num_key_value_heads | n_kv_heads | n_head_kv | num_kv_heads"
+#define LOADER       "" /* what llama.cpp assumes of its keys; config.json may say something else */
 /* Of towers. */
 #define WIDTH_SEEN  "vision_config.embed_dim | vision_config.hidden_size"
 #define WIDTH_HEARD "audio_config.hidden_size | audio_config.d_model"
 
-/* Where every block has the same heads, and the rows of queries, keys and values are nothing else. */
+/* Where config.json alone says how many heads there are and how wide they are. */
 #define PLAIN_HEADS                                                                                \
     "llama qwen2 qwen2moe qwen3 qwen3moe gemma gemma2 gemma3 phi2 bert starcoder2 stablelm "       \
     "command-r cohere2 olmo olmo2 olmoe seed_oss exaone exaone4 internlm2 ernie4_5 smollm3 arcee " \
     "orion granite granitemoe nemotron minicpm"
+/* Where keys and values are made of fewer numbers, or layers have heads of several widths. */
+#define OTHER_HEADS                                                                                \
+    "!bailingmoe3 deepseek2 deepseek2-ocr deepseek32 deepseek4 dots3note gemma4 gemma4-assistant " \
+    "glm-dsa glm5-next hy_v4 kimi-k3 kimi-linear minicpm3 mistral4 plm"
+/* Nor where queries have a gate beside them. */
+#define GATED_QUERIES OTHER_HEADS " qwen35 qwen35moe qwen3next qwen4exp"
 /* Where experts are as wide as a feed-forward network without them. */
 #define PLAIN_EXPERTS "llama phimoe granitemoe arctic"
 /* But where the feed-forward network beside the experts is as wide as the model. */
 #define WIDE_BESIDE "!arctic"
 
+/* Weights that the state of a token goes through, and that its next one comes out of. */
+#define B(x) "blk.#." x ".weight "
+#define NORMS                                                                                      \
+    "output_norm.weight token_embd_norm.weight blk.#.attn_norm.weight blk.#.ffn_norm.weight "      \
+    "blk.#.post_attention_norm.weight blk.#.post_ffw_norm.weight blk.#.attn_output_norm.weight "   \
+    "blk.#.layer_output_norm.weight blk.#.ffn_norm_exps.weight"
+#define READ_STATE                                                                                 \
+    "blk.#.attn_q.weight blk.#.attn_k.weight blk.#.attn_v.weight blk.#.attn_qkv.weight "           \
+    "blk.#.attn_q_a.weight blk.#.attn_kv_a_mqa.weight blk.#.ffn_gate.weight blk.#.ffn_up.weight "  \
+    "blk.#.ffn_gate_exps.weight blk.#.ffn_up_exps.weight blk.#.ffn_gate_up_exps.weight "           \
+    "blk.#.ffn_gate_shexp.weight blk.#.ffn_up_shexp.weight blk.#.ffn_gate_inp.weight "             \
+    "blk.#.ssm_in.weight"
+#define WRITE_STATE                                                                                \
+    B("attn_output") B("ffn_down") B("ffn_down_exps") B("ffn_down_shexp") B("ssm_out")
+/* But where the gate's rows follow those of `up` in one tensor. */
+#define FUSED_GATE                                                                                 \
+    "!arctic chatglm glm4 granite_swa jina-bert-v2 modern-bert neo-bert phi3 plamo2 plamo3"
+/* Where shared experts are as many as the key says, beside each other. */
+#define SHARED_BESIDE                                                                              \
+    "afmoe bailingmoe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 glm-dsa glm4moe hy_v4 "    \
+    "kimi-linear minimax-m3 mistral4"
+
 const tare_llama_size_rule tare_llama_size_rules[] = {
-    {HIDDEN, "embedding_length", NULL, "token_embd.weight", COLS, NULL},
+    {HIDDEN, "embedding_length", NULL,
+     "token_embd.weight position_embd.weight token_types.weight " NORMS, COLS, NULL},
     {"vocab_size", NULL, NULL, "token_embd.weight", ROWS, NULL},
-    {HIDDEN, "embedding_length", NULL, "blk.#.attn_norm.weight", COLS, NULL},
-    {INNER, "feed_forward_length", NULL, "blk.#.ffn_down.weight", COLS, WIDE_BESIDE},
-    {INNER, "feed_forward_length", NULL, "blk.#.ffn_down_exps.weight", COLS, PLAIN_EXPERTS},
-    {EXPERTS, "expert_count", NULL, "blk.#.ffn_down_exps.weight", STACK, NULL},
-    {EXPERT_INNER, "expert_feed_forward_length", NULL, "blk.#.ffn_down_exps.weight", COLS, NULL},
-    {SHARED_INNER, "expert_shared_feed_forward_length", NULL, "blk.#.ffn_down_shexp.weight", COLS,
-     NULL},
-    {HEADS, "attention.head_count", "attention.key_length", "blk.#.attn_q.weight", ROWS,
-     PLAIN_HEADS},
-    {KV_HEADS, "attention.head_count_kv", "attention.key_length", "blk.#.attn_k.weight", ROWS,
-     PLAIN_HEADS},
-    {KV_HEADS, "attention.head_count_kv", "attention.value_length", "blk.#.attn_v.weight", ROWS,
-     PLAIN_HEADS},
+    {INNER, "feed_forward_length", NULL, B("ffn_down"), COLS, WIDE_BESIDE},
+    {INNER, "feed_forward_length", NULL, B("ffn_down_exps"), COLS, PLAIN_EXPERTS},
+    {EXPERTS, "expert_count", NULL, B("ffn_down_exps"), STACK, NULL},
+    {EXPERT_INNER, "expert_feed_forward_length", NULL, B("ffn_down_exps"), COLS, NULL},
+    {SHARED_INNER, "expert_shared_feed_forward_length", NULL, B("ffn_down_shexp"), COLS, NULL},
+    {LOADER, "expert_feed_forward_length", "expert_shared_count", B("ffn_down_shexp"), COLS,
+     SHARED_BESIDE},
+    {LOADER, "expert_feed_forward_length", NULL, B("ffn_down_shexp"), COLS, "llama4"},
+    {HEADS, "attention.head_count", "attention.key_length", B("attn_q"), ROWS, PLAIN_HEADS},
+    {LOADER, "attention.head_count", "attention.key_length", B("attn_q"), ROWS, GATED_QUERIES},
+    {KV_HEADS, "attention.head_count_kv", "attention.key_length", B("attn_k"), ROWS, PLAIN_HEADS},
+    {LOADER, "attention.head_count_kv", "attention.key_length", B("attn_k"), ROWS, OTHER_HEADS},
+    {KV_HEADS, "attention.head_count_kv", "attention.value_length", B("attn_v"), ROWS, PLAIN_HEADS},
+    {LOADER, "attention.head_count_kv", "attention.value_length", B("attn_v"), ROWS, OTHER_HEADS},
     {WIDTH_SEEN, "vision.embedding_length", NULL, "v.blk.#.ln1.weight", COLS, NULL},
     {WIDTH_HEARD, "audio.embedding_length", NULL, "a.blk.#.ln1.weight", COLS, NULL},
     {HIDDEN, "vision.projection_dim", NULL, "mm.input_projection.weight", COLS, "gemma3"},
     {HIDDEN, "vision.projection_dim", NULL, "mm.input_projection.weight", ROWS, "gemma4v gemma4uv"},
-    {HIDDEN, "vision.projection_dim", NULL, "mm.2.weight", ROWS, NULL},
-    {HIDDEN, "vision.projection_dim", NULL, "mm.model.fc.weight", ROWS, NULL},
-    {HIDDEN, "vision.projection_dim", NULL, "mm.model.mlp.3.weight", ROWS, NULL},
-    {HIDDEN, "audio.projection_dim", NULL, "mm.a.fc.weight", ROWS, NULL},
-    {HIDDEN, "audio.projection_dim", NULL, "mm.a.mlp.2.weight", ROWS, NULL},
-    {HIDDEN, "audio.projection_dim", NULL, "mm.a.mlp.3.weight", ROWS, NULL},
-    {HIDDEN, "embedding_length", NULL, "output_norm.weight", COLS, NULL},
-    {HIDDEN, "embedding_length", NULL, "output.weight", COLS, PLAIN_HEADS},
-    {HIDDEN, "embedding_length", NULL, "blk.#.ffn_norm.weight", COLS, NULL},
-    {HIDDEN, "embedding_length", NULL, "blk.#.attn_q.weight", COLS, PLAIN_HEADS},
-    {HIDDEN, "embedding_length", NULL, "blk.#.attn_k.weight", COLS, PLAIN_HEADS},
-    {HIDDEN, "embedding_length", NULL, "blk.#.attn_v.weight", COLS, PLAIN_HEADS},
-    {HIDDEN, "embedding_length", NULL, "blk.#.attn_output.weight", ROWS, PLAIN_HEADS},
-    {HEADS, "attention.head_count", "attention.value_length", "blk.#.attn_output.weight", COLS,
-     PLAIN_HEADS},
-    {HIDDEN, "embedding_length", NULL, "blk.#.ffn_gate.weight", COLS, PLAIN_HEADS},
-    {HIDDEN, "embedding_length", NULL, "blk.#.ffn_up.weight", COLS, PLAIN_HEADS},
-    {HIDDEN, "embedding_length", NULL, "blk.#.ffn_down.weight", ROWS, PLAIN_HEADS},
-    {INNER, "feed_forward_length", NULL, "blk.#.ffn_gate.weight", ROWS, PLAIN_HEADS},
-    {INNER, "feed_forward_length", NULL, "blk.#.ffn_up.weight", ROWS, PLAIN_HEADS},
-    {EXPERTS, "expert_count", NULL, "blk.#.ffn_gate_inp.weight", ROWS, NULL},
-    {EXPERTS, "expert_count", NULL, "blk.#.ffn_gate_exps.weight", STACK, NULL},
-    {EXPERTS, "expert_count", NULL, "blk.#.ffn_up_exps.weight", STACK, NULL},
-    {EXPERT_INNER, "expert_feed_forward_length", NULL, "blk.#.ffn_gate_exps.weight", ROWS, NULL},
-    {EXPERT_INNER, "expert_feed_forward_length", NULL, "blk.#.ffn_up_exps.weight", ROWS, NULL},
-    {.members = NULL},
+    {HIDDEN, "vision.projection_dim", NULL, "mm.2.weight mm.model.fc.weight mm.model.mlp.3.weight",
+     ROWS, NULL},
+    {HIDDEN, "audio.projection_dim", NULL, "mm.a.fc.weight mm.a.mlp.2.weight mm.a.mlp.3.weight",
+     ROWS, NULL},
+    {HIDDEN, "embedding_length", NULL, "output.weight " READ_STATE, COLS, "!eagle3"},
+    {HIDDEN, "embedding_length", NULL, WRITE_STATE, ROWS, NULL},
+    {HEADS, "attention.head_count", "attention.value_length", B("attn_output"), COLS, PLAIN_HEADS},
+    {LOADER, "attention.head_count", "attention.value_length", B("attn_output"), COLS, OTHER_HEADS},
+    {LOADER, "attention.head_count attention.head_count_kv attention.head_count_kv",
+     "attention.key_length", B("attn_qkv"), ROWS, GATED_QUERIES " minimax-01"},
+    {LOADER, "context_length", NULL, "position_embd.weight", ROWS, NULL},
+    {INNER, "feed_forward_length", NULL, B("ffn_gate"), ROWS, WIDE_BESIDE},
+    {LOADER, "embedding_length", NULL, B("ffn_gate") B("ffn_up"), ROWS, "arctic"},
+    {LOADER, "embedding_length", NULL, B("ffn_down"), COLS, "arctic"},
+    {INNER, "feed_forward_length", NULL, B("ffn_gate_exps") B("ffn_up_exps"), ROWS, PLAIN_EXPERTS},
+    {EXPERTS, "expert_count", NULL, "blk.#.exp_probs_b.bias", COLS, NULL},
+    {INNER, "feed_forward_length", NULL, B("ffn_up"), ROWS, FUSED_GATE},
+    {EXPERTS, "expert_count", NULL, B("ffn_gate_inp"), ROWS, NULL},
+    {EXPERTS, "expert_count", NULL, B("ffn_gate_exps") B("ffn_up_exps"), STACK, NULL},
+    {EXPERT_INNER, "expert_feed_forward_length", NULL, B("ffn_gate_exps") B("ffn_up_exps"), ROWS,
+     NULL},
+    {SHARED_INNER, "expert_shared_feed_forward_length", NULL, B("ffn_gate_shexp") B("ffn_up_shexp"),
+     ROWS, FUSED_GATE},
+    {LOADER, "expert_feed_forward_length", "expert_shared_count",
+     B("ffn_gate_shexp") B("ffn_up_shexp"), ROWS, SHARED_BESIDE},
+    {LOADER, "expert_feed_forward_length", NULL, B("ffn_gate_shexp") B("ffn_up_shexp"), ROWS,
+     "llama4"},
+    {.tensors = NULL},
 };
 
 /* Qwen 1's intermediate_size counts the rows of gate and up together. */
@@ -106,16 +140,29 @@ void tare_llama_stem(char *stem, size_t size, uint64_t *block, bool *is_in_block
 
 bool tare_llama_size_applies(const tare_llama_size_rule *rule, const char *stem, tare_str arch) {
     const char *only = rule->only;
-    if (strcmp(stem, rule->tensor) != 0) return false;
+    if (!tare_llama_is_one_of(tare_str_of(stem), rule->tensors)) return false;
     if (only && only[0] == '!') return !tare_llama_is_one_of(arch, only + 1);
     return !only || tare_llama_is_one_of(arch, only);
+}
+
+/* Of several keys the sum. */
+static bool sum_of(uint64_t *sum, const char *keys, uint64_t block, tare_llama_key_number number,
+                   const void *model) {
+    *sum = 0;
+    for (tare_str w; (w = tare_llama_next_word(&keys)).len;) {
+        char key[64];
+        uint64_t n;
+        snprintf(key, sizeof key, "%.*s", (int)w.len, w.ptr);
+        if (!number(&n, model, key, block) || !tare_add_u64(*sum, n, sum)) return false;
+    }
+    return true;
 }
 
 bool tare_llama_size_expected(uint64_t *count, uint64_t *factor, const tare_llama_size_rule *rule,
                               uint64_t block, tare_llama_key_number number, const void *model) {
     uint64_t width, heads;
     *factor = 1;
-    if (!rule->key || !number(count, model, rule->key, block)) return false;
+    if (!rule->key || !sum_of(count, rule->key, block, number, model)) return false;
     if (!rule->factor || number(factor, model, rule->factor, block)) return true;
     if (!number(&width, model, "embedding_length", block) ||
         !number(&heads, model, "attention.head_count", block))

@@ -8,13 +8,13 @@
 #include "base/status.h"
 #include "base/str.h"
 
-/* One size: of the first tensor (of each block, with '#') that there is. */
+/* One size, which all of these tensors have. */
 typedef struct tare_llama_size_rule {
-    const char *members; /* of config.json; the first that is there is named; NULL ends */
-    const char *key;     /* the count that is checked; NULL: of the vocabulary */
-    const char *factor;  /* a key, by which it is multiplied; NULL: 1 */
-    const char *tensor;
-    uint32_t dim; /* fastest first */
+    const char *members; /* of config.json; the first that is there is named; "": none says it */
+    const char *key;    /* the count that is checked, of several the sum; NULL: of the vocabulary */
+    const char *factor; /* a key, by which it is multiplied; NULL: 1 */
+    const char *tensors; /* names, of each block with '#'; NULL ends */
+    uint32_t dim;        /* fastest first */
     const char
         *only; /* architectures, of towers projectors; NULL: all; behind '!': all but these */
 } tare_llama_size_rule;

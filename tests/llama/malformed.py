@@ -201,7 +201,7 @@ def _(c, t):
     c["rope_scaling"] = dict(LLAMA3, high_freq_factor=0.5)
 
 
-@case("arctic", "intermediate_size", "block_sparse_moe.experts.0.w2")
+@case("arctic", "intermediate_size", "block_sparse_moe.experts.0.w")
 def _(c, t):
     "experts of another width"
     c["intermediate_size"] = 32

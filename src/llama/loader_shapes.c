@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether tensors have the shapes that llama.cpp's loader asks for: sizes by the keys, vectors beside the
+ * matrices that they belong to. */
+#include <stdio.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "llama/loader.h"
+#include "llama/size_rules.h"
+#include "llama/tensor_names.h"
+
+/* With blocks of two kinds, counted by themselves, and embeddings of another width. */
+static const char other_blocks[] = "wavtokenizer-dec";
+
+#define MOST_BLOCKS 4096 /* of an array with a number for each */
+
+static bool no(tare_error *why, tare_str name, const char *what) {
+    tare_fail(why, TARE_ERR_UNSUPPORTED, what);
+    tare_error_item(why, TARE_ITEM_TENSOR, -1, name);
+    return false;
+}
+
+/* ---- sizes by keys --------------------------------------------------------------------------- */
+
+typedef struct sized {
+    const tare_model *model;
+    tare_str architecture;
+} sized;
+
+/* Element i of an array of numbers; false: there is none, or it is 0, which no tensor's size is. */
+static bool element(uint64_t *out, const tare_array *a, uint64_t i) {
+    tare_array_walk walk;
+    tare_value v = {0};
+    if (i >= a->count || a->count > MOST_BLOCKS) return false;
+    tare_array_begin(&walk, a);
+    for (uint64_t k = 0; k <= i; k++)
+        if (!tare_array_next(&v, &walk)) return false;
+    return tare_value_u64(out, &v) && *out > 0;
+}
+
+static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block) {
+    const sized *s = ctx;
+    char key[160];
+    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(s->architecture.len, 64),
+             s->architecture.ptr, name);
+    const int64_t at = tare_model_find_key(s->model, tare_str_of(key));
+    const tare_metadata *m = at < 0 ? NULL : &s->model->catalog.metadata[at];
+    if (!m && strcmp(name, "attention.head_count_kv") == 0) /* as many as there are heads */
+        return key_number(out, ctx, "attention.head_count", block);
+    if (!m) return false;
+    if (m->value.type == TARE_VALUE_ARRAY) return element(out, &m->value.as.a, block);
+    return tare_value_u64(out, &m->value); /* 0, too, which no tensor has that the key is of */
+}
+
+/* Its shape is what the keys say. */
+static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
+    char stem[128];
+    uint64_t block, count, factor;
+    bool is_in_block;
+    tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
+    for (const tare_llama_size_rule *r = tare_llama_size_rules; r->tensors; r++) {
+        if (!tare_llama_size_applies(r, stem, s->architecture) || t->n_dims <= r->dim ||
+            !tare_llama_size_expected(&count, &factor, r, block, key_number, s))
+            continue;
+        const uint64_t is = t->dims[t->n_dims - 1 - r->dim];
+        if (tare_llama_size_is(r, count, factor, is, s->architecture)) continue;
+        no(why, t->name, "its shape is not what the keys say");
+        tare_llama_size_differs(why, r, tare_str_of(r->key), count, factor, is);
+        return false;
+    }
+    return true;
+}
+
+/* Factors of rotary positions: one for each pair of what turns of a head. */
+static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
+    static const char names[] =
+        "rope_factors_long.weight rope_factors_short.weight rope_freqs.weight";
+    uint64_t turned, width, heads;
+    if (!tare_llama_is_one_of(t->name, names)) return true;
+    if (!key_number(&turned, s, "rope.dimension_count", 0) &&
+        !key_number(&turned, s, "attention.key_length", 0)) {
+        if (!key_number(&width, s, "embedding_length", 0) ||
+            !key_number(&heads, s, "attention.head_count", 0) || heads == 0)
+            return true;
+        turned = width / heads;
+    }
+    if (t->n_elements == turned / 2) return true;
+    no(why, t->name, "it needs a factor for every two rotated elements of a head");
+    tare_error_detail(why, "%llu for %llu", (unsigned long long)t->n_elements,
+                      (unsigned long long)turned);
+    return false;
+}
+
+/* ---- vectors beside matrices ------------------------------------------------------------------- */
+
+/* The tensor "blk.3.WORD.weight" in the block of another one. */
+static const tare_tensor *beside(const sized *s, tare_str name, const char *word) {
+    char other[160];
+    size_t lead = name.len, n_dots = 0;
+    while (lead > 0 && (name.ptr[lead - 1] != '.' || ++n_dots < 2)) lead--;
+    snprintf(other, sizeof other, "%.*s%s.weight", (int)tare_min_u64(lead, 64), name.ptr, word);
+    const int64_t i = tare_model_find_tensor(s->model, tare_str_of(other));
+    return i < 0 ? NULL : &s->model->catalog.tensors[i];
+}
+
+static bool has_elements(const tare_tensor *t, uint64_t wanted, tare_error *why) {
+    if (t->n_elements == wanted) return true;
+    no(why, t->name, "it has not as many elements as its matrix has rows");
+    tare_error_detail(why, "%llu for %llu", (unsigned long long)t->n_elements,
+                      (unsigned long long)wanted);
+    return false;
+}
+
+/* A bias has an element for each row of its weight, or for each of its norm. */
+static bool has_bias_of_weight(const sized *s, const tare_tensor *t, tare_error *why) {
+    const tare_str end = TARE_STR(".bias");
+    char name[160];
+    if (!tare_str_ends(t->name, end)) return true;
+    snprintf(name, sizeof name, "%.*s.weight", (int)tare_min_u64(t->name.len - end.len, 128),
+             t->name.ptr);
+    const int64_t i = tare_model_find_tensor(s->model, tare_str_of(name));
+    const tare_tensor *weight = i < 0 ? NULL : &s->model->catalog.tensors[i];
+    const bool is_of_norm = weight && (weight->n_dims == 1 || weight->n_elements == t->n_elements);
+    return !weight || has_elements(t, is_of_norm ? weight->n_elements : weight->n_rows, why);
+}
+
+/* A norm of queries or keys is one of a head, or of all of them; queries may have a gate beside them. */
+static bool has_norm_of_heads(const sized *s, const tare_tensor *t, tare_error *why) {
+    static const struct {
+        const char *stem, *matrix, *heads;
+    } norms[] = {{"blk.#.attn_q_norm.weight", "attn_q", "attention.head_count"},
+                 {"blk.#.attn_k_norm.weight", "attn_k", "attention.head_count_kv"}};
+    char stem[128];
+    uint64_t block, heads;
+    bool is_in_block;
+    tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
+    for (size_t i = 0; i < 2; i++) {
+        if (strcmp(stem, norms[i].stem) != 0 || t->n_dims != 1) continue;
+        const tare_tensor *matrix = beside(s, t->name, norms[i].matrix);
+        if (!matrix || !t->n_elements || !key_number(&heads, s, norms[i].heads, block)) return true;
+        const uint64_t n = matrix->n_rows / t->n_elements;
+        const bool is_even = matrix->n_rows % t->n_elements == 0;
+        if (is_even && (n == 1 || n == heads || (i == 0 && n == 2 * heads))) return true;
+        return has_elements(t, matrix->n_rows, why);
+    }
+    return true;
+}
+
+bool tare_llama_shapes_load(const tare_model *gguf, tare_str architecture, tare_error *why) {
+    const sized s = {gguf, architecture};
+    const tare_catalog *c = &gguf->catalog;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        const tare_tensor *t = &c->tensors[i];
+        if (!has_factors(&s, t, why)) return false;
+        if (tare_llama_is_one_of(architecture, other_blocks)) continue;
+        if (!has_shape(&s, t, why) || !has_bias_of_weight(&s, t, why) ||
+            !has_norm_of_heads(&s, t, why))
+            return false;
+    }
+    return true;
+}
