@@ -35,7 +35,7 @@ typedef struct lora {
     tare_str arch;
     uint32_t made_file;
     tare_model *made_up; /* shapes of the weights, under their names */
-    tare_llama_virtual file;
+    tare_made_file file;
     pair *pairs;
     size_t n_pairs;
 } lora;
@@ -228,7 +228,7 @@ static tare_status add_made(tare_model *out, lora *l, tare_str name, const char 
     }
     TARE_TRY(tare_tensor_set(out, &made, as->encoding, dims, 2, l->made_file, *end, err));
     l->file.made[l->file.n_made++] =
-        (tare_llama_made){.offset = *end, .size = made.size_bytes, .of = *as};
+        (tare_made){.offset = *end, .size = made.size_bytes, .of = *as};
     *end += made.size_bytes; /* part of what is there already */
     return add_factor(out, name, suffix, &made, err);
 }
@@ -338,7 +338,7 @@ static void set_encoding(tare_composition *made, const lora *l) {
     made->encoding = l->factors->catalog.tensors[made->pieces[0].source].encoding;
     for (size_t i = 0; i < made->n_pieces; i++)
         if (made->pieces[i].arithmetic != TARE_PIECE_AS_IS ||
-            tare_llama_is_decoded(l->factors, made->pieces[i].source))
+            tare_made_is_decoded(l->factors, made->pieces[i].source))
             made->encoding = tare_encoding_get(TARE_ENCODING_F32);
 }
 
@@ -442,11 +442,11 @@ static tare_status add_targets(tare_llama_mapping *m, lora *l, tare_error *err) 
     l->is_tied = m->tied_name != NULL;
     l->arch = tare_str_of(m->arch->name);
     out->catalog.tensors = TARE_NEW_ARRAY(&out->arena, tare_tensor, 2 * m->n_targets);
-    l->file.made = TARE_NEW_ARRAY(&out->arena, tare_llama_made, 2 * m->n_targets);
+    l->file.made = TARE_NEW_ARRAY(&out->arena, tare_made, 2 * m->n_targets);
     if (!out->catalog.tensors || !l->file.made) return tare_fail(err, TARE_ERR_NOMEM, "adapter");
     TARE_TRY(tare_model_share_files(out, l->factors, err));
     tare_reader_callback(&reader, NULL, &l->file, 0, "adapter");
-    reader.fetch = tare_llama_virtual_fetch;
+    reader.fetch = tare_made_fetch;
     TARE_TRY(tare_model_add_file(out, &reader, "adapter", &l->made_file, err));
     for (size_t i = 0; i < m->n_targets; i++)
         if (!m->targets[i]->bytes) TARE_TRY(add_target(out, l, m->targets[i], &end, err));

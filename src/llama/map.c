@@ -19,7 +19,7 @@
 
 /* What a mapped model has in addition to its catalog. */
 typedef struct mapped {
-    tare_llama_virtual file;
+    tare_made_file file;
     tare_llama_origin *origins; /* n_tensors */
     tare_composition *made_of;  /* n_tensors; of elements, also where types are blocks */
     tare_model_types types;
@@ -298,11 +298,10 @@ static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_lla
     const tare_piece *pieces = t->pieces;
     if (t->encoding->kind == TARE_KIND_BLOCK && !t->bytes)
         TARE_TRY(count_blocks(&pieces, t, &m->out->arena, err));
-    own->file.made[own->file.n_made++] =
-        (tare_llama_made){.offset = *end,
-                          .size = out->size_bytes,
-                          .bytes = t->bytes,
-                          .of = {pieces, t->n_pieces, t->encoding}};
+    own->file.made[own->file.n_made++] = (tare_made){.offset = *end,
+                                                     .size = out->size_bytes,
+                                                     .bytes = t->bytes,
+                                                     .of = {pieces, t->n_pieces, t->encoding}};
     if (!tare_add_u64(*end, out->size_bytes, end))
         return tare_fail(err, TARE_ERR_LIMIT, "size of all tensors");
     return TARE_OK;
@@ -315,7 +314,7 @@ static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *e
     uint64_t end = 0;
     size_t n = m->options->vocab_only ? 0 : m->n_targets;
     m->out->catalog.tensors = TARE_NEW_ARRAY(arena, tare_tensor, n);
-    own->file.made = TARE_NEW_ARRAY(arena, tare_llama_made, n);
+    own->file.made = TARE_NEW_ARRAY(arena, tare_made, n);
     own->origins = TARE_NEW_ARRAY(arena, tare_llama_origin, n);
     own->made_of = TARE_NEW_ARRAY(arena, tare_composition, n);
     own->types.fixed = TARE_NEW_ARRAY(arena, tare_fixed_type, n);
@@ -325,8 +324,8 @@ static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *e
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_model_share_files(m->out, m->hf, err));
     tare_reader_callback(&reader, NULL, &own->file, 0, format_name);
-    reader.fetch = tare_llama_virtual_fetch;
-    reader.locate = tare_llama_virtual_locate;
+    reader.fetch = tare_made_fetch;
+    reader.locate = tare_made_locate;
     TARE_TRY(tare_model_add_file(m->out, &reader, "mapped", &index, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(add_tensor(m, own, m->targets[i], index, &end, err));
     m->out->files[index].reader.size = end;
@@ -558,7 +557,7 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
     mapped *own = TARE_NEW(&m.out->arena, mapped);
     tare_status status = TARE_ERR_NOMEM;
     if (own) {
-        own->file = (tare_llama_virtual){.allocator = m.out->allocator};
+        own->file = (tare_made_file){.allocator = m.out->allocator};
         m.out->private_data = own;
         m.out->free_private = free_mapped;
         status = fill(&m, own, &open, err);

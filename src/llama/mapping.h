@@ -7,6 +7,7 @@
 #include "llama/arch.h"
 #include "llama/program.h"
 #include "llama/tensor_names.h"
+#include "quantized/made.h"
 
 /* A tensor of the output while it is put together. */
 typedef struct tare_llama_target {

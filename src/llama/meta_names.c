@@ -11,8 +11,8 @@
 #include "base/buffer.h"
 #include "base/report.h"
 #include "base/str.h"
-#include "llama/view.h"
 #include "model/json_resource.h"
+#include "quantized/made.h"
 
 static const char format_name[] = "Meta's form";
 
@@ -49,7 +49,7 @@ typedef struct naming {
     const tare_json_node *params;
     tare_report *report;
     uint64_t width, n_layers, heads, key_heads, head_size;
-    tare_llama_virtual *file;
+    tare_made_file *file;
     uint32_t file_index;
     uint64_t end; /* of that file */
     size_t n_of_layers;
@@ -157,8 +157,8 @@ static tare_status turn_rows(naming *n, tare_tensor *t, size_t i, uint64_t heads
     *piece = (tare_piece){.end = from->n_elements, .view = view, .source = (uint32_t)i};
     TARE_TRY(tare_tensor_set(n->out, t, from->encoding, from->dims, from->n_dims, n->file_index,
                              n->end, err));
-    n->file->made[n->file->n_made++] = (tare_llama_made){
-        .offset = n->end, .size = t->size_bytes, .of = {piece, 1, from->encoding}};
+    n->file->made[n->file->n_made++] =
+        (tare_made){.offset = n->end, .size = t->size_bytes, .of = {piece, 1, from->encoding}};
     return tare_add_u64(n->end, t->size_bytes, &n->end)
                ? TARE_OK
                : tare_fail(err, TARE_ERR_LIMIT, "size of all tensors");
@@ -188,15 +188,15 @@ static tare_status add_tensors(naming *n, tare_error *err) {
     tare_reader reader;
     const size_t count = n->in->catalog.n_tensors;
     n->out->catalog.tensors = TARE_NEW_ARRAY(&n->out->arena, tare_tensor, count);
-    n->file = TARE_NEW(&n->out->arena, tare_llama_virtual);
+    n->file = TARE_NEW(&n->out->arena, tare_made_file);
     if (!n->file || !n->out->catalog.tensors) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    *n->file = (tare_llama_virtual){.source = n->in, .allocator = n->out->allocator};
-    n->file->made = TARE_NEW_ARRAY(&n->out->arena, tare_llama_made, count);
+    *n->file = (tare_made_file){.source = n->in, .allocator = n->out->allocator};
+    n->file->made = TARE_NEW_ARRAY(&n->out->arena, tare_made, count);
     if (!n->file->made) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_model_share_files(n->out, n->in, err));
     tare_reader_callback(&reader, NULL, n->file, 0, format_name);
-    reader.fetch = tare_llama_virtual_fetch;
-    reader.locate = tare_llama_virtual_locate;
+    reader.fetch = tare_made_fetch;
+    reader.locate = tare_made_locate;
     TARE_TRY(tare_model_add_file(n->out, &reader, "renamed", &n->file_index, err));
     for (size_t i = 0; i < count; i++) TARE_TRY(add_tensor(n, i, err));
     n->out->files[n->file_index].reader.size = n->end;

@@ -69,7 +69,7 @@ static const tare_encoding *encoding_of(const tare_llama_mapping *m, const tare_
     const tare_encoding *e = m->hf->catalog.tensors[draft->source].encoding;
     const tare_encoding *blocks = blocks_of(m, draft, operation, target);
     if (blocks) return blocks;
-    if (tare_llama_is_decoded(m->hf, draft->source)) return tare_encoding_get(TARE_ENCODING_F32);
+    if (tare_made_is_decoded(m->hf, draft->source)) return tare_encoding_get(TARE_ENCODING_F32);
     if (draft->arithmetic == TARE_PIECE_AS_IS || e->id == TARE_ENCODING_F16) return e;
     return tare_encoding_get(TARE_ENCODING_F32);
 }

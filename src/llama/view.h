@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What tensor operations of the converter amount to: shapes while these are applied, and the file of
- * tensors that are pieces of the source's (model/pieces.h), read on demand. */
+ * What tensor operations of the converter amount to: shapes while these are applied, which end as views
+ * of pieces (model/pieces.h). */
 #ifndef TARE_LLAMA_VIEW_H
 #define TARE_LLAMA_VIEW_H
 
@@ -9,31 +9,6 @@
 #include "model/pieces.h"
 
 enum { TARE_LLAMA_DIMS = 5 /* of a shape while it is worked on */ };
-
-/* A tensor of the result that is computed: its place in the virtual file, and what it is made of:
- * `bytes`, where it is generated, else pieces of tensors of the source. */
-typedef struct tare_llama_made {
-    uint64_t offset, size;
-    const uint8_t *bytes; /* NULL: of pieces */
-    tare_composition of;
-} tare_llama_made;
-
-typedef struct tare_llama_virtual {
-    const tare_model *source;
-    const tare_allocator *allocator;
-    tare_llama_made *made; /* in the order of their offsets */
-    size_t n_made;
-} tare_llama_virtual;
-
-/* Whether a tensor can only be read as the floats it decodes to: it has scales beside it, or
- * blocks. */
-bool tare_llama_is_decoded(const tare_model *source, size_t tensor);
-/* A reader's fetch; ctx is the file. */
-tare_status tare_llama_virtual_fetch(void *ctx, uint64_t offset, void *buf, size_t n,
-                                     tare_error *err);
-/* A reader's locate: bytes of a piece that is a tensor of the source as it lies. */
-bool tare_llama_virtual_locate(void *ctx, uint64_t offset, uint64_t *n, const tare_reader **file,
-                               uint64_t *at);
 
 /* ---- shapes while operations are applied ----------------------------------------------------- */
 

@@ -24,7 +24,7 @@ typedef struct turning {
     tare_llama_restoring *r;
     part *parts; /* sorted by what they are of */
     size_t n_parts;
-    tare_llama_virtual *file;
+    tare_made_file *file;
     uint32_t file_index;
     uint64_t end;
 } turning;
@@ -195,7 +195,7 @@ static bool is_rows(tare_same_rows *out, const tare_tensor *to, const part *p,
 
 static const tare_encoding *encoding_of(const turning *t, const part *p) {
     const tare_encoding *e = t->r->gguf->catalog.tensors[p->tensor].encoding;
-    return p->arithmetic != TARE_PIECE_AS_IS || tare_llama_is_decoded(t->r->gguf, p->tensor)
+    return p->arithmetic != TARE_PIECE_AS_IS || tare_made_is_decoded(t->r->gguf, p->tensor)
                ? tare_encoding_get(TARE_ENCODING_F32)
                : e;
 }
@@ -270,8 +270,8 @@ static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_err
     if (n == 1 && is_run(&offset, tensor, &parts[0], t->r->gguf))
         return tare_tensor_set(out, tensor, source->encoding, tensor->dims, tensor->n_dims,
                                source->planes[0].file, offset, err);
-    tare_llama_made *made = &t->file->made[t->file->n_made];
-    *made = (tare_llama_made){.offset = t->end, .of = {.encoding = encoding_of(t, &parts[0])}};
+    tare_made *made = &t->file->made[t->file->n_made];
+    *made = (tare_made){.offset = t->end, .of = {.encoding = encoding_of(t, &parts[0])}};
     TARE_TRY(fill_pieces(&made->of, t, parts, n, tensor, &has_holes, err));
     TARE_TRY(tare_tensor_set(out, tensor, made->of.encoding, tensor->dims, tensor->n_dims,
                              t->file_index, t->end, err));
@@ -295,8 +295,8 @@ static tare_status make_number(turning *t, size_t expected, tare_error *err) {
     uint8_t *bytes = tare_arena_array(&out->arena, 1, sizeof(float));
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     tare_store_le32(bytes, tare_f32_bits(t->r->expected[expected].number));
-    tare_llama_made *made = &t->file->made[t->file->n_made++];
-    *made = (tare_llama_made){
+    tare_made *made = &t->file->made[t->file->n_made++];
+    *made = (tare_made){
         .offset = t->end, .size = sizeof(float), .bytes = bytes, .of = {.encoding = f32}};
     t->r->is_f32[expected] = true;
     TARE_TRY(tare_tensor_set(out, tensor, f32, tensor->dims, tensor->n_dims, t->file_index, t->end,
@@ -310,10 +310,10 @@ tare_status tare_llama_invert(tare_llama_restoring *r, const tare_llama_mapping 
                               tare_error *err) {
     turning t = {.r = r, .file_index = (uint32_t)r->out->n_files - 1};
     tare_open_file *file = &r->out->files[t.file_index];
-    t.file = TARE_NEW(&r->out->arena, tare_llama_virtual);
+    t.file = TARE_NEW(&r->out->arena, tare_made_file);
     if (!t.file) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    *t.file = (tare_llama_virtual){.source = r->gguf, .allocator = r->out->allocator};
-    t.file->made = TARE_NEW_ARRAY(&r->out->arena, tare_llama_made, r->n_expected);
+    *t.file = (tare_made_file){.source = r->gguf, .allocator = r->out->allocator};
+    t.file->made = TARE_NEW_ARRAY(&r->out->arena, tare_made, r->n_expected);
     r->is_rounded = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_expected);
     r->is_f32 = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_expected);
     r->origins = TARE_NEW_ARRAY(&r->out->arena, tare_origin, r->n_expected);
@@ -333,6 +333,6 @@ tare_status tare_llama_invert(tare_llama_restoring *r, const tare_llama_mapping 
                                     "the keys require this tensor, and the file does not have it");
     }
     tare_reader_callback(&file->reader, NULL, t.file, t.end, "restored");
-    file->reader.fetch = tare_llama_virtual_fetch;
+    file->reader.fetch = tare_made_fetch;
     return TARE_OK;
 }

@@ -2,7 +2,7 @@
  *
  * The virtual file of computed tensors: pieces (model/pieces.h) of the tensors of a model, whose elements
  * are read as they lie, as the floats they decode to, or as blocks. */
-#include "llama/view.h"
+#include "quantized/made.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum {
     PORTION = 256 << 10, /* bytes that are made at once: they stay in a processor's own cache */
 };
 
-bool tare_llama_is_decoded(const tare_model *source, size_t tensor) {
+bool tare_made_is_decoded(const tare_model *source, size_t tensor) {
     const tare_encoding *e = source->catalog.tensors[tensor].encoding;
     return e->kind == TARE_KIND_BLOCK || e->n_planes != 1 || e->planes[0].unit != 1;
 }
@@ -23,7 +23,7 @@ bool tare_llama_is_decoded(const tare_model *source, size_t tensor) {
 /* ---- elements of the source ------------------------------------------------------------------ */
 
 /* Floats of a tensor that decodes in whole rows only. */
-static tare_status decoded_run(uint8_t *out, const tare_llama_virtual *f, uint32_t source,
+static tare_status decoded_run(uint8_t *out, const tare_made_file *f, uint32_t source,
                                uint64_t from, uint64_t n, tare_error *err) {
     const tare_model *m = f->source;
     const uint64_t cols = m->catalog.tensors[source].cols;
@@ -48,19 +48,19 @@ static tare_status decoded_run(uint8_t *out, const tare_llama_virtual *f, uint32
 }
 
 static const tare_encoding *type_of(const void *ctx, uint32_t source) {
-    const tare_llama_virtual *f = ctx;
-    return tare_llama_is_decoded(f->source, source) ? tare_encoding_get(TARE_ENCODING_F32)
-                                                    : f->source->catalog.tensors[source].encoding;
+    const tare_made_file *f = ctx;
+    return tare_made_is_decoded(f->source, source) ? tare_encoding_get(TARE_ENCODING_F32)
+                                                   : f->source->catalog.tensors[source].encoding;
 }
 
 static tare_status read_source(uint8_t *out, const void *ctx, const tare_composition *of,
                                uint32_t source, uint64_t first, uint64_t n, tare_error *err) {
-    const tare_llama_virtual *f = ctx;
+    const tare_made_file *f = ctx;
     const tare_encoding *e = f->source->catalog.tensors[source].encoding;
     const bool are_blocks = of->encoding->kind == TARE_KIND_BLOCK;
     if (are_blocks && e != of->encoding)
         return tare_quantized_blocks_read(out, f->source, source, first, n, err);
-    if (!are_blocks && tare_llama_is_decoded(f->source, source))
+    if (!are_blocks && tare_made_is_decoded(f->source, source))
         return decoded_run(out, f, source, first, n, err);
     const uint32_t size = e->planes[0].unit_bytes;
     return tare_tensor_read(out, f->source, source, 0, first * size, (size_t)(n * size), err);
@@ -68,7 +68,7 @@ static tare_status read_source(uint8_t *out, const void *ctx, const tare_composi
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static tare_status read_made(uint8_t *out, const tare_llama_virtual *f, const tare_llama_made *made,
+static tare_status read_made(uint8_t *out, const tare_made_file *f, const tare_made *made,
                              uint64_t at, size_t n, tare_error *err) {
     const tare_piece_sources from = {
         .allocator = f->allocator, .ctx = f, .type = type_of, .read = read_source};
@@ -77,13 +77,12 @@ static tare_status read_made(uint8_t *out, const tare_llama_virtual *f, const ta
     return TARE_OK;
 }
 
-tare_status tare_llama_virtual_fetch(void *ctx, uint64_t offset, void *buf, size_t n,
-                                     tare_error *err) {
-    const tare_llama_virtual *f = ctx;
+tare_status tare_made_fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
+    const tare_made_file *f = ctx;
     uint8_t *out = buf;
     size_t i = tare_part_of(&f->made->offset, f->n_made, sizeof *f->made, offset);
     for (; n > 0; i++) {
-        const tare_llama_made *made = &f->made[i];
+        const tare_made *made = &f->made[i];
         uint64_t at = offset - made->offset;
         size_t take = (size_t)tare_min_u64(n, made->size - at);
         TARE_TRY(read_made(out, f, made, at, take, err));
@@ -95,8 +94,8 @@ tare_status tare_llama_virtual_fetch(void *ctx, uint64_t offset, void *buf, size
 }
 
 /* The file that the elements of a piece lie in; NULL: they have to be decoded, or are elsewhere. */
-static const tare_reader *file_of(const tare_llama_virtual *f, const tare_piece *p) {
-    if (p->source == TARE_PIECE_ZEROS || tare_llama_is_decoded(f->source, p->source)) return NULL;
+static const tare_reader *file_of(const tare_made_file *f, const tare_piece *p) {
+    if (p->source == TARE_PIECE_ZEROS || tare_made_is_decoded(f->source, p->source)) return NULL;
     const tare_tensor *t = &f->source->catalog.tensors[p->source];
     const tare_reader *r = &f->source->files[t->planes[0].file].reader;
     return r->fd < 0 ? NULL : r;
@@ -106,11 +105,11 @@ static bool has_long_runs(const tare_piece *p, uint64_t element_bytes) {
     return !p->view || tare_piece_run(p->view) * element_bytes >= LONG_RUN;
 }
 
-bool tare_llama_virtual_locate(void *ctx, uint64_t offset, uint64_t *n, const tare_reader **file,
-                               uint64_t *at) {
-    const tare_llama_virtual *f = ctx;
+bool tare_made_locate(void *ctx, uint64_t offset, uint64_t *n, const tare_reader **file,
+                      uint64_t *at) {
+    const tare_made_file *f = ctx;
     const size_t i = tare_part_of(&f->made->offset, f->n_made, sizeof *f->made, offset);
-    const tare_llama_made *made = &f->made[i];
+    const tare_made *made = &f->made[i];
     const tare_composition *of = &made->of;
     const uint64_t from = offset - made->offset, size = of->encoding->planes[0].unit_bytes;
     *n = tare_min_u64(*n, made->size - from);
