@@ -30,6 +30,8 @@ ALLOWED = {
     "src/model": {"tare", "base", "encoding", "model"},
     # Above the catalog; what maps, converts and opens models sees weights through it.
     "src/quantized": BELOW_FORMAT | {"quantized"},
+    # What mlx-lm makes of a model, and the way back.
+    "src/mlx": BELOW_FORMAT | {"mlx", "quantized"},
     "src/remote": {"tare", "base", "remote"},
     # What loads libtare_cuda, of which it sees the header.
     "src/device": {"tare", "base", "device", "cuda/include/tare"},
@@ -51,7 +53,7 @@ ALLOWED = {
     "src/format/whisper": BELOW_FORMAT | {"format", "format/gguf", "format/whisper"},
     "src/format/wcodec": BELOW_FORMAT | {"device", "format", "format/wcodec", "wcodec", "wcodec/layer"},
     # A library of its own (TARE_LLAMA): models are all that it sees, and it knows no format.
-    "src/llama": {"tare", "base", "encoding", "model", "quantized", "llama", "llama/arch", "llama/tokenizer", "llama/whisper"},
+    "src/llama": {"tare", "base", "encoding", "model", "quantized", "mlx", "llama", "llama/arch", "llama/tokenizer", "llama/whisper"},
     "src/llama/arch": {"tare", "base", "llama", "llama/arch", "llama/tokenizer"},
     "src/llama/restore": {"tare", "base", "model", "llama", "llama/restore", "llama/tokenizer"},
     "src/llama/whisper": {"tare", "base", "model", "llama/tokenizer", "llama/whisper"},
@@ -67,8 +69,8 @@ ALLOWED = {
     "src/ops/output": BELOW_OPS | {"ops/output", "remote"},
     "src/ops/packing": BELOW_OPS | {"quantized", "ops/output", "ops/packing"},
     "src/ops/inspect": BELOW_OPS | {"ops/inspect", "ops/mix", "ops/output", "ops/packing"},
-    "src/ops/convert": BELOW_OPS | {"quantized", "ops/adapters", "ops/convert", "ops/mix", "ops/output", "ops/packing"},
-    "src/ops/schemes": BELOW_OPS | {"quantized", "ops/convert", "ops/mix", "ops/schemes"},
+    "src/ops/convert": BELOW_OPS | {"mlx", "quantized", "ops/adapters", "ops/convert", "ops/mix", "ops/output", "ops/packing"},
+    "src/ops/schemes": BELOW_OPS | {"mlx", "quantized", "ops/convert", "ops/mix", "ops/schemes"},
     "src/ops/edit": BELOW_OPS | {"ops/convert", "ops/edit", "quantized"},
     "src/ops/fit": BELOW_OPS | {"quantized", "ops/convert", "ops/fit", "ops/mix", "ops/schemes"},
     "src/ops/derive": BELOW_OPS | {"ops/convert", "ops/derive", "ops/mix"},

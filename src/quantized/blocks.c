@@ -13,7 +13,7 @@ enum { BLOCK = 64, BLOCK_BYTES = 36, CODE_BYTES = 32, SCALES = 4, AT_ONCE = 256 
 
 const tare_weight *tare_packed_weight_of(const tare_model *m, size_t tensor) {
     const struct tare_packed_weights *p = m->packed;
-    if (!p || p->n == 0 || m->stored_of[tensor] >= 0) return NULL;
+    if (!p || p->n == 0 || !m->stored_of || m->stored_of[tensor] >= 0) return NULL;
     return &p->weights[tare_part_of(&p->weights->offset, p->n, sizeof *p->weights,
                                     m->catalog.tensors[tensor].planes[0].offset)];
 }
@@ -32,8 +32,25 @@ tare_rows_place tare_rows_place_of(const tare_model *m, size_t tensor) {
                                  t->n_dims > 2 ? rows->view.offset / t->dims[t->n_dims - 2] : 0};
 }
 
+/* The weight whose rows a tensor is, one after the other: where the first of them is. NULL: it is none. */
+static const tare_weight *weight_behind(tare_rows_place *at, uint64_t *row, const tare_model *m,
+                                        size_t tensor) {
+    *at = tare_rows_place_of(m, tensor);
+    const tare_piece_view *v = at->rows ? &at->rows->view : NULL;
+    if (v && (v->n_axes != 1 || v->axes[0].stride != 1)) return NULL;
+    *row = v ? v->offset : 0;
+    return tare_packed_weight_of(at->model, at->tensor);
+}
+
+bool tare_quantized_is_weight(const tare_model *m, size_t tensor) {
+    const tare_rows_place at = tare_rows_place_of(m, tensor);
+    return tare_packed_weight_of(at.model, at.tensor) != NULL;
+}
+
 const tare_encoding *tare_quantized_blocks(const tare_model *m, size_t tensor) {
-    const tare_weight *w = tare_packed_weight_of(m, tensor);
+    tare_rows_place at;
+    uint64_t row;
+    const tare_weight *w = weight_behind(&at, &row, m, tensor);
     const bool is_plain = w && w->value == TARE_VALUE_E2M1 && w->bits == 4 && w->group == 16 &&
                           w->scale_value == TARE_SCALE_E4M3 && w->order == TARE_ORDER_ROWS &&
                           w->scale_order == TARE_SCALES_BY_ROW && w->block_rows == 1 &&
@@ -67,8 +84,11 @@ static tare_status check_scales(const uint8_t *scales, uint64_t n, const tare_we
 
 tare_status tare_quantized_blocks_read(void *out, const tare_model *m, size_t tensor,
                                        uint64_t first, uint64_t n, tare_error *err) {
-    const tare_weight *w = tare_packed_weight_of(m, tensor);
-    const tare_model *stored = m->packed->stored;
+    tare_rows_place at;
+    uint64_t row;
+    const tare_weight *w = weight_behind(&at, &row, m, tensor);
+    const tare_model *stored = at.model->packed->stored;
+    first += row * (w->cols / BLOCK);
     uint8_t codes[AT_ONCE * CODE_BYTES], scales[AT_ONCE * SCALES], *to = out;
     while (n > 0) {
         const uint64_t take = tare_min_u64(n, AT_ONCE);
@@ -102,11 +122,14 @@ static tare_status number_of(float *out, const tare_weight *w, const tare_model 
 
 tare_status tare_quantized_factor(float *out, float *input, const tare_model *m, size_t tensor,
                                   uint64_t matrix, tare_error *err) {
-    const tare_weight *w = tare_packed_weight_of(m, tensor);
+    tare_rows_place at;
+    uint64_t row;
+    const tare_weight *w = weight_behind(&at, &row, m, tensor);
     *out = *input = 1;
     if (!w) return TARE_OK;
-    TARE_TRY(number_of(out, w, m->packed->stored, TARE_PART_FACTOR, matrix, err));
-    return number_of(input, w, m->packed->stored, TARE_PART_INPUT, matrix, err);
+    const tare_model *stored = at.model->packed->stored;
+    TARE_TRY(number_of(out, w, stored, TARE_PART_FACTOR, at.matrix + matrix, err));
+    return number_of(input, w, stored, TARE_PART_INPUT, at.matrix + matrix, err);
 }
 
 /* Blocks have their factor where other weights have scales. */

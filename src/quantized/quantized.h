@@ -19,6 +19,8 @@ void tare_quantized_report_refused(const tare_model *m, tare_report *report);
  * difference. Its tensors are those of `in`, which must outlive it. */
 tare_status tare_quantized_for_llama(tare_model **out, const tare_model *in, bool whole_numbers,
                                      const tare_context *open, tare_error *err);
+/* Whether the rows of a tensor are those of a packed weight. */
+bool tare_quantized_is_weight(const tare_model *m, size_t tensor);
 /* The blocks of ggml that have the codes and scales of a packed weight as they are; NULL: there are
  * none, or a tensor is none. */
 const tare_encoding *tare_quantized_blocks(const tare_model *m, size_t tensor);

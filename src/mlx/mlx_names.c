@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rows. mlx-lm has no list of them: each of its models rearranges what it loads. Rows without kinds hold
+ * where no other one does. */
+#include "mlx/mlx_names.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "model/json_resource.h"
+
+#define EACH(kinds, before, after, mlx, plain)                                                     \
+    { kinds, before mlx ".", NULL, after plain ".", TARE_MLX_EACH, false }
+#define EACH_OF(kinds, before, after, gate, up, down)                                              \
+    EACH(kinds, before, after, "gate_proj", gate), EACH(kinds, before, after, "up_proj", up),      \
+        EACH(kinds, before, after, "down_proj", down)
+#define ABOVE(kinds, before, plain)                                                                \
+    { kinds, before "gate_proj.weight", before "up_proj.weight", plain, TARE_MLX_ABOVE, true }
+#define BOTH(kinds, before, end, plain, form)                                                      \
+    { kinds, before "gate_proj" end, before "up_proj" end, plain, form, false }
+#define DOWN(kinds, before, plain, form)                                                           \
+    { kinds, before "down_proj.weight", NULL, plain, form, false }
+
+#define NOT_UNDONE(kinds, name)                                                                    \
+    { kinds, name, NULL, name, TARE_MLX_NOT_UNDONE, false }
+
+#define LLAMA4    "llama4 llama4_text"
+#define QWEN3_VL  "qwen3_vl_moe qwen3_vl_moe_text"
+#define FUSED     "qwen3_5_moe qwen3_5_moe_text mistral4"
+#define GEMMA4    "gemma4 gemma4_text"
+#define GRANITE   "granitemoe granitemoeshared granitemoehybrid"
+#define OWN_STACK "afmoe dots1 Klear"
+#define APART     "olmo_hybrid bailing_moe_v3"
+#define WHOLE     "qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe gemma4 gemma4_unified"
+#define ADDS_ONE  "qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text"
+
+static const tare_mlx_row stacks[] = {
+    BOTH("gpt_oss", ".experts.", ".weight", ".experts.gate_up_proj", TARE_MLX_MINGLED),
+    BOTH("gpt_oss", ".experts.", ".bias", ".experts.gate_up_proj_bias", TARE_MLX_MINGLED),
+    DOWN("gpt_oss", ".experts.", ".experts.down_proj", TARE_MLX_TURNED),
+    {"gpt_oss", ".experts.down_proj.bias", NULL, ".experts.down_proj_bias", TARE_MLX_SAME, false},
+    BOTH(LLAMA4, ".feed_forward.experts.", ".weight", ".feed_forward.experts.gate_up_proj",
+         TARE_MLX_BESIDE),
+    DOWN(LLAMA4, ".feed_forward.experts.", ".feed_forward.experts.down_proj", TARE_MLX_TURNED),
+    BOTH(QWEN3_VL, ".switch_mlp.", ".weight", ".experts.gate_up_proj", TARE_MLX_BESIDE),
+    DOWN(QWEN3_VL, ".switch_mlp.", ".experts.down_proj", TARE_MLX_TURNED),
+    BOTH(FUSED, ".switch_mlp.", ".weight", ".experts.gate_up_proj", TARE_MLX_ABOVE),
+    DOWN(FUSED, ".switch_mlp.", ".experts.down_proj", TARE_MLX_SAME),
+    ABOVE(GEMMA4, ".experts.switch_glu.", ".experts.gate_up_proj"),
+    DOWN(GEMMA4, ".experts.switch_glu.", ".experts.down_proj", TARE_MLX_SAME),
+    ABOVE(GRANITE, ".block_sparse_moe.switch_mlp.", ".block_sparse_moe.input_linear.weight"),
+    DOWN(GRANITE, ".block_sparse_moe.switch_mlp.", ".block_sparse_moe.output_linear.weight",
+         TARE_MLX_SAME),
+    BOTH("granitemoehybrid", ".mlp.", ".weight", ".shared_mlp.input_linear.weight", TARE_MLX_ABOVE),
+    DOWN("granitemoehybrid", ".mlp.", ".shared_mlp.output_linear.weight", TARE_MLX_SAME),
+    {"step3p5", ".mlp.switch_mlp.", NULL, ".moe.", TARE_MLX_SAME, false},
+    NOT_UNDONE("dbrx", ".ffn.experts.0.w1."),
+    NOT_UNDONE("deepseek_v41 deepseek_v41_text", ".experts.switch_mlp."),
+    EACH_OF("kimi_linear", ".mlp.switch_mlp.", ".block_sparse_moe.experts.#.", "w1", "w3", "w2"),
+    EACH_OF("lfm2_moe", ".switch_mlp.", ".experts.#.", "w1", "w3", "w2"),
+    EACH("nemotron_h", ".switch_mlp.", ".experts.#.", "fc1", "up_proj"),
+    EACH("nemotron_h", ".switch_mlp.", ".experts.#.", "fc2", "down_proj"),
+    EACH_OF(OWN_STACK, ".mlp.experts.", ".mlp.experts.#.", "gate_proj", "up_proj", "down_proj"),
+    EACH_OF(NULL, ".block_sparse_moe.switch_mlp.", ".block_sparse_moe.experts.#.", "w1", "w3",
+            "w2"),
+    EACH_OF(NULL, ".switch_mlp.", ".experts.#.", "gate_proj", "up_proj", "down_proj"),
+    /* for writing alone: names of experts that are MLX's under the rows above */
+    EACH_OF(NULL, ".switch_mlp.", ".experts.#.", "w1", "w3", "w2"),
+    {NULL, NULL, NULL, NULL, TARE_MLX_SAME, false}};
+
+#define CONVOLUTION(kinds, name)                                                                   \
+    { kinds, name, NULL, name, TARE_MLX_LAST_TWO, false }
+#define NORM(name)                                                                                 \
+    { ADDS_ONE, name, NULL, name, TARE_MLX_LESS_ONE, false }
+#define TURNED(kinds, name)                                                                        \
+    { kinds, name, NULL, name, TARE_MLX_TURNED, false }
+#define RENAMED(kinds, mlx, plain)                                                                 \
+    { kinds, mlx, NULL, plain, TARE_MLX_SAME, false }
+
+static const tare_mlx_row others[] = {
+    /* numbers of config.json are factors of all of its weights */
+    NOT_UNDONE("falcon_h1", ".mamba.conv1d.weight"),
+    NOT_UNDONE("muse_spark", ".qkvg_proj."),
+    NOT_UNDONE("kimi_k3", ".qkv_conv."),
+    CONVOLUTION("mamba mamba2 granitemoehybrid jamba nemotron_h plamo2 " ADDS_ONE,
+                ".conv1d.weight"),
+    CONVOLUTION("lfm2 lfm2_moe lfm2_vl", ".conv.conv.weight"),
+    CONVOLUTION("recurrent_gemma", ".conv_1d.weight"),
+    CONVOLUTION(APART, ".q_conv1d.weight"),
+    CONVOLUTION(APART, ".k_conv1d.weight"),
+    CONVOLUTION(APART, ".v_conv1d.weight"),
+    {"kimi_linear", ".q_conv.conv.weight", NULL, ".q_conv1d.weight", TARE_MLX_LAST_TWO, false},
+    {"kimi_linear", ".k_conv.conv.weight", NULL, ".k_conv1d.weight", TARE_MLX_LAST_TWO, false},
+    {"kimi_linear", ".v_conv.conv.weight", NULL, ".v_conv1d.weight", TARE_MLX_LAST_TWO, false},
+    NORM(".input_layernorm.weight"),
+    NORM(".post_attention_layernorm.weight"),
+    NORM("model.norm.weight"),
+    NORM(".model.norm.weight"),
+    NORM(".q_norm.weight"),
+    NORM(".k_norm.weight"),
+    {NULL, ".embed_q.weight", ".unembed_out.weight", ".kv_b_proj.weight", TARE_MLX_KEYS_VALUES,
+     false},
+    {"apertus", ".alpha_p", NULL, ".alpha_p", TARE_MLX_VECTOR, false},
+    {"apertus", ".alpha_n", NULL, ".alpha_n", TARE_MLX_VECTOR, false},
+    TURNED("gpt2", ".attn.c_attn.weight"),
+    TURNED("gpt2", ".attn.c_proj.weight"),
+    TURNED("gpt2", ".mlp.c_fc.weight"),
+    TURNED("gpt2", ".mlp.c_proj.weight"),
+    RENAMED("kimi_linear", ".mlp.shared_experts.", ".block_sparse_moe.shared_experts."),
+    RENAMED("kimi_linear", ".mlp.gate.weight", ".block_sparse_moe.gate.weight"),
+    RENAMED("kimi_linear", ".mlp.e_score_correction_bias",
+            ".block_sparse_moe.gate.e_score_correction_bias"),
+    RENAMED("lfm2_moe", ".feed_forward.gate_proj.", ".feed_forward.w1."),
+    RENAMED("lfm2_moe", ".feed_forward.up_proj.", ".feed_forward.w3."),
+    RENAMED("lfm2_moe", ".feed_forward.down_proj.", ".feed_forward.w2."),
+    RENAMED("step3p5", ".mlp.gate.gate.", ".moe.gate."),
+    RENAMED("step3p5", ".mlp.gate.router_bias", ".moe.router_bias"),
+    RENAMED("step3p5", ".mlp.share_expert.", ".share_expert."),
+    RENAMED("laguna", ".mlp.gate.proj.", ".mlp.gate."),
+    RENAMED("laguna", ".mlp.gate.e_score_correction_bias", ".mlp.experts.e_score_correction_bias"),
+    RENAMED("exaone_moe", ".mlp.gate.e_score_correction_bias", ".mlp.e_score_correction_bias"),
+    RENAMED(NULL, ".mlp.gate.gate_proj.", ".mlp.gate."),
+    RENAMED(NULL, ".ngram_embeddings.word_embeddings.", ".embed_tokens."),
+    {NULL, NULL, NULL, NULL, TARE_MLX_SAME, false}};
+
+/* Beginnings. */
+static const tare_mlx_row roots[] = {
+    RENAMED("gpt2", "model.", ""),
+    RENAMED("gpt_neox", "model.h.", "gpt_neox.layers."),
+    RENAMED("gpt_neox", "model.embed_out.", "embed_out."),
+    RENAMED("gpt_neox", "model.", "gpt_neox."),
+    RENAMED("gptj", "model.", "transformer."),
+    RENAMED(WHOLE, "language_model.model.", "model.language_model."),
+    RENAMED(WHOLE, "language_model.lm_head.", "lm_head."),
+    {NULL, NULL, NULL, NULL, TARE_MLX_SAME, false}};
+
+/* ---- what a model is --------------------------------------------------------------------------- */
+
+tare_status tare_mlx_kind_of(tare_mlx_kind *out, const tare_model *m, tare_arena *arena,
+                             tare_error *err) {
+    const tare_json_node *config;
+    *out = (tare_mlx_kind){TARE_STR(""), TARE_STR("")};
+    TARE_TRY(tare_model_json(&config, m, "config.json", arena, err));
+    if (!config) return TARE_OK;
+    out->whole = tare_json_node_text(tare_json_path(config, TARE_STR("model_type")));
+    out->text = tare_json_node_text(tare_json_path(config, TARE_STR("text_config.model_type")));
+    return TARE_OK;
+}
+
+static bool has_word(const char *words, tare_str word) {
+    while (*words) {
+        const size_t n = strcspn(words, " ");
+        if (word.len == n && memcmp(words, word.ptr, n) == 0) return true;
+        words += n + (words[n] == ' ');
+    }
+    return false;
+}
+
+static bool is_for(const tare_mlx_row *row, const tare_mlx_kind *kind) {
+    return !row->kinds || has_word(row->kinds, kind->whole) || has_word(row->kinds, kind->text);
+}
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+/* Where a part lies in a name; SIZE_MAX: nowhere. */
+static size_t place_of(tare_str name, const char *part) {
+    const size_t n = strlen(part);
+    const bool begins = part[0] != '.', ends = part[n - 1] != '.';
+    if (name.len < n) return SIZE_MAX;
+    const size_t first = ends ? name.len - n : 0, last = begins ? 0 : name.len - n;
+    for (size_t i = first; i <= last; i++)
+        if (memcmp(name.ptr + i, part, n) == 0) return i;
+    return SIZE_MAX;
+}
+
+bool tare_mlx_is_in(tare_str name, const char *part) {
+    return place_of(name, part) != SIZE_MAX;
+}
+
+static const tare_mlx_row *find(const tare_mlx_row *rows, tare_str name,
+                                const tare_mlx_kind *kind) {
+    for (const tare_mlx_row *r = rows; r->name; r++)
+        if (is_for(r, kind) &&
+            (tare_mlx_is_in(name, r->name) || (r->second && tare_mlx_is_in(name, r->second))))
+            return r;
+    return NULL;
+}
+
+const tare_mlx_row *tare_mlx_stack_row(tare_str name, const tare_mlx_kind *kind) {
+    return find(stacks, name, kind);
+}
+
+const tare_mlx_row *tare_mlx_other_row(tare_str name, const tare_mlx_kind *kind) {
+    return find(others, name, kind);
+}
+
+tare_str tare_mlx_replaced(tare_str name, const char *part, const char *by, tare_arena *arena) {
+    const size_t n = strlen(part), k = strlen(by), at = place_of(name, part);
+    char *text = tare_arena_take(arena, name.len - n + k + 1);
+    if (!text) return (tare_str){NULL, 0};
+    memcpy(text, name.ptr, at);
+    memcpy(text + at, by, k);
+    memcpy(text + at + k, name.ptr + at + n, name.len - at - n);
+    return (tare_str){text, name.len - n + k};
+}
+
+tare_str tare_mlx_rooted(tare_str name, const tare_mlx_kind *kind, tare_arena *arena) {
+    for (const tare_mlx_row *r = roots; r->name; r++)
+        if (is_for(r, kind) && tare_str_starts(name, tare_str_of(r->name)))
+            return tare_mlx_replaced(name, r->name, r->plain, arena);
+    return name;
+}
+
+/* ---- experts, the other way -------------------------------------------------------------------- */
+
+/* Where a pattern with '#' lies in a name, and how many bytes it takes there; the number. */
+static size_t place_of_expert(tare_str name, const char *pattern, size_t *n, int64_t *number) {
+    const size_t before = strcspn(pattern, "#"), after = strlen(pattern) - before - 1;
+    for (size_t i = 0; i + before < name.len; i++) {
+        size_t end = i + before;
+        if (memcmp(name.ptr + i, pattern, before) != 0) continue;
+        for (*number = 0; end < name.len && name.ptr[end] >= '0' && name.ptr[end] <= '9'; end++)
+            *number = *number < 1000000 ? 10 * *number + (name.ptr[end] - '0') : *number;
+        if (end == i + before || name.len - end < after ||
+            memcmp(name.ptr + end, pattern + before + 1, after) != 0)
+            continue;
+        *n = end + after - i;
+        return i;
+    }
+    return SIZE_MAX;
+}
+
+tare_status tare_mlx_stack_of(tare_str *out, int64_t *expert, tare_str module,
+                              const tare_mlx_kind *kind, tare_arena *arena, tare_error *err) {
+    char *name = tare_arena_take(arena, module.len + 2);
+    *out = (tare_str){NULL, 0};
+    if (!name) return tare_fail(err, TARE_ERR_NOMEM, "names of experts");
+    memcpy(name + 1, module.ptr, module.len);
+    name[0] = name[module.len + 1] = '.'; /* as rows have it */
+    const tare_str whole = {name, module.len + 2};
+    for (const tare_mlx_row *r = stacks; r->name; r++) {
+        size_t n;
+        if (r->form != TARE_MLX_EACH || !is_for(r, kind)) continue;
+        const size_t at = place_of_expert(whole, r->plain, &n, expert), k = strlen(r->name);
+        if (at == SIZE_MAX) continue;
+        char *text = tare_arena_take(arena, whole.len - n + k);
+        if (!text) return tare_fail(err, TARE_ERR_NOMEM, "names of experts");
+        memcpy(text, name, at);
+        memcpy(text + at, r->name, k);
+        memcpy(text + at + k, name + at + n, whole.len - at - n);
+        *out = (tare_str){text + 1, whole.len - n + k - 2};
+        return TARE_OK;
+    }
+    return TARE_OK;
+}

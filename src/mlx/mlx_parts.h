@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model in transformers' form while it is made. */
+#ifndef TARE_MLX_MLX_PARTS_H
+#define TARE_MLX_MLX_PARTS_H
+
+#include "mlx/mlx_names.h"
+#include "quantized/made.h"
+
+/* What becomes of a tensor of the input. */
+typedef struct tare_mlx_use {
+    const tare_mlx_row *row; /* NULL: it stays as it is, but for its name */
+    tare_str name;           /* of what is made of it */
+    int64_t second;          /* the other one that this is made of; -1: there is none */
+    bool is_second;          /* it is that itself: nothing else is made of it */
+    bool differs;
+} tare_mlx_use;
+
+typedef struct tare_mlx_making {
+    const tare_model *in;
+    tare_model *out;
+    bool keeps_stacks;
+    tare_arena *arena; /* of what is needed while it is made */
+    tare_mlx_kind kind;
+    tare_mlx_use *uses; /* of each tensor of the input */
+    size_t n;           /* tensors of the output */
+    tare_made_file *file;
+    uint32_t file_index;
+    uint64_t end; /* of the file */
+    tare_origin *origins;
+    tare_same_rows *same_rows;
+    tare_tensor_note *notes; /* NULL: the input has none */
+    tare_error *err;
+} tare_mlx_making;
+
+/* How many tensors a use makes. */
+size_t tare_mlx_count(const tare_mlx_making *k, size_t tensor);
+/* Appends them to the catalog. */
+tare_status tare_mlx_make(tare_mlx_making *k, size_t tensor);
+
+#endif

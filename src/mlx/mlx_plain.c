@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The catalog of a model in transformers' form: what becomes of each tensor of MLX's. */
+#include "mlx/mlx_plain.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "mlx/mlx_parts.h"
+
+/* ---- whether it is MLX's ----------------------------------------------------------------------- */
+
+static bool is_format(const tare_metadata *e) {
+    return e->space == TARE_KEYS_SAFETENSORS && tare_str_is(e->key, "format") &&
+           e->value.type == TARE_VALUE_STRING;
+}
+
+/* mlx-lm names itself in the metadata; experts in one tensor have a name that is its alone. */
+static bool is_mlx(const tare_model *m) {
+    const tare_catalog *c = &m->catalog;
+    for (size_t i = 0; i < c->n_metadata; i++)
+        if (is_format(&c->metadata[i]) && tare_str_is(c->metadata[i].value.as.s, "mlx"))
+            return true;
+    for (size_t i = 0; i < c->n_tensors; i++)
+        if (tare_mlx_is_in(c->tensors[i].name, ".switch_mlp.") ||
+            tare_mlx_is_in(c->tensors[i].name, ".switch_glu.") ||
+            (m->packed && m->notes && m->notes[i].scheme &&
+             strncmp(m->notes[i].scheme, "mlx", 3) == 0))
+            return true;
+    return false;
+}
+
+/* Whether codes of MLX's are tensors here, and not weights. */
+static bool has_codes(const tare_model *m) {
+    for (size_t i = 0; i < m->catalog.n_tensors; i++)
+        if (tare_str_ends(m->catalog.tensors[i].name, TARE_STR(".scales"))) return true;
+    return false;
+}
+
+/* ---- what becomes of tensors ------------------------------------------------------------------- */
+
+static const tare_tensor *tensor(const tare_mlx_making *k, size_t i) {
+    return &k->in->catalog.tensors[i];
+}
+
+static bool is_convolution(const tare_tensor *t, const tare_mlx_row *row) {
+    return row && row->form == TARE_MLX_LAST_TWO && t->n_dims == 3 && t->dims[2] == 1 &&
+           t->dims[1] > 1;
+}
+
+/* Whether nothing else than transformers' form would be found under that name. */
+static bool is_undone(const tare_tensor *t) {
+    return t->n_dims == 3 && t->dims[1] == 1;
+}
+
+static bool has_convolutions(const tare_mlx_making *k) {
+    for (size_t i = 0; i < k->in->catalog.n_tensors; i++)
+        if (is_convolution(tensor(k, i), tare_mlx_other_row(tensor(k, i)->name, &k->kind)))
+            return true;
+    return false;
+}
+
+/* A row holds for a tensor of its form only: a name may be transformers', too. */
+static bool holds(const tare_mlx_making *k, size_t i, const tare_mlx_row *row,
+                  bool has_convolution) {
+    const tare_tensor *t = tensor(k, i);
+    if (row->form == TARE_MLX_LAST_TWO)
+        return is_convolution(t, row) || strcmp(row->name, row->plain) != 0;
+    if (row->form == TARE_MLX_VECTOR) return t->n_dims == 0;
+    if (row->form == TARE_MLX_NOT_UNDONE) return !is_undone(t);
+    return row->form != TARE_MLX_LESS_ONE || (t->n_dims == 1 && has_convolution);
+}
+
+/* The name of experts that stay in one tensor. */
+static tare_str as_stack(const tare_mlx_making *k, tare_str name, const tare_mlx_row *row) {
+    static const char *const stacks[] = {".experts.switch_glu.", ".switch_mlp."};
+    char plain[96];
+    const size_t before = strcspn(row->plain, "#");
+    if (row->form == TARE_MLX_SAME) return tare_mlx_replaced(name, row->name, row->plain, k->arena);
+    if (row->form == TARE_MLX_EACH) { /* without the number: "#." */
+        memcpy(plain, row->plain, before);
+        memcpy(plain + before, row->plain + before + 2, strlen(row->plain) - before - 1);
+        return tare_mlx_replaced(name, row->name, plain, k->arena);
+    }
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        if (tare_mlx_is_in(name, stacks[i]))
+            return tare_mlx_replaced(name, stacks[i], ".experts.", k->arena);
+    return name;
+}
+
+/* The other tensor that one is made of. */
+static tare_status find_second(tare_mlx_making *k, size_t i, const tare_mlx_row *row) {
+    const tare_str name = tensor(k, i)->name;
+    const tare_str other = tare_mlx_replaced(name, row->name, row->second, k->arena);
+    if (!other.ptr) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    const int64_t at = tare_model_find_tensor(k->in, other);
+    k->uses[i].second = at;
+    if (at >= 0) {
+        k->uses[at].is_second = true;
+        return TARE_OK;
+    }
+    return tare_fail_tensor(k->err, TARE_ERR_CORRUPT, tensor(k, i), i,
+                            "MLX has two tensors here of which transformers' is made, and the "
+                            "other one is missing");
+}
+
+static tare_status use_tensor(tare_mlx_making *k, size_t i, bool has_convolution) {
+    const tare_str name = tensor(k, i)->name;
+    tare_mlx_use *use = &k->uses[i];
+    const tare_mlx_row *stack = tare_mlx_stack_row(name, &k->kind);
+    const tare_mlx_row *row = stack ? stack : tare_mlx_other_row(name, &k->kind);
+    use->name = name;
+    if (row && !holds(k, i, row, has_convolution)) row = NULL;
+    if (row && stack && k->keeps_stacks && !row->is_always) {
+        use->name = as_stack(k, name, row);
+    } else if (row && row->second && !tare_mlx_is_in(name, row->name)) {
+        return TARE_OK; /* the first one finds it */
+    } else if (row) {
+        use->row = row;
+        use->name = tare_mlx_replaced(name, row->name, row->plain, k->arena);
+        if (row->second) TARE_TRY(find_second(k, i, row));
+    }
+    if (use->name.ptr) use->name = tare_mlx_rooted(use->name, &k->kind, k->arena);
+    if (!use->name.ptr) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    use->differs = use->row || !tare_str_equal(use->name, name);
+    return TARE_OK;
+}
+
+static tare_status use_all(tare_mlx_making *k) {
+    const size_t n = k->in->catalog.n_tensors;
+    k->uses = TARE_NEW_ARRAY(k->arena, tare_mlx_use, n);
+    if (!k->uses) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    for (size_t i = 0; i < n; i++) k->uses[i].second = -1;
+    const bool has_convolution = has_convolutions(k);
+    for (size_t i = 0; i < n; i++) TARE_TRY(use_tensor(k, i, has_convolution));
+    return TARE_OK;
+}
+
+static bool differs(const tare_mlx_making *k) {
+    for (size_t i = 0; i < k->in->catalog.n_tensors; i++)
+        if (k->uses[i].differs) return true;
+    return false;
+}
+
+/* ---- the model --------------------------------------------------------------------------------- */
+
+/* mlx-lm does not rearrange what says that it is MLX's. */
+static tare_status name_format(tare_mlx_making *k) {
+    tare_catalog *c = &k->out->catalog;
+    tare_metadata *to = TARE_NEW_ARRAY(&k->out->arena, tare_metadata, c->n_metadata);
+    if (!to) return tare_fail(k->err, TARE_ERR_NOMEM, "metadata");
+    if (c->n_metadata) memcpy(to, c->metadata, c->n_metadata * sizeof *to);
+    for (size_t i = 0; i < c->n_metadata; i++)
+        if (is_format(&to[i])) to[i].value.as.s = TARE_STR("pt");
+    c->metadata = to;
+    return TARE_OK;
+}
+
+static tare_status take_room(tare_mlx_making *k) {
+    tare_arena *arena = &k->out->arena;
+    tare_reader reader;
+    size_t n = 0;
+    for (size_t i = 0; i < k->in->catalog.n_tensors; i++) n += tare_mlx_count(k, i);
+    k->out->catalog.tensors = TARE_NEW_ARRAY(arena, tare_tensor, n);
+    k->origins = TARE_NEW_ARRAY(arena, tare_origin, n);
+    k->same_rows = TARE_NEW_ARRAY(arena, tare_same_rows, n);
+    k->file = TARE_NEW(arena, tare_made_file);
+    if (k->in->notes) k->notes = TARE_NEW_ARRAY(arena, tare_tensor_note, n);
+    if (!k->out->catalog.tensors || !k->origins || !k->same_rows || !k->file ||
+        (k->in->notes && !k->notes))
+        return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    *k->file = (tare_made_file){.source = k->in, .allocator = k->out->allocator};
+    k->file->made = TARE_NEW_ARRAY(arena, tare_made, n);
+    if (!k->file->made) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    TARE_TRY(tare_model_share_files(k->out, k->in, k->err));
+    tare_reader_callback(&reader, NULL, k->file, 0, "plain");
+    reader.fetch = tare_made_fetch;
+    reader.locate = tare_made_locate;
+    TARE_TRY(tare_model_add_file(k->out, &reader, "plain", &k->file_index, k->err));
+    k->out->files[k->file_index].is_decoded = true;
+    return TARE_OK;
+}
+
+static tare_status fill(tare_mlx_making *k) {
+    const tare_model *in = k->in;
+    tare_model *out = k->out;
+    tare_model_types *types = TARE_NEW(&out->arena, tare_model_types);
+    if (!types) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    out->format = in->format;
+    out->held_format = in->held_format;
+    out->left_out = in->left_out;
+    out->n_left_out = in->n_left_out;
+    out->loss = in->loss;
+    out->catalog = in->catalog;
+    out->catalog.layout = NULL;
+    out->catalog.bounds = NULL;
+    out->catalog.digests = NULL;
+    out->catalog.n_tensors = 0;
+    TARE_TRY(take_room(k));
+    for (size_t i = 0; i < in->catalog.n_tensors; i++) TARE_TRY(tare_mlx_make(k, i));
+    out->files[k->file_index].reader.size = k->end;
+    TARE_TRY(name_format(k));
+    TARE_TRY(tare_model_finish(out, NULL, k->err));
+    types->same_rows = k->same_rows;
+    out->types = types;
+    out->origins = k->origins;
+    out->notes = k->notes;
+    out->refusal = in->refusal;
+    out->stored = in->stored ? in->stored : in;
+    out->packed = in->packed;
+    return TARE_OK;
+}
+
+static tare_status make(tare_mlx_making *k, const tare_context *open) {
+    TARE_TRY(tare_mlx_kind_of(&k->kind, k->in, k->arena, k->err));
+    TARE_TRY(use_all(k));
+    if (!differs(k) && (!k->in->packed || k->keeps_stacks)) return TARE_OK;
+    TARE_TRY(tare_model_new(&k->out, open, k->err));
+    return fill(k);
+}
+
+tare_status tare_mlx_plain(tare_model **out, const tare_model *in, bool keeps_stacks,
+                           const tare_context *open, tare_error *err) {
+    tare_arena arena;
+    *out = NULL;
+    if (in->types || in->n_stand_ins || !is_mlx(in) || (!in->packed && has_codes(in)))
+        return TARE_OK;
+    tare_arena_init(&arena, in->allocator);
+    tare_mlx_making k = {.in = in, .keeps_stacks = keeps_stacks, .arena = &arena, .err = err};
+    const tare_status status = make(&k, open);
+    tare_arena_free(&arena);
+    if (status == TARE_OK)
+        *out = k.out;
+    else if (k.out)
+        tare_model_free(k.out);
+    return status;
+}
+
+size_t tare_mlx_changed(const tare_model *plain, const tare_model *in) {
+    size_t n = 0;
+    for (size_t i = 0; i < in->catalog.n_tensors; i++) {
+        const tare_tensor *t = &in->catalog.tensors[i];
+        const int64_t at = tare_model_find_tensor(plain, t->name);
+        n += at < 0 || plain->types->same_rows[at].model != in ||
+             plain->types->same_rows[at].tensor != i ||
+             plain->catalog.tensors[at].n_dims != t->n_dims ||
+             memcmp(plain->catalog.tensors[at].dims, t->dims, t->n_dims * sizeof *t->dims) != 0;
+    }
+    return n;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model in MLX's form as transformers has it. */
+#ifndef TARE_MLX_MLX_PLAIN_H
+#define TARE_MLX_MLX_PLAIN_H
+
+#include "model/catalog.h"
+
+/* The same model under transformers' names and in its form, if it is one of MLX's; *out NULL: there is no
+ * difference. With keeps_stacks experts stay in one tensor, under the names that they have without their
+ * numbers. Its tensors are those of `in`, which must outlive it. A model whose codes are tensors is not
+ * looked at. CORRUPT: MLX's form is not complete. */
+tare_status tare_mlx_plain(tare_model **out, const tare_model *in, bool keeps_stacks,
+                           const tare_context *open, tare_error *err);
+/* How many tensors of `in` are others there. */
+size_t tare_mlx_changed(const tare_model *plain, const tare_model *in);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tensors of a model in transformers' form: matrices of a stack and what has another name or shape lie where MLX's
+ * lie; the others are made of pieces of them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "mlx/mlx_parts.h"
+
+static const tare_tensor *tensor(const tare_mlx_making *k, int64_t i) {
+    return &k->in->catalog.tensors[i];
+}
+
+static tare_status misfit(const tare_mlx_making *k, size_t i) {
+    return tare_fail_tensor(k->err, TARE_ERR_CORRUPT, tensor(k, (int64_t)i), i,
+                            "its shape is none that MLX gives this tensor");
+}
+
+static tare_status no_memory(const tare_mlx_making *k) {
+    return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+}
+
+size_t tare_mlx_count(const tare_mlx_making *k, size_t i) {
+    const tare_mlx_use *use = &k->uses[i];
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    if (use->is_second) return 0;
+    return use->row && use->row->form == TARE_MLX_EACH && t->n_dims ? (size_t)t->dims[0] : 1;
+}
+
+/* The next tensor of the output, made of one of the input. */
+static tare_tensor *append(tare_mlx_making *k, size_t i, tare_str name) {
+    const size_t at = k->out->catalog.n_tensors++;
+    tare_tensor *t = &k->out->catalog.tensors[at];
+    k->origins[at] = tare_tensor_origin(k->in, i);
+    const bool is_weight = k->in->stored_of && k->in->stored_of[i] < 0;
+    if (k->notes && !is_weight) k->notes[at] = k->in->notes[i]; /* it is no part of one */
+    *t = *tensor(k, (int64_t)i);
+    t->name = tare_arena_str(&k->out->arena, name);
+    return t->name.ptr ? t : NULL;
+}
+
+/* ---- where MLX's lie --------------------------------------------------------------------------- */
+
+/* Rows [first, first + n) of a tensor, in a shape. */
+static tare_status lay(tare_mlx_making *k, size_t i, tare_str name, const uint64_t *dims,
+                       uint32_t n_dims, uint64_t first, uint64_t n) {
+    const tare_tensor *from = tensor(k, (int64_t)i);
+    const size_t at = k->out->catalog.n_tensors;
+    tare_tensor *t = append(k, i, name);
+    if (!t) return no_memory(k);
+    k->origins[at].size_bytes = n == from->n_rows ? k->origins[at].size_bytes
+                                                  : k->origins[at].size_bytes / from->n_rows * n;
+    k->same_rows[at] = (tare_same_rows){
+        k->in, i, {.offset = first, .n_axes = 1, .axes = {{.extent = n, .stride = 1}}}};
+    if (n == from->n_rows && n_dims == from->n_dims &&
+        memcmp(dims, from->dims, n_dims * sizeof *dims) == 0)
+        return TARE_OK;
+    if (from->encoding->n_planes != 1 || from->n_rows == 0) return misfit(k, i);
+    const uint64_t offset = from->planes[0].offset + from->size_bytes / from->n_rows * first;
+    return tare_tensor_set(k->out, t, from->encoding, dims, n_dims, from->planes[0].file, offset,
+                           k->err);
+}
+
+static tare_status lay_whole(tare_mlx_making *k, size_t i, tare_str name) {
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    return lay(k, i, name, t->dims, t->n_dims, 0, t->n_rows);
+}
+
+/* The matrices of a stack, and in the same way the vectors of one of biases. */
+static tare_status lay_each(tare_mlx_making *k, size_t i) {
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    const tare_str name = k->uses[i].name;
+    const size_t before = (size_t)((const char *)memchr(name.ptr, '#', name.len) - name.ptr);
+    if (t->n_dims < 2 || t->dims[0] == 0) return misfit(k, i);
+    const uint64_t n_rows = t->n_rows / t->dims[0];
+    for (uint64_t e = 0; e < t->dims[0]; e++) {
+        char text[1024];
+        const int n =
+            snprintf(text, sizeof text, "%.*s%llu%.*s", (int)before, name.ptr,
+                     (unsigned long long)e, (int)(name.len - before - 1), name.ptr + before + 1);
+        if (n < 0 || (size_t)n >= sizeof text) return misfit(k, i);
+        TARE_TRY(
+            lay(k, i, (tare_str){text, (size_t)n}, t->dims + 1, t->n_dims - 1, e * n_rows, n_rows));
+    }
+    return TARE_OK;
+}
+
+/* ---- made of pieces ---------------------------------------------------------------------------- */
+
+/* A tensor that is being made. */
+typedef struct made_tensor {
+    uint64_t dims[TARE_MAX_DIMS];
+    uint32_t n_dims;
+    tare_piece pieces[2];
+    size_t n_pieces;
+} made_tensor;
+
+/* Every matrix of a tensor, rows as columns. */
+static const tare_piece_view *turned(const tare_mlx_making *k, const tare_tensor *t) {
+    tare_piece_view *v = TARE_NEW(&k->out->arena, tare_piece_view);
+    const uint64_t rows = t->dims[t->n_dims - 2], cols = t->cols;
+    if (!v) return NULL;
+    *v = (tare_piece_view){.n_axes = 3,
+                           .axes = {{t->n_elements / tare_max_u64(rows * cols, 1), rows * cols},
+                                    {cols, 1},
+                                    {rows, cols}}};
+    return v;
+}
+
+/* The type of what is made of two tensors: theirs, if it is one and the same, and rows stay whole where it is
+ * one of blocks. */
+static const tare_encoding *type_of(const tare_mlx_making *k, size_t i) {
+    const int64_t other = k->uses[i].second;
+    const tare_mlx_form form = k->uses[i].row->form;
+    const tare_encoding *e = tensor(k, (int64_t)i)->encoding;
+    const bool has_blocks = e->kind == TARE_KIND_BLOCK && form == TARE_MLX_ABOVE;
+    const bool is_made = form == TARE_MLX_LESS_ONE ||
+                         (tare_made_is_decoded(k->in, i) && !has_blocks) ||
+                         (other >= 0 && tensor(k, other)->encoding != e);
+    return is_made ? tare_encoding_get(TARE_ENCODING_F32) : e;
+}
+
+static tare_status make(tare_mlx_making *k, size_t i, const made_tensor *of) {
+    const tare_encoding *type = type_of(k, i);
+    const int64_t other = k->uses[i].second;
+    tare_piece *pieces = TARE_NEW_ARRAY(&k->out->arena, tare_piece, of->n_pieces);
+    tare_made *made = &k->file->made[k->file->n_made++];
+    const size_t at = k->out->catalog.n_tensors;
+    tare_tensor *t = append(k, i, k->uses[i].name);
+    if (!pieces || !t) return no_memory(k);
+    memcpy(pieces, of->pieces, of->n_pieces * sizeof *pieces);
+    for (size_t p = 0; p < of->n_pieces; p++) {
+        const size_t source = p == 0 ? i : (size_t)other;
+        if (tensor(k, (int64_t)source)->encoding != type && !tare_tensor_can_decode(k->in, source))
+            return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, tensor(k, (int64_t)source),
+                                    source, "this type cannot be decoded");
+        pieces[p].source = (uint32_t)source;
+        pieces[p].end /= type->kind == TARE_KIND_BLOCK ? type->block : 1;
+    }
+    TARE_TRY(tare_tensor_set(k->out, t, type, of->dims, of->n_dims, k->file_index, k->end, k->err));
+    *made = (tare_made){k->end, t->size_bytes, NULL, {pieces, of->n_pieces, type}};
+    if (other >= 0)
+        k->origins[at].size_bytes += tare_tensor_origin(k->in, (size_t)other).size_bytes;
+    return tare_add_u64(k->end, t->size_bytes, &k->end)
+               ? TARE_OK
+               : tare_fail(k->err, TARE_ERR_LIMIT, "size of all tensors");
+}
+
+static made_tensor shaped_as(const tare_tensor *t) {
+    made_tensor of = {.n_dims = t->n_dims, .n_pieces = 1};
+    memcpy(of.dims, t->dims, t->n_dims * sizeof *t->dims);
+    return of;
+}
+
+/* Whether two tensors are alike, but for the rows of each matrix. */
+static bool are_alike(const tare_tensor *a, const tare_tensor *b) {
+    if (a->n_dims != b->n_dims || a->n_dims < 2 || a->cols != b->cols) return false;
+    for (uint32_t d = 0; d + 2 < a->n_dims; d++)
+        if (a->dims[d] != b->dims[d]) return false;
+    return a->n_elements > 0 && b->n_elements > 0;
+}
+
+static tare_status make_above(tare_mlx_making *k, size_t i) {
+    const tare_tensor *a = tensor(k, (int64_t)i), *b = tensor(k, k->uses[i].second);
+    if (!are_alike(a, b)) return misfit(k, i);
+    const uint32_t row = a->n_dims - 2;
+    made_tensor of = shaped_as(a);
+    of.dims[row] += b->dims[row];
+    of.n_pieces = 2;
+    of.pieces[0].end = a->dims[row] * a->cols;
+    of.pieces[1].end = of.dims[row] * a->cols;
+    return make(k, i, &of);
+}
+
+/* Columns of two, all of one and then of the other, or in turns. */
+static tare_status make_beside(tare_mlx_making *k, size_t i, bool in_turns) {
+    const tare_tensor *a = tensor(k, (int64_t)i), *b = tensor(k, k->uses[i].second);
+    made_tensor of = shaped_as(a);
+    const bool are_vectors = a->n_dims == 2 && in_turns; /* of biases */
+    if (!are_alike(a, b) || a->n_elements != b->n_elements) return misfit(k, i);
+    const uint64_t n = are_vectors ? a->cols : a->dims[a->n_dims - 2];
+    if (!are_vectors) of.dims[of.n_dims - 2] = a->cols;
+    of.dims[of.n_dims - 1] = 2 * n;
+    of.n_pieces = 2;
+    of.pieces[0].end = in_turns ? 1 : n;
+    of.pieces[1].end = 2 * of.pieces[0].end;
+    if (are_vectors) return make(k, i, &of);
+    of.pieces[0].view = turned(k, a);
+    of.pieces[1].view = turned(k, b);
+    return of.pieces[0].view && of.pieces[1].view ? make(k, i, &of) : no_memory(k);
+}
+
+static tare_status make_turned(tare_mlx_making *k, size_t i) {
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    made_tensor of = shaped_as(t);
+    if (t->n_dims < 2 || t->n_elements == 0) return misfit(k, i);
+    of.dims[t->n_dims - 1] = t->dims[t->n_dims - 2];
+    of.dims[t->n_dims - 2] = t->cols;
+    of.pieces[0].end = t->n_elements;
+    of.pieces[0].view = turned(k, t);
+    return of.pieces[0].view ? make(k, i, &of) : no_memory(k);
+}
+
+static tare_status make_less_one(tare_mlx_making *k, size_t i) {
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    made_tensor of = shaped_as(t);
+    of.pieces[0] = (tare_piece){
+        .end = tare_max_u64(t->n_elements, 1), .arithmetic = TARE_PIECE_ADD, .constant = -1};
+    return make(k, i, &of);
+}
+
+/* [heads, rank, keys] and [heads, values, rank]. */
+static tare_status make_keys_values(tare_mlx_making *k, size_t i) {
+    const tare_tensor *a = tensor(k, (int64_t)i), *b = tensor(k, k->uses[i].second);
+    if (a->n_dims != 3 || b->n_dims != 3 || a->dims[0] != b->dims[0] || a->dims[1] != b->dims[2] ||
+        a->n_elements == 0 || b->n_elements == 0)
+        return misfit(k, i);
+    made_tensor of = {.n_dims = 2, .n_pieces = 2};
+    of.dims[0] = a->dims[0] * (a->dims[2] + b->dims[1]);
+    of.dims[1] = a->dims[1];
+    of.pieces[0].end = a->dims[1] * a->dims[2];
+    of.pieces[1].end = a->dims[1] * (a->dims[2] + b->dims[1]);
+    of.pieces[0].view = turned(k, a);
+    return of.pieces[0].view ? make(k, i, &of) : no_memory(k);
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
+static tare_status lay_last_two(tare_mlx_making *k, size_t i) {
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    const bool is_moved = t->n_dims == 3 && t->dims[2] == 1;
+    const made_tensor of = {.n_dims = 3, .dims = {t->dims[0], t->dims[2], t->dims[1]}};
+    if (!is_moved) return lay_whole(k, i, k->uses[i].name);
+    return lay(k, i, k->uses[i].name, of.dims, 3, 0, t->n_rows);
+}
+
+tare_status tare_mlx_make(tare_mlx_making *k, size_t i) {
+    const tare_mlx_use *use = &k->uses[i];
+    if (use->is_second) return TARE_OK;
+    switch (use->row ? use->row->form : TARE_MLX_SAME) {
+    case TARE_MLX_EACH:
+        return lay_each(k, i);
+    case TARE_MLX_ABOVE:
+        return make_above(k, i);
+    case TARE_MLX_BESIDE:
+    case TARE_MLX_MINGLED:
+        return make_beside(k, i, use->row->form == TARE_MLX_MINGLED);
+    case TARE_MLX_TURNED:
+        return make_turned(k, i);
+    case TARE_MLX_LAST_TWO:
+        return lay_last_two(k, i);
+    case TARE_MLX_LESS_ONE:
+        return make_less_one(k, i);
+    case TARE_MLX_KEYS_VALUES:
+        return make_keys_values(k, i);
+    case TARE_MLX_VECTOR:
+        return lay(k, i, use->name, &(uint64_t){1}, 1, 0, 1);
+    case TARE_MLX_NOT_UNDONE:
+        return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, tensor(k, (int64_t)i), i,
+                                "tare does not know how to undo what mlx-lm makes of such models");
+    case TARE_MLX_SAME:
+        break;
+    }
+    return lay_whole(k, i, use->name);
+}
