@@ -254,13 +254,13 @@ def experts(tare, work):
             config = json.load(f)
         for n in ("gate", "up"):
             x = LAYER + f"mlp.switch_mlp.{n}_proj"
-            have = ours[x + ".weight"][1]
             for e in range(11):
+                have = ours[LAYER + f"mlp.experts.{e}.{n}_proj.weight"][1]
                 one = {k: (kind, a[e]) for k, (kind, a) in t.items() if k.startswith(x + ".")}
                 w = number("BF16", was[LAYER + f"mlp.experts.{e}.{n}_proj.weight"])
-                if have.shape != (11, 96, 128) or not np.array_equal(have[e], decode(one, x, (96, 128), config)):
+                if have.shape != (96, 128) or not np.array_equal(have, decode(one, x, (96, 128), config)):
                     wrong.append(f"{scheme}: {x} {e}: the formula gives other numbers")
-                elif np.abs(w - have[e]).std() > .12 * w.std():
+                elif np.abs(w - have).std() > .12 * w.std():
                     wrong.append(f"{scheme}: {x} {e}: another expert")
     run = subprocess.run([tare, "quantize", source, out + "2", "mlx4", "--tensor-type", "experts.3.gate=mlx8"], capture_output=True, text=True)
     return wrong + ([] if run.returncode == 2 and "the same scheme" in run.stderr else [f"experts of two schemes: {run.stderr}"])

@@ -367,6 +367,7 @@ tare_status tare_plan_changed(tare_plan **out, const char *out_path, const tare_
 void tare_plan_free(tare_plan *plan) {
     if (!plan) return;
     tare_merge_free(plan->merge);
+    tare_model_free(plan->plain);
     tare_arena_free(&plan->arena);
     tare_free(plan->options.context->allocator, plan, sizeof *plan);
 }

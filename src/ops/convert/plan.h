@@ -62,6 +62,8 @@ typedef struct tare_plan_changes {
 
 struct tare_plan {
     const tare_model *in;
+    tare_model *
+        plain; /* what that is where the input is MLX's, and transformers reads the output; or NULL */
     const tare_plan_changes *changes; /* NULL: none */
     tare_context context;
     tare_output_options output;

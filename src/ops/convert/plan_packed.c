@@ -6,6 +6,7 @@
 #include "base/glob.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "mlx/mlx_plain.h"
 #include "model/json_resource.h"
 #include "ops/convert/plan.h"
 #include "ops/convert/type_rules.h"
@@ -72,19 +73,38 @@ static void report_decoded(const tare_plan *p) {
             rounded->name, rounded->id == TARE_ENCODING_BF16 ? 512 : 4096);
 }
 
-/* mlx-lm has the experts of a layer in one tensor, under a name that only it knows. */
+/* What transformers would not find: experts in one tensor under a name that only mlx-lm knows. */
 static void note_stacks(tare_plan *p) {
     const tare_catalog *c = &p->in->catalog;
     size_t n = 0;
-    if (p->format->stored.program != TARE_PROGRAM_TRANSFORMERS || p->changes) return;
     for (size_t i = 0; i < c->n_tensors; i++)
         n += tare_glob_matches(TARE_STR("*.switch_mlp.*"), c->tensors[i].name, false);
     const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.mlx-experts");
     if (n)
         tare_strict_note(&p->strict, &f, "stacks of experts under names that only MLX knows",
                          "%zu stack%s of experts %s MLX's names (switch_mlp): mlx-lm loads the "
-                         "output, transformers does not find them; as GGUF they are right",
+                         "output, transformers does not find them",
                          n, n == 1 ? "" : "s", n == 1 ? "keeps" : "keep");
+}
+
+/* Transformers has other names than MLX, and some tensors in another form. */
+static tare_status take_plain(tare_plan *p, tare_error *err) {
+    tare_context open = tare_context_default();
+    if (p->format->stored.program != TARE_PROGRAM_TRANSFORMERS || p->changes || p->options.opaque)
+        return TARE_OK;
+    open.allocator = p->options.context->allocator;
+    open.limits = &p->limits;
+    TARE_TRY(tare_mlx_plain(&p->plain, p->in, false, &open, err));
+    if (!p->plain) return TARE_OK;
+    const size_t n = tare_mlx_changed(p->plain, p->in);
+    const tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.mlx-form");
+    if (n)
+        tare_report_addf(p->options.context->report, &f,
+                         "%zu tensor%s MLX's names or form: they become transformers'", n,
+                         n == 1 ? " has" : "s have");
+    p->in = p->plain;
+    note_stacks(p);
+    return TARE_OK;
 }
 
 static void report_kept(const tare_model *in, const tare_plan *p) {
@@ -106,13 +126,12 @@ tare_status tare_plan_packed(tare_plan *p, tare_error *err) {
     if (!is_decoded) {
         if (!p->changes && !p->options.opaque && !p->format->write.pack) report_kept(in, p);
         p->in = in->stored ? in->stored : in;
-        return TARE_OK;
+        return in->stored ? TARE_OK : take_plain(p, err);
     }
     TARE_TRY(tare_model_check_packed(in, err));
     TARE_TRY(tare_quantized_check(in, p->options.context->report, err));
     if (in->stored) report_decoded(p);
-    if (in->stored) note_stacks(p);
-    return TARE_OK;
+    return take_plain(p, err);
 }
 
 /* The name in config.json of the type that most elements have; NULL: it has none there. */

@@ -170,7 +170,7 @@ static const char *obstacle_of(const choosing *k, size_t i, const tare_scheme_ch
 static tare_encoding_id own_type(const tare_scheme_search *s, size_t i) {
     const tare_model *in = s->in;
     const tare_encoding_id id = in->catalog.tensors[i].encoding->id;
-    const bool is_decoded = in->stored_of && in->stored_of[i] < 0;
+    const bool is_decoded = tare_tensor_origin(in, i).encoding != in->catalog.tensors[i].encoding;
     const bool is_float =
         id == TARE_ENCODING_F32 || id == TARE_ENCODING_F16 || id == TARE_ENCODING_BF16;
     if (in->types && in->types->program == TARE_PROGRAM_TRANSFORMERS) {
@@ -225,7 +225,7 @@ static tare_status choose_by_codes(choosing *c, size_t i, const tare_writer *any
                 TARE_TRY(try_codes(&found, c, i, &choice));
         }
     const bool is_coded = tare_tensor_origin(c->in, i).encoding->kind == TARE_KIND_BLOCK ||
-                          (c->in->stored_of && c->in->stored_of[i] < 0);
+                          tare_quantized_is_weight(c->in, i);
     if (!found && is_coded) c->obstacles[i] = "MLX has no codes that give its numbers";
     return TARE_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "mlx/mlx_plain.h"
 #include "quantized/quantized.h"
 
 TARE_DEFINE_INIT(tare_scheme_info)
@@ -42,6 +43,7 @@ static void free_work(void *data) {
     tare_scheme_work *work = data;
     tare_cache_free(work->blocks);
     tare_cache_free(work->factors);
+    tare_model_free(work->plain);
 }
 
 /* ---- the catalog ------------------------------------------------------------------------------- */
@@ -327,10 +329,22 @@ static tare_status read_choices(tare_scheme_search *s, tare_error *err) {
     return TARE_OK;
 }
 
+/* Servers have transformers' names, and what MLX has in another form in transformers'. */
+static tare_status take_plain(tare_model *out, tare_scheme_search *s, tare_error *err) {
+    tare_context open = tare_context_default();
+    if (s->scheme.writer->family == TARE_WRITER_MLX) return TARE_OK;
+    open.allocator = out->allocator;
+    open.limits = &out->limits;
+    TARE_TRY(tare_mlx_plain(&s->plain, s->in, false, &open, err));
+    if (s->plain) s->in = s->plain;
+    return TARE_OK;
+}
+
 static tare_status make(tare_model *out, tare_scheme_search *s, tare_error *err) {
     making k = {.s = s, .out = out, .err = err};
     TARE_TRY(read_choices(s, err));
     TARE_TRY(tare_model_check_packed(s->in, err));
+    TARE_TRY(take_plain(out, s, err));
     TARE_TRY(tare_quantized_check(s->in, s->options->context->report, err));
     if (tare_model_is_big_endian(s->in))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "a big-endian file: convert it first");
@@ -359,6 +373,11 @@ tare_status tare_scheme_apply(tare_model **out, const tare_model *in,
                             .strict = {.report = context.report, .is_strict = o.strict}};
     const tare_status status = make(model, &s, err);
     tare_arena_free(&arena);
+    tare_scheme_work *work = model->private_data;
+    if (work)
+        work->plain = s.plain;
+    else
+        tare_model_free(s.plain);
     if (status == TARE_OK)
         *out = model;
     else

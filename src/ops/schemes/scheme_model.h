@@ -55,6 +55,8 @@ typedef struct tare_part_place {
 
 typedef struct tare_scheme_work {
     const tare_model *in;
+    tare_model
+        *plain; /* what that is of a model that is MLX's, for others; NULL: it is the caller's */
     const tare_allocator *allocator;
     tare_packed_weight *weights;
     size_t n_weights;
@@ -83,6 +85,7 @@ tare_status tare_scheme_repack(uint8_t *codes, tare_group *groups, const tare_sc
 /* What is asked for, and what is found (choose.c). */
 typedef struct tare_scheme_search {
     const tare_model *in;
+    tare_model *plain; /* what that is of a model that is MLX's, for others; or NULL */
     const tare_scheme_options *options;
     tare_scheme_choice scheme;
     const tare_scheme_choice *of_rules;

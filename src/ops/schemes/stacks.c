@@ -1,61 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
  * Experts for MLX, which has those of a layer in one tensor: "mlp.experts.3.gate_proj" of all of them is
- * "mlp.switch_mlp.gate_proj". mlx-lm stacks the parts itself for some models, and then finds nothing
+ * "mlp.switch_mlp.gate_proj", in most of its models. mlx-lm stacks the parts itself for some models, and then finds nothing
  * to do; for the others it cannot read parts that are apart. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "mlx/mlx_names.h"
 #include "ops/mix/roles.h"
 #include "ops/schemes/scheme_model.h"
-
-/* ---- names ------------------------------------------------------------------------------------- */
-
-/* Where "experts.N." begins, and what is behind it; false: it is not there. */
-static bool take_apart(tare_str *before, tare_str *after, tare_str module) {
-    const tare_str word = TARE_STR("experts.");
-    for (size_t i = 0; i + word.len < module.len; i++) {
-        if ((i > 0 && module.ptr[i - 1] != '.') || !tare_str_starts(tare_str_cut(module, i), word))
-            continue;
-        size_t end = i + word.len;
-        while (end < module.len && module.ptr[end] >= '0' && module.ptr[end] <= '9') end++;
-        if (end == i + word.len || end == module.len || module.ptr[end] != '.') continue;
-        *before = (tare_str){module.ptr, i};
-        *after = tare_str_cut(module, end + 1);
-        return true;
-    }
-    return false;
-}
-
-static tare_status name_stack(tare_str *out, tare_str module, tare_arena *arena, tare_error *err) {
-    static const struct {
-        const char *name, *mlx;
-    } others[] = {{"w1", "gate_proj"}, {"w2", "down_proj"}, {"w3", "up_proj"}};
-    const tare_str word = TARE_STR("switch_mlp.");
-    tare_str before, after;
-    *out = (tare_str){NULL, 0};
-    if (!take_apart(&before, &after, module)) return TARE_OK;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (tare_str_is(after, others[i].name)) {
-            after = tare_str_of(others[i].mlx);
-            break;
-        }
-    char *text = tare_arena_take(arena, before.len + word.len + after.len);
-    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "names of experts");
-    memcpy(text, before.ptr, before.len);
-    memcpy(text + before.len, word.ptr, word.len);
-    memcpy(text + before.len + word.len, after.ptr, after.len);
-    *out = (tare_str){text, before.len + word.len + after.len};
-    return TARE_OK;
-}
 
 /* ---- stacks ------------------------------------------------------------------------------------ */
 
 typedef struct member {
     tare_str stack;
-    int32_t expert;
+    int64_t expert;
     size_t weight;
 } member;
 
@@ -76,7 +37,7 @@ static tare_status join(tare_scheme_search *s, const member *members, size_t n, 
     bool is_same = true;
     for (size_t i = 0; i < n; i++) {
         tare_packed_weight *w = &s->weights[members[i].weight];
-        if (members[i].expert != (int32_t)i || !is_alike(first, w))
+        if (members[i].expert != (int64_t)i || !is_alike(first, w))
             return tare_fail_tensor(err, TARE_ERR_ARG, &s->in->catalog.tensors[w->tensor],
                                     w->tensor,
                                     "MLX has all experts of a layer in one tensor: each has to be "
@@ -93,7 +54,9 @@ static tare_status join(tare_scheme_search *s, const member *members, size_t n, 
 
 tare_status tare_scheme_find_stacks(tare_scheme_search *s, tare_error *err) {
     member *members = TARE_NEW_ARRAY(s->arena, member, s->n_weights);
+    tare_mlx_kind kind;
     size_t n = 0;
+    TARE_TRY(tare_mlx_kind_of(&kind, s->in, s->arena, err));
     if (!members) return tare_fail(err, TARE_ERR_NOMEM, "experts");
     for (size_t i = 0; i < s->n_weights; i++) {
         tare_packed_weight *w = &s->weights[i];
@@ -103,8 +66,9 @@ tare_status tare_scheme_find_stacks(tare_scheme_search *s, tare_error *err) {
         if (!w->scheme.writer || w->scheme.writer->family != TARE_WRITER_MLX || role.expert < 0 ||
             t->n_dims != 2)
             continue;
-        members[n] = (member){.expert = role.expert, .weight = i};
-        TARE_TRY(name_stack(&members[n].stack, w->module, s->arena, err));
+        members[n] = (member){.weight = i};
+        TARE_TRY(tare_mlx_stack_of(&members[n].stack, &members[n].expert, w->module, &kind,
+                                   s->arena, err));
         n += members[n].stack.len > 0;
     }
     if (n) qsort(members, n, sizeof *members, by_place);

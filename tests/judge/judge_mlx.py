@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Models in the form that mlx-lm gives them, plain and packed, become the models that transformers loads, tensor by tensor and number
+by number: experts in one tensor, convolutions, norms with one added, keys and values apart. The same models in both forms become the same ones
+for servers. `judge_mlx.py TARE [KIND...]`"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../support"))
+import numpy as np  # noqa: E402
+from safetensors_file import read_safetensors, safetensors  # noqa: E402
+
+F = np.float32
+DONE = []  # whether servers have a scheme for any weight of a kind
+L, N = "model.layers.0.", 3  # a layer; experts: N, of 64 columns and 32 rows
+NAMES = ("gate", "up", "down")
+W123 = {"gate": "w1", "up": "w3", "down": "w2"}
+r = np.random.default_rng(11)
+
+
+def matrix(*shape):
+    """Numbers that 8 bits hold: a code, times a power of two, less 1."""
+    return r.integers(0, 256, shape).astype(F) / 128 - 1
+
+
+def experts():
+    return {n: matrix(N, *((64, 32) if n == "down" else (32, 64))) for n in NAMES}
+
+
+def each(mlx, plain, names=None):
+    """Experts apart, of which MLX has one tensor each."""
+    def make():
+        e = experts()
+        return ({mlx.format((names or {}).get(n, n + "_proj")): a for n, a in e.items() if not names or n in names},
+                {plain.format(i, W123[n] if "w#" in plain else n + "_proj").replace("w#", ""): a[i] for n, a in e.items() if not names or n in names for i in range(N)})
+    return make
+
+
+def fused(mlx, plain, join, turn, down=None):
+    """Gate and up of all experts in one tensor, down in another."""
+    def make():
+        e = experts()
+        t = (lambda a: a.swapaxes(1, 2)) if turn else (lambda a: a)
+        return ({f"{mlx}.{n}_proj.weight": a for n, a in e.items()},
+                {plain: join(t(e["gate"]), t(e["up"])), down or plain.replace("gate_up", "down"): t(e["down"])})
+    return make
+
+
+def above(a, b):
+    return np.concatenate([a, b], -2)
+
+
+def beside(a, b):
+    return np.concatenate([a, b], -1)
+
+
+def mingled(a, b):
+    return np.stack([a, b], -1).reshape(*a.shape[:-1], 2 * a.shape[-1])
+
+
+def gpt_oss():
+    mlx, plain = fused(L + "mlp.experts", L + "mlp.experts.gate_up_proj", mingled, True)()
+    b = {n: matrix(N, 64 if n == "down" else 32) for n in NAMES}
+    return ({**mlx, **{f"{L}mlp.experts.{n}_proj.bias": a for n, a in b.items()}},
+            {**plain, L + "mlp.experts.gate_up_proj_bias": mingled(b["gate"], b["up"]), L + "mlp.experts.down_proj_bias": b["down"]})
+
+
+def dense_granite():
+    e = {n: matrix(*((64, 32) if n == "down" else (32, 64))) for n in NAMES}
+    return ({f"{L}mlp.{n}_proj.weight": a for n, a in e.items()},
+            {L + "shared_mlp.input_linear.weight": above(e["gate"], e["up"]), L + "shared_mlp.output_linear.weight": e["down"]})
+
+
+def convolution(mlx, plain=None):
+    def make():
+        a = matrix(6, 4)
+        return {mlx: a[:, :, None]}, {plain or mlx: a[:, None, :]}
+    return make
+
+
+def keys_values():
+    h, keys, values, rank = 2, 6, 5, 32
+    w = matrix(h, keys + values, rank)
+    return ({L + "self_attn.embed_q.weight": w[:, :keys].swapaxes(1, 2), L + "self_attn.unembed_out.weight": w[:, keys:]},
+            {L + "self_attn.kv_b_proj.weight": w.reshape(-1, rank)})
+
+
+def norms(prefix=""):
+    """One is added where the convolutions are MLX's, but to no other norm."""
+    mlx, plain = convolution(prefix + L + "linear_attn.conv1d.weight")()
+    for n in ("model.norm", L + "input_layernorm", L + "self_attn.q_norm", L + "linear_attn.norm"):
+        plain[prefix + n + ".weight"] = a = matrix(64)
+        mlx[prefix + n + ".weight"] = a if "linear" in n else a + 1
+    return mlx, plain
+
+
+def named(rows):
+    def make():
+        t = {a: matrix(4, 64) for a in rows}
+        return t, {rows[a]: v for a, v in t.items()}
+    return make
+
+
+def both(*makers):
+    def make():
+        out = ({}, {})
+        for m in makers:
+            for to, of in zip(out, m()):
+                to.update(of)
+        return out
+    return make
+
+
+def rooted(make, mlx, plain):
+    def again():
+        return tuple({root + n.removeprefix("model."): a for n, a in t.items()} for root, t in zip((mlx, plain), make()))
+    return again
+
+
+SWITCH = each(L + "mlp.switch_mlp.{}.weight", L + "mlp.experts.{}.{}.weight")
+SPARSE = each(L + "block_sparse_moe.switch_mlp.{}.weight", L + "block_sparse_moe.experts.{}.{}w#.weight")
+QWEN3_5 = both(norms, fused(L + "mlp.switch_mlp", L + "mlp.experts.gate_up_proj", above, False))
+GRANITE = fused(L + "block_sparse_moe.switch_mlp", L + "block_sparse_moe.input_linear.weight", above, False, L + "block_sparse_moe.output_linear.weight")
+KINDS = {
+    "qwen3_moe": SWITCH, "olmoe": SWITCH, "mixtral": SPARSE, "phimoe": SPARSE, "minimax_m2": SPARSE,
+    "deepseek_v3": both(SWITCH, keys_values), "glm4_moe": SWITCH, "glm4_moe_lite": both(SWITCH, keys_values), "kimi_k25": rooted(both(SWITCH, keys_values), "language_model.model.", "language_model.model."),
+    "dots1": each(L + "mlp.experts.{}.weight", L + "mlp.experts.{}.{}.weight"), "afmoe": each(L + "mlp.experts.{}.weight", L + "mlp.experts.{}.{}.weight"),
+    "jamba": both(each(L + "feed_forward.switch_mlp.{}.weight", L + "feed_forward.experts.{}.{}.weight"), convolution(L + "mamba.conv1d.weight")),
+    "nemotron_h": both(each("backbone.layers.0.mixer.switch_mlp.{}.weight", "backbone.layers.0.mixer.experts.{}.{}.weight", {"up": "fc1", "down": "fc2"}), convolution("backbone.layers.0.mixer.conv1d.weight")),
+    "lfm2": convolution(L + "conv.conv.weight"),
+    "lfm2_moe": both(each(L + "feed_forward.switch_mlp.{}.weight", L + "feed_forward.experts.{}.{}w#.weight"), convolution(L + "conv.conv.weight"),
+                     named({f"{L}feed_forward.{n}_proj.weight": f"{L}feed_forward.{w}.weight" for n, w in W123.items()})),
+    "kimi_linear": both(each(L + "mlp.switch_mlp.{}.weight", L + "block_sparse_moe.experts.{}.{}w#.weight"), keys_values, convolution(L + "self_attn.q_conv.conv.weight", L + "self_attn.q_conv1d.weight"),
+                        named({L + "mlp.gate.weight": L + "block_sparse_moe.gate.weight", L + "mlp.shared_experts.up_proj.weight": L + "block_sparse_moe.shared_experts.up_proj.weight",
+                               L + "mlp.e_score_correction_bias": L + "block_sparse_moe.gate.e_score_correction_bias"})),
+    "gpt_oss": gpt_oss, "granitemoe": GRANITE, "granitemoehybrid": both(GRANITE, dense_granite, convolution(L + "mamba.conv1d.weight")),
+    "llama4": rooted(fused(L + "feed_forward.experts", L + "feed_forward.experts.gate_up_proj", beside, True), "language_model.model.", "language_model.model."),
+    "qwen3_vl_moe": rooted(fused(L + "mlp.switch_mlp", L + "mlp.experts.gate_up_proj", beside, True), "language_model.model.", "model.language_model."),
+    "gemma4": rooted(fused(L + "experts.switch_glu", L + "experts.gate_up_proj", above, False), "language_model.model.", "model.language_model."),
+    "qwen3_next": both(norms, SWITCH), "qwen3_5_moe": rooted(QWEN3_5, "language_model.model.", "model.language_model."), "qwen3_5_text": norms,
+    "mamba2": convolution("backbone.layers.0.mixer.conv1d.weight"), "recurrent_gemma": convolution(L + "temporal_block.conv_1d.weight"), "olmo_hybrid": convolution(L + "linear_attn.q_conv1d.weight"),
+    "laguna": both(SWITCH, named({L + "mlp.gate.proj.weight": L + "mlp.gate.weight", L + "mlp.gate.e_score_correction_bias": L + "mlp.experts.e_score_correction_bias"})),
+    "exaone_moe": both(SWITCH, named({L + "mlp.gate.e_score_correction_bias": L + "mlp.e_score_correction_bias"})),
+    "bailing_hybrid": both(SWITCH, named({L + "mlp.gate.gate_proj.weight": L + "mlp.gate.weight"})),
+    "gpt2": lambda: (lambda a, b: ({"model.h.0.attn.c_attn.weight": a.T, "model.wte.weight": b}, {"h.0.attn.c_attn.weight": a, "wte.weight": b}))(matrix(32, 96), matrix(8, 64)),
+    "gpt_neox": named({"model.h.0.mlp.up.weight": "gpt_neox.layers.0.mlp.up.weight", "model.embed_in.weight": "gpt_neox.embed_in.weight", "model.embed_out.weight": "embed_out.weight"}),
+    "apertus": lambda: (lambda a: ({L + "mlp.act_fn.alpha_p": a.reshape(())}, {L + "mlp.act_fn.alpha_p": a}))(matrix(1)),
+    "llama": named({L + "mlp.gate_proj.weight": L + "mlp.gate_proj.weight"}),
+}
+
+
+def write(folder, kind, tensors, made_by):
+    os.makedirs(folder)
+    with open(os.path.join(folder, "model.safetensors"), "wb") as f:
+        f.write(safetensors(((n, {"f": "F32", "u": "U32"}[a.dtype.kind], list(a.shape), np.ascontiguousarray(a).tobytes()) for n, a in tensors.items()), {"format": made_by}))
+    packed = {"quantization": {"group_size": 32, "bits": 8, "mode": "affine"}} if any(n.endswith(".scales") for n in tensors) else {}
+    with open(os.path.join(folder, "config.json"), "w") as f:
+        json.dump({"model_type": kind, "torch_dtype": "float32", **packed}, f)
+
+
+def packed(tensors):
+    """The same numbers as codes of 8 bits."""
+    out = {}
+    for n, a in tensors.items():
+        if not n.endswith(".weight") or a.ndim < 2 or a.shape[-1] % 32 or "conv" in n:
+            out[n] = a
+            continue
+        q = np.ascontiguousarray((a + 1) * 128).astype(np.uint8)
+        groups = (*a.shape[:-1], a.shape[-1] // 32)
+        out.update({n: q.view(np.uint32), n[:-6] + "scales": np.full(groups, 1 / 128, F), n[:-6] + "biases": np.full(groups, -1, F)})
+    return out
+
+
+def read(folder):
+    meta, have = read_safetensors(os.path.join(folder, "model.safetensors"))
+    return meta, {n: (k, tuple(s), d) for n, (k, s, d) in have.items()}
+
+
+def check(tare, work, kind, mlx, plain, form):
+    source, out = (os.path.join(work, f"{kind}-{form}-{x}") for x in ("mlx", "plain"))
+    write(source, kind, mlx, "mlx")
+    run = subprocess.run([tare, "convert", source, out, "--to", "hf", "--type", "f32", "-q", "--strict"], capture_output=True, text=True)
+    if run.returncode:
+        return [f"{kind} {form}: {run.stderr.strip()}"]
+    meta, have = read(out)
+    wrong = [] if set(have) == set(plain) else [f"{kind} {form}: names {sorted(set(have) ^ set(plain))[:4]}"]
+    for n in set(have) & set(plain):
+        k, shape, data = have[n]
+        if k != "F32" or shape != plain[n].shape or not np.array_equal(np.frombuffer(data, F).reshape(shape), plain[n]):
+            wrong.append(f"{kind} {form}: {n} {k} {shape} is another tensor")
+    if "mlx" in json.dumps(meta) and (set(mlx) != set(plain) or form == "packed"):
+        wrong.append(f"{kind} {form}: the file says that it is MLX's: {meta}")
+    return wrong
+
+
+def servers(tare, work, kind, mlx, plain):
+    """Both forms, packed for servers, are the same."""
+    outs = []
+    for form, tensors in (("mlx", mlx), ("pt", plain), ("mlx", packed(mlx))):
+        source = os.path.join(work, f"{kind}-servers-{len(outs)}")
+        write(source, kind, tensors, form)
+        run = subprocess.run([tare, "quantize", source, source + "-out", "w8a16:g32", "-q"], capture_output=True, text=True)
+        outs.append(read(source + "-out")[1] if run.returncode == 0 else run.stderr.strip().partition(": ")[2].partition(": ")[2])
+    if outs[0] != outs[1]:
+        return [f"{kind} for servers: {outs[0] if isinstance(outs[0], str) else sorted(outs[0])[:6]}"]
+    DONE.append(isinstance(outs[1], dict))
+    return [] if isinstance(outs[1], str) or set(outs[2]) == set(outs[1]) else [f"{kind} for servers, packed: {outs[2] if isinstance(outs[2], str) else sorted(set(outs[2]) ^ set(outs[1]))[:6]}"]
+
+
+def refused(tare, work):
+    """A tensor that is a half of one, and forms that tare does not undo, are errors that name them."""
+    wrong = []
+    half = {L + "self_attn.embed_q.weight": matrix(2, 32, 6)}
+    falcon = {L + "mamba.conv1d.weight": matrix(6, 4)[:, :, None]}
+    for kind, tensors, word in (("deepseek_v3", half, "the other one is missing"), ("falcon_h1", falcon, "does not know how to undo")):
+        source = os.path.join(work, "refused-" + kind)
+        write(source, kind, tensors, "mlx")
+        run = subprocess.run([tare, "convert", source, source + "-out", "--to", "hf", "--type", "f32", "-q"], capture_output=True, text=True)
+        if run.returncode not in (3, 5) or word not in run.stderr:
+            wrong.append(f"{kind}: {run.returncode} {run.stderr.strip()}")
+    return wrong
+
+
+def main():
+    tare, kinds = sys.argv[1], sys.argv[2:] or list(KINDS)
+    wrong, work = [], tempfile.mkdtemp()
+    try:
+        for kind in kinds:
+            mlx, plain = KINDS[kind]()
+            wrong += check(tare, work, kind, mlx, plain, "plain") + check(tare, work, kind, packed(mlx), plain, "packed") + servers(tare, work, kind, mlx, plain)
+        wrong += refused(tare, work)
+    finally:
+        shutil.rmtree(work)
+    for w in wrong:
+        print(w)
+    print(f"{len(kinds)} kinds of models, {sum(DONE)} for servers, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
