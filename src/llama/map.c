@@ -15,6 +15,7 @@
 #include "llama/mapping.h"
 #include "llama/meta_names.h"
 #include "llama/tower.h"
+#include "mlx/mlx_plain.h"
 #include "quantized/quantized.h"
 
 /* What a mapped model has in addition to its catalog. */
@@ -23,12 +24,15 @@ typedef struct mapped {
     tare_llama_origin *origins; /* n_tensors */
     tare_composition *made_of;  /* n_tensors; of elements, also where types are blocks */
     tare_model_types types;
-    tare_model *named;   /* Meta's, under Hugging Face's names; NULL: it has these */
-    tare_model *decoded; /* what it is made of; NULL: the input itself, or that */
+    tare_model *named; /* Meta's, under Hugging Face's names; NULL: it has these */
+    tare_model
+        *decoded; /* its packed weights as llama.cpp has them; NULL: the input itself, or that */
+    tare_model *plain; /* what it is made of, MLX's, as transformers has it; NULL: one of these */
 } mapped;
 
 static void free_mapped(void *ctx) {
     mapped *own = ctx;
+    tare_model_free(own->plain);
     tare_model_free(own->decoded);
     tare_model_free(own->named);
 }
@@ -411,6 +415,8 @@ static tare_status take_packed(tare_llama_mapping *m, mapped *own, const tare_co
     TARE_TRY(
         tare_quantized_for_llama(&own->decoded, m->hf, !m->options->like_reference, open, err));
     if (own->decoded) m->hf = own->decoded;
+    TARE_TRY(tare_mlx_plain(&own->plain, m->hf, true, open, err));
+    if (own->plain) m->hf = own->plain;
     own->file.source = m->hf;
     return TARE_OK;
 }
@@ -433,8 +439,7 @@ static void note_packed(const tare_llama_mapping *m) {
         for (size_t k = 0; k < m->targets[i]->n_pieces; k++) {
             const tare_llama_target *t = m->targets[i];
             const size_t source = t->pieces[k].source;
-            if (source == TARE_PIECE_ZEROS || !m->hf->stored_of || m->hf->stored_of[source] >= 0)
-                continue;
+            if (source == TARE_PIECE_ZEROS || !tare_quantized_is_weight(m->hf, source)) continue;
             n++;
             if (t->encoding->kind != TARE_KIND_BLOCK) continue;
             n_blocks++;

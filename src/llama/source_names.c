@@ -134,20 +134,10 @@ static tare_str nextn_name(const tare_llama_mapping *m, tare_str name) {
     return tare_llama_joined(tare_str_of(head), name, &m->out->arena);
 }
 
-/* MLX's names of stacked experts, and those of the same without their numbers. */
-static const char *const stacks[][2] = {
-    {"block_sparse_moe.switch_mlp.gate_proj.", "block_sparse_moe.experts.w1."},
-    {"block_sparse_moe.switch_mlp.down_proj.", "block_sparse_moe.experts.w2."},
-    {"block_sparse_moe.switch_mlp.up_proj.", "block_sparse_moe.experts.w3."},
-    {".switch_mlp.", ".experts."},
-};
-
 /* The name that rules are held against. ptr NULL: memory is out. */
 tare_str tare_llama_normal_name(const tare_llama_mapping *m, tare_str name) {
     tare_arena *arena = &m->out->arena;
     name = tare_llama_replaced(name, "e_score_correction_bias", "e_score_correction.bias", arena);
-    for (size_t i = 0; name.ptr && i < sizeof stacks / sizeof *stacks; i++)
-        name = tare_llama_replaced(name, stacks[i][0], stacks[i][1], arena);
     if (name.ptr) name = tare_llama_replaced(name, "language_model.", "", arena);
     if (name.ptr) name = apply_cuts(name, m->arch->cut, arena);
     if (name.ptr && m->arch->nextn && tare_str_starts(name, tare_str_of(m->arch->nextn)))
