@@ -227,8 +227,10 @@ def refused(tare, work):
 
 
 def main():
-    tare, kinds = sys.argv[1], sys.argv[2:] or list(KINDS)
-    wrong, work = [], tempfile.mkdtemp()
+    names = [a for a in sys.argv[1:] if a != "-v"]
+    tare = os.environ.get("TARE_COMMAND") or os.path.abspath(names.pop(0))
+    kinds = names or list(KINDS)
+    wrong, work = [], tempfile.mkdtemp(prefix="tare-mlx-")
     try:
         for kind in kinds:
             mlx, plain = KINDS[kind]()
