@@ -258,6 +258,44 @@ static tare_status refuse_place(const wanted *w, tare_error *err) {
     return TARE_ERR_ARG;
 }
 
+/* ---- from a server without ranges ------------------------------------------------------------ */
+
+/* A file that is too large for memory is written as it comes, and nothing of it is gone on with. */
+typedef struct stream {
+    download *d;
+    wanted *w;
+    tare_part_file part;
+    bool has_part;
+} stream;
+
+static tare_status stream_begin(void *ctx, uint64_t size, tare_error *err) {
+    static const uint8_t no_version[ID_BYTES];
+    stream *s = ctx;
+    bool is_there, is_same;
+    if (!s->has_part) {
+        TARE_TRY(look_at_place(&is_there, &is_same, s->d, s->w, err));
+        if (is_there && !s->d->output->force) return refuse_place(s->w, err);
+        TARE_TRY(name_part(s->w, s->d, no_version, err));
+        TARE_TRY(tare_part_open(&s->part, s->w->part, err));
+        s->has_part = true;
+    }
+    s->w->told.size_bytes = s->d->total = size;
+    s->d->done = 0;
+    return tare_part_restart(&s->part, err);
+}
+
+static tare_status stream_put(void *ctx, const uint8_t *bytes, size_t n, tare_error *err) {
+    stream *s = ctx;
+    TARE_TRY(tare_part_append(&s->part, bytes, n, err));
+    return add_progress(s->d, n, err);
+}
+
+static tare_status stream_end(stream *s, tare_error *err) {
+    const wanted *w = s->w;
+    s->has_part = false;
+    return tare_part_finish(&s->part, w->part, w->told.path, s->d->output->no_sync, err);
+}
+
 /* Opens it, to know its size where no list has said it, and which version it is. */
 static tare_status get_open(wanted *w, download *d, const tare_reader *r, tare_error *err) {
     uint8_t id[32];
@@ -284,10 +322,18 @@ static tare_status get_file(download *d, const char *from, tare_str name, const 
     wanted w = {.name = name, .from = from, .listed = listed};
     w.told.path = join(d, d->folder, "", name, "");
     if (!w.told.path) return tare_fail(err, TARE_ERR_NOMEM, "path");
+    stream whole = {.d = d, .w = &w};
+    const tare_remote_sink sink = {stream_begin, d->output->dry_run ? NULL : stream_put, &whole};
     d->files.from = listed ? 0 : expect_part(d, &w);
-    TARE_TRY(d->files.files.open(&d->files.files, &r, from, err));
+    d->files.sink = listed ? NULL : &sink;
+    tare_status status = d->files.files.open(&d->files.files, &r, from, err);
+    if (status != TARE_OK) {
+        if (whole.has_part) tare_part_close(&whole.part);
+        return status;
+    }
     if (!listed) d->total = r.size;
-    const tare_status status = get_open(&w, d, &r, err);
+    const bool is_in_sink = d->files.opened && d->files.opened->is_in_sink;
+    status = is_in_sink ? stream_end(&whole, err) : get_open(&w, d, &r, err);
     tare_reader_close(&r);
     if (status == TARE_OK && d->options.done) d->options.done(d->options.done_ctx, &w.told);
     if (status != TARE_OK) tare_error_file(err, from);

@@ -28,6 +28,8 @@ typedef struct fetch {
     size_t ignored;
     char page[TARE_S3_ERROR_MOST]; /* of a store, the beginning of what is ignored */
     bool is_accepted, is_whole;
+    bool is_streamed; /* into the file's sink */
+    uint64_t streamed;
     bool begins_anew;   /* the request has to be made in another way */
     tare_status status; /* what on_body found */
     tare_error err;
@@ -144,6 +146,32 @@ static tare_status accept_range(fetch *f) {
     return TARE_OK;
 }
 
+#define TOO_LARGE                                                                                  \
+    "the server sends no byte ranges, and the file is too large to be read whole: "                \
+    "fetch it with a program that keeps it, such as tare get or curl"
+
+/* What the sink finds wrong is no matter of the server. */
+static tare_status sink_fault(fetch *f, tare_status status, const tare_error *err) {
+    f->err = *err;
+    f->status = status;
+    return status;
+}
+
+/* Whether it is the size of the file alone that the sink asks for. */
+static bool is_sized(const fetch *f) {
+    return f->is_streamed && !f->file->sink->put;
+}
+
+static tare_status begin_stream(fetch *f) {
+    const tare_remote_sink *sink = f->file->sink;
+    tare_error err = TARE_ERROR_NONE;
+    if (!sink) return fault(f, TARE_ERR_UNSUPPORTED, TOO_LARGE);
+    f->is_streamed = true;
+    if (is_sized(f)) return TARE_ERR_IO; /* ends the exchange */
+    const tare_status status = sink->begin(sink->ctx, f->t.response.length, &err);
+    return status == TARE_OK ? TARE_OK : sink_fault(f, status, &err);
+}
+
 /* A server that does not support ranges, one that does not accept our validator, or a different
  * file. */
 static tare_status accept_whole(fetch *f) {
@@ -158,10 +186,7 @@ static tare_status accept_whole(fetch *f) {
         f->begins_anew = true;
         return TARE_ERR_IO; /* ends the exchange */
     }
-    if (r->has_length && r->length > file->remote->options.whole_bytes)
-        return fault(f, TARE_ERR_UNSUPPORTED,
-                     "the server sends no byte ranges, and the file is too large to be read whole: "
-                     "fetch it with a program that keeps it, such as curl");
+    if (r->has_length && r->length > file->remote->options.whole_bytes) return begin_stream(f);
     file->whole.size = 0;
     f->is_whole = true;
     return TARE_OK;
@@ -186,14 +211,25 @@ static tare_status accept_response(fetch *f) {
 static bool put_whole(fetch *f, const uint8_t *bytes, size_t n) {
     tare_buffer *whole = &f->file->whole;
     if (n > f->file->remote->options.whole_bytes - whole->size) {
-        fault(f, TARE_ERR_UNSUPPORTED,
-              "the server sends no byte ranges, and the file is too large to be read whole: "
-              "fetch it with a program that keeps it, such as curl");
+        fault(f, TARE_ERR_UNSUPPORTED, TOO_LARGE);
         return false;
     }
     tare_buffer_put(whole, bytes, n);
     if (whole->failed) fault(f, TARE_ERR_NOMEM, "a file that is read whole");
     return !whole->failed;
+}
+
+static bool put_streamed(fetch *f, const uint8_t *bytes, size_t n) {
+    const tare_remote_sink *sink = f->file->sink;
+    tare_error err = TARE_ERROR_NONE;
+    if (n > f->t.response.length - f->streamed) {
+        fault(f, TARE_ERR_CORRUPT, "more bytes than Content-Length says");
+        return false;
+    }
+    const tare_status status = sink->put(sink->ctx, bytes, n, &err);
+    if (status != TARE_OK) sink_fault(f, status, &err);
+    f->streamed += n;
+    return status == TARE_OK;
 }
 
 static bool put_blocks(fetch *f, const uint8_t *bytes, size_t n) {
@@ -240,6 +276,7 @@ static bool on_body(void *owner, const uint8_t *bytes, size_t n) {
         f->ignored += n;
         return f->ignored <= IGNORED_MOST;
     }
+    if (f->is_streamed) return put_streamed(f, bytes, n);
     return f->is_whole ? put_whole(f, bytes, n) : put_blocks(f, bytes, n);
 }
 
@@ -332,6 +369,14 @@ static void refuse(fetch *f) {
     }
 }
 
+/* All of the file is in the sink, or its size is known and that is enough. */
+static void finish_streamed(fetch *f) {
+    note_size(f, f->t.response.length);
+    f->file->is_in_sink = !is_sized(f);
+    for (size_t i = 0; i < f->n_blocks; i++) tare_block_of(f->entries[i])->state = TARE_BLOCK_READY;
+    finish(f);
+}
+
 /* A response that brings the file is over. */
 static void resolve(fetch *f) {
     tare_remote_file *file = f->file;
@@ -339,6 +384,8 @@ static void resolve(fetch *f) {
         finish(f);
     } else if (f->begins_anew) {
         tare_transfer_queue(&f->t, 0);
+    } else if (f->is_streamed) {
+        finish_streamed(f);
     } else if (f->is_whole) {
         if (file->blocks.has_size && file->blocks.size != file->whole.size) {
             finish_with(f, TARE_ERR_IO, "its size differs from that in the hub's list");
@@ -362,7 +409,7 @@ static void judge(tare_transfer *t) {
     unsigned status = f->t.response.status;
     if (f->status != TARE_OK)
         finish(f);
-    else if (x->end == TARE_EXCHANGE_BROKEN && !f->begins_anew)
+    else if (x->end == TARE_EXCHANGE_BROKEN && !f->begins_anew && !is_sized(f))
         try_again(f, TARE_ERR_IO, x->what);
     else if (x->end == TARE_EXCHANGE_FAILED)
         finish_with(f, TARE_ERR_IO, x->what);
@@ -429,7 +476,8 @@ static bool start(tare_transfer *t) {
     if (f->file->blocks.has_size) f->end = tare_min_u64(f->end, f->file->blocks.size);
     f->got_before = f->got;
     f->ignored = 0;
-    f->is_accepted = f->is_whole = f->begins_anew = false;
+    f->is_accepted = f->is_whole = f->begins_anew = f->is_streamed = false;
+    f->streamed = 0;
     fill_exchange(f);
     if (start_exchange(f)) return true;
     finish_with(f, TARE_ERR_NOMEM, "a request");

@@ -40,6 +40,7 @@ static tare_status new_file(tare_remote_file **out, tare_remote *r, const tare_r
     *f = (tare_remote_file){.remote = r,
                             .is_hub = place->is_hub,
                             .is_s3 = place->is_s3,
+                            .sink = place->sink,
                             .blocks = {.blocks = r->blocks,
                                        .has_size = place->has_size,
                                        .size = place->size,

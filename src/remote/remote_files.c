@@ -29,6 +29,7 @@ static tare_status open_place(tare_remote_files *p, tare_reader *out, tare_remot
     place->address = text_of(address);
     if (!place->address) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
     place->from = p->from;
+    place->sink = p->sink;
     TARE_TRY(tare_remote_file_open(out, &file, p->remote, place, err));
     file->opened = &p->opened;
     file->next_opened = p->opened;

@@ -23,7 +23,9 @@ typedef struct tare_remote_files {
     tare_listing list;  /* of a directory */
     tare_url url;       /* of all others */
     const char *userinfo;
-    uint64_t from; /* where reading of the file that is opened next begins; of one without a list */
+    /* Of the file that is opened next, which is of no list: where reading begins, and what takes it. */
+    uint64_t from;
+    const tare_remote_sink *sink;
     tare_remote_file *opened;
 } tare_remote_files;
 

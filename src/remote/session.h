@@ -35,6 +35,15 @@ struct tare_remote {
     size_t n_sending;    /* of these parts */
 };
 
+/* Takes a file that a server without ranges sends and that is too large for memory, on the session's thread. */
+typedef struct tare_remote_sink {
+    /* Before its first byte, and once more when it comes anew. */
+    tare_status (*begin)(void *ctx, uint64_t size, tare_error *err);
+    /* NULL: its size is all that is asked for. */
+    tare_status (*put)(void *ctx, const uint8_t *bytes, size_t n, tare_error *err);
+    void *ctx;
+} tare_remote_sink;
+
 /* One file on a server. */
 typedef struct tare_remote_file {
     tare_block_file blocks; /* first; its size is that of the file, once a response has said it */
@@ -53,7 +62,9 @@ typedef struct tare_remote_file {
     tare_buffer whole; /* all of it, from a server without ranges */
     size_t n_fetches;  /* queued or running */
     bool is_closing;
-    bool is_past_end; /* the server has the file, and nothing at blocks.from */
+    const tare_remote_sink *sink; /* NULL: too large is an error */
+    bool is_in_sink;              /* all of it went there, and nothing can be read */
+    bool is_past_end;             /* the server has the file, and nothing at blocks.from */
     /* While a model is opened: the list of the files that were opened for it. */
     struct tare_remote_file **opened, *next_opened;
 } tare_remote_file;
@@ -66,6 +77,7 @@ typedef struct tare_remote_place {
     bool is_hub, is_s3;
     bool has_size;
     uint64_t size;
+    const tare_remote_sink *sink;
     uint64_t from; /* nothing before it will be read, if the file is longer than that */
 } tare_remote_place;
 

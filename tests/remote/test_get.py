@@ -176,6 +176,30 @@ class GetTest(RemoteTest):
         self.assertEqual(self.read("plain/x.bin"), self.large)
         self.assertEqual(self.parts("plain"), [])
 
+    def test_a_large_file_of_a_server_without_ranges(self):
+        """It is too large to be kept in memory until all of it is there."""
+        data, tag = bytes(range(256)) * (65 * MIB // 256), '"one"'
+        url, command = self.hub.store.url + "/x.bin", ("get", self.hub.store.url + "/x.bin", "-o", "plain")
+
+        def answer(handler, count):
+            cut = 30 * MIB if count == 2 else None
+            handler.reply(200, data[:cut], Content_Length=len(data), ETag=tag)
+            handler.close_connection = cut is not None
+
+        self.hub.store.routes["/x.bin"] = answer
+        self.assertIn("68.2 MB", self.tare(*command, "-n"))
+        self.assertFalse(os.path.exists(self.path("plain")))
+        self.assertIn("68.2 MB, not checked", self.tare(*command))  # the connection breaks once
+        self.assertEqual(self.hub.store.counts["/x.bin"], 3)
+        self.assertEqual(self.read("plain/x.bin"), data)
+        data = data[::-1]
+        self.assertIn("the output exists", self.fault(*command, code=2))
+        self.assertNotEqual(self.read("plain/x.bin"), data)
+        self.tare(*command, "-f")
+        self.assertEqual(self.read("plain/x.bin"), data)
+        self.assertEqual(self.parts("plain"), [])
+        self.assertIn("such as tare get", self.fault("info", url, code=5))
+
     def packed_model(self):
         """A directory of Hugging Face on the hub, and what its files are."""
         self.tare("synth", "llama-tiny", "made", "--to", "hf", "--type", "bf16", "-q")

@@ -277,7 +277,7 @@ class Faults(RemoteTest):
         _, url = self.one(lambda h, _: h.reply(200, b"x", Content_Length=1 << 40))
         line = self.fault("info", url, code=5)
         self.assertIn("HTTP 200, bytes 0-1048575: the server sends no byte ranges, and the file is "
-                      "too large to be read whole: fetch it with a program that keeps it, such as curl", line)
+                      "too large to be read whole: fetch it with a program that keeps it, such as tare get or curl", line)
 
     def test_an_empty_file_and_a_page_are_named(self):
         _, url = self.one(lambda h, _: h.reply(416, Content_Range="bytes */0"))
