@@ -33,7 +33,8 @@ def nearest(word: object, words: Iterable[str]) -> str:
     if not isinstance(word, str):
         return ""
     from difflib import get_close_matches
-    found = get_close_matches(word, list(words)[:20000], n=2, cutoff=0.75)
+    by_letters = {name.lower(): name for name in list(words)[:20000]}
+    found = [by_letters[near] for near in get_close_matches(word.lower(), by_letters, n=2, cutoff=0.75)]
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 

@@ -773,7 +773,7 @@ def test_what_is_returned_takes_a_line(gguf_path, tmp_path):
 
 def test_names_that_are_missing_are_guessed():
     for names, word, near in ((tare.formats, "guff", "gguf"), (tare.mixes, "Q4_KM", "Q4_K_M"),
-                              (tare.encodings, "q8_00", "q8_0")):
+                              (tare.mixes, "q4_k_m", "Q4_K_M"), (tare.encodings, "q8_00", "q8_0")):
         assert word not in names and names.get(word) is None
         with pytest.raises(KeyError, match=f"did you mean '{near}'"):
             names[word]
