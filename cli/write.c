@@ -29,15 +29,34 @@ static void name_type(tare_error *err, char *buf, size_t size, const tare_conver
     err->what = buf;
 }
 
+/* Whether a name is the other with more behind it: q8 and q8_0. */
+static bool begins_alike(const char *a, const char *b) {
+    const size_t n = strlen(a), m = strlen(b), least = n < m ? n : m;
+    return n != m && memcmp(a, b, least) == 0 && (n < m ? b : a)[least] == '_';
+}
+
+/* A type of almost this name that the format has; NULL: none. */
+static const tare_encoding *near_type(const char *format, const tare_encoding *asked) {
+    for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
+        const tare_encoding *type = tare_encoding_get((tare_encoding_id)id);
+        if (type && begins_alike(type->name, asked->name) && tare_format_holds(format, type) &&
+            tare_encoding_can_encode(type))
+            return type;
+    }
+    return NULL;
+}
+
 /* The same for a type that the output's format lacks; where rules or a mix may have asked for it,
  * the tensor that the error names tells which. */
 static void name_target(tare_error *err, char *buf, size_t size, const tare_convert_options *o,
                         const char *out_path) {
     if (!cli_has_code(err, TARE_CODE_CANNOT_HOLD)) return;
     bool is_one = o->type && o->n_rules == 0 && !o->mix;
-    snprintf(buf, size, "%s cannot hold %s; --opaque carries it",
-             o->to ? o->to : tare_format_of_path(out_path),
-             is_one ? o->type->name : "the requested type");
+    const char *format = o->to ? o->to : tare_format_of_path(out_path);
+    const tare_encoding *near = is_one ? near_type(format, o->type) : NULL;
+    snprintf(buf, size, "%s cannot hold %s%s%s; --opaque carries it", format,
+             is_one ? o->type->name : "the requested type", near ? ", but " : "",
+             near ? near->name : "");
     err->what = buf;
 }
 
