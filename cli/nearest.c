@@ -39,14 +39,19 @@ static size_t distance(const char *a, const char *b) {
     return above[n_b];
 }
 
-/* The only name that begins with a word of some length, but not by another part of it. */
+static bool is_part(const char *rest) {
+    return rest[0] == '.' && strcmp(rest, ".weight") != 0;
+}
+
+/* The only name that begins with a word of some length, but not by another part of it unless that is what
+ * weights end with. */
 static const char *only_longer(const char *word, const char *(*name_at)(void *ctx, size_t i),
                                void *ctx) {
     const size_t n = strlen(word);
     const char *found = NULL, *name;
     if (n < BEGINNING_LEAST) return NULL;
     for (size_t i = 0; (name = name_at(ctx, i)) != NULL; i++) {
-        if (strncmp(name, word, n) != 0 || name[n] == '.') continue;
+        if (strncmp(name, word, n) != 0 || is_part(name + n)) continue;
         if (found) return NULL;
         found = name;
     }
