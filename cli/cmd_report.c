@@ -104,12 +104,26 @@ static int check_output(int n, const char **paths) {
     return CLI_YES;
 }
 
+/* Whether there is no model of this name, nor may be. */
+static bool is_nothing(const char *path) {
+    return strcmp(path, "-") != 0 && !strchr(path, ':') && !cli_has_entry(path);
+}
+
+static int refuse_page(const char *path) {
+    char *safe = cli_escape_path(path);
+    cli_usage(&cmd_report, "%s: no model is there, and a page is named x.html or by -o", safe);
+    free(safe);
+    return CLI_USAGE;
+}
+
 static int check_usage(int n, const char **paths) {
     if (args.output && cli_check_output(&cmd_report, args.output) != CLI_YES) return CLI_USAGE;
     const char *claimed = args.output ? cli_suffix_claims(args.output, "HTML") : NULL;
     if (claimed)
         return cli_usage(&cmd_report, "the page is HTML, but its name ends like %s", claimed);
     const bool is_stdout = args.output && strcmp(args.output, "-") == 0 && !cli.dry_run;
+    if (!args.output && !cli.json && n > 1 && is_nothing(paths[n - 1]))
+        return refuse_page(paths[n - 1]);
     if (!args.output && !cli.json)
         return cli_usage(&cmd_report, "name the page%s, as in -o report.html",
                          n > 1 ? " of several models" : "");
