@@ -185,6 +185,20 @@ static void print_json(outcome *o, const char *url, const char *output) {
     cli_json_print(document);
 }
 
+/* "-o model.gguf": a folder is asked for, and is hardly meant. */
+static int check_folder(const char *folder) {
+    const char *suffix = tare_format_of_path(folder);
+    tare_format_info format = tare_format_info_default();
+    for (size_t i = 0; suffix && tare_format_at(&format, i); i++)
+        if (strcmp(format.name, suffix) == 0 && format.is_directory) return CLI_YES;
+    if (!suffix || cli_is_there(folder)) return CLI_YES;
+    char *safe = cli_escape_path(folder);
+    cli_usage(&cmd_get, "%s: -o names the folder of the files, which keep their names%s", safe,
+              strcmp(suffix, "wcodec") == 0 ? "; --pack makes a .wcodec" : "");
+    free(safe);
+    return CLI_USAGE;
+}
+
 static int get(outcome *o, const char *url, const char *packed) {
     int code = packed ? cli_get_check(url, packed) : CLI_YES;
     if (code == CLI_YES) code = download(url, o->got.folder, o);
@@ -203,6 +217,7 @@ static int run(int argc, const char **argv) {
         return cli_usage(&cmd_get, "a URL of https, http, hf or s3 was expected, such as "
                                    "hf://ORG/NAME");
     if (args.output && cli_check_local(&cmd_get, args.output) != CLI_YES) return CLI_USAGE;
+    if (args.output && !args.pack && check_folder(args.output) != CLI_YES) return CLI_USAGE;
     char *packed = args.pack ? cli_get_packed_name(&cmd_get, url, args.output) : NULL;
     if (args.pack && !packed) return CLI_USAGE;
     o.got.folder = packed        ? cli_get_staging(packed)
