@@ -386,15 +386,29 @@ static tare_status get_of_hub(download *d, tare_remote *remote, const char *url,
     return get_listed(d, name.path, name.type, err);
 }
 
+/* What a file is called here: the last part of its path, "a b.gguf" for a%20b.gguf, but nothing that leads to
+ * another folder. */
+static tare_str name_at_server(download *d) {
+    tare_str name = tare_str_of(d->files.root), plain = {NULL, 0};
+    const char *slash = strrchr(d->files.root, '/');
+    if (slash) name = tare_str_of(slash + 1);
+    if (d->files.is_s3) return name;
+    tare_buffer text;
+    tare_buffer_init(&text, d->context->allocator);
+    if (tare_url_unescape(&text, name) && !text.failed && text.size &&
+        !memchr(text.data, '/', text.size) && !memchr(text.data, '\\', text.size) &&
+        text.data[0] != '.')
+        plain = tare_arena_str(&d->arena, (tare_str){(const char *)text.data, text.size});
+    tare_buffer_free(&text);
+    return plain.ptr ? plain : name;
+}
+
 static tare_status get_of_server(download *d, tare_remote *remote, const char *url,
                                  tare_error *err) {
     const tare_limits own = tare_limits_default();
     TARE_TRY(tare_remote_files_begin(&d->files, remote, url, &own, err));
     if (d->files.is_directory) return get_listed(d, TARE_STR(""), TARE_STR(""), err);
-    tare_str name = tare_str_of(d->files.root);
-    const char *slash = strrchr(d->files.root, '/');
-    if (slash) name = tare_str_of(slash + 1);
-    return get_file(d, d->files.root, name, NULL, err);
+    return get_file(d, d->files.root, name_at_server(d), NULL, err);
 }
 
 static tare_status run(download *d, tare_remote *remote, const char *url, tare_error *err) {

@@ -176,6 +176,15 @@ class GetTest(RemoteTest):
         self.assertEqual(self.read("plain/x.bin"), self.large)
         self.assertEqual(self.parts("plain"), [])
 
+    def test_what_a_file_of_a_server_is_called(self):
+        for path, name in ("/a%20b.bin", "a b.bin"), ("/..%2Fx.bin", "..%2Fx.bin"), ("/%2E%2E", "%2E%2E"):
+            self.hub.store.routes[path] = lambda handler, _: handler.send_range(b"x" * 99)
+            self.tare("get", self.hub.store.url + path, "-o", "named")
+            self.assertEqual(self.read("named/" + name), b"x" * 99)
+        for name, told in ("m.gguf", "keep their names"), ("m.wcodec", "--pack makes a .wcodec"):
+            self.assertIn(told, self.fault("get", self.hub.store.url + "/a%20b.bin", "-o", name, code=2))
+            self.assertFalse(os.path.exists(self.path(name)))
+
     def test_a_large_file_of_a_server_without_ranges(self):
         """It is too large to be kept in memory until all of it is there."""
         data, tag = bytes(range(256)) * (65 * MIB // 256), '"one"'
