@@ -12,10 +12,13 @@ function startHead() {
   document.title = plain(name) + " – tare report";
   $("name").replaceChildren(foreign(name));
   if (name !== doc.input) $("path").replaceChildren(foreign(doc.input));
+  const faults = doc.findings.filter((f) => f.level === "error");
+  $("faults").hidden = !faults.length;
+  if (faults.length) $("faults").replaceChildren(foreign(faults[0].text), " ", faults.length > 1 ? el("a", { href: "#files" }, "(" + exact(faults.length - 1) + " more)") : "");
   const format = doc.format + (doc.version ? " v" + doc.version : "");
   const h = doc.hyperparameters;
   $("figures").append(...[
-    figure("Parameters", count(number(doc.parameter_count)), exact(doc.parameter_count)),
+    figure("Parameters", count(number(doc.parameter_count)), number(doc.parameter_count) < 1000 ? null : exact(doc.parameter_count)),
     figure("Size", size(number(doc.size_bytes)), [foreign(format), doc.mix ? ", " + doc.mix : null].filter((x) => x)),
     figure("Bits/weight", doc.bits_per_weight === undefined ? undefined : number(doc.bits_per_weight).toFixed(2)),
     figure("Tensors", exact(tensors.length), types.slice(0, 3).map((t) => t[0]).join(", ") + (types.length > 3 ? ", …" : "")),

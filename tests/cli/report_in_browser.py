@@ -241,6 +241,18 @@ def large(page, path):
     equal(page.run(ROWS + ".length"), 125)
 
 
+def faults(page):
+    """What is wrong with the file is said at the top, and only then."""
+    page.open("q.html", 1600)
+    equal(page.run("document.getElementById('faults').checkVisibility()"), False)
+    page.open("cut.html", WIDTHS[0])
+    assert "bytes too early" in page.run("document.getElementById('faults').textContent")
+    fits(page, WIDTHS[0])
+    page.click("#faults a")
+    equal(page.run("location.hash"), "#files")
+    equal(page.complaints(), [])
+
+
 def same_as_diff(page, tare):
     """The error of the whole is the one that tare diff tells."""
     said = subprocess.run([tare, "diff", "--json", "a.safetensors", "q.gguf"], stdout=subprocess.PIPE).stdout
@@ -273,6 +285,9 @@ def main():
         run("report", "hostile.safetensors", "-o", "hostile.html")
         report_models.thousand("thousand.safetensors", 1002)
         run("report", "thousand.safetensors", "-o", "thousand.html")
+        with open("q.gguf", "rb") as whole, open("cut.gguf", "wb") as file:
+            file.write(whole.read()[:500_000])
+        run("report", "cut.gguf", "--header-only", "-o", "cut.html")
         page = browser.Browser(program)
         try:
             sizes(page, "q.html", "report", pictures)
@@ -285,6 +300,7 @@ def main():
                     print(f"{width}: {check.__name__} ok")
                 equal(page.complaints(), [])
             same_as_diff(page, tare)
+            faults(page)
             hostile(page, "hostile.html")
             large(page, "thousand.html")
         finally:
