@@ -102,7 +102,7 @@ static bool numbers_of_state(const tare_model *m, uint64_t *out) {
 static bool find_needs(tare_memory_needs *out, const tare_model *model, uint64_t context) {
     uint64_t heads, without, token = 0, state = 0;
     *out = (tare_memory_needs){.size = sizeof *out,
-                               .weights = tare_catalog_tensor_bytes(&model->catalog)};
+                               .weights = tare_model_summarize(model)->tensor_bytes};
     out->context = context ? context : param(model, TARE_PARAM_CONTEXT_LENGTH);
     const uint64_t layers = param(model, TARE_PARAM_LAYER_COUNT);
     if (!layers || !out->context || !count_heads(model, &heads, &without)) return false;
