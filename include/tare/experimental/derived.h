@@ -17,7 +17,7 @@ extern "C" {
  * those of `model` are, without and with `importance` (NULL: none), as llama.cpp does and with
  * TARE_QUALITY_BEST, and compares them block by block. The context's report gets a finding for each
  * tensor:
- * - "derived.exact": its blocks are what an encoder makes of the source;
+ * - "derived.exact": its blocks are what an encoder makes of the source, or the same numbers;
  * - "derived.patched": but for at most one in eight, as an encoder that was compiled otherwise makes
  *   them (fused multiplications);
  * - "derived.close", an error: other blocks, though they are about as near to the source's numbers as

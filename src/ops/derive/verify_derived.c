@@ -68,7 +68,7 @@ static void tell(checking *c) {
     const tare_derive_counts *n = &c->counts;
     const char *name = c->chunks.to->name, *words = words_of(&c->how);
     tare_finding f;
-    if (n->n_other == 0) {
+    if (n->n_other == 0 || n->error == 0) { /* codes that were kept are the same numbers, too */
         f = finding_of(c, TARE_LEVEL_INFO, "derived.exact");
         tare_report_addf(c->context.report, &f, "exactly the source's as %s%s", name, words);
     } else if (n->n_other <= n->n_blocks / PATCHED_MOST) {
