@@ -103,18 +103,30 @@ static tare_status compare_derived(const tare_model *model, const tare_model *so
     return status;
 }
 
+/* Both as models, not as what lies in their files: packed weights are compared by the numbers that they stand
+ * for. Standard input is read but once. */
+static int open_both(tare_model **own, tare_model **source, const char *path,
+                     const char *source_path) {
+    const cli_base_use use = cli.base_use;
+    int code = CLI_YES;
+    cli.is_stored = false;
+    *own = *source = NULL;
+    if (strcmp(path, "-") != 0) code = cli_open(own, path, NULL);
+    cli.base_use = CLI_BASES_NOW;
+    if (code == CLI_YES) code = cli_open(source, source_path, NULL);
+    cli.base_use = use;
+    cli.is_stored = true;
+    return code;
+}
+
 /* An exit code where the source could not be compared, which has been said. */
 static int check_source(const tare_model *model, const char *path, const char *source_path,
                         compare_fn compare, tare_report *report) {
     const tare_context context = cli_context(report);
-    tare_model *source;
-    alike a = {.model = model};
+    tare_model *own, *source;
     tare_error err;
-    const cli_base_use use = cli.base_use;
-    cli.base_use = CLI_BASES_NOW;
-    int code = cli_open(&source, source_path, NULL);
-    cli.base_use = use;
-    a.source = source;
+    int code = open_both(&own, &source, path, source_path);
+    alike a = {.model = own ? own : model, .source = source};
     if (code == CLI_YES) code = name_alike(&a, path, source_path);
     if (code == CLI_YES) {
         cli_progress_start("comparing");
@@ -124,6 +136,7 @@ static int check_source(const tare_model *model, const char *path, const char *s
     }
     tare_model_free(a.renamed_model);
     tare_model_free(a.renamed_source);
+    tare_model_free(own);
     tare_model_free(source);
     return code;
 }
