@@ -192,9 +192,8 @@ static PyObject *model_verify_against(PyObject *module, PyObject *args) {
     if (!original) return NULL;
     py_handle_ref(original);
     if (report_begin(&v, state, model, given, progress))
-        out = report_end(&v, tare_verify_against(tare_model_as_stored(v.handle->model),
-                                                 tare_model_as_stored(original->model), &v.context,
-                                                 &v.err));
+        out = report_end(&v,
+                         tare_verify_against(v.handle->model, original->model, &v.context, &v.err));
     py_handle_unref(original);
     return out;
 }

@@ -61,6 +61,16 @@ def test_a_file_of_weights_stands_for_its_directory(tmp_path, caplog):
         assert "model.norm.weight" in tare.open(tmp_path / "alone.gguf")
 
 
+def test_packed_weights_are_compared_by_their_numbers(tmp_path):
+    source, packed = tmp_path / "model", tmp_path / "packed"
+    tare.convert(tare.synth("llama-chat"), source, to="hf")
+    tare.quantize(source, packed, "w4a16", to="hf")
+    codes = {f.code for f in tare.verify(packed, against=source).findings}
+    assert "convert.lossy" in codes and "lost.tensor" not in codes
+    tare.convert(packed, tmp_path / "packed.gguf")
+    assert "lost.tensor" not in {f.code for f in tare.verify(tmp_path / "packed.gguf", against=packed).findings}
+
+
 def test_a_mix_is_no_type(tmp_path, gguf_path):
     with pytest.raises(tare.UsageError, match=r"that is a mix: tare.quantize\(src, dst, 'Q4_K_M'\)"):
         tare.convert(gguf_path, tmp_path / "x.gguf", type="q4_k_m")
