@@ -223,7 +223,9 @@ TARE_API tare_status tare_plan_run_to(tare_convert_result *out, const tare_plan 
                                       const tare_output *output, tare_error *err);
 
 /* Translates (tare_llama_translate: a Hugging Face model that becomes GGUF gets llama.cpp's names, keys and
- * tokenizer, and one of llama.cpp that becomes a directory those of Hugging Face), plans and runs.
+ * tokenizer, and one of llama.cpp that becomes a directory those of Hugging Face), plans and runs. A file of
+ * weights that was opened by itself is no Hugging Face model: open its directory, which the command takes in
+ * its place; "convert.not-llama-cpp" is the finding that llama.cpp does not run the result.
  * Errors of all three. ERR_ARG: the output exists and `force` is off, or the output is the input. */
 TARE_API tare_status tare_convert(const char *out_path, const tare_model *in,
                                   const tare_convert_options *options, tare_error *err);
