@@ -96,7 +96,7 @@ const cli_command cmd_join = {
                  {"tare join small.gguf -o s3://bucket/small.gguf", "the same, uploaded"},
                  {"sbatch --array=0-99 job.sh", "a job that runs tare convert IN OUT --part auto"}},
     .options = options,
-    .takes = CLI_TAKES_QUIET | CLI_TAKES_JSON | CLI_TAKES_OUTPUT,
+    .takes = CLI_TAKES_QUIET | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_URL,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,

@@ -217,7 +217,7 @@ const cli_command cmd_status = {
          {"tare status s3://bucket/models/ --abort",
           "remove what runs that were killed have left in a store"}},
     .options = options,
-    .takes = CLI_TAKES_JSON,
+    .takes = CLI_TAKES_JSON | CLI_TAKES_URL,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 1,
