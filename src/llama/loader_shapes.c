@@ -125,7 +125,10 @@ static bool has_bias_of_weight(const sized *s, const tare_tensor *t, tare_error 
     return !weight || has_elements(t, is_of_norm ? weight->n_elements : weight->n_rows, why);
 }
 
-/* A norm of queries or keys is one of a head, or of all of them; queries may have a gate beside them. */
+/* Architectures whose queries have a gate beside them. */
+static const char gated[] = "qwen35 qwen35moe qwen3next qwen4exp";
+
+/* A norm of queries or keys is one of a head, or of all of them. */
 static bool has_norm_of_heads(const sized *s, const tare_tensor *t, tare_error *why) {
     static const struct {
         const char *stem, *matrix, *heads;
@@ -141,7 +144,8 @@ static bool has_norm_of_heads(const sized *s, const tare_tensor *t, tare_error *
         if (!matrix || !t->n_elements || !key_number(&heads, s, norms[i].heads, block)) return true;
         const uint64_t n = matrix->n_rows / t->n_elements;
         const bool is_even = matrix->n_rows % t->n_elements == 0;
-        if (is_even && (n == 1 || n == heads || (i == 0 && n == 2 * heads))) return true;
+        const bool is_gated = i == 0 && tare_llama_is_one_of(s->architecture, gated);
+        if (is_even && (n == 1 || n == heads || (is_gated && n == 2 * heads))) return true;
         return has_elements(t, matrix->n_rows, why);
     }
     return true;

@@ -35,12 +35,12 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
     "orion granite granitemoe nemotron minicpm"
 /* Where keys and values are made of fewer numbers, or layers have heads of several widths. */
 #define OTHER_HEADS                                                                                \
-    "!bailingmoe3 deepseek2 deepseek2-ocr deepseek32 deepseek4 dots3note gemma4 gemma4-assistant " \
+    "!bailingmoe3 deepseek2 deepseek32 deepseek4 dots3note gemma4 gemma4-assistant "               \
     "glm-dsa glm5-next hy_v4 kimi-k3 kimi-linear minicpm3 mistral4 plm"
 /* Nor where queries have a gate beside them. */
 #define GATED_QUERIES OTHER_HEADS " qwen35 qwen35moe qwen3next qwen4exp"
 /* Where experts are as wide as a feed-forward network without them. */
-#define PLAIN_EXPERTS "llama phimoe granitemoe arctic"
+#define PLAIN_EXPERTS "llama phimoe granitemoe arctic dbrx"
 /* But where the feed-forward network beside the experts is as wide as the model. */
 #define WIDE_BESIDE "!arctic"
 
@@ -49,15 +49,18 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define NORMS                                                                                      \
     "output_norm.weight token_embd_norm.weight blk.#.attn_norm.weight blk.#.ffn_norm.weight "      \
     "blk.#.post_attention_norm.weight blk.#.post_ffw_norm.weight blk.#.attn_output_norm.weight "   \
-    "blk.#.layer_output_norm.weight blk.#.ffn_norm_exps.weight"
+    "blk.#.layer_output_norm.weight blk.#.ffn_norm_exps.weight blk.#.nextn.enorm.weight "          \
+    "blk.#.nextn.hnorm.weight blk.#.nextn.shared_head_norm.weight"
 #define READ_STATE                                                                                 \
     "blk.#.attn_q.weight blk.#.attn_k.weight blk.#.attn_v.weight blk.#.attn_qkv.weight "           \
     "blk.#.attn_q_a.weight blk.#.attn_kv_a_mqa.weight blk.#.ffn_gate.weight blk.#.ffn_up.weight "  \
     "blk.#.ffn_gate_exps.weight blk.#.ffn_up_exps.weight blk.#.ffn_gate_up_exps.weight "           \
     "blk.#.ffn_gate_shexp.weight blk.#.ffn_up_shexp.weight blk.#.ffn_gate_inp.weight "             \
-    "blk.#.ssm_in.weight"
+    "blk.#.ssm_in.weight blk.#.time_mix_key.weight blk.#.time_mix_receptance.weight "              \
+    "blk.#.time_mix_value.weight"
 #define WRITE_STATE                                                                                \
-    B("attn_output") B("ffn_down") B("ffn_down_exps") B("ffn_down_shexp") B("ssm_out")
+    B("attn_output")                                                                               \
+    B("ffn_down") B("ffn_down_exps") B("ffn_down_shexp") B("ssm_out") B("time_mix_output")
 /* But where the gate's rows follow those of `up` in one tensor. */
 #define FUSED_GATE                                                                                 \
     "!arctic chatglm glm4 granite_swa jina-bert-v2 modern-bert neo-bert phi3 plamo2 plamo3"
@@ -99,6 +102,11 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {LOADER, "attention.head_count attention.head_count_kv attention.head_count_kv",
      "attention.key_length", B("attn_qkv"), ROWS, GATED_QUERIES " minimax-01"},
     {LOADER, "context_length", NULL, "position_embd.weight", ROWS, NULL},
+    {LOADER, "attention.q_lora_rank", NULL, B("attn_q_a"), ROWS, NULL},
+    {LOADER, "attention.q_lora_rank", NULL, B("attn_q_a_norm") B("attn_q_b"), COLS, NULL},
+    {LOADER, "attention.kv_lora_rank", NULL, B("attn_kv_a_norm"), COLS, NULL},
+    {LOADER, "attention.head_count", "attention.key_length_mla", B("attn_q_b"), ROWS, NULL},
+    {LOADER, "attention.head_count", "attention.value_length_mla", B("attn_output"), COLS, NULL},
     {INNER, "feed_forward_length", NULL, B("ffn_gate"), ROWS, WIDE_BESIDE},
     {LOADER, "embedding_length", NULL, B("ffn_gate") B("ffn_up"), ROWS, "arctic"},
     {LOADER, "embedding_length", NULL, B("ffn_down"), COLS, "arctic"},
@@ -164,6 +172,9 @@ bool tare_llama_size_expected(uint64_t *count, uint64_t *factor, const tare_llam
     *factor = 1;
     if (!rule->key || !sum_of(count, rule->key, block, number, model)) return false;
     if (!rule->factor || number(factor, model, rule->factor, block)) return true;
+    if (strcmp(rule->factor, "attention.key_length") != 0 &&
+        strcmp(rule->factor, "attention.value_length") != 0)
+        return false;
     if (!number(&width, model, "embedding_length", block) ||
         !number(&heads, model, "attention.head_count", block))
         return false;

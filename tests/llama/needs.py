@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 
 try:
     import numpy as np
@@ -21,7 +22,7 @@ import loads
 from gguf_parts import Gguf
 from file_verdict import made, refusal, verdict
 
-F32, F16, I32, F64 = 0, 1, 26, 28
+F32, F16, I32, F64, BF16 = 0, 1, 26, 28, 30
 USUAL = ["llama", "qwen3moe", "gpt2", "bert", "mamba2", "deepseek-v2", "granitehybrid", "rwkv7", "t5", "t5encoder"]
 OPTIONAL = ["attn_rel_b", "cross_attn_rel_b", "ffn_gate"]  # of T5
 # Without these llama.cpp runs on, by a word of the name; a conversion from Hugging Face always has them, and what
@@ -67,6 +68,35 @@ def doubled(name, dims, kind, blob):
 
 def longer(name, dims, kind, blob):
     return name, (*dims[:-1], dims[-1] + 32), kind, blob + bytes(32 * (len(blob) // dims[-1]))
+
+
+def half(of, axis):
+    """Changes tensors of these names to the first half of an axis, fastest first."""
+    def change(name, dims, kind, blob):
+        kinds = {F32: np.float32, F16: np.uint16, BF16: np.uint16}
+        if name not in of or kind not in kinds or len(dims) <= axis or dims[axis] % 2:
+            return name, dims, kind, blob
+        x = np.frombuffer(blob, kinds[kind])[:int(np.prod(dims))].reshape(dims[::-1])
+        x = np.take(x, range(dims[axis] // 2), axis=x.ndim - 1 - axis)
+        return name, x.shape[::-1], kind, np.ascontiguousarray(x).tobytes()
+    return change
+
+
+# Half as many rows or columns, in every block: sizes that the keys or other tensors say.
+HALF = [("bert", "blk.#.attn_q.bias", 0), ("bert", "token_embd_norm.weight", 0), ("bert", "position_embd.weight", 1), ("gpt2", "blk.#.attn_qkv.weight", 1),
+        ("gpt2", "blk.#.ffn_up.weight", 1), ("mamba2", "blk.#.ssm_out.weight", 1), ("qwen3moe", "blk.#.attn_k_norm.weight", 0),
+        ("qwen3moe", "blk.#.ffn_up_exps.weight", 0), ("deepseek-v2", "blk.#.attn_q_b.weight", 1), ("deepseek-v2", "blk.#.ffn_up_shexp.weight", 1),
+        ("granitehybrid", "blk.#.ffn_down_shexp.weight", 1), ("rwkv7", "blk.#.time_mix_key.weight", 0), ("arctic", "blk.#.ffn_up_exps.weight", 1),
+        ("afmoe", "blk.#.exp_probs_b.bias", 0), ("glm4moe", "blk.#.ffn_gate_shexp.weight", 1)]
+# Of these tare says nothing where the rest is right.
+UNMEASURED = re.compile(r"time_mix|ssm_|shortconv|kda|indexer|attn_k_b|attn_v_b|token_types|cls\.output|altup|laurel|per_layer|nextn.e|hc_|rope_")
+
+
+def check_halves(case):
+    for s, axis in [(s, axis) for m, s, axis in HALF if m == case.name]:
+        case.gguf.write(case.other, [half({t[0] for t in case.gguf.tensors if stem(t[0]) == s}, axis)(*t) for t in case.gguf.tensors])
+        case.n += 1
+        case.expect(f"half of {s}, axis {axis}", verdict(case.tare, case.other), s.split("#")[-1].rsplit(".", 1)[0])
 
 
 # What a conversion would leave out unsaid, and llama.cpp refuses: tensors that a row calls optional, or that another one of
@@ -158,6 +188,23 @@ def compare(case):
                 case.found.append(f"{case.name}: without {left_out}: llama.cpp {'refuses' if is_refused else 'runs'} it, tare says: {said or 'runs'}")
 
 
+def compare_halves(case):
+    """Every fourth of all such changes."""
+    is_encoder = case.name in llama_runs.ENCODERS
+    names = [t[0] for t in case.gguf.tensors]
+    for s, axis in [(s, axis) for s in sorted(set(map(stem, names))) for axis in (0, 1)]:
+        if zlib.crc32(f"{case.name} {s} {axis}".encode()) % 4 or UNMEASURED.search(s):
+            continue
+        tensors = [half({n for n in names if stem(n) == s}, axis)(*t) for t in case.gguf.tensors]
+        if tensors == case.gguf.tensors:
+            continue
+        case.gguf.write(case.other, tensors)
+        case.n += 1
+        said, is_refused = verdict(case.tare, case.other), refusal(case.other, is_encoder)
+        if bool(said) != is_refused:
+            case.found.append(f"{case.name}: half of {s}, axis {axis}: llama.cpp {'refuses' if is_refused else 'runs'} it, tare says: {said or 'runs'}")
+
+
 def main():
     tare, folder, *more = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
@@ -167,15 +214,18 @@ def main():
         import xllamacpp  # noqa: F401: before the forks
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
     found, n = [], 0
-    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *(m for m, _ in ALSO)})):
+    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
         if name == "wavtokenizer":  # it has no tokenizer
             continue
         case = Case(tare, folder, name)
         if asks:
             compare(case)
+            if case.runs:
+                compare_halves(case)
         elif name in USUAL:
             check_usual(case)
         check_also(case)
+        check_halves(case)
         if name == "llama" and not asks:
             check_shapes(case)
             case.expect("a matrix of integers", case.changed("blk.0.ffn_up.weight", table), "matrices")
