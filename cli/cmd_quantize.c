@@ -211,13 +211,36 @@ static int check_target(int argc, const char *const *argv) {
     return 0;
 }
 
+/* The directory that a file of weights stands for (cli_open_around), to be freed; NULL: it is not one, or its
+ * directory has no name in the path. */
+static char *directory_of(const char *path) {
+    static const char index[] = ".safetensors.index.json";
+    const char *slash = strrchr(path, '/'), *format = tare_format_of_path(path);
+    const size_t n = strlen(path), n_index = sizeof index - 1;
+    const bool is_index = n > n_index && strcmp(path + n - n_index, index) == 0;
+    if (!slash || strstr(path, "://") || cli.one_shard || args.keep_names) return NULL;
+    if (!is_index && !(format && strcmp(format, "safetensors") == 0)) return NULL;
+    char *folder = cli_copy(path, (size_t)(slash - path));
+    const size_t size = strlen(folder) + sizeof "/config.json";
+    char *config = cli_alloc(size, 1);
+    snprintf(config, size, "%s/config.json", folder);
+    const bool is_one = cli_has_entry(config);
+    free(config);
+    if (is_one) return folder;
+    free(folder);
+    return NULL;
+}
+
 /* IN TYPE: the output is called after both. NULL: that is not what is meant, or cannot be. */
 static char *name_output(int argc, const char **argv) {
     const bool has_target =
         args.several || fit.size || fit.bits > 0 || fit.damage > 0 || args.type_file;
     if (argc != 2 || has_target || tare_format_of_path(argv[1])) return NULL;
     const tare_mix *named = tare_mix_find((tare_str){argv[1], strlen(argv[1])});
-    return named ? cli_name_of_mix(argv[0], named->name) : NULL;
+    char *folder = named ? directory_of(argv[0]) : NULL;
+    char *name = named ? cli_name_of_mix(folder ? folder : argv[0], named->name) : NULL;
+    free(folder);
+    return name;
 }
 
 static int quantize(int argc, const char **argv) {
