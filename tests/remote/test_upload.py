@@ -327,6 +327,7 @@ class Faults(UploadTest):
         seen = self.slow(2)
         process = self.begin_tare(*self.convert())
         self.wait_for(seen, 3)
+        self.wait_for(next(iter(self.store.uploads.values()))["parts"], 2)  # the third may be asked for before
         process.send_signal(signal.SIGKILL)
         process.wait(20)
         self.store.fault = None
