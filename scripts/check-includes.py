@@ -72,7 +72,7 @@ ALLOWED = {
     "src/ops/convert": BELOW_OPS | {"mlx", "quantized", "ops/adapters", "ops/convert", "ops/mix", "ops/output", "ops/packing"},
     "src/ops/schemes": BELOW_OPS | {"mlx", "quantized", "ops/convert", "ops/mix", "ops/schemes"},
     "src/ops/edit": BELOW_OPS | {"ops/convert", "ops/edit", "quantized"},
-    "src/ops/fit": BELOW_OPS | {"quantized", "ops/convert", "ops/fit", "ops/mix", "ops/schemes"},
+    "src/ops/fit": BELOW_OPS | {"mlx", "quantized", "ops/convert", "ops/fit", "ops/mix", "ops/schemes"},
     "src/ops/derive": BELOW_OPS | {"ops/convert", "ops/derive", "ops/mix"},
     "src/ops/ladder": BELOW_OPS | {"ops/convert", "ops/derive", "ops/ladder", "ops/mix", "ops/output", "ops/packing"},
     "src/ops/parts": BELOW_OPS | {"ops/convert", "ops/mix", "ops/output", "ops/parts", "ops/views"},

@@ -22,7 +22,7 @@
     { kinds, before "down_proj.weight", NULL, plain, form, false }
 
 #define NOT_UNDONE(kinds, name)                                                                    \
-    { kinds, name, NULL, name, TARE_MLX_NOT_UNDONE, false }
+    { kinds, name, NULL, name, TARE_MLX_NOT_UNDONE, true }
 
 #define LLAMA4    "llama4 llama4_text"
 #define QWEN3_VL  "qwen3_vl_moe qwen3_vl_moe_text"
@@ -51,9 +51,10 @@ static const tare_mlx_row stacks[] = {
     ABOVE(GRANITE, ".block_sparse_moe.switch_mlp.", ".block_sparse_moe.input_linear.weight"),
     DOWN(GRANITE, ".block_sparse_moe.switch_mlp.", ".block_sparse_moe.output_linear.weight",
          TARE_MLX_SAME),
-    BOTH("granitemoehybrid", ".mlp.", ".weight", ".shared_mlp.input_linear.weight", TARE_MLX_ABOVE),
-    DOWN("granitemoehybrid", ".mlp.", ".shared_mlp.output_linear.weight", TARE_MLX_SAME),
-    {"step3p5", ".mlp.switch_mlp.", NULL, ".moe.", TARE_MLX_SAME, false},
+    BOTH("-granitemoehybrid", ".mlp.", ".weight", ".shared_mlp.input_linear.weight",
+         TARE_MLX_ABOVE),
+    DOWN("-granitemoehybrid", ".mlp.", ".shared_mlp.output_linear.weight", TARE_MLX_SAME),
+    NOT_UNDONE("step3p5", ".switch_mlp."), /* norms with one added, which nothing tells */
     NOT_UNDONE("dbrx", ".ffn.experts.0.w1."),
     NOT_UNDONE("deepseek_v41 deepseek_v41_text", ".experts.switch_mlp."),
     EACH_OF("kimi_linear", ".mlp.switch_mlp.", ".block_sparse_moe.experts.#.", "w1", "w3", "w2"),
@@ -94,7 +95,9 @@ static const tare_mlx_row others[] = {
     {"kimi_linear", ".v_conv.conv.weight", NULL, ".v_conv1d.weight", TARE_MLX_LAST_TWO, false},
     NORM(".input_layernorm.weight"),
     NORM(".post_attention_layernorm.weight"),
+    {"qwen3_next", "mtp.", NULL, "mtp.", TARE_MLX_LEFT_OUT, false},
     NORM("model.norm.weight"),
+    NORM(".language_model.norm.weight"),
     NORM(".model.norm.weight"),
     NORM(".q_norm.weight"),
     NORM(".k_norm.weight"),
@@ -113,9 +116,6 @@ static const tare_mlx_row others[] = {
     RENAMED("lfm2_moe", ".feed_forward.gate_proj.", ".feed_forward.w1."),
     RENAMED("lfm2_moe", ".feed_forward.up_proj.", ".feed_forward.w3."),
     RENAMED("lfm2_moe", ".feed_forward.down_proj.", ".feed_forward.w2."),
-    RENAMED("step3p5", ".mlp.gate.gate.", ".moe.gate."),
-    RENAMED("step3p5", ".mlp.gate.router_bias", ".moe.router_bias"),
-    RENAMED("step3p5", ".mlp.share_expert.", ".share_expert."),
     RENAMED("laguna", ".mlp.gate.proj.", ".mlp.gate."),
     RENAMED("laguna", ".mlp.gate.e_score_correction_bias", ".mlp.experts.e_score_correction_bias"),
     RENAMED("exaone_moe", ".mlp.gate.e_score_correction_bias", ".mlp.e_score_correction_bias"),
@@ -139,25 +139,35 @@ static const tare_mlx_row roots[] = {
 tare_status tare_mlx_kind_of(tare_mlx_kind *out, const tare_model *m, tare_arena *arena,
                              tare_error *err) {
     const tare_json_node *config;
-    *out = (tare_mlx_kind){TARE_STR(""), TARE_STR("")};
+    *out = (tare_mlx_kind){TARE_STR(""), TARE_STR(""), 0, false};
     TARE_TRY(tare_model_json(&config, m, "config.json", arena, err));
     if (!config) return TARE_OK;
+    const tare_json_node *hidden = tare_json_path(config, TARE_STR("text_config.hidden_size"));
+    if (!hidden) hidden = tare_json_path(config, TARE_STR("hidden_size"));
+    uint64_t n_experts = 0;
+    tare_json_node_u64(hidden, &out->hidden);
+    tare_json_node_u64(tare_json_path(config, TARE_STR("num_local_experts")), &n_experts);
+    out->has_experts = n_experts > 0;
     out->whole = tare_json_node_text(tare_json_path(config, TARE_STR("model_type")));
     out->text = tare_json_node_text(tare_json_path(config, TARE_STR("text_config.model_type")));
     return TARE_OK;
 }
 
-static bool has_word(const char *words, tare_str word) {
+static bool has_word(const char *words, tare_str word, bool has_experts) {
     while (*words) {
+        const bool is_dense = *words == '-';
+        words += is_dense;
         const size_t n = strcspn(words, " ");
-        if (word.len == n && memcmp(words, word.ptr, n) == 0) return true;
+        if (word.len == n && memcmp(words, word.ptr, n) == 0 && !(is_dense && has_experts))
+            return true;
         words += n + (words[n] == ' ');
     }
     return false;
 }
 
 static bool is_for(const tare_mlx_row *row, const tare_mlx_kind *kind) {
-    return !row->kinds || has_word(row->kinds, kind->whole) || has_word(row->kinds, kind->text);
+    return !row->kinds || has_word(row->kinds, kind->whole, kind->has_experts) ||
+           has_word(row->kinds, kind->text, kind->has_experts);
 }
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -194,6 +204,21 @@ const tare_mlx_row *tare_mlx_other_row(tare_str name, const tare_mlx_kind *kind)
     return find(others, name, kind);
 }
 
+static const tare_mlx_row *find_plain(const tare_mlx_row *rows, tare_str name,
+                                      const tare_mlx_kind *kind) {
+    for (const tare_mlx_row *r = rows; r->name; r++) {
+        const bool is_done = r->form == TARE_MLX_EACH || r->form == TARE_MLX_KEYS_VALUES ||
+                             r->form == TARE_MLX_VECTOR;
+        if (r->kinds && is_for(r, kind) && !is_done && tare_mlx_is_in(name, r->plain)) return r;
+    }
+    return NULL;
+}
+
+const tare_mlx_row *tare_mlx_row_of_plain(tare_str name, const tare_mlx_kind *kind) {
+    const tare_mlx_row *row = find_plain(stacks, name, kind);
+    return row ? row : find_plain(others, name, kind);
+}
+
 tare_str tare_mlx_replaced(tare_str name, const char *part, const char *by, tare_arena *arena) {
     const size_t n = strlen(part), k = strlen(by), at = place_of(name, part);
     char *text = tare_arena_take(arena, name.len - n + k + 1);
@@ -209,6 +234,18 @@ tare_str tare_mlx_rooted(tare_str name, const tare_mlx_kind *kind, tare_arena *a
         if (is_for(r, kind) && tare_str_starts(name, tare_str_of(r->name)))
             return tare_mlx_replaced(name, r->name, r->plain, arena);
     return name;
+}
+
+tare_str tare_mlx_unrooted(tare_str name, const tare_mlx_kind *kind, tare_arena *arena) {
+    const tare_str root = TARE_STR("model.");
+    if (!tare_str_is(kind->whole, "gpt2") || tare_str_starts(name, root) ||
+        tare_str_starts(name, TARE_STR("transformer.")) || tare_str_starts(name, TARE_STR("lm_")))
+        return name;
+    char *text = tare_arena_take(arena, root.len + name.len);
+    if (!text) return (tare_str){NULL, 0};
+    memcpy(text, root.ptr, root.len);
+    memcpy(text + root.len, name.ptr, name.len);
+    return (tare_str){text, root.len + name.len};
 }
 
 /* ---- experts, the other way -------------------------------------------------------------------- */

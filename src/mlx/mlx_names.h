@@ -19,11 +19,14 @@ typedef enum tare_mlx_form {
     TARE_MLX_KEYS_VALUES, /* of two: a head's keys, rows as columns, above its values */
     TARE_MLX_VECTOR,      /* a vector of its one number */
     TARE_MLX_NOT_UNDONE,  /* tare does not know how */
+    TARE_MLX_LEFT_OUT,    /* MLX has it not */
 } tare_mlx_form;
 
 typedef struct tare_mlx_row {
-    const char *kinds; /* words: types of models; NULL: all that no other row of the name is for */
-    const char *name;  /* a part of MLX's name; one that begins without '.': its beginning; one that
+    const char
+        *kinds; /* words: types of models, with '-' those without experts alone; NULL: all that
+                          no other row of the name is for */
+    const char *name; /* a part of MLX's name; one that begins without '.': its beginning; one that
                            ends without '.': its end */
     const char *second; /* the same of the other tensor that it is made of; NULL: there is none */
     const char *plain;  /* what stands there in transformers' name */
@@ -34,6 +37,8 @@ typedef struct tare_mlx_row {
 /* What a model is: the types that config.json names, of the whole and of the text model. */
 typedef struct tare_mlx_kind {
     tare_str whole, text;
+    uint64_t hidden; /* what a layer takes and gives; 0: it does not say */
+    bool has_experts;
 } tare_mlx_kind;
 
 tare_status tare_mlx_kind_of(tare_mlx_kind *out, const tare_model *m, tare_arena *arena,
@@ -42,6 +47,9 @@ tare_status tare_mlx_kind_of(tare_mlx_kind *out, const tare_model *m, tare_arena
  * NULL: there is none. */
 const tare_mlx_row *tare_mlx_stack_row(tare_str name, const tare_mlx_kind *kind);
 const tare_mlx_row *tare_mlx_other_row(tare_str name, const tare_mlx_kind *kind);
+/* The row whose form a tensor of transformers' would have to be given for MLX, which mlx-lm does not do itself
+ * where weights are packed, or others of them are MLX's already. NULL: there is none. */
+const tare_mlx_row *tare_mlx_row_of_plain(tare_str name, const tare_mlx_kind *kind);
 /* Whether a name has a part. */
 bool tare_mlx_is_in(tare_str name, const char *part);
 /* The name with what a row has of it replaced, in the arena; ptr NULL: memory is out. */
@@ -49,6 +57,8 @@ tare_str tare_mlx_replaced(tare_str name, const char *part, const char *by, tare
 /* Where the module begins in which a model has its like: another beginning of the name. The name itself:
  * it has none. ptr NULL: memory is out. */
 tare_str tare_mlx_rooted(tare_str name, const tare_mlx_kind *kind, tare_arena *arena);
+/* The same of what is written for MLX. */
+tare_str tare_mlx_unrooted(tare_str name, const tare_mlx_kind *kind, tare_arena *arena);
 /* The module that MLX has an expert's module in, and the expert's number; ptr NULL in *out: it is none. */
 tare_status tare_mlx_stack_of(tare_str *out, int64_t *expert, tare_str module,
                               const tare_mlx_kind *kind, tare_arena *arena, tare_error *err);

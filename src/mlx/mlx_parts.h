@@ -13,6 +13,9 @@ typedef struct tare_mlx_use {
     tare_str name;           /* of what is made of it */
     int64_t second;          /* the other one that this is made of; -1: there is none */
     bool is_second;          /* it is that itself: nothing else is made of it */
+    bool is_half;            /* it would have to be that */
+    tare_str
+        second_name; /* for MLX: of the other one that is made of it; ptr NULL: there is none */
     bool differs;
 } tare_mlx_use;
 
@@ -20,6 +23,7 @@ typedef struct tare_mlx_making {
     const tare_model *in;
     tare_model *out;
     bool keeps_stacks;
+    bool is_for_mlx;   /* the other way */
     tare_arena *arena; /* of what is needed while it is made */
     tare_mlx_kind kind;
     tare_mlx_use *uses; /* of each tensor of the input */
@@ -29,12 +33,15 @@ typedef struct tare_mlx_making {
     uint64_t end; /* of the file */
     tare_origin *origins;
     tare_same_rows *same_rows;
+    size_t *sources; /* of each tensor of the output, the first of the input that it is made of */
     tare_tensor_note *notes; /* NULL: the input has none */
     tare_error *err;
 } tare_mlx_making;
 
 /* How many tensors a use makes. */
 size_t tare_mlx_count(const tare_mlx_making *k, size_t tensor);
+/* Makes numbers that get another one more what they were. */
+void tare_mlx_add_nothing(tare_made_file *file);
 /* Appends them to the catalog. */
 tare_status tare_mlx_make(tare_mlx_making *k, size_t tensor);
 

@@ -53,10 +53,15 @@ static bool is_undone(const tare_tensor *t) {
     return t->n_dims == 3 && t->dims[1] == 1;
 }
 
+/* Those of the form that is to become the other. */
 static bool has_convolutions(const tare_mlx_making *k) {
-    for (size_t i = 0; i < k->in->catalog.n_tensors; i++)
-        if (is_convolution(tensor(k, i), tare_mlx_other_row(tensor(k, i)->name, &k->kind)))
+    for (size_t i = 0; i < k->in->catalog.n_tensors; i++) {
+        const tare_tensor *t = tensor(k, i);
+        const tare_mlx_row *row = tare_mlx_other_row(t->name, &k->kind);
+        if (k->is_for_mlx ? row && row->form == TARE_MLX_LAST_TWO && is_undone(t)
+                          : is_convolution(t, row))
             return true;
+    }
     return false;
 }
 
@@ -89,19 +94,21 @@ static tare_str as_stack(const tare_mlx_making *k, tare_str name, const tare_mlx
 }
 
 /* The other tensor that one is made of. */
+static tare_status fail_half(const tare_mlx_making *k, size_t i) {
+    return tare_fail_tensor(k->err, TARE_ERR_CORRUPT, tensor(k, i), i,
+                            "MLX has two tensors here of which transformers' is made, and the "
+                            "other one is missing");
+}
+
 static tare_status find_second(tare_mlx_making *k, size_t i, const tare_mlx_row *row) {
     const tare_str name = tensor(k, i)->name;
     const tare_str other = tare_mlx_replaced(name, row->name, row->second, k->arena);
     if (!other.ptr) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
     const int64_t at = tare_model_find_tensor(k->in, other);
     k->uses[i].second = at;
-    if (at >= 0) {
-        k->uses[at].is_second = true;
-        return TARE_OK;
-    }
-    return tare_fail_tensor(k->err, TARE_ERR_CORRUPT, tensor(k, i), i,
-                            "MLX has two tensors here of which transformers' is made, and the "
-                            "other one is missing");
+    if (at < 0) return fail_half(k, i);
+    k->uses[at].is_second = true;
+    return TARE_OK;
 }
 
 static tare_status use_tensor(tare_mlx_making *k, size_t i, bool has_convolution) {
@@ -114,7 +121,8 @@ static tare_status use_tensor(tare_mlx_making *k, size_t i, bool has_convolution
     if (row && stack && k->keeps_stacks && !row->is_always) {
         use->name = as_stack(k, name, row);
     } else if (row && row->second && !tare_mlx_is_in(name, row->name)) {
-        return TARE_OK; /* the first one finds it */
+        use->is_half = true; /* the first one finds it */
+        return TARE_OK;
     } else if (row) {
         use->row = row;
         use->name = tare_mlx_replaced(name, row->name, row->plain, k->arena);
@@ -126,13 +134,43 @@ static tare_status use_tensor(tare_mlx_making *k, size_t i, bool has_convolution
     return TARE_OK;
 }
 
+/* The same for MLX. */
+static tare_status use_plain(tare_mlx_making *k, size_t i, bool has_convolution) {
+    const tare_tensor *t = tensor(k, i);
+    tare_mlx_use *use = &k->uses[i];
+    const tare_mlx_row *row = tare_mlx_row_of_plain(t->name, &k->kind);
+    use->name = t->name;
+    const bool is_convolution_row =
+        row && (row->form == TARE_MLX_LAST_TWO || row->form == TARE_MLX_NOT_UNDONE);
+    if (is_convolution_row && !is_undone(t)) row = NULL;
+    if (row && row->form == TARE_MLX_TURNED && strcmp(row->name, row->plain) == 0 &&
+        tare_str_starts(t->name, TARE_STR("model.")))
+        row = NULL; /* a name that GPT-2 has at MLX's alone */
+    if (row && row->form == TARE_MLX_LESS_ONE && (t->n_dims != 1 || !has_convolution)) row = NULL;
+    if (row) {
+        use->row = row;
+        use->name = tare_mlx_replaced(t->name, row->plain, row->name, k->arena);
+        if (row->second)
+            use->second_name = tare_mlx_replaced(t->name, row->plain, row->second, k->arena);
+        if (row->second && !use->second_name.ptr) use->name.ptr = NULL;
+    }
+    if (use->name.ptr) use->name = tare_mlx_unrooted(use->name, &k->kind, k->arena);
+    if (!use->name.ptr) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    use->differs = use->row || !tare_str_equal(use->name, t->name);
+    return TARE_OK;
+}
+
 static tare_status use_all(tare_mlx_making *k) {
     const size_t n = k->in->catalog.n_tensors;
     k->uses = TARE_NEW_ARRAY(k->arena, tare_mlx_use, n);
     if (!k->uses) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < n; i++) k->uses[i].second = -1;
     const bool has_convolution = has_convolutions(k);
-    for (size_t i = 0; i < n; i++) TARE_TRY(use_tensor(k, i, has_convolution));
+    for (size_t i = 0; i < n; i++)
+        TARE_TRY(k->is_for_mlx ? use_plain(k, i, has_convolution)
+                               : use_tensor(k, i, has_convolution));
+    for (size_t i = 0; i < n; i++)
+        if (k->uses[i].is_half && !k->uses[i].is_second) return fail_half(k, i);
     return TARE_OK;
 }
 
@@ -144,7 +182,7 @@ static bool differs(const tare_mlx_making *k) {
 
 /* ---- the model --------------------------------------------------------------------------------- */
 
-/* mlx-lm does not rearrange what says that it is MLX's. */
+/* mlx-vlm does not rearrange what says that it is MLX's. */
 static tare_status name_format(tare_mlx_making *k) {
     tare_catalog *c = &k->out->catalog;
     tare_metadata *to = TARE_NEW_ARRAY(&k->out->arena, tare_metadata, c->n_metadata);
@@ -164,9 +202,10 @@ static tare_status take_room(tare_mlx_making *k) {
     k->out->catalog.tensors = TARE_NEW_ARRAY(arena, tare_tensor, n);
     k->origins = TARE_NEW_ARRAY(arena, tare_origin, n);
     k->same_rows = TARE_NEW_ARRAY(arena, tare_same_rows, n);
+    k->sources = TARE_NEW_ARRAY(k->arena, size_t, n);
     k->file = TARE_NEW(arena, tare_made_file);
     if (k->in->notes) k->notes = TARE_NEW_ARRAY(arena, tare_tensor_note, n);
-    if (!k->out->catalog.tensors || !k->origins || !k->same_rows || !k->file ||
+    if (!k->out->catalog.tensors || !k->origins || !k->same_rows || !k->sources || !k->file ||
         (k->in->notes && !k->notes))
         return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
     *k->file = (tare_made_file){.source = k->in, .allocator = k->out->allocator};
@@ -178,6 +217,26 @@ static tare_status take_room(tare_mlx_making *k) {
     reader.locate = tare_made_locate;
     TARE_TRY(tare_model_add_file(k->out, &reader, "plain", &k->file_index, k->err));
     k->out->files[k->file_index].is_decoded = true;
+    return TARE_OK;
+}
+
+/* The types that a program wants, of those that tensors are made of. */
+static tare_status take_types(tare_mlx_making *k, tare_model_types *types) {
+    const tare_model_types *from = k->in->types;
+    const size_t n = k->out->catalog.n_tensors;
+    *types = *from;
+    types->origins = k->origins;
+    types->fixed = from->fixed ? TARE_NEW_ARRAY(&k->out->arena, tare_fixed_type, n) : NULL;
+    if (from->fixed && !types->fixed) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    for (size_t i = 0; i < n; i++) {
+        const size_t source = k->sources[i];
+        if (from->fixed) types->fixed[i] = from->fixed[source];
+        if (from->same_rows && from->same_rows[source].model) {
+            const bool is_whole = k->same_rows[i].model &&
+                                  k->out->catalog.tensors[i].n_rows == tensor(k, source)->n_rows;
+            k->same_rows[i] = is_whole ? from->same_rows[source] : (tare_same_rows){NULL};
+        }
+    }
     return TARE_OK;
 }
 
@@ -199,8 +258,10 @@ static tare_status fill(tare_mlx_making *k) {
     TARE_TRY(take_room(k));
     for (size_t i = 0; i < in->catalog.n_tensors; i++) TARE_TRY(tare_mlx_make(k, i));
     out->files[k->file_index].reader.size = k->end;
-    TARE_TRY(name_format(k));
+    if (!k->is_for_mlx) TARE_TRY(name_format(k));
+    out->private_data = k->file;
     TARE_TRY(tare_model_finish(out, NULL, k->err));
+    if (in->types) TARE_TRY(take_types(k, types));
     types->same_rows = k->same_rows;
     out->types = types;
     out->origins = k->origins;
@@ -214,26 +275,39 @@ static tare_status fill(tare_mlx_making *k) {
 static tare_status make(tare_mlx_making *k, const tare_context *open) {
     TARE_TRY(tare_mlx_kind_of(&k->kind, k->in, k->arena, k->err));
     TARE_TRY(use_all(k));
-    if (!differs(k) && (!k->in->packed || k->keeps_stacks)) return TARE_OK;
+    if (!differs(k) && (!k->in->packed || k->keeps_stacks || k->is_for_mlx)) return TARE_OK;
     TARE_TRY(tare_model_new(&k->out, open, k->err));
     return fill(k);
 }
 
-tare_status tare_mlx_plain(tare_model **out, const tare_model *in, bool keeps_stacks,
-                           const tare_context *open, tare_error *err) {
+static tare_status make_other(tare_model **out, tare_mlx_making *k, const tare_context *open) {
     tare_arena arena;
-    *out = NULL;
-    if (in->types || in->n_stand_ins || !is_mlx(in) || (!in->packed && has_codes(in)))
-        return TARE_OK;
-    tare_arena_init(&arena, in->allocator);
-    tare_mlx_making k = {.in = in, .keeps_stacks = keeps_stacks, .arena = &arena, .err = err};
-    const tare_status status = make(&k, open);
+    tare_arena_init(&arena, k->in->allocator);
+    k->arena = &arena;
+    const tare_status status = make(k, open);
     tare_arena_free(&arena);
     if (status == TARE_OK)
-        *out = k.out;
-    else if (k.out)
-        tare_model_free(k.out);
+        *out = k->out;
+    else
+        tare_model_free(k->out);
     return status;
+}
+
+tare_status tare_mlx_plain(tare_model **out, const tare_model *in, bool keeps_stacks,
+                           const tare_context *open, tare_error *err) {
+    tare_mlx_making k = {.in = in, .keeps_stacks = keeps_stacks, .err = err};
+    *out = NULL;
+    if (in->types || in->n_stand_ins || in->has_own_form || !is_mlx(in) ||
+        (!in->packed && has_codes(in)))
+        return TARE_OK;
+    return make_other(out, &k, open);
+}
+
+tare_status tare_mlx_formed(tare_model **out, const tare_model *in, const tare_context *open,
+                            tare_error *err) {
+    tare_mlx_making k = {.in = in, .is_for_mlx = true, .err = err};
+    *out = NULL;
+    return in->n_stand_ins || is_mlx(in) ? TARE_OK : make_other(out, &k, open);
 }
 
 size_t tare_mlx_changed(const tare_model *plain, const tare_model *in) {
@@ -247,4 +321,15 @@ size_t tare_mlx_changed(const tare_model *plain, const tare_model *in) {
              memcmp(plain->catalog.tensors[at].dims, t->dims, t->n_dims * sizeof *t->dims) != 0;
     }
     return n;
+}
+
+tare_status tare_mlx_leave_norms(tare_model *formed, tare_error *err) {
+    tare_arena arena;
+    tare_mlx_kind kind;
+    tare_arena_init(&arena, formed->allocator);
+    tare_status status = tare_mlx_kind_of(&kind, formed, &arena, err);
+    const bool is_meant = status == TARE_OK && tare_str_is(kind.whole, "qwen3_next");
+    tare_arena_free(&arena);
+    if (is_meant) tare_mlx_add_nothing(formed->private_data);
+    return status;
 }

@@ -12,6 +12,13 @@
  * looked at. CORRUPT: MLX's form is not complete. */
 tare_status tare_mlx_plain(tare_model **out, const tare_model *in, bool keeps_stacks,
                            const tare_context *open, tare_error *err);
+/* The other way: what mlx-lm would not give its form itself where weights are packed. Weights that are packed stay
+ * in reach, if their rows stay together. */
+tare_status tare_mlx_formed(tare_model **out, const tare_model *in, const tare_context *open,
+                            tare_error *err);
+/* For a model whose experts stay tensors of their own: mlx-lm, which stacks them then, adds one to Qwen3-Next's norms
+ * itself. */
+tare_status tare_mlx_leave_norms(tare_model *formed, tare_error *err);
 /* How many tensors of `in` are others there. */
 size_t tare_mlx_changed(const tare_model *plain, const tare_model *in);
 

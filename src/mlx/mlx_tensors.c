@@ -25,7 +25,9 @@ static tare_status no_memory(const tare_mlx_making *k) {
 size_t tare_mlx_count(const tare_mlx_making *k, size_t i) {
     const tare_mlx_use *use = &k->uses[i];
     const tare_tensor *t = tensor(k, (int64_t)i);
-    if (use->is_second) return 0;
+    const bool is_left_out = use->row && use->row->form == TARE_MLX_LEFT_OUT && k->is_for_mlx;
+    if (use->is_second || is_left_out) return 0;
+    if (k->is_for_mlx) return use->second_name.ptr ? 2 : 1;
     return use->row && use->row->form == TARE_MLX_EACH && t->n_dims ? (size_t)t->dims[0] : 1;
 }
 
@@ -34,6 +36,7 @@ static tare_tensor *append(tare_mlx_making *k, size_t i, tare_str name) {
     const size_t at = k->out->catalog.n_tensors++;
     tare_tensor *t = &k->out->catalog.tensors[at];
     k->origins[at] = tare_tensor_origin(k->in, i);
+    k->sources[at] = i;
     const bool is_weight = k->in->stored_of && k->in->stored_of[i] < 0;
     if (k->notes && !is_weight) k->notes[at] = k->in->notes[i]; /* it is no part of one */
     *t = *tensor(k, (int64_t)i);
@@ -122,13 +125,26 @@ static const tare_encoding *type_of(const tare_mlx_making *k, size_t i) {
     return is_made ? tare_encoding_get(TARE_ENCODING_F32) : e;
 }
 
-static tare_status make(tare_mlx_making *k, size_t i, const made_tensor *of) {
+/* A piece of blocks counts these. */
+static tare_status count_blocks(tare_mlx_making *k, tare_piece *piece, const tare_encoding *type,
+                                size_t i) {
+    if (type->kind != TARE_KIND_BLOCK) return TARE_OK;
+    piece->end /= type->block;
+    if (!piece->view) return TARE_OK;
+    tare_piece_view *view = TARE_NEW(&k->out->arena, tare_piece_view);
+    if (!view) return no_memory(k);
+    if (!tare_piece_view_of_runs(view, piece->view, type->block)) return misfit(k, i);
+    piece->view = view;
+    return TARE_OK;
+}
+
+static tare_status make(tare_mlx_making *k, size_t i, tare_str name, const made_tensor *of) {
     const tare_encoding *type = type_of(k, i);
     const int64_t other = k->uses[i].second;
     tare_piece *pieces = TARE_NEW_ARRAY(&k->out->arena, tare_piece, of->n_pieces);
     tare_made *made = &k->file->made[k->file->n_made++];
     const size_t at = k->out->catalog.n_tensors;
-    tare_tensor *t = append(k, i, k->uses[i].name);
+    tare_tensor *t = append(k, i, name);
     if (!pieces || !t) return no_memory(k);
     memcpy(pieces, of->pieces, of->n_pieces * sizeof *pieces);
     for (size_t p = 0; p < of->n_pieces; p++) {
@@ -137,7 +153,7 @@ static tare_status make(tare_mlx_making *k, size_t i, const made_tensor *of) {
             return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, tensor(k, (int64_t)source),
                                     source, "this type cannot be decoded");
         pieces[p].source = (uint32_t)source;
-        pieces[p].end /= type->kind == TARE_KIND_BLOCK ? type->block : 1;
+        TARE_TRY(count_blocks(k, &pieces[p], type, i));
     }
     TARE_TRY(tare_tensor_set(k->out, t, type, of->dims, of->n_dims, k->file_index, k->end, k->err));
     *made = (tare_made){k->end, t->size_bytes, NULL, {pieces, of->n_pieces, type}};
@@ -171,7 +187,7 @@ static tare_status make_above(tare_mlx_making *k, size_t i) {
     of.n_pieces = 2;
     of.pieces[0].end = a->dims[row] * a->cols;
     of.pieces[1].end = of.dims[row] * a->cols;
-    return make(k, i, &of);
+    return make(k, i, k->uses[i].name, &of);
 }
 
 /* Columns of two, all of one and then of the other, or in turns. */
@@ -186,10 +202,10 @@ static tare_status make_beside(tare_mlx_making *k, size_t i, bool in_turns) {
     of.n_pieces = 2;
     of.pieces[0].end = in_turns ? 1 : n;
     of.pieces[1].end = 2 * of.pieces[0].end;
-    if (are_vectors) return make(k, i, &of);
+    if (are_vectors) return make(k, i, k->uses[i].name, &of);
     of.pieces[0].view = turned(k, a);
     of.pieces[1].view = turned(k, b);
-    return of.pieces[0].view && of.pieces[1].view ? make(k, i, &of) : no_memory(k);
+    return of.pieces[0].view && of.pieces[1].view ? make(k, i, k->uses[i].name, &of) : no_memory(k);
 }
 
 static tare_status make_turned(tare_mlx_making *k, size_t i) {
@@ -200,15 +216,16 @@ static tare_status make_turned(tare_mlx_making *k, size_t i) {
     of.dims[t->n_dims - 2] = t->cols;
     of.pieces[0].end = t->n_elements;
     of.pieces[0].view = turned(k, t);
-    return of.pieces[0].view ? make(k, i, &of) : no_memory(k);
+    return of.pieces[0].view ? make(k, i, k->uses[i].name, &of) : no_memory(k);
 }
 
-static tare_status make_less_one(tare_mlx_making *k, size_t i) {
+/* A number more, or less. */
+static tare_status make_one_off(tare_mlx_making *k, size_t i, float more) {
     const tare_tensor *t = tensor(k, (int64_t)i);
     made_tensor of = shaped_as(t);
     of.pieces[0] = (tare_piece){
-        .end = tare_max_u64(t->n_elements, 1), .arithmetic = TARE_PIECE_ADD, .constant = -1};
-    return make(k, i, &of);
+        .end = tare_max_u64(t->n_elements, 1), .arithmetic = TARE_PIECE_ADD, .constant = more};
+    return make(k, i, k->uses[i].name, &of);
 }
 
 /* [heads, rank, keys] and [heads, values, rank]. */
@@ -223,7 +240,70 @@ static tare_status make_keys_values(tare_mlx_making *k, size_t i) {
     of.pieces[0].end = a->dims[1] * a->dims[2];
     of.pieces[1].end = a->dims[1] * (a->dims[2] + b->dims[1]);
     of.pieces[0].view = turned(k, a);
-    return of.pieces[0].view ? make(k, i, &of) : no_memory(k);
+    return of.pieces[0].view ? make(k, i, k->uses[i].name, &of) : no_memory(k);
+}
+
+/* ---- for MLX ----------------------------------------------------------------------------------- */
+
+/* Half a tensor of two: rows of each matrix, columns, or every other column; rows as columns, but for
+ * the first. */
+static tare_status make_half(tare_mlx_making *k, size_t i, tare_str name, uint64_t half) {
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    const tare_mlx_form form = k->uses[i].row->form;
+    const bool are_vectors = form == TARE_MLX_MINGLED && t->n_dims == 2; /* of biases */
+    made_tensor of = shaped_as(t);
+    tare_piece_view *v = TARE_NEW(&k->out->arena, tare_piece_view);
+    if (!v) return no_memory(k);
+    if (t->n_dims < 2 || t->n_elements == 0) return misfit(k, i);
+    const uint64_t rows = t->dims[t->n_dims - 2], cols = t->cols, n = t->n_elements / rows / cols;
+    const bool is_above = form == TARE_MLX_ABOVE, in_turns = form == TARE_MLX_MINGLED;
+    const uint64_t hidden = is_above ? cols : rows, joined = is_above ? rows : cols;
+    if (joined % 2 || (!are_vectors && k->kind.hidden && hidden != k->kind.hidden))
+        return misfit(k, i);
+    const uint64_t part = joined / 2;
+    of.pieces[0] = (tare_piece){.end = t->n_elements / 2, .view = v};
+    if (is_above) {
+        of.dims[of.n_dims - 2] = part;
+        *v = (tare_piece_view){half * part * cols, 2, {{n, rows * cols}, {part * cols, 1}}};
+        const size_t at = k->out->catalog.n_tensors;
+        k->same_rows[at] = (tare_same_rows){k->in, i, {half * part, 2, {{n, rows}, {part, 1}}}};
+        return make(k, i, name, &of);
+    }
+    const uint64_t step = in_turns ? 2 : 1, first = in_turns ? half : half * part;
+    of.dims[of.n_dims - 1] = are_vectors ? part : rows;
+    if (!are_vectors) of.dims[of.n_dims - 2] = part;
+    *v = are_vectors ? (tare_piece_view){first, 2, {{rows, cols}, {part, step}}}
+                     : (tare_piece_view){first, 3, {{n, rows * cols}, {part, step}, {rows, cols}}};
+    return make(k, i, name, &of);
+}
+
+void tare_mlx_add_nothing(tare_made_file *file) {
+    for (size_t i = 0; i < file->n_made; i++) {
+        const tare_composition *of = &file->made[i].of;
+        tare_piece *pieces = (tare_piece *)(uintptr_t)of->pieces; /* made here */
+        for (size_t p = 0; p < of->n_pieces; p++)
+            if (pieces[p].arithmetic == TARE_PIECE_ADD) pieces[p].constant = 0;
+    }
+}
+
+static tare_status make_for_mlx(tare_mlx_making *k, size_t i) {
+    const tare_mlx_use *use = &k->uses[i];
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    const tare_mlx_form form = use->row ? use->row->form : TARE_MLX_SAME;
+    if (form == TARE_MLX_LEFT_OUT) return TARE_OK;
+    if (form == TARE_MLX_NOT_UNDONE)
+        return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, t, i,
+                                "tare does not make what mlx-lm makes of such models, which it "
+                                "cannot do itself where weights are packed");
+    if (use->second_name.ptr) {
+        TARE_TRY(make_half(k, i, use->name, 0));
+        return make_half(k, i, use->second_name, 1);
+    }
+    if (form == TARE_MLX_TURNED) return make_turned(k, i);
+    if (form == TARE_MLX_LESS_ONE) return make_one_off(k, i, 1);
+    if (form != TARE_MLX_LAST_TWO || t->n_dims != 3) return lay_whole(k, i, use->name);
+    const uint64_t dims[] = {t->dims[0], t->dims[2], t->dims[1]};
+    return lay(k, i, use->name, dims, 3, 0, t->n_elements / tare_max_u64(t->cols, 1));
 }
 
 /* ---- all --------------------------------------------------------------------------------------- */
@@ -239,6 +319,7 @@ static tare_status lay_last_two(tare_mlx_making *k, size_t i) {
 tare_status tare_mlx_make(tare_mlx_making *k, size_t i) {
     const tare_mlx_use *use = &k->uses[i];
     if (use->is_second) return TARE_OK;
+    if (k->is_for_mlx) return make_for_mlx(k, i);
     switch (use->row ? use->row->form : TARE_MLX_SAME) {
     case TARE_MLX_EACH:
         return lay_each(k, i);
@@ -252,7 +333,7 @@ tare_status tare_mlx_make(tare_mlx_making *k, size_t i) {
     case TARE_MLX_LAST_TWO:
         return lay_last_two(k, i);
     case TARE_MLX_LESS_ONE:
-        return make_less_one(k, i);
+        return make_one_off(k, i, -1);
     case TARE_MLX_KEYS_VALUES:
         return make_keys_values(k, i);
     case TARE_MLX_VECTOR:
@@ -260,6 +341,7 @@ tare_status tare_mlx_make(tare_mlx_making *k, size_t i) {
     case TARE_MLX_NOT_UNDONE:
         return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, tensor(k, (int64_t)i), i,
                                 "tare does not know how to undo what mlx-lm makes of such models");
+    case TARE_MLX_LEFT_OUT:
     case TARE_MLX_SAME:
         break;
     }

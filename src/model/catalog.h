@@ -216,8 +216,9 @@ struct tare_model {
                                         NULL: nothing is known */
     const tare_model *made_of_model;
     const tare_model_types *types; /* NULL: each tensor keeps its own */
-    tare_file_cache *idle;         /* descriptors of files beyond the first; NULL: none are */
-    struct tare_kept *kept;        /* allocations that are freed with the model */
+    bool has_own_form;      /* its names and shapes are those of the program that it was made for */
+    tare_file_cache *idle;  /* descriptors of files beyond the first; NULL: none are */
+    struct tare_kept *kept; /* allocations that are freed with the model */
     void (*free_private)(void *);
     void *private_data; /* of a computed model */
 };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Models in the form that mlx-lm gives them, plain and packed, become the models that transformers loads, tensor by tensor and number
 by number: experts in one tensor, convolutions, norms with one added, keys and values apart. The same models in both forms become the same ones
-for servers. `judge_mlx.py TARE [KIND...]`"""
+for servers, and what tare writes for MLX has its form. `judge_mlx.py TARE [KIND...]`"""
 import json
 import os
 import shutil
@@ -16,6 +16,7 @@ import numpy as np  # noqa: E402
 from safetensors_file import read_safetensors, safetensors  # noqa: E402
 
 F = np.float32
+MADE = []  # kinds that MLX has a scheme for
 DONE = []  # whether servers have a scheme for any weight of a kind
 L, N = "model.layers.0.", 3  # a layer; experts: N, of 64 columns and 32 rows
 NAMES = ("gate", "up", "down")
@@ -138,7 +139,7 @@ KINDS = {
     "kimi_linear": both(each(L + "mlp.switch_mlp.{}.weight", L + "block_sparse_moe.experts.{}.{}w#.weight"), keys_values, convolution(L + "self_attn.q_conv.conv.weight", L + "self_attn.q_conv1d.weight"),
                         named({L + "mlp.gate.weight": L + "block_sparse_moe.gate.weight", L + "mlp.shared_experts.up_proj.weight": L + "block_sparse_moe.shared_experts.up_proj.weight",
                                L + "mlp.e_score_correction_bias": L + "block_sparse_moe.gate.e_score_correction_bias"})),
-    "gpt_oss": gpt_oss, "granitemoe": GRANITE, "granitemoehybrid": both(GRANITE, dense_granite, convolution(L + "mamba.conv1d.weight")),
+    "gpt_oss": gpt_oss, "granitemoe": GRANITE, "granitemoehybrid": both(dense_granite, convolution(L + "mamba.conv1d.weight")),
     "llama4": rooted(fused(L + "feed_forward.experts", L + "feed_forward.experts.gate_up_proj", beside, True), "language_model.model.", "language_model.model."),
     "qwen3_vl_moe": rooted(fused(L + "mlp.switch_mlp", L + "mlp.experts.gate_up_proj", beside, True), "language_model.model.", "model.language_model."),
     "gemma4": rooted(fused(L + "experts.switch_glu", L + "experts.gate_up_proj", above, False), "language_model.model.", "model.language_model."),
@@ -212,6 +213,41 @@ def servers(tare, work, kind, mlx, plain):
     return [] if isinstance(outs[1], str) or set(outs[2]) == set(outs[1]) else [f"{kind} for servers, packed: {outs[2] if isinstance(outs[2], str) else sorted(set(outs[2]) ^ set(outs[1]))[:6]}"]
 
 
+# What mlx-lm cannot make of weights that are packed, or does not make where others of the same model have its names.
+OWN_FORM = ("gpt_oss", "granitemoe", "granitemoehybrid", "qwen3_next", "lfm2_moe", "gpt2", "dots1", "nemotron_h", "jamba", "olmoe", "mixtral", "mamba2")
+
+
+def written(tare, work, kind, mlx, plain):
+    """What tare writes for MLX has mlx-lm's names and form where that is needed, and is the model itself again."""
+    source, out, back = (os.path.join(work, f"{kind}-written{x}") for x in ("", "-mlx", "-back"))
+    write(source, kind, plain, "pt")
+    for words in (["quantize", source, out, "mlx8:g32"], ["convert", out, back, "--to", "hf", "--type", "f32", "--strict"]):
+        run = subprocess.run([tare, *words, "-q"], capture_output=True, text=True)
+        if run.returncode:
+            return [] if "no weight that the scheme could hold" in run.stderr else [f"{kind} for MLX: {run.stderr.strip()}"]
+    MADE.append(kind)
+    have = {n.removesuffix(".scales") + ".weight" if n.endswith(".scales") else n: s for n, (_, s, _) in read(out)[1].items() if not n.endswith(".biases")}
+    wrong = [f"{kind} for MLX: names {sorted(set(have) ^ set(mlx))[:4]}"] if kind in OWN_FORM and set(have) != set(mlx) else []
+    wrong += [f"{kind} for MLX: {n} {have[n]}" for n in set(have) & set(mlx) if mlx[n].ndim == 3 and have[n][:2] != mlx[n].shape[:2]]
+    for n, (_, shape, data) in read(back)[1].items():
+        right = plain.get(n)
+        if right is None or shape != right.shape or np.abs(np.frombuffer(data, F).reshape(shape) - right).max() > .01:
+            wrong.append(f"{kind} for MLX and back: {n} {shape}")
+    return wrong
+
+
+def norms_left(tare, work):
+    """Where experts stay tensors of their own, mlx-lm adds one to Qwen3-Next's norms when it stacks them."""
+    mlx, plain = KINDS["qwen3_next"]()
+    source, out = os.path.join(work, "norms"), os.path.join(work, "norms-mlx")
+    write(source, "qwen3_next", {**plain, L + "self_attn.q_proj.weight": matrix(64, 64)}, "pt")
+    run = subprocess.run([tare, "quantize", source, out, "mlx8:g32", "--tensor-type", "experts=none", "-q"], capture_output=True, text=True)
+    if run.returncode:
+        return [f"qwen3_next without experts: {run.stderr.strip()}"]
+    have = read(out)[1]
+    return [f"qwen3_next without experts: {n}" for n, a in plain.items() if "norm" in n and not np.array_equal(np.frombuffer(have[n][2], F), a)]
+
+
 def refused(tare, work):
     """A tensor that is a half of one, and forms that tare does not undo, are errors that name them."""
     wrong = []
@@ -234,13 +270,13 @@ def main():
     try:
         for kind in kinds:
             mlx, plain = KINDS[kind]()
-            wrong += check(tare, work, kind, mlx, plain, "plain") + check(tare, work, kind, packed(mlx), plain, "packed") + servers(tare, work, kind, mlx, plain)
-        wrong += refused(tare, work)
+            wrong += check(tare, work, kind, mlx, plain, "plain") + check(tare, work, kind, packed(mlx), plain, "packed") + servers(tare, work, kind, mlx, plain) + written(tare, work, kind, mlx, plain)
+        wrong += norms_left(tare, work) + refused(tare, work)
     finally:
         shutil.rmtree(work)
     for w in wrong:
         print(w)
-    print(f"{len(kinds)} kinds of models, {sum(DONE)} for servers, {len(wrong)} wrong")
+    print(f"{len(kinds)} kinds of models, {sum(DONE)} for servers, {len(MADE)} for MLX, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 

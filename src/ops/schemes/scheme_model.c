@@ -309,6 +309,7 @@ static tare_status fill(making *k) {
     out->files[k->file].reader.size = k->end;
     TARE_TRY(copy_resources(k));
     TARE_TRY(name_format(k));
+    out->has_own_form = k->s->scheme.writer && k->s->scheme.writer->family == TARE_WRITER_MLX;
     return tare_model_finish(out, NULL, k->err);
 }
 
@@ -329,13 +330,15 @@ static tare_status read_choices(tare_scheme_search *s, tare_error *err) {
     return TARE_OK;
 }
 
-/* Servers have transformers' names, and what MLX has in another form in transformers'. */
+/* Servers have transformers' names, and what MLX has in another form in transformers'; MLX its own. */
 static tare_status take_plain(tare_model *out, tare_scheme_search *s, tare_error *err) {
     tare_context open = tare_context_default();
-    if (s->scheme.writer->family == TARE_WRITER_MLX) return TARE_OK;
     open.allocator = out->allocator;
     open.limits = &out->limits;
-    TARE_TRY(tare_mlx_plain(&s->plain, s->in, false, &open, err));
+    if (s->scheme.writer->family == TARE_WRITER_MLX)
+        TARE_TRY(tare_mlx_formed(&s->plain, s->in, &open, err));
+    else
+        TARE_TRY(tare_mlx_plain(&s->plain, s->in, false, &open, err));
     if (s->plain) s->in = s->plain;
     return TARE_OK;
 }

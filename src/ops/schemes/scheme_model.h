@@ -85,7 +85,8 @@ tare_status tare_scheme_repack(uint8_t *codes, tare_group *groups, const tare_sc
 /* What is asked for, and what is found (choose.c). */
 typedef struct tare_scheme_search {
     const tare_model *in;
-    tare_model *plain; /* what that is of a model that is MLX's, for others; or NULL */
+    tare_model *
+        plain; /* what that is made of, where names and form have to be MLX\'s, or must not; or NULL */
     const tare_scheme_options *options;
     tare_scheme_choice scheme;
     const tare_scheme_choice *of_rules;

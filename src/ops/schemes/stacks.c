@@ -9,6 +9,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "mlx/mlx_names.h"
+#include "mlx/mlx_plain.h"
 #include "ops/mix/roles.h"
 #include "ops/schemes/scheme_model.h"
 
@@ -52,6 +53,24 @@ static tare_status join(tare_scheme_search *s, const member *members, size_t n, 
     return TARE_OK;
 }
 
+/* Whether an expert stays a tensor of its own. */
+static tare_status has_single(bool *out, const tare_scheme_search *s, const tare_mlx_kind *kind,
+                              tare_error *err) {
+    *out = false;
+    for (size_t i = 0; i < s->in->catalog.n_tensors && !*out; i++) {
+        const tare_str name = s->in->catalog.tensors[i].name;
+        const int64_t w = s->weight_of[i];
+        tare_str stack, module = name;
+        int64_t expert;
+        if (!tare_str_ends(name, TARE_STR(".weight")) || (w >= 0 && s->weights[w].stack.len))
+            continue;
+        module.len -= strlen(".weight");
+        TARE_TRY(tare_mlx_stack_of(&stack, &expert, module, kind, s->arena, err));
+        *out = stack.len > 0;
+    }
+    return TARE_OK;
+}
+
 tare_status tare_scheme_find_stacks(tare_scheme_search *s, tare_error *err) {
     member *members = TARE_NEW_ARRAY(s->arena, member, s->n_weights);
     tare_mlx_kind kind;
@@ -77,5 +96,8 @@ tare_status tare_scheme_find_stacks(tare_scheme_search *s, tare_error *err) {
             end++;
         TARE_TRY(join(s, members + first, end - first, err));
     }
-    return TARE_OK;
+    if (!s->plain || s->scheme.writer->family != TARE_WRITER_MLX) return TARE_OK;
+    bool is_single;
+    TARE_TRY(has_single(&is_single, s, &kind, err));
+    return is_single ? tare_mlx_leave_norms(s->plain, err) : TARE_OK;
 }
