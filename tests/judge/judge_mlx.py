@@ -248,6 +248,20 @@ def norms_left(tare, work):
     return [f"qwen3_next without experts: {n}" for n, a in plain.items() if "norm" in n and not np.array_equal(np.frombuffer(have[n][2], F), a)]
 
 
+def chosen(tare, work):
+    """A scheme for each set of weights, for servers: the same of both forms."""
+    mlx, plain = KINDS["qwen3_moe"]()
+    outs = []
+    for form, tensors in (("mlx", mlx), ("pt", plain)):
+        source = os.path.join(work, "chosen-" + form)
+        write(source, "qwen3_moe", tensors, form)
+        run = subprocess.run([tare, "quantize", source, source + "-out", "--to", "hf", "--target-bpw", "12", "-q"], capture_output=True, text=True)
+        if run.returncode:
+            return [f"schemes chosen: {form}: {run.stderr.strip()}"]
+        outs.append(read(source + "-out")[1])
+    return [] if outs[0] == outs[1] and any(".experts.2." in n for n in outs[0]) else [f"schemes chosen: {sorted(outs[0])[:4]}"]
+
+
 def refused(tare, work):
     """A tensor that is a half of one, and forms that tare does not undo, are errors that name them."""
     wrong = []
@@ -271,7 +285,7 @@ def main():
         for kind in kinds:
             mlx, plain = KINDS[kind]()
             wrong += check(tare, work, kind, mlx, plain, "plain") + check(tare, work, kind, packed(mlx), plain, "packed") + servers(tare, work, kind, mlx, plain) + written(tare, work, kind, mlx, plain)
-        wrong += norms_left(tare, work) + refused(tare, work)
+        wrong += norms_left(tare, work) + chosen(tare, work) + refused(tare, work)
     finally:
         shutil.rmtree(work)
     for w in wrong:

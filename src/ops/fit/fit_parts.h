@@ -80,7 +80,8 @@ struct tare_fit {
     int64_t *unit_of;             /* of each tensor; -1: none */
     const char *const *scheme_names; /* the candidates; NULL: they are types */
     tare_scheme_options schemes;     /* the caller's, of which `scheme` does not count */
-    tare_model *packed;              /* by the choice that was planned last */
+    tare_model *formed; /* what `in` is where schemes want another form than it has; or NULL */
+    tare_model *packed; /* by the choice that was planned last */
     const tare_encoding *types[TARE_FIT_TYPES_MAX]; /* the candidates */
     unsigned uses[TARE_FIT_TYPES_MAX];
     size_t n_types;

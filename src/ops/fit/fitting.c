@@ -10,6 +10,7 @@
 
 #include "base/report.h"
 #include "base/str.h"
+#include "mlx/mlx_plain.h"
 #include "ops/convert/type_rules.h"
 
 #define PLANS_MOST 5    /* of one choice; GGUF needs one */
@@ -226,7 +227,22 @@ static tare_status measure(tare_fit *f, const tare_fit_options *options, tare_er
     return tare_fit_draw_curve(f, err);
 }
 
+/* The tensors that a scheme is for have MLX's names and form, or must not have them. */
+static tare_status take_form(tare_fit *f, const tare_fit_options *options, tare_error *err) {
+    const bool is_mlx = options->n_schemes && strncmp(options->schemes[0], "mlx", 3) == 0;
+    tare_context open = tare_context_default();
+    open.allocator = f->context.allocator;
+    open.limits = f->context.limits ? f->context.limits : &f->in->limits;
+    if (is_mlx)
+        TARE_TRY(tare_mlx_formed(&f->formed, f->in, &open, err));
+    else
+        TARE_TRY(tare_mlx_plain(&f->formed, f->in, false, &open, err));
+    if (f->formed) f->in = f->formed;
+    return TARE_OK;
+}
+
 static tare_status measure_schemes(tare_fit *f, const tare_fit_options *options, tare_error *err) {
+    TARE_TRY(take_form(f, options, err));
     TARE_TRY(tare_mix_look(&f->model, f->in, false, &f->arena, err));
     TARE_TRY(tare_fit_try_schemes(f, options, err));
     if (options->sensitivities.len)
@@ -317,6 +333,7 @@ tare_status tare_fit_new_schemes(tare_fit **out, const char *out_path, const tar
 void tare_fit_free(tare_fit *fit) {
     if (!fit) return;
     tare_model_free(fit->packed);
+    tare_model_free(fit->formed);
     tare_arena_free(&fit->rules_arena);
     tare_arena_free(&fit->arena);
     tare_free(fit->convert.context->allocator, fit, sizeof *fit);
