@@ -262,6 +262,18 @@ def chosen(tare, work):
     return [] if outs[0] == outs[1] and any(".experts.2." in n for n in outs[0]) else [f"schemes chosen: {sorted(outs[0])[:4]}"]
 
 
+def encoder(tare, work):
+    """config.json names an encoder, which mlx-lm leaves out."""
+    mlx, _ = KINDS["llama4"]()
+    source = os.path.join(work, "encoder")
+    write(source, "llama4", mlx, "mlx")
+    with open(os.path.join(source, "config.json"), "w") as f:
+        json.dump({"model_type": "llama4", "vision_config": {"hidden_size": 8}}, f)
+    runs = [subprocess.run([tare, "convert", source, source + "-out", "--to", "hf", *strict], capture_output=True, text=True) for strict in (["--strict"], [])]
+    right = runs[0].returncode == 5 and runs[1].returncode == 0 and "convert.mlx-left-out" in runs[1].stderr
+    return [] if right else [f"encoder: {[(r.returncode, r.stderr) for r in runs]}"]
+
+
 def refused(tare, work):
     """A tensor that is a half of one, and forms that tare does not undo, are errors that name them."""
     wrong = []
@@ -285,7 +297,7 @@ def main():
         for kind in kinds:
             mlx, plain = KINDS[kind]()
             wrong += check(tare, work, kind, mlx, plain, "plain") + check(tare, work, kind, packed(mlx), plain, "packed") + servers(tare, work, kind, mlx, plain) + written(tare, work, kind, mlx, plain)
-        wrong += norms_left(tare, work) + chosen(tare, work) + refused(tare, work)
+        wrong += norms_left(tare, work) + chosen(tare, work) + encoder(tare, work) + refused(tare, work)
     finally:
         shutil.rmtree(work)
     for w in wrong:

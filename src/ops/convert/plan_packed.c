@@ -87,6 +87,27 @@ static void note_stacks(tare_plan *p) {
                          n, n == 1 ? "" : "s", n == 1 ? "keeps" : "keep");
 }
 
+/* mlx-lm has text models only: transformers makes up what config.json names beside them. */
+static tare_status note_left_out(tare_plan *p, tare_error *err) {
+    static const char *const rows[][2] = {
+        {"vision_config", "*vis*"}, {"audio_config", "*audio*"}, {"visual", "*vis*"}};
+    const tare_json_node *config;
+    TARE_TRY(tare_model_json(&config, p->in, "config.json", &p->arena, err));
+    for (size_t i = 0; config && i < sizeof rows / sizeof *rows; i++) {
+        size_t n = 0;
+        const tare_json_node *named = tare_json_path(config, tare_str_of(rows[i][0]));
+        for (size_t k = 0; named && k < p->in->catalog.n_tensors; k++)
+            n += tare_glob_matches(tare_str_of(rows[i][1]), p->in->catalog.tensors[k].name, false);
+        if (!named || named->type != TARE_JSON_OBJECT || n) continue;
+        const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.mlx-left-out");
+        tare_strict_note(&p->strict, &f, "an encoder that config.json names and MLX left out",
+                         "config.json has a %s, and MLX left the encoder's tensors out: "
+                         "transformers makes them up",
+                         rows[i][0]);
+    }
+    return TARE_OK;
+}
+
 /* Transformers has other names than MLX, and some tensors in another form. */
 static tare_status take_plain(tare_plan *p, tare_error *err) {
     tare_context open = tare_context_default();
@@ -104,7 +125,7 @@ static tare_status take_plain(tare_plan *p, tare_error *err) {
                          n == 1 ? " has" : "s have");
     p->in = p->plain;
     note_stacks(p);
-    return TARE_OK;
+    return note_left_out(p, err);
 }
 
 static void report_kept(const tare_model *in, const tare_plan *p) {
