@@ -70,6 +70,7 @@ static const struct {
      "deepseek4"},
     {"target_layers", "dflash eagle3"},
     {"target_hidden_size", "eagle3"},
+    {"feed_forward_length", "arctic dbrx granitemoe hunyuan-moe jamba llama phimoe"},
     {"attention.relative_buckets_count", "t5 t5encoder"},
     {"time_decay_extra_dim time_mix_extra_dim", "rwkv6 rwkv6qwen2"},
     {"attention.decay_lora_rank attention.iclr_lora_rank attention.value_residual_mix_lora_rank",

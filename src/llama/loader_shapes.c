@@ -39,13 +39,42 @@ static bool element(uint64_t *out, const tare_array *a, uint64_t i) {
     return tare_value_u64(out, &v) && *out > 0;
 }
 
-static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block) {
-    const sized *s = ctx;
+static const tare_metadata *key_of(const sized *s, const char *name) {
     char key[160];
     snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(s->architecture.len, 64),
              s->architecture.ptr, name);
-    const int64_t at = tare_model_find_key(s->model, tare_str_of(key));
-    const tare_metadata *m = at < 0 ? NULL : &s->model->catalog.metadata[at];
+    const int64_t i = tare_model_find_key(s->model, tare_str_of(key));
+    return i < 0 ? NULL : &s->model->catalog.metadata[i];
+}
+
+/* Whether a layer has a window, in a list of those that have one. */
+static bool has_window(const sized *s, uint64_t block) {
+    const tare_metadata *m = key_of(s, "attention.sliding_window_pattern");
+    tare_array_walk walk;
+    tare_value v = {0};
+    if (!m || m->value.type != TARE_VALUE_ARRAY || m->value.as.a.count > MOST_BLOCKS ||
+        m->value.as.a.type != TARE_VALUE_BOOL || block >= m->value.as.a.count)
+        return false;
+    tare_array_begin(&walk, &m->value.as.a);
+    for (uint64_t k = 0; k <= block; k++)
+        if (!tare_array_next(&v, &walk)) return false;
+    return v.as.u != 0;
+}
+
+/* Heads of layers with a window may have another width. */
+static const char *name_in(const sized *s, const char *name, uint64_t block) {
+    static const char *const names[][2] = {
+        {"attention.key_length", "attention.key_length_swa"},
+        {"attention.value_length", "attention.value_length_swa"}};
+    for (size_t i = 0; i < 2; i++)
+        if (strcmp(name, names[i][0]) == 0 && key_of(s, names[i][1]) && has_window(s, block))
+            return names[i][1];
+    return name;
+}
+
+static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block) {
+    const sized *s = ctx;
+    const tare_metadata *m = key_of(s, name_in(s, name, block));
     if (!m && strcmp(name, "attention.head_count_kv") == 0) /* as many as there are heads */
         return key_number(out, ctx, "attention.head_count", block);
     if (!m) return false;

@@ -35,12 +35,12 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
     "orion granite granitemoe nemotron minicpm"
 /* Where keys and values are made of fewer numbers, or layers have heads of several widths. */
 #define OTHER_HEADS                                                                                \
-    "!bailingmoe3 deepseek2 deepseek32 deepseek4 dots3note gemma4 gemma4-assistant "               \
+    "!bailingmoe3 deepseek2 deepseek32 deepseek4 dots3note gemma4-assistant "                      \
     "glm-dsa glm5-next hy_v4 kimi-k3 kimi-linear minicpm3 mistral4 plm"
 /* Nor where queries have a gate beside them. */
 #define GATED_QUERIES OTHER_HEADS " qwen35 qwen35moe qwen3next qwen4exp"
 /* Where experts are as wide as a feed-forward network without them. */
-#define PLAIN_EXPERTS "llama phimoe granitemoe arctic dbrx"
+#define PLAIN_EXPERTS "llama phimoe granitemoe arctic dbrx jamba hunyuan-moe"
 /* But where the feed-forward network beside the experts is as wide as the model. */
 #define WIDE_BESIDE "!arctic"
 
@@ -102,6 +102,7 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {LOADER, "attention.head_count attention.head_count_kv attention.head_count_kv",
      "attention.key_length", B("attn_qkv"), ROWS, GATED_QUERIES " minimax-01"},
     {LOADER, "context_length", NULL, "position_embd.weight", ROWS, NULL},
+    {LOADER, "attention.head_count", NULL, B("attn_sinks"), COLS, NULL},
     {LOADER, "attention.q_lora_rank", NULL, B("attn_q_a"), ROWS, NULL},
     {LOADER, "attention.q_lora_rank", NULL, B("attn_q_a_norm") B("attn_q_b"), COLS, NULL},
     {LOADER, "attention.kv_lora_rank", NULL, B("attn_kv_a_norm"), COLS, NULL},
@@ -176,7 +177,7 @@ bool tare_llama_size_expected(uint64_t *count, uint64_t *factor, const tare_llam
         strcmp(rule->factor, "attention.value_length") != 0)
         return false;
     if (!number(&width, model, "embedding_length", block) ||
-        !number(&heads, model, "attention.head_count", block))
+        !number(&heads, model, "attention.head_count", 0))
         return false;
     if (heads) *factor = width / heads;
     return true;
