@@ -234,7 +234,7 @@ static tare_status take_types(tare_mlx_making *k, tare_model_types *types) {
         if (from->same_rows && from->same_rows[source].model) {
             const bool is_whole = k->same_rows[i].model &&
                                   k->out->catalog.tensors[i].n_rows == tensor(k, source)->n_rows;
-            k->same_rows[i] = is_whole ? from->same_rows[source] : (tare_same_rows){NULL};
+            k->same_rows[i] = is_whole ? from->same_rows[source] : (tare_same_rows){.model = NULL};
         }
     }
     return TARE_OK;
