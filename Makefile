@@ -18,10 +18,10 @@ JOBS ?= $(shell nproc)
 
 all: build-release
 
-# What it shows is built, and nothing else: not optimised, and without the kernels of AVX2 and AVX-512, which
-# give the same bytes and take a third of the time of the compiler. The rest is a matter of seconds.
+# What it shows is built, and nothing else: not optimised, without servers and mounts, and without the kernels of
+# AVX2 and AVX-512, which give the same bytes and take a third of the time of the compiler. The rest is a matter of seconds.
 demo: setup-build
-	@echo 'Building the command: about 40 seconds of one processor, so less with several.'
+	@echo 'Building the command: about 45 seconds of one processor, so less with several.'
 	@mkdir -p build; [ -f build/demo/build.ninja ] || cmake --preset demo >build/demo.log || { cat build/demo.log; exit 1; }
 	@cmake --build build/demo -j $(JOBS) --target tare
 	@scripts/demo build/demo/cli/tare
