@@ -35,7 +35,7 @@ uint8_t *tare_buffer_extend(tare_buffer *b, size_t n) {
         return NULL;
     }
     b->data = data;
-    uint8_t *p = b->data + b->size;
+    uint8_t *p = b->data ? b->data + b->size : NULL;
     b->size += n;
     return p;
 }

@@ -27,6 +27,7 @@ static inline bool tare_str_ends(tare_str a, tare_str suffix) {
     return a.len >= suffix.len && memcmp(a.ptr + a.len - suffix.len, suffix.ptr, suffix.len) == 0;
 }
 static inline tare_str tare_str_cut(tare_str a, size_t from) {
+    if (!a.len) return a; /* its ptr may be NULL */
     return from >= a.len ? (tare_str){a.ptr + a.len, 0} : (tare_str){a.ptr + from, a.len - from};
 }
 /* Byte order: <0, 0, >0 as memcmp, a prefix first. */

@@ -149,10 +149,10 @@ void tare_find_bad_units(tare_bad_patterns *sum, const tare_pattern_site *site,
 
 /* Bits per code for types whose codes have rules of their own; 0: another type. */
 static int bits_of_code(const tare_encoding *e, uint32_t plane) {
-    const tare_field *f = &e->fields[plane];
-    bool is_ours = e->is_edge_padded && !e->is_bit_packed && e->n_planes > 1 &&
-                   e->planes[plane].unit == TARE_MCF_BLOCK && f->role == TARE_FIELD_CODE;
-    return is_ours ? f->bits : 0;
+    const bool is_ours = e->is_edge_padded && !e->is_bit_packed && e->n_planes > 1 &&
+                         e->planes[plane].unit == TARE_MCF_BLOCK &&
+                         e->fields[plane].role == TARE_FIELD_CODE;
+    return is_ours ? e->fields[plane].bits : 0;
 }
 
 /* The codes of whole rows: bytes, or two in each. */
