@@ -38,8 +38,8 @@ typedef struct tare_mlx_making {
     tare_error *err;
 } tare_mlx_making;
 
-/* How many tensors a use makes. */
-size_t tare_mlx_count(const tare_mlx_making *k, size_t tensor);
+/* How many tensors are made of one. CORRUPT: it is no stack that its name says it to be. */
+tare_status tare_mlx_count(size_t *n, const tare_mlx_making *k, size_t tensor);
 /* Makes numbers that get another one more what they were. */
 void tare_mlx_add_nothing(tare_made_file *file);
 /* Appends them to the catalog. */

@@ -111,12 +111,24 @@ static tare_status find_second(tare_mlx_making *k, size_t i, const tare_mlx_row 
     return TARE_OK;
 }
 
+/* The weight of a convolution of pictures, [out, height, width, in], where transformers has [out, in, height,
+ * width]: mlx-vlm turns them. */
+static bool has_channels_last(const tare_tensor *t) {
+    const uint64_t *end = t->dims + t->n_dims;
+    return t->n_dims > 3 && tare_str_ends(t->name, TARE_STR(".weight")) && end[-3] == end[-2] &&
+           end[-1] != end[-2];
+}
+
 static tare_status use_tensor(tare_mlx_making *k, size_t i, bool has_convolution) {
     const tare_str name = tensor(k, i)->name;
     tare_mlx_use *use = &k->uses[i];
     const tare_mlx_row *stack = tare_mlx_stack_row(name, &k->kind);
     const tare_mlx_row *row = stack ? stack : tare_mlx_other_row(name, &k->kind);
     use->name = name;
+    if (!k->keeps_stacks && has_channels_last(tensor(k, i)))
+        return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, tensor(k, i), i,
+                                "a convolution whose channels are last, as mlx-vlm stores it: tare "
+                                "does not turn these");
     if (row && !holds(k, i, row, has_convolution)) row = NULL;
     if (row && stack && k->keeps_stacks && !row->is_always) {
         use->name = as_stack(k, name, row);
@@ -198,7 +210,14 @@ static tare_status take_room(tare_mlx_making *k) {
     tare_arena *arena = &k->out->arena;
     tare_reader reader;
     size_t n = 0;
-    for (size_t i = 0; i < k->in->catalog.n_tensors; i++) n += tare_mlx_count(k, i);
+    for (size_t i = 0; i < k->in->catalog.n_tensors; i++) {
+        size_t made;
+        TARE_TRY(tare_mlx_count(&made, k, i));
+        n += made;
+        if (n > k->in->limits.tensors)
+            return tare_fail_tensor(k->err, TARE_ERR_LIMIT, tensor(k, i), i,
+                                    "number of tensors that are made of MLX's");
+    }
     k->out->catalog.tensors = TARE_NEW_ARRAY(arena, tare_tensor, n);
     k->origins = TARE_NEW_ARRAY(arena, tare_origin, n);
     k->same_rows = TARE_NEW_ARRAY(arena, tare_same_rows, n);

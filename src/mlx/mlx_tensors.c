@@ -9,26 +9,40 @@
 #include "base/str.h"
 #include "mlx/mlx_parts.h"
 
+#define MOST_EXPERTS 65536 /* of one layer; the most in use are 1,024 */
+
 static const tare_tensor *tensor(const tare_mlx_making *k, int64_t i) {
     return &k->in->catalog.tensors[i];
 }
 
 static tare_status misfit(const tare_mlx_making *k, size_t i) {
     return tare_fail_tensor(k->err, TARE_ERR_CORRUPT, tensor(k, (int64_t)i), i,
-                            "its shape is none that MLX gives this tensor");
+                            "its name or shape is none that MLX gives this tensor");
 }
 
 static tare_status no_memory(const tare_mlx_making *k) {
     return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
 }
 
-size_t tare_mlx_count(const tare_mlx_making *k, size_t i) {
+/* Experts of one layer that a stack may be made into. */
+static bool is_stack(const tare_tensor *t) {
+    return t->n_dims > 1 && t->n_elements > 0 && t->dims[0] <= MOST_EXPERTS &&
+           !memchr(t->name.ptr, '#', t->name.len);
+}
+
+tare_status tare_mlx_count(size_t *n, const tare_mlx_making *k, size_t i) {
     const tare_mlx_use *use = &k->uses[i];
     const tare_tensor *t = tensor(k, (int64_t)i);
     const bool is_left_out = use->row && use->row->form == TARE_MLX_LEFT_OUT && k->is_for_mlx;
-    if (use->is_second || is_left_out) return 0;
-    if (k->is_for_mlx) return use->second_name.ptr ? 2 : 1;
-    return use->row && use->row->form == TARE_MLX_EACH && t->n_dims ? (size_t)t->dims[0] : 1;
+    *n = use->is_second || is_left_out ? 0 : 1;
+    if (*n == 0) return TARE_OK;
+    if (k->is_for_mlx) {
+        *n += use->second_name.ptr != NULL;
+    } else if (use->row && use->row->form == TARE_MLX_EACH) {
+        if (!is_stack(t)) return misfit(k, i);
+        *n = (size_t)t->dims[0];
+    }
+    return TARE_OK;
 }
 
 /* The next tensor of the output, made of one of the input. */
@@ -76,7 +90,6 @@ static tare_status lay_each(tare_mlx_making *k, size_t i) {
     const tare_tensor *t = tensor(k, (int64_t)i);
     const tare_str name = k->uses[i].name;
     const size_t before = (size_t)((const char *)memchr(name.ptr, '#', name.len) - name.ptr);
-    if (t->n_dims < 2 || t->dims[0] == 0) return misfit(k, i);
     const uint64_t n_rows = t->n_rows / t->dims[0];
     for (uint64_t e = 0; e < t->dims[0]; e++) {
         char text[1024];

@@ -279,7 +279,12 @@ def refused(tare, work):
     wrong = []
     half = {L + "self_attn.embed_q.weight": matrix(2, 32, 6)}
     falcon = {L + "mamba.conv1d.weight": matrix(6, 4)[:, :, None]}
-    for kind, tensors, word in (("deepseek_v3", half, "the other one is missing"), ("falcon_h1", falcon, "does not know how to undo")):
+    name = L + "mlp.switch_mlp.gate_proj.weight"
+    empty, row, mark = {name: np.zeros((1 << 27, 0, 8), F)}, {name: matrix(32)}, {"a#b." + name: matrix(2, 4, 32)}
+    pictures = {"vision_tower.patch_embed.proj.weight": matrix(8, 14, 14, 3)}
+    for kind, tensors, word in (("deepseek_v3", half, "the other one is missing"), ("falcon_h1", falcon, "does not know how to undo"),
+                                ("qwen3_moe", empty, "name or shape"), ("qwen2_moe", row, "name or shape"), ("olmoe", mark, "name or shape"),
+                                ("qwen2_vl", pictures, "vision_tower.patch_embed.proj.weight"), ("gemma3", dict(pictures, **SWITCH()[0]), "channels")):
         source = os.path.join(work, "refused-" + kind)
         write(source, kind, tensors, "mlx")
         run = subprocess.run([tare, "convert", source, source + "-out", "--to", "hf", "--type", "f32", "-q"], capture_output=True, text=True)
