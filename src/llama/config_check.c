@@ -17,7 +17,7 @@
 
 /* WavTokenizer has no blocks of a decoder, and embeddings of another width; a MobileNet (Gemma 3n) has
  * blocks of many shapes, which config.json does not count. */
-static const char other_sizes[] = "wavtokenizer-dec gemma3nv";
+static const char other_sizes[] = TARE_LLAMA_OTHER_BLOCKS " gemma3nv";
 
 /* ---- what config.json says ------------------------------------------------------------------- */
 

@@ -10,9 +10,6 @@
 #include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
-/* With blocks of two kinds, counted by themselves, and embeddings of another width. */
-static const char other_blocks[] = "wavtokenizer-dec";
-
 #define MOST_BLOCKS 4096 /* of an array with a number for each */
 
 static bool no(tare_error *why, tare_str name, const char *what) {
@@ -28,15 +25,14 @@ typedef struct sized {
     tare_str architecture;
 } sized;
 
-/* Element i of an array of numbers; false: there is none, or it is 0, which no tensor's size is. */
-static bool element(uint64_t *out, const tare_array *a, uint64_t i) {
+/* Element i of an array, which llama.cpp has one of for each block. */
+static bool element(tare_value *out, const tare_array *a, uint64_t i) {
     tare_array_walk walk;
-    tare_value v = {0};
     if (i >= a->count || a->count > MOST_BLOCKS) return false;
     tare_array_begin(&walk, a);
     for (uint64_t k = 0; k <= i; k++)
-        if (!tare_array_next(&v, &walk)) return false;
-    return tare_value_u64(out, &v) && *out > 0;
+        if (!tare_array_next(out, &walk)) return false;
+    return true;
 }
 
 static const tare_metadata *key_of(const sized *s, const char *name) {
@@ -50,15 +46,9 @@ static const tare_metadata *key_of(const sized *s, const char *name) {
 /* Whether a layer has a window, in a list of those that have one. */
 static bool has_window(const sized *s, uint64_t block) {
     const tare_metadata *m = key_of(s, "attention.sliding_window_pattern");
-    tare_array_walk walk;
     tare_value v = {0};
-    if (!m || m->value.type != TARE_VALUE_ARRAY || m->value.as.a.count > MOST_BLOCKS ||
-        m->value.as.a.type != TARE_VALUE_BOOL || block >= m->value.as.a.count)
-        return false;
-    tare_array_begin(&walk, &m->value.as.a);
-    for (uint64_t k = 0; k <= block; k++)
-        if (!tare_array_next(&v, &walk)) return false;
-    return v.as.u != 0;
+    return m && m->value.type == TARE_VALUE_ARRAY && m->value.as.a.type == TARE_VALUE_BOOL &&
+           element(&v, &m->value.as.a, block) && v.as.u != 0;
 }
 
 /* Heads of layers with a window may have another width. */
@@ -78,7 +68,10 @@ static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_
     if (!m && strcmp(name, "attention.head_count_kv") == 0) /* as many as there are heads */
         return key_number(out, ctx, "attention.head_count", block);
     if (!m) return false;
-    if (m->value.type == TARE_VALUE_ARRAY) return element(out, &m->value.as.a, block);
+    if (m->value.type == TARE_VALUE_ARRAY) { /* 0 is of layers without such tensors */
+        tare_value v = {0};
+        return element(&v, &m->value.as.a, block) && tare_value_u64(out, &v) && *out > 0;
+    }
     return tare_value_u64(out, &m->value); /* 0, too, which no tensor has that the key is of */
 }
 
@@ -135,7 +128,7 @@ static const tare_tensor *beside(const sized *s, tare_str name, const char *word
 
 static bool has_elements(const tare_tensor *t, uint64_t wanted, tare_error *why) {
     if (t->n_elements == wanted) return true;
-    no(why, t->name, "it has not as many elements as its matrix has rows");
+    no(why, t->name, "it needs an element for each row of its matrix");
     tare_error_detail(why, "%llu for %llu", (unsigned long long)t->n_elements,
                       (unsigned long long)wanted);
     return false;
@@ -154,9 +147,6 @@ static bool has_bias_of_weight(const sized *s, const tare_tensor *t, tare_error 
     return !weight || has_elements(t, is_of_norm ? weight->n_elements : weight->n_rows, why);
 }
 
-/* Architectures whose queries have a gate beside them. */
-static const char gated[] = "qwen35 qwen35moe qwen3next qwen4exp";
-
 /* A norm of queries or keys is one of a head, or of all of them. */
 static bool has_norm_of_heads(const sized *s, const tare_tensor *t, tare_error *why) {
     static const struct {
@@ -173,7 +163,8 @@ static bool has_norm_of_heads(const sized *s, const tare_tensor *t, tare_error *
         if (!matrix || !t->n_elements || !key_number(&heads, s, norms[i].heads, block)) return true;
         const uint64_t n = matrix->n_rows / t->n_elements;
         const bool is_even = matrix->n_rows % t->n_elements == 0;
-        const bool is_gated = i == 0 && tare_llama_is_one_of(s->architecture, gated);
+        const bool is_gated =
+            i == 0 && tare_llama_is_one_of(s->architecture, TARE_LLAMA_GATED_QUERIES);
         if (is_even && (n == 1 || n == heads || (is_gated && n == 2 * heads))) return true;
         return has_elements(t, matrix->n_rows, why);
     }
@@ -186,7 +177,7 @@ bool tare_llama_shapes_load(const tare_model *gguf, tare_str architecture, tare_
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_tensor *t = &c->tensors[i];
         if (!has_factors(&s, t, why)) return false;
-        if (tare_llama_is_one_of(architecture, other_blocks)) continue;
+        if (tare_llama_is_one_of(architecture, TARE_LLAMA_OTHER_BLOCKS)) continue;
         if (!has_shape(&s, t, why) || !has_bias_of_weight(&s, t, why) ||
             !has_norm_of_heads(&s, t, why))
             return false;

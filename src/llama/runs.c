@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "llama/loader.h"
 #include "llama/needed.h"
+#include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
@@ -21,9 +22,6 @@ static const char tokenizers[] =
 /* Drafts that may have the embeddings and the head of the model that they are for, or a head for a part
  * of its tokens. */
 static const char borrowing[] = "dflash eagle3";
-
-/* With blocks of two kinds, counted by themselves, and embeddings of another width. */
-static const char other_blocks[] = "wavtokenizer-dec";
 
 static bool no(tare_error *why, tare_item_kind kind, const char *item, const char *what) {
     tare_fail(why, TARE_ERR_UNSUPPORTED, what);
@@ -152,7 +150,7 @@ static bool has_tensors(const tare_model *model, tare_str architecture, uint64_t
     if (tokens && embedding >= 0 && c->tensors[embedding].n_rows != tokens)
         return no(why, TARE_ITEM_TENSOR, "token_embd.weight",
                   "its rows differ from the number of tokens");
-    if (tare_llama_is_one_of(architecture, other_blocks)) return true;
+    if (tare_llama_is_one_of(architecture, TARE_LLAMA_OTHER_BLOCKS)) return true;
     if (blocks > c->n_tensors)
         return no(why, TARE_ITEM_TENSOR, "blk.", "the model has fewer blocks than the keys say");
     bool *is_there = tare_alloc(model->allocator, (size_t)blocks);

@@ -38,7 +38,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
     "!bailingmoe3 deepseek2 deepseek32 deepseek4 dots3note gemma4-assistant "                      \
     "glm-dsa glm5-next hy_v4 kimi-k3 kimi-linear minicpm3 mistral4 plm"
 /* Nor where queries have a gate beside them. */
-#define GATED_QUERIES OTHER_HEADS " qwen35 qwen35moe qwen3next qwen4exp"
+#define GATED_QUERIES OTHER_HEADS " " TARE_LLAMA_GATED_QUERIES
 /* Where experts are as wide as a feed-forward network without them. */
 #define PLAIN_EXPERTS "llama phimoe granitemoe arctic dbrx jamba hunyuan-moe"
 /* But where the feed-forward network beside the experts is as wide as the model. */

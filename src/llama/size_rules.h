@@ -8,6 +8,11 @@
 #include "base/status.h"
 #include "base/str.h"
 
+/* Architectures with blocks of two kinds, counted by themselves, and embeddings of another width. */
+#define TARE_LLAMA_OTHER_BLOCKS "wavtokenizer-dec"
+/* Those whose queries have a gate beside them. */
+#define TARE_LLAMA_GATED_QUERIES "qwen35 qwen35moe qwen3next qwen4exp"
+
 /* One size, which all of these tensors have. */
 typedef struct tare_llama_size_rule {
     const char *members; /* of config.json; the first that is there is named; "": none says it */
