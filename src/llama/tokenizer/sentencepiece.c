@@ -187,7 +187,7 @@ static void note_differences(const model_proto *m, const tare_llama_file *file) 
 
 /* ---- user-defined pieces ----------------------------------------------------------------------- */
 
-enum { MOST_JOINED = 256 };
+enum { MOST_JOINED = 64 }; /* bytes; trainers make pieces of 16 characters at most, unless told */
 
 static bool is_one_character(tare_str text) {
     size_t n = 0;
