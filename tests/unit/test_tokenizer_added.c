@@ -72,6 +72,24 @@ static void a_vocabulary_with_gaps_keeps_its_tokens(void **state) {
     assert_run(&r);
     assert_array(&r, "tokenizer.ggml.tokens", "<s>|a|b|ab|<x>");
     run_end(&r);
+    /* one of three would be another's: all stay, in any order */
+#define GAPS(added)                                                                                \
+    "{\"added_tokens\":[" added "],\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"use_regex\":true}," \
+    "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":5},\"merges\":[\"a b\"]}}"
+    RUN(&r, NULL,
+        SIDE_TEXT("tokenizer.json", GAPS(ADDED(6, "<p>", true) "," ADDED(2, "<q>", true) "," ADDED(
+                                        3, "<r>", true) "," ADDED(4, "<s>", true))),
+        SIDE_TEXT("tokenizer_config.json", "{\"pad_token\":\"<t>\"}"));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", "a|b|<q>|<r>|<s>|ab|<p>|<t>");
+    assert_false(has_finding(&r, "tokenizer.added-id"));
+    run_end(&r);
+    RUN(&r, NULL,
+        SIDE_TEXT("tokenizer.json",
+                  GAPS(ADDED(2, "<q>", true) "," ADDED(3, "<r>", true) "," ADDED(3, "<s>", true))));
+    assert_fault(&r, TARE_ERR_CORRUPT, "tokenizer.json", 97,
+                 "an added token has the id of another token");
+    run_end(&r);
 }
 
 static void tokens_of_an_older_file_are_added(void **state) {

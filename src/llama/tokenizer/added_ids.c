@@ -45,15 +45,26 @@ int64_t tare_llama_added_ids_find(const tare_llama_added_ids *a, tare_str text) 
     return at < 0 ? -1 : (int64_t)a->ids[at];
 }
 
+void tare_llama_added_ids_expect(tare_llama_added_ids *a, const tare_llama_vocab *vocab,
+                                 uint64_t n_new) {
+    a->is_as_told = false;
+    for (uint64_t i = 0; i < n_new && a->next + i < vocab->n_tokens; i++)
+        a->is_as_told |= tare_llama_vocab_at(vocab, a->next + i) != NULL;
+}
+
 tare_status tare_llama_added_ids_give(uint64_t *id, tare_llama_added_ids *a, tare_str text,
-                                      const tare_llama_vocab *vocab, tare_error *err) {
+                                      const tare_llama_vocab *vocab, uint64_t offset,
+                                      tare_error *err) {
     if (!a->arena) return TARE_OK;
     const int64_t found = tare_llama_added_ids_find(a, text);
     if (found >= 0) {
         *id = (uint64_t)found;
         return TARE_OK;
     }
-    const uint64_t next = a->next++;
-    if (!tare_llama_vocab_at(vocab, next)) *id = next;
+    if (!a->is_as_told && !tare_llama_vocab_at(vocab, a->next)) *id = a->next;
+    if (tare_llama_vocab_at(vocab, *id))
+        return tare_fail_at(err, TARE_ERR_CORRUPT, offset,
+                            "an added token has the id of another token");
+    if (*id >= a->next) a->next = *id + 1;
     return enter(a, text, *id, err);
 }

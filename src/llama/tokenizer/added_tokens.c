@@ -88,9 +88,10 @@ bool tare_llama_id_of_key(const tare_json_value *key, uint64_t *id) {
 
 /* Where the libraries' id of a token is not that of its file. */
 static tare_status give_id(uint64_t *id, tare_llama_tokenizer *t, const tare_llama_file *file,
-                           tare_str text, tare_error *err) {
+                           tare_str text, uint64_t offset, tare_error *err) {
     const uint64_t told = *id;
-    TARE_TRY(tare_llama_added_ids_give(id, &t->added, text, &t->vocab, err));
+    TARE_TRY(tare_llama_in_file(
+        err, tare_llama_added_ids_give(id, &t->added, text, &t->vocab, offset, err), file));
     if (*id != told && !t->added.is_noted) {
         t->added.is_noted = true;
         tare_llama_note(
@@ -117,7 +118,7 @@ static tare_status add_described(tare_llama_tokenizer *t, const tare_llama_file 
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, values[1].offset,
                                     "\"special\" of an added token: true or false was expected");
     TARE_TRY(tare_llama_text(&text, t, &values[0], err));
-    TARE_TRY(give_id(&id, t, file, text, err));
+    TARE_TRY(give_id(&id, t, file, text, token->offset, err));
     bool is_control = tare_json_span_bool(&values[1], false) || (by_looks && looks_special(text));
     return tare_llama_in_file(err, tare_llama_add_token(t, id, text, is_control, err), file);
 }
@@ -156,6 +157,24 @@ tare_status tare_llama_read_added_decoder(tare_llama_tokenizer *t, bool replaces
     return TARE_OK;
 }
 
+/* Counts the texts of the list that are no tokens yet; what is wrong with it read_list says. */
+static tare_status expect_list(tare_llama_tokenizer *t, tare_error *err) {
+    tare_json j;
+    tare_json_value value;
+    tare_str text;
+    uint64_t n_new = 0;
+    if (t->json.added_tokens.type != TARE_JSON_ARRAY) return TARE_OK;
+    tare_json_span_array(&j, &t->json.added_tokens);
+    while (tare_json_span_next(&j, &value) != TARE_JSON_END) {
+        const tare_json_value content = tare_json_span_member(&value, "content");
+        if (content.type != TARE_JSON_STRING) continue;
+        TARE_TRY(tare_llama_text(&text, t, &content, err));
+        n_new += tare_llama_added_ids_find(&t->added, text) < 0;
+    }
+    tare_llama_added_ids_expect(&t->added, &t->vocab, n_new);
+    return TARE_OK;
+}
+
 static tare_status read_list(tare_llama_tokenizer *t, bool by_looks, tare_error *err) {
     const tare_llama_file *file = &t->json.file;
     tare_json j;
@@ -178,7 +197,7 @@ static tare_status read_list(tare_llama_tokenizer *t, bool by_looks, tare_error 
 
 /* A token of added_tokens.json that tokenizer.json does not know. */
 typedef struct added_late {
-    uint64_t id;
+    uint64_t id, offset;
     tare_str text;
 } added_late;
 
@@ -206,6 +225,7 @@ static tare_status read_added_json_late(tare_llama_tokenizer *t, tare_error *err
         tare_json_span_next(&j, &value);
         if (!tare_json_u64(&value, &late[n].id))
             return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &file, value.offset, ID_EXPECTED);
+        late[n].offset = value.offset;
         TARE_TRY(tare_llama_text(&late[n].text, t, &key, err));
         n += tare_llama_added_ids_find(&t->added, late[n].text) < 0;
     }
@@ -216,7 +236,7 @@ static tare_status read_added_json_late(tare_llama_tokenizer *t, tare_error *err
                             "%zu tokens are left out: the vocabulary has no room for them", n - i);
             return TARE_OK;
         }
-        TARE_TRY(give_id(&late[i].id, t, &file, late[i].text, err));
+        TARE_TRY(give_id(&late[i].id, t, &file, late[i].text, late[i].offset, err));
         TARE_TRY(tare_llama_in_file(
             err, tare_llama_add_token(t, late[i].id, late[i].text, false, err), &file));
     }
@@ -225,6 +245,7 @@ static tare_status read_added_json_late(tare_llama_tokenizer *t, tare_error *err
 
 tare_status tare_llama_read_added_list(tare_llama_tokenizer *t, bool by_looks, tare_error *err) {
     TARE_TRY(tare_llama_added_ids_begin(&t->added, &t->vocab, &t->scratch, err));
+    TARE_TRY(expect_list(t, err));
     TARE_TRY(read_list(t, by_looks, err));
     return read_added_json_late(t, err);
 }

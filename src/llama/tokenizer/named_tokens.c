@@ -30,7 +30,7 @@ static tare_status add_text(naming *n, tare_str key, tare_str text, tare_error *
         n->is_full = true;
         return TARE_OK;
     }
-    TARE_TRY(tare_llama_added_ids_give(&id, &t->added, text, &t->vocab, err));
+    TARE_TRY(tare_llama_added_ids_give(&id, &t->added, text, &t->vocab, TARE_NO_OFFSET, err));
     return tare_llama_add_token(t, id, text, true, err);
 }
 
