@@ -125,6 +125,14 @@ static void need_no_text(reader *r, const value *v) {
     fail(r, "is a text, and not a number, true or false");
 }
 
+/* A member that is a number, a list or an object where a word is meant; some are words, or true or
+ * false. */
+static void need_word(reader *r, const value *v) {
+    if ((v->kind != TARE_LLAMA_NUMBER && v->kind != TARE_LLAMA_TREE) || !v->member.len) return;
+    if (!r->fault) r->fault_name = v->member;
+    fail(r, "is not a text");
+}
+
 static value value_of_name(reader *r, tare_str name) {
     for (const tare_llama_binding *b = r->bindings; b && b->name; b++)
         if (tare_str_is(name, b->name)) return number(b->number, true);
@@ -202,7 +210,9 @@ static value fail_word(reader *r, const value *v) {
 static value known_word(reader *r, value v, const value *words) {
     char list[400];
     tare_str first;
-    if (v.kind != TARE_LLAMA_TEXT || words->kind != TARE_LLAMA_TEXT) return v;
+    if (words->kind != TARE_LLAMA_TEXT) return v;
+    need_word(r, &v);
+    if (v.kind != TARE_LLAMA_TEXT) return v;
     if (words->text.len >= sizeof list) {
         fail(r, "formula: too many words");
         return absent();
@@ -502,6 +512,8 @@ static value read_comparison(reader *r) {
     need(r, &b);
     if (is_number(&a)) need_no_text(r, &b);
     if (is_number(&b)) need_no_text(r, &a);
+    if (a.kind == TARE_LLAMA_TEXT) need_word(r, &b);
+    if (b.kind == TARE_LLAMA_TEXT) need_word(r, &a);
     if (a.kind == TARE_LLAMA_TEXT || b.kind == TARE_LLAMA_TEXT)
         return boolean(sign == '=' && a.kind == b.kind && tare_str_equal(a.text, b.text));
     if (!is_number(&a) || !is_number(&b)) return boolean(false);

@@ -60,7 +60,6 @@ static void test_numbers(void **state) {
         {"leading(kinds, 'mamba')", 0, 1},
         {"leading(kinds, 'm', 'a/attention m/mamba')", 0, 1},
         {"len(pattern)", 0, 4},
-        {"word(hidden, 'wide narrow')", 0, 64},
         {"floor(hidden * 3.5 / 32) * 32", 0, 224},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -127,6 +126,25 @@ static void test_words(void **state) {
     }
 }
 
+/* Nor is a number or a list one of them. */
+static void test_no_words(void **state) {
+    (void)state;
+    static const struct {
+        const char *formula, *member;
+    } rows[] = {
+        {"word(hidden, 'wide narrow')", "hidden"},
+        {"hidden == 'wide'", "hidden"},
+        {"word(kinds, 'mamba')", "kinds"},
+        {"if('wide' == kinds, 1, 2)", "kinds"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tare_error err = {0};
+        assert_int_equal(attempt(rows[i].formula, &err), TARE_ERR_CORRUPT);
+        assert_string_equal(err.field, rows[i].member);
+    }
+    assert_true(compute("word(tied, 'all some')", 0).number == 0);
+}
+
 /* What no key needs may be anything; what one needs must be a number that it can have. */
 static void test_not_finite(void **state) {
     (void)state;
@@ -181,9 +199,10 @@ static void test_probit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_absent),     cmocka_unit_test(test_words),
-        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_probit),
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_absent),   cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_words), cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_probit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
