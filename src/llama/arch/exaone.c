@@ -13,8 +13,8 @@ static const char *const exaone_moe_defaults[] = {"num_key_value_heads = 32", SI
     {"attention.sliding_window", U32, "sliding_window"}, {                                         \
         "attention.sliding_window_pattern[]", BOOL,                                                \
             "if(has(sliding_window), if(has(layer_types), " LAYER_WINDOW ", "                      \
-            "if(word(sliding_window_pattern, 'LLLG') == 'LLLG', (layer + 1) % 4 > 0, "             \
-            "(layer + 1) % sliding_window_pattern > 0)))"                                          \
+            "(layer + 1) % if(one_of(sliding_window_pattern, 'LLLG'), 4, sliding_window_pattern) " \
+            "> 0))"                                                                                \
     }
 static const tare_llama_key exaone4_keys[] = {KEY_VOCAB_SIZE, EXAONE4_WINDOWS, END_OF_KEYS};
 static const tare_llama_key exaone45_keys[] = {
