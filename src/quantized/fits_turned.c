@@ -72,6 +72,10 @@ TARE_SCHEME_FITS(gptq) {
     TARE_TRY(set_shape(w, s, rows, in_bits / bits, scales->dims[0], err));
     if (index && (index->encoding->id != TARE_ENCODING_I32 || index->n_elements != w->dims[1]))
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
+    if (!index && w->n_groups > 1 && tare_weight_setting_holds(&s->settings, "desc_act"))
+        return tare_weight_refuse(
+            w, s, "gptq: groups are of columns in another order (desc_act), and g_idx is missing",
+            err);
     w->order = TARE_ORDER_DOWN;
     w->word_bytes = word;
     w->scale_order = TARE_SCALES_BY_GROUP;

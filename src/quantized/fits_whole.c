@@ -178,6 +178,29 @@ static tare_status read_words(tare_weight *w, const tare_weight_search *s, uint6
     return TARE_OK;
 }
 
+/* Zero points that the settings ask for: in all groups, where they state that for some. */
+static bool wants_zeros(const tare_weight_search *s) {
+    const tare_json_node *at = NULL, *weights;
+    size_t n_with = 0, n_without = 0;
+    do {
+        weights = tare_weight_group(&s->settings, &at);
+        const tare_json_node *symmetric =
+            tare_weight_setting_of(&s->settings, weights, "symmetric", TARE_SETTING_TRUTH);
+        if (symmetric && symmetric->type == TARE_JSON_FALSE)
+            n_with++;
+        else if (at)
+            n_without++;
+    } while (at);
+    return n_with > 0 && n_without == 0;
+}
+
+static tare_status refuse_lost_zeros(const tare_weight *w, const tare_weight_search *s,
+                                     tare_error *err) {
+    return tare_weight_refuse(
+        w, s, "the settings say that its codes have zero points (symmetric), and there are none",
+        err);
+}
+
 TARE_SCHEME_FITS(packed) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
@@ -195,6 +218,7 @@ TARE_SCHEME_FITS(packed) {
         return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
     if (index && (!is_words(w, s, TARE_PART_INDEX) || index->n_elements != cols))
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
+    if (!zeros && wants_zeros(s)) return refuse_lost_zeros(w, s, err);
     w->line = codes->cols * 4;
     w->value = TARE_VALUE_WHOLE;
     w->middle = zeros ? 0 : (float)(1u << (w->bits - 1));
@@ -218,6 +242,7 @@ TARE_SCHEME_FITS(scaled_bytes) {
     if (zeros && (zeros->n_elements != scales->n_elements ||
                   (zeros->encoding->id != TARE_ENCODING_I8 && !is_float(zeros))))
         return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
+    if (!zeros && wants_zeros(s)) return refuse_lost_zeros(w, s, err);
     w->bits = 8;
     w->line = codes->cols;
     w->value = TARE_VALUE_SIGNED;

@@ -199,6 +199,22 @@ static tare_status note_beside(tare_weight_search *s, size_t i, tare_error *err)
     return note_refusal(s, codes, TARE_ERR_UNSUPPORTED, unused_scale, (int64_t)i, err);
 }
 
+/* 8-bit floats of a method that gives each weight a scale, and no tensor is one. */
+static tare_status note_unscaled(tare_weight_search *s, size_t i, tare_error *err) {
+    static const char *const methods[] = {"fp8", "fbgemm_fp8", "ptpc_fp8", "compressed-tensors",
+                                          "modelopt"};
+    const tare_tensor *t = tensor(s, (int64_t)i);
+    bool is_scaled = false;
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
+        is_scaled |= tare_str_is(s->settings.method, methods[k]);
+    if (!is_scaled || s->weight_of[i] >= 0 || t->n_dims < 2 ||
+        t->encoding->kind != TARE_KIND_FLOAT || !tare_is_codes(s, (int64_t)i) ||
+        (s->m->notes && (s->m->notes[i].scheme || s->m->notes[i].refusal)))
+        return TARE_OK;
+    return note_refusal(s, (int64_t)i, TARE_ERR_UNSUPPORTED,
+                        "by quant_method its codes have a scale, and there is none", -1, err);
+}
+
 /* ---- ComfyUI ----------------------------------------------------------------------------------- */
 
 /* "scaled_fp8", once in a model. */
@@ -280,6 +296,7 @@ static tare_status find_all(tare_weight_search *s, tare_error *err) {
     for (size_t i = 0; i < n; i++)
         s->is_dropped[i] = s->is_dropped[i] || (is_packed && is_of_no_use(s, i));
     for (size_t i = 0; i < n; i++) TARE_TRY(note_beside(s, i, err));
+    for (size_t i = 0; i < n; i++) TARE_TRY(note_unscaled(s, i, err));
     s->new_number = TARE_NEW_ARRAY(s->arena, int64_t, s->n_weights);
     if (!s->new_number) return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
     if (s->m->notes) drop_refused(s);

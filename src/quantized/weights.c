@@ -314,6 +314,8 @@ static tare_status take_room(making *k) {
     parts->notes = NULL; /* what reads rows takes codes for numbers */
     k->stored = stored;
     *k->own = (struct tare_packed_weights){.stored = parts, .allocator = k->m->allocator};
+    if (!tare_quantized_is_method(k->s->settings.method))
+        k->own->unknown_method = tare_arena_str(arena, k->s->settings.method);
     k->own->weights = TARE_NEW_ARRAY(arena, tare_weight, k->s->n_weights);
     k->own->cache =
         tare_cache_new(KEPT_BYTES, free_value, (void *)(uintptr_t)k->m->allocator, k->m->allocator);

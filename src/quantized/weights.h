@@ -12,7 +12,8 @@ struct tare_packed_weights {
     const tare_allocator *allocator;
     tare_weight *weights; /* in the order of their offsets */
     size_t n;
-    tare_cache *cache; /* of blocks of rows */
+    tare_str unknown_method; /* quant_method of the settings, where tare does not know it */
+    tare_cache *cache;       /* of blocks of rows */
 };
 
 /* Where the rows of a tensor are: itself, or where a mapping has them from. */

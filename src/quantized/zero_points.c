@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Zero points that are not what the settings say, or cannot be what was meant, and what no settings
- * tell. */
+ * tell, or none that are known. */
+#include "base/arith.h"
 #include "base/bytes.h"
 #include "base/report.h"
 #include "quantized/quantized.h"
@@ -66,6 +67,13 @@ tare_status tare_quantized_check(const tare_model *m, tare_report *report, tare_
             "are read as GPTQ's first version has them, less 1, and BitNet's factor "
             "divides",
             n_assumed);
+    }
+    if (p && p->n && p->unknown_method.len) {
+        const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "packed.assumed");
+        tare_report_addf(report, &f,
+                         "quant_method: tare does not know '%.*s': %zu packed weights are read by "
+                         "the form of their tensors",
+                         (int)tare_min_u64(p->unknown_method.len, 60), p->unknown_method.ptr, p->n);
     }
     if (n_wrapped) {
         const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "gptq.zero-wrapped");

@@ -112,9 +112,32 @@ def modules(p):
         refused(p, f"ComfyUI: {text}", [words], {**fp8, "x.comfy_quant": (note, "U8")}, {})
 
 
+def stated(p):
+    """What the settings say is there, and is not; a method that nobody knows."""
+    two = {**GPTQ, "x.scales": (np.ones((2, 32)), "F16"), "x.qzeros": (np.full((2, 4), 0x54321543), "I32")}
+    codes = {"x.weight": FP8["x.weight"]}
+    int8 = {"x.weight": (np.arange(64).reshape(4, 16), "I8"), "x.weight_scale": (np.ones((4, 1)), "F32")}
+    groups = {"a": {"weights": {"num_bits": 5, "symmetric": False}}}
+    for what, parts, config, words in (
+            ("order of columns", two, {"quant_method": "gptq", "desc_act": True}, "g_idx is missing"),
+            ("scales", codes, {"quant_method": "fp8"}, "have a scale, and there is none"),
+            ("scales", codes, {"quant_method": "compressed-tensors", "config_groups": {}}, "have a scale, and there is none"),
+            ("zero points", WORDS, {"quant_method": "compressed-tensors", "config_groups": groups, "version": "0.20"}, "zero points"),
+            ("zero points of bytes", int8, {"quant_method": "compressed-tensors", "config_groups": groups}, "zero points")):
+        refused(p, f"no {what}", [words], parts, {"config.json": {"quantization_config": config}})
+    for parts, config in ((two, {"quant_method": "gptq", "desc_act": False}), (GPTQ, {"quant_method": "gptq", "desc_act": True}), (codes, {})):
+        code, text = p.run("convert", model(p, parts, {"config.json": {"quantization_config": config}}), p.path("o.safetensors"), "--type", "f32", "--force")
+        p.expect(f"{config} is right", code == 0 and "does not know" not in text, text)
+    for parts in (GPTQ, AWQ, FP8):
+        code, text = p.run("convert", model(p, parts, {"config.json": {"quantization_config": {"quant_method": "newq"}}}), p.path("o.safetensors"),
+                           "--type", "f32", "--force")
+        p.expect("a method that is not known", code == 0 and "tare does not know 'newq'" in text, text)
+
+
 def main():
     p = Program()
     kinds(p)
+    stated(p)
     places(p)
     blocks(p)
     modules(p)
