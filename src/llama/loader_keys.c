@@ -408,6 +408,19 @@ static bool rotated_load(const keys *k, tare_error *why) {
     return no_of(k, why, "rope.dimension_count", "it is not the length of a head");
 }
 
+/* What is added under the root of a norm. */
+static bool norms_load(const keys *k, tare_error *why) {
+    static const char *const names[] = {"attention.layer_norm_rms_epsilon",
+                                        "attention.layer_norm_epsilon"};
+    char key[160];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const tare_value *v = value_of(key, sizeof key, k, tare_str_of(names[i]), false);
+        if (v && v->type == TARE_VALUE_F32 && !(v->as.f >= 0))
+            return no(why, key, "llama.cpp stops unless it is a number from 0 on");
+    }
+    return true;
+}
+
 static bool numbers_load(const keys *k, tare_error *why) {
     static const char scalings[] = "none linear yarn longrope";
     char key[160];
@@ -418,7 +431,7 @@ static bool numbers_load(const keys *k, tare_error *why) {
     const tare_value *v = value_of(key, sizeof key, k, TARE_STR("rope.scaling.type"), false);
     if (v && !tare_llama_is_one_of(v->as.s, scalings))
         return no(why, key, "llama.cpp knows no such scaling");
-    return experts_load(k, why) && rotated_load(k, why);
+    return norms_load(k, why) && experts_load(k, why) && rotated_load(k, why);
 }
 
 bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,

@@ -37,8 +37,9 @@ static bool element(tare_value *out, const tare_array *a, uint64_t i) {
 
 static const tare_metadata *key_of(const sized *s, const char *name) {
     char key[160];
-    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(s->architecture.len, 64),
-             s->architecture.ptr, name);
+    const bool is_whole = name[0] == '=';
+    snprintf(key, sizeof key, "%.*s%s%s", is_whole ? 0 : (int)tare_min_u64(s->architecture.len, 64),
+             s->architecture.ptr, is_whole ? "" : ".", name + is_whole);
     const int64_t i = tare_model_find_key(s->model, tare_str_of(key));
     return i < 0 ? NULL : &s->model->catalog.metadata[i];
 }
@@ -51,7 +52,8 @@ static bool has_window(const sized *s, uint64_t block) {
            element(&v, &m->value.as.a, block) && v.as.u != 0;
 }
 
-/* Heads of layers with a window may have another width. */
+/* Heads of layers with a window may have another width, and RWKV's first block has no values of an
+ * earlier one. */
 static const char *name_in(const sized *s, const char *name, uint64_t block) {
     static const char *const names[][2] = {
         {"attention.key_length", "attention.key_length_swa"},
@@ -59,7 +61,23 @@ static const char *name_in(const sized *s, const char *name, uint64_t block) {
     for (size_t i = 0; i < 2; i++)
         if (strcmp(name, names[i][0]) == 0 && key_of(s, names[i][1]) && has_window(s, block))
             return names[i][1];
+    if (block == 0 && strcmp(name, "attention.value_residual_mix_lora_rank") == 0)
+        return "attention.iclr_lora_rank";
     return name;
+}
+
+static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block);
+
+/* Without a key heads together are as wide as the model. */
+static bool is_head(uint64_t *out, const sized *s, const char *name) {
+    uint64_t width, heads;
+    if ((strcmp(name, "attention.key_length") != 0 &&
+         strcmp(name, "attention.value_length") != 0) ||
+        !key_number(&width, s, "embedding_length", 0) ||
+        !key_number(&heads, s, "attention.head_count", 0) || heads == 0)
+        return false;
+    *out = width / heads;
+    return true;
 }
 
 static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block) {
@@ -67,7 +85,7 @@ static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_
     const tare_metadata *m = key_of(s, name_in(s, name, block));
     if (!m && strcmp(name, "attention.head_count_kv") == 0) /* as many as there are heads */
         return key_number(out, ctx, "attention.head_count", block);
-    if (!m) return false;
+    if (!m) return is_head(out, s, name);
     if (m->value.type == TARE_VALUE_ARRAY) { /* 0 is of layers without such tensors */
         tare_value v = {0};
         return element(&v, &m->value.as.a, block) && tare_value_u64(out, &v) && *out > 0;
@@ -94,20 +112,46 @@ static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
     return true;
 }
 
+static const tare_tensor *beside(const sized *s, tare_str name, const char *word);
+
+/* Whether it is none of the sizes that a rule allows; *sum: the last of them. */
+static bool is_other_size(uint64_t *sum, const sized *s, const tare_llama_loader_size *r,
+                          uint64_t block, uint64_t is) {
+    for (const char *keys = r->sum; *keys;)
+        if (!tare_llama_size_sum(sum, &keys, block, key_number, s) || *sum == is) return false;
+    return true;
+}
+
+/* So is what the loader alone has a size for. */
+static bool has_loader_size(const sized *s, const tare_tensor *t, tare_error *why) {
+    char stem[128];
+    uint64_t block, sum;
+    bool is_in_block;
+    tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
+    for (const tare_llama_loader_size *r = tare_llama_loader_sizes; r->sum; r++) {
+        const uint64_t is = t->n_dims > r->dim ? t->dims[t->n_dims - 1 - r->dim] : 1;
+        if (!tare_llama_is_one_of(tare_str_of(stem), r->tensors) ||
+            !tare_llama_is_among(s->architecture, r->only) ||
+            (r->beside && !beside(s, t->name, r->beside)) || !is_other_size(&sum, s, r, block, is))
+            continue;
+        no(why, t->name, "its shape is not what the keys say");
+        tare_error_detail(why, "%s is %llu, the shape has %llu", r->sum, (unsigned long long)sum,
+                          (unsigned long long)is);
+        return false;
+    }
+    return true;
+}
+
 /* Factors of rotary positions: one for each pair of what turns of a head. */
 static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
     static const char names[] =
         "rope_factors_long.weight rope_factors_short.weight rope_freqs.weight";
-    uint64_t turned, width, heads;
-    if (!tare_llama_is_one_of(t->name, names)) return true;
-    if (!key_number(&turned, s, "rope.dimension_count", 0) &&
-        !key_number(&turned, s, "attention.key_length", 0)) {
-        if (!key_number(&width, s, "embedding_length", 0) ||
-            !key_number(&heads, s, "attention.head_count", 0) || heads == 0)
-            return true;
-        turned = width / heads;
-    }
-    if (t->n_elements == turned / 2) return true;
+    uint64_t turned;
+    if (!tare_llama_is_one_of(t->name, names) ||
+        (!key_number(&turned, s, "rope.dimension_count", 0) &&
+         !key_number(&turned, s, "attention.key_length", 0)) ||
+        t->n_elements == turned / 2)
+        return true;
     no(why, t->name, "it needs a factor for every two rotated elements of a head");
     tare_error_detail(why, "%llu for %llu", (unsigned long long)t->n_elements,
                       (unsigned long long)turned);
@@ -178,8 +222,8 @@ bool tare_llama_shapes_load(const tare_model *gguf, tare_str architecture, tare_
         const tare_tensor *t = &c->tensors[i];
         if (!has_factors(&s, t, why)) return false;
         if (tare_llama_is_one_of(architecture, TARE_LLAMA_OTHER_BLOCKS)) continue;
-        if (!has_shape(&s, t, why) || !has_bias_of_weight(&s, t, why) ||
-            !has_norm_of_heads(&s, t, why))
+        if (!has_shape(&s, t, why) || !has_loader_size(&s, t, why) ||
+            !has_bias_of_weight(&s, t, why) || !has_norm_of_heads(&s, t, why))
             return false;
     }
     return true;

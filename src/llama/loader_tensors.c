@@ -209,19 +209,43 @@ static bool has_beside(const tare_model *gguf, const part *p, const char *word) 
     return tare_model_find_tensor(gguf, tare_str_of(name)) >= 0;
 }
 
+/* Factors of rotary positions, of which these architectures have one kind by the type of scaling. */
+static bool is_of_other_scaling(const loaded *l, tare_str word) {
+    static const char archs[] = PLAIN " apertus minicpm pangu-embedded step35";
+    const tare_str freqs = TARE_STR("rope_freqs"), lead = TARE_STR("rope_factors_");
+    char key[160];
+    snprintf(key, sizeof key, "%.*s.rope.scaling.type", (int)tare_min_u64(l->architecture.len, 64),
+             l->architecture.ptr);
+    const bool is_long = tare_str_is(tare_catalog_get_str(&l->gguf->catalog, key), "longrope");
+    return tare_llama_is_one_of(l->architecture, archs) &&
+           (is_long ? tare_str_equal(word, freqs) : tare_str_starts(word, lead));
+}
+
 /* Words of experts, which an architecture may have without having any. */
 static bool is_of_experts(tare_str word) {
     return tare_str_ends(word, TARE_STR("_exps")) || tare_str_ends(word, TARE_STR("_shexp")) ||
            tare_str_is(word, "ffn_gate_inp");
 }
 
-static bool has_experts(const tare_model *gguf, tare_str architecture) {
+/* A number of the architecture; 0: it has none. */
+static uint64_t number_of(const loaded *l, const char *name) {
     char key[160];
     uint64_t n;
-    snprintf(key, sizeof key, "%.*s.expert_count", (int)tare_min_u64(architecture.len, 64),
-             architecture.ptr);
-    const int64_t i = tare_model_find_key(gguf, tare_str_of(key));
-    return i >= 0 && tare_value_u64(&n, &gguf->catalog.metadata[i].value) && n > 0;
+    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(l->architecture.len, 64),
+             l->architecture.ptr, name);
+    const int64_t i = tare_model_find_key(l->gguf, tare_str_of(key));
+    return i >= 0 && tare_value_u64(&n, &l->gguf->catalog.metadata[i].value) ? n : 0;
+}
+
+/* Layers that predict more tokens are counted among the blocks, and nothing of them is taken where the
+ * architecture has none. */
+static uint64_t taken_blocks(const loaded *l) {
+    const tare_str word = TARE_STR("nextn.eh_proj");
+    const uint64_t n = number_of(l, "nextn_predict_layers");
+    if (is_listed(l, word) || IS_ABOUT(further, l->architecture, word) ||
+        tare_str_is(l->architecture, "gemma4-assistant")) /* which has no others */
+        return l->blocks;
+    return l->blocks - tare_min_u64(n, l->blocks);
 }
 
 /* Why the loader does not take it; NULL: it does. */
@@ -232,15 +256,18 @@ static const char *why_not(const loaded *l, const part *p) {
         return "its block is beyond the number that the keys give";
     if (tare_str_is(p->word, "attn_qkv") && has_beside(l->gguf, p, "attn_q"))
         return "attn_q is there as well";
+    if (is_of_other_scaling(l, p->word)) return "factors of another rope.scaling.type";
     if (is_of_experts(p->word) && !l->has_experts) return "the keys give no number of experts";
     return NULL;
 }
 
 bool tare_llama_tensors_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
                              tare_error *why) {
-    loaded l = {gguf, architecture, blocks, has_experts(gguf, architecture), {NULL}, 0};
+    loaded l = {.gguf = gguf, .architecture = architecture, .blocks = blocks};
     if (tare_llama_is_one_of(architecture, unlisted)) return true;
     find_rows(&l);
+    l.blocks = taken_blocks(&l);
+    l.has_experts = number_of(&l, "expert_count") > 0;
     for (size_t i = 0; i < gguf->catalog.n_tensors; i++) {
         part p = {.name = gguf->catalog.tensors[i].name};
         char stem[160], word[160];

@@ -2,8 +2,10 @@
  *
  * What llama.cpp's loader wants of a list of tokens; the types of its keys are loader_keys.c's. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arith.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "llama/loader.h"
 #include "llama/tensor_names.h"
@@ -68,6 +70,28 @@ static bool parts_load(const tare_model *gguf, tare_str kind, tare_error *why) {
     return a->count > sizeof(uint32_t) || no(why, charsmap, "it is too short");
 }
 
+/* PLaMo 2's, which spells what it does not know as bytes: there is a token for each. */
+static bool bytes_load(const tare_array *tokens, tare_str kind, tare_error *why) {
+    tare_array_walk walk;
+    tare_value v;
+    bool is_there[256] = {false};
+    if (!tare_str_is(kind, "plamo2")) return true;
+    tare_array_begin(&walk, tokens);
+    while (tare_array_next(&v, &walk)) {
+        uint8_t byte;
+        const bool is_byte = v.as.s.len == 6 && memcmp(v.as.s.ptr, "<0x", 3) == 0 &&
+                             v.as.s.ptr[5] == '>' && tare_unhex(&byte, v.as.s.ptr + 3, 1);
+        if (is_byte) is_there[byte] = true;
+    }
+    for (size_t i = 0; i < 256; i++) {
+        if (is_there[i]) continue;
+        no(why, "tokenizer.ggml.tokens", "llama.cpp asks for a token of each byte");
+        tare_error_detail(why, "<0x%02X>", (unsigned)i);
+        return false;
+    }
+    return true;
+}
+
 bool tare_llama_tokens_load(const tare_model *gguf, tare_str kind, tare_error *why) {
     static const char *const beside[] = {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"};
     const tare_array *tokens = array_of(gguf, "tokenizer.ggml.tokens");
@@ -81,5 +105,6 @@ bool tare_llama_tokens_load(const tare_model *gguf, tare_str kind, tare_error *w
     if (tare_model_find_tensor(gguf, TARE_STR("token_types.weight")) >= 0 &&
         tare_model_find_key(gguf, tare_str_of(count)) < 0)
         return no(why, count, "it is missing");
-    return parts_load(gguf, kind, why) && are_different(gguf, tokens, why);
+    return parts_load(gguf, kind, why) && bytes_load(tokens, kind, why) &&
+           are_different(gguf, tokens, why);
 }

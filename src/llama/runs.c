@@ -206,6 +206,17 @@ static bool has_type(const tare_tensor *t, tare_error *why) {
     return no(why, TARE_ITEM_TENSOR, name, what);
 }
 
+/* Layers that predict more tokens may have embeddings and a head of their own. */
+static bool has_rows(const tare_tensor *t, uint64_t tokens, tare_error *why) {
+    char name[128];
+    if (tokens == 0 || t->n_rows == tokens ||
+        (!tare_str_ends(t->name, TARE_STR(".nextn.embed_tokens.weight")) &&
+         !tare_str_ends(t->name, TARE_STR(".nextn.shared_head_head.weight"))))
+        return true;
+    snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(t->name.len, 127), t->name.ptr);
+    return no(why, TARE_ITEM_TENSOR, name, "its rows differ from the number of tokens");
+}
+
 /* Of an architecture without rows nothing is known here: it may have tables of integers, or a head
  * for fewer tokens. */
 static bool has_usable_tensors(const tare_model *model, tare_str architecture, uint64_t blocks,
@@ -221,7 +232,7 @@ static bool has_usable_tensors(const tare_model *model, tare_str architecture, u
         return no(why, TARE_ITEM_TENSOR, "output.weight",
                   "its rows differ from the number of tokens");
     for (size_t i = 0; i < c->n_tensors; i++)
-        if (!has_type(&c->tensors[i], why)) return false;
+        if (!has_type(&c->tensors[i], why) || !has_rows(&c->tensors[i], tokens, why)) return false;
     return tare_llama_shapes_load(model, architecture, why);
 }
 

@@ -40,7 +40,8 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 /* Nor where queries have a gate beside them. */
 #define GATED_QUERIES OTHER_HEADS " " TARE_LLAMA_GATED_QUERIES
 /* Where experts are as wide as a feed-forward network without them. */
-#define PLAIN_EXPERTS "llama phimoe granitemoe arctic dbrx jamba hunyuan-moe"
+#define PLAIN_EXPERTS                                                                              \
+    "llama phimoe granitemoe granitehybrid arctic dbrx jamba hunyuan-moe minimax-01"
 /* But where the feed-forward network beside the experts is as wide as the model. */
 #define WIDE_BESIDE "!arctic"
 
@@ -99,8 +100,8 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {HIDDEN, "embedding_length", NULL, WRITE_STATE, ROWS, NULL},
     {HEADS, "attention.head_count", "attention.value_length", B("attn_output"), COLS, PLAIN_HEADS},
     {LOADER, "attention.head_count", "attention.value_length", B("attn_output"), COLS, OTHER_HEADS},
-    {LOADER, "attention.head_count attention.head_count_kv attention.head_count_kv",
-     "attention.key_length", B("attn_qkv"), ROWS, GATED_QUERIES " minimax-01"},
+    {LOADER, "attention.head_count 2*attention.head_count_kv", "attention.key_length",
+     B("attn_qkv"), ROWS, GATED_QUERIES " minimax-01"},
     {LOADER, "context_length", NULL, "position_embd.weight", ROWS, NULL},
     {LOADER, "attention.head_count", NULL, B("attn_sinks"), COLS, NULL},
     {LOADER, "attention.q_lora_rank", NULL, B("attn_q_a"), ROWS, NULL},
@@ -147,31 +148,66 @@ void tare_llama_stem(char *stem, size_t size, uint64_t *block, bool *is_in_block
         snprintf(stem, size, "%.*s", (int)name.len, name.ptr);
 }
 
-bool tare_llama_size_applies(const tare_llama_size_rule *rule, const char *stem, tare_str arch) {
-    const char *only = rule->only;
-    if (!tare_llama_is_one_of(tare_str_of(stem), rule->tensors)) return false;
+bool tare_llama_is_among(tare_str arch, const char *only) {
     if (only && only[0] == '!') return !tare_llama_is_one_of(arch, only + 1);
     return !only || tare_llama_is_one_of(arch, only);
 }
 
-/* Of several keys the sum. */
-static bool sum_of(uint64_t *sum, const char *keys, uint64_t block, tare_llama_key_number number,
-                   const void *model) {
-    *sum = 0;
-    for (tare_str w; (w = tare_llama_next_word(&keys)).len;) {
-        char key[64];
-        uint64_t n;
-        snprintf(key, sizeof key, "%.*s", (int)w.len, w.ptr);
-        if (!number(&n, model, key, block) || !tare_add_u64(*sum, n, sum)) return false;
+bool tare_llama_size_applies(const tare_llama_size_rule *rule, const char *stem, tare_str arch) {
+    return tare_llama_is_one_of(tare_str_of(stem), rule->tensors) &&
+           tare_llama_is_among(arch, rule->only);
+}
+
+/* The next factor of a product, "2" or a key, up to the sign that follows it. */
+static bool factor_of(uint64_t *n, tare_str *rest, uint64_t block, tare_llama_key_number number,
+                      const void *model) {
+    char key[64];
+    size_t len = 0;
+    while (len < rest->len && rest->ptr[len] != '*' && rest->ptr[len] != '/') len++;
+    snprintf(key, sizeof key, "%.*s", (int)len, rest->ptr);
+    *rest = tare_str_cut(*rest, len);
+    if (key[0] < '0' || key[0] > '9') return number(n, model, key, block);
+    *n = (uint64_t)key[0] - '0';
+    return true;
+}
+
+static bool product_of(uint64_t *product, tare_str rest, uint64_t block,
+                       tare_llama_key_number number, const void *model) {
+    uint64_t n;
+    if (!factor_of(product, &rest, block, number, model)) return false;
+    while (rest.len) {
+        const char sign = rest.ptr[0];
+        rest = tare_str_cut(rest, 1);
+        if (!factor_of(&n, &rest, block, number, model)) return false;
+        if (sign == '/' && n == 0) return false;
+        if (sign == '/') *product /= n;
+        if (sign == '*' && !tare_mul_u64(*product, n, product)) return false;
     }
     return true;
+}
+
+bool tare_llama_size_sum(uint64_t *sum, const char **keys, uint64_t block,
+                         tare_llama_key_number number, const void *model) {
+    bool is_known = true;
+    *sum = 0;
+    for (tare_str w; (w = tare_llama_next_word(keys)).len && !tare_str_is(w, "|");) {
+        const bool is_less = w.ptr[0] == '-';
+        uint64_t n;
+        is_known = is_known && product_of(&n, tare_str_cut(w, is_less), block, number, model) &&
+                   !(is_less && n > *sum);
+        if (!is_known) continue;
+        if (is_less) *sum -= n;
+        if (!is_less && !tare_add_u64(*sum, n, sum)) is_known = false;
+    }
+    return is_known;
 }
 
 bool tare_llama_size_expected(uint64_t *count, uint64_t *factor, const tare_llama_size_rule *rule,
                               uint64_t block, tare_llama_key_number number, const void *model) {
     uint64_t width, heads;
+    const char *keys = rule->key;
     *factor = 1;
-    if (!rule->key || !sum_of(count, rule->key, block, number, model)) return false;
+    if (!keys || !tare_llama_size_sum(count, &keys, block, number, model)) return false;
     if (!rule->factor || number(factor, model, rule->factor, block)) return true;
     if (strcmp(rule->factor, "attention.key_length") != 0 &&
         strcmp(rule->factor, "attention.value_length") != 0)

@@ -16,8 +16,8 @@
 /* One size, which all of these tensors have. */
 typedef struct tare_llama_size_rule {
     const char *members; /* of config.json; the first that is there is named; "": none says it */
-    const char *key;    /* the count that is checked, of several the sum; NULL: of the vocabulary */
-    const char *factor; /* a key, by which it is multiplied; NULL: 1 */
+    const char *key;     /* the count that is checked, a sum (below); NULL: of the vocabulary */
+    const char *factor;  /* a key, by which it is multiplied; NULL: 1 */
     const char *tensors; /* names, of each block with '#'; NULL ends */
     uint32_t dim;        /* fastest first */
     const char
@@ -26,13 +26,32 @@ typedef struct tare_llama_size_rule {
 
 extern const tare_llama_size_rule tare_llama_size_rules[];
 
+/* A size that the loader alone checks: of small matrices, of recurrent blocks, of what predicts more
+ * tokens. */
+typedef struct tare_llama_loader_size {
+    const char *sum;     /* of keys (below), or one of two: "a | b"; NULL ends */
+    const char *tensors; /* names, of each block with '#' */
+    uint32_t dim;        /* fastest first */
+    const char *only;    /* architectures; behind '!': all but these */
+    const char *beside;  /* NULL, or a word that must be in the same block */
+} tare_llama_loader_size;
+
+extern const tare_llama_loader_size tare_llama_loader_sizes[];
+
 /* The number of a key of the architecture, or of a block where it has one for each; false: it has
  * none. */
 typedef bool (*tare_llama_key_number)(uint64_t *out, const void *model, const char *key,
                                       uint64_t block);
 
+/* Products of keys and digits, separated by blanks and added, those behind '-' taken off:
+ * "2*ssm.inner_size ssm.time_step_rank". *keys moves behind them, and behind a '|' that ends them.
+ * False: a key is missing. */
+bool tare_llama_size_sum(uint64_t *sum, const char **keys, uint64_t block,
+                         tare_llama_key_number number, const void *model);
 /* "blk.3.attn_q.weight" -> "blk.#.attn_q.weight" and 3; a name of no block as it is. */
 void tare_llama_stem(char *stem, size_t size, uint64_t *block, bool *is_in_block, tare_str name);
+/* Whether an architecture is one of these; NULL: all are; behind '!': all but these are. */
+bool tare_llama_is_among(tare_str arch, const char *only);
 /* Whether a rule is about such tensors of an architecture. */
 bool tare_llama_size_applies(const tare_llama_size_rule *rule, const char *stem, tare_str arch);
 /* What the keys say: a count, and how many rows each has, with what llama.cpp assumes where there is

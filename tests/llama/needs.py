@@ -7,6 +7,7 @@ file is changed as loads.py does, and what llama.cpp then does is what tare says
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import zlib
@@ -87,9 +88,15 @@ HALF = [("bert", "blk.#.attn_q.bias", 0), ("bert", "token_embd_norm.weight", 0),
         ("gpt2", "blk.#.ffn_up.weight", 1), ("mamba2", "blk.#.ssm_out.weight", 1), ("qwen3moe", "blk.#.attn_k_norm.weight", 0),
         ("qwen3moe", "blk.#.ffn_up_exps.weight", 0), ("deepseek-v2", "blk.#.attn_q_b.weight", 1), ("deepseek-v2", "blk.#.ffn_up_shexp.weight", 1),
         ("granitehybrid", "blk.#.ffn_down_shexp.weight", 1), ("rwkv7", "blk.#.time_mix_key.weight", 0), ("arctic", "blk.#.ffn_up_exps.weight", 1),
-        ("afmoe", "blk.#.exp_probs_b.bias", 0), ("glm4moe", "blk.#.ffn_gate_shexp.weight", 1)]
+        ("afmoe", "blk.#.exp_probs_b.bias", 0), ("glm4moe", "blk.#.ffn_gate_shexp.weight", 1), ("rwkv6", "blk.#.channel_mix_key.weight", 1),
+        ("rwkv6", "blk.#.time_mix_w1.weight", 1), ("rwkv7", "blk.#.time_mix_v1.weight", 1), ("mamba", "blk.#.ssm_x.weight", 1),
+        ("mamba2", "blk.#.ssm_in.weight", 1), ("kimi-linear", "blk.#.ssm_f_b.weight", 1), ("kimi-linear", "blk.#.attn_v_b.weight", 0),
+        ("qwen3next", "blk.#.ssm_ba.weight", 1), ("qwen35", "blk.#.nextn.eh_proj.weight", 0), ("lfm2", "blk.#.shortconv.conv.weight", 1),
+        ("gemma4", "blk.#.inp_gate.weight", 1), ("gemma4", "per_layer_token_embd.weight", 0), ("laguna", "blk.#.attn_gate.weight", 1),
+        ("glm-dsa", "blk.#.indexer.attn_q_b.weight", 1), ("minicpm3", "blk.#.attn_kv_b.weight", 1), ("minimax-01", "blk.#.attn_qkv.weight", 1),
+        ("hy_v4", "blk.#.hc_attn_fn.weight", 1), ("modern-bert", "blk.#.ffn_up.weight", 1), ("bert", "token_types.weight", 1)]
 # Of these tare says nothing where the rest is right.
-UNMEASURED = re.compile(r"time_mix|ssm_|shortconv|kda|indexer|attn_k_b|attn_v_b|token_types|cls\.output|altup|laurel|per_layer|nextn.e|hc_|rope_")
+UNMEASURED = re.compile(r"altup|laurel|rope_")
 
 
 def check_halves(case):
@@ -140,6 +147,23 @@ def check_shapes(case):
                  "blk.1.ffn_up.weight", "blk.0.attn_output.weight", "output.weight"):
         case.expect(name + " with more rows", case.changed(name, longer), name)
     case.expect("the count of heads", case.changed("blk.0.attn_q.weight", longer), "attention.head_count is 4 with 16 rows each")
+
+
+def check_values(case):
+    """What no conversion makes, and llama.cpp ends with."""
+    arch = "llama."
+    eps = struct.pack("<f", -1)
+    for what, keys, *words in (
+            ("a norm below 0", [(arch + "attention.layer_norm_rms_epsilon", 6, eps)], "from 0 on"),
+            ("layers that predict more tokens", [(arch + "nextn_predict_layers", 4, struct.pack("<I", 1))], "blk.1.", "beyond"),
+            ("another scaling", [(arch + "rope.scaling.type", 8, struct.pack("<Q", 8) + b"longrope")], "rope_freqs", "another"),
+            ("PLaMo's tokens without bytes", [("tokenizer.ggml.model", 8, struct.pack("<Q", 6) + b"plamo2")], "<0x00>")):
+        names = [k[0] for k in keys]
+        vector = ("rope_freqs.weight", (8,), 0, bytes(32))
+        tensors = [t for t in case.gguf.tensors if t[0] != vector[0]] + [vector] * (what == "another scaling")
+        case.gguf.write(case.other, tensors, [k for k in case.gguf.key_list if k[0] not in names] + keys)
+        case.n += 1
+        case.expect(what, verdict(case.tare, case.other), *words)
 
 
 def table(name, dims, kind, blob):
@@ -228,6 +252,7 @@ def main():
         check_halves(case)
         if name == "llama" and not asks:
             check_shapes(case)
+            check_values(case)
             case.expect("a matrix of integers", case.changed("blk.0.ffn_up.weight", table), "matrices")
             check_further(case)
         if name in ("t5", "bert") and not asks:

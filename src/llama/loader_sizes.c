@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sizes that the loader alone checks, by the keys: of recurrent blocks, of latent attention, of what
+ * chooses the tokens that are looked at, of what predicts more tokens, of embeddings of layers. */
+#include <stddef.h>
+
+#include "llama/size_rules.h"
+
+enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
+
+#define B(x)    "blk.#." x ".weight "
+#define BIAS(x) "blk.#." x ".bias "
+#define BARE(x) "blk.#." x " "
+#define WIDTH   "embedding_length"
+
+#define RWKV    "rwkv6 rwkv6qwen2 rwkv7 arwkv7"
+#define RWKV_6  "rwkv6 rwkv6qwen2"
+#define RWKV_7  "rwkv7 arwkv7"
+#define MAMBA   "jamba mamba"
+#define MAMBA_2 "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe"
+#define DELTA   "qwen35 qwen35moe qwen3next qwen4exp" /* linear attention of Qwen */
+#define KDA     "kimi-linear"
+
+#define INNER  "ssm.inner_size"
+#define STATE  "ssm.state_size"
+#define RANK   "ssm.time_step_rank"
+#define GROUPS "ssm.group_count"
+#define KERNEL "ssm.conv_kernel"
+/* Queries and keys, and values, of linear attention. */
+#define MIXED       "2*" STATE "*" GROUPS " " STATE "*" RANK
+#define CHOOSING    "deepseek32 glm-dsa hy_v4"
+#define PROJECTING  "minimax-m3 qwen4exp"
+#define BESIDE      "hyper_connection.count"
+#define LAYERED     "gemma3n gemma4"
+#define LAYER_WIDTH "embedding_length_per_layer_input"
+#define LATENT      "attention.kv_lora_rank"
+#define HEADS       "attention.head_count"
+#define KEYS        "attention.key_length_mla"
+#define VALUES      "attention.value_length_mla"
+#define LINEAR      "attention.head_count*kda.head_dim"
+
+const tare_llama_loader_size tare_llama_loader_sizes[] = {
+    /* RWKV */
+    {WIDTH,
+     B("time_mix_lerp_x") B("time_mix_lerp_fused") B("time_mix_w1") B("time_mix_w0")
+         B("time_mix_a0") B("time_mix_a1") B("time_mix_v0") B("time_mix_v1") B("time_mix_g1")
+             B("time_mix_decay_w1") B("time_mix_decay") B("time_mix_k_k") B("time_mix_k_a")
+                 B("time_mix_r_k") B("time_mix_ln") B("time_mix_gate") B("time_mix_output")
+                     B("channel_mix_lerp_k") B("channel_mix_lerp_r") B("channel_mix_key")
+                         B("channel_mix_receptance"),
+     COLS, RWKV, NULL},
+    {WIDTH,
+     B("time_mix_gate") B("time_mix_receptance") B("time_mix_decay_w2") B("time_mix_w2")
+         B("time_mix_a2") B("time_mix_v2") B("time_mix_g2") B("channel_mix_receptance")
+             B("channel_mix_value"),
+     ROWS, RWKV, NULL},
+    {WIDTH, B("time_mix_key") B("time_mix_value"), ROWS, "rwkv6 " RWKV_7, NULL},
+    {"feed_forward_length", B("channel_mix_key"), ROWS, RWKV, NULL},
+    {"feed_forward_length", B("channel_mix_value"), COLS, RWKV, NULL},
+    {"wkv.head_size", B("time_mix_first"), COLS, RWKV_6, NULL},
+    {WIDTH "/wkv.head_size", B("time_mix_first"), ROWS, RWKV_6, NULL},
+    {"time_decay_extra_dim", B("time_mix_decay_w1"), ROWS, RWKV_6, NULL},
+    {"time_decay_extra_dim", B("time_mix_decay_w2"), COLS, RWKV_6, NULL},
+    {"5*time_mix_extra_dim", B("time_mix_w1"), ROWS, RWKV_6, NULL},
+    {"time_mix_extra_dim", B("time_mix_w2"), COLS, RWKV_6, NULL},
+    {"5", B("time_mix_w2"), STACK, RWKV_6, NULL},
+    {"attention.decay_lora_rank", B("time_mix_w1"), ROWS, RWKV_7, NULL},
+    {"attention.decay_lora_rank", B("time_mix_w2"), COLS, RWKV_7, NULL},
+    {"attention.iclr_lora_rank", B("time_mix_a1"), ROWS, RWKV_7, NULL},
+    {"attention.iclr_lora_rank", B("time_mix_a2"), COLS, RWKV_7, NULL},
+    {"attention.value_residual_mix_lora_rank", B("time_mix_v1"), ROWS, RWKV_7, NULL},
+    {"attention.value_residual_mix_lora_rank", B("time_mix_v2"), COLS, RWKV_7, NULL},
+    {"attention.gate_lora_rank", B("time_mix_g1"), ROWS, RWKV_7, NULL},
+    {"attention.gate_lora_rank", B("time_mix_g2"), COLS, RWKV_7, NULL},
+    /* state spaces */
+    {KERNEL, B("ssm_conv1d"), COLS, MAMBA " " MAMBA_2 " " DELTA " plamo2", NULL},
+    {INNER, B("ssm_out"), COLS, MAMBA " " MAMBA_2 " plamo2", NULL},
+    {INNER, B("ssm_conv1d"), ROWS, MAMBA " plamo2", NULL},
+    {"2*" INNER, B("ssm_in"), ROWS, MAMBA " plamo2", NULL},
+    {INNER, B("ssm_x") BARE("ssm_d"), COLS, MAMBA, NULL},
+    {RANK " 2*" STATE, B("ssm_x"), ROWS, MAMBA, NULL},
+    {RANK, B("ssm_dt") B("ssm_dt_norm"), COLS, MAMBA, NULL},
+    {INNER, B("ssm_dt") BARE("ssm_a"), ROWS, MAMBA, NULL},
+    {STATE, BARE("ssm_a") B("ssm_b_norm") B("ssm_c_norm"), COLS, MAMBA, NULL},
+    {INNER, B("ssm_x"), COLS, "plamo2", NULL},
+    {RANK, BARE("ssm_a") BARE("ssm_d") BIAS("ssm_dt"), COLS, "plamo2", NULL},
+    {RANK, B("ssm_dt"), ROWS, "plamo2", NULL},
+    {STATE, B("ssm_b_norm") B("ssm_c_norm"), COLS, "plamo2", NULL},
+    {"2*" INNER " 2*" GROUPS "*" STATE " " RANK, B("ssm_in"), ROWS, MAMBA_2, NULL},
+    {INNER " 2*" GROUPS "*" STATE, B("ssm_conv1d"), ROWS, MAMBA_2, NULL},
+    {RANK, BARE("ssm_a") BARE("ssm_d"), ROWS, MAMBA_2, NULL},
+    {RANK, BIAS("ssm_dt"), COLS, MAMBA_2 " " DELTA, NULL},
+    {INNER "/" GROUPS, B("ssm_norm"), COLS, MAMBA_2, NULL},
+    {GROUPS, B("ssm_norm"), ROWS, MAMBA_2, NULL},
+    /* linear attention */
+    {MIXED, B("ssm_conv1d"), ROWS, DELTA, NULL},
+    {MIXED, B("attn_qkv"), ROWS, DELTA, "ssm_conv1d"},
+    {STATE "*" RANK, B("attn_gate"), ROWS, DELTA, "ssm_conv1d"},
+    {STATE "*" RANK, B("ssm_out"), COLS, DELTA, NULL},
+    {WIDTH, B("attn_gate") B("ssm_ba") B("ssm_alpha") B("ssm_beta"), COLS, DELTA " " KDA, NULL},
+    {RANK, BARE("ssm_a"), COLS, DELTA, NULL},
+    {"2*" RANK, B("ssm_ba"), ROWS, DELTA, NULL},
+    {RANK, B("ssm_alpha") B("ssm_beta"), ROWS, DELTA, NULL},
+    {STATE, B("ssm_norm"), COLS, DELTA, NULL},
+    {KERNEL, B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), COLS, KDA, NULL},
+    {LINEAR, B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), STACK, KDA, NULL},
+    {LINEAR, B("attn_q") B("attn_k") B("attn_v") B("ssm_f_b") B("ssm_g_b"), ROWS, KDA, "ssm_f_a"},
+    {LINEAR, B("attn_output") BIAS("ssm_dt"), COLS, KDA, "ssm_f_a"},
+    {WIDTH, B("ssm_f_a") B("ssm_g_a"), COLS, KDA, NULL},
+    {"kda.head_dim", B("ssm_f_a") B("ssm_g_a"), ROWS, KDA, NULL},
+    {"kda.head_dim", B("ssm_f_b") B("ssm_g_b") B("ssm_norm"), COLS, KDA, NULL},
+    {"attention.head_count", B("ssm_beta") BARE("ssm_a"), ROWS, KDA, NULL},
+    {"2*attention.head_count*attention.key_length", B("attn_q"), ROWS, DELTA, NULL},
+    /* latent attention */
+    {LATENT " rope.dimension_count", B("attn_kv_a_mqa"), ROWS, NULL, NULL},
+    {LATENT, B("attn_kv_b"), COLS, NULL, NULL},
+    {HEADS "*" KEYS " -" HEADS "*rope.dimension_count " HEADS "*" VALUES, B("attn_kv_b"), ROWS,
+     NULL, NULL},
+    {KEYS " -rope.dimension_count", B("attn_k_b"), COLS, NULL, NULL},
+    {LATENT, B("attn_k_b"), ROWS, NULL, NULL},
+    {LATENT, B("attn_v_b"), COLS, NULL, NULL},
+    {VALUES, B("attn_v_b"), ROWS, NULL, NULL},
+    {HEADS, B("attn_k_b") B("attn_v_b"), STACK, NULL, NULL},
+    {HEADS "*" KEYS, B("attn_q"), ROWS, NULL, "attn_kv_a_mqa"},
+    {HEADS "*attention.key_length -" HEADS "*rope.dimension_count " HEADS "*attention.value_length",
+     B("attn_kv_b"), ROWS, "minicpm3", NULL},
+    {HEADS "*attention.key_length", B("attn_q_b"), ROWS, "minicpm3", NULL},
+    {HEADS "*attention.value_length", B("attn_output"), COLS, "minicpm3", NULL},
+    /* gates and what they are for in one */
+    {"2*feed_forward_length", B("ffn_up"), ROWS,
+     "chatglm glm4 modern-bert neo-bert phi3 plamo2 plamo3", NULL},
+    {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS, "plamo3", NULL},
+    /* CogVLM's second set */
+    {WIDTH, B("vis_attn_qkv") B("vis_gate") B("vis_up"), COLS, "cogvlm", NULL},
+    {"3*" HEADS "*attention.key_length", B("vis_attn_qkv"), ROWS, "cogvlm", NULL},
+    {HEADS "*attention.key_length", B("vis_attn_output"), COLS, "cogvlm", NULL},
+    {WIDTH, B("vis_attn_output") B("vis_down"), ROWS, "cogvlm", NULL},
+    {"feed_forward_length", B("vis_gate") B("vis_up"), ROWS, "cogvlm", NULL},
+    {"feed_forward_length", B("vis_down"), COLS, "cogvlm", NULL},
+    /* of encoders */
+    {WIDTH, "cls.output.weight", COLS, NULL, NULL},
+    {"=tokenizer.ggml.token_type_count", "token_types.weight", ROWS, NULL, NULL},
+    /* what predicts more tokens */
+    {"2*" WIDTH, B("nextn.eh_proj"), COLS, NULL, NULL},
+    {WIDTH, B("nextn.eh_proj"), ROWS, NULL, NULL},
+    {WIDTH, B("nextn.embed_tokens") B("nextn.shared_head_head"), COLS, NULL, NULL},
+    /* gates, and norms of experts */
+    {WIDTH,
+     B("ffn_gate_inp_shexp") B("pre_ffw_norm_2") B("post_ffw_norm_1") B("post_ffw_norm_2") BARE(
+         "ffn_norm") BARE("post_attention_norm") BARE("post_ffw_norm") "blk.#.ffn_gate_inp.scale ",
+     COLS, NULL, NULL},
+    {"2*expert_feed_forward_length", B("ffn_gate_up_exps"), ROWS, NULL, NULL},
+    {"expert_count", B("ffn_gate_up_exps"), STACK, NULL, NULL},
+    {"expert_count", BARE("exp_probs_b"), COLS, NULL, NULL},
+    {"expert_count", "blk.#.ffn_down_exps.scale blk.#.ffn_gate_exps.scale blk.#.ffn_up_exps.scale",
+     COLS, NULL, NULL},
+    {WIDTH, B("attn_gate"), COLS, "afmoe hy_v4 laguna minimax-01 step35", NULL},
+    {HEADS "*" VALUES, B("attn_gate"), ROWS, "hy_v4", NULL},
+    {HEADS, B("attn_gate"), ROWS, "step35", NULL},
+    {HEADS "*attention.key_length", B("attn_gate"), ROWS, "afmoe", NULL},
+    {HEADS " | " HEADS "*attention.key_length", B("attn_gate"), ROWS, "laguna", NULL},
+    /* embeddings of layers */
+    {WIDTH, B("inp_gate") B("post_norm") "per_layer_model_proj.weight ", COLS, LAYERED, NULL},
+    {WIDTH, B("proj"), ROWS, LAYERED, NULL},
+    {LAYER_WIDTH, B("inp_gate"), ROWS, LAYERED, NULL},
+    {LAYER_WIDTH, B("proj") "per_layer_proj_norm.weight ", COLS, LAYERED, NULL},
+    {LAYER_WIDTH "*block_count", "per_layer_token_embd.weight", COLS, LAYERED, NULL},
+    {LAYER_WIDTH "*block_count", "per_layer_model_proj.weight", ROWS, LAYERED, NULL},
+    /* what chooses the tokens that are looked at */
+    {WIDTH, B("indexer.attn_k") B("indexer.proj"), COLS, CHOOSING, NULL},
+    {"attention.indexer.head_count", B("indexer.proj"), ROWS, CHOOSING, NULL},
+    {"attention.q_lora_rank", B("indexer.attn_q_b"), COLS, CHOOSING, NULL},
+    {WIDTH, B("indexer.k_proj") B("indexer.q_proj"), COLS, PROJECTING, NULL},
+    {"attention.indexer.key_length", B("indexer.attn_k") B("indexer.k_proj"), ROWS,
+     CHOOSING " " PROJECTING, NULL},
+    {"attention.indexer.key_length", B("indexer.k_norm") B("indexer.q_norm"), COLS,
+     CHOOSING " " PROJECTING, NULL},
+    {"attention.indexer.head_count*attention.indexer.key_length",
+     B("indexer.attn_q_b") B("indexer.q_proj"), ROWS, CHOOSING " " PROJECTING, NULL},
+    /* lightning attention */
+    {"3*" HEADS "*attention.key_length", B("attn_qkv"), ROWS, "minimax-01", "attn_norm_2"},
+    {HEADS "*attention.key_length", B("attn_gate"), ROWS, "minimax-01", NULL},
+    {HEADS "*attention.key_length", B("attn_norm_2"), COLS, "minimax-01", NULL},
+    /* residuals side by side */
+    {BESIDE "*" WIDTH,
+     B("hc_attn_inject") B("hc_attn_norm") B("hc_attn_down") B("hc_ffn_inject") B("hc_ffn_norm")
+         B("hc_ffn_down") "output_hc_norm.weight output_hc_down.weight ",
+     COLS, "qwen4exp", NULL},
+    {BESIDE "*" WIDTH, B("hc_attn_up") B("hc_ffn_up") "output_hc_up.weight ", ROWS, "qwen4exp",
+     NULL},
+    {BESIDE, B("hc_attn_inject") B("hc_ffn_inject"), ROWS, "qwen4exp", NULL},
+    {"hyper_connection.low_rank", B("hc_attn_down") B("hc_ffn_down") "output_hc_down.weight ", ROWS,
+     "qwen4exp", NULL},
+    {"hyper_connection.low_rank", B("hc_attn_up") B("hc_ffn_up") "output_hc_up.weight ", COLS,
+     "qwen4exp", NULL},
+    {BESIDE "*" WIDTH, B("hc_attn_fn") B("hc_ffn_fn") "output_hc_fn.weight ", COLS, "hy_v4", NULL},
+    {"2*" BESIDE, B("hc_attn_fn") B("hc_ffn_fn"), ROWS, "hy_v4", NULL},
+    {"2*" BESIDE, B("hc_attn_base") B("hc_ffn_base"), COLS, "hy_v4", NULL},
+    {BESIDE, "output_hc_fn.weight", ROWS, "hy_v4", NULL},
+    {BESIDE, "output_hc_base.weight", COLS, "hy_v4", NULL},
+    {"2", B("hc_attn_scale") B("hc_ffn_scale"), COLS, "hy_v4", NULL},
+    /* convolutions of LFM 2 */
+    {"shortconv.l_cache", B("shortconv.conv"), COLS, NULL, NULL},
+    {WIDTH, B("shortconv.conv"), ROWS, NULL, NULL},
+    {WIDTH, B("shortconv.in_proj") B("shortconv.out_proj"), COLS, NULL, NULL},
+    {"3*" WIDTH, B("shortconv.in_proj"), ROWS, NULL, NULL},
+    {WIDTH, B("shortconv.out_proj"), ROWS, NULL, NULL},
+    {.sum = NULL},
+};
