@@ -390,6 +390,7 @@ static tare_status read_sources(general *g, tare_error *err) {
     }
     TARE_TRY(tare_model_text(&readme, m->hf, "README.md", arena, err));
     const char *foreign = readme.ptr ? tare_not_the_file(readme, readme.len) : NULL;
+    if (readme.ptr && !foreign) foreign = tare_other_unicode(readme);
     if (foreign) {
         tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.card");
         f.item_kind = TARE_ITEM_RESOURCE;

@@ -135,8 +135,8 @@ static bool has_loader_size(const sized *s, const tare_tensor *t, tare_error *wh
             (r->beside && !beside(s, t->name, r->beside)) || !is_other_size(&sum, s, r, block, is))
             continue;
         no(why, t->name, "its shape is not what the keys say");
-        tare_error_detail(why, "%s is %llu, the shape has %llu", r->sum, (unsigned long long)sum,
-                          (unsigned long long)is);
+        tare_error_detail(why, "the shape has %llu, not %llu: %s", (unsigned long long)is,
+                          (unsigned long long)sum, r->sum);
         return false;
     }
     return true;

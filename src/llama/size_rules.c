@@ -11,6 +11,7 @@
 #include "llama/tensor_names.h"
 
 enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
+#define ERROR_FIELD ((int)sizeof((tare_error *)NULL)->field)
 
 #define HIDDEN "hidden_size | n_embd | d_model | dim | model_dim"
 #define INNER                                                                                      \
@@ -227,9 +228,16 @@ bool tare_llama_size_is(const tare_llama_size_rule *rule, uint64_t count, uint64
 
 void tare_llama_size_differs(tare_error *err, const tare_llama_size_rule *rule, tare_str name,
                              uint64_t count, uint64_t factor, uint64_t is) {
-    char product[48] = "";
+    char product[48] = "", text[160];
     if (rule->factor)
         snprintf(product, sizeof product, " with %llu rows each", (unsigned long long)factor);
-    tare_error_detail(err, "%.*s is %llu%s, the shape has %llu", (int)name.len, name.ptr,
-                      (unsigned long long)count, product, (unsigned long long)is);
+    const int n = snprintf(text, sizeof text, "%.*s is %llu%s, the shape has %llu",
+                           (int)tare_min_u64(name.len, 64), name.ptr, (unsigned long long)count,
+                           product, (unsigned long long)is);
+    if (n > 0 && n < ERROR_FIELD)
+        tare_error_detail(err, "%s", text);
+    else /* whose end would be cut, and a number with it */
+        tare_error_detail(err, "the shape has %llu, not %llu * %llu: %.*s", (unsigned long long)is,
+                          (unsigned long long)count, (unsigned long long)factor,
+                          (int)tare_min_u64(name.len, 64), name.ptr);
 }

@@ -95,6 +95,12 @@ static bool is_zeros(tare_str head) {
     return i == head.len && head.len >= 512;
 }
 
+const char *tare_other_unicode(tare_str head) {
+    return has_bytes(head, 0, "\xff\xfe", 2) || has_bytes(head, 0, "\xfe\xff", 2)
+               ? "a text in UTF-16, as some editors save it: save it as UTF-8"
+               : NULL;
+}
+
 tare_status tare_name_foreign(tare_status status, tare_str head, uint64_t size, bool is_json,
                               tare_error *err) {
     if (status != TARE_ERR_CORRUPT && status != TARE_ERR_TRUNCATED && status != TARE_ERR_LIMIT)
@@ -107,9 +113,8 @@ tare_status tare_name_foreign(tare_status status, tare_str head, uint64_t size, 
             "written yet: get the file again");
     const char *what = is_json ? tare_not_the_file(head, size) : tare_foreign_file(head, size);
     if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);
-    if (is_json && (has_bytes(head, 0, "\xff\xfe", 2) || has_bytes(head, 0, "\xfe\xff", 2)))
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "a text in UTF-16, as some editors save it: save it as UTF-8");
+    if (is_json && tare_other_unicode(head))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, tare_other_unicode(head));
     const tare_str text = trimmed(head);
     if (!is_json && tare_str_starts(text, TARE_STR("FROM ")) && is_short_text(head, size))
         return tare_fail(

@@ -11,6 +11,8 @@
 /* What stands where any file should be: a Git LFS pointer, AppleDouble, an HTML page, an error of a
  * server in JSON. NULL: none of them. */
 const char *tare_not_the_file(tare_str head, uint64_t size);
+/* A text that is not in UTF-8, as its first bytes say. NULL: they do not. */
+const char *tare_other_unicode(tare_str head);
 /* What a file that is no model is ("a PyTorch pickle"), the above included. NULL: unknown. */
 const char *tare_foreign_file(tare_str head, uint64_t size);
 /* What a zip archive is that is no folder of files but one thing of another program (Keras). NULL:

@@ -37,6 +37,10 @@ def cards(p):
                 p.expect(f"{text!r}: {key}", got.get("general." + key) == value, repr(got.get("general." + key)))
     got = made(p, p.model("card", {"README.md": b"---\nlicense: caf\xe9\n---\n"}))
     p.expect("a card in Latin-1", got.get("general.license") == "caf\ufffd", repr(got))
+    for code in ("utf-16", "utf-16-be"):
+        text = "\ufeff---\nlicense: mit\n---\n".encode(code) if code.endswith("be") else "---\nlicense: mit\n---\n".encode(code)
+        code, said = p.run("convert", p.model("card", {"README.md": text}), p.path("card.gguf"), "--force", "--no-tokenizer")
+        p.expect("a card in UTF-16", code == 0 and "UTF-16" in said and "[llama.card]" in said, said)
 
 
 def names(p):

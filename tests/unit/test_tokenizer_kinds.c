@@ -195,6 +195,22 @@ static void several_tokens_end_a_text(void **state) {
         SIDE_TEXT("generation_config.json", "{\"eos_token_id\":1}"));
     assert_null(key_of(&r, "tokenizer.ggml.eot_token_id"));
     run_end(&r);
+    /* a list of config.json, where no file says more */
+    RUN(&r, NULL, vocab, merges, named, SIDE_TEXT("config.json", "{\"eos_token_id\":[1,2,4]}"));
+    assert_number(&r, "tokenizer.ggml.eot_token_id", 2);
+    assert_number(&r, "tokenizer.ggml.eom_token_id", 4);
+    run_end(&r);
+    RUN(&r, NULL, vocab, merges, named,
+        SIDE_TEXT("config.json", "{\"text_config\":{\"eos_token_id\":[1,2]}}"));
+    assert_number(&r, "tokenizer.ggml.eot_token_id", 2);
+    run_end(&r);
+    RUN(&r, NULL, vocab, merges, named, SIDE_TEXT("config.json", "{\"eos_token_id\":[1,2]}"),
+        SIDE_TEXT("generation_config.json", "{\"eos_token_id\":1}"));
+    assert_null(key_of(&r, "tokenizer.ggml.eot_token_id"));
+    run_end(&r);
+    RUN(&r, NULL, vocab, merges, named, SIDE_TEXT("config.json", "{\"eos_token_id\":2}"));
+    assert_null(key_of(&r, "tokenizer.ggml.eot_token_id"));
+    run_end(&r);
 }
 
 static void unigram_pieces_keep_scores(void **state) {

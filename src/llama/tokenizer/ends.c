@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tokens that end a text besides EOS. generation_config.json may list several, or name one other than
- * the tokenizer's; llama.cpp finds the usual ones by their text, and has keys for two more. */
+ * the tokenizer's, and so does config.json where there is no such file; llama.cpp finds the usual ones by their text, and has keys for two more. */
 #include "base/str.h"
 #include "llama/tensor_names.h"
 #include "llama/tokenizer/specials.h"
@@ -48,11 +48,24 @@ static void offer_end(tare_llama_tokenizer *t, const tare_llama_file *file,
                         (unsigned long long)id);
 }
 
+/* A list of config.json; a single number there is often that of a class. */
+static tare_status read_config(tare_llama_file *file, tare_json_value *ends,
+                               tare_llama_tokenizer *t, tare_error *err) {
+    TARE_TRY(tare_llama_file_read_json(file, t, "config.json", err));
+    const tare_json_value text = tare_json_span_member(&file->root, "text_config");
+    *ends = tare_json_span_member(&file->root, "eos_token_id");
+    if (ends->type != TARE_JSON_ARRAY && text.type == TARE_JSON_OBJECT)
+        *ends = tare_json_span_member(&text, "eos_token_id");
+    if (ends->type != TARE_JSON_ARRAY) ends->type = TARE_JSON_END;
+    return TARE_OK;
+}
+
 tare_status tare_llama_find_ends(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_file file;
     tare_json j;
     TARE_TRY(tare_llama_file_read_json(&file, t, "generation_config.json", err));
     tare_json_value v = tare_json_span_member(&file.root, "eos_token_id"), item;
+    if (!file.text.ptr) TARE_TRY(read_config(&file, &v, t, err));
     if (v.type != TARE_JSON_ARRAY) {
         offer_end(t, &file, &v);
         return TARE_OK;
