@@ -267,6 +267,17 @@ static bool kda_fits(const layers *l, tare_error *why) {
     return true;
 }
 
+/* Heads of layers with a window may be narrower, and turn as much as others unless a key says less. */
+static bool narrow_fits(const layers *l, tare_error *why) {
+    static const char name[] = "rope.dimension_count_swa";
+    const uint64_t width = number_or(l, "attention.key_length_swa", UINT64_MAX),
+                   turned = number_or(l, name, number_or(l, "rope.dimension_count", 0));
+    if (turned <= width) return true;
+    no_key(l, why, name, "more than a head of layers with a window would turn");
+    tare_error_detail(why, "%llu of %llu", (unsigned long long)turned, (unsigned long long)width);
+    return false;
+}
+
 /* What turns is pairs, and, where it does so by three positions, a part of a head. */
 static bool rotation_fits(const layers *l, tare_error *why) {
     static const char name[] = "rope.dimension_sections";
@@ -277,6 +288,7 @@ static bool rotation_fits(const layers *l, tare_error *why) {
     uint64_t sum = 0, n;
     tare_array_walk walk;
     tare_value v = {0};
+    if (!narrow_fits(l, why)) return false;
     if (number_or(l, "rope.dimension_count", 0) % 2 == 1)
         return no_key(l, why, "rope.dimension_count",
                       "it is odd, and llama.cpp turns pairs of a head's numbers");

@@ -100,15 +100,17 @@ static const struct {
 };
 
 /* A number that is taken for 0 where its key is missing, and a tensor (of some block, with '#') that
- * then has another shape. */
+ * then has another shape, or is not taken. */
 static const struct {
-    const char *key, *tensor;
+    const char *key, *tensor, *archs; /* NULL: all */
 } sized[] = {
-    {"attention.head_count", "blk.#.attn_q.weight"},
-    {"attention.head_count", "blk.#.attn_qkv.weight"},
-    {"feed_forward_length", "blk.#.ffn_down.weight"},
-    {"expert_count", "blk.#.ffn_gate_inp.weight"},
-    {"nextn_predict_layers", "blk.#.nextn.eh_proj.weight"},
+    {"attention.head_count", "blk.#.attn_q.weight", NULL},
+    {"attention.head_count", "blk.#.attn_qkv.weight", NULL},
+    {"feed_forward_length", "blk.#.ffn_down.weight", NULL},
+    {"expert_count", "blk.#.ffn_gate_inp.weight", NULL},
+    {"nextn_predict_layers", "blk.#.nextn.eh_proj.weight", NULL},
+    {"expert_shared_feed_forward_length", "blk.#.ffn_down_shexp.weight",
+     "ernie4_5 granite granite_swa granitehybrid granitemoe paddleocr step35"},
 };
 
 static bool has_key(const tare_model *gguf, tare_str architecture, tare_str name, char *key,
@@ -149,7 +151,8 @@ bool tare_llama_has_keys(const tare_model *gguf, tare_str architecture, tare_err
             if (!has_key(gguf, architecture, name, key, sizeof key)) return no(why, key);
     }
     for (size_t i = 0; i < sizeof sized / sizeof *sized; i++)
-        if (!has_key(gguf, architecture, tare_str_of(sized[i].key), key, sizeof key) &&
+        if (tare_llama_is_among(architecture, sized[i].archs) &&
+            !has_key(gguf, architecture, tare_str_of(sized[i].key), key, sizeof key) &&
             has_tensor(gguf, sized[i].tensor))
             return no(why, key);
     return true;

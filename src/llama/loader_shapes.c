@@ -68,9 +68,11 @@ static const char *name_in(const sized *s, const char *name, uint64_t block) {
 
 static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block);
 
-/* Without a key heads together are as wide as the model. */
-static bool is_head(uint64_t *out, const sized *s, const char *name) {
+/* Without a key heads together are as wide as the model, and Grok's experts as other networks. */
+static bool has_default(uint64_t *out, const sized *s, const char *name, uint64_t block) {
     uint64_t width, heads;
+    if (strcmp(name, "expert_feed_forward_length") == 0 && tare_str_is(s->architecture, "grok"))
+        return key_number(out, s, "feed_forward_length", block);
     if ((strcmp(name, "attention.key_length") != 0 &&
          strcmp(name, "attention.value_length") != 0) ||
         !key_number(&width, s, "embedding_length", 0) ||
@@ -85,7 +87,7 @@ static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_
     const tare_metadata *m = key_of(s, name_in(s, name, block));
     if (!m && strcmp(name, "attention.head_count_kv") == 0) /* as many as there are heads */
         return key_number(out, ctx, "attention.head_count", block);
-    if (!m) return is_head(out, s, name);
+    if (!m) return has_default(out, s, name, block);
     if (m->value.type == TARE_VALUE_ARRAY) { /* 0 is of layers without such tensors */
         tare_value v = {0};
         return element(&v, &m->value.as.a, block) && tare_value_u64(out, &v) && *out > 0;

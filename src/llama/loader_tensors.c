@@ -27,8 +27,7 @@ static const about further[] = {
      "!arwkv7 bitnet deepseek2 deepseek32 gemma4-assistant glm-dsa mamba mamba2 minicpm3 "
      "mistral4 plm rwkv6 rwkv6qwen2 rwkv7 t5 t5encoder wavtokenizer-dec"},
     {"rope_factors_long rope_factors_short", PLAIN " apertus pangu-embedded step35"},
-    {"ffn_down_shexp ffn_gate_shexp ffn_up_shexp",
-     "ernie4_5 llama llama-embed minicpm mistral3 nemotron_h paddleocr refact"},
+    {"ffn_down_shexp ffn_gate_shexp ffn_up_shexp", "ernie4_5 nemotron_h paddleocr"},
     {"rope_freqs", "cogvlm falcon-h1 granite granitehybrid granitemoe pangu-embedded refact"},
     {"ffn_gate_up_exps", "cohere2moe deepseek2 deepseek2-ocr hy_v3 qwen35moe qwen3next"},
     {"ffn_down_exps ffn_gate_exps ffn_gate_inp ffn_up_exps",

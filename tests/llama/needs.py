@@ -124,6 +124,19 @@ def check_also(case):
         case.expect("without " + name, case.without(there[-1:]), *there[-1:], "missing")
 
 
+# Keys without which tensors have another width than llama.cpp takes.
+WIDTHS = {"granitemoe": "expert_shared_feed_forward_length", "step35": "expert_shared_feed_forward_length",
+          "grok": "expert_feed_forward_length", "gemma4": "rope.dimension_count_swa"}
+
+
+def check_widths(case):
+    key = WIDTHS.get(case.name)
+    if key:
+        case.gguf.write(case.other, case.gguf.tensors, [k for k in case.gguf.key_list if k[0] != f"{case.name}.{key}"])
+        case.n += 1
+        case.expect("without " + key, verdict(case.tare, case.other), key)
+
+
 def check_usual(case):
     """What every architecture of the list needs; no llama.cpp is there to be asked."""
     case.expect("as it is", verdict(case.tare, case.path))
@@ -238,7 +251,7 @@ def main():
         import xllamacpp  # noqa: F401: before the forks
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
     found, n = [], 0
-    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
+    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *WIDTHS, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
         if name == "wavtokenizer":  # it has no tokenizer
             continue
         case = Case(tare, folder, name)
@@ -250,6 +263,7 @@ def main():
             check_usual(case)
         check_also(case)
         check_halves(case)
+        check_widths(case)
         if name == "llama" and not asks:
             check_shapes(case)
             check_values(case)
