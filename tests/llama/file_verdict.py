@@ -9,6 +9,8 @@ import sys
 import llama_runs
 import tiny_models
 
+os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # a failed assertion would start a debugger
+
 
 def verdict(tare, path):
     """Why not; empty: llama.cpp runs it."""

@@ -286,6 +286,13 @@ static void roles_have_the_ids_of_the_libraries(void **state) {
         assert_number(&r, "tokenizer.ggml.bos_token_id", 3);
         assert_true(has_finding(&r, "tokenizer.added-id"));
         assert_int_equal(has_finding(&r, "tokenizer.template-id"), id == 2);
+        assert_false(has_finding(&r, "tokenizer.not-applied"));
+        run_end(&r);
+        /* llama.cpp puts the BOS there, whatever the template has */
+        RUN(&r, NULL, SIDE_TEXT("tokenizer.json", json),
+            SIDE_TEXT("tokenizer_config.json", "{\"bos_token\":\"a\"}"));
+        assert_run(&r);
+        assert_true(has_finding(&r, "tokenizer.not-applied"));
         run_end(&r);
     }
 }

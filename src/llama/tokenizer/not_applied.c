@@ -2,6 +2,9 @@
  *
  * What a tokenizer.json does to a text that llama.cpp does not, whatever its keys say: each is told, as the
  * tokens of some texts differ. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
 
@@ -164,6 +167,25 @@ static void tell_of_bytes(const tare_llama_tokenizer *t) {
 
 /* ---- tokens around a text ---------------------------------------------------------------------- */
 
+/* The token in front is BOS to llama.cpp, whatever a template calls it. */
+static void tell_of_first(const tare_llama_tokenizer *t, const tare_json_value *special) {
+    const tare_json_value name = tare_json_span_member(special, "id");
+    char bos[128] = "";
+    if (name.type != TARE_JSON_STRING || t->adds[TARE_LLAMA_ADD_BOS] != TARE_LLAMA_FLAG_YES ||
+        strcmp(t->model, "bert") == 0)
+        return;
+    for (size_t i = 0; i < t->n_ids; i++)
+        if (t->ids[i].special == TARE_LLAMA_BOS && t->ids[i].id < t->vocab.n_tokens) {
+            const tare_str text = t->vocab.tokens[t->ids[i].id].text;
+            snprintf(bos, sizeof bos, "%.*s", (int)(text.len < 120 ? text.len : 120), text.ptr);
+        }
+    if (bos[0] && !tare_json_is(&name, bos))
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.not-applied", t->json.file.name,
+                        "post_processor: it puts %.*s in front of a text, and llama.cpp the "
+                        "beginning that is named, \"%s\"",
+                        (int)(name.raw.len < 80 ? name.raw.len : 80), name.raw.ptr, bos);
+}
+
 static void tell_of_template(const tare_llama_tokenizer *t, const tare_json_value *processor,
                              unsigned depth) {
     static const char *const names[] = {"single", "processors"};
@@ -179,7 +201,8 @@ static void tell_of_template(const tare_llama_tokenizer *t, const tare_json_valu
     while (tare_json_span_next(&j, &inner) != TARE_JSON_END) {
         special = tare_json_span_member(&inner, "SpecialToken");
         is_behind = is_behind || special.type != TARE_JSON_OBJECT;
-        n_before += special.type == TARE_JSON_OBJECT && !is_behind;
+        if (special.type == TARE_JSON_OBJECT && !is_behind && n_before++ == 0)
+            tell_of_first(t, &special);
         n_after += special.type == TARE_JSON_OBJECT && is_behind;
     }
     if (n_before > 1 || n_after > 1)
