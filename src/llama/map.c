@@ -409,13 +409,30 @@ static const tare_encoding *kept_type(const tare_llama_mapping *m) {
     return most;
 }
 
+/* What mlx-lm leaves out, without which llama.cpp computes something else. */
+static tare_status note_left_out_by_mlx(const tare_llama_mapping *m, tare_error *err) {
+    const char *what;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.mlx-left-out");
+    TARE_TRY(tare_mlx_left_out(&what, m->hf, err));
+    if (!what || m->options->tower) return TARE_OK;
+    tare_report_addf(m->options->context->report, &f,
+                     "MLX left %s out, with which routers choose experts: llama.cpp may choose "
+                     "others",
+                     what);
+    f.text = TARE_STR("tensors of routers that MLX left out");
+    if (m->out->loss.status == TARE_OK) m->out->loss = f;
+    return TARE_OK;
+}
+
 /* The input with its packed weights as llama.cpp has them, where that makes a difference. */
 static tare_status take_packed(tare_llama_mapping *m, mapped *own, const tare_context *open,
                                tare_error *err) {
     TARE_TRY(
         tare_quantized_for_llama(&own->decoded, m->hf, !m->options->like_reference, open, err));
     if (own->decoded) m->hf = own->decoded;
-    TARE_TRY(tare_mlx_plain(&own->plain, m->hf, true, open, err));
+    TARE_TRY(note_left_out_by_mlx(m, err));
+    TARE_TRY(tare_mlx_plain(&own->plain, m->hf,
+                            m->options->tower ? TARE_MLX_AS_TOWER : TARE_MLX_AS_TEXT, open, err));
     if (own->plain) m->hf = own->plain;
     own->file.source = m->hf;
     return TARE_OK;

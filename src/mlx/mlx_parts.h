@@ -5,6 +5,7 @@
 #define TARE_MLX_MLX_PARTS_H
 
 #include "mlx/mlx_names.h"
+#include "mlx/mlx_plain.h"
 #include "quantized/made.h"
 
 /* What becomes of a tensor of the input. */
@@ -12,6 +13,8 @@ typedef struct tare_mlx_use {
     const tare_mlx_row *row; /* NULL: it stays as it is, but for its name */
     tare_str name;           /* of what is made of it */
     int64_t second;          /* the other one that this is made of; -1: there is none */
+    const uint32_t *all;     /* all experts' that this is made of, itself first */
+    size_t n_all;            /* 0: none */
     bool is_second;          /* it is that itself: nothing else is made of it */
     bool is_half;            /* it would have to be that */
     tare_str
@@ -22,9 +25,11 @@ typedef struct tare_mlx_use {
 typedef struct tare_mlx_making {
     const tare_model *in;
     tare_model *out;
-    bool keeps_stacks;
-    bool is_for_mlx;   /* the other way */
-    tare_arena *arena; /* of what is needed while it is made */
+    tare_mlx_use_of use_of;
+    bool is_for_mlx; /* the other way */
+    bool is_formed;  /* convolutions, or names that tell as much, are MLX's; for MLX, will be */
+    bool has_channels_last, has_channels_first; /* convolutions of pictures, as their shapes tell */
+    tare_arena *arena;                          /* of what is needed while it is made */
     tare_mlx_kind kind;
     tare_mlx_use *uses; /* of each tensor of the input */
     size_t n;           /* tensors of the output */

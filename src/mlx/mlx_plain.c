@@ -53,27 +53,55 @@ static bool is_undone(const tare_tensor *t) {
     return t->n_dims == 3 && t->dims[1] == 1;
 }
 
-/* Those of the form that is to become the other. */
-static bool has_convolutions(const tare_mlx_making *k) {
+/* The weight of a convolution of pictures, [out, height, width, in] and [out, time, height, width, in], where
+ * transformers has `in` behind `out`. mlx-vlm turns them, but not always those whose kernel is as wide as
+ * it has channels. */
+static bool may_have_channels_last(const tare_tensor *t) {
+    return t->n_dims > 3 && tare_str_ends(t->name, TARE_STR(".weight")) &&
+           t->dims[t->n_dims - 3] == t->dims[t->n_dims - 2];
+}
+
+static bool has_channels_last(const tare_tensor *t) {
+    return may_have_channels_last(t) && t->dims[t->n_dims - 1] != t->dims[t->n_dims - 2];
+}
+
+static bool has_channels_first(const tare_tensor *t) {
+    return t->n_dims > 3 && tare_str_ends(t->name, TARE_STR(".weight")) &&
+           t->dims[t->n_dims - 2] == t->dims[t->n_dims - 1] && !may_have_channels_last(t);
+}
+
+/* Whether convolutions are of the form that is to become the other, and what goes with them. */
+static void find_form(tare_mlx_making *k) {
     for (size_t i = 0; i < k->in->catalog.n_tensors; i++) {
         const tare_tensor *t = tensor(k, i);
         const tare_mlx_row *row = tare_mlx_other_row(t->name, &k->kind);
-        if (k->is_for_mlx ? row && row->form == TARE_MLX_LAST_TWO && is_undone(t)
-                          : is_convolution(t, row))
-            return true;
+        k->is_formed |= (k->is_for_mlx ? row && row->form == TARE_MLX_LAST_TWO && is_undone(t)
+                                       : is_convolution(t, row)) ||
+                        tare_mlx_tells_norms(t->name, &k->kind, k->is_for_mlx);
+        k->has_channels_last |= has_channels_last(t);
+        k->has_channels_first |= has_channels_first(t);
     }
-    return false;
 }
 
 /* A row holds for a tensor of its form only: a name may be transformers', too. */
-static bool holds(const tare_mlx_making *k, size_t i, const tare_mlx_row *row,
-                  bool has_convolution) {
+static bool holds(const tare_mlx_making *k, size_t i, const tare_mlx_row *row) {
     const tare_tensor *t = tensor(k, i);
-    if (row->form == TARE_MLX_LAST_TWO)
+    switch (row->form) {
+    case TARE_MLX_LAST_TWO:
         return is_convolution(t, row) || strcmp(row->name, row->plain) != 0;
-    if (row->form == TARE_MLX_VECTOR) return t->n_dims == 0;
-    if (row->form == TARE_MLX_NOT_UNDONE) return !is_undone(t);
-    return row->form != TARE_MLX_LESS_ONE || (t->n_dims == 1 && has_convolution);
+    case TARE_MLX_CHANNELS_LAST:
+        return has_channels_last(t);
+    case TARE_MLX_VECTOR:
+        return t->n_dims != 1 && t->n_elements > 0;
+    case TARE_MLX_NOT_UNDONE:
+        return !is_undone(t);
+    case TARE_MLX_DIVIDED:
+        return k->is_formed;
+    case TARE_MLX_LESS_ONE:
+        return t->n_dims == 1 && k->is_formed;
+    default:
+        return true;
+    }
 }
 
 /* The name of experts that stay in one tensor. */
@@ -111,34 +139,72 @@ static tare_status find_second(tare_mlx_making *k, size_t i, const tare_mlx_row 
     return TARE_OK;
 }
 
-/* The weight of a convolution of pictures, [out, height, width, in], where transformers has [out, in, height,
- * width]: mlx-vlm turns them. */
-static bool has_channels_last(const tare_tensor *t) {
-    const uint64_t *end = t->dims + t->n_dims;
-    return t->n_dims > 3 && tare_str_ends(t->name, TARE_STR(".weight")) && end[-3] == end[-2] &&
-           end[-1] != end[-2];
+/* All experts' tensors that one is made of, of which this is the first. */
+static tare_status find_all(tare_mlx_making *k, size_t i, const tare_mlx_row *row) {
+    const size_t most = k->in->catalog.n_tensors;
+    uint32_t *all = TARE_NEW_ARRAY(k->arena, uint32_t, most);
+    size_t n = 0;
+    for (int64_t at = (int64_t)i; all && at >= 0 && n < most; n++) {
+        all[n] = (uint32_t)at;
+        if (n > 0) k->uses[at].is_second = true;
+        const tare_str next = tare_mlx_numbered(tensor(k, i)->name, row->name, n + 1, k->arena);
+        if (!next.ptr) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+        at = tare_model_find_tensor(k->in, next);
+    }
+    if (!all) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+    k->uses[i].all = all;
+    k->uses[i].n_all = n;
+    return TARE_OK;
 }
 
-static tare_status use_tensor(tare_mlx_making *k, size_t i, bool has_convolution) {
+static bool is_gathered(const tare_mlx_row *row) {
+    return row && (row->form == TARE_MLX_GATHERED || row->form == TARE_MLX_GATHERED_TURNED);
+}
+
+/* Convolutions of an encoder whose names and form tare does not know. */
+static tare_status check_tower(const tare_mlx_making *k, size_t i) {
+    const tare_tensor *t = tensor(k, i);
+    const bool is_unknown = has_channels_last(t) && !tare_mlx_has_tower(&k->kind);
+    const bool is_plain = k->has_channels_first && !k->has_channels_last;
+    const bool is_unclear = may_have_channels_last(t) && !has_channels_last(t) &&
+                            t->dims[t->n_dims - 1] > 1 && !is_plain;
+    if (k->use_of == TARE_MLX_AS_TEXT) return TARE_OK;
+    if (is_unknown)
+        return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, t, i,
+                                "a convolution whose channels are last, as mlx-vlm stores it: tare "
+                                "does not know what else mlx-vlm makes of such models");
+    return is_unclear ? tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, t, i,
+                                         "a convolution whose shape does not tell whether its "
+                                         "channels are last, as mlx-vlm stores them")
+                      : TARE_OK;
+}
+
+static tare_status take_row(tare_mlx_making *k, size_t i, const tare_mlx_row *row) {
+    const tare_str name = tensor(k, i)->name;
+    tare_mlx_use *use = &k->uses[i];
+    use->row = row;
+    use->name = tare_mlx_replaced(name, row->name, row->plain, k->arena);
+    if (row->second) return find_second(k, i, row);
+    return is_gathered(row) ? find_all(k, i, row) : TARE_OK;
+}
+
+static tare_status use_tensor(tare_mlx_making *k, size_t i) {
     const tare_str name = tensor(k, i)->name;
     tare_mlx_use *use = &k->uses[i];
     const tare_mlx_row *stack = tare_mlx_stack_row(name, &k->kind);
     const tare_mlx_row *row = stack ? stack : tare_mlx_other_row(name, &k->kind);
     use->name = name;
-    if (!k->keeps_stacks && has_channels_last(tensor(k, i)))
-        return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, tensor(k, i), i,
-                                "a convolution whose channels are last, as mlx-vlm stores it: tare "
-                                "does not turn these");
-    if (row && !holds(k, i, row, has_convolution)) row = NULL;
-    if (row && stack && k->keeps_stacks && !row->is_always) {
+    TARE_TRY(check_tower(k, i));
+    if (row && !holds(k, i, row)) row = NULL;
+    const bool is_other = row && ((row->second && !tare_mlx_is_in(name, row->name)) ||
+                                  (is_gathered(row) && tare_mlx_number(name, row->name) != 0));
+    if (row && stack && k->use_of != TARE_MLX_AS_MODEL && !row->is_always) {
         use->name = as_stack(k, name, row);
-    } else if (row && row->second && !tare_mlx_is_in(name, row->name)) {
+    } else if (is_other) {
         use->is_half = true; /* the first one finds it */
         return TARE_OK;
     } else if (row) {
-        use->row = row;
-        use->name = tare_mlx_replaced(name, row->name, row->plain, k->arena);
-        if (row->second) TARE_TRY(find_second(k, i, row));
+        TARE_TRY(take_row(k, i, row));
     }
     if (use->name.ptr) use->name = tare_mlx_rooted(use->name, &k->kind, k->arena);
     if (!use->name.ptr) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
@@ -147,7 +213,7 @@ static tare_status use_tensor(tare_mlx_making *k, size_t i, bool has_convolution
 }
 
 /* The same for MLX. */
-static tare_status use_plain(tare_mlx_making *k, size_t i, bool has_convolution) {
+static tare_status use_plain(tare_mlx_making *k, size_t i) {
     const tare_tensor *t = tensor(k, i);
     tare_mlx_use *use = &k->uses[i];
     const tare_mlx_row *row = tare_mlx_row_of_plain(t->name, &k->kind);
@@ -158,7 +224,8 @@ static tare_status use_plain(tare_mlx_making *k, size_t i, bool has_convolution)
     if (row && row->form == TARE_MLX_TURNED && strcmp(row->name, row->plain) == 0 &&
         tare_str_starts(t->name, TARE_STR("model.")))
         row = NULL; /* a name that GPT-2 has at MLX's alone */
-    if (row && row->form == TARE_MLX_LESS_ONE && (t->n_dims != 1 || !has_convolution)) row = NULL;
+    const bool goes_with = row && (row->form == TARE_MLX_LESS_ONE || row->form == TARE_MLX_DIVIDED);
+    if (goes_with && !holds(k, i, row)) row = NULL;
     if (row) {
         use->row = row;
         use->name = tare_mlx_replaced(t->name, row->plain, row->name, k->arena);
@@ -177,10 +244,8 @@ static tare_status use_all(tare_mlx_making *k) {
     k->uses = TARE_NEW_ARRAY(k->arena, tare_mlx_use, n);
     if (!k->uses) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < n; i++) k->uses[i].second = -1;
-    const bool has_convolution = has_convolutions(k);
-    for (size_t i = 0; i < n; i++)
-        TARE_TRY(k->is_for_mlx ? use_plain(k, i, has_convolution)
-                               : use_tensor(k, i, has_convolution));
+    find_form(k);
+    for (size_t i = 0; i < n; i++) TARE_TRY(k->is_for_mlx ? use_plain(k, i) : use_tensor(k, i));
     for (size_t i = 0; i < n; i++)
         if (k->uses[i].is_half && !k->uses[i].is_second) return fail_half(k, i);
     return TARE_OK;
@@ -294,7 +359,8 @@ static tare_status fill(tare_mlx_making *k) {
 static tare_status make(tare_mlx_making *k, const tare_context *open) {
     TARE_TRY(tare_mlx_kind_of(&k->kind, k->in, k->arena, k->err));
     TARE_TRY(use_all(k));
-    if (!differs(k) && (!k->in->packed || k->keeps_stacks || k->is_for_mlx)) return TARE_OK;
+    if (!differs(k) && (!k->in->packed || k->use_of != TARE_MLX_AS_MODEL || k->is_for_mlx))
+        return TARE_OK;
     TARE_TRY(tare_model_new(&k->out, open, k->err));
     return fill(k);
 }
@@ -312,9 +378,9 @@ static tare_status make_other(tare_model **out, tare_mlx_making *k, const tare_c
     return status;
 }
 
-tare_status tare_mlx_plain(tare_model **out, const tare_model *in, bool keeps_stacks,
+tare_status tare_mlx_plain(tare_model **out, const tare_model *in, tare_mlx_use_of use,
                            const tare_context *open, tare_error *err) {
-    tare_mlx_making k = {.in = in, .keeps_stacks = keeps_stacks, .err = err};
+    tare_mlx_making k = {.in = in, .use_of = use, .err = err};
     *out = NULL;
     if (in->types || in->n_stand_ins || in->has_own_form || !is_mlx(in) ||
         (!in->packed && has_codes(in)))
@@ -327,6 +393,20 @@ tare_status tare_mlx_formed(tare_model **out, const tare_model *in, const tare_c
     tare_mlx_making k = {.in = in, .is_for_mlx = true, .err = err};
     *out = NULL;
     return in->n_stand_ins || is_mlx(in) ? TARE_OK : make_other(out, &k, open);
+}
+
+tare_status tare_mlx_left_out(const char **what, const tare_model *in, tare_error *err) {
+    tare_mlx_kind kind;
+    tare_arena arena;
+    *what = NULL;
+    if (in->n_stand_ins || !is_mlx(in)) return TARE_OK;
+    tare_arena_init(&arena, in->allocator);
+    const tare_status status = tare_mlx_kind_of(&kind, in, &arena, err);
+    if (status == TARE_OK && tare_mlx_lacks_biases(&kind)) *what = "e_score_correction_bias";
+    tare_arena_free(&arena);
+    for (size_t i = 0; *what && i < in->catalog.n_tensors; i++)
+        if (tare_str_ends(in->catalog.tensors[i].name, tare_str_of(*what))) *what = NULL;
+    return status;
 }
 
 size_t tare_mlx_changed(const tare_model *plain, const tare_model *in) {

@@ -6,12 +6,21 @@
 
 #include "model/catalog.h"
 
+/* What a model in transformers' form is for. */
+typedef enum tare_mlx_use_of {
+    TARE_MLX_AS_MODEL = 0,
+    TARE_MLX_AS_TEXT, /* a text model for llama.cpp: experts stay in one tensor, under the names that they have
+                       * without their numbers, and what is not read is not looked at */
+    TARE_MLX_AS_TOWER /* an encoder for it */
+} tare_mlx_use_of;
+
 /* The same model under transformers' names and in its form, if it is one of MLX's; *out NULL: there is no
- * difference. With keeps_stacks experts stay in one tensor, under the names that they have without their
- * numbers. Its tensors are those of `in`, which must outlive it. A model whose codes are tensors is not
+ * difference. Its tensors are those of `in`, which must outlive it. A model whose codes are tensors is not
  * looked at. CORRUPT: MLX's form is not complete. */
-tare_status tare_mlx_plain(tare_model **out, const tare_model *in, bool keeps_stacks,
+tare_status tare_mlx_plain(tare_model **out, const tare_model *in, tare_mlx_use_of use,
                            const tare_context *open, tare_error *err);
+/* What of it MLX left out that routers choose experts with; NULL: nothing. */
+tare_status tare_mlx_left_out(const char **what, const tare_model *in, tare_error *err);
 /* The other way: what mlx-lm would not give its form itself where weights are packed. Weights that are packed stay
  * in reach, if their rows stay together. */
 tare_status tare_mlx_formed(tare_model **out, const tare_model *in, const tare_context *open,

@@ -109,7 +109,8 @@ static tare_status lay_each(tare_mlx_making *k, size_t i) {
 typedef struct made_tensor {
     uint64_t dims[TARE_MAX_DIMS];
     uint32_t n_dims;
-    tare_piece pieces[2];
+    tare_piece pieces[TARE_MLX_FACTORS];
+    const tare_piece *all; /* of experts, in place of those */
     size_t n_pieces;
 } made_tensor;
 
@@ -132,9 +133,11 @@ static const tare_encoding *type_of(const tare_mlx_making *k, size_t i) {
     const tare_mlx_form form = k->uses[i].row->form;
     const tare_encoding *e = tensor(k, (int64_t)i)->encoding;
     const bool has_blocks = e->kind == TARE_KIND_BLOCK && form == TARE_MLX_ABOVE;
-    const bool is_made = form == TARE_MLX_LESS_ONE ||
-                         (tare_made_is_decoded(k->in, i) && !has_blocks) ||
-                         (other >= 0 && tensor(k, other)->encoding != e);
+    bool is_made = form == TARE_MLX_LESS_ONE || form == TARE_MLX_DIVIDED ||
+                   (tare_made_is_decoded(k->in, i) && !has_blocks) ||
+                   (other >= 0 && tensor(k, other)->encoding != e);
+    for (size_t n = 0; n < k->uses[i].n_all; n++)
+        is_made |= tensor(k, k->uses[i].all[n])->encoding != e;
     return is_made ? tare_encoding_get(TARE_ENCODING_F32) : e;
 }
 
@@ -159,9 +162,9 @@ static tare_status make(tare_mlx_making *k, size_t i, tare_str name, const made_
     const size_t at = k->out->catalog.n_tensors;
     tare_tensor *t = append(k, i, name);
     if (!pieces || !t) return no_memory(k);
-    memcpy(pieces, of->pieces, of->n_pieces * sizeof *pieces);
+    memcpy(pieces, of->all ? of->all : of->pieces, of->n_pieces * sizeof *pieces);
     for (size_t p = 0; p < of->n_pieces; p++) {
-        const size_t source = p == 0 ? i : (size_t)other;
+        const size_t source = of->all ? of->all[p].source : p == 0 || other < 0 ? i : (size_t)other;
         if (tensor(k, (int64_t)source)->encoding != type && !tare_tensor_can_decode(k->in, source))
             return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, tensor(k, (int64_t)source),
                                     source, "this type cannot be decoded");
@@ -170,6 +173,8 @@ static tare_status make(tare_mlx_making *k, size_t i, tare_str name, const made_
     }
     TARE_TRY(tare_tensor_set(k->out, t, type, of->dims, of->n_dims, k->file_index, k->end, k->err));
     *made = (tare_made){k->end, t->size_bytes, NULL, {pieces, of->n_pieces, type}};
+    for (size_t n = 1; n < k->uses[i].n_all; n++)
+        k->origins[at].size_bytes += tare_tensor_origin(k->in, k->uses[i].all[n]).size_bytes;
     if (other >= 0)
         k->origins[at].size_bytes += tare_tensor_origin(k->in, (size_t)other).size_bytes;
     return tare_add_u64(k->end, t->size_bytes, &k->end)
@@ -241,6 +246,67 @@ static tare_status make_one_off(tare_mlx_making *k, size_t i, float more) {
     return make(k, i, k->uses[i].name, &of);
 }
 
+/* The rows of all experts' matrices, or their columns as rows. */
+static tare_status make_gathered(tare_mlx_making *k, size_t i, bool is_turned) {
+    const tare_mlx_use *use = &k->uses[i];
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    tare_piece *all = TARE_NEW_ARRAY(&k->out->arena, tare_piece, use->n_all);
+    made_tensor of = {.n_dims = 2, .all = all, .n_pieces = use->n_all};
+    if (!all) return no_memory(k);
+    if (t->n_dims != 2 || t->n_elements == 0) return misfit(k, i);
+    for (size_t n = 0; n < use->n_all; n++) {
+        const tare_tensor *expert = tensor(k, use->all[n]);
+        if (expert->n_dims != 2 || expert->dims[0] != t->dims[0] || expert->cols != t->cols)
+            return misfit(k, use->all[n]);
+        all[n] = (tare_piece){.end = (n + 1) * t->n_elements, .source = use->all[n]};
+        if (is_turned && !(all[n].view = turned(k, expert))) return no_memory(k);
+    }
+    of.dims[0] = use->n_all * t->dims[is_turned];
+    of.dims[1] = t->dims[!is_turned];
+    return make(k, i, use->name, &of);
+}
+
+/* [out, in, height, width] of [out, height, width, in]. */
+static tare_status make_channels_first(tare_mlx_making *k, size_t i) {
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    made_tensor of = shaped_as(t);
+    tare_piece_view *v = TARE_NEW(&k->out->arena, tare_piece_view);
+    if (!v) return no_memory(k);
+    if (t->n_elements == 0) return misfit(k, i);
+    const uint64_t n_points = t->n_elements / t->dims[0] / t->cols;
+    for (uint32_t d = 2; d < t->n_dims; d++) of.dims[d] = t->dims[d - 1];
+    of.dims[1] = t->cols;
+    *v = (tare_piece_view){
+        .n_axes = 3, .axes = {{t->dims[0], n_points * t->cols}, {t->cols, 1}, {n_points, t->cols}}};
+    of.pieces[0] = (tare_piece){.end = t->n_elements, .view = v};
+    return make(k, i, k->uses[i].name, &of);
+}
+
+/* Numbers over what they were multiplied by, or the other way. */
+static tare_status make_scaled(tare_mlx_making *k, size_t i, tare_piece_arithmetic arithmetic) {
+    const tare_tensor *t = tensor(k, (int64_t)i);
+    tare_mlx_factor factors[TARE_MLX_FACTORS];
+    made_tensor of = shaped_as(t);
+    uint64_t end = 0;
+    of.n_pieces = tare_mlx_factors_of(factors, k->uses[i].name, &k->kind);
+    if (of.n_pieces == 0)
+        return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, t, i,
+                                "mlx-lm multiplies it by numbers of config.json, which are not "
+                                "there");
+    if (t->n_elements == 0) return misfit(k, i);
+    for (size_t n = 0; n < of.n_pieces; n++) {
+        tare_piece_view *v = TARE_NEW(&k->out->arena, tare_piece_view);
+        const uint64_t n_rows = of.n_pieces == 1 ? t->n_rows : factors[n].n_rows;
+        if (!v) return no_memory(k);
+        if (n_rows > t->n_rows - end) return misfit(k, i);
+        *v = (tare_piece_view){end * t->cols, 1, {{n_rows * t->cols, 1}}};
+        end += n_rows;
+        of.pieces[n] = (tare_piece){
+            .end = end * t->cols, .view = v, .arithmetic = arithmetic, .constant = factors[n].by};
+    }
+    return end == t->n_rows ? make(k, i, k->uses[i].name, &of) : misfit(k, i);
+}
+
 /* [heads, rank, keys] and [heads, values, rank]. */
 static tare_status make_keys_values(tare_mlx_making *k, size_t i) {
     const tare_tensor *a = tensor(k, (int64_t)i), *b = tensor(k, k->uses[i].second);
@@ -304,7 +370,8 @@ static tare_status make_for_mlx(tare_mlx_making *k, size_t i) {
     const tare_tensor *t = tensor(k, (int64_t)i);
     const tare_mlx_form form = use->row ? use->row->form : TARE_MLX_SAME;
     if (form == TARE_MLX_LEFT_OUT) return TARE_OK;
-    if (form == TARE_MLX_NOT_UNDONE)
+    if (form == TARE_MLX_NOT_UNDONE || form == TARE_MLX_GATHERED ||
+        form == TARE_MLX_GATHERED_TURNED)
         return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, t, i,
                                 "tare does not make what mlx-lm makes of such models, which it "
                                 "cannot do itself where weights are packed");
@@ -314,6 +381,7 @@ static tare_status make_for_mlx(tare_mlx_making *k, size_t i) {
     }
     if (form == TARE_MLX_TURNED) return make_turned(k, i);
     if (form == TARE_MLX_LESS_ONE) return make_one_off(k, i, 1);
+    if (form == TARE_MLX_DIVIDED) return make_scaled(k, i, TARE_PIECE_MUL);
     if (form != TARE_MLX_LAST_TWO || t->n_dims != 3) return lay_whole(k, i, use->name);
     const uint64_t dims[] = {t->dims[0], t->dims[2], t->dims[1]};
     return lay(k, i, use->name, dims, 3, 0, t->n_elements / tare_max_u64(t->cols, 1));
@@ -350,7 +418,15 @@ tare_status tare_mlx_make(tare_mlx_making *k, size_t i) {
     case TARE_MLX_KEYS_VALUES:
         return make_keys_values(k, i);
     case TARE_MLX_VECTOR:
-        return lay(k, i, use->name, &(uint64_t){1}, 1, 0, 1);
+        return lay(k, i, use->name, &tensor(k, (int64_t)i)->n_elements, 1, 0,
+                   tensor(k, (int64_t)i)->n_rows);
+    case TARE_MLX_GATHERED:
+    case TARE_MLX_GATHERED_TURNED:
+        return make_gathered(k, i, use->row->form == TARE_MLX_GATHERED_TURNED);
+    case TARE_MLX_CHANNELS_LAST:
+        return make_channels_first(k, i);
+    case TARE_MLX_DIVIDED:
+        return make_scaled(k, i, TARE_PIECE_DIV);
     case TARE_MLX_NOT_UNDONE:
         return tare_fail_tensor(k->err, TARE_ERR_UNSUPPORTED, tensor(k, (int64_t)i), i,
                                 "tare does not know how to undo what mlx-lm makes of such models");

@@ -87,6 +87,18 @@ static void note_stacks(tare_plan *p) {
                          n, n == 1 ? "" : "s", n == 1 ? "keeps" : "keep");
 }
 
+static tare_status note_biases(tare_plan *p, tare_error *err) {
+    const char *what;
+    TARE_TRY(tare_mlx_left_out(&what, p->in, err));
+    const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.mlx-left-out");
+    if (what)
+        tare_strict_note(&p->strict, &f, "tensors of routers that MLX left out",
+                         "MLX left %s out, with which routers choose experts: transformers makes "
+                         "them up, and may choose others",
+                         what);
+    return TARE_OK;
+}
+
 /* mlx-lm has text models only: transformers makes up what config.json names beside them. */
 static tare_status note_left_out(tare_plan *p, tare_error *err) {
     static const char *const rows[][2] = {
@@ -115,7 +127,7 @@ static tare_status take_plain(tare_plan *p, tare_error *err) {
         return TARE_OK;
     open.allocator = p->options.context->allocator;
     open.limits = &p->limits;
-    TARE_TRY(tare_mlx_plain(&p->plain, p->in, false, &open, err));
+    TARE_TRY(tare_mlx_plain(&p->plain, p->in, TARE_MLX_AS_MODEL, &open, err));
     if (!p->plain) return TARE_OK;
     const size_t n = tare_mlx_changed(p->plain, p->in);
     const tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.mlx-form");
@@ -123,6 +135,7 @@ static tare_status take_plain(tare_plan *p, tare_error *err) {
         tare_report_addf(p->options.context->report, &f,
                          "%zu tensor%s MLX's names or form: they become transformers'", n,
                          n == 1 ? " has" : "s have");
+    TARE_TRY(note_biases(p, err));
     p->in = p->plain;
     note_stacks(p);
     return note_left_out(p, err);

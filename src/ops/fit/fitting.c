@@ -236,7 +236,7 @@ static tare_status take_form(tare_fit *f, const tare_fit_options *options, tare_
     if (is_mlx)
         TARE_TRY(tare_mlx_formed(&f->formed, f->in, &open, err));
     else
-        TARE_TRY(tare_mlx_plain(&f->formed, f->in, false, &open, err));
+        TARE_TRY(tare_mlx_plain(&f->formed, f->in, TARE_MLX_AS_MODEL, &open, err));
     if (f->formed) f->in = f->formed;
     return TARE_OK;
 }

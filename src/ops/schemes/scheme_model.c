@@ -338,7 +338,7 @@ static tare_status take_plain(tare_model *out, tare_scheme_search *s, tare_error
     if (s->scheme.writer->family == TARE_WRITER_MLX)
         TARE_TRY(tare_mlx_formed(&s->plain, s->in, &open, err));
     else
-        TARE_TRY(tare_mlx_plain(&s->plain, s->in, false, &open, err));
+        TARE_TRY(tare_mlx_plain(&s->plain, s->in, TARE_MLX_AS_MODEL, &open, err));
     if (s->plain) s->in = s->plain;
     return TARE_OK;
 }
