@@ -31,7 +31,7 @@ OTHER_ORDER = {*ROUNDED, "qwen35-even", "glm4moelite", "rugpt3", "bert-classes",
 OTHER_KEYS = {"jamba": ("jamba.attention.head_count_kv",),
               "rugpt3": ("gpt2.attention.head_count_kv", "gpt2.rope.freq_base")}
 # What was multiplied into weights, collected into keys, or left out, does not come back yet.
-NO_WAY_BACK = {"hy_v4", "minimax-01", "muse-glimmer", "qwen4exp", 
+NO_WAY_BACK = {"hy_v4", "muse-glimmer", "qwen4exp", 
     "arwkv7", "bitnet", "chameleon", "jina-v3", "wavtokenizer"}
 
 

@@ -505,8 +505,32 @@ static const tare_llama_key minimax01_keys[] = {
     {"attention.recurrent_layers[]", U32, "if(like_reference, nothing, if(mm.is_linear, 1, 0))"},
     END_OF_KEYS};
 static const tare_llama_rule minimax01_rules[] = {
-    RULE_DROP("*.self_attn.diagonal_decay"), RULE_DROP("*.self_attn.key_decay"),
-    RULE_DROP("*.self_attn.query_decay"), RULE_DROP("*.self_attn.slope_rate"), END_OF_RULES};
+    {"*.self_attn.out_proj@", ".self_attn.o_proj", "if(mm.is_linear) as_is"},
+    RULE_DROP("*.self_attn.diagonal_decay"),
+    RULE_DROP("*.self_attn.key_decay"),
+    RULE_DROP("*.self_attn.query_decay"),
+    RULE_DROP("*.self_attn.slope_rate"),
+    END_OF_RULES};
+static const char *const minimax01_back_config[] = {
+    "model_type = 'minimax'",
+    "layer_types[] = if(if(has(attention.recurrent_layers), at(attention.recurrent_layers, layer) "
+    "> 0, (layer + 1) % 8 > 0), 'linear_attention', 'full_attention')",
+    "rotary_dim = nothing",
+    "linear_attn_alpha_factor = residual_scale | 1",
+    "mlp_alpha_factor = residual_scale | 1",
+    "partial_rotary_factor = if(rope.dimension_count == (attention.key_length | "
+    "floor(embedding_length / attention.head_count)), nothing, rope.dimension_count / "
+    "(attention.key_length | floor(embedding_length / attention.head_count)))",
+    NULL};
+static const tare_llama_shape_row minimax01_back_shapes[] = {{"*.self_attn.out_proj@", "d0, d1"},
+                                                             {NULL, NULL}};
+static const tare_llama_back minimax01_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
+    "self_attn.norm self_attn.qkv_proj self_attn.output_gate block_sparse_moe.gate "
+    "block_sparse_moe.experts.w1 block_sparse_moe.experts.w2 block_sparse_moe.experts.w3 "
+    "num_local_experts full_attn_alpha_factor",
+    .config = minimax01_back_config,
+    .shapes = minimax01_back_shapes};
 const tare_llama_arch tare_llama_family_hybrid[] = {
     {.name = "minimax-01",
      .classes = "MiniMaxForCausalLM MiniMaxText01ForCausalLM",
@@ -514,7 +538,8 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .optional = "attn_norm_2 attn_qkv attn_gate attn_q attn_k attn_v",
      .defaults = minimax01_defaults,
      .keys = minimax01_keys,
-     .rules = minimax01_rules},
+     .rules = minimax01_rules,
+     .back = &minimax01_back},
     {.name = "falcon-h1",
      .classes = "FalconH1ForCausalLM",
      .tensors = ENDS QKV "attn_norm ffn_pre_norm " FFN MAMBA2,
