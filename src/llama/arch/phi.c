@@ -26,10 +26,10 @@ static const char *const phimoe_defaults[] = {
 static const tare_llama_key phi2_own[] = {
     {"context_length", U32, "n_positions | max_position_embeddings"},
     {"embedding_length", U32, "hidden_size | n_embd"},
-    {"feed_forward_length", U32, "4 * (hidden_size | n_embd)"},
+    {"feed_forward_length", U32, "intermediate_size | n_inner | 4 * (hidden_size | n_embd)"},
     {"block_count", U32, "layers"},
     {"attention.head_count", U32, "num_attention_heads | n_head"},
-    {"attention.head_count_kv", U32, "num_attention_heads | n_head"},
+    {"attention.head_count_kv", U32, "num_key_value_heads | num_attention_heads | n_head"},
     {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon | layer_norm_eps"},
     {"rope.dimension_count", U32,
      "floor(rope.partial * (hidden_size | n_embd)) / (num_attention_heads | n_head)"},
@@ -68,7 +68,8 @@ static const char *const phi2_back_config[] = {"model_type = 'phi'", BACK_ROTARY
 static const tare_llama_back phi2_back = {
     .names = "model.layers. model.embed_tokens model.final_layernorm lm_head input_layernorm "
              "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.dense mlp.fc1 mlp.fc2 "
-             "max_position_embeddings hidden_size num_attention_heads layer_norm_eps rope_theta",
+             "max_position_embeddings hidden_size num_attention_heads num_key_value_heads "
+             "layer_norm_eps rope_theta",
     .config = phi2_back_config};
 static const char *const phi3_back_config[] = {
     "model_type = 'phi3'", BACK_ROTARY,
