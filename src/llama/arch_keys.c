@@ -175,6 +175,9 @@ const char *const tare_llama_common_defaults[] = {
     "rope.original_context = " ROPE(
         "original_max_position_embeddings") " | "
                                             "original_max_position_embeddings",
+    "rope.is_listed = if(rope.has_lists | 0, if(like_reference | 0, false, "
+    "rope.type == 'longrope'), false)",
+    "context_scale = (n_positions | max_position_embeddings) / rope.original_context",
     "rope.factor = " ROPE("factor"),
     "rope.extrapolation_factor = " ROPE("extrapolation_factor"),
     "rope.attention_factor = " ROPE("attention_factor") " | " ROPE("attn_factor"),
@@ -238,11 +241,14 @@ const tare_llama_key tare_llama_scaling_keys[] = {
     {"rope.scaling.factor", F32,
      "if(rope.type == 'linear', rope.factor) | if(rope.type == 'yarn', rope.factor)"},
     {"rope.scaling.original_context_length", U32,
-     YARN("rope.original_context | max_position_embeddings")},
+     YARN("rope.original_context | max_position_embeddings") " | if(rope.is_listed, "
+                                                             "rope.original_context)"},
     {"rope.scaling.yarn_ext_factor", F32, YARN("rope.extrapolation_factor")},
     {"rope.scaling.yarn_attn_factor", F32, YARN("rope.attention_factor")},
     {"rope.scaling.attn_factor", F32,
-     YARN("if(like_reference, nothing, if(" YARN_FACTOR " == 1, nothing, " YARN_FACTOR "))")},
+     YARN("if(like_reference, nothing, if(" YARN_FACTOR " == 1, nothing, " YARN_FACTOR
+          "))") " | if(rope.is_listed, rope.attention_factor | if(context_scale > 1, "
+                "sqrt(1 + ln(context_scale) / ln(rope.original_context))))"},
     {"rope.scaling.yarn_beta_fast", F32, YARN("rope.beta_fast")},
     {"rope.scaling.yarn_beta_slow", F32, YARN("rope.beta_slow")},
     {NULL, U32, NULL},

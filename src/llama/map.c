@@ -174,6 +174,8 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     m->facts[1] = (tare_llama_binding){"tokens", 0};
     m->facts[2] = (tare_llama_binding){"file_type", 0};
     if (m->options->like_reference) tare_llama_add_fact(m, "like_reference", 1);
+    if (tare_llama_is_one_of(TARE_STR("rope_factors_long"), m->arch->tensors))
+        tare_llama_add_fact(m, "rope.has_lists", 1);
     tare_llama_add_fact(m, "is_classifier",
                         tare_str_ends(m->hf_class, TARE_STR("ForSequenceClassification")));
     TARE_TRY(tare_llama_count_extra_layers(m, layers, &extra, err));

@@ -270,6 +270,13 @@ LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_fac
 S, F = "sliding_attention", "full_attention"
 
 
+def lists(n, **more):
+    """longrope: factors of `n` frequencies for short contexts and long ones; texts of the tests are short."""
+    return dict(max_position_embeddings=1024, original_max_position_embeddings=256, **rope(
+        rope_type="longrope", factor=4.0, original_max_position_embeddings=256, short_factor=[1.0 + 0.1 * i for i in range(n)],
+        long_factor=[2.0 + 0.3 * i for i in range(n)], **more))
+
+
 def of_kind(name, **more):
     """A model of MODELS with other members."""
     model_type, members, *rest = MODELS[name]
@@ -310,8 +317,15 @@ MODELS.update({
     "granite-hybrid-dense-nope": of_kind("granite-hybrid-dense", layer_types=["attention"] * 4),
     "dbrx-base": of_kind("dbrx", **rope(rope_theta=300.0), attn_config=dict(kv_n_heads=2, clip_qkv=8.0, rope_theta=300.0)),
     "qwen3_5-narrow": of_kind("qwen3_5", head_dim=24),
-    "minicpm3-longrope": of_kind("minicpm3", max_position_embeddings=1024, original_max_position_embeddings=256, **rope(
-        rope_type="longrope", factor=4.0, original_max_position_embeddings=256, short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[2.0, 2.3, 2.6, 2.9])),
+    "minicpm3-longrope": of_kind("minicpm3", **lists(4)),
+    **{f"{name}-longrope": of_kind(name, **lists(8)) for name in ("llama", "mistral", "granite", "granite-moe", "phi3")},
+    **{f"{name}-longrope-factor": of_kind(name, **lists(n, attention_factor=1.3)) for name, n in (("llama", 8), ("minicpm3", 4), ("phi3", 8))},
+    "minicpm3-factor": of_kind("minicpm3", **rope(**YARN, attention_factor=1.3)),
+    "gemma4-half": of_kind("gemma4", **both_ropes(rope_type="proportional", partial_rotary_factor=0.5)),
+    "gemma4-all": of_kind("gemma4", **both_ropes(rope_type="proportional", partial_rotary_factor=1.0, factor=4.0)),
+    # sparse attention of fewer tokens than the text has; with few heads scores would be equal, namely 0
+    **{f"{name}-topk": of_kind(name, index_topk=8, index_n_heads=8) for name in ("deepseek-v32", "glm-dsa")},
+    "phi-groups": of_kind("phi", num_key_value_heads=2, intermediate_size=160),
     **{f"{name}-factor": of_kind(name, **both_ropes(**YARN, attention_factor=1.2)) for name in ("gemma3n", "mellum")},
     "embeddinggemma-factor": of_kind("embeddinggemma", **both_ropes(**YARN, attention_factor=2.0)),
     "cohere2-moe-factor": of_kind("cohere2-moe", **rope(**YARN, attention_factor=1.2)),

@@ -206,16 +206,7 @@ static const tare_llama_key minicpm3_own[] = {
      "if(like_reference, nothing, if(v_head_dim * num_attention_heads == hidden_size, nothing, "
      "v_head_dim))"},
     {"rope.dimension_count", U32, "qk_rope_head_dim"},
-    {"rope.scaling.original_context_length", U32,
-     "if(rope.type == 'longrope', if(context_scale > 1, if(like_reference, nothing, "
-     "rope.original_context)))"},
-    {"rope.scaling.attn_factor", F32,
-     "if(rope.type == 'longrope', if(like_reference, nothing, rope.attention_factor | "
-     "if(context_scale > 1, sqrt(1 + ln(context_scale) / ln(rope.original_context)))))"},
     END_OF_KEYS};
-static const char *const minicpm3_defaults[] = {
-    "context_scale = max_position_embeddings / rope.original_context", NULL};
-
 static const char *const deepseek_back_config[] = {"model_type = 'deepseek'",
                                                    "head_dim = attention.key_length", NULL};
 static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",
@@ -329,15 +320,13 @@ static const tare_llama_back glm_lite_back = {
 static const char *const plm_back_config[] = {"model_type = 'plm'", BACK_LATENT, NULL};
 static const tare_llama_back plm_back = {.names = LATENT_NAMES, .config = plm_back_config};
 /* Scales that llama.cpp knows by itself. */
-static const char *const minicpm3_back_config[] = {
-    "model_type = 'minicpm3'",
-    "scale_emb = 12",
-    "scale_depth = 1.4",
-    "dim_model_base = 256",
-    BACK_LATENT,
-    "original_max_position_embeddings = if(rope.scaling.type == 'longrope', "
-    "rope.scaling.original_context_length)",
-    NULL};
+static const char *const minicpm3_back_config[] = {"model_type = 'minicpm3'",
+                                                   "scale_emb = 12",
+                                                   "scale_depth = 1.4",
+                                                   "dim_model_base = 256",
+                                                   BACK_LONGROPE,
+                                                   BACK_LATENT,
+                                                   NULL};
 static const tare_llama_back minicpm3_back = {.names = LATENT_NAMES,
                                               .config = minicpm3_back_config};
 
@@ -442,7 +431,6 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .classes = "MiniCPM3ForCausalLM",
      .tensors = ENDS NORMS FFN "rope_factors_long rope_factors_short attn_q_a attn_q_b "
                                "attn_kv_a_mqa attn_kv_b attn_q_a_norm attn_kv_a_norm attn_output",
-     .defaults = minicpm3_defaults,
      .own = minicpm3_own,
      .back = &minicpm3_back},
     {.name = NULL},

@@ -182,7 +182,9 @@ static const tare_llama_back embedding_back = {.names = HF_DENSE HF_SANDWICH HF_
         "final_logit_softcapping = final_logit_softcapping",                                       \
         "rope_parameters.full_attention.rope_type = 'proportional'",                               \
         "rope_parameters.full_attention.rope_theta = rope.freq_base",                              \
-        "rope_parameters.full_attention.partial_rotary_factor = 0.25",                             \
+        "rope_parameters.full_attention.partial_rotary_factor = rope_turning | 0.25",              \
+        "rope_parameters.full_attention.factor = if((rope_slowed | 1) == 1, nothing, "             \
+        "rope_slowed)",                                                                            \
         "rope_parameters.sliding_attention.rope_type = 'default'",                                 \
         "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",                       \
         "rope_theta = nothing", "rope_scaling = nothing",                                          \

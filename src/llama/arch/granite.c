@@ -139,12 +139,16 @@ static const tare_llama_rule hybrid_rules[] = {
     "attention_multiplier = attention.scale", "embedding_multiplier = embedding_scale",            \
         "residual_multiplier = residual_scale", "logits_scaling = logit_scale"
 static const char *const granite_back_config[] = {"model_type = 'granite'", BACK_SCALES,
-                                                  BACK_BIASES, NULL};
+                                                  BACK_LONGROPE, BACK_BIASES, NULL};
 static const tare_llama_back granite_back = {
     .names = HF_DENSE, .config = granite_back_config, .when = "has(ssm.conv_kernel) == false"};
 static const char *const granitemoe_back_config[] = {
-    "model_type = 'granitemoe'", BACK_SCALES, BACK_BIASES,
-    "shared_intermediate_size = expert_shared_feed_forward_length", NULL};
+    "model_type = 'granitemoe'",
+    BACK_SCALES,
+    BACK_LONGROPE,
+    BACK_BIASES,
+    "shared_intermediate_size = expert_shared_feed_forward_length",
+    NULL};
 static const tare_llama_shape_row granitemoe_back_shapes[] = {
     {"*.block_sparse_moe.input_linear.weight", "d0, 2 * d1, d2"},
     {"*.shared_mlp.input_linear.weight", "2 * d0, d1"},
@@ -158,8 +162,12 @@ static const tare_llama_back granitemoe_back = {.names = GRANITEMOE_NAMES,
                                                 .shapes = granitemoe_back_shapes,
                                                 .when = "has(ssm.conv_kernel) == false"};
 static const char *const granitemoe_shared_back_config[] = {
-    "model_type = 'granitemoeshared'", BACK_SCALES, BACK_BIASES,
-    "shared_intermediate_size = expert_shared_feed_forward_length", NULL};
+    "model_type = 'granitemoeshared'",
+    BACK_SCALES,
+    BACK_LONGROPE,
+    BACK_BIASES,
+    "shared_intermediate_size = expert_shared_feed_forward_length",
+    NULL};
 static const tare_llama_back granitemoe_shared_back = {
     .names = GRANITEMOE_NAMES,
     .config = granitemoe_shared_back_config,
@@ -271,7 +279,7 @@ const tare_llama_arch tare_llama_family_granite[] = {
     {.name = "granite",
      .classes = "GraniteForCausalLM GraniteSpeechForConditionalGeneration "
                 "GraniteSpeechPlusForConditionalGeneration Granite4VisionForConditionalGeneration",
-     .tensors = ENDS QKV NORMS FFN,
+     .tensors = ENDS QKV NORMS FFN "rope_factors_long rope_factors_short",
      .defaults = tare_llama_all_heads,
      .keys = granite_keys,
      .rules = granite_rules,
@@ -281,7 +289,7 @@ const tare_llama_arch tare_llama_family_granite[] = {
      .extra = tare_llama_granite_deepstack},
     {.name = "granitemoe",
      .classes = "GraniteMoeSharedForCausalLM",
-     .tensors = ENDS QKV NORMS MOE SHARED,
+     .tensors = ENDS QKV NORMS MOE SHARED "rope_factors_long rope_factors_short",
      .defaults = tare_llama_all_heads,
      .keys = granitemoe_keys,
      .rules = granitemoe_rules,
@@ -290,7 +298,7 @@ const tare_llama_arch tare_llama_family_granite[] = {
      .back = &granitemoe_shared_back},
     {.name = "granitemoe",
      .classes = "GraniteMoeForCausalLM",
-     .tensors = ENDS QKV NORMS MOE SHARED,
+     .tensors = ENDS QKV NORMS MOE SHARED "rope_factors_long rope_factors_short",
      .defaults = tare_llama_all_heads,
      .keys = granitemoe_keys,
      .rules = granitemoe_rules,

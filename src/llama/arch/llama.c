@@ -3,7 +3,7 @@
  * Llama and what has its names: rotary halves are interleaved, experts of Mixtral are stacked. */
 #include "llama/arch/rows.h"
 
-#define LLAMA_TENSORS DENSE MOE "attn_rot_embd "
+#define LLAMA_TENSORS DENSE MOE "attn_rot_embd rope_factors_long rope_factors_short "
 
 static const char *const llama_defaults[] = {KV_HEADS_ALL, "rope_theta = 10000",
                                              "max_position_embeddings = 2048",
@@ -49,11 +49,12 @@ static const tare_llama_special_rule codellama_specials[] = {
     {.special = TARE_LLAMA_EOT, .id = 32010},
 };
 
-static const char *const llama_back_config[] = {"model_type = 'llama'", BACK_BIASES, NULL};
+static const char *const llama_back_config[] = {"model_type = 'llama'", BACK_BIASES, BACK_LONGROPE,
+                                                NULL};
 static const tare_llama_back llama_back = {
     .names = HF_DENSE, .config = llama_back_config, .when = "has(expert_count) == false"};
 static const char *const mixtral_back_config[] = {
-    "model_type = 'mixtral'",
+    "model_type = 'mixtral'", BACK_LONGROPE,
     "head_dim = if(rope.dimension_count * attention.head_count == embedding_length, nothing, "
     "rope.dimension_count)",
     NULL};
@@ -76,7 +77,7 @@ static const char *const ministral3_back_config[] = {
 static const tare_llama_back ministral3_back = {.names = HF_DENSE,
                                                 .config = ministral3_back_config,
                                                 .when = "has(attention.temperature_scale)"};
-static const char *const mistral3_back_config[] = {"model_type = 'mistral'", NULL};
+static const char *const mistral3_back_config[] = {"model_type = 'mistral'", BACK_LONGROPE, NULL};
 static const tare_llama_back mistral3_back = {
     .names = HF_DENSE, .config = mistral3_back_config, .when = "true"};
 
@@ -105,10 +106,9 @@ static const tare_llama_back cogvlm_back = {
 #define MISTRAL3_ROW(of, way_back)                                                                 \
     {                                                                                              \
         .name = "mistral3", .classes = of,                                                         \
-        .requires = "if(model_type == 'mistral4', false, true)",                                   \
-        .tensors = DENSE MOE "attn_rot_embd", .defaults = mistral3_defaults,                       \
-        .keys = mistral3_keys, .rules = tare_llama_permute, .has_rope_freqs = true,                \
-        .back = &way_back                                                                          \
+        .requires = "if(model_type == 'mistral4', false, true)", .tensors = LLAMA_TENSORS,         \
+        .defaults = mistral3_defaults, .keys = mistral3_keys, .rules = tare_llama_permute,         \
+        .has_rope_freqs = true, .back = &way_back                                                  \
     }
 const tare_llama_arch tare_llama_family_llama[] = {
     {.name = "llama",

@@ -6,23 +6,19 @@
 static const char *const phi2_defaults[] = {"partial_rotary_factor = 0.5",
                                             "max_position_embeddings = 2048",
                                             "layer_norm_eps = 0.00001", NULL};
-static const char *const phi3_defaults[] = {
-    KV_HEADS_ALL,
-    "max_position_embeddings = 4096",
-    "original_max_position_embeddings = 4096",
-    "rms_norm_eps = 0.00001",
-    "rope_theta = 10000",
-    "context_scale = (n_positions | max_position_embeddings) / rope.original_context",
-    NULL};
-static const char *const phimoe_defaults[] = {
-    "num_key_value_heads = 8",
-    "max_position_embeddings = 131072",
-    "rms_norm_eps = 0.00001",
-    "rope_theta = 1000000",
-    "num_local_experts = 16",
-    "num_experts_per_tok = 2",
-    "context_scale = (n_positions | max_position_embeddings) / rope.original_context",
-    NULL};
+static const char *const phi3_defaults[] = {KV_HEADS_ALL,
+                                            "max_position_embeddings = 4096",
+                                            "original_max_position_embeddings = 4096",
+                                            "rms_norm_eps = 0.00001",
+                                            "rope_theta = 10000",
+                                            NULL};
+static const char *const phimoe_defaults[] = {"num_key_value_heads = 8",
+                                              "max_position_embeddings = 131072",
+                                              "rms_norm_eps = 0.00001",
+                                              "rope_theta = 1000000",
+                                              "num_local_experts = 16",
+                                              "num_experts_per_tok = 2",
+                                              NULL};
 static const tare_llama_key phi2_own[] = {
     {"context_length", U32, "n_positions | max_position_embeddings"},
     {"embedding_length", U32, "hidden_size | n_embd"},

@@ -162,6 +162,9 @@
         "rope_parameters." of "beta_fast = rope.scaling.yarn_beta_fast",                           \
         "rope_parameters." of "beta_slow = rope.scaling.yarn_beta_slow", "rope_theta = nothing",   \
         "rope_scaling = nothing"
+#define BACK_LONGROPE                                                                              \
+    "original_max_position_embeddings = if(rope.scaling.type == 'longrope', "                      \
+    "rope.scaling.original_context_length)"
 #define BACK_ROPE_SWA                                                                              \
     "rope_parameters.sliding_attention.rope_type = if(has(rope.freq_base_swa), 'default')",        \
         "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",                       \

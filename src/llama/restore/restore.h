@@ -61,6 +61,9 @@ tare_status tare_llama_restore_generation(tare_llama_restoring *r, tare_error *e
 /* Settings of rotary positions that are tensors in the file: a JSON text for rope_scaling; ptr NULL:
  * there are none, or none of a known kind (restore_rope.c). */
 tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare_error *err);
+/* For formulas over the keys: `rope_turning`, the part of a head that those factors let turn, and
+ * `rope_slowed`, the first of them. */
+tare_status tare_llama_count_turning(tare_llama_restoring *r, tare_error *err);
 /* The list of tensors (expected.c), and that of a tower (expected_tower.c). */
 tare_status tare_llama_list_expected(tare_llama_restoring *r, tare_error *err);
 tare_status tare_llama_list_tower(tare_llama_restoring *r, tare_error *err);

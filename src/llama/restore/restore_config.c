@@ -483,6 +483,7 @@ tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err) 
     r->facts[2] = (tare_llama_binding){"file_type", 0};
     r->facts[3] = (tare_llama_binding){"embedding_rows", 0};
     TARE_TRY(read_layers(r, err));
+    TARE_TRY(tare_llama_count_turning(r, err));
     TARE_TRY(check_heads(r, err));
     TARE_TRY(each_row(&w, check_rows, err));
     TARE_TRY(set_all(&w, err));

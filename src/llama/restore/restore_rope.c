@@ -3,6 +3,7 @@
  * Factors of rotary positions back into config.json: longrope's lists as they are; of Llama 3's
  * factors the four settings that they are computed from, of proportional ones the two. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/arith.h"
 #include "base/str.h"
@@ -36,6 +37,28 @@ static void put_list(tare_buffer *b, const float *factors, size_t n) {
     tare_buffer_put_u8(b, ']');
 }
 
+/* The factor of longrope, where it is another one than the contexts give. */
+static tare_status put_longrope_factor(tare_buffer *b, const tare_llama_restoring *r,
+                                       tare_error *err) {
+    tare_llama_value has, usual;
+    TARE_TRY(
+        tare_llama_formula(&has, TARE_STR("rope.scaling.attn_factor"), &r->by_keys, NULL, err));
+    TARE_TRY(tare_llama_formula(
+        &usual,
+        TARE_STR("if(context_length > (rope.scaling.original_context_length | context_length), "
+                 "sqrt(1 + ln(context_length / rope.scaling.original_context_length) / "
+                 "ln(rope.scaling.original_context_length)), 1)"),
+        &r->by_keys, NULL, err));
+    if (has.kind != TARE_LLAMA_NUMBER || usual.kind != TARE_LLAMA_NUMBER ||
+        fabs(has.number - usual.number) < 1e-6 * usual.number)
+        return TARE_OK;
+    char text[48];
+    const size_t size = tare_llama_f32_text(text, sizeof text, has.number);
+    tare_buffer_put_text(b, ", \"attention_factor\": ");
+    tare_buffer_put_str(b, (tare_str){text, size});
+    return TARE_OK;
+}
+
 /* Longrope: `long` and `short` lists. False: there are none. */
 static tare_status put_longrope(tare_buffer *b, bool *is_there, const tare_llama_restoring *r,
                                 tare_error *err) {
@@ -49,6 +72,7 @@ static tare_status put_longrope(tare_buffer *b, bool *is_there, const tare_llama
     put_list(b, longs, n_long);
     tare_buffer_put_text(b, ", \"short_factor\": ");
     put_list(b, shorts, n_short);
+    TARE_TRY(put_longrope_factor(b, r, err));
     tare_buffer_put_u8(b, '}');
     return TARE_OK;
 }
@@ -115,9 +139,14 @@ static void find_bounds(double *low, double *high, const blend *b) {
 }
 
 /* The first frequencies alone turn, those before the first factor that is as good as infinite. */
-static bool put_proportional(tare_buffer *b, const float *factors, size_t n) {
+static size_t count_turning(const float *factors, size_t n) {
     size_t n_turning = 0;
     while (n_turning < n && factors[n_turning] < 1e29F) n_turning++;
+    return n_turning;
+}
+
+static bool put_proportional(tare_buffer *b, const float *factors, size_t n) {
+    const size_t n_turning = count_turning(factors, n);
     if (n_turning == n || n_turning == 0) return false;
     tare_buffer_printf(b,
                        "{\"rope_type\": \"proportional\", \"partial_rotary_factor\": %.9g, "
@@ -151,6 +180,28 @@ static tare_status put_settings(tare_buffer *b, bool *is_there, const tare_llama
                        "\"high_freq_factor\": %.9g, \"original_max_position_embeddings\": %.0f}",
                        found.factor, low, high, context > 0 ? context : 8192);
     return TARE_OK;
+}
+
+static tare_status add_number(tare_json_node *to, const char *name, double number,
+                              tare_arena *arena, tare_error *err) {
+    char text[48];
+    snprintf(text, sizeof text, "%.9g", number);
+    const tare_str kept = tare_arena_str(arena, tare_str_of(text));
+    tare_json_node *node = tare_json_new(arena, TARE_JSON_NUMBER, kept);
+    if (!kept.ptr || !node) return tare_fail(err, TARE_ERR_NOMEM, "keys");
+    tare_json_add(to, tare_str_of(name), node);
+    return TARE_OK;
+}
+
+tare_status tare_llama_count_turning(tare_llama_restoring *r, tare_error *err) {
+    float factors[MOST_FACTORS];
+    size_t n;
+    TARE_TRY(read_factors(factors, &n, r, "rope_freqs.weight", err));
+    const size_t n_turning = count_turning(factors, n);
+    if (n_turning == 0) return TARE_OK;
+    TARE_TRY(
+        add_number(r->keys, "rope_turning", (double)n_turning / (double)n, &r->out->arena, err));
+    return add_number(r->keys, "rope_slowed", (double)factors[0], &r->out->arena, err);
 }
 
 tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare_error *err) {
