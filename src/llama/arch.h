@@ -70,6 +70,8 @@ typedef struct tare_llama_back {
                          "from=to", one blank between them; NULL: they stay */
     const char *tokens; /* of a tower: members of that model's config.json that are ids of tokens:
                            "member=token"; NULL: none */
+    const char *generated; /* tensors that a conversion makes of config.json, beside those of rotary
+                              positions; NULL: none */
 } tare_llama_back;
 /* Rows of `config` that all have after their own, and that towers have instead. */
 extern const char *const tare_llama_back_common[];

@@ -31,7 +31,7 @@ NOT_EQUAL = {
     "cohere-norms": ("llama.cpp applies QK norms only in models of 64 layers or more", None),
     "hy_v4": ("llama.cpp turns pairs of a head's numbers where transformers turns halves", "no way back"),
     **dict.fromkeys(("minimax-m3", "minimax-m3-wide"), (None, "transformers reads the published names in the class with an encoder only")),
-    **dict.fromkeys(("muse-glimmer", "paddleocr", "qwen4-exp", "qwen4-exp-ngrams"), (None, "no way back")),
+    **dict.fromkeys(("paddleocr", "qwen4-exp", "qwen4-exp-ngrams"), (None, "no way back")),
     "phimoe": ("llama.cpp computes its norms and the weights of its experts in another way", None),
     "afmoe-layers": ("llama.cpp leaves positions out in every fourth layer", None),
     "dots1-groups": ("llama.cpp requires as many KV heads as query heads", None),
@@ -65,7 +65,7 @@ NOT_EQUAL = {
     "qwen3_5-whole": ("llama.cpp stops where no layer is recurrent", None),
     "step3p7": (None, ALONE),
     "step3p7-scale": ("llama.cpp scales by the width of a head", ALONE),
-    **dict.fromkeys(("glm4v", "glm4v-moe", "glm-ocr", "mistral3", "qwen2-vl", "qwen2_5-vl", "qwen3-vl", "qwen3-vl-moe"), (None, ALONE)),
+    **dict.fromkeys(("glm4v", "glm4v-moe", "glm-ocr", "mistral3", "muse-glimmer", "qwen2-vl", "qwen2_5-vl", "qwen3-vl", "qwen3-vl-moe"), (None, ALONE)),
 }
 
 

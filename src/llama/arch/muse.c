@@ -23,6 +23,14 @@ static const tare_llama_rule muse_rules[] = {RULES_PERMUTE,
                                              RULE_DROP("*vision_projection.*"),
                                              END_OF_RULES};
 
+static const char *const muse_back_config[] = {
+    "model_type = 'muse_glimmer_text'", "qk_scale_factor = 3.87",
+    "sliding_window = attention.sliding_window", BACK_LAYER_TYPES, NULL};
+static const tare_llama_back muse_back = {.names = HF_DENSE HF_SANDWICH
+                                          "self_attn.gate_proj output_multiplier",
+                                          .config = muse_back_config,
+                                          .generated = "attn_q_norm attn_k_norm"};
+
 enum { MOST_DIM = 1024 };
 
 static tare_status generate_norm(tare_llama_mapping *m, const char *letter, uint64_t layer,
@@ -57,6 +65,7 @@ const tare_llama_arch tare_llama_family_muse[] = {
      .defaults = muse_defaults,
      .keys = muse_keys,
      .rules = muse_rules,
+     .back = &muse_back,
      .extra = generate_norms},
     {.name = NULL},
 };

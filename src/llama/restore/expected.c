@@ -344,8 +344,10 @@ static tare_status add_by_name(list *l, const parted *p, tare_str name, tare_err
 }
 
 /* Tensors that the converter computes of config.json. */
-static bool is_generated(const parted *p) {
-    return tare_llama_is_one_of(p->stem, "rope_freqs rope_factors_long rope_factors_short");
+static bool is_generated(const list *l, const parted *p) {
+    const char *own = l->r->arch->back->generated;
+    return tare_llama_is_one_of(p->stem, "rope_freqs rope_factors_long rope_factors_short") ||
+           (own && tare_llama_is_one_of(p->stem, own));
 }
 
 static tare_status find_nextn(list *l, tare_error *err) {
@@ -366,7 +368,7 @@ tare_status tare_llama_list_expected(tare_llama_restoring *r, tare_error *err) {
         const parted p = take_apart(r->gguf, i);
         tare_str name;
         size_t n;
-        if (is_generated(&p)) continue;
+        if (is_generated(&l, &p)) continue;
         TARE_TRY(apply_rules(&l, &p, &n, err));
         if (n) continue;
         TARE_TRY(find_spelled(&name, &l, &p, err));
