@@ -87,7 +87,8 @@ static const struct {
      "rope_type xdrope: llama.cpp does not have it in this architecture, the model is written "
      "without it"},
     {"!" WINDOW_ARCHS,
-     "if(use_sliding_window | true, if(has(sliding_window), in('sliding_attention', layer_types)))",
+     "if(if(model_type == 'smollm3', true, use_sliding_window | true), if(has(sliding_window), "
+     "in('sliding_attention', layer_types)))",
      NULL, NULL,
      "layer_types has sliding_attention: llama.cpp has no sliding-window attention in this "
      "architecture: all layers attend to all tokens, so results differ for texts longer than "
@@ -112,6 +113,9 @@ static const struct {
      NULL, NULL,
      "layer_rope_theta: llama.cpp has positions in layers with a window alone, and one base of "
      "them" OTHER_RESULTS},
+    {"muse-glimmer", "if(one_of(rope.type, 'linear yarn'), (rope.factor | 1) > 1)", NULL, NULL,
+     "the scaling of rotary positions: llama.cpp does not scale the positions of layers with "
+     "windows, which alone have some in this architecture" OTHER_RESULTS},
     {"muse-glimmer", "if(has(post_norm_eps), if(post_norm_eps == 0.00000001, false, true))", NULL,
      NULL, "post_norm_eps: llama.cpp has 1e-8 in this architecture" OTHER_RESULTS},
     {"qwen4exp", "if((output_gate_type | hidden_act | 'silu') == 'sigmoid', false, true)", NULL,
@@ -238,7 +242,7 @@ static const struct {
      NULL, NULL,
      "rms_norm_eps: llama.cpp has it in the norms of linear attention, too, where transformers has "
      "1e-6" OTHER_RESULTS},
-    {"gemma-embedding gemma3n modern-bert step35",
+    {"gemma-embedding gemma3 gemma3n mimo2 modern-bert step35",
      "if(rope.type == 'yarn', if(has(rope.attention_factor), true, has(rope.mscale)))", NULL, NULL,
      "attention_factor, mscale: llama.cpp computes with them in another way in this "
      "architecture" OTHER_RESULTS},
@@ -328,6 +332,14 @@ static const struct {
      NULL, NULL,
      "rope_parameters.sliding_attention.rope_theta: llama.cpp has one base of positions in this "
      "architecture" OTHER_RESULTS},
+    {"mimo2",
+     "if(has(rope_parameters.sliding_attention.partial_rotary_factor), "
+     "rope_parameters.sliding_attention.partial_rotary_factor == rope.partial) == false",
+     NULL, NULL,
+     "rope_parameters.sliding_attention.partial_rotary_factor: llama.cpp rotates as much in all "
+     "layers" OTHER_RESULTS},
+    {"lfm2 lfm2moe", "(conv_L_cache | 3) < 2", NULL, NULL,
+     "conv_L_cache: llama.cpp stops where convolutions have no state"},
     {"laguna", "(moe_router_logit_softcapping | 0) > 0", NULL, NULL,
      "moe_router_logit_softcapping: llama.cpp does not cap the scores of experts in this "
      "architecture" OTHER_RESULTS},

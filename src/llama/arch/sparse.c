@@ -191,6 +191,7 @@ static const tare_llama_back step35_back = {
     .config = step35_back_config,
     .shapes = step35_back_shapes};
 
+#define MIMO2_TURNS "(rope.dimension_count + 0.5) / attention.key_length"
 static const char *const mimo2_back_config[] = {
     "model_type = 'mimo_v2_flash'",
     "hybrid_layer_pattern[] = if(layer < block_count - nextn_predict_layers, "
@@ -204,10 +205,15 @@ static const char *const mimo2_back_config[] = {
     "swa_head_dim = attention.key_length",
     "swa_v_head_dim = attention.value_length",
     "swa_num_attention_heads = attention.head_count",
-    "partial_rotary_factor = (rope.dimension_count + 0.5) / attention.key_length",
+    "partial_rotary_factor = " MIMO2_TURNS,
     "n_routed_experts = expert_count",
     "layernorm_epsilon = attention.layer_norm_rms_epsilon",
     "rms_norm_eps = nothing",
+    BACK_ROPE("full_attention."), /* as transformers has it; beside it, as the authors */
+    BACK_ROPE_SWA,
+    "rope_parameters.full_attention.partial_rotary_factor = " MIMO2_TURNS,
+    "rope_parameters.sliding_attention.partial_rotary_factor = " MIMO2_TURNS,
+    "rope_theta = rope.freq_base",
     "swa_rope_theta = rope.freq_base_swa",
     "rope_local_base_freq = nothing",
     "attention_value_scale = attention.value_scale",
