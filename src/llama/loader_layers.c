@@ -84,6 +84,21 @@ static bool experts_fit(const layers *l, tare_error *why) {
     return true;
 }
 
+/* Where every n-th block is a mixture of experts, and no others are. */
+static bool every_nth_fits(const layers *l, tare_error *why) {
+    const uint64_t step = number_or(l, "interleave_moe_layer_step", 0);
+    if (!tare_str_is(l->architecture, "llama4")) return true;
+    for (uint64_t i = 0; i < l->n; i++) {
+        const bool has_experts = step > 0 && (i + 1) % step == 0;
+        if (has(l, i, "ffn_gate_inp") != has_experts)
+            return no_block(why, i, "ffn_gate_inp",
+                            has_experts ? "it is missing: by interleave_moe_layer_step the block "
+                                          "is a mixture of experts"
+                                        : "by interleave_moe_layer_step the block has no experts");
+    }
+    return true;
+}
+
 static bool recurrence_fits(const layers *l, tare_error *why) {
     const uint64_t interval = number_or(l, "full_attention_interval", 4);
     const tare_value *list = key_of(l, "attention.recurrent_layers");
@@ -310,8 +325,9 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     const uint64_t nextn = number_or(&l, "nextn_predict_layers", 0);
     l.n -= tare_min_u64(nextn, blocks);
     if (from >= l.n && from > 0) return has_window(&l, why);
-    return experts_fit(&l, why) && recurrence_fits(&l, why) && has_recurrence(&l, why) &&
-           has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
-           expansion_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why) &&
-           widths_fit(&l, why) && gemma_fits(&l, why) && kda_fits(&l, why);
+    return experts_fit(&l, why) && every_nth_fits(&l, why) && recurrence_fits(&l, why) &&
+           has_recurrence(&l, why) && has_window(&l, why) && norms_fit(&l, why) &&
+           squares_fit(&l, why) && expansion_fits(&l, why) && values_fit(&l, why) &&
+           rotation_fits(&l, why) && widths_fit(&l, why) && gemma_fits(&l, why) &&
+           kda_fits(&l, why);
 }

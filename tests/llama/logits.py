@@ -40,6 +40,7 @@ NOT_EQUAL = {
     "exaone4-window": ("llama.cpp has windows in models of 64 layers only", None),
     "falcon-h1-attention-bias": ("llama.cpp adds no bias behind attention", None),
     "laguna-window-first": ("llama.cpp rotates as much in all layers where the first has a window", None),
+    "llama4-layers": ("llama.cpp has experts in every n-th layer", "llama.cpp's file does not say it"),
     "llama-yarn-whole": ("llama.cpp rounds the bounds of YaRN to whole frequencies", "llama.cpp's file does not say it"),
     "olmo3-bases": ("llama.cpp has one base of positions", "llama.cpp's file does not say it"),
     **dict.fromkeys(("cohere2-wide", "glm-wide", "nomic-bert-wide"), ("llama.cpp has heads that together are as wide as the model", None)),

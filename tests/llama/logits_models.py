@@ -331,6 +331,7 @@ MODELS.update({
                                                              sliding_attention=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=1.0))),
     "muse-glimmer-linear": ("muse_glimmer", dict(MODELS["muse-glimmer"][1], text_config=dict(MODELS["muse-glimmer"][1]["text_config"], **rope(**LINE))),
                             "MuseGlimmerForConditionalGeneration"),
+    "llama4-layers": of_kind("llama4", moe_layers=[0, 2]),
     "smollm3-windows": of_kind("smollm3", layer_types=[S] * 4, sliding_window=8),
     # sparse attention of fewer tokens than the text has; with few heads scores would be equal, namely 0
     **{f"{name}-topk": of_kind(name, index_topk=8, index_n_heads=8) for name in ("deepseek-v32", "glm-dsa")},
