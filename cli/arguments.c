@@ -51,12 +51,11 @@ static const common_row common_rows[] = {
     {CLI_TAKES_PART,
      {.name = "part",
       .arg = "I/N",
-      .help =
-          "write part I of N, from 1 on, of OUT's bytes to OUT.part-I-of-N, for tare join; "
-          "auto: as a Slurm array, an indexed Kubernetes Job (with JOB_COMPLETIONS) or RANK and "
-          "WORLD_SIZE number it",
+      .help = "do part I of N, from 1 on: write OUT.part-I-of-N, for tare join; auto: as a Slurm "
+              "array, an indexed Kubernetes Job (with JOB_COMPLETIONS) or RANK and "
+              "WORLD_SIZE number it",
       .text = &cli.part}},
-    {CLI_TAKES_PART,
+    {CLI_TAKES_SHARED,
      {.name = "shared",
       .help = "with --part: write into OUT.parts, which all parts share, on a file system where "
               "different machines may write to one file",

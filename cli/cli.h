@@ -90,8 +90,9 @@ enum {
     CLI_TAKES_NAMED = 1 << 13, /* --output, for an argument */
     CLI_TAKES_FORCE = 1 << 14,
     CLI_TAKES_RUNNABLE = 1 << 15, /* --force, which also writes what llama.cpp would not run */
-    CLI_TAKES_PART = 1 << 16,     /* --part --shared */
+    CLI_TAKES_PART = 1 << 16,     /* --part */
     CLI_MAKES_SEVERAL = 1 << 17,  /* outputs: its document has a list of them */
+    CLI_TAKES_SHARED = 1 << 18,   /* --shared, of parts that know their places */
     CLI_TAKES_OUTPUT = CLI_TAKES_WRITING | CLI_TAKES_FORCE,
     CLI_TAKES_MODEL_OUTPUT = CLI_TAKES_WRITING | CLI_TAKES_RUNNABLE,
     CLI_TAKES_INPUT = CLI_TAKES_SHARDS | CLI_TAKES_URL,

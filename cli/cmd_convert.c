@@ -250,8 +250,8 @@ const cli_command cmd_convert = {
     .main = "type tensor-type to apply-adapter mmproj lora imatrix shard-size dry-run force",
     .topic = {"Types", topic_row, false},
     .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_INPUT |
-             CLI_TAKES_MODEL_OUTPUT | CLI_TAKES_PART | CLI_TAKES_STRICT | CLI_TAKES_SIMILAR |
-             CLI_TAKES_EFFORT | CLI_TAKES_DEVICE,
+             CLI_TAKES_MODEL_OUTPUT | CLI_TAKES_PART | CLI_TAKES_SHARED | CLI_TAKES_STRICT |
+             CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,
     .alone = &list_architectures,

@@ -82,7 +82,8 @@ const cli_command cmd_join = {
     .summary = "join the parts that --part wrote into their output",
     .usage = "OUT [PATH] [--keep]",
     .description =
-        "OUT is what convert, quantize or unpack were given with --part. It becomes what one "
+        "OUT is what convert, quantize, pack, unpack or verify --write-manifest were given with "
+        "--part. It becomes what one "
         "machine "
         "would have written, byte for byte, and the parts are removed; where the file system can, "
         "it takes over their data without copying. A part that is missing, unfinished, made with "

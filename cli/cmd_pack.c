@@ -15,6 +15,7 @@ static struct {
     cli_list exclude;
 } args;
 
+static tare_part_options part; /* count 0: all is packed */
 static tare_lossy_options lossy = {.size = sizeof lossy};
 
 #define SUFFIX ".wcodec"
@@ -302,6 +303,44 @@ static int pack(const tare_model *model, tare_pack_options *pack_options, outcom
     return CLI_YES;
 }
 
+/* A part of what is packed. */
+static int pack_part(const tare_model *model, const tare_pack_options *pack_options, outcome *o,
+                     tare_report *report) {
+    tare_part_options of_part = part;
+    tare_part_result result = tare_part_result_default();
+    tare_error err;
+    of_part.context = pack_options->context;
+    of_part.output = pack_options->output;
+    cli_part_needs(&of_part, o->in_path);
+    cli_progress_start("packing");
+    const tare_status status =
+        tare_part_of_pack(&result, o->out_path, model, pack_options, &of_part, &err);
+    cli_progress_end();
+    cli_part_free(&of_part);
+    if (!cli.json)
+        cli_print_findings(stderr, report, o->in_path,
+                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO);
+    if (status != TARE_OK) return failed(&err, o);
+    cli_part_print(&part, &result, o->in_path, o->out_path, report);
+    return CLI_YES;
+}
+
+/* What makes no sense of a part. */
+static int check_part(const char *in_path, const char *out_path) {
+    const int code = cli_part_read(&part, &cmd_pack);
+    if (code != CLI_YES || !cli.part) return code;
+    const char *other = args.append ? "append" : args.lossy ? "lossy" : cli.base.n ? "base" : NULL;
+    if (other) return cli_usage(&cmd_pack, "--part and --%s exclude each other", other);
+    if (strcmp(out_path, "-") == 0) return cli_usage(&cmd_pack, "--part needs a path as OUT");
+    if (tare_is_url(out_path))
+        return cli_usage(&cmd_pack, "--part writes files: name one that all machines see, and "
+                                    "upload the whole with tare join OUT -o s3://BUCKET/KEY");
+    if (holds_several(in_path))
+        return cli_usage(&cmd_pack, "--part: which tensors of a directory with several models are "
+                                    "made of others is found out on one machine");
+    return CLI_YES;
+}
+
 static int pack_as_told(const tare_model *model, outcome *o, tare_report *report) {
     tare_pack_options *pack_options = tare_options_pack(cli_named(&cmd_pack));
     const tare_context context = cli_context(report);
@@ -309,7 +348,10 @@ static int pack_as_told(const tare_model *model, outcome *o, tare_report *report
     pack_options->context = &context;
     pack_options->output = &output;
     const int code = fill_options(pack_options, o->in_path);
-    return code == CLI_YES ? pack(model, pack_options, o, report) : code;
+    if (code != CLI_YES) return code;
+    if (!cli.part) return pack(model, pack_options, o, report);
+    if (model) return pack_part(model, pack_options, o, report);
+    return cli_usage(&cmd_pack, "--part is of a model, and the directory is none");
 }
 
 /* What is wrong with the output's name; 0: nothing. */
@@ -374,6 +416,7 @@ static int run(int argc, const char **argv) {
     tare_model *model = NULL;
     int code = check_output(o.out_path);
     if (code == CLI_YES) code = check_lossy();
+    if (code == CLI_YES) code = check_part(argv[0], o.out_path);
     if (code == CLI_YES) code = open_importance(&importance, report);
     lossy.importance = importance;
     if (code == CLI_YES && args.sensitivity)
@@ -395,7 +438,8 @@ const cli_command cmd_pack = {
     .usage = "IN [OUT.wcodec] [--effort fast|full] [--base BASE]...\n"
              "DIR [OUT.wcodec] [--exclude PATTERN]...\n"
              "IN --append FILE.wcodec\n"
-             "IN OUT.wcodec --lossy --target-bpw BITS [--imatrix FILE]",
+             "IN OUT.wcodec --lossy --target-bpw BITS [--imatrix FILE]\n"
+             "IN OUT.wcodec --part I/N",
     .description =
         "Packs one file, a whole shard set (name any of its shards; --one-shard packs that one "
         "alone), or a whole directory, such as a trainer's checkpoint or a diffusers pipeline: "
@@ -437,7 +481,8 @@ const cli_command cmd_pack = {
                {"Forms of the data", "mode segment"}},
     .main = "effort base exclude append lossy target-bpw target-size imatrix dry-run force json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_INPUT |
-             CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR,
+             CLI_TAKES_OUTPUT | CLI_TAKES_PART | CLI_TAKES_STRICT | CLI_TAKES_EFFORT |
+             CLI_TAKES_SIMILAR,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,

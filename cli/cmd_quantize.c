@@ -353,8 +353,8 @@ const cli_command cmd_quantize = {
     .main = "target-size sizes imatrix tensor-type apply-adapter mmproj quality dry-run force",
     .topic = {"Types", topic_row, true},
     .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_INPUT |
-             CLI_TAKES_MODEL_OUTPUT | CLI_TAKES_PART | CLI_TAKES_STRICT | CLI_TAKES_SIMILAR |
-             CLI_TAKES_EFFORT | CLI_MAKES_SEVERAL,
+             CLI_TAKES_MODEL_OUTPUT | CLI_TAKES_PART | CLI_TAKES_SHARED | CLI_TAKES_STRICT |
+             CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT | CLI_MAKES_SEVERAL,
     .complete = CLI_COMPLETE_FILE,
     .last = CLI_COMPLETE_MIX,
     .min_args = 1,

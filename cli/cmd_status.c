@@ -199,7 +199,8 @@ const cli_command cmd_status = {
     .summary = "show which parts of an output are done, or incomplete uploads",
     .usage = "OUT [--ranges] [--abort]",
     .description =
-        "OUT is what convert, quantize or unpack were given with --part. Parts that are missing, "
+        "OUT is what convert, quantize, pack, unpack or verify --write-manifest were given with "
+        "--part. Parts that are missing, "
         "unfinished (they have no record yet), made from another input or with other options than "
         "most (stale), beside the "
         "record "

@@ -325,7 +325,8 @@ const cli_command cmd_unpack = {
     .options = options,
     .main = "file base salvage planes dry-run force",
     .takes = CLI_TAKES_WORK | CLI_TAKES_NAMED | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PART |
-             CLI_TAKES_STRICT | CLI_TAKES_BASE | CLI_TAKES_URL | CLI_TAKES_DEVICE,
+             CLI_TAKES_SHARED | CLI_TAKES_STRICT | CLI_TAKES_BASE | CLI_TAKES_URL |
+             CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,

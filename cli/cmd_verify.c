@@ -14,7 +14,8 @@ static struct {
 
 #define POLICY_MOST ((size_t)1 << 20)
 
-static tare_str policy; /* the text of its file */
+static tare_str policy;        /* the text of its file */
+static tare_part_options part; /* count 0: all is checked */
 
 static const cli_option options[] = {
     {.name = "deep",
@@ -149,13 +150,27 @@ static int check_sources(const tare_model *model, const char *path, tare_report 
     return code;
 }
 
+static tare_status write_part(const tare_model *model, const char *path,
+                              const tare_context *context, const tare_output_options *output,
+                              tare_error *err) {
+    tare_part_options o = part;
+    o.context = context;
+    o.output = output;
+    cli_part_needs(&o, path);
+    const tare_status status = tare_part_of_manifest(NULL, args.write_manifest, model, &o, err);
+    cli_part_free(&o);
+    return status;
+}
+
 /* Checks beyond the directory. A manifest that differs results in findings, not in a failure. */
-static tare_status check_more(const tare_model *model, tare_report *report, tare_error *err,
-                              const char **path) {
+static tare_status check_more(const tare_model *model, const char *given, tare_report *report,
+                              tare_error *err, const char **path) {
     const tare_context context = cli_context(report);
     const tare_output_options output = cli_output();
     tare_status status = tare_verify_resources(model, &context, err);
-    if (status == TARE_OK && args.is_deep) status = tare_verify_data(model, &context, err);
+    if (status == TARE_OK && args.is_deep)
+        status = cli.part ? tare_part_of_verify(model, part.index, part.count, &context, err)
+                          : tare_verify_data(model, &context, err);
     if (status == TARE_OK && args.manifest) {
         status = tare_manifest_check(args.manifest, model, &context, err);
         if (status == TARE_ERR_CHECKSUM) {
@@ -169,7 +184,8 @@ static tare_status check_more(const tare_model *model, tare_report *report, tare
         if (status == TARE_ERR_ARG || status == TARE_ERR_CORRUPT) *path = args.policy;
     }
     if (status == TARE_OK && args.write_manifest) {
-        status = tare_manifest_write(args.write_manifest, model, &output, &context, err);
+        status = cli.part ? write_part(model, given, &context, &output, err)
+                          : tare_manifest_write(args.write_manifest, model, &output, &context, err);
         if (status != TARE_OK) *path = args.write_manifest;
     }
     if (status != TARE_OK) cli_name_base(err);
@@ -223,6 +239,10 @@ static tare_json_node *json_of(const tare_model *model, const char *path, const 
     cli_json_bool(document, "opens", model != NULL);
     cli_json_bool(document, "is_good", is_good);
     cli_json_bool(document, "is_deep", args.is_deep);
+    if (cli.part) {
+        cli_json_u64(document, "part", part.index);
+        cli_json_u64(document, "part_count", part.count);
+    }
     if (args.against) cli_json_text(document, "against", args.against);
     if (args.derived_from) cli_json_text(document, "derived_from", args.derived_from);
     cli_json_bool(document, "is_complete",
@@ -253,7 +273,9 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
            cli_style_off(stdout), cli_format_text(model).text);
     printf(", %s tensor%s, %s", cli_exact_text(sum->n_tensors).text, cli_plural(sum->n_tensors),
            cli_size_text(sum->file_bytes).text);
-    if (args.is_deep && !sum->is_truncated && !count_code(report, TARE_CODE_NEEDS_BASE))
+    if (cli.part)
+        printf(", part %" PRIu32 " of %" PRIu32 " of its data read", part.index, part.count);
+    else if (args.is_deep && !sum->is_truncated && !count_code(report, TARE_CODE_NEEDS_BASE))
         fputs(", all data read", stdout);
     if (args.manifest && is_good) fputs(", as its manifest says", stdout);
     if (args.policy && is_good) fputs(", as the policy demands", stdout);
@@ -276,7 +298,7 @@ static int verify_one(tare_json_node **document, const char *path) {
     tare_status status = cli_open_quietly(&model, path, report, &err);
     if (status == TARE_OK) {
         cli_progress_start("verifying");
-        status = check_more(model, report, &err, &failed_path);
+        status = check_more(model, path, report, &err, &failed_path);
         cli_progress_end();
     }
     const int unchecked = status == TARE_OK ? check_sources(model, path, report) : 0;
@@ -329,6 +351,22 @@ static int check_manifests(int n_models) {
     return args.write_manifest ? cli_check_output(&cmd_verify, args.write_manifest) : CLI_YES;
 }
 
+/* A part of what reads data; the rest is quick, or not of single tensors. */
+static int check_part(int n_models) {
+    const int code = cli_part_read(&part, &cmd_verify);
+    if (code != CLI_YES || !cli.part) return code;
+    const char *other = args.manifest       ? "manifest"
+                        : args.policy       ? "policy"
+                        : args.against      ? "against"
+                        : args.derived_from ? "derived-from"
+                                            : NULL;
+    if (other) return cli_usage(&cmd_verify, "--part and --%s exclude each other", other);
+    if (!args.is_deep && !args.write_manifest)
+        return cli_usage(&cmd_verify, "--part is of what reads data: --deep, or --write-manifest");
+    if (n_models > 1) return cli_usage(&cmd_verify, "--part is of a single model");
+    return CLI_YES;
+}
+
 static int read_policy(char **text) {
     if (!args.policy) return CLI_YES;
     const int code = cli_read_file(text, &policy.len, args.policy, POLICY_MOST);
@@ -359,6 +397,7 @@ static int run(int argc, const char **argv) {
     cli.is_stored = true;
     cli_models models = cli_models_of(argc, argv);
     int code = check_manifests(models.n);
+    if (code == CLI_YES) code = check_part(models.n);
     if (code == CLI_YES) code = read_policy(&text);
     if (code == CLI_YES) code = verify_all(models.n, models.paths);
     cli_models_free(&models);
@@ -372,7 +411,8 @@ const cli_command cmd_verify = {
     .usage = "FILE|DIR|URL... [--deep] [--manifest FILE | --write-manifest FILE]\n"
              "FILE|DIR|URL --against SOURCE [--strict]\n"
              "FILE|DIR|URL --derived-from MODEL [--imatrix FILE]\n"
-             "FILE|DIR|URL... --policy FILE",
+             "FILE|DIR|URL... --policy FILE\n"
+             "FILE|DIR|URL --deep|--write-manifest FILE --part I/N",
     .description =
         "Prints a line for each kind of finding, with the byte offset and tensor of the first; -v "
         "lists "
@@ -400,11 +440,12 @@ const cli_command cmd_verify = {
                  {"tare verify --policy policy.json model.gguf",
                   "does it keep the rules of its publisher?"},
                  {"tare verify --manifest model.sha256 copy.safetensors",
-                  "does another file hold the same tensors?"}},
+                  "does another file hold the same tensors?"},
+                 {"tare verify --deep model.gguf --part 2/7", "a seventh of its data"}},
     .options = options,
     .main = "deep manifest write-manifest against derived-from policy strict json",
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_CHECKING |
-             CLI_TAKES_OUTPUT | CLI_TAKES_BASE | CLI_TAKES_DEVICE,
+             CLI_TAKES_OUTPUT | CLI_TAKES_PART | CLI_TAKES_BASE | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = -1,

@@ -75,7 +75,7 @@ ALLOWED = {
     "src/ops/fit": BELOW_OPS | {"mlx", "quantized", "ops/convert", "ops/fit", "ops/mix", "ops/schemes"},
     "src/ops/derive": BELOW_OPS | {"ops/convert", "ops/derive", "ops/mix"},
     "src/ops/ladder": BELOW_OPS | {"ops/convert", "ops/derive", "ops/ladder", "ops/mix", "ops/output", "ops/packing"},
-    "src/ops/parts": BELOW_OPS | {"ops/convert", "ops/mix", "ops/output", "ops/parts", "ops/views"},
+    "src/ops/parts": BELOW_OPS | {"ops/convert", "ops/mix", "ops/output", "ops/packing", "ops/parts", "ops/views"},
     "src/ops/views": BELOW_OPS | {"ops/convert", "ops/mix", "ops/packing", "ops/views"},
     "src/ops/lossy": BELOW_OPS | {"ops/fit", "ops/lossy", "ops/mix", "ops/output", "ops/packing", "wcodec", "wcodec/layer"},
     # The benchmark of the codec measures layers in memory.

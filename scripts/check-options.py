@@ -17,7 +17,7 @@ BITS = {  # of CLI_TAKES_: members of which all must be read
     "CHECKING": ["strict"], "WRITING": ["dry_run", "no_sync"], "FORCE": ["force"], "RUNNABLE": ["force"], "THREADS": ["threads"], "QUIET": ["quiet"],
     "BASE": ["base"], "SIMILAR": ["base"], "EFFORT": ["effort"],
     "DEVICE": ["device"],
-    "PART": ["part", "shared"],
+    "PART": ["part"], "SHARED": ["shared"],
     "NAMED": [],  # by main, which makes it an argument
     "CPU": [],  # by main, for every command that computes
 }

@@ -358,7 +358,7 @@ special_tokens [ role id text length_bytes? ] token_count? token_bytes? first_to
     "uploads": "output is_aborted uploads [ output upload_name began part_count size_bytes ]",
     "unpack": """input output is_dry_run is_directory file_count size_bytes packed_bytes is_whole is_checked lost_segment_count damaged_tensor_count
 lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
-    "verify": """models [ input opens is_good is_deep against? derived_from? is_complete format? version? tensor_count? error? error_count warning_count """ +
+    "verify": """models [ input opens is_good is_deep part? part_count? against? derived_from? is_complete format? version? tensor_count? error? error_count warning_count """ +
               FINDINGS + " ]",
     "version": "version cpu { active detected } dependencies { * }",
 }

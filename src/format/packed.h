@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <tare/experimental/device.h>
 #include <tare/experimental/packing.h>
+#include <tare/inspect.h>
 
 #include "base/pool.h"
 #include "base/reader.h"
@@ -108,8 +109,21 @@ typedef struct tare_pack_digest {
     tare_status (*visit)(void *ctx, size_t tensor, tare_error *err);
     /* Called after all of these. */
     tare_status (*finish)(void *ctx, uint8_t digest[32], tare_error *err);
+    /* That of a tensor that was visited. */
+    void (*tell)(void *ctx, size_t tensor, uint8_t digest[32]);
     void *ctx;
 } tare_pack_digest;
+
+/* What one of several machines packs: all that is packed, in a row of `total` bytes, first what is no tensor
+ * (`others` of them), then the tensors, is cut into `count` shares; a layer is of the share that has its
+ * middle. Which tensors are duplicates is seen when the parts are joined. */
+typedef struct tare_pack_share {
+    uint32_t index, count; /* index from 1; count 0: all is packed */
+    uint64_t others, total;
+} tare_pack_share;
+
+/* Where share number `index` ends in its row; 0: the beginning of the first one. */
+uint64_t tare_pack_share_end(const tare_pack_share *share, uint32_t index);
 
 /* What is packed, and how. Lists have an item for each tensor of the model. */
 typedef struct tare_pack_job {
@@ -130,6 +144,9 @@ typedef struct tare_pack_job {
     unsigned log2_segment; /* 0: what suits */
     bool is_for_gpu;       /* as in tare_pack_options */
     tare_tile_limits tiles;
+    tare_pack_share
+        share; /* then a part is made, which tare_packed_join_add reads; without bases and
+                              derivations */
     /* Receives the output: at any place, from any thread, no byte twice. */
     tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
                          tare_error *err);
@@ -149,6 +166,40 @@ typedef struct tare_pack_outcome {
     size_t n_referring;         /* layers that need a base */
     bool needs_base[UINT8_MAX]; /* of the bases of the job */
 } tare_pack_outcome;
+
+/* ---- making one of parts --------------------------------------------------------------------- */
+
+typedef struct tare_packed_join tare_packed_join;
+
+/* Bytes of a part that are bytes of the container. */
+typedef struct tare_packed_move {
+    uint32_t part; /* in the order in which they were added */
+    uint64_t from, to, n;
+} tare_packed_move;
+
+/* Makes the digest of a model whose tensors have these names and digests. */
+typedef tare_status (*tare_packed_digest_fn)(uint8_t out[32], const tare_tensor *tensors,
+                                             const tare_digest *digests, size_t n,
+                                             const tare_allocator *allocator, tare_error *err);
+
+tare_status tare_packed_join_new(tare_packed_join **out, const tare_limits *limits,
+                                 const tare_allocator *allocator, tare_error *err);
+void tare_packed_join_free(tare_packed_join *join);
+/* Reads what a part has; its file need not stay open. Add them in the order of their shares. */
+tare_status tare_packed_join_add(tare_packed_join *join, const tare_reader *part, tare_error *err);
+/* CORRUPT: they are not the parts of one container, all of them and each once. */
+tare_status tare_packed_join_plan(tare_packed_join *join, tare_packed_digest_fn digest,
+                                  tare_error *err);
+
+/* The whole, once it is planned: header, moves in the order of both, index. */
+typedef struct tare_packed_joined {
+    const uint8_t *header, *index;
+    size_t n_header, n_index;
+    uint64_t index_at; /* the file ends after it */
+    const tare_packed_move *moves;
+    size_t n_moves;
+} tare_packed_joined;
+tare_packed_joined tare_packed_join_result(const tare_packed_join *join);
 
 /* ---- reading one ----------------------------------------------------------------------------- */
 

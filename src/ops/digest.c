@@ -152,14 +152,21 @@ static void hash_line(void *ctx, const tare_buffer *line) {
     tare_sha256_update(ctx, line->data, line->size);
 }
 
+tare_status tare_digest_of_tensors(uint8_t out[32], const tare_tensor *tensors,
+                                   const tare_digest *digests, size_t n,
+                                   const tare_allocator *allocator, tare_error *err) {
+    tare_sha256 h;
+    tare_sha256_init(&h);
+    tare_status s = tare_manifest_lines(tensors, digests, n, allocator, hash_line, &h, err);
+    if (s == TARE_OK) tare_sha256_final(&h, out);
+    return s;
+}
+
 tare_status tare_digest_of_digests(tare_digest *out, const tare_model *model,
                                    const tare_digest *digests, const tare_allocator *allocator,
                                    tare_error *err) {
-    tare_sha256 h;
-    tare_sha256_init(&h);
-    tare_status s = tare_manifest_lines(model, digests, allocator, hash_line, &h, err);
-    if (s == TARE_OK) tare_sha256_final(&h, out->bytes);
-    return s;
+    return tare_digest_of_tensors(out->bytes, model->catalog.tensors, digests,
+                                  model->catalog.n_tensors, allocator, err);
 }
 
 tare_status tare_model_digest(tare_digest *digests, tare_digest *whole, const tare_model *model,

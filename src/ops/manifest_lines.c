@@ -18,7 +18,7 @@ static bool needs_escape(tare_str name) {
                         memchr(name.ptr, '\\', name.len));
 }
 
-static void put_line(tare_buffer *line, const tare_digest *digest, tare_str name) {
+void tare_manifest_line(tare_buffer *line, const tare_digest *digest, tare_str name) {
     char hex[HEX + 1];
     const bool is_escaped = needs_escape(name);
     tare_hex(hex, digest->bytes, sizeof digest->bytes);
@@ -49,22 +49,24 @@ static int by_name(const void *a, const void *b) {
     return tare_str_compare((*x)->name, (*y)->name);
 }
 
-tare_status tare_manifest_lines(const tare_model *model, const tare_digest *digests,
+void tare_manifest_order(const tare_tensor **order, const tare_tensor *tensors, size_t n) {
+    for (size_t i = 0; i < n; i++) order[i] = &tensors[i];
+    if (n) qsort(order, n, sizeof *order, by_name);
+}
+
+tare_status tare_manifest_lines(const tare_tensor *tensors, const tare_digest *digests, size_t n,
                                 const tare_allocator *allocator, tare_line_fn take, void *ctx,
                                 tare_error *err) {
-    const size_t n = model->catalog.n_tensors;
-    const tare_tensor *const tensors = model->catalog.tensors;
     if (n == 0) return TARE_OK;
     const tare_tensor **order = tare_alloc(allocator, n * sizeof *order);
     if (!order) return tare_fail(err, TARE_ERR_NOMEM, "the manifest");
-    for (size_t i = 0; i < n; i++) order[i] = &tensors[i];
-    qsort(order, n, sizeof *order, by_name);
+    tare_manifest_order(order, tensors, n);
 
     tare_buffer line;
     tare_buffer_init(&line, allocator);
     for (size_t i = 0; i < n; i++) {
         line.size = 0;
-        put_line(&line, &digests[order[i] - tensors], order[i]->name);
+        tare_manifest_line(&line, &digests[order[i] - tensors], order[i]->name);
         if (line.failed) break;
         take(ctx, &line);
     }

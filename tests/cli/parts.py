@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 tare = os.path.abspath(sys.argv[1])
 failures = []
@@ -65,13 +66,13 @@ def write_parts(count, verb, source, out, *options, order=None):
 
 
 def try_case(verb, source, out, *options):
-    """Every number of parts, as files and in one output."""
+    """Every number of parts, as files and in one output; of what is packed as files, whose places the join knows."""
     run(verb, source, "whole-" + out, *options, "-q", "-j1")
     expected = content("whole-" + out)
     for count in (1, 3) if "--short" in sys.argv else (1, 2, 3, 7, 64):
-        for shared in ((), ("--shared",)):
+        for shared in ((),) if verb == "pack" else ((), ("--shared",)):
             write_parts(count, verb, source, out, *options, *shared)
-            if isinstance(expected, bytes) and not shared:
+            if isinstance(expected, bytes) and not shared and verb != "pack":
                 joined = b"".join(content(part_name(out, i, count)) for i in range(1, count + 1))
                 check(f"{verb} {out}: {count} parts, one after the other", joined == expected)
             run("status", out)
@@ -98,6 +99,131 @@ def try_kinds():
     try_case("unpack", "folder.wcodec", "e")
     run("pack", "m.gguf", "m.gguf.wcodec", "-q")
     try_case("unpack", "m.gguf.wcodec", "f.gguf")
+
+
+def write_safetensors(path, tensors):
+    """(name, type, shape, bytes) of each."""
+    at, header = 0, {}
+    for name, kind, shape, data in tensors:
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + b"".join(data for *_, data in tensors))
+
+
+def try_packed():
+    """Tensors of the same bytes, which different parts have, and files that are no model's; every option of the bytes."""
+    noise = lambda seed, n: b"".join(((seed * 7919 + i * i * 31) >> 8 & 0x3FFF).to_bytes(2, "little") for i in range(n // 2))
+    os.mkdir("twice")
+    ones, big = b"\x80\x3f" * 40000, noise(3, 90000)
+    write_safetensors("twice/model.safetensors", [
+        ("a", "BF16", [200, 225], big), ("b", "BF16", [40000], ones), ("c", "BF16", [225, 200], big), ("d", "BF16", [200, 225], big),
+        ("e", "F16", [40000], ones), ("f", "BF16", [40000], ones), ("g", "BF16", [0, 7], b""), ("h", "BF16", [0, 7], b""),
+        ("i", "BF16", [200, 225], noise(4, 90000))])
+    with open("twice/config.json", "w") as file:
+        json.dump({"model_type": "none"}, file)
+    with open("twice/other.bin", "wb") as file:
+        file.write(noise(5, 300000))
+    os.makedirs("twice/empty")
+    os.symlink("other.bin", "twice/link")
+    try_case("pack", "twice", "i.wcodec")
+    try_case("pack", "twice", "j.wcodec", "--exclude", "other.bin", "--exclude", "link", "--effort", "full")
+    try_case("pack", "m.gguf", "k.wcodec", "--for", "gpu", "--segment", "16Ki")
+    try_case("pack", "whole-h.mcf", "l.wcodec")
+    run("verify", "--deep", "whole-i.wcodec")
+    out = "q.wcodec"
+    write_parts(3, "pack", "twice", out)
+    for options in (("--effort", "full"), ("--exclude", "other.bin"), ("--for", "gpu")):
+        check(f"{options}: a part of other bytes", "other options" in run("pack", "twice", out, *options, "--part", "2/3", code=2))
+    check("there already", "there already" in run("pack", "twice", out, "--part", "2/3"))
+    os.utime("twice/config.json", (1, 1))
+    run("pack", "twice", out, "--part", "2/3", "-q", "--force")
+    refused(out, part_name(out, 2, 3), "another input or with other options")
+    for name in [n for n in os.listdir(".") if n.startswith(out)]:
+        os.remove(name)
+    for wrong in (("--shared",), ("--base", "m.gguf"), ("--lossy", "--target-bpw", "4")):
+        run("pack", "m.gguf", out, "--part", "1/2", *wrong, code=2)
+    run("pack", "m.gguf", "-", "--to", "wcodec", "--part", "1/2", code=2)
+    run("pack", "m.gguf", "--append", "whole-k.wcodec", "--part", "1/2", code=2)
+    run("pack", "whole-k.wcodec", out, "--part", "1/2", code=2)
+    os.mkdir("several")
+    for name in ("1.gguf", "2.gguf"):
+        os.link("m.gguf", "several/" + name)
+    check("a ladder", "one machine" in run("pack", "several", out, "--part", "1/2", code=2))
+    os.mkdir("none")
+    check("no model", "none" in run("pack", "none", out, "--part", "1/2", code=2))
+    check("nothing was left", [n for n in os.listdir(".") if n.startswith(out)] == [])
+
+
+def findings(name, *options):
+    """What verifying a model says is wrong."""
+    text = subprocess.run((tare, "verify", name, "--deep", "--json", *options), env=clean, capture_output=True, text=True).stdout
+    model = json.loads(text)["models"][0]
+    return {(f["code"], f.get("offset"), f["text"]) for f in model["findings"]}, model["is_good"]
+
+
+def try_verified():
+    """Manifests of digests are outputs like others; what all shares of a model find is what is found of the whole."""
+    for source in ("m.gguf", "twice", "whole-i.wcodec", "whole-h.mcf"):
+        run("verify", source, "--write-manifest", "whole.sha256", "-q", "--force")
+        for count in (1, 3, 64):
+            for i in range(count, 0, -1):
+                run("verify", source, "--write-manifest", "v.sha256", "--part", f"{i}/{count}", "-q")
+            joined = b"".join(content(part_name("v.sha256", i, count)) for i in range(1, count + 1))
+            run("join", "v.sha256", "-q")
+            check(f"manifest of {source} by {count}", content("v.sha256") == content("whole.sha256") == joined)
+            os.remove("v.sha256")
+    shutil.copy("m.gguf", "bad.gguf")
+    with open("bad.gguf", "r+b") as file:
+        for part in (3, 5, 9):
+            file.seek(os.path.getsize("bad.gguf") * part // 10 & ~63)
+            file.write(b"\xff\x7f" * 64)
+    shutil.copy("whole-k.wcodec", "bad.wcodec")
+    for part in (3, 6):
+        change("bad.wcodec", os.path.getsize("bad.wcodec") * part // 10)
+    for name in ("bad.gguf", "bad.wcodec", "m.gguf", "whole-i.wcodec"):
+        whole, is_good = findings(name)
+        check(f"{name} is told from a good one", is_good == (not name.startswith("bad")))
+        for count in (1, 2, 5, 64):
+            found = [findings(name, "--part", f"{i}/{count}") for i in range(1, count + 1)]
+            union = set().union(*(f for f, _ in found))
+            check(f"{name} by {count}", union == whole, (union, whole))
+            check(f"{name} by {count}: good", all(good for _, good in found) == is_good)
+    for wrong in ((), ("--deep", "--shared"), ("--deep", "--manifest", "whole.sha256"), ("--deep", "--against", "m.gguf"), ("--deep", "twice")):
+        run("verify", "m.gguf", "--part", "1/2", *wrong, code=2)
+
+
+def try_strange_parts():
+    """Bytes of a packed part that its record vouches for, and that nobody wrote: the join refuses them or makes what is sound."""
+    out = "s.wcodec"
+    write_parts(3, "pack", "twice", out)
+    path = part_name(out, 1, 3)
+    whole, record = content(path), json.loads(content(path + ".json"))
+    first = whole.rindex(b"WCODEC\0\1") - 400
+    for at in [*range(first, len(whole), 29 if "--short" in sys.argv else 3), *range(0, 128, 9)]:
+        changed = bytearray(whole)
+        changed[at] ^= 0x41
+        for n in (len(whole),) if at % 2 else (len(whole), at):
+            with open(path, "wb") as file:
+                file.write(changed[:n])
+            piece = {**record["files"][0], "size_bytes": n, "part_bytes": n, "crc32": zlib.crc32(changed[:n])}
+            with open(path + ".json", "w") as file:
+                json.dump({**record, "files": [piece]}, file)
+            done = subprocess.run((tare, "join", out, "--keep", "-q"), env=clean, capture_output=True, text=True)
+            check(f"byte {at} of {n}: exit code {done.returncode}", done.returncode in (0, 2, 3, 5), done.stderr)
+            check(f"byte {at} of {n}: an output", os.path.exists(out) == (done.returncode == 0))
+            if done.returncode == 0:
+                text = subprocess.run((tare, "unpack", out, "s-again", "-q"), env=clean, capture_output=True, text=True)
+                check(f"byte {at} of {n}: what was made", text.returncode in (0, 3), text.stderr)
+                shutil.rmtree("s-again", ignore_errors=True)
+                os.remove(out)
+    for change in ({"is_packed": 1}, {"is_packed": False}, {"is_shared": True}, {"is_directory": True}, {"files": []}):
+        with open(path + ".json", "w") as file:
+            json.dump({**record, **change}, file)
+        refused(out, path, "record")
+    for name in [n for n in os.listdir(".") if n.startswith(out)]:
+        os.remove(name)
 
 
 def try_choice():
@@ -306,7 +432,7 @@ def try_many():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     run("synth", "llama-tiny", "m.gguf", "-q")
-    for step in (try_kinds, try_choice, try_wrong, try_adapter, try_records, try_outside, try_killed, try_auto, try_many):
+    for step in (try_kinds, try_packed, try_verified, try_strange_parts, try_choice, try_wrong, try_adapter, try_records, try_outside, try_killed, try_auto, try_many):
         try:
             step()
         except OSError as fault:  # what was to be made is not there

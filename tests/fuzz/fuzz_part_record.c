@@ -30,7 +30,8 @@ static void check(const tare_part_record *r) {
         check_piece(r, &r->pieces[i]);
         sum += r->pieces[i].n_bytes;
     }
-    FUZZ_CHECK(sum == r->end - r->begin);
+    FUZZ_CHECK(sum == tare_part_bytes(r));
+    FUZZ_CHECK(!r->is_packed || (r->n_pieces == 1 && !r->is_shared && !r->is_directory));
 }
 
 /* A name that a record cannot state, half of a pair of surrogates, is not written. */

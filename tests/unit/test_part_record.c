@@ -116,6 +116,28 @@ static void check_word(const char *from, const char *to) {
     tare_arena_free(&arena);
 }
 
+/* The piece of a packed part is a file of any size; begin and end are the input's. */
+static void packed_part_is_one_file(void **state) {
+    (void)state;
+    static const char packed[] =
+        "{\"schema\":\"tare.part/1\",\"output\":\"out\","
+        "\"plan\":\"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\","
+        "\"part\":1,\"part_count\":1,\"begin\":0,\"end\":3,\"total_bytes\":3,"
+        "\"is_directory\":false,\"is_shared\":false,\"is_packed\":true,\"withheld\":0,\"files\":["
+        "{\"name\":\"\",\"size_bytes\":9,\"offset\":0,\"part_bytes\":%d,\"crc32\":891568578}]}";
+    for (int n = 8; n <= 9; n++) {
+        char text[2 * sizeof packed];
+        tare_arena arena;
+        tare_part_record r;
+        snprintf(text, sizeof text, packed, n);
+        tare_arena_init(&arena, NULL);
+        assert_int_equal(read_bytes(&r, &arena, text, strlen(text), NULL),
+                         n == 9 ? TARE_OK : TARE_ERR_CORRUPT);
+        if (n == 9) assert_int_equal(tare_part_bytes(&r), 9);
+        tare_arena_free(&arena);
+    }
+}
+
 static void kinds_are_what_they_say(void **state) {
     (void)state;
     check_word("\"is_folder\":true", "\"is_folder\":false");
@@ -130,9 +152,8 @@ static void kinds_are_what_they_say(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_record_is_read),
-        cmocka_unit_test(cut_record_is_refused),
-        cmocka_unit_test(changed_record_does_no_harm),
+        cmocka_unit_test(whole_record_is_read),        cmocka_unit_test(cut_record_is_refused),
+        cmocka_unit_test(changed_record_does_no_harm), cmocka_unit_test(packed_part_is_one_file),
         cmocka_unit_test(kinds_are_what_they_say),
     };
     return cmocka_run_group_tests(tests, make_temp_folder, remove_temp_folder);

@@ -2338,7 +2338,10 @@ pub struct tare_part_result {
 extern "C" {
     pub fn tare_part_result_init(x: *mut tare_part_result, size: usize);
     pub fn tare_part_of_plan(out: *mut tare_part_result, plan: *const tare_plan, options: *const tare_part_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_part_of_pack(out: *mut tare_part_result, out_path: *const c_char, r#in: *const tare_model, pack_options: *const tare_pack_options, options: *const tare_part_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_part_of_manifest(out: *mut tare_part_result, out_path: *const c_char, model: *const tare_model, options: *const tare_part_options, err: *mut tare_error) -> tare_status;
     pub fn tare_part_of_view(out: *mut tare_part_result, out_path: *const c_char, view: *mut tare_view, options: *const tare_part_options, err: *mut tare_error) -> tare_status;
+    pub fn tare_part_of_verify(model: *const tare_model, index: u32, count: u32, context: *const tare_context, err: *mut tare_error) -> tare_status;
 }
 
 pub type tare_part_state = c_uint;

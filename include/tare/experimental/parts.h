@@ -17,6 +17,7 @@
 
 #include <tare/base.h>
 #include <tare/convert.h>
+#include <tare/experimental/packing.h>
 #include <tare/experimental/views.h>
 #include <tare/output.h>
 
@@ -45,7 +46,7 @@ TARE_DECLARE_INIT(tare_part_options)
 
 typedef struct tare_part_result {
     size_t size;
-    uint64_t begin, end; /* bytes of the output, files one after the other */
+    uint64_t begin, end; /* bytes of the output, files one after the other; packed, of the input */
     uint64_t total_bytes;
     uint64_t work, total_work; /* bytes read and written for it, and for the whole */
     bool was_done;             /* the part was there, of the same plan: nothing was written */
@@ -58,10 +59,27 @@ TARE_DECLARE_INIT(tare_part_result)
  * (.wcodec, MCF, INFQ), or a plan with `verify`. */
 TARE_API tare_status tare_part_of_plan(tare_part_result *out, const tare_plan *plan,
                                        const tare_part_options *options, tare_error *err);
+/* Writes a part of what tare_pack would write: whole tensors and other contents of files, which the join
+ * puts where they belong. Only then is it seen which tensors have the same bytes. options->context and
+ * output count, not those of pack_options. UNSUPPORTED: bases, or packing with loss. */
+TARE_API tare_status tare_part_of_pack(tare_part_result *out, const char *out_path,
+                                       const tare_model *in, const tare_pack_options *pack_options,
+                                       const tare_part_options *options, tare_error *err);
+/* Writes a part of what tare_manifest_write would write: lines of tensors, which are read for it and
+ * compared with the digests that the model states of them. */
+TARE_API tare_status tare_part_of_manifest(tare_part_result *out, const char *out_path,
+                                           const tare_model *model,
+                                           const tare_part_options *options, tare_error *err);
 /* Writes a part of the files of a view to out_path. The view has one file under the last part of
  * out_path's name, or files in a folder of that name. options->inputs must name what it shows. */
 TARE_API tare_status tare_part_of_view(tare_part_result *out, const char *out_path, tare_view *view,
                                        const tare_part_options *options, tare_error *err);
+
+/* Share `index`, from 1, of `count` of what tare_verify_data checks: all shares together find what it finds, but
+ * for the digest that a .wcodec states of all of its tensors, and for what only several shares see together
+ * (zeros at a file's end). Nothing is written. */
+TARE_API tare_status tare_part_of_verify(const tare_model *model, uint32_t index, uint32_t count,
+                                         const tare_context *context, tare_error *err);
 
 /* ---- all parts of an output ------------------------------------------------------------------ */
 

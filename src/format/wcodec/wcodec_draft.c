@@ -28,6 +28,7 @@ void tare_wcodec_draft_free(tare_wcodec_draft *d) {
     tare_free(a, d->jobs, d->jobs_capacity * sizeof *d->jobs);
     tare_free(a, d->duplicates, d->duplicates_capacity * sizeof *d->duplicates);
     tare_free(a, d->spans, d->spans_capacity * sizeof *d->spans);
+    tare_free(a, d->is_elsewhere, d->elsewhere_capacity * sizeof *d->is_elsewhere);
     tare_arena_free(&d->arena);
 }
 
@@ -37,10 +38,25 @@ static tare_status no_memory(tare_error *err) {
     return tare_fail(err, TARE_ERR_NOMEM, "layers");
 }
 
+uint64_t tare_pack_share_end(const tare_pack_share *s, uint32_t index) {
+    return s->total / s->count * index + s->total % s->count * index / s->count;
+}
+
+/* Whether a layer of so many bytes, the next one from *at on, is another part's. */
+static bool is_elsewhere(const tare_wcodec_draft *d, uint64_t *at, uint64_t n) {
+    const tare_pack_share *s = &d->share;
+    if (!s->count) return false;
+    const uint64_t middle = *at + n / 2;
+    *at += n;
+    const bool is_after = middle >= tare_pack_share_end(s, s->index) && s->index < s->count;
+    return is_after || middle < tare_pack_share_end(s, s->index - 1);
+}
+
 /* A new layer, with its regions and streams; with a duplicate, those of that. */
 static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out, const tare_wc_cut *cut,
                              const tare_wc_source *source, int64_t duplicate,
-                             const tare_wcodec_base_tensor *base_tensor, tare_error *err) {
+                             const tare_wcodec_base_tensor *base_tensor, bool elsewhere,
+                             tare_error *err) {
     const tare_allocator *a = d->arena.allocator;
     uint32_t i = d->index.n_layers;
     if (i == UINT32_C(1) << 24) return tare_fail(err, TARE_ERR_LIMIT, "more than 2^24 layers");
@@ -48,6 +64,8 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out, cons
                    sizeof *d->index.layers) ||
         !tare_grow(a, (void **)&d->duplicates, &d->duplicates_capacity, i + 1,
                    sizeof *d->duplicates) ||
+        !tare_grow(a, (void **)&d->is_elsewhere, &d->elsewhere_capacity, i + 1,
+                   sizeof *d->is_elsewhere) ||
         !tare_grow(a, (void **)&d->jobs, &d->jobs_capacity, d->n_jobs + 1, sizeof *d->jobs))
         return no_memory(err);
     *out = &d->index.layers[i];
@@ -58,6 +76,7 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out, cons
     else if (base_tensor)
         (*out)->base = base_tensor->base + 1;
     d->duplicates[i] = duplicate >= 0 ? (uint32_t)duplicate : i;
+    d->is_elsewhere[i] = elsewhere;
     d->index.n_layers++;
     if (duplicate >= 0) {
         (*out)->coded.n_regions = cut->n_regions;
@@ -119,15 +138,17 @@ tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
     tare_wcodec_layer *l = NULL;
     for (uint32_t p = 0; p < t->encoding->n_planes; p++) sizes[p] = t->planes[p].size;
     tare_wc_effort effort = d->effort;
-    if (duplicate < 0)
+    const bool elsewhere = is_elsewhere(d, &d->tensors_at, t->size_bytes);
+    const bool is_ours = duplicate < 0 && !elsewhere;
+    if (is_ours)
         TARE_TRY(tare_wc_joining_pays(&effort.joins_small, t->encoding, sizes, t->dims, t->n_dims,
                                       is_big_endian, &effort, source, err));
-    if (duplicate < 0 && !base_tensor)
+    if (is_ours && !base_tensor)
         TARE_TRY(tare_wc_pairing_pays(&effort.pairs_codes, t->encoding, sizes, t->dims, t->n_dims,
                                       &effort, source, err));
     tare_wc_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &effort);
     if (base_tensor && base_tensor->derived.is_set) cut_derived(&cut, sizes, &effort);
-    TARE_TRY(add_layer(d, &l, &cut, source, duplicate, base_tensor, err));
+    TARE_TRY(add_layer(d, &l, &cut, source, duplicate, base_tensor, elsewhere, err));
     l->kind = TARE_WCODEC_TENSOR;
     l->is_big_endian = is_big_endian;
     l->n_dims = (uint8_t)t->n_dims;
@@ -144,7 +165,8 @@ tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *d, tare_wcodec_kind kind,
     tare_wcodec_layer *l = NULL;
     const tare_wc_source source = {.readers = {reader}, .starts = {offset}};
     tare_wc_cut_bytes(&cut, n, &d->effort);
-    TARE_TRY(add_layer(d, &l, &cut, &source, -1, NULL, err));
+    const bool elsewhere = is_elsewhere(d, &d->others_at, n);
+    TARE_TRY(add_layer(d, &l, &cut, &source, -1, NULL, elsewhere, err));
     l->kind = (uint8_t)kind;
     return hold_name(d, &l->name, name, err);
 }
@@ -349,9 +371,9 @@ uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* A job for each layer that is not another's duplicate, now that layers no longer move in memory.
+/* A job for each layer that is neither another's duplicate nor elsewhere, now that layers no longer move in memory.
  * Everything opening needs is stored together, before the large data: tensors come last. */
-static tare_wc_layer_job *order_jobs(tare_wcodec_draft *d) {
+static tare_wc_layer_job *order_jobs(size_t *n_jobs, tare_wcodec_draft *d) {
     tare_wc_layer_job *ordered = TARE_NEW_ARRAY(&d->arena, tare_wc_layer_job, d->n_jobs);
     size_t n = 0;
     for (int of_tensors = 0; ordered && of_tensors < 2; of_tensors++) {
@@ -359,7 +381,7 @@ static tare_wc_layer_job *order_jobs(tare_wcodec_draft *d) {
         for (uint32_t i = 0; i < d->index.n_layers; i++) {
             tare_wcodec_layer *l = &d->index.layers[i];
             if (d->duplicates[i] != i) continue;
-            if ((l->kind == TARE_WCODEC_TENSOR) == of_tensors) {
+            if ((l->kind == TARE_WCODEC_TENSOR) == of_tensors && !d->is_elsewhere[i]) {
                 ordered[n] = *job;
                 ordered[n].number = i;
                 ordered[n++].layer = &l->coded;
@@ -367,6 +389,7 @@ static tare_wc_layer_job *order_jobs(tare_wcodec_draft *d) {
             job++;
         }
     }
+    *n_jobs = n;
     return ordered;
 }
 
@@ -407,10 +430,11 @@ static void finish_duplicates(tare_wcodec_draft *d) {
 tare_status tare_wcodec_draft_write_layers(tare_wcodec_draft *d, const tare_wc_target *target,
                                            const tare_context *how, const tare_wc_visitor *visitor,
                                            uint64_t *end, tare_error *err) {
-    tare_wc_layer_job *jobs = order_jobs(d);
+    size_t n_jobs;
+    tare_wc_layer_job *jobs = order_jobs(&n_jobs, d);
     if (!jobs) return no_memory(err);
     tare_wc_run run = {.jobs = jobs,
-                       .n_jobs = d->n_jobs,
+                       .n_jobs = n_jobs,
                        .offset = TARE_WCODEC_HEADER,
                        .how = *how,
                        .visitor = *visitor,

@@ -33,7 +33,11 @@ typedef struct tare_wcodec_draft {
     size_t duplicates_capacity;
     tare_wcodec_span *spans;
     size_t n_spans, spans_capacity;
-    bool shares_headers; /* of files: what an earlier one has is stored there */
+    bool shares_headers;            /* of files: what an earlier one has is stored there */
+    tare_pack_share share;          /* which part is made; set it before layers are added */
+    uint64_t others_at, tensors_at; /* in its row: where the next layer of a kind begins */
+    bool *is_elsewhere;             /* for each layer: another part has its data */
+    size_t elsewhere_capacity;
     tare_wcodec_roots headers;
 } tare_wcodec_draft;
 

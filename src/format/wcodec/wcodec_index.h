@@ -45,6 +45,9 @@ typedef struct tare_wcodec_index {
     tare_wcodec_layer *layers;
     tare_packed_base *bases;
     tare_packed_file *files;
+    tare_str
+        file_records; /* when it is written: those of all files, as they were written before; none:
+                              they are made of `files` */
 } tare_wcodec_index;
 
 /* Where the ranges of a file ended so far, by layer and region: what the next one counts from. */
@@ -82,5 +85,7 @@ tare_status tare_wcodec_index_salvage(tare_wcodec_index *out, uint32_t *n_lost,
  * header. n_bytes and n_segments of streams are taken as they are. */
 void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER],
                              const tare_wcodec_index *index, uint64_t offset);
+/* Appends the records of its files. */
+void tare_wcodec_files_write(tare_buffer *out, const tare_wcodec_index *index);
 
 #endif

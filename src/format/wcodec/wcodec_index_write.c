@@ -132,6 +132,18 @@ uint64_t *tare_wcodec_end(tare_wcodec_ends *ends, uint32_t layer, uint8_t region
     return &ends->ends[i];
 }
 
+void tare_wcodec_files_write(tare_buffer *out, const tare_wcodec_index *index) {
+    tare_wcodec_ends ends;
+    if (index->file_records.len) {
+        tare_buffer_put_str(out, index->file_records);
+        return;
+    }
+    if (!tare_wcodec_ends_init(&ends, index->n_layers, out->allocator)) out->failed = true;
+    for (uint32_t i = 0; i < index->n_files && !out->failed; i++)
+        put_file(out, &index->files[i], &ends);
+    tare_wcodec_ends_free(&ends);
+}
+
 /* The index's own 64 bytes; the sizes of the three runs of records are filled in later. */
 static void put_counts(tare_buffer *out, const tare_wcodec_index *index) {
     put_u32(out, index->n_layers);
@@ -157,7 +169,7 @@ static uint16_t minor_of(const tare_wcodec_index *index) {
     }
     if (minor) return minor;
     if (are_bound(index)) return 2;
-    for (uint32_t i = 0; i < index->n_files; i++)
+    for (uint32_t i = 0; i < index->n_files && index->files; i++)
         if (index->files[i].entry.is_stated) minor = 1;
     return minor;
 }
@@ -181,9 +193,7 @@ static void fill_header(uint8_t h[TARE_WCODEC_HEADER], const tare_wcodec_index *
 
 void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER],
                              const tare_wcodec_index *index, uint64_t offset) {
-    tare_wcodec_ends ends;
     size_t start = out->size, marks[4];
-    if (!tare_wcodec_ends_init(&ends, index->n_layers, out->allocator)) out->failed = true;
     put_counts(out, index);
     marks[0] = out->size;
     const bool is_bound = are_bound(index);
@@ -191,10 +201,8 @@ void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER
     marks[1] = out->size;
     for (uint32_t i = 0; i < index->n_bases; i++) put_base(out, &index->bases[i]);
     marks[2] = out->size;
-    for (uint32_t i = 0; i < index->n_files && !out->failed; i++)
-        put_file(out, &index->files[i], &ends);
+    tare_wcodec_files_write(out, index);
     marks[3] = out->size;
-    tare_wcodec_ends_free(&ends);
     if (out->failed) return;
     for (unsigned i = 0; i < 3; i++)
         tare_store_le64(out->data + start + 16 + 8 * i, marks[i + 1] - marks[i]);

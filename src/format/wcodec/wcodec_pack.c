@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "format/wcodec/wcodec_derived.h"
 #include "format/wcodec/wcodec_draft.h"
+#include "format/wcodec/wcodec_part.h"
 #include "format/wcodec/wcodec_read.h"
 #include "model/lossy_record.h"
 #include "model/value.h"
@@ -282,6 +283,8 @@ static tare_status write_all(packing *p, uint64_t *size, tare_error *err) {
     const tare_wc_visitor visitor = {job->digest.visit ? visit : NULL, p};
     uint64_t end;
     TARE_TRY(tare_wcodec_draft_write_layers(&p->draft, &target, &job->how, &visitor, &end, err));
+    if (job->share.count)
+        return tare_wcodec_part_write(&p->draft, &target, end, &job->digest, size, err);
     TARE_TRY(job->digest.finish(job->digest.ctx, p->draft.index.digest, err));
     return tare_wcodec_draft_write_index(&p->draft, &target, end, size, err);
 }
@@ -290,6 +293,8 @@ static tare_status pack(tare_pack_outcome *out, packing *p, tare_error *err) {
     p->draft.bases = p->job->bases;
     p->draft.n_bases = p->job->n_bases;
     p->draft.shares_headers = p->job->derivations != NULL;
+    p->draft.share = p->job->share;
+    p->draft.tensors_at = p->job->share.others;
     TARE_TRY(add_tensors(p, err));
     if (p->job->derivations) TARE_TRY(add_importance(p, err));
     TARE_TRY(add_others(p, err));
@@ -307,6 +312,7 @@ tare_status tare_wcodec_pack(tare_pack_outcome *out, const tare_pack_job *job, t
                                    .tiles = job->tiles};
     packing p = {.job = job};
     *out = (tare_pack_outcome){.size = 0};
+    TARE_REQUIRE(!job->share.count || (!job->n_bases && !job->derivations && !job->codes), err);
     TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);
     tare_wcodec_draft_init(&p.draft, &effort, job->arena->allocator);
     tare_status status = pack(out, &p, err);

@@ -36,7 +36,9 @@ tare_status tare_manifest_write(const char *path, const tare_model *model,
     const tare_context quiet = tare_steps_context_quiet(&o);
     if (s == TARE_OK) s = tare_digests_check(model, &quiet, err);
     if (s == TARE_OK) s = tare_model_digest(digests, NULL, model, &o, err);
-    if (s == TARE_OK) s = tare_manifest_lines(model, digests, o.allocator, append_line, &text, err);
+    if (s == TARE_OK)
+        s = tare_manifest_lines(model->catalog.tensors, digests, model->catalog.n_tensors,
+                                o.allocator, append_line, &text, err);
     if (s == TARE_OK) s = tare_buffer_status(&text, err);
     if (s == TARE_OK) s = tare_file_write(path, text.data, text.size, model, output, &o, err);
     tare_buffer_free(&text);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <tare/convert.h>
+#include <tare/experimental/parts.h>
 #include <tare/inspect.h>
 #include <tare/model.h>
 
@@ -33,11 +34,13 @@ typedef struct verify_walk {
     tare_zero_run *zeros;    /* of each tensor */
     bool is_of_factors;      /* the model is that of a package's adapters, two tensors each */
     tare_packed_faults told; /* of the .wcodec that it lies in */
+    bool *is_ours;           /* of each item; NULL: all are */
 } verify_walk;
 
 /* Items are the tensors, the fillers, the files that are read whole, and members of archives. */
 static uint64_t item_size(const void *ctx, size_t item) {
     const verify_walk *w = ctx;
+    if (w->is_ours && !w->is_ours[item]) return 0;
     const size_t n = w->model->catalog.n_tensors;
     uint8_t digest[32];
     if (item < n) return w->model->catalog.tensors[item].size_bytes;
@@ -225,6 +228,7 @@ static tare_status unless_told(const verify_walk *w, tare_status status) {
 static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
     verify_walk *w = ctx;
     const size_t n = w->model->catalog.n_tensors;
+    if (w->is_ours && !w->is_ours[item]) return TARE_OK;
     if (item >= n + w->n_fillers + w->model->n_files)
         return verify_member(w, item - n - w->n_fillers - w->model->n_files, job, err);
     if (item >= n + w->n_fillers)
@@ -270,35 +274,60 @@ static tare_status hand_over(tare_report *to, const tare_report *from, const tar
     return TARE_OK;
 }
 
+/* Items in a row are cut by their bytes; one is of the share that has its middle, and one without a byte of
+ * the first after it. */
+static void choose_items(verify_walk *w, size_t n_items, tare_verify_share share) {
+    bool *const is_ours = w->is_ours;
+    uint64_t total = 0, at = 0;
+    w->is_ours = NULL; /* sizes of all are asked for */
+    for (size_t i = 0; i < n_items; i++) total += item_size(w, i) + 1;
+    for (size_t i = 0; i < n_items; i++) {
+        const uint64_t size = item_size(w, i) + 1, middle = at + size / 2;
+        const uint64_t part = total / share.count ? middle / (total / share.count) : middle;
+        is_ours[i] = tare_min_u64(part, share.count - 1) + 1 == share.index;
+        at += size;
+    }
+    w->is_ours = is_ours;
+}
+
+static tare_status take_memory(verify_walk *w, size_t n_items, tare_verify_share share,
+                               tare_arena *arena, tare_error *err) {
+    const size_t n = w->model->catalog.n_tensors;
+    w->zeros = TARE_NEW_ARRAY(arena, tare_zero_run, n + 1);
+    if (share.count) w->is_ours = TARE_NEW_ARRAY(arena, bool, n_items + 1);
+    w->report = tare_report_new();
+    if (!w->zeros || !w->report || (share.count && !w->is_ours))
+        return tare_fail(err, TARE_ERR_NOMEM, "findings");
+    memset(w->zeros, 0, (n + 1) * sizeof *w->zeros);
+    if (share.count) choose_items(w, n_items, share);
+    return TARE_OK;
+}
+
 static tare_status verify_model(const tare_model *model, bool is_of_factors,
-                                tare_packed_faults told, const tare_context *context,
-                                tare_error *err) {
+                                tare_packed_faults told, tare_verify_share share,
+                                const tare_context *context, tare_error *err) {
     const tare_context o = *context;
-    verify_walk w = {
-        .model = model, .report = tare_report_new(), .is_of_factors = is_of_factors, .told = told};
-    if (!w.report) return tare_fail(err, TARE_ERR_NOMEM, "findings");
+    verify_walk w = {.model = model, .is_of_factors = is_of_factors, .told = told};
+    tare_arena arena;
     if (model->catalog.layout) {
         w.fillers = model->catalog.layout->fillers;
         w.n_fillers = model->catalog.layout->n_fillers;
     }
-    const size_t n = model->catalog.n_tensors, zeros_size = (n + 1) * sizeof *w.zeros;
-    w.zeros = tare_alloc(o.allocator, zeros_size);
-    if (!w.zeros) {
-        tare_report_free(w.report);
-        return tare_fail(err, TARE_ERR_NOMEM, "findings");
-    }
-    memset(w.zeros, 0, zeros_size);
-    tare_status s =
-        tare_walk_run(&(tare_walk){.n_items = n + w.n_fillers + model->n_files + model->n_stated,
-                                   .size_of = item_size,
-                                   .visit = verify_item,
-                                   .ctx = &w,
-                                   .scratch_size = TARE_PIECE,
-                                   .context = o},
-                      err);
+    const size_t n_items =
+        model->catalog.n_tensors + w.n_fillers + model->n_files + model->n_stated;
+    tare_arena_init(&arena, o.allocator);
+    tare_status s = take_memory(&w, n_items, share, &arena, err);
+    if (s == TARE_OK)
+        s = tare_walk_run(&(tare_walk){.n_items = n_items,
+                                       .size_of = item_size,
+                                       .visit = verify_item,
+                                       .ctx = &w,
+                                       .scratch_size = TARE_PIECE,
+                                       .context = o},
+                          err);
     if (s == TARE_OK && !is_of_factors) s = tare_verify_zeros(model, w.zeros, w.report, err);
-    tare_free(o.allocator, w.zeros, zeros_size);
-    if (o.report) {
+    tare_arena_free(&arena);
+    if (o.report && w.report) {
         tare_status handed = hand_over(o.report, w.report, o.allocator, s == TARE_OK ? err : NULL);
         if (s == TARE_OK) s = handed;
     }
@@ -308,7 +337,8 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
 
 /* What is packed, before the pass over all data that is shown. */
 static tare_status verify_packed(tare_packed_faults *told, const tare_model *model,
-                                 const tare_context *context, tare_error *err) {
+                                 tare_verify_share share, const tare_context *context,
+                                 tare_error *err) {
     const tare_layout *layout = model->catalog.layout;
     tare_steps before = {.progress = context->progress,
                          .ctx = context->progress_ctx,
@@ -316,16 +346,28 @@ static tare_status verify_packed(tare_packed_faults *told, const tare_model *mod
     for (size_t i = 0; layout && i < layout->n_fillers; i++)
         before.total += layout->fillers[i].size;
     const tare_context waiting = tare_steps_context_retain(context, &before);
-    return tare_verify_packed(told, model, &waiting, err);
+    return tare_verify_packed(told, model, share, &waiting, err);
+}
+
+static tare_status verify_share(const tare_model *model, tare_verify_share share,
+                                const tare_context *context, tare_error *err) {
+    tare_context o = tare_context_default();
+    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
+    tare_packed_faults told;
+    TARE_TRY(verify_packed(&told, model, share, &o, err));
+    TARE_TRY(verify_model(model, false, told, share, &o, err));
+    return model->adapters ? verify_model(model->adapters->factors, true, told, share, &o, err)
+                           : TARE_OK;
 }
 
 tare_status tare_verify_data(const tare_model *model, const tare_context *context,
                              tare_error *err) {
     TARE_REQUIRE(model, err);
-    tare_context o = tare_context_default();
-    TARE_TRY(tare_options_read(&o, sizeof o, context, err));
-    tare_packed_faults told;
-    TARE_TRY(verify_packed(&told, model, &o, err));
-    TARE_TRY(verify_model(model, false, told, &o, err));
-    return model->adapters ? verify_model(model->adapters->factors, true, told, &o, err) : TARE_OK;
+    return verify_share(model, (tare_verify_share){.count = 0}, context, err);
+}
+
+tare_status tare_part_of_verify(const tare_model *model, uint32_t index, uint32_t count,
+                                const tare_context *context, tare_error *err) {
+    TARE_REQUIRE(model && index >= 1 && index <= count && count <= TARE_PARTS_MOST, err);
+    return verify_share(model, (tare_verify_share){index, count}, context, err);
 }

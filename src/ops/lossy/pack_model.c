@@ -27,21 +27,12 @@ static tare_status pack_to(tare_pack_summary *out, const char *out_path, const t
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_TRY(tare_context_keep(&context, &o.context, err));
     TARE_TRY(tare_output_keep(&written, &o.output, err));
-    /* A model that was computed has no files: what it is made of is packed. */
-    const tare_pack_source source = {.format = tare_format_packing(),
-                                     .model = in,
-                                     .has_files = in->catalog.layout || o.directory,
-                                     .output = output};
-    /* Its files do not make up the model: some data would be lost. */
-    if (tare_packed_of(in))
-        return tare_fail(err, TARE_ERR_ARG,
-                         "the input is packed already: unpack it, or convert it");
+    tare_pack_source source;
+    TARE_TRY(tare_pack_source_of(&source, in, &o, err));
+    source.output = output;
     if (o.lossy && output)
         return tare_fail(err, TARE_ERR_ARG, "packing with loss makes a file of its own");
     if (o.lossy) return pack_lossy(out, out_path, in, &o, err);
-    if (o.n_exclude && !o.directory)
-        return tare_fail(err, TARE_ERR_ARG,
-                         "`exclude`: only a directory has files that can be left out");
     return tare_pack_run(out, out_path, &source, &o, err);
 }
 

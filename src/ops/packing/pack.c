@@ -123,6 +123,8 @@ static tare_status write_file(packing *p, tare_error *err) {
                                .log2_segment = o->log2_segment,
                                .is_for_gpu = o->is_for_gpu,
                                .tiles = o->tiles,
+                               .share = p->source->part ? p->source->part->share
+                                                        : (tare_pack_share){.count = 0},
                                .write = put,
                                .write_ctx = &sink,
                                .how = tare_steps_context(o->context, p->steps),
@@ -206,26 +208,63 @@ static void tell_bases(const packing *p) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Which part it is of what: tensors are bytes of the files, if there are any. */
+static tare_status begin_part(packing *p, bool *is_done, uint64_t file_bytes, tare_error *err) {
+    tare_pack_part *part = p->source->part;
+    const uint64_t tensors = tare_catalog_tensor_bytes(&p->in->catalog);
+    if (!part) return TARE_OK;
+    if (p->options.n_bases)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "each part would read all of the base: what has one is packed whole");
+    part->share.others = file_bytes > tensors ? file_bytes - tensors : 0;
+    part->share.total = part->share.others + tensors;
+    part->withheld = withheld_of(p);
+    return part->begin(part->ctx, is_done, part, &p->files, err);
+}
+
 static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, tare_error *err) {
+    bool is_done = false;
     if (p->source->has_files)
         TARE_TRY(tare_pack_files_open(&p->files, p->in, &p->options, p->source->list,
                                       p->source->list_ctx, err));
     sum->n_files = p->files.n;
     for (size_t i = 0; i < p->files.n; i++)
         if (p->files.files[i].reader) sum->from_bytes += p->files.files[i].reader->size;
+    TARE_TRY(begin_part(p, &is_done, sum->from_bytes, err));
+    if (is_done) return TARE_OK;
     begin_steps(p, sum->from_bytes);
     const tare_context quiet = tare_steps_context_quiet(p->options.context);
     if (!p->options.output->dry_run)
         TARE_TRY(tare_digests_check(tare_model_as_stored(p->in), &quiet, err));
     TARE_TRY(begin_output(p, path, err));
-    p->digests = (tare_pack_digests){
-        .model = p->in, .opened = p->source->opened, .options = &p->options, .steps = p->steps};
+    p->digests = (tare_pack_digests){.model = p->in,
+                                     .opened = p->source->opened,
+                                     .options = &p->options,
+                                     .steps = p->steps,
+                                     .is_part = p->source->part != NULL};
     TARE_TRY(tare_pack_digests_begin(&p->digests, &p->arena, err));
     TARE_TRY(describe_bases(p, err));
     TARE_TRY(find_references(p, err));
     TARE_TRY(write_file(p, err));
     tell_layers(p, sum);
     tell_bases(p);
+    return TARE_OK;
+}
+
+tare_status tare_pack_source_of(tare_pack_source *out, const tare_model *in,
+                                const tare_pack_options *o, tare_error *err) {
+    in = tare_model_as_stored(in);
+    /* A model that was computed has no files: what it is made of is packed. */
+    *out = (tare_pack_source){.format = tare_format_packing(),
+                              .model = in,
+                              .has_files = in->catalog.layout || o->directory};
+    /* Its files do not make up the model: some data would be lost. */
+    if (tare_packed_of(in))
+        return tare_fail(err, TARE_ERR_ARG,
+                         "the input is packed already: unpack it, or convert it");
+    if (o->n_exclude && !o->directory && !o->lossy)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "`exclude`: only a directory has files that can be left out");
     return TARE_OK;
 }
 

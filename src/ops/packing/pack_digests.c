@@ -131,6 +131,7 @@ tare_status tare_pack_digests_begin(tare_pack_digests *d, tare_arena *arena, tar
         d->duplicates[i] = i;
     }
     if (d->opened) TARE_TRY(tare_pack_digest_model(&d->whole, d, d->opened, err));
+    if (d->is_part) return TARE_OK;
     candidate *list = tare_alloc(a, all * sizeof *list);
     tare_status status =
         list ? collect(list, &n, d, err) : tare_fail(err, TARE_ERR_NOMEM, "digests");
@@ -164,6 +165,11 @@ static tare_status finish(void *ctx, uint8_t digest[32], tare_error *err) {
     return TARE_OK;
 }
 
+static void tell(void *ctx, size_t tensor, uint8_t digest[32]) {
+    const tare_pack_digests *d = ctx;
+    memcpy(digest, d->tensors[tensor].bytes, sizeof d->tensors[tensor].bytes);
+}
+
 tare_pack_digest tare_pack_digests_hooks(tare_pack_digests *d) {
-    return (tare_pack_digest){d->opened ? NULL : visit, finish, d};
+    return (tare_pack_digest){d->opened ? NULL : visit, finish, tell, d};
 }

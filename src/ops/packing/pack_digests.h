@@ -18,6 +18,7 @@ typedef struct tare_pack_digests {
     const tare_model *opened; /* what the digest is of; NULL: the model */
     const tare_pack_options *options;
     tare_steps *steps;
+    bool is_part; /* nothing is compared: duplicates are found when parts are joined */
     tare_digest *tensors;
     bool *is_known; /* of each tensor */
     size_t

@@ -27,13 +27,20 @@ typedef struct check {
     tare_packed_contents contents;
     tare_error *faults;
     tare_report *report;
+    tare_verify_share share;
     uint32_t n_layers_wrong;
 } check;
+
+static bool is_ours(const check *c, uint64_t layer) {
+    const tare_verify_share *s = &c->share;
+    return !s->count || layer * s->count / c->contents.n_layers + 1 == s->index;
+}
 
 static tare_status check_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     const check *c = ctx;
     (void)worker;
     c->faults[task] = (tare_error){.status = TARE_OK};
+    if (!is_ours(c, task)) return TARE_OK;
     tare_status status = tare_packed_check(c->store, (uint32_t)task, &c->faults[task]);
     if (status == TARE_OK || tare_status_is_loss(status)) return TARE_OK;
     *err = c->faults[task];
@@ -56,7 +63,7 @@ static void report_layer(check *c, uint32_t layer) {
 /* ---- segments -------------------------------------------------------------------------------- */
 
 typedef struct survey {
-    tare_packed *store;
+    const check *of;
     tare_wc_watch watch;
     tare_losses losses;
     bool is_of_tensors; /* else of all other layers */
@@ -70,15 +77,17 @@ static void note_loss(void *ctx, uint64_t layer, unsigned stream, uint64_t segme
 static tare_status survey_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     const survey *s = ctx;
     (void)worker;
-    if (tare_packed_describe_layer(s->store, (uint32_t)task).is_tensor != s->is_of_tensors)
+    tare_packed *store = s->of->store;
+    if (!is_ours(s->of, task) ||
+        tare_packed_describe_layer(store, (uint32_t)task).is_tensor != s->is_of_tensors)
         return TARE_OK;
-    return tare_packed_survey(s->store, (uint32_t)task, &s->watch, err);
+    return tare_packed_survey(store, (uint32_t)task, &s->watch, err);
 }
 
 static tare_status survey_layers(size_t *n_lost, const check *c, bool is_of_tensors,
                                  const tare_context *o, tare_error *err) {
     static const tare_losses_words words = {"wcodec.segment", "", 64};
-    survey s = {.store = c->store, .is_of_tensors = is_of_tensors};
+    survey s = {.of = c, .is_of_tensors = is_of_tensors};
     s.watch = (tare_wc_watch){.lost = note_loss, .ctx = &s};
     TARE_TRY(tare_losses_init(&s.losses, o->allocator, err));
     const tare_run run = {
@@ -170,21 +179,24 @@ tare_status tare_verify_layers(tare_packed *store, const tare_context *o, tare_e
 }
 
 tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
-                               const tare_context *o, tare_error *err) {
+                               tare_verify_share share, const tare_context *o, tare_error *err) {
     tare_packed *store = tare_packed_of(model);
     size_t n_lost = 0, n_lost_tensors = 0;
     *out = (tare_packed_faults){false, false};
     if (!store) return TARE_OK;
-    check c = {.store = store, .contents = tare_packed_describe(store), .report = o->report};
+    check c = {.store = store,
+               .contents = tare_packed_describe(store),
+               .report = o->report,
+               .share = share};
     TARE_TRY(check_layers(&c, o, err));
     TARE_TRY(survey_layers(&n_lost, &c, false, o, err));
     out->lacks_base = lacks_bases(&c);
-    if (out->lacks_base) {
-        report_bases(&c);
+    if (out->lacks_base) report_bases(&c);
+    if (out->lacks_base || share.count) {
         TARE_TRY(survey_layers(&n_lost_tensors, &c, true, o, err));
     } else {
         TARE_TRY(check_digest(&n_lost_tensors, &c, model, o, err));
     }
-    out->is_damaged = n_lost || n_lost_tensors || c.n_layers_wrong;
+    out->is_damaged = share.count || n_lost || n_lost_tensors || c.n_layers_wrong;
     return TARE_OK;
 }

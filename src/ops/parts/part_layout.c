@@ -215,6 +215,66 @@ tare_status tare_part_layout_of_view(tare_part_layout *out, const tare_view *vie
     return end(out, &h, options, arena, err);
 }
 
+/* ---- what is packed -------------------------------------------------------------------------- */
+
+static void hash_catalog(tare_sha256 *h, const tare_catalog *c) {
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        hash_str(h, c->tensors[i].name);
+        hash_u64(h, c->tensors[i].size_bytes);
+    }
+}
+
+static tare_status hash_origin(tare_sha256 *h, const tare_packed_origin *o, tare_arena *arena,
+                               tare_error *err) {
+    const tare_packed_entry *e = &o->entry;
+    const uint64_t numbers[] = {e->is_stated, e->kind, e->mode, (uint64_t)e->seconds,
+                                e->nanoseconds};
+    hash_str(h, o->name);
+    hash_str(h, e->target);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) hash_u64(h, numbers[i]);
+    if (!o->reader) return TARE_OK;
+    hash_u64(h, o->reader->size);
+    return hash_input(h, o->reader->name, arena, err);
+}
+
+static void hash_pack_options(tare_sha256 *h, const tare_pack_options *o) {
+    const uint64_t numbers[] = {(uint64_t)o->effort, (uint64_t)o->mode, o->log2_segment,
+                                o->is_for_gpu};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) hash_u64(h, numbers[i]);
+    tare_sha256_update(h, &o->tiles, sizeof o->tiles);
+}
+
+tare_status tare_part_layout_of_pack(tare_part_layout *out, const tare_model *model,
+                                     const tare_pack_files *files,
+                                     const tare_pack_options *pack_options,
+                                     const tare_part_options *options, tare_arena *arena,
+                                     tare_error *err) {
+    tare_sha256 h;
+    TARE_TRY(allocate(out, 0, arena, err));
+    begin(&h, options);
+    hash_str(&h, TARE_STR("wcodec"));
+    hash_pack_options(&h, pack_options);
+    TARE_TRY(hash_model(&h, model, arena, err));
+    hash_catalog(&h, &model->catalog);
+    for (size_t i = 0; i < files->n; i++) TARE_TRY(hash_origin(&h, &files->files[i], arena, err));
+    return end(out, &h, options, arena, err);
+}
+
+tare_status tare_part_layout_of_manifest(tare_part_layout *out, const tare_model *model,
+                                         uint64_t n_bytes, const tare_part_options *options,
+                                         tare_arena *arena, tare_error *err) {
+    tare_sha256 h;
+    TARE_TRY(allocate(out, 1, arena, err));
+    out->files[0] = tare_view_file_default();
+    out->files[0].n_bytes = n_bytes;
+    TARE_TRY(place(out, err));
+    begin(&h, options);
+    hash_str(&h, TARE_STR("manifest"));
+    TARE_TRY(hash_model(&h, model, arena, err));
+    hash_catalog(&h, &model->catalog);
+    return end(out, &h, options, arena, err);
+}
+
 size_t tare_part_layout_file(const tare_part_layout *layout, uint64_t at) {
     size_t low = 0, high = layout->n_files;
     while (high - low > 1) {

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "ops/convert/plan.h"
+#include "ops/packing/pack_list.h"
 
 typedef struct tare_part_layout {
     tare_view_file *files; /* the name of a single file is empty */
@@ -25,6 +26,16 @@ tare_status tare_part_layout_of_plan(tare_part_layout *out, const tare_plan *pla
 tare_status tare_part_layout_of_view(tare_part_layout *out, const tare_view *view, tare_str base,
                                      const tare_part_options *options, tare_arena *arena,
                                      tare_error *err);
+/* Of what is packed only the digest: its sizes are known when it is made. */
+tare_status tare_part_layout_of_pack(tare_part_layout *out, const tare_model *model,
+                                     const tare_pack_files *files,
+                                     const tare_pack_options *pack_options,
+                                     const tare_part_options *options, tare_arena *arena,
+                                     tare_error *err);
+/* A manifest of so many bytes. */
+tare_status tare_part_layout_of_manifest(tare_part_layout *out, const tare_model *model,
+                                         uint64_t n_bytes, const tare_part_options *options,
+                                         tare_arena *arena, tare_error *err);
 /* The file that a byte of the row lies in: the last one that begins there or before. Files without a
  * byte are before it. */
 size_t tare_part_layout_file(const tare_part_layout *layout, uint64_t at);

@@ -60,6 +60,10 @@ const char *tare_part_shared_path(tare_arena *arena, const char *out_path) {
     return with_tail(arena, out_path, ".parts");
 }
 
+uint64_t tare_part_bytes(const tare_part_record *r) {
+    return !r->is_packed ? r->end - r->begin : r->n_pieces ? r->pieces[0].n_bytes : 0;
+}
+
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 tare_status tare_part_pieces(tare_part_record *r, const tare_part_layout *layout, tare_arena *arena,
@@ -176,6 +180,7 @@ static tare_json_node *record_node(tare_arena *a, const tare_part_record *r) {
     add_number(a, node, "total_bytes", r->total, false);
     add_flag(a, node, "is_directory", r->is_directory);
     add_flag(a, node, "is_shared", r->is_shared);
+    if (r->is_packed) add_flag(a, node, "is_packed", true);
     add_number(a, node, "withheld", r->withheld, false);
     for (size_t i = 0; i < r->n_pieces; i++)
         tare_json_add(list, TARE_STR(""), piece_node(a, &r->pieces[i]));
@@ -307,6 +312,13 @@ static tare_status read_pieces(tare_part_record *out, const source *s, const tar
         TARE_TRY(read_piece(p, s, node, out->is_directory));
         if (!tare_add_u64(sum, p->n_bytes, &sum)) return wrong(s, node, "range of a file");
     }
+    if (out->is_packed) {
+        const tare_part_piece *p = out->pieces;
+        const bool is_file = out->n_pieces == 1 && p->file.kind == TARE_VIEW_FILE;
+        return is_file && p->n_bytes == p->file.n_bytes
+                   ? TARE_OK
+                   : wrong(s, list, "files: not one whole file");
+    }
     if (sum != out->end - out->begin) return wrong(s, list, "files: not the bytes of the part");
     return TARE_OK;
 }
@@ -330,6 +342,10 @@ static tare_status read_root(tare_part_record *out, const source *s, const tare_
         !take_flag(&out->is_shared, root, "is_shared") ||
         !take_number(&withheld, root, "withheld", 0777))
         return wrong(s, root, "is_directory, is_shared, withheld");
+    if (tare_json_names(root, TARE_STR("is_packed")) &&
+        (!take_flag(&out->is_packed, root, "is_packed") ||
+         (out->is_packed && (out->is_shared || out->is_directory))))
+        return wrong(s, root, "is_packed");
     out->index = (uint32_t)index;
     out->count = (uint32_t)count;
     out->withheld = (uint16_t)withheld;

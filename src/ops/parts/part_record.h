@@ -21,10 +21,15 @@ typedef struct tare_part_record {
     uint32_t index, count;
     uint64_t begin, end, total;
     bool is_directory, is_shared;
+    bool is_packed; /* its bytes are those of a part of a .wcodec: begin and end count the input's,
+                          and its only piece is the file that it is */
     uint16_t withheld; /* permissions that the input does not give */
     tare_part_piece *pieces;
     size_t n_pieces;
 } tare_part_record;
+
+/* The bytes that the file of a part has. */
+uint64_t tare_part_bytes(const tare_part_record *r);
 
 /* "OUT.part-00002-of-00007", without a slash at OUT's end; NULL: memory is out. */
 const char *tare_part_path(tare_arena *arena, const char *out_path, uint32_t index, uint32_t count);

@@ -13,6 +13,7 @@
 #include "ops/convert/execute.h"
 #include "ops/digest.h"
 #include "ops/output/replaced.h"
+#include "ops/packing/pack_run.h"
 #include "ops/parts/part_record.h"
 #include "ops/steps.h"
 
@@ -64,11 +65,12 @@ static bool is_there(const part *p, const tare_part_record *old) {
     const tare_part_record *r = &p->record;
     tare_file_facts facts;
     if (memcmp(old->plan, r->plan, sizeof r->plan) != 0 || old->is_shared != r->is_shared ||
-        old->begin != r->begin || old->end != r->end || old->index != r->index)
+        old->is_packed != r->is_packed || old->begin != r->begin || old->end != r->end ||
+        old->index != r->index)
         return false;
     if (r->is_shared) return tare_entry_stat(&facts, TARE_HERE, p->shared_path, true) == 0;
     return tare_entry_stat(&facts, TARE_HERE, p->path, true) == 0 &&
-           facts.size == r->end - r->begin;
+           facts.size == tare_part_bytes(old);
 }
 
 /* An output that is whole already is not made again; neither is a part of this plan. */
@@ -233,32 +235,39 @@ static tare_status sync_shared(part *p, tare_error *err) {
 
 /* ---- from beginning to end ------------------------------------------------------------------- */
 
-static tare_status lay_out(part *p, tare_error *err) {
+static void note_part(part *p, uint64_t total) {
     tare_part_record *r = &p->record;
     r->output = tare_part_output_name(p->out_path);
     memcpy(r->plan, p->layout.digest, sizeof r->plan);
     r->index = p->options.index;
     r->count = p->options.count;
-    r->total = p->layout.starts[p->layout.n_files];
+    r->total = total;
     r->is_directory = p->layout.is_directory;
     r->is_shared = p->options.is_shared;
     p->result.begin = r->begin;
     p->result.end = r->end;
     p->result.total_bytes = r->total;
+}
+
+static tare_status lay_out(part *p, tare_error *err) {
+    tare_part_record *r = &p->record;
+    note_part(p, p->layout.starts[p->layout.n_files]);
     TARE_TRY(tare_part_pieces(r, &p->layout, &p->arena, err));
     return look_around(p, err);
 }
 
 /* An old record goes first: what it tells of is about to change. */
+static tare_status remove_record(const part *p, tare_error *err) {
+    if (!tare_path_has_entry(p->record_path)) return TARE_OK;
+    const int e = tare_entry_remove(TARE_HERE, p->record_path);
+    if (!e) return TARE_OK;
+    const tare_status status = tare_fail_errno(err, e, "the old record cannot be removed");
+    tare_error_file(err, p->record_path);
+    return status;
+}
+
 static tare_status begin_output(part *p, tare_sink *sink, tare_error *err) {
-    if (tare_path_has_entry(p->record_path)) {
-        const int e = tare_entry_remove(TARE_HERE, p->record_path);
-        if (e) {
-            const tare_status status = tare_fail_errno(err, e, "the old record cannot be removed");
-            tare_error_file(err, p->record_path);
-            return status;
-        }
-    }
+    TARE_TRY(remove_record(p, err));
     return p->options.is_shared ? begin_shared(p, sink, err) : begin_own(p, sink, err);
 }
 
@@ -422,6 +431,183 @@ tare_status tare_part_of_view(tare_part_result *out, const char *out_path, tare_
     if (out) TARE_TRY(tare_result_check(out, err));
     tare_status status = begin(&p, out_path, options, NULL, err);
     if (status == TARE_OK) status = make_of_view(&p, view, err);
+    if (status == TARE_OK && out) tare_result_write(out, &p.result, sizeof p.result);
+    end(&p);
+    return status;
+}
+
+/* ---- of a packing ---------------------------------------------------------------------------- */
+
+typedef struct packed_part {
+    part *p;
+    const tare_model *model;
+    const tare_pack_options *options;
+} packed_part;
+
+static tare_status begin_packed(void *ctx, bool *is_done, const tare_pack_part *of,
+                                const tare_pack_files *files, tare_error *err) {
+    const packed_part *x = ctx;
+    part *p = x->p;
+    tare_part_record *r = &p->record;
+    TARE_TRY(tare_part_layout_of_pack(&p->layout, x->model, files, x->options, &p->options,
+                                      &p->arena, err));
+    r->begin = tare_pack_share_end(&of->share, of->share.index - 1);
+    r->end = tare_pack_share_end(&of->share, of->share.index);
+    r->withheld = of->withheld;
+    note_part(p, of->share.total);
+    p->result.work = r->end - r->begin;
+    p->result.total_work = of->share.total;
+    TARE_TRY(look_around(p, err));
+    *is_done = p->result.was_done;
+    return *is_done || p->output.dry_run ? TARE_OK : remove_record(p, err);
+}
+
+static tare_status record_packed(part *p, uint64_t n_bytes, tare_error *err) {
+    tare_part_piece *piece = TARE_NEW(&p->arena, tare_part_piece);
+    if (!piece) return tare_fail(err, TARE_ERR_NOMEM, "record of a part");
+    *piece = (tare_part_piece){.file = tare_view_file_default(), .n_bytes = n_bytes};
+    piece->file.n_bytes = n_bytes;
+    p->record.pieces = piece;
+    p->record.n_pieces = 1;
+    TARE_TRY(sum_up(p, err));
+    return tare_part_record_write(p->record_path, &p->record, &p->output, &p->context, err);
+}
+
+static tare_status make_of_pack(part *p, const tare_model *in, const tare_pack_options *options,
+                                tare_error *err) {
+    tare_pack_options o = tare_pack_options_default();
+    tare_output_options output = p->output;
+    tare_pack_summary sum = tare_pack_summary_default();
+    tare_pack_source source;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    if (p->options.is_shared)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "how many bytes a part of a .wcodec has is known only when it is made: "
+                         "parts are files of their own");
+    if (o.lossy) return tare_fail(err, TARE_ERR_UNSUPPORTED, "packing with loss has no parts");
+    o.context = &p->context;
+    o.output = &output;
+    output.force = true; /* look_around has seen what is there */
+    packed_part x = {p, tare_model_as_stored(in), &o};
+    tare_pack_part share = {.share = {.index = p->options.index, .count = p->options.count},
+                            .begin = begin_packed,
+                            .ctx = &x};
+    p->record.is_packed = true;
+    TARE_TRY(tare_pack_source_of(&source, in, &o, err));
+    source.part = &share;
+    TARE_TRY(tare_pack_run(&sum, p->path, &source, &o, err));
+    return p->result.was_done || p->output.dry_run ? TARE_OK : record_packed(p, sum.to_bytes, err);
+}
+
+tare_status tare_part_of_pack(tare_part_result *out, const char *out_path, const tare_model *in,
+                              const tare_pack_options *pack_options,
+                              const tare_part_options *options, tare_error *err) {
+    part p;
+    TARE_REQUIRE(out_path && in && options, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
+    tare_status status = begin(&p, out_path, options, NULL, err);
+    if (status == TARE_OK) status = make_of_pack(&p, in, pack_options, err);
+    if (status == TARE_OK && out) tare_result_write(out, &p.result, sizeof p.result);
+    end(&p);
+    return status;
+}
+
+/* ---- of a manifest --------------------------------------------------------------------------- */
+
+/* Lines from `first` to `end`, of tensors in the order of their names. */
+typedef struct lines {
+    const tare_model *model;
+    const tare_tensor **order;
+    size_t first, end;
+    tare_digest *digests; /* of these */
+} lines;
+
+static uint64_t line_bytes(const void *ctx, size_t item) {
+    const lines *x = ctx;
+    return x->order[x->first + item]->size_bytes;
+}
+
+static tare_status make_line(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
+    const lines *x = ctx;
+    const size_t tensor = (size_t)(x->order[x->first + item] - x->model->catalog.tensors);
+    TARE_TRY(tare_tensor_check(x->model, tensor, NULL, err));
+    return tare_digest_visit(&x->digests[item], x->model, tensor, job, err);
+}
+
+/* Which lines are this part's: those of the tensors that have their middle in its share of all bytes. */
+static tare_status cut_lines(part *p, lines *x, tare_error *err) {
+    const size_t n = x->model->catalog.n_tensors;
+    const uint64_t work = tare_catalog_tensor_bytes(&x->model->catalog);
+    const uint32_t index = p->options.index, count = p->options.count;
+    const tare_digest none = {{0}};
+    uint64_t at = 0, total = 0;
+    tare_buffer line;
+    tare_buffer_init(&line, p->context.allocator);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t size = x->order[i]->size_bytes, middle = at + size / 2;
+        const bool is_before = index > 1 && middle < share(work, index - 1, count);
+        const bool is_after = index < count && middle >= share(work, index, count);
+        line.size = 0;
+        tare_manifest_line(&line, &none, x->order[i]->name);
+        at += size;
+        total += line.size;
+        if (is_before) x->first = i + 1;
+        if (is_before) p->record.begin = total;
+        if (is_after) continue;
+        x->end = i + 1;
+        p->record.end = total;
+        if (!is_before) p->result.work += size;
+    }
+    p->result.total_work = work;
+    const tare_status status = tare_buffer_status(&line, err);
+    tare_buffer_free(&line);
+    TARE_TRY(status);
+    return tare_part_layout_of_manifest(&p->layout, x->model, total, &p->options, &p->arena, err);
+}
+
+static tare_status put_lines(part *p, const lines *x, tare_error *err) {
+    tare_sink sink;
+    tare_buffer text;
+    tare_buffer_init(&text, p->context.allocator);
+    for (size_t i = x->first; i < x->end; i++)
+        tare_manifest_line(&text, &x->digests[i - x->first], x->order[i]->name);
+    tare_status status = tare_buffer_status(&text, err);
+    if (status == TARE_OK) status = begin_output(p, &sink, err);
+    if (status == TARE_OK && text.size)
+        status = sink.put(sink.ctx, 0, p->record.begin, text.data, text.size, NULL, err);
+    tare_buffer_free(&text);
+    return status == TARE_OK ? end_output(p, err) : status;
+}
+
+static tare_status make_of_manifest(part *p, const tare_model *model, tare_error *err) {
+    const size_t n = model->catalog.n_tensors;
+    lines x = {.model = model, .order = TARE_NEW_ARRAY(&p->arena, const tare_tensor *, n)};
+    if (!x.order) return tare_fail(err, TARE_ERR_NOMEM, "the manifest");
+    TARE_TRY(tare_walk_guard(model, p->out_path, err));
+    tare_manifest_order(x.order, model->catalog.tensors, n);
+    TARE_TRY(cut_lines(p, &x, err));
+    TARE_TRY(lay_out(p, err));
+    if (p->result.was_done || p->output.dry_run) return TARE_OK;
+    x.digests = TARE_NEW_ARRAY(&p->arena, tare_digest, x.end - x.first);
+    if (!x.digests) return tare_fail(err, TARE_ERR_NOMEM, "the manifest");
+    TARE_TRY(tare_walk_run(&(tare_walk){.n_items = x.end - x.first,
+                                        .size_of = line_bytes,
+                                        .visit = make_line,
+                                        .ctx = &x,
+                                        .scratch_size = TARE_PIECE,
+                                        .context = p->context},
+                           err));
+    return put_lines(p, &x, err);
+}
+
+tare_status tare_part_of_manifest(tare_part_result *out, const char *out_path,
+                                  const tare_model *model, const tare_part_options *options,
+                                  tare_error *err) {
+    part p;
+    TARE_REQUIRE(out_path && model && options, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
+    tare_status status = begin(&p, out_path, options, NULL, err);
+    if (status == TARE_OK) status = make_of_manifest(&p, model, err);
     if (status == TARE_OK && out) tare_result_write(out, &p.result, sizeof p.result);
     end(&p);
     return status;

@@ -122,7 +122,8 @@ static tare_status find(tare_parts *p, tare_error *err) {
 
 static bool is_same_plan(const tare_part_record *a, const tare_part_record *b) {
     return a->count == b->count && a->total == b->total && a->is_shared == b->is_shared &&
-           a->is_directory == b->is_directory && memcmp(a->plan, b->plan, sizeof a->plan) == 0;
+           a->is_directory == b->is_directory && a->is_packed == b->is_packed &&
+           memcmp(a->plan, b->plan, sizeof a->plan) == 0;
 }
 
 /* Whether a record is that of the part that its name says. */
@@ -173,7 +174,7 @@ static tare_part_state state_of(const tare_parts *p, const tare_part_found *f,
     if (!is_own(p, f)) return TARE_PART_FOREIGN;
     if (!is_same_plan(common, r)) return TARE_PART_STALE;
     if (r->is_shared) return f->has_bytes ? TARE_PART_DOUBLED : TARE_PART_DONE;
-    return f->has_bytes && f->n_bytes == r->end - r->begin ? TARE_PART_DONE : TARE_PART_DAMAGED;
+    return f->has_bytes && f->n_bytes == tare_part_bytes(r) ? TARE_PART_DONE : TARE_PART_DAMAGED;
 }
 
 static int by_number(const void *a, const void *b) {

@@ -109,17 +109,21 @@ static tare_status collect(joining *j, tare_error *err) {
 
 /* ---- parts that are files -------------------------------------------------------------------- */
 
+static uint16_t withheld_of(const joining *j) {
+    unsigned withheld = 0;
+    for (uint32_t i = 0; i < j->parts->count; i++) withheld |= record_at(j, i)->withheld;
+    return (uint16_t)withheld;
+}
+
 static tare_out_options out_options(const joining *j) {
-    tare_out_options o = {.is_directory = j->result.is_directory,
-                          .has_folders = j->result.is_directory,
-                          .force = j->output.force,
-                          .no_sync = j->output.no_sync,
-                          .total_size = j->result.total_bytes,
-                          .report = j->parts->context.report,
-                          .store = tare_output_store(&j->output)};
-    for (uint32_t i = 0; i < j->parts->count; i++)
-        o.withheld = (uint16_t)(o.withheld | record_at(j, i)->withheld);
-    return o;
+    return (tare_out_options){.is_directory = j->result.is_directory,
+                              .has_folders = j->result.is_directory,
+                              .force = j->output.force,
+                              .no_sync = j->output.no_sync,
+                              .withheld = withheld_of(j),
+                              .total_size = j->result.total_bytes,
+                              .report = j->parts->context.report,
+                              .store = tare_output_store(&j->output)};
 }
 
 static tare_status add_files(joining *j, tare_error *err) {
@@ -363,6 +367,11 @@ static void remove_parts(joining *j) {
     }
 }
 
+static tare_status join_ranges(joining *j, tare_error *err) {
+    TARE_TRY(collect(j, err));
+    return record_at(j, 0)->is_shared ? join_shared(j, err) : join_files(j, err);
+}
+
 tare_status tare_parts_join(tare_join_result *out, const tare_parts *parts, const char *to,
                             bool keep, const tare_output_options *output, tare_error *err) {
     TARE_REQUIRE(parts, err);
@@ -373,9 +382,11 @@ tare_status tare_parts_join(tare_join_result *out, const tare_parts *parts, cons
     TARE_TRY(tare_output_keep(&j.output, &output, err));
     tare_arena_init(&j.arena, parts->context.allocator);
     tare_status status = check_states(&j, err);
-    if (status == TARE_OK) status = collect(&j, err);
-    if (status == TARE_OK)
-        status = record_at(&j, 0)->is_shared ? join_shared(&j, err) : join_files(&j, err);
+    if (status == TARE_OK && record_at(&j, 0)->is_packed)
+        status = tare_parts_join_packed(&j.result.total_bytes, parts, j.out_path, &j.output,
+                                        withheld_of(&j), err);
+    else if (status == TARE_OK)
+        status = join_ranges(&j, err);
     if (status == TARE_OK && !keep && !j.output.dry_run) remove_parts(&j);
     if (status == TARE_OK && out) tare_result_write(out, &j.result, sizeof j.result);
     tare_outset_free(j.set);

@@ -23,4 +23,9 @@ struct tare_parts {
     size_t n_found, capacity;
 };
 
+/* Makes a .wcodec of its parts, all of which are done. *size: of it. */
+tare_status tare_parts_join_packed(uint64_t *size, const tare_parts *parts, const char *out_path,
+                                   const tare_output_options *output, uint16_t withheld,
+                                   tare_error *err);
+
 #endif
