@@ -416,6 +416,59 @@ def try_auto():
     run("unpack", "m.gguf.wcodec", "x.gguf", "--salvage", "--part", "1/2", code=2)
 
 
+def bytes_read():
+    """By this process and those that it has waited for."""
+    with open("/proc/self/io") as file:
+        return int(file.readline().split()[1])
+
+
+def try_reads():
+    """All parts together read the input as often as one run does, but for its header; and once more what they have written."""
+    if not os.path.exists("/proc/self/io"):
+        return
+    block = b"".join((i * 2654435761 >> 9 & 0x3F7F).to_bytes(2, "little") for i in range(1 << 18))
+    tensors = []
+    for i in range(10):
+        data = (block[512 * i:] + block[:512 * i]) * 4
+        tensors.append((f"t{i}", "F16", [256, len(data) // 512], data))
+    write_safetensors("even.safetensors", tensors)
+    size = os.path.getsize("even.safetensors")
+    for verb, out, options in (("convert", "o.gguf", ("--type", "q8_0", "--keep-names")), ("pack", "o.wcodec", ()), ("manifest", "o.sha256", ())):
+        words = lambda path, *more: (("verify", "even.safetensors", "--write-manifest", path) if verb == "manifest" else
+                                     (verb, "even.safetensors", path, *options)) + ("-q", *more)
+        before = bytes_read()
+        run(*words("whole-" + out))
+        whole = bytes_read() - before
+        before = bytes_read()
+        for i in range(1, 6):
+            run(*words(out, "--part", f"{i}/5"))
+        parts = bytes_read() - before
+        written = sum(os.path.getsize(part_name(out, i, 5)) for i in range(1, 6))
+        check(f"{verb}: one run reads {whole} bytes of {size}, parts {parts}, {written} of them their own",
+              parts - written <= whole + 0.02 * size + 5 * 100000)
+
+
+def try_large():
+    """The shares of a model of 1.2 TB, in 100,000 tensors that are not there."""
+    sizes = [(4096 + 8 * (i % 7), 1536) if i % 10 else (4096,) for i in range(100000)]
+    at, header = 0, {}
+    for i, shape in enumerate(sizes):
+        n = 2 * shape[0] * (shape[1] if len(shape) > 1 else 1)
+        header[f"model.layers.{i // 1000}.experts.{i % 1000}.weight"] = {"dtype": "BF16", "shape": shape, "data_offsets": [at, at + n]}
+        at += n
+    text = json.dumps(header).encode()
+    with open("large.safetensors", "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        try:
+            file.truncate(8 + len(text) + at)
+        except OSError:  # the file system has no files of this size
+            return
+    for i in (1, 500, 1000):
+        said = json.loads(run("convert", "large.safetensors", "large.gguf", "--keep-names", "--type", "q8_0", "--part", f"{i}/1000", "--dry-run", "--json"))
+        share = said["work_bytes"] * 1000 / said["total_work_bytes"]
+        check(f"part {i} of 1,000 has {share} of the mean", 0.98 <= share <= 1.02)
+
+
 def try_many():
     """Looking at 40,000 parts takes time in proportion to them."""
     os.mkdir("many")
@@ -432,7 +485,7 @@ def try_many():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     run("synth", "llama-tiny", "m.gguf", "-q")
-    for step in (try_kinds, try_packed, try_verified, try_strange_parts, try_choice, try_wrong, try_adapter, try_records, try_outside, try_killed, try_auto, try_many):
+    for step in (try_kinds, try_packed, try_verified, try_strange_parts, try_choice, try_wrong, try_adapter, try_records, try_outside, try_killed, try_auto, try_reads, try_large, try_many):
         try:
             step()
         except OSError as fault:  # what was to be made is not there

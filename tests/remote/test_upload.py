@@ -94,6 +94,11 @@ class Write(UploadTest):
         self.tare("join", "j.safetensors", "-o", "s3://models/j.safetensors", "--keep", "--quiet")
         self.expect("j.safetensors", self.read("whole.safetensors"))
         self.tare("join", "j.safetensors", "--quiet")
+        for i in (1, 2, 3):
+            self.tare("pack", "44m.gguf", "j.wcodec", "--part", f"{i}/3", "--quiet")
+        self.tare("pack", "44m.gguf", "whole.wcodec", "--quiet")
+        self.tare("join", "j.wcodec", "-o", "s3://models/j.wcodec", "--quiet")
+        self.expect("j.wcodec", self.read("whole.wcodec"))
         self.assertIn("tare join OUT -o", self.fault("convert", "tiny.gguf", "s3://models/x.safetensors",
                                                      "--part", "1/2", code=2))
 
@@ -393,7 +398,9 @@ class Weed(UploadTest):
         self.assertIn("exists", self.fault("convert", "tiny.gguf", url, code=2))
         self.tare("convert", "tiny.gguf", url, "--quiet", "--force")
         self.same_as_tiny(url)
-        self.tare("pack", "44m.gguf", f"s3://{self.bucket}/p.wcodec", "--quiet")
+        for i in (1, 2, 3):
+            self.tare("pack", "44m.gguf", "p.wcodec", "--part", f"{i}/3", "--quiet")
+        self.tare("join", "p.wcodec", "-o", f"s3://{self.bucket}/p.wcodec", "--quiet")
         self.tare("unpack", f"s3://{self.bucket}/p.wcodec", "un.gguf", "--quiet")
         self.assertTrue(self.read("un.gguf") == UploadTest.large)
         self.tare("convert", "44m.gguf", f"s3://{self.bucket}/hf", "--to", "hf", "--quiet",
