@@ -6,6 +6,7 @@
 #include <direct.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <io.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -20,12 +21,35 @@
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* For free(); NULL: no UTF-8, or no memory. */
+#define LONG_FROM 240 /* characters: a folder needs room for a name of 12 below 260 */
+
+/* With the prefix that lifts the system's limit of 260 characters, for free(). */
+static wchar_t *lengthened(const wchar_t *path) {
+    const DWORD n = GetFullPathNameW(path, 0, NULL, NULL);
+    wchar_t *whole = n ? malloc(n * sizeof *whole) : NULL;
+    wchar_t *out = whole ? malloc(((size_t)n + 8) * sizeof *out) : NULL;
+    if (out) {
+        GetFullPathNameW(path, n, whole, NULL);
+        const bool is_share = whole[0] == L'\\' && whole[1] == L'\\';
+        wcscpy(out, is_share ? L"\\\\?\\UNC" : L"\\\\?\\");
+        wcscat(out, is_share ? whole + 1 : whole);
+    }
+    free(whole);
+    return out;
+}
+
+/* A path, for free(); NULL: no UTF-8, or no memory. */
 static wchar_t *wide(const char *text) {
     const int n = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
     wchar_t *out = n > 0 ? malloc((size_t)n * sizeof *out) : NULL;
-    if (out) MultiByteToWideChar(CP_UTF8, 0, text, -1, out, n);
-    return out;
+    if (!out) return NULL;
+    MultiByteToWideChar(CP_UTF8, 0, text, -1, out, n);
+    for (wchar_t *c = out; *c; c++)
+        if (*c == L'/') *c = L'\\';
+    if (n < LONG_FROM || wcsncmp(out, L"\\\\?\\", 4) == 0) return out;
+    wchar_t *longer = lengthened(out);
+    free(out);
+    return longer;
 }
 
 static char *narrow(const wchar_t *text) {
@@ -98,11 +122,16 @@ char *cli_true_path(const char *path) {
 
 /* ---- streams and temporary files ------------------------------------------------------------- */
 
+static bool is_console(HANDLE h) {
+    DWORD mode;
+    return GetConsoleMode(h, &mode) != 0;
+}
+
 cli_input_kind cli_look_at_input(void) {
     HANDLE h = GetStdHandle(STD_INPUT_HANDLE);
     switch (GetFileType(h)) {
-    case FILE_TYPE_CHAR:
-        return CLI_INPUT_TERMINAL;
+    case FILE_TYPE_CHAR: /* NUL is one, too */
+        return is_console(h) ? CLI_INPUT_TERMINAL : CLI_INPUT_STREAM;
     case FILE_TYPE_DISK:
         return CLI_INPUT_FILE;
     case FILE_TYPE_PIPE:
@@ -129,15 +158,21 @@ static int descriptor(HANDLE h) {
 }
 
 int cli_open_unnamed(const char *folder) {
-    wchar_t *place = wide(folder), path[MAX_PATH];
-    const bool has_name = place && GetTempFileNameW(place, L"tar", 0, path);
-    free(place);
-    if (!has_name) {
-        errno = ENOENT;
-        return -1;
+    uint64_t random;
+    const size_t room = strlen(folder) + 32;
+    char *name = malloc(room);
+    wchar_t *path = NULL;
+    if (name && cli_random_bytes(&random, sizeof random)) {
+        snprintf(name, room, "%s/.tare-%016" PRIx64, folder, random);
+        path = wide(name);
     }
-    return descriptor(CreateFileW(path, GENERIC_READ | GENERIC_WRITE, SHARED, NULL, CREATE_ALWAYS,
-                                  FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL));
+    free(name);
+    HANDLE h = INVALID_HANDLE_VALUE;
+    if (path)
+        h = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, SHARED, NULL, CREATE_NEW,
+                        FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
+    free(path);
+    return descriptor(h);
 }
 
 int cli_open_for_reading(const char *path) {
@@ -228,7 +263,7 @@ _Noreturn void cli_end_at_once(const char *line, int code) {
 }
 
 bool cli_is_terminal(FILE *file) {
-    return _isatty(_fileno(file)) != 0;
+    return is_console((HANDLE)_get_osfhandle(_fileno(file)));
 }
 
 size_t cli_terminal_columns(FILE *file) {
