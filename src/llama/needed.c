@@ -72,7 +72,7 @@ static const struct {
 } optional_by_block[] = {{"attn_norm", "modern-bert", true}, {"attn_rel_b", "t5 t5encoder", false}};
 /* Where the layers that predict more tokens are whole, or not there at all. */
 static const char whole_nextn[] =
-    "deepseek32 exaone-moe exaone4 glm-dsa glm4 glm4moe mimo2 qwen35 qwen35moe";
+    "deepseek32 exaone-moe exaone4 glm-dsa glm4 glm4moe hy_v3 mimo2 qwen35 qwen35moe step35";
 /* Architectures with blocks of one part alone. */
 static const char thin[] = "deci nemotron_h nemotron_h_moe";
 

@@ -94,7 +94,8 @@ static uint64_t count_or(const tare_model *model, const char *architecture, cons
     return m && tare_value_u64(&n, &m->value) ? n : otherwise;
 }
 
-/* Where the loader takes layers that predict more tokens without the others. */
+/* Where the loader takes layers that predict more tokens without the others, and the others without
+ * them. */
 static const char drafts[] =
     "bailingmoe3 cohere2moe deepseek2 deepseek32 deepseek4 glm-dsa glm4moe "
     "glm5-next hy_v3 mimo2 nemotron_h_moe qwen35 qwen35moe qwen3next step35";
@@ -108,6 +109,17 @@ static uint64_t first_block(const tare_model *model, tare_str architecture, uint
                    tare_model_find_tensor(model, TARE_STR("blk.0.attn_norm.weight")) < 0
                ? blocks - n
                : 0;
+}
+
+/* The blocks that have to be there: without the first projection of the layers that predict more tokens
+ * they are in a file of their own. */
+static uint64_t needed_blocks(const tare_model *model, tare_str architecture, uint64_t blocks) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(architecture.len, 63), architecture.ptr);
+    const uint64_t n = count_or(model, name, "nextn_predict_layers", 0);
+    if (n == 0 || n >= blocks || !tare_llama_is_one_of(architecture, drafts)) return blocks;
+    snprintf(name, sizeof name, "blk.%llu.nextn.eh_proj.weight", (unsigned long long)(blocks - n));
+    return tare_model_find_tensor(model, tare_str_of(name)) < 0 ? blocks - n : blocks;
 }
 
 /* Packed or not. */
@@ -170,7 +182,7 @@ static bool has_tensors(const tare_model *model, tare_str architecture, uint64_t
 
 /* One of the rows of the architecture finds all that it needs; none: nothing is known of it. */
 static bool is_whole(const tare_model *model, tare_str architecture, uint64_t from, uint64_t blocks,
-                     tare_error *why) {
+                     uint64_t needed, tare_error *why) {
     char name[128], first[128] = "";
     const tare_llama_arch *a;
     for (size_t i = 0; (a = tare_llama_arch_at(i)); i++) {
@@ -179,8 +191,8 @@ static bool is_whole(const tare_model *model, tare_str architecture, uint64_t fr
         const uint64_t n = count_or(model, a->name, "nextn_predict_layers", 0);
         const uint64_t n_decoder = count_or(model, a->name, "decoder_block_count", blocks);
         const uint64_t n_nextn = tare_min_u64(n, blocks);
-        if (!tare_llama_lacks_tensor(name, sizeof name, model, a, from, blocks - n_nextn, n_nextn,
-                                     n_decoder))
+        if (!tare_llama_lacks_tensor(name, sizeof name, model, a, from, blocks - n_nextn,
+                                     needed < blocks ? 0 : n_nextn, n_decoder))
             return true;
         if (!first[0]) memcpy(first, name, sizeof first);
     }
@@ -263,10 +275,11 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
     if (!tare_llama_file_loads(model, why) || !has_keys(&blocks, model, architecture, why))
         return false;
     const uint64_t from = first_block(model, architecture, blocks);
+    const uint64_t needed = from ? blocks : needed_blocks(model, architecture, blocks);
     return tare_llama_keys_load(model, architecture, blocks, why) &&
            tare_llama_has_keys(model, architecture, why) && has_tokenizer(&tokens, model, why) &&
-           has_tensors(model, architecture, from, blocks, tokens, why) &&
-           is_whole(model, architecture, from, blocks, why) &&
+           has_tensors(model, architecture, from, needed, tokens, why) &&
+           is_whole(model, architecture, from, blocks, needed, why) &&
            tare_llama_layers_load(model, architecture, from, blocks, why) &&
            has_usable_tensors(model, architecture, blocks, tokens, why);
 }

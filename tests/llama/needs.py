@@ -124,6 +124,7 @@ def check_also(case):
         case.expect("without " + name, case.without(there[-1:]), *there[-1:], "missing")
 
 
+PREDICTING = ["mimo2-nextn", "step35-nextn", "hy_v3-nextn", "qwen35", "glm4moe"]
 # Keys without which tensors have another width than llama.cpp takes.
 WIDTHS = {"granitemoe": "expert_shared_feed_forward_length", "step35": "expert_shared_feed_forward_length",
           "grok": "expert_feed_forward_length", "gemma4": "rope.dimension_count_swa"}
@@ -135,6 +136,15 @@ def check_widths(case):
         case.gguf.write(case.other, case.gguf.tensors, [k for k in case.gguf.key_list if k[0] != f"{case.name}.{key}"])
         case.n += 1
         case.expect("without " + key, verdict(case.tare, case.other), key)
+
+
+def check_predicted(case):
+    """Layers that predict more tokens are all there, or, without the first one's projection, may lie in another file."""
+    tensors = [t[0] for t in case.gguf.tensors]
+    first = min(int(t.split(".")[1]) for t in tensors if ".nextn." in t)
+    of_them = [t for t in tensors if t.startswith("blk.") and int(t.split(".")[1]) >= first]
+    case.expect("without them", case.without(of_them))
+    case.expect("without a norm of the last", case.without([t for t in of_them if t.endswith("attn_norm.weight")][-1:]), "attn_norm", "missing")
 
 
 def check_usual(case):
@@ -251,7 +261,7 @@ def main():
         import xllamacpp  # noqa: F401: before the forks
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
     found, n = [], 0
-    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *WIDTHS, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
+    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *WIDTHS, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
         if name == "wavtokenizer":  # it has no tokenizer
             continue
         case = Case(tare, folder, name)
@@ -264,6 +274,8 @@ def main():
         check_also(case)
         check_halves(case)
         check_widths(case)
+        if name in PREDICTING:
+            check_predicted(case)
         if name == "llama" and not asks:
             check_shapes(case)
             check_values(case)
