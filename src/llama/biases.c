@@ -94,8 +94,31 @@ static tare_status add_beside(tare_llama_mapping *m, const tare_llama_target *we
                    : tare_llama_generate(m, name.ptr, zeros, n, err);
 }
 
+/* What the choice of experts adds to their scores, where config.json says that it adds nothing. */
+static tare_status add_choice(tare_llama_mapping *m, const tare_llama_target *router,
+                              tare_error *err) {
+    static const char archs[] = "afmoe glm4moe kimi-linear laguna lfm2moe minimax-m2 minimax-m3";
+    char text[160];
+    double has_choice;
+    if (!tare_str_is(word_of(text, sizeof text, router->name), "ffn_gate_inp") ||
+        !tare_llama_is_one_of(tare_str_of(m->arch->name), archs) ||
+        has_any(m, TARE_STR("exp_probs_b")))
+        return TARE_OK;
+    TARE_TRY(tare_llama_number(&has_choice, m,
+                               "if(use_expert_bias | use_routing_bias | true, 1, 0)", 1, err));
+    if (has_choice > 0) return TARE_OK;
+    snprintf(text, sizeof text, "%.*sexp_probs_b.bias",
+             (int)(router->name.len - TARE_STR("ffn_gate_inp.weight").len), router->name.ptr);
+    const tare_str name = tare_arena_str(&m->out->arena, tare_str_of(text));
+    float *zeros = TARE_NEW_ARRAY(&m->out->arena, float, (size_t)router->dims[0]);
+    if (!name.ptr || !zeros) return tare_fail(err, TARE_ERR_NOMEM, "biases");
+    return tare_llama_generate(m, name.ptr, zeros, (size_t)router->dims[0], err);
+}
+
 tare_status tare_llama_add_biases(tare_llama_mapping *m, tare_error *err) {
-    for (size_t i = m->n_targets; i-- > 0 && !m->is_rehearsal;)
+    for (size_t i = m->n_targets; i-- > 0 && !m->is_rehearsal;) {
         TARE_TRY(add_beside(m, m->targets[i], err));
+        TARE_TRY(add_choice(m, m->targets[i], err));
+    }
     return TARE_OK;
 }

@@ -358,7 +358,7 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "max_position_embeddings=128000 moe_intermediate_size=1792 norm_eps=1e-05 "
      "norm_topk_prob=true num_attention_heads=32 num_dense_layers=2 num_experts=32 "
      "num_experts_per_tok=4 num_hidden_layers=32 num_key_value_heads=8 rope_theta=1000000 "
-     "routed_scaling_factor=1 tie_word_embeddings=true"},
+     "routed_scaling_factor=1 tie_word_embeddings=true use_expert_bias=true"},
     {"llama",
      "head_dim?=floor(hidden_size/num_attention_heads) hidden_size=4096 intermediate_size=11008 "
      "max_position_embeddings=2048 num_attention_heads=32 num_hidden_layers=32 "

@@ -381,6 +381,7 @@ MODELS.update({
     "gpt-oss-no-bias": of_kind("gpt-oss", attention_bias=False),
     **{f"{name}-tied": of_kind(name, tie_word_embeddings=True) for name in (
         "apertus", "exaone-moe", "falcon-h1", "gpt-neox", "minimax-m2", "qwen2-moe", "stablelm")},
+    "lfm2-moe-no-bias": of_kind("lfm2-moe", use_expert_bias=False),
     "lfm2-moe-untied": of_kind("lfm2-moe", tie_word_embeddings=False),
     "glm-epsilon": of_kind("glm", rms_norm_eps=0.1),
     "gemma3-capped": of_kind("gemma3", final_logit_softcapping=5.0),
