@@ -54,6 +54,9 @@ bool cli_mount_begin(int *code, const cli_mount *mount);
 bool cli_mount_is_ready(void);
 /* Serves until the folder is unmounted or the process is told to end; an exit code. */
 int cli_mount_serve(const cli_mount *mount, tare_view *view);
+/* Takes the folder from its name at once, although files in it may be open; whether that could be done. The
+ * descriptor of the mount stays open: threads that wait for requests are told by the kernel. */
+bool cli_mount_detach(const char *folder);
 /* Ends the mount of a folder; an exit code. */
 int cli_mount_end(const char *folder);
 

@@ -53,6 +53,7 @@ typedef struct server {
     pthread_t main_thread, threads[MOST_THREADS], storer;
     unsigned n_threads;
     bool has_storer;
+    bool is_detached; /* from its folder, by this process */
     _Atomic unsigned n_running;
     _Atomic int failure; /* of the system, for which requests cannot be received; 0: none */
 } server;
@@ -397,7 +398,9 @@ static int serve(server *s, const sigset_t *signals) {
     if (!failed) sigwait(signals, &signal);
     end_storer(s);
     if (signal != SIGUSR1 || atomic_load(&s->failure)) {
-        fuse.session_unmount(s->session);
+        /* the library's own way closes the descriptor, which threads still read */
+        s->is_detached = atomic_load(&s->n_running) && cli_mount_detach(s->mount->folder);
+        if (!s->is_detached) fuse.session_unmount(s->session);
         fuse.session_exit(s->session);
         /* who still reads is told by the kernel */
         if (!wait_for_threads(s)) _exit(failed ? failed : code_of(s));
@@ -428,7 +431,7 @@ static int mount_and_serve(server *s) {
         return cli_fail_text(CLI_IO, "%s: cannot be mounted", m->folder);
     }
     const int code = serve(s, &signals);
-    fuse.session_unmount(s->session);
+    if (!s->is_detached) fuse.session_unmount(s->session);
     fuse.session_destroy(s->session);
     return code;
 }

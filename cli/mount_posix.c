@@ -71,10 +71,10 @@ bool cli_mount_is_ready(void) {
 
 #if defined(__linux__)
 /* What unmounts for a user who is not root. */
-static int run_fusermount(const char *folder) {
+static int run_fusermount(const char *how, const char *folder) {
     const pid_t child = fork();
     if (child == 0) {
-        execlp("fusermount3", "fusermount3", "-u", "--", folder, (char *)NULL);
+        execlp("fusermount3", "fusermount3", how, "--", folder, (char *)NULL);
         fprintf(stderr, "tare: fusermount3: %s\n", strerror(errno));
         _exit(CLI_IO);
     }
@@ -83,10 +83,20 @@ static int run_fusermount(const char *folder) {
 }
 #endif
 
+bool cli_mount_detach(const char *folder) {
+#if defined(__linux__)
+    if (umount2(folder, MNT_DETACH) == 0) return true;
+    return errno == EPERM && run_fusermount("-uz", folder) == CLI_YES;
+#else
+    (void)folder;
+    return false;
+#endif
+}
+
 int cli_mount_end(const char *folder) {
 #if defined(__linux__)
     if (umount2(folder, 0) == 0) return CLI_YES;
-    if (errno == EPERM) return run_fusermount(folder);
+    if (errno == EPERM) return run_fusermount("-u", folder);
 #else
     errno = ENOTSUP;
 #endif

@@ -237,6 +237,36 @@ def foreground():
         assert not os.path.ismount("m")
 
 
+def ended_while_read():
+    """A signal ends a mount whose files are being read; readers get an error, and that is all."""
+    for k in range(8):
+        p = subprocess.Popen([TARE, "mount", "a.gguf.wcodec", "m", "-f"], stderr=subprocess.PIPE)
+        while not os.path.ismount("m"):
+            time.sleep(0.01)
+        is_over = threading.Event()
+
+        def anywhere(seed):
+            at = random.Random(seed)
+            while not is_over.is_set():
+                try:
+                    with open("m/a.gguf", "rb", buffering=0) as f:
+                        f.seek(at.randrange(os.path.getsize("a.gguf")))
+                        f.read(4096 * at.randrange(1, 40))
+                except OSError:
+                    time.sleep(0.001)
+        threads = [threading.Thread(target=anywhere, args=(i,)) for i in range(6)]
+        for t in threads:
+            t.start()
+        time.sleep(0.05 + 0.01 * k)
+        p.send_signal(signal.SIGINT if k % 2 else signal.SIGTERM)
+        code, said = p.wait(10), p.stderr.read()
+        is_over.set()
+        for t in threads:
+            t.join()
+        assert (code, said) == (0, b""), (code, said)
+        assert not os.path.ismount("m")
+
+
 def nothing_changes():
     with mounted("a.gguf.wcodec") as m:
         for what in (lambda: open("m/a.gguf", "r+b"), lambda: open("m/new", "wb"), lambda: os.chmod("m/a.gguf", 0o777),
@@ -306,7 +336,7 @@ def can_mount():
 
 
 def main():
-    parts = [packed, told, folder, computed, readers, damaged, replaced, killed, foreground, nothing_changes, wrong_use, remote]
+    parts = [packed, told, folder, computed, readers, damaged, replaced, killed, foreground, ended_while_read, nothing_changes, wrong_use, remote]
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         models()
