@@ -132,6 +132,9 @@ def try_packed():
     try_case("pack", "m.gguf", "k.wcodec", "--for", "gpu", "--segment", "16Ki")
     try_case("pack", "whole-h.mcf", "l.wcodec")
     run("verify", "--deep", "whole-i.wcodec")
+    write_parts(2, "pack", "m.gguf", "o.wcodec")
+    check("one file", json.loads(run("join", "o.wcodec", "--json"))["file_count"] == 1)
+    os.remove("o.wcodec")
     out = "q.wcodec"
     write_parts(3, "pack", "twice", out)
     for options in (("--effort", "full"), ("--exclude", "other.bin"), ("--for", "gpu")):

@@ -16,10 +16,10 @@ enum { NUMBER = 4 + 32, COUNTS = 12, TAIL = 24, FEWEST_BYTES = 64 + TARE_WCODEC_
 
 /* Where a layer's data is: in a part. */
 typedef struct origin {
-    uint32_t part;
+    uint32_t part, number;
     uint64_t offset;
     uint8_t digest[32];
-    bool is_there;
+    tare_wcodec_layer layer;
 } origin;
 
 struct tare_packed_join {
@@ -27,9 +27,10 @@ struct tare_packed_join {
     tare_limits limits;
     uint32_t n_parts;
     tare_wcodec_index index; /* of the whole */
-    origin *origins;         /* of each layer */
-    uint32_t *duplicates;    /* for each layer: the one whose data it has, or itself */
-    uint64_t end;            /* of all data */
+    origin *origins;         /* of what parts have, then, once planned, of each layer */
+    size_t n_origins, capacity;
+    uint32_t *duplicates; /* for each layer: the one whose data it has, or itself */
+    uint64_t end;         /* of all data */
     uint8_t header[TARE_WCODEC_HEADER];
     tare_buffer text; /* of the index */
     tare_packed_move *moves;
@@ -55,6 +56,7 @@ void tare_packed_join_free(tare_packed_join *j) {
     if (!j) return;
     const tare_allocator *a = j->arena.allocator;
     tare_buffer_free(&j->text);
+    tare_free(a, j->origins, j->capacity * sizeof *j->origins);
     tare_arena_free(&j->arena);
     tare_free(a, j, sizeof *j);
 }
@@ -98,18 +100,22 @@ static tare_status find_rest(part *p, const tare_packed_join *j, const tare_read
 static tare_status take_layers(tare_packed_join *j, const part *p, tare_cursor *c,
                                tare_error *err) {
     const char ends[] = "part of a .wcodec: ends inside its layers";
+    const size_t n = j->n_origins + p->index.n_layers;
+    if (!tare_grow(j->arena.allocator, (void **)&j->origins, &j->capacity, n, sizeof *j->origins))
+        return no_memory(err);
     for (uint32_t i = 0; i < p->index.n_layers; i++) {
+        origin *o = &j->origins[j->n_origins];
+        *o = (origin){.part = j->n_parts,
+                      .offset = p->index.layers[i].coded.offset,
+                      .layer = p->index.layers[i]};
         const uint64_t at = tare_cursor_offset(c);
-        const uint32_t number = tare_cursor_u32(c, ends);
+        o->number = tare_cursor_u32(c, ends);
         const uint8_t *digest = tare_cursor_take(c, 32, ends);
         if (!digest) return tare_cursor_status(c, err);
-        if (number >= j->index.n_layers || j->origins[number].is_there)
-            return refuse(err, at, "number of a layer: out of range, or that of another one");
-        origin *o = &j->origins[number];
-        *o = (origin){
-            .part = j->n_parts, .offset = p->index.layers[i].coded.offset, .is_there = true};
+        if (o->number >= j->index.n_layers)
+            return refuse(err, at, "number of a layer: out of range");
         memcpy(o->digest, digest, sizeof o->digest);
-        j->index.layers[number] = p->index.layers[i];
+        j->n_origins++;
     }
     return TARE_OK;
 }
@@ -129,10 +135,6 @@ static tare_status take_whole(tare_packed_join *j, const part *p, const uint8_t 
         if (whole.n_layers > j->limits.tensors)
             return tare_fail_at(err, TARE_ERR_LIMIT, at, "number of layers");
         j->index = whole;
-        j->index.layers = TARE_NEW_ARRAY(&j->arena, tare_wcodec_layer, whole.n_layers);
-        j->origins = TARE_NEW_ARRAY(&j->arena, origin, whole.n_layers);
-        if (!j->index.layers || !j->origins) return no_memory(err);
-        for (uint32_t i = 0; i < whole.n_layers; i++) j->origins[i] = (origin){.part = 0};
         return TARE_OK;
     }
     if (x->zstd_version != whole.zstd_version)
@@ -188,9 +190,22 @@ tare_status tare_packed_join_add(tare_packed_join *j, const tare_reader *file, t
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static tare_status check_layers(const tare_packed_join *j, tare_error *err) {
-    for (uint32_t i = 0; i < j->index.n_layers; i++)
-        if (!j->origins[i].is_there) return refuse(err, TARE_NO_OFFSET, "a layer that no part has");
+static int by_number(const void *a, const void *b) {
+    const origin *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* As many as there are, in their order: a number that is missing or there twice is seen. */
+static tare_status order_layers(tare_packed_join *j, tare_error *err) {
+    const uint32_t n = j->index.n_layers;
+    if (j->n_origins) qsort(j->origins, j->n_origins, sizeof *j->origins, by_number);
+    for (size_t i = 0; i < j->n_origins; i++)
+        if (j->origins[i].number != i)
+            return refuse(err, TARE_NO_OFFSET, "a layer that no part has, or that several have");
+    if (j->n_origins != n) return refuse(err, TARE_NO_OFFSET, "a layer that no part has");
+    j->index.layers = TARE_NEW_ARRAY(&j->arena, tare_wcodec_layer, n);
+    if (!j->index.layers) return no_memory(err);
+    for (uint32_t i = 0; i < n; i++) j->index.layers[i] = j->origins[i].layer;
     return TARE_OK;
 }
 
@@ -281,7 +296,7 @@ static tare_status make_digest(tare_packed_join *j, tare_packed_digest_fn digest
 tare_status tare_packed_join_plan(tare_packed_join *j, tare_packed_digest_fn digest,
                                   tare_error *err) {
     tare_wcodec_index again;
-    TARE_TRY(check_layers(j, err));
+    TARE_TRY(order_layers(j, err));
     TARE_TRY(find_duplicates(j, err));
     TARE_TRY(place_layers(j, err));
     TARE_TRY(make_digest(j, digest, err));

@@ -382,6 +382,7 @@ tare_status tare_parts_join(tare_join_result *out, const tare_parts *parts, cons
     TARE_TRY(tare_output_keep(&j.output, &output, err));
     tare_arena_init(&j.arena, parts->context.allocator);
     tare_status status = check_states(&j, err);
+    j.result.n_files = 1;
     if (status == TARE_OK && record_at(&j, 0)->is_packed)
         status = tare_parts_join_packed(&j.result.total_bytes, parts, j.out_path, &j.output,
                                         withheld_of(&j), err);
