@@ -144,9 +144,7 @@ typedef struct tare_pack_job {
     unsigned log2_segment; /* 0: what suits */
     bool is_for_gpu;       /* as in tare_pack_options */
     tare_tile_limits tiles;
-    tare_pack_share
-        share; /* then a part is made, which tare_packed_join_add reads; without bases and
-                              derivations */
+    tare_pack_share share; /* its count is not 0: a part for tare_packed_join_add, without bases */
     /* Receives the output: at any place, from any thread, no byte twice. */
     tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
                          tare_error *err);
