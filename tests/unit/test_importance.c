@@ -326,7 +326,7 @@ typedef struct fixture {
 } fixture;
 
 /* A model of experts, one plain matrix, one that the importance matrix lacks, an embedding. */
-static void set_up(fixture *f, const char *experts, const char *plain) {
+static void set_up_entry(fixture *f, const char *experts, const char *plain, const char *entry) {
     static const uint64_t deep[] = {SLICES, ROWS, COLS}, flat[] = {4, COLS};
     static float values[(SLICES + 1) * COLS];
     uint32_t seed = 5;
@@ -352,8 +352,12 @@ static void set_up(fixture *f, const char *experts, const char *plain) {
     tare_buffer_init(&f->dat, NULL);
     tare_buffer_put_u32(&f->dat, 2, false);
     put_entry(&f->dat, "blk.1.ffn_up_exps.weight", 1, values, SLICES * COLS);
-    put_entry(&f->dat, "blk.0.attn_v.weight", 1, values + SLICES * COLS, COLS);
+    put_entry(&f->dat, entry, 1, values + SLICES * COLS, COLS);
     f->importance = open_bytes(f->dat.data, f->dat.size);
+}
+
+static void set_up(fixture *f, const char *experts, const char *plain) {
+    set_up_entry(f, experts, plain, "blk.0.attn_v.weight");
 }
 
 static void tear_down(fixture *f) {
@@ -436,6 +440,13 @@ static void names_are_found_by_role(void **state) {
     check_encoded(&f, 0, TARE_ENCODING_Q4_K, NULL, help_path("role.gguf"));
     tear_down(&f);
     set_up(&f, "x", "model.layers.0.self_attn.v_proj.weight");
+    options.importance = f.importance;
+    help_convert(help_path("role.gguf"), f.made.model, &options);
+    check_encoded(&f, 1, TARE_ENCODING_Q4_K, f.weights + SLICES * COLS, help_path("role.gguf"));
+    tear_down(&f);
+    /* a role that several of a layer have: by what llama.cpp calls each */
+    set_up_entry(&f, "x", "model.layers.0.self_attn.kv_a_proj_with_mqa.weight",
+                 "blk.0.attn_kv_a_mqa.weight");
     options.importance = f.importance;
     help_convert(help_path("role.gguf"), f.made.model, &options);
     check_encoded(&f, 1, TARE_ENCODING_Q4_K, f.weights + SLICES * COLS, help_path("role.gguf"));

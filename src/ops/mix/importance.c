@@ -212,10 +212,11 @@ static bool gguf_name(char *buf, size_t size, tare_str name, const tare_role_inf
         bool is_output = role->role == TARE_ROLE_OUTPUT;
         return snprintf(buf, size, is_output ? "output.weight" : "token_embd.weight") > 0;
     }
-    if (role->layer < 0 || role->role >= sizeof gguf_parts / sizeof *gguf_parts ||
-        !gguf_parts[role->role] || (role->is_expert && role->expert < 0))
-        return false;
-    return snprintf(buf, size, "blk.%d.%s%s.weight", (int)role->layer, gguf_parts[role->role],
+    const bool is_single = !role->is_expert && !role->is_shared;
+    const char *part = is_single ? role->tensor : NULL; /* of several that have a role: attn_q_a */
+    if (!part && role->role < sizeof gguf_parts / sizeof *gguf_parts) part = gguf_parts[role->role];
+    if (role->layer < 0 || !part || (role->is_expert && role->expert < 0)) return false;
+    return snprintf(buf, size, "blk.%d.%s%s.weight", (int)role->layer, part,
                     role->is_expert   ? "_exps"
                     : role->is_shared ? "_shexp"
                                       : "") > 0;
