@@ -374,6 +374,16 @@ def pictures(tare, work):
     return wrong
 
 
+def file(tare, work):
+    """A single file keeps MLX's names, says so, and becomes transformers' in a directory."""
+    mlx, plain = KINDS["qwen3_moe"]()
+    source, one, back = (os.path.join(work, n) for n in ("file", "file.safetensors", "file-back"))
+    write(source, "qwen3_moe", packed(mlx), "mlx")
+    runs = [subprocess.run([tare, "convert", *words], capture_output=True, text=True) for words in ([source, one, "--type", "f32"], [one, back, "--to", "hf"])]
+    names = [set(read_safetensors(f)[1]) for f in (one, os.path.join(back, "model.safetensors"))]
+    return [] if "convert.mlx-kept" in runs[0].stderr and names == [set(mlx), set(plain)] else [f"file: {names} {[r.stderr for r in runs]}"]
+
+
 def refused(tare, work):
     """A tensor that is a half of one, and forms that tare does not undo, are errors that name them."""
     wrong = []
@@ -407,7 +417,7 @@ def main():
         for kind in kinds:
             mlx, plain = KINDS[kind]()
             wrong += check(tare, work, kind, mlx, plain, "plain") + check(tare, work, kind, packed(mlx), plain, "packed") + servers(tare, work, kind, mlx, plain) + written(tare, work, kind, mlx, plain)
-        wrong += norms_left(tare, work) + chosen(tare, work) + encoder(tare, work) + pictures(tare, work) + refused(tare, work)
+        wrong += norms_left(tare, work) + chosen(tare, work) + encoder(tare, work) + pictures(tare, work) + file(tare, work) + refused(tare, work)
     finally:
         shutil.rmtree(work)
     for w in wrong:

@@ -3,6 +3,8 @@
  * Packed weights in a conversion. They stay as they are stored where nothing else is asked for and
  * the target has tensors in the same way; everywhere else they are decoded, and the output says
  * nothing of their packing any more. */
+#include <string.h>
+
 #include "base/glob.h"
 #include "base/report.h"
 #include "base/str.h"
@@ -120,13 +122,29 @@ static tare_status note_left_out(tare_plan *p, tare_error *err) {
     return TARE_OK;
 }
 
+/* A file of tensors has the names of what it is made of, whoever is to read it. */
+static tare_status note_kept_form(tare_plan *p, const tare_context *open, tare_error *err) {
+    const tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.mlx-kept");
+    tare_model *plain;
+    const tare_status status = tare_mlx_plain(&plain, p->in, TARE_MLX_AS_MODEL, open, err);
+    const size_t n = status == TARE_OK && plain ? tare_mlx_changed(plain, p->in) : 0;
+    if (n || status == TARE_ERR_UNSUPPORTED)
+        tare_report_addf(p->options.context->report, &f,
+                         "the file keeps MLX's names and form, which transformers does not read: "
+                         "`to hf` has transformers'");
+    tare_model_free(plain);
+    return status == TARE_ERR_NOMEM ? status : TARE_OK;
+}
+
 /* Transformers has other names than MLX, and some tensors in another form. */
 static tare_status take_plain(tare_plan *p, tare_error *err) {
     tare_context open = tare_context_default();
-    if (p->format->stored.program != TARE_PROGRAM_TRANSFORMERS || p->changes || p->options.opaque)
-        return TARE_OK;
+    const bool is_file = strcmp(p->format->name, "safetensors") == 0;
+    const bool is_read = p->format->stored.program == TARE_PROGRAM_TRANSFORMERS;
+    if (!(is_read || is_file) || p->changes || p->options.opaque) return TARE_OK;
     open.allocator = p->options.context->allocator;
     open.limits = &p->limits;
+    if (!is_read) return note_kept_form(p, &open, err);
     TARE_TRY(tare_mlx_plain(&p->plain, p->in, TARE_MLX_AS_MODEL, &open, err));
     if (!p->plain) return TARE_OK;
     const size_t n = tare_mlx_changed(p->plain, p->in);
