@@ -92,7 +92,7 @@ ALLOWED = {
     "tests/support": {"tare", "base", "model", "tests/support"},
     "tests/unit": BELOW_FORMAT | {"quantized", "remote", "wcodec", "format", "llama", "ops", "tests/support", "tests/unit", "tests/wcodec"},
     "tests/kernel": {"tare", "base", "encoding", "wcodec", "tests/support", "tests/kernel"},
-    "tests/fuzz": {"tare", "base", "remote", "wcodec", "model", "format", "llama", "ops", "tests/support", "tests/fuzz", "tests/cuda"},
+    "tests/fuzz": {"tare", "base", "remote", "wcodec", "model", "format", "llama", "mlx", "ops", "tests/support", "tests/fuzz", "tests/cuda"},
     "tests/cuda": {"tare", "base", "wcodec", "format", "cuda", "tests/support", "tests/unit", "tests/cuda"},
     "tests/wcodec": {"tare", "base", "wcodec", "format", "tests/wcodec"},
     "tests/golden": {"tare", "tests/support", "tests/golden"},

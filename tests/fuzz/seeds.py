@@ -264,6 +264,39 @@ def whisper_tensors():
     return out
 
 
+LAYER = "model.layers.0."
+STACK = {f"{LAYER}mlp.switch_mlp.{n}_proj.weight": [2, 4, 32] for n in ("gate", "up", "down")}
+MLX = {  # kind, what config.json has more, tensors; "codes" of matrices whose rows are codes
+    "switch": ("qwen3_moe", {}, STACK), "fused": ("qwen3_5_moe", {}, STACK), "turned": ("qwen3_vl_moe", {}, {**STACK, LAYER + "mlp.switch_mlp.down_proj.weight": [2, 32, 4]}),
+    "mingled": ("gpt_oss", {}, {**{n.replace("switch_mlp", "experts"): s for n, s in STACK.items()}, LAYER + "mlp.experts.gate_proj.bias": [2, 4], LAYER + "mlp.experts.up_proj.bias": [2, 4]}),
+    "norms": ("qwen3_next", {}, {LAYER + "linear_attn.conv1d.weight": [8, 4, 1], LAYER + "input_layernorm.weight": [32], "model.norm.weight": [32]}),
+    "keys": ("deepseek_v3", {}, {LAYER + "self_attn.embed_q.weight": [2, 32, 6], LAYER + "self_attn.unembed_out.weight": [2, 5, 32]}),
+    "gathered": ("dbrx", {}, {f"transformer.blocks.0.ffn.experts.{i}.{n}.weight": [4, 32] for i in range(2) for n in ("w1", "w2")}),
+    "divided": ("falcon_h1", {"lm_head_multiplier": .5, "ssm_in_multiplier": 2, "ssm_multipliers": [1, 2, 3, 4, 5], "mamba_d_ssm": 2, "mamba_n_groups": 1, "mamba_d_state": 1, "mamba_n_heads": 1},
+                {LAYER + "mamba.conv1d.weight": [8, 4, 1], "lm_head.weight": [4, 32], LAYER + "mamba.in_proj.weight": [7, 32]}),
+    "told": ("step3p5", {}, {**STACK, "model.norm.weight": [32]}), "vectors": ("rwkv7", {}, {LAYER + "attn.k_k": [4, 8]}),
+    "pictures": ("qwen2_vl", {}, {"vision_tower.patch_embed.proj.weight": [4, 2, 5, 5, 3], "language_model.model.norm.weight": [32]}),
+    "unknown": ("phi3_v", {}, {"vision_tower.patch_embed.proj.weight": [4, 5, 5, 3]}), "columns": ("gpt2", {}, {"model.h.0.attn.c_attn.weight": [12, 32]}),
+}
+
+
+def write_mlx(folder):
+    """Models in MLX's form, plain and as codes of 8 bits, for each use (fuzz_mlx_form.c)."""
+    for name, (kind, more, shapes) in MLX.items():
+        codes = {"quantization": {"group_size": 32, "bits": 8}}
+        for form, settings in (("plain", {}), ("packed", codes)):
+            tensors = []
+            for n, s in shapes.items():
+                is_packed = settings and len(s) > 1 and s[-1] == 32 and n.endswith(".weight")
+                tensors.append((n, "U32" if is_packed else "F16", [*s[:-1], s[-1] // 4] if is_packed else s))
+                if is_packed:
+                    tensors += [(n[:-6] + part, "F16", [*s[:-1], 1]) for part in ("scales", "biases")]
+            model = safetensors([(n, k, s, bytes({"F16": 2, "U32": 4}[k] * math.prod(s))) for n, k, s in tensors], {"format": "mlx"})
+            config = json.dumps({"model_type": kind, **more, **settings}).encode()
+            for use in range(4):
+                write(folder, "mlx_form", "%s-%s-%d" % (name, form, use), struct.pack("<BH", use, len(config)) + config + model)
+
+
 def write_other_forms(folder):
     """Meta's form, of one rank and of two, a directory of Whisper and a model of whisper.cpp (fuzz_other_forms.c)."""
     def sized(form, *files):
@@ -513,6 +546,7 @@ def main():
     write_mapped(folder)
     write_towers(folder)
     write_other_forms(folder)
+    write_mlx(folder)
     write_lossy(folder)
     write_wcodec(folder)
     write_sensitivities(folder)
