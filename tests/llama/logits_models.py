@@ -326,6 +326,7 @@ MODELS.update({
     "gemma3-factor": of_kind("gemma3", **both_ropes(**YARN, attention_factor=1.7)),
     "mimo-v2-linear": of_kind("mimo-v2", rope_parameters=dict(full_attention=dict(LINE, rope_theta=5e6, partial_rotary_factor=0.5),
                                                               sliding_attention=dict(rope_type="default", rope_theta=300.0, partial_rotary_factor=0.5))),
+    "mimo-v2-epsilon": of_kind("mimo-v2", rms_norm_eps=0.1),
     "mimo-v2-factor": of_kind("mimo-v2", **both_ropes(**YARN, attention_factor=1.7)),
     "mimo-v2-parts": of_kind("mimo-v2", rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=5e6, partial_rotary_factor=0.5),
                                                              sliding_attention=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=1.0))),

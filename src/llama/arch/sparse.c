@@ -102,7 +102,7 @@ static const tare_llama_key mimo2_keys[] = {
     {"expert_count", U32, "n_routed_experts"},
     KEY_EXPERT_FFN,
     {"rope.dimension_count", U32, "floor(head_dim * rope.partial)"},
-    {"attention.layer_norm_rms_epsilon", F32, "layernorm_epsilon | 0.00001"},
+    {"attention.layer_norm_rms_epsilon", F32, "layernorm_epsilon | rms_norm_eps | 0.00001"},
     {"attention.value_scale", F32, "attention_value_scale"},
     {"nextn_predict_layers", U32, "m.nextn"},
     END_OF_KEYS};
@@ -208,7 +208,7 @@ static const char *const mimo2_back_config[] = {
     "partial_rotary_factor = " MIMO2_TURNS,
     "n_routed_experts = expert_count",
     "layernorm_epsilon = attention.layer_norm_rms_epsilon",
-    "rms_norm_eps = nothing",
+    "rms_norm_eps = attention.layer_norm_rms_epsilon",
     BACK_ROPE("full_attention."), /* as transformers has it; beside it, as the authors */
     BACK_ROPE_SWA,
     "rope_parameters.full_attention.partial_rotary_factor = " MIMO2_TURNS,
