@@ -31,7 +31,7 @@ import termios
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 import json_schema  # noqa: E402
 
-TIMEOUT = 120
+TIMEOUT = int(os.environ.get("TRANSCRIPT_TIMEOUT", "120"))
 # Stands for the command: what it prints with --json is kept, too, to be held against its schema.
 KEEPER = """#!/bin/sh
 case " $* " in *" --json "*) ;; *) exec "$TARE" "$@" ;; esac
