@@ -21,7 +21,8 @@ target_include_directories(tare_libdeflate PUBLIC ${deflate})
 
 file(GLOB zstd_sources ${sources}/zstd/lib/common/*.c ${sources}/zstd/lib/compress/*.c ${sources}/zstd/lib/decompress/*.c)
 tare_library(tare_zstd LIBZSTD ${zstd_sources})
-target_compile_definitions(tare_zstd PRIVATE ZSTD_DISABLE_ASM ZSTD_LEGACY_SUPPORT=0 XXH_NAMESPACE=ZSTD_)
+target_compile_definitions(tare_zstd PRIVATE ZSTD_DISABLE_ASM ZSTD_LEGACY_SUPPORT=0 XXH_NAMESPACE=ZSTD_
+  ZSTDLIB_VISIBLE= ZSTDERRORLIB_VISIBLE=)
 target_include_directories(tare_zstd PUBLIC ${sources}/zstd/lib)
 
 # The headers of PCRE2 are made when it is configured; it brings general ones.

@@ -9,9 +9,20 @@ set_target_properties(tare_shared PROPERTIES OUTPUT_NAME tare-${PROJECT_VERSION}
 set_property(TARGET tare_shared PROPERTY VERSION)
 set_property(TARGET tare_shared PROPERTY SOVERSION)
 # Nothing of the libraries inside it is anybody else's business.
-target_link_options(tare_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/wheel.map)
-install(TARGETS tare_shared LIBRARY DESTINATION tare COMPONENT python)
-set_target_properties(tare_python_core PROPERTIES INSTALL_RPATH "$ORIGIN")
+set(origin $ORIGIN)
+if(APPLE)
+  set(origin @loader_path)
+  # From the start: the signature covers them.
+  set_target_properties(tare_shared PROPERTIES INSTALL_NAME_DIR @rpath BUILD_WITH_INSTALL_NAME_DIR ON)
+  set_target_properties(tare_shared tare_python_core tare PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+elseif(WIN32)
+  target_compile_definitions(tare_objects PRIVATE TARE_BUILD_DLL)
+  target_compile_definitions(tare_llama_objects PRIVATE TARE_BUILD_DLL)
+else()
+  target_link_options(tare_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/wheel.map)
+endif()
+install(TARGETS tare_shared LIBRARY DESTINATION tare COMPONENT python RUNTIME DESTINATION tare COMPONENT python)
+set_target_properties(tare_python_core PROPERTIES INSTALL_RPATH "${origin}")
 install(TARGETS tare_python_core LIBRARY DESTINATION tare COMPONENT python)
 
 # From the scripts to the package: where pip puts both, whatever the release of Python, in an
@@ -20,16 +31,21 @@ set(places "")
 foreach(minor RANGE 11 20)
   foreach(place lib/python3.${minor}/site-packages lib64/python3.${minor}/site-packages
           lib/python3.${minor}/dist-packages)
-    list(APPEND places "$ORIGIN/../${place}/tare")
+    list(APPEND places "${origin}/../${place}/tare")
   endforeach()
 endforeach()
-set_target_properties(tare PROPERTIES INSTALL_RPATH "${places};$ORIGIN/../tare")
+set_target_properties(tare PROPERTIES INSTALL_RPATH "${places};${origin}/../tare")
+if(WIN32) # where a program finds its library; scripts/wheels adds a script that starts it
+  install(TARGETS tare RUNTIME DESTINATION tare COMPONENT python)
+  return()
+endif()
 install(TARGETS tare RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
 
 set(self_dir ${PROJECT_BINARY_DIR}/self)
+set(TARE_WHEEL_COMMAND "$<TARGET_FILE:tare>" CACHE STRING "a command that runs here")
 add_custom_command(OUTPUT ${self_dir}/stamp VERBATIM DEPENDS tare
   COMMENT "Writing man pages and completions"
-  COMMAND ${PROJECT_SOURCE_DIR}/scripts/self-document ${self_dir} $<TARGET_FILE:tare>)
+  COMMAND ${PROJECT_SOURCE_DIR}/scripts/self-document ${self_dir} ${TARE_WHEEL_COMMAND})
 add_custom_target(tare_self ALL DEPENDS ${self_dir}/stamp)
 set(share ${SKBUILD_DATA_DIR}/share)
 install(DIRECTORY ${self_dir}/man1 DESTINATION ${share}/man COMPONENT python)

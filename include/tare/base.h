@@ -30,7 +30,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_WIN32)
+#if defined(_WIN32) && defined(TARE_BUILD_DLL)
+#define TARE_API __declspec(dllexport)
+#elif defined(_WIN32)
 #define TARE_API
 #else
 #define TARE_API __attribute__((visibility("default")))

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import sysconfig
 
 
 def find_command() -> str | None:
-    """The command's path: as the package's record says, else among this Python's scripts, or that of a build."""
+    """The command's path: as the package's record says, else among this Python's scripts, or that of a build; on
+    Windows beside the library that it loads."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    if os.name == "nt":
+        path = os.path.join(here, "tare.exe")
+        return path if os.path.isfile(path) else None
     from importlib import metadata
     try:
         files = metadata.files("libtare") or []
@@ -17,7 +23,7 @@ def find_command() -> str | None:
     paths = [str(file.locate()) for file in files
              if file.name == "tare" and file.parent.name in ("bin", "Scripts")]
     paths.append(os.path.join(sysconfig.get_path("scripts"), "tare"))
-    paths.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cli", "tare"))
+    paths.append(os.path.join(here, "..", "..", "cli", "tare"))
     for path in paths:
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return os.path.abspath(path)
@@ -29,6 +35,8 @@ def main() -> int:
     if command is None:
         print("tare: the command is not installed with this package", file=sys.stderr)
         return 2
+    if os.name == "nt":  # where a process cannot become another
+        return subprocess.call([command, *sys.argv[1:]])
     os.execv(command, ["tare", *sys.argv[1:]])
 
 

@@ -15,13 +15,13 @@ last run ended: what is done, and neither its source nor its target has changed,
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import socket
 import sqlite3
+import sys
 import tempfile
 import time
 from collections import deque
@@ -266,6 +266,16 @@ def _may_pass(error: Exception) -> bool:
 
 # ---- the ledger
 
+def _lock(fd: int) -> None:
+    """The file for this process alone, or an OSError."""
+    if sys.platform == "win32":
+        import msvcrt
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 class Ledger:
     """An SQLite file with the table `jobs`; other programs may read it at any time."""
 
@@ -276,7 +286,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.lock = open(f"{os.fspath(path)}.lock", "w")
         try:
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(self.lock.fileno())
         except OSError:
             self.lock.close()
             raise BlockingIOError(f"{path}: another run uses this ledger") from None

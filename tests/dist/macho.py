@@ -9,6 +9,7 @@ import sys
 
 MAGIC, ARM64 = 0xFEEDFACF, 0x0100000C
 LOAD_DYLIB, WEAK_DYLIB, CODE_SIGNATURE, BUILD_VERSION, VERSION_MIN = 0xC, 0x80000018, 0x1D, 0x32, 0x24
+SYMTAB, EXTERNAL, KIND, UNDEFINED = 0x2, 0x1, 0xE, 0x0
 SYSTEM = "/usr/lib/libSystem.B.dylib"
 SUPERBLOB, DIRECTORY, AD_HOC = 0xFADE0CC0, 0xFADE0C02, 0x2
 
@@ -48,7 +49,19 @@ def check_signature(data, start, size):
     return pages
 
 
-def check(path):
+def exports(data):
+    """The names that others can see, each with the "_" that C puts before it."""
+    for number, command, _ in commands(data):
+        if number == SYMTAB:
+            start, n, texts, _ = struct.unpack_from("<4I", command, 8)
+            for i in range(n):
+                name, kind = struct.unpack_from("<IB", data, start + 16 * i)
+                if kind & EXTERNAL and kind & KIND != UNDEFINED:
+                    yield data[texts + name:data.index(b"\0", texts + name)].decode()
+
+
+def check(path, ours=None, named=None):
+    """`ours`: what else it may load, or be as a library; `named`: what it is called."""
     with open(path, "rb") as f:
         data = f.read()
     libraries, minimum, pages, cpu = [], None, None, None
@@ -61,10 +74,11 @@ def check(path):
             minimum = (version >> 16, version >> 8 & 255)
         elif number == CODE_SIGNATURE:
             pages = check_signature(data, *struct.unpack_from("<2I", command, 8))
+    libraries = [name for name in libraries if not ours or not ours.fullmatch(name)]
     assert libraries == [SYSTEM], "loads %s" % libraries
     assert minimum and minimum <= (11, 0), "asks for macOS %s" % (minimum,)
     assert pages or cpu != ARM64, "is not signed, which arm64 asks for"
-    print("%s: macOS %d.%d, %s" % (path, *minimum, "%d pages signed" % pages if pages else "not signed"))
+    print("%s: macOS %d.%d, %s" % (named or path, *minimum, "%d pages signed" % pages if pages else "not signed"))
 
 
 if __name__ == "__main__":
