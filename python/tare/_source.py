@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 
 from _thread import allocate_lock
 from _weakrefset import WeakSet
@@ -39,7 +40,8 @@ def _after_fork() -> None:
         reader.lock = allocate_lock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class FileReader:
