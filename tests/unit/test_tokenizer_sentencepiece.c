@@ -85,13 +85,14 @@ static void pieces_become_tokens(void **state) {
     assert_run(&r);
     /* llama.cpp would put a blank in front of a text, and this model does not */
     assert_order(&r, "model pre tokens scores token_type add_space_prefix bos_token_id "
-                     "eos_token_id");
+                     "eos_token_id eot_token_id");
     assert_str(&r, "tokenizer.ggml.model", "llama");
     assert_str(&r, "tokenizer.ggml.pre", "default");
     assert_array(&r, "tokenizer.ggml.tokens", "<unk>|<s>|</s>|<0x0A>|\xe2\x96\x81the|user|never");
     assert_array(&r, "tokenizer.ggml.scores", "0|0|0|0|-1.5|-1000|-3");
     assert_array(&r, "tokenizer.ggml.token_type", "2|3|3|6|1|4|5");
     assert_number(&r, "tokenizer.ggml.eos_token_id", 2);
+    assert_number(&r, "tokenizer.ggml.eot_token_id", 4);
     run_end(&r);
     tare_buffer_free(&b);
 }
