@@ -228,6 +228,17 @@ static void unigram_pieces_keep_scores(void **state) {
     assert_array(&r, "tokenizer.ggml.token_type", "3|2|1");
     assert_array(&r, "tokenizer.ggml.precompiled_charsmap", "1|2|255");
     run_end(&r);
+    static const char *const numbers[] = {"1", "-1", "\"0\"", "1.5"}; /* of one piece */
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "{\"model\":{\"type\":\"Unigram\",\"unk_id\":%s,\"vocab\":[[\"a\","
+                 "0.0]]},\"added_tokens\":[{\"id\":1,\"content\":\"b\"}]}",
+                 numbers[i]);
+        RUN(&r, NULL, SIDE_TEXT("tokenizer.json", text));
+        assert_fault(&r, TARE_ERR_CORRUPT, "tokenizer.json", 36, "unk_id");
+        run_end(&r);
+    }
 }
 
 /* "YQ==" a, "Yg==" b, "YWI=" ab, "IA==" blank, "IGFi" " ab": one merge each. */

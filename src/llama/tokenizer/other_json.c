@@ -184,10 +184,12 @@ tare_status tare_llama_read_unigram(tare_llama_tokenizer *t, tare_error *err) {
     t->has_scores = true;
     t->pad_score = -10000;
     TARE_TRY(read_pieces(t, err));
+    const bool has_unknown = unk.type != TARE_JSON_END && unk.type != TARE_JSON_NULL;
+    if (has_unknown && (!tare_json_u64(&unk, &id) || !tare_llama_vocab_at(&t->vocab, id)))
+        return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &t->json.file, unk.offset,
+                                    "unk_id: the number of a piece was expected");
     TARE_TRY(mark_added(t, err));
-    tare_llama_token *unknown =
-        tare_json_u64(&unk, &id) ? tare_llama_vocab_at(&t->vocab, id) : NULL;
-    if (unknown) unknown->type = TARE_TOKEN_UNKNOWN;
+    if (has_unknown) tare_llama_vocab_at(&t->vocab, id)->type = TARE_TOKEN_UNKNOWN;
     t->loses_bytes = t->json.byte_fallback;
     clean = tare_json_span_member(&t->tokenizer_config.root, "clean_up_tokenization_spaces");
     const bool has_prefix = t->options->like_reference || tare_llama_prepends_blank(t);
