@@ -29,6 +29,7 @@
     X(opt_free_args, void, (struct fuse_args *))                                                   \
     X(session_mount, int, (struct fuse_session *, const char *))                                   \
     X(session_unmount, void, (struct fuse_session *))                                              \
+    X(session_fd, int, (struct fuse_session *))                                                    \
     X(session_destroy, void, (struct fuse_session *))                                              \
     X(session_exit, void, (struct fuse_session *))                                                 \
     X(session_exited, int, (struct fuse_session *))                                                \

@@ -10,6 +10,7 @@
 
 #if TARE_HAS_FUSE
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -360,6 +361,13 @@ static bool wait_for_threads(server *s) {
     return atomic_load(&s->n_running) == 0;
 }
 
+/* Whether nobody can read a folder that this process has detached: the library then forgets it, and
+ * unmounts nothing that may have taken its place. */
+static bool is_severed(const server *s) {
+    struct pollfd kernel = {.fd = fuse.session_fd(s->session)};
+    return !s->is_detached || (poll(&kernel, 1, 0) == 1 && kernel.revents & POLLERR);
+}
+
 /* While requests are answered: a page that it stores may be one that a reader waits for. */
 static void end_storer(server *s) {
     if (!s->has_storer) return;
@@ -403,7 +411,7 @@ static int serve(server *s, const sigset_t *signals) {
         if (!s->is_detached) fuse.session_unmount(s->session);
         fuse.session_exit(s->session);
         /* who still reads is told by the kernel */
-        if (!wait_for_threads(s)) _exit(failed ? failed : code_of(s));
+        if (!wait_for_threads(s) || !is_severed(s)) _exit(failed ? failed : code_of(s));
     }
     for (unsigned i = 0; i < s->n_threads; i++) pthread_join(s->threads[i], NULL);
     return failed ? failed : code_of(s);
@@ -431,7 +439,7 @@ static int mount_and_serve(server *s) {
         return cli_fail_text(CLI_IO, "%s: cannot be mounted", m->folder);
     }
     const int code = serve(s, &signals);
-    if (!s->is_detached) fuse.session_unmount(s->session);
+    fuse.session_unmount(s->session);
     fuse.session_destroy(s->session);
     return code;
 }
