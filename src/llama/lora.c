@@ -467,6 +467,9 @@ static tare_status read_config(lora *l, tare_str text, tare_arena *arena,
         : l->config.has_biases
             ? "lora_bias: llama.cpp's adapters have no biases: merge it into the "
               "base (`apply_adapter`)"
+        : l->config.parameters
+            ? "target_parameters: factors of experts in one tensor are not written for llama.cpp: "
+              "merge the adapter into the base (`apply_adapter`)"
         : l->config.has_whole
             ? "modules_to_save: llama.cpp's adapters have no whole modules: merge it "
               "into the base (`apply_adapter`)"

@@ -15,6 +15,7 @@ struct tare_adapter_set {
     const char *path;          /* for messages */
     tare_adapter *adapters;
     size_t n;
+    bool has_stacks;     /* some pairs are experts' parts of factors of stacks */
     bool has_flat_names; /* some modules are COMPONENT.NAME, with '_' for dots in NAME */
 };
 

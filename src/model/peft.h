@@ -51,6 +51,12 @@ typedef struct tare_peft_patterns {
     size_t n, capacity;
 } tare_peft_patterns;
 
+/* A parameter that has factors of its own, beside its module's: "mlp.experts.gate_up_proj". */
+typedef struct tare_peft_parameter {
+    tare_str name;
+    const struct tare_peft_parameter *next;
+} tare_peft_parameter;
+
 /* adapter_config.json. */
 typedef struct tare_peft_config {
     const tare_allocator *allocator;
@@ -59,6 +65,7 @@ typedef struct tare_peft_config {
     bool is_dora, has_biases;      /* lora_bias */
     bool has_whole;                /* modules_to_save names some */
     tare_peft_patterns ranks, alphas;
+    const tare_peft_parameter *parameters; /* target_parameters; NULL: none */
 } tare_peft_config;
 
 /* Reads adapter_config.json; its texts are taken from the arena. UNSUPPORTED: a setting that changes

@@ -125,12 +125,12 @@ static bool is_plain_start(tare_str text) {
 /* Settings that may be on: those that are read, and those that say how an adapter was made or found. */
 static bool is_known(tare_str member) {
     static const char *const known[] = {
-        "use_rslora",      "fan_in_fan_out",     "use_dora",        "lora_bias",
-        "modules_to_save", "rank_pattern",       "alpha_pattern",   "init_lora_weights",
-        "inference_mode",  "target_modules",     "exclude_modules", "layers_to_transform",
-        "layers_pattern",  "auto_mapping",       "runtime_config",  "megatron_config",
-        "loftq_config",    "eva_config",         "corda_config",    "lora_ga_config",
-        "velora_config",   "ensure_weight_tying"};
+        "use_rslora",      "fan_in_fan_out",      "use_dora",         "lora_bias",
+        "modules_to_save", "rank_pattern",        "alpha_pattern",    "init_lora_weights",
+        "inference_mode",  "target_modules",      "exclude_modules",  "layers_to_transform",
+        "layers_pattern",  "auto_mapping",        "runtime_config",   "megatron_config",
+        "loftq_config",    "eva_config",          "corda_config",     "lora_ga_config",
+        "velora_config",   "ensure_weight_tying", "target_parameters"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (tare_str_is(member, known[i])) return true;
     return false;
@@ -143,9 +143,6 @@ static const char *obstacle(tare_str member, tare_str text) {
     } refused[] = {
         {"layer_replication", "layer_replication: the base has other layers then"},
         {"alora_invocation_tokens", "alora_invocation_tokens: works for some tokens only"},
-        {"target_parameters",
-         "target_parameters: factors of experts in one tensor are not known: merge "
-         "them with PEFT (merge_and_unload) and convert the result"},
         {"trainable_token_indices", "trainable_token_indices: single tokens are more than factors"},
         {"use_qalora", "use_qalora: its factors are of groups of columns"},
         {"use_bdlora", "use_bdlora: its factors are blocks of larger ones"},
@@ -201,6 +198,27 @@ static bool read_switch(reading *r, const tare_json_value *key, const tare_json_
     return true;
 }
 
+/* ["mlp.experts.gate_up_proj", ...] */
+static bool read_parameters(reading *r, const tare_json_value *v) {
+    tare_peft_config *c = r->config;
+    tare_json_value name;
+    if (v->type == TARE_JSON_NULL) return true;
+    if (v->type != TARE_JSON_ARRAY)
+        return tare_json_fail(&r->j, TARE_ERR_CORRUPT, v->offset,
+                              "target_parameters: expected an array of names");
+    while (tare_json_next(&r->j, &name) != TARE_JSON_END) {
+        if (name.type != TARE_JSON_STRING)
+            return tare_json_fail(&r->j, TARE_ERR_CORRUPT, name.offset,
+                                  "target_parameters: expected an array of names");
+        tare_peft_parameter *p = TARE_NEW(r->arena, tare_peft_parameter);
+        if (p) *p = (tare_peft_parameter){tare_json_text(&name, r->arena), c->parameters};
+        if (!p || !p->name.ptr)
+            return tare_json_fail(&r->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "adapter's configuration");
+        c->parameters = p;
+    }
+    return r->j.err.status == TARE_OK;
+}
+
 static bool read_member(reading *r, const tare_json_value *key) {
     tare_peft_config *c = r->config;
     tare_json_value v;
@@ -210,6 +228,7 @@ static bool read_member(reading *r, const tare_json_value *key) {
         return read_patterns(r, &v, &c->ranks, "rank_pattern: expected an object of numbers");
     if (tare_json_is(key, "alpha_pattern"))
         return read_patterns(r, &v, &c->alphas, "alpha_pattern: expected an object of numbers");
+    if (tare_json_is(key, "target_parameters")) return read_parameters(r, &v);
     if (tare_json_is(key, "r"))
         return r->has_rank = read_number(r, &v, &c->rank, "r: expected a number above 0");
     if (tare_json_is(key, "lora_alpha"))

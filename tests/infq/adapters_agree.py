@@ -148,6 +148,63 @@ def check_transposed(run):
                  run.path("conv1d"))
 
 
+def stack(name, matrices):
+    return (name, "F32", [len(matrices), len(matrices[0]), len(matrices[0][0])], raw_f32([x for m in matrices for x in flat(m)]))
+
+
+def check_stacks(run):
+    """Factors of all experts together: for matrices of single experts with gates and up apart, and for stacks that lie turned,
+    one of them square."""
+    n, rank, wide, inner = 3, 2, 6, 6
+    base, want, tensors = [], {}, []
+    for layer in range(2):
+        there, factors = "model.layers.%d.mlp.experts." % layer, {}
+        for which, rows, cols, nested in (("gate_up_proj", 2 * inner, wide, "base_layer."), ("down_proj", wide, inner, "")):
+            a, b = SOME.matrix(rank * n, cols, 0.5), SOME.matrix(rows, rank * n, 0.5)
+            tensors += [tensor(HEAD + there + nested + "lora_A.weight", a), tensor(HEAD + there + nested + "lora_B.weight", b)]
+            factors[which] = [([row[e::n] for row in b], a[e * rank:(e + 1) * rank]) for e in range(n)]
+        for e in range(n if layer == 0 else 0):
+            left, right = factors["gate_up_proj"][e]
+            for which, a, b in (("gate_proj", left[:inner], right), ("up_proj", left[inner:], right), ("down_proj", *factors["down_proj"][e])):
+                w, name = SOME.matrix(len(a), len(b[0])), "%s%d.%s.weight" % (there, e, which)
+                base.append(tensor(name, w))
+                want[name] = raw_f32(flat(merged(w, a, b, 4)))
+        for which, pairs in factors.items() if layer == 1 else ():
+            ws = [SOME.matrix(len(b[0]), len(a)) for a, b in pairs]
+            base.append(stack(there + which, ws))
+            want[there + which] = stack("", [merged(w, transposed(b), transposed(a), 4) for w, (a, b) in zip(ws, pairs)])[3]
+    write(run.path("experts.safetensors"), safetensors(base))
+    config = dict(r=rank, rank_pattern={"q_proj": 7}, target_parameters=["experts.down_proj", "mlp.experts.gate_up_proj"])
+    write_peft(run.path("stacks"), tensors, **config)
+    for options in ([], ["--threads", "3"], ["--verify"]):
+        run.convert("experts.safetensors", "out.safetensors", "--apply-adapter", run.path("stacks"), *options)
+        assert {name: t[2] for name, t in read_safetensors(run.path("out.safetensors"))[1].items()} == want, options
+
+    code, _, text = run.call("convert", run.path("stacks"), run.path("refused"), "--as-adapter", "peft")
+    assert code == 5 and "target_parameters" in text and not os.path.exists(run.path("refused")), text
+
+    def no(code, words, tensors, **more):
+        write_peft(run.path("bad"), tensors, **{**config, **more})
+        out = run.path("refused.safetensors")
+        found, _, text = run.call("convert", run.path("experts.safetensors"), out, "--apply-adapter", run.path("bad"))
+        assert found == code and words in text and not os.path.exists(out), (code, words, found, text)
+
+    def renamed(old, new):
+        return [(t[0].replace(old, new), *t[1:]) for t in tensors]
+    no(5, "which way round", tensors[-2:], target_parameters=["experts.down_proj"])
+    no(5, "has the factors of one", tensors[2:4])
+    no(5, "names fewer parameters", tensors, target_parameters=["experts.down_proj"])
+    no(5, "an order that is known", tensors, target_parameters=["experts.down_proj", "experts.up"])
+    no(5, "more than two", tensors, target_parameters=["experts.down_proj", "experts.gate_up_proj", "experts.gate_up_proj_bias"])
+    no(3, "ranks are not as many", tensors, r=4)
+    no(3, "expected an array", tensors, target_parameters={"experts": 1})
+    no(5, "target_parameters", tensors, fan_in_fan_out=True)
+    no(2, "matches no tensor", renamed("mlp.experts", "moe.gates"), target_parameters=["gates.down_proj", "gates.gate_up_proj"])
+    swap = {"experts.lora": "experts.base_layer.lora", "experts.base_layer.lora": "experts.lora"}
+    no(2, "differs in shape", [(t[0][:t[0].index("experts.")] + swap[t[0][t[0].index("experts."):t[0].rindex("_")]] + t[0][t[0].rindex("_"):], *t[1:])
+                               for t in tensors])
+
+
 def check_pairs(run):
     name = "model.layers.1.mlp.up_proj.weight"
     a, b = pair(70, 64, 3)
@@ -340,5 +397,5 @@ def check_refused(run):
 if __name__ == "__main__":
     it = Run(*sys.argv[1:])
     write(it.path("base.safetensors"), safetensors([tensor(n, m) for n, m in BASE.items()]))
-    for check in (check_peft, check_transposed, check_pairs, check_written, check_foreign, check_refused):
+    for check in (check_peft, check_transposed, check_stacks, check_pairs, check_written, check_foreign, check_refused):
         check(it)

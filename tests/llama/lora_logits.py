@@ -16,6 +16,7 @@ from logits import NEAR, aside, distance, make
 DENSE = dict(target_modules="all-linear")
 HEAD = dict(target_modules=["q_proj", "embed_tokens", "lm_head"])
 DORA = dict(DENSE, use_dora=True)
+STACKS = dict(target_modules=[], target_parameters=["experts.gate_up_proj", "experts.down_proj"])
 MERGED = "llama.cpp's adapters have no such thing"
 
 # name: (model, members of LoraConfig[, why there is no adapter beside the base])
@@ -47,6 +48,12 @@ ADAPTERS = {
     "whole-head": ("llama", dict(DENSE, modules_to_save=["lm_head"]), MERGED),
     "whole-embeddings": ("llama", dict(DENSE, modules_to_save=["embed_tokens", "input_layernorm"]), MERGED),
     "dora-and-whole": ("gemma2", dict(DORA, modules_to_save=["norm"]), MERGED),
+    **{name + "-experts": (name, STACKS, MERGED) for name in ("gemma4-moe", "glm4-moe", "llama4", "mixtral", "qwen3-moe")},
+    "experts-and-attention": ("qwen3-moe", dict(STACKS, target_modules=["q_proj"], rank_pattern={"experts.down_proj": 3, "q_proj": 5},
+                                                use_rslora=True), MERGED),
+    "experts-gates": ("gpt-oss", dict(STACKS, target_parameters=["experts.gate_up_proj"], alpha_pattern={"gate_up_proj": 3}), MERGED),
+    "experts-down": ("mixtral", dict(STACKS, target_parameters=["experts.down_proj"]), MERGED),
+    "experts-router": ("qwen3-moe", dict(STACKS, target_parameters=["mlp.gate.weight", "experts.gate_up_proj"]), MERGED),
     "biases": ("starcoder2", dict(DENSE, lora_bias=True), MERGED),
     "biases-scaled": ("qwen2", dict(target_modules=["q_proj", "v_proj"], lora_bias=True, use_rslora=True), MERGED),
 }

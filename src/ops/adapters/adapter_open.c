@@ -211,17 +211,16 @@ static tare_status open_file(tare_adapter_set **out, const char *path,
     tare_adapter_set *set = TARE_NEW(&m->arena, tare_adapter_set);
     tare_str copy = tare_arena_str(&m->arena, tare_str_of(path));
     tare_status status = TARE_OK;
-    if (!set || !copy.ptr) {
-        status = tare_fail(err, TARE_ERR_NOMEM, "adapters");
-    } else {
-        *set = (tare_adapter_set){.factors = m, .owned = m, .path = copy.ptr};
+    if (set) *set = (tare_adapter_set){.factors = m, .owned = m, .path = copy.ptr};
+    if (set && copy.ptr)
         status = fill(set, m, path, err);
-    }
+    else
+        status = tare_fail(err, TARE_ERR_NOMEM, "adapters");
     if (status == TARE_OK) {
         *out = set;
     } else {
         tare_error_file(err, path);
-        tare_model_free(m);
+        tare_model_free(set ? set->owned : m);
     }
     return status;
 }

@@ -13,6 +13,8 @@ typedef struct reading {
     tare_peft_config config;
     tare_adapter_set *set;
     const tare_model *m;
+    const tare_stack_note *notes; /* of its tensors; NULL: it has no stacks */
+    tare_str *keys;               /* of each adapter: by which the configuration has its numbers */
     tare_name_index index;
 } reading;
 
@@ -30,7 +32,7 @@ static tare_status finish_pair(const reading *r, tare_adapter *a, tare_error *er
     }
     TARE_TRY(tare_adapter_measure(a, err));
     double rank, alpha;
-    TARE_TRY(tare_peft_numbers(&rank, &alpha, &r->config, a->name, err));
+    TARE_TRY(tare_peft_numbers(&rank, &alpha, &r->config, r->keys[a - r->set->adapters], err));
     if (rank != (double)a->rank)
         return tare_fail(err, TARE_ERR_CORRUPT,
                          "its factors have a rank other than its configuration says");
@@ -68,7 +70,7 @@ static tare_adapter *adapter_of(reading *r, tare_str name, tare_adapter_kind kin
     *next = (tare_adapter){.name = name, .kind = kind};
     int64_t at = tare_name_index_add(&r->index, set->adapters, sizeof *next, set->n, NULL);
     if (at >= 0) return &set->adapters[at];
-    set->n++;
+    r->keys[set->n++] = name;
     return next;
 }
 
@@ -88,12 +90,13 @@ static tare_status name_bias(tare_str *module, tare_arena *arena, tare_error *er
     return TARE_OK;
 }
 
-static tare_status add_tensor(reading *r, const tare_tensor *t, tare_arena *arena,
-                              tare_error *err) {
+static tare_status add_tensor(reading *r, size_t i, tare_arena *arena, tare_error *err) {
+    const tare_tensor *t = &r->m->catalog.tensors[i];
     tare_peft_name name;
     tare_adapter_kind kind = TARE_ADAPTER_PAIR;
     tare_peft_name_parse(&name, t->name);
     if (name.part == TARE_PEFT_BASE) return TARE_OK; /* which the base has */
+    if (r->notes && r->notes[i].is_stack) return TARE_OK;
     if (name.part == TARE_PEFT_WHOLE) kind = TARE_ADAPTER_WHOLE;
     if (name.part == TARE_PEFT_BIAS) {
         kind = TARE_ADAPTER_SUM;
@@ -104,6 +107,7 @@ static tare_status add_tensor(reading *r, const tare_tensor *t, tare_arena *aren
     if (*place || a->kind != kind)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "a second factor of its kind for one module");
     *place = t;
+    if (r->notes && r->notes[i].key.len) r->keys[a - r->set->adapters] = r->notes[i].key;
     if (tare_peft_is_factor(&name)) a->is_transposed = name.is_embedding || r->config.is_transposed;
     return TARE_OK;
 }
@@ -111,10 +115,11 @@ static tare_status add_tensor(reading *r, const tare_tensor *t, tare_arena *aren
 static tare_status collect(reading *r, tare_arena *arena, tare_error *err) {
     const tare_catalog *c = &r->m->catalog;
     r->set->adapters = TARE_NEW_ARRAY(arena, tare_adapter, c->n_tensors + 1);
-    if (!r->set->adapters) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
+    r->keys = TARE_NEW_ARRAY(arena, tare_str, c->n_tensors + 1);
+    if (!r->set->adapters || !r->keys) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
     TARE_TRY(tare_name_index_init(&r->index, arena, c->n_tensors + 1, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
-        const tare_status status = add_tensor(r, &c->tensors[i], arena, err);
+        const tare_status status = add_tensor(r, i, arena, err);
         if (status != TARE_OK) {
             tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, c->tensors[i].name);
             return status;
@@ -135,10 +140,25 @@ static tare_status check_kinds(const reading *r, tare_error *err) {
     return TARE_OK;
 }
 
+/* Parameters with factors: each expert's of a stack become a pair. */
+static tare_status take_apart(reading *r, tare_model *m, tare_error *err) {
+    tare_model *whole;
+    if (!r->config.parameters) return TARE_OK;
+    if (r->config.is_transposed || r->config.is_dora || r->config.has_biases)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "target_parameters: PEFT has none with fan_in_fan_out, use_dora or "
+                         "lora_bias");
+    TARE_TRY(tare_peft_take_apart(&whole, &r->notes, m, &r->config, err));
+    r->m = r->set->factors = r->set->owned = whole;
+    r->set->has_stacks = whole->catalog.n_tensors > m->catalog.n_tensors;
+    return TARE_OK;
+}
+
 tare_status tare_adapters_of_peft(tare_adapter_set *set, tare_model *m, tare_str text,
                                   tare_error *err) {
     reading r = {.set = set, .m = m};
     tare_status status = tare_peft_config_read(&r.config, text, &m->arena, m->allocator, err);
+    if (status == TARE_OK) status = take_apart(&r, m, err);
     if (status == TARE_OK) status = collect(&r, &m->arena, err);
     if (status == TARE_OK) status = check_kinds(&r, err);
     for (size_t i = 0; status == TARE_OK && i < set->n; i++) {

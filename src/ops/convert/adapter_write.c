@@ -420,6 +420,11 @@ static tare_status collect(writing *w, tare_error *err) {
         if (!tare_adapter_is_used(w->use, a)) continue;
         if (a->kind != TARE_ADAPTER_PAIR || a->magnitude)
             return fail_pair(w, a, TARE_ERR_UNSUPPORTED, "it is more than a pair of factors", err);
+        if (set->has_stacks)
+            return fail_pair(w, a, TARE_ERR_UNSUPPORTED,
+                             "the adapter has factors of stacks of experts (target_parameters), "
+                             "which this form does not have: merge it into its base",
+                             err);
         w->pairs[w->n++] = a;
     }
     if (w->n > 0) return TARE_OK;

@@ -30,6 +30,10 @@ typedef struct part {
     size_t order;
     const tare_adapter_set *set;
     const tare_adapter *adapter;
+    tare_adapter product; /* the same, the other way round if the tensor has it so */
+    uint64_t row;         /* the first one of the adapter's that is meant */
+    tare_merge_place place;
+    bool is_turned, is_square;
     float scale;
     /* while in use; guarded by the mutex */
     float *b; /* panels; NULL: not in memory */
@@ -60,8 +64,8 @@ static void report_shapes(const part *p, const tare_tensor *t, tare_report *repo
                      "[%llu, %llu]",
                      (int)tare_min_u64(p->adapter->name.len, 200), p->adapter->name.ptr, what,
                      (unsigned long long)p->adapter->rows, (unsigned long long)p->adapter->cols,
-                     (unsigned long long)p->adapter->rank, (unsigned long long)t->n_rows,
-                     (unsigned long long)t->cols);
+                     (unsigned long long)p->adapter->rank, (unsigned long long)p->place.rows,
+                     (unsigned long long)p->place.cols);
 }
 
 /* A convolution's kernel is a matrix of what comes out by all else. */
@@ -75,13 +79,18 @@ static bool fits_kernel(const tare_adapter *a, const tare_tensor *t) {
 
 static tare_status check_pair(const part *p, const tare_model *in, tare_report *report,
                               tare_error *err) {
-    const tare_adapter *a = p->adapter;
+    const tare_adapter *a = &p->product;
     const tare_tensor *t = &in->catalog.tensors[p->tensor];
-    if ((a->rows != t->n_rows || a->cols != t->cols) && !fits_kernel(a, t)) {
+    const bool is_whole = p->place.n_elements == t->n_elements;
+    if ((a->rows != p->place.rows || a->cols != p->place.cols) &&
+        !(is_whole && fits_kernel(a, t))) {
         report_shapes(p, t, report);
         return tare_fail(err, TARE_ERR_ARG,
                          "its product differs in shape from the tensor to be changed");
     }
+    if (a->magnitude && (!is_whole || a->rows != p->adapter->rows))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "DoRA of a matrix that is a part of its tensor, or several tensors");
     const tare_model *factors = p->set->factors;
     const tare_tensor *const parts[] = {a->a, a->b, a->magnitude};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -112,30 +121,98 @@ static void report_tied(const tare_model *in, size_t tensor, tare_report *report
     tare_report_add(report, &f);
 }
 
+/* The transpose of a product. */
+static void turn(tare_adapter *a) {
+    const tare_tensor *left = a->a;
+    const uint64_t rows = a->rows;
+    a->a = a->b;
+    a->b = left;
+    a->is_transposed = !a->is_transposed;
+    a->rows = a->cols;
+    a->cols = rows;
+}
+
+/* The product as its place has it. In a stack of experts a matrix may lie turned; what is not square
+ * tells. */
+static void fit_product(part *p) {
+    tare_adapter *a = &p->product;
+    p->is_square = p->place.is_in_stack && a->rows == a->cols;
+    p->is_turned = p->place.is_in_stack && a->rows == p->place.cols && a->cols == p->place.rows;
+    if (p->is_turned && !p->is_square) turn(a);
+}
+
+/* Square matrices of stacks lie as the others of the same adapter do: a module's stacks have one way. */
+static tare_status turn_squares(tare_merge *m, size_t first, tare_error *err) {
+    size_t n[2] = {0, 0};
+    for (size_t i = first; i < m->n; i++)
+        if (m->parts[i].place.is_in_stack && !m->parts[i].is_square) n[m->parts[i].is_turned]++;
+    for (size_t i = first; i < m->n; i++) {
+        part *p = &m->parts[i];
+        if (!p->is_square) continue;
+        if ((n[0] == 0) == (n[1] == 0)) {
+            tare_fail(err, TARE_ERR_UNSUPPORTED,
+                      "of a square matrix in a stack of experts only the adapter's others tell "
+                      "which way round it lies, and these do not");
+            return tare_adapter_fault(p->set, p->adapter, TARE_ERR_UNSUPPORTED, err);
+        }
+        if (n[1]) turn(&p->product);
+    }
+    return TARE_OK;
+}
+
 static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
-                            const tare_adapter *adapter, tare_report *report, tare_error *err) {
+                            const tare_adapter *adapter, const tare_merge_place *place,
+                            uint64_t row, tare_report *report, tare_error *err) {
     if (!tare_grow(m->allocator, (void **)&m->parts, &m->capacity, m->n + 1, sizeof *m->parts))
         return tare_fail(err, TARE_ERR_NOMEM, "adapters");
-    tare_str name = use->target.len ? use->target : adapter->name;
+    part *p = &m->parts[m->n];
+    *p = (part){.tensor = place->tensor,
+                .order = m->n,
+                .set = use->set,
+                .adapter = adapter,
+                .product = *adapter,
+                .row = row,
+                .place = *place,
+                .scale = (float)(adapter->scale * use->scale)};
+    m->n++;
+    report_tied(in, p->tensor, report);
+    fit_product(p);
+    return check_pair(p, in, report, err);
+}
+
+/* Fused rows of which the model has two tensors. */
+static tare_status add_halves(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
+                              const tare_adapter *adapter, const tare_merge_place places[2],
+                              tare_report *report, tare_error *err) {
+    uint64_t row = 0;
+    for (size_t i = 0; i < 2; i++) {
+        tare_adapter half = *adapter;
+        half.rows = places[i].rows;
+        if (adapter->is_transposed || adapter->rows != places[0].rows + places[1].rows)
+            half.rows = adapter->rows;
+        TARE_TRY(add_part(m, in, use, &half, &places[i], row, report, err));
+        m->parts[m->n - 1].adapter = adapter;
+        row += half.rows;
+    }
+    return TARE_OK;
+}
+
+static tare_status add_adapter(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
+                               const tare_adapter *adapter, tare_report *report, tare_error *err) {
+    const tare_str name = use->target.len ? use->target : adapter->name;
+    tare_merge_place places[2];
     if (name.len == 0)
         return tare_fail(err, TARE_ERR_ARG,
                          "a pair without a name: add which tensor it belongs to, as TENSOR=PATH");
     tare_error why = TARE_ERROR_NONE;
-    int64_t tensor =
-        tare_merge_find_tensor(in, name, use->set->has_flat_names && !use->target.len, &why);
-    if (tensor < 0) {
+    const size_t n = tare_merge_find_places(
+        places, in, name, use->set->has_flat_names && !use->target.len, adapter->kind, &why);
+    if (n == 0) {
         if (err) *err = why;
         return why.status;
     }
-    part *p = &m->parts[m->n];
-    *p = (part){.tensor = (size_t)tensor,
-                .order = m->n,
-                .set = use->set,
-                .adapter = adapter,
-                .scale = (float)(adapter->scale * use->scale)};
-    m->n++;
-    report_tied(in, p->tensor, report);
-    return check_pair(p, in, report, err);
+    return n == 1 ? add_part(m, in, use, adapter, &places[0], 0, report, err)
+                  : add_halves(m, in, use, adapter, places, report, err);
 }
 
 static void report_use(const tare_adapter_use *use, tare_report *report) {
@@ -166,9 +243,10 @@ static tare_status add_use(tare_merge *m, const tare_model *in, const tare_adapt
                       "a tensor is named for an adapter of several pairs, which name theirs");
             return tare_adapter_fault(use->set, a, TARE_ERR_ARG, err);
         }
-        tare_status status = add_part(m, in, use, a, report, err);
+        tare_status status = add_adapter(m, in, use, a, report, err);
         if (status != TARE_OK) return tare_adapter_fault(use->set, a, status, err);
     }
+    TARE_TRY(turn_squares(m, before, err));
     if (m->n > before) {
         report_use(use, report);
         return TARE_OK;
@@ -228,11 +306,12 @@ tare_status tare_merge_copy(tare_merge **out, const tare_merge *m, tare_error *e
     }
     for (; copy->n < m->n; copy->n++) {
         const part *p = &m->parts[copy->n];
-        copy->parts[copy->n] = (part){.tensor = p->tensor,
-                                      .order = p->order,
-                                      .set = p->set,
-                                      .adapter = p->adapter,
-                                      .scale = p->scale};
+        part *c = &copy->parts[copy->n];
+        *c = *p;
+        c->b = c->lengthening = NULL;
+        c->largest = 0;
+        c->left = 0;
+        c->users = 0;
     }
     *out = copy;
     return TARE_OK;
@@ -255,12 +334,12 @@ void tare_merge_into(tare_chunks *s, tare_merge *m) {
 /* ---- factors --------------------------------------------------------------------------------- */
 
 static uint64_t panels_bytes(const part *p) {
-    return tare_panels_size((size_t)p->adapter->rank, (size_t)p->adapter->cols) * sizeof(float);
+    return tare_panels_size((size_t)p->product.rank, (size_t)p->product.cols) * sizeof(float);
 }
 
 /* How many rows DoRA makes of a length: columns where the transposes are stored. */
 static size_t n_lengthened(const part *p) {
-    return (size_t)(p->adapter->is_transposed ? p->adapter->cols : p->adapter->rows);
+    return (size_t)(p->product.is_transposed ? p->product.cols : p->product.rows);
 }
 
 static void drop(const tare_merge *m, part *p) {
@@ -290,15 +369,15 @@ static float largest_of(const float *values, uint64_t n) {
 }
 
 static void put_in_panels(const part *p, uint64_t row, uint64_t col, float value) {
-    p->b[tare_panels_at((size_t)p->adapter->rank, (size_t)row, (size_t)col)] = value;
+    p->b[tare_panels_at((size_t)p->product.rank, (size_t)row, (size_t)col)] = value;
 }
 
 /* A piece of B as stored, from element `first` on. */
 static void put_piece(part *p, const float *piece, uint64_t first, uint64_t n) {
-    const uint64_t length = p->adapter->is_transposed ? p->adapter->rank : p->adapter->cols;
+    const uint64_t length = p->product.is_transposed ? p->product.rank : p->product.cols;
     p->largest = fmaxf(p->largest, largest_of(piece, n));
     for (uint64_t i = 0, row = first / length, col = first % length; i < n; i++) {
-        if (p->adapter->is_transposed)
+        if (p->product.is_transposed)
             put_in_panels(p, col, row, piece[i]);
         else
             put_in_panels(p, row, col, piece[i]);
@@ -307,7 +386,7 @@ static void put_piece(part *p, const float *piece, uint64_t first, uint64_t n) {
 }
 
 static tare_status read_b(part *p, float *piece, tare_error *err) {
-    const tare_tensor *b = p->adapter->b;
+    const tare_tensor *b = p->product.b;
     const size_t factor = tare_adapter_factor(p->set, b);
     for (uint64_t at = 0; at < b->n_elements; at += PIECE) {
         const uint64_t n = tare_min_u64(PIECE, b->n_elements - at);
@@ -321,7 +400,7 @@ static tare_status load(const tare_merge *m, part *p, tare_error *err) {
     uint64_t floats, bytes;
     size_t size;
     /* The product of two sizes, one of them rounded up. */
-    if (!tare_mul_u64(p->adapter->cols + TARE_PANEL, p->adapter->rank, &floats) ||
+    if (!tare_mul_u64(p->product.cols + TARE_PANEL, p->product.rank, &floats) ||
         !tare_mul_u64(floats, sizeof(float), &bytes) || !tare_size_of_u64(bytes, &size))
         return tare_fail(err, TARE_ERR_LIMIT, "a factor does not fit memory");
     float *piece = tare_alloc(m->allocator, PIECE * sizeof *piece);
@@ -347,9 +426,10 @@ void tare_merge_leave(tare_merge *m, size_t tensor) {
 /* Rows [first, first + n) of A; `aside` has room for n floats. */
 static tare_status read_a(float *a, float *aside, const part *p, uint64_t first, uint64_t n,
                           tare_error *err) {
-    const uint64_t rank = p->adapter->rank, rows = p->adapter->rows;
-    const size_t factor = tare_adapter_factor(p->set, p->adapter->a);
-    if (!p->adapter->is_transposed)
+    const uint64_t rank = p->product.rank, rows = p->product.a->cols;
+    const size_t factor = tare_adapter_factor(p->set, p->product.a);
+    first += p->row;
+    if (!p->product.is_transposed)
         return tare_tensor_values_f32(a, p->set->factors, factor, first * rank, n * rank, err);
     for (uint64_t r = 0; r < rank; r++) {
         TARE_TRY(tare_tensor_values_f32(aside, p->set->factors, factor, r * rows + first, n, err));
@@ -363,7 +443,7 @@ static tare_status read_a(float *a, float *aside, const part *p, uint64_t first,
 /* Columns [col, col + n_cols) of rows [row, row + n_rows), which are contiguous. */
 static tare_status add_rows(const part *p, float *values, uint64_t row, uint64_t n_rows,
                             uint64_t col, uint64_t n_cols, tare_scratch *scratch, tare_error *err) {
-    const uint64_t rank = p->adapter->rank, at_once = tare_max_u64(PIECE / rank, 1);
+    const uint64_t rank = p->product.rank, at_once = tare_max_u64(PIECE / rank, 1);
     const uint64_t most = tare_min_u64(at_once, n_rows);
     float *a = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_FACTOR,
                                                  most * (rank + 1) * sizeof *a);
@@ -385,7 +465,7 @@ static tare_status add_rows(const part *p, float *values, uint64_t row, uint64_t
 /* The rest of a row, whole rows, the beginning of one. */
 static tare_status add_part_to(const part *p, float *values, uint64_t first, uint64_t n,
                                tare_scratch *scratch, tare_error *err) {
-    const uint64_t cols = p->adapter->cols;
+    const uint64_t cols = p->product.cols;
     while (n > 0) {
         const uint64_t col = first % cols;
         const bool is_whole = col == 0 && n >= cols;
@@ -402,8 +482,8 @@ static tare_status add_part_to(const part *p, float *values, uint64_t first, uin
 /* A bias, or a tensor that was saved whole. */
 static tare_status add_whole(const part *p, float *values, uint64_t first, uint64_t n,
                              tare_scratch *scratch, tare_error *err) {
-    const size_t tensor = tare_adapter_factor(p->set, p->adapter->a);
-    if (p->adapter->kind == TARE_ADAPTER_WHOLE)
+    const size_t tensor = tare_adapter_factor(p->set, p->product.a);
+    if (p->product.kind == TARE_ADAPTER_WHOLE)
         return tare_tensor_values_f32(values, p->set->factors, tensor, first, n, err);
     float *sum = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_FACTOR, n * sizeof *sum);
     if (!sum) return tare_fail(err, TARE_ERR_NOMEM, "bias of an adapter");
@@ -414,15 +494,15 @@ static tare_status add_whole(const part *p, float *values, uint64_t first, uint6
 
 static tare_status apply(const part *p, float *values, uint64_t first, uint64_t n,
                          tare_scratch *scratch, tare_error *err) {
-    return p->adapter->b ? add_part_to(p, values, first, n, scratch, err)
-                         : add_whole(p, values, first, n, scratch, err);
+    return p->product.b ? add_part_to(p, values, first, n, scratch, err)
+                        : add_whole(p, values, first, n, scratch, err);
 }
 
 /* ---- DoRA ------------------------------------------------------------------------------------ */
 
 static size_t lengthened_at(const part *p, uint64_t element) {
-    const uint64_t cols = p->adapter->cols;
-    return (size_t)(p->adapter->is_transposed ? element % cols : element / cols);
+    const uint64_t cols = p->product.cols;
+    return (size_t)(p->product.is_transposed ? element % cols : element / cols);
 }
 
 static void lengthen(const part *p, float *values, uint64_t first, uint64_t n) {
@@ -430,15 +510,35 @@ static void lengthen(const part *p, float *values, uint64_t first, uint64_t n) {
         values[i] *= p->lengthening[lengthened_at(p, first + i)];
 }
 
+/* How many of the elements [first, first + n) of the tensor a part changes, and the first of them. */
+static uint64_t share_of(uint64_t *at, const part *p, uint64_t first, uint64_t n) {
+    const uint64_t begin = tare_max_u64(first, p->place.first);
+    const uint64_t end = tare_min_u64(first + n, p->place.first + p->place.n_elements);
+    *at = begin;
+    return begin < end ? end - begin : 0;
+}
+
+/* The product alone, or lengthened. */
+static tare_status change(const part *p, float *values, uint64_t first, uint64_t n,
+                          tare_scratch *scratch, tare_error *err) {
+    uint64_t at;
+    const uint64_t share = share_of(&at, p, first, n);
+    return share ? apply(p, values + (at - first), at - p->place.first, share, scratch, err)
+                 : TARE_OK;
+}
+
 /* Squares of all elements of the sum, by rows or columns. */
 static tare_status add_squares(double *squares, float *values, const tare_merge *m, const part *p,
                                tare_scratch *scratch, tare_error *err) {
-    const uint64_t n_elements = p->adapter->rows * p->adapter->cols;
+    const uint64_t n_elements = p->product.rows * p->product.cols;
     for (uint64_t at = 0; at < n_elements; at += PIECE) {
         const uint64_t n = tare_min_u64(PIECE, n_elements - at);
         TARE_TRY(tare_tensor_values_f32(values, m->in, p->tensor, at, n, err));
         for (const part *q = &m->parts[find(m, p->tensor)]; q <= p; q++) {
-            TARE_TRY(apply(q, values, at, n, scratch, err));
+            if (q->adapter->b && !q->b)
+                return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                                 "DoRA after adapters of parts of the same tensor");
+            TARE_TRY(change(q, values, at, n, scratch, err));
             if (q < p) lengthen(q, values, at, n);
         }
         for (uint64_t i = 0; i < n; i++)
@@ -448,7 +548,7 @@ static tare_status add_squares(double *squares, float *values, const tare_merge 
 }
 
 static tare_status set_lengthening(part *p, const double *squares, tare_error *err) {
-    const size_t n = n_lengthened(p), tensor = tare_adapter_factor(p->set, p->adapter->magnitude);
+    const size_t n = n_lengthened(p), tensor = tare_adapter_factor(p->set, p->product.magnitude);
     TARE_TRY(tare_tensor_values_f32(p->lengthening, p->set->factors, tensor, 0, n, err));
     for (size_t i = 0; i < n; i++) {
         p->lengthening[i] = (float)((double)p->lengthening[i] / sqrt(squares[i]));
@@ -486,10 +586,10 @@ static tare_status measure(const tare_merge *m, part *p, tare_error *err) {
 static tare_status acquire(tare_merge *m, part *p, uint64_t n_elements, tare_error *err) {
     tare_status status = TARE_OK;
     pthread_mutex_lock(&m->mutex);
-    if (!p->b && p->adapter->b) {
+    if (!p->b && p->product.b) {
         p->left = n_elements;
         status = load(m, p, err);
-        if (status == TARE_OK && p->adapter->magnitude) status = measure(m, p, err);
+        if (status == TARE_OK && p->product.magnitude) status = measure(m, p, err);
     }
     if (status == TARE_OK) p->users++;
     pthread_mutex_unlock(&m->mutex);
@@ -509,9 +609,11 @@ tare_status tare_merge_add(tare_merge *m, size_t tensor, float *values, uint64_t
     const size_t begin = find(m, tensor);
     size_t end = begin;
     tare_status status = TARE_OK;
+    uint64_t at;
     for (; status == TARE_OK && end < m->n && m->parts[end].tensor == tensor; end++) {
         part *p = &m->parts[end];
-        status = acquire(m, p, p->adapter->rows * p->adapter->cols, err);
+        if (!share_of(&at, p, first, n)) continue;
+        status = acquire(m, p, p->place.n_elements, err);
         if (status != TARE_OK) {
             tare_adapter_fault(p->set, p->adapter, status, err);
             break;
@@ -519,12 +621,15 @@ tare_status tare_merge_add(tare_merge *m, size_t tensor, float *values, uint64_t
     }
     for (size_t i = begin; status == TARE_OK && i < end; i++) {
         const part *p = &m->parts[i];
-        status = apply(p, values, first, n, scratch, err);
+        status = change(p, values, first, n, scratch, err);
         if (status == TARE_OK)
             lengthen(p, values, first, n);
         else
             tare_adapter_fault(p->set, p->adapter, status, err);
     }
-    for (size_t i = begin; i < end; i++) release(m, &m->parts[i], n);
+    for (size_t i = begin; i < end; i++) {
+        const uint64_t share = share_of(&at, &m->parts[i], first, n);
+        if (share) release(m, &m->parts[i], share);
+    }
     return status;
 }

@@ -38,4 +38,19 @@ void tare_merge_leave(tare_merge *m, size_t tensor);
  * dots. -1: none. */
 int64_t tare_merge_find_tensor(const tare_model *in, tare_str name, bool is_flat, tare_error *err);
 
+/* Where in a model a pair's product, or a part of it, is added. */
+typedef struct tare_merge_place {
+    size_t tensor;
+    uint64_t first, n_elements; /* of the tensor: those of the matrix */
+    uint64_t rows, cols;
+    bool is_in_stack; /* of experts: it may lie turned */
+} tare_merge_place;
+
+/* The place of a pair: its tensor; else, for that of an expert ("experts.3.down_proj"), the expert's
+ * matrix in the tensor of all ("experts.down_proj"); else for gate_up_proj the places of gate_proj and up_proj,
+ * whose rows are fused in this order. How many there are, 0 with an error. Only pairs have others than
+ * tensors. */
+size_t tare_merge_find_places(tare_merge_place out[2], const tare_model *in, tare_str name,
+                              bool is_flat, tare_adapter_kind kind, tare_error *err);
+
 #endif

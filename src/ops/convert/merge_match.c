@@ -89,15 +89,92 @@ static int64_t find_flat(const tare_model *in, tare_str name, tare_error *err) {
     return found;
 }
 
-int64_t tare_merge_find_tensor(const tare_model *in, tare_str name, bool is_flat, tare_error *err) {
-    if (is_flat) return find_flat(in, name, err);
+/* By the name, or what follows one of its dots. */
+static int64_t find_by_name(const tare_model *in, tare_str name) {
     for (tare_str rest = name; rest.len > 0;) {
-        int64_t at = find_exactly(in, rest);
+        const int64_t at = find_exactly(in, rest);
         if (at >= 0) return at;
         size_t dot = 0;
         while (dot < rest.len && rest.ptr[dot] != '.') dot++;
         rest = tare_str_cut(rest, dot + 1);
     }
+    return -1;
+}
+
+int64_t tare_merge_find_tensor(const tare_model *in, tare_str name, bool is_flat, tare_error *err) {
+    if (is_flat) return find_flat(in, name, err);
+    const int64_t at = find_by_name(in, name);
+    if (at >= 0) return at;
     tare_fail(err, TARE_ERR_ARG, "matches no tensor of the model");
     return find_by_role(in, name, err);
+}
+
+/* ---- experts --------------------------------------------------------------------------------- */
+
+/* The start of the last part of a name's first `end` bytes. */
+static size_t last_part(tare_str name, size_t end) {
+    while (end > 0 && name.ptr[end - 1] != '.') end--;
+    return end;
+}
+
+static bool read_number(uint64_t *out, tare_str text) {
+    *out = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9' || i == 9) return false;
+        *out = *out * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    return text.len > 0;
+}
+
+/* Takes the number from "experts.3.down_proj" or "experts.3", into a text of `size` bytes. */
+static bool name_stack(char *text, size_t size, uint64_t *expert, tare_str name) {
+    size_t begin = last_part(name, name.len), end = name.len;
+    if (!read_number(expert, tare_str_cut(name, begin))) {
+        if (begin == 0) return false;
+        end = begin - 1;
+        begin = last_part(name, end);
+        if (!read_number(expert, (tare_str){name.ptr + begin, end - begin})) return false;
+    }
+    if (begin == 0 || name.len >= size) return false;
+    memcpy(text, name.ptr, begin - 1); /* "experts" */
+    memcpy(text + begin - 1, name.ptr + end, name.len - end);
+    text[begin - 1 + name.len - end] = '\0';
+    return true;
+}
+
+static bool find_place(tare_merge_place *out, const tare_model *in, tare_str name, bool is_flat,
+                       bool is_pair, tare_error *err) {
+    char text[512];
+    uint64_t expert;
+    int64_t at = tare_merge_find_tensor(in, name, is_flat, err);
+    if (at >= 0) {
+        const tare_tensor *t = &in->catalog.tensors[at];
+        *out = (tare_merge_place){(size_t)at, 0, t->n_elements, t->n_rows, t->cols, false};
+        return true;
+    }
+    if (is_flat || !is_pair || !name_stack(text, sizeof text, &expert, name)) return false;
+    at = find_by_name(in, tare_str_of(text));
+    if (at < 0) return false;
+    const tare_tensor *t = &in->catalog.tensors[at];
+    if (t->n_dims != 3 || expert >= t->dims[0]) return false;
+    const uint64_t n = t->dims[1] * t->dims[2];
+    *out = (tare_merge_place){(size_t)at, expert * n, n, t->dims[1], t->dims[2], true};
+    return true;
+}
+
+size_t tare_merge_find_places(tare_merge_place out[2], const tare_model *in, tare_str name,
+                              bool is_flat, tare_adapter_kind kind, tare_error *err) {
+    static const tare_str fused = {".gate_up_proj", 13};
+    static const char *const halves[] = {".gate_proj", ".up_proj"};
+    const bool is_pair = kind == TARE_ADAPTER_PAIR;
+    char text[512];
+    if (find_place(&out[0], in, name, is_flat, is_pair, err)) return 1;
+    if (!is_pair || is_flat || !tare_str_ends(name, fused) || name.len >= sizeof text) return 0;
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(text, name.ptr, name.len);
+        memcpy(text + name.len - fused.len, halves[i], strlen(halves[i]) + 1);
+        if (!find_place(&out[i], in, tare_str_of(text), false, true, NULL)) return 0;
+        if (out[i].is_in_stack) return 0; /* which half would be which, turned? */
+    }
+    return 2;
 }
