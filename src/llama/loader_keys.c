@@ -421,6 +421,19 @@ static bool norms_load(const keys *k, tare_error *why) {
     return true;
 }
 
+/* How many tokens before are remembered: as many as the blocks look at. */
+static bool shifts_load(const keys *k, tare_error *why) {
+    static const char name[] = "token_shift_count";
+    char key[160];
+    const bool is_two = tare_llama_is_one_of(k->architecture, "rwkv6 rwkv7");
+    if (!is_two && !tare_llama_is_one_of(k->architecture, "arwkv7 rwkv6qwen2")) return true;
+    const bool is_there = value_of(key, sizeof key, k, tare_str_of(name), false) != NULL;
+    if ((is_there ? most(k, name) : 2) == (is_two ? 2 : 1)) return true;
+    return no_of(k, why, name,
+                 is_two ? "the blocks look at 2"
+                        : "the blocks look at 1, and without the key it is 2");
+}
+
 static bool numbers_load(const keys *k, tare_error *why) {
     static const char scalings[] = "none linear yarn longrope";
     char key[160];
@@ -431,7 +444,8 @@ static bool numbers_load(const keys *k, tare_error *why) {
     const tare_value *v = value_of(key, sizeof key, k, TARE_STR("rope.scaling.type"), false);
     if (v && !tare_llama_is_one_of(v->as.s, scalings))
         return no(why, key, "llama.cpp knows no such scaling");
-    return norms_load(k, why) && experts_load(k, why) && rotated_load(k, why);
+    return norms_load(k, why) && experts_load(k, why) && rotated_load(k, why) &&
+           shifts_load(k, why);
 }
 
 bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,

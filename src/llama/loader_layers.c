@@ -319,6 +319,21 @@ static bool rotation_fits(const layers *l, tare_error *why) {
     return true;
 }
 
+/* A classifier has a row for each label; without labels one. */
+static bool labels_fit(const layers *l, tare_error *why) {
+    static const char archs[] = "bert modern-bert neo-bert qwen3 qwen3vl";
+    static const char name[] = "classifier.output_labels";
+    const tare_value *labels = key_of(l, name);
+    const int64_t head = tare_model_find_tensor(l->gguf, TARE_STR("cls.output.weight"));
+    if (head < 0 || !tare_llama_is_one_of(l->architecture, archs)) return true;
+    const uint64_t rows = l->gguf->catalog.tensors[head].n_rows,
+                   n = labels && labels->type == TARE_VALUE_ARRAY ? labels->as.a.count : 0;
+    if (rows == (n ? n : 1)) return true;
+    no_key(l, why, name, "its labels are not as many as the rows of cls.output.weight");
+    tare_error_detail(why, "%llu and %llu", (unsigned long long)n, (unsigned long long)rows);
+    return false;
+}
+
 bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t from,
                             uint64_t blocks, tare_error *why) {
     layers l = {gguf, architecture, blocks};
@@ -329,5 +344,5 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
            has_recurrence(&l, why) && has_window(&l, why) && norms_fit(&l, why) &&
            squares_fit(&l, why) && expansion_fits(&l, why) && values_fit(&l, why) &&
            rotation_fits(&l, why) && widths_fit(&l, why) && gemma_fits(&l, why) &&
-           kda_fits(&l, why);
+           kda_fits(&l, why) && labels_fit(&l, why);
 }

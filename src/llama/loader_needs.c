@@ -10,7 +10,8 @@
 #include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
-/* Names as in loader_keys.c; architectures behind '!': all but these. */
+/* Names as in loader_keys.c, of which one is enough where '|' is between; architectures behind '!': all
+ * but these. */
 static const struct {
     const char *keys, *archs;
 } required[] = {
@@ -97,6 +98,7 @@ static const struct {
     {"target_hidden_size", "eagle3"},
     {"activation.situ_beta activation.situ_linear_beta attn_res.block_size", "kimi-k3"},
     {"attention.indexer.kpool", "glm5-next"},
+    {"attention.layer_norm_epsilon|attention.layer_norm_rms_epsilon", "cohere2moe"},
 };
 
 /* A number that is taken for 0 where its key is missing, and a tensor (of some block, with '#') that
@@ -111,17 +113,24 @@ static const struct {
     {"nextn_predict_layers", "blk.#.nextn.eh_proj.weight", NULL},
     {"expert_shared_feed_forward_length", "blk.#.ffn_down_shexp.weight",
      "ernie4_5 granite granite_swa granitehybrid granitemoe paddleocr step35"},
+    {"expert_shared_count", "blk.#.ffn_down_shexp.weight", "cohere2moe"},
 };
 
-static bool has_key(const tare_model *gguf, tare_str architecture, tare_str name, char *key,
+/* *key: the first of the names, whole. */
+static bool has_key(const tare_model *gguf, tare_str architecture, tare_str names, char *key,
                     size_t size) {
-    const bool is_whole = name.ptr[0] == '=';
-    if (is_whole)
+    char other[160];
+    const char *bar = memchr(names.ptr, '|', names.len);
+    const tare_str name = {names.ptr, bar ? (size_t)(bar - names.ptr) : names.len};
+    if (name.ptr[0] == '=')
         snprintf(key, size, "%.*s", (int)name.len - 1, name.ptr + 1);
     else
         snprintf(key, size, "%.*s.%.*s", (int)tare_min_u64(architecture.len, 64), architecture.ptr,
                  (int)name.len, name.ptr);
-    return tare_model_find_key(gguf, tare_str_of(key)) >= 0;
+    if (tare_model_find_key(gguf, tare_str_of(key)) >= 0) return true;
+    if (!bar) return false;
+    const tare_str rest = {bar + 1, names.len - name.len - 1};
+    return has_key(gguf, architecture, rest, other, sizeof other);
 }
 
 static bool no(tare_error *why, const char *key) {

@@ -130,6 +130,7 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"2*feed_forward_length", B("ffn_up"), ROWS,
      "chatglm glm4 modern-bert neo-bert phi3 plamo2 plamo3", NULL},
     {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS, "plamo3", NULL},
+    {"feed_forward_length", B("ffn_sub_norm"), COLS, "bitnet", NULL},
     /* CogVLM's second set */
     {WIDTH, B("vis_attn_qkv") B("vis_gate") B("vis_up"), COLS, "cogvlm", NULL},
     {"3*" HEADS "*attention.key_length", B("vis_attn_qkv"), ROWS, "cogvlm", NULL},

@@ -77,7 +77,7 @@ def other_keys(keys):
 
 def other_tensors(tensors, blocks):
     """(what is other, tensors) of a file's tensors."""
-    vector = next(t for t in tensors if len(t[1]) == 1)
+    vector = next((t for t in tensors if len(t[1]) == 1), ("none", [32], 0, bytes(128)))  # OLMo has none
     seen = set()
     yield "a tensor more", tensors + [("further.weight", *vector[1:])]
     yield "a block more", tensors + [(f"blk.{blocks}.attn_norm.weight", *vector[1:])]
