@@ -13,6 +13,7 @@
 
 #include "base/pool.h"
 #include "base/reader.h"
+#include "base/share.h"
 #include "model/catalog.h"
 #include "wcodec/layer/wc_watch.h"
 
@@ -114,16 +115,13 @@ typedef struct tare_pack_digest {
     void *ctx;
 } tare_pack_digest;
 
-/* What one of several machines packs: all that is packed, in a row of `total` bytes, first what is no tensor
- * (`others` of them), then the tensors, is cut into `count` shares; a layer is of the share that has its
- * middle. Which tensors are duplicates is seen when the parts are joined. */
+/* What one of several machines packs: a share of all that is packed, in a row of `total` bytes, first what is
+ * no tensor (`others` of them), then the tensors. Layers are not cut. Which tensors are duplicates is seen
+ * when the parts are joined. */
 typedef struct tare_pack_share {
-    uint32_t index, count; /* index from 1; count 0: all is packed */
+    tare_share of;
     uint64_t others, total;
 } tare_pack_share;
-
-/* Where share number `index` ends in its row; 0: the beginning of the first one. */
-uint64_t tare_pack_share_end(const tare_pack_share *share, uint32_t index);
 
 /* What is packed, and how. Lists have an item for each tensor of the model. */
 typedef struct tare_pack_job {
@@ -144,7 +142,7 @@ typedef struct tare_pack_job {
     unsigned log2_segment; /* 0: what suits */
     bool is_for_gpu;       /* as in tare_pack_options */
     tare_tile_limits tiles;
-    tare_pack_share share; /* its count is not 0: a part for tare_packed_join_add, without bases */
+    tare_pack_share share; /* not the whole: a part for tare_packed_join_add, without bases */
     /* Receives the output: at any place, from any thread, no byte twice. */
     tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
                          tare_error *err);

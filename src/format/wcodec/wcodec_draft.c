@@ -38,18 +38,11 @@ static tare_status no_memory(tare_error *err) {
     return tare_fail(err, TARE_ERR_NOMEM, "layers");
 }
 
-uint64_t tare_pack_share_end(const tare_pack_share *s, uint32_t index) {
-    return s->total / s->count * index + s->total % s->count * index / s->count;
-}
-
 /* Whether a layer of so many bytes, the next one from *at on, is another part's. */
 static bool is_elsewhere(const tare_wcodec_draft *d, uint64_t *at, uint64_t n) {
-    const tare_pack_share *s = &d->share;
-    if (!s->count) return false;
     const uint64_t middle = *at + n / 2;
     *at += n;
-    const bool is_after = middle >= tare_pack_share_end(s, s->index) && s->index < s->count;
-    return is_after || middle < tare_pack_share_end(s, s->index - 1);
+    return tare_share_side(d->share.of, d->share.total, middle) != 0;
 }
 
 /* A new layer, with its regions and streams; with a duplicate, those of that. */

@@ -283,7 +283,7 @@ static tare_status write_all(packing *p, uint64_t *size, tare_error *err) {
     const tare_wc_visitor visitor = {job->digest.visit ? visit : NULL, p};
     uint64_t end;
     TARE_TRY(tare_wcodec_draft_write_layers(&p->draft, &target, &job->how, &visitor, &end, err));
-    if (job->share.count)
+    if (job->share.of.count)
         return tare_wcodec_part_write(&p->draft, &target, end, &job->digest, size, err);
     TARE_TRY(job->digest.finish(job->digest.ctx, p->draft.index.digest, err));
     return tare_wcodec_draft_write_index(&p->draft, &target, end, size, err);
@@ -312,7 +312,7 @@ tare_status tare_wcodec_pack(tare_pack_outcome *out, const tare_pack_job *job, t
                                    .tiles = job->tiles};
     packing p = {.job = job};
     *out = (tare_pack_outcome){.size = 0};
-    TARE_REQUIRE(!job->share.count || (!job->n_bases && !job->derivations && !job->codes), err);
+    TARE_REQUIRE(!job->share.of.count || (!job->n_bases && !job->derivations && !job->codes), err);
     TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);
     tare_wcodec_draft_init(&p.draft, &effort, job->arena->allocator);
     tare_status status = pack(out, &p, err);

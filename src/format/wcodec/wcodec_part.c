@@ -54,7 +54,7 @@ tare_status tare_wcodec_part_write(const tare_wcodec_draft *d, const tare_wc_tar
     tare_buffer_put_u8(&rest, d->index.base_quant);
     tare_buffer_put_zeros(&rest, 2);
     const size_t files_at = rest.size;
-    if (d->share.index == 1) tare_wcodec_files_write(&rest, &d->index);
+    if (d->share.of.index == 1) tare_wcodec_files_write(&rest, &d->index);
     const uint64_t n_files = rest.size - files_at;
     tare_buffer_put_u64(&rest, n_container, false);
     tare_buffer_put_u64(&rest, n_files, false);

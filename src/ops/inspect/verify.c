@@ -15,6 +15,7 @@
 #include "base/arith.h"
 #include "base/hash.h"
 #include "base/report.h"
+#include "base/share.h"
 #include "base/str.h"
 #include "model/adapter_set.h"
 #include "ops/checksums.h"
@@ -274,24 +275,22 @@ static tare_status hand_over(tare_report *to, const tare_report *from, const tar
     return TARE_OK;
 }
 
-/* Items in a row are cut by their bytes; one is of the share that has its middle, and one without a byte of
- * the first after it. */
-static void choose_items(verify_walk *w, size_t n_items, tare_verify_share share) {
+/* Items in a row, by their bytes and one more: those without a byte are spread, too. */
+static void choose_items(verify_walk *w, size_t n_items, tare_share share) {
     bool *const is_ours = w->is_ours;
     uint64_t total = 0, at = 0;
     w->is_ours = NULL; /* sizes of all are asked for */
     for (size_t i = 0; i < n_items; i++) total += item_size(w, i) + 1;
     for (size_t i = 0; i < n_items; i++) {
-        const uint64_t size = item_size(w, i) + 1, middle = at + size / 2;
-        const uint64_t part = total / share.count ? middle / (total / share.count) : middle;
-        is_ours[i] = tare_min_u64(part, share.count - 1) + 1 == share.index;
+        const uint64_t size = item_size(w, i) + 1;
+        is_ours[i] = tare_share_side(share, total, at + size / 2) == 0;
         at += size;
     }
     w->is_ours = is_ours;
 }
 
-static tare_status take_memory(verify_walk *w, size_t n_items, tare_verify_share share,
-                               tare_arena *arena, tare_error *err) {
+static tare_status take_memory(verify_walk *w, size_t n_items, tare_share share, tare_arena *arena,
+                               tare_error *err) {
     const size_t n = w->model->catalog.n_tensors;
     w->zeros = TARE_NEW_ARRAY(arena, tare_zero_run, n + 1);
     if (share.count) w->is_ours = TARE_NEW_ARRAY(arena, bool, n_items + 1);
@@ -304,7 +303,7 @@ static tare_status take_memory(verify_walk *w, size_t n_items, tare_verify_share
 }
 
 static tare_status verify_model(const tare_model *model, bool is_of_factors,
-                                tare_packed_faults told, tare_verify_share share,
+                                tare_packed_faults told, tare_share share,
                                 const tare_context *context, tare_error *err) {
     const tare_context o = *context;
     verify_walk w = {.model = model, .is_of_factors = is_of_factors, .told = told};
@@ -337,8 +336,7 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
 
 /* What is packed, before the pass over all data that is shown. */
 static tare_status verify_packed(tare_packed_faults *told, const tare_model *model,
-                                 tare_verify_share share, const tare_context *context,
-                                 tare_error *err) {
+                                 tare_share share, const tare_context *context, tare_error *err) {
     const tare_layout *layout = model->catalog.layout;
     tare_steps before = {.progress = context->progress,
                          .ctx = context->progress_ctx,
@@ -349,7 +347,7 @@ static tare_status verify_packed(tare_packed_faults *told, const tare_model *mod
     return tare_verify_packed(told, model, share, &waiting, err);
 }
 
-static tare_status verify_share(const tare_model *model, tare_verify_share share,
+static tare_status verify_share(const tare_model *model, tare_share share,
                                 const tare_context *context, tare_error *err) {
     tare_context o = tare_context_default();
     TARE_TRY(tare_options_read(&o, sizeof o, context, err));
@@ -363,11 +361,11 @@ static tare_status verify_share(const tare_model *model, tare_verify_share share
 tare_status tare_verify_data(const tare_model *model, const tare_context *context,
                              tare_error *err) {
     TARE_REQUIRE(model, err);
-    return verify_share(model, (tare_verify_share){.count = 0}, context, err);
+    return verify_share(model, (tare_share){.count = 0}, context, err);
 }
 
 tare_status tare_part_of_verify(const tare_model *model, uint32_t index, uint32_t count,
                                 const tare_context *context, tare_error *err) {
     TARE_REQUIRE(model && index >= 1 && index <= count && count <= TARE_PARTS_MOST, err);
-    return verify_share(model, (tare_verify_share){index, count}, context, err);
+    return verify_share(model, (tare_share){index, count}, context, err);
 }

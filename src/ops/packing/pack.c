@@ -124,7 +124,7 @@ static tare_status write_file(packing *p, tare_error *err) {
                                .is_for_gpu = o->is_for_gpu,
                                .tiles = o->tiles,
                                .share = p->source->part ? p->source->part->share
-                                                        : (tare_pack_share){.count = 0},
+                                                        : (tare_pack_share){.total = 0},
                                .write = put,
                                .write_ctx = &sink,
                                .how = tare_steps_context(o->context, p->steps),

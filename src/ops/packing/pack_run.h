@@ -14,7 +14,7 @@
 
 /* A part of what is packed. */
 typedef struct tare_pack_part {
-    tare_pack_share share; /* index and count: the caller's; then the whole row */
+    tare_pack_share share; /* which: the caller's; then the whole row */
     /* Called when it is known what is packed, before a byte is written; *is_done: the part is there. */
     tare_status (*begin)(void *ctx, bool *is_done, const struct tare_pack_part *part,
                          const tare_pack_files *files, tare_error *err);

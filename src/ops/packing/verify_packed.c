@@ -27,13 +27,12 @@ typedef struct check {
     tare_packed_contents contents;
     tare_error *faults;
     tare_report *report;
-    tare_verify_share share;
+    tare_share share;
     uint32_t n_layers_wrong;
 } check;
 
 static bool is_ours(const check *c, uint64_t layer) {
-    const tare_verify_share *s = &c->share;
-    return !s->count || layer * s->count / c->contents.n_layers + 1 == s->index;
+    return tare_share_side(c->share, c->contents.n_layers, layer) == 0;
 }
 
 static tare_status check_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
@@ -178,8 +177,8 @@ tare_status tare_verify_layers(tare_packed *store, const tare_context *o, tare_e
     return check_layers(&c, o, err);
 }
 
-tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
-                               tare_verify_share share, const tare_context *o, tare_error *err) {
+tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model, tare_share share,
+                               const tare_context *o, tare_error *err) {
     tare_packed *store = tare_packed_of(model);
     size_t n_lost = 0, n_lost_tensors = 0;
     *out = (tare_packed_faults){false, false};

@@ -9,6 +9,7 @@
 #include "base/os_file.h"
 #include "base/outfile.h"
 #include "base/outfile_os.h"
+#include "base/share.h"
 #include "base/str.h"
 #include "ops/convert/execute.h"
 #include "ops/digest.h"
@@ -292,11 +293,6 @@ static tare_status end_output(part *p, tare_error *err) {
     return tare_part_record_write(p->record_path, &p->record, &p->output, &p->context, err);
 }
 
-/* A share of `whole` that ends after part `index`, without overflow. */
-static uint64_t share(uint64_t whole, uint32_t index, uint32_t count) {
-    return whole / count * index + whole % count * index / count;
-}
-
 /* ---- of a plan ------------------------------------------------------------------------------- */
 
 typedef struct cuts {
@@ -306,8 +302,8 @@ typedef struct cuts {
 static tare_status cut_plan(part *p, cuts *c, const tare_execution *x, tare_error *err) {
     const tare_part_options *o = &p->options;
     const uint64_t work = tare_execution_work(x);
-    TARE_TRY(tare_execution_cut(&c->from, x, share(work, o->index - 1, o->count), err));
-    TARE_TRY(tare_execution_cut(&c->to, x, share(work, o->index, o->count), err));
+    TARE_TRY(tare_execution_cut(&c->from, x, tare_share_end(work, o->index - 1, o->count), err));
+    TARE_TRY(tare_execution_cut(&c->to, x, tare_share_end(work, o->index, o->count), err));
     const uint64_t *starts = p->layout.starts;
     p->record.begin = o->index == 1 ? 0 : starts[c->from.file] + c->from.offset;
     p->record.end =
@@ -415,8 +411,8 @@ static tare_status make_of_view(part *p, tare_view *view, tare_error *err) {
     const tare_str base = tare_part_output_name(p->out_path);
     TARE_TRY(tare_part_layout_of_view(&p->layout, view, base, o, &p->arena, err));
     const uint64_t total = p->layout.starts[p->layout.n_files];
-    p->record.begin = cut_view(p, view, share(total, o->index - 1, o->count));
-    p->record.end = cut_view(p, view, share(total, o->index, o->count));
+    p->record.begin = cut_view(p, view, tare_share_end(total, o->index - 1, o->count));
+    p->record.end = cut_view(p, view, tare_share_end(total, o->index, o->count));
     p->result.work = p->record.end - p->record.begin;
     p->result.total_work = total;
     p->record.withheld = withheld_of(o);
@@ -451,8 +447,9 @@ static tare_status begin_packed(void *ctx, bool *is_done, const tare_pack_part *
     tare_part_record *r = &p->record;
     TARE_TRY(tare_part_layout_of_pack(&p->layout, x->model, files, x->options, &p->options,
                                       &p->arena, err));
-    r->begin = tare_pack_share_end(&of->share, of->share.index - 1);
-    r->end = tare_pack_share_end(&of->share, of->share.index);
+    const tare_share which = of->share.of;
+    r->begin = tare_share_end(of->share.total, which.index - 1, which.count);
+    r->end = tare_share_end(of->share.total, which.index, which.count);
     r->withheld = of->withheld;
     note_part(p, of->share.total);
     p->result.work = r->end - r->begin;
@@ -489,9 +486,8 @@ static tare_status make_of_pack(part *p, const tare_model *in, const tare_pack_o
     o.output = &output;
     output.force = true; /* look_around has seen what is there */
     packed_part x = {p, tare_model_as_stored(in), &o};
-    tare_pack_part share = {.share = {.index = p->options.index, .count = p->options.count},
-                            .begin = begin_packed,
-                            .ctx = &x};
+    tare_pack_part share = {
+        .share = {.of = {p->options.index, p->options.count}}, .begin = begin_packed, .ctx = &x};
     p->record.is_packed = true;
     TARE_TRY(tare_pack_source_of(&source, in, &o, err));
     source.part = &share;
@@ -538,25 +534,24 @@ static tare_status make_line(void *ctx, size_t item, const tare_walk_job *job, t
 static tare_status cut_lines(part *p, lines *x, tare_error *err) {
     const size_t n = x->model->catalog.n_tensors;
     const uint64_t work = tare_catalog_tensor_bytes(&x->model->catalog);
-    const uint32_t index = p->options.index, count = p->options.count;
+    const tare_share ours = {p->options.index, p->options.count};
     const tare_digest none = {{0}};
     uint64_t at = 0, total = 0;
     tare_buffer line;
     tare_buffer_init(&line, p->context.allocator);
     for (size_t i = 0; i < n; i++) {
         const uint64_t size = x->order[i]->size_bytes, middle = at + size / 2;
-        const bool is_before = index > 1 && middle < share(work, index - 1, count);
-        const bool is_after = index < count && middle >= share(work, index, count);
+        const int side = tare_share_side(ours, work, middle);
         line.size = 0;
         tare_manifest_line(&line, &none, x->order[i]->name);
         at += size;
         total += line.size;
-        if (is_before) x->first = i + 1;
-        if (is_before) p->record.begin = total;
-        if (is_after) continue;
+        if (side < 0) x->first = i + 1;
+        if (side < 0) p->record.begin = total;
+        if (side > 0) continue;
         x->end = i + 1;
         p->record.end = total;
-        if (!is_before) p->result.work += size;
+        if (side == 0) p->result.work += size;
     }
     p->result.total_work = work;
     const tare_status status = tare_buffer_status(&line, err);
