@@ -127,7 +127,12 @@ def write_wcodec(folder):
             data = f.read()
         write(folder, "wcodec_file", name, data)
         write(folder, "view", name, data)
-        for i, layer in enumerate(wcodec_decoder.Container(data).layers):
+        layers = wcodec_decoder.Container(data).layers
+        for n_files, name_of in ((0, ""), (2 ** 32 - 1, "-files")):
+            part = data + b"".join(struct.pack("<I", i) + bytes((i,)) * 32 for i in range(len(layers)))
+            part += struct.pack("<IIBBHQQ", len(layers), n_files, 0, 0, 0, len(data), 0) + b"WCPART\0\1"
+            write(folder, "packed_join", name + name_of, struct.pack("<I", len(part)) + part)
+        for i, layer in enumerate(layers):
             at = layer.offset
             for j, p in enumerate(layer.streams):
                 head = data[at:at + p.head_bytes]
@@ -185,7 +190,7 @@ def write_peft(folder):
     for i, more in enumerate((
             {}, {"use_rslora": True}, {"fan_in_fan_out": True}, {"use_dora": True}, {"bias": "all"},
             {"rank_pattern": {"up_proj": 2, "layers.0.*": 2}, "alpha_pattern": {"q_proj$": 32}},
-            {"modules_to_save": ["lm_head"]}, {"r": 0}, {"lora_alpha": 1e400}, {"peft_type": "IA3"})):
+            {"modules_to_save": ["lm_head"]}, {"target_parameters": ["q_proj.weight", "mlp.up_proj.weight"], "r": 1}, {"r": 0}, {"lora_alpha": 1e400}, {"peft_type": "IA3"})):
         text = json.dumps({"peft_type": "LORA", "r": 2, "lora_alpha": 16, **more}).encode()
         write(folder, "read_peft", "peft-%d" % i, struct.pack("<H", len(text)) + text + model)
 

@@ -45,9 +45,9 @@ typedef struct tare_wcodec_index {
     tare_wcodec_layer *layers;
     tare_packed_base *bases;
     tare_packed_file *files;
-    tare_str
-        file_records; /* when it is written: those of all files, as they were written before; none:
-                              they are made of `files` */
+    /* When it is written: the records of all files, as they were written before; ptr NULL: they are made of
+     * `files`. */
+    tare_str file_records;
 } tare_wcodec_index;
 
 /* Where the ranges of a file ended so far, by layer and region: what the next one counts from. */

@@ -134,7 +134,7 @@ uint64_t *tare_wcodec_end(tare_wcodec_ends *ends, uint32_t layer, uint8_t region
 
 void tare_wcodec_files_write(tare_buffer *out, const tare_wcodec_index *index) {
     tare_wcodec_ends ends;
-    if (index->file_records.len) {
+    if (index->file_records.ptr) {
         tare_buffer_put_str(out, index->file_records);
         return;
     }
