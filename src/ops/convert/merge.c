@@ -31,7 +31,6 @@ typedef struct part {
     const tare_adapter_set *set;
     const tare_adapter *adapter;
     tare_adapter product; /* the same, the other way round if the tensor has it so */
-    uint64_t row;         /* the first one of the adapter's that is meant */
     tare_merge_place place;
     bool is_turned, is_square;
     float scale;
@@ -136,6 +135,8 @@ static void turn(tare_adapter *a) {
  * tells. */
 static void fit_product(part *p) {
     tare_adapter *a = &p->product;
+    if (p->place.of_rows && a->rows == p->place.of_rows && !a->is_transposed)
+        a->rows = p->place.rows;
     p->is_square = p->place.is_in_stack && a->rows == a->cols;
     p->is_turned = p->place.is_in_stack && a->rows == p->place.cols && a->cols == p->place.rows;
     if (p->is_turned && !p->is_square) turn(a);
@@ -162,7 +163,7 @@ static tare_status turn_squares(tare_merge *m, size_t first, tare_error *err) {
 
 static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
                             const tare_adapter *adapter, const tare_merge_place *place,
-                            uint64_t row, tare_report *report, tare_error *err) {
+                            tare_report *report, tare_error *err) {
     if (!tare_grow(m->allocator, (void **)&m->parts, &m->capacity, m->n + 1, sizeof *m->parts))
         return tare_fail(err, TARE_ERR_NOMEM, "adapters");
     part *p = &m->parts[m->n];
@@ -171,30 +172,12 @@ static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adap
                 .set = use->set,
                 .adapter = adapter,
                 .product = *adapter,
-                .row = row,
                 .place = *place,
                 .scale = (float)(adapter->scale * use->scale)};
     m->n++;
     report_tied(in, p->tensor, report);
     fit_product(p);
     return check_pair(p, in, report, err);
-}
-
-/* Fused rows of which the model has two tensors. */
-static tare_status add_halves(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
-                              const tare_adapter *adapter, const tare_merge_place places[2],
-                              tare_report *report, tare_error *err) {
-    uint64_t row = 0;
-    for (size_t i = 0; i < 2; i++) {
-        tare_adapter half = *adapter;
-        half.rows = places[i].rows;
-        if (adapter->is_transposed || adapter->rows != places[0].rows + places[1].rows)
-            half.rows = adapter->rows;
-        TARE_TRY(add_part(m, in, use, &half, &places[i], row, report, err));
-        m->parts[m->n - 1].adapter = adapter;
-        row += half.rows;
-    }
-    return TARE_OK;
 }
 
 static tare_status add_adapter(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
@@ -211,8 +194,8 @@ static tare_status add_adapter(tare_merge *m, const tare_model *in, const tare_a
         if (err) *err = why;
         return why.status;
     }
-    return n == 1 ? add_part(m, in, use, adapter, &places[0], 0, report, err)
-                  : add_halves(m, in, use, adapter, places, report, err);
+    for (size_t i = 0; i < n; i++) TARE_TRY(add_part(m, in, use, adapter, &places[i], report, err));
+    return TARE_OK;
 }
 
 static void report_use(const tare_adapter_use *use, tare_report *report) {
@@ -428,7 +411,7 @@ static tare_status read_a(float *a, float *aside, const part *p, uint64_t first,
                           tare_error *err) {
     const uint64_t rank = p->product.rank, rows = p->product.a->cols;
     const size_t factor = tare_adapter_factor(p->set, p->product.a);
-    first += p->row;
+    first += p->place.row;
     if (!p->product.is_transposed)
         return tare_tensor_values_f32(a, p->set->factors, factor, first * rank, n * rank, err);
     for (uint64_t r = 0; r < rank; r++) {

@@ -43,6 +43,8 @@ typedef struct tare_merge_place {
     size_t tensor;
     uint64_t first, n_elements; /* of the tensor: those of the matrix */
     uint64_t rows, cols;
+    uint64_t row,
+        of_rows; /* of the pair's: the first one that is added here, and all; of_rows 0: those of the place */
     bool is_in_stack; /* of experts: it may lie turned */
 } tare_merge_place;
 

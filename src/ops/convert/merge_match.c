@@ -149,7 +149,8 @@ static bool find_place(tare_merge_place *out, const tare_model *in, tare_str nam
     int64_t at = tare_merge_find_tensor(in, name, is_flat, err);
     if (at >= 0) {
         const tare_tensor *t = &in->catalog.tensors[at];
-        *out = (tare_merge_place){(size_t)at, 0, t->n_elements, t->n_rows, t->cols, false};
+        *out = (tare_merge_place){
+            .tensor = (size_t)at, .n_elements = t->n_elements, .rows = t->n_rows, .cols = t->cols};
         return true;
     }
     if (is_flat || !is_pair || !name_stack(text, sizeof text, &expert, name)) return false;
@@ -158,7 +159,12 @@ static bool find_place(tare_merge_place *out, const tare_model *in, tare_str nam
     const tare_tensor *t = &in->catalog.tensors[at];
     if (t->n_dims != 3 || expert >= t->dims[0]) return false;
     const uint64_t n = t->dims[1] * t->dims[2];
-    *out = (tare_merge_place){(size_t)at, expert * n, n, t->dims[1], t->dims[2], true};
+    *out = (tare_merge_place){.tensor = (size_t)at,
+                              .first = expert * n,
+                              .n_elements = n,
+                              .rows = t->dims[1],
+                              .cols = t->dims[2],
+                              .is_in_stack = true};
     return true;
 }
 
@@ -176,5 +182,7 @@ size_t tare_merge_find_places(tare_merge_place out[2], const tare_model *in, tar
         if (!find_place(&out[i], in, tare_str_of(text), false, true, NULL)) return 0;
         if (out[i].is_in_stack) return 0; /* which half would be which, turned? */
     }
+    out[1].row = out[0].rows;
+    out[0].of_rows = out[1].of_rows = out[0].rows + out[1].rows;
     return 2;
 }
