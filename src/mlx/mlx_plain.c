@@ -141,17 +141,21 @@ static tare_status find_second(tare_mlx_making *k, size_t i, const tare_mlx_row 
 
 /* All experts' tensors that one is made of, of which this is the first. */
 static tare_status find_all(tare_mlx_making *k, size_t i, const tare_mlx_row *row) {
-    const size_t most = k->in->catalog.n_tensors;
-    uint32_t *all = TARE_NEW_ARRAY(k->arena, uint32_t, most);
-    size_t n = 0;
-    for (int64_t at = (int64_t)i; all && at >= 0 && n < most; n++) {
+    uint32_t *all = NULL;
+    size_t n = 0, room = 0;
+    for (int64_t at = (int64_t)i; at >= 0; n++) {
+        if (n == room) { /* as many as there are, and no more than twice as many */
+            uint32_t *more = TARE_NEW_ARRAY(k->arena, uint32_t, room = room ? 2 * room : 16);
+            if (!more) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
+            if (n) memcpy(more, all, n * sizeof *all);
+            all = more;
+        }
         all[n] = (uint32_t)at;
         if (n > 0) k->uses[at].is_second = true;
         const tare_str next = tare_mlx_numbered(tensor(k, i)->name, row->name, n + 1, k->arena);
         if (!next.ptr) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
         at = tare_model_find_tensor(k->in, next);
     }
-    if (!all) return tare_fail(k->err, TARE_ERR_NOMEM, "tensors");
     k->uses[i].all = all;
     k->uses[i].n_all = n;
     return TARE_OK;
