@@ -132,8 +132,8 @@ static bool has_loader_size(const sized *s, const tare_tensor *t, tare_error *wh
     tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
     for (const tare_llama_loader_size *r = tare_llama_loader_sizes; r->sum; r++) {
         const uint64_t is = t->n_dims > r->dim ? t->dims[t->n_dims - 1 - r->dim] : 1;
-        if (!tare_llama_is_one_of(tare_str_of(stem), r->tensors) ||
-            !tare_llama_is_among(s->architecture, r->only) ||
+        if (!tare_llama_is_among(s->architecture, r->only) ||
+            !tare_llama_is_one_of(tare_str_of(stem), r->tensors) ||
             (r->beside && !beside(s, t->name, r->beside)) || !is_other_size(&sum, s, r, block, is))
             continue;
         no(why, t->name, "its shape is not what the keys say");
