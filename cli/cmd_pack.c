@@ -336,8 +336,9 @@ static int check_part(const char *in_path, const char *out_path) {
         return cli_usage(&cmd_pack, "--part writes files: name one that all machines see, and "
                                     "upload the whole with tare join OUT -o s3://BUCKET/KEY");
     if (holds_several(in_path))
-        return cli_usage(&cmd_pack, "--part: which tensors of a directory with several models are "
-                                    "made of others is found out on one machine");
+        return cli_usage(&cmd_pack,
+                         "--part is of one model: a directory with several is packed whole, "
+                         "on one machine");
     return CLI_YES;
 }
 
@@ -351,7 +352,7 @@ static int pack_as_told(const tare_model *model, outcome *o, tare_report *report
     if (code != CLI_YES) return code;
     if (!cli.part) return pack(model, pack_options, o, report);
     if (model) return pack_part(model, pack_options, o, report);
-    return cli_usage(&cmd_pack, "--part is of a model, and the directory is none");
+    return cli_usage(&cmd_pack, "--part is of a model, and this directory is not one");
 }
 
 /* What is wrong with the output's name; 0: nothing. */

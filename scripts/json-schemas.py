@@ -119,7 +119,7 @@ is_bias | flag | it is a bias
 is_checked | flag | digests were compared
 is_complete | flag | all that was to be verified could be
 is_aborted | flag | the uploads were removed
-is_deep | flag | all data was read
+is_deep | flag | data was read: all, or that of a part
 is_directory | flag | a directory of files
 is_dry_run | flag | nothing was written
 is_for_gpu | flag | in segments for GPUs
@@ -365,7 +365,7 @@ lost_file_count coarse_tensor_count whole_tensor_count """ + FINDINGS,
 WHAT = {
     "adapter": "tare convert --as-adapter", "architectures": "tare convert --list-architectures", "bench": "tare bench", "convert": "tare convert",
     "diff": "tare diff", "edit": "tare edit", "error": "any command that fails", "extract": "tare extract", "get": "tare get", "info": "tare info", "join": "tare join", "mount": "tare mount", "name": "tare name",
-    "pack": "tare pack", "part": "tare convert, quantize and unpack --part", "quantize": "tare quantize", "recovery": "tare edit --recover", "report": "tare report", "status": "tare status", "synth": "tare synth", "uploads": "tare status s3://...", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
+    "pack": "tare pack", "part": "tare convert, quantize, pack and unpack --part", "quantize": "tare quantize", "recovery": "tare edit --recover", "report": "tare report", "status": "tare status", "synth": "tare synth", "uploads": "tare status s3://...", "unpack": "tare unpack", "verify": "tare verify", "version": "tare --version",
 }
 ERROR = {"$ref": "tare.error.2.json"}
 
