@@ -17,41 +17,13 @@
 #include <bcrypt.h>
 #include <shellapi.h>
 
+#include <tare/private/windows.h>
+
 #define SHARED (FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-#define LONG_FROM 240 /* characters: a folder needs room for a name of 12 below 260 */
-
-/* With the prefix that lifts the system's limit of 260 characters, for free(). */
-static wchar_t *lengthened(const wchar_t *path) {
-    const DWORD n = GetFullPathNameW(path, 0, NULL, NULL);
-    wchar_t *whole = n ? malloc(n * sizeof *whole) : NULL;
-    wchar_t *out = whole ? malloc(((size_t)n + 8) * sizeof *out) : NULL;
-    if (out) {
-        GetFullPathNameW(path, n, whole, NULL);
-        const bool is_share = whole[0] == L'\\' && whole[1] == L'\\';
-        wcscpy(out, is_share ? L"\\\\?\\UNC" : L"\\\\?\\");
-        wcscat(out, is_share ? whole + 1 : whole);
-    }
-    free(whole);
-    return out;
-}
-
-/* A path, for free(); NULL: no UTF-8, or no memory. */
-static wchar_t *wide(const char *text) {
-    const int n = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
-    wchar_t *out = n > 0 ? malloc((size_t)n * sizeof *out) : NULL;
-    if (!out) return NULL;
-    MultiByteToWideChar(CP_UTF8, 0, text, -1, out, n);
-    for (wchar_t *c = out; *c; c++)
-        if (*c == L'/') *c = L'\\';
-    if (n < LONG_FROM || wcsncmp(out, L"\\\\?\\", 4) == 0) return out;
-    wchar_t *longer = lengthened(out);
-    free(out);
-    return longer;
-}
-
+/* A text that is no path: words of a command line, say. */
 static char *narrow(const wchar_t *text) {
     const int n = WideCharToMultiByte(CP_UTF8, 0, text, -1, NULL, 0, NULL, NULL);
     char *out = n > 0 ? malloc((size_t)n) : NULL;
@@ -61,7 +33,7 @@ static char *narrow(const wchar_t *text) {
 
 /* Of what an entry leads to, or with FILE_FLAG_OPEN_REPARSE_POINT of itself. */
 static HANDLE open_handle(const char *path, DWORD flags) {
-    wchar_t *w = wide(path);
+    wchar_t *w = tare_windows_path(path);
     HANDLE h = w ? CreateFileW(w, FILE_READ_ATTRIBUTES, SHARED, NULL, OPEN_EXISTING,
                                FILE_FLAG_BACKUP_SEMANTICS | flags, NULL)
                  : INVALID_HANDLE_VALUE;
@@ -108,15 +80,10 @@ bool cli_is_same_file(const char *a, const char *b) {
 char *cli_true_path(const char *path) {
     HANDLE h = open_handle(path, 0);
     if (h == INVALID_HANDLE_VALUE) return NULL;
-    const DWORD n = GetFinalPathNameByHandleW(h, NULL, 0, FILE_NAME_NORMALIZED);
-    wchar_t *whole = n ? malloc(((size_t)n + 1) * sizeof *whole) : NULL;
-    char *out = NULL;
-    if (whole && GetFinalPathNameByHandleW(h, whole, n + 1, FILE_NAME_NORMALIZED))
-        out = narrow(wcsncmp(whole, L"\\\\?\\", 4) == 0 ? whole + 4 : whole);
+    wchar_t *whole = tare_windows_path_of(h);
+    char *out = whole ? tare_windows_text(whole) : NULL;
     free(whole);
     CloseHandle(h);
-    for (char *c = out; c && *c; c++)
-        if (*c == '\\') *c = '/';
     return out;
 }
 
@@ -164,7 +131,7 @@ int cli_open_unnamed(const char *folder) {
     wchar_t *path = NULL;
     if (name && cli_random_bytes(&random, sizeof random)) {
         snprintf(name, room, "%s/.tare-%016" PRIx64, folder, random);
-        path = wide(name);
+        path = tare_windows_path(name);
     }
     free(name);
     HANDLE h = INVALID_HANDLE_VALUE;
@@ -176,7 +143,7 @@ int cli_open_unnamed(const char *folder) {
 }
 
 int cli_open_for_reading(const char *path) {
-    wchar_t *w = wide(path);
+    wchar_t *w = tare_windows_path(path);
     HANDLE h = w ? CreateFileW(w, GENERIC_READ, SHARED, NULL, OPEN_EXISTING, 0, NULL)
                  : INVALID_HANDLE_VALUE;
     free(w);
@@ -184,27 +151,27 @@ int cli_open_for_reading(const char *path) {
 }
 
 FILE *cli_open_text(const char *path) {
-    wchar_t *w = wide(path);
+    wchar_t *w = tare_windows_path(path);
     FILE *file = w ? _wfopen(w, L"rb") : NULL;
     free(w);
     return file;
 }
 
 void cli_remove_file(const char *path) {
-    wchar_t *w = wide(path);
+    wchar_t *w = tare_windows_path(path);
     if (w) DeleteFileW(w);
     free(w);
 }
 
 bool cli_make_folder(const char *path) {
-    wchar_t *w = wide(path);
+    wchar_t *w = tare_windows_path(path);
     const bool is_made = w && _wmkdir(w) == 0;
     free(w);
     return is_made;
 }
 
 void cli_remove_folder(const char *path) {
-    wchar_t *w = wide(path);
+    wchar_t *w = tare_windows_path(path);
     if (w) RemoveDirectoryW(w);
     free(w);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <windows.h>
 
+#include <tare/private/windows.h>
+
 /* Large pages need a privilege here: there are none. */
 void *py_pages_take(size_t size, bool wants_large) {
     (void)wants_large;
@@ -28,32 +30,20 @@ void py_pages_return(uint8_t *ptr, size_t size) {
         VirtualAlloc(ptr + (first - (uintptr_t)ptr), end - first, MEM_RESET, PAGE_READWRITE);
 }
 
-/* The path of an open file, as UTF-8. */
-static char *path_of(HANDLE file) {
-    const DWORD n = GetFinalPathNameByHandleW(file, NULL, 0, FILE_NAME_NORMALIZED);
-    wchar_t *wide = n ? malloc(n * sizeof *wide) : NULL;
-    char *path = NULL;
-    if (wide && GetFinalPathNameByHandleW(file, wide, n, FILE_NAME_NORMALIZED) < n) {
-        const int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
-        path = size > 0 ? malloc((size_t)size) : NULL;
-        if (path) WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, size, NULL, NULL);
-    }
-    free(wide);
-    return path;
-}
-
 char *py_path_whole(const char *path) {
-    const int n = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0);
-    wchar_t *wide = n > 0 ? malloc((size_t)n * sizeof *wide) : NULL;
-    if (!wide) return NULL;
-    MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, n);
-    HANDLE file = CreateFileW(wide, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                              OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    wchar_t *wide = tare_windows_path(path), *whole = NULL;
+    HANDLE file = INVALID_HANDLE_VALUE;
+    if (wide)
+        file = CreateFileW(wide, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                           OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
     free(wide);
-    if (file == INVALID_HANDLE_VALUE) return NULL;
-    char *whole = path_of(file);
-    CloseHandle(file);
-    return whole;
+    if (file != INVALID_HANDLE_VALUE) {
+        whole = tare_windows_path_of(file);
+        CloseHandle(file);
+    }
+    char *out = whole ? tare_windows_text(whole) : NULL;
+    free(whole);
+    return out;
 }
 
 int py_descriptor_copy(int fd) {
