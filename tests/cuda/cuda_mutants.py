@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cuda_mutants.py FOLDER BUILD [WORD]: shows that the tests of libtare_cuda can fail. In copies of its
+"""cuda_mutants.py [--check] FOLDER BUILD [WORD]: shows that the tests of libtare_cuda can fail. In copies of its
 sources under FOLDER, one for each processor, one thing at a time is made wrong; the emulated tests,
 linked with the static library of BUILD (a build with sanitizers), must then fail, or its
-test_cuda_load, which loads them as a library, or the compiler refuse. With WORD only the mutants of files whose name has it.
+test_cuda_load, which loads them as a library, or the compiler refuse. With WORD only the mutants of files whose name has it. --check
+only looks whether what is made wrong stands where the table says.
 
 A row names a file, what stands there, and what takes its place.
 """
@@ -180,12 +181,26 @@ class Copy:
                 compile_all(self.folder, [path], self.out)
 
 
+def find_all():
+    """Whether a text does not stand where the table says; says which."""
+    n_lost = 0
+    for name, old, _ in MUTANTS:
+        with open(os.path.join(ROOT, "cuda", name), encoding="utf-8") as f:
+            if old not in f.read():
+                print("%s: no such text: %s" % (name, " ".join(old.split())))
+                n_lost += 1
+    return n_lost > 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder")
-    parser.add_argument("build")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("build", nargs="?")
     parser.add_argument("word", nargs="?", default="")
     asked = parser.parse_args()
+    if asked.check:
+        sys.exit(find_all())
     rows = [row for row in MUTANTS if asked.word in row[0]]
     n_workers = min(len(os.sched_getaffinity(0)), max(len(rows), 1))
     copies = queue.SimpleQueue()
