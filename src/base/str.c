@@ -102,6 +102,7 @@ size_t tare_utf8_put(char *out, uint32_t point) {
 }
 
 bool tare_str_is_utf8(tare_str a) {
+    if (!a.len) return true; /* it may be no place, to which nothing can be added */
     const uint8_t *p = (const uint8_t *)a.ptr, *end = p + a.len;
     while (p < end) {
         /* Runs of ASCII, eight bytes at a time. */
