@@ -13,11 +13,6 @@
 #define PATH_MOST 4096
 #define LINE_MOST 8192
 
-static const char *variable(const char *name) {
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 /* ---- the two files --------------------------------------------------------------------------- */
 
 static char *trim(char *text) {
@@ -80,7 +75,7 @@ static bool read_profile(cli_aws *aws, const char *path, const char *profile, bo
 
 /* Where one of the files is; false: nowhere. */
 static bool path_of(char *out, const char *named, const char *name) {
-    const char *home = variable("HOME"), *path = variable(named);
+    const char *home = cli_home(), *path = cli_variable(named);
     int n = -1;
     if (path && strncmp(path, "~/", 2) != 0)
         n = snprintf(out, PATH_MOST, "%s", path);
@@ -103,12 +98,13 @@ static bool read_files(cli_aws *aws, const char *profile) {
 
 /* Variables come before the files; a token belongs to the keys beside it. */
 static void read_variables(cli_aws *aws) {
-    const char *access = variable("AWS_ACCESS_KEY_ID"), *secret = variable("AWS_SECRET_ACCESS_KEY");
-    const char *token = variable("AWS_SESSION_TOKEN"), *region = variable("AWS_REGION");
-    const char *endpoint = variable("AWS_ENDPOINT_URL_S3");
-    if (!token) token = variable("AWS_SECURITY_TOKEN");
-    if (!region) region = variable("AWS_DEFAULT_REGION");
-    if (!endpoint) endpoint = variable("AWS_ENDPOINT_URL");
+    const char *access = cli_variable("AWS_ACCESS_KEY_ID"),
+               *secret = cli_variable("AWS_SECRET_ACCESS_KEY");
+    const char *token = cli_variable("AWS_SESSION_TOKEN"), *region = cli_variable("AWS_REGION");
+    const char *endpoint = cli_variable("AWS_ENDPOINT_URL_S3");
+    if (!token) token = cli_variable("AWS_SECURITY_TOKEN");
+    if (!region) region = cli_variable("AWS_DEFAULT_REGION");
+    if (!endpoint) endpoint = cli_variable("AWS_ENDPOINT_URL");
     if (access) keep(&aws->access_key, access);
     if (access && secret) keep(&aws->secret_key, secret);
     if (access && token) keep(&aws->session_token, token);
@@ -123,9 +119,9 @@ static void drop(char **text) {
 }
 
 void cli_aws_read(cli_aws *out) {
-    const char *named = variable("AWS_PROFILE");
+    const char *named = cli_variable("AWS_PROFILE");
     *out = (cli_aws){.fault = NULL};
-    if (!named) named = variable("AWS_DEFAULT_PROFILE");
+    if (!named) named = cli_variable("AWS_DEFAULT_PROFILE");
     read_variables(out);
     const bool has_keys = out->access_key != NULL;
     cli_aws file = {.fault = NULL};

@@ -105,7 +105,7 @@ const char *cli_item_word(tare_item_kind kind) {
 int cli_finish(int code) {
     cli_flush();
     if (output_errno == 0 && !ferror(stdout)) return code;
-    if (output_errno == EPIPE) return CLI_OUTPUT_CLOSED;
+    if (cli_is_reader_gone(output_errno)) return CLI_OUTPUT_CLOSED;
     fprintf(stderr, "tare: standard output: %s\n",
             output_errno ? strerror(output_errno) : "cannot be written");
     return cli_is_disk_full(output_errno) ? CLI_MEMORY : CLI_IO;

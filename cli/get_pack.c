@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "get.h"
+#include "system.h"
 
 #define SUFFIX  ".wcodec"
 #define STAGING ".tare-get"
@@ -87,12 +88,12 @@ static const char *model_of(const cli_got *got) {
 static void remove_files(const cli_got *got) {
     const size_t least = strlen(got->folder);
     for (size_t i = 0; i < got->n; i++) {
-        char *path = cli_copy(got->paths[i], strlen(got->paths[i]));
-        do {
-            if (remove(path) != 0) break;
-            char *slash = strrchr(path, '/');
-            if (slash) *slash = '\0';
-        } while (strlen(path) >= least);
+        char *path = cli_copy(got->paths[i], strlen(got->paths[i])), *slash;
+        cli_remove_file(path);
+        while ((slash = strrchr(path, '/')) != NULL && (size_t)(slash - path) >= least) {
+            *slash = '\0';
+            cli_remove_folder(path);
+        }
         free(path);
     }
 }

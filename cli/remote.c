@@ -54,12 +54,6 @@ const char *cli_hide_secrets(const char *text) {
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* A variable that is set and not empty; NULL: none. */
-static const char *variable(const char *name) {
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 /* A token without line ends, and without spaces around it, as the hub's tools take it; owned by the
  * caller. NULL: nothing is left. */
 static char *clean_token(const char *text, size_t length) {
@@ -80,7 +74,7 @@ static char *clean_token(const char *text, size_t length) {
  * as they do; false: there is none, or it is too long. */
 static bool home_path(char *out, size_t size, const char *path, const char *more) {
     static const char *const homes[] = {"~/", "$HOME/", "${HOME}/"};
-    const char *home = variable("HOME");
+    const char *home = cli_home();
     if (!path) return false;
     for (size_t i = 0; home && i < sizeof homes / sizeof *homes; i++) {
         const size_t n = strlen(homes[i]);
@@ -95,19 +89,19 @@ static bool home_path(char *out, size_t size, const char *path, const char *more
 /* Writes a path in the folder of the hub's tools, which begins with a slash; false: there is no such
  * folder. */
 static bool hub_path(char *out, size_t size, const char *name) {
-    const char *hub = variable("HF_HOME"), *cache = variable("XDG_CACHE_HOME");
+    const char *hub = cli_variable("HF_HOME"), *cache = cli_variable("XDG_CACHE_HOME");
     char folder[PATH_MOST];
     if (hub) return home_path(out, size, hub, name);
-    const bool is_named =
-        cache ? home_path(folder, sizeof folder, cache, "/huggingface")
-              : home_path(folder, sizeof folder, variable("HOME"), "/.cache/huggingface");
+    const bool is_named = cache
+                              ? home_path(folder, sizeof folder, cache, "/huggingface")
+                              : home_path(folder, sizeof folder, cli_home(), "/.cache/huggingface");
     return is_named && home_path(out, size, folder, name);
 }
 
 /* What a file of the hub's tools holds; NULL: none. */
 static char *token_file(void) {
     char path[PATH_MOST], text[PATH_MOST];
-    const char *named = variable("HF_TOKEN_PATH");
+    const char *named = cli_variable("HF_TOKEN_PATH");
     const bool is_named =
         named ? home_path(path, sizeof path, named, "") : hub_path(path, sizeof path, "/token");
     FILE *file = is_named ? cli_open_text(path) : NULL;
@@ -120,8 +114,8 @@ static char *token_file(void) {
 }
 
 static char *find_token(void) {
-    const char *given = variable("HF_TOKEN");
-    if (!given) given = variable("HUGGING_FACE_HUB_TOKEN");
+    const char *given = cli_variable("HF_TOKEN");
+    if (!given) given = cli_variable("HUGGING_FACE_HUB_TOKEN");
     char *token = given ? clean_token(given, strlen(given)) : NULL;
     return token ? token : token_file();
 }
@@ -129,8 +123,8 @@ static char *find_token(void) {
 /* 1, ON, YES or TRUE in letters of any size. */
 static bool is_offline(void) {
     static const char *const yes[] = {"1", "on", "yes", "true"};
-    const char *value = variable("HF_HUB_OFFLINE");
-    if (!value) value = variable("TRANSFORMERS_OFFLINE");
+    const char *value = cli_variable("HF_HUB_OFFLINE");
+    if (!value) value = cli_variable("TRANSFORMERS_OFFLINE");
     for (size_t i = 0; value && i < sizeof yes / sizeof *yes; i++)
         if (cli_same_letters(value, yes[i])) return true;
     return false;
@@ -161,15 +155,18 @@ static tare_status open_session(tare_error *err) {
     }
     o.s3_region = aws.region;
     o.s3_endpoint = aws.endpoint;
-    o.hub_endpoint = variable("HF_ENDPOINT");
+    o.hub_endpoint = cli_variable("HF_ENDPOINT");
     o.hub_token = token;
     o.is_offline = is_offline();
-    const char *named = variable("HF_HUB_CACHE");
-    if (!named) named = variable("HUGGINGFACE_HUB_CACHE");
+    const char *named = cli_variable("HF_HUB_CACHE");
+    if (!named) named = cli_variable("HUGGINGFACE_HUB_CACHE");
     if (named ? home_path(cache, sizeof cache, named, "") : hub_path(cache, sizeof cache, "/hub"))
         o.hub_cache = cache;
-    o.ca_file = variable("CURL_CA_BUNDLE") ? variable("CURL_CA_BUNDLE") : variable("SSL_CERT_FILE");
-    o.ca_folder = variable("SSL_CERT_DIR");
+    if (cli_has_certificate_files()) {
+        o.ca_file = cli_variable("CURL_CA_BUNDLE") ? cli_variable("CURL_CA_BUNDLE")
+                                                   : cli_variable("SSL_CERT_FILE");
+        o.ca_folder = cli_variable("SSL_CERT_DIR");
+    }
     context.progress = report_progress;
     o.retries = at_most(cli.retries, 100);
     o.connect_seconds = o.stall_seconds = at_most(cli.timeout, 3600);
@@ -218,7 +215,7 @@ static bool is_ollama_word(const char *text, size_t n) {
 /* "[[HOST/]SPACE/]NAME[:TAG]" -> the path of its manifest; NULL: it is no such name. */
 static char *ollama_manifest(const char *name) {
     static const char *const fronts[] = {"registry.ollama.ai/library/", "registry.ollama.ai/", ""};
-    const char *store = variable("OLLAMA_MODELS"), *home = variable("HOME"), *at = name;
+    const char *store = cli_variable("OLLAMA_MODELS"), *home = cli_home(), *at = name;
     const size_t n = strcspn(name, ":");
     const char *tag = name[n] ? name + n + 1 : "latest";
     size_t n_slashes = 0;

@@ -44,6 +44,12 @@ typedef enum cli_input_kind {
 } cli_input_kind;
 
 cli_input_kind cli_look_at_input(void);
+/* A variable of the environment that is set and not empty, as UTF-8; NULL: none. Valid from then on. */
+const char *cli_variable(const char *name);
+/* The user's own folder; NULL: nothing says which. */
+const char *cli_home(void);
+/* Whether the certificates to trust may be in files, as SSL_CERT_FILE and others say; else the system has them. */
+bool cli_has_certificate_files(void);
 /* What TMPDIR says, else a place on disk. */
 const char *cli_temp_folder(void);
 /* A file for reading and writing that goes with the process; -1, with errno: there can be none. */
@@ -63,6 +69,8 @@ int64_t cli_read_some(int fd, void *buf, size_t n);
 bool cli_write_all(int fd, const void *bytes, size_t n);
 /* Whether an errno says that there is no more room, on the disk or for this user. */
 bool cli_is_disk_full(int os_error);
+/* Whether a stream could not be written because nobody reads it. */
+bool cli_is_reader_gone(int os_error);
 bool cli_random_bytes(void *out, size_t n);
 /* New files are for this user only, from now on. */
 void cli_make_files_private(void);
@@ -73,6 +81,8 @@ void cli_catch_stop(void (*stop)(void));
 _Noreturn void cli_end_at_once(const char *line, int code);
 
 bool cli_is_terminal(FILE *file);
+/* Whether terminals show colours. */
+bool cli_has_colours(void);
 /* Its columns; 0: no terminal, or one that does not say. */
 size_t cli_terminal_columns(FILE *file);
 

@@ -52,10 +52,23 @@ cli_input_kind cli_look_at_input(void) {
     return S_ISREG(st.st_mode) ? CLI_INPUT_FILE : CLI_INPUT_STREAM;
 }
 
+const char *cli_variable(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+const char *cli_home(void) {
+    return cli_variable("HOME");
+}
+
+bool cli_has_certificate_files(void) {
+    return true;
+}
+
 /* /var/tmp, unlike /tmp, is seldom memory. */
 const char *cli_temp_folder(void) {
-    const char *folder = getenv("TMPDIR");
-    return folder && *folder ? folder : "/var/tmp";
+    const char *folder = cli_variable("TMPDIR");
+    return folder ? folder : "/var/tmp";
 }
 
 int cli_open_unnamed(const char *folder) {
@@ -115,6 +128,10 @@ bool cli_write_all(int fd, const void *bytes, size_t n) {
     return true;
 }
 
+bool cli_is_reader_gone(int os_error) {
+    return os_error == EPIPE;
+}
+
 bool cli_is_disk_full(int os_error) {
     return os_error == ENOSPC || os_error == EDQUOT || os_error == EFBIG;
 }
@@ -156,6 +173,11 @@ _Noreturn void cli_end_at_once(const char *line, int code) {
 
 bool cli_is_terminal(FILE *file) {
     return isatty(fileno(file)) != 0;
+}
+
+bool cli_has_colours(void) {
+    const char *term = cli_variable("TERM");
+    return term && strcmp(term, "dumb") != 0;
 }
 
 size_t cli_terminal_columns(FILE *file) {

@@ -109,6 +109,39 @@ cli_input_kind cli_look_at_input(void) {
     }
 }
 
+/* Those that were asked for. */
+static struct variable {
+    struct variable *next;
+    char *value;
+    char name[];
+} * variables;
+
+const char *cli_variable(const char *name) {
+    struct variable *v = variables;
+    while (v && strcmp(v->name, name) != 0) v = v->next;
+    if (!v && (v = malloc(sizeof *v + strlen(name) + 1)) != NULL) {
+        wchar_t wide_name[128];
+        const bool fits = MultiByteToWideChar(CP_UTF8, 0, name, -1, wide_name, 128) > 0;
+        const wchar_t *wide = fits ? _wgetenv(wide_name) : NULL;
+        v->value = wide && *wide ? narrow(wide) : NULL;
+        strcpy(v->name, name);
+        v->next = variables;
+        variables = v;
+    }
+    return v ? v->value : NULL;
+}
+
+const char *cli_home(void) {
+    static char *home;
+    const wchar_t *path = _wgetenv(L"USERPROFILE");
+    if (!home && path && *path) home = tare_windows_text(path);
+    return home;
+}
+
+bool cli_has_certificate_files(void) {
+    return false;
+}
+
 const char *cli_temp_folder(void) {
     static char *folder;
     wchar_t path[MAX_PATH + 2];
@@ -195,6 +228,10 @@ bool cli_write_all(int fd, const void *bytes, size_t n) {
     return true;
 }
 
+bool cli_is_reader_gone(int os_error) {
+    return os_error == EPIPE || os_error == EINVAL; /* as the C library says it */
+}
+
 bool cli_is_disk_full(int os_error) {
     return os_error == ENOSPC || os_error == EFBIG;
 }
@@ -231,6 +268,11 @@ _Noreturn void cli_end_at_once(const char *line, int code) {
 
 bool cli_is_terminal(FILE *file) {
     return is_console((HANDLE)_get_osfhandle(_fileno(file)));
+}
+
+bool cli_has_colours(void) {
+    const char *term = cli_variable("TERM");
+    return !term || strcmp(term, "dumb") != 0;
 }
 
 size_t cli_terminal_columns(FILE *file) {

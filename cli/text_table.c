@@ -24,8 +24,7 @@ size_t cli_columns(FILE *out) {
 }
 
 static bool has_style(FILE *out) {
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    if (cli.no_color || (no_color && *no_color) || !term || strcmp(term, "dumb") == 0) return false;
+    if (cli.no_color || cli_variable("NO_COLOR") || !cli_has_colours()) return false;
     return cli_is_terminal(seen_as(out));
 }
 
