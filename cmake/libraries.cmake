@@ -25,6 +25,9 @@ target_compile_definitions(tare_zstd PRIVATE ZSTD_DISABLE_ASM ZSTD_LEGACY_SUPPOR
   ZSTDLIB_VISIBLE= ZSTDERRORLIB_VISIBLE=)
 target_include_directories(tare_zstd PUBLIC ${sources}/zstd/lib)
 
+# Of libcurl, which is loaded while running, the header.
+set(TARE_CURL_INCLUDE ${sources}/curl-header CACHE PATH "where curl/curl.h lies")
+
 # The headers of PCRE2 are made when it is configured; it brings general ones.
 set(pcre2 ${PROJECT_BINARY_DIR}/pcre2)
 configure_file(${sources}/pcre2/src/config.h.generic ${pcre2}/config.h COPYONLY)

@@ -61,17 +61,22 @@ static void *no_memory(void) {
     return NULL;
 }
 
-/* UTF-16 with the other slashes, and room for `more` characters. */
-static wchar_t *widen(const char *text, size_t more) {
+wchar_t *tare_windows_wide(const char *text) {
     const int n = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
     if (n <= 0) {
         errno = EILSEQ;
         return NULL;
     }
-    wchar_t *out = malloc(((size_t)n + more) * sizeof *out);
+    wchar_t *out = malloc((size_t)n * sizeof *out);
     if (!out) return no_memory();
     MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, out, n);
-    for (wchar_t *c = out; *c; c++)
+    return out;
+}
+
+/* With the other slashes. */
+static wchar_t *widen(const char *path) {
+    wchar_t *out = tare_windows_wide(path);
+    for (wchar_t *c = out; c && *c; c++)
         if (*c == L'/') *c = L'\\';
     return out;
 }
@@ -81,7 +86,7 @@ static bool has_prefix(const wchar_t *path) {
 }
 
 wchar_t *tare_windows_path(const char *path) {
-    wchar_t *plain = widen(path, 0);
+    wchar_t *plain = widen(path);
     if (!plain || wcslen(plain) < LONG_FROM || has_prefix(plain)) return plain;
     const DWORD n = GetFullPathNameW(plain, 0, NULL, NULL);
     wchar_t *full = n ? malloc(n * sizeof *full) : NULL;
@@ -117,7 +122,7 @@ wchar_t *tare_windows_path_in(int folder, const char *name) {
     if (folder == TARE_HERE || tare_path_is_whole(name)) return tare_windows_path(name);
     wchar_t *start = tare_windows_path_of(tare_windows_handle(folder));
     if (!start || strcmp(name, ".") == 0) return start;
-    wchar_t *rest = widen(name, 0);
+    wchar_t *rest = widen(name);
     const size_t n = wcslen(start);
     wchar_t *out = rest ? malloc((n + 1 + wcslen(rest) + 1) * sizeof *out) : NULL;
     if (out) {

@@ -12,6 +12,8 @@
 
 /* The errno for what GetLastError says. */
 int tare_windows_errno(void);
+/* UTF-16, for free(); NULL, with errno: memory is out, or it is not UTF-8. */
+wchar_t *tare_windows_wide(const char *text);
 /* The path of a name in an open folder (os_file.h). */
 wchar_t *tare_windows_path_in(int folder, const char *name);
 /* The handle behind a descriptor, a HANDLE. */

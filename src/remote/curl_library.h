@@ -5,18 +5,9 @@
 #define TARE_REMOTE_CURL_LIBRARY_H
 
 #include "base/status.h"
+#include "remote/transport.h"
 
-/* A build without the header of libcurl, or with TARE_NO_REMOTE, opens no URLs. */
-#if !defined(TARE_NO_REMOTE) && defined(__has_include)
-#if __has_include(<curl/curl.h>)
-#define TARE_HAS_CURL 1
-#endif
-#endif
-#ifndef TARE_HAS_CURL
-#define TARE_HAS_CURL 0
-#endif
-
-#if TARE_HAS_CURL
+#if TARE_HAS_TRANSPORT
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #undef curl_easy_setopt

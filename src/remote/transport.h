@@ -9,6 +9,32 @@
 
 #include "base/str.h"
 
+/* Windows has its own transport; elsewhere a build without the header of libcurl has none. */
+#if defined(TARE_NO_REMOTE)
+#define TARE_HAS_TRANSPORT 0
+#elif defined(_WIN32)
+#define TARE_HAS_TRANSPORT 1
+#elif defined(__has_include)
+#if __has_include(<curl/curl.h>)
+#define TARE_HAS_TRANSPORT 1
+#endif
+#endif
+#ifndef TARE_HAS_TRANSPORT
+#define TARE_HAS_TRANSPORT 0
+#endif
+
+#define TARE_SLOW_BYTES                                                                            \
+    1024 /* a second; below it for options.stall_seconds a transfer has stalled */
+#define TARE_RECEIVE (256 << 10) /* bytes of a body that are handed over at once */
+#define TARE_SEND    (512 << 10) /* and that are sent at once */
+
+/* Why an exchange is not DONE. */
+#define TARE_WHY_SLOW      "the server sends nothing, or less than 1 KB/s"
+#define TARE_WHY_CUT       "the server closes the connection before all bytes are there"
+#define TARE_WHY_NO_SERVER "no connection to the server"
+#define TARE_WHY_NO_NAME   "the name of the server cannot be resolved"
+#define TARE_WHY_NO_TRUST  "the server's certificate is not trusted"
+
 typedef struct tare_transport tare_transport;
 
 /* How an exchange ended. */
@@ -25,8 +51,8 @@ typedef struct tare_exchange {
     const char *method; /* NULL: GET of a range; static */
     const void *body;   /* NULL: none. Kept by the caller until the exchange is released */
     size_t n_body;
-    bool is_patient; /* the server may think as long as it wants before it answers */
-    bool is_careful; /* on a connection of its own: of others libcurl may send a request twice */
+    bool is_patient;      /* the server may think as long as it wants before it answers */
+    bool is_careful;      /* on a connection of its own: on others a request may be sent twice */
     const char *userinfo; /* "user:password", unescaped; NULL: none */
     const char *bearer;   /* a token; NULL: none */
     tare_str headers;     /* more lines of the header, a NUL behind each */
@@ -47,7 +73,7 @@ typedef struct tare_exchange {
     bool is_stopped;      /* on_body wanted no more */
 } tare_exchange;
 
-/* Loads libcurl. */
+/* UNSUPPORTED: there is none here, or it does not have what the options ask for. */
 tare_status tare_transport_new(tare_transport **out, const tare_remote_options *options,
                                tare_error *err);
 /* No exchange may be under way. */

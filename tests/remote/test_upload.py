@@ -21,6 +21,7 @@ import unittest
 import store
 from servers import free_port
 from store import Proxy
+from test_remote import needs_signals
 from test_s3 import StoreTest
 
 MIB = 1 << 20
@@ -317,6 +318,7 @@ class Faults(UploadTest):
             time.sleep(0.05)
         self.assertGreaterEqual(len(seen), n)
 
+    @needs_signals
     def test_an_interrupted_run_removes_its_parts(self):
         seen = self.slow(2)
         process = self.begin_tare(*self.convert())
@@ -328,6 +330,7 @@ class Faults(UploadTest):
         self.assertEqual(self.store.uploads, {})
         self.assertNotIn("o/m.gguf", self.store.objects)
 
+    @needs_signals
     def test_a_killed_run_is_found_and_removed(self):
         seen = self.slow(2)
         process = self.begin_tare(*self.convert())

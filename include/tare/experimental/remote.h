@@ -23,7 +23,7 @@
  *   s3://BUCKET/KEY                       an object of a store that speaks S3; nothing in it is escaped
  *   s3://BUCKET/FOLDER/                   all objects whose keys begin with FOLDER/, as a directory
  *
- * Transfers are made by libcurl, which is loaded when the first URL is opened. Passwords and
+ * Transfers are made by libcurl, which is loaded when the first URL is opened, on Windows by WinHTTP. Passwords and
  * queries of URLs never appear in names, messages or findings.
  */
 #ifndef TARE_EXPERIMENTAL_REMOTE_H
@@ -48,9 +48,11 @@ typedef struct tare_remote_options {
     const tare_context *context;
     const char *hub_endpoint; /* of hf:// URLs; NULL: https://huggingface.co */
     const char *hub_token;    /* sent to the endpoint and to no other host; NULL: none */
-    const char *ca_file;      /* certificates to trust, PEM; NULL: the system's */
-    const char *ca_folder;    /* the same as a folder of hashed names; may be NULL */
-    const char *proxy;        /* NULL: as libcurl finds it in the environment; "": none */
+    const char
+        *ca_file; /* certificates to trust, PEM; NULL: the system's; on Windows UNSUPPORTED */
+    const char *ca_folder; /* the same as a folder of hashed names; may be NULL */
+    const char *
+        proxy; /* NULL: as libcurl finds it in the environment, Windows in its settings; "": none */
     uint64_t whole_bytes;     /* 64 MiB: from a server without ranges, a whole file up to this size
                                  is fetched and kept in memory */
     uint64_t cache_bytes;     /* 64 MiB: memory for what was read, beside what is being read */

@@ -10,11 +10,7 @@
 #include "base/alloc.h"
 #include "remote/curl_library.h"
 
-#if TARE_HAS_CURL
-
-#define SLOW_BYTES 1024L /* a second; below it for options.stall_seconds a transfer has stalled */
-#define RECEIVE    (256L << 10) /* bytes that libcurl hands over at once */
-#define SEND       (512L << 10) /* and that it sends at once */
+#if TARE_HAS_TRANSPORT
 
 struct tare_transport {
     tare_remote_options options; /* texts are the session's */
@@ -114,7 +110,7 @@ static void set_options(const tare_transport *t, const channel *c, tare_exchange
     if (x->body) {
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->n_body);
         SET(CURLOPT_POSTFIELDS, x->body);
-        SET(CURLOPT_UPLOAD_BUFFERSIZE, SEND);
+        SET(CURLOPT_UPLOAD_BUFFERSIZE, (long)TARE_SEND);
     }
     if (x->method) SET(CURLOPT_CUSTOMREQUEST, x->method);
     SET(CURLOPT_HTTPHEADER, c->headers);
@@ -122,10 +118,10 @@ static void set_options(const tare_transport *t, const channel *c, tare_exchange
     SET(CURLOPT_USERAGENT, "tare");
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_CONNECTTIMEOUT, (long)o->connect_seconds);
-    SET(CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
+    SET(CURLOPT_LOW_SPEED_LIMIT, (long)TARE_SLOW_BYTES);
     SET(CURLOPT_FRESH_CONNECT, (long)x->is_careful);
     SET(CURLOPT_LOW_SPEED_TIME, x->is_patient ? 0L : (long)o->stall_seconds);
-    SET(CURLOPT_BUFFERSIZE, RECEIVE);
+    SET(CURLOPT_BUFFERSIZE, (long)TARE_RECEIVE);
     if (o->ca_file) SET(CURLOPT_CAINFO, o->ca_file);
     if (o->ca_folder) SET(CURLOPT_CAPATH, o->ca_folder);
     if (o->proxy) SET(CURLOPT_PROXY, o->proxy);
@@ -178,7 +174,7 @@ static void classify(const tare_transport *t, tare_exchange *x, CURLcode code) {
     switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
         x->end = TARE_EXCHANGE_BROKEN;
-        x->what = "the server sends nothing, or less than 1 KB/s";
+        x->what = TARE_WHY_SLOW;
         break;
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
@@ -187,17 +183,17 @@ static void classify(const tare_transport *t, tare_exchange *x, CURLcode code) {
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
         x->end = TARE_EXCHANGE_BROKEN;
-        x->what = "the server closes the connection before all bytes are there";
+        x->what = TARE_WHY_CUT;
         break;
     case CURLE_COULDNT_CONNECT:
         x->end = TARE_EXCHANGE_BROKEN;
-        x->what = "no connection to the server";
+        x->what = TARE_WHY_NO_SERVER;
         break;
     case CURLE_COULDNT_RESOLVE_HOST:
-        x->what = "the name of the server cannot be resolved";
+        x->what = TARE_WHY_NO_NAME;
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
-        x->what = "the server's certificate is not trusted";
+        x->what = TARE_WHY_NO_TRUST;
         break;
     default:
         break;
@@ -235,39 +231,6 @@ tare_exchange *tare_transport_step(tare_transport *t, int timeout_ms) {
     t->curl.multi_poll(t->multi, NULL, 0, timeout_ms, NULL);
     t->curl.multi_perform(t->multi, &running);
     return next_finished(t);
-}
-
-#else
-
-tare_status tare_transport_new(tare_transport **out, const tare_remote_options *options,
-                               tare_error *err) {
-    (void)options;
-    *out = NULL;
-    return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                     "this build of tare opens no URLs: it was made "
-                     "without libcurl");
-}
-
-void tare_transport_free(tare_transport *t) {
-    (void)t;
-}
-
-bool tare_transport_start(tare_transport *t, tare_exchange *x) {
-    (void)t, (void)x;
-    return false;
-}
-
-tare_exchange *tare_transport_step(tare_transport *t, int timeout_ms) {
-    (void)t, (void)timeout_ms;
-    return NULL;
-}
-
-void tare_transport_release(tare_transport *t, tare_exchange *x) {
-    (void)t, (void)x;
-}
-
-void tare_transport_wake(tare_transport *t) {
-    (void)t;
 }
 
 #endif

@@ -3,11 +3,12 @@
  * Loading libcurl: the file by its SONAME, its functions by their names. */
 #include "remote/curl_library.h"
 
-#if TARE_HAS_CURL
+#if TARE_HAS_TRANSPORT
 #include "base/os_system.h"
 
-/* The OpenSSL flavour, which all systems have under this name, then Debian's GnuTLS flavour. */
-static const char *const file_names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+/* The OpenSSL flavour, which all systems have under this name, then Debian's GnuTLS flavour; that of macOS. */
+static const char *const file_names[] = {"libcurl.so.4", "libcurl-gnutls.so.4",
+                                         "/usr/lib/libcurl.4.dylib"};
 
 tare_status tare_curl_load(tare_curl *out, tare_error *err) {
     *out = (tare_curl){.library = NULL};
@@ -28,7 +29,7 @@ tare_status tare_curl_load(tare_curl *out, tare_error *err) {
     *out = (tare_curl){.library = NULL};
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
                      is_complete ? "libcurl cannot be started"
-                                 : "libcurl.so.4 is too old: version 7.68 or newer is needed");
+                                 : "libcurl is too old: version 7.68 or newer is needed");
 }
 
 void tare_curl_unload(tare_curl *curl) {
