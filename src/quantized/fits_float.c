@@ -153,15 +153,17 @@ TARE_SCHEME_FITS(mlx_float) {
         uint64_t group;
         tare_code_value value;
         tare_scale_value scale;
-    } kinds[] = {{4, 4, 32, TARE_VALUE_E2M1, TARE_SCALE_E8M0},
-                 {8, 8, 32, TARE_VALUE_E4M3, TARE_SCALE_E8M0},
-                 {2, 4, 16, TARE_VALUE_E2M1, TARE_SCALE_E4M3}};
+        const char *mode;
+    } kinds[] = {{4, 4, 32, TARE_VALUE_E2M1, TARE_SCALE_E8M0, "mxfp4"},
+                 {8, 8, 32, TARE_VALUE_E4M3, TARE_SCALE_E8M0, "mxfp8"},
+                 {2, 4, 16, TARE_VALUE_E2M1, TARE_SCALE_E4M3, "nvfp4"}};
     const tare_encoding_id id = codes->encoding->id;
     if ((id != TARE_ENCODING_U32 && id != TARE_ENCODING_I32) ||
         scales->encoding->id != TARE_ENCODING_U8 || scales->n_elements == 0)
         return TARE_OK;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (codes->n_elements != scales->n_elements * kinds[i].words) continue;
+        tare_weight_is_mlx_mode(&s->settings, w->stem, kinds[i].mode);
         w->bits = kinds[i].bits;
         w->value = kinds[i].value;
         w->scale_value = kinds[i].scale;

@@ -464,6 +464,7 @@ TARE_SCHEME_FITS(mlx) {
     tare_weight_lay_groups(w, w->dims[w->n_dims - 2], scales->cols);
     w->bits = (uint32_t)(codes->cols * 32 / w->dims[w->n_dims - 1]);
     const uint64_t bits = tare_weight_mlx_setting(&s->settings, w->stem, "bits");
+    tare_weight_is_mlx_mode(&s->settings, w->stem, "affine");
     if (bits && bits != w->bits)
         tare_weight_setting_wrong(&s->settings, "bits",
                                   "with this group_size the codes have another number of bits");

@@ -327,6 +327,7 @@ tare_status tare_weight_search_run(tare_weight_search *s, tare_error *err) {
     for (size_t i = 0; i < n; i++) s->weight_of[i] = -1;
     if (!may_be_packed(s)) return TARE_OK;
     TARE_TRY(tare_weight_settings_read(&s->settings, s->m, s->arena, err));
+    TARE_TRY(tare_weight_settings_check(&s->settings, s->m, err));
     s->m->refusal = s->settings.refusal;
     return find_all(s, err);
 }

@@ -165,9 +165,8 @@ bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, con
     return is_text(tare_json_node_text(tare_weight_setting_at(s, path, TARE_SETTING_TEXT)), text);
 }
 
-size_t tare_weight_setting_word(const tare_weight_settings *s, const char *path,
-                                const char *const *words) {
-    const tare_str text = tare_json_node_text(tare_weight_setting_at(s, path, TARE_SETTING_TEXT));
+size_t tare_weight_word(const tare_weight_settings *s, const char *path, tare_str text,
+                        const char *const *words) {
     size_t i = 0;
     while (words[i] && !is_text(text, words[i])) i++;
     if (!words[i] && text.len) {
@@ -177,6 +176,18 @@ size_t tare_weight_setting_word(const tare_weight_settings *s, const char *path,
         tare_weight_setting_wrong(s, path, expected);
     }
     return i;
+}
+
+size_t tare_weight_setting_word(const tare_weight_settings *s, const char *path,
+                                const char *const *words) {
+    const tare_json_node *node = tare_weight_setting_at(s, path, TARE_SETTING_TEXT);
+    return tare_weight_word(s, path, tare_json_node_text(node), words);
+}
+
+bool tare_weight_is_of(const tare_weight_settings *s, const char *const *own) {
+    for (size_t i = 0; own[i]; i++)
+        if (tare_str_is(s->method, own[i])) return true;
+    return !tare_quantized_is_method(s->method);
 }
 
 bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path) {
@@ -193,15 +204,32 @@ const tare_json_node *tare_weight_group(const tare_weight_settings *s, const tar
     return tare_weight_setting_of(s, object(*at), "weights", TARE_SETTING_OBJECT);
 }
 
-uint64_t tare_weight_mlx_setting(const tare_weight_settings *s, tare_str module, const char *name) {
-    uint64_t n;
+/* What MLX's settings say of a module itself. */
+static const tare_json_node *mlx_module(const tare_weight_settings *s, tare_str module) {
     const tare_json_node *own = tare_json_member(s->modules, module);
     if (own && own->type != TARE_JSON_OBJECT && own->type != TARE_JSON_TRUE)
         note_fault(s, "quantization.", module, "true or an object expected");
-    if (tare_json_node_u64(tare_weight_setting_of(s, object(own), name, TARE_SETTING_WHOLE), &n) ||
+    return object(own);
+}
+
+uint64_t tare_weight_mlx_setting(const tare_weight_settings *s, tare_str module, const char *name) {
+    uint64_t n;
+    const tare_json_node *own = mlx_module(s, module);
+    if (tare_json_node_u64(tare_weight_setting_of(s, own, name, TARE_SETTING_WHOLE), &n) ||
         tare_json_node_u64(tare_weight_setting_of(s, s->modules, name, TARE_SETTING_WHOLE), &n))
         return n;
     return 0;
+}
+
+bool tare_weight_is_mlx_mode(const tare_weight_settings *s, tare_str module, const char *mode) {
+    const char *const words[] = {mode, NULL};
+    const tare_json_node *own =
+        tare_weight_setting_of(s, mlx_module(s, module), "mode", TARE_SETTING_TEXT);
+    if (!own) own = tare_weight_setting_of(s, s->modules, "mode", TARE_SETTING_TEXT);
+    const tare_str text = tare_json_node_text(own);
+    if (text.len == 0 || is_text(text, mode)) return true;
+    tare_weight_word(s, "mode", text, words);
+    return false;
 }
 
 const tare_json_node *tare_weight_comfy_layer(const tare_weight_settings *s, tare_str module) {
@@ -411,6 +439,5 @@ tare_status tare_weight_settings_read(tare_weight_settings *out, tare_model *m, 
                    tare_json_node_text(tare_json_member(out->config, TARE_STR("quant_method"))),
                    arena, err));
     out->refusal = obstacle(out);
-    if (out->refusal || !out->fault[0]) return TARE_OK;
-    return tare_weight_settings_fault(&out->refusal, out, m, err);
+    return TARE_OK;
 }

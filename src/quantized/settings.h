@@ -34,7 +34,7 @@ typedef struct tare_weight_settings {
     const char *refusal; /* why no weight of the model can be decoded; NULL: they can */
 } tare_weight_settings;
 
-/* A file that is no JSON, and settings of the wrong kind, are a fault; then no weight is decoded. */
+/* A file that is no JSON, and settings of the wrong kind, are a fault. */
 tare_status tare_weight_settings_read(tare_weight_settings *out, tare_model *m, tare_arena *arena,
                                       tare_error *err);
 /* The text of the fault, which the model keeps. */
@@ -66,14 +66,23 @@ uint64_t tare_weight_stated_group(const tare_weight_settings *s);
 /* Whether a text of the settings is this one. */
 bool tare_weight_setting_is(const tare_weight_settings *s, const char *path, const char *text);
 /* Which of the words a text is; their number: there is none. Any other word is a fault. */
+size_t tare_weight_word(const tare_weight_settings *s, const char *path, tare_str text,
+                        const char *const *words);
 size_t tare_weight_setting_word(const tare_weight_settings *s, const char *path,
                                 const char *const *words);
+/* Whether quant_method is one of these, or none that tare knows: then the form of tensors counts. */
+bool tare_weight_is_of(const tare_weight_settings *s, const char *const *own);
+/* Looks at the words that decide what codes stand for: any that tare does not know is a fault. Because
+ * of one no weight is decoded. */
+tare_status tare_weight_settings_check(tare_weight_settings *s, tare_model *m, tare_error *err);
 /* Whether it is true. */
 bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path);
 /* The next group of compressed-tensors after `at`, NULL: the first one; its "weights". */
 const tare_json_node *tare_weight_group(const tare_weight_settings *s, const tare_json_node **at);
 /* What MLX's settings say of a module, else of all. */
 uint64_t tare_weight_mlx_setting(const tare_weight_settings *s, tare_str module, const char *name);
+/* Whether they say that it is packed in this way, or nothing; else it is a fault. */
+bool tare_weight_is_mlx_mode(const tare_weight_settings *s, tare_str module, const char *mode);
 /* What ComfyUI's metadata say of a module: an object or a text; NULL: nothing. */
 const tare_json_node *tare_weight_comfy_layer(const tare_weight_settings *s, tare_str module);
 
