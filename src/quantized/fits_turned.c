@@ -39,15 +39,61 @@ static tare_status set_shape(tare_weight *w, const tare_weight_search *s, uint64
 
 /* ---- GPTQ -------------------------------------------------------------------------------------- */
 
-/* Whether zero points are stored as they are. */
-static bool has_whole_zeros(const tare_weight_search *s) {
+/* Forms of GPTQ's codes. */
+enum { ZEROS_WHOLE = 0, PLANES, ZEROS_LESS_1, AS_AWQ, UNSTATED };
+
+/* What GPTQModel and AutoGPTQ say: `format` is the newer name of `checkpoint_format`. */
+static size_t stated_format(const tare_weight_search *s) {
     static const char *const formats[] = {"gptq_v2", "gptq_p", "gptq", "gemm", NULL};
-    static const char *const packings[] = {
-        "auto_round", "auto_round:gptqmodel", "auto_round:auto_gptq",
-        "auto_gptq",  "auto_round:gptq",      "gptq",
-        NULL};
-    const bool is_format = tare_weight_setting_word(&s->settings, "checkpoint_format", formats) < 2;
-    return tare_weight_setting_word(&s->settings, "packing_format", packings) < 2 || is_format;
+    const size_t older = tare_weight_setting_word(&s->settings, "checkpoint_format", formats);
+    const size_t newer = tare_weight_setting_word(&s->settings, "format", formats);
+    if (older != newer && older < UNSTATED && newer < UNSTATED)
+        tare_weight_setting_wrong(&s->settings, "format", "checkpoint_format says another one");
+    return newer < UNSTATED ? newer : older;
+}
+
+/* Without the kernel that it was made for: "auto_round:gptq:exllamav2". */
+static tare_str without_kernel(tare_str word) {
+    static const char *const kernels[] = {":exllamav2", ":exllamav1", ":exllama", ":tritonv2",
+                                          ":triton",    ":marlin",    ":cuda",    ":qigen"};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (tare_str_ends(word, tare_str_of(kernels[i])))
+            return (tare_str){word.ptr, word.len - strlen(kernels[i])};
+    return word;
+}
+
+/* What AutoRound says: up to 0.4 in `backend`, which others use for a program that runs the model. */
+static size_t stated_packing(const tare_weight_search *s) {
+    static const struct {
+        const char *word;
+        size_t form;
+    } packings[] = {
+        {"auto_round", ZEROS_WHOLE},
+        {"autoround", ZEROS_WHOLE},
+        {"auto_round:gptqmodel", ZEROS_WHOLE},
+        {"auto", ZEROS_LESS_1},
+        {"gptq", ZEROS_LESS_1},
+        {"auto_gptq", ZEROS_LESS_1},
+        {"auto_round:gptq", ZEROS_LESS_1},
+        {"auto_round:auto_gptq", ZEROS_LESS_1},
+    };
+    static const char *const makers[] = {"auto-round", "autoround", "intel/auto-round"};
+    const char *const places[] = {"packing_format", "backend"};
+    bool is_auto_round = false;
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        is_auto_round |= tare_str_is(s->settings.method, makers[i]);
+    for (size_t k = 0; k < (is_auto_round ? 2u : 1u); k++) {
+        const tare_str text =
+            tare_json_node_text(tare_weight_setting_at(&s->settings, places[k], TARE_SETTING_TEXT));
+        const tare_str word = without_kernel(text);
+        static const char *const none[] = {NULL};
+        if (text.len == 0) continue;
+        for (size_t i = 0; i < sizeof packings / sizeof *packings; i++)
+            if (tare_str_is(word, packings[i].word)) return packings[i].form;
+        tare_weight_word(&s->settings, places[k], text, none);
+        return UNSTATED;
+    }
+    return UNSTATED;
 }
 
 TARE_SCHEME_FITS(gptq) {
@@ -58,6 +104,7 @@ TARE_SCHEME_FITS(gptq) {
     const uint32_t word = word_of(codes);
     if (!is_matrix(codes) || !is_matrix(scales) || !is_matrix(zeros) || !word ||
         !is_float(scales) || codes->dims[1] != scales->dims[1] || word_of(zeros) != word ||
+        tare_str_is(s->settings.method, "awq") ||
         tare_weight_setting_is(&s->settings, "version", "gemv") ||
         tare_weight_setting_is(&s->settings, "version", "gemv_fast"))
         return TARE_OK;
@@ -80,11 +127,11 @@ TARE_SCHEME_FITS(gptq) {
     w->word_bytes = word;
     w->scale_order = TARE_SCALES_BY_GROUP;
     w->zero_order = TARE_ZEROS_ALONG;
-    w->is_planar = tare_weight_setting_is(&s->settings, "checkpoint_format", "gptq_p") &&
-                   bits != 2 && bits != 4 && bits != 8;
+    const size_t format = stated_format(s), packing = stated_packing(s);
+    w->is_planar = format == PLANES && bits != 2 && bits != 4 && bits != 8;
     if (w->is_planar && (w->dims[1] % 32 || rows % 32))
         return tare_weight_misfit(w, s, TARE_PART_CODES, err);
-    w->adds_one = !has_whole_zeros(s);
+    w->adds_one = format > PLANES && packing != ZEROS_WHOLE;
     w->is_assumed = !s->settings.config;
     w->is_symmetric = s->settings.config ? tare_weight_setting_holds(&s->settings, "sym") : true;
     return TARE_OK;
