@@ -264,6 +264,7 @@ static const struct {
     {"sinq", TARE_NOT_DECODED("sinq")},
     {"fouroversix", TARE_NOT_DECODED("fouroversix")},
     {"nunchaku", TARE_IS_SVDQUANT("nunchaku")},
+    {"nvfp4_svd", TARE_HAS_LOW_RANK("nvfp4_svd")},
     {"eetq", TARE_IN_KERNEL_ORDER("eetq")},
 };
 
@@ -363,16 +364,26 @@ static const char *refused_method(const tare_weight_settings *s) {
     return tare_weight_setting_holds(s, "is_marlin_format") ? TARE_IN_KERNEL_ORDER("marlin") : NULL;
 }
 
+#define IS_TRANSFORMED(setting)                                                                    \
+    setting, "transform: the weights are rotated, and the activations when the model runs "        \
+             "(" setting ")"
+
+/* Settings of what is done to activations, too. */
+static const struct {
+    const char *setting, *refusal;
+} transforms[] = {
+    {IS_TRANSFORMED("transform_config")}, /* compressed-tensors */
+    {IS_TRANSFORMED("rotation_config")},  /* AutoRound */
+    {IS_TRANSFORMED("spinquant_config")},
+    {IS_TRANSFORMED("rotation")}, /* GPTQModel */
+};
+
 /* Why packed weights with these settings are not what the model computes with; NULL: they are. */
 static const char *obstacle(const tare_weight_settings *s) {
     const char *why = refused_method(s);
     if (!why) why = refused_formats(s);
-    if (!why && is_set(find(s, "transform_config")))
-        why = "transform: the weights are rotated, and the activations when the model runs "
-              "(transform_config)";
-    if (!why && is_set(find(s, "rotation_config")))
-        why = "transform: the weights are rotated, and the activations when the model runs "
-              "(rotation_config)";
+    for (size_t i = 0; i < sizeof transforms / sizeof *transforms && !why; i++)
+        if (is_set(find(s, transforms[i].setting))) why = transforms[i].refusal;
     if (!why && is_sparse(s, "sparsity_config"))
         why = "sparsity: sparse weights are not decoded (sparsity_config)";
     return why;
