@@ -306,9 +306,10 @@ TARE_SCHEME_FITS(two_rows) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
     const tare_tensor *columns = tare_weight_part(w, s, TARE_PART_COLUMNS);
-    if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 2 || scales->n_dims != 2 ||
-        scales->dims[0] != 2 * codes->dims[0] || !is_float(scales) ||
-        scales->encoding->id == TARE_ENCODING_F8_E8M0)
+    static const char *const makers[] = {"modelopt", "modelopt_fp4", "modelopt_mixed", NULL};
+    if (!tare_weight_is_of(&s->settings, makers) || codes->encoding->id != TARE_ENCODING_U8 ||
+        codes->n_dims != 2 || scales->n_dims != 2 || scales->dims[0] != 2 * codes->dims[0] ||
+        !is_float(scales) || scales->encoding->id == TARE_ENCODING_F8_E8M0)
         return TARE_OK;
     tare_weight_shape_of(w, codes, 1);
     w->dims[0] *= 2;
@@ -326,9 +327,10 @@ TARE_SCHEME_FITS(two_rows) {
 TARE_SCHEME_FITS(ternary) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    static const char *const makers[] = {"bitnet", NULL};
     static const char *const classes[] = {"autobitlinear", "bitlinear", NULL};
-    if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 2 || scales->n_elements != 1 ||
-        !is_float(scales) || tare_str_is(s->settings.method, "gemma"))
+    if (!tare_weight_is_of(&s->settings, makers) || codes->encoding->id != TARE_ENCODING_U8 ||
+        codes->n_dims != 2 || scales->n_elements != 1 || !is_float(scales))
         return TARE_OK;
     if (codes->dims[0] > UINT64_C(1) << 40) return tare_weight_misfit(w, s, TARE_PART_CODES, err);
     tare_weight_shape_of(w, codes, 1);
@@ -353,10 +355,11 @@ TARE_SCHEME_FITS(ternary) {
 TARE_SCHEME_FITS(gemma) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    static const char *const makers[] = {"gemma", NULL};
     uint64_t bits;
-    if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 2 || !is_float(scales) ||
-        scales->n_dims == 0 || scales->dims[0] != codes->dims[0] ||
-        scales->encoding->id == TARE_ENCODING_F8_E8M0)
+    if (!tare_weight_is_of(&s->settings, makers) || codes->encoding->id != TARE_ENCODING_U8 ||
+        codes->n_dims != 2 || !is_float(scales) || scales->n_dims == 0 ||
+        scales->dims[0] != codes->dims[0] || scales->encoding->id == TARE_ENCODING_F8_E8M0)
         return TARE_OK;
     TARE_TRY(tare_weight_gemma_bits(&bits, s, w, err));
     if (bits != 2 && bits != 4)
