@@ -20,9 +20,19 @@ static bool is_exponents(const tare_tensor *t) {
     return t->encoding->id == TARE_ENCODING_U8 || t->encoding->id == TARE_ENCODING_F8_E8M0;
 }
 
-static tare_status comfy_of(tare_comfy_note *out, const tare_weight *w, const tare_weight_search *s,
-                            tare_error *err) {
-    return tare_weight_comfy(out, s, w->stem, err);
+/* Whether scales lie in cuBLAS's tiles, as ComfyUI says with a word and torchao of those that it
+ * says it of. *is_comfy: it is ComfyUI. */
+static tare_status tiles_of(bool *out, bool *is_comfy, const tare_weight *w,
+                            const tare_weight_search *s, const char *format, tare_error *err) {
+    tare_comfy_note comfy;
+    tare_torchao_note torchao = {.is_tiled = false};
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    TARE_TRY(tare_weight_comfy(&comfy, s, w->stem, err));
+    if (tare_str_ends(codes->name, TARE_STR("_qdata")))
+        TARE_TRY(tare_weight_torchao(&torchao, s, w->stem, err));
+    *is_comfy = comfy.format.len && tare_str_is(comfy.format, format);
+    *out = *is_comfy || torchao.is_tiled;
+    return TARE_OK;
 }
 
 /* ---- FP8 --------------------------------------------------------------------------------------- */
@@ -30,8 +40,10 @@ static tare_status comfy_of(tare_comfy_note *out, const tare_weight *w, const ta
 TARE_SCHEME_FITS(fp8) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
-    (void)err;
+    bool is_tiled, is_comfy;
     if (!is_fp8(codes) || (!is_float(scales) && !is_exponents(scales))) return TARE_OK;
+    TARE_TRY(tiles_of(&is_tiled, &is_comfy, w, s, "", err));
+    if (is_tiled && !is_comfy) return TARE_OK; /* microscaling */
     tare_weight_shape_of(w, codes, 1);
     if (!tare_weight_lay_scales(w, s, scales)) {
         w->n_dims = 0; /* not its scale */
@@ -75,18 +87,17 @@ TARE_SCHEME_FITS(microscale) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
     const tare_encoding_id id = codes->encoding->id;
-    tare_comfy_note comfy;
-    TARE_TRY(comfy_of(&comfy, w, s, err));
+    bool is_tiled, is_comfy;
+    TARE_TRY(tiles_of(&is_tiled, &is_comfy, w, s, "mxfp8", err));
     if (!is_exponents(scales) || codes->n_dims < 2 || scales->n_elements == 0) return TARE_OK;
-    const bool is_tiled = tare_str_is(comfy.format, "mxfp8");
     w->scale_value = TARE_SCALE_E8M0;
-    if (is_tiled && id == TARE_ENCODING_F8_E4M3) {
+    if (is_tiled && is_fp8(codes)) {
         w->bits = 8;
         w->value = TARE_VALUE_OF_PART;
         return lay(w, s, codes, 1, 32, true, err);
     }
     if (id != TARE_ENCODING_U8 && id != TARE_ENCODING_I8) return TARE_OK;
-    if (codes->n_elements == scales->n_elements * 24) {
+    if (!is_tiled && codes->n_elements == scales->n_elements * 24) {
         w->bits = 6;
         w->value = TARE_VALUE_E2M3;
         TARE_TRY(lay(w, s, codes, 1, 24, false, err));
@@ -106,12 +117,11 @@ TARE_SCHEME_FITS(nvfp4) {
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
     const tare_tensor *factor = tare_weight_part(w, s, TARE_PART_FACTOR);
     const tare_tensor *columns = tare_weight_part(w, s, TARE_PART_COLUMNS);
-    tare_comfy_note comfy;
+    bool is_tiled, is_comfy;
     if (codes->encoding->id != TARE_ENCODING_U8 || scales->encoding->id != TARE_ENCODING_F8_E4M3)
         return TARE_OK;
-    TARE_TRY(comfy_of(&comfy, w, s, err));
-    const bool is_comfy = tare_str_is(comfy.format, "nvfp4");
-    TARE_TRY(lay(w, s, codes, 2, 16, is_comfy, err));
+    TARE_TRY(tiles_of(&is_tiled, &is_comfy, w, s, "nvfp4", err));
+    TARE_TRY(lay(w, s, codes, 2, 16, is_tiled, err));
     if (factor && (!is_float(factor) || (factor->n_elements != 1 &&
                                          factor->n_elements * w->matrix_rows != codes->n_rows)))
         return tare_weight_misfit(w, s, TARE_PART_FACTOR, err);

@@ -93,6 +93,18 @@ tare_status tare_weight_comfy(tare_comfy_note *out, const tare_weight_search *s,
 /* Why weights of a format of ComfyUI are not decoded; NULL: they are. */
 const char *tare_comfy_obstacle(const tare_comfy_note *note);
 
+/* What torchao says of a weight: the class of the tensor, and whether scales lie in tiles. Empty:
+ * nothing. Why weights of a class are not decoded; NULL: they are. */
+typedef struct tare_torchao_note {
+    tare_str type;
+    bool is_tiled;
+} tare_torchao_note;
+
+tare_status tare_weight_torchao(tare_torchao_note *out, const tare_weight_search *s, tare_str stem,
+                                tare_error *err);
+tare_status tare_torchao_obstacle(const char **out, const tare_torchao_note *note,
+                                  const tare_weight_search *s, tare_error *err);
+
 /* A weight's name, where it is not the one that the table says. */
 tare_status tare_weight_rename(tare_weight *w, const tare_weight_search *s, tare_str stem,
                                const char *suffix, tare_error *err);

@@ -253,6 +253,18 @@ static tare_status note_comfy(tare_weight_search *s, size_t i, tare_error *err) 
     return check_comfy(s, (tare_str){name.ptr, name.len - end.len}, err);
 }
 
+/* ---- torchao ----------------------------------------------------------------------------------- */
+
+static tare_status note_torchao(tare_weight_search *s, size_t i, tare_error *err) {
+    const tare_str end = TARE_STR("._weight_qdata"), name = tensor(s, (int64_t)i)->name;
+    tare_torchao_note note;
+    const char *why;
+    if (!tare_str_ends(name, end)) return TARE_OK;
+    TARE_TRY(tare_weight_torchao(&note, s, (tare_str){name.ptr, name.len - end.len}, err));
+    TARE_TRY(tare_torchao_obstacle(&why, &note, s, err));
+    return why ? note_refusal(s, (int64_t)i, TARE_ERR_UNSUPPORTED, why, -1, err) : TARE_OK;
+}
+
 /* ---- all --------------------------------------------------------------------------------------- */
 
 /* Tensors that only quantized models have, and that say nothing of weights. */
@@ -288,6 +300,7 @@ static tare_status find_all(tare_weight_search *s, tare_error *err) {
     const size_t n = s->m->catalog.n_tensors;
     for (size_t i = 0; i < n; i++) TARE_TRY(try_names(s, i, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(note_comfy(s, i, err));
+    for (size_t i = 0; i < n; i++) TARE_TRY(note_torchao(s, i, err));
     for (const tare_json_node *l = s->settings.layers ? s->settings.layers->child : NULL; l;
          l = l->next)
         TARE_TRY(check_comfy(s, l->key, err));
