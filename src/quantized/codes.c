@@ -92,6 +92,8 @@ static float value_of(const tare_weight *w, uint32_t code) {
         return tare_weight_e2m1(code);
     case TARE_VALUE_E2M3:
         return e2m3(code);
+    case TARE_VALUE_QUARTERS:
+        return (code & 8 ? -0.25f : 0.25f) * (float)(code & 7);
     default:
         return (float)code - w->middle;
     }

@@ -82,6 +82,24 @@ static tare_status lay(tare_weight *w, const tare_weight_search *s, const tare_t
     return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
 }
 
+/* Whether codes of four bits are whole numbers of quarters, as AutoRound says; where it says so of some
+ * modules only, that is a fault. */
+static bool is_mx_int(const tare_weight_search *s) {
+    const tare_str word = TARE_STR("mx_int");
+    const tare_json_node *modules =
+        tare_weight_setting_at(&s->settings, "extra_config", TARE_SETTING_OBJECT);
+    const tare_json_node *all =
+        tare_weight_setting_at(&s->settings, "data_type", TARE_SETTING_TEXT);
+    const bool is_it = tare_str_starts(tare_json_node_text(all), word);
+    for (const tare_json_node *m = modules ? modules->child : NULL; m; m = m->next) {
+        const tare_str own = tare_json_node_text(tare_json_member(m, TARE_STR("data_type")));
+        if (own.len && tare_str_starts(own, word) != is_it)
+            tare_weight_setting_wrong(&s->settings, "extra_config",
+                                      "data_type: some modules are of mx_int, others not");
+    }
+    return is_it;
+}
+
 /* Codes of four bits, two a byte; of six bits, four in three; of eight. */
 TARE_SCHEME_FITS(microscale) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
@@ -106,9 +124,10 @@ TARE_SCHEME_FITS(microscale) {
         return TARE_OK;
     }
     w->bits = 4;
-    w->value = TARE_VALUE_E2M1;
-    TARE_TRY(lay(w, s, codes, 2, 32, false, err));
-    if (s->is_for_llama) w->encoding = tare_encoding_get(TARE_ENCODING_MXFP4);
+    w->value = is_mx_int(s) ? TARE_VALUE_QUARTERS : TARE_VALUE_E2M1;
+    TARE_TRY(lay(w, s, codes, 2, 32, is_tiled && !is_comfy, err));
+    if (s->is_for_llama && w->value == TARE_VALUE_E2M1)
+        w->encoding = tare_encoding_get(TARE_ENCODING_MXFP4);
     return TARE_OK;
 }
 

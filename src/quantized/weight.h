@@ -34,7 +34,8 @@ typedef enum tare_code_value {
     TARE_VALUE_E4M3,
     TARE_VALUE_E2M1,
     TARE_VALUE_E2M3,
-    TARE_VALUE_TABLE, /* of a part */
+    TARE_VALUE_QUARTERS, /* a sign, and 0 to 7 quarters */
+    TARE_VALUE_TABLE,    /* of a part */
 } tare_code_value;
 
 /* Where codes lie. "Dense": the first in the lowest bits, across the borders of words. */

@@ -438,7 +438,8 @@ bool tare_quantized_is_exact(const tare_model *m, tare_encoding_id type) {
     const struct tare_packed_weights *p = m->packed;
     for (size_t i = 0; p && i < p->n; i++) {
         const tare_weight *w = &p->weights[i];
-        const bool is_small = w->value == TARE_VALUE_E2M1 || w->value == TARE_VALUE_E2M3;
+        const bool is_small = w->value == TARE_VALUE_E2M1 || w->value == TARE_VALUE_E2M3 ||
+                              w->value == TARE_VALUE_QUARTERS;
         if (!is_small || w->scale_value != TARE_SCALE_E8M0 || type != TARE_ENCODING_BF16)
             return false;
     }
