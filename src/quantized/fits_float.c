@@ -52,6 +52,8 @@ TARE_SCHEME_FITS(fp8) {
     w->bits = 8;
     w->value = TARE_VALUE_OF_PART;
     if (scales->encoding->id == TARE_ENCODING_U8) w->scale_value = TARE_SCALE_E8M0;
+    if (tare_weight_setting_is(&s->settings, "weight_scale_semantics", "inverse"))
+        w->formula = TARE_FORMULA_DIVIDED; /* GPTQModel's */
     return TARE_OK;
 }
 
