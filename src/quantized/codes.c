@@ -99,12 +99,20 @@ static float value_of(const tare_weight *w, uint32_t code) {
     }
 }
 
+static tare_status read_table(reading *r, uint32_t n) {
+    const int64_t part = r->w->parts[TARE_PART_TABLE];
+    TARE_TRY(tare_tensor_values_f32(r->value, r->stored, (size_t)part, 0, n, r->err));
+    for (uint32_t c = 0; c < n; c++)
+        if (!isfinite(r->value[c]))
+            return tare_fail_tensor(r->err, TARE_ERR_CORRUPT, &r->stored->catalog.tensors[part],
+                                    (size_t)part, "codes stand for what is not a number");
+    return TARE_OK;
+}
+
 static tare_status make_values(reading *r) {
     const tare_weight *w = r->w;
     const uint32_t n = 1u << w->bits;
-    if (w->value == TARE_VALUE_TABLE)
-        return tare_tensor_values_f32(r->value, r->stored, (size_t)w->parts[TARE_PART_TABLE], 0, n,
-                                      r->err);
+    if (w->value == TARE_VALUE_TABLE) return read_table(r, n);
     for (uint32_t c = 0; c < n; c++) r->value[c] = value_of(w, c);
     return TARE_OK;
 }

@@ -250,6 +250,12 @@ static uint64_t count(const tare_weight *w, uint64_t first, uint64_t n) {
 
 /* ---- what belongs to all ----------------------------------------------------------------------- */
 
+static tare_status unusable(const reading *r, tare_part_kind kind, const char *why) {
+    const int64_t i = r->w->parts[kind];
+    return tare_fail_tensor(r->err, TARE_ERR_CORRUPT, &r->stored->catalog.tensors[i], (size_t)i,
+                            why);
+}
+
 /* The scale of the whole is multiplied into the others, or divides them, before any code. */
 static tare_status apply_factor(const reading *r, uint64_t n) {
     const tare_weight *w = r->w;
@@ -261,6 +267,8 @@ static tare_status apply_factor(const reading *r, uint64_t n) {
             tare_min_u64(n, ((matrix + 1) * w->matrix_rows - r->first) * w->n_groups);
         float factor;
         TARE_TRY(floats_of(&factor, r, TARE_PART_FACTOR, is_one ? 0 : matrix, 1));
+        if (!isfinite(factor) || (w->factor_divides && factor == 0))
+            return unusable(r, TARE_PART_FACTOR, "a factor with which weights are no numbers");
         if (w->factor_unit != 0) factor = factor / w->factor_unit;
         for (; i < stop; i++) scale[i] = w->factor_divides ? scale[i] / factor : scale[i] * factor;
     }
@@ -291,10 +299,19 @@ static tare_status read_index(const reading *r) {
     return TARE_OK;
 }
 
+static tare_status read_columns(const reading *r) {
+    const uint64_t n = r->w->cols;
+    TARE_TRY(floats_of(r->s->column, r, TARE_PART_COLUMNS, 0, n));
+    for (uint64_t i = 0; i < n; i++)
+        if (!isfinite(r->s->column[i]))
+            return unusable(r, TARE_PART_COLUMNS, "a factor of a column that is not a number");
+    return TARE_OK;
+}
+
 static tare_status read_all(const reading *r, uint64_t n) {
     const tare_weight *w = r->w;
     if (r->s->group) TARE_TRY(read_index(r));
-    if (r->s->column) TARE_TRY(floats_of(r->s->column, r, TARE_PART_COLUMNS, 0, w->cols));
+    if (r->s->column) TARE_TRY(read_columns(r));
     switch (w->scale_order) {
     case TARE_SCALES_BY_RUN:
     case TARE_SCALES_BY_TURN:
