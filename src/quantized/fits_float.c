@@ -37,6 +37,21 @@ static tare_status tiles_of(bool *out, bool *is_comfy, const tare_weight *w,
 
 /* ---- FP8 --------------------------------------------------------------------------------------- */
 
+/* Zero points beside floats that scales alone make numbers. */
+static tare_status check_zeros(const tare_weight *w, const tare_weight_search *s, tare_error *err) {
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_STATE);
+    float v[256];
+    if (!zeros) return tare_weight_check_zeros(w, s, err);
+    for (uint64_t i = 0; i < zeros->n_elements; i += sizeof v / sizeof *v) {
+        const uint64_t n = tare_min_u64(zeros->n_elements - i, sizeof v / sizeof *v);
+        TARE_TRY(tare_tensor_values_f32(v, s->m, (size_t)w->parts[TARE_PART_STATE], i, n, err));
+        for (uint64_t k = 0; k < n; k++)
+            if (v[k] != 0)
+                return tare_weight_refuse(w, s, "floats with zero points are not decoded", err);
+    }
+    return TARE_OK;
+}
+
 TARE_SCHEME_FITS(fp8) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
@@ -49,6 +64,7 @@ TARE_SCHEME_FITS(fp8) {
         w->n_dims = 0; /* not its scale */
         return TARE_OK;
     }
+    TARE_TRY(check_zeros(w, s, err));
     w->bits = 8;
     w->value = TARE_VALUE_OF_PART;
     if (scales->encoding->id == TARE_ENCODING_U8) w->scale_value = TARE_SCALE_E8M0;

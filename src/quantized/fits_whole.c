@@ -194,8 +194,24 @@ static bool wants_zeros(const tare_weight_search *s) {
     return n_with > 0 && n_without == 0;
 }
 
-static tare_status refuse_lost_zeros(const tare_weight *w, const tare_weight_search *s,
-                                     tare_error *err) {
+/* Whether groups are of columns in another order, in any group of the settings: only weights of one
+ * that says so have more than one reading. */
+static bool is_in_other_order(const tare_weight_search *s) {
+    static const char *const orders[] = {"group", "dynamic", "weight", "static", NULL};
+    const tare_json_node *at = NULL;
+    do {
+        const tare_json_node *weights = tare_weight_group(&s->settings, &at);
+        const tare_json_node *order = tare_json_member(weights, TARE_STR("actorder"));
+        if (order && order->type == TARE_JSON_TRUE) return true;
+        if (tare_weight_word(&s->settings, "actorder", tare_json_node_text(order), orders) < 2)
+            return true;
+    } while (at);
+    return false;
+}
+
+tare_status tare_weight_check_zeros(const tare_weight *w, const tare_weight_search *s,
+                                    tare_error *err) {
+    if (w->parts[TARE_PART_ZEROS] >= 0 || !wants_zeros(s)) return TARE_OK;
     return tare_weight_refuse(
         w, s, "the settings say that its codes have zero points (symmetric), and there are none",
         err);
@@ -218,7 +234,12 @@ TARE_SCHEME_FITS(packed) {
         return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
     if (index && (!is_words(w, s, TARE_PART_INDEX) || index->n_elements != cols))
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
-    if (!zeros && wants_zeros(s)) return refuse_lost_zeros(w, s, err);
+    TARE_TRY(tare_weight_check_zeros(w, s, err));
+    if (!index && w->n_groups > 1 && is_in_other_order(s))
+        return tare_weight_refuse(w, s,
+                                  "compressed-tensors: groups are of columns in another order "
+                                  "(actorder), and weight_g_idx is missing",
+                                  err);
     w->line = codes->cols * 4;
     w->value = TARE_VALUE_WHOLE;
     w->middle = zeros ? 0 : (float)(1u << (w->bits - 1));
@@ -242,7 +263,7 @@ TARE_SCHEME_FITS(scaled_bytes) {
     if (zeros && (zeros->n_elements != scales->n_elements ||
                   (zeros->encoding->id != TARE_ENCODING_I8 && !is_float(zeros))))
         return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
-    if (!zeros && wants_zeros(s)) return refuse_lost_zeros(w, s, err);
+    TARE_TRY(tare_weight_check_zeros(w, s, err));
     w->bits = 8;
     w->line = codes->cols;
     w->value = TARE_VALUE_SIGNED;
