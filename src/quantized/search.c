@@ -199,20 +199,35 @@ static tare_status note_beside(tare_weight_search *s, size_t i, tare_error *err)
     return note_refusal(s, codes, TARE_ERR_UNSUPPORTED, unused_scale, (int64_t)i, err);
 }
 
-/* 8-bit floats of a method that gives each weight a scale, and no tensor is one. */
-static tare_status note_unscaled(tare_weight_search *s, size_t i, tare_error *err) {
+/* Whether codes have a name that only those of a scheme have, or, where settings say that the model is
+ * packed, that of a weight; small floats whatever name, where each has a scale by quant_method. */
+static bool is_of_packed(const tare_weight_search *s, const tare_tensor *t) {
     static const char *const methods[] = {"fp8", "fbgemm_fp8", "ptpc_fp8", "compressed-tensors",
                                           "modelopt"};
+    static const char *const names[] = {".qweight",
+                                        ".weight_packed",
+                                        ".W_q",
+                                        "._weight_qdata",
+                                        ".weight._data",
+                                        ".weight._data._data",
+                                        ".embedding_quantized"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (tare_str_ends(t->name, tare_str_of(names[i]))) return true;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (t->encoding->kind == TARE_KIND_FLOAT && tare_str_is(s->settings.method, methods[i]))
+            return true;
+    return s->settings.config && tare_str_ends(t->name, TARE_STR(".weight"));
+}
+
+/* Codes that no scheme took, and no tensor is their scale. */
+static tare_status note_unscaled(tare_weight_search *s, size_t i, tare_error *err) {
     const tare_tensor *t = tensor(s, (int64_t)i);
-    bool is_scaled = false;
-    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
-        is_scaled |= tare_str_is(s->settings.method, methods[k]);
-    if (!is_scaled || s->weight_of[i] >= 0 || t->n_dims < 2 ||
-        t->encoding->kind != TARE_KIND_FLOAT || !tare_is_codes(s, (int64_t)i) ||
+    if (s->weight_of[i] >= 0 || s->is_dropped[i] || t->n_dims < 2 ||
+        !tare_is_codes(s, (int64_t)i) || !is_of_packed(s, t) ||
         (s->m->notes && (s->m->notes[i].scheme || s->m->notes[i].refusal)))
         return TARE_OK;
     return note_refusal(s, (int64_t)i, TARE_ERR_UNSUPPORTED,
-                        "by quant_method its codes have a scale, and there is none", -1, err);
+                        "codes of a packed weight, of which no scale was found", -1, err);
 }
 
 /* ---- ComfyUI ----------------------------------------------------------------------------------- */
