@@ -337,11 +337,19 @@ static bool is_of_named(tare_str name) {
     return false;
 }
 
+/* Codes may lie in tensors of any type; their scales are named as some scheme has them. */
+static bool is_of_scheme(tare_str name) {
+    for (const tare_scheme *row = tare_schemes; row->name; row++)
+        if (tare_str_ends(name, tare_str_of(row->parts[1].suffix))) return true;
+    return false;
+}
+
 /* Whether there may be anything to find: plain models are not asked for their settings. */
 static bool may_be_packed(const tare_weight_search *s) {
     for (size_t i = 0; i < s->m->catalog.n_tensors; i++) {
         const tare_str name = tensor(s, (int64_t)i)->name;
-        if (tare_is_codes(s, (int64_t)i) || tare_is_named_scale(name) || is_of_named(name))
+        if (tare_is_codes(s, (int64_t)i) || tare_is_named_scale(name) || is_of_scheme(name) ||
+            is_of_named(name))
             return true;
     }
     return false;

@@ -427,9 +427,13 @@ const char *tare_quantized_schemes(char *out, size_t size, const tare_model *m) 
 
 bool tare_quantized_are(const tare_model *m, const tare_encoding *type) {
     const struct tare_packed_weights *p = m->packed;
-    for (size_t i = 0; p && i < p->n; i++)
-        if (p->stored->catalog.tensors[p->weights[i].parts[TARE_PART_CODES]].encoding != type)
+    for (size_t i = 0; p && i < p->n; i++) {
+        const tare_weight *w = &p->weights[i];
+        /* codes may lie in tensors of a type that says nothing of them */
+        if (w->value != TARE_VALUE_OF_PART ||
+            p->stored->catalog.tensors[w->parts[TARE_PART_CODES]].encoding != type)
             return false;
+    }
     return p && p->n > 0;
 }
 
