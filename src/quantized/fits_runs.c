@@ -126,32 +126,74 @@ static tare_status read_hqq_shape(tare_weight *w, const tare_weight_search *s, t
     return count_of(w) ? TARE_OK : tare_weight_misfit(w, s, TARE_PART_STATE, err);
 }
 
+/* A text that is a tensor of its own; empty: there is none. */
+static tare_status read_text(char *out, size_t size, const tare_weight_search *s,
+                             const tare_weight *w, const char *suffix, tare_error *err) {
+    const int64_t i = tare_weight_find(s, w->stem, suffix);
+    const tare_tensor *t = i < 0 ? NULL : &s->m->catalog.tensors[i];
+    out[0] = 0;
+    if (!t || t->encoding->id != TARE_ENCODING_U8 || t->n_elements >= size) return TARE_OK;
+    TARE_TRY(tare_tensor_read(out, s->m, (size_t)i, 0, 0, (size_t)t->n_elements, err));
+    out[t->n_elements] = 0;
+    return TARE_OK;
+}
+
+/* A number beside the codes, else of the settings. */
+static tare_status hqq_number(uint64_t *out, const tare_weight_search *s, const tare_weight *w,
+                              const char *suffix, uint64_t usual, tare_error *err) {
+    char path[64];
+    snprintf(path, sizeof path, "quant_config.weight_quant_params%s", suffix);
+    if (tare_weight_find(s, w->stem, suffix) < 0)
+        usual = tare_weight_setting(&s->settings, path, usual);
+    return read_number(out, s, w, suffix, usual, err);
+}
+
+/* The room that a code has: packing tells, else the number of bits. 0: neither is known. */
+static tare_status hqq_bits(uint64_t *out, const tare_weight_search *s, const tare_weight *w,
+                            tare_error *err) {
+    static const struct {
+        const char *packing;
+        uint64_t bits;
+    } packings[] = {{"8bit_u8", 8}, {"4bit_u8", 4}, {"3bit_32", 3}, {"2bit_u8", 2}, {"1bit_u8", 1}};
+    uint64_t bits;
+    char text[16];
+    TARE_TRY(read_text(text, sizeof text, s, w, ".packing", err));
+    *out = 0;
+    for (size_t i = 0; i < sizeof packings / sizeof *packings; i++)
+        if (strcmp(text, packings[i].packing) == 0) *out = packings[i].bits;
+    if (text[0]) return TARE_OK;
+    TARE_TRY(hqq_number(&bits, s, w, ".nbits", 4, err));
+    *out = bits == 5 || bits == 6 ? 8 : bits > 8 || bits == 7 ? 0 : bits;
+    return TARE_OK;
+}
+
+/* Numbers that share a scale: all of a column or a row, where nothing else is said. */
+static uint64_t hqq_group(const tare_weight *w, uint64_t said, uint64_t axis, uint64_t n_scales) {
+    const uint64_t cols = w->dims[w->n_dims - 1], n = count_of(w);
+    if (said) return said;
+    return n_scales && n % n_scales == 0 && (n_scales == n / cols || n_scales == cols || axis)
+               ? n / n_scales
+               : 0;
+}
+
 TARE_SCHEME_FITS(hqq) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
     const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
-    static const char params[] = "quant_config.weight_quant_params.";
-    char path[64];
-    uint64_t said[3], bits, group, axis, nested_scale, nested_zero;
-    static const char *const names[3] = {"nbits", "group_size", "axis"};
-    const uint64_t usual[3] = {4, 0, 1};
-    for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s%s", params, names[i]);
-        said[i] = tare_weight_setting(&s->settings, path, usual[i]);
-    }
+    uint64_t bits, group, axis, nested_scale, nested_zero;
     TARE_TRY(read_hqq_shape(w, s, err));
-    TARE_TRY(read_number(&bits, s, w, ".nbits", said[0], err));
-    TARE_TRY(read_number(&group, s, w, ".group_size", said[1], err));
-    TARE_TRY(read_number(&axis, s, w, ".axis", said[2], err));
+    TARE_TRY(hqq_bits(&bits, s, w, err));
+    TARE_TRY(hqq_number(&group, s, w, ".group_size", 0, err));
+    TARE_TRY(hqq_number(&axis, s, w, ".axis", 1, err));
     TARE_TRY(read_number(&nested_scale, s, w, ".quant_scale", 0, err));
     TARE_TRY(read_number(&nested_zero, s, w, ".quant_zero", 0, err));
     if (nested_scale || nested_zero)
         return tare_weight_refuse(w, s, "hqq: scales that are quantized too are not decoded", err);
-    const uint64_t n = count_of(w);
-    if (group == 0) group = w->dims[w->n_dims - 1];
-    if ((bits != 1 && bits != 2 && bits != 3 && bits != 4 && bits != 8) || axis > 1)
+    if (bits == 0 || axis > 1)
         return tare_weight_refuse(w, s, "hqq: codes of this many bits are not decoded", err);
-    if (group > n || n % group || scales->n_elements != n / group ||
+    const uint64_t n = count_of(w);
+    group = hqq_group(w, group, axis, scales->n_elements);
+    if (group == 0 || group > n || n % group || scales->n_elements != n / group ||
         zeros->n_elements != n / group || !is_float(scales) || !is_float(zeros))
         return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
     w->bits = (uint32_t)bits;
