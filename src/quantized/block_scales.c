@@ -60,16 +60,16 @@ static bool named_block(uint64_t block[2], bool *is_named, const tare_weight_sea
     return false;
 }
 
-/* How many numbers of a dimension share one factor, where no settings say it. Published block sizes are
- * powers of two, nearly always 128; a factor a row or for all of them also occurs. */
+/* How many numbers of a dimension share one factor, where no settings say it; 0: nothing tells. Published
+ * block sizes are powers of two, nearly always 128; a factor a row or for all of them also occurs, and
+ * so do parts of equal length. */
 static uint64_t usual_block(uint64_t n, uint64_t n_scales) {
     if (n_scales == 0 || n_scales > n) return 0;
     if (n_scales == 1) return n;
     if (is_cut(n, 128, n_scales)) return 128;
     for (uint64_t b = 1; b < n; b *= 2)
         if (is_cut(n, b, n_scales)) return b;
-    const uint64_t b = tare_ceil_div_u64(n, n_scales);
-    return is_cut(n, b, n_scales) ? b : 0;
+    return n % n_scales == 0 ? n / n_scales : 0;
 }
 
 /* The dimensions of scales without those of one element between others: [n, 1, m, 1] is [n, m]. */
@@ -137,11 +137,39 @@ bool tare_weight_lay_groups(tare_weight *w, uint64_t lines, uint64_t groups) {
     return true;
 }
 
+/* Adds a number of columns that is stated; false: another one that fits is, too. */
+static bool add_stated(uint64_t *found, uint64_t stated, uint64_t cols, uint64_t groups) {
+    if (!stated || stated >= cols || tare_ceil_div_u64(cols, stated) != groups) return true;
+    if (*found && *found != stated) return false;
+    *found = stated;
+    return true;
+}
+
+/* The number of columns that settings state, of all modules or of some (AutoRound's extra_config,
+ * GPTQModel's dynamic), if it cuts a row in so many; 0: none does. False: several do. */
+static bool find_stated(uint64_t *found, const tare_weight_search *s, uint64_t cols,
+                        uint64_t groups) {
+    static const char *const places[] = {"extra_config", "dynamic"};
+    *found = 0;
+    add_stated(found, tare_weight_stated_group(&s->settings), cols, groups);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const tare_json_node *modules =
+            tare_weight_setting_at(&s->settings, places[i], TARE_SETTING_OBJECT);
+        for (const tare_json_node *m = modules ? modules->child : NULL; m; m = m->next) {
+            uint64_t stated = 0;
+            tare_json_node_u64(tare_json_member(m, TARE_STR("group_size")), &stated);
+            if (!add_stated(found, stated, cols, groups)) return false;
+        }
+    }
+    return true;
+}
+
 uint64_t tare_weight_group_length(const tare_weight_search *s, uint64_t cols, uint64_t groups) {
+    uint64_t stated;
     if (groups == 0 || groups > cols) return 0;
     if (groups == 1) return cols;
-    const uint64_t stated = tare_weight_stated_group(&s->settings);
-    if (stated && stated < cols && tare_ceil_div_u64(cols, stated) == groups) return stated;
+    if (!find_stated(&stated, s, cols, groups)) return 0;
+    if (stated) return stated;
     if (cols % groups == 0) return cols / groups;
     for (uint64_t g = 128; g >= 16; g /= 2)
         if (tare_ceil_div_u64(cols, g) == groups) return g;

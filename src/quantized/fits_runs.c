@@ -286,7 +286,10 @@ TARE_SCHEME_FITS(quanto4) {
     if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 2 || codes->dims[0] == 0 ||
         codes->cols == 0 || codes->dims[0] > UINT64_C(1) << 40)
         return tare_weight_misfit(w, s, TARE_PART_CODES, err);
-    const uint64_t lines = scales->n_elements, layers = tare_ceil_div_u64(lines, codes->dims[0]);
+    const uint64_t lines = scales->n_elements;
+    uint64_t layers = tare_ceil_div_u64(lines, codes->dims[0]);
+    if (lines < 4 && codes->dims[0] == 1 && tare_weight_setting_is(&s->settings, "weights", "int2"))
+        layers = 4; /* fewer lines than there is room for */
     if ((layers != 2 && layers != 4) || !is_float(scales) || shifts->n_elements != lines)
         return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
     const uint64_t n = lines * codes->cols, cols = quanto_cols(w, s, n, codes->cols);

@@ -258,7 +258,10 @@ TARE_SCHEME_FITS(scaled_bytes) {
         scales->encoding->id == TARE_ENCODING_F8_E8M0)
         return TARE_OK;
     tare_weight_shape_of(w, codes, 1);
-    if (!tare_weight_lay_scales(w, s, scales))
+    /* Quanto's scales that lie across are of columns */
+    const bool is_by_column = tare_str_ends(codes->name, TARE_STR("._data")) && codes->n_rows > 1 &&
+                              scales->n_elements > 1 && scales->n_rows == 1;
+    if (is_by_column || !tare_weight_lay_scales(w, s, scales))
         return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
     if (zeros && (zeros->n_elements != scales->n_elements ||
                   (zeros->encoding->id != TARE_ENCODING_I8 && !is_float(zeros))))
