@@ -159,6 +159,10 @@ def ct(bits, **more):
     return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": bits}}}, **more}
 
 
+def ct_weights(**words):
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4, **words}}}}
+
+
 def packed_stack(m):
     q, s = m.codes(4, (3, 32, 64)), m.halves(3, 32, 2)
     return {"x.weight_packed": ("I32", dense(q, 4)), "x.weight_scale": ("BF16", s), "x.weight_shape": ("I64", np.array([3, 32, 64]))}, \
@@ -322,19 +326,82 @@ def bnb8(m):
     return {"x.weight": ("I8", q), "x.SCB": ("F32", s), "x.weight_format": ("U8", np.uint8(0))}, q.astype(F) * s[:, None] * F(7.874015718698502e-3)
 
 
-def hqq(bits, g, axis):
+def hqq(bits, g, axis, room=None, halves=False):
+    """`room`: bits that a code has in its word, where packing says it; `halves`: bytes under the name of another type."""
     def make(m):
-        n = m.shape[0] * m.shape[1]
-        shape = (n // g, g) if axis else (g, n // g)
-        one = (n // g, 1) if axis else (1, n // g)
+        n, width = m.shape[0] * m.shape[1], room or bits
+        shape = m.shape if not g else (n // g, g) if axis else (g, n // g)
+        one = (shape[0], 1) if axis else (1, shape[1])
         q, s, z = m.codes(bits, shape), m.halves(*one), m.halves(*one)
-        per = {8: 1, 4: 2, 3: 10, 2: 4, 1: 8}[bits]
+        per = {8: 1, 4: 2, 3: 10, 2: 4, 1: 8}[width]
         p = np.pad(q, ((0, -len(q) % per), (0, 0))).reshape(per, -1, shape[1])
-        store = sum(p[k].astype(np.uint32) << bits * (per - 1 - k) for k in range(per))
-        t = {"x.W_q": ("I32", store.view(np.int32)) if bits == 3 else ("U8", store), "x.scale": ("BF16", s), "x.zero": ("BF16", z),
-             "x.shape": ("I64", np.array(m.shape)), "x.nbits": ("I32", np.int32(bits)), "x.group_size": ("I32", np.int32(g)), "x.axis": ("I32", np.int32(axis))}
+        store = sum(p[k].astype(np.uint32) << width * (per - 1 - k) for k in range(per))
+        codes = ("BF16", store.astype(np.uint8).view(np.uint16)) if halves else ("U8", store)
+        t = {"x.W_q": ("I32", store.view(np.int32)) if width == 3 else codes, "x.scale": ("BF16", s), "x.zero": ("BF16", z),
+             "x.shape": ("I64", np.array(m.shape)), "x.nbits": ("I32", np.int32(bits)), "x.axis": ("I32", np.int32(axis)),
+             **({"x.group_size": ("I32", np.int32(g))} if g else {}), **({"x.packing": text(f"{room}bit_u8")} if room else {})}
         return t, ((q.astype(F) - number("BF16", z)) * number("BF16", s)).reshape(m.shape)
     return make
+
+
+def torchao_tiles(kind):
+    """Scales in cuBLAS's tiles, which only the metadata say: there are as many as in rows."""
+    def make(m):
+        o, i = 128, 256
+        q, e, f, factor = m.codes(4, (o, i)), m.exponents(o, i // 32), m.fp8(o, i), F(.0123)
+        s = m.r.integers(1, 126, (o, i // 16)).astype(np.uint8)
+        name, codes, scales, w = {
+            "nvfp4": ("NVFP4Tensor", ("U8", pair(q)), ("F8_E4M3", tiles(s).reshape(32, 64)), E2M1[q] * wide(E4M3[s] * factor, i)),
+            "mxfp4": ("MXTensor", ("U8", pair(q)), ("F8_E8M0", tiles(e).reshape(32, 32)), E2M1[q] * wide(number("F8_E8M0", e), i)),
+            "mxfp8": ("MXTensor", ("F8_E4M3", f), ("F8_E8M0", tiles(e).reshape(32, 32)), E4M3[f] * wide(number("F8_E8M0", e), i))}[kind]
+        factors = {"x._weight_per_tensor_scale": ("F32", factor)} if kind == "nvfp4" else {}
+        return {"x._weight_qdata": codes, "x._weight_scale": scales, **factors,
+                "x.weight": ("metadata", {"_type": name, "_data": {"block_size": 16, "is_swizzled_scales": True}}),
+                "tensor_names": ("metadata", ["x.weight"])}, w
+    return make
+
+
+def fp8_inverse(blocks):
+    """GPTQModel's, which divides."""
+    def make(m):
+        (o, i), q, s = m.shape, m.fp8(), m.scales(*blocks) * 1000
+        each = np.repeat(np.repeat(s.reshape(s.shape[0], -1), o // s.shape[0], 0), i // (s.shape[1] if s.ndim > 1 else 1), 1)
+        return {"x.weight": ("F8_E4M3", q), "x.weight_scale_inv": ("F32", s)}, E4M3[q] / each
+    return make
+
+
+def quarters(m):
+    q, e = m.codes(4), m.exponents(m.shape[0], m.shape[1] // 32)
+    v = np.array([(1 - 2 * (c >> 3)) * (c & 7) / 4 for c in range(16)], F)
+    return {"x.weight_packed": ("U8", pair(q)), "x.weight_scale": ("U8", e)}, v[q] * wide(number("F8_E8M0", e), m.shape[1])
+
+
+def bnb4_stored(kind):
+    """bnb_4bit_quant_storage: the bytes of the codes under the name of another type."""
+    def make(m):
+        t, w = bnb4(False)(m)
+        raw = t["x.weight"][1].astype(np.uint8).reshape(-1)
+        return {**t, "x.weight": (kind, raw.view(BYTES[kind])[:, None])}, w
+    return make
+
+
+def gptq_uneven(g):
+    """A last group of fewer columns."""
+    def make(m):
+        o, i = m.shape
+        n, index = -(-i // g), np.arange(i) // g
+        q, z, s = m.codes(4), m.codes(4, (n, o)), m.scales(n, o).astype(np.float16)
+        return {"x.qweight": ("I32", dense(q, 4).T), "x.qzeros": ("I32", dense(z, 4)), "x.scales": ("F16", s)}, \
+            s.astype(F)[index].T * (q - z[index].T).astype(F)
+    return make
+
+
+def without(make, *names):
+    return lambda m: ({n: t for n, t in make(m)[0].items() if n not in names},)
+
+
+def beside(make, name, kind, a):
+    return lambda m: ({**make(m)[0], name: (kind, a)},)
 
 
 def quanto4(m):
@@ -382,12 +449,23 @@ def experts(m):
         (E2M1[q] * wide(number("F8_E8M0", s), cols)).transpose(0, 2, 1)
 
 
-GPTQ = {"quant_method": "gptq", "sym": False}
+GPTQ, AUTO = {"quant_method": "gptq", "sym": False}, {"quant_method": "auto-round", "sym": False}
 SCHEMES = {
     "gptq": (dict(GPTQ, bits=4, group_size=64), gptq()), "gptq order": (dict(GPTQ, bits=8), gptq(8, 32, True)),
     "gptq 3 bits": (dict(GPTQ, bits=3), gptq(3)), "gptq v2": (dict(GPTQ, checkpoint_format="gptq_v2"), gptq(2, 32, v2=True)),
     "gptq words": (GPTQ, gptq(4, 96, word="<i2")), "gptq planar 3": (dict(GPTQ, checkpoint_format="gptq_p"), gptq(3, 32, v2=True, planes=True)),
     "gptq planar 7": (dict(GPTQ, checkpoint_format="gptq_p"), gptq(7, 32, v2=True, planes=True)),
+    "gptq v2 by format": (dict(GPTQ, format="gptq_v2"), gptq(2, 32, v2=True)), "gptq planar by format": (dict(GPTQ, format="gptq_p"), gptq(3, 32, v2=True, planes=True)),
+    "gptq not rotated": (dict(GPTQ, rotation=None), gptq()),
+    "auto-round 0.4": (dict(AUTO, quant_method="intel/auto-round", backend="auto_round:exllamav2"), gptq(4, 64, v2=True)),
+    "auto-round 0.4 gptq": (dict(AUTO, backend="auto_round:gptq:exllamav2"), gptq(4, 64)), "auto-round auto": (dict(AUTO, packing_format="auto"), gptq(4, 64)),
+    "auto-round uneven": (dict(AUTO, packing_format="auto_round", group_size=128, extra_config={"y": {"group_size": 32}}), gptq_uneven(128)),
+    "auto-round mxint4": (dict(AUTO, packing_format="auto_round", data_type="mx_int4"), quarters), "auto-round mxfp4": (dict(AUTO, data_type="mx_fp4"), fp4("x.weight_packed", "x.weight_scale")),
+    **{f"torchao tiles {k}": ({"quant_method": "torchao"}, torchao_tiles(k)) for k in ("nvfp4", "mxfp4", "mxfp8")},
+    **{f"gptqmodel fp8 {len(b)}": ({"quant_method": "fp8", "weight_scale_semantics": "inverse", "weight_block_size": [32, 96]}, fp8_inverse(b)) for b in ((64,), (2, 2))},
+    **{f"bitsandbytes in {k}": (None, bnb4_stored(k)) for k in ("BF16", "F16", "F32")},
+    **{f"hqq {b} in bytes": (None, hqq(b, 64, 1, 8)) for b in (5, 6)}, "hqq 1.58": (None, hqq(1, 64, 1, 2)), "hqq in halves": (None, hqq(4, 64, 1, 4, True)),
+    **{f"hqq without groups, axis {a}": (None, hqq(4, None, a)) for a in (0, 1)},
     "auto-round 5": ({"quant_method": "auto-round", "packing_format": "auto_round"}, gptq(5, 32, v2=True)),
     "awq": ({"quant_method": "awq", "bits": 4, "group_size": 64, "version": "gemm"}, awq),
     "awq tiles": ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64, "version": "gemv_fast"}, awq_tiles),
@@ -454,6 +532,34 @@ REFUSED = {
     "x.weight_scale_9": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(4)), "x.weight_scale_9": ("F32", np.ones(4))}),
     "x.weight_scale": (None, {"x.weight": ("I8", np.zeros((4, 4))), "x.weight_scale": ("F32", np.ones(3))}),
 }
+# words that tare does not know, and settings that the tensors contradict
+REFUSED.update({
+    "checkpoint_format says another": (dict(GPTQ, format="gptq_v2", checkpoint_format="gptq"), gptq()), "'gptq_v9'": (dict(GPTQ, format="gptq_v9"), gptq()),
+    "(rotation)": (dict(GPTQ, rotation="hadamard"), gptq()), "(spinquant_config)": (dict(AUTO, packing_format="auto_round", spinquant_config={"r1": True}), gptq()),
+    "'auto_round:qbits'": (dict(AUTO, backend="auto_round:qbits"), gptq()), "(group_size)": (dict(AUTO, group_size=128, extra_config={"x": {"group_size": 96}}), gptq_uneven(96)),
+    "others not": (dict(AUTO, data_type="mx_fp4", extra_config={"x": {"data_type": "mx_int4"}}), quarters),
+    "quantization_config.format: tare does not know 'new'": (ct(4, format="new"), packed(4, 3)),
+    **{f"quantization_config.{k}: tare does not know 'newer'": (ct_weights(**{k: "newer"}), packed(4, 3)) for k in ("type", "strategy", "actorder")},
+    "(actorder)": (ct_weights(actorder="Group"), packed(4, 3)), "floats with zero points": (None, beside(fp8("x.weight_scale", (64, 1)), "x.weight_zero_point", "I8", np.ones((64, 1)))),
+    "(symmetric)": (ct_weights(symmetric=False), fp8("x.weight_scale", (64, 1))),
+    "quant_algo: tare does not know": ({"quant_method": "modelopt", "quant_algo": "NVFP4_NEW"}, nvfp4("modelopt")), "nvfp4_svd": ({"quant_algo": "NVFP4_SVD"}, nvfp4("modelopt")),
+    "mode: tare does not know": ({"bits": 4, "group_size": 64, "x": {"mode": "new"}}, mlx(4, 64)), "dtype: tare does not know 'fp6_e3m2'": (
+        {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp6_e3m2"}}}, mxfp6),
+    "weight_scale_semantics": ({"quant_method": "fp8", "weight_scale_semantics": "log"}, fp8("x.weight_scale_inv", (64, 1))),
+    "torchao: a Float8SparseTensor": ({"quant_method": "torchao"}, beside(fp8("x._weight_scale", (64, 1), codes="x._weight_qdata"), "x.weight", "metadata", {"_type": "Float8SparseTensor"})),
+    "hqq: codes": (None, beside(hqq(4, 64, 1), "x.packing", "U8", np.frombuffer(b"5bit_64", np.uint8))),
+    "x.weight_scale: named": ({"quant_method": "modelopt"}, {"x.weight": ("U8", np.zeros((64, 64))), "x.weight_scale": ("F32", F(1))}),
+    "x.weight_global_scale": (None, lambda m: ({**nvfp4("ct")(m)[0], "x.weight_global_scale": ("F32", np.array([np.inf], F))},)),
+    "x.pre_quant_scale": (None, lambda m: ({**nvfp4("awq")(m)[0], "x.pre_quant_scale": ("BF16", np.full(192, 0x7f80))},)),
+    "x.weight.quant_map": (None, lambda m: ({**bnb4(False)(m)[0], "x.weight.quant_map": ("F32", np.full(16, np.nan, F))},)),
+    "x.weight_scale_inv: named": (None, lambda m: ({"x.weight": ("F8_E4M3", m.fp8(200, 200)), "x.weight_scale_inv": ("F32", m.scales(3, 3))},)),
+})
+# codes whose scale is in no file
+REFUSED.update((f'"{codes}": codes of a packed weight', (settings, without(make, scales))) for codes, scales, settings, make in (
+    ("x.qweight", "x.scales", GPTQ, gptq()), ("x.weight_packed", "x.weight_scale", None, packed(4, 3)), ("x.W_q", "x.scale", None, hqq(4, 64, 1)),
+    ("x._weight_qdata", "x._weight_scale", None, int8("x._weight_qdata", "x._weight_scale")), ("x.weight", "x.SCB", {"quant_method": "bitsandbytes"}, bnb8)))
+REFUSED['"x.weight": codes'] = {"bits": 4, "group_size": 64}, without(without(mlx(4, 64), "x.biases"), "x.scales")
+REFUSED['"x.qweight": codes'] = {"quant_method": "gguf", "bits": "q4_k_m"}, {"x.qweight": ("U8", np.zeros((64, 144)))}
 # wherever the word stands
 REFUSED.update((name, (None, {"m.0.x_proj.weight": ("F8_E4M3", np.zeros((4, 4))), name: ("F32", np.ones(1))}))
                for name in ("scale.m.0.x_proj", "m.0.scales.x_proj", "m.0.x_proj.weight.absmax", "m_0_x_proj_dequant_scale",
@@ -464,7 +570,8 @@ def write(folder, settings, tensors):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     with open(os.path.join(folder, "model.safetensors"), "wb") as f:
-        f.write(safetensors((n, k, list(np.shape(a)), np.ascontiguousarray(a).astype(BYTES[k]).tobytes()) for n, (k, a) in tensors.items()))
+        f.write(safetensors(((n, k, list(np.shape(a)), np.ascontiguousarray(a).astype(BYTES[k]).tobytes()) for n, (k, a) in tensors.items() if k in BYTES),
+                            {n: json.dumps(a) for n, (k, a) in tensors.items() if k not in BYTES}))
     with open(os.path.join(folder, "config.json"), "w") as f:
         json.dump({"hidden_size": 192, "model_type": "x", "torch_dtype": "float16", **({} if not settings else settings if "text_config" in settings else {"quantization_config": settings})}, f)
 
