@@ -49,6 +49,13 @@ static size_t stated_format(const tare_weight_search *s) {
     const size_t newer = tare_weight_setting_word(&s->settings, "format", formats);
     if (older != newer && older < UNSTATED && newer < UNSTATED)
         tare_weight_setting_wrong(&s->settings, "format", "checkpoint_format says another one");
+    for (size_t i = 0; newer >= UNSTATED && older >= UNSTATED && i < 2; i++) {
+        const char *name = i ? "checkpoint_format" : "format";
+        const tare_json_node *node = tare_json_member(s->settings.beside, tare_str_of(name));
+        const size_t form =
+            tare_weight_word(&s->settings, name, tare_json_node_text(node), formats);
+        if (form < UNSTATED) return form;
+    }
     return newer < UNSTATED ? newer : older;
 }
 

@@ -59,6 +59,21 @@ static const tare_json_node *object_at(const tare_weight_settings *s, const tare
 
 #define IN_CONFIG "config.json: "
 
+/* The settings that a part of config.json has: a language model's beside an encoder (llm_config,
+ * thinker_config.text_config). */
+static const tare_json_node *in_parts(const tare_json_node *parent, int depth) {
+    static const char *const names[] = {"quantization_config", "compression_config"};
+    const tare_json_node *found = NULL;
+    for (const tare_json_node *part = parent ? parent->child : NULL; part && !found;
+         part = part->next) {
+        for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++)
+            found = object(tare_json_member(object(part), tare_str_of(names[i])));
+        if (found && found->n == 0) found = NULL;
+        if (!found && depth > 1) found = in_parts(object(part), depth - 1);
+    }
+    return found;
+}
+
 static const tare_json_node *in_config(tare_weight_settings *s) {
     static const char *const places[] = {
         IN_CONFIG "quantization_config", IN_CONFIG "text_config.quantization_config",
@@ -70,7 +85,9 @@ static const tare_json_node *in_config(tare_weight_settings *s) {
         const char *path = places[i] + strlen(IN_CONFIG);
         found = object_at(s, tare_json_path(s->root, tare_str_of(path)), IN_CONFIG, path);
     }
-    return found;
+    if (found) return found;
+    s->place = IN_CONFIG "quantization_config of a part";
+    return in_parts(object(s->root), 2);
 }
 
 /* In small letters. */
@@ -450,6 +467,10 @@ tare_status tare_weight_settings_read(tare_weight_settings *out, tare_model *m, 
     TARE_TRY(lower(&out->method,
                    tare_json_node_text(tare_json_member(out->config, TARE_STR("quant_method"))),
                    arena, err));
+    if (out->config && tare_str_is(out->method, "gptq")) {
+        TARE_TRY(read_file(&out->beside, out, m, "quantize_config.json", arena, err));
+        out->beside = object(out->beside);
+    }
     out->refusal = obstacle(out);
     return TARE_OK;
 }

@@ -27,8 +27,10 @@ typedef struct tare_weight_settings {
     const tare_json_node *config;  /* quantization_config, wherever it stands; NULL: none */
     const tare_json_node *modules; /* MLX's, by module; NULL: none */
     const tare_json_node *layers;  /* ComfyUI's, by module; NULL: none */
-    tare_str method;               /* quant_method */
-    const char *place;             /* of config: file and member */
+    const tare_json_node
+        *beside;       /* of GPTQ: quantize_config.json, which may say more; NULL: none */
+    tare_str method;   /* quant_method */
+    const char *place; /* of config: file and member */
     char *
         fault; /* of those that were asked for, the first that is not what it must be; empty: none */
     const char *refusal; /* why no weight of the model can be decoded; NULL: they can */

@@ -62,6 +62,12 @@ KEPT = {name: to for to, names in {
     "w4a16 w8a16 w4a16_asym w8a8": ("gemma 2", "gemma 4",),
     "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym w8a8": ("bitnet auto",),
 }.items() for name in names}
+# the same codes under other settings
+for name, same in {"gptq": ("gptq not rotated", "auto-round 0.4", "auto-round 0.4 gptq", "auto-round auto"), "gptq planar 3": ("gptq planar by format",), "mxfp4": ("auto-round mxfp4",),
+                   "gptq v2": ("gptq v2 by format", "gptq v2 beside", "gptq v2 in a part 0", "gptq v2 in a part 1")}.items():
+    BLOCKS.update((other, BLOCKS[name]) for other in same)
+    KEPT.update((other, KEPT[name]) for other in same)
+BLOCKS["auto-round uneven"] = "Q5_0"
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 1,
          "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 32, "rms_norm_eps": 1e-5, "torch_dtype": "bfloat16"}
 

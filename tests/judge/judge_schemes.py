@@ -456,6 +456,9 @@ SCHEMES = {
     "gptq words": (GPTQ, gptq(4, 96, word="<i2")), "gptq planar 3": (dict(GPTQ, checkpoint_format="gptq_p"), gptq(3, 32, v2=True, planes=True)),
     "gptq planar 7": (dict(GPTQ, checkpoint_format="gptq_p"), gptq(7, 32, v2=True, planes=True)),
     "gptq v2 by format": (dict(GPTQ, format="gptq_v2"), gptq(2, 32, v2=True)), "gptq planar by format": (dict(GPTQ, format="gptq_p"), gptq(3, 32, v2=True, planes=True)),
+    "gptq v2 beside": (dict(GPTQ, **{"quantize_config.json": {"checkpoint_format": "gptq_v2"}}), gptq(2, 32, v2=True)),
+    **{f"gptq v2 in a part {n}": (part, gptq(2, 32, v2=True)) for n, part in enumerate((
+        {"llm_config": {"quantization_config": dict(GPTQ, format="gptq_v2")}}, {"thinker_config": {"text_config": {"quantization_config": dict(GPTQ, format="gptq_v2")}}}))},
     "gptq not rotated": (dict(GPTQ, rotation=None), gptq()),
     "auto-round 0.4": (dict(AUTO, quant_method="intel/auto-round", backend="auto_round:exllamav2"), gptq(4, 64, v2=True)),
     "auto-round 0.4 gptq": (dict(AUTO, backend="auto_round:gptq:exllamav2"), gptq(4, 64)), "auto-round auto": (dict(AUTO, packing_format="auto"), gptq(4, 64)),
@@ -566,14 +569,22 @@ REFUSED.update((name, (None, {"m.0.x_proj.weight": ("F8_E4M3", np.zeros((4, 4)))
                             "weight_scales_of_m.0.x_proj", "m.scaling.0.x_proj.inv"))
 
 
+PARTS = {"text_config", "llm_config", "thinker_config"}
+
+
 def write(folder, settings, tensors):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     with open(os.path.join(folder, "model.safetensors"), "wb") as f:
         f.write(safetensors(((n, k, list(np.shape(a)), np.ascontiguousarray(a).astype(BYTES[k]).tobytes()) for n, (k, a) in tensors.items() if k in BYTES),
                             {n: json.dumps(a) for n, (k, a) in tensors.items() if k not in BYTES}))
+    settings = dict(settings or {})
+    beside, is_whole = settings.pop("quantize_config.json", None), PARTS & set(settings)
+    if beside:
+        with open(os.path.join(folder, "quantize_config.json"), "w") as f:
+            json.dump(beside, f)
     with open(os.path.join(folder, "config.json"), "w") as f:
-        json.dump({"hidden_size": 192, "model_type": "x", "torch_dtype": "float16", **({} if not settings else settings if "text_config" in settings else {"quantization_config": settings})}, f)
+        json.dump({"hidden_size": 192, "model_type": "x", "torch_dtype": "float16", **(settings if is_whole else {"quantization_config": settings} if settings else {})}, f)
 
 
 def judge(tare, source, want, work):
