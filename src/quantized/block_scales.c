@@ -84,6 +84,13 @@ static uint32_t squeeze(uint64_t *out, const tare_tensor *scales, uint32_t n_dim
     return n;
 }
 
+/* Whether as many factors as a matrix of a stack has columns belong to these: so they do in Llama 4's
+ * experts, of which fbgemm_fp8 is the method, and where no other reading is left. */
+static bool is_of_columns(const tare_weight_search *s, uint64_t rows, uint64_t n_rows,
+                          uint64_t cols) {
+    return tare_str_is(s->settings.method, "fbgemm_fp8") || (n_rows == 1 && rows != cols);
+}
+
 bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
                             const tare_tensor *scales) {
     const uint32_t n = w->n_dims, leading = n > 2 ? n - 2 : 0;
@@ -99,12 +106,16 @@ bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
         if (rest > 1) n_rows = dims[leading];
         if (rest > 0) n_cols = dims[m - 1];
         /* One list of factors belongs to the rows of the matrix, one each; so does one that lies
-         * across, whose columns would share theirs with fewer than any groups have. */
+         * across, whose columns would share theirs with fewer than any groups have. Stacks of experts
+         * whose matrices are transposed have one for each column. */
         const bool is_list = rest == 1 && n > 1 && n_cols > 1;
         const bool is_across =
             rest == 2 && n_rows == 1 && n_cols > 1 && cols / n_cols < LEAST_GROUP;
-        if (is_list || is_across) {
-            if (n_cols != rows) return false;
+        if (leading && n_rows * n_cols == cols && is_of_columns(s, rows, n_rows, cols)) {
+            n_rows = 1;
+            n_cols = cols;
+        } else if (is_list || is_across) {
+            if (n_cols != rows || (leading && is_across && rows == cols)) return false;
             n_rows = n_cols;
             n_cols = 1;
         }

@@ -257,6 +257,10 @@ TARE_SCHEME_FITS(scaled_bytes) {
     if (codes->encoding->id != TARE_ENCODING_I8 || codes->n_dims < 2 || !is_float(scales) ||
         scales->encoding->id == TARE_ENCODING_F8_E8M0)
         return TARE_OK;
+    /* others have codes of 4 bits beside scales of this name */
+    if (tare_str_ends(scales->name, TARE_STR("_scale_inv")) &&
+        !tare_str_is(s->settings.method, "blockwise_int8"))
+        return TARE_OK;
     tare_weight_shape_of(w, codes, 1);
     /* Quanto's scales that lie across are of columns */
     const bool is_by_column = tare_str_ends(codes->name, TARE_STR("._data")) && codes->n_rows > 1 &&

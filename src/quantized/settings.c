@@ -270,6 +270,8 @@ static const struct {
     {"spqr", TARE_NOT_DECODED("spqr")},
     {"higgs", TARE_NOT_DECODED("higgs")},
     {"qqq", TARE_IN_KERNEL_ORDER("qqq")},
+    {"qoq", TARE_IN_KERNEL_ORDER("qoq")},
+    {"w4afp8", TARE_NOT_DECODED("w4afp8")},
     {"marlin", TARE_IN_KERNEL_ORDER("marlin")},
     {"bitblas", TARE_IN_KERNEL_ORDER("bitblas")},
     {"fp_quant", TARE_IS_ROTATED("fp_quant")},
@@ -292,6 +294,7 @@ static const char *const read_methods[] = {"auto-round",
                                            "awq_marlin",
                                            "bitnet",
                                            "bitsandbytes",
+                                           "blockwise_int8",
                                            "compressed-tensors",
                                            "compressed_tensors",
                                            "deepspeedfp",
@@ -318,7 +321,9 @@ static const char *const read_methods[] = {"auto-round",
                                            "quanto",
                                            "quark",
                                            "rtn",
-                                           "torchao"};
+                                           "torchao",
+                                           "w8a8_fp8",
+                                           "w8a8_int8"};
 
 bool tare_quantized_is_method(tare_str name) {
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)

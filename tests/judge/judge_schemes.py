@@ -396,6 +396,19 @@ def gptq_uneven(g):
     return make
 
 
+def fp8_columns(*shape):
+    """Llama 4's experts by fbgemm: matrices are transposed, and each column has a factor."""
+    def make(m):
+        q, s = m.fp8(3, 64, shape[-1] if shape[-1] > 1 else shape[-2]), m.scales(*shape)
+        return {"x.gate_up_proj": ("F8_E4M3", q), "x.gate_up_proj_scale": ("F32", s)}, {"x.gate_up_proj": E4M3[q] * s.reshape(3, 1, -1)}
+    return make
+
+
+def int8_blocks(m):
+    q, s = (m.codes(8) - 128).astype(np.int8), m.scales(2, 3)
+    return {"x.weight": ("I8", q), "x.weight_scale_inv": ("F32", s)}, q.astype(F) * np.repeat(np.repeat(s, 32, 0), 64, 1)
+
+
 def without(make, *names):
     return lambda m: ({n: t for n, t in make(m)[0].items() if n not in names},)
 
@@ -466,6 +479,8 @@ SCHEMES = {
     "auto-round mxint4": (dict(AUTO, packing_format="auto_round", data_type="mx_int4"), quarters), "auto-round mxfp4": (dict(AUTO, data_type="mx_fp4"), fp4("x.weight_packed", "x.weight_scale")),
     **{f"torchao tiles {k}": ({"quant_method": "torchao"}, torchao_tiles(k)) for k in ("nvfp4", "mxfp4", "mxfp8")},
     **{f"gptqmodel fp8 {len(b)}": ({"quant_method": "fp8", "weight_scale_semantics": "inverse", "weight_block_size": [32, 96]}, fp8_inverse(b)) for b in ((64,), (2, 2))},
+    **{f"fp8 columns {n}": ({"quant_method": "fbgemm_fp8"}, fp8_columns(*n)) for n in ((3, 1, 96), (3, 96, 1), (3, 1, 64), (3, 64, 1))}, "fp8 columns": (None, fp8_columns(3, 1, 96)),
+    "int8 blocks": ({"quant_method": "blockwise_int8", "weight_block_size": [32, 64]}, int8_blocks),
     **{f"bitsandbytes in {k}": (None, bnb4_stored(k)) for k in ("BF16", "F16", "F32")},
     **{f"hqq {b} in bytes": (None, hqq(b, 64, 1, 8)) for b in (5, 6)}, "hqq 1.58": (None, hqq(1, 64, 1, 2)), "hqq in halves": (None, hqq(4, 64, 1, 4, True)),
     **{f"hqq without groups, axis {a}": (None, hqq(4, None, a)) for a in (0, 1)},
@@ -550,6 +565,7 @@ REFUSED.update({
         {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp6_e3m2"}}}, mxfp6),
     "weight_scale_semantics": ({"quant_method": "fp8", "weight_scale_semantics": "log"}, fp8("x.weight_scale_inv", (64, 1))),
     "torchao: a Float8SparseTensor": ({"quant_method": "torchao"}, beside(fp8("x._weight_scale", (64, 1), codes="x._weight_qdata"), "x.weight", "metadata", {"_type": "Float8SparseTensor"})),
+    "x.gate_up_proj_scale": (None, fp8_columns(3, 1, 64)), "qoq: its": ({"quant_method": "qoq"}, gptq()),
     "hqq: codes": (None, beside(hqq(4, 64, 1), "x.packing", "U8", np.frombuffer(b"5bit_64", np.uint8))),
     "x.weight_scale: named": ({"quant_method": "modelopt"}, {"x.weight": ("U8", np.zeros((64, 64))), "x.weight_scale": ("F32", F(1))}),
     "x.weight_global_scale": (None, lambda m: ({**nvfp4("ct")(m)[0], "x.weight_global_scale": ("F32", np.array([np.inf], F))},)),
