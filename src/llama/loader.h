@@ -7,6 +7,20 @@
 
 #include "llama/arch.h"
 
+/* Numbers of keys, as the loader has them. */
+typedef struct tare_llama_numbers {
+    const tare_model *gguf;
+    tare_str architecture;
+    char *
+        missing; /* NULL, or TARE_LLAMA_MOST_KEY bytes: the first key that is missing and taken for 0,
+                      without the architecture; empty: none */
+} tare_llama_numbers;
+
+#define TARE_LLAMA_MOST_KEY 64
+#define TARE_LLAMA_OF_MODEL UINT64_MAX /* for `block`: the number of no single one */
+/* A tare_llama_key_number (size_rules.h); `numbers`: tare_llama_numbers. */
+bool tare_llama_loader_number(uint64_t *out, const void *numbers, const char *name, uint64_t block);
+
 /* Each says in *why what it does not take. */
 bool tare_llama_has_keys(const tare_model *gguf, tare_str architecture, tare_error *why);
 bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,

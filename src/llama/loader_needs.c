@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys that llama.cpp's loader ends without: by architecture, and those whose numbers it needs for the
- * shapes of tensors that are there. */
+ * Keys that llama.cpp's loader ends without, by architecture; those that sizes of tensors come from are
+ * loader_numbers.c's. */
 #include <stdio.h>
 
 #include "base/arith.h"
@@ -43,8 +43,8 @@ static const struct {
      "qwen3next qwen4exp"},
     {"attention.kv_lora_rank", "bailingmoe3 deepseek2 deepseek32 dots3note glm-dsa glm5-next hy_v4 "
                                "kimi-k3 kimi-linear minicpm3 mistral4 plm"},
-    {"expert_gating_func", "bailingmoe2 bailingmoe3 deepseek32 deepseek4 dots3note "
-                           "exaone-moe kimi-k3 kimi-linear lfm2moe minimax-m3"},
+    {"expert_gating_func", "bailingmoe2 bailingmoe3 deepseek32 deepseek4 dots1 dots3note "
+                           "exaone-moe hy_v4 kimi-k3 kimi-linear lfm2moe minimax-m2 minimax-m3"},
     {"ssm.group_count", "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe plamo2 qwen35 "
                         "qwen35moe qwen3next qwen4exp"},
     {"attention.sliding_window_pattern",
@@ -95,25 +95,9 @@ static const struct {
     {"attention.indexer.block_size attention.indexer.local_blocks", "minimax-m3"},
     {"hrm.h_cycles hrm.l_cycles hrm.layers_per_stack", "hrm_text"},
     {"hyper_connection.low_rank", "qwen4exp"},
-    {"target_hidden_size", "eagle3"},
     {"activation.situ_beta activation.situ_linear_beta attn_res.block_size", "kimi-k3"},
     {"attention.indexer.kpool", "glm5-next"},
     {"attention.layer_norm_epsilon|attention.layer_norm_rms_epsilon", "cohere2moe"},
-};
-
-/* A number that is taken for 0 where its key is missing, and a tensor (of some block, with '#') that
- * then has another shape, or is not taken. */
-static const struct {
-    const char *key, *tensor, *archs; /* NULL: all */
-} sized[] = {
-    {"attention.head_count", "blk.#.attn_q.weight", NULL},
-    {"attention.head_count", "blk.#.attn_qkv.weight", NULL},
-    {"feed_forward_length", "blk.#.ffn_down.weight", NULL},
-    {"expert_count", "blk.#.ffn_gate_inp.weight", NULL},
-    {"nextn_predict_layers", "blk.#.nextn.eh_proj.weight", NULL},
-    {"expert_shared_feed_forward_length", "blk.#.ffn_down_shexp.weight",
-     "ernie4_5 granite granite_swa granitehybrid granitemoe paddleocr step35"},
-    {"expert_shared_count", "blk.#.ffn_down_shexp.weight", "cohere2moe"},
 };
 
 /* *key: the first of the names, whole. */
@@ -139,14 +123,11 @@ static bool no(tare_error *why, const char *key) {
     return false;
 }
 
-static bool has_tensor(const tare_model *gguf, const char *wanted) {
-    for (size_t i = 0; i < gguf->catalog.n_tensors; i++) {
-        char stem[160];
-        uint64_t block;
-        bool is_in_block;
-        tare_llama_stem(stem, sizeof stem, &block, &is_in_block, gguf->catalog.tensors[i].name);
-        if (strcmp(stem, wanted) == 0) return true;
-    }
+/* Whether it has layers that predict more tokens. */
+static bool predicts_more(const tare_model *gguf) {
+    const tare_str end = TARE_STR(".nextn.eh_proj.weight");
+    for (size_t i = 0; i < gguf->catalog.n_tensors; i++)
+        if (tare_str_ends(gguf->catalog.tensors[i].name, end)) return true;
     return false;
 }
 
@@ -159,10 +140,8 @@ bool tare_llama_has_keys(const tare_model *gguf, tare_str architecture, tare_err
         for (tare_str name; (name = tare_llama_next_word(&names)).len;)
             if (!has_key(gguf, architecture, name, key, sizeof key)) return no(why, key);
     }
-    for (size_t i = 0; i < sizeof sized / sizeof *sized; i++)
-        if (tare_llama_is_among(architecture, sized[i].archs) &&
-            !has_key(gguf, architecture, tare_str_of(sized[i].key), key, sizeof key) &&
-            has_tensor(gguf, sized[i].tensor))
-            return no(why, key);
+    snprintf(key, sizeof key, "%.*s.nextn_predict_layers", (int)tare_min_u64(architecture.len, 64),
+             architecture.ptr);
+    if (tare_model_find_key(gguf, tare_str_of(key)) < 0 && predicts_more(gguf)) return no(why, key);
     return true;
 }

@@ -10,8 +10,6 @@
 #include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
-#define MOST_BLOCKS 4096 /* of an array with a number for each */
-
 static bool no(tare_error *why, tare_str name, const char *what) {
     tare_fail(why, TARE_ERR_UNSUPPORTED, what);
     tare_error_item(why, TARE_ITEM_TENSOR, -1, name);
@@ -20,79 +18,19 @@ static bool no(tare_error *why, tare_str name, const char *what) {
 
 /* ---- sizes by keys --------------------------------------------------------------------------- */
 
-typedef struct sized {
-    const tare_model *model;
-    tare_str architecture;
-} sized;
+typedef tare_llama_numbers sized;
 
-/* Element i of an array, which llama.cpp has one of for each block. */
-static bool element(tare_value *out, const tare_array *a, uint64_t i) {
-    tare_array_walk walk;
-    if (i >= a->count || a->count > MOST_BLOCKS) return false;
-    tare_array_begin(&walk, a);
-    for (uint64_t k = 0; k <= i; k++)
-        if (!tare_array_next(out, &walk)) return false;
-    return true;
-}
-
-static const tare_metadata *key_of(const sized *s, const char *name) {
+/* Whether a size differs because a key is missing, which then is what is named. */
+static bool is_of_missing(const sized *s, const tare_tensor *t, tare_error *why) {
     char key[160];
-    const bool is_whole = name[0] == '=';
-    snprintf(key, sizeof key, "%.*s%s%s", is_whole ? 0 : (int)tare_min_u64(s->architecture.len, 64),
-             s->architecture.ptr, is_whole ? "" : ".", name + is_whole);
-    const int64_t i = tare_model_find_key(s->model, tare_str_of(key));
-    return i < 0 ? NULL : &s->model->catalog.metadata[i];
-}
-
-/* Whether a layer has a window, in a list of those that have one. */
-static bool has_window(const sized *s, uint64_t block) {
-    const tare_metadata *m = key_of(s, "attention.sliding_window_pattern");
-    tare_value v = {0};
-    return m && m->value.type == TARE_VALUE_ARRAY && m->value.as.a.type == TARE_VALUE_BOOL &&
-           element(&v, &m->value.as.a, block) && v.as.u != 0;
-}
-
-/* Heads of layers with a window may have another width, and RWKV's first block has no values of an
- * earlier one. */
-static const char *name_in(const sized *s, const char *name, uint64_t block) {
-    static const char *const names[][2] = {
-        {"attention.key_length", "attention.key_length_swa"},
-        {"attention.value_length", "attention.value_length_swa"}};
-    for (size_t i = 0; i < 2; i++)
-        if (strcmp(name, names[i][0]) == 0 && key_of(s, names[i][1]) && has_window(s, block))
-            return names[i][1];
-    if (block == 0 && strcmp(name, "attention.value_residual_mix_lora_rank") == 0)
-        return "attention.iclr_lora_rank";
-    return name;
-}
-
-static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block);
-
-/* Without a key heads together are as wide as the model, and Grok's experts as other networks. */
-static bool has_default(uint64_t *out, const sized *s, const char *name, uint64_t block) {
-    uint64_t width, heads;
-    if (strcmp(name, "expert_feed_forward_length") == 0 && tare_str_is(s->architecture, "grok"))
-        return key_number(out, s, "feed_forward_length", block);
-    if ((strcmp(name, "attention.key_length") != 0 &&
-         strcmp(name, "attention.value_length") != 0) ||
-        !key_number(&width, s, "embedding_length", 0) ||
-        !key_number(&heads, s, "attention.head_count", 0) || heads == 0)
-        return false;
-    *out = width / heads;
+    if (!s->missing[0]) return false;
+    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(s->architecture.len, 64),
+             s->architecture.ptr, s->missing);
+    tare_fail(why, TARE_ERR_UNSUPPORTED, "it is missing");
+    tare_error_item(why, TARE_ITEM_KEY, -1, tare_str_of(key));
+    tare_error_detail(why, "%.*s has a size by it", (int)tare_min_u64(t->name.len, 64),
+                      t->name.ptr);
     return true;
-}
-
-static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block) {
-    const sized *s = ctx;
-    const tare_metadata *m = key_of(s, name_in(s, name, block));
-    if (!m && strcmp(name, "attention.head_count_kv") == 0) /* as many as there are heads */
-        return key_number(out, ctx, "attention.head_count", block);
-    if (!m) return has_default(out, s, name, block);
-    if (m->value.type == TARE_VALUE_ARRAY) { /* 0 is of layers without such tensors */
-        tare_value v = {0};
-        return element(&v, &m->value.as.a, block) && tare_value_u64(out, &v) && *out > 0;
-    }
-    return tare_value_u64(out, &m->value); /* 0, too, which no tensor has that the key is of */
 }
 
 /* Its shape is what the keys say. */
@@ -102,11 +40,13 @@ static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
     bool is_in_block;
     tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
     for (const tare_llama_size_rule *r = tare_llama_size_rules; r->tensors; r++) {
+        s->missing[0] = '\0';
         if (!tare_llama_size_applies(r, stem, s->architecture) || t->n_dims <= r->dim ||
-            !tare_llama_size_expected(&count, &factor, r, block, key_number, s))
+            !tare_llama_size_expected(&count, &factor, r, block, tare_llama_loader_number, s))
             continue;
         const uint64_t is = t->dims[t->n_dims - 1 - r->dim];
         if (tare_llama_size_is(r, count, factor, is, s->architecture)) continue;
+        if (is_of_missing(s, t, why)) return false;
         no(why, t->name, "its shape is not what the keys say");
         tare_llama_size_differs(why, r, tare_str_of(r->key), count, factor, is);
         return false;
@@ -120,7 +60,8 @@ static const tare_tensor *beside(const sized *s, tare_str name, const char *word
 static bool is_other_size(uint64_t *sum, const sized *s, const tare_llama_loader_size *r,
                           uint64_t block, uint64_t is) {
     for (const char *keys = r->sum; *keys;)
-        if (!tare_llama_size_sum(sum, &keys, block, key_number, s) || *sum == is) return false;
+        if (!tare_llama_size_sum(sum, &keys, block, tare_llama_loader_number, s) || *sum == is)
+            return false;
     return true;
 }
 
@@ -132,10 +73,12 @@ static bool has_loader_size(const sized *s, const tare_tensor *t, tare_error *wh
     tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
     for (const tare_llama_loader_size *r = tare_llama_loader_sizes; r->sum; r++) {
         const uint64_t is = t->n_dims > r->dim ? t->dims[t->n_dims - 1 - r->dim] : 1;
+        s->missing[0] = '\0';
         if (!tare_llama_is_among(s->architecture, r->only) ||
             !tare_llama_is_one_of(tare_str_of(stem), r->tensors) ||
             (r->beside && !beside(s, t->name, r->beside)) || !is_other_size(&sum, s, r, block, is))
             continue;
+        if (is_of_missing(s, t, why)) return false;
         no(why, t->name, "its shape is not what the keys say");
         tare_error_detail(why, "the shape has %llu, not %llu: %s", (unsigned long long)is,
                           (unsigned long long)sum, r->sum);
@@ -150,8 +93,7 @@ static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
         "rope_factors_long.weight rope_factors_short.weight rope_freqs.weight";
     uint64_t turned;
     if (!tare_llama_is_one_of(t->name, names) ||
-        (!key_number(&turned, s, "rope.dimension_count", 0) &&
-         !key_number(&turned, s, "attention.key_length", 0)) ||
+        !tare_llama_loader_number(&turned, s, "rope.dimension_count", TARE_LLAMA_OF_MODEL) ||
         t->n_elements == turned / 2)
         return true;
     no(why, t->name, "it needs a factor for every two rotated elements of a head");
@@ -168,8 +110,8 @@ static const tare_tensor *beside(const sized *s, tare_str name, const char *word
     size_t lead = name.len, n_dots = 0;
     while (lead > 0 && (name.ptr[lead - 1] != '.' || ++n_dots < 2)) lead--;
     snprintf(other, sizeof other, "%.*s%s.weight", (int)tare_min_u64(lead, 64), name.ptr, word);
-    const int64_t i = tare_model_find_tensor(s->model, tare_str_of(other));
-    return i < 0 ? NULL : &s->model->catalog.tensors[i];
+    const int64_t i = tare_model_find_tensor(s->gguf, tare_str_of(other));
+    return i < 0 ? NULL : &s->gguf->catalog.tensors[i];
 }
 
 static bool has_elements(const tare_tensor *t, uint64_t wanted, tare_error *why) {
@@ -187,13 +129,15 @@ static bool has_bias_of_weight(const sized *s, const tare_tensor *t, tare_error 
     if (!tare_str_ends(t->name, end)) return true;
     snprintf(name, sizeof name, "%.*s.weight", (int)tare_min_u64(t->name.len - end.len, 128),
              t->name.ptr);
-    const int64_t i = tare_model_find_tensor(s->model, tare_str_of(name));
-    const tare_tensor *weight = i < 0 ? NULL : &s->model->catalog.tensors[i];
+    const int64_t i = tare_model_find_tensor(s->gguf, tare_str_of(name));
+    const tare_tensor *weight = i < 0 ? NULL : &s->gguf->catalog.tensors[i];
     const bool is_of_norm = weight && (weight->n_dims == 1 || weight->n_elements == t->n_elements);
     return !weight || has_elements(t, is_of_norm ? weight->n_elements : weight->n_rows, why);
 }
 
-/* A norm of queries or keys is one of a head, or of all of them. */
+/* A norm of queries or keys is one of a head, or of all of them: here always of all. */
+static const char joint_norms[] = "jina-bert-v2 minimax-m2 mpt olmo2 olmoe";
+
 static bool has_norm_of_heads(const sized *s, const tare_tensor *t, tare_error *why) {
     static const struct {
         const char *stem, *matrix, *heads;
@@ -206,19 +150,24 @@ static bool has_norm_of_heads(const sized *s, const tare_tensor *t, tare_error *
     for (size_t i = 0; i < 2; i++) {
         if (strcmp(stem, norms[i].stem) != 0 || t->n_dims != 1) continue;
         const tare_tensor *matrix = beside(s, t->name, norms[i].matrix);
-        if (!matrix || !t->n_elements || !key_number(&heads, s, norms[i].heads, block)) return true;
+        if (!matrix || !t->n_elements ||
+            !tare_llama_loader_number(&heads, s, norms[i].heads, block))
+            return true;
         const uint64_t n = matrix->n_rows / t->n_elements;
         const bool is_even = matrix->n_rows % t->n_elements == 0;
         const bool is_gated =
             i == 0 && tare_llama_is_one_of(s->architecture, TARE_LLAMA_GATED_QUERIES);
-        if (is_even && (n == 1 || n == heads || (is_gated && n == 2 * heads))) return true;
+        const bool is_joint = tare_llama_is_one_of(s->architecture, joint_norms);
+        if (is_even && (n == 1 || (n == heads && !is_joint) || (is_gated && n == 2 * heads)))
+            return true;
         return has_elements(t, matrix->n_rows, why);
     }
     return true;
 }
 
 bool tare_llama_shapes_load(const tare_model *gguf, tare_str architecture, tare_error *why) {
-    const sized s = {gguf, architecture};
+    char missing[TARE_LLAMA_MOST_KEY] = "";
+    const sized s = {gguf, architecture, missing};
     const tare_catalog *c = &gguf->catalog;
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_tensor *t = &c->tensors[i];

@@ -37,6 +37,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define HEADS       "attention.head_count"
 #define KEYS        "attention.key_length_mla"
 #define VALUES      "attention.value_length_mla"
+#define CHUNK       "expert_chunk_feed_forward_length"
 #define LINEAR      "attention.head_count*kda.head_dim"
 
 const tare_llama_loader_size tare_llama_loader_sizes[] = {
@@ -55,6 +56,8 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
              B("channel_mix_value"),
      ROWS, RWKV, NULL},
     {WIDTH, B("time_mix_key") B("time_mix_value"), ROWS, "rwkv6 " RWKV_7, NULL},
+    {"attention.head_count_kv*wkv.head_size", B("time_mix_key") B("time_mix_value"), ROWS,
+     "rwkv6qwen2", NULL},
     {"feed_forward_length", B("channel_mix_key"), ROWS, RWKV, NULL},
     {"feed_forward_length", B("channel_mix_value"), COLS, RWKV, NULL},
     {"wkv.head_size", B("time_mix_first"), COLS, RWKV_6, NULL},
@@ -122,14 +125,11 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {VALUES, B("attn_v_b"), ROWS, NULL, NULL},
     {HEADS, B("attn_k_b") B("attn_v_b"), STACK, NULL, NULL},
     {HEADS "*" KEYS, B("attn_q"), ROWS, NULL, "attn_kv_a_mqa"},
-    {HEADS "*attention.key_length -" HEADS "*rope.dimension_count " HEADS "*attention.value_length",
-     B("attn_kv_b"), ROWS, "minicpm3", NULL},
-    {HEADS "*attention.key_length", B("attn_q_b"), ROWS, "minicpm3", NULL},
     {HEADS "*attention.value_length", B("attn_output"), COLS, "minicpm3", NULL},
     /* gates and what they are for in one */
     {"2*feed_forward_length", B("ffn_up"), ROWS,
      "chatglm glm4 modern-bert neo-bert phi3 plamo2 plamo3", NULL},
-    {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS, "plamo3", NULL},
+    {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS, "openelm plamo3", NULL},
     {"feed_forward_length", B("ffn_sub_norm"), COLS, "bitnet", NULL},
     /* CogVLM's second set */
     {WIDTH, B("vis_attn_qkv") B("vis_gate") B("vis_up"), COLS, "cogvlm", NULL},
@@ -140,11 +140,19 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"feed_forward_length", B("vis_down"), COLS, "cogvlm", NULL},
     /* of encoders */
     {WIDTH, "cls.output.weight", COLS, NULL, NULL},
+    {WIDTH, "enc.output_norm.weight dec.output_norm.weight ", COLS, "neo-bert t5 t5encoder", NULL},
     {"=tokenizer.ggml.token_type_count", "token_types.weight", ROWS, NULL, NULL},
     /* what predicts more tokens */
     {"2*" WIDTH, B("nextn.eh_proj"), COLS, NULL, NULL},
     {WIDTH, B("nextn.eh_proj"), ROWS, NULL, NULL},
     {WIDTH, B("nextn.embed_tokens") B("nextn.shared_head_head"), COLS, NULL, NULL},
+    /* smaller experts beside others */
+    {WIDTH, B("ffn_up_chexps") B("ffn_gate_chexps"), COLS, NULL, NULL},
+    {WIDTH, B("ffn_down_chexps"), ROWS, NULL, NULL},
+    {CHUNK, B("ffn_up_chexps") B("ffn_gate_chexps"), ROWS, NULL, NULL},
+    {CHUNK, B("ffn_down_chexps"), COLS, NULL, NULL},
+    {"expert_count/experts_per_group", B("ffn_up_chexps") B("ffn_gate_chexps") B("ffn_down_chexps"),
+     STACK, NULL, NULL},
     /* gates, and norms of experts */
     {WIDTH,
      B("ffn_gate_inp_shexp") B("pre_ffw_norm_2") B("post_ffw_norm_1") B("post_ffw_norm_2") BARE(

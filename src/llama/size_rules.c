@@ -42,7 +42,8 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define GATED_QUERIES OTHER_HEADS " " TARE_LLAMA_GATED_QUERIES
 /* Where experts are as wide as a feed-forward network without them. */
 #define PLAIN_EXPERTS                                                                              \
-    "llama phimoe granitemoe granitehybrid arctic dbrx jamba hunyuan-moe minimax-01"
+    "llama phimoe granitemoe granite_swa granitehybrid arctic dbrx jamba hunyuan-moe minimax-01 "  \
+    "minimax-m2 olmoe"
 /* But where the feed-forward network beside the experts is as wide as the model. */
 #define WIDE_BESIDE "!arctic"
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The numbers that llama.cpp's loader has by the keys, and those that it assumes where a key is
+ * missing. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "llama/loader.h"
+#include "llama/size_rules.h"
+#include "llama/tensor_names.h"
+
+#define MOST_BLOCKS 4096 /* of an array with a number for each */
+
+/* Sums (size_rules.h) that stand for keys in these architectures; NULL: in all, but those of rows before.
+ * What no row has is not known. */
+static const struct {
+    const char *keys, *sum, *archs;
+    bool of_model; /* of the first block, in whichever it is asked for */
+} assumed[] = {
+    {"attention.head_count_kv", "embedding_length/wkv.head_size", "rwkv6qwen2", false},
+    {"attention.head_count_kv", "attention.head_count", NULL, false},
+    {"attention.key_length attention.value_length", "embedding_length/attention.head_count", NULL,
+     true},
+    {"rope.dimension_count", "attention.key_length", NULL, true},
+    {"expert_feed_forward_length", "feed_forward_length", "grok", false},
+    {"expert_feed_forward_length", "0", "gemma4", false},
+    {"expert_shared_feed_forward_length", "expert_feed_forward_length", "hy_v3", false},
+    {"expert_shared_feed_forward_length", "0",
+     "ernie4_5 ernie4_5-moe granite granite_swa granitehybrid granitemoe nemotron_h "
+     "nemotron_h_moe paddleocr step35",
+     false},
+    {"expert_feed_forward_length", "feed_forward_length/expert_used_count",
+     "nemotron_h nemotron_h_moe", false},
+    {"expert_shared_count", "0", "cohere2moe", false},
+    {"attention.head_count feed_forward_length expert_count attention.q_lora_rank "
+     "attention.indexer.head_count attention.indexer.key_length",
+     "0", NULL, false},
+};
+
+/* Element i of an array, which llama.cpp has one of for each block. */
+static bool element(tare_value *out, const tare_array *a, uint64_t i) {
+    tare_array_walk walk;
+    if (i == TARE_LLAMA_OF_MODEL) i = 0;
+    if (i >= a->count || a->count > MOST_BLOCKS) return false;
+    tare_array_begin(&walk, a);
+    for (uint64_t k = 0; k <= i; k++)
+        if (!tare_array_next(out, &walk)) return false;
+    return true;
+}
+
+static const tare_metadata *key_of(const tare_llama_numbers *s, const char *name) {
+    char key[160];
+    const bool is_whole = name[0] == '=';
+    snprintf(key, sizeof key, "%.*s%s%s", is_whole ? 0 : (int)tare_min_u64(s->architecture.len, 64),
+             s->architecture.ptr, is_whole ? "" : ".", name + is_whole);
+    const int64_t i = tare_model_find_key(s->gguf, tare_str_of(key));
+    return i < 0 ? NULL : &s->gguf->catalog.metadata[i];
+}
+
+/* Whether a layer has a window, in a list of those that have one. */
+static bool has_window(const tare_llama_numbers *s, uint64_t block) {
+    const tare_metadata *m = key_of(s, "attention.sliding_window_pattern");
+    tare_value v = {0};
+    return block != TARE_LLAMA_OF_MODEL && m && m->value.type == TARE_VALUE_ARRAY &&
+           m->value.as.a.type == TARE_VALUE_BOOL && element(&v, &m->value.as.a, block) &&
+           v.as.u != 0;
+}
+
+static void note_missing(const tare_llama_numbers *s, const char *name) {
+    if (s->missing && !s->missing[0]) snprintf(s->missing, TARE_LLAMA_MOST_KEY, "%s", name);
+}
+
+/* Without one of the widths of latent attention neither counts. */
+static const char *latent_name(const tare_llama_numbers *s, const char *name) {
+    static const char *const keys[] = {"attention.key_length_mla", "attention.key_length"};
+    static const char *const values[] = {"attention.value_length_mla", "attention.value_length"};
+    const bool is_key = strcmp(name, keys[0]) == 0, has_keys = key_of(s, keys[0]);
+    const bool has_values = key_of(s, values[0]);
+    if ((!is_key && strcmp(name, values[0]) != 0) || (has_keys && has_values)) return name;
+    if (has_keys || has_values) note_missing(s, has_keys ? values[0] : keys[0]);
+    return is_key ? keys[1] : values[1];
+}
+
+/* Heads of layers with a window may have another width, and RWKV's first block has no values of an
+ * earlier one. */
+static const char *name_in(const tare_llama_numbers *s, const char *name, uint64_t block) {
+    static const char *const names[][2] = {
+        {"attention.key_length", "attention.key_length_swa"},
+        {"attention.value_length", "attention.value_length_swa"}};
+    name = latent_name(s, name);
+    for (size_t i = 0; i < 2; i++)
+        if (strcmp(name, names[i][0]) == 0 && key_of(s, names[i][1]) && has_window(s, block))
+            return names[i][1];
+    if (block == 0 && strcmp(name, "attention.value_residual_mix_lora_rank") == 0)
+        return "attention.iclr_lora_rank";
+    return name;
+}
+
+static bool is_assumed(uint64_t *out, const tare_llama_numbers *s, const char *name,
+                       uint64_t block) {
+    for (size_t i = 0; i < sizeof assumed / sizeof *assumed; i++) {
+        const char *sum = assumed[i].sum;
+        if (!tare_llama_is_one_of(tare_str_of(name), assumed[i].keys) ||
+            !tare_llama_is_among(s->architecture, assumed[i].archs))
+            continue;
+        if (strcmp(sum, "0") == 0) note_missing(s, name);
+        return tare_llama_size_sum(out, &sum, assumed[i].of_model ? TARE_LLAMA_OF_MODEL : block,
+                                   tare_llama_loader_number, s);
+    }
+    return false;
+}
+
+bool tare_llama_loader_number(uint64_t *out, const void *numbers, const char *name,
+                              uint64_t block) {
+    const tare_llama_numbers *s = numbers;
+    name = name_in(s, name, block);
+    const tare_metadata *m = key_of(s, name);
+    if (!m) return is_assumed(out, s, name, block);
+    if (m->value.type == TARE_VALUE_ARRAY) { /* 0 is of layers without such tensors */
+        tare_value v = {0};
+        return element(&v, &m->value.as.a, block) && tare_value_u64(out, &v) && *out > 0;
+    }
+    return tare_value_u64(out, &m->value); /* 0, too, which no tensor has that the key is of */
+}
