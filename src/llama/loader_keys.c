@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "llama/loader.h"
+#include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
 #define MOST_BLOCKS  512 /* of llama.cpp */
@@ -50,7 +51,7 @@ static const char *const wanted[] = {
     [SCORES] = "llama.cpp takes it as an array of f32 or i32",
 };
 
-/* Of the architecture, in those that read them; NULL: in all. */
+/* Of the architecture, in those that read them; NULL: in all; behind '!': in all but these. */
 static const struct {
     const char *keys;
     key_kind kind;
@@ -71,7 +72,7 @@ static const struct {
      F32, NULL},
     {"rope.scaling.type", TEXT, NULL},
     {"classifier.output_labels", TEXTS, NULL},
-    {"attention.layer_norm_rms_epsilon", F32, NULL},
+    {"attention.layer_norm_rms_epsilon", F32, "!modern-bert nemotron qwen2vl"},
     {"expert_feed_forward_length", EACH_U32,
      "afmoe bailingmoe bailingmoe2 bailingmoe3 cohere2moe deepseek deepseek2 deepseek2-ocr "
      "deepseek32 deepseek4 dflash dots1 dots3note ernie4_5 ernie4_5-moe exaone-moe gemma4 glm-dsa "
@@ -456,7 +457,7 @@ bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_
         if (!are_right(&k, of_all[i].keys, of_all[i].kind, true, why)) return false;
     for (size_t i = 0; i < sizeof of_architecture / sizeof *of_architecture; i++) {
         const char *readers = of_architecture[i].readers;
-        if (readers && !tare_llama_is_one_of(architecture, readers)) continue;
+        if (!tare_llama_is_among(architecture, readers)) continue;
         if (!are_right(&k, of_architecture[i].keys, of_architecture[i].kind, false, why))
             return false;
     }

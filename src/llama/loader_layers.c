@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "llama/loader.h"
+#include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 #include "model/value.h"
 
@@ -18,10 +19,13 @@ typedef struct layers {
 
 /* Where blocks from leading_dense_block_count on are a mixture of experts, and no others are. */
 static const char dense_first[] =
-    "afmoe bailingmoe bailingmoe2 cohere2moe deepseek deepseek2 deepseek32 dots1 ernie4_5-moe "
-    "exaone-moe glm-dsa glm4moe kimi-linear laguna lfm2moe";
-/* Where a list says which blocks are recurrent, or all but every n-th are. */
-static const char recurrent[] = "qwen35 qwen35moe qwen3next";
+    "afmoe bailingmoe bailingmoe2 cohere2moe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 "
+    "ernie4_5-moe exaone-moe glm-dsa glm4moe hy_v4 kimi-linear laguna lfm2moe minimax-m3 mistral4";
+/* Where a list says which blocks are recurrent, or all but every n-th are; what only these have. */
+static const struct {
+    const char *archs, *word;
+    uint64_t interval;
+} recurrent[] = {{"qwen35 qwen35moe qwen3next", "ssm_conv1d", 4}, {"minimax-01", "attn_norm_2", 8}};
 /* Where one of the blocks must have a window, if there is one to have. */
 static const char windowed[] =
     "afmoe cohere2 cohere2moe exaone-moe gemma2 gemma3 gemma3n gemma4 gpt-oss granite_swa laguna "
@@ -86,33 +90,53 @@ static bool experts_fit(const layers *l, tare_error *why) {
 
 /* Where every n-th block is a mixture of experts, and no others are. */
 static bool every_nth_fits(const layers *l, tare_error *why) {
-    const uint64_t step = number_or(l, "interleave_moe_layer_step", 0);
-    if (!tare_str_is(l->architecture, "llama4")) return true;
-    for (uint64_t i = 0; i < l->n; i++) {
-        const bool has_experts = step > 0 && (i + 1) % step == 0;
-        if (has(l, i, "ffn_gate_inp") != has_experts)
-            return no_block(why, i, "ffn_gate_inp",
-                            has_experts ? "it is missing: by interleave_moe_layer_step the block "
-                                          "is a mixture of experts"
-                                        : "by interleave_moe_layer_step the block has no experts");
+    static const struct {
+        const char *arch, *key;
+        uint64_t rest; /* of the number of such a block */
+    } rows[] = {{"llama4", "interleave_moe_layer_step", UINT64_MAX},
+                {"nomic-bert-moe", "moe_every_n_layers", 1}};
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        const uint64_t step = number_or(l, rows[row].key, 0);
+        const uint64_t rest = rows[row].rest == UINT64_MAX ? step - 1 : rows[row].rest;
+        if (!tare_str_is(l->architecture, rows[row].arch)) continue;
+        for (uint64_t i = 0; i < l->n; i++) {
+            const bool has_experts = step > 0 && i % step == rest;
+            if (has(l, i, "ffn_gate_inp") == has_experts) continue;
+            no_block(why, i, "ffn_gate_inp",
+                     has_experts ? "it is missing: by the keys the block is a mixture of experts"
+                                 : "by the keys the block has no experts");
+            tare_error_detail(why, "%s", rows[row].key);
+            return false;
+        }
     }
     return true;
 }
 
-static bool recurrence_fits(const layers *l, tare_error *why) {
-    const uint64_t interval = number_or(l, "full_attention_interval", 4);
-    const tare_value *list = key_of(l, "attention.recurrent_layers");
-    if (!tare_llama_is_one_of(l->architecture, recurrent) || interval == 0) return true;
+static bool are_recurrent(const layers *l, const char *word, uint64_t interval, tare_error *why) {
+    static const char list_name[] = "attention.recurrent_layers";
+    static const char every[] = "full_attention_interval";
+    const tare_value *list = key_of(l, list_name);
+    interval = number_or(l, every, interval);
+    if (interval == 0) return true;
     const bool is_listed = list && list->type == TARE_VALUE_ARRAY;
     tare_array_walk walk;
     if (is_listed) tare_array_begin(&walk, &list->as.a);
     for (uint64_t i = 0; i < l->n; i++) {
         const bool is_recurrent = is_listed ? next_is_set(&walk) : (i + 1) % interval != 0;
-        if (has(l, i, "ssm_conv1d") != is_recurrent)
-            return no_block(why, i, "ssm_conv1d",
-                            is_recurrent ? "it is missing: by the keys the block is recurrent"
-                                         : "by the keys the block is one of attention");
+        if (has(l, i, word) == is_recurrent) continue;
+        no_block(why, i, word,
+                 is_recurrent ? "it is missing: by the keys the block is recurrent"
+                              : "by the keys the block is one of attention");
+        tare_error_detail(why, "%s", is_listed || !key_of(l, every) ? list_name : every);
+        return false;
     }
+    return true;
+}
+
+static bool recurrence_fits(const layers *l, tare_error *why) {
+    for (size_t i = 0; i < sizeof recurrent / sizeof *recurrent; i++)
+        if (tare_llama_is_one_of(l->architecture, recurrent[i].archs))
+            return are_recurrent(l, recurrent[i].word, recurrent[i].interval, why);
     return true;
 }
 
@@ -123,6 +147,95 @@ static bool no_key(const layers *l, tare_error *why, const char *name, const cha
     tare_fail(why, TARE_ERR_UNSUPPORTED, what);
     tare_error_item(why, TARE_ITEM_KEY, -1, tare_str_of(key));
     return false;
+}
+
+/* Whether a block is without attention by its number of heads of keys, and has what stands for it. */
+static bool attention_fits(const layers *l, tare_error *why) {
+    static const char archs[] = "granitehybrid jamba kimi-linear lfm2 lfm2moe plamo2";
+    static const char *const others[] = {"ssm_in", "shortconv.conv", "ssm_f_a"};
+    const tare_llama_numbers numbers = {l->gguf, l->architecture, NULL};
+    if (!tare_llama_is_one_of(l->architecture, archs)) return true;
+    for (uint64_t i = 0; i < l->n; i++) {
+        uint64_t heads = 0;
+        const bool has_heads =
+            tare_llama_loader_number(&heads, &numbers, "attention.head_count_kv", i) && heads;
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            if (has_heads && has(l, i, others[k]))
+                return no_block(why, i, others[k],
+                                "by attention.head_count_kv the block is one of attention");
+        if (!has_heads && (has(l, i, "attn_output") && !has(l, i, "ssm_f_a")))
+            return no_block(why, i, "attn_output",
+                            "by attention.head_count_kv the block has no attention");
+    }
+    return true;
+}
+
+/* Where a block is a feed-forward network, attention or recurrent, and nothing else. */
+static bool single_fits(const layers *l, tare_error *why) {
+    const tare_llama_numbers numbers = {l->gguf, l->architecture, NULL};
+    if (!tare_llama_is_one_of(l->architecture, "nemotron_h nemotron_h_moe")) return true;
+    for (uint64_t i = 0; i < l->n; i++) {
+        uint64_t width = 0, heads = 0;
+        if (!tare_llama_loader_number(&width, &numbers, "feed_forward_length", i)) width = 0;
+        if (!tare_llama_loader_number(&heads, &numbers, "attention.head_count_kv", i)) heads = 0;
+        if (has(l, i, "ssm_in") != (!width && !heads))
+            return no_block(why, i, "ssm_in",
+                            "by feed_forward_length and attention.head_count_kv the block is of "
+                            "another kind");
+        if (has(l, i, "attn_output") != (!width && heads > 0))
+            return no_block(why, i, "attn_output",
+                            "by feed_forward_length and attention.head_count_kv the block is of "
+                            "another kind");
+    }
+    return true;
+}
+
+/* Latent attention that is kept as it is has one head of keys, of what is kept and what turns. */
+static bool latent_fits(const layers *l, tare_error *why) {
+    const tare_llama_numbers numbers = {l->gguf, l->architecture, NULL};
+    for (uint64_t i = 0; i < l->n; i++) {
+        const char *sum = "attention.kv_lora_rank rope.dimension_count";
+        uint64_t n, wanted;
+        if (!has(l, i, "attn_k_b")) continue;
+        if (tare_llama_loader_number(&n, &numbers, "attention.head_count_kv", i) && n != 1)
+            return no_key(l, why, "attention.head_count_kv",
+                          "llama.cpp has one head of keys where attention is latent");
+        if (!tare_llama_loader_number(&n, &numbers, "attention.key_length", i) ||
+            !tare_llama_size_sum(&wanted, &sum, i, tare_llama_loader_number, &numbers) ||
+            n == wanted)
+            continue;
+        no_key(l, why, "attention.key_length",
+               "it is not attention.kv_lora_rank and rope.dimension_count together");
+        tare_error_detail(why, "%llu, not %llu", (unsigned long long)n, (unsigned long long)wanted);
+        return false;
+    }
+    return true;
+}
+
+/* Blocks that choose tokens, where a list says which, and others share what they chose. */
+static bool choice_fits(const layers *l, tare_error *why) {
+    static const char top[] = "attention.indexer.top_k", types[] = "attention.indexer.types";
+    const tare_value *list = key_of(l, types);
+    const bool is_used = number_or(l, top, 0) > 0;
+    tare_array_walk walk;
+    if (!tare_str_is(l->architecture, "hy_v4")) return true;
+    const bool is_list = list && list->type == TARE_VALUE_ARRAY;
+    if (is_list) tare_array_begin(&walk, &list->as.a);
+    for (uint64_t i = 0; i < l->n; i++) {
+        const bool is_set = is_list ? next_is_set(&walk) : number_or(l, types, 0) > 0;
+        if (is_used && i == 0 && !is_set)
+            return no_key(l, why, types, "the first block has to choose the tokens by itself");
+        const bool has_choice = has(l, i, "indexer.proj");
+        if (!is_used && has_choice)
+            return no_key(l, why, top, "it is missing or 0, and a block chooses tokens");
+        if (is_used && has_choice != is_set)
+            return no_block(why, i, "indexer.proj",
+                            is_set ? "it is missing: by the keys the block chooses tokens"
+                                   : "by the keys the block chooses no tokens");
+    }
+    const uint64_t width = number_or(l, "attention.indexer.key_length", 0);
+    return !is_used || width > number_or(l, "rope.dimension_count", 0) ||
+           no_key(l, why, "attention.indexer.key_length", "it is not more than what turns");
 }
 
 static bool has_window(const layers *l, tare_error *why) {
@@ -136,15 +249,14 @@ static bool has_window(const layers *l, tare_error *why) {
     if ((!is_part && !tare_llama_is_one_of(l->architecture, windowed)) || !list ||
         list->type != TARE_VALUE_ARRAY || number_or(l, "attention.sliding_window", 0) == 0)
         return true;
-    const uint64_t n = tare_min_u64(list->as.a.count, l->n);
     uint64_t n_windows = 0;
     tare_array_walk walk;
     tare_array_begin(&walk, &list->as.a);
-    for (uint64_t i = 0; i < n; i++) n_windows += next_is_set(&walk);
+    for (uint64_t i = 0; i < l->n; i++) n_windows += next_is_set(&walk);
     if (n_windows == 0)
         return no_key(l, why, name,
                       "no block has a sliding window, and llama.cpp fails on such a model");
-    return !is_part || n_windows < n ||
+    return !is_part || n_windows < l->n ||
            no_key(l, why, name,
                   "all blocks have a sliding window, and llama.cpp fails on such a model");
 }
@@ -268,7 +380,7 @@ static bool gemma_fits(const layers *l, tare_error *why) {
 /* Linear attention has as many heads as the other. */
 static bool kda_fits(const layers *l, tare_error *why) {
     uint64_t wanted;
-    if (!tare_str_is(l->architecture, "kimi-linear") ||
+    if (!tare_str_is(l->architecture, "kimi-linear") || !key_of(l, "attention.head_count") ||
         !tare_mul_u64(number_or(l, "attention.head_count", 0), number_or(l, "kda.head_dim", 0),
                       &wanted))
         return true;
@@ -341,8 +453,9 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     l.n -= tare_min_u64(nextn, blocks);
     if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && every_nth_fits(&l, why) && recurrence_fits(&l, why) &&
-           has_recurrence(&l, why) && has_window(&l, why) && norms_fit(&l, why) &&
-           squares_fit(&l, why) && expansion_fits(&l, why) && values_fit(&l, why) &&
-           rotation_fits(&l, why) && widths_fit(&l, why) && gemma_fits(&l, why) &&
-           kda_fits(&l, why) && labels_fit(&l, why);
+           attention_fits(&l, why) && single_fits(&l, why) && latent_fits(&l, why) &&
+           choice_fits(&l, why) && has_recurrence(&l, why) && has_window(&l, why) &&
+           norms_fit(&l, why) && squares_fit(&l, why) && expansion_fits(&l, why) &&
+           values_fit(&l, why) && rotation_fits(&l, why) && widths_fit(&l, why) &&
+           gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
 }

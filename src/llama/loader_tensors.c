@@ -48,7 +48,7 @@ static const about further[] = {
     {"time_mix_lerp_g time_mix_lerp_k time_mix_lerp_r time_mix_lerp_v time_mix_lerp_w", "rwkv6"},
 };
 
-/* Of the words of the rows, what the loader does not ask for. */
+/* Of the words of the rows, what the loader does not ask for, or what llama.cpp ends with. */
 static const about refused[] = {
     {"rope_freqs", "arctic baichuan bailingmoe chatglm deepseek deepseek2 deepseek2-ocr deepseek32 "
                    "dream glm-dsa glm4 grok mistral4 nemotron orion plamo qwen qwen2 qwen3 qwen3vl "
@@ -57,13 +57,15 @@ static const about refused[] = {
                       "mistral3 mistral4 plamo"},
     {"output_norm", "bert jina-bert-v3 nomic-bert nomic-bert-moe"},
     {"position_embd", "codeshell nomic-bert nomic-bert-moe"},
+    {"attn_k_norm attn_q_norm", "mpt"}, /* of queries and keys that lie side by side */
     {"ssm_a ssm_conv1d ssm_d ssm_dt ssm_in ssm_norm ssm_out", "granite granitemoe"},
 };
 
 #define NO_BIAS                                                                                    \
     "!arwkv7 bailingmoe2 bitnet cogvlm dbrx deepseek2 deepseek32 dflash eagle3 falcon gemma4 "     \
     "gemma4-assistant "                                                                            \
-    "glm-dsa mamba mamba2 minicpm3 mistral4 modern-bert neo-bert openelm plamo2 plamo3 plm rwkv6 " \
+    "glm-dsa mamba mamba2 minicpm3 minimax-01 mistral4 modern-bert neo-bert openelm plamo2 "       \
+    "plamo3 plm rwkv6 "                                                                            \
     "rwkv6qwen2 rwkv7 t5 t5encoder wavtokenizer-dec"
 /* With a bias beside the weight, or instead of it. */
 static const about biased[] = {
@@ -83,8 +85,9 @@ static const about biased[] = {
     {"ffn_gate", PLAIN " falcon-h1 granite_swa granitehybrid jais llada minicpm"},
     {"exp_probs_b", "!hy_v3"},
     {"attn_norm output_norm",
-     "bloom codeshell falcon gpt2 gptneox jais jais2 mpt nemotron orion phi2 phimoe rwkv6 "
-     "rwkv6qwen2 rwkv7 stablelm starcoder starcoder2 wavtokenizer-dec"},
+     "bloom codeshell falcon gpt2 gptneox jais jais2 mpt nemotron orion phi2 phimoe rwkv6 rwkv7 "
+     "stablelm starcoder starcoder2 wavtokenizer-dec"},
+    {"output_norm", "rwkv6qwen2"},
     {"ffn_norm", "bloom codeshell gpt2 gptneox jais jais2 mpt nemotron orion phimoe stablelm "
                  "starcoder starcoder2"},
     {"ssm_dt ssm_conv1d", "!"},
@@ -96,9 +99,17 @@ static const about biased[] = {
     {"attn_k_norm attn_q_norm", "apertus chameleon jina-bert-v2 mpt"},
     {"attn_norm_2", "falcon jina-bert-v2 rwkv6 rwkv7"},
     {"cls", "!modern-bert"},
-    {"cls.output conf_proj dense_2 indexer.k_norm time_mix_ln", "!"},
+    {"cls.output conf_proj dense_2 time_mix_ln", "!"},
+    {"indexer.k_norm", "!minimax-m3"},
     {"ffn_down_exps ffn_gate_exps ffn_gate_inp ffn_up_exps", "gpt-oss"},
     {"time_mix_key time_mix_receptance time_mix_value", "rwkv6qwen2"},
+};
+
+/* Without a weight: they add, and do not multiply. */
+static const about added[] = {
+    {"exp_probs_b", "!hy_v3"},
+    {"ssm_dt", "falcon-h1 granitehybrid kimi-linear mamba2 nemotron_h nemotron_h_moe qwen35 "
+               "qwen35moe qwen3next qwen4exp"},
 };
 
 /* With a scale of quantized numbers. */
@@ -159,7 +170,8 @@ static bool takes(const loaded *l, tare_str word, tare_str suffix) {
     if (IS_ABOUT(refused, architecture, word)) return false;
     if (!is_listed(l, word) && !IS_ABOUT(further, architecture, word)) return false;
     if (suffix.len == 0) return tare_llama_is_bare(architecture, word);
-    if (tare_str_is(suffix, ".weight")) return !tare_llama_is_bare(architecture, word);
+    if (tare_str_is(suffix, ".weight"))
+        return !tare_llama_is_bare(architecture, word) && !IS_ABOUT(added, architecture, word);
     if (tare_str_is(suffix, ".bias")) return IS_ABOUT(biased, architecture, word);
     if (tare_str_is(suffix, ".scales")) return tare_str_is(word, "ffn.act");
     return tare_llama_is_one_of(word, scaled);
@@ -247,6 +259,14 @@ static uint64_t taken_blocks(const loaded *l) {
     return l->blocks - tare_min_u64(n, l->blocks);
 }
 
+/* Words of attention in a block that has something else instead. */
+static bool is_instead(const loaded *l, const part *p) {
+    static const char archs[] = "granitehybrid jamba lfm2 lfm2moe nemotron_h nemotron_h_moe plamo2";
+    return p->is_in_block && tare_llama_is_one_of(l->architecture, archs) &&
+           tare_llama_is_one_of(p->word, "attn_q attn_k attn_v attn_qkv attn_output") &&
+           (has_beside(l->gguf, p, "ssm_in") || has_beside(l->gguf, p, "shortconv.conv"));
+}
+
 /* Why the loader does not take it; NULL: it does. */
 static const char *why_not(const loaded *l, const part *p) {
     if (!takes(l, p->word, p->suffix) || (p->is_in_block && tare_llama_is_outside(p->word)))
@@ -255,8 +275,12 @@ static const char *why_not(const loaded *l, const part *p) {
         return "its block is beyond the number that the keys give";
     if (tare_str_is(p->word, "attn_qkv") && has_beside(l->gguf, p, "attn_q"))
         return "attn_q is there as well";
+    if (is_instead(l, p)) return "the block has no attention";
     if (is_of_other_scaling(l, p->word)) return "factors of another rope.scaling.type";
     if (is_of_experts(p->word) && !l->has_experts) return "the keys give no number of experts";
+    if (tare_str_is(l->architecture, "cohere2moe") && number_of(l, "expert_shared_count") == 0 &&
+        tare_str_ends(p->word, TARE_STR("_shexp")))
+        return "by expert_shared_count there are no shared experts";
     return NULL;
 }
 

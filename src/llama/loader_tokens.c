@@ -92,6 +92,15 @@ static bool bytes_load(const tare_array *tokens, tare_str kind, tare_error *why)
     return true;
 }
 
+/* Encoders that add an embedding by a token's type count the types, also where there is one. */
+static bool has_type_count(const tare_model *gguf, tare_error *why) {
+    static const char key[] = "tokenizer.ggml.token_type_count";
+    static const char archs[] = "bert jina-bert-v2 jina-bert-v3 nomic-bert nomic-bert-moe";
+    const tare_str architecture = tare_catalog_get_str(&gguf->catalog, "general.architecture");
+    return !tare_llama_is_one_of(architecture, archs) ||
+           tare_model_find_key(gguf, tare_str_of(key)) >= 0 || no(why, key, "it is missing");
+}
+
 bool tare_llama_tokens_load(const tare_model *gguf, tare_str kind, tare_error *why) {
     static const char *const beside[] = {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"};
     const tare_array *tokens = array_of(gguf, "tokenizer.ggml.tokens");
@@ -101,10 +110,7 @@ bool tare_llama_tokens_load(const tare_model *gguf, tare_str kind, tare_error *w
         if (a && a->count < tokens->count)
             return no(why, beside[i], "it has fewer elements than there are tokens");
     }
-    const char *const count = "tokenizer.ggml.token_type_count";
-    if (tare_model_find_tensor(gguf, TARE_STR("token_types.weight")) >= 0 &&
-        tare_model_find_key(gguf, tare_str_of(count)) < 0)
-        return no(why, count, "it is missing");
+    if (!has_type_count(gguf, why)) return false;
     return parts_load(gguf, kind, why) && bytes_load(tokens, kind, why) &&
            are_different(gguf, tokens, why);
 }

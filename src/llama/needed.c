@@ -42,8 +42,12 @@ static const char own_sinks[] = "granite_swa hy_v4";
 /* Architectures whose head is never the embeddings. */
 static const char own_head[] =
     "apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx dots1 exaone-moe gpt-oss "
-    "gptneox internlm2 jais kimi-linear mellum mimo2 minimax-m2 minimax-m3 nemotron olmo2 olmoe "
-    "orion phi2 phimoe plamo qwen qwen2moe rwkv6 rwkv6qwen2 rwkv7 stablelm step35 talkie xverse";
+    "gptneox hy_v4 internlm2 jais kimi-linear maple mellum mimo2 minimax-m2 minimax-m3 "
+    "muse-glimmer nemotron "
+    "olmo2 olmoe orion phi2 phimoe plamo qwen qwen2moe rwkv6 rwkv6qwen2 rwkv7 stablelm step35 "
+    "talkie xverse";
+/* Architectures whose embeddings may be the head. */
+static const char head_alone[] = "codeshell";
 
 /* What these architectures need all the same where another tensor is: of the block, or of the model. */
 static const struct {
@@ -61,7 +65,10 @@ static const struct {
     {"ffn_norm_exps", ".weight", "ffn_gate_inp", "arctic"},
     {"indexer.q_proj indexer.k_proj indexer.q_norm indexer.k_norm", ".weight", "ffn_gate_inp",
      "minimax-m3"},
-    {"indexer.k_norm", ".bias", "indexer.k_norm", "deepseek32"},
+    {"attn_k attn_v", ".weight", "attn_q", "minimax-01"},
+    {"attn_q", ".weight", "attn_k", "minimax-01"},
+    {"attn_qkv attn_gate", ".weight", "attn_norm_2", "minimax-01"},
+    {"indexer.k_norm", ".bias", "indexer.k_norm", "deepseek32 hy_v4"},
     {"token_types", ".weight", "token_embd", "jina-bert-v2"},
     {"rope_freqs", ".weight", "token_embd", "gemma4"},
 };
@@ -104,6 +111,10 @@ static unsigned part_of(tare_str word) {
 
 bool tare_llama_needs_head(tare_str architecture) {
     return tare_llama_is_one_of(architecture, own_head);
+}
+
+bool tare_llama_needs_embeddings(tare_str architecture) {
+    return !tare_llama_is_one_of(architecture, head_alone);
 }
 
 bool tare_llama_is_outside(tare_str word) {
@@ -156,6 +167,8 @@ static bool is_replaced(search *s, tare_str word) {
 static bool is_optional(const search *s, tare_str word) {
     if (tare_str_is(word, "output"))
         return !tare_llama_is_one_of(tare_str_of(s->arch->name), own_head);
+    if (tare_str_is(word, "token_embd") && !tare_llama_needs_embeddings(tare_str_of(s->arch->name)))
+        return true;
     for (size_t i = 0; i < sizeof optional_by_block / sizeof *optional_by_block; i++)
         if (tare_str_is(word, optional_by_block[i].word) &&
             tare_llama_is_one_of(tare_str_of(s->arch->name), optional_by_block[i].archs))

@@ -17,6 +17,8 @@ bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
 bool tare_llama_needs_bias(const char *architecture, tare_str word);
 /* Whether its head is never the embeddings. */
 bool tare_llama_needs_head(tare_str architecture);
+/* Whether it needs embeddings beside its head. */
+bool tare_llama_needs_embeddings(tare_str architecture);
 /* Whether a tensor, by its word in a row, is of the whole model rather than of a block. */
 bool tare_llama_is_outside(tare_str word);
 

@@ -157,7 +157,8 @@ static bool has_tensors(const tare_model *model, tare_str architecture, uint64_t
     const tare_catalog *c = &model->catalog;
     int64_t embedding = tare_model_find_tensor(model, TARE_STR("token_embd.weight"));
     char block[32];
-    if (embedding < 0 && !tare_llama_is_one_of(architecture, borrowing))
+    if (embedding < 0 && !tare_llama_is_one_of(architecture, borrowing) &&
+        tare_llama_needs_embeddings(architecture))
         return no(why, TARE_ITEM_TENSOR, "token_embd.weight", "it is missing");
     if (tokens && embedding >= 0 && c->tensors[embedding].n_rows != tokens)
         return no(why, TARE_ITEM_TENSOR, "token_embd.weight",

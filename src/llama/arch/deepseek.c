@@ -409,7 +409,6 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
     {.name = "hy_v4",
      .classes = "HYV4ForCausalLM",
      .tensors = HY4_TENSORS,
-     .optional = "indexer.k_norm indexer.proj indexer.attn_k indexer.attn_q_b",
      .defaults = hy4_defaults,
      .keys = hy4_keys,
      .rules = hy4_rules},
