@@ -24,6 +24,10 @@ USUAL = ["llama", "qwen3moe", "mamba2", "bert", "gemma2", "glm4moe"]
 FREE = re.compile(r"general\.(?!architecture$)|tokenizer\.(chat_template|ggml\.pre$)|.*\.vocab_size$")
 
 
+# What a model of few blocks is not asked: llama.cpp reads the list of EXAONE 4 in models of 64 blocks alone.
+UNREAD = {"exaone4.attention.sliding_window_pattern has elements of another type"}
+
+
 # ---- values as they are stored ----------------------------------------------------------------------
 
 def text(s):
@@ -121,8 +125,10 @@ def compare(tare, name, path, other, refuses):
     """What tare says otherwise of the changed files."""
     n = 0
     for what in changed_files(Gguf(path), other):
-        said, is_refused = verdict(tare, other), refuses(what, other)
         n += 1
+        if what in UNREAD:
+            continue
+        said, is_refused = verdict(tare, other), refuses(what, other)
         if is_refused is not None and bool(said) != is_refused:
             yield f"{name}: {what}: " + (f"llama.cpp runs it, but tare says: {said}" if said else "it is refused")
     yield n

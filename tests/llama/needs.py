@@ -29,9 +29,13 @@ OPTIONAL = ["attn_rel_b", "cross_attn_rel_b", "ffn_gate"]  # of T5
 # Without these llama.cpp runs on, by a word of the name; a conversion from Hugging Face always has them, and what
 # llama.cpp computes without is something else. So tare says no.
 RUNS_ON = {"ffn_gate_exps", "ffn_gate", "ffn_gate_inp", "ffn_down_shexp", "ffn_gate_shexp", "ffn_up_shexp"}
-# Of MiMo's layers that predict more tokens, too, which nothing but a draft computes with.
-RUNS_ON_IN_DRAFTS = {"attn_q", "attn_k", "attn_v", "ffn_down", "ffn_up"}
-PARTIAL = {"grok", "mimo2", "mimo2-nextn", "step35", "mixtral", "granitemoe", "granitehybrid", "ernie4_5-moe", "kimi-linear", "hy_v3"}
+PARTIAL = {"grok", "mimo2", "mimo2-nextn", "step35", "mixtral", "granitemoe", "granitemoe-plain", "granitehybrid", "ernie4_5-moe",
+           "kimi-linear", "hy_v3", "hy_v3-nextn", "minimax-01"}
+# The same of a model each: a norm of what chooses the tokens that are looked at.
+RUNS_ON_WITHOUT = {"glm-dsa": {"indexer.k_norm"}}
+# Of layers that predict more tokens it checks less, as nothing but a draft computes with them, which then ends.
+RUNS_ON_IN_DRAFTS = {"attn_q", "attn_k", "attn_v", "ffn_down", "ffn_up", "ffn_down_exps", "ffn_up_exps", "ffn_gate_exps", "ffn_gate_inp",
+                     "ffn_down_shexp", "ffn_gate_shexp", "ffn_up_shexp", "indexer.attn_k", "indexer.attn_q_b", "indexer.k_norm", "indexer.proj"}
 
 
 def stem(name):
@@ -96,7 +100,9 @@ HALF = [("bert", "blk.#.attn_q.bias", 0), ("bert", "token_embd_norm.weight", 0),
         ("qwen3next", "blk.#.ssm_ba.weight", 1), ("qwen35", "blk.#.nextn.eh_proj.weight", 0), ("lfm2", "blk.#.shortconv.conv.weight", 1),
         ("gemma4", "blk.#.inp_gate.weight", 1), ("gemma4", "per_layer_token_embd.weight", 0), ("laguna", "blk.#.attn_gate.weight", 1),
         ("glm-dsa", "blk.#.indexer.attn_q_b.weight", 1), ("minicpm3", "blk.#.attn_kv_b.weight", 1), ("minimax-01", "blk.#.attn_qkv.weight", 1),
-        ("hy_v4", "blk.#.hc_attn_fn.weight", 1), ("modern-bert", "blk.#.ffn_up.weight", 1), ("bert", "token_types.weight", 1), ("bitnet", "blk.#.ffn_sub_norm.weight", 0)]
+        ("hy_v4", "blk.#.hc_attn_fn.weight", 1), ("modern-bert", "blk.#.ffn_up.weight", 1), ("openelm", "blk.#.attn_q_norm.weight", 0), ("neo-bert", "enc.output_norm.weight", 0),
+        ("minimax-m2", "blk.#.attn_k_norm.weight", 0), ("grovemoe", "blk.#.ffn_down_chexps.weight", 0), ("grovemoe", "blk.#.ffn_up_chexps.weight", 1),
+        ("bert", "token_types.weight", 1), ("bitnet", "blk.#.ffn_sub_norm.weight", 0)]
 # Of these tare says nothing where the rest is right.
 UNMEASURED = re.compile(r"altup|laurel|rope_")
 
@@ -111,7 +117,10 @@ def check_halves(case):
 # What a conversion would leave out unsaid, and llama.cpp refuses: tensors that a row calls optional, or that another one of
 # the block seemed to stand for.
 ALSO = [("afmoe", "blk.*.exp_probs_b.bias"), ("arctic", "blk.1.ffn_norm_exps.weight"), ("bert", "position_embd.weight"),
-        ("codeshell", "output.weight"), ("exaone45", "blk.2.nextn.enorm.weight"), ("falcon-h1", "blk.1.attn_output.weight"),
+        ("codeshell", "output.weight"), ("hy_v4", "output.weight"), ("hy_v4", "blk.*.indexer.attn_k.weight"), ("hy_v4", "blk.*.indexer.k_norm.bias"), ("maple", "output.weight"),
+        ("minimax-01", "blk.0.attn_gate.weight"), ("minimax-01", "blk.1.attn_k.weight"), ("minimax-01", "blk.0.attn_norm_2.weight"),
+        ("muse-glimmer", "output.weight"),
+        ("exaone45", "blk.2.nextn.enorm.weight"), ("falcon-h1", "blk.1.attn_output.weight"),
         ("falcon-h1", "blk.1.ssm_conv1d.bias"), ("gemma4", "blk.1.inp_gate.weight"), ("gemma4", "per_layer_token_embd.weight"),
         ("gemma4-moe", "blk.1.ffn_gate_inp.scale"), ("glm4moe", "blk.2.attn_output.weight"), ("gpt-oss", "blk.1.attn_sinks.weight"),
         ("grok", "blk.1.post_ffw_norm.weight"), ("jina-bert-v2", "token_types.weight"), ("mamba", "blk.1.ssm_dt.weight"),
@@ -127,18 +136,41 @@ def check_also(case):
 
 
 PREDICTING = ["mimo2-nextn", "step35-nextn", "hy_v3-nextn", "qwen35", "glm4moe"]
-# Keys without which tensors have another width than llama.cpp takes, or blocks remember other tokens than they look at.
+# Keys without which tensors have another width than llama.cpp takes, blocks are of another kind than their tensors, or
+# remember other tokens than they look at.
+LATENT = "attention.head_count attention.head_count_kv attention.key_length rope.dimension_count "
+BOTH = "attention.key_length_mla attention.value_length_mla "
 WIDTHS = {"granitemoe": "expert_shared_feed_forward_length", "step35": "expert_shared_feed_forward_length",
           "grok": "expert_feed_forward_length", "gemma4": "rope.dimension_count_swa", "cohere2moe": "expert_shared_count",
-          "arwkv7": "token_shift_count", "bert-classes": "classifier.output_labels"}
+          "arwkv7": "token_shift_count", "bert-classes": "classifier.output_labels", "distilbert": "tokenizer.ggml.token_type_count",
+          "deepseek-v2": LATENT + BOTH + "attention.q_lora_rank", "glm-dsa": LATENT + BOTH, "glm4moelite": LATENT + BOTH,
+          "hy_v4": LATENT + "leading_dense_block_count expert_gating_func attention.indexer.head_count attention.indexer.key_length "
+          "attention.indexer.top_k attention.indexer.types", "kimi-linear": LATENT, "deepseek-ocr": "leading_dense_block_count",
+          "dots1": "expert_gating_func", "ernie4_5-moe": "expert_shared_feed_forward_length", "hy_v3": "expert_shared_feed_forward_length",
+          "rwkv6": "feed_forward_length", "rwkv6qwen2": "attention.head_count_kv", "granite-swa-moe": "feed_forward_length",
+          "granitehybrid": "feed_forward_length", "gemma4-moe": "expert_feed_forward_length",
+          "minimax-m2": "feed_forward_length expert_gating_func", "minimax-m3": "leading_dense_block_count",
+          "mistral4": "leading_dense_block_count", "nomic-bert-moe": "moe_every_n_layers", "olmoe": "feed_forward_length",
+          "nemotron-h-moe": "feed_forward_length expert_feed_forward_length expert_shared_feed_forward_length",
+          "minimax-01": "attention.recurrent_layers"}
+# Keys that llama.cpp has a number for where they are missing, which is the right one.
+SPARED = {"gemma4": "rope.dimension_count", "glm4moe": "expert_gating_func", "llama": "attention.key_length", "minicpm3": "attention.head_count_kv"}
+# A tensor more, which llama.cpp does not ask for in that block.
+MORE = {"deepseek-v2": "blk.1.exp_probs_b.weight", "lfm2": "blk.0.attn_qkv.weight", "jamba": "blk.0.attn_qkv.weight",
+        "granitehybrid": "blk.0.attn_qkv.weight", "rwkv6qwen2": "blk.0.attn_norm.bias", "lfm2moe": "blk.0.exp_probs_b.weight",
+        "minimax-m3": "blk.1.indexer.k_norm.bias", "minimax-01": "blk.0.attn_qkv.bias", "mpt": "blk.0.attn_q_norm.weight"}
 
 
 def check_widths(case):
-    key = WIDTHS.get(case.name)
-    if key:
-        case.gguf.write(case.other, case.gguf.tensors, [k for k in case.gguf.key_list if not k[0].endswith("." + key)])
+    for keys, is_needed in ((WIDTHS, True), (SPARED, False)):
+        for key in keys.get(case.name, "").split():
+            case.gguf.write(case.other, case.gguf.tensors, [k for k in case.gguf.key_list if k[0] != key and not k[0].endswith("." + key)])
+            case.n += 1
+            case.expect("without " + key, verdict(case.tare, case.other), *[key] * is_needed)
+    if case.name in MORE:
+        case.gguf.write(case.other, case.gguf.tensors + [(MORE[case.name], (64,), F32, bytes(256))])
         case.n += 1
-        case.expect("without " + key, verdict(case.tare, case.other), key)
+        case.expect("more than it has", verdict(case.tare, case.other), MORE[case.name])
 
 
 def check_predicted(case):
@@ -226,16 +258,18 @@ def compare(case):
     if not case.runs:
         return
     case.expect("as it is", verdict(case.tare, case.path))
+    predicted = tuple(n[:n.index("nextn.")] for n in names if ".nextn." in n)
     for s in sorted(set(map(stem, names))):
         of_stem = [n for n in names if stem(n) == s]
-        word = s.split(".")[-2] if "." in s else s
+        word = re.sub(r"^blk\.#\.|\.weight$", "", s)
         for left_out in [of_stem] + [of_stem[-1:]] * (len(of_stem) > 1):
             said = case.without(left_out)
-            if case.name in PARTIAL and word in RUNS_ON or case.name == "deci":
-                continue
-            if case.name.startswith("mimo2") and word in RUNS_ON_IN_DRAFTS and left_out != of_stem:
+            if case.name in PARTIAL and word in RUNS_ON or word in RUNS_ON_WITHOUT.get(case.name, ()) or case.name == "deci":
                 continue
             is_refused = refusal(case.other, is_encoder)
+            is_of_draft = all(n.startswith(predicted) for n in left_out)
+            if is_of_draft and word in RUNS_ON_IN_DRAFTS and said and not is_refused:
+                continue
             if bool(said) != is_refused:
                 case.found.append(f"{case.name}: without {left_out}: llama.cpp {'refuses' if is_refused else 'runs'} it, tare says: {said or 'runs'}")
 
@@ -266,7 +300,7 @@ def main():
         import xllamacpp  # noqa: F401: before the forks
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
     found, n = [], 0
-    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *WIDTHS, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
+    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *WIDTHS, *SPARED, *MORE, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
         if name == "wavtokenizer":  # it has no tokenizer
             continue
         case = Case(tare, folder, name)
