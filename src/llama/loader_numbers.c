@@ -31,8 +31,10 @@ static const struct {
      "ernie4_5 ernie4_5-moe granite granite_swa granitehybrid granitemoe nemotron_h "
      "nemotron_h_moe paddleocr step35",
      false},
+    {"expert_shared_feed_forward_length", "feed_forward_length", "qwen2moe", false},
     {"expert_feed_forward_length", "feed_forward_length/expert_used_count",
-     "nemotron_h nemotron_h_moe", false},
+     "llada-moe nemotron_h nemotron_h_moe qwen2moe qwen35moe qwen3moe qwen3next qwen3vlmoe rnd1",
+     false},
     {"expert_shared_count", "0", "cohere2moe", false},
     {"attention.head_count feed_forward_length expert_count attention.q_lora_rank "
      "attention.indexer.head_count attention.indexer.key_length",

@@ -90,7 +90,8 @@ static const about biased[] = {
     {"output_norm", "rwkv6qwen2"},
     {"ffn_norm", "bloom codeshell gpt2 gptneox jais jais2 mpt nemotron orion phimoe stablelm "
                  "starcoder starcoder2"},
-    {"ssm_dt ssm_conv1d", "!"},
+    {"ssm_dt", "!"},
+    {"ssm_conv1d", "!qwen35 qwen35moe qwen3next"},
     {"token_embd_norm", "bert bloom jina-bert-v2 jina-bert-v3 nomic-bert nomic-bert-moe rwkv6 "
                         "rwkv7 wavtokenizer-dec"},
     {"output", "dream phi2 phimoe qwen2 qwen2vl wavtokenizer-dec"},
@@ -262,6 +263,9 @@ static uint64_t taken_blocks(const loaded *l) {
 /* Words of attention in a block that has something else instead. */
 static bool is_instead(const loaded *l, const part *p) {
     static const char archs[] = "granitehybrid jamba lfm2 lfm2moe nemotron_h nemotron_h_moe plamo2";
+    if (tare_str_is(p->word, "attn_qkv") && tare_str_is(p->suffix, ".bias") &&
+        has_beside(l->gguf, p, "ssm_conv1d"))
+        return true; /* linear attention has no biases */
     return p->is_in_block && tare_llama_is_one_of(l->architecture, archs) &&
            tare_llama_is_one_of(p->word, "attn_q attn_k attn_v attn_qkv attn_output") &&
            (has_beside(l->gguf, p, "ssm_in") || has_beside(l->gguf, p, "shortconv.conv"));

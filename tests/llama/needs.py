@@ -152,13 +152,15 @@ WIDTHS = {"granitemoe": "expert_shared_feed_forward_length", "step35": "expert_s
           "minimax-m2": "feed_forward_length expert_gating_func", "minimax-m3": "leading_dense_block_count",
           "mistral4": "leading_dense_block_count", "nomic-bert-moe": "moe_every_n_layers", "olmoe": "feed_forward_length",
           "nemotron-h-moe": "feed_forward_length expert_feed_forward_length expert_shared_feed_forward_length",
-          "minimax-01": "attention.recurrent_layers"}
+          "minimax-01": "attention.recurrent_layers", "qwen3moe": "expert_feed_forward_length", "qwen3next": "expert_feed_forward_length",
+          "qwen2moe": "expert_feed_forward_length expert_shared_feed_forward_length"}
 # Keys that llama.cpp has a number for where they are missing, which is the right one.
 SPARED = {"gemma4": "rope.dimension_count", "glm4moe": "expert_gating_func", "llama": "attention.key_length", "minicpm3": "attention.head_count_kv"}
 # A tensor more, which llama.cpp does not ask for in that block.
 MORE = {"deepseek-v2": "blk.1.exp_probs_b.weight", "lfm2": "blk.0.attn_qkv.weight", "jamba": "blk.0.attn_qkv.weight",
         "granitehybrid": "blk.0.attn_qkv.weight", "rwkv6qwen2": "blk.0.attn_norm.bias", "lfm2moe": "blk.0.exp_probs_b.weight",
-        "minimax-m3": "blk.1.indexer.k_norm.bias", "minimax-01": "blk.0.attn_qkv.bias", "mpt": "blk.0.attn_q_norm.weight"}
+        "minimax-m3": "blk.1.indexer.k_norm.bias", "minimax-01": "blk.0.attn_qkv.bias", "mpt": "blk.0.attn_q_norm.weight",
+        "qwen35": "blk.0.attn_qkv.bias", "qwen3next": "blk.0.ssm_conv1d.bias"}
 
 
 def check_widths(case):
