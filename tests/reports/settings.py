@@ -120,8 +120,8 @@ def stated(p):
     groups = {"a": {"weights": {"num_bits": 5, "symmetric": False}}}
     for what, parts, config, words in (
             ("order of columns", two, {"quant_method": "gptq", "desc_act": True}, "g_idx is missing"),
-            ("scales", codes, {"quant_method": "fp8"}, "have a scale, and there is none"),
-            ("scales", codes, {"quant_method": "compressed-tensors", "config_groups": {}}, "have a scale, and there is none"),
+            ("scales", codes, {"quant_method": "fp8"}, "no scale was found"),
+            ("scales", codes, {"quant_method": "compressed-tensors", "config_groups": {}}, "no scale was found"),
             ("zero points", WORDS, {"quant_method": "compressed-tensors", "config_groups": groups, "version": "0.20"}, "zero points"),
             ("zero points of bytes", int8, {"quant_method": "compressed-tensors", "config_groups": groups}, "zero points")):
         refused(p, f"no {what}", [words], parts, {"config.json": {"quantization_config": config}})
