@@ -144,7 +144,7 @@ TARE_SCHEME_FITS(microscale) {
     w->bits = 4;
     w->value = is_mx_int(s) ? TARE_VALUE_QUARTERS : TARE_VALUE_E2M1;
     TARE_TRY(lay(w, s, codes, 2, 32, is_tiled && !is_comfy, err));
-    if (s->is_for_llama && w->value == TARE_VALUE_E2M1)
+    if (s->is_for_llama && w->value == TARE_VALUE_E2M1 && w->scale_order == TARE_SCALES_BY_ROW)
         w->encoding = tare_encoding_get(TARE_ENCODING_MXFP4);
     return TARE_OK;
 }

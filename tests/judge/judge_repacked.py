@@ -68,6 +68,7 @@ for name, same in {"gptq": ("gptq not rotated", "auto-round 0.4", "auto-round 0.
     BLOCKS.update((other, BLOCKS[name]) for other in same)
     KEPT.update((other, KEPT[name]) for other in same)
 BLOCKS["auto-round uneven"] = "Q5_0"
+KEPT.update({f"torchao padded {k}": KEPT[name] for k, name in (("nvfp4", "nvfp4 ct"), ("mxfp4", "mxfp4"), ("mxfp8", "comfyui mxfp8"))})
 KEPT.update({"auto-round uneven": "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym", "int8 blocks": "w8a16"})
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 1,
          "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 32, "rms_norm_eps": 1e-5, "torch_dtype": "bfloat16"}

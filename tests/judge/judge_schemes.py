@@ -344,16 +344,16 @@ def hqq(bits, g, axis, room=None, halves=False):
     return make
 
 
-def torchao_tiles(kind):
-    """Scales in cuBLAS's tiles, which only the metadata say: there are as many as in rows."""
+def torchao_tiles(kind, shape=None):
+    """Scales in cuBLAS's tiles, which only the metadata say: of whole tiles there are as many as in rows."""
     def make(m):
-        o, i = 128, 256
+        o, i = shape or m.shape
         q, e, f, factor = m.codes(4, (o, i)), m.exponents(o, i // 32), m.fp8(o, i), F(.0123)
         s = m.r.integers(1, 126, (o, i // 16)).astype(np.uint8)
         name, codes, scales, w = {
-            "nvfp4": ("NVFP4Tensor", ("U8", pair(q)), ("F8_E4M3", tiles(s).reshape(32, 64)), E2M1[q] * wide(E4M3[s] * factor, i)),
-            "mxfp4": ("MXTensor", ("U8", pair(q)), ("F8_E8M0", tiles(e).reshape(32, 32)), E2M1[q] * wide(number("F8_E8M0", e), i)),
-            "mxfp8": ("MXTensor", ("F8_E4M3", f), ("F8_E8M0", tiles(e).reshape(32, 32)), E4M3[f] * wide(number("F8_E8M0", e), i))}[kind]
+            "nvfp4": ("NVFP4Tensor", ("U8", pair(q)), ("F8_E4M3", tiles(s).reshape(-(-o // 128) * 32, -1)), E2M1[q] * wide(E4M3[s] * factor, i)),
+            "mxfp4": ("MXTensor", ("U8", pair(q)), ("F8_E8M0", tiles(e).reshape(-(-o // 128) * 32, -1)), E2M1[q] * wide(number("F8_E8M0", e), i)),
+            "mxfp8": ("MXTensor", ("F8_E4M3", f), ("F8_E8M0", tiles(e).reshape(-(-o // 128) * 32, -1)), E4M3[f] * wide(number("F8_E8M0", e), i))}[kind]
         factors = {"x._weight_per_tensor_scale": ("F32", factor)} if kind == "nvfp4" else {}
         return {"x._weight_qdata": codes, "x._weight_scale": scales, **factors,
                 "x.weight": ("metadata", {"_type": name, "_data": {"block_size": 16, "is_swizzled_scales": True}}),
@@ -477,7 +477,7 @@ SCHEMES = {
     "auto-round 0.4 gptq": (dict(AUTO, backend="auto_round:gptq:exllamav2"), gptq(4, 64)), "auto-round auto": (dict(AUTO, packing_format="auto"), gptq(4, 64)),
     "auto-round uneven": (dict(AUTO, packing_format="auto_round", group_size=128, extra_config={"y": {"group_size": 32}}), gptq_uneven(128)),
     "auto-round mxint4": (dict(AUTO, packing_format="auto_round", data_type="mx_int4"), quarters), "auto-round mxfp4": (dict(AUTO, data_type="mx_fp4"), fp4("x.weight_packed", "x.weight_scale")),
-    **{f"torchao tiles {k}": ({"quant_method": "torchao"}, torchao_tiles(k)) for k in ("nvfp4", "mxfp4", "mxfp8")},
+    **{f"torchao {n} {k}": ({"quant_method": "torchao"}, torchao_tiles(k, shape)) for n, shape in (("tiles", (128, 256)), ("padded", None)) for k in ("nvfp4", "mxfp4", "mxfp8")},
     **{f"gptqmodel fp8 {len(b)}": ({"quant_method": "fp8", "weight_scale_semantics": "inverse", "weight_block_size": [32, 96]}, fp8_inverse(b)) for b in ((64,), (2, 2))},
     **{f"fp8 columns {n}": ({"quant_method": "fbgemm_fp8"}, fp8_columns(*n)) for n in ((3, 1, 96), (3, 96, 1), (3, 1, 64), (3, 64, 1))}, "fp8 columns": (None, fp8_columns(3, 1, 96)),
     "int8 blocks": ({"quant_method": "blockwise_int8", "weight_block_size": [32, 64]}, int8_blocks),
