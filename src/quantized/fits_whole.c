@@ -105,14 +105,15 @@ static void add_readings(readings *r, uint64_t bits) {
     if (is_loose && !is_same && (!is_dense || r->stated != LAYOUT_DENSE)) r->list[r->n++] = loose;
 }
 
-/* The readings with the bits that the groups of the settings state; where they state none, with any. */
-static void find_readings(readings *r, const tare_weight_search *s) {
+/* The readings with the bits that the weight's group of the settings states, else any group; where they
+ * state none, with any. */
+static void find_readings(readings *r, const tare_weight_search *s, const tare_json_node *own) {
     const tare_json_node *at = NULL, *weights;
     bool is_stated = false;
     uint64_t bits;
     do {
         weights = tare_weight_group(&s->settings, &at);
-        if (!stated_bits(&bits, s, at, weights)) continue;
+        if ((own && at != own) || !stated_bits(&bits, s, at, weights)) continue;
         is_stated = true;
         add_readings(r, bits);
     } while (at);
@@ -165,7 +166,9 @@ static tare_status refuse_open(const tare_weight *w, const tare_weight_search *s
 static tare_status read_words(tare_weight *w, const tare_weight_search *s, uint64_t words,
                               tare_error *err) {
     readings r = {.stated = stated_layout(s), .cols = w->dims[w->n_dims - 1], .words = words};
-    find_readings(&r, s);
+    const tare_json_node *own;
+    TARE_TRY(tare_weight_own_group(&own, w, s, err));
+    find_readings(&r, s, own);
     if (r.n > 1) TARE_TRY(drop_readings(&r, w, s, err));
     if (r.n > 1) return refuse_open(w, s, &r, err);
     if (r.n == 0 || (r.list[0].per_word && tare_weight_part(w, s, TARE_PART_ZEROS)))
@@ -178,14 +181,15 @@ static tare_status read_words(tare_weight *w, const tare_weight_search *s, uint6
     return TARE_OK;
 }
 
-/* Zero points that the settings ask for: in all groups, where they state that for some. */
-static bool wants_zeros(const tare_weight_search *s) {
+/* Zero points that the settings ask for: in the weight's group, else in all. */
+static bool wants_zeros(const tare_weight_search *s, const tare_json_node *own) {
     const tare_json_node *at = NULL, *weights;
     size_t n_with = 0, n_without = 0;
     do {
         weights = tare_weight_group(&s->settings, &at);
         const tare_json_node *symmetric =
             tare_weight_setting_of(&s->settings, weights, "symmetric", TARE_SETTING_TRUTH);
+        if (own && at != own) continue;
         if (symmetric && symmetric->type == TARE_JSON_FALSE)
             n_with++;
         else if (at)
@@ -194,14 +198,14 @@ static bool wants_zeros(const tare_weight_search *s) {
     return n_with > 0 && n_without == 0;
 }
 
-/* Whether groups are of columns in another order, in any group of the settings: only weights of one
- * that says so have more than one reading. */
-static bool is_in_other_order(const tare_weight_search *s) {
+/* Whether groups are of columns in another order, as the weight's group of the settings says, else any. */
+static bool is_in_other_order(const tare_weight_search *s, const tare_json_node *own) {
     static const char *const orders[] = {"group", "dynamic", "weight", "static", NULL};
     const tare_json_node *at = NULL;
     do {
         const tare_json_node *weights = tare_weight_group(&s->settings, &at);
         const tare_json_node *order = tare_json_member(weights, TARE_STR("actorder"));
+        if (own && at != own) continue;
         if (order && order->type == TARE_JSON_TRUE) return true;
         if (tare_weight_word(&s->settings, "actorder", tare_json_node_text(order), orders) < 2)
             return true;
@@ -211,7 +215,9 @@ static bool is_in_other_order(const tare_weight_search *s) {
 
 tare_status tare_weight_check_zeros(const tare_weight *w, const tare_weight_search *s,
                                     tare_error *err) {
-    if (w->parts[TARE_PART_ZEROS] >= 0 || !wants_zeros(s)) return TARE_OK;
+    const tare_json_node *own;
+    TARE_TRY(tare_weight_own_group(&own, w, s, err));
+    if (w->parts[TARE_PART_ZEROS] >= 0 || !wants_zeros(s, own)) return TARE_OK;
     return tare_weight_refuse(
         w, s, "the settings say that its codes have zero points (symmetric), and there are none",
         err);
@@ -235,7 +241,9 @@ TARE_SCHEME_FITS(packed) {
     if (index && (!is_words(w, s, TARE_PART_INDEX) || index->n_elements != cols))
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
     TARE_TRY(tare_weight_check_zeros(w, s, err));
-    if (!index && w->n_groups > 1 && is_in_other_order(s))
+    const tare_json_node *own;
+    TARE_TRY(tare_weight_own_group(&own, w, s, err));
+    if (!index && w->n_groups > 1 && is_in_other_order(s, own))
         return tare_weight_refuse(w, s,
                                   "compressed-tensors: groups are of columns in another order "
                                   "(actorder), and weight_g_idx is missing",

@@ -81,6 +81,9 @@ tare_status tare_weight_misfit(const tare_weight *w, const tare_weight_search *s
 /* UNSUPPORTED, with the name of the codes. */
 tare_status tare_weight_refuse(const tare_weight *w, const tare_weight_search *s, const char *why,
                                tare_error *err);
+/* The group of compressed-tensors' settings that names its module; NULL: none does, or several. */
+tare_status tare_weight_own_group(const tare_json_node **out, const tare_weight *w,
+                                  const tare_weight_search *s, tare_error *err);
 /* UNSUPPORTED, where the settings say that its codes have zero points, and there are none. */
 tare_status tare_weight_check_zeros(const tare_weight *w, const tare_weight_search *s,
                                     tare_error *err);

@@ -469,13 +469,17 @@ tare_status tare_weight_settings_read(tare_weight_settings *out, tare_model *m, 
     TARE_TRY(read_file(&out->root, out, m, "config.json", arena, err));
     TARE_TRY(find_config(out, m, arena, err));
     TARE_TRY(find_modules(out, m, arena, err));
-    TARE_TRY(lower(&out->method,
-                   tare_json_node_text(tare_json_member(out->config, TARE_STR("quant_method"))),
-                   arena, err));
+    const tare_json_node *outer = out->config,
+                         *inner = object(tare_json_member(outer, TARE_STR("quantization_config")));
+    const tare_json_node *method = tare_json_member(outer, TARE_STR("quant_method"));
+    out->refusal = obstacle(out);
+    if (inner) out->config = inner; /* compressed-tensors', with sparsity_config beside */
+    if (!method) method = tare_json_member(inner, TARE_STR("quant_method"));
+    TARE_TRY(lower(&out->method, tare_json_node_text(method), arena, err));
     if (out->config && tare_str_is(out->method, "gptq")) {
         TARE_TRY(read_file(&out->beside, out, m, "quantize_config.json", arena, err));
         out->beside = object(out->beside);
     }
-    out->refusal = obstacle(out);
+    if (!out->refusal && inner) out->refusal = obstacle(out);
     return TARE_OK;
 }

@@ -159,6 +159,12 @@ def ct(bits, **more):
     return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": bits}}}, **more}
 
 
+def ct_groups(**groups):
+    """Groups of settings by their target, which a name cannot be here where it begins with re_."""
+    return {"quant_method": "compressed-tensors", "config_groups": {
+        t: {"targets": [t.replace("re_", "re:^")], "weights": w} for t, w in groups.items()}}
+
+
 def ct_weights(**words):
     return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4, **words}}}}
 
@@ -495,6 +501,8 @@ SCHEMES = {
     **{f"compressed-tensors narrow {v}": (ct(3, version=v), narrow(make, 100)) for v, make in
        (("0.9", loose(3)), ("0.19.1", loose(3)), ("0.20.0", packed(3, 1)), ("1.0", packed(3, 1)))},
     "compressed-tensors narrow by its bits": (ct(3), narrow(packed(3, 1), 100)),
+    **{f"compressed-tensors by {t}": (ct_groups(**{t: {"num_bits": 4}, "y": {"num_bits": 8}, "Linear": {"num_bits": 8, "symmetric": False, "actorder": "group"}}), packed(4, 3)) for t in ("x", "re_x")},
+    "compressed-tensors 3 bits by name": (ct_groups(x={"num_bits": 3}, y={"num_bits": 4}), narrow(packed(3, 1), 4)),
     "compressed-tensors one word": (ct(3), narrow(loose(3), 10)), "compressed-tensors stack": (None, packed_stack),
     "compressed-tensors preset": ({"quant_method": "compressed-tensors", "config_groups": {
         "W4A16": ["re:.*q_proj"], "group_1": {"weights": {"num_bits": 8}}}}, packed(4, 3)),
@@ -559,6 +567,10 @@ REFUSED.update({
     "quantization_config.format: tare does not know 'new'": (ct(4, format="new"), packed(4, 3)),
     **{f"quantization_config.{k}: tare does not know 'newer'": (ct_weights(**{k: "newer"}), packed(4, 3)) for k in ("type", "strategy", "actorder")},
     "(actorder)": (ct_weights(actorder="Group"), packed(4, 3)), "floats with zero points": (None, beside(fp8("x.weight_scale", (64, 1)), "x.weight_zero_point", "I8", np.ones((64, 1)))),
+    "codes have zero points (symmetric)": (ct_groups(x={"num_bits": 4, "symmetric": False}, y={"num_bits": 4}), packed(4, 3)),
+    "zero points (symmetric), and": (ct_groups(re_x={"num_bits": 4, "symmetric": False}, Linear={"num_bits": 4}), packed(4, 3)),
+    "quantization_config.format: tare does not know 'nested'": ({"quant_method": "compressed-tensors", "quantization_config": {"format": "nested"}}, packed(4, 3)),
+    "sparse weights are not decoded": ({"quant_method": "compressed-tensors", "quantization_config": {"format": "dense"}, "sparsity_config": {"format": "sparse-24-bitmask"}}, packed(4, 3)),
     "(symmetric)": (ct_weights(symmetric=False), fp8("x.weight_scale", (64, 1))),
     "quant_algo: tare does not know": ({"quant_method": "modelopt", "quant_algo": "NVFP4_NEW"}, nvfp4("modelopt")), "nvfp4_svd": ({"quant_algo": "NVFP4_SVD"}, nvfp4("modelopt")),
     "mode: tare does not know": ({"bits": 4, "group_size": 64, "x": {"mode": "new"}}, mlx(4, 64)), "dtype: tare does not know 'fp6_e3m2'": (
