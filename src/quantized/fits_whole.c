@@ -166,9 +166,13 @@ static tare_status refuse_open(const tare_weight *w, const tare_weight_search *s
 static tare_status read_words(tare_weight *w, const tare_weight_search *s, uint64_t words,
                               tare_error *err) {
     readings r = {.stated = stated_layout(s), .cols = w->dims[w->n_dims - 1], .words = words};
-    const tare_json_node *own;
-    TARE_TRY(tare_weight_own_group(&own, w, s, err));
-    find_readings(&r, s, own);
+    const tare_json_node *own = NULL;
+    find_readings(&r, s, NULL);
+    if (r.n > 1) TARE_TRY(tare_weight_own_group(&own, w, s, err));
+    if (own) {
+        r.n = 0;
+        find_readings(&r, s, own);
+    }
     if (r.n > 1) TARE_TRY(drop_readings(&r, w, s, err));
     if (r.n > 1) return refuse_open(w, s, &r, err);
     if (r.n == 0 || (r.list[0].per_word && tare_weight_part(w, s, TARE_PART_ZEROS)))
@@ -181,8 +185,8 @@ static tare_status read_words(tare_weight *w, const tare_weight_search *s, uint6
     return TARE_OK;
 }
 
-/* Zero points that the settings ask for: in the weight's group, else in all. */
-static bool wants_zeros(const tare_weight_search *s, const tare_json_node *own) {
+/* Zero points that the settings ask for: in the weight's group, else in all, or in any. */
+static bool wants_zeros(const tare_weight_search *s, const tare_json_node *own, bool in_any) {
     const tare_json_node *at = NULL, *weights;
     size_t n_with = 0, n_without = 0;
     do {
@@ -195,7 +199,7 @@ static bool wants_zeros(const tare_weight_search *s, const tare_json_node *own) 
         else if (at)
             n_without++;
     } while (at);
-    return n_with > 0 && n_without == 0;
+    return n_with > 0 && (in_any || n_without == 0);
 }
 
 /* Whether groups are of columns in another order, as the weight's group of the settings says, else any. */
@@ -216,8 +220,9 @@ static bool is_in_other_order(const tare_weight_search *s, const tare_json_node 
 tare_status tare_weight_check_zeros(const tare_weight *w, const tare_weight_search *s,
                                     tare_error *err) {
     const tare_json_node *own;
+    if (w->parts[TARE_PART_ZEROS] >= 0 || !wants_zeros(s, NULL, true)) return TARE_OK;
     TARE_TRY(tare_weight_own_group(&own, w, s, err));
-    if (w->parts[TARE_PART_ZEROS] >= 0 || !wants_zeros(s, own)) return TARE_OK;
+    if (!wants_zeros(s, own, false)) return TARE_OK;
     return tare_weight_refuse(
         w, s, "the settings say that its codes have zero points (symmetric), and there are none",
         err);
@@ -241,9 +246,10 @@ TARE_SCHEME_FITS(packed) {
     if (index && (!is_words(w, s, TARE_PART_INDEX) || index->n_elements != cols))
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
     TARE_TRY(tare_weight_check_zeros(w, s, err));
-    const tare_json_node *own;
-    TARE_TRY(tare_weight_own_group(&own, w, s, err));
-    if (!index && w->n_groups > 1 && is_in_other_order(s, own))
+    const bool is_ordered = !index && w->n_groups > 1 && is_in_other_order(s, NULL);
+    const tare_json_node *own = NULL;
+    if (is_ordered) TARE_TRY(tare_weight_own_group(&own, w, s, err));
+    if (is_ordered && is_in_other_order(s, own))
         return tare_weight_refuse(w, s,
                                   "compressed-tensors: groups are of columns in another order "
                                   "(actorder), and weight_g_idx is missing",

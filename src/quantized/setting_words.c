@@ -103,8 +103,9 @@ static void check_algorithms(const tare_weight_settings *s) {
 /* ---- Quark ------------------------------------------------------------------------------------- */
 
 static void check_type(const tare_weight_settings *s, const tare_json_node *settings) {
-    static const char *const types[] = {"int4",     "uint4", "int8",     "fp8_e4m3",
-                                        "fp8_e5m2", "fp4",   "fp6_e2m3", NULL};
+    static const char *const types[] = {"int4",     "uint4",   "int8",     "fp8_e4m3",
+                                        "fp8_e5m2", "fp4",     "fp6_e2m3", "bfloat16",
+                                        "float16",  "float32", NULL};
     check(s, tare_weight_setting_of(s, settings, "weight", TARE_SETTING_OBJECT), "dtype", types);
 }
 
