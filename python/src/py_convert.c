@@ -458,21 +458,6 @@ static PyObject *plan_run(PyObject *self, PyObject *progress) {
     return PyLong_FromUnsignedLongLong(result.written_bytes);
 }
 
-/* The paths that a part depends on, in the scratch. */
-static bool read_inputs(tare_part_options *o, py_scratch *scratch, PyObject *list) {
-    const Py_ssize_t n = PyList_Size(list);
-    const char **inputs = py_scratch_array(scratch, (size_t)n, sizeof *inputs);
-    if (!inputs) return false;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        tare_str path;
-        if (!py_scratch_text(scratch, PyList_GetItem(list, i), &path)) return false;
-        inputs[i] = path.ptr;
-    }
-    o->inputs = inputs;
-    o->n_inputs = (size_t)n;
-    return true;
-}
-
 /* run_part(index, count, is_shared, paths, key, overwrite, sync, progress): (begin, end, bytes of the
  * whole, whether it was there) */
 static PyObject *plan_run_part(PyObject *self, PyObject *args) {
@@ -489,15 +474,12 @@ static PyObject *plan_run_part(PyObject *self, PyObject *args) {
                           &o.key.ptr, &n_key, &overwrite, &sync, &progress) ||
         !py_handle_check_open(p->handle))
         return NULL;
-    if (o.count < 1 || o.count > TARE_PARTS_MOST || o.index < 1 || o.index > o.count)
-        return PyErr_Format(PyExc_ValueError, "part: (I, N) with I from 1 to N, and N at most %u",
-                            TARE_PARTS_MOST);
     o.key.len = (size_t)n_key;
     o.is_shared = is_shared != 0;
     output.force = overwrite != 0;
     output.no_sync = !sync;
     o.output = &output;
-    if (read_inputs(&o, &scratch, paths) && begin(p, progress) &&
+    if (py_part_options(&o, &scratch, paths) && begin(p, progress) &&
         end(p, tare_part_of_plan(&result, p->plan, &o, &err), &err))
         out =
             Py_BuildValue("KKKN", (unsigned long long)result.begin, (unsigned long long)result.end,

@@ -264,6 +264,9 @@ void py_scratch_clear(py_scratch *scratch);
 /* What a model is called if it does not say so itself: its path's last part, kept by the scratch. */
 bool py_scratch_directory(py_scratch *scratch, const py_handle *handle, const char **out);
 /* A sequence of models as an array of the library's; *n is their number. */
+/* Of a part: whether it is one, else a ValueError; and the paths that it depends on. */
+bool py_part_check(uint32_t index, uint32_t count);
+bool py_part_options(tare_part_options *o, py_scratch *scratch, PyObject *paths);
 bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
                        const tare_model *const **out, size_t *n);
 /* The same of models that an output is stored as differences from, with what messages call them. */

@@ -117,6 +117,42 @@ static PyObject *core_pack(PyObject *module, PyObject *args) {
     return out;
 }
 
+/* pack_part(model, path, texts, index, count, paths that it depends on, progress): (bytes of the input
+ * that are its share, whether it was there, findings) */
+static PyObject *core_pack_part(PyObject *module, PyObject *args) {
+    PyObject *model, *path = NULL, *texts, *paths, *progress, *out = NULL;
+    tare_part_options o = tare_part_options_default();
+    tare_part_result result = tare_part_result_default();
+    packing c;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "OO&O!IIO!O:pack_part", &model, PyUnicode_FSConverter, &path,
+                          &PyList_Type, &texts, &o.index, &o.count, &PyList_Type, &paths,
+                          &progress))
+        return NULL;
+    py_handle *handle = py_handle_of(state, model);
+    Py_XINCREF((PyObject *)handle);
+    if (handle) {
+        if (packing_begin(&c, state, TARE_VERB_PACK, texts, progress) &&
+            py_part_options(&o, &c.scratch, paths)) {
+            tare_pack_options *options = tare_options_pack(c.options);
+            if (set_listeners(&c, options)) {
+                o.context = options->context;
+                o.output = options->output;
+                py_run_begin(&c.run);
+                const tare_status status = tare_part_of_pack(&result, PyBytes_AsString(path),
+                                                             handle->model, options, &o, &c.err);
+                if (py_run_end(&c.run, status, &c.err, handle))
+                    out = Py_BuildValue("KNN", (unsigned long long)(result.end - result.begin),
+                                        PyBool_FromLong(result.was_done), py_findings(c.report));
+            }
+        }
+        packing_clear(&c);
+    }
+    py_handle_unref(handle);
+    Py_DECREF(path);
+    return out;
+}
+
 /* ---- ladders --------------------------------------------------------------------------------- */
 
 static bool run_ladder(packing *c, PyObject *from, const char *path, bool is_added,
@@ -242,6 +278,7 @@ static PyObject *core_unpack(PyObject *module, PyObject *args) {
 
 PyMethodDef py_packing_methods[] = {
     {"pack", core_pack, METH_VARARGS, NULL},
+    {"pack_part", core_pack_part, METH_VARARGS, NULL},
     {"pack_ladder", core_pack_ladder, METH_VARARGS, NULL},
     {"count_models", core_count_models, METH_O, NULL},
     {"container_files", container_files, METH_O, NULL},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Outputs that are made in parts: which there are, and putting them together. Writing one is a method of
- * a plan (py_convert.c). */
+ * a plan (py_convert.c), or packing (py_packing.c). */
 #include "py_core.h"
 
 #include <string.h>
@@ -18,6 +18,27 @@ static PyObject *states_of(const tare_parts *parts) {
         if (!py_append(list, row)) Py_CLEAR(list);
     }
     return list;
+}
+
+bool py_part_check(uint32_t index, uint32_t count) {
+    if (count >= 1 && count <= TARE_PARTS_MOST && index >= 1 && index <= count) return true;
+    PyErr_Format(PyExc_ValueError, "part: (I, N) with I from 1 to N, and N at most %u",
+                 TARE_PARTS_MOST);
+    return false;
+}
+
+bool py_part_options(tare_part_options *o, py_scratch *scratch, PyObject *paths) {
+    const Py_ssize_t n = PyList_Size(paths);
+    const char **inputs = py_scratch_array(scratch, (size_t)n, sizeof *inputs);
+    if (!inputs || !py_part_check(o->index, o->count)) return false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        tare_str path;
+        if (!py_scratch_text(scratch, PyList_GetItem(paths, i), &path)) return false;
+        inputs[i] = path.ptr;
+    }
+    o->inputs = inputs;
+    o->n_inputs = (size_t)n;
+    return true;
 }
 
 /* parts(path): (how many, how many are done, [(index, count, state, name of its file), ...]) */

@@ -155,10 +155,13 @@ static PyObject *report_end(verb *v, tare_status status) {
 }
 
 /* With all there is to check, in this order; a manifest that differs is a finding, not an error. */
-static tare_status verify(verb *v, bool is_deep, const char *manifest) {
+static tare_status verify(verb *v, bool is_deep, const char *manifest, uint32_t index,
+                          uint32_t count) {
     const tare_model *model = tare_model_as_stored(v->handle->model);
     tare_status status = tare_verify_resources(model, &v->context, &v->err);
-    if (status == TARE_OK && is_deep) status = tare_verify_data(model, &v->context, &v->err);
+    if (status == TARE_OK && is_deep)
+        status = count ? tare_part_of_verify(model, index, count, &v->context, &v->err)
+                       : tare_verify_data(model, &v->context, &v->err);
     if (status == TARE_OK && manifest) {
         status = tare_manifest_check(manifest, model, &v->context, &v->err);
         if (status == TARE_ERR_CHECKSUM) status = TARE_OK;
@@ -166,17 +169,20 @@ static tare_status verify(verb *v, bool is_deep, const char *manifest) {
     return status;
 }
 
-/* verify(model, is_deep, manifest or None, options, progress): findings */
+/* verify(model, is_deep, manifest or None, index, count of a part or 0, options, progress): findings */
 static PyObject *model_verify(PyObject *module, PyObject *args) {
     PyObject *model, *manifest, *given, *progress, *out = NULL, *path = NULL;
     int is_deep;
+    unsigned index, count;
     verb v;
-    if (!PyArg_ParseTuple(args, "OpOO!O", &model, &is_deep, &manifest, &PyDict_Type, &given,
-                          &progress))
+    if (!PyArg_ParseTuple(args, "OpOIIO!O", &model, &is_deep, &manifest, &index, &count,
+                          &PyDict_Type, &given, &progress) ||
+        (count && !py_part_check(index, count)))
         return NULL;
     if (manifest != Py_None && !PyUnicode_FSConverter(manifest, &path)) return NULL;
     if (report_begin(&v, py_state_of(module), model, given, progress))
-        out = report_end(&v, verify(&v, is_deep, path ? PyBytes_AsString(path) : NULL));
+        out =
+            report_end(&v, verify(&v, is_deep, path ? PyBytes_AsString(path) : NULL, index, count));
     Py_XDECREF(path);
     return out;
 }

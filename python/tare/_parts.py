@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Outputs that many machines make in parts (docs/SCALE.md): which are there, and putting them together. A part
-is written by convert() and quantize() with `part`."""
+is written by convert(), quantize() and pack() with `part`."""
 from __future__ import annotations
 
 import os

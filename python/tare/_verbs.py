@@ -202,8 +202,7 @@ class Plan:
             raise ValueError("part: bytes in memory have none")
         paths, key, overwrite, sync = self._needs
         begin, end, _, _ = self._core.run_part(index, count, False, paths, key, overwrite, sync, self._progress)
-        name = f"{self._dst.rstrip('/')}.part-{index:05}-of-{count:05}"
-        return Result(self.format, (FileInfo(name, end - begin),), end - begin, self.tensors, self.findings,
+        return Result(self.format, (FileInfo(part_name(self._dst, index, count), end - begin),), end - begin, self.tensors, self.findings,
                       *(self._core.fit or (None, None)))
 
     def run_bytes(self) -> bytes:
@@ -386,6 +385,10 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
         return made.run_part(*part) if part else made.run()
 
 
+def part_name(dst: str, index: int, count: int) -> str:
+    return f"{dst.rstrip('/')}.part-{index:05}-of-{count:05}"
+
+
 def _part_of(options: Mapping[str, Any]) -> tuple[tuple[int, int] | None, dict[str, Any]]:
     """`part`, and the other options."""
     given = dict(options)
@@ -464,7 +467,8 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[An
          mode: str | None = None, segment: int | str | None = None, lossy: bool = False, target_bpw: float | None = None,
          target_size: int | str | None = None, target_damage: float | None = None, imatrix: Path | None = None,
          sensitivity: Path | None = None, force: bool = False, dry_run: bool = False, strict: bool = False,
-         no_sync: bool = False, threads: int = 0, progress: Any = None) -> PackResult:
+         part: tuple[int, int] | None = None, no_sync: bool = False, threads: int = 0,
+         progress: Any = None) -> PackResult:
     """Packs the files of a model into one .wcodec, without loss unless `lossy` is given. Of a path of
     a directory all files in it, in which quantizations of one model become a ladder: what is made of
     another file is not stored. Of a model that is open the files that it was made from.
@@ -479,6 +483,8 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[An
     lossy      the numbers of matrices change to fit one of target_bpw, target_size and target_damage;
                imatrix, sensitivity: paths of what says which numbers matter
     dry_run    writes nothing: the sizes of the result are what they would be, with loss estimates
+    part       (2, 7): writes the second of seven parts beside dst, which join() puts together; sizes are those of
+               the part, and no layers are told. Of one model, without base and lossy
 
     >>> result = tare.pack("tiny.gguf", "tiny.wcodec", force=True)
     >>> result.nbytes < result.source_nbytes
@@ -497,11 +503,28 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[An
                    sensitivity=None if sensitivity is None else _read(sensitivity), force=force, dry_run=dry_run,
                    strict=strict, no_sync=no_sync, threads=threads)
     texts += [("exclude", pattern) for pattern in listed(exclude)]
+    if part is not None:
+        if append or lossy or dry_run or listed(base):
+            raise ValueError("pack: part: neither append, base, lossy nor dry_run is of a part")
+        return _pack_part(src, dst, texts, part, progress)
     if append or (directory is src and not lossy and not listed(base) and _core.count_models(os.fsdecode(src)) > 1):
         if lossy or listed(base) or not isinstance(src, (str, bytes, os.PathLike)):
             raise ValueError("pack: append: a path is added, without lossy and base")
         return _packed_result(_core.pack_ladder(os.fsdecode(src), os.fsdecode(dst), append, texts, adapt(progress)))
     return pack_by_texts(src, dst, texts, base, imatrix, (0, 0, 0), progress)
+
+
+def _pack_part(src: Any_source, dst: Path, texts: list[tuple[str, str]], part: tuple[int, int],
+               progress: Any) -> PackResult:
+    is_path = isinstance(src, (str, bytes, os.PathLike))
+    if is_path and os.path.isdir(src) and _core.count_models(os.fsdecode(src)) > 1:  # type: ignore[arg-type]
+        raise ValueError("pack: part: a directory with several models is packed whole")
+    paths = [os.fsdecode(src)] if is_path else []  # type: ignore[arg-type]
+    with _opened(src) as model:
+        nbytes, _, found = _core.pack_part(model, os.fsdecode(dst), texts, *part, paths, adapt(progress))
+        info = model.info
+    written = os.path.getsize(part_name(os.fsdecode(dst), *part))
+    return PackResult(info.n_files, info.n_tensors, 0, 0, nbytes, written, (), _finish(found), 0, 0.0, 0.0)
 
 
 def _packed_result(row: Any) -> PackResult:
@@ -602,7 +625,7 @@ def _alike(a: Model, b: Model, keep_names: bool) -> tuple[Model, Model, str | No
 
 
 def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
-           against: Any_source | None = None, keep_names: bool = False,
+           against: Any_source | None = None, keep_names: bool = False, part: tuple[int, int] | None = None,
            base: OneOrMore[Any_source] = (), threads: int = 0, progress: Any = None) -> Report:
     """Checks a model: the rules of its directory; deep: all numbers, too.
 
@@ -610,16 +633,19 @@ def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
     against   the model that it was made from: what was lost is among the findings
     keep_names  with `against`: a Hugging Face model keeps its names beside a GGUF file, which else
               are mapped to llama.cpp's
+    part      (2, 7): with `deep`, the second of seven shares of the numbers
 
     >>> tare.verify("tiny.gguf", deep=True).ok
     True
     """
     options = {"threads": threads}
     report = adapt(progress)
+    if part is not None and (not deep or manifest is not None or against is not None):
+        raise ValueError("verify: part: it is of deep=True, without manifest and against")
     with _opened(src, base) as model:
         found = _core.findings(model) or ()
         path = None if manifest is None else os.fsdecode(manifest)
-        found += _core.verify(model, deep, path, options, report)
+        found += _core.verify(model, deep, path, *(part or (0, 0)), options, report)
         if against is not None:
             with _opened(against) as original:
                 made, source, _ = _alike(model, original, keep_names)

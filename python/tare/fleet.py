@@ -11,6 +11,9 @@ A job is a task of Ray: it reads its source by ranges (a directory is fetched), 
 machine, puts the result to its target, and looks at what is there then. The ledger, an SQLite file on the machine that
 calls, has a row for each job: its state, tries, digest and sizes. Calling again with the same ledger goes on where the
 last run ended: what is done, and neither its source nor its target has changed, is not made again.
+
+A job with `parts` is as many tasks, and one that joins what they wrote beside the target, which so is on a file
+system that all machines see.
 """
 from __future__ import annotations
 
@@ -35,6 +38,7 @@ __all__ = ["Job", "Ledger", "Progress", "Summary", "run"]
 
 VERBS = ("convert", "quantize", "pack", "unpack", "digest", "verify")
 WITHOUT_TARGET = ("digest", "verify")
+IN_PARTS = ("convert", "quantize", "pack", "verify")
 # Stores whose objects appear whole; elsewhere a file is put under another name and renamed.
 STORES = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "r2"}
 PIECE = 1 << 22
@@ -42,12 +46,14 @@ PIECE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One model: `options` are those of tare.convert and the other verbs; `mix` of quantize is among them."""
+    """One model: `options` are those of tare.convert and the other verbs; `mix` of quantize is among them. `parts`:
+    of how many tasks its work is made, each by itself."""
 
     source: str
     target: str = ""
     verb: str = "convert"
     options: Mapping[str, Any] = field(default_factory=dict)
+    parts: int = 1
 
     def __post_init__(self) -> None:
         if self.verb not in VERBS:
@@ -55,11 +61,17 @@ class Job:
         if bool(self.target) == (self.verb in WITHOUT_TARGET):
             raise ValueError(f"{self.verb} of {self.source}: a target " +
                              ("is not written" if self.target else "expected"))
+        if self.parts != 1 and (self.parts < 1 or self.verb not in IN_PARTS):
+            raise ValueError(f"parts: at least 1, of {', '.join(IN_PARTS)}")
+        if self.parts > 1 and self.target.partition("://")[1] and not self.target.startswith("file://"):
+            raise ValueError(f"{self.target}: parts are written on a file system that all machines see, and what they "
+                             "are joined into is copied from there")
 
     @property
     def key(self) -> str:
         """The same for the same work."""
-        text = json.dumps([self.verb, self.source, self.target, dict(self.options)], sort_keys=True)
+        words = [self.verb, self.source, self.target, dict(self.options), *([self.parts] if self.parts > 1 else [])]
+        text = json.dumps(words, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -74,7 +86,7 @@ class Progress:
     """What `progress` is called with, each time that a job ends or is tried again."""
 
     job: Job
-    state: str  # done, failed, again, kept
+    state: str  # done, part (of a job is done), failed, again, kept
     error: str
     n_done: int
     n_failed: int
@@ -234,18 +246,43 @@ def _make(job: Job, source: Any, out: str) -> str:
     return str(tare.digest(out))
 
 
-def work(job: Job, mark: str, scratch: str | None, storage: Mapping[str, Any]) -> dict[str, Any]:
-    """In a task. Errors come back as texts, as those of other machines may be of classes unknown here."""
+def _make_part(job: Job, part: int, source: Any) -> dict[str, Any]:
+    """Part `part` of a job's, or with 0 what all of them are joined into: `digest` and `files` of that."""
+    import tare
+
+    options: dict[str, Any] = dict(job.options)
+    path = job.target.removeprefix("file://")
+    if job.verb == "verify":
+        report = tare.verify(source, part=(part, job.parts), **options)
+        if not report.ok:
+            raise ValueError(f"verify: {report}")
+        return {}
+    if part:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        getattr(tare, job.verb)(source, path, part=(part, job.parts), **options)
+        return {}
+    tare.join(path, force=True)  # what was there is what was to be replaced
+    return {"digest": str(tare.digest(path)), "files": _files_of(path)}
+
+
+def _files_of(made: str) -> list[list[Any]]:
+    return [[name, os.path.getsize(whole), _file_digest(whole)] for name, whole in
+            ((n, os.path.join(made, n) if n else made) for n in _local_names(made))]
+
+
+def work(job: Job, part: int, mark: str, scratch: str | None, storage: Mapping[str, Any]) -> dict[str, Any]:
+    """In a task; `part`: which one of a job's, 0: all of it, or the join. Errors come back as texts, as those of other machines may be of classes unknown here."""
     began = time.monotonic()
     out: dict[str, Any] = {"node": socket.gethostname(), "error": "", "again": False, "digest": "", "files": []}
     try:
-        with _scratch(scratch, job.key) as folder, _source(job.source, folder, storage) as source:
+        with _scratch(scratch, f"{job.key[:12]}-{part:03}") as folder, _source(job.source, folder, storage) as source:
+            if job.parts > 1:
+                return out | _make_part(job, part, source) | {"seconds": time.monotonic() - began}
             made = os.path.join(folder, "out", job.target.rstrip("/").rpartition("/")[2] or "none")
             os.makedirs(os.path.dirname(made))
             out["digest"] = _make(job, source, made)
             if job.target:
-                out["files"] = [[name, os.path.getsize(whole), _file_digest(whole)] for name, whole in
-                                ((n, os.path.join(made, n) if n else made) for n in _local_names(made))]
+                out["files"] = _files_of(made)
                 _put(made, job.target, mark, storage)
                 _check_put(out["files"], job.target, storage)
     except Exception as e:
@@ -327,8 +364,9 @@ class _Run:
                  storage: Mapping[str, Any], progress: Callable[[Progress], object] | None) -> None:
         self.jobs, self.ledger, self.retries, self.force = jobs, ledger, retries, force
         self.scratch, self.storage, self.progress = scratch, storage, progress
-        self.waiting: deque[tuple[Job, int, float]] = deque()  # tries so far, not before this time
-        self.running: dict[Any, tuple[Job, int]] = {}
+        self.waiting: deque[tuple[Job, int, int, float]] = deque()  # part, tries so far, not before this time
+        self.running: dict[Any, tuple[Job, int, int]] = {}
+        self.left: dict[Job, int] = {}  # parts that are not done
         self.failed: dict[Job, str] = {}
         self.n_done = self.n_kept = self.nbytes = 0
 
@@ -362,28 +400,43 @@ class _Run:
             self.fail(job, f"FileExistsError: {job.target}")
         else:
             self.ledger.note(job, state="running", source_is=source_is, error="", tries=0)
-            self.waiting.append((job, 0, 0.0))
+            self.left[job] = job.parts if job.parts > 1 else 0
+            self.waiting.extend((job, part, 0, 0.0) for part in (range(1, job.parts + 1) if job.parts > 1 else [0]))
 
     def start(self, submit: Callable[..., Any]) -> None:
         now = time.monotonic()
         for _ in range(len(self.waiting)):
-            job, tries, at = self.waiting.popleft()
+            job, part, tries, at = self.waiting.popleft()
+            if job in self.failed:
+                continue
             if at > now:
-                self.waiting.append((job, tries, at))
+                self.waiting.append((job, part, tries, at))
                 continue
             self.ledger.note(job, tries=tries + 1)
-            self.running[submit(job, f"{job.key[:16]}", self.scratch, self.storage)] = job, tries
+            self.running[submit(job, part, f"{job.key[:16]}", self.scratch, self.storage)] = job, part, tries
             return
 
-    def end(self, job: Job, tries: int, result: Mapping[str, Any]) -> None:
+    def end(self, job: Job, part: int, tries: int, result: Mapping[str, Any]) -> None:
+        if job in self.failed:
+            return
         if not result["error"]:
-            self.finish(job, result)
+            self.end_part(job, part, result)
         elif result["again"] and tries < self.retries:
             self.ledger.note(job, error=result["error"])
-            self.waiting.append((job, tries + 1, time.monotonic() + min(60, 2 ** tries)))
+            self.waiting.append((job, part, tries + 1, time.monotonic() + min(60, 2 ** tries)))
             self.tell(job, "again", result["error"])
         else:
             self.fail(job, result["error"])
+
+    def end_part(self, job: Job, part: int, result: Mapping[str, Any]) -> None:
+        """The join follows the last part, where there is something to join."""
+        self.left[job] -= part > 0
+        if part == 0 or (self.left[job] == 0 and not job.target):
+            self.finish(job, result)
+            return
+        self.tell(job, "part")
+        if self.left[job] == 0:
+            self.waiting.append((job, 0, 0, 0.0))
 
     def finish(self, job: Job, result: Mapping[str, Any]) -> None:
         nbytes = sum(file[1] for file in result["files"])
@@ -406,8 +459,8 @@ class _Run:
                 continue
             ready, _ = ray.wait(list(self.running), num_returns=1, timeout=1.0)
             for ref in ready:
-                job, tries = self.running.pop(ref)
-                self.end(job, tries, _result(ray, ref))
+                job, part, tries = self.running.pop(ref)
+                self.end(job, part, tries, _result(ray, ref))
 
 
 def _result(ray: Any, ref: Any) -> Mapping[str, Any]:

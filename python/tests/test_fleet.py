@@ -155,3 +155,31 @@ def test_a_folder_of_a_store_has_no_more_than_was_put(tmp_path, monkeypatch):
     fleet._put(str(tmp_path / "out"), "memory://store/x", "mark", {})
     assert sorted(fs.find("/store")) == ["/store/x-other", "/store/x/a", "/store/x/sub/b"]
     assert fs.cat_file("/store/x/a") == b"a"
+
+
+def test_one_model_in_parts_goes_on(cluster, models):
+    """What the parts of a job make is what one call makes; a part that is there is not made again."""
+    source, target = models / "in" / "3.safetensors", models / "out" / "3.gguf"
+    job = fleet.Job(f"file://{source}", f"file://{target}", "convert", {"type": "q8_0"}, parts=3)
+    (models / "out").mkdir()
+    tare.convert(source, target, type="q8_0", part=(2, 3))
+    summary, seen = begin(models, [job])
+    assert (summary.n_done, summary.failed) == (1, {}), summary
+    assert [state for state, _ in seen] == ["part", "part", "part", "done"]
+    assert sorted(os.listdir(models / "out")) == ["3.gguf"]
+    tare.convert(source, models / "own.gguf", type="q8_0")
+    assert target.read_bytes() == (models / "own.gguf").read_bytes()
+    row = rows(models)["3.safetensors"]
+    assert row["digest"] == str(tare.digest(target)) and row["nbytes"] == target.stat().st_size
+    assert begin(models, [job])[0].n_kept == 1
+    summary, seen = begin(models, [fleet.Job(str(target), verb="verify", options={"deep": True}, parts=2)])
+    assert (summary.n_done, [state for state, _ in seen]) == (1, ["part", "done"])
+
+
+def test_a_part_that_fails_fails_its_job(cluster, models):
+    job = fleet.Job(f"file://{models}/in/3.safetensors", f"file://{models}/out/3.gguf", "convert", {"type": "none"}, parts=3)
+    summary, _ = begin(models, [job])
+    assert list(summary.failed) == [job] and not (models / "out" / "3.gguf").exists()
+    for wrong in ({"target": "s3://b/k", "verb": "convert"}, {"verb": "digest"}):
+        with pytest.raises(ValueError, match="part"):
+            fleet.Job("in", parts=2, **wrong)

@@ -818,33 +818,6 @@ def test_each_form_of_an_option(text, spelled):
     assert spell(text) == spelled
 
 
-def test_parts_are_joined_into_what_one_call_writes(tmp_path):
-    tare.convert(tare.synth("llama-tiny"), tmp_path / "in.safetensors", keep_names=True)
-    source, out = tmp_path / "in.safetensors", tmp_path / "out.gguf"
-    options = {"keep_names": True, "tensor_type": {"q_proj": "f16"}}
-    tare.quantize(source, tmp_path / "whole.gguf", "Q8_0", **options)
-    assert [p.state for p in (tare.quantize(source, out, "Q8_0", part=(2, 3), **options), tare.parts(out))[1]] == \
-        ["missing", "done", "missing"]
-    with pytest.raises(tare.UsageError, match="missing"):
-        tare.join(out)
-    with pytest.raises(tare.UsageError, match="other options"):
-        tare.quantize(source, out, "Q8_0", part=(2, 3), keep_names=True)
-    for i in (1, 2, 3):
-        result = tare.quantize(source, out, "Q8_0", part=(i, 3), threads=1, **options)
-        assert os.path.getsize(result.files[0].path) == result.written_nbytes
-    joined = tare.join(out, output=tmp_path / "other.gguf", keep=True)
-    assert (joined.n_parts, joined.nbytes, joined.is_directory) == (3, os.path.getsize(tmp_path / "whole.gguf"), False)
-    tare.join(out)
-    for name in ("out.gguf", "other.gguf"):
-        assert (tmp_path / name).read_bytes() == (tmp_path / "whole.gguf").read_bytes()
-    assert sorted(os.listdir(tmp_path)) == ["in.safetensors", "other.gguf", "out.gguf", "whole.gguf"]
-    for wrong in ((0, 3), (4, 3), (1, 0)):
-        with pytest.raises(ValueError, match="from 1 to N"):
-            tare.convert(source, tmp_path / "x.gguf", part=wrong, keep_names=True)
-    with pytest.raises(tare.TareError):
-        tare.join(tmp_path / "none.gguf")
-
-
 def test_ladder(tmp_path):
     """A folder of quantizations: what is made of another file is not stored; each file is a model."""
     folder = tmp_path / "models"
