@@ -126,12 +126,12 @@ static tare_status read_hqq_shape(tare_weight *w, const tare_weight_search *s, t
     return count_of(w) ? TARE_OK : tare_weight_misfit(w, s, TARE_PART_STATE, err);
 }
 
-/* A text that is a tensor of its own; empty: there is none. */
+/* A text that is a tensor of its own; empty: there is none, "?": it is no text of this size. */
 static tare_status read_text(char *out, size_t size, const tare_weight_search *s,
                              const tare_weight *w, const char *suffix, tare_error *err) {
     const int64_t i = tare_weight_find(s, w->stem, suffix);
     const tare_tensor *t = i < 0 ? NULL : &s->m->catalog.tensors[i];
-    out[0] = 0;
+    snprintf(out, size, "%s", t ? "?" : "");
     if (!t || t->encoding->id != TARE_ENCODING_U8 || t->n_elements >= size) return TARE_OK;
     TARE_TRY(tare_tensor_read(out, s->m, (size_t)i, 0, 0, (size_t)t->n_elements, err));
     out[t->n_elements] = 0;

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "base/arith.h"
 #include "base/str.h"
 #include "quantized/scale_names.h"
 
@@ -21,14 +20,14 @@ static tare_status fit_of(fit *out, const tare_json_node *target, tare_str modul
     tare_pattern *pattern;
     bool is_it;
     *out = tare_str_equal(text, module) ? FIT_NAME : FIT_NONE;
-    if (text.len == 0) return TARE_OK;
+    if (text.len == 0 || text.len > 1000) return TARE_OK; /* published ones are far shorter */
     if (!tare_str_starts(text, mark)) {
         const bool is_module = memchr(text.ptr, '.', text.len) || tare_codes_of(s, text) >= 0;
         if (!*out && !is_module) *out = FIT_CLASS;
         return TARE_OK;
     }
-    const int n = snprintf(anchored, sizeof anchored, "^(?:%.*s)",
-                           (int)tare_min_u64(text.len - mark.len, 1000), text.ptr + mark.len);
+    const int n = snprintf(anchored, sizeof anchored, "^(?:%.*s)", (int)(text.len - mark.len),
+                           text.ptr + mark.len);
     const tare_status status =
         tare_pattern_new(&pattern, anchored, (size_t)n, s->m->allocator, NULL);
     if (status != TARE_OK)

@@ -63,7 +63,7 @@ KEPT = {name: to for to, names in {
     "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym w8a8": ("bitnet auto",),
 }.items() for name in names}
 # the same codes under other settings
-for name, same in {"gptq": ("gptq not rotated", "auto-round 0.4", "auto-round 0.4 gptq", "auto-round auto"), "gptq planar 3": ("gptq planar by format",), "mxfp4": ("auto-round mxfp4",),
+for name, same in {"gptq": ("gptq not rotated", "auto-round 0.4", "auto-round 0.4 gptq", "auto-round auto"), "gptq planar 3": ("gptq planar by format",), "mxfp4": ("auto-round mxfp4",), "compressed-tensors 4": ("compressed-tensors by x", "compressed-tensors by re_x"),
                    "gptq v2": ("gptq v2 by format", "gptq v2 beside", "gptq v2 in a part 0", "gptq v2 in a part 1")}.items():
     BLOCKS.update((other, BLOCKS[name]) for other in same)
     KEPT.update((other, KEPT[name]) for other in same)
@@ -96,7 +96,7 @@ def prepare(name, settings, make, work):
     with open(os.path.join(source, "config.json")) as f:
         config = {**json.load(f), **LLAMA, "intermediate_size": cols}
     if "quantization_config" in config:
-        config["quantization_config"] = json.loads(json.dumps(config["quantization_config"]).replace("^x$", "down_proj"))
+        config["quantization_config"] = json.loads(json.dumps(config["quantization_config"]).replace("^x$", "down_proj").replace('["x"]', f'["{MATRIX}"]').replace("re:^x", "re:.*down_proj$"))
     with open(os.path.join(source, "config.json"), "w") as f:
         json.dump(config, f)
     return source, right
