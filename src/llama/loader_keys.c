@@ -10,8 +10,9 @@
 #include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
-#define MOST_BLOCKS  512 /* of llama.cpp */
-#define MOST_EXPERTS 1024
+#define MOST_BLOCKS    512 /* of llama.cpp */
+#define MOST_EXPERTS   1024
+#define MOST_FUNCTIONS 4 /* of scores of experts */
 
 typedef enum key_kind {
     U16,
@@ -395,6 +396,20 @@ static bool experts_load(const keys *k, tare_error *why) {
     return true;
 }
 
+/* How scores of experts become weights. */
+static bool function_loads(const keys *k, tare_error *why) {
+    static const char name[] = "expert_gating_func";
+    static const char none_assumed[] =
+        "bailingmoe2 bailingmoe3 deepseek32 deepseek4 dots1 dots3note exaone-moe hy_v4 kimi-k3 "
+        "kimi-linear lfm2moe minimax-m2 minimax-m3 smallthinker";
+    char key[160];
+    const bool is_there = value_of(key, sizeof key, k, tare_str_of(name), false) != NULL;
+    const uint64_t n = most(k, name);
+    if (n > MOST_FUNCTIONS) return no(why, key, "llama.cpp knows no such function");
+    if (n > 0 || !tare_llama_is_one_of(k->architecture, none_assumed)) return true;
+    return no(why, key, is_there ? "llama.cpp needs a function" : "it is missing");
+}
+
 /* Where all of a head turns, whatever the key says. */
 static bool rotated_load(const keys *k, tare_error *why) {
     static const char whole[] = "llama deci falcon llama-embed";
@@ -445,8 +460,8 @@ static bool numbers_load(const keys *k, tare_error *why) {
     const tare_value *v = value_of(key, sizeof key, k, TARE_STR("rope.scaling.type"), false);
     if (v && !tare_llama_is_one_of(v->as.s, scalings))
         return no(why, key, "llama.cpp knows no such scaling");
-    return norms_load(k, why) && experts_load(k, why) && rotated_load(k, why) &&
-           shifts_load(k, why);
+    return norms_load(k, why) && experts_load(k, why) && function_loads(k, why) &&
+           rotated_load(k, why) && shifts_load(k, why);
 }
 
 bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,

@@ -43,8 +43,6 @@ static const struct {
      "qwen3next qwen4exp"},
     {"attention.kv_lora_rank", "bailingmoe3 deepseek2 deepseek32 dots3note glm-dsa glm5-next hy_v4 "
                                "kimi-k3 kimi-linear minicpm3 mistral4 plm"},
-    {"expert_gating_func", "bailingmoe2 bailingmoe3 deepseek32 deepseek4 dots1 dots3note "
-                           "exaone-moe hy_v4 kimi-k3 kimi-linear lfm2moe minimax-m2 minimax-m3"},
     {"ssm.group_count", "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe plamo2 qwen35 "
                         "qwen35moe qwen3next qwen4exp"},
     {"attention.sliding_window_pattern",

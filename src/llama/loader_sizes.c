@@ -129,7 +129,8 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     /* gates and what they are for in one */
     {"2*feed_forward_length", B("ffn_up"), ROWS,
      "chatglm glm4 modern-bert neo-bert phi3 plamo2 plamo3", NULL},
-    {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS, "openelm plamo3", NULL},
+    {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS,
+     "bailingmoe2 openelm plamo3 stablelm", NULL},
     {"feed_forward_length", B("ffn_sub_norm"), COLS, "bitnet", NULL},
     /* CogVLM's second set */
     {WIDTH, B("vis_attn_qkv") B("vis_gate") B("vis_up"), COLS, "cogvlm", NULL},
@@ -163,9 +164,9 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"expert_count", BARE("exp_probs_b"), COLS, NULL, NULL},
     {"expert_count", "blk.#.ffn_down_exps.scale blk.#.ffn_gate_exps.scale blk.#.ffn_up_exps.scale",
      COLS, NULL, NULL},
-    {WIDTH, B("attn_gate"), COLS, "afmoe hy_v4 laguna minimax-01 step35", NULL},
+    {WIDTH, B("attn_gate"), COLS, "afmoe hy_v4 laguna minimax-01 spark2_5 step35", NULL},
     {HEADS "*" VALUES, B("attn_gate"), ROWS, "hy_v4", NULL},
-    {HEADS, B("attn_gate"), ROWS, "step35", NULL},
+    {HEADS, B("attn_gate"), ROWS, "spark2_5 step35", NULL},
     {HEADS "*attention.key_length", B("attn_gate"), ROWS, "afmoe", NULL},
     {HEADS " | " HEADS "*attention.key_length", B("attn_gate"), ROWS, "laguna", NULL},
     /* embeddings of layers */

@@ -91,7 +91,7 @@ static const about biased[] = {
     {"ffn_norm", "bloom codeshell gpt2 gptneox jais jais2 mpt nemotron orion phimoe stablelm "
                  "starcoder starcoder2"},
     {"ssm_dt", "!"},
-    {"ssm_conv1d", "!qwen35 qwen35moe qwen3next"},
+    {"ssm_conv1d", "!qwen35 qwen35moe qwen3next qwen4exp"},
     {"token_embd_norm", "bert bloom jina-bert-v2 jina-bert-v3 nomic-bert nomic-bert-moe rwkv6 "
                         "rwkv7 wavtokenizer-dec"},
     {"output", "dream phi2 phimoe qwen2 qwen2vl wavtokenizer-dec"},
@@ -101,7 +101,7 @@ static const about biased[] = {
     {"attn_norm_2", "falcon jina-bert-v2 rwkv6 rwkv7"},
     {"cls", "!modern-bert"},
     {"cls.output conf_proj dense_2 time_mix_ln", "!"},
-    {"indexer.k_norm", "!minimax-m3"},
+    {"indexer.k_norm", "!minimax-m3 qwen4exp"},
     {"ffn_down_exps ffn_gate_exps ffn_gate_inp ffn_up_exps", "gpt-oss"},
     {"time_mix_key time_mix_receptance time_mix_value", "rwkv6qwen2"},
 };
@@ -280,6 +280,9 @@ static const char *why_not(const loaded *l, const part *p) {
     if (tare_str_is(p->word, "attn_qkv") && has_beside(l->gguf, p, "attn_q"))
         return "attn_q is there as well";
     if (is_instead(l, p)) return "the block has no attention";
+    if (tare_str_is(p->word, "exp_probs_b") && !tare_str_is(l->architecture, "hy_v3") &&
+        !has_beside(l->gguf, p, "ffn_gate_inp"))
+        return "the block has no experts";
     if (is_of_other_scaling(l, p->word)) return "factors of another rope.scaling.type";
     if (is_of_experts(p->word) && !l->has_experts) return "the keys give no number of experts";
     if (tare_str_is(l->architecture, "cohere2moe") && number_of(l, "expert_shared_count") == 0 &&

@@ -56,7 +56,7 @@ static const struct {
     {"exp_probs_b", ".bias", "ffn_gate_inp",
      "afmoe glm4moe kimi-linear laguna lfm2moe minimax-m2 minimax-m3 nemotron_h_moe"},
     {"attn_sinks", ".weight", "attn_norm", "gpt-oss"},
-    {"attn_gate", ".weight", "ssm_conv1d", "qwen35 qwen35moe qwen3next"},
+    {"attn_gate", ".weight", "ssm_conv1d", "qwen35 qwen35moe qwen3next qwen4exp"},
     {"ssm_ba", ".weight", "ssm_conv1d", "qwen3next"},
     {"ssm_dt", ".weight", "ssm_conv1d", "jamba mamba"},
     {"ssm_dt", ".bias", "ssm_conv1d", "jamba mamba"},

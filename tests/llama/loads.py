@@ -24,8 +24,9 @@ USUAL = ["llama", "qwen3moe", "mamba2", "bert", "gemma2", "glm4moe"]
 FREE = re.compile(r"general\.(?!architecture$)|tokenizer\.(chat_template|ggml\.pre$)|.*\.vocab_size$")
 
 
-# What a model of few blocks is not asked: llama.cpp reads the list of EXAONE 4 in models of 64 blocks alone.
-UNREAD = {"exaone4.attention.sliding_window_pattern has elements of another type"}
+# What llama.cpp does not read in a tiny model: EXAONE 4's list, of 64 blocks alone, and an interval beside a list.
+UNREAD = {"exaone4.attention.sliding_window_pattern has elements of another type", "qwen4exp.full_attention_interval has another type",
+          "qwen4exp.full_attention_interval is a list of one"}
 
 
 # ---- values as they are stored ----------------------------------------------------------------------

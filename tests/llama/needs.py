@@ -101,6 +101,7 @@ HALF = [("bert", "blk.#.attn_q.bias", 0), ("bert", "token_embd_norm.weight", 0),
         ("gemma4", "blk.#.inp_gate.weight", 1), ("gemma4", "per_layer_token_embd.weight", 0), ("laguna", "blk.#.attn_gate.weight", 1),
         ("glm-dsa", "blk.#.indexer.attn_q_b.weight", 1), ("minicpm3", "blk.#.attn_kv_b.weight", 1), ("minimax-01", "blk.#.attn_qkv.weight", 1),
         ("hy_v4", "blk.#.hc_attn_fn.weight", 1), ("modern-bert", "blk.#.ffn_up.weight", 1), ("openelm", "blk.#.attn_q_norm.weight", 0), ("neo-bert", "enc.output_norm.weight", 0),
+        ("sarvam", "blk.#.attn_q_norm.weight", 0), ("spark2_5", "blk.#.attn_gate.weight", 0), ("spark2_5", "blk.#.attn_gate.weight", 1),
         ("minimax-m2", "blk.#.attn_k_norm.weight", 0), ("grovemoe", "blk.#.ffn_down_chexps.weight", 0), ("grovemoe", "blk.#.ffn_up_chexps.weight", 1),
         ("bert", "token_types.weight", 1), ("bitnet", "blk.#.ffn_sub_norm.weight", 0)]
 # Of these tare says nothing where the rest is right.
@@ -119,7 +120,7 @@ def check_halves(case):
 ALSO = [("afmoe", "blk.*.exp_probs_b.bias"), ("arctic", "blk.1.ffn_norm_exps.weight"), ("bert", "position_embd.weight"),
         ("codeshell", "output.weight"), ("hy_v4", "output.weight"), ("hy_v4", "blk.*.indexer.attn_k.weight"), ("hy_v4", "blk.*.indexer.k_norm.bias"), ("maple", "output.weight"),
         ("minimax-01", "blk.0.attn_gate.weight"), ("minimax-01", "blk.1.attn_k.weight"), ("minimax-01", "blk.0.attn_norm_2.weight"),
-        ("muse-glimmer", "output.weight"),
+        ("muse-glimmer", "output.weight"), ("qwen4exp", "blk.2.attn_gate.weight"),
         ("exaone45", "blk.2.nextn.enorm.weight"), ("falcon-h1", "blk.1.attn_output.weight"),
         ("falcon-h1", "blk.1.ssm_conv1d.bias"), ("gemma4", "blk.1.inp_gate.weight"), ("gemma4", "per_layer_token_embd.weight"),
         ("gemma4-moe", "blk.1.ffn_gate_inp.scale"), ("glm4moe", "blk.2.attn_output.weight"), ("gpt-oss", "blk.1.attn_sinks.weight"),
@@ -153,6 +154,8 @@ WIDTHS = {"granitemoe": "expert_shared_feed_forward_length", "step35": "expert_s
           "mistral4": "leading_dense_block_count", "nomic-bert-moe": "moe_every_n_layers", "olmoe": "feed_forward_length",
           "nemotron-h-moe": "feed_forward_length expert_feed_forward_length expert_shared_feed_forward_length",
           "minimax-01": "attention.recurrent_layers", "qwen3moe": "expert_feed_forward_length", "qwen3next": "expert_feed_forward_length",
+          "rwkv7": "attention.gate_lora_rank", "smallthinker": "expert_feed_forward_length expert_gating_func",
+          "qwen4exp": "expert_feed_forward_length expert_shared_feed_forward_length",
           "qwen2moe": "expert_feed_forward_length expert_shared_feed_forward_length"}
 # Keys that llama.cpp has a number for where they are missing, which is the right one.
 SPARED = {"gemma4": "rope.dimension_count", "glm4moe": "expert_gating_func", "llama": "attention.key_length", "minicpm3": "attention.head_count_kv"}
@@ -160,7 +163,8 @@ SPARED = {"gemma4": "rope.dimension_count", "glm4moe": "expert_gating_func", "ll
 MORE = {"deepseek-v2": "blk.1.exp_probs_b.weight", "lfm2": "blk.0.attn_qkv.weight", "jamba": "blk.0.attn_qkv.weight",
         "granitehybrid": "blk.0.attn_qkv.weight", "rwkv6qwen2": "blk.0.attn_norm.bias", "lfm2moe": "blk.0.exp_probs_b.weight",
         "minimax-m3": "blk.1.indexer.k_norm.bias", "minimax-01": "blk.0.attn_qkv.bias", "mpt": "blk.0.attn_q_norm.weight",
-        "qwen35": "blk.0.attn_qkv.bias", "qwen3next": "blk.0.ssm_conv1d.bias"}
+        "qwen35": "blk.0.attn_qkv.bias", "qwen3next": "blk.0.ssm_conv1d.bias", "qwen4exp": "blk.3.indexer.k_norm.bias",
+        "glm4moe": "blk.0.exp_probs_b.bias", "stablelm": "blk.0.attn_q_norm.weight"}
 
 
 def check_widths(case):
