@@ -5,12 +5,19 @@
 #include <tare/experimental/pattern.h>
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
-#include "quantized/scale_names.h"
+#include "quantized/scheme.h"
 
 /* What a target says of a module. Classes are of many, and a model's files do not tell them. */
 typedef enum fit { FIT_NONE, FIT_CLASS, FIT_PATTERN, FIT_NAME } fit;
+
+/* Whether a weight is of a module of this name. */
+static bool is_module(const tare_weight_search *s, tare_str name) {
+    return memchr(name.ptr, '.', name.len) || tare_weight_find(s, name, ".weight") >= 0 ||
+           tare_weight_find(s, name, ".weight_packed") >= 0;
+}
 
 /* Patterns match from a name's begin on. One that is none matches nothing. */
 static tare_status fit_of(fit *out, const tare_json_node *target, tare_str module,
@@ -22,8 +29,7 @@ static tare_status fit_of(fit *out, const tare_json_node *target, tare_str modul
     *out = tare_str_equal(text, module) ? FIT_NAME : FIT_NONE;
     if (text.len == 0 || text.len > 1000) return TARE_OK; /* published ones are far shorter */
     if (!tare_str_starts(text, mark)) {
-        const bool is_module = memchr(text.ptr, '.', text.len) || tare_codes_of(s, text) >= 0;
-        if (!*out && !is_module) *out = FIT_CLASS;
+        if (!*out && !is_module(s, text)) *out = FIT_CLASS;
         return TARE_OK;
     }
     const int n = snprintf(anchored, sizeof anchored, "^(?:%.*s)", (int)(text.len - mark.len),
