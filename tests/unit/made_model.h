@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/str.h"
 #include "model/catalog.h"
 
@@ -21,6 +22,11 @@ typedef struct made_model {
     uint64_t end; /* of the last tensor */
     tare_layout layout;
 } made_model;
+
+/* Makes floats what a file has, in their place. */
+static inline void made_floats(float *v, size_t n) {
+    for (size_t i = 0; i < n; i++) tare_store_le32(v + i, tare_f32_bits(v[i]));
+}
 
 static inline void made_begin(made_model *made, size_t size, size_t max_tensors, uint64_t gap) {
     tare_reader reader;

@@ -465,6 +465,7 @@ static tare_model *make_weighed(made_model *made) {
         for (size_t k = 0; k < WEIGHED_ROWS * WEIGHED_COLS; k++)
             v[k] = ((float)((k * 2654435761u >> 8) % 1000) / 1000.0f - 0.5f) *
                    (k % WEIGHED_COLS == 3 ? 0.02f : 1);
+        made_floats(v, WEIGHED_ROWS * WEIGHED_COLS);
     }
     return made_finish(made, false, NULL, 0);
 }
@@ -488,8 +489,7 @@ static tare_importance *make_importance(void) {
         tare_store_le32(at, 1), at += 4;
         tare_store_le32(at, WEIGHED_COLS), at += 4;
         for (size_t c = 0; c < WEIGHED_COLS; c++, at += 4) {
-            const float x = importance_of(c);
-            memcpy(at, &x, sizeof x);
+            tare_store_le32(at, tare_f32_bits(importance_of(c)));
         }
     }
     source.n_bytes = (size_t)(at - bytes);
@@ -522,7 +522,9 @@ static void columns_weigh_by_role(void **state) {
     made_model made;
     tare_fit_tensor t;
     tare_model *in = make_weighed(&made);
-    const float *v = (const float *)(const void *)made.bytes;
+    static float v[WEIGHED_ROWS * WEIGHED_COLS];
+    for (size_t k = 0; k < WEIGHED_ROWS * WEIGHED_COLS; k++)
+        v[k] = tare_f32_of_bits(tare_load_le32(made.bytes + 4 * k));
     const double expected[] = {weighed_error(v, 200, 1.5), weighed_error(v, 100, 1),
                                weighed_error(v, 10, 1)};
     tare_importance *importance = make_importance();

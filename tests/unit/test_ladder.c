@@ -33,27 +33,28 @@ static void write_bytes(const char *path, const void *bytes, size_t n) {
     assert_int_equal(fclose(f), 0);
 }
 
+static void write_u32(FILE *f, uint32_t v) {
+    uint8_t bytes[4];
+    tare_store_le32(bytes, v);
+    fwrite(bytes, 1, sizeof bytes, f);
+}
+
 /* An importance matrix of the older form: an entry for each matrix of the model. */
 static void write_matrix(const char *path, const tare_model *m) {
     FILE *f = fopen(path, "wb");
-    int32_t n = 0, at;
+    uint32_t n = 0;
     assert_non_null(f);
     for (size_t i = 0; i < m->catalog.n_tensors; i++) n += m->catalog.tensors[i].n_dims == 2;
-    fwrite(&n, 4, 1, f);
+    write_u32(f, n);
     for (size_t i = 0; i < m->catalog.n_tensors; i++) {
         const tare_tensor *t = &m->catalog.tensors[i];
         if (t->n_dims != 2) continue;
-        at = (int32_t)t->name.len;
-        fwrite(&at, 4, 1, f);
+        write_u32(f, (uint32_t)t->name.len);
         fwrite(t->name.ptr, 1, t->name.len, f);
-        at = 1;
-        fwrite(&at, 4, 1, f);
-        at = (int32_t)t->cols;
-        fwrite(&at, 4, 1, f);
-        for (uint64_t c = 0; c < t->cols; c++) {
-            const float x = 1.0f + (float)(c * 37 % 101);
-            fwrite(&x, 4, 1, f);
-        }
+        write_u32(f, 1);
+        write_u32(f, (uint32_t)t->cols);
+        for (uint64_t c = 0; c < t->cols; c++)
+            write_u32(f, tare_f32_bits(1.0f + (float)(c * 37 % 101)));
     }
     assert_int_equal(fclose(f), 0);
 }

@@ -11,6 +11,7 @@
 
 #include <tare/tare.h>
 
+#include "base/bytes.h"
 #include "base/str.h"
 #include "format/format.h"
 #include "unit/temp_folder.h"
@@ -101,7 +102,8 @@ static void write_numbers(const char *name) {
     float values[4 * ROWS];
     FILE *f = fopen(temp_path(name), "wb");
     assert_non_null(f);
-    for (int i = 0; i < 4 * ROWS; i++) values[i] = (float)(i % 17) / 8;
+    for (int i = 0; i < 4 * ROWS; i++)
+        tare_store_le32(values + i, tare_f32_bits((float)(i % 17) / 8));
     assert_int_equal(fwrite("NUM1", 1, HEAD, f), HEAD);
     assert_int_equal(fwrite(values, sizeof *values, 4 * ROWS, f), 4 * ROWS);
     assert_int_equal(fclose(f), 0);
