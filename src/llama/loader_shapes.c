@@ -33,12 +33,18 @@ static bool is_of_missing(const sized *s, const tare_tensor *t, tare_error *why)
     return true;
 }
 
+/* "enc.blk.3.attn_q.weight" -> "blk.#.attn_q.weight" and 3: both sides have the same sizes. */
+static const char *stem_of(char *text, size_t size, uint64_t *block, tare_str name) {
+    bool is_in_block;
+    tare_llama_stem(text, size, block, &is_in_block, name);
+    return is_in_block ? text + strlen(tare_llama_side_of(tare_str_of(text))) : text;
+}
+
 /* Its shape is what the keys say. */
 static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
-    char stem[128];
+    char text[128];
     uint64_t block, count, factor;
-    bool is_in_block;
-    tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
+    const char *stem = stem_of(text, sizeof text, &block, t->name);
     for (const tare_llama_size_rule *r = tare_llama_size_rules; r->tensors; r++) {
         s->missing[0] = '\0';
         if (!tare_llama_size_applies(r, stem, s->architecture) || t->n_dims <= r->dim ||
@@ -67,10 +73,9 @@ static bool is_other_size(uint64_t *sum, const sized *s, const tare_llama_loader
 
 /* So is what the loader alone has a size for. */
 static bool has_loader_size(const sized *s, const tare_tensor *t, tare_error *why) {
-    char stem[128];
+    char text[128];
     uint64_t block, sum;
-    bool is_in_block;
-    tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
+    const char *stem = stem_of(text, sizeof text, &block, t->name);
     for (const tare_llama_loader_size *r = tare_llama_loader_sizes; r->sum; r++) {
         const uint64_t is = t->n_dims > r->dim ? t->dims[t->n_dims - 1 - r->dim] : 1;
         s->missing[0] = '\0';

@@ -139,7 +139,10 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {WIDTH, B("vis_attn_output") B("vis_down"), ROWS, "cogvlm", NULL},
     {"feed_forward_length", B("vis_gate") B("vis_up"), ROWS, "cogvlm", NULL},
     {"feed_forward_length", B("vis_down"), COLS, "cogvlm", NULL},
+    {HEADS, B("attn_q_norm"), ROWS, "stablelm talkie", NULL},
     /* of encoders */
+    {HEADS, B("attn_rel_b"), COLS, "t5 t5encoder", NULL},
+    {"attention.relative_buckets_count", B("attn_rel_b"), ROWS, "t5 t5encoder", NULL},
     {WIDTH, "cls.output.weight", COLS, NULL, NULL},
     {WIDTH, "enc.output_norm.weight dec.output_norm.weight ", COLS, "neo-bert t5 t5encoder", NULL},
     {"=tokenizer.ggml.token_type_count", "token_types.weight", ROWS, NULL, NULL},

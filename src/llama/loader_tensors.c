@@ -64,12 +64,12 @@ static const about refused[] = {
 #define NO_BIAS                                                                                    \
     "!arwkv7 bailingmoe2 bitnet cogvlm dbrx deepseek2 deepseek32 dflash eagle3 falcon gemma4 "     \
     "gemma4-assistant "                                                                            \
-    "glm-dsa mamba mamba2 minicpm3 minimax-01 mistral4 modern-bert neo-bert openelm plamo2 "       \
+    "glm-dsa mamba mamba2 minicpm3 mistral4 modern-bert neo-bert openelm plamo2 "                  \
     "plamo3 plm rwkv6 "                                                                            \
     "rwkv6qwen2 rwkv7 t5 t5encoder wavtokenizer-dec"
 /* With a bias beside the weight, or instead of it. */
 static const about biased[] = {
-    {"attn_qkv", NO_BIAS},
+    {"attn_qkv", NO_BIAS " minimax-01"},
     {"attn_q attn_k attn_v", NO_BIAS " bloom gpt2 gptneox jais mpt qwen starcoder"},
     {"attn_output",
      "apertus bert bloom codeshell deci ernie4_5 ernie4_5-moe falcon-h1 gpt-oss gpt2 gptneox "

@@ -29,7 +29,7 @@ OPTIONAL = ["attn_rel_b", "cross_attn_rel_b", "ffn_gate"]  # of T5
 # Without these llama.cpp runs on, by a word of the name; a conversion from Hugging Face always has them, and what
 # llama.cpp computes without is something else. So tare says no.
 RUNS_ON = {"ffn_gate_exps", "ffn_gate", "ffn_gate_inp", "ffn_down_shexp", "ffn_gate_shexp", "ffn_up_shexp"}
-PARTIAL = {"grok", "mimo2", "mimo2-nextn", "step35", "mixtral", "granitemoe", "granitemoe-plain", "granitehybrid", "ernie4_5-moe",
+PARTIAL = {"grok", "mimo2", "mimo2-nextn", "step35", "step35-nextn", "mixtral", "granitemoe", "granitemoe-plain", "granitehybrid", "ernie4_5-moe",
            "kimi-linear", "hy_v3", "hy_v3-nextn", "minimax-01"}
 # The same of a model each: a norm of what chooses the tokens that are looked at.
 RUNS_ON_WITHOUT = {"glm-dsa": {"indexer.k_norm"}}
@@ -101,6 +101,7 @@ HALF = [("bert", "blk.#.attn_q.bias", 0), ("bert", "token_embd_norm.weight", 0),
         ("gemma4", "blk.#.inp_gate.weight", 1), ("gemma4", "per_layer_token_embd.weight", 0), ("laguna", "blk.#.attn_gate.weight", 1),
         ("glm-dsa", "blk.#.indexer.attn_q_b.weight", 1), ("minicpm3", "blk.#.attn_kv_b.weight", 1), ("minimax-01", "blk.#.attn_qkv.weight", 1),
         ("hy_v4", "blk.#.hc_attn_fn.weight", 1), ("modern-bert", "blk.#.ffn_up.weight", 1), ("openelm", "blk.#.attn_q_norm.weight", 0), ("neo-bert", "enc.output_norm.weight", 0),
+        ("t5encoder", "enc.blk.#.attn_q.weight", 0), ("t5encoder", "enc.blk.#.attn_rel_b.weight", 1), ("talkie", "blk.#.attn_q_norm.weight", 1),
         ("sarvam", "blk.#.attn_q_norm.weight", 0), ("spark2_5", "blk.#.attn_gate.weight", 0), ("spark2_5", "blk.#.attn_gate.weight", 1),
         ("minimax-m2", "blk.#.attn_k_norm.weight", 0), ("grovemoe", "blk.#.ffn_down_chexps.weight", 0), ("grovemoe", "blk.#.ffn_up_chexps.weight", 1),
         ("bert", "token_types.weight", 1), ("bitnet", "blk.#.ffn_sub_norm.weight", 0)]
@@ -154,7 +155,7 @@ WIDTHS = {"granitemoe": "expert_shared_feed_forward_length", "step35": "expert_s
           "mistral4": "leading_dense_block_count", "nomic-bert-moe": "moe_every_n_layers", "olmoe": "feed_forward_length",
           "nemotron-h-moe": "feed_forward_length expert_feed_forward_length expert_shared_feed_forward_length",
           "minimax-01": "attention.recurrent_layers", "qwen3moe": "expert_feed_forward_length", "qwen3next": "expert_feed_forward_length",
-          "rwkv7": "attention.gate_lora_rank", "smallthinker": "expert_feed_forward_length expert_gating_func",
+          "rwkv7": "attention.gate_lora_rank", "t5encoder": "feed_forward_length attention.head_count", "smallthinker": "expert_feed_forward_length expert_gating_func",
           "qwen4exp": "expert_feed_forward_length expert_shared_feed_forward_length",
           "qwen2moe": "expert_feed_forward_length expert_shared_feed_forward_length"}
 # Keys that llama.cpp has a number for where they are missing, which is the right one.
