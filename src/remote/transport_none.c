@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A build that opens no URLs. */
+#include "base/status.h"
 #include "remote/transport.h"
 
 #if !TARE_HAS_TRANSPORT
