@@ -237,7 +237,8 @@ static bool open_request(channel *c, const tare_exchange *x, const wchar_t *url)
         c->request =
             WinHttpOpenRequest(c->connection, method, parts.lpszUrlPath, NULL, WINHTTP_NO_REFERER,
                                WINHTTP_DEFAULT_ACCEPT_TYPES,
-                               WINHTTP_FLAG_ESCAPE_DISABLE | (is_secure ? WINHTTP_FLAG_SECURE : 0));
+                               WINHTTP_FLAG_ESCAPE_DISABLE | WINHTTP_FLAG_ESCAPE_DISABLE_QUERY |
+                                   (is_secure ? WINHTTP_FLAG_SECURE : 0));
     free(method);
     return c->request != NULL;
 }
@@ -251,9 +252,10 @@ static bool begin(channel *c, const tare_exchange *x) {
         url && (!x->is_careful || c->session) && open_request(c, x, url) &&
         WinHttpSetOption(c->request, WINHTTP_OPTION_CONTEXT_VALUE, &context, sizeof context);
     free(url);
-    if (!is_open) {
+    if (!is_open) { /* nothing will be told of it */
         if (c->request) WinHttpCloseHandle(c->request);
         c->request = NULL;
+        c->is_closed = true;
         return false;
     }
     set_options(c, x);
@@ -285,16 +287,23 @@ bool tare_transport_start(tare_transport *t, tare_exchange *x) {
     return true;
 }
 
+/* A body may be freed when the system does not read it any more. */
+static void close_request(channel *c, bool has_body) {
+    tare_transport *t = c->transport;
+    if (c->request) WinHttpCloseHandle(c->request);
+    c->request = NULL;
+    EnterCriticalSection(&t->lock);
+    while (has_body && !c->is_closed) SleepConditionVariableCS(&t->changed, &t->lock, INFINITE);
+    LeaveCriticalSection(&t->lock);
+}
+
 void tare_transport_release(tare_transport *t, tare_exchange *x) {
     channel *c = x->handle;
     if (!c) return;
     free(c->redirect);
     c->redirect = NULL;
     c->is_over = true;
-    if (c->request)
-        WinHttpCloseHandle(c->request);
-    else
-        c->is_closed = true; /* of none nothing will be told */
+    close_request(c, x->body != NULL);
     if (c->connection) WinHttpCloseHandle(c->connection);
     if (c->session) WinHttpCloseHandle(c->session);
     EnterCriticalSection(&t->lock);
@@ -482,6 +491,7 @@ static channel *wait_for_event(tare_transport *t, int timeout_ms) {
 
 static tare_exchange *over(channel *c) {
     c->is_over = true;
+    close_request(c, c->exchange->body != NULL);
     return c->exchange;
 }
 
