@@ -204,15 +204,10 @@ static bool wants_zeros(const tare_weight_search *s, const tare_json_node *own, 
 
 /* Whether groups are of columns in another order, as the weight's group of the settings says, else any. */
 static bool is_in_other_order(const tare_weight_search *s, const tare_json_node *own) {
-    static const char *const orders[] = {"group", "dynamic", "weight", "static", NULL};
     const tare_json_node *at = NULL;
     do {
         const tare_json_node *weights = tare_weight_group(&s->settings, &at);
-        const tare_json_node *order = tare_json_member(weights, TARE_STR("actorder"));
-        if (own && at != own) continue;
-        if (order && order->type == TARE_JSON_TRUE) return true;
-        if (tare_weight_word(&s->settings, "actorder", tare_json_node_text(order), orders) < 2)
-            return true;
+        if ((!own || at == own) && tare_weight_is_ordered(&s->settings, weights)) return true;
     } while (at);
     return false;
 }

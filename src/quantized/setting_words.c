@@ -36,19 +36,24 @@ static void check_format(const tare_weight_settings *s, const tare_json_node *ob
     check(s, object, "format", formats);
 }
 
+bool tare_weight_is_ordered(const tare_weight_settings *s, const tare_json_node *weights) {
+    static const char *const orders[] = {"group", "dynamic", "weight", "static", NULL};
+    const tare_json_node *order = tare_json_member(weights, TARE_STR("actorder"));
+    return (order && order->type == TARE_JSON_TRUE) ||
+           tare_weight_word(s, "actorder", tare_json_node_text(order), orders) < 2;
+}
+
 static void check_groups(const tare_weight_settings *s) {
     static const char *const types[] = {"int", "float", NULL};
     static const char *const strategies[] = {"tensor", "channel",      "group",     "block",
                                              "token",  "tensor_group", "attn_head", NULL};
-    static const char *const orders[] = {"group", "dynamic", "weight", "static", NULL};
     const tare_json_node *at = NULL;
     do {
         const tare_json_node *weights = tare_weight_group(s, &at);
         if (at && at->type == TARE_JSON_OBJECT) check_format(s, at);
         check(s, weights, "type", types);
         check(s, weights, "strategy", strategies);
-        const tare_json_node *order = tare_json_member(weights, TARE_STR("actorder"));
-        if (order && order->type == TARE_JSON_STRING) check(s, weights, "actorder", orders);
+        tare_weight_is_ordered(s, weights);
     } while (at);
 }
 

@@ -77,6 +77,8 @@ bool tare_weight_is_of(const tare_weight_settings *s, const char *const *own);
 /* Looks at the words that decide what codes stand for: any that tare does not know is a fault. Because
  * of one no weight is decoded. */
 tare_status tare_weight_settings_check(tare_weight_settings *s, tare_model *m, tare_error *err);
+/* Whether the groups of a weight with these settings of compressed-tensors are of columns in another order. */
+bool tare_weight_is_ordered(const tare_weight_settings *s, const tare_json_node *weights);
 /* Whether it is true. */
 bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path);
 /* The next group of compressed-tensors after `at`, NULL: the first one; its "weights". */
