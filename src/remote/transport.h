@@ -73,6 +73,16 @@ typedef struct tare_exchange {
     bool is_stopped;      /* on_body wanted no more */
 } tare_exchange;
 
+/* Before an exchange is started: it has no end yet. */
+static inline void tare_exchange_reset(tare_exchange *x, void *handle) {
+    x->handle = handle;
+    x->end = TARE_EXCHANGE_DONE;
+    x->what = NULL;
+    x->http_status = 0;
+    x->redirect = NULL;
+    x->is_stopped = false;
+}
+
 /* UNSUPPORTED: there is none here, or it does not have what the options ask for. */
 tare_status tare_transport_new(tare_transport **out, const tare_remote_options *options,
                                tare_error *err);

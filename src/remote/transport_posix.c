@@ -138,12 +138,7 @@ bool tare_transport_start(tare_transport *t, tare_exchange *x) {
     channel *c = tare_alloc(t->options.context->allocator, sizeof *c);
     if (!c) return false;
     *c = (channel){.easy = t->curl.easy_init()};
-    x->handle = c;
-    x->end = TARE_EXCHANGE_DONE;
-    x->what = NULL;
-    x->http_status = 0;
-    x->redirect = NULL;
-    x->is_stopped = false;
+    tare_exchange_reset(x, c);
     if (c->easy && set_headers(&t->curl, c, x)) {
         set_options(t, c, x);
         if (t->curl.multi_add_handle(t->multi, c->easy) == CURLM_OK) return true;

@@ -273,12 +273,7 @@ bool tare_transport_start(tare_transport *t, tare_exchange *x) {
                    .length = IS_OPEN_END,
                    .since = GetTickCount64()};
     t->channels = c;
-    x->handle = c;
-    x->end = TARE_EXCHANGE_DONE;
-    x->what = NULL;
-    x->http_status = 0;
-    x->redirect = NULL;
-    x->is_stopped = false;
+    tare_exchange_reset(x, c);
     if (!begin(c, x)) { /* the next step says so */
         c->event = WINHTTP_CALLBACK_STATUS_REQUEST_ERROR;
         c->n = GetLastError();
