@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/bytes.h"
 #include "base/str.h"
 #include "format/wcodec/wcodec_derived.h"
 #include "format/wcodec/wcodec_draft.h"
@@ -94,6 +95,22 @@ static tare_status compose(const tare_reader **numbers, const tare_composition *
     return TARE_OK;
 }
 
+/* Rows of importance as a file has them, F32 with the low byte first; NULL: no memory. */
+static tare_reader *importance_of(packing *p, const tare_pack_derivation *how) {
+    const uint64_t size = how->n_importance * sizeof(float);
+    tare_reader *r = TARE_NEW(&p->draft.arena, tare_reader);
+    const void *bytes = how->importance;
+    if (TARE_HOST_IS_BIG_ENDIAN) {
+        uint8_t *swapped = tare_arena_take(&p->draft.arena, (size_t)size);
+        for (uint64_t i = 0; swapped && i < how->n_importance; i++)
+            tare_store_le32(swapped + 4 * i, tare_f32_bits(how->importance[i]));
+        bytes = swapped;
+    }
+    if (!r || !bytes) return NULL;
+    tare_reader_memory(r, bytes, size, "importance");
+    return r;
+}
+
 /* The bytes that a derived tensor is compared with, which are made of the input's as a reader makes them
  * of the layer's. */
 static tare_status derive(tare_wcodec_base_tensor *out, packing *p, size_t i, tare_error *err) {
@@ -101,22 +118,20 @@ static tare_status derive(tare_wcodec_base_tensor *out, packing *p, size_t i, ta
     const tare_model *m = p->job->model;
     const tare_tensor *t = &m->catalog.tensors[i], *from = &m->catalog.tensors[how->source];
     tare_wcodec_derived *d = TARE_NEW(&p->draft.arena, tare_wcodec_derived);
-    tare_reader *importance = TARE_NEW(&p->draft.arena, tare_reader);
+    tare_reader *importance = how->importance ? importance_of(p, how) : NULL;
     tare_wcodec_derivation record = {.is_set = true,
                                      .quality = how->quality,
                                      .version = TARE_WCODEC_ENCODERS,
                                      .depth = (uint8_t)depth_beyond(p, how)};
-    if (!d || !importance) return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
-    if (how->importance)
-        tare_reader_memory(importance, how->importance, how->n_importance * sizeof(float),
-                           "importance");
+    if (!d || (how->importance && !importance))
+        return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
     *d = (tare_wcodec_derived){.allocator = p->draft.arena.allocator,
                                .from = how->pieces ? how->pieces->encoding : from->encoding,
                                .to = t->encoding,
                                .n_elements = t->n_elements,
                                .cols = t->cols,
                                .slice_rows = how->slice_rows,
-                               .importance = how->importance ? importance : NULL,
+                               .importance = importance,
                                .quality = (tare_quality)how->quality};
     if (how->pieces) {
         TARE_TRY(compose(&d->source, &record.pieces, p, how->pieces, t->n_elements, err));
@@ -177,10 +192,9 @@ static tare_status add_importance(packing *p, tare_error *err) {
         if (!l->derived.is_set || !how->importance) continue;
         while (k < n_named && named[k]->importance != how->importance) k++;
         if (k == n_named) {
-            tare_reader *r = TARE_NEW(&p->draft.arena, tare_reader);
+            tare_reader *r = importance_of(p, how);
             if (!r) return tare_fail(err, TARE_ERR_NOMEM, "importance");
             named[k] = how;
-            tare_reader_memory(r, how->importance, how->n_importance * sizeof(float), "importance");
             TARE_TRY(tare_wcodec_draft_bytes(&p->draft, TARE_WCODEC_BYTES, TARE_STR("importance"),
                                              r, 0, r->size, err));
         }
