@@ -4,6 +4,8 @@
  * built of a program's values is the same tree. */
 #include "base/json_node.h"
 
+#include <stdlib.h>
+
 #include "base/str.h"
 
 typedef struct builder {
@@ -39,6 +41,28 @@ static bool is_container(const tare_json_node *node) {
     return node->type == TARE_JSON_OBJECT || node->type == TARE_JSON_ARRAY;
 }
 
+#define FEW_MEMBERS 16 /* so many are looked at one by one */
+
+static int by_key(const void *a, const void *b) {
+    const tare_json_node *x = *(const tare_json_node *const *)a;
+    const tare_json_node *y = *(const tare_json_node *const *)b;
+    const int order = tare_str_compare(x->key, y->key);
+    return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Of an object that was read to its end. */
+static void sort_members(builder *b, tare_json_node *object) {
+    size_t n = 0;
+    if (object->n <= FEW_MEMBERS) return;
+    object->sorted = TARE_NEW_ARRAY(b->arena, const tare_json_node *, object->n);
+    if (!object->sorted) {
+        b->is_out_of_memory = true;
+        return;
+    }
+    for (const tare_json_node *c = object->child; c; c = c->next) object->sorted[n++] = c;
+    qsort(object->sorted, n, sizeof *object->sorted, by_key);
+}
+
 static tare_json_node *build(builder *b, const tare_json_value *first) {
     tare_json_node *open[TARE_JSON_MAX_DEPTH + 1]; /* innermost last; as deep as the reader goes */
     size_t depth = 0;
@@ -51,6 +75,7 @@ static tare_json_node *build(builder *b, const tare_json_value *first) {
         if (in->type == TARE_JSON_OBJECT) {
             if (tare_json_key(&b->json, &key) == TARE_JSON_END) {
                 untag_number(in);
+                sort_members(b, in);
                 depth--;
                 continue;
             }
@@ -85,10 +110,29 @@ tare_status tare_json_tree(const tare_json_node **out, tare_str text, tare_arena
     return TARE_OK;
 }
 
+/* How many of the sorted members have no later key. */
+static size_t count_up_to(const tare_json_node *object, tare_str name) {
+    size_t first = 0, n = object->n;
+    while (n) {
+        const size_t half = n / 2;
+        if (tare_str_compare(object->sorted[first + half]->key, name) <= 0) {
+            first += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return first;
+}
+
 /* The last member of that name. */
 static const tare_json_node *last_member(const tare_json_node *object, tare_str name) {
     const tare_json_node *found = NULL;
     if (!object || object->type != TARE_JSON_OBJECT) return NULL;
+    if (object->sorted) {
+        const size_t n = count_up_to(object, name);
+        return n && tare_str_equal(object->sorted[n - 1]->key, name) ? object->sorted[n - 1] : NULL;
+    }
     for (const tare_json_node *c = object->child; c; c = c->next)
         if (tare_str_equal(c->key, name)) found = c;
     return found;
@@ -143,6 +187,16 @@ void tare_json_add(tare_json_node *to, tare_str key, tare_json_node *value) {
         to->child = value;
     to->last = value;
     to->n++;
+    to->sorted = NULL;
+}
+
+void tare_json_add_first(tare_json_node *to, tare_str key, tare_json_node *value) {
+    value->key = key;
+    value->next = to->child;
+    to->child = value;
+    if (!to->last) to->last = value;
+    to->n++;
+    to->sorted = NULL;
 }
 
 tare_json_node *tare_json_copy(tare_arena *arena, const tare_json_node *node) {

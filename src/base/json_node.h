@@ -15,6 +15,8 @@ struct tare_json_node {
     uint64_t offset;
     tare_json_node *child, *last, *next; /* first and last of a container; next beside this one */
     size_t n;                            /* children */
+    const tare_json_node **sorted; /* members by key, those of one key as they stand; NULL: few, or
+                                      changed since they were read */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -42,6 +44,8 @@ bool tare_json_node_u64(const tare_json_node *node, uint64_t *out);
 tare_json_node *tare_json_new(tare_arena *arena, tare_json_type type, tare_str text);
 /* Appends a value to a container, under a key (of an object) that is borrowed. */
 void tare_json_add(tare_json_node *to, tare_str key, tare_json_node *value);
+/* The same before all others: a later member of that key counts. */
+void tare_json_add_first(tare_json_node *to, tare_str key, tare_json_node *value);
 /* A copy, part of no other value, which shares what is in it with the first; so only one of the two
  * may be changed. */
 tare_json_node *tare_json_copy(tare_arena *arena, const tare_json_node *node);

@@ -191,13 +191,10 @@ static tare_status describe(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(status);
     const tare_json_node *added;
     TARE_TRY(tare_json_tree(&added, text, &m->out->arena, err));
-    tare_json_node *root = TARE_NEW(&m->out->arena, tare_json_node);
-    tare_json_node *member = TARE_NEW(&m->out->arena, tare_json_node);
+    tare_json_node *root = tare_json_copy(&m->out->arena, m->config.root);
+    tare_json_node *member = tare_json_copy(&m->out->arena, added->child);
     if (!root || !member) return tare_fail(err, TARE_ERR_NOMEM, "config.json");
-    *root = *m->config.root;
-    *member = *added->child;
-    member->next = root->child;
-    root->child = member;
+    tare_json_add_first(root, added->child->key, member);
     m->config.root = root;
     return TARE_OK;
 }
