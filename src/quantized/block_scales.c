@@ -19,44 +19,22 @@ static bool is_cut(uint64_t n, uint64_t length, uint64_t n_scales) {
     return length && tare_ceil_div_u64(n, length) == n_scales;
 }
 
-/* Two numbers, as a list or, as compressed-tensors takes them, too, a text: "128x128". */
-static bool read_pair(uint64_t out[2], const tare_weight_search *s, const tare_json_node *parent,
-                      const char *name) {
-    const tare_json_node *node = tare_json_member(parent, tare_str_of(name));
-    if (!node) return false;
-    const tare_json_node *first = node->child;
-    if (node->type == TARE_JSON_ARRAY && node->n == 2 && tare_json_node_u64(first, &out[0]) &&
-        tare_json_node_u64(first->next, &out[1]))
-        return true;
-    const char *x =
-        node->type == TARE_JSON_STRING ? memchr(node->text.ptr, 'x', node->text.len) : NULL;
-    const size_t n = x ? (size_t)(x - node->text.ptr) : 0;
-    const tare_json_value rows = {.type = TARE_JSON_NUMBER, .raw = {node->text.ptr, n}};
-    const tare_json_value cols = {.type = TARE_JSON_NUMBER, .raw = tare_str_cut(node->text, n + 1)};
-    if (n && cols.raw.len && tare_json_u64(&rows, &out[0]) && tare_json_u64(&cols, &out[1]))
-        return true;
-    tare_weight_setting_wrong(&s->settings, name, "a list of two whole numbers expected");
-    return false;
-}
-
 /* Sets the block of rows x columns that the settings name, if there is one that cuts a matrix into so
  * many. *is_named: they name any. */
 static bool named_block(uint64_t block[2], bool *is_named, const tare_weight_search *s,
                         uint64_t rows, uint64_t n_rows, uint64_t cols, uint64_t n_cols) {
-    const tare_json_node *at = NULL, *parent = s->settings.config;
-    const char *name = "weight_block_size";
-    do {
-        uint64_t pair[2];
-        if (read_pair(pair, s, parent, name)) {
-            *is_named = true;
-            if (is_cut(rows, pair[0], n_rows) && is_cut(cols, pair[1], n_cols)) {
-                memcpy(block, pair, sizeof pair);
-                return true;
-            }
-        }
-        parent = tare_weight_group(&s->settings, &at);
-        name = "block_structure";
-    } while (at);
+    uint64_t all[2];
+    const bool has_all =
+        tare_weight_setting_pair(all, &s->settings, s->settings.config, "weight_block_size");
+    for (size_t i = 0; i <= s->modules.n_groups; i++) {
+        const tare_weight_group *g = i ? &s->modules.groups[i - 1] : NULL;
+        const uint64_t *pair = g ? g->block : all;
+        if (!(g ? g->has_block : has_all)) continue;
+        *is_named = true;
+        if (!is_cut(rows, pair[0], n_rows) || !is_cut(cols, pair[1], n_cols)) continue;
+        memcpy(block, pair, 2 * sizeof *pair);
+        return true;
+    }
     return false;
 }
 
@@ -163,15 +141,10 @@ static bool find_stated(uint64_t *found, const tare_weight_search *s, uint64_t c
     static const char *const places[] = {"extra_config", "dynamic"};
     *found = 0;
     add_stated(found, tare_weight_stated_group(&s->settings), cols, groups);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const tare_json_node *modules =
-            tare_weight_setting_at(&s->settings, places[i], TARE_SETTING_OBJECT);
-        for (const tare_json_node *m = modules ? modules->child : NULL; m; m = m->next) {
-            uint64_t stated = 0;
-            tare_json_node_u64(tare_json_member(m, TARE_STR("group_size")), &stated);
-            if (!add_stated(found, stated, cols, groups)) return false;
-        }
-    }
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        tare_weight_setting_at(&s->settings, places[i], TARE_SETTING_OBJECT); /* else a fault */
+    for (size_t i = 0; i < s->modules.n_sizes; i++)
+        if (!add_stated(found, s->modules.sizes[i], cols, groups)) return false;
     return true;
 }
 

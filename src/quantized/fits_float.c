@@ -103,19 +103,12 @@ static tare_status lay(tare_weight *w, const tare_weight_search *s, const tare_t
 /* Whether codes of four bits are whole numbers of quarters, as AutoRound says; where it says so of some
  * modules only, that is a fault. */
 static bool is_mx_int(const tare_weight_search *s) {
-    const tare_str word = TARE_STR("mx_int");
-    const tare_json_node *modules =
-        tare_weight_setting_at(&s->settings, "extra_config", TARE_SETTING_OBJECT);
-    const tare_json_node *all =
-        tare_weight_setting_at(&s->settings, "data_type", TARE_SETTING_TEXT);
-    const bool is_it = tare_str_starts(tare_json_node_text(all), word);
-    for (const tare_json_node *m = modules ? modules->child : NULL; m; m = m->next) {
-        const tare_str own = tare_json_node_text(tare_json_member(m, TARE_STR("data_type")));
-        if (own.len && tare_str_starts(own, word) != is_it)
-            tare_weight_setting_wrong(&s->settings, "extra_config",
-                                      "data_type: some modules are of mx_int, others not");
-    }
-    return is_it;
+    tare_weight_setting_at(&s->settings, "extra_config", TARE_SETTING_OBJECT); /* else a fault */
+    tare_weight_setting_at(&s->settings, "data_type", TARE_SETTING_TEXT);
+    if (s->modules.is_mixed)
+        tare_weight_setting_wrong(&s->settings, "extra_config",
+                                  "data_type: some modules are of mx_int, others not");
+    return s->modules.is_mx_int;
 }
 
 /* Codes of four bits, two a byte; of six bits, four in three; of eight. */

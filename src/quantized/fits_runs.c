@@ -2,8 +2,6 @@
  *
  * Schemes that take a weight as one run of numbers: bitsandbytes' 4 bits, HQQ, Quanto; and what only
  * settings say. */
-#include <tare/experimental/pattern.h>
-
 #include <stdio.h>
 
 #include "base/arith.h"
@@ -316,26 +314,11 @@ TARE_SCHEME_FITS(quanto4) {
 
 tare_status tare_weight_gemma_bits(uint64_t *out, const tare_weight_search *s, const tare_weight *w,
                                    tare_error *err) {
-    const tare_json_node *modules =
-        tare_weight_setting_at(&s->settings, "module_quant_configs", TARE_SETTING_OBJECT);
+    const tare_json_node *own;
     *out = tare_weight_setting(&s->settings, "num_bits", 0);
-    for (const tare_json_node *m = modules ? modules->child : NULL; m; m = m->next) {
-        tare_pattern *pattern;
-        const tare_status status =
-            tare_pattern_new(&pattern, m->key.ptr, m->key.len, s->m->allocator, NULL);
-        if (status == TARE_ERR_NOMEM) return tare_fail(err, status, "packed weights");
-        if (status != TARE_OK)
-            return tare_weight_refuse(
-                w, s, "gemma: a name in module_quant_configs is not a pattern", err);
-        bool is_it;
-        const tare_status matched = tare_pattern_matches(&is_it, pattern, w->stem, err);
-        tare_pattern_free(pattern);
-        TARE_TRY(matched);
-        if (!is_it) continue;
-        if (!tare_json_node_u64(
-                tare_weight_setting_of(&s->settings, m, "num_bits", TARE_SETTING_WHOLE), out))
-            *out = 0;
-        return TARE_OK;
-    }
+    TARE_TRY(tare_weight_gemma_of(&own, &s->modules, w->stem, err));
+    if (own && !tare_json_node_u64(
+                   tare_weight_setting_of(&s->settings, own, "num_bits", TARE_SETTING_WHOLE), out))
+        *out = 0;
     return TARE_OK;
 }

@@ -43,21 +43,6 @@ static bool has_width(uint64_t bits, uint64_t cols, uint64_t words) {
     return tare_ceil_div_u64(cols * bits, 32) == words;
 }
 
-/* The bits that a group of the settings states, itself or by the name of a preset ("W4A16"). */
-static bool stated_bits(uint64_t *bits, const tare_weight_search *s, const tare_json_node *group,
-                        const tare_json_node *weights) {
-    if (!group ||
-        tare_json_node_u64(
-            tare_weight_setting_of(&s->settings, weights, "num_bits", TARE_SETTING_WHOLE), bits))
-        return group != NULL;
-    const tare_str key = group->key;
-    if (group->type != TARE_JSON_ARRAY || key.len < 3 || (key.ptr[0] | 32) != 'w' ||
-        (key.ptr[2] | 32) != 'a')
-        return false;
-    *bits = (uint64_t)(key.ptr[1] - '0');
-    return true;
-}
-
 typedef enum layout {
     LAYOUT_UNKNOWN,
     LAYOUT_LOOSE, /* before 0.20: codes of 3, 5, 6 and 7 bits do not cross the borders of words */
@@ -107,17 +92,15 @@ static void add_readings(readings *r, uint64_t bits) {
 
 /* The readings with the bits that the weight's group of the settings states, else any group; where they
  * state none, with any. */
-static void find_readings(readings *r, const tare_weight_search *s, const tare_json_node *own) {
-    const tare_json_node *at = NULL, *weights;
+static void find_readings(readings *r, const tare_weight_search *s, const tare_weight_group *own) {
     bool is_stated = false;
-    uint64_t bits;
-    do {
-        weights = tare_weight_group(&s->settings, &at);
-        if ((own && at != own) || !stated_bits(&bits, s, at, weights)) continue;
+    for (size_t i = 0; i < s->modules.n_groups; i++) {
+        const tare_weight_group *g = &s->modules.groups[i];
+        if ((own && g != own) || !g->has_bits) continue;
         is_stated = true;
-        add_readings(r, bits);
-    } while (at);
-    for (bits = 2; bits <= 8 && !is_stated; bits++) add_readings(r, bits);
+        add_readings(r, g->bits);
+    }
+    for (uint64_t bits = 2; bits <= 8 && !is_stated; bits++) add_readings(r, bits);
 }
 
 /* Bits of a word that its codes leave free. */
@@ -166,9 +149,9 @@ static tare_status refuse_open(const tare_weight *w, const tare_weight_search *s
 static tare_status read_words(tare_weight *w, const tare_weight_search *s, uint64_t words,
                               tare_error *err) {
     readings r = {.stated = stated_layout(s), .cols = w->dims[w->n_dims - 1], .words = words};
-    const tare_json_node *own = NULL;
+    const tare_weight_group *own = NULL;
     find_readings(&r, s, NULL);
-    if (r.n > 1) TARE_TRY(tare_weight_own_group(&own, w, s, err));
+    if (r.n > 1) TARE_TRY(tare_weight_group_of(&own, &s->modules, w->stem, err));
     if (own) {
         r.n = 0;
         find_readings(&r, s, own);
@@ -186,37 +169,31 @@ static tare_status read_words(tare_weight *w, const tare_weight_search *s, uint6
 }
 
 /* Zero points that the settings ask for: in the weight's group, else in all, or in any. */
-static bool wants_zeros(const tare_weight_search *s, const tare_json_node *own, bool in_any) {
-    const tare_json_node *at = NULL, *weights;
+static bool wants_zeros(const tare_weight_search *s, const tare_weight_group *own, bool in_any) {
     size_t n_with = 0, n_without = 0;
-    do {
-        weights = tare_weight_group(&s->settings, &at);
-        const tare_json_node *symmetric =
-            tare_weight_setting_of(&s->settings, weights, "symmetric", TARE_SETTING_TRUTH);
-        if (own && at != own) continue;
-        if (symmetric && symmetric->type == TARE_JSON_FALSE)
+    for (size_t i = 0; i < s->modules.n_groups; i++) {
+        const tare_weight_group *g = &s->modules.groups[i];
+        if (own && g != own) continue;
+        if (g->has_zeros)
             n_with++;
-        else if (at)
+        else
             n_without++;
-    } while (at);
+    }
     return n_with > 0 && (in_any || n_without == 0);
 }
 
 /* Whether groups are of columns in another order, as the weight's group of the settings says, else any. */
-static bool is_in_other_order(const tare_weight_search *s, const tare_json_node *own) {
-    const tare_json_node *at = NULL;
-    do {
-        const tare_json_node *weights = tare_weight_group(&s->settings, &at);
-        if ((!own || at == own) && tare_weight_is_ordered(&s->settings, weights)) return true;
-    } while (at);
-    return false;
+static bool is_in_other_order(const tare_weight_search *s, const tare_weight_group *own) {
+    for (size_t i = 0; i < s->modules.n_groups && !own; i++)
+        if (s->modules.groups[i].is_ordered) return true;
+    return own && own->is_ordered;
 }
 
 tare_status tare_weight_check_zeros(const tare_weight *w, const tare_weight_search *s,
                                     tare_error *err) {
-    const tare_json_node *own;
+    const tare_weight_group *own;
     if (w->parts[TARE_PART_ZEROS] >= 0 || !wants_zeros(s, NULL, true)) return TARE_OK;
-    TARE_TRY(tare_weight_own_group(&own, w, s, err));
+    TARE_TRY(tare_weight_group_of(&own, &s->modules, w->stem, err));
     if (!wants_zeros(s, own, false)) return TARE_OK;
     return tare_weight_refuse(
         w, s, "the settings say that its codes have zero points (symmetric), and there are none",
@@ -242,8 +219,8 @@ TARE_SCHEME_FITS(packed) {
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
     TARE_TRY(tare_weight_check_zeros(w, s, err));
     const bool is_ordered = !index && w->n_groups > 1 && is_in_other_order(s, NULL);
-    const tare_json_node *own = NULL;
-    if (is_ordered) TARE_TRY(tare_weight_own_group(&own, w, s, err));
+    const tare_weight_group *own = NULL;
+    if (is_ordered) TARE_TRY(tare_weight_group_of(&own, &s->modules, w->stem, err));
     if (is_ordered && is_in_other_order(s, own))
         return tare_weight_refuse(w, s,
                                   "compressed-tensors: groups are of columns in another order "

@@ -5,7 +5,7 @@
 #ifndef TARE_QUANTIZED_SCHEME_H
 #define TARE_QUANTIZED_SCHEME_H
 
-#include "quantized/settings.h"
+#include "quantized/setting_modules.h"
 #include "quantized/weight.h"
 
 #define TARE_SCHEME_PARTS 24
@@ -28,6 +28,7 @@ typedef struct tare_codes_key {
 typedef struct tare_weight_search {
     tare_model *m; /* as it is stored */
     tare_weight_settings settings;
+    tare_weight_modules modules;
     tare_arena *arena;
     tare_weight *weights;
     size_t n_weights, capacity;
@@ -81,9 +82,6 @@ tare_status tare_weight_misfit(const tare_weight *w, const tare_weight_search *s
 /* UNSUPPORTED, with the name of the codes. */
 tare_status tare_weight_refuse(const tare_weight *w, const tare_weight_search *s, const char *why,
                                tare_error *err);
-/* The group of compressed-tensors' settings that names its module; NULL: none does, or several. */
-tare_status tare_weight_own_group(const tare_json_node **out, const tare_weight *w,
-                                  const tare_weight_search *s, tare_error *err);
 /* UNSUPPORTED, where the settings say that its codes have zero points, and there are none. */
 tare_status tare_weight_check_zeros(const tare_weight *w, const tare_weight_search *s,
                                     tare_error *err);

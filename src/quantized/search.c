@@ -98,6 +98,8 @@ static tare_status take(tare_weight *w, tare_weight_search *s, const int64_t *fo
         TARE_TRY(tare_weight_settings_fault(&why, &s->settings, s->m, err));
         return tare_weight_refuse(w, s, why, err);
     }
+    if (is_refused && s->settings.refusal)
+        return tare_weight_refuse(w, s, s->settings.refusal, err);
     if (status != TARE_OK || w->n_dims == 0) return status;
     TARE_TRY(count_elements(w, s, err));
     TARE_TRY(check_name(w, s, found, err));
@@ -363,6 +365,7 @@ tare_status tare_weight_search_run(tare_weight_search *s, tare_error *err) {
     for (size_t i = 0; i < n; i++) s->weight_of[i] = -1;
     if (!may_be_packed(s)) return TARE_OK;
     TARE_TRY(tare_weight_settings_read(&s->settings, s->m, s->arena, err));
+    TARE_TRY(tare_weight_modules_read(&s->modules, &s->settings, s->m, s->arena, err));
     TARE_TRY(tare_weight_settings_check(&s->settings, s->m, err));
     s->m->refusal = s->settings.refusal;
     return find_all(s, err);

@@ -49,7 +49,7 @@ static void check_groups(const tare_weight_settings *s) {
                                              "token",  "tensor_group", "attn_head", NULL};
     const tare_json_node *at = NULL;
     do {
-        const tare_json_node *weights = tare_weight_group(s, &at);
+        const tare_json_node *weights = tare_weight_group_next(s, &at);
         if (at && at->type == TARE_JSON_OBJECT) check_format(s, at);
         check(s, weights, "type", types);
         check(s, weights, "strategy", strategies);

@@ -4,6 +4,7 @@
 #include "quantized/settings.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "base/str.h"
@@ -212,7 +213,27 @@ bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path) 
     return node && node->type == TARE_JSON_TRUE;
 }
 
-const tare_json_node *tare_weight_group(const tare_weight_settings *s, const tare_json_node **at) {
+bool tare_weight_setting_pair(uint64_t out[2], const tare_weight_settings *s,
+                              const tare_json_node *parent, const char *name) {
+    const tare_json_node *node = tare_json_member(parent, tare_str_of(name));
+    if (!node) return false;
+    const tare_json_node *first = node->child;
+    if (node->type == TARE_JSON_ARRAY && node->n == 2 && tare_json_node_u64(first, &out[0]) &&
+        tare_json_node_u64(first->next, &out[1]))
+        return true;
+    const char *x =
+        node->type == TARE_JSON_STRING ? memchr(node->text.ptr, 'x', node->text.len) : NULL;
+    const size_t n = x ? (size_t)(x - node->text.ptr) : 0;
+    const tare_json_value rows = {.type = TARE_JSON_NUMBER, .raw = {node->text.ptr, n}};
+    const tare_json_value cols = {.type = TARE_JSON_NUMBER, .raw = tare_str_cut(node->text, n + 1)};
+    if (n && cols.raw.len && tare_json_u64(&rows, &out[0]) && tare_json_u64(&cols, &out[1]))
+        return true;
+    tare_weight_setting_wrong(s, name, "a list of two whole numbers expected");
+    return false;
+}
+
+const tare_json_node *tare_weight_group_next(const tare_weight_settings *s,
+                                             const tare_json_node **at) {
     const tare_json_node *groups = tare_weight_setting_at(s, "config_groups", TARE_SETTING_OBJECT);
     *at = *at ? (*at)->next : groups ? groups->child : NULL;
     if (!*at || (*at)->type == TARE_JSON_ARRAY) return NULL; /* of a preset */

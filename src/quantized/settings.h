@@ -79,10 +79,15 @@ bool tare_weight_is_of(const tare_weight_settings *s, const char *const *own);
 tare_status tare_weight_settings_check(tare_weight_settings *s, tare_model *m, tare_error *err);
 /* Whether the groups of a weight with these settings of compressed-tensors are of columns in another order. */
 bool tare_weight_is_ordered(const tare_weight_settings *s, const tare_json_node *weights);
+/* Two numbers, a member of an object, as a list or, as compressed-tensors takes them, too, a text:
+ * "128x128". */
+bool tare_weight_setting_pair(uint64_t out[2], const tare_weight_settings *s,
+                              const tare_json_node *parent, const char *name);
 /* Whether it is true. */
 bool tare_weight_setting_holds(const tare_weight_settings *s, const char *path);
 /* The next group of compressed-tensors after `at`, NULL: the first one; its "weights". */
-const tare_json_node *tare_weight_group(const tare_weight_settings *s, const tare_json_node **at);
+const tare_json_node *tare_weight_group_next(const tare_weight_settings *s,
+                                             const tare_json_node **at);
 /* What MLX's settings say of a module, else of all. */
 uint64_t tare_weight_mlx_setting(const tare_weight_settings *s, tare_str module, const char *name);
 /* Whether they say that it is packed in this way, or nothing; else it is a fault. */

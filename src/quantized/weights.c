@@ -383,6 +383,7 @@ static tare_status search_and_replace(tare_model *m, bool stored, tare_weight_se
     const bool is_packed = s.n_weights || (status == TARE_OK && drops_any(&s));
     if (status == TARE_OK && !stored && is_packed) status = replace(&k);
     tare_free(m->allocator, s.weights, s.capacity * sizeof *s.weights);
+    tare_weight_modules_free(&s.modules);
     tare_arena_free(&arena);
     return status;
 }

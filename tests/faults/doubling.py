@@ -287,6 +287,59 @@ def long_words_of_tekken(n):
                                                for k in range(257, 260)])
 
 
+# ---- packed weights -----------------------------------------------------------------------------------
+
+
+def packed_model(folder, n, settings):
+    """n weights of compressed-tensors whose words may hold codes of 3 or of 4 bits."""
+    tensors = []
+    for i in range(n):
+        stem = f"model.layers.{i}.p."
+        tensors += [(stem + "weight_packed", "I32", [4, 1], bytes(16)), floats(stem + "weight_scale", 4, 1),
+                    (stem + "weight_shape", "I64", [2], struct.pack("<2Q", 4, 8))]
+    store(folder + "/model.safetensors", safetensors(tensors, {"format": "pt"}))
+    store(folder + "/config.json", {**CONFIG, "quantization_config": {"quant_method": "compressed-tensors", **settings}})
+
+
+@case(200, "info", "hf")
+def targets_of_groups(n):
+    groups = {f"group_{i}": {"targets": [f"model.layers.{i}.p"], "weights": {"num_bits": 3 + i % 2}}
+              for i in range(n)}
+    packed_model("hf", n, {"config_groups": groups})
+
+
+@case(200, "info", "hf")
+def targets_of_a_group(n):
+    groups = {"g": {"targets": [f"model.layers.{i}.p" for i in range(n)], "weights": {"num_bits": 3}},
+              "h": {"targets": ["Linear"], "weights": {"num_bits": 4}}}
+    packed_model("hf", n, {"config_groups": groups})
+
+
+@case(500, "info", "hf")
+def modules_of_autoround(n):
+    tensors = []
+    for i in range(n):
+        stem = f"model.layers.{i}.p."
+        tensors += [(stem + "qweight", "I32", [8, 8], bytes(256)), (stem + "qzeros", "I32", [4, 1], bytes(16)),
+                    floats(stem + "scales", 4, 8)]
+    store("hf/model.safetensors", safetensors(tensors, {"format": "pt"}))
+    store("hf/config.json", {**CONFIG, "quantization_config": {
+        "quant_method": "auto-round", "bits": 4, "group_size": 16, "packing_format": "auto_round:auto_gptq",
+        "extra_config": {f"model.layers.{i}.p": {"bits": 4, "group_size": 16} for i in range(n)}}})
+
+
+@case(500, "info", "hf")
+def modules_of_mlx(n):
+    tensors = []
+    for i in range(n):
+        stem = f"model.layers.{i}.p."
+        tensors += [(stem + "weight", "U32", [4, 8], bytes(128)), floats(stem + "scales", 4, 1),
+                    floats(stem + "biases", 4, 1)]
+    store("hf/model.safetensors", safetensors(tensors, {"format": "mlx"}))
+    store("hf/config.json", {**CONFIG, "quantization": {
+        "group_size": 64, "bits": 4, **{f"model.layers.{i}.p": {"group_size": 64, "bits": 4} for i in range(n)}}})
+
+
 # ---- adapters, recipes, patterns ---------------------------------------------------------------------
 
 
