@@ -35,7 +35,9 @@ void cli_hint_models(const char *path) {
     if (n) fputs("the models there:", cli_error_stream());
     for (size_t i = 0; i < n && i < NAMES_SHOWN; i++) {
         char *name = cli_escape_path(tare_folder_models_name(list, i));
-        fprintf(cli_error_stream(), "%s %s", i ? "," : "", name);
+        const bool is_missing =
+            cli_is_there(path) && !cli_is_there(tare_folder_models_path(list, i));
+        fprintf(cli_error_stream(), "%s %s%s", i ? "," : "", name, is_missing ? " (missing)" : "");
         free(name);
     }
     if (n > NAMES_SHOWN) fprintf(cli_error_stream(), " and %zu more", n - NAMES_SHOWN);

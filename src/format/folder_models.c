@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <tare/experimental/folder.h>
 
+#include "base/json_node.h"
 #include "base/str.h"
 #include "format/format.h"
 #include "remote/hub_cache.h"
 #include "remote/hub_type.h"
 #include "remote/remote_files.h"
+
+#define PIPELINE "model_index.json"
 
 struct tare_folder_models {
     tare_arena arena;
@@ -81,7 +84,7 @@ static tare_status take_folder(void *ctx, const tare_files_entry *entry, tare_er
 
 static tare_status see_pipeline(void *ctx, const tare_files_entry *entry, tare_error *err) {
     (void)err;
-    *(bool *)ctx |= strcmp(entry->name, "model_index.json") == 0;
+    *(bool *)ctx |= strcmp(entry->name, PIPELINE) == 0;
     return TARE_OK;
 }
 
@@ -91,9 +94,47 @@ static bool is_pipeline(const tare_files *files, const char *path) {
     return tare_files_list(files, path, see_pipeline, &is_one, NULL) == TARE_OK && is_one;
 }
 
+#define INDEX_MOST (1u << 20)
+
+static tare_status read_index(const tare_json_node **out, tare_folder_models *list,
+                              tare_error *err) {
+    tare_reader r;
+    const char *path = tare_join_path(&list->arena, list->folder, TARE_STR(PIPELINE));
+    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
+    TARE_TRY(tare_reader_open(&r, path, TARE_MAP_NONE, err));
+    const size_t n = r.size < INDEX_MOST ? (size_t)r.size : 0;
+    char *text = tare_arena_take(&list->arena, n);
+    tare_status status = TARE_OK;
+    if (!text) status = tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
+    if (status == TARE_OK) status = tare_reader_read(&r, 0, text, n, err);
+    if (status == TARE_OK) status = tare_json_tree(out, (tare_str){text, n}, &list->arena, err);
+    tare_reader_close(&r);
+    return status;
+}
+
+/* Adds the parts of a pipeline that its index names, as [library, class], and that have no folder: they
+ * are missed where they are opened. */
+static tare_status add_missing(tare_folder_models *list, tare_error *err) {
+    const tare_json_node *index;
+    TARE_TRY(read_index(&index, list, err));
+    for (const tare_json_node *part = index->child; part; part = part->next) {
+        const bool is_part = part->type == TARE_JSON_ARRAY && part->n == 2 &&
+                             part->child->type == TARE_JSON_STRING &&
+                             part->child->next->type == TARE_JSON_STRING;
+        if (!is_part || !tare_is_plain_name(part->key)) continue;
+        const char *path = tare_join_path(&list->arena, list->folder, part->key);
+        if (!path) return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
+        if (tare_path_stat(path, NULL) == TARE_PATH_NOTHING)
+            TARE_TRY(add_name(list, part->key, err));
+    }
+    return TARE_OK;
+}
+
+/* A part with a config.json is a model: without weights it lacks something. */
 static tare_status see_weights(void *ctx, const tare_files_entry *entry, tare_error *err) {
     static const char *const suffixes[] = {".safetensors", ".bin", ".gguf", ".onnx"};
     (void)err;
+    *(bool *)ctx |= strcmp(entry->name, "config.json") == 0;
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         *(bool *)ctx |= entry->kind == TARE_PATH_FILE &&
                         tare_str_ends(tare_str_of(entry->name), tare_str_of(suffixes[i]));
@@ -125,6 +166,7 @@ static tare_status list_files(tare_folder_models *list, const tare_files *files,
     list->below = "";
     tare_status status = TARE_OK;
     if (!has_parts) status = tare_files_list(files, path, take_entry, list, err);
+    if (has_parts && !files) status = add_missing(list, err);
     if (status == TARE_OK) status = tare_files_list(files, path, take_folder, &f, err);
     for (size_t i = 0; i < f.n && status == TARE_OK; i++) {
         list->below = f.names[i];

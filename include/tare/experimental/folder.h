@@ -19,7 +19,8 @@ typedef struct tare_folder_models tare_folder_models;
 
 /* Lists the models in a folder of several, which tare_model_open does not open: files whose names
  * have a suffix of a format, the first of those that belong together, in the order of their names; of
- * its folders those of GGUF. `source`: a path or a URL; of hf://ORG/NAME:TYPE the models of that type, or
+ * its folders those of GGUF; of a pipeline of diffusers the folders of its models, with those that its
+ * index names and that are missing. `source`: a path or a URL; of hf://ORG/NAME:TYPE the models of that type, or
  * all where none is. Empty: it is no folder, or one of a single model. Reads names only, and
  * opens the folder if it may be one model. To be freed. */
 TARE_API tare_status tare_folder_models_list(tare_folder_models **out, const tare_source *source,
