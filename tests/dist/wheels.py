@@ -27,7 +27,8 @@ LICENCES = {"tare", "libdeflate", "zstd", "pcre2", "zig"}
 # The C library on each system, by its tag, and its processor as its programs say it.
 GLIBC = re.compile(r"lib(c|m|dl|rt|pthread)\.so\.\d|ld-linux-.*")
 MUSL = re.compile(r"libc\.so")
-UCRT = re.compile(r"(api-ms-win-crt-.*|kernel32|bcrypt|shell32|advapi32|msvcrt|ntdll|ucrtbase|python3)\.dll", re.IGNORECASE)
+UCRT = re.compile(r"(api-ms-win-crt-.*|kernel32|bcrypt|crypt32|shlwapi|winhttp|shell32|advapi32|msvcrt|ntdll|ucrtbase|"
+                  r"python3)\.dll", re.IGNORECASE)
 ELF = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 PE = {"win_amd64": 0x8664, "win_arm64": 0xAA64}
 MACHO = {"x86_64": 0x01000007, "arm64": macho.ARM64}
