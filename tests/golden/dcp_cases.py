@@ -59,8 +59,12 @@ del lost[TWO]
 yes("missing-file", "a file is gone", lost,
     ("error", "dcp.no-file", place(WHOLE, "MetadataIndex", 1), "resource -1"),
     ("error", "joined.missing", at, "tensor -1"), reads=[(0, "CORRUPT")])
-yes("overlap", "a row in two chunks", two().add(TWO, "w", (1, 0), saved((3, 3), range(9))).files(),
+OVER = Checkpoint().say("w", described((4, 3), [((0, 0), (2, 3)), ((1, 0), (3, 3))])).add(ONE, "w", (0, 0), saved((2, 3), range(6)))
+yes("overlap", "a row in two chunks", OVER.add(TWO, "w", (1, 0), saved((3, 3), range(9))).files(),
     ("error", "joined.overlap", at, "tensor -1"), reads=[(0, "CORRUPT")])
+yes("other-chunks", "chunks of one and three rows that are said to be of two", Checkpoint().say(
+    "w", described((4, 3), [((0, 0), (2, 3)), ((2, 0), (2, 3))])).add(ONE, "w", (0, 0), saved((1, 3), range(3))).add(
+    TWO, "w", (1, 0), saved((3, 3), range(9))).files(), ("error", "dcp.other-chunks", at, "tensor -1"))
 
 no("no-metadata", "another pickle", {".metadata": pickle(dict_of(a=number(1))), ONE: b""}, "UNSUPPORTED", 2, "not a Metadata")
 CUT = WHOLE.metadata()[:-40]

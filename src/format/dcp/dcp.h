@@ -22,6 +22,12 @@ typedef struct tare_dcp_entry {
     uint64_t record; /* offset of what says so */
 } tare_dcp_entry;
 
+/* The chunks of a tensor, in any order. */
+typedef struct tare_dcp_boxes {
+    size_t n;
+    uint64_t sum; /* of the hashes of where they are and how large */
+} tare_dcp_boxes;
+
 /* A checkpoint that is being read. */
 typedef struct tare_dcp {
     tare_model *m;
@@ -32,7 +38,9 @@ typedef struct tare_dcp {
     tare_arena scratch;          /* until it is read */
     tare_joined_tensor *tensors; /* of the model's arena: names come first in it */
     size_t n_tensors;
-    size_t *n_chunks; /* that each tensor is said to have */
+    tare_dcp_boxes *listed, *stored; /* that each tensor is said to have (of safetensors only their
+                                        number), and has */
+    tare_hash_key key;
     tare_dcp_entry *entries;
     size_t n_entries;
     tare_joined_chunk *chunks; /* of the catalog's tensors */
@@ -41,6 +49,8 @@ typedef struct tare_dcp {
 
 /* dcp_metadata.c: fills the tensors and the entries from the text of .metadata. */
 tare_status tare_dcp_read_metadata(tare_dcp *d, tare_torch_file *f, tare_error *err);
+void tare_dcp_add_box(tare_dcp_boxes *to, const tare_dcp *d, const uint64_t *at,
+                      const uint64_t *dims, size_t n_dims);
 /* dcp_chunks.c: the entries become tensors and metadata of the model. */
 tare_status tare_dcp_read_entries(tare_dcp *d, tare_torch_file *f, tare_error *err);
 /* What tensor i of the catalog is; `i` grows from call to call. False: memory is out. */

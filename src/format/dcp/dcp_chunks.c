@@ -50,8 +50,10 @@ static tare_status take_chunk(tare_dcp *d, tare_torch_file *f, const tare_dcp_en
         return tare_fail_at(err, TARE_ERR_CORRUPT, e->offset,
                             "a chunk that is not a single tensor");
     memcpy(chunk.at, e->at, sizeof chunk.at);
+    const tare_strided_tensor *t = &f->lists.tensors[before];
+    if (t->n_dims == of->n_dims) tare_dcp_add_box(&d->stored[e->of], d, e->at, t->dims, t->n_dims);
     f->lists.tensors[before].name =
-        tare_joined_name(&d->m->arena, of->name, e->at, of->n_dims, d->n_chunks[e->of] == 1);
+        tare_joined_name(&d->m->arena, of->name, e->at, of->n_dims, d->listed[e->of].n == 1);
     if (!f->lists.tensors[before].name.ptr ||
         !tare_dcp_note_chunk(d, d->m->catalog.n_tensors + before, &chunk))
         return tare_fail(err, TARE_ERR_NOMEM, "chunks");
@@ -124,6 +126,18 @@ static tare_status open_file(tare_dcp *d, tare_torch_file *f, const tare_dcp_ent
     return status;
 }
 
+/* A chunk of another size, or elsewhere, than it is said to be: torch reads only what is listed. */
+static tare_status compare_boxes(tare_dcp *d, tare_error *err) {
+    static const char why[] = "the chunks that are stored are not of the sizes that are listed";
+    for (size_t i = 0; i < d->n_tensors; i++) {
+        const tare_joined_tensor *t = &d->tensors[i];
+        if (d->stored[i].n < d->listed[i].n || d->stored[i].sum == d->listed[i].sum) continue;
+        report(d, TARE_LEVEL_ERROR, "dcp.other-chunks", TARE_ITEM_TENSOR, t->name, t->record, why);
+        TARE_TRY(tare_model_lacks(d->m, t->name, "dcp.other-chunks", why, err));
+    }
+    return TARE_OK;
+}
+
 tare_status tare_dcp_read_entries(tare_dcp *d, tare_torch_file *f, tare_error *err) {
     size_t n_files = 0;
     if (d->n_entries) qsort(d->entries, d->n_entries, sizeof *d->entries, by_place);
@@ -134,6 +148,7 @@ tare_status tare_dcp_read_entries(tare_dcp *d, tare_torch_file *f, tare_error *e
             return tare_fail(err, TARE_ERR_LIMIT, "number of files");
         TARE_TRY(open_file(d, f, &d->entries[i], end - i, err));
     }
+    TARE_TRY(compare_boxes(d, err));
     TARE_TRY(tare_torch_rename(f, err));
     return tare_torch_parts_end(f, err);
 }

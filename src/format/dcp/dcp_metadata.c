@@ -48,6 +48,32 @@ static const tare_pickle_value *dtype_of(const tare_pickle_value *properties) {
                                             : tare_pickle_find(state, "dtype");
 }
 
+void tare_dcp_add_box(tare_dcp_boxes *to, const tare_dcp *d, const uint64_t *at,
+                      const uint64_t *dims, size_t n_dims) {
+    uint64_t box[2 * TARE_MAX_DIMS];
+    memcpy(box, at, n_dims * sizeof *box);
+    memcpy(box + n_dims, dims, n_dims * sizeof *box);
+    to->n++;
+    to->sum += tare_str_hash((tare_str){(const char *)box, 2 * n_dims * sizeof *box}, &d->key);
+}
+
+static tare_status read_boxes(tare_dcp_boxes *out, const tare_dcp *d, const tare_pickle_list *list,
+                              size_t n_dims, tare_error *err) {
+    for (size_t i = 0; i < list->n; i++) {
+        uint64_t at[TARE_MAX_DIMS], dims[TARE_MAX_DIMS];
+        size_t n_at, n;
+        if (!tare_torch_read_dims(at, &n_at, attribute(&list->items[i], "offsets")) ||
+            !tare_torch_read_dims(dims, &n, attribute(&list->items[i], "sizes")) ||
+            n_at != n_dims || n != n_dims)
+            return wrong(&list->items[i],
+                         "a chunk: offsets and sizes: not as many whole numbers as the tensor has "
+                         "dimensions",
+                         err);
+        tare_dcp_add_box(out, d, at, dims, n);
+    }
+    return TARE_OK;
+}
+
 static tare_status read_tensor(tare_dcp *d, tare_str name, const tare_pickle_value *v,
                                tare_error *err) {
     tare_joined_tensor *t = &d->tensors[d->n_tensors];
@@ -69,8 +95,7 @@ static tare_status read_tensor(tare_dcp *d, tare_str name, const tare_pickle_val
     t->encoding = tare_encoding_get(type->encoding);
     t->n_dims = (uint32_t)n_dims;
     t->record = v->offset;
-    d->n_chunks[d->n_tensors++] = chunks->as.object->items.n;
-    return TARE_OK;
+    return read_boxes(&d->listed[d->n_tensors++], d, &chunks->as.object->items, n_dims, err);
 }
 
 static tare_status read_values(tare_dcp *d, const tare_pickle_value *values, tare_error *err) {
@@ -78,8 +103,10 @@ static tare_status read_values(tare_dcp *d, const tare_pickle_value *values, tar
     if (pairs->n / 2 > d->m->limits.tensors)
         return tare_fail_at(err, TARE_ERR_LIMIT, values->offset, "number of tensors");
     d->tensors = TARE_NEW_ARRAY(&d->m->arena, tare_joined_tensor, pairs->n / 2);
-    d->n_chunks = TARE_NEW_ARRAY(&d->scratch, size_t, pairs->n / 2);
-    if (!d->tensors || !d->n_chunks) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    d->listed = TARE_NEW_ARRAY(&d->scratch, tare_dcp_boxes, pairs->n / 2);
+    d->stored = TARE_NEW_ARRAY(&d->scratch, tare_dcp_boxes, pairs->n / 2);
+    d->key = tare_hash_key_new();
+    if (!d->tensors || !d->listed || !d->stored) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i + 1 < pairs->n; i += 2) {
         const tare_pickle_value *key = &pairs->items[i], *v = &pairs->items[i + 1];
         if (!is_text(key)) return wrong(key, "state_dict_metadata: a name expected", err);

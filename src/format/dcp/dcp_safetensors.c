@@ -70,7 +70,7 @@ static tare_status take_tensor(tare_dcp *d, tare_name_index *names, size_t i,
                        "a chunk with another number of dimensions than another "
                        "of its tensor",
                        err);
-    d->n_chunks[c.of]++;
+    d->listed[c.of].n++;
     for (uint32_t k = 0; k < t->n_dims; k++) {
         if (c.at[k] > UINT64_MAX - t->dims[k])
             return fail_in(d, shard, t->name, INFO ": saved_offsets overflow", err);
@@ -84,9 +84,9 @@ static tare_status take_tensors(tare_dcp *d, const tare_safetensors_layout *layo
     tare_catalog *c = &d->m->catalog;
     tare_name_index names;
     d->tensors = TARE_NEW_ARRAY(&d->m->arena, tare_joined_tensor, c->n_tensors + 1);
-    d->n_chunks = TARE_NEW_ARRAY(&d->scratch, size_t, c->n_tensors + 1);
+    d->listed = TARE_NEW_ARRAY(&d->scratch, tare_dcp_boxes, c->n_tensors + 1);
     d->n_tensors = 0; /* what .metadata has said of them does not count */
-    if (!d->tensors || !d->n_chunks) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    if (!d->tensors || !d->listed) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_name_index_init(&names, &d->scratch, c->n_tensors, err));
     for (size_t s = 0; s < layout->n_shards; s++) {
         const tare_safetensors_shard *shard = &layout->shards[s];
@@ -100,7 +100,7 @@ static tare_status take_tensors(tare_dcp *d, const tare_safetensors_layout *layo
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_joined_chunk *k = &d->chunks[i];
         c->tensors[i].name = tare_joined_name(&d->m->arena, d->tensors[k->of].name, k->at,
-                                              d->tensors[k->of].n_dims, d->n_chunks[k->of] == 1);
+                                              d->tensors[k->of].n_dims, d->listed[k->of].n == 1);
         if (!c->tensors[i].name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor names");
     }
     return TARE_OK;
