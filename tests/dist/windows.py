@@ -99,8 +99,8 @@ def streams():
 
 
 def urls():
-    said = run("info", "https://localhost/a.gguf", code=5)
-    assert b"this build of tare opens no URLs" in said, said
+    said = run("info", "https://localhost:9/a.gguf", code=4)
+    assert b"no connection to the server" in said, said
 
 
 def killed():
