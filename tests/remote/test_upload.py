@@ -369,7 +369,7 @@ class Weed(UploadTest):
         grpc = [f"-{name}.port.grpc={free_port()}" for name in ("master", "volume", "filer", "s3")]
         cls.process = subprocess.Popen(
             ["weed", "server", "-s3", "-s3.config=s3.json", f"-s3.port={cls.port}", "-ip=127.0.0.1",
-             "-ip.bind=127.0.0.1", "-volume.max=10", "-dir=.", *ports, *grpc],
+             "-ip.bind=127.0.0.1", "-volume.max=10", "-dir=.", "-s3.port.iceberg=0", "-s3.port.lance=0", *ports, *grpc],
             cwd=cls.folder_of_store, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         cls.addClassCleanup(shutil.rmtree, cls.folder_of_store)
         cls.addClassCleanup(cls.process.wait)
