@@ -13,6 +13,12 @@ typedef struct tare_grain {
     uint64_t origin, step;
 } tare_grain;
 
+/* What a server says of the version of a file, as SHA-256: a commit, an entity tag, a time. */
+typedef struct tare_file_version {
+    bool is_known;
+    uint8_t digest[32];
+} tare_file_version;
+
 typedef struct tare_reader {
     const char *name; /* for messages; owned by whoever made the reader, lives as long as it */
     uint64_t size;
@@ -23,7 +29,8 @@ typedef struct tare_reader {
     uint32_t crc;
     bool has_identity; /* of a file of the system: which one it is, whatever path leads to it */
     uint64_t device, inode;
-    const uint8_t *map; /* whole content where it is in memory, else NULL */
+    tare_file_version version; /* of a file on a server */
+    const uint8_t *map;        /* whole content where it is in memory, else NULL */
     bool owns_map;
     bool is_writable; /* the map: private, writes stay here */
     bool has_places;  /* offsets are those of a file or of memory that others know */

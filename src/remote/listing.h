@@ -14,6 +14,7 @@
 typedef struct tare_listed {
     tare_str path;
     uint64_t size; /* TARE_LISTED_NO_SIZE: it is not said */
+    tare_str tag;  /* of a store: the file's ETag; empty: it is not said */
     bool has_sha256, has_blob;
     uint8_t sha256[32];                /* of its bytes, in LFS */
     uint8_t blob[TARE_GIT_BLOB_BYTES]; /* its name in Git, where it is not in LFS */

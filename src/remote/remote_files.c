@@ -7,9 +7,11 @@
 #include "remote/remote_files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arith.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "remote/hub_cache.h"
 #include "remote/hub_type.h"
@@ -122,6 +124,38 @@ static tare_status put_address(const tare_remote_files *p, tare_buffer *out,
     return TARE_OK;
 }
 
+/* What is said of the version of a file that was opened: of the hub the commit, of a store's folder what
+ * its list says, as not every file of it is asked for now; else what the file's own answer does. Empty:
+ * nothing is. */
+static tare_str version_of(const tare_remote_files *p, const char *path,
+                           char room[TARE_VALIDATOR_MAX]) {
+    tare_str inner;
+    if (p->is_hub) {
+        const tare_str commit = revision_of(p);
+        return tare_hub_is_commit(commit) ? commit : TARE_STR("");
+    }
+    if (p->list.n && within_model(p, path, &inner)) {
+        const tare_listed *file = tare_listing_find(&p->list, inner);
+        return file ? file->tag : TARE_STR("");
+    }
+    pthread_mutex_lock(&p->remote->blocks->mutex);
+    const char *tag = tare_response_validator(p->opened->etag, p->opened->modified);
+    snprintf(room, TARE_VALIDATOR_MAX, "%s", tag ? tag : "");
+    pthread_mutex_unlock(&p->remote->blocks->mutex);
+    return tare_str_of(room);
+}
+
+static void note_version(tare_reader *out, const tare_remote_files *p, const char *path) {
+    char room[TARE_VALIDATOR_MAX];
+    tare_sha256 h;
+    const tare_str version = version_of(p, path, room);
+    if (!version.len) return;
+    tare_sha256_init(&h);
+    tare_sha256_update(&h, version.ptr, version.len);
+    tare_sha256_final(&h, out->version.digest);
+    out->version.is_known = true;
+}
+
 static tare_status open_remote(const tare_files *files, tare_reader *out, const char *path,
                                tare_error *err) {
     tare_remote_files *p = (tare_remote_files *)(uintptr_t)files;
@@ -130,6 +164,7 @@ static tare_status open_remote(const tare_files *files, tare_reader *out, const 
     tare_buffer_init(&address, NULL);
     if (p->is_hub && open_cached(p, out, path, &address)) {
         out->name = path;
+        note_version(out, p, path);
         tare_buffer_free(&address);
         return TARE_OK;
     }
@@ -138,7 +173,10 @@ static tare_status open_remote(const tare_files *files, tare_reader *out, const 
     tare_status status = p->base.len ? put_listed_address(p, &address, &place, err)
                                      : put_address(p, &address, &place, err);
     if (status == TARE_OK) status = open_place(p, out, &place, &address, err);
-    if (status != TARE_OK) tare_error_file(err, path);
+    if (status == TARE_OK)
+        note_version(out, p, path);
+    else
+        tare_error_file(err, path);
     tare_buffer_free(&address);
     return status;
 }

@@ -122,7 +122,7 @@ typedef struct reading {
     tare_listing *list;
     tare_arena *arena;
     const tare_limits *limits;
-    tare_str prefix, key, token;
+    tare_str prefix, key, tag, token;
     uint64_t size;
     bool is_truncated, has_root;
 } reading;
@@ -151,7 +151,8 @@ static tare_status take_object(reading *r, tare_error *err) {
         return fail_here(r, TARE_ERR_CORRUPT, "Contents: Key and Size expected", err);
     if (!tare_str_starts(r->key, r->prefix))
         return fail_here(r, TARE_ERR_CORRUPT, "Key: not one that was asked for", err);
-    const tare_listed file = {.path = tare_str_cut(r->key, r->prefix.len), .size = r->size};
+    const tare_listed file = {
+        .path = tare_str_cut(r->key, r->prefix.len), .size = r->size, .tag = r->tag};
     if (r->key.ptr[r->key.len - 1] == '/') return TARE_OK;
     if (!tare_listing_is_path(file.path)) {
         fail_here(r, TARE_ERR_UNSUPPORTED, "Key: a path expected, as of a file in a folder", err);
@@ -169,6 +170,7 @@ static tare_status take_end(reading *r, tare_error *err) {
     const unsigned depth = r->xml.depth;
     if (depth == 2 && tare_str_is(open[1], "Contents")) {
         if (tare_str_is(name, "Key")) return take_text(&r->key, r, "Key: text expected", err);
+        if (tare_str_is(name, "ETag")) return take_text(&r->tag, r, "ETag: text expected", err);
         if (tare_str_is(name, "Size")) return take_size(r, err);
     }
     if (depth != 1) return TARE_OK;
@@ -192,7 +194,7 @@ static tare_status read_page(reading *r, tare_error *err) {
             if (r->xml.depth == 1 && !tare_str_is(r->xml.name, "ListBucketResult"))
                 return fail_here(r, TARE_ERR_CORRUPT, "ListBucketResult expected", err);
             if (r->xml.depth != 2) break;
-            r->key = TARE_STR("");
+            r->key = r->tag = TARE_STR("");
             r->size = TARE_LISTED_NO_SIZE;
             break;
         case TARE_XML_END:

@@ -118,7 +118,7 @@ class Store(Server):
         after = base64.b64decode(query["continuation-token"]).decode() \
             if "continuation-token" in query else ""
         keys = [k for k in keys if k > after]
-        inner = "".join(f"<Contents><Key>{escape(k)}</Key><ETag>&quot;x&quot;</ETag>"
+        inner = "".join(f"<Contents><Key>{escape(k)}</Key><ETag>&quot;{hashlib.md5(self.objects[k]).hexdigest()}&quot;</ETag>"
                         f"<Size>{len(self.objects[k])}</Size></Contents>" for k in keys[:self.page])
         more = len(keys) > self.page
         if more:

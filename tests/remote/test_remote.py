@@ -578,6 +578,17 @@ class HubTest(RemoteTest):
         self.tare("verify", "--deep", "hf://org/tiny")
         self.assertTrue(any("/resolve/" in p for p in self.hub.seen.paths()), "a file of another size is fetched")
 
+    def test_parts_are_of_one_commit(self):
+        words = ("pack", "hf://org/tiny", "out.wcodec", "--quiet", "--part")
+        self.tare(*words, "1/2")
+        self.env["HF_HUB_CACHE"] = self.path("cached")
+        self.cache("cached")
+        self.tare(*words, "2/2")  # of the same commit, from another place
+        self.tare("status", "out.wcodec")
+        del self.env["HF_HUB_CACHE"]
+        self.hub.COMMIT = "f" * 40
+        self.assertIn("another input", self.fault(*words, "2/2", code=2))
+
     def test_pages_of_the_hub(self):
         self.hub.token = None
         url = self.hub.url + "/org/tiny-GGUF"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Models in object stores: the command against a look-alike that checks signatures and does wrong when
-asked to, and against SeaweedFS where it is installed.
+asked to.
 
-    test_s3.py TARE SUITE      SUITE: read, weed; 77 where there is no SeaweedFS
+    test_s3.py TARE SUITE      SUITE: read
 
 Guards against: a secret in a message, an unsigned or wrongly signed request, keys whose characters are
 changed on the way, half of a list, bytes that are not the object's.
@@ -116,6 +116,31 @@ class Read(StoreTest):
                         AWS_ENDPOINT_URL=self.store.url, AWS_CONFIG_FILE="~/no")
         self.write("elsewhere", f"[default]\naws_access_key_id={store.ACCESS}\n")
         self.assertIn("without its secret key", self.fault("info", self.url, code=2))
+
+    def test_parts_of_two_versions_are_not_joined(self):
+        """A version shows in the answer for an object, and in the list of a folder."""
+        for i in (1, 2):
+            self.tare("synth", f"llama-tiny:normal:{i}", f"{i}", "--to", "hf", "--quiet")
+            self.tare("pack", f"{i}", f"{i}.wcodec", "--quiet")
+
+        def put(i):
+            for name in os.listdir(self.path("1")):
+                self.store.objects["v/" + name] = self.read(f"{i}/{name}")
+            self.store.objects["v.wcodec"] = self.read(f"{i}.wcodec")
+
+        file, folder = "s3://models/v/model.safetensors", "s3://models/v/"
+        for words, out in ((("convert", file, "c.gguf", "--keep-names"), "c.gguf"), (("convert", folder, "d.gguf", "--keep-names"), "d.gguf"),
+                           (("pack", folder, "e.wcodec"), "e.wcodec"), (("unpack", "s3://models/v.wcodec", "f"), "f"),
+                           (("verify", folder, "--write-manifest", "g.sha"), "g.sha")):
+            with self.subTest(words):
+                put(1)
+                self.tare(*words, "--part", "1/2", "--quiet")
+                put(2)
+                self.tare(*words, "--part", "2/2", "--quiet")
+                self.assertIn("another input", self.fault("join", out, code=2))
+                self.assertIn("another input", self.fault(*words, "--part", "1/2", code=2))
+                self.tare(*words, "--part", "1/2", "--quiet", "--force")
+                self.tare("join", out, "--quiet")
 
     def test_what_is_refused(self):
         self.assertIn("HTTP 404 NoSuchKey", self.fault("info", "s3://models/m/no.gguf"))

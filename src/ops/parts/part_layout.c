@@ -3,7 +3,7 @@
  * What a record calls the plan is a digest of what decides the output's bytes: its files, where each
  * of their bytes comes from, how tensors are encoded, the version of the program, and which files it
  * reads. These are known by size and time of modification: to read them all would cost as much as the
- * work itself. Of a URL the text has to do. */
+ * work itself. Files of a server are known by what it says of their version, other URLs by their text. */
 #include "ops/parts/part_layout.h"
 
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/os_file.h"
 #include "base/str.h"
+#include "ops/views/view_files.h"
 
 static void hash_u64(tare_sha256 *h, uint64_t x) {
     uint8_t bytes[8];
@@ -90,12 +91,17 @@ static tare_status hash_input(tare_sha256 *h, const char *path, tare_arena *aren
     return TARE_OK;
 }
 
+static void hash_version(tare_sha256 *h, const tare_file_version *v) {
+    if (v->is_known) tare_sha256_update(h, v->digest, sizeof v->digest);
+}
+
 static tare_status hash_model(tare_sha256 *h, const tare_model *m, tare_arena *arena,
                               tare_error *err) {
     hash_u64(h, m->n_files);
     for (size_t i = 0; i < m->n_files; i++) {
         const tare_open_file *file = &m->files[i];
         hash_u64(h, file->reader.size);
+        hash_version(h, &file->reader.version);
         if (!file->is_decoded && !file->is_merged) TARE_TRY(hash_input(h, file->name, arena, err));
     }
     return TARE_OK;
@@ -212,6 +218,8 @@ tare_status tare_part_layout_of_view(tare_part_layout *out, const tare_view *vie
     TARE_REQUIRE(out->n_files && (out->is_directory || out->n_files == 1), err);
     TARE_TRY(place(out, err));
     begin(&h, options);
+    for (size_t i = 0; i < tare_view_n_sources(view); i++)
+        hash_version(&h, tare_view_version(view, i));
     return end(out, &h, options, arena, err);
 }
 
@@ -234,6 +242,7 @@ static tare_status hash_origin(tare_sha256 *h, const tare_packed_origin *o, tare
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) hash_u64(h, numbers[i]);
     if (!o->reader) return TARE_OK;
     hash_u64(h, o->reader->size);
+    hash_version(h, &o->reader->version);
     return hash_input(h, o->reader->name, arena, err);
 }
 

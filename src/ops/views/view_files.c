@@ -120,6 +120,14 @@ void tare_view_free(tare_view *v) {
     tare_free(a, v, sizeof *v);
 }
 
+size_t tare_view_n_sources(const tare_view *view) {
+    return view->n_sources;
+}
+
+const tare_file_version *tare_view_version(const tare_view *view, size_t source) {
+    return &view->sources[source].version;
+}
+
 const tare_context *tare_view_context(const tare_view *view) {
     return &view->context;
 }

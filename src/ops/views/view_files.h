@@ -6,7 +6,7 @@
 
 #include <tare/experimental/views.h>
 
-#include "base/alloc.h"
+#include "base/reader.h"
 
 /* A range of a file that is made at once; at most 64 MiB. */
 typedef struct tare_view_piece {
@@ -24,6 +24,7 @@ typedef struct tare_view_source {
     void (*limit)(void *ctx, size_t bytes);
     void (*free)(void *ctx);
     void *ctx;
+    tare_file_version version; /* of the file that it shows, where that is on a server */
     bool is_plain; /* reading is all there is to it: nothing is kept, nothing is made ahead */
 } tare_view_source;
 
@@ -38,6 +39,8 @@ tare_status tare_view_add_file(tare_view *view, uint32_t source, uint32_t number
 tare_str tare_view_join(tare_arena *arena, tare_str folder, tare_str name);
 /* Whether there is a file of this name, or a folder that files lie in. Linear in the files. */
 bool tare_view_has(const tare_view *view, tare_str name);
+size_t tare_view_n_sources(const tare_view *view);
+const tare_file_version *tare_view_version(const tare_view *view, size_t source);
 const tare_context *tare_view_context(const tare_view *view);
 /* For strings of files. */
 tare_arena *tare_view_arena(tare_view *view);

@@ -16,6 +16,7 @@ typedef struct packed {
     tare_arena arena;
     tare_packed *store;
     tare_packed_contents contents;
+    tare_file_version version;
     uint64_t **starts; /* of the ranges of each file */
 } packed;
 
@@ -92,6 +93,7 @@ static tare_status open_store(packed *p, const tare_source *source,
     tare_blocks *blocks = NULL;
     TARE_TRY(tare_options_read(&limits, sizeof limits, context->limits, err));
     tare_status status = tare_source_open(&file, source, TARE_MAP_NONE, &blocks, err);
+    if (status == TARE_OK) p->version = file.version;
     if (status == TARE_OK) status = tare_packed_open(&p->store, &file, &limits, p->allocator, err);
     tare_blocks_note_opened(blocks);
     tare_blocks_release(blocks);
@@ -142,8 +144,12 @@ static tare_view_file file_of(const packed *p, const tare_packed_file *f) {
 
 /* `name` is that of the only file, or of the folder. */
 static tare_status add_files(tare_view *view, packed *p, tare_str name, tare_error *err) {
-    const tare_view_source source = {
-        .locate = locate, .make = make, .limit = limit, .free = free_packed, .ctx = p};
+    const tare_view_source source = {.locate = locate,
+                                     .make = make,
+                                     .limit = limit,
+                                     .free = free_packed,
+                                     .ctx = p,
+                                     .version = p->version};
     uint32_t index;
     TARE_TRY(tare_view_add_source(&index, view, &source, err));
     for (uint32_t i = 0; i < p->contents.n_files; i++) {
