@@ -755,6 +755,8 @@ void cli_overrides_importance(cli_overrides *out, const tare_importance *importa
 
 /* What --part and --shared say. 0, or an exit code after saying what is wrong. */
 int cli_part_read(tare_part_options *out, const cli_command *command);
+/* Whether parts of such an output can be written. CLI_YES, or an exit code after saying why not. */
+int cli_part_check_output(const cli_command *command, const char *out_path);
 /* A file that the output depends on, beside a plan's input; NULL: none. Copied, until cli_part_free. */
 void cli_part_needs(tare_part_options *part, const char *path);
 void cli_part_free(tare_part_options *part);

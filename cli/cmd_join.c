@@ -60,6 +60,8 @@ static int run(int argc, const char **argv) {
     cli_progress_end();
     if (status != TARE_OK) {
         cli_print_left(report, argv[0]);
+        if (cli_has_code(&err, TARE_CODE_NO_PARTS) && cli_stat(argv[0]) != CLI_PATH_NOTHING)
+            err.what = "there is no part of this output, and the output is there: joined already?";
         code = cli_fail(&err, argv[0]);
         tare_parts_free(parts);
         goto out;

@@ -331,10 +331,7 @@ static int check_part(const char *in_path, const char *out_path) {
     if (code != CLI_YES || !cli.part) return code;
     const char *other = args.append ? "append" : args.lossy ? "lossy" : cli.base.n ? "base" : NULL;
     if (other) return cli_usage(&cmd_pack, "--part and --%s exclude each other", other);
-    if (strcmp(out_path, "-") == 0) return cli_usage(&cmd_pack, "--part needs a path as OUT");
-    if (tare_is_url(out_path))
-        return cli_usage(&cmd_pack, "--part writes files: name one that all machines see, and "
-                                    "upload the whole with tare join OUT -o s3://BUCKET/KEY");
+    if (cli_part_check_output(&cmd_pack, out_path) != CLI_YES) return CLI_USAGE;
     if (holds_several(in_path))
         return cli_usage(&cmd_pack,
                          "--part is of one model: a directory with several is packed whole, "

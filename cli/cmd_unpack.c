@@ -243,7 +243,7 @@ static tare_status unpack_part(const char *in_path, const char *out_path,
 static int check_part(tare_part_options *part, const char *out_path) {
     const int code = cli_part_read(part, &cmd_unpack);
     if (code != CLI_YES || !cli.part) return code;
-    if (strcmp(out_path, "-") == 0) return cli_usage(&cmd_unpack, "--part needs a path as OUT");
+    if (cli_part_check_output(&cmd_unpack, out_path) != CLI_YES) return CLI_USAGE;
     if (args.salvage || args.planes || args.file)
         return cli_usage(&cmd_unpack, "--part is of a whole and sound .wcodec: not with --%s",
                          args.salvage  ? "salvage"

@@ -364,7 +364,7 @@ static int check_part(int n_models) {
     if (!args.is_deep && !args.write_manifest)
         return cli_usage(&cmd_verify, "--part is of what reads data: --deep, or --write-manifest");
     if (n_models > 1) return cli_usage(&cmd_verify, "--part is of a single model");
-    return CLI_YES;
+    return args.write_manifest ? cli_part_check_output(&cmd_verify, args.write_manifest) : CLI_YES;
 }
 
 static int read_policy(char **text) {

@@ -115,6 +115,14 @@ int cli_part_read(tare_part_options *out, const cli_command *command) {
     return code;
 }
 
+int cli_part_check_output(const cli_command *command, const char *out_path) {
+    if (strcmp(out_path, "-") == 0) return cli_usage(command, "--part needs a path as OUT");
+    if (!tare_is_url(out_path)) return CLI_YES;
+    return cli_usage(command,
+                     "--part writes files: as OUT give a path on a file system that all machines "
+                     "see, and then tare join OUT -o s3://BUCKET/KEY, which uploads the whole");
+}
+
 /* ---- what it depends on ---------------------------------------------------------------------- */
 
 void cli_part_needs(tare_part_options *part, const char *path) {

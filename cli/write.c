@@ -231,10 +231,7 @@ out:
 /* What makes no sense of a part. */
 static int check_part(const cli_command *command, const char *out_path, const cli_write *write) {
     if (!cli.part) return CLI_YES;
-    if (strcmp(out_path, "-") == 0) return cli_usage(command, "--part needs a path as OUT");
-    if (cli_session() && tare_is_url(out_path))
-        return cli_usage(command, "--part writes files: name one that all machines see, and upload "
-                                  "it with tare join OUT -o s3://...");
+    if (cli_part_check_output(command, out_path) != CLI_YES) return CLI_USAGE;
     if (write->several) return cli_usage(command, "--part and --sizes exclude each other");
     if (write->report)
         return cli_usage(command, "--report measures whole tensors: not with --part");
@@ -247,8 +244,8 @@ static int check_part(const cli_command *command, const char *out_path, const cl
 
 /* Whether the output can be written at all, before anything is opened. */
 static int check_output(const cli_command *command, const char *out_path, const cli_write *write) {
-    if (cli_check_output(command, out_path) != CLI_YES) return CLI_USAGE;
     if (check_part(command, out_path, write) != CLI_YES) return CLI_USAGE;
+    if (cli_check_output(command, out_path) != CLI_YES) return CLI_USAGE;
     if (write->several) return CLI_YES;
     if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
     return !write->to && !tare_format_of_path(out_path) ? no_format(command) : CLI_YES;

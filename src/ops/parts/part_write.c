@@ -329,16 +329,22 @@ static tare_status run_plan(part *p, const tare_plan *plan, tare_execution *x, c
     return status;
 }
 
+/* What has no parts is the output. */
+static tare_status fail_output(const part *p, tare_status status, tare_error *err) {
+    if (status != TARE_OK) tare_error_file(err, p->out_path);
+    return status;
+}
+
 static tare_status make_of_plan(part *p, const tare_plan *plan, tare_error *err) {
     tare_execution *x;
     cuts c;
     if (plan->options.verify)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "`verify` reads a whole output back: verify it when it is joined");
-    TARE_TRY(tare_plan_check_ranges(plan, err));
+    TARE_TRY(fail_output(p, tare_plan_check_ranges(plan, err), err));
     TARE_TRY(tare_part_layout_of_plan(&p->layout, plan, &p->options, &p->arena, err));
     TARE_TRY(tare_execution_new(&x, plan, true, err));
-    tare_status status = cut_plan(p, &c, x, err);
+    tare_status status = fail_output(p, cut_plan(p, &c, x, err), err);
     p->record.withheld = tare_model_withheld(plan->in);
     if (status == TARE_OK) status = lay_out(p, err);
     if (status == TARE_OK && !p->result.was_done && !p->output.dry_run)

@@ -59,7 +59,11 @@ static tare_status check_states(const joining *j, tare_error *err) {
         const char *path = f->path ? f->path
                                    : tare_part_path((tare_arena *)(uintptr_t)&j->arena, p->out_path,
                                                     f->info.index, f->info.count);
-        tare_fail(err, TARE_ERR_ARG, state_texts[f->info.state]);
+        tare_fail(err, TARE_ERR_ARG,
+                  tare_path_has_entry(p->out_path)
+                      ? "this part is not done, and the output is there: if a join was stopped "
+                        "while it removed the parts, remove what it left; else make it again"
+                      : state_texts[f->info.state]);
         tare_error_file(err, path ? path : p->out_path);
         return TARE_ERR_ARG;
     }
