@@ -11,8 +11,17 @@ rounds=$1 out=$2
 shift 2
 tare=${TARE:-tare}
 folder=${TARE_SLURM:?the folder of tare-submit}
-[ -e "$out" ] && [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] && exit 0 # joined before this was started again
-left=$("$tare" status "$out" --ranges 2>/dev/null) && exec "$tare" join "$out" --quiet
+force=
+for word in "$@"; do
+    case $word in --force | -f) force=--force ;; esac
+done
+# Joined before this was started again, and perhaps stopped while it removed the parts. (With --force the
+# output may be an old one.)
+if [ -z "$force" ] && [ -e "$out" ] && [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
+    rm -f "$out".part-[0-9]*-of-[0-9]*
+    exit 0
+fi
+left=$("$tare" status "$out" --ranges 2>/dev/null) && exec "$tare" join "$out" --quiet $force
 # No part at all: all of them are left.
 [ -n "$left" ] || left=0-$(($1 - 1))
 if [ "$rounds" -le 0 ]; then

@@ -19,7 +19,7 @@ TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue")
 PARTS = 6
 PART = "./part"  # what the jobs run: tare, which stands still while there is a file "hold"
 PART_TEXT = """#!/bin/sh
-[ ! -e hold ] || kill -STOP $$
+[ ! -e hold ] || [ -z "$SLURM_JOB_ID" ] || kill -STOP $$
 exec "{tare}" "$@"
 """
 CONF = """ClusterName=t
@@ -130,8 +130,8 @@ def is_over():
     return not ask("squeue", "-h").strip()
 
 
-def submit(out):
-    done = subprocess.run((f"{source}/contrib/slurm/tare-submit", str(PARTS), "quantize", "m.gguf", out, "Q4_K_M", "-j1"),
+def submit(out, *more):
+    done = subprocess.run((f"{source}/contrib/slurm/tare-submit", str(PARTS), "quantize", "m.gguf", out, "Q4_K_M", "-j1", *more),
                           capture_output=True, text=True)
     print(done.stdout + done.stderr, end="")
     return done.stdout.split()[1].rstrip(",") if done.returncode == 0 else None
@@ -183,6 +183,16 @@ def try_quiet():
     return compare("quiet.gguf") if job and wait_for("the job", is_over, 240) else ["the job did not end"]
 
 
+def try_forced():
+    """An output that is there is refused, or replaced; so is a command that makes no such output, before a job starts."""
+    with open("quiet.gguf", "w") as file:
+        file.write("old")
+    if submit("quiet.gguf") or submit("-q") or submit("x.gguf", "--no-such"):
+        return ["a job that cannot do it was started"]
+    job = submit("quiet.gguf", "--force")
+    return compare("quiet.gguf") if job and wait_for("the job", is_over, 240) else ["the job did not end"]
+
+
 def try_rough():
     """Parts are held at their beginning while things go wrong around them, so that none is over too early."""
     out = "rough.gguf"
@@ -229,7 +239,7 @@ def main():
     if not start_cluster(folder):
         skip("no two nodes of Slurm start here")
     faults = []
-    for step in (try_quiet, try_rough):
+    for step in (try_quiet, try_forced, try_rough):
         found = step()
         print(f"{step.__name__}: {found or 'right'}")
         faults += found
