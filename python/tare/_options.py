@@ -69,7 +69,7 @@ class ConvertOptions(SaveOptions, total=False):
     metadata: Mapping[str, Any] | None
     force: bool
     dry_run: bool
-    part: tuple[int, int] | None
+    part: tuple[int, int] | tuple[int, int, str] | None
 
 
 class QuantizeOptions(ConvertOptions, total=False):

@@ -196,12 +196,13 @@ class Plan:
         return Result(self.format, files, written, self.tensors, self.findings,
                       *(self._core.fit or (None, None)))
 
-    def run_part(self, index: int, count: int) -> Result:
-        """Writes part `index` of `count`, from 1; join() makes the output of all of them."""
+    def run_part(self, index: int, count: int, version: str = "") -> Result:
+        """Writes part `index` of `count`, from 1; join() makes the output of all of them, if they have the same
+        `version`: of an input that is neither a path nor a URL."""
         if self._dst is None:
             raise ValueError("part: bytes in memory have none")
         paths, key, overwrite, sync = self._needs
-        begin, end, _, _ = self._core.run_part(index, count, False, paths, key, overwrite, sync, self._progress)
+        begin, end, _, _ = self._core.run_part(index, count, False, paths + _as_inputs(version), key, overwrite, sync, self._progress)
         return Result(self.format, (FileInfo(part_name(self._dst, index, count), end - begin),), end - begin, self.tensors, self.findings,
                       *(self._core.fit or (None, None)))
 
@@ -373,7 +374,8 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
     strict      losses, NaN and overflow are errors
     force       replaces an existing output
     dry_run     checks, and writes nothing: the result is what plan() has
-    part        (2, 7): writes the second of seven parts beside dst, which join() puts together
+    part        (2, 7): writes the second of seven parts beside dst, which join() puts together; (2, 7, "v1"):
+                those of another version of src are refused, which of a path and of a URL is seen without
     no_sync     does not wait for the disk
 
     >>> tare.convert("tiny.gguf", "tiny.safetensors", type="bf16", force=True).format
@@ -385,11 +387,16 @@ def convert(src: Any_source, dst: Path, **options: Unpack[ConvertOptions]) -> Re
         return made.run_part(*part) if part else made.run()
 
 
+def _as_inputs(version: str) -> list[str]:
+    """Of what is no path the text counts."""
+    return [f"version {version}"] if version else []
+
+
 def part_name(dst: str, index: int, count: int) -> str:
     return f"{dst.rstrip('/')}.part-{index:05}-of-{count:05}"
 
 
-def _part_of(options: Mapping[str, Any]) -> tuple[tuple[int, int] | None, dict[str, Any]]:
+def _part_of(options: Mapping[str, Any]) -> tuple[tuple[int, int] | tuple[int, int, str] | None, dict[str, Any]]:
     """`part`, and the other options."""
     given = dict(options)
     part = given.pop("part", None)
@@ -467,7 +474,7 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[An
          mode: str | None = None, segment: int | str | None = None, lossy: bool = False, target_bpw: float | None = None,
          target_size: int | str | None = None, target_damage: float | None = None, imatrix: Path | None = None,
          sensitivity: Path | None = None, force: bool = False, dry_run: bool = False, strict: bool = False,
-         part: tuple[int, int] | None = None, no_sync: bool = False, threads: int = 0,
+         part: tuple[int, int] | tuple[int, int, str] | None = None, no_sync: bool = False, threads: int = 0,
          progress: Any = None) -> PackResult:
     """Packs the files of a model into one .wcodec, without loss unless `lossy` is given. Of a path of
     a directory all files in it, in which quantizations of one model become a ladder: what is made of
@@ -484,7 +491,7 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[An
                imatrix, sensitivity: paths of what says which numbers matter
     dry_run    writes nothing: the sizes of the result are what they would be, with loss estimates
     part       (2, 7): writes the second of seven parts beside dst, which join() puts together; sizes are those of
-               the part, and no layers are told. Of one model, without base and lossy
+               the part, and no layers are told. Of one model, without base and lossy. (2, 7, "v1"): as of convert()
 
     >>> result = tare.pack("tiny.gguf", "tiny.wcodec", force=True)
     >>> result.nbytes < result.source_nbytes
@@ -514,16 +521,18 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[An
     return pack_by_texts(src, dst, texts, base, imatrix, (0, 0, 0), progress)
 
 
-def _pack_part(src: Any_source, dst: Path, texts: list[tuple[str, str]], part: tuple[int, int],
+def _pack_part(src: Any_source, dst: Path, texts: list[tuple[str, str]], part: tuple[int, int] | tuple[int, int, str],
                progress: Any) -> PackResult:
+    index, count, version = *part, *([""] if len(part) == 2 else [])
     is_path = isinstance(src, (str, bytes, os.PathLike))
     if is_path and os.path.isdir(src) and _core.count_models(os.fsdecode(src)) > 1:  # type: ignore[arg-type]
         raise ValueError("pack: part: a directory with several models is packed whole")
     paths = [os.fsdecode(src)] if is_path else []  # type: ignore[arg-type]
+    paths += _as_inputs(version)
     with _opened(src) as model:
-        nbytes, _, found = _core.pack_part(model, os.fsdecode(dst), texts, *part, paths, adapt(progress))
+        nbytes, _, found = _core.pack_part(model, os.fsdecode(dst), texts, index, count, paths, adapt(progress))
         info = model.info
-    written = os.path.getsize(part_name(os.fsdecode(dst), *part))
+    written = os.path.getsize(part_name(os.fsdecode(dst), index, count))
     return PackResult(info.n_files, info.n_tensors, 0, 0, nbytes, written, (), _finish(found), 0, 0.0, 0.0)
 
 

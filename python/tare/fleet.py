@@ -212,14 +212,17 @@ def _scratch(folder: str | None, key: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _source(url: str, folder: str, storage: Mapping[str, Any]) -> Iterator[Any]:
-    """What a verb opens: a path of this machine, a file that is read by ranges, or a directory that is fetched."""
+def _source(url: str, folder: str, storage: Mapping[str, Any], is_part: bool) -> Iterator[Any]:
+    """What a verb opens: a path of this machine, a file that is read by ranges, or a directory that is fetched, for which a
+    part is too little."""
     fs, path = _place(url, storage)
     if "file" in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,)):
         yield path
     elif fs.isfile(path):
         with fs.open(path, "rb", cache_type="readahead") as file:
             yield file
+    elif is_part:
+        raise ValueError(f"{url}: each part would fetch all of a directory: put it on a file system that all machines see")
     else:
         here = os.path.join(folder, "in", path.rpartition("/")[2])
         for name in _names(fs, path):
@@ -246,8 +249,9 @@ def _make(job: Job, source: Any, out: str) -> str:
     return str(tare.digest(out))
 
 
-def _make_part(job: Job, part: int, source: Any) -> dict[str, Any]:
-    """Part `part` of a job's, or with 0 what all of them are joined into: `digest` and `files` of that."""
+def _make_part(job: Job, part: int, source: Any, version: str, replace: bool) -> dict[str, Any]:
+    """Part `part` of a job's, or with 0 what all of them are joined into: `digest` and `files` of that. `version`: of the
+    source, which a file object does not tell."""
     import tare
 
     options: dict[str, Any] = dict(job.options)
@@ -259,10 +263,29 @@ def _make_part(job: Job, part: int, source: Any) -> dict[str, Any]:
         return {}
     if part:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        getattr(tare, job.verb)(source, path, part=(part, job.parts), **options)
+        which = (part, job.parts) if isinstance(source, str) else (part, job.parts, version)
+        getattr(tare, job.verb)(source, path, part=which, **options | ({"force": True} if replace else {}))
         return {}
-    tare.join(path, force=True)  # what was there is what was to be replaced
+    _join(path)
     return {"digest": str(tare.digest(path)), "files": _files_of(path)}
+
+
+def _join(path: str) -> None:
+    """What was there is what was to be replaced; but where parts are gone an earlier try has joined them, whose machine
+    died before it could say so."""
+    import tare
+
+    try:
+        there = tare.parts(path)
+    except tare.UsageError:
+        there = ()
+    if not os.path.lexists(path) or there and all(part.state == "done" for part in there):
+        tare.join(path, force=True)
+        return
+    for part in there:
+        for name in (part.name, f"{part.name}.json") if part.name else ():
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(os.path.dirname(path), name))
 
 
 def _files_of(made: str) -> list[list[Any]]:
@@ -270,14 +293,17 @@ def _files_of(made: str) -> list[list[Any]]:
             ((n, os.path.join(made, n) if n else made) for n in _local_names(made))]
 
 
-def work(job: Job, part: int, mark: str, scratch: str | None, storage: Mapping[str, Any]) -> dict[str, Any]:
+def work(job: Job, part: int, version: str, replace: bool, scratch: str | None,
+         storage: Mapping[str, Any]) -> dict[str, Any]:
     """In a task; `part`: which one of a job's, 0: all of it, or the join. Errors come back as texts, as those of other machines may be of classes unknown here."""
+    mark = job.key[:16]
     began = time.monotonic()
     out: dict[str, Any] = {"node": socket.gethostname(), "error": "", "again": False, "digest": "", "files": []}
     try:
-        with _scratch(scratch, f"{job.key[:12]}-{part:03}") as folder, _source(job.source, folder, storage) as source:
+        with _scratch(scratch, f"{job.key[:12]}-{part:03}") as folder, \
+                _source(job.source, folder, storage, job.parts > 1) as source:
             if job.parts > 1:
-                return out | _make_part(job, part, source) | {"seconds": time.monotonic() - began}
+                return out | _make_part(job, part, source, version, replace) | {"seconds": time.monotonic() - began}
             made = os.path.join(folder, "out", job.target.rstrip("/").rpartition("/")[2] or "none")
             os.makedirs(os.path.dirname(made))
             out["digest"] = _make(job, source, made)
@@ -367,6 +393,8 @@ class _Run:
         self.waiting: deque[tuple[Job, int, int, float]] = deque()  # part, tries so far, not before this time
         self.running: dict[Any, tuple[Job, int, int]] = {}
         self.left: dict[Job, int] = {}  # parts that are not done
+        self.versions: dict[Job, str] = {}  # of sources
+        self.replaced: set[Job] = set()  # whose target is there, or who may have parts of another version
         self.failed: dict[Job, str] = {}
         self.n_done = self.n_kept = self.nbytes = 0
 
@@ -399,7 +427,12 @@ class _Run:
         elif target_is and not self.force and not ours:
             self.fail(job, f"FileExistsError: {job.target}")
         else:
-            self.ledger.note(job, state="running", source_is=source_is, error="", tries=0)
+            self.versions[job] = source_is
+            if target_is or row is not None and row["source_is"] not in (None, source_is):
+                self.replaced.add(job)  # until it is done, whatever happens
+            else:
+                self.ledger.note(job, source_is=source_is)
+            self.ledger.note(job, state="running", error="", tries=0)
             self.left[job] = job.parts if job.parts > 1 else 0
             self.waiting.extend((job, part, 0, 0.0) for part in (range(1, job.parts + 1) if job.parts > 1 else [0]))
 
@@ -413,7 +446,7 @@ class _Run:
                 self.waiting.append((job, part, tries, at))
                 continue
             self.ledger.note(job, tries=tries + 1)
-            self.running[submit(job, part, f"{job.key[:16]}", self.scratch, self.storage)] = job, part, tries
+            self.running[submit(job, part, self.versions[job], job in self.replaced, self.scratch, self.storage)] = job, part, tries
             return
 
     def end(self, job: Job, part: int, tries: int, result: Mapping[str, Any]) -> None:
@@ -442,7 +475,8 @@ class _Run:
         nbytes = sum(file[1] for file in result["files"])
         target_is = _identity(job.target, self.storage) if job.target else ""
         self.ledger.note(job, state="done", error="", node=result["node"], seconds=result["seconds"], nbytes=nbytes,
-                         digest=result["digest"], files=json.dumps(result["files"]), target_is=target_is)
+                         digest=result["digest"], files=json.dumps(result["files"]), source_is=self.versions[job],
+                         target_is=target_is)
         self.n_done += 1
         self.nbytes += nbytes
         self.tell(job, "done")

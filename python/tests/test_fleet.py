@@ -176,6 +176,59 @@ def test_one_model_in_parts_goes_on(cluster, models):
     assert (summary.n_done, [state for state, _ in seen]) == (1, ["part", "done"])
 
 
+def test_parts_of_what_was_there_before_are_replaced(cluster, models):
+    """A target that is to be replaced, and parts of another version of the source that a run left which was killed."""
+    source, target = models / "in" / "3.safetensors", models / "out" / "3.gguf"
+    job = fleet.Job(f"file://{source}", f"file://{target}", "convert", {"type": "q8_0"}, parts=3)
+    target.parent.mkdir()
+    target.write_bytes(b"another's")
+    assert "FileExistsError" in begin(models, [job])[0].failed[job]
+    begin(models, [job], force=True)[0].raise_failed()
+    for i in 8, 9:
+        tare.save(_tensors(i), source, force=True)
+        if i == 8:
+            with fleet.Ledger(models / "ledger.sqlite") as book:
+                book.note(job, state="running", source_is="of before")
+            target.unlink()
+            tare.save(_tensors(1), models / "other.safetensors")
+            os.utime(models / "other.safetensors", (1, 1))
+            (models / "other.safetensors").rename(source)
+            tare.convert(source, target, type="q8_0", part=(2, 3))
+            tare.save(_tensors(i), source, force=True)
+        begin(models, [job])[0].raise_failed()
+        assert tare.open(target)["norm"].numpy()[0] == i
+    assert os.listdir(target.parent) == ["3.gguf"]
+
+
+def test_a_join_whose_answer_was_lost_is_done(tmp_path):
+    """A machine may die while it reads what it has joined, or while it removes the parts."""
+    source, target = tmp_path / "3.safetensors", tmp_path / "3.gguf"
+    tare.save(_tensors(3), source)
+    job = fleet.Job(str(source), str(target), "convert", {"type": "q8_0"}, parts=2)
+    run = lambda part: fleet.work(job, part, "", False, str(tmp_path), {})
+    assert not run(1)["error"] and not run(2)["error"]
+    for left in (), ("3.gguf.part-00002-of-00002",), ("3.gguf.part-00002-of-00002.json",):
+        kept = {name: (tmp_path / name).read_bytes() for name in left if (tmp_path / name).exists()}
+        first = run(0)
+        assert not first["error"] and first["digest"] == str(tare.digest(target)), first
+        for name in left:
+            (tmp_path / name).write_bytes(kept.get(name, b"{}"))
+    assert not run(0)["error"] and sorted(os.listdir(tmp_path)) == ["3.gguf", "3.safetensors"]
+
+
+def test_parts_of_files_of_a_store_are_of_one_version(tmp_path):
+    fs = pytest.importorskip("fsspec").filesystem("memory")
+    for i in 1, 2:
+        tare.save(_tensors(i), tmp_path / f"{i}.safetensors")
+    job = fleet.Job("memory://v/m.safetensors", str(tmp_path / "o.gguf"), "convert", {"type": "q8_0"}, parts=2)
+    for i in 1, 2:
+        fs.pipe_file("/v/m.safetensors", (tmp_path / f"{i}.safetensors").read_bytes())
+        assert not fleet.work(job, i, fleet._identity(job.source, {}), False, str(tmp_path), {})["error"]
+    assert "another input" in fleet.work(job, 0, "", False, str(tmp_path), {})["error"]
+    folder = fleet.Job("memory://v", str(tmp_path / "p.wcodec"), "pack", parts=2)
+    assert "all machines see" in fleet.work(folder, 1, "", False, str(tmp_path), {})["error"]
+
+
 def test_a_part_that_fails_fails_its_job(cluster, models):
     job = fleet.Job(f"file://{models}/in/3.safetensors", f"file://{models}/out/3.gguf", "convert", {"type": "none"}, parts=3)
     summary, _ = begin(models, [job])

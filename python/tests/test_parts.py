@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Guards against: parts that are not what one call writes, a part that is none, and what is of no part."""
+import http.server
 import os
+import threading
 
 import pytest
 import tare
@@ -31,6 +33,50 @@ def test_parts_are_joined_into_what_one_call_writes(tmp_path):
             tare.convert(source, tmp_path / "x.gguf", part=wrong, keep_names=True)
     with pytest.raises(tare.TareError):
         tare.join(tmp_path / "none.gguf")
+
+
+class Ranges(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        data, tag = self.server.file
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        piece = data[first:last + 1]
+        self.send_response(206)
+        for name, value in (("Content-Range", f"bytes {first}-{first + len(piece) - 1}/{len(data)}"),
+                            ("Content-Length", len(piece)), ("ETag", f'"{tag}"')):
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(piece)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_parts_of_a_url_are_of_one_version(tmp_path):
+    tare.convert(tare.synth("llama-tiny"), tmp_path / "in.safetensors", keep_names=True)
+    data = (tmp_path / "in.safetensors").read_bytes()
+    whole, out = tmp_path / "whole.wcodec", tmp_path / "out.wcodec"
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ranges) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        server.file = data, "one"
+        url = f"http://127.0.0.1:{server.server_port}/in.safetensors"
+        tare.pack(url, whole)
+        for i in 1, 2:
+            assert tare.verify(url, deep=True, part=(i, 2)).ok
+            tare.pack(url, out, part=(i, 2))
+        tare.join(out)
+        assert out.read_bytes() == whole.read_bytes()
+        out.unlink()
+        for i in 1, 2:
+            tare.pack(url, out, part=(i, 2))
+            server.file = data, "two"
+        with pytest.raises(tare.UsageError, match="another input"):
+            tare.join(out)
+        server.shutdown()
+    parts = tmp_path / "o.gguf"
+    for i in 1, 2:
+        with open(tmp_path / "in.safetensors", "rb") as file:
+            tare.convert(file, parts, keep_names=True, part=(i, 2, f"v{i}"))
+    assert [part.state for part in tare.parts(parts)] == ["done", "stale"]
 
 
 def test_parts_of_packing_and_verifying(tmp_path):
