@@ -408,6 +408,9 @@ MODELS.update({
     "exaone4-wide": of_kind("exaone4", head_dim=48),
     "dots1-groups": of_kind("dots1", num_key_value_heads=1),
     "mamba-wide": of_kind("mamba", expand=3),
+    "gpt2-wide": of_kind("gpt2", n_inner=320),
+    "gpt-bigcode-wide": of_kind("gpt-bigcode", n_inner=320),
+    "granite-hybrid-dense-wide": of_kind("granite-hybrid-dense", shared_intermediate_size=128),
     **{f"{name}-wide": of_kind(name, ffn_hidden_size=512) for name in ("falcon-7b", "falcon-40b")},
     "gemma4-wide": of_kind("gemma4", head_dim=32),  # all layers alike: per_layer_config has none of them
     "gemma3n-capped": of_kind("gemma3n", final_logit_softcapping=5.0),

@@ -8,7 +8,7 @@ static const tare_llama_key gpt2_own[] = {
     {"block_count", U32, "layers"},
     {"context_length", U32, "n_ctx | n_positions"},
     {"embedding_length", U32, "n_embd"},
-    {"feed_forward_length", U32, "4 * n_embd"},
+    {"feed_forward_length", U32, "n_inner | 4 * n_embd"},
     {"attention.head_count", U32, "n_head"},
     {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon | 0.00001"},
     KEY_FILE_TYPE,
@@ -110,7 +110,7 @@ static const tare_llama_rule mpt_rules[] = {{"*.ffn.act.scales", "=blk.#.ffn.act
 static const tare_llama_key starcoder_own[] = {
     {"context_length", U32, "n_positions"},
     {"embedding_length", U32, "n_embd"},
-    {"feed_forward_length", U32, "4 * n_embd"},
+    {"feed_forward_length", U32, "n_inner | 4 * n_embd"},
     {"block_count", U32, "layers"},
     {"attention.head_count", U32, "n_head"},
     {"attention.head_count_kv", U32, "1"},
@@ -120,7 +120,7 @@ static const tare_llama_key starcoder_own[] = {
 static const tare_llama_key codeshell_own[] = {
     {"context_length", U32, "n_positions"},
     {"embedding_length", U32, "n_embd"},
-    {"feed_forward_length", U32, "4 * n_embd"},
+    {"feed_forward_length", U32, "n_inner | 4 * n_embd"},
     {"block_count", U32, "layers"},
     {"attention.head_count", U32, "n_head"},
     {"attention.head_count_kv", U32, "num_query_groups"},
@@ -175,8 +175,11 @@ static const tare_llama_back refact_back = {
     .config = refact_back_config,
     .shapes = refact_back_shapes};
 
+/* The width of feed-forward networks, where it is not the class's. */
+#define BACK_INNER                                                                                 \
+    "n_inner = if(feed_forward_length == 4 * embedding_length, nothing, feed_forward_length)"
 static const char *const gpt2_back_config[] = {"model_type = 'gpt2'", "n_layer = block_count",
-                                               "num_hidden_layers = nothing", NULL};
+                                               "num_hidden_layers = nothing", BACK_INNER, NULL};
 static const tare_llama_shape_row gpt2_back_shapes[] = {SHAPES_CONV1D, {NULL, NULL}};
 static const tare_llama_back gpt2_back = {
     .names = "transformer.h. transformer.wte transformer.wpe transformer.ln_f lm_head ln_1 ln_2 "
@@ -241,7 +244,8 @@ static const tare_llama_back mpt_back = {
         "attn.out_proj ffn.up_proj ffn.down_proj attn_config.kv_n_heads attn_config.clip_qkv",
     .config = mpt_back_config};
 static const char *const starcoder_back_config[] = {
-    "model_type = 'gpt_bigcode'", "n_layer = block_count", "num_hidden_layers = nothing", NULL};
+    "model_type = 'gpt_bigcode'", "n_layer = block_count", "num_hidden_layers = nothing",
+    BACK_INNER, NULL};
 static const tare_llama_back starcoder_back = {
     .names = "transformer.h. transformer.wte transformer.wpe transformer.ln_f lm_head ln_1 ln_2 "
              "attn.c_attn attn.c_proj mlp.c_fc mlp.c_proj n_positions n_embd n_head",

@@ -93,6 +93,7 @@ static const char *const hybrid_defaults[] = {
 static const tare_llama_key hybrid_keys[] = {
     GRANITE_KEYS,
     {"rope.dimension_count", U32, "g.rotary"},
+    {"feed_forward_length", U32, "if(num_local_experts | 0, nothing, shared_intermediate_size)"},
     KEY_SHARED_FFN,
     {"ssm.conv_kernel", U32, "conv_kernel | d_conv | mamba_conv_kernel | mamba_d_conv"},
     {"ssm.state_size", U32,
