@@ -242,6 +242,12 @@ static const struct {
      NULL, NULL,
      "rms_norm_eps: llama.cpp has it in the norms of linear attention, too, where transformers has "
      "1e-6" OTHER_RESULTS},
+    {"mamba",
+     "if(model_type == 'falcon_mamba', if((layer_norm_epsilon | 0.00001) == (mixer_rms_eps | "
+     "0.000001), false, if((layer_norm_epsilon | 0) > 0.00002, true, (mixer_rms_eps | 0) > "
+     "0.00002)))",
+     NULL, NULL,
+     "layer_norm_epsilon, mixer_rms_eps: llama.cpp has one epsilon for all norms" OTHER_RESULTS},
     {"gemma-embedding gemma3 gemma3n mimo2 modern-bert step35",
      "if(rope.type == 'yarn', if(has(rope.attention_factor), true, has(rope.mscale)))", NULL, NULL,
      "attention_factor, mscale: llama.cpp computes with them in another way in this "

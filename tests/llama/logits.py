@@ -61,7 +61,7 @@ NOT_EQUAL = {
     "deepseek-v32-narrow": ("llama.cpp asks for a multiple of 64", None),
     "t5-silu": ("llama.cpp computes GELU", "llama.cpp's file does not say it"),
     "qwen3_5-values": ("llama.cpp has heads of values as wide as those of keys", None),
-    **dict.fromkeys(("deepseek-v3-epsilon", "minicpm3-epsilon", "qwen3_5-epsilon"), ("llama.cpp has one epsilon for all norms", None)),
+    **dict.fromkeys(("deepseek-v3-epsilon", "falcon-mamba-epsilon", "minicpm3-epsilon", "qwen3_5-epsilon"), ("llama.cpp has one epsilon for all norms", None)),
     "modern-bert-factor": ("llama.cpp computes with attention_factor in another way", None),
     "mamba-wide": ("llama.cpp has twice the width of the model", None),
     "mellum-layers": ("llama.cpp has one base of positions", None),

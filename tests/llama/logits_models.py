@@ -408,6 +408,7 @@ MODELS.update({
     "exaone4-wide": of_kind("exaone4", head_dim=48),
     "dots1-groups": of_kind("dots1", num_key_value_heads=1),
     "mamba-wide": of_kind("mamba", expand=3),
+    "falcon-mamba-epsilon": of_kind("falcon-mamba", layer_norm_epsilon=0.1),
     "gpt2-wide": of_kind("gpt2", n_inner=320),
     "gpt-bigcode-wide": of_kind("gpt-bigcode", n_inner=320),
     "granite-hybrid-dense-wide": of_kind("granite-hybrid-dense", shared_intermediate_size=128),
