@@ -63,11 +63,12 @@ static bool has_any(const tare_llama_mapping *m, tare_str word) {
 
 /* Biases that config.json speaks of are lost; those of a class without them are zeros. */
 static tare_status check_lost(const tare_llama_mapping *m, tare_str word, tare_error *err) {
+#define SAYS_SO "use_bias | bias | attention_bias | false, 1, 0)"
     double has_biases;
-    if (!tare_str_starts(word, TARE_STR("attn_")) && !tare_str_starts(word, TARE_STR("ffn_")))
-        return TARE_OK;
-    TARE_TRY(tare_llama_number(&has_biases, m, "if(use_bias | bias | attention_bias | false, 1, 0)",
-                               0, err));
+    const bool is_ffn = tare_str_starts(word, TARE_STR("ffn_"));
+    if (!tare_str_starts(word, TARE_STR("attn_")) && !is_ffn) return TARE_OK;
+    TARE_TRY(tare_llama_number(&has_biases, m, is_ffn ? "if(mlp_bias | " SAYS_SO : "if(" SAYS_SO, 0,
+                               err));
     if (!(has_biases > 0)) return TARE_OK;
     tare_fail(err, TARE_ERR_CORRUPT, "config.json says that there are biases: these are missing");
     tare_error_detail(err, "%.*s.bias", (int)tare_min_u64(word.len, 60), word.ptr);

@@ -317,6 +317,16 @@ static bool expansion_fits(const layers *l, tare_error *why) {
                   "llama.cpp has twice the width of the model in this architecture");
 }
 
+/* Lists that llama.cpp has of layers are as long as the encoder. */
+static bool decoder_fits(const layers *l, tare_error *why) {
+    static const char name[] = "decoder_block_count";
+    const uint64_t n = number_or(l, name, l->n);
+    if (!tare_str_is(l->architecture, "t5") || n <= l->n) return true;
+    no_key(l, why, name, "llama.cpp fails where a decoder has more blocks than its encoder");
+    tare_error_detail(why, "%llu, not %llu", (unsigned long long)n, (unsigned long long)l->n);
+    return false;
+}
+
 /* Values of linear attention are as wide as its keys. */
 static bool values_fit(const layers *l, tare_error *why) {
     if (!tare_llama_is_one_of(l->architecture, "qwen35 qwen35moe qwen3next")) return true;
@@ -456,6 +466,6 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
            attention_fits(&l, why) && single_fits(&l, why) && latent_fits(&l, why) &&
            choice_fits(&l, why) && has_recurrence(&l, why) && has_window(&l, why) &&
            norms_fit(&l, why) && squares_fit(&l, why) && expansion_fits(&l, why) &&
-           values_fit(&l, why) && rotation_fits(&l, why) && widths_fit(&l, why) &&
-           gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
+           decoder_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why) &&
+           widths_fit(&l, why) && gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
 }

@@ -288,6 +288,15 @@ static tare_status pad_rows(const pass *p, tare_llama_target *t, uint64_t rows, 
     return TARE_OK;
 }
 
+/* Whether there is a block for a tensor of blocks; a decoder may have more of them than its encoder. */
+static tare_status has_layer(bool *out, const pass *p, tare_str target, tare_error *err) {
+    const bool is_decoder = tare_str_starts(target, TARE_STR("dec."));
+    double n = (double)p->m->n_layers;
+    if (is_decoder) TARE_TRY(tare_llama_number(&n, p->m, "num_decoder_layers", n, err));
+    *out = !tare_llama_contains(target, "blk.") || (double)p->layer < n;
+    return TARE_OK;
+}
+
 static tare_status fail_layer(const pass *p, tare_error *err) {
     const uint64_t n = p->m->n_layers - p->m->n_extra_layers;
     const tare_str name = tare_llama_config_name(p->m, TARE_LLAMA_LAYERS, n, "num_hidden_layers");
@@ -306,8 +315,9 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
         target = tare_str_cut(name, 1);
     } else {
         if (name.ptr != p->name.ptr) TARE_TRY(find_target(&target, p, name, err));
-        if (target.ptr && p->layer >= (int64_t)m->n_layers && tare_llama_contains(target, "blk."))
-            return fail_layer(p, err);
+        bool is_there = true;
+        if (target.ptr) TARE_TRY(has_layer(&is_there, p, target, err));
+        if (!is_there) return fail_layer(p, err);
     }
     if (!target.ptr)
         return fail_tensor(p, TARE_ERR_UNSUPPORTED,

@@ -248,6 +248,8 @@ static const struct {
      "0.00002)))",
      NULL, NULL,
      "layer_norm_epsilon, mixer_rms_eps: llama.cpp has one epsilon for all norms" OTHER_RESULTS},
+    {"qwen2vl", "(rms_norm_eps | 0) > 0.00002", NULL, NULL,
+     "rms_norm_eps: llama.cpp does not read it in this architecture" OTHER_RESULTS},
     {"gemma-embedding gemma3 gemma3n mimo2 modern-bert step35",
      "if(rope.type == 'yarn', if(has(rope.attention_factor), true, has(rope.mscale)))", NULL, NULL,
      "attention_factor, mscale: llama.cpp computes with them in another way in this "

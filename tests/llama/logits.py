@@ -67,6 +67,8 @@ NOT_EQUAL = {
     "mellum-layers": ("llama.cpp has one base of positions", None),
     **dict.fromkeys(("gpt-oss-whole", "gemma4-whole"), ("llama.cpp stops where no layer has a window", None)),
     "qwen3_5-whole": ("llama.cpp stops where no layer is recurrent", None),
+    "t5-deep": ("llama.cpp fails where a decoder has more blocks than its encoder", None),
+    "qwen2-vl-epsilon": ("llama.cpp does not read it", ALONE),
     "step3p7": (None, ALONE),
     "step3p7-scale": ("llama.cpp scales by the width of a head", ALONE),
     **dict.fromkeys(("glm4v", "glm4v-moe", "glm-ocr", "mistral3", "muse-glimmer", "qwen2-vl", "qwen2_5-vl", "qwen3-vl", "qwen3-vl-moe"), (None, ALONE)),

@@ -283,6 +283,11 @@ def of_kind(name, **more):
     return (model_type, dict(members, **more), *rest)
 
 
+def in_text(name, **more):
+    """The same with other members of its text model."""
+    return of_kind(name, text_config=dict(MODELS[name][1]["text_config"], **more))
+
+
 def both_ropes(**full):
     return dict(rope_parameters=dict(full_attention=dict(rope_theta=10000.0, **full), sliding_attention=dict(rope_theta=10000.0, rope_type="default")))
 
@@ -330,8 +335,7 @@ MODELS.update({
     "mimo-v2-factor": of_kind("mimo-v2", **both_ropes(**YARN, attention_factor=1.7)),
     "mimo-v2-parts": of_kind("mimo-v2", rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=5e6, partial_rotary_factor=0.5),
                                                              sliding_attention=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=1.0))),
-    "muse-glimmer-linear": ("muse_glimmer", dict(MODELS["muse-glimmer"][1], text_config=dict(MODELS["muse-glimmer"][1]["text_config"], **rope(**LINE))),
-                            "MuseGlimmerForConditionalGeneration"),
+    "muse-glimmer-linear": in_text("muse-glimmer", **rope(**LINE)),
     "llama4-layers": of_kind("llama4", moe_layers=[0, 2]),
     "smollm3-windows": of_kind("smollm3", layer_types=[S] * 4, sliding_window=8),
     # sparse attention of fewer tokens than the text has; with few heads scores would be equal, namely 0
@@ -408,6 +412,9 @@ MODELS.update({
     "exaone4-wide": of_kind("exaone4", head_dim=48),
     "dots1-groups": of_kind("dots1", num_key_value_heads=1),
     "mamba-wide": of_kind("mamba", expand=3),
+    "qwen2-vl-epsilon": in_text("qwen2-vl", rms_norm_eps=0.1),
+    "jais2-no-bias": of_kind("jais2", attention_bias=False, mlp_bias=False),
+    **{f"t5-{name}": of_kind("t5", num_decoder_layers=n) for name, n in (("deep", 4), ("flat", 1))},
     "falcon-mamba-epsilon": of_kind("falcon-mamba", layer_norm_epsilon=0.1),
     "gpt2-wide": of_kind("gpt2", n_inner=320),
     "gpt-bigcode-wide": of_kind("gpt-bigcode", n_inner=320),

@@ -182,7 +182,9 @@ static const tare_llama_back maincoder_back = {.names = HF_DENSE HF_QK_NORM,
 static const char *const pangu_back_config[] = {
     "model_type = 'PanguEmbedded'", "bias = has(tensors.attn_q.bias)", "head_dim = nothing", NULL};
 static const tare_llama_back pangu_back = {.names = HF_DENSE, .config = pangu_back_config};
-static const char *const jais2_back_config[] = {"model_type = 'jais2'", BACK_BIASES, NULL};
+static const char *const jais2_back_config[] = {"model_type = 'jais2'",
+                                                "attention_bias = has(tensors.attn_q.bias)",
+                                                "mlp_bias = has(tensors.ffn_up.bias)", NULL};
 static const tare_llama_back jais2_back = {.names = HF_DENSE "layer_norm_eps",
                                            .config = jais2_back_config};
 
