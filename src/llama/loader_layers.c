@@ -31,9 +31,11 @@ static const char windowed[] =
     "afmoe cohere2 cohere2moe exaone-moe gemma2 gemma3 gemma3n gemma4 gpt-oss granite_swa laguna "
     "llama4 maple mellum mimo2 muse-glimmer olmo2 smallthinker spark2_5 step35";
 /* Where one of the blocks must have none, if others have. */
-static const char windowed_in_part[] = "modern-bert";
-/* Where one of the blocks must be without attention. */
-static const char mixed[] = "lfm2 lfm2moe qwen35 qwen35moe qwen3next";
+static const char windowed_in_part[] = "gemma-embedding modern-bert";
+/* Where one of the blocks must be without attention, and one with it. */
+static const char mixed[] =
+    "granitehybrid jamba kimi-linear lfm2 lfm2moe minimax-01 nemotron_h nemotron_h_moe plamo2 "
+    "qwen35 qwen35moe qwen3next qwen4exp";
 
 static const tare_value *key_of(const layers *l, const char *name) {
     char key[160];
@@ -246,6 +248,9 @@ static bool has_window(const layers *l, tare_error *why) {
     if (tare_str_is(l->architecture, "llama4") && l->n < 4)
         return no_key(l, why, "block_count",
                       "every block has a window where there are fewer than four: llama.cpp stops");
+    if (tare_str_is(l->architecture, "llama4") && number_or(l, "attention.sliding_window", 1) == 0)
+        return no_key(l, why, "attention.sliding_window",
+                      "llama.cpp stops at a Llama 4 without chunks of attention");
     if ((!is_part && !tare_llama_is_one_of(l->architecture, windowed)) || !list ||
         list->type != TARE_VALUE_ARRAY || number_or(l, "attention.sliding_window", 0) == 0)
         return true;
@@ -261,12 +266,25 @@ static bool has_window(const layers *l, tare_error *why) {
                   "all blocks have a sliding window, and llama.cpp fails on such a model");
 }
 
-static bool has_recurrence(const layers *l, tare_error *why) {
+static bool is_recurrent(const layers *l, uint64_t i) {
+    static const char *const words[] = {"ssm_conv1d", "ssm_conv1d_q", "shortconv.conv"};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (has(l, i, words[k])) return true;
+    return tare_str_is(l->architecture, "minimax-01") && has(l, i, "attn_norm_2");
+}
+
+static bool is_mixed(const layers *l, tare_error *why) {
+    bool has_recurrence = false, has_attention = false;
     if (!tare_llama_is_one_of(l->architecture, mixed)) return true;
-    for (uint64_t i = 0; i < l->n; i++)
-        if (has(l, i, "ssm_conv1d") || has(l, i, "shortconv.conv")) return true;
-    return no_key(l, why, "block_count",
-                  "no block is recurrent, and llama.cpp fails on such a model");
+    for (uint64_t i = 0; i < l->n && !(has_recurrence && has_attention); i++)
+        if (is_recurrent(l, i))
+            has_recurrence = true;
+        else
+            has_attention |= has(l, i, "attn_output");
+    return (has_recurrence && has_attention) ||
+           no_key(l, why, "block_count",
+                  has_recurrence ? "all blocks are recurrent, and llama.cpp fails on such a model"
+                                 : "no block is recurrent, and llama.cpp fails on such a model");
 }
 
 /* Norms of heads in large models alone. */
@@ -395,6 +413,9 @@ static bool kda_fits(const layers *l, tare_error *why) {
                       &wanted))
         return true;
     for (uint64_t i = 0; i < l->n; i++) {
+        if (has(l, i, "attn_q_a_norm"))
+            return no_block(why, i, "attn_q_a_norm",
+                            "llama.cpp does not read its width in this architecture");
         const tare_tensor *t = tensor_of(l, i, "ssm_f_b");
         if (t && t->n_rows != wanted)
             return no_block(why, i, "ssm_f_b",
@@ -464,8 +485,8 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && every_nth_fits(&l, why) && recurrence_fits(&l, why) &&
            attention_fits(&l, why) && single_fits(&l, why) && latent_fits(&l, why) &&
-           choice_fits(&l, why) && has_recurrence(&l, why) && has_window(&l, why) &&
-           norms_fit(&l, why) && squares_fit(&l, why) && expansion_fits(&l, why) &&
-           decoder_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why) &&
-           widths_fit(&l, why) && gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
+           choice_fits(&l, why) && is_mixed(&l, why) && has_window(&l, why) && norms_fit(&l, why) &&
+           squares_fit(&l, why) && expansion_fits(&l, why) && decoder_fits(&l, why) &&
+           values_fit(&l, why) && rotation_fits(&l, why) && widths_fit(&l, why) &&
+           gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
 }

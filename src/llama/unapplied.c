@@ -40,12 +40,13 @@
     "use_sliding_window | false, use_sliding_window | true))"
 #define NORMALIZES                                                                                 \
     "ernie4_5-moe grovemoe kimi-linear lfm2moe maple mellum mimo2 minimax-m2 qwen35moe qwen3moe "  \
-    "qwen3next qwen3vlmoe rnd1"
+    "qwen3next qwen3vlmoe qwen4exp rnd1"
 #define DOES_NOT_NORMALIZE "deepseek jamba llada-moe olmoe qwen2moe"
 /* The largest model scales by the width of a head without padding. */
 #define SCALES_OTHERWISE(layers)                                                                   \
     "if(has(query_pre_attn_scalar), if(query_pre_attn_scalar == if(num_hidden_layers == " layers   \
     ", floor(hidden_size / num_attention_heads), attention.dim), false, true))"
+#define LLAMA4_LAYERS "'chunked_attention full_attention'"
 #define MAMBA2_ARCHS  "falcon-h1 granitehybrid mamba2"
 #define OTHER_RESULTS ", so results differ"
 
@@ -207,6 +208,16 @@ static const struct {
      "((layer + 1) % 4 == 0), false), false)",
      NULL, NULL,
      "no_rope_layers: llama.cpp leaves positions out in every fourth layer" OTHER_RESULTS},
+    {"llama4",
+     "if(if(has(layer_types), in('chunked_attention', layer_types, " LLAMA4_LAYERS
+     "), true), (attention_chunk_size | 8192) == 8192) == false",
+     NULL, NULL, "attention_chunk_size: llama.cpp has chunks of 8192 tokens" OTHER_RESULTS},
+    {"llama4",
+     "if(has(layer_types), if(max_position_embeddings > 8192, (word(at(layer_types, "
+     "layer), " LLAMA4_LAYERS ") == 'chunked_attention') == ((layer + 1) % 4 == 0)))",
+     NULL, NULL,
+     "layer_types: llama.cpp has chunks of 8192 tokens in three of four layers, so results differ "
+     "for longer texts"},
     {"!dbrx mpt olmo", "has(clip_qkv)", NULL, NULL,
      "clip_qkv: llama.cpp does not clip in this architecture" OTHER_RESULTS},
     {"!grok mistral3",
@@ -301,6 +312,9 @@ static const struct {
      "time_step_min: llama.cpp does not limit steps of time" OTHER_RESULTS},
     {"falcon-h1", "attention_bias | false", NULL, NULL,
      "attention_bias: llama.cpp adds no bias behind attention in this architecture" OTHER_RESULTS},
+    {"mimo2", "attention_bias | false", NULL, NULL,
+     "attention_bias: llama.cpp adds no bias to queries, keys and values in this "
+     "architecture" OTHER_RESULTS},
     {"granitemoe", "if(has(layer_types), word(position_embedding_type, 'rope nope') == 'nope')",
      NULL, NULL,
      "position_embedding_type nope: llama.cpp has rotary positions in this "

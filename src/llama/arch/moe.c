@@ -139,6 +139,9 @@ static const tare_llama_key llama4_keys[] = {
     KEY_ROPE_DIM,
     {"interleave_moe_layer_step", U32, "interleave_moe_layer_step"},
     {"expert_feed_forward_length", U32, "intermediate_size"},
+    {"attention.sliding_window", U32, /* with which llama.cpp stops */
+     "if(like_reference, if(has(layer_types), if(in('chunked_attention', layer_types, "
+     "'chunked_attention full_attention') == false, 0)))"},
     END_OF_KEYS};
 
 static const tare_llama_rule llama4_rules[] = {
@@ -148,9 +151,12 @@ static const tare_llama_rule llama4_rules[] = {
     END_OF_RULES};
 /* llama.cpp knows by the number of experts whether queries and keys are normalized. */
 static const char *const llama4_back_config[] = {
-    "model_type = 'llama4_text'", "intermediate_size_mlp = feed_forward_length",
+    "model_type = 'llama4_text'",
+    "intermediate_size_mlp = feed_forward_length",
     "intermediate_size = expert_feed_forward_length",
-    "use_qk_norm = if(expert_count == 128, false, true)", NULL};
+    "use_qk_norm = if(expert_count == 128, false, true)",
+    "layer_types[] = if(attention.sliding_window == 0, 'full_attention')",
+    NULL};
 static const tare_llama_shape_row llama4_back_shapes[] = {
     {"*.feed_forward.experts.gate_up_proj", "d0, d2, 2 * d1"},
     {"*.feed_forward.experts.down_proj", "d0, d2, d1"},

@@ -196,8 +196,11 @@ static const char *const mimo2_back_config[] = {
     "model_type = 'mimo_v2_flash'",
     "hybrid_layer_pattern[] = if(layer < block_count - nextn_predict_layers, "
     "at(attention.sliding_window_pattern, layer))",
+    "layer_types[] = if(layer < block_count - nextn_predict_layers, "
+    "if(at(attention.sliding_window_pattern, layer) == 1, 'sliding_attention', 'full_attention'))",
     "num_key_value_heads = at(attention.head_count_kv, leading(attention.sliding_window_pattern, "
-    "1))",
+    "1)) | floor(at(attention.head_count_kv, 0) / 2)",
+    "attention_bias = if(has(tensors.attn_q.bias), true)",
     "swa_num_key_value_heads = at(attention.head_count_kv, "
     "leading(attention.sliding_window_pattern, 0))",
     "head_dim = attention.key_length",
