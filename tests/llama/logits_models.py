@@ -259,6 +259,7 @@ MODELS = {
     "xlm-roberta-classifier": ("xlm-roberta", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, type_vocab_size=1, num_labels=3),
                                "XLMRobertaForSequenceClassification", "classes"),
     "xlm-roberta": ("xlm-roberta", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, type_vocab_size=1), "XLMRobertaModel", "hidden"),
+    "jina-v3": ("jina_embeddings_v3", dict(ENCODER, max_position_embeddings=130, pad_token_id=1, type_vocab_size=1), "JinaEmbeddingsV3Model", "hidden"),
     "youtu": ("youtu", LATENT),
 }
 

@@ -91,6 +91,29 @@ static const tare_llama_back distilbert_back = {
     .config = distilbert_back_config,
     .when = "if(has(tensors.token_types.weight), false, true)"};
 
+/* Back it is transformers' class, which has no adapters. */
+static const char *const jina_back_config[] = {
+    "model_type = 'jina_embeddings_v3'",
+    "type_vocab_size = tensors.token_types.weight.rows",
+    "max_position_embeddings = context_length + if(has(tokenizer.ggml.padding_token_id), "
+    "tokenizer.ggml.padding_token_id + 1, 0)",
+    "rope_parameters.rope_type = 'default'",
+    "rope_parameters.rope_theta = rope.freq_base | 10000",
+    "rope_theta = nothing",
+    NULL};
+static const tare_llama_back jina_back = {
+    .names = "encoder.layers. embeddings.word_embeddings embeddings.token_type_embeddings emb_ln "
+             "mixer.Wqkv mixer.out_proj norm1 norm2 mlp.fc1 mlp.fc2 hidden_size intermediate_size "
+             "num_attention_heads layer_norm_eps max_position_embeddings",
+    .config = jina_back_config};
+#define JINA_ROW                                                                                   \
+    .name = "jina-bert-v3",                                                                        \
+    .tensors = "token_embd token_embd_norm token_types output_norm attn_output_norm attn_qkv "     \
+               "attn_output ffn_down ffn_up layer_output_norm",                                    \
+    .optional = "output_norm", .cut = "roberta. .parametrizations .original",                      \
+    .defaults = bert_defaults, .keys = roberta_keys, .rules = jina_rules,                          \
+    .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R}, .is_bert = true, .back = &jina_back
+
 const tare_llama_arch tare_llama_family_bert[] = {
     {.name = "bert",
      .classes = "BertModel BertForMaskedLM BertForSequenceClassification",
@@ -122,18 +145,9 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .rules = roberta_rules,
      .is_bert = true,
      .back = &roberta_back},
-    {.name = "jina-bert-v3",
-     .classes = "XLMRobertaModel XLMRobertaForSequenceClassification",
-     .requires = "len(lora_adaptations) > 0",
-     .tensors = "token_embd token_embd_norm token_types output_norm attn_output_norm attn_qkv "
-                "attn_output ffn_down ffn_up layer_output_norm",
-     .optional = "output_norm",
-     .cut = "roberta. .parametrizations .original",
-     .defaults = bert_defaults,
-     .keys = roberta_keys,
-     .rules = jina_rules,
-     .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R},
-     .is_bert = true},
+    {JINA_ROW, .classes = "JinaEmbeddingsV3Model"},
+    {JINA_ROW, .classes = "XLMRobertaModel XLMRobertaForSequenceClassification",
+     .requires = "len(lora_adaptations) > 0"},
     {.name = "bert",
      .classes = "XLMRobertaModel XLMRobertaForSequenceClassification",
      .tensors = BERT_TENSORS,

@@ -165,9 +165,12 @@ static const char *const hy4_defaults[] = {
 static const tare_llama_rule hy4_rules[] = {
     HY4_STREAMS("hc_attn_layer", "hc_attn"),
     HY4_STREAMS("hc_mlp_layer", "hc_ffn"),
-    {"*hc_head.hc_head_fn", "=output_hc_fn.weight", NULL},
-    {"*hc_head.hc_head_base", "=output_hc_base.weight", NULL},
-    {"*hc_head.hc_head_scale", "=output_hc_scale.weight", NULL},
+    {"model.hc_pre.hc_head.hc_head_fn", "=output_hc_fn.weight", NULL},
+    {"model.hc_pre.hc_head.hc_head_base", "=output_hc_base.weight", NULL},
+    {"model.hc_pre.hc_head.hc_head_scale", "=output_hc_scale.weight", NULL},
+    {"model.hc_head.hc_head_fn", "=output_hc_fn.weight", NULL},
+    {"model.hc_head.hc_head_base", "=output_hc_base.weight", NULL},
+    {"model.hc_head.hc_head_scale", "=output_hc_scale.weight", NULL},
     {"*.self_attn.learnable_sink_param", "=blk.#.attn_sinks.weight", NULL},
     {"*.self_attn.sinks", "=blk.#.attn_sinks.weight", NULL},
     RULE_DROP("model.mtp_layers.*"),
@@ -292,6 +295,47 @@ static const tare_llama_back glm_dsa_back = {
     .config = glm_dsa_back_config,
     .shapes = deepseek32_back_shapes};
 
+static const char *const hy4_back_config[] = {
+    "model_type = 'hy_v4'",
+    "n_group = expert_group_count | 1",
+    "topk_group = expert_group_used_count | 1",
+    "swiglu_limit = at(swiglu_clamp_exp, 0)",
+    "index_n_heads = attention.indexer.head_count",
+    "index_head_dim = attention.indexer.key_length",
+    "index_topk = attention.indexer.top_k",
+    "indexer_types[] = if(layer < len(attention.indexer.types), "
+    "if(at(attention.indexer.types, layer), 'full', 'shared'))",
+    "layer_types[] = if(has(attention.indexer.types), 'indexed_attention', 'full_attention')",
+    BACK_DENSE_FIRST("leading_dense_block_count"),
+    DEEPSEEK_BACK,
+    NULL};
+#define HY4_STREAM(of)                                                                             \
+    {"*.hc_pre." of ".hc_fn", "d0, d1"}, {"*.hc_pre." of ".hc_base", "d0"}, {                      \
+        "*.hc_pre." of ".hc_scale", "d0"                                                           \
+    }
+static const tare_llama_shape_row hy4_back_shapes[] = {
+    HY4_STREAM("hc_attn_layer"),
+    HY4_STREAM("hc_mlp_layer"),
+    {"model.hc_pre.hc_head.hc_head_fn", "d0, d1"},
+    {"model.hc_pre.hc_head.hc_head_base", "d0"},
+    {"model.hc_pre.hc_head.hc_head_scale", "d0"},
+    {"*.self_attn.learnable_sink_param", "d0"},
+    {"*.mlp.experts.gate_up_proj", "d0, 2 * d1, d2"},
+    {"*.mlp.experts.down_proj", "d0, d1, d2"},
+    {"*.self_attn.kv_b_proj.weight",
+     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    {NULL, NULL}};
+static const tare_llama_back hy4_back = {
+    .names = HF_ENDS HF_NORMS HF_CONFIG
+    "mlp.linear_gate mlp.up_proj mlp.down_proj mlp.gate mlp.gate.e_score_correction "
+    "mlp.shared_experts.linear_gate mlp.shared_experts.up_proj mlp.shared_experts.down_proj "
+    "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj self_attn.linear_gate "
+    "self_attn.kv_a_proj_with_mqa self_attn.q_a_layernorm self_attn.kv_a_layernorm "
+    "n_routed_experts self_attn.indexer.k_norm self_attn.indexer.weights_proj "
+    "self_attn.indexer.wk self_attn.indexer.wq_b",
+    .config = hy4_back_config,
+    .shapes = hy4_back_shapes};
+
 static const char *const glm_lite_back_config[] = {
     "model_type = 'glm4_moe_lite'",
     "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
@@ -411,7 +455,8 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .tensors = HY4_TENSORS,
      .defaults = hy4_defaults,
      .keys = hy4_keys,
-     .rules = hy4_rules},
+     .rules = hy4_rules,
+     .back = &hy4_back},
     {.name = "mistral4",
      .classes = "Mistral3ForConditionalGeneration Ministral3ForCausalLM",
      .requires = "model_type == 'mistral4'",

@@ -314,9 +314,9 @@ static const tare_llama_rule qwen4_rules[] = {
     QWEN4_PLUS_ONE("=blk.#.ple_norm_query"),
     QWEN4_PLUS_ONE("=blk.#.ple_norm_conv"),
     {"=blk.#.ple_conv1d.weight", NULL, "squeeze"},
-    {"*.indexer.index_qk_proj.weight", "=blk.#.indexer.q_proj.weight",
+    {"*.self_attn.indexer.index_qk_proj.weight", "=blk.#.indexer.q_proj.weight",
      "rows(0, 0, indexer_n_heads * indexer_head_dim)"},
-    {"*.indexer.index_qk_proj.weight", "=blk.#.indexer.k_proj.weight",
+    {"*.self_attn.indexer.index_qk_proj.weight", "=blk.#.indexer.k_proj.weight",
      "rows(0, indexer_n_heads * indexer_head_dim, d0 - indexer_n_heads * indexer_head_dim)"},
     {"*.ngram_embedding.shards.#.weight", "=per_layer_token_embd.weight",
      "part(number, split_ngram_parts)"},
@@ -440,6 +440,34 @@ static const tare_llama_shape_row qwen35moe_back_shapes[] = {
 static const tare_llama_back qwen35moe_back = {.names = LINEAR_NAMES LINEAR_NEXTN,
                                                .config = qwen35moe_back_config,
                                                .shapes = qwen35moe_back_shapes};
+
+/* Without embeddings of n-grams, whose tables of numbers are keys. */
+static const char *const qwen4_back_config[] = {
+    "model_type = 'qwen4_exp_text'",
+    "layer_types[] = if(if(layer < len(attention.recurrent_layers), at(attention.recurrent_layers, "
+    "layer), (layer + 1) % full_attention_interval > 0), 'linear_attention', 'indexed_attention')",
+    "indexer_compress_ratio = largest(attention.compress_ratios)",
+    "indexer_kv_heads = 1",
+    "output_gate_type = 'sigmoid'",
+    BACK_LINEAR,
+    BACK_SECTIONS,
+    NULL};
+static const tare_llama_shape_row qwen4_back_shapes[] = {
+    {"=blk.#.ssm_conv1d.weight", "d0, 1, d1"},
+    {"*.mlp.experts.gate_up_proj", "d0, 2 * d1, d2"},
+    {"*.mlp.experts.down_proj", "d0, d1, d2"},
+    {"*.self_attn.indexer.index_qk_proj.weight", "(indexer_n_heads + 1) * indexer_head_dim, d1"},
+    {NULL, NULL}};
+#define QWEN4_STREAM(of) of "hc_norm " of "input_mix_weight_down " of "input_mix_weight_up "
+static const tare_llama_back qwen4_back = {
+    .names = LINEAR_NAMES QWEN4_STREAM("model.hyper_connection_mixer.")
+        QWEN4_STREAM("attn_hyper_connection.") QWEN4_STREAM(
+            "mlp_hyper_connection.") "attn_hyper_connection.block_inject_weight "
+                                     "mlp_hyper_connection.block_inject_weight "
+                                     "self_attn.indexer.q_layernorm self_attn.indexer.k_layernorm",
+    .config = qwen4_back_config,
+    .shapes = qwen4_back_shapes,
+    .when = "has(ple.layers) == false"};
 
 static const char *const kimi_back_config[] = {
     "model_type = 'kimi_linear'",
@@ -625,7 +653,8 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .defaults = qwen4_defaults,
      .keys = qwen4_keys,
      .rules = qwen4_rules,
-     .extra = add_sections},
+     .extra = add_sections,
+     .back = &qwen4_back},
     {.name = "kimi-linear",
      .classes = "KimiLinearForCausalLM KimiLinearModel",
      .tensors = ENDS QKV NORMS FFN MOE SHARED MLA
