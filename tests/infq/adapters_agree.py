@@ -153,11 +153,12 @@ def stack(name, matrices):
 
 
 def check_stacks(run):
-    """Factors of all experts together: for matrices of single experts with gates and up apart, and for stacks that lie turned,
-    one of them square."""
+    """Factors of all experts together: for matrices of single experts with gates and up apart, for stacks that lie turned,
+    one of them square, and for those that Granite's files call otherwise."""
     n, rank, wide, inner = 3, 2, 6, 6
     base, want, tensors = [], {}, []
-    for layer in range(2):
+    granite = dict(gate_up_proj="mlp.input_linear.weight", down_proj="mlp.output_linear.weight")
+    for layer in (0, 2, 1):
         there, factors = "model.layers.%d.mlp.experts." % layer, {}
         for which, rows, cols, nested in (("gate_up_proj", 2 * inner, wide, "base_layer."), ("down_proj", wide, inner, "")):
             a, b = SOME.matrix(rank * n, cols, 0.5), SOME.matrix(rows, rank * n, 0.5)
@@ -173,6 +174,10 @@ def check_stacks(run):
             ws = [SOME.matrix(len(b[0]), len(a)) for a, b in pairs]
             base.append(stack(there + which, ws))
             want[there + which] = stack("", [merged(w, transposed(b), transposed(a), 4) for w, (a, b) in zip(ws, pairs)])[3]
+        for which, pairs in factors.items() if layer == 2 else ():
+            ws, name = [SOME.matrix(len(a), len(b[0])) for a, b in pairs], "model.layers.2." + granite[which]
+            base.append(stack(name, ws))
+            want[name] = stack("", [merged(w, a, b, 4) for w, (a, b) in zip(ws, pairs)])[3]
     write(run.path("experts.safetensors"), safetensors(base))
     config = dict(r=rank, rank_pattern={"q_proj": 7}, target_parameters=["experts.down_proj", "mlp.experts.gate_up_proj"])
     write_peft(run.path("stacks"), tensors, **config)

@@ -48,7 +48,7 @@ ADAPTERS = {
     "whole-head": ("llama", dict(DENSE, modules_to_save=["lm_head"]), MERGED),
     "whole-embeddings": ("llama", dict(DENSE, modules_to_save=["embed_tokens", "input_layernorm"]), MERGED),
     "dora-and-whole": ("gemma2", dict(DORA, modules_to_save=["norm"]), MERGED),
-    **{name + "-experts": (name, STACKS, MERGED) for name in ("gemma4-moe", "glm4-moe", "llama4", "mixtral", "qwen3-moe")},
+    **{name + "-experts": (name, STACKS, MERGED) for name in ("gemma4-moe", "glm4-moe", "granite-hybrid", "granite-moe", "llama4", "mixtral", "qwen3-moe")},
     "experts-and-attention": ("qwen3-moe", dict(STACKS, target_modules=["q_proj"], rank_pattern={"experts.down_proj": 3, "q_proj": 5},
                                                 use_rslora=True), MERGED),
     "experts-gates": ("gpt-oss", dict(STACKS, target_parameters=["experts.gate_up_proj"], alpha_pattern={"gate_up_proj": 3}), MERGED),

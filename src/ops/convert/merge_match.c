@@ -142,6 +142,25 @@ static bool name_stack(char *text, size_t size, uint64_t *expert, tare_str name)
     return true;
 }
 
+/* A stack by transformers' name of it; Granite's files call the parts of its experts otherwise, and none
+ * of them lies turned. */
+static int64_t find_stack(const tare_model *in, tare_str name, bool *is_linear) {
+    static const char *const granite[][2] = {{".experts.gate_up_proj", ".input_linear"},
+                                             {".experts.down_proj", ".output_linear"}};
+    char text[512];
+    int64_t at = find_by_name(in, name);
+    *is_linear = at < 0;
+    for (size_t i = 0; at < 0 && i < 2; i++) {
+        const tare_str end = tare_str_of(granite[i][0]);
+        if (!tare_str_ends(name, end) || name.len >= sizeof text) continue;
+        const size_t n = name.len - end.len; /* what stands there instead is shorter */
+        memcpy(text, name.ptr, n);
+        memcpy(text + n, granite[i][1], strlen(granite[i][1]) + 1);
+        at = find_by_name(in, tare_str_of(text));
+    }
+    return at;
+}
+
 static bool find_place(tare_merge_place *out, const tare_model *in, tare_str name, bool is_flat,
                        bool is_pair, tare_error *err) {
     char text[512];
@@ -154,7 +173,8 @@ static bool find_place(tare_merge_place *out, const tare_model *in, tare_str nam
         return true;
     }
     if (is_flat || !is_pair || !name_stack(text, sizeof text, &expert, name)) return false;
-    at = find_by_name(in, tare_str_of(text));
+    bool is_linear;
+    at = find_stack(in, tare_str_of(text), &is_linear);
     if (at < 0) return false;
     const tare_tensor *t = &in->catalog.tensors[at];
     if (t->n_dims != 3 || expert >= t->dims[0]) return false;
@@ -164,7 +184,7 @@ static bool find_place(tare_merge_place *out, const tare_model *in, tare_str nam
                               .n_elements = n,
                               .rows = t->dims[1],
                               .cols = t->dims[2],
-                              .is_in_stack = true};
+                              .is_in_stack = !is_linear};
     return true;
 }
 
