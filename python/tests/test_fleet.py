@@ -4,6 +4,7 @@ target that is replaced unasked or not the one that was made, and scratch that s
 import json
 import os
 import sqlite3
+import time
 
 import pytest
 import tare
@@ -86,6 +87,9 @@ def test_a_node_that_dies_loses_nothing(cluster, models):
 
     def progress(p):
         if p.state == "done" and not killed:
+            until = time.monotonic() + 60
+            while len(os.listdir(models / "scratch")) < 2 and time.monotonic() < until:  # both are at work
+                time.sleep(0.02)
             killed.append(cluster.nodes_of_test.pop())
             cluster.remove_node(killed[0], allow_graceful=False)
             cluster.nodes_of_test.append(cluster.add_node(num_cpus=1, object_store_memory=80 << 20))
