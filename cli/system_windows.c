@@ -229,6 +229,8 @@ bool cli_write_all(int fd, const void *bytes, size_t n) {
 }
 
 bool cli_is_reader_gone(int os_error) {
+    /* a pipe fails for this reason alone, which printf() does not tell */
+    if (os_error == 0) return GetFileType(GetStdHandle(STD_OUTPUT_HANDLE)) == FILE_TYPE_PIPE;
     return os_error == EPIPE || os_error == EINVAL; /* as the C library says it */
 }
 
