@@ -379,6 +379,9 @@ static value call(reader *r, tare_str name) {
     } while (take(r, ","));
     if (!take(r, ")")) fail(r, "formula: a bracket is missing");
     if (tare_str_is(name, "has")) return boolean(a[0].kind != TARE_LLAMA_ABSENT);
+    if (tare_str_is(name, "is_null"))
+        return boolean(tare_llama_config_names(r->config, a[0].text) &&
+                       !tare_llama_config_find(r->config, a[0].text));
     if (tare_str_is(name, "if") || tare_str_is(name, "in")) need(r, &a[0]);
     if (tare_str_is(name, "if")) need_no_text(r, &a[0]);
     if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];

@@ -168,7 +168,13 @@ static const struct {
      "'" TARE_LLAMA_ACTIVATIONS "'), '" TARE_LLAMA_GELUS "'))) == false",
      NULL, NULL,
      "classifier_activation: llama.cpp computes GELU in this architecture" OTHER_RESULTS},
-    {"gemma3n", "if((final_logit_softcapping | 30) == 30, false, true)", NULL, NULL,
+    {"gemma2", "is_null('attn_logit_softcapping')", NULL, NULL,
+     "attn_logit_softcapping null: llama.cpp caps scores of attention at 50 in this "
+     "architecture" OTHER_RESULTS},
+    {"gemma3n",
+     "if(is_null('final_logit_softcapping'), true, if((final_logit_softcapping | 30) == 30, false, "
+     "true))",
+     NULL, NULL,
      "final_logit_softcapping: llama.cpp caps logits at 30 in this architecture" OTHER_RESULTS},
     {"kimi-linear", "if(moe_renormalize | true, false, true)", NULL, NULL,
      "moe_renormalize false: llama.cpp normalizes the weights of experts in this "

@@ -133,6 +133,7 @@ SAME = [
 
 # ---- what llama.cpp has in other architectures only: said, by the member ------------------------------
 
+NULL = object()  # a member that is there; None: it is gone
 WARNED = [
     ("qwen3", dict(rope_scaling=dict(SCALED, rope_type="llama3", low_freq_factor=1.0, high_freq_factor=4.0)), "rope_type llama3"),
     ("gpt2", dict(rope_scaling=dict(SCALED, rope_type="longrope", long_factor=[1.0] * 8, short_factor=[1.0] * 8)), "rope_type longrope"),
@@ -156,6 +157,8 @@ WARNED = [
     ("falcon-h1", dict(mamba_rms_norm=True, mamba_norm_before_gate=True), "mamba_norm_before_gate"),
     ("bloom", dict(apply_residual_connection_post_layernorm=True), "apply_residual_connection_post_layernorm"),
     ("gemma3", dict(attn_logit_softcapping=50.0), "attn_logit_softcapping"),
+    ("gemma2", dict(attn_logit_softcapping=NULL), "attn_logit_softcapping null"),
+    ("gemma3n", dict(final_logit_softcapping=NULL), "final_logit_softcapping"),
     ("gemma3", dict(use_bidirectional_attention=True), "use_bidirectional_attention"),
     ("embeddinggemma", dict(use_bidirectional_attention=False), "use_bidirectional_attention false"),
     ("gemma4", dict(use_bidirectional_attention="all"), "use_bidirectional_attention all"),
@@ -214,7 +217,7 @@ def changed(model, name, members):
     tiny_models.write(model, name)
     config, tensors = load(model)
     config.update(members)
-    store(model, {k: v for k, v in config.items() if v is not None or k not in members}, tensors)
+    store(model, {k: None if v is NULL else v for k, v in config.items() if v is not None or k not in members}, tensors)
 
 
 def main():

@@ -31,10 +31,13 @@ static const char *const gemma3_defaults[] = {"head_dim = 256",
                                               "sliding_window = 4096",
                                               NULL};
 static const tare_llama_key gemma_own[] = {GEMMA_OWN, END_OF_KEYS};
+/* llama.cpp always caps Gemma 2's logits: at this they stay what they are. */
+#define NO_CAP "1000000"
 static const tare_llama_key gemma2_own[] = {
     GEMMA_OWN,
     {"attn_logit_softcapping", F32, "attn_logit_softcapping"},
-    {"final_logit_softcapping", F32, "final_logit_softcapping"},
+    {"final_logit_softcapping", F32,
+     "if(is_null('final_logit_softcapping'), " NO_CAP ", final_logit_softcapping)"},
     {"attention.sliding_window", U32, "sliding_window"},
     END_OF_KEYS};
 /* Gemma 3n and 4 have per-layer embeddings, and layers that share keys and values. */
@@ -109,7 +112,12 @@ static const char *const gemma4_defaults[] = {"head_dim = 256",
         "rope.dimension_count_swa", U32,                                                           \
             "floor(head_dim * (rope_parameters.partial_rotary_factor | 1))"                        \
     }
-static const tare_llama_key gemma4_keys[] = {GEMMA4_KEYS, END_OF_KEYS};
+static const tare_llama_key gemma4_keys[] = {
+    GEMMA4_KEYS,
+    /* without it llama.cpp caps at 30 */
+    {"final_logit_softcapping", F32,
+     "if(like_reference, nothing, if(final_logit_softcapping | 0, nothing, 0))"},
+    END_OF_KEYS};
 /* A small model that drafts for another. */
 static const tare_llama_key gemma4_assistant_keys[] = {
     GEMMA4_KEYS,
@@ -148,8 +156,11 @@ static const tare_llama_special_rule gemma_specials[] = {
     ", embedding_length / attention.head_count, attention.key_length)"
 static const char *const gemma_back_config[] = {"model_type = 'gemma'", NULL};
 static const tare_llama_back gemma_back = {.names = HF_DENSE, .config = gemma_back_config};
-static const char *const gemma2_back_config[] = {"model_type = 'gemma2'", GEMMA_HEAD_SCALE("46"),
-                                                 BACK_LAYER_TYPES, NULL};
+static const char *const gemma2_back_config[] = {
+    "model_type = 'gemma2'",
+    "final_logit_softcapping = if((final_logit_softcapping | 30) < " NO_CAP
+    ", final_logit_softcapping | 30) | null",
+    GEMMA_HEAD_SCALE("46"), BACK_LAYER_TYPES, NULL};
 static const tare_llama_back gemma2_back = {.names = HF_DENSE HF_SANDWICH,
                                             .config = gemma2_back_config};
 static const char *const gemma3_back_config[] = {
@@ -179,7 +190,8 @@ static const tare_llama_back embedding_back = {.names = HF_DENSE HF_SANDWICH HF_
         "num_kv_shared_layers = attention.shared_kv_layers",                                       \
         "hidden_size_per_layer_input = embedding_length_per_layer_input",                          \
         "sliding_window = attention.sliding_window",                                               \
-        "final_logit_softcapping = final_logit_softcapping",                                       \
+        "final_logit_softcapping = if((final_logit_softcapping | 30) > 0, "                        \
+        "final_logit_softcapping | 30)",                                                           \
         "rope_parameters.full_attention.rope_type = 'proportional'",                               \
         "rope_parameters.full_attention.rope_theta = rope.freq_base",                              \
         "rope_parameters.full_attention.partial_rotary_factor = rope_turning | 0.25",              \

@@ -219,7 +219,7 @@ static const char *const mimo2_back_config[] = {
     "rope_theta = rope.freq_base",
     "swa_rope_theta = rope.freq_base_swa",
     "rope_local_base_freq = nothing",
-    "attention_value_scale = attention.value_scale",
+    "attention_value_scale = attention.value_scale | null",
     "scoring_func = if(expert_gating_func == 2, 'sigmoid', 'softmax')",
     NULL};
 static const tare_llama_shape_row mimo2_back_shapes[] = {{"*.self_attn.attention_sink_bias", "d0"},
