@@ -177,6 +177,11 @@ static tare_str take_name(reader *r) {
     return (tare_str){from, (size_t)(r->pos - from)};
 }
 
+/* Whether config.json has a member, and it is null. */
+static bool is_null(const reader *r, tare_str name) {
+    return tare_llama_config_names(r->config, name) && !tare_llama_config_find(r->config, name);
+}
+
 /* ---- functions ------------------------------------------------------------------------------- */
 
 static const char unknown_word[] = "tare does not know this word";
@@ -379,9 +384,7 @@ static value call(reader *r, tare_str name) {
     } while (take(r, ","));
     if (!take(r, ")")) fail(r, "formula: a bracket is missing");
     if (tare_str_is(name, "has")) return boolean(a[0].kind != TARE_LLAMA_ABSENT);
-    if (tare_str_is(name, "is_null"))
-        return boolean(tare_llama_config_names(r->config, a[0].text) &&
-                       !tare_llama_config_find(r->config, a[0].text));
+    if (tare_str_is(name, "is_null")) return boolean(is_null(r, a[0].text));
     if (tare_str_is(name, "if") || tare_str_is(name, "in")) need(r, &a[0]);
     if (tare_str_is(name, "if")) need_no_text(r, &a[0]);
     if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];
@@ -525,11 +528,26 @@ static value read_comparison(reader *r) {
                                  : a.number > b.number);
 }
 
+/* One of some alternatives; *is_null: it is the name of a member that is null. */
+static value read_alternative(bool *is_null_name, reader *r) {
+    skip_blanks(r);
+    const char *from = r->pos;
+    const value v = read_comparison(r);
+    tare_str text = {from, (size_t)(r->pos - from)};
+    while (text.len && text.ptr[text.len - 1] == ' ') text.len--;
+    *is_null_name = v.kind == TARE_LLAMA_ABSENT && is_null(r, text);
+    return v;
+}
+
+/* A member that is null is false to Python, and not what is true where there is none. */
 static value read_alternatives(reader *r) {
-    value a = read_comparison(r);
+    bool is_nothing, has_null;
+    value a = read_alternative(&has_null, r);
     while (take(r, "|")) {
-        value b = read_comparison(r);
-        if (a.kind == TARE_LLAMA_ABSENT) a = b;
+        value b = read_alternative(&is_nothing, r);
+        if (a.kind != TARE_LLAMA_ABSENT) continue;
+        a = has_null && b.kind == TARE_LLAMA_BOOL && !b.member.len ? boolean(false) : b;
+        has_null |= is_nothing;
     }
     return a;
 }

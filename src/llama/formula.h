@@ -3,7 +3,7 @@
  * Formulas over config.json: how an architecture states the values of its keys and the sizes in its
  * tensor operations. They are part of the program, not input: a malformed one is a bug.
  *
- *   a | b            the first that is there
+ *   a | b            the first that is there; true behind a member that is null is false, as it is to Python
  *   + - * / %        numbers; - of one, too
  *   == < >           of numbers; == also of texts
  *   if(c, a, b)      floor(x) round(x) sqrt(x) ln(x) pow(x, y) max(x, y) min(x, y) has(x) len(x)

@@ -415,6 +415,7 @@ MODELS.update({
     "dots1-groups": of_kind("dots1", num_key_value_heads=1),
     "mamba-wide": of_kind("mamba", expand=3),
     "qwen2-vl-epsilon": in_text("qwen2-vl", rms_norm_eps=0.1),
+    "t5-tied-null": of_kind("t5-tied", scale_decoder_outputs=None),
     "mimo-v2-values": of_kind("mimo-v2", attention_value_scale=None),
     "mimo-v2-bias": of_kind("mimo-v2", attention_bias=True),
     "mimo-v2-windows": of_kind("mimo-v2", layer_types=[S] * 4),

@@ -15,7 +15,7 @@
 
 static const char config_json[] =
     "{\"hidden\": 64, \"heads\": 4, \"pattern\": \"M-*E\", \"kinds\": [\"mamba\", \"attention\"],"
-    " \"blocks\": [{\"attention\": {\"n\": 2}}, {\"attention\": {\"n\": null}}],"
+    " \"scaled\": null, \"blocks\": [{\"attention\": {\"n\": 2}}, {\"attention\": {\"n\": null}}],"
     " \"limit\": [0.5, Infinity], \"odd\": NaN, \"tagged\": {\"__float__\": \"-Infinity\"},"
     " \"layers_enum\": \"3,4,5\", \"sparsity\": [0.95, 0.0], \"tied\": false}";
 
@@ -85,6 +85,12 @@ static void test_conditions(void **state) {
         {"kind == 'attention'", 0, false},
         {"has(at(blocks, layer, 'attention.n'))", 1, false},
         {"if(tied | true, true, false)", 0, false},
+        {"scaled | true", 0, false},
+        {"nosuch | scaled | true", 0, false},
+        {"nosuch | true", 0, true},
+        {"is_null('scaled')", 0, true},
+        {"is_null('nosuch')", 0, false},
+        {"is_null('tied')", 0, false},
         {"word(kind, 'mamba attention/full') == 'attention'", 1, true},
         {"word(kind, 'ssm/mamba attention') == 'ssm'", 0, true},
         {"word(at(pattern, layer), 'M/mamba -/mlp E */attention') == '*'", 2, true},

@@ -17,9 +17,9 @@ static const char *const t5_defaults[] = {
     "relative_attention_num_buckets = 32",
     "decoder_start_token_id = 0",
     "d_kv = 64",
-    "t.is_scaled = if(like_reference, false, if(model_type == 'mt5', "
-    "false, scale_decoder_outputs | tie_word_embeddings | "
-    "true))",
+    "t.is_scaled = if(like_reference, false, if(model_type == 'mt5', false, "
+    "if(is_null('scale_decoder_outputs'), false, scale_decoder_outputs | tie_word_embeddings | "
+    "true)))",
     NULL};
 static const tare_llama_key t5_own[] = {
     {"context_length", U32, "n_positions | 512"},
