@@ -523,7 +523,7 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[An
 
 def _pack_part(src: Any_source, dst: Path, texts: list[tuple[str, str]], part: tuple[int, int] | tuple[int, int, str],
                progress: Any) -> PackResult:
-    index, count, version = *part, *([""] if len(part) == 2 else [])
+    index, count, version = part if len(part) == 3 else (*part, "")
     is_path = isinstance(src, (str, bytes, os.PathLike))
     if is_path and os.path.isdir(src) and _core.count_models(os.fsdecode(src)) > 1:  # type: ignore[arg-type]
         raise ValueError("pack: part: a directory with several models is packed whole")
