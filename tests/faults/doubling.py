@@ -329,15 +329,15 @@ def modules_of_autoround(n):
 
 
 @case(500, "info", "hf")
-def modules_of_mlx(n):
-    tensors = []
-    for i in range(n):
-        stem = f"model.layers.{i}.p."
+def modules_of_mlx(n):  # names of one length: others are told apart by it
+    tensors, names = [], [f"m{10000 + i}" for i in range(n)]
+    for name in names:
+        stem = name + "."
         tensors += [(stem + "weight", "U32", [4, 8], bytes(128)), floats(stem + "scales", 4, 1),
                     floats(stem + "biases", 4, 1)]
     store("hf/model.safetensors", safetensors(tensors, {"format": "mlx"}))
     store("hf/config.json", {**CONFIG, "quantization": {
-        "group_size": 64, "bits": 4, **{f"model.layers.{i}.p": {"group_size": 64, "bits": 4} for i in range(n)}}})
+        "group_size": 64, "bits": 4, **{name: {"group_size": 64, "bits": 4} for name in names}}})
 
 
 # ---- adapters, recipes, patterns ---------------------------------------------------------------------
