@@ -56,7 +56,7 @@ static const tare_weight_group *keep_group(tare_weight_modules *m, const tare_we
     for (size_t i = 0; i < m->n_groups; i++)
         if (is_same_group(&m->groups[i], g)) return &m->groups[i];
     if (m->n_groups == TARE_SETTING_GROUPS) {
-        tare_weight_setting_wrong(s, "config_groups", "more than 64 that differ");
+        tare_weight_setting_wrong(s, "config_groups", "too many groups that differ");
         return NULL;
     }
     m->groups[m->n_groups] = *g;
@@ -222,7 +222,7 @@ static void add_size(tare_weight_modules *out, const tare_weight_settings *s, co
     for (size_t i = 0; i < out->n_sizes; i++)
         if (out->sizes[i] == size) return;
     if (out->n_sizes == TARE_SETTING_GROUPS)
-        tare_weight_setting_wrong(s, place, "more than 64 values of group_size");
+        tare_weight_setting_wrong(s, place, "group_size: too many values");
     else
         out->sizes[out->n_sizes++] = size;
 }

@@ -45,6 +45,10 @@ WRONG = [
     (FP8, {"quant_method": "compressed-tensors"}, ("config_groups", {"a": {"weights": {"block_structure": "48by48"}}}), "block_structure"),
     (WORDS, {"quant_method": "compressed-tensors"}, ("config_groups", {"a": {"weights": {"num_bits": "5"}}}), "num_bits: a whole number expected"),
     (WORDS, {"quant_method": "compressed-tensors"}, ("config_groups", {"a": {"weights": {"num_bits": True}}}), "num_bits: a whole number expected"),
+    (WORDS, {"quant_method": "compressed-tensors"},
+     ("config_groups", {f"g{i}": {"weights": {"num_bits": 4, "block_structure": [1, i + 1]}} for i in range(65)}), "too many groups that differ"),
+    (GPTQ, {"quant_method": "gptq"}, ("dynamic", {f"x{i}": {"group_size": i + 1} for i in range(65)}), "group_size: too many values"),
+    (GEMMA, {"quant_method": "gemma", "num_bits": 4}, ("module_quant_configs", {"(": {}}), "a name in it is not a pattern"),
     (GEMMA, {"quant_method": "gemma", "num_bits": 4}, ("module_quant_configs", ["x"]), "an object expected"),
     (GEMMA, {"quant_method": "gemma", "num_bits": 4}, ("module_quant_configs", {"x": {"num_bits": "2"}}), "num_bits: a whole number expected"),
 ]
