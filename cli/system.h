@@ -69,8 +69,8 @@ int64_t cli_read_some(int fd, void *buf, size_t n);
 bool cli_write_all(int fd, const void *bytes, size_t n);
 /* Whether an errno says that there is no more room, on the disk or for this user. */
 bool cli_is_disk_full(int os_error);
-/* Whether a stream could not be written because nobody reads it. */
-bool cli_is_reader_gone(int os_error); /* 0: it is not known why the last write failed */
+/* Whether standard output could not be written because nobody reads it; 0: errno was not kept. */
+bool cli_is_reader_gone(int os_error);
 bool cli_random_bytes(void *out, size_t n);
 /* New files are for this user only, from now on. */
 void cli_make_files_private(void);
