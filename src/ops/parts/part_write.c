@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making one part: its bytes go to a file of their own, or to their place in a file that all parts
- * share; when they are on the disk the record appears. Whoever is killed before has done nothing that
- * counts. */
+ * Making one part: when its bytes are on the disk the record appears. Whoever is killed before has
+ * done nothing that counts. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/os_file.h"
-#include "base/outfile.h"
-#include "base/outfile_os.h"
 #include "base/share.h"
-#include "base/str.h"
 #include "ops/convert/execute.h"
 #include "ops/digest.h"
 #include "ops/output/replaced.h"
 #include "ops/packing/pack_run.h"
 #include "ops/parts/part_record.h"
+#include "ops/parts/part_sink.h"
 #include "ops/steps.h"
 
 typedef struct part {
@@ -27,10 +24,7 @@ typedef struct part {
     tare_part_record record;
     tare_part_result result;
     const char *out_path, *path, *record_path, *shared_path;
-    tare_outset *set; /* NULL: shared */
-    tare_file_sink files;
-    tare_sink to_files;
-    _Atomic uint64_t hinted;
+    tare_part_sink sink;
 } part;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -56,7 +50,7 @@ static tare_status begin(part *p, const char *out_path, const tare_part_options 
 }
 
 static void end(part *p) {
-    tare_outset_free(p->set);
+    tare_part_sink_free(&p->sink);
     tare_arena_free(&p->arena);
 }
 
@@ -99,141 +93,6 @@ static tare_status look_around(part *p, tare_error *err) {
     return TARE_ERR_ARG;
 }
 
-/* ---- a file of its own ----------------------------------------------------------------------- */
-
-static uint64_t place_in_part(const part *p, uint32_t file, uint64_t offset) {
-    return p->layout.starts[file] + offset - p->record.begin;
-}
-
-static tare_status put_own(void *ctx, uint32_t file, uint64_t offset, const void *bytes, size_t n,
-                           tare_scratch *scratch, tare_error *err) {
-    const part *p = ctx;
-    return p->to_files.put(p->to_files.ctx, 0, place_in_part(p, file, offset), bytes, n, scratch,
-                           err);
-}
-
-static tare_status copy_own(void *ctx, uint32_t file, uint64_t offset, int in_fd,
-                            uint64_t in_offset, uint64_t n, tare_scratch *scratch,
-                            tare_error *err) {
-    const part *p = ctx;
-    return p->to_files.copy(p->to_files.ctx, 0, place_in_part(p, file, offset), in_fd, in_offset, n,
-                            scratch, err);
-}
-
-static tare_status begin_own(part *p, tare_sink *sink, tare_error *err) {
-    const uint64_t size = p->record.end - p->record.begin;
-    const tare_out_options o = {.force = true,
-                                .no_sync = p->output.no_sync,
-                                .withheld = p->record.withheld,
-                                .total_size = size,
-                                .report = p->context.report};
-    uint32_t index;
-    TARE_TRY(tare_outset_new(&p->set, p->path, &o, p->context.allocator, err));
-    TARE_TRY(tare_outset_add(p->set, NULL, size, &index, err));
-    atomic_init(&p->hinted, 0);
-    p->files = (tare_file_sink){p->set, &p->hinted};
-    p->to_files = tare_sink_of_files(&p->files);
-    *sink = (tare_sink){.ctx = p, .put = put_own, .copy = copy_own};
-    return TARE_OK;
-}
-
-/* ---- one output that all share --------------------------------------------------------------- */
-
-static const char *shared_file(const part *p, tare_arena *arena, size_t file) {
-    return p->layout.is_directory
-               ? tare_part_inner(arena, p->shared_path, p->layout.files[file].name)
-               : p->shared_path;
-}
-
-static tare_status fail_shared(const part *p, int os_error, const char *what, tare_error *err) {
-    const tare_status status = tare_fail_errno(err, os_error, what);
-    tare_error_file(err, p->shared_path);
-    return status;
-}
-
-/* The folders that lead to a file; another part may make them at the same time. */
-static int make_folders(char *path, size_t from) {
-    for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        const int e = tare_path_stat(path, NULL) == TARE_PATH_FOLDER
-                          ? 0
-                          : tare_folder_make(TARE_HERE, path, 0777);
-        const bool is_made = e == 0 || tare_path_stat(path, NULL) == TARE_PATH_FOLDER;
-        *slash = '/';
-        if (!is_made) return e;
-    }
-    return 0;
-}
-
-/* A file that another part has begun has its size already, or gets it now. */
-static tare_status make_shared(part *p, size_t file, tare_error *err) {
-    const uint64_t size = p->layout.files[file].n_bytes;
-    tare_file_facts facts;
-    int fd;
-    const char *path = shared_file(p, &p->arena, file);
-    const tare_str kept = path ? tare_arena_str(&p->arena, tare_str_of(path)) : (tare_str){0};
-    if (!kept.ptr) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
-    int e = 0;
-    if (p->layout.is_directory)
-        e = make_folders((char *)(uintptr_t)kept.ptr, strlen(p->shared_path));
-    if (e == 0)
-        e = tare_fd_open(&fd, TARE_HERE, kept.ptr, TARE_OPEN_WRITE | TARE_OPEN_MAKE,
-                         (uint16_t)(0666 & ~p->record.withheld));
-    if (e != 0) return fail_shared(p, e, "the shared output cannot be made", err);
-    e = tare_fd_stat(&facts, fd);
-    if (e == 0 && facts.size != size) e = tare_fd_resize(fd, size);
-    const int closed = tare_fd_close(fd);
-    if (e == 0) e = closed;
-    return e ? fail_shared(p, e, "the shared output cannot be given its size", err) : TARE_OK;
-}
-
-/* Opened for each write: a part may have bytes of more files than may be open. */
-static tare_status put_shared(void *ctx, uint32_t file, uint64_t offset, const void *bytes,
-                              size_t n, tare_scratch *scratch, tare_error *err) {
-    const part *p = ctx;
-    tare_arena arena;
-    int fd;
-    (void)scratch;
-    tare_arena_init(&arena, p->context.allocator);
-    const char *path = shared_file(p, &arena, file);
-    int e = path ? tare_fd_open(&fd, TARE_HERE, path, TARE_OPEN_WRITE, 0) : 0;
-    if (path && e == 0) {
-        e = tare_fd_write(fd, offset, bytes, n);
-        const int closed = tare_fd_close(fd);
-        if (e == 0) e = closed;
-    }
-    tare_arena_free(&arena);
-    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
-    return e ? fail_shared(p, e, "the shared output cannot be written", err) : TARE_OK;
-}
-
-static tare_status begin_shared(part *p, tare_sink *sink, tare_error *err) {
-    for (size_t i = 0; i < p->record.n_pieces; i++) {
-        const tare_part_piece *piece = &p->record.pieces[i];
-        if (piece->file.kind == TARE_VIEW_FILE) TARE_TRY(make_shared(p, piece->row, err));
-    }
-    *sink = (tare_sink){.ctx = p, .put = put_shared};
-    return TARE_OK;
-}
-
-static tare_status sync_shared(part *p, tare_error *err) {
-    for (size_t i = 0; i < p->record.n_pieces && !p->output.no_sync; i++) {
-        const tare_part_piece *piece = &p->record.pieces[i];
-        int fd;
-        if (piece->file.kind != TARE_VIEW_FILE) continue;
-        const char *path = shared_file(p, &p->arena, piece->row);
-        if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
-        int e = tare_fd_open(&fd, TARE_HERE, path, TARE_OPEN_WRITE, 0);
-        if (e == 0) {
-            e = tare_os_sync(fd);
-            const int closed = tare_fd_close(fd);
-            if (e == 0) e = closed;
-        }
-        if (e) return fail_shared(p, e, "the shared output cannot be stored", err);
-    }
-    return TARE_OK;
-}
-
 /* ---- from beginning to end ------------------------------------------------------------------- */
 
 static void note_part(part *p, uint64_t total) {
@@ -267,29 +126,18 @@ static tare_status remove_record(const part *p, tare_error *err) {
     return status;
 }
 
-static tare_status begin_output(part *p, tare_sink *sink, tare_error *err) {
+static tare_status begin_output(part *p, tare_sink *out, tare_error *err) {
     TARE_TRY(remove_record(p, err));
-    return p->options.is_shared ? begin_shared(p, sink, err) : begin_own(p, sink, err);
-}
-
-/* Of what lies there now, read back: a join compares. */
-static tare_status sum_up(part *p, tare_error *err) {
-    uint64_t from = 0;
-    for (size_t i = 0; i < p->record.n_pieces; i++) {
-        tare_part_piece *piece = &p->record.pieces[i];
-        const bool is_shared = p->options.is_shared;
-        const char *path = is_shared ? shared_file(p, &p->arena, piece->row) : p->path;
-        if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
-        TARE_TRY(tare_part_piece_crc(&piece->crc, piece, path, is_shared ? piece->offset : from,
-                                     &p->context, err));
-        from += piece->n_bytes;
-    }
-    return TARE_OK;
+    p->sink = (tare_part_sink){.record = &p->record,
+                               .layout = &p->layout,
+                               .path = p->options.is_shared ? p->shared_path : p->path,
+                               .output = &p->output,
+                               .context = &p->context};
+    return tare_part_sink_begin(&p->sink, out, err);
 }
 
 static tare_status end_output(part *p, tare_error *err) {
-    TARE_TRY(p->options.is_shared ? sync_shared(p, err) : tare_outset_commit(p->set, err));
-    TARE_TRY(sum_up(p, err));
+    TARE_TRY(tare_part_sink_end(&p->sink, err));
     return tare_part_record_write(p->record_path, &p->record, &p->output, &p->context, err);
 }
 
@@ -472,7 +320,7 @@ static tare_status record_packed(part *p, uint64_t n_bytes, tare_error *err) {
     piece->file.n_bytes = n_bytes;
     p->record.pieces = piece;
     p->record.n_pieces = 1;
-    TARE_TRY(sum_up(p, err));
+    TARE_TRY(tare_part_piece_crc(&piece->crc, piece, p->path, 0, &p->context, err));
     return tare_part_record_write(p->record_path, &p->record, &p->output, &p->context, err);
 }
 
