@@ -33,6 +33,15 @@ uint32_t tare_crc32_part(uint32_t crc, uint64_t n_after) {
     return crc;
 }
 
+/* A CRC-32 begins with all bits set and ends inverted; without both it is linear. */
+uint32_t tare_crc32_zeros(uint64_t n) {
+    return ~tare_crc32_part(UINT32_MAX, n);
+}
+
+uint32_t tare_crc32_in_zeros(const void *bytes, size_t n, uint64_t n_after) {
+    return tare_crc32_part(~tare_crc32(UINT32_MAX, bytes, n), n_after);
+}
+
 void tare_hex(char *out, const uint8_t *bytes, size_t n) {
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < n; i++) {

@@ -20,6 +20,9 @@ uint32_t tare_crc32(uint32_t crc, const void *bytes, size_t n);
 /* What a part adds to the CRC-32 of a whole: `crc` is that of the part, which n_after bytes follow.
  * The CRC of the whole is the XOR of what its parts add, in any order. */
 uint32_t tare_crc32_part(uint32_t crc, uint64_t n_after);
+/* The CRC-32 of n zeros, and what other bytes in their place change in it: where zeros stand, nothing. */
+uint32_t tare_crc32_zeros(uint64_t n);
+uint32_t tare_crc32_in_zeros(const void *bytes, size_t n, uint64_t n_after);
 /* The digest of so many bytes, as text. */
 void tare_sha256_hex(char out[65], const void *bytes, size_t n);
 void tare_hex(char *out, const uint8_t *bytes, size_t n); /* 2n characters and a NUL */

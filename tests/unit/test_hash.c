@@ -55,6 +55,13 @@ static void crcs_of_parts_make_that_of_the_whole(void **state) {
         crc ^= tare_crc32_part(tare_crc32(0, bytes + cuts[i], cuts[i + 1] - cuts[i]),
                                sizeof bytes - cuts[i + 1]);
     assert_int_equal(crc, tare_crc32(0, bytes, sizeof bytes));
+    crc = tare_crc32_zeros(sizeof bytes);
+    for (size_t i = 0; i + 1 < sizeof cuts / sizeof *cuts; i++)
+        if (i != 4) /* left out: zeros */
+            crc ^= tare_crc32_in_zeros(bytes + cuts[i], cuts[i + 1] - cuts[i],
+                                       sizeof bytes - cuts[i + 1]);
+    memset(bytes + cuts[4], 0, cuts[5] - cuts[4]);
+    assert_int_equal(crc, tare_crc32(0, bytes, sizeof bytes));
     assert_int_equal(tare_crc32_part(1, UINT64_C(1) << 62), tare_crc32_part(1, UINT64_C(1) << 30));
 }
 

@@ -5,10 +5,39 @@
 
 #include <string.h>
 
+#include "base/arith.h"
+#include "base/hash.h"
 #include "base/os_file.h"
 #include "base/outfile.h"
 #include "base/outfile_os.h"
 #include "base/str.h"
+#include "ops/scratch_slots.h"
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static tare_status begin_sums(tare_part_sink *s, tare_error *err) {
+    const tare_part_record *r = s->record;
+    s->sums = TARE_NEW_ARRAY(&s->arena, _Atomic uint32_t, r->n_pieces);
+    if (!s->sums) return tare_fail(err, TARE_ERR_NOMEM, "sums of a part");
+    for (size_t i = 0; i < r->n_pieces; i++)
+        atomic_init(&s->sums[i], tare_crc32_zeros(r->pieces[i].n_bytes));
+    return TARE_OK;
+}
+
+/* Pieces are of files that follow each other. */
+static void sum_up(const tare_part_sink *s, uint32_t file, uint64_t offset, const void *bytes,
+                   size_t n) {
+    const size_t i = file - s->record->pieces[0].row;
+    const tare_part_piece *piece = &s->record->pieces[i];
+    const uint64_t n_after = piece->offset + piece->n_bytes - offset - n;
+    atomic_fetch_xor(&s->sums[i], tare_crc32_in_zeros(bytes, n, n_after));
+}
+
+static void end_sums(const tare_part_sink *s) {
+    for (size_t i = 0; i < s->record->n_pieces; i++)
+        if (s->record->pieces[i].file.kind == TARE_VIEW_FILE)
+            s->record->pieces[i].crc = atomic_load(&s->sums[i]);
+}
 
 /* ---- a file of its own ----------------------------------------------------------------------- */
 
@@ -19,16 +48,28 @@ static uint64_t place_in_part(const tare_part_sink *s, uint32_t file, uint64_t o
 static tare_status put_own(void *ctx, uint32_t file, uint64_t offset, const void *bytes, size_t n,
                            tare_scratch *scratch, tare_error *err) {
     const tare_part_sink *s = ctx;
+    sum_up(s, file, offset, bytes, n);
     return s->to_files.put(s->to_files.ctx, 0, place_in_part(s, file, offset), bytes, n, scratch,
                            err);
 }
 
+#define READ_BYTES ((size_t)1 << 20)
+
+/* The system has copied the bytes: they are read where they are now. */
 static tare_status copy_own(void *ctx, uint32_t file, uint64_t offset, int in_fd,
                             uint64_t in_offset, uint64_t n, tare_scratch *scratch,
                             tare_error *err) {
     const tare_part_sink *s = ctx;
-    return s->to_files.copy(s->to_files.ctx, 0, place_in_part(s, file, offset), in_fd, in_offset, n,
-                            scratch, err);
+    const uint64_t place = place_in_part(s, file, offset);
+    uint8_t *room = tare_scratch_get(scratch, TARE_SCRATCH_READ_BACK, READ_BYTES);
+    if (!room) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    TARE_TRY(s->to_files.copy(s->to_files.ctx, 0, place, in_fd, in_offset, n, scratch, err));
+    for (uint64_t done = 0, take; done < n; done += take) {
+        take = tare_min_u64(n - done, READ_BYTES);
+        TARE_TRY(s->to_files.read(s->to_files.ctx, 0, place + done, room, (size_t)take, err));
+        sum_up(s, file, offset + done, room, (size_t)take);
+    }
+    return TARE_OK;
 }
 
 static tare_status begin_own(tare_part_sink *s, tare_sink *out, tare_error *err) {
@@ -104,6 +145,7 @@ static tare_status put_shared(void *ctx, uint32_t file, uint64_t offset, const v
     tare_arena arena;
     int fd;
     (void)scratch;
+    sum_up(s, file, offset, bytes, n);
     tare_arena_init(&arena, s->context->allocator);
     const char *path = shared_file(s, &arena, file);
     int e = path ? tare_fd_open(&fd, TARE_HERE, path, TARE_OPEN_WRITE, 0) : 0;
@@ -148,27 +190,14 @@ static tare_status sync_shared(tare_part_sink *s, tare_error *err) {
 
 tare_status tare_part_sink_begin(tare_part_sink *s, tare_sink *out, tare_error *err) {
     tare_arena_init(&s->arena, s->context->allocator);
+    TARE_TRY(begin_sums(s, err));
     return s->record->is_shared ? begin_shared(s, out, err) : begin_own(s, out, err);
-}
-
-/* Of what lies there now, read back: a join compares. */
-static tare_status sum_up(tare_part_sink *s, tare_error *err) {
-    uint64_t from = 0;
-    for (size_t i = 0; i < s->record->n_pieces; i++) {
-        tare_part_piece *piece = &s->record->pieces[i];
-        const bool is_shared = s->record->is_shared;
-        const char *path = is_shared ? shared_file(s, &s->arena, piece->row) : s->path;
-        if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
-        TARE_TRY(tare_part_piece_crc(&piece->crc, piece, path, is_shared ? piece->offset : from,
-                                     s->context, err));
-        from += piece->n_bytes;
-    }
-    return TARE_OK;
 }
 
 tare_status tare_part_sink_end(tare_part_sink *s, tare_error *err) {
     TARE_TRY(s->record->is_shared ? sync_shared(s, err) : tare_outset_commit(s->set, err));
-    return sum_up(s, err);
+    end_sums(s);
+    return TARE_OK;
 }
 
 void tare_part_sink_free(tare_part_sink *s) {

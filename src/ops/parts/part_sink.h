@@ -7,7 +7,8 @@
 #include "ops/output/sinks.h"
 #include "ops/parts/part_record.h"
 
-/* All but the last group is set before it begins; `record` is given the sums of its pieces. */
+/* All but the last group is set before it begins; at its end the pieces of
+ * `record` have their sums: of what was to be written, which a join compares with what is there. */
 typedef struct tare_part_sink {
     tare_part_record *record;
     const tare_part_layout *layout;
@@ -16,7 +17,8 @@ typedef struct tare_part_sink {
     const tare_context *context;
 
     tare_arena arena;
-    tare_outset *set; /* NULL: shared */
+    _Atomic uint32_t *sums; /* for each piece: CRC-32, with zeros for what was not put */
+    tare_outset *set;       /* NULL: shared */
     tare_file_sink files;
     tare_sink to_files;
     _Atomic uint64_t hinted;
