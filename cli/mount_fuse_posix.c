@@ -28,12 +28,21 @@ enum {
     WAITING = 64,           /* pieces that the kernel is to be given */
     STORED_MOST = 64 << 20, /* bytes of one */
     STORE_STEP = 1 << 20,
+    PAGE_BYTES = 4096,
+    TORN_PAGES = 4096,
 };
 #define FOREVER 86400.0 /* seconds that the kernel trusts what it knows: nothing changes */
 
 typedef struct extra {
     uint64_t node, begin, end;
 } extra;
+
+/* A page that pieces meet in, and what of it has been made. */
+typedef struct torn_page {
+    uint64_t node, number; /* node 0: none */
+    size_t from, to;
+    char bytes[PAGE_BYTES];
+} torn_page;
 
 static cli_fuse fuse; /* loaded once */
 
@@ -47,6 +56,7 @@ typedef struct server {
     pthread_mutex_t mutex;  /* guards what follows */
     pthread_cond_t changed;
     extra queue[WAITING], recent[WAITING];
+    torn_page *torn; /* the storer's, each at a place that its number tells */
     size_t first, n_waiting, n_recent;
     bool is_ending;
     char last[1024]; /* line of the log */
@@ -276,14 +286,42 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
     free(buf);
 }
 
+/* The kernel takes whole pages alone for known. */
+static bool give(server *s, uint64_t node, uint64_t at, const void *bytes, size_t n) {
+    struct fuse_bufvec v = FUSE_BUFVEC_INIT(n);
+    v.buf[0].mem = (void *)(uintptr_t)bytes;
+    return fuse.lowlevel_notify_store(s->session, node, (off_t)at, &v, 0) == 0;
+}
+
+/* Of a page that another piece has the rest of: given when all of it is there. */
+static bool give_torn(server *s, uint64_t node, uint64_t at, const char *bytes, size_t n,
+                      uint64_t n_file) {
+    const uint64_t number = at / PAGE_BYTES;
+    const size_t from = (size_t)(at % PAGE_BYTES), to = from + n;
+    torn_page *p = &s->torn[(number + node * 977) % TORN_PAGES];
+    if (p->node != node || p->number != number || (p->to != from && p->from != to))
+        *p = (torn_page){.node = node, .number = number, .from = from, .to = from};
+    memcpy(p->bytes + from, bytes, n);
+    if (from < p->from) p->from = from;
+    if (to > p->to) p->to = to;
+    if (p->from || (p->to < PAGE_BYTES && at + n < n_file)) return true;
+    p->node = 0;
+    return give(s, node, number * PAGE_BYTES, p->bytes, p->to);
+}
+
 static void store(server *s, const extra *e, char *buf) {
     const cli_node *node = cli_tree_at(&s->tree, e->node);
-    for (uint64_t at = e->begin; at < e->end; at += STORE_STEP) {
-        const size_t n = e->end - at < STORE_STEP ? (size_t)(e->end - at) : STORE_STEP;
-        struct fuse_bufvec v = FUSE_BUFVEC_INIT(n);
-        if (tare_view_read(buf, s->view, node->file, at, n, NULL) != TARE_OK) return;
-        v.buf[0].mem = buf;
-        if (fuse.lowlevel_notify_store(s->session, e->node, (off_t)at, &v, 0) != 0) return;
+    tare_view_file f;
+    bool is_given = file_of(&f, s, e->node);
+    for (uint64_t at = e->begin, end; at < e->end && is_given; at = end) {
+        end = e->end - at > STORE_STEP ? at + STORE_STEP : e->end;
+        if (end > at / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES) end = end / PAGE_BYTES * PAGE_BYTES;
+        if (at % PAGE_BYTES) end = at / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES;
+        if (end > e->end) end = e->end;
+        const size_t n = (size_t)(end - at);
+        is_given = tare_view_read_alone(buf, s->view, node->file, at, n, NULL) == TARE_OK &&
+                   (at % PAGE_BYTES || n % PAGE_BYTES ? give_torn(s, e->node, at, buf, n, f.n_bytes)
+                                                      : give(s, e->node, at, buf, n));
     }
 }
 
@@ -468,6 +506,7 @@ int cli_mount_serve(const cli_mount *mount, tare_view *view) {
     *s = (server){.mount = mount, .view = view, .main_thread = pthread_self()};
     cli_tree_build(&s->tree, view);
     s->next = cli_alloc(s->tree.n, sizeof *s->next);
+    s->torn = cli_alloc(TORN_PAGES, sizeof *s->torn);
     for (size_t i = 0; i < s->tree.n; i++) atomic_init(&s->next[i], 0);
     clock_gettime(CLOCK_REALTIME, &s->started);
     pthread_mutex_init(&s->mutex, NULL);
@@ -479,6 +518,7 @@ int cli_mount_serve(const cli_mount *mount, tare_view *view) {
     pthread_mutex_destroy(&s->mutex);
     cli_tree_free(&s->tree);
     free((void *)s->next);
+    free(s->torn);
     free(s);
     return code;
 }

@@ -11,6 +11,7 @@ import errno
 import hashlib
 import http.server
 import json
+import mmap
 import os
 import random
 import shutil
@@ -149,6 +150,18 @@ def readers():
         for t in threads:
             t.join()
         assert not wrong
+
+
+def pages():
+    """Each page of a file that is mapped, in an order without one: pieces that are given to the kernel end within pages."""
+    whole = read("a.gguf")
+    for cache in ("16Mi", "256Mi"):
+        with mounted("a.gguf.wcodec", "--cache", cache), open("m/a.gguf", "rb") as f, \
+             mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m:
+            order = list(range(0, len(whole), PAGE))
+            random.Random(3).shuffle(order)
+            wrong = [at for at in order if m[at:at + PAGE] != whole[at:at + PAGE]]
+            assert not wrong, wrong
 
 
 def damaged():
@@ -336,7 +349,7 @@ def can_mount():
 
 
 def main():
-    parts = [packed, told, folder, computed, readers, damaged, replaced, killed, foreground, ended_while_read, nothing_changes, wrong_use, remote]
+    parts = [packed, told, folder, computed, readers, pages, damaged, replaced, killed, foreground, ended_while_read, nothing_changes, wrong_use, remote]
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         models()

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include <tare/experimental/packing.h>
 #include <tare/experimental/views.h>
@@ -18,6 +19,7 @@
 #include "convert_help.h"
 #include "format/packed.h"
 #include "ops/convert/plan.h"
+#include "ops/views/view_files.h"
 
 static void check(tare_status status, const tare_error *err) {
     char line[512];
@@ -354,6 +356,58 @@ static void a_folder_shows_what_was_packed(void **state) {
     tare_report_free(report);
 }
 
+/* A source that counts what is made. */
+enum { PIECE = 1 << 20, PIECES = 64 };
+
+static tare_status locate_counted(tare_view_piece *out, void *ctx, uint32_t number, uint64_t offset,
+                                  tare_error *err) {
+    (void)ctx, (void)number, (void)err;
+    *out = (tare_view_piece){offset / PIECE * PIECE, offset / PIECE * PIECE + PIECE};
+    return TARE_OK;
+}
+
+static tare_status make_counted(uint8_t *out, void *ctx, uint32_t number, uint64_t offset, size_t n,
+                                tare_error *err) {
+    (void)number, (void)offset, (void)err;
+    memset(out, 1, n);
+    atomic_fetch_add((_Atomic unsigned *)ctx, 1);
+    return TARE_OK;
+}
+
+static void free_counted(void *ctx) {
+    (void)ctx;
+}
+
+/* Nothing is made ahead for whoever reads here and there, now and then near the last place, nor for
+ * reads of which no order is to be concluded. */
+static void only_what_is_read_is_made(void **state) {
+    _Atomic unsigned n_made;
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        atomic_init(&n_made, 0);
+        tare_view *view = new_view(0, false, NULL);
+        const tare_view_source source = {
+            .locate = locate_counted, .make = make_counted, .free = free_counted, .ctx = &n_made};
+        tare_view_file f = tare_view_file_default();
+        uint32_t index;
+        tare_error err;
+        uint8_t room[16];
+        f.name = tare_str_of("f");
+        f.n_bytes = (uint64_t)PIECE * PIECES;
+        check(tare_view_add_source(&index, view, &source, &err), &err);
+        check(tare_view_add_file(view, index, 0, (tare_str){0}, &f, &err), &err);
+        for (unsigned i = 0; i < 16; i++) { /* 0, 1, 32, 33, 2, 3, 34, 35, ... */
+            const unsigned here = i / 4 * 2 + i % 2 + (i & 2) * 16, piece = alone ? i : here;
+            const uint64_t at = (uint64_t)piece * PIECE + 100;
+            check(alone ? tare_view_read_alone(room, view, 0, at, sizeof room, &err)
+                        : tare_view_read(room, view, 0, at, sizeof room, &err),
+                  &err);
+        }
+        tare_view_free(view);
+        assert_int_equal(n_made, 16);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_files_are_as_unpacked),
@@ -361,6 +415,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_computed_is_refused),
         cmocka_unit_test(damage_stays_in_its_segment),
         cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(only_what_is_read_is_made),
         cmocka_unit_test(a_folder_shows_what_was_packed),
     };
     return cmocka_run_group_tests(tests, help_set_up, help_tear_down);

@@ -2302,6 +2302,7 @@ extern "C" {
     pub fn tare_view_count(view: *const tare_view) -> usize;
     pub fn tare_view_at(out: *mut tare_view_file, view: *const tare_view, i: usize) -> bool;
     pub fn tare_view_read(buf: *mut c_void, view: *mut tare_view, i: usize, offset: u64, n: usize, err: *mut tare_error) -> tare_status;
+    pub fn tare_view_read_alone(buf: *mut c_void, view: *mut tare_view, i: usize, offset: u64, n: usize, err: *mut tare_error) -> tare_status;
     pub fn tare_view_grain(begin: *mut u64, end: *mut u64, view: *const tare_view, i: usize, offset: u64);
 }
 

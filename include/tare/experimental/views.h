@@ -90,6 +90,9 @@ TARE_API bool tare_view_at(tare_view_file *out, const tare_view *view, size_t i)
  * segment fails only what is read of it. */
 TARE_API tare_status tare_view_read(void *buf, tare_view *view, size_t i, uint64_t offset, size_t n,
                                     tare_error *err);
+/* The same, of which no order is concluded: nothing is computed but what is read. */
+TARE_API tare_status tare_view_read_alone(void *buf, tare_view *view, size_t i, uint64_t offset,
+                                          size_t n, tare_error *err);
 /* The range around a byte that is computed at once, and is therefore cheap to read with it. */
 TARE_API void tare_view_grain(uint64_t *begin, uint64_t *end, const tare_view *view, size_t i,
                               uint64_t offset);

@@ -20,6 +20,7 @@ enum {
     CACHE_LEAST = 16 << 20,
     WAITING = 256,    /* pieces to be made ahead */
     NEARBY = 4 << 20, /* reads of several threads come out of order by less than that */
+    IN_ORDER = 2,     /* so many near each other: by chance they are not */
     AHEAD_MOST = 64 << 20,
     MOST_THREADS = 64,
 };
@@ -27,8 +28,9 @@ enum {
 typedef struct file {
     tare_view_file info;
     uint32_t source, number;
-    _Atomic uint64_t next;  /* byte after what was read last */
-    _Atomic uint64_t ahead; /* up to where pieces were asked for */
+    _Atomic uint64_t next;   /* byte after what was read last */
+    _Atomic uint32_t n_near; /* reads before that, each near the end of the one before */
+    _Atomic uint64_t ahead;  /* up to where pieces were asked for */
 } file;
 
 typedef struct wanted {
@@ -330,9 +332,11 @@ static void note_read(tare_view *v, size_t i, uint64_t offset, uint64_t end) {
     const uint64_t away = offset > next ? offset - next : next - offset;
     if (v->options.no_ahead || source_of(v, f)->is_plain) return;
     if (away > NEARBY || (offset == 0 && next != 0)) {
+        atomic_store(&f->n_near, 0);
         atomic_store(&f->ahead, end);
         return;
     }
+    if (atomic_fetch_add(&f->n_near, 1) < IN_ORDER) return;
     const uint64_t until = tare_min_u64(end + v->ahead_bytes, f->info.n_bytes);
     uint64_t ahead = atomic_load(&f->ahead);
     if (ahead < end) atomic_store(&f->ahead, ahead = end);
@@ -342,8 +346,8 @@ static void note_read(tare_view *v, size_t i, uint64_t offset, uint64_t end) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-tare_status tare_view_read(void *buf, tare_view *v, size_t i, uint64_t offset, size_t n,
-                           tare_error *err) {
+static tare_status read_file(void *buf, tare_view *v, size_t i, uint64_t offset, size_t n,
+                             bool is_noted, tare_error *err) {
     TARE_REQUIRE(v && i < v->n_files && (buf || n == 0), err);
     const file *f = v->files[i];
     const tare_view_source *s = source_of(v, f);
@@ -351,7 +355,7 @@ tare_status tare_view_read(void *buf, tare_view *v, size_t i, uint64_t offset, s
     if (offset > f->info.n_bytes || n > f->info.n_bytes - offset)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, f->info.n_bytes, "the file ends here");
     if (s->is_plain) return s->make(out, s->ctx, f->number, offset, n, err);
-    if (n) note_read(v, i, offset, offset + n);
+    if (n && is_noted) note_read(v, i, offset, offset + n);
     while (n) {
         tare_view_piece p;
         TARE_TRY(locate(&p, v, f, offset, err));
@@ -362,6 +366,16 @@ tare_status tare_view_read(void *buf, tare_view *v, size_t i, uint64_t offset, s
         n -= take;
     }
     return TARE_OK;
+}
+
+tare_status tare_view_read(void *buf, tare_view *view, size_t i, uint64_t offset, size_t n,
+                           tare_error *err) {
+    return read_file(buf, view, i, offset, n, true, err);
+}
+
+tare_status tare_view_read_alone(void *buf, tare_view *view, size_t i, uint64_t offset, size_t n,
+                                 tare_error *err) {
+    return read_file(buf, view, i, offset, n, false, err);
 }
 
 void tare_view_grain(uint64_t *begin, uint64_t *end, const tare_view *v, size_t i,
