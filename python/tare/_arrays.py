@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from threading import RLock, Thread
 from weakref import WeakSet
 
@@ -197,7 +198,8 @@ def _after_fork() -> None:
     _forking.release()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+if sys.platform != "win32":
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 class Ahead:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 
 from . import _core, _spell
 from ._progress import adapt
 from ._records import Finding, Record, counted, size_text
 from ._records import findings as make_findings
-from ._source import listed
+from ._source import listed, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def _file(path: Path) -> str:
     with open(path, "rb") as file:
         data = file.read(_TEXT_MOST + 1)
     if len(data) > _TEXT_MOST:
-        raise ValueError(f"{os.fsdecode(path)}: too large for a value")
+        raise ValueError(f"{path_text(path)}: too large for a value")
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -143,7 +142,7 @@ def edit(src: Path, dst: Path | None = None, *, set: Mapping[str, Any] = {}, set
                    keep_tensors)
     if not steps and not rewrite:
         raise ValueError("edit: nothing to do: give set, remove, rename or another of its options")
-    row = _core.edit(os.fsdecode(src), steps, None if dst is None else os.fsdecode(dst), 1 if in_place else 2 * rewrite,
+    row = _core.edit(path_text(src), steps, None if dst is None else path_text(dst), 1 if in_place else 2 * rewrite,
                      spare, {"force": force, "dry_run": dry_run, "no_sync": no_sync, "keep_time": keep_time,
                             "threads": threads},
                      adapt(progress))

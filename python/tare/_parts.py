@@ -3,12 +3,12 @@
 is written by convert(), quantize() and pack() with `part`."""
 from __future__ import annotations
 
-import os
 
 from . import _core
 from ._progress import adapt
 from ._records import Finding, Record, size_text
 from ._records import findings as make_findings
+from ._source import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def parts(dst: Path) -> tuple[Part, ...]:
     >>> [part.state for part in tare.parts("p.safetensors")]
     ['done', 'done']
     """
-    return tuple(Part(*row) for row in _core.parts(os.fsdecode(dst))[2])
+    return tuple(Part(*row) for row in _core.parts(path_text(dst))[2])
 
 
 def join(dst: Path, *, output: Path | None = None, keep: bool = False, force: bool = False, no_sync: bool = False,
@@ -61,7 +61,7 @@ def join(dst: Path, *, output: Path | None = None, keep: bool = False, force: bo
     >>> tare.join("j.safetensors").n_parts
     2
     """
-    path = os.fsdecode(dst)
-    other = None if output is None else os.fsdecode(output)
+    path = path_text(dst)
+    other = None if output is None else path_text(output)
     row = _core.join(path, other, keep, force, not no_sync, adapt(progress))
     return JoinResult(other or path, *row[:4], make_findings(row[4]))

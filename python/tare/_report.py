@@ -8,7 +8,7 @@ import os
 
 from ._errors import STATUS, make_error
 from ._records import counted
-from ._source import listed
+from ._source import listed, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def _run(arguments: list[str]) -> dict[str, Any]:
 
 def _word(path: Path) -> str:
     """A path as an argument that is no option, and not standard output."""
-    text = os.fsdecode(path)
+    text = path_text(path)
     return os.path.join(".", text) if text[:1] == "-" else text
 
 
 def _input(path: Path) -> str:
-    text = os.fsdecode(path)
+    text = path_text(path)
     if "://" not in text and not os.path.exists(text):
         error = errno.ENOENT
         raise make_error(STATUS.index("io"), None, text, None, None, 0, None, None, error, os.strerror(error),

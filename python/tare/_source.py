@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     OneOrMore = Union[T, Sequence[T]]
 
 
+def path_text(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
+    """A path as the library spells it: with "/" between its parts, on Windows, too."""
+    text = os.fsdecode(path)
+    return text.replace("\\", "/") if sys.platform == "win32" and "://" not in text else text
+
+
 def listed(given: Any) -> list[Any]:
     """What may be given several times, as a list: one alone, or a list of them."""
     return list(given) if isinstance(given, (list, tuple, set, frozenset)) else [given]
@@ -107,11 +113,8 @@ def _is_buffer(source: object) -> bool:
 
 
 def _one(source: object) -> tuple[object, str | None]:
-    if isinstance(source, str):
-        return source, source
-    if isinstance(source, os.PathLike):
-        path = os.fsdecode(source)
-        return path, path
+    if isinstance(source, (str, os.PathLike)):
+        return path_text(source), os.fsdecode(source)
     if isinstance(source, int) and not isinstance(source, bool):
         return source, None
     if isinstance(source, io.BytesIO):

@@ -19,7 +19,7 @@ from ._records import findings as make_findings
 from ._results import (ACTIONS, DIFFERENCES, Diff, DiffItem, Digests, PackedLayer,
                        PackResult, PlannedTensor, Report, Result, UnpackResult, digest_model)
 from ._save import build, scalar_type
-from ._source import listed, prepare
+from ._source import listed, path_text, prepare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def _opened(source: Any_source, base: OneOrMore[Any_source] = ()) -> Iterator[Mo
 def _whole(model: Model, src: Any_source, dst: Path | None, options: Mapping[str, Any]) -> str | None:
     """The directory of a file of weights with a config.json beside it, for which the file stands where it
     becomes a GGUF file, as for the command."""
-    to = options.get("to") or (dst is not None and os.fsdecode(dst).endswith(".gguf") and "gguf")
+    to = options.get("to") or (dst is not None and path_text(dst).endswith(".gguf") and "gguf")
     if (to != "gguf" or options.get("keep_names") or model.info.format != "safetensors"
             or not isinstance(src, (str, os.PathLike)) or not os.path.isfile(src)):
         return None
-    folder = os.path.dirname(os.fsdecode(src)) or "."
+    folder = os.path.dirname(path_text(src)) or "."
     if not os.path.exists(os.path.join(folder, "config.json")):
         return None
-    note(f"{os.fsdecode(src)}: a config.json lies beside it: the whole directory is converted; keep_names=True "
+    note(f"{path_text(src)}: a config.json lies beside it: the whole directory is converted; keep_names=True "
          "converts the file alone")
     return folder
 
@@ -81,7 +81,7 @@ def _text(value: Any) -> str:
         return repr(value) if "e" not in repr(value) else f"{value:.30f}".rstrip("0")
     if isinstance(value, (list, tuple, set, frozenset)):
         return ",".join(_text(v) for v in value)
-    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+    return path_text(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
 
 
 def _type(value: Any) -> Any:
@@ -220,9 +220,9 @@ def _adapter_uses(uses: Any) -> list[tuple[Any, ...]] | None:
         if isinstance(use, Adapter):
             out.append((None, use.name, "", float(scale)))
         elif isinstance(use, dict):
-            out += [(os.fsdecode(path), "", target, float(scale)) for target, path in use.items()]
+            out += [(path_text(path), "", target, float(scale)) for target, path in use.items()]
         else:
-            out.append((os.fsdecode(use), "", "", float(scale)))
+            out.append((path_text(use), "", "", float(scale)))
     return out or None
 
 
@@ -303,9 +303,9 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, packed: tuple[Any, ..
             for key, value in overrides.items()]
     given = {
         "overrides": keys or None, "merges": _adapter_uses(own["apply_adapter"]),
-        "adapter": [(os.fsdecode(path), name, "", 1.0) for name, path in (own["adapter"] or {}).items()] or None,
+        "adapter": [(path_text(path), name, "", 1.0) for name, path in (own["adapter"] or {}).items()] or None,
         "packed": packed,
-        "importance": own["imatrix"] and os.fsdecode(own["imatrix"]),
+        "importance": own["imatrix"] and path_text(own["imatrix"]),
         "bases": open_bases(own["base"], map=False),
         "rename_tensor": list((own["rename_tensor"] or {}).items()) or None,
         "metadata": json.dumps(dict(own["metadata"])) if own["metadata"] else None,
@@ -316,8 +316,8 @@ def _plan(src: Model, dst: Path | None, is_quantize: bool, packed: tuple[Any, ..
     if sum(given[name] for name in ("mmproj", "mtp", "no_mtp")) > 1:
         raise ValueError("one of mmproj, mtp and no_mtp: each asks for other tensors")
     report = adapt(own["progress"])
-    path = None if dst is None else os.fsdecode(dst)
-    paths = [os.fsdecode(file) for file in (own["imatrix"], own["sensitivity"]) if file]
+    path = None if dst is None else path_text(dst)
+    paths = [path_text(file) for file in (own["imatrix"], own["sensitivity"]) if file]
     paths += [use[0] for use in given["merges"] or () if use[0]]
     same = [pair for pair in texts if pair[0] not in ("force", "no_sync", "threads")]
     key = json.dumps([same, {name: repr(value) for name, value in given.items() if name != "bases"}])
@@ -449,7 +449,7 @@ def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] 
 
 def _is_safetensors(path: Path, to: str | None, metadata: Mapping[str, Any] | None) -> bool:
     """Whether the metadata are the pairs of a safetensors header: only texts fit it."""
-    name = to or os.path.splitext(os.fsdecode(path))[1].removeprefix(".")
+    name = to or os.path.splitext(path_text(path))[1].removeprefix(".")
     return name == "safetensors" and all(isinstance(v, str) for v in (metadata or {}).values())
 
 
@@ -514,10 +514,10 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", base: OneOrMore[An
         if append or lossy or dry_run or listed(base):
             raise ValueError("pack: part: neither append, base, lossy nor dry_run is of a part")
         return _pack_part(src, dst, texts, part, progress)
-    if append or (directory is src and not lossy and not listed(base) and _core.count_models(os.fsdecode(src)) > 1):
+    if append or (directory is src and not lossy and not listed(base) and _core.count_models(path_text(src)) > 1):
         if lossy or listed(base) or not isinstance(src, (str, bytes, os.PathLike)):
             raise ValueError("pack: append: a path is added, without lossy and base")
-        return _packed_result(_core.pack_ladder(os.fsdecode(src), os.fsdecode(dst), append, texts, adapt(progress)))
+        return _packed_result(_core.pack_ladder(path_text(src), path_text(dst), append, texts, adapt(progress)))
     return pack_by_texts(src, dst, texts, base, imatrix, (0, 0, 0), progress)
 
 
@@ -525,14 +525,14 @@ def _pack_part(src: Any_source, dst: Path, texts: list[tuple[str, str]], part: t
                progress: Any) -> PackResult:
     index, count, version = part if len(part) == 3 else (*part, "")
     is_path = isinstance(src, (str, bytes, os.PathLike))
-    if is_path and os.path.isdir(src) and _core.count_models(os.fsdecode(src)) > 1:  # type: ignore[arg-type]
+    if is_path and os.path.isdir(src) and _core.count_models(path_text(src)) > 1:  # type: ignore[arg-type]
         raise ValueError("pack: part: a directory with several models is packed whole")
-    paths = [os.fsdecode(src)] if is_path else []  # type: ignore[arg-type]
+    paths = [path_text(src)] if is_path else []  # type: ignore[arg-type]
     paths += _as_inputs(version)
     with _opened(src) as model:
-        nbytes, _, found = _core.pack_part(model, os.fsdecode(dst), texts, index, count, paths, adapt(progress))
+        nbytes, _, found = _core.pack_part(model, path_text(dst), texts, index, count, paths, adapt(progress))
         info = model.info
-    written = os.path.getsize(part_name(os.fsdecode(dst), index, count))
+    written = os.path.getsize(part_name(path_text(dst), index, count))
     return PackResult(info.n_files, info.n_tensors, 0, 0, nbytes, written, (), _finish(found), 0, 0.0, 0.0)
 
 
@@ -545,8 +545,8 @@ def pack_by_texts(src: Any_source, dst: Path, texts: list[tuple[str, str]], base
                   importance: Path | None, tiles: tuple[int, int, int], progress: Any) -> PackResult:
     """Packs with options as texts; `tiles`: sets of shapes, predictors and transforms of STRUCTURED segments."""
     with _opened(src) as model:
-        row = _core.pack(model, os.fsdecode(dst), texts, open_bases(base, map=False),
-                         None if importance is None else os.fsdecode(importance), tiles, adapt(progress))
+        row = _core.pack(model, path_text(dst), texts, open_bases(base, map=False),
+                         None if importance is None else path_text(importance), tiles, adapt(progress))
     return _packed_result(row)
 
 
@@ -566,7 +566,7 @@ def unpack(src: Any_source, dst: Path, *, file: str | None = None, planes: int |
     """
     texts = _texts(file=file, planes=planes, salvage=salvage, force=force, dry_run=dry_run, strict=strict,
                    no_sync=no_sync, threads=threads)
-    return _unpack(src, os.fsdecode(dst), texts, base, progress)
+    return _unpack(src, path_text(dst), texts, base, progress)
 
 
 def _unpack(src: Any_source, to: str | int, texts: list[tuple[str, str]],
@@ -653,7 +653,7 @@ def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
         raise ValueError("verify: part: it is of deep=True, without manifest and against")
     with _opened(src, base) as model:
         found = _core.findings(model) or ()
-        path = None if manifest is None else os.fsdecode(manifest)
+        path = None if manifest is None else path_text(manifest)
         found += _core.verify(model, deep, path, *(part or (0, 0)), options, report)
         if against is not None:
             with _opened(against) as original:
@@ -704,7 +704,7 @@ def write_manifest(src: Any_source, path: Path, *, force: bool = False, dry_run:
     True
     """
     with _opened(src) as model:
-        _core.manifest_write(model, os.fsdecode(path), {"force": force, "dry_run": dry_run,
+        _core.manifest_write(model, path_text(path), {"force": force, "dry_run": dry_run,
                                                       "no_sync": no_sync, "threads": threads}, adapt(progress))
 
 
@@ -721,9 +721,9 @@ def extract(src: Any_source, name: str, dst: Path, *, form: str | None = None, r
     """
     options: dict[str, Any] = {"force": force, "dry_run": dry_run, "no_sync": no_sync, "threads": threads}
     if adapter:
-        _extract_adapter(src, name, os.fsdecode(dst), form, rows, options, progress)
+        _extract_adapter(src, name, path_text(dst), form, rows, options, progress)
         return
-    form = form or ("npy" if os.fsdecode(dst).endswith(".npy") else "bin")
+    form = form or ("npy" if path_text(dst).endswith(".npy") else "bin")
     if form not in ("npy", "bin"):
         raise ValueError(f"form: {form!r} is not \"npy\" or \"bin\"")
     if rows is not None:
@@ -731,7 +731,7 @@ def extract(src: Any_source, name: str, dst: Path, *, form: str | None = None, r
             raise ValueError("rows: (first, end) with first < end expected")
         options.update(first_row=rows[0], n_rows=rows[1] - rows[0])
     with _opened(src) as model:
-        _core.extract(model[name], os.fsdecode(dst), form == "npy", options, adapt(progress))
+        _core.extract(model[name], path_text(dst), form == "npy", options, adapt(progress))
 
 
 def _extract_adapter(src: Any_source, name: str, dst: str, form: str | None, rows: Any, options: dict[str, Any],

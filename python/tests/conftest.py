@@ -10,6 +10,20 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "posix: forks, sends itself a signal, or asks what Windows does not tell")
+    config.addinivalue_line("markers", "numpy2: what NumPy 1 cannot be asked for")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if sys.platform == "win32" and item.get_closest_marker("posix"):
+            item.add_marker(pytest.mark.skip(reason="Windows"))
+        if int(np.__version__.split(".")[0]) < 2 and item.get_closest_marker("numpy2"):
+            item.add_marker(pytest.mark.skip(reason="NumPy 1"))
+
+
 WIDE = {np.dtype(np.float32): 7, np.dtype(np.int64): 3}
 
 

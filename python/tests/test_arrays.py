@@ -142,6 +142,7 @@ def test_wrong_indexes(safetensors_path):
     assert [p.shape for p in t] == [(4, 5)] * 3
 
 
+@pytest.mark.numpy2
 def test_dlpack(safetensors_path, plain_arrays):
     for is_mapped in (True, False):
         model = tare.open(safetensors_path, map=is_mapped)
@@ -184,6 +185,7 @@ def test_encodings():
     assert "gguf" in tare.formats and tare.mixes["Q4_K_M"].type == "q4_k"
 
 
+@pytest.mark.numpy2
 @pytest.mark.parametrize("suffix", (".safetensors", ".wcodec", ".gguf"))
 def test_tensors_as_objects(tmp_path, suffix):
     """The same whether the bytes are mapped or decoded."""
@@ -249,6 +251,7 @@ def test_words_of_arrays(plain_arrays, safetensors_path, gguf_path):
     assert (block.dtype, block.size, block.itemsize) == (np.float32, 2048, 4) and block.nbytes < 2048 * 4
 
 
+@pytest.mark.numpy2
 def test_ml_dtypes_that_is_too_old(monkeypatch):
     from tare import _dtypes
     monkeypatch.setattr(_dtypes, "_numpy", {})

@@ -47,6 +47,7 @@ def test_dtype_leaves_codes_alone(plain_arrays, safetensors_path):
     assert tare.open(safetensors_path)["t.int64"].numpy("float32").dtype == np.float32  # one alone, as asked
 
 
+@pytest.mark.posix
 def test_file_that_cannot_be_mapped():
     """A file system may be unable to map its files; here the addresses do not suffice."""
     n = 1 << 56
@@ -106,6 +107,7 @@ def test_stream(gguf_path, packed_path, window):
         tare.stream(gguf_path, window=0)
 
 
+@pytest.mark.posix
 def test_fork_while_streaming(packed_path):
     tensors = tare.stream(packed_path, framework="numpy", window=1)
     first = next(tensors)

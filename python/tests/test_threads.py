@@ -193,6 +193,7 @@ def end_of(child):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.posix
 @only_without_sanitizer
 def test_fork_while_threads_read(tmp_path, gguf_path):
     """A child has the locks of the model as they were at the fork: none may be held for ever."""
@@ -225,6 +226,7 @@ def test_fork_while_threads_read(tmp_path, gguf_path):
     assert [end_of(child) for child in children] == [0] * 20
 
 
+@pytest.mark.posix
 @only_without_sanitizer
 @pytest.mark.parametrize("n_streams", [1, 3])
 def test_fork_while_threads_begin_to_stream(gguf_path, monkeypatch, n_streams):

@@ -319,6 +319,7 @@ def test_pack_with_loss(tmp_path):
         tare.pack(source, out, lossy=True, target_bpw=3, imatrix=tmp_path / "none")
 
 
+@pytest.mark.posix
 def test_pack_and_unpack(tmp_path, gguf_path):
     packed, again = tmp_path / "m.wcodec", tmp_path / "m.gguf"
     result = tare.pack(gguf_path, packed, effort="full")
@@ -495,6 +496,7 @@ VERBS = {
 }
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("verb", VERBS)
 def test_ctrl_c(tmp_path, verb):
     """In a process of its own: the signal comes while the call runs, and nothing stays."""
@@ -522,6 +524,7 @@ except KeyboardInterrupt:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.posix
 def test_ctrl_c_ends_an_encoder():
     """Numbers in memory are encoded piece by piece: the end has not been written."""
     code = """
