@@ -52,7 +52,8 @@ def check_texts(archive, info, platform):
     fields = [line.split(": ", 1) for line in archive.read(info + "METADATA").decode().split("\n\n")[0].split("\n")
               if ": " in line]
     stated = {value for name, value in fields if name == "License-File"}
-    there = {name[len(info + "licenses/"):] for name in archive.namelist() if name.startswith(info + "licenses/")}
+    there = {name[len(info + "licenses/"):] for name in archive.namelist()
+             if name.startswith(info + "licenses/") and not name.endswith("/")}
     assert stated == there, f"licences {stated ^ there}"
     texts = {os.path.splitext(os.path.basename(name))[0] for name in there}
     wanted = LICENCES - {"tare"} | {"LICENSE"}
