@@ -28,8 +28,9 @@ static bool named_block(uint64_t block[2], bool *is_named, const tare_weight_sea
         tare_weight_setting_pair(all, &s->settings, s->settings.config, "weight_block_size");
     for (size_t i = 0; i <= s->modules.n_groups; i++) {
         const tare_weight_group *g = i ? &s->modules.groups[i - 1] : NULL;
-        const uint64_t *pair = g ? g->block : all;
-        if (!(g ? g->has_block : has_all)) continue;
+        const uint64_t run[2] = {1, g ? g->group : 0};
+        const uint64_t *pair = g ? g->has_block ? g->block : run : all;
+        if (!(g ? g->has_block || g->group : has_all)) continue;
         *is_named = true;
         if (!is_cut(rows, pair[0], n_rows) || !is_cut(cols, pair[1], n_cols)) continue;
         memcpy(block, pair, 2 * sizeof *pair);
@@ -69,12 +70,27 @@ static bool is_of_columns(const tare_weight_search *s, uint64_t rows, uint64_t n
     return tare_str_is(s->settings.method, "fbgemm_fp8") || (n_rows == 1 && rows != cols);
 }
 
+/* A factor for all, or one for each part of a first dimension that is not that of rows: of a stack, or
+ * of a convolution. */
+static bool lay_first(tare_weight *w, const tare_tensor *scales) {
+    const uint64_t n = scales->n_elements;
+    uint64_t rows = 1;
+    if (w->n_dims < 3 || (n != 1 && (scales->dims[0] != n || n != w->dims[0]))) return false;
+    for (uint32_t d = 0; d + 1 < w->n_dims; d++)
+        if (!tare_mul_u64(rows, w->dims[d], &rows)) return false;
+    w->matrix_rows = w->block_rows = rows / n;
+    w->group = w->dims[w->n_dims - 1];
+    w->n_groups = w->scale_line = 1;
+    return w->block_rows && w->group;
+}
+
 bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
                             const tare_tensor *scales) {
     const uint32_t n = w->n_dims, leading = n > 2 ? n - 2 : 0;
     const uint64_t rows = n > 1 ? w->dims[n - 2] : 1, cols = n ? w->dims[n - 1] : 1;
     uint64_t n_rows = 1, n_cols = 1, dims[TARE_MAX_DIMS];
     if (scales->n_elements == 0) return false;
+    if (lay_first(w, scales)) return true;
     if (scales->n_elements != 1) {
         const uint32_t m = squeeze(dims, scales, n);
         if (m < leading || m > n) return false;
@@ -97,8 +113,6 @@ bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
             n_rows = n_cols;
             n_cols = 1;
         }
-    } else if (leading) {
-        return false;
     }
     /* groups of single rows are whole, unless it is said otherwise */
     const bool is_whole = n_rows == rows && rows > 1 && cols % n_cols == 0;
@@ -116,14 +130,23 @@ bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
     return w->block_rows && w->group;
 }
 
+void tare_weight_lay_parts(tare_weight *w, uint64_t groups, uint64_t length) {
+    w->block_rows = 1;
+    w->matrix_rows = w->dims[w->n_dims - 2];
+    w->n_groups = w->scale_line = groups;
+    w->group = length;
+}
+
 bool tare_weight_lay_groups(tare_weight *w, uint64_t lines, uint64_t groups) {
     const uint64_t rows = w->dims[w->n_dims - 2], cols = w->dims[w->n_dims - 1];
     if (groups == 0 || cols == 0 || rows == 0 || cols % groups || lines != rows) return false;
-    w->block_rows = 1;
-    w->matrix_rows = rows;
-    w->n_groups = w->scale_line = groups;
-    w->group = cols / groups;
+    tare_weight_lay_parts(w, groups, cols / groups);
     return true;
+}
+
+bool tare_weight_is_index(const tare_tensor *t) {
+    const tare_encoding_id id = t->encoding->id;
+    return id == TARE_ENCODING_I32 || id == TARE_ENCODING_U32 || id == TARE_ENCODING_I64;
 }
 
 /* Adds a number of columns that is stated; false: another one that fits is, too. */

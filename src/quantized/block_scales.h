@@ -13,6 +13,10 @@ void tare_weight_shape_of(tare_weight *w, const tare_tensor *codes, uint64_t tim
 bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s, const tare_tensor *scales);
 /* The same, for scales of whole groups of each row. */
 bool tare_weight_lay_groups(tare_weight *w, uint64_t lines, uint64_t groups);
+/* The same, for groups of `length` columns, of which the last may have fewer. */
+void tare_weight_lay_parts(tare_weight *w, uint64_t groups, uint64_t length);
+/* Whether a tensor may hold the group of each column. */
+bool tare_weight_is_index(const tare_tensor *t);
 /* The columns of a group, if a row has so many groups: as the settings say, or the shapes. 0: it
  * cannot be told. */
 uint64_t tare_weight_group_length(const tare_weight_search *s, uint64_t cols, uint64_t groups);

@@ -165,6 +165,34 @@ TARE_SCHEME_FITS(nvfp4) {
     return TARE_OK;
 }
 
+/* ModelOpt's experts in one tensor: as they were made, or with the columns of the codes, two a byte, and
+ * of the scales as rows, which transformers multiplies by. */
+TARE_SCHEME_FITS(nvfp4_experts) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const tare_tensor *factor = tare_weight_part(w, s, TARE_PART_FACTOR);
+    if (codes->encoding->id != TARE_ENCODING_U8 || codes->n_dims != 3 || scales->n_dims != 3 ||
+        scales->encoding->id != TARE_ENCODING_F8_E4M3 || codes->n_elements == 0)
+        return TARE_OK;
+    if (scales->dims[1] == codes->dims[1]) return tare_fits_nvfp4(w, s, err);
+    if (scales->dims[0] != codes->dims[0] || scales->dims[2] != codes->dims[2] ||
+        codes->dims[1] % 8 || scales->dims[1] != codes->dims[1] / 8)
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (!is_float(factor) || (factor->n_elements != 1 && factor->n_elements != codes->dims[0]))
+        return tare_weight_misfit(w, s, TARE_PART_FACTOR, err);
+    tare_weight_shape_of(w, codes, 1);
+    w->dims[1] *= 2;
+    w->matrix_rows = w->dims[1];
+    w->block_rows = 16;
+    w->group = 1;
+    w->n_groups = w->scale_line = codes->cols;
+    w->order = TARE_ORDER_TWO_ROWS;
+    w->bits = 4;
+    w->value = TARE_VALUE_E2M1;
+    w->scale_value = TARE_SCALE_E4M3;
+    return TARE_OK;
+}
+
 /* GGUF's: one scale for all blocks of a matrix. */
 TARE_SCHEME_FITS(nvfp4_blocks) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);

@@ -143,6 +143,7 @@ TARE_SCHEME_FITS(mlx_float);
 TARE_SCHEME_FITS(fp8);
 TARE_SCHEME_FITS(nvfp4);
 TARE_SCHEME_FITS(nvfp4_blocks);
+TARE_SCHEME_FITS(nvfp4_experts);
 TARE_SCHEME_FITS(microscale);
 TARE_SCHEME_FITS(gpt_oss);
 

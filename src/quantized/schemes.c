@@ -38,6 +38,12 @@ const tare_scheme tare_schemes[] = {
       NEEDS(".weight_global_scale", FACTOR, "nvfp4 tensor scale"),
       MAY(".input_global_scale", INPUT, "nvfp4 input scale")},
      tare_fits_nvfp4},
+    {"nvfp4", /* ModelOpt's experts in one tensor */
+     "",
+     {CODES("", "nvfp4 codes"), SCALES("_weight_scale", "nvfp4 block scales"),
+      NEEDS("_weight_scale_2", FACTOR, "nvfp4 tensor scale"),
+      MAY("_input_scale", INPUT, "nvfp4 input scale")},
+     tare_fits_nvfp4_experts},
     {"nvfp4", /* llama.cpp's, in blocks */
      ".weight",
      {CODES(".weight", "nvfp4 codes"), SCALES(".scale", "nvfp4 tensor scale"),
@@ -206,6 +212,11 @@ const tare_scheme tare_schemes[] = {
      "",
      {CODES("", "fp8 with block scales"), SCALES("_scale", "fp8 block scales"),
       MAY("_zero_point", STATE, "fp8 zero points")},
+     tare_fits_fp8},
+    {"fp8", /* ModelOpt's experts in one tensor */
+     "",
+     {CODES("", "fp8 with block scales"), SCALES("_weight_scale", "fp8 block scales"),
+      MAY("_input_scale", INPUT, "fp8 input scale")},
      tare_fits_fp8},
     {"fp8",
      ".weight",

@@ -38,6 +38,7 @@ static tare_weight_group read_group(const tare_weight_settings *s, const tare_js
         tare_weight_setting_of(s, weights, "symmetric", TARE_SETTING_TRUTH);
     g.has_bits = stated_bits(&g.bits, s, node, weights);
     g.has_block = tare_weight_setting_pair(g.block, s, weights, "block_structure");
+    tare_json_node_u64(tare_json_member(weights, TARE_STR("group_size")), &g.group);
     g.has_zeros = symmetric && symmetric->type == TARE_JSON_FALSE;
     g.is_ordered = tare_weight_is_ordered(s, weights);
     return g;
@@ -45,7 +46,7 @@ static tare_weight_group read_group(const tare_weight_settings *s, const tare_js
 
 static bool is_same_group(const tare_weight_group *a, const tare_weight_group *b) {
     return a->has_bits == b->has_bits && a->bits == b->bits && a->has_block == b->has_block &&
-           a->block[0] == b->block[0] && a->block[1] == b->block[1] &&
+           a->block[0] == b->block[0] && a->block[1] == b->block[1] && a->group == b->group &&
            a->has_zeros == b->has_zeros && a->is_ordered == b->is_ordered;
 }
 

@@ -15,6 +15,7 @@
 typedef struct tare_weight_group {
     uint64_t bits; /* of a code, if has_bits */
     uint64_t block[2];
+    uint64_t group; /* columns that share a scale; 0: it does not say */
     bool has_bits, has_block, has_zeros, is_ordered;
 } tare_weight_group;
 
