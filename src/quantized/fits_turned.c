@@ -124,9 +124,10 @@ TARE_SCHEME_FITS(gptq) {
     if (in_bits % bits) return tare_weight_misfit(w, s, TARE_PART_CODES, err);
     w->bits = (uint32_t)bits;
     TARE_TRY(set_shape(w, s, rows, in_bits / bits, scales->dims[0], err));
-    if (index && (index->encoding->id != TARE_ENCODING_I32 || index->n_elements != w->dims[1]))
+    if (index && (!tare_weight_is_index(index) || index->n_elements != w->dims[1]))
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
-    if (!index && w->n_groups > 1 && tare_weight_setting_holds(&s->settings, "desc_act"))
+    w->is_turned = w->n_groups > 1 && tare_weight_setting_holds(&s->settings, "desc_act");
+    if (!index && w->is_turned)
         return tare_weight_refuse(
             w, s, "gptq: groups are of columns in another order (desc_act), and g_idx is missing",
             err);

@@ -16,6 +16,12 @@ static bool is_float(const tare_tensor *t) {
     return t->encoding->kind == TARE_KIND_FLOAT && t->encoding->block == 1;
 }
 
+/* A number for each scale, of whatever type. */
+static bool are_zeros(const tare_tensor *zeros, const tare_tensor *scales) {
+    return zeros->n_elements == scales->n_elements &&
+           (is_float(zeros) || zeros->encoding->kind == TARE_KIND_INTEGER);
+}
+
 /* ---- compressed-tensors ------------------------------------------------------------------------ */
 
 /* weight_shape: as many whole numbers as the codes have dimensions. */
@@ -200,24 +206,74 @@ tare_status tare_weight_check_zeros(const tare_weight *w, const tare_weight_sear
         err);
 }
 
+static bool is_uneven(const tare_weight_group *g, uint64_t cols, uint64_t groups) {
+    return g->group && cols % g->group && tare_ceil_div_u64(cols, g->group) == groups;
+}
+
+/* The columns of a group, where the settings of the weight state a number that leaves fewer for the last
+ * one; else 0. */
+static tare_status uneven_group(uint64_t *out, const tare_weight *w, const tare_weight_search *s,
+                                uint64_t groups, tare_error *err) {
+    const uint64_t cols = w->dims[w->n_dims - 1];
+    const tare_weight_group *own = NULL;
+    *out = 0;
+    for (size_t i = 0; i < s->modules.n_groups && !own; i++)
+        if (is_uneven(&s->modules.groups[i], cols, groups)) own = &s->modules.groups[i];
+    if (!own) return TARE_OK;
+    TARE_TRY(tare_weight_group_of(&own, &s->modules, w->stem, err));
+    if (!own) return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    if (is_uneven(own, cols, groups)) *out = own->group;
+    return TARE_OK;
+}
+
+/* Scales of groups of columns, or one for all. */
+static tare_status lay_packed(tare_weight *w, const tare_weight_search *s, tare_error *err) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
+    const uint64_t groups = codes->n_rows ? scales->n_elements / codes->n_rows : 0;
+    uint64_t length;
+    if (scales->n_elements == 1 && w->n_dims == 2 && tare_weight_lay_scales(w, s, scales))
+        return TARE_OK;
+    if (groups == 0 || scales->n_elements % codes->n_rows)
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    TARE_TRY(uneven_group(&length, w, s, groups, err));
+    if (length)
+        tare_weight_lay_parts(w, groups, length);
+    else if (!tare_weight_lay_groups(w, w->dims[w->n_dims - 2], groups))
+        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    return TARE_OK;
+}
+
+/* Zero points: codes down the rows, or, before compressed-tensors 0.10, signed bytes beside the scales. */
+static tare_status fit_packed_zeros(tare_weight *w, const tare_weight_search *s, tare_error *err) {
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    const uint64_t rows = w->dims[w->n_dims - 2];
+    w->formula = zeros ? TARE_FORMULA_CENTRED : TARE_FORMULA_SCALED;
+    w->middle = (float)(1u << (w->bits - 1));
+    if (!zeros) return tare_weight_check_zeros(w, s, err);
+    if (zeros->encoding->id == TARE_ENCODING_I8 &&
+        are_zeros(zeros, tare_weight_part(w, s, TARE_PART_SCALES)))
+        return TARE_OK;
+    w->middle = 0;
+    w->zero_order = TARE_ZEROS_DOWN;
+    if (w->n_dims > 2 || w->block_rows > 1 || !is_words(w, s, TARE_PART_ZEROS) ||
+        zeros->n_elements != tare_ceil_div_u64(rows * w->bits, 32) * w->n_groups)
+        return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
+    return TARE_OK;
+}
+
 TARE_SCHEME_FITS(packed) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
-    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
     const tare_tensor *index = tare_weight_part(w, s, TARE_PART_INDEX);
     if (!is_words(w, s, TARE_PART_CODES)) return TARE_OK;
     TARE_TRY(read_shape(w, s, err));
-    const uint64_t rows = w->dims[w->n_dims - 2], cols = w->dims[w->n_dims - 1];
     TARE_TRY(read_words(w, s, codes->cols, err));
-    if (!is_float(scales) || codes->n_rows == 0 || scales->n_elements % codes->n_rows ||
-        !tare_weight_lay_groups(w, rows, scales->n_elements / codes->n_rows))
-        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
-    if (zeros && (w->n_dims > 2 || !is_words(w, s, TARE_PART_ZEROS) ||
-                  zeros->n_elements != tare_ceil_div_u64(rows * w->bits, 32) * w->n_groups))
-        return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
-    if (index && (!is_words(w, s, TARE_PART_INDEX) || index->n_elements != cols))
+    if (!is_float(scales)) return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    TARE_TRY(lay_packed(w, s, err));
+    TARE_TRY(fit_packed_zeros(w, s, err));
+    if (index && (!tare_weight_is_index(index) || index->n_elements != w->dims[w->n_dims - 1]))
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
-    TARE_TRY(tare_weight_check_zeros(w, s, err));
     const bool is_ordered = !index && w->n_groups > 1 && is_in_other_order(s, NULL);
     const tare_weight_group *own = NULL;
     if (is_ordered) TARE_TRY(tare_weight_group_of(&own, &s->modules, w->stem, err));
@@ -228,9 +284,6 @@ TARE_SCHEME_FITS(packed) {
                                   err);
     w->line = codes->cols * 4;
     w->value = TARE_VALUE_WHOLE;
-    w->middle = zeros ? 0 : (float)(1u << (w->bits - 1));
-    w->zero_order = TARE_ZEROS_DOWN;
-    w->formula = zeros ? TARE_FORMULA_CENTRED : TARE_FORMULA_SCALED;
     return TARE_OK;
 }
 
@@ -253,9 +306,7 @@ TARE_SCHEME_FITS(scaled_bytes) {
                               scales->n_elements > 1 && scales->n_rows == 1;
     if (is_by_column || !tare_weight_lay_scales(w, s, scales))
         return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
-    if (zeros && (zeros->n_elements != scales->n_elements ||
-                  (zeros->encoding->id != TARE_ENCODING_I8 && !is_float(zeros))))
-        return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
+    if (zeros && !are_zeros(zeros, scales)) return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
     TARE_TRY(tare_weight_check_zeros(w, s, err));
     w->bits = 8;
     w->line = codes->cols;

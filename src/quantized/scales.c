@@ -285,17 +285,34 @@ static tare_status check_signs(const reading *r, uint64_t n) {
     return TARE_OK;
 }
 
+/* The group of each column. None but the first group for all of them stands for none said: kernels that
+ * know no other order take it so. */
 static tare_status read_index(const reading *r) {
     const tare_weight *w = r->w;
-    uint32_t *group = r->s->group;
-    TARE_TRY(bytes_of(group, r, TARE_PART_INDEX, 0, w->cols * 4));
-    for (uint64_t i = 0; i < w->cols; i++) {
-        group[i] = tare_load_le32((const uint8_t *)&group[i]);
-        if (group[i] >= w->n_groups)
-            return tare_fail_tensor(
-                r->err, TARE_ERR_CORRUPT, &r->stored->catalog.tensors[w->parts[TARE_PART_INDEX]],
-                (size_t)w->parts[TARE_PART_INDEX], "number of a group out of range");
+    const int64_t part = w->parts[TARE_PART_INDEX];
+    const tare_tensor *t = &r->stored->catalog.tensors[part];
+    const uint64_t width = t->encoding->planes[0].unit_bytes;
+    uint8_t bytes[8 * 256];
+    bool has_other = w->n_groups == 1;
+    for (uint64_t i = 0, n; i < w->cols; i += n) {
+        n = tare_min_u64(w->cols - i, 256);
+        TARE_TRY(bytes_of(bytes, r, TARE_PART_INDEX, i * width, n * width));
+        for (uint64_t k = 0; k < n; k++) {
+            const uint64_t group =
+                width == 8 ? tare_load_le64(bytes + 8 * k) : tare_load_le32(bytes + 4 * k);
+            if (group >= w->n_groups)
+                return tare_fail_tensor(r->err, TARE_ERR_CORRUPT, t, (size_t)part,
+                                        "number of a group out of range");
+            r->s->group[i + k] = (uint32_t)group;
+            has_other = has_other || group;
+        }
     }
+    if (has_other) return TARE_OK;
+    if (w->is_turned)
+        return tare_fail_tensor(r->err, TARE_ERR_UNSUPPORTED, t, (size_t)part,
+                                "all columns are of group 0, and settings say that groups are of "
+                                "columns in another order (desc_act): which one is lost");
+    r->s->group = NULL;
     return TARE_OK;
 }
 

@@ -124,6 +124,7 @@ typedef struct tare_weight {
     bool adds_one; /* zero points are stored less 1 */
     bool
         is_assumed; /* without settings: what only these tell is as most files of the scheme have it */
+    bool is_turned;      /* groups are of columns in another order, as the settings say */
     bool is_symmetric;   /* as the settings say: zero points are the middle of the codes */
     bool factor_divides; /* the scale is divided by the factor of the whole */
     float factor_unit;   /* the factor is in such units: divided by it first; 0: not */

@@ -11,9 +11,10 @@
 
 /* What is seen of the zero points of a weight. */
 typedef struct seen {
-    bool is_one;     /* all are the same */
-    float zero;      /* as it is stored: the first */
-    uint64_t n_over; /* that are one more than any code */
+    bool is_one;       /* all are the same */
+    float zero;        /* as it is stored: the first */
+    uint64_t n_over;   /* that are one more than any code */
+    bool is_unordered; /* the group of each column is stated, and is 0 for all of them */
 } seen;
 
 static tare_status look(seen *out, const tare_weight *w, const tare_model *stored,
@@ -28,6 +29,7 @@ static tare_status look(seen *out, const tare_weight *w, const tare_model *store
         plain.is_symmetric = false;
         TARE_TRY(tare_weight_scales_read(&s, &plain, stored, first, n, err));
         if (first == 0) out->zero = s.zero[0] - (float)w->adds_one;
+        out->is_unordered = w->parts[TARE_PART_INDEX] >= 0 && !s.group;
         for (uint64_t i = 0; i < s.n; i++) {
             out->is_one = out->is_one && s.zero[i] - (float)w->adds_one == out->zero;
             out->n_over += s.zero[i] == top;
@@ -39,7 +41,7 @@ static tare_status look(seen *out, const tare_weight *w, const tare_model *store
 
 tare_status tare_quantized_check(const tare_model *m, tare_report *report, tare_error *err) {
     const struct tare_packed_weights *p = m->packed;
-    size_t n_contradicted = 0, n_wrapped = 0, n_assumed = 0;
+    size_t n_contradicted = 0, n_wrapped = 0, n_assumed = 0, n_unordered = 0;
     for (size_t i = 0; p && i < p->n; i++) {
         const tare_weight *w = &p->weights[i];
         seen s;
@@ -51,6 +53,7 @@ tare_status tare_quantized_check(const tare_model *m, tare_report *report, tare_
         n_assumed += w->is_assumed && !is_middle;
         n_contradicted += w->is_symmetric && s.is_one && s.zero == middle - (w->adds_one ? 0 : 1);
         n_wrapped += s.n_over > 0;
+        n_unordered += s.is_unordered;
     }
     if (n_contradicted) {
         const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "gptq.zero-points");
@@ -74,6 +77,13 @@ tare_status tare_quantized_check(const tare_model *m, tare_report *report, tare_
                          "quant_method: tare does not know '%.*s': %zu packed weights are read by "
                          "the form of their tensors",
                          (int)tare_min_u64(p->unknown_method.len, 60), p->unknown_method.ptr, p->n);
+    }
+    if (n_unordered) {
+        const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "gptq.no-order");
+        tare_report_addf(report, &f,
+                         "g_idx of %zu weights says that all columns are of the first group: they "
+                         "are read as groups that follow each other",
+                         n_unordered);
     }
     if (n_wrapped) {
         const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "gptq.zero-wrapped");

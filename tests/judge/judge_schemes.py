@@ -166,7 +166,7 @@ def ct_groups(**groups):
 
 
 def ct_weights(**words):
-    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4, **words}}}}
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, **words}}}}
 
 
 def packed_stack(m):
@@ -415,6 +415,67 @@ def int8_blocks(m):
     return {"x.weight": ("I8", q), "x.weight_scale_inv": ("F32", s)}, q.astype(F) * np.repeat(np.repeat(s, 32, 0), 64, 1)
 
 
+def as_type(make, name, kind, offset=0):
+    """A part under another type."""
+    def changed(m):
+        t, w = make(m)
+        return {**t, name: (kind, np.asarray(t[name][1]).astype(int) + offset)}, w
+    return changed
+
+
+def unordered(m):
+    """All columns are said to be of group 0."""
+    t, w = gptq()(m)
+    return {**t, "x.g_idx": ("I32", np.zeros(m.shape[1]))}, w
+
+
+def byte_zeros(m):
+    """Zero points of compressed-tensors before they were packed."""
+    t, w = packed(4, 3, True)(m)
+    z = np.asarray(t["x.weight_zero_point"][1]).view(np.uint32)
+    z = (z[:, None] >> 4 * np.arange(8, dtype=np.uint32)[:, None] & 15).reshape(m.shape[0], 3)
+    return {**t, "x.weight_zero_point": ("I8", z.astype(np.int8) - 8)}, w
+
+
+def uneven(kind):
+    """Groups of 36 columns, of which the last has fewer, where equal ones would be of 32."""
+    def make(m):
+        (o, i), bits = m.shape, 4 if kind == "I32" else 8
+        q, s, z = m.fp8() if kind == "F8_E4M3" else m.codes(bits), m.scales(o, 6), m.codes(bits, (o, 6))
+        each, middle = np.repeat(s, 36, 1)[:, :i], 1 << bits - 1
+        if kind == "I32":
+            return {"x.weight_packed": ("I32", dense(q, 4)), "x.weight_scale": ("F32", s), "x.weight_shape": ("I64", np.array([o, i])),
+                    "x.weight_zero_point": ("I32", dense(z.T, 4).T)}, (q - np.repeat(z, 36, 1)[:, :i]).astype(F) * each
+        return {"x.weight": (kind, q - middle if kind == "I8" else q), "x.weight_scale": ("F32", s)}, (E4M3[q] if kind == "F8_E4M3" else (q - middle).astype(F)) * each
+    return make
+
+
+def one_scale(m):
+    q, s = m.codes(4), m.scales(1)
+    return {"x.weight_packed": ("I32", dense(q, 4)), "x.weight_scale": ("F32", s), "x.weight_shape": ("I64", np.array(m.shape))}, (q - 8).astype(F) * s
+
+
+def first_scales(kind, shape, *scales, name="x.weight"):
+    """A scale for all of more dimensions than two, or one for each part of the first."""
+    def make(m):
+        q, s = m.fp8(*shape) if kind == "F8_E4M3" else m.codes(8, shape) - 128, m.scales(*scales)
+        more = {} if name == "x.weight" else {name + "_input_scale": ("F32", F(2))}
+        return {name: (kind, q), name + ("_scale" if name == "x.weight" else "_weight_scale"): ("F32", s), **more}, \
+            {name: (E4M3[q] if kind == "F8_E4M3" else q.astype(F)) * s.reshape(-1, *len(shape[1:]) * [1])}
+    return make
+
+
+def nvfp4_experts(turned, *factors):
+    """ModelOpt's of Llama 4, whose columns are rows: of the codes, two a byte, and of the scales."""
+    def make(m):
+        e, o, i = 3, 32, 64
+        q, s, f = m.codes(4, (e, o, i)), m.r.integers(1, 126, (e, o, i // 16)).astype(np.uint8), m.scales(*factors)
+        put = (lambda a: a.transpose(0, 2, 1)) if turned else (lambda a: a)
+        return {"x.up_proj": ("U8", put(pair(q))), "x.up_proj_weight_scale": ("F8_E4M3", put(s)), "x.up_proj_weight_scale_2": ("F32", f),
+                "x.up_proj_input_scale": ("F32", F(2))}, {"x.up_proj": put(E2M1[q] * wide(E4M3[s] * f.reshape(-1, 1, 1), i))}
+    return make
+
+
 def without(make, *names):
     return lambda m: ({n: t for n, t in make(m)[0].items() if n not in names},)
 
@@ -478,6 +539,13 @@ SCHEMES = {
     "gptq v2 beside": (dict(GPTQ, **{"quantize_config.json": {"checkpoint_format": "gptq_v2"}}), gptq(2, 32, v2=True)),
     **{f"gptq v2 in a part {n}": (part, gptq(2, 32, v2=True)) for n, part in enumerate((
         {"llm_config": {"quantization_config": dict(GPTQ, format="gptq_v2")}}, {"thinker_config": {"text_config": {"quantization_config": dict(GPTQ, format="gptq_v2")}}}))},
+    "gptq order in 64 bits": (GPTQ, as_type(gptq(4, 64, True), "x.g_idx", "I64")), "gptq order of zeros": (dict(GPTQ, desc_act=False), unordered),
+    **{f"int8 zero {k}": (None, as_type(int8(zero="x.weight_zero_point"), "x.weight_zero_point", k)) for k in ("I16", "I32", "I64")},
+    "compressed-tensors zeros in bytes": (ct(4), byte_zeros), "compressed-tensors one scale": (ct(4), one_scale),
+    **{f"compressed-tensors uneven {k}": (ct_weights(num_bits=b, group_size=36, symmetric=k != "I32"), uneven(k)) for k, b in (("I32", 4), ("I8", 8), ("F8_E4M3", 8))},
+    **{f"{k} by the first dimension {n}": (None, first_scales(k, (8, 4, 3, 3), *n)) for k in ("I8", "F8_E4M3") for n in ((), (1,), (8,), (8, 1, 1, 1))},
+    **{f"fp8 experts {n}": ({"quant_method": "modelopt"}, first_scales("F8_E4M3", (3, 32, 64), *n, name="x.up_proj")) for n in ((), (3,))},
+    **{f"nvfp4 experts {t} {n}": ({"quant_method": "modelopt"}, nvfp4_experts(t, *n)) for t in (False, True) for n in ((), (3,))},
     "gptq not rotated": (dict(GPTQ, rotation=None), gptq()),
     "auto-round 0.4": (dict(AUTO, quant_method="intel/auto-round", backend="auto_round:exllamav2"), gptq(4, 64, v2=True)),
     "auto-round 0.4 gptq": (dict(AUTO, backend="auto_round:gptq:exllamav2"), gptq(4, 64)), "auto-round auto": (dict(AUTO, packing_format="auto"), gptq(4, 64)),
@@ -561,7 +629,7 @@ REFUSED = {
 # words that tare does not know, and settings that the tensors contradict
 REFUSED.update({
     "checkpoint_format says another": (dict(GPTQ, format="gptq_v2", checkpoint_format="gptq"), gptq()), "'gptq_v9'": (dict(GPTQ, format="gptq_v9"), gptq()),
-    "(rotation)": (dict(GPTQ, rotation="hadamard"), gptq()), "(spinquant_config)": (dict(AUTO, packing_format="auto_round", spinquant_config={"r1": True}), gptq()),
+    "which one is lost": (dict(GPTQ, desc_act=True), unordered), "(rotation)": (dict(GPTQ, rotation="hadamard"), gptq()), "(spinquant_config)": (dict(AUTO, packing_format="auto_round", spinquant_config={"r1": True}), gptq()),
     "'auto_round:qbits'": (dict(AUTO, backend="auto_round:qbits"), gptq()), "(group_size)": (dict(AUTO, group_size=128, extra_config={"x": {"group_size": 96}}), gptq_uneven(96)),
     "others not": (dict(AUTO, data_type="mx_fp4", extra_config={"x": {"data_type": "mx_int4"}}), quarters),
     "quantization_config.format: tare does not know 'new'": (ct(4, format="new"), packed(4, 3)),
