@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include "base/arith.h"
 
@@ -101,8 +104,9 @@ bool tare_file_is_own(const tare_file_facts *facts) {
 
 uint64_t tare_fd_birth(int fd) {
 #if defined(__linux__) && defined(STATX_BTIME)
-    struct statx st;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME))
+    struct statx st; /* the call has a function in musl since 1.2.5 alone */
+    if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 ||
+        !(st.stx_mask & STATX_BTIME))
         return 0;
     return (uint64_t)st.stx_btime.tv_sec * UINT64_C(1000000000) + st.stx_btime.tv_nsec;
 #elif defined(__APPLE__)
