@@ -95,7 +95,7 @@ def mach(path, data, platform):
         macho.check(copy.name, ours=re.compile(r"@rpath/libtare-[0-9.]+\.dylib"), named=path)
     cpu, = {cpu for _, _, cpu in macho.commands(data)}
     assert cpu == MACHO["arm64" if platform.endswith("arm64") else "x86_64"], hex(cpu)
-    return {name[1:] for name in macho.exports(data)}
+    return {name[1:] for name in macho.exports(data)} - {"_mh_dylib_header", "__dso_handle"}  # zig's own
 
 
 def pe(path, data, platform):
